@@ -1,0 +1,175 @@
+//! The one table of codes: name, status, exit status, override and story.
+//!
+//! A code is a promise: scripts and agents match on it, so it is never reused for another meaning. `edt explain`,
+//! `docs/errors.md`, the JSON schema and the tests all iterate [`Code::ALL`].
+
+use super::Status;
+
+macro_rules! codes {
+    ($($variant:ident $name:literal $status:ident $allow:expr, $story:literal;)*) => {
+        /// Why edt did not do what it was asked.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Code { $(#[doc = concat!("`", $name, "`")] $variant,)* }
+
+        impl Code {
+            /// Every code, most important group first: the order in which several findings are reported.
+            pub const ALL: &'static [Code] = &[$(Code::$variant,)*];
+
+            /// The stable name that callers match on.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Code::$variant => $name,)* }
+            }
+
+            /// What the code means to the caller; decides the exit status.
+            #[must_use]
+            pub const fn status(self) -> Status {
+                match self { $(Code::$variant => Status::$status,)* }
+            }
+
+            /// The word that overrides it in `allow`, where an override exists.
+            #[must_use]
+            pub const fn allow(self) -> Option<&'static str> {
+                match self { $(Code::$variant => $allow,)* }
+            }
+
+            /// What it means and what to do, in two or three sentences.
+            #[must_use]
+            pub const fn story(self) -> &'static str {
+                match self { $(Code::$variant => $story,)* }
+            }
+        }
+    };
+}
+
+codes! {
+    Internal "INTERNAL" Bug None,
+        "A bug in edt. Nothing was decided; the next call settles whatever was begun. Report the message with the command that caused it.";
+    BadRequest "BAD_REQUEST" Invalid None,
+        "The call itself is malformed: a wrong flag, broken JSON, an unknown or missing key. The message names the place; correct the call and send it again.";
+    NotARepository "NOT_A_REPOSITORY" Environment None,
+        "No Git repository was found from the current folder upwards. Run edt inside a worktree, pass -C DIR, or create one with `git init`.";
+    UnsupportedRepository "UNSUPPORTED_REPOSITORY" Environment None,
+        "The repository, or this path in it, uses something edt cannot change without risk: it is bare, uses an unknown extension or reftable, or Git would convert the file's bytes. Nothing was touched.";
+    GitDirReadOnly "GIT_DIR_READ_ONLY" Environment None,
+        "The Git folder cannot be written, usually because a sandbox protects it. Call edt from outside that sandbox (its MCP server or a hook), or make the folder writable.";
+    IoError "IO_ERROR" Environment None,
+        "The operating system refused a read or a write: a full disk, a missing permission, a failing device. The message names the operation and the path; no edit was recorded.";
+    ObjectMissing "OBJECT_MISSING" Environment None,
+        "An object that the repository names is missing or damaged. edt never treats a missing object as an absent file; nothing was touched. `git fsck` tells more.";
+    ProgramNotFound "PROGRAM_NOT_FOUND" Environment None,
+        "A program that this call needs is not installed or not on PATH. The message names it.";
+    RepositoryBusy "REPOSITORY_BUSY" Conflict None,
+        "A merge, rebase, cherry-pick, revert or bisect is under way, or another program holds the index. Finish or abort it (`git status` tells how), then repeat the call.";
+    SessionBusy "SESSION_BUSY" Conflict None,
+        "Another edt process holds this worktree and did not finish within the time limit. The message names it; repeat the call.";
+    SessionMoved "SESSION_MOVED" Conflict None,
+        "The session's branch moved between reading and writing. Nothing was changed; repeat the call.";
+    HashMismatch "HASH_MISMATCH" Conflict None,
+        "The file is not the one the edit was made for: its blob id differs from `expected_hash`, or it changed on disk during the call. Read it again with `edt read` and send the edit for what stands there now.";
+    PathInvalid "PATH_INVALID" Refused None,
+        "The path is not one that Git can hold safely on every system: empty, with `.` or empty components, control characters, a reserved name, `:` or `\\`, a trailing dot or space. Use a plain path relative to the worktree's root, with `/`.";
+    PathOutsideRepo "PATH_OUTSIDE_REPO" Refused None,
+        "The path is absolute, leaves the worktree (`..`), or lies in a nested repository or submodule with a history of its own. Name a path of this worktree, or run edt there with -C.";
+    PathInGitDir "PATH_IN_GIT_DIR" Refused None,
+        "The path, in one of the spellings that some file system takes for it, is inside a Git folder. edt never writes there.";
+    PathThroughSymlink "PATH_THROUGH_SYMLINK" Refused None,
+        "The path is a symbolic link or goes through one. Edit the real file by its own path.";
+    NotAFile "NOT_A_FILE" Refused None,
+        "The path, or a parent of it, is not what an edit needs: a folder where a file must be, a file where a folder must be, a FIFO, a device. Name a regular file.";
+    FileTooLarge "FILE_TOO_LARGE" Refused None,
+        "The file or the new content is larger than edt edits (100 MiB). Change it outside edt.";
+    ProtectedPath "PROTECTED_PATH" Refused None,
+        "The path is protected: read-only on disk, or listed under [[protect]] in edt.toml of the session's base commit. A person must make this change.";
+    FileExists "FILE_EXISTS" Refused None,
+        "`create` and `rename` never overwrite. To change the file use mode \"edit\"; to replace all of it use \"overwrite\".";
+    FileNotFound "FILE_NOT_FOUND" Refused None,
+        "There is no such file. Check the path with `edt status` or `git ls-files`; use mode \"create\" for a new file.";
+    OldTextRequired "OLD_TEXT_REQUIRED" Refused None,
+        "Mode \"edit\" replaces one exact piece of text and needs it in `old_text`. To add to the end use \"append\"; to replace the whole file use \"overwrite\".";
+    OldTextNotFound "OLD_TEXT_NOT_FOUND" Refused None,
+        "`old_text` does not stand in the file exactly as sent. The answer shows the nearest place and the first difference; send the text as it stands.";
+    OldTextAmbiguous "OLD_TEXT_AMBIGUOUS" Refused None,
+        "`old_text` stands in the file more than once, so edt does not guess which is meant. Add lines around it until it is unique, or set replace_all to change every place.";
+    SizeReduction "SIZE_REDUCTION" Refused Some("size_reduction"),
+        "The edit would shrink the file far below what HEAD or the session's base holds: the mark of a file overwritten with a fragment. Use mode \"edit\" or \"append\"; if it really should shrink, allow size_reduction.";
+    BinaryContent "BINARY_CONTENT" Refused Some("binary_content"),
+        "The edit would put NUL bytes into a text file. Send text, or allow binary_content.";
+    Encoding "ENCODING" Refused Some("encoding"),
+        "The edit would turn a file that is valid UTF-8 (or a new one) into one that is not. Send UTF-8, or allow encoding.";
+    SessionExists "SESSION_EXISTS" Refused None,
+        "A session of that name exists, or its branch would collide with another. Choose another name, or continue it with `git switch edt/<name>`.";
+    NoSession "NO_SESSION" Refused None,
+        "This command needs a session and there is none here. `edt begin` starts one; `git switch edt/<name>` goes back to an earlier one.";
+    NothingToUndo "NOTHING_TO_UNDO" Refused None,
+        "The session has no edit of edt's own left to take back on top of its branch. `edt log` lists what there is.";
+    NothingToRedo "NOTHING_TO_REDO" Refused None,
+        "Nothing was undone here, or new edits came after the undo. Undone commits stay at refs/edt/<name>/undone/<n>.";
+}
+
+impl Code {
+    /// The code of that name; `None` for a name edt does not know.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Code> {
+        Code::ALL.iter().copied().find(|code| code.name() == name)
+    }
+
+    /// The table as Markdown: the content of `docs/errors.md`.
+    #[must_use]
+    pub fn table() -> String {
+        use std::fmt::Write as _;
+        let mut out = String::from(
+            "# Codes\n\nGenerated by `edt explain --all`; a test keeps it true. `allow` is the word that overrides the refusal.\n\n\
+             | code | status | exit | allow | meaning and what to do |\n| --- | --- | --- | --- | --- |\n",
+        );
+        for code in Code::ALL {
+            let status = code.status();
+            let _ = writeln!(
+                out,
+                "| `{}` | {} | {} | {} | {} |",
+                code.name(),
+                status.name(),
+                status.exit(),
+                code.allow().map_or_else(String::new, |word| format!("`{word}`")),
+                code.story().replace('|', "\\|"),
+            );
+        }
+        out
+    }
+}
+
+impl serde::Serialize for Code {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl schemars::JsonSchema for Code {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Code".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let names: Vec<&str> = Code::ALL.iter().map(|code| code.name()).collect();
+        schemars::json_schema!({ "type": "string", "enum": names })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_found_again() {
+        for code in Code::ALL {
+            assert_eq!(Code::from_name(code.name()), Some(*code));
+        }
+    }
+
+    #[test]
+    fn only_a_refusal_can_be_overridden() {
+        for code in Code::ALL {
+            assert!(code.allow().is_none() || code.status() == Status::Refused, "{}", code.name());
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! A finding: one thing that was found, where, and the next call to make.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::{Code, RepoPath, Status};
+
+/// The result of everything in edt that can be refused.
+pub type Result<T> = std::result::Result<T, Findings>;
+
+/// One refusal: the code to match on, what was found, what to do next, and the numbers that decided.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Finding {
+    /// The stable code.
+    pub code: Code,
+    /// The path it is about.
+    pub path: Option<String>,
+    /// What was found and where.
+    pub message: String,
+    /// The next call to make.
+    pub hint: String,
+    /// The word that overrides it in `allow`, if this request may.
+    pub allow: Option<&'static str>,
+    /// The facts behind the message; keys depend on the code.
+    pub evidence: Map<String, Value>,
+}
+
+impl Finding {
+    /// A finding of `code` with its message and the next call to make.
+    #[must_use]
+    pub fn new(code: Code, message: impl Into<String>, hint: impl Into<String>) -> Finding {
+        Finding {
+            code,
+            path: None,
+            message: message.into(),
+            hint: hint.into(),
+            allow: code.allow(),
+            evidence: Map::new(),
+        }
+    }
+
+    /// The same, about `path`.
+    #[must_use]
+    pub fn at(mut self, path: &RepoPath) -> Finding {
+        self.path = Some(path.to_string());
+        self
+    }
+
+    /// The same, with one more fact.
+    #[must_use]
+    pub fn with(mut self, key: &str, value: impl Into<Value>) -> Finding {
+        self.evidence.insert(key.to_owned(), value.into());
+        self
+    }
+}
+
+/// At least one finding, the most important first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Findings(Vec<Finding>);
+
+impl Findings {
+    /// `Err` with all of `found`, ordered by importance, or `Ok` if there is none.
+    ///
+    /// # Errors
+    /// The findings themselves.
+    pub fn check(mut found: Vec<Finding>) -> Result<()> {
+        if found.is_empty() {
+            return Ok(());
+        }
+        found.sort_by_key(|finding| finding.code);
+        Err(Findings(found))
+    }
+
+    /// The status that the most important finding stands for.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        self.0.first().map_or(Status::Bug, |finding| finding.code.status())
+    }
+
+    /// The findings in order.
+    #[must_use]
+    pub fn into_vec(self) -> Vec<Finding> {
+        self.0
+    }
+}
+
+impl From<Finding> for Findings {
+    fn from(finding: Finding) -> Findings {
+        Findings(vec![finding])
+    }
+}
+
+impl std::fmt::Display for Findings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (i, finding) in self.0.iter().enumerate() {
+            let end = if i + 1 < self.0.len() { "\n" } else { "" };
+            write!(f, "{}: {}{end}", finding.code.name(), finding.message)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Findings {}
+
+/// Something the caller should know although it was done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Warning {
+    /// A stable word to match on.
+    pub code: &'static str,
+    /// The path it is about.
+    pub path: Option<String>,
+    /// What was seen and what it means.
+    pub message: String,
+}

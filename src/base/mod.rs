@@ -1,0 +1,14 @@
+//! The words every other layer speaks: codes, paths, texts, findings, answers.
+//!
+//! Imports nothing of the crate. Pure: no disk, no clock, no processes.
+
+pub mod answer;
+pub mod code;
+pub mod finding;
+pub mod path;
+pub mod text;
+
+pub use answer::{Change, FileReport, GuardReport, Outcome, SessionReport, Settled, Status, Verdict};
+pub use code::Code;
+pub use finding::{Finding, Findings, Result, Warning};
+pub use path::RepoPath;

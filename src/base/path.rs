@@ -1,0 +1,231 @@
+//! A path inside the worktree, proven safe to name.
+//!
+//! The rules are Git's own (`verify_path` in Git's `read-cache.c`) with HFS+ and NTFS protection always on, plus what no
+//! system should be asked to hold: control characters, `\`, `:`, device names, trailing dots and spaces. `..` is never
+//! normalised. What stands on disk (links, nested repositories) is checked where files are opened.
+
+use std::fmt;
+
+use super::{Code, Finding};
+
+/// A path relative to the worktree's root, with `/`, that names something Git may hold.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RepoPath(Vec<u8>);
+
+/// What is wrong with a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PathProblem {
+    /// No characters at all.
+    Empty,
+    /// Starts at a root, a drive or a server.
+    Absolute,
+    /// Has a component `..`.
+    Parent,
+    /// Has a component `.`, or an empty one.
+    NotPlain,
+    /// Spells `.git` for some file system.
+    GitDir,
+    /// Has a NUL or another control character.
+    Control,
+    /// Has `\` or `:`.
+    Separator,
+    /// Is a device name or ends in a dot or a space.
+    Reserved,
+    /// Is longer than systems allow (4096 bytes, 255 a component).
+    TooLong,
+}
+
+/// Longest path in bytes, `PATH_MAX` of Linux.
+const MAX_PATH: usize = 4096;
+/// Longest component in bytes, `NAME_MAX` of Linux.
+const MAX_NAME: usize = 255;
+
+impl RepoPath {
+    /// Reads a path as a caller wrote it.
+    ///
+    /// # Errors
+    /// The first problem found; the caller turns it into words with [`PathProblem::finding`].
+    pub fn parse(raw: &[u8]) -> Result<RepoPath, PathProblem> {
+        if raw.is_empty() {
+            return Err(PathProblem::Empty);
+        }
+        if raw.iter().any(u8::is_ascii_control) {
+            return Err(PathProblem::Control);
+        }
+        let drive = raw.len() >= 2 && raw[1] == b':' && raw[0].is_ascii_alphabetic();
+        if raw[0] == b'/' || raw.starts_with(b"\\\\") || drive {
+            return Err(PathProblem::Absolute);
+        }
+        if raw.split(|b| matches!(b, b'/' | b'\\')).any(|name| name == b"..") {
+            return Err(PathProblem::Parent);
+        }
+        if raw.len() >= MAX_PATH {
+            return Err(PathProblem::TooLong);
+        }
+        raw.split(|&b| b == b'/').try_for_each(check_component)?;
+        Ok(RepoPath(raw.to_vec()))
+    }
+
+    /// A path that Git itself holds, from a tree: trusted to be what it is, not to be safe to open.
+    #[must_use]
+    pub fn from_tree(raw: &[u8]) -> RepoPath {
+        RepoPath(raw.to_vec())
+    }
+
+    /// The bytes.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The folders above the file, outermost first, without the root: `a/b/c` gives `a`, `a/b`.
+    pub fn parents(&self) -> impl Iterator<Item = &[u8]> {
+        let slashes = self.0.iter().enumerate().filter(|(_, b)| **b == b'/');
+        slashes.map(|(at, _)| &self.0[..at])
+    }
+
+    /// The folder and the file's own name; the folder of a top-level file is empty.
+    #[must_use]
+    pub fn split(&self) -> (&[u8], &[u8]) {
+        match self.0.iter().rposition(|&b| b == b'/') {
+            Some(at) => (&self.0[..at], &self.0[at + 1..]),
+            None => (&[], &self.0),
+        }
+    }
+}
+
+impl fmt::Display for RepoPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&String::from_utf8_lossy(&self.0))
+    }
+}
+
+impl fmt::Debug for RepoPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", String::from_utf8_lossy(&self.0))
+    }
+}
+
+fn check_component(name: &[u8]) -> Result<(), PathProblem> {
+    use gix_validate::path::component::{Error, Options};
+    if name.is_empty() || name == b"." {
+        return Err(PathProblem::NotPlain);
+    }
+    if name.len() > MAX_NAME {
+        return Err(PathProblem::TooLong);
+    }
+    let options = Options { protect_windows: false, protect_hfs: true, protect_ntfs: true };
+    match gix_validate::path::component(name.into(), None, options) {
+        Ok(_) => {}
+        Err(Error::DotGitDir) => return Err(PathProblem::GitDir),
+        Err(_) => return Err(PathProblem::Separator),
+    }
+    if name.iter().any(|b| matches!(b, b'\\' | b':')) {
+        return Err(PathProblem::Separator);
+    }
+    let reserved = gix_validate::path::component_is_windows_device(name.into());
+    if reserved || name.ends_with(b".") || name.ends_with(b" ") {
+        return Err(PathProblem::Reserved);
+    }
+    Ok(())
+}
+
+impl PathProblem {
+    /// The code it is reported under.
+    #[must_use]
+    pub const fn code(self) -> Code {
+        match self {
+            PathProblem::Absolute | PathProblem::Parent => Code::PathOutsideRepo,
+            PathProblem::GitDir => Code::PathInGitDir,
+            PathProblem::Empty
+            | PathProblem::NotPlain
+            | PathProblem::Control
+            | PathProblem::Separator
+            | PathProblem::Reserved
+            | PathProblem::TooLong => Code::PathInvalid,
+        }
+    }
+
+    /// The problem in words.
+    #[must_use]
+    pub fn finding(self, raw: &[u8]) -> Finding {
+        let shown = String::from_utf8_lossy(&raw[..raw.len().min(200)]).into_owned();
+        let what = match self {
+            PathProblem::Empty => "is empty",
+            PathProblem::Absolute => "is absolute",
+            PathProblem::Parent => "has a component `..`",
+            PathProblem::NotPlain => "has a component `.`, or an empty one",
+            PathProblem::GitDir => "spells a Git folder",
+            PathProblem::Control => "has a control character",
+            PathProblem::Separator => "has `\\` or `:`",
+            PathProblem::Reserved => "has a device name, or a name that ends in a dot or a space",
+            PathProblem::TooLong => "is too long (4095 bytes, 255 a name)",
+        };
+        let mut finding = Finding::new(
+            self.code(),
+            format!("The path {shown:?} {what}."),
+            "Name the file relative to the worktree's root, with `/`: for example \"src/main.c\".",
+        );
+        finding.path = Some(shown);
+        finding
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(raw: &[u8]) -> Option<PathProblem> {
+        RepoPath::parse(raw).err()
+    }
+
+    #[test]
+    fn ordinary_paths_are_taken_as_they_are() {
+        for raw in
+            ["a", "src/main.c", ".gitignore", ".github/x.yml", "a b/c", "git", "ü/ß", "...x", "a.git/b", "what?.txt"]
+        {
+            assert_eq!(problem(raw.as_bytes()), None, "{raw}");
+        }
+    }
+
+    #[test]
+    fn every_spelling_of_a_git_folder_is_one() {
+        for raw in [
+            ".git",
+            ".git/config",
+            "a/.GIT/x",
+            ".git ",
+            ".git.",
+            ".git::$INDEX_ALLOCATION",
+            "GIT~1/x",
+            ".g\u{200c}it/x",
+        ] {
+            assert_eq!(problem(raw.as_bytes()), Some(PathProblem::GitDir), "{raw}");
+        }
+    }
+
+    #[test]
+    fn what_leaves_the_worktree_is_outside() {
+        for raw in ["..", "../x", "a/../../x", "a/..", "..\\x", "a\\..\\b", "/etc/passwd", "C:\\x", "\\\\server\\x"] {
+            assert_eq!(problem(raw.as_bytes()).map(PathProblem::code), Some(Code::PathOutsideRepo), "{raw}");
+        }
+    }
+
+    #[test]
+    fn what_some_system_cannot_hold_is_invalid() {
+        for raw in
+            ["", "a//b", "a/", "./a", "a/./b", "a\0b", "a\nb", "a\x7f", "a:b", "a\\b", "CON", "x/nul.txt", "a.", "a "]
+        {
+            assert_eq!(problem(raw.as_bytes()).map(PathProblem::code), Some(Code::PathInvalid), "{raw:?}");
+        }
+        assert_eq!(problem(&[b'a'; 256]), Some(PathProblem::TooLong));
+        assert_eq!(problem(&b"a/".repeat(2048)), Some(PathProblem::TooLong));
+    }
+
+    #[test]
+    fn parents_come_outermost_first() {
+        let path = RepoPath::parse(b"a/b/c.txt").unwrap();
+        assert_eq!(path.parents().collect::<Vec<_>>(), [b"a".as_slice(), b"a/b"]);
+        assert_eq!(path.split(), (b"a/b".as_slice(), b"c.txt".as_slice()));
+    }
+}

@@ -1,0 +1,185 @@
+//! Bytes as lines: line ends, counts, positions, and how to show them.
+
+use std::fmt::Write as _;
+use std::ops::Range;
+
+/// The UTF-8 byte-order mark.
+pub const BOM: &[u8] = b"\xef\xbb\xbf";
+
+/// The line ends a text uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Endings {
+    /// No line end at all.
+    None,
+    /// Every line ends in LF.
+    Lf,
+    /// Every line ends in CR LF.
+    Crlf,
+    /// Some of each.
+    Mixed,
+}
+
+impl Endings {
+    /// Which line ends `text` uses.
+    #[must_use]
+    pub fn of(text: &[u8]) -> Endings {
+        let (mut lf, mut crlf) = (false, false);
+        for at in memchr::memchr_iter(b'\n', text) {
+            if at > 0 && text[at - 1] == b'\r' {
+                crlf = true;
+            } else {
+                lf = true;
+            }
+            if lf && crlf {
+                return Endings::Mixed;
+            }
+        }
+        match (lf, crlf) {
+            (false, false) => Endings::None,
+            (true, false) => Endings::Lf,
+            (false, true) => Endings::Crlf,
+            (true, true) => Endings::Mixed,
+        }
+    }
+
+    /// `text` with these line ends; unchanged for [`Endings::None`] and [`Endings::Mixed`], which name no single one.
+    #[must_use]
+    pub fn convert(self, text: &[u8]) -> Vec<u8> {
+        match self {
+            Endings::None | Endings::Mixed => text.to_vec(),
+            Endings::Lf => to_lf(text),
+            Endings::Crlf => {
+                let lf = to_lf(text);
+                let mut out = Vec::with_capacity(lf.len() + lf.len() / 32);
+                for line in lf.split_inclusive(|&b| b == b'\n') {
+                    match line.strip_suffix(b"\n") {
+                        Some(rest) => {
+                            out.extend_from_slice(rest);
+                            out.extend_from_slice(b"\r\n");
+                        }
+                        None => out.extend_from_slice(line),
+                    }
+                }
+                out
+            }
+        }
+    }
+}
+
+/// `text` with every CR LF as LF. A CR that stands alone stays.
+#[must_use]
+pub fn to_lf(text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut from = 0;
+    for at in memchr::memmem::find_iter(text, b"\r\n") {
+        out.extend_from_slice(&text[from..at]);
+        from = at + 1;
+    }
+    out.extend_from_slice(&text[from..]);
+    out
+}
+
+/// Number of lines; a last line without a line end counts.
+#[must_use]
+pub fn line_count(text: &[u8]) -> u64 {
+    let ends = memchr::memchr_iter(b'\n', text).count() as u64;
+    ends + u64::from(!text.is_empty() && !text.ends_with(b"\n"))
+}
+
+/// The 1-based number of the line that holds byte `at`.
+#[must_use]
+pub fn line_of(text: &[u8], at: usize) -> u64 {
+    memchr::memchr_iter(b'\n', &text[..at.min(text.len())]).count() as u64 + 1
+}
+
+/// The lines of `text`, each with its line end.
+pub fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split_inclusive(|&b| b == b'\n')
+}
+
+/// A line with its white space made visible, cut at 200 characters with the cut said.
+#[must_use]
+pub fn visible(line: &[u8]) -> String {
+    const MAX: usize = 200;
+    let text = String::from_utf8_lossy(line);
+    let body = text.strip_suffix('\n').unwrap_or(&text);
+    let mut out = String::new();
+    for c in body.chars().take(MAX) {
+        match c {
+            ' ' => out.push('·'),
+            '\t' => out.push('→'),
+            '\r' => out.push('␍'),
+            '\u{a0}' => out.push('⍽'),
+            c if c.is_control() => {
+                let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    let all = body.chars().count();
+    if all > MAX {
+        let _ = write!(out, "… (cut at {MAX} of {all} characters)");
+    }
+    out
+}
+
+/// The lines `range` (0-based, end excluded) of `text` with `around` lines on both sides, numbered; long lines and long
+/// ranges are cut, and the cut is said.
+#[must_use]
+pub fn numbered(text: &[u8], range: Range<usize>, around: usize) -> String {
+    const MAX_LINES: usize = 60;
+    const MAX_CHARS: usize = 400;
+    let total = usize::try_from(line_count(text)).unwrap_or(usize::MAX);
+    let first = range.start.saturating_sub(around).min(total);
+    let last = range.end.saturating_add(around).min(total);
+    let width = last.to_string().len();
+    let mut out = String::new();
+    for (i, line) in lines(text).enumerate().skip(first).take((last - first).min(MAX_LINES)) {
+        let shown = String::from_utf8_lossy(line);
+        let shown = shown.trim_end_matches(['\n', '\r']);
+        let cut: String = shown.chars().take(MAX_CHARS).collect();
+        let _ = write!(out, "{:>width$} | {cut}", i + 1);
+        if cut.len() < shown.len() {
+            let _ = write!(out, "… (cut at {MAX_CHARS} of {} characters)", shown.chars().count());
+        }
+        out.push('\n');
+    }
+    if last - first > MAX_LINES {
+        let _ = writeln!(out, "… (cut at {MAX_LINES} of {} lines)", last - first);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endings_are_told_apart_and_converted() {
+        assert_eq!(Endings::of(b"a"), Endings::None);
+        assert_eq!(Endings::of(b"a\nb\n"), Endings::Lf);
+        assert_eq!(Endings::of(b"a\r\nb\r\n"), Endings::Crlf);
+        assert_eq!(Endings::of(b"a\r\nb\n"), Endings::Mixed);
+        assert_eq!(Endings::Crlf.convert(b"a\nb\r\nc"), b"a\r\nb\r\nc");
+        assert_eq!(Endings::Lf.convert(b"a\r\nb\rc"), b"a\nb\rc");
+    }
+
+    #[test]
+    fn a_last_line_without_an_end_counts() {
+        assert_eq!(line_count(b""), 0);
+        assert_eq!(line_count(b"a\nb"), 2);
+        assert_eq!(line_count(b"a\nb\n"), 2);
+        assert_eq!(line_of(b"a\nb\n", 2), 2);
+    }
+
+    #[test]
+    fn numbered_text_has_its_surroundings() {
+        assert_eq!(numbered(b"a\nb\nc\nd\n", 1..2, 1), "1 | a\n2 | b\n3 | c\n");
+        assert_eq!(numbered(b"", 0..0, 3), "");
+    }
+
+    #[test]
+    fn white_space_becomes_visible() {
+        assert_eq!(visible(b"\ta b\r\n"), "→a·b␍");
+    }
+}

@@ -1,0 +1,169 @@
+//! `edt apply` and `edt check`.
+
+use std::ffi::OsString;
+use std::io::Read as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use super::context::Context;
+use super::render;
+use crate::base::{Code, Finding, Result, Status};
+use crate::edit::Mode;
+use crate::txn::request::{CONTEXT, Draft};
+use crate::txn::{self, Request, Run};
+
+/// Apply edits as one transaction: all or none, one commit.
+///
+/// One edit is given by flags, several by a JSON request. Content comes from standard input if neither --content nor
+/// --content-file is given.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Modes: create (a new file), edit (--old-text once), append, overwrite (an existing file), delete, rename (--to).\n\nExamples:\n  edt apply Makefile --mode append --content-file targets.mk\n  edt apply src/calc.c --mode edit --old-text 'return a;' --content 'return a + b;'\n  echo '{\"path\": \"a.txt\", \"mode\": \"create\", \"content\": \"hi\\n\"}' | edt apply --request -"
+)]
+pub(super) struct Args {
+    #[command(flatten)]
+    input: Input,
+    /// Everything but the writing.
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Check edits: everything `apply` does but the writing.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  edt check --request edits.json --json")]
+pub(super) struct CheckArgs {
+    #[command(flatten)]
+    input: Input,
+}
+
+#[derive(Debug, clap::Args)]
+struct Input {
+    /// The file, relative to the worktree's root.
+    #[arg(required_unless_present = "request")]
+    path: Option<OsString>,
+    /// What to do.
+    #[arg(long, value_enum, required_unless_present = "request")]
+    mode: Option<Mode>,
+    /// The text to replace, exactly as it stands in the file.
+    #[arg(long, value_name = "TEXT", conflicts_with = "old_text_file", allow_hyphen_values = true)]
+    old_text: Option<OsString>,
+    /// A file that holds the text to replace.
+    #[arg(long, value_name = "FILE")]
+    old_text_file: Option<PathBuf>,
+    /// The new text.
+    #[arg(long, value_name = "TEXT", conflicts_with = "content_file", allow_hyphen_values = true)]
+    content: Option<OsString>,
+    /// A file that holds the new text; `-` is standard input.
+    #[arg(long, value_name = "FILE")]
+    content_file: Option<PathBuf>,
+    /// Replace every place where the old text stands (mode edit).
+    #[arg(long)]
+    replace_all: bool,
+    /// Set the mode bit (mode create).
+    #[arg(long)]
+    executable: bool,
+    /// The new path (mode rename).
+    #[arg(long, value_name = "PATH")]
+    to: Option<OsString>,
+    /// The blob id the file must have, as `edt read` gives it.
+    #[arg(long, value_name = "OID")]
+    expected_hash: Option<String>,
+    /// A JSON request instead of flags; `-` is standard input.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["path", "mode", "old_text", "old_text_file", "content", "content_file", "replace_all", "executable", "to", "expected_hash"])]
+    request: Option<PathBuf>,
+    /// Why; becomes the commit's subject.
+    #[arg(short, long)]
+    message: Option<String>,
+    /// An override, such as `size_reduction` (repeatable).
+    #[arg(long, value_name = "CODE")]
+    allow: Vec<String>,
+    /// Who asks; becomes a trailer of the commit.
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// Lines of context around a change in the answer.
+    #[arg(long, value_name = "N", default_value_t = CONTEXT)]
+    context: usize,
+}
+
+impl clap::ValueEnum for Mode {
+    fn value_variants<'a>() -> &'a [Mode] {
+        Mode::ALL
+    }
+
+    fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
+        Some(clap::builder::PossibleValue::new(self.name()))
+    }
+}
+
+impl Args {
+    pub(super) fn run(&self, context: &Context) -> Result<Status> {
+        self.input.run(context, if self.dry_run { Run::Dry } else { Run::Real })
+    }
+}
+
+impl CheckArgs {
+    pub(super) fn run(&self, context: &Context) -> Result<Status> {
+        self.input.run(context, Run::Dry)
+    }
+}
+
+impl Input {
+    fn run(&self, context: &Context, run: Run) -> Result<Status> {
+        let request = self.request()?;
+        let mut world = context.world()?;
+        let outcome = txn::apply(&mut world, &request, run)?;
+        Ok(context.outcome(&outcome, render::applied))
+    }
+
+    fn request(&self) -> Result<Request> {
+        let mut request = match &self.request {
+            Some(file) => {
+                let mut request = Request::from_json(&bytes_of(file)?)?;
+                request.message = self.message.clone().or(request.message);
+                request.agent = self.agent.clone().or(request.agent);
+                request.allow.extend(self.allow.iter().cloned());
+                request
+            }
+            None => Request::of(self.message.clone(), self.agent.clone(), self.allow.clone(), vec![self.draft()?])?,
+        };
+        request.context = self.context;
+        Ok(request)
+    }
+
+    fn draft(&self) -> Result<Draft> {
+        let text = |text: &Option<OsString>, file: &Option<PathBuf>| match (text, file) {
+            (Some(text), _) => Ok(Some(text.as_bytes().to_vec())),
+            (None, Some(file)) => bytes_of(file).map(Some),
+            (None, None) => Ok(None),
+        };
+        let mode = self.mode.unwrap_or(Mode::Edit);
+        let mut content = text(&self.content, &self.content_file)?;
+        if content.is_none() && mode.keys().0.contains(&"content") {
+            content = Some(bytes_of(Path::new("-"))?);
+        }
+        Ok(Draft {
+            path: self.path.as_ref().map(|path| path.as_bytes().to_vec()).unwrap_or_default(),
+            mode: Some(mode),
+            old_text: text(&self.old_text, &self.old_text_file)?,
+            content,
+            replace_all: self.replace_all.then_some(true),
+            executable: self.executable.then_some(true),
+            to: self.to.as_ref().map(|to| to.as_bytes().to_vec()),
+            expected_hash: self.expected_hash.clone(),
+        })
+    }
+}
+
+/// The bytes of a file, or of standard input.
+fn bytes_of(file: &Path) -> Result<Vec<u8>> {
+    let read = if file == Path::new("-") {
+        let mut bytes = Vec::new();
+        std::io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
+    } else {
+        std::fs::read(file)
+    };
+    read.map_err(|error| {
+        let message = format!("Could not read {}: {error}.", file.display());
+        Finding::new(Code::BadRequest, message, "Give a file that can be read, or `-` for standard input.").into()
+    })
+}

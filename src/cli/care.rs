@@ -1,0 +1,125 @@
+//! `edt explain`, `schema`, `completions`, `man`: what edt says of itself.
+
+use clap::{CommandFactory as _, ValueEnum};
+
+use super::context::Context;
+use super::{Cli, diff, log, read, status};
+use crate::base::{Code, Finding, Outcome, Result, Status};
+use crate::txn::request::Wire;
+
+/// Tell what a code means and what to do.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  edt explain SIZE_REDUCTION")]
+pub(super) struct ExplainArgs {
+    /// The code.
+    #[arg(required_unless_present = "all")]
+    code: Option<String>,
+    /// Every code, as Markdown.
+    #[arg(long)]
+    all: bool,
+}
+
+impl ExplainArgs {
+    pub(super) fn run(&self, context: &Context) -> Result<Status> {
+        let Some(name) = self.code.as_ref().filter(|_| !self.all) else {
+            context.print(&Code::table());
+            return Ok(Status::Applied);
+        };
+        let upper = name.to_ascii_uppercase().replace('-', "_");
+        let code = Code::from_name(&upper).ok_or_else(|| {
+            let names: Vec<&str> = Code::ALL.iter().map(|code| code.name()).collect();
+            let near = similar::get_close_matches(upper.as_str(), &names, 1, 0.5);
+            let nearest = near.first().map_or_else(String::new, |near| format!(" Did you mean {near}?"));
+            Finding::new(Code::BadRequest, format!("{name} is not a code.{nearest}"), "`edt explain --all` lists them.")
+        })?;
+        let allow = code.allow().map_or_else(String::new, |word| format!("\nallow: {word}"));
+        let (status, exit) = (code.status().name(), code.status().exit());
+        context.print(&format!("{} (status {status}, exit {exit}){allow}\n{}", code.name(), code.story()));
+        Ok(Status::Applied)
+    }
+}
+
+/// Print a JSON Schema, generated from the types that edt itself uses.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  edt schema request > request.schema.json")]
+pub(super) struct SchemaArgs {
+    /// Of what.
+    #[arg(value_enum)]
+    of: Shape,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Shape {
+    /// What `edt apply --request` takes.
+    Request,
+    /// What every command that changes something answers, and every refusal.
+    Outcome,
+    /// What `edt read` answers.
+    Read,
+    /// What `edt status` answers.
+    Status,
+    /// What `edt log` answers.
+    Log,
+    /// What `edt diff` and `edt show` answer.
+    Diff,
+}
+
+impl SchemaArgs {
+    pub(super) fn run(&self, context: &Context) -> Status {
+        let schema = match self.of {
+            Shape::Request => schemars::schema_for!(Wire),
+            Shape::Outcome => schemars::schema_for!(Outcome),
+            Shape::Read => schemars::schema_for!(read::Answer),
+            Shape::Status => schemars::schema_for!(status::Answer),
+            Shape::Log => schemars::schema_for!(log::Answer),
+            Shape::Diff => schemars::schema_for!(diff::Answer),
+        };
+        context.print(&serde_json::to_string_pretty(&schema).unwrap_or_default());
+        Status::Applied
+    }
+}
+
+/// Print a completion script.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  edt completions bash > ~/.local/share/bash-completion/completions/edt")]
+pub(super) struct CompletionsArgs {
+    /// For which shell.
+    #[arg(value_enum)]
+    shell: clap_complete::Shell,
+}
+
+impl CompletionsArgs {
+    pub(super) fn run(&self, context: &Context) -> Status {
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut Cli::command(), "edt", &mut script);
+        context.print(&String::from_utf8_lossy(&script));
+        Status::Applied
+    }
+}
+
+/// Print the manual page of edt, or of one command.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  edt man apply | man -l -")]
+pub(super) struct ManArgs {
+    /// The command.
+    command: Option<String>,
+}
+
+impl ManArgs {
+    pub(super) fn run(&self, context: &Context) -> Result<Status> {
+        let mut all = Cli::command();
+        all.build();
+        let page = match &self.command {
+            None => all,
+            Some(name) => all.find_subcommand(name).cloned().ok_or_else(|| {
+                Finding::new(Code::BadRequest, format!("There is no command {name}."), "`edt help` lists the commands.")
+            })?,
+        };
+        let mut out = Vec::new();
+        clap_mangen::Man::new(page).render(&mut out).map_err(|error| {
+            Finding::new(Code::Internal, format!("The page could not be made: {error}."), "Report this message.")
+        })?;
+        context.print(&String::from_utf8_lossy(&out));
+        Ok(Status::Applied)
+    }
+}

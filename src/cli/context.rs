@@ -1,0 +1,81 @@
+//! What a command is run with: read once from the arguments and the environment.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::{Global, render};
+use crate::base::{Findings, Outcome, Result, Settled, Status};
+use crate::git::Repo;
+use crate::session::World;
+use crate::session::world::Caller;
+
+/// The surroundings of a command.
+pub(super) struct Context {
+    pub(super) start: PathBuf,
+    pub(super) json: bool,
+    wait: f64,
+}
+
+impl Context {
+    pub(super) fn new(global: &Global) -> Context {
+        let start = global.dir.clone().unwrap_or_else(|| PathBuf::from("."));
+        Context { start, json: global.json, wait: global.wait }
+    }
+
+    fn caller(&self) -> Caller {
+        let home = std::env::var_os("XDG_CONFIG_HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
+        let home = home.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".config")));
+        Caller {
+            lock_wait: Duration::try_from_secs_f64(self.wait).unwrap_or(crate::session::world::LOCK_WAIT),
+            person_policy: home.and_then(|home| std::fs::read_to_string(home.join("edt/edt.toml")).ok()),
+        }
+    }
+
+    /// The repository, to change it.
+    pub(super) fn world(&self) -> Result<World> {
+        World::open(&self.start, self.caller())
+    }
+
+    /// The repository, to read it.
+    pub(super) fn repo(&self) -> Result<(Repo, Option<Settled>)> {
+        World::read(&self.start, &self.caller())
+    }
+
+    /// Prints the answer of a command that changes something.
+    pub(super) fn outcome(&self, outcome: &Outcome, people: impl FnOnce(&Outcome) -> String) -> Status {
+        if self.json {
+            self.print(&render::json(outcome));
+        } else {
+            self.print(&people(outcome));
+        }
+        outcome.status
+    }
+
+    /// Prints the answer of a command that only reads.
+    pub(super) fn answer<T: Serialize>(&self, answer: &T, people: impl FnOnce(&T) -> String) -> Status {
+        self.print(&if self.json { render::json(answer) } else { people(answer) });
+        Status::Applied
+    }
+
+    /// Prints text; a closed pipe is no error.
+    #[expect(clippy::unused_self, reason = "every print goes through the context")]
+    pub(super) fn print(&self, text: &str) {
+        let mut out = anstream::stdout().lock();
+        let newline = if text.ends_with('\n') || text.is_empty() { "" } else { "\n" };
+        let _ = write!(out, "{text}{newline}");
+        let _ = out.flush();
+    }
+
+    /// Prints a refusal: as JSON on standard output, for people on standard error.
+    pub(super) fn refusal(&self, findings: Findings, status: Status) {
+        let outcome = render::refusal(findings, status);
+        if self.json {
+            self.print(&render::json(&outcome));
+        } else {
+            let _ = write!(anstream::stderr().lock(), "{}", render::refused(&outcome));
+        }
+    }
+}

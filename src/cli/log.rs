@@ -1,0 +1,119 @@
+//! `edt log`.
+
+use std::fmt::Write as _;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::context::Context;
+use super::render::{DIM, NAME, NOTE, paint, short};
+use crate::base::{Result, SessionReport, Status};
+use crate::session::Session;
+use crate::session::history::Commit;
+
+/// List the session's edits, newest first, with the overrides they needed.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  edt log -n 5")]
+pub(super) struct Args {
+    /// At most so many.
+    #[arg(short = 'n', long, value_name = "N")]
+    number: Option<usize>,
+}
+
+/// The answer of `edt log`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Answer {
+    /// Always `edt.log/1`.
+    schema: &'static str,
+    /// The session.
+    session: SessionReport,
+    /// Its commits, newest first.
+    commits: Vec<Line>,
+    /// Whether `--number` cut the list.
+    truncated: bool,
+}
+
+/// One commit of the session.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(super) struct Line {
+    /// Its id, as hex.
+    pub(super) commit: String,
+    /// Its first parent.
+    pub(super) parent: Option<String>,
+    /// Its kind (`edit`, `checkpoint`, `restore`, `begin`); null for a person's own commit.
+    pub(super) kind: Option<&'static str>,
+    /// The edit's number.
+    pub(super) edit: Option<u64>,
+    /// The first line of its message.
+    pub(super) subject: String,
+    /// Who asked for it.
+    pub(super) agent: Option<String>,
+    /// Overrides that were needed.
+    pub(super) allowed: Vec<String>,
+    /// Author's name.
+    pub(super) author: String,
+    /// Author's time, in seconds since 1970.
+    pub(super) time: i64,
+}
+
+impl Line {
+    pub(super) fn of(commit: &Commit) -> Line {
+        let trailers = commit.trailers.as_ref();
+        Line {
+            commit: commit.oid.to_string(),
+            parent: commit.parent.map(|parent| parent.to_string()),
+            kind: trailers.map(|trailers| trailers.kind.name()),
+            edit: trailers.map(|trailers| trailers.edit),
+            subject: commit.subject().to_owned(),
+            agent: trailers.and_then(|trailers| trailers.agent.clone()),
+            allowed: trailers.map(|trailers| trailers.allowed.clone()).unwrap_or_default(),
+            author: commit.author.clone(),
+            time: commit.time,
+        }
+    }
+
+    /// For people, on one line.
+    pub(super) fn people(&self) -> String {
+        let kind = match (self.kind, self.edit) {
+            (Some("edit"), Some(edit)) => format!("{edit:>4}"),
+            (Some(kind), _) => format!("   {}", kind.chars().next().unwrap_or(' ')),
+            (None, _) => "   *".to_owned(),
+        };
+        let mut out = format!("{kind} {} {}", paint(NAME, short(&self.commit)), self.subject);
+        if !self.allowed.is_empty() {
+            let _ = write!(out, " {}", paint(NOTE, &format!("[allowed: {}]", self.allowed.join(", "))));
+        }
+        if let Some(agent) = &self.agent {
+            let _ = write!(out, " {}", paint(DIM, &format!("({agent})")));
+        }
+        out
+    }
+}
+
+impl Args {
+    pub(super) fn run(&self, context: &Context) -> Result<Status> {
+        let (repo, _) = context.repo()?;
+        let session = Session::needed(&repo, &repo.head()?)?;
+        let limit = self.number.unwrap_or(usize::MAX);
+        let mut commits = session.commits(&repo);
+        let lines =
+            commits.by_ref().take(limit).map(|commit| commit.map(|commit| Line::of(&commit))).collect::<Result<_>>()?;
+        let truncated = commits.next().is_some();
+        let answer = Answer { schema: "edt.log/1", session: session.report(false), commits: lines, truncated };
+        Ok(context.answer(&answer, people))
+    }
+}
+
+fn people(answer: &Answer) -> String {
+    let mut out = String::new();
+    for line in &answer.commits {
+        let _ = writeln!(out, "{}", line.people());
+    }
+    if answer.truncated {
+        let _ = writeln!(out, "{}", paint(DIM, "… more: raise -n"));
+    }
+    if answer.commits.is_empty() {
+        let _ = writeln!(out, "No edits on {} yet.", answer.session.branch);
+    }
+    out
+}

@@ -1,0 +1,129 @@
+//! The command line: one file per command, each a struct of arguments and a function.
+
+mod apply;
+mod begin;
+mod care;
+mod context;
+mod demo;
+mod diff;
+mod log;
+mod read;
+mod render;
+mod restore;
+mod status;
+mod undo;
+
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::base::{Code, Finding, Findings, Status};
+use context::Context;
+
+/// edt: every edit of an AI agent is one guarded transaction and one Git commit.
+///
+/// Edits land as commits on a shadow branch edt/<name>. `edt undo` takes them back, `git merge --squash edt/<name>` lands
+/// them. A refusal changes nothing and says what to send instead.
+#[derive(Debug, Parser)]
+#[command(
+    name = "edt",
+    version,
+    max_term_width = 110,
+    after_help = "Exit status: 0 done, 1 refused, 2 malformed call, 3 the world moved, 4 a person must act, 5 environment, 70 a bug.\n\nExample:\n  edt apply src/calc.c --mode edit --old-text 'return a;' --content 'return a + b;'\n  edt undo"
+)]
+pub struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Options of every command.
+#[derive(Debug, Clone, clap::Args)]
+struct Global {
+    /// Run as if started in DIR.
+    #[arg(short = 'C', value_name = "DIR", global = true)]
+    dir: Option<std::path::PathBuf>,
+    /// Answer with one JSON object on standard output (`edt schema` prints its schema).
+    #[arg(long, global = true)]
+    json: bool,
+    /// Longest wait for another edt process, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, global = true, hide_short_help = true)]
+    wait: f64,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Begin(begin::Args),
+    Apply(apply::Args),
+    Check(apply::CheckArgs),
+    Read(read::Args),
+    Status(status::Args),
+    Log(log::Args),
+    Show(diff::ShowArgs),
+    Diff(diff::DiffArgs),
+    Undo(undo::Args),
+    Redo(undo::RedoArgs),
+    Restore(restore::Args),
+    Explain(care::ExplainArgs),
+    Schema(care::SchemaArgs),
+    Completions(care::CompletionsArgs),
+    Man(care::ManArgs),
+    Demo(demo::Args),
+}
+
+impl Command {
+    fn run(&self, context: &Context) -> crate::base::Result<Status> {
+        match self {
+            Command::Begin(args) => args.run(context),
+            Command::Apply(args) => args.run(context),
+            Command::Check(args) => args.run(context),
+            Command::Read(args) => args.run(context),
+            Command::Status(_) => status::run(context),
+            Command::Log(args) => args.run(context),
+            Command::Show(args) => args.run(context),
+            Command::Diff(args) => args.run(context),
+            Command::Undo(args) => args.run(context),
+            Command::Redo(_) => undo::redo(context),
+            Command::Restore(args) => args.run(context),
+            Command::Explain(args) => args.run(context),
+            Command::Schema(args) => Ok(args.run(context)),
+            Command::Completions(args) => Ok(args.run(context)),
+            Command::Man(args) => args.run(context),
+            Command::Demo(args) => args.run(context),
+        }
+    }
+}
+
+/// Runs the command that `args` name and returns the exit status.
+#[must_use]
+pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
+    let args: Vec<OsString> = args.collect();
+    let cli = match Cli::try_parse_from(&args) {
+        Ok(cli) => cli,
+        Err(error) => return wrong_arguments(&error, args.iter().any(|arg| arg == "--json")),
+    };
+    let context = Context::new(&cli.global);
+    let status = cli.command.run(&context).unwrap_or_else(|findings| {
+        let status = findings.status();
+        context.refusal(findings, status);
+        status
+    });
+    ExitCode::from(status.exit())
+}
+
+fn wrong_arguments(error: &clap::Error, json: bool) -> ExitCode {
+    if !error.use_stderr() || !json {
+        let _ = error.print();
+        return ExitCode::from(if error.use_stderr() { Status::Invalid.exit() } else { 0 });
+    }
+    let text = error.render().to_string();
+    let message = text.trim().strip_prefix("error: ").unwrap_or(&text).trim().to_owned();
+    let finding = Finding::new(Code::BadRequest, message, "`edt help COMMAND` lists the arguments, with an example.");
+    let findings = Findings::from(finding);
+    let mut out = std::io::stdout().lock();
+    let _ = writeln!(out, "{}", render::json(&render::refusal(findings, Status::Invalid)));
+    ExitCode::from(Status::Invalid.exit())
+}

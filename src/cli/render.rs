@@ -1,0 +1,149 @@
+//! Answers as text for people and JSON for machines.
+
+use std::fmt::Write as _;
+
+use anstyle::{AnsiColor, Style};
+use serde::Serialize;
+
+use crate::base::{Change, FileReport, Findings, Outcome, Settled, Status};
+use crate::edit::diff::Lines;
+
+/// Green: done.
+pub(super) const GOOD: Style = AnsiColor::Green.on_default().bold();
+/// Red: refused, removed.
+pub(super) const BAD: Style = AnsiColor::Red.on_default().bold();
+/// Yellow: look here.
+pub(super) const NOTE: Style = AnsiColor::Yellow.on_default();
+/// Cyan: names.
+pub(super) const NAME: Style = AnsiColor::Cyan.on_default();
+/// Dim: details.
+pub(super) const DIM: Style = Style::new().dimmed();
+
+/// `text` in `style`.
+pub(super) fn paint(style: Style, text: &str) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+/// One JSON object on one line.
+pub(super) fn json<T: Serialize>(value: &T) -> String {
+    serde_json::to_string(value).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"))
+}
+
+/// The answer that carries a refusal.
+pub(super) fn refusal(findings: Findings, status: Status) -> Outcome {
+    let mut outcome = Outcome::new(status);
+    outcome.errors = findings.into_vec();
+    outcome
+}
+
+/// A refusal for people.
+pub(super) fn refused(outcome: &Outcome) -> String {
+    let mut out = String::new();
+    for finding in &outcome.errors {
+        let path = finding.path.as_ref().map(|path| format!(" {path}")).unwrap_or_default();
+        let _ = writeln!(out, "{}{path}", paint(BAD, finding.code.name()));
+        let _ = writeln!(out, "  {}", finding.message);
+        let _ = writeln!(out, "  {} {}", paint(NOTE, "next:"), finding.hint);
+    }
+    out
+}
+
+/// What was done, for people.
+pub(super) fn applied(outcome: &Outcome) -> String {
+    let mut out = settled(outcome.settled.as_ref());
+    let status = outcome.status.name().replace('_', " ");
+    let session = outcome.session.as_ref();
+    let _ = write!(out, "{}", paint(GOOD, &status));
+    if let (Some(edit), Some(session), Some(commit)) = (outcome.edit, session, &outcome.commit) {
+        let _ = write!(out, " edit {edit} on {} as {}", paint(NAME, &session.branch), short(commit));
+        if session.began {
+            let _ = write!(out, " {}", paint(DIM, "(session begun)"));
+        }
+    } else if outcome.status == Status::Unchanged {
+        let _ = write!(out, ": the edits change nothing, so nothing was recorded");
+    }
+    out.push('\n');
+    for checkpoint in &outcome.checkpoints {
+        let _ = writeln!(
+            out,
+            "  {} unrecorded changes were first recorded as {}",
+            paint(NOTE, "checkpoint:"),
+            short(checkpoint)
+        );
+    }
+    outcome.files.iter().for_each(|file| file_line(&mut out, file));
+    outcome.warnings.iter().for_each(|warning| {
+        let path = warning.path.as_ref().map(|path| format!("{path}: ")).unwrap_or_default();
+        let _ = writeln!(out, "  {} {path}{}", paint(NOTE, "warning:"), warning.message);
+    });
+    out
+}
+
+/// One changed file and the text around the change.
+pub(super) fn file_line(out: &mut String, file: &FileReport) {
+    let letter = match file.change {
+        Change::Added => "A",
+        Change::Modified => "M",
+        Change::Deleted => "D",
+        Change::Renamed => "R",
+    };
+    let from = file.from.as_ref().map(|from| format!("{from} -> ")).unwrap_or_default();
+    let sizes = match (file.bytes_before, file.bytes_after) {
+        (Some(before), Some(after)) => format!("{before} -> {after} bytes"),
+        (None, Some(after)) => format!("{after} bytes"),
+        (Some(before), None) => format!("{before} bytes gone"),
+        (None, None) => String::new(),
+    };
+    let counts = format!("+{} -{}", file.lines_added, file.lines_removed);
+    let _ = writeln!(out, "  {letter} {from}{} {counts} {}", file.path, paint(DIM, &sizes));
+    if let Some(context) = &file.context {
+        context.lines().for_each(|line| {
+            let _ = writeln!(out, "    {}", paint(DIM, line));
+        });
+    }
+}
+
+/// An interrupted transaction that was settled on the way in.
+pub(super) fn settled(settled: Option<&Settled>) -> String {
+    let Some(settled) = settled else { return String::new() };
+    let mut out = format!("{} {}\n", paint(NOTE, "settled:"), settled.detail);
+    settled.files.iter().for_each(|path| {
+        let _ = writeln!(out, "  {path}");
+    });
+    settled.left.iter().for_each(|path| {
+        let _ = writeln!(out, "  {path} {}", paint(NOTE, "(left alone)"));
+    });
+    out
+}
+
+/// The first twelve digits of an object id.
+pub(super) fn short(oid: &str) -> &str {
+    oid.get(..12).unwrap_or(oid)
+}
+
+/// The hunks of a unified diff.
+pub(super) fn hunks(old: &[u8], new: &[u8]) -> String {
+    let mut out = String::new();
+    for hunk in Lines::of(old, new, crate::io::clock::in_ms(2000)).hunks() {
+        let _ = writeln!(out, "{}", hunk.head);
+        for (marker, line) in hunk.lines {
+            let text = String::from_utf8_lossy(line);
+            let _ = writeln!(out, "{marker}{}", text.strip_suffix('\n').unwrap_or(&text));
+            if !line.ends_with(b"\n") {
+                out.push_str("\\ No newline at end of file\n");
+            }
+        }
+    }
+    out
+}
+
+/// The same for people: each line in the colour of its marker.
+pub(super) fn coloured(hunks: &str) -> String {
+    let style = |line: &str| match line.as_bytes().first() {
+        Some(b'+') => AnsiColor::Green.on_default(),
+        Some(b'-') => AnsiColor::Red.on_default(),
+        Some(b'@') => NAME,
+        _ => Style::new(),
+    };
+    hunks.lines().map(|line| paint(style(line), line) + "\n").collect()
+}

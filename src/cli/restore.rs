@@ -1,0 +1,31 @@
+//! `edt restore`.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt as _;
+
+use super::context::Context;
+use super::render;
+use crate::base::{RepoPath, Result, Status};
+use crate::txn;
+
+/// Set one file to what it was before its latest edit, as a new commit.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example:\n  edt restore src/calc.c               # before its latest edit\n  edt restore src/calc.c --revision 2  # before the one two earlier"
+)]
+pub(super) struct Args {
+    /// The file.
+    path: OsString,
+    /// 0 is before its latest edit, 1 before the one before, and so on.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    revision: u64,
+}
+
+impl Args {
+    pub(super) fn run(&self, context: &Context) -> Result<Status> {
+        let raw = self.path.as_bytes();
+        let path = RepoPath::parse(raw).map_err(|problem| problem.finding(raw))?;
+        let outcome = txn::restore(&mut context.world()?, &path, self.revision)?;
+        Ok(context.outcome(&outcome, render::applied))
+    }
+}

@@ -1,0 +1,86 @@
+//! `edt undo` and `edt redo`.
+
+use super::context::Context;
+use super::render;
+use crate::base::{Change, FileReport, Outcome, Result, Status};
+use crate::edit::diff::Lines;
+use crate::git::Repo;
+use crate::git::diff::Item;
+use crate::git::repo::ObjectKind;
+use crate::session::undo::{self, Back, Moved};
+use crate::session::{Session, World};
+
+/// Take edits back: the branch moves, and the files they touched follow. Nothing else is touched, nothing is lost.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example:\n  edt undo        # the last edit\n  edt undo 3      # the last three\n  edt undo --to HEAD~2"
+)]
+pub(super) struct Args {
+    /// How many edits.
+    #[arg(default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    count: u64,
+    /// To a commit of the session instead.
+    #[arg(long, value_name = "REV", conflicts_with = "count")]
+    to: Option<String>,
+}
+
+/// Bring back what the last undo took.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  edt redo")]
+pub(super) struct RedoArgs {}
+
+impl Args {
+    pub(super) fn run(&self, context: &Context) -> Result<Status> {
+        let back = self.to.clone().map_or(Back::Edits(self.count), Back::To);
+        moved(context, |world, session| undo::undo(world, session, &back))
+    }
+}
+
+pub(super) fn redo(context: &Context) -> Result<Status> {
+    moved(context, undo::redo)
+}
+
+fn moved(context: &Context, go: impl FnOnce(&mut World, &Session) -> Result<Moved>) -> Result<Status> {
+    let mut world = context.world()?;
+    let head = world.repo.head()?;
+    let session = Session::needed(&world.repo, &head)?;
+    let moved = go(&mut world, &session)?;
+    let now = Session { tip: moved.to, ..session };
+    let mut outcome = Outcome::new(Status::Applied);
+    outcome.session = Some(now.report(false));
+    outcome.commit = Some(moved.to.to_string());
+    outcome.parent = Some(moved.from.to_string());
+    outcome.edit = Some(now.edits(&world.repo)?);
+    outcome.checkpoints = moved.checkpoints.iter().map(ToString::to_string).collect();
+    outcome.files = moved.paths.iter().map(|differs| file(&world.repo, differs)).collect::<Result<_>>()?;
+    outcome.warnings = moved.warnings;
+    outcome.settled.clone_from(&world.settled);
+    Ok(context.outcome(&outcome, render::applied))
+}
+
+/// One path that an undo or redo changed.
+fn file(repo: &Repo, differs: &crate::git::diff::Differs) -> Result<FileReport> {
+    let text =
+        |item: Option<Item>| item.and_then(Item::file).map(|file| repo.object(file.oid, ObjectKind::Blob)).transpose();
+    let (old, new) = (text(differs.old)?, text(differs.new)?);
+    let lines =
+        Lines::of(old.as_deref().unwrap_or_default(), new.as_deref().unwrap_or_default(), crate::io::clock::in_ms(100));
+    let (lines_added, lines_removed) = lines.counts();
+    let hash = |item: Option<Item>| item.and_then(Item::file).map(|file| file.oid.to_string());
+    Ok(FileReport {
+        path: differs.path.to_string(),
+        change: match (&old, &new) {
+            (None, _) => Change::Added,
+            (_, None) => Change::Deleted,
+            _ => Change::Modified,
+        },
+        from: None,
+        hash_before: hash(differs.old),
+        hash_after: hash(differs.new),
+        bytes_before: old.as_ref().map(|text| text.len() as u64),
+        bytes_after: new.as_ref().map(|text| text.len() as u64),
+        lines_added,
+        lines_removed,
+        context: None,
+    })
+}

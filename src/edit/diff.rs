@@ -1,0 +1,119 @@
+//! Line differences: counts for the answer, hunks for people. Every difference has a deadline.
+
+use std::ops::Range;
+use std::time::Instant;
+
+use similar::{Algorithm, DiffOp, DiffTag};
+
+use crate::base::text;
+
+/// The difference of two texts, by lines.
+#[derive(Debug)]
+pub struct Lines<'a> {
+    old: Vec<&'a [u8]>,
+    new: Vec<&'a [u8]>,
+    ops: Vec<DiffOp>,
+}
+
+impl<'a> Lines<'a> {
+    /// Compares `old` and `new`. Past `deadline` the difference is right but may not be the smallest.
+    #[must_use]
+    pub fn of(old: &'a [u8], new: &'a [u8], deadline: Instant) -> Lines<'a> {
+        let (old, new): (Vec<_>, Vec<_>) = (text::lines(old).collect(), text::lines(new).collect());
+        let head = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
+        let tail = old[head..].iter().rev().zip(new[head..].iter().rev()).take_while(|(a, b)| a == b).count();
+        let (old_mid, new_mid) = (head..old.len() - tail, head..new.len() - tail);
+        let mut ops = Vec::new();
+        if head > 0 {
+            ops.push(DiffOp::Equal { old_index: 0, new_index: 0, len: head });
+        }
+        let (old_range, new_range) = (old_mid.clone(), new_mid.clone());
+        ops.extend(similar::capture_diff_deadline(Algorithm::Myers, &old, old_range, &new, new_range, Some(deadline)));
+        if tail > 0 {
+            ops.push(DiffOp::Equal { old_index: old_mid.end, new_index: new_mid.end, len: tail });
+        }
+        Lines { old, new, ops }
+    }
+
+    /// Lines added and lines removed.
+    #[must_use]
+    pub fn counts(&self) -> (u64, u64) {
+        let changed = self.ops.iter().filter(|op| op.tag() != DiffTag::Equal);
+        changed.fold((0, 0), |(added, removed), op| {
+            (added + op.new_range().len() as u64, removed + op.old_range().len() as u64)
+        })
+    }
+
+    /// The lines of the new text (0-based, end excluded) from the first change to the last; `None` if there is none.
+    #[must_use]
+    pub fn changed(&self) -> Option<Range<usize>> {
+        let mut changed = self.ops.iter().filter(|op| op.tag() != DiffTag::Equal);
+        let first = changed.next()?;
+        let last = changed.next_back().unwrap_or(first);
+        Some(first.new_range().start..last.new_range().end)
+    }
+
+    /// The hunks of a unified diff with three lines of context, each line with its marker.
+    #[must_use]
+    pub fn hunks(&self) -> Vec<Hunk<'a>> {
+        let groups = similar::group_diff_ops(self.ops.clone(), 3);
+        groups.iter().filter(|group| !group.is_empty()).map(|group| self.hunk(group)).collect()
+    }
+
+    fn hunk(&self, group: &[DiffOp]) -> Hunk<'a> {
+        let mut lines = Vec::new();
+        for op in group {
+            if op.tag() == DiffTag::Equal {
+                lines.extend(self.old[op.old_range()].iter().map(|line| (' ', *line)));
+            } else {
+                lines.extend(self.old[op.old_range()].iter().map(|line| ('-', *line)));
+                lines.extend(self.new[op.new_range()].iter().map(|line| ('+', *line)));
+            }
+        }
+        let side = |range: fn(&DiffOp) -> Range<usize>| {
+            let (first, last) = (range(&group[0]), range(&group[group.len() - 1]));
+            let len = last.end - first.start;
+            if len == 1 {
+                (first.start + 1).to_string()
+            } else {
+                format!("{},{len}", first.start + usize::from(len > 0))
+            }
+        };
+        let head = format!("@@ -{} +{} @@", side(DiffOp::old_range), side(DiffOp::new_range));
+        Hunk { head, lines }
+    }
+}
+
+/// One hunk of a unified diff.
+#[derive(Debug)]
+pub struct Hunk<'a> {
+    /// `@@ -1,3 +1,4 @@`
+    pub head: String,
+    /// Marker and line, the line with its own end.
+    pub lines: Vec<(char, &'a [u8])>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of<'a>(old: &'a [u8], new: &'a [u8]) -> Lines<'a> {
+        Lines::of(old, new, crate::io::clock::in_ms(1000))
+    }
+
+    #[test]
+    fn counts_and_place_of_a_change() {
+        let lines = of(b"a\nb\nc\n", b"a\nx\ny\nc\n");
+        assert_eq!(lines.counts(), (2, 1));
+        assert_eq!(lines.changed(), Some(1..3));
+        assert_eq!(of(b"a\n", b"a\n").changed(), None);
+    }
+
+    #[test]
+    fn hunks_have_the_heads_git_prints() {
+        let head = |old: &[u8], new: &[u8]| of(old, new).hunks().iter().map(|h| h.head.clone()).collect::<Vec<_>>();
+        assert_eq!(head(b"", b"a\n"), ["@@ -0,0 +1 @@"]);
+        assert_eq!(head(b"a\n", b""), ["@@ -1 +0,0 @@"]);
+        assert_eq!(head(b"a\nb\n", b"a\nc\n"), ["@@ -1,2 +1,2 @@"]);
+    }
+}

@@ -1,0 +1,128 @@
+//! Which paths differ between two trees. Equal folders are not opened: the cost follows what changed.
+
+use super::draft::{all_entries, entry};
+use super::repo::{FileId, FileMode, ObjectKind, Repo};
+use super::{Oid, causes};
+use crate::base::{RepoPath, Result};
+
+/// One path that differs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Differs {
+    /// The path.
+    pub path: RepoPath,
+    /// What the first tree holds.
+    pub old: Option<Item>,
+    /// What the second tree holds.
+    pub new: Option<Item>,
+}
+
+/// What a tree holds at a path that is not a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Item {
+    /// A file.
+    File(FileId),
+    /// A link or a submodule, which edt does not change.
+    Other(u32, Oid),
+}
+
+impl Item {
+    /// The file, if it is one.
+    #[must_use]
+    pub fn file(self) -> Option<FileId> {
+        match self {
+            Item::File(file) => Some(file),
+            Item::Other(..) => None,
+        }
+    }
+
+    /// The mode number.
+    #[must_use]
+    pub fn bits(self) -> u32 {
+        match self {
+            Item::File(file) => file.mode.bits(),
+            Item::Other(mode, _) => mode,
+        }
+    }
+}
+
+const FOLDER: u32 = 0o040_000;
+
+impl Repo {
+    /// The paths in which the trees `old` and `new` differ, in order.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING`.
+    pub fn tree_diff(&self, old: Oid, new: Oid) -> Result<Vec<Differs>> {
+        let mut out = Vec::new();
+        let mut todo = vec![(Vec::new(), Some(old), Some(new))];
+        while let Some((prefix, old, new)) = todo.pop() {
+            if old == new {
+                continue;
+            }
+            let (old, new) = (self.tree_or_empty(old)?, self.tree_or_empty(new)?);
+            let len = self.null().as_slice().len();
+            let mut names: Vec<&[u8]> =
+                all_entries(&old, len).chain(all_entries(&new, len)).map(|(_, name, _)| name).collect();
+            names.sort_unstable();
+            names.dedup();
+            for name in names {
+                let (before, after) = (entry(&old, name, len), entry(&new, name, len));
+                if before == after {
+                    continue;
+                }
+                let path = [&prefix, name].concat();
+                let folder = |at: Option<(u32, Oid)>| at.filter(|(mode, _)| *mode == FOLDER).map(|(_, oid)| oid);
+                if folder(before).is_some() || folder(after).is_some() {
+                    todo.push(([&path, b"/".as_slice()].concat(), folder(before), folder(after)));
+                }
+                let item =
+                    |at: Option<(u32, Oid)>| at.filter(|(mode, _)| *mode != FOLDER).map(|(mode, oid)| item(mode, oid));
+                if item(before) != item(after) {
+                    out.push(Differs { path: RepoPath::from_tree(&path), old: item(before), new: item(after) });
+                }
+            }
+        }
+        out.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(out)
+    }
+
+    fn tree_or_empty(&self, oid: Option<Oid>) -> Result<Vec<u8>> {
+        match oid {
+            Some(oid) if oid != self.empty_tree() => self.object(oid, ObjectKind::Tree),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// The paths that differ between HEAD, the index and the worktree, tracked or not: what `git status` lists.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if the worktree cannot be compared.
+    pub fn uncommitted(&self) -> Result<Vec<String>> {
+        let fail = |error: gix::Error| super::repo::unreadable("the worktree's status", &error);
+        let platform = self.inner.status(gix::progress::Discard).map_err(fail)?;
+        let platform = platform.untracked_files(gix::status::UntrackedFiles::Collapsed);
+        let mut paths = std::collections::BTreeSet::new();
+        for item in
+            platform.into_iter(None).map_err(|error| super::repo::unreadable("the worktree's status", &error))?
+        {
+            let item = item.map_err(|error| {
+                let why = causes(&error);
+                crate::base::Finding::new(
+                    crate::base::Code::IoError,
+                    format!("Could not compare the worktree: {why}."),
+                    "`git status` tells more.",
+                )
+            })?;
+            paths.insert(item.location().to_string());
+        }
+        Ok(paths.into_iter().collect())
+    }
+}
+
+fn item(mode: u32, oid: Oid) -> Item {
+    if mode & 0o170_000 == 0o100_000 {
+        Item::File(FileId { oid, mode: FileMode::of(mode & 0o100 != 0) })
+    } else {
+        Item::Other(mode, oid)
+    }
+}

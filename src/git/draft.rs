@@ -1,0 +1,290 @@
+//! New objects in memory: blobs, the trees along the touched paths, commits. Nothing is on disk yet.
+
+use std::collections::BTreeMap;
+
+use gix::objs::Kind;
+
+use super::objects::{Deflater, Loose, id_of};
+use super::repo::{FileId, ObjectKind, Repo};
+use super::{Oid, causes};
+use crate::base::{Code, Finding, RepoPath, Result};
+
+/// Objects that are not written yet, and can already be read.
+#[derive(Debug)]
+pub struct Draft<'r> {
+    repo: &'r Repo,
+    made: BTreeMap<Oid, (Kind, Vec<u8>)>,
+}
+
+/// What becomes of one path in a tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TreeChange {
+    /// The path.
+    pub path: RepoPath,
+    /// The file to stand there; `None` for none.
+    pub file: Option<FileId>,
+}
+
+/// Which tree each touched folder had and has now: what the index's cache-tree needs. The root is the empty path.
+pub type Folders = BTreeMap<Vec<u8>, (Option<Oid>, Option<Oid>)>;
+
+/// What a commit is made of.
+#[derive(Debug)]
+pub struct Commit<'a> {
+    /// Its tree.
+    pub tree: Oid,
+    /// Its parent, if it has one.
+    pub parent: Option<Oid>,
+    /// The message.
+    pub message: &'a str,
+}
+
+impl<'r> Draft<'r> {
+    /// No new objects yet.
+    #[must_use]
+    pub fn new(repo: &'r Repo) -> Draft<'r> {
+        Draft { repo, made: BTreeMap::new() }
+    }
+
+    /// A new blob.
+    ///
+    /// # Errors
+    /// `INTERNAL` if hashing fails.
+    pub fn blob(&mut self, data: &[u8]) -> Result<Oid> {
+        self.add(Kind::Blob, data.to_vec())
+    }
+
+    /// The tree `root` with `changes` made; folders that end up empty are left out, as Git does.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING` if a tree on the way is.
+    pub fn tree(&mut self, root: Oid, changes: &[TreeChange]) -> Result<(Oid, Folders)> {
+        let mut sorted: Vec<(&[u8], Option<FileId>)> = changes.iter().map(|c| (c.path.as_bytes(), c.file)).collect();
+        sorted.sort_by_key(|(path, _)| *path);
+        let mut folders = Folders::new();
+        let tree = self.folder(Some(root), b"", &sorted, &mut folders)?;
+        let tree = match tree {
+            Some(tree) => tree,
+            None => self.add(Kind::Tree, Vec::new())?,
+        };
+        folders.insert(Vec::new(), (Some(root), Some(tree)));
+        Ok((tree, folders))
+    }
+
+    /// A new commit by the repository's own identity.
+    ///
+    /// # Errors
+    /// `BAD_REQUEST` if the configured identity or date cannot be used.
+    pub fn commit(&mut self, commit: &Commit<'_>) -> Result<Oid> {
+        let (author, committer) = (self.repo.signature(Role::Author)?, self.repo.signature(Role::Committer)?);
+        let mut data = format!("tree {}\n", commit.tree).into_bytes();
+        if let Some(parent) = commit.parent {
+            data.extend_from_slice(format!("parent {parent}\n").as_bytes());
+        }
+        for (role, line) in [("author ", &author), ("committer ", &committer)] {
+            data.extend_from_slice(role.as_bytes());
+            data.extend_from_slice(line);
+            data.push(b'\n');
+        }
+        data.push(b'\n');
+        data.extend_from_slice(commit.message.as_bytes());
+        self.add(Kind::Commit, data)
+    }
+
+    /// The new objects as Git stores them, in an order in which each comes after what it names.
+    #[must_use]
+    pub fn into_loose(self) -> Vec<Loose> {
+        let mut deflater = Deflater::new();
+        let rank = |kind: &Kind| match kind {
+            Kind::Blob => 0,
+            Kind::Tree => 1,
+            Kind::Commit | Kind::Tag => 2,
+        };
+        let mut made: Vec<_> = self.made.into_iter().collect();
+        made.sort_by_key(|(_, (kind, _))| rank(kind));
+        made.into_iter().map(|(oid, (kind, data))| Loose { oid, bytes: deflater.deflate(kind, &data) }).collect()
+    }
+
+    fn add(&mut self, kind: Kind, data: Vec<u8>) -> Result<Oid> {
+        let oid = id_of(self.repo.inner.object_hash(), kind, &data)?;
+        self.made.insert(oid, (kind, data));
+        Ok(oid)
+    }
+
+    fn read_tree(&self, oid: Oid) -> Result<Vec<u8>> {
+        if oid == self.repo.empty_tree() {
+            return Ok(Vec::new());
+        }
+        match self.made.get(&oid) {
+            Some((Kind::Tree, data)) => Ok(data.clone()),
+            _ => self.repo.object(oid, ObjectKind::Tree),
+        }
+    }
+
+    /// The folder at `prefix`, with the changes below it made; `None` if nothing is left in it.
+    fn folder(
+        &mut self,
+        old: Option<Oid>,
+        prefix: &[u8],
+        changes: &[(&[u8], Option<FileId>)],
+        folders: &mut Folders,
+    ) -> Result<Option<Oid>> {
+        let hash_len = self.repo.null().as_slice().len();
+        let mut data = old.map_or_else(|| Ok(Vec::new()), |old| self.read_tree(old))?;
+        let mut rest = changes;
+        while let Some((path, file)) = rest.first() {
+            let below = &path[prefix.len()..];
+            let Some(slash) = below.iter().position(|&b| b == b'/') else {
+                set_entry(&mut data, below, file.map(|file| (file.mode.bits(), file.oid)), hash_len);
+                rest = &rest[1..];
+                continue;
+            };
+            let name = &below[..slash];
+            let inner = [prefix, name, b"/"].concat();
+            let count = rest.iter().take_while(|(path, _)| path.starts_with(&inner)).count();
+            let old = entry(&data, name, hash_len).filter(|(mode, _)| *mode == 0o040_000).map(|(_, oid)| oid);
+            let new = self.folder(old, &inner, &rest[..count], folders)?;
+            folders.insert(inner[..inner.len() - 1].to_vec(), (old, new));
+            if new.is_some() || old.is_some() {
+                set_entry(&mut data, name, new.map(|new| (0o040_000, new)), hash_len);
+            }
+            rest = &rest[count..];
+        }
+        if data.is_empty() { Ok(None) } else { self.add(Kind::Tree, data).map(Some) }
+    }
+}
+
+/// One entry of a raw tree.
+struct RawEntry<'a> {
+    start: usize,
+    end: usize,
+    mode: u32,
+    name: &'a [u8],
+    oid: &'a [u8],
+}
+
+fn entries(tree: &[u8], hash_len: usize) -> impl Iterator<Item = RawEntry<'_>> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let start = at;
+        let space = start + memchr::memchr(b' ', tree.get(start..)?)?;
+        let nul = space + memchr::memchr(0, &tree[space..])?;
+        let oid = tree.get(nul + 1..nul + 1 + hash_len)?;
+        let mode = tree[start..space].iter().fold(0, |mode, digit| mode * 8 + u32::from(digit.wrapping_sub(b'0')));
+        at = nul + 1 + hash_len;
+        Some(RawEntry { start, end: at, mode, name: &tree[space + 1..nul], oid })
+    })
+}
+
+/// The mode and object of `name` in a raw tree.
+pub(super) fn entry(tree: &[u8], name: &[u8], hash_len: usize) -> Option<(u32, Oid)> {
+    entries(tree, hash_len)
+        .find(|entry| entry.name == name)
+        .map(|entry| (entry.mode, Oid::from_bytes_or_panic(entry.oid)))
+}
+
+/// Mode, name and object of every entry of a raw tree.
+pub(super) fn all_entries(tree: &[u8], hash_len: usize) -> impl Iterator<Item = (u32, &[u8], Oid)> {
+    entries(tree, hash_len).map(|entry| (entry.mode, entry.name, Oid::from_bytes_or_panic(entry.oid)))
+}
+
+/// Sets, adds or removes one entry; the others keep their bytes. Git sorts a folder as if its name ended in `/`.
+fn set_entry(tree: &mut Vec<u8>, name: &[u8], value: Option<(u32, Oid)>, hash_len: usize) {
+    let old = entries(tree, hash_len).find(|entry| entry.name == name).map(|old| (old.start..old.end, old.mode));
+    if let Some((span, old_mode)) = old {
+        match value {
+            Some((mode, oid)) if mode == old_mode => {
+                tree[span.end - hash_len..span.end].copy_from_slice(oid.as_slice());
+            }
+            _ => {
+                tree.drain(span);
+                if value.is_some() {
+                    set_entry(tree, name, value, hash_len);
+                }
+            }
+        }
+        return;
+    }
+    let Some((mode, oid)) = value else { return };
+    let key = |mode: u32, name: &[u8]| if mode == 0o040_000 { [name, b"/"].concat() } else { name.to_vec() };
+    let mine = key(mode, name);
+    let at = entries(tree, hash_len)
+        .find(|entry| key(entry.mode, entry.name) > mine)
+        .map_or(tree.len(), |entry| entry.start);
+    let mut bytes = format!("{mode:o} ").into_bytes();
+    bytes.extend_from_slice(name);
+    bytes.push(0);
+    bytes.extend_from_slice(oid.as_slice());
+    tree.splice(at..at, bytes);
+}
+
+/// Whose name a line bears.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Who wrote the change.
+    Author,
+    /// Who recorded it.
+    Committer,
+}
+
+impl Repo {
+    /// The identity line of a commit, `Name <mail> seconds zone`: Git's own, else `edt <edt@localhost>`.
+    ///
+    /// # Errors
+    /// `BAD_REQUEST` if a configured date cannot be read.
+    pub fn signature(&self, role: Role) -> Result<Vec<u8>> {
+        let configured = match role {
+            Role::Author => self.inner.author(),
+            Role::Committer => self.inner.committer(),
+        };
+        let mut line = Vec::new();
+        match configured {
+            Some(Ok(who)) => who.write_to(&mut line).map_err(|error| bad_identity(&error.to_string()))?,
+            Some(Err(error)) => return Err(bad_identity(&causes(&error)).into()),
+            None => {
+                let mut time = gix::date::parse::TimeBuf::default();
+                let now = gix::date::Time::now_local_or_utc();
+                line.extend_from_slice(b"edt <edt@localhost> ");
+                line.extend_from_slice(now.to_str(&mut time).as_bytes());
+            }
+        }
+        Ok(line)
+    }
+}
+
+fn bad_identity(why: &str) -> Finding {
+    Finding::new(
+        Code::BadRequest,
+        format!("Git's identity or date cannot be used: {why}."),
+        "Correct user.name, user.email, or GIT_AUTHOR_DATE / GIT_COMMITTER_DATE.",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn oid(byte: u8) -> Oid {
+        Oid::from_bytes_or_panic(&[byte; 20])
+    }
+
+    fn names(tree: &[u8]) -> Vec<String> {
+        entries(tree, 20)
+            .map(|e| format!("{:o} {} {:02x}", e.mode, String::from_utf8_lossy(e.name), e.oid[0]))
+            .collect()
+    }
+
+    #[test]
+    fn entries_are_set_added_and_removed_in_gits_order() {
+        let mut tree = Vec::new();
+        set_entry(&mut tree, b"a.c", Some((0o100_644, oid(1))), 20);
+        set_entry(&mut tree, b"a", Some((0o040_000, oid(2))), 20);
+        set_entry(&mut tree, b"a-b", Some((0o100_755, oid(3))), 20);
+        assert_eq!(names(&tree), ["100755 a-b 03", "100644 a.c 01", "40000 a 02"]);
+        set_entry(&mut tree, b"a.c", Some((0o100_644, oid(9))), 20);
+        set_entry(&mut tree, b"a-b", None, 20);
+        assert_eq!(names(&tree), ["100644 a.c 09", "40000 a 02"]);
+        set_entry(&mut tree, b"a", Some((0o100_644, oid(4))), 20);
+        assert_eq!(names(&tree), ["100644 a 04", "100644 a.c 09"]);
+    }
+}

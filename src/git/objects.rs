@@ -1,0 +1,178 @@
+//! Loose objects as edt writes them: always, never "it exists already" (an object torn by a power cut exists, too).
+
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use flate2::{Compress, Compression, FlushCompress, Status};
+use gix::objs::Kind;
+
+use super::{Oid, causes};
+use crate::base::{Code, Finding, Result};
+use crate::io::disk::{Dir, Found, Move, Parent, Perms};
+use crate::io::failed;
+
+/// An object as it stands in a loose file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Loose {
+    /// Its id.
+    pub oid: Oid,
+    /// Header and content, deflated.
+    pub bytes: Vec<u8>,
+}
+
+/// Trees above this many bytes are stored, not deflated: they hardly shrink, and a later repack deltas them.
+const STORE_ABOVE: usize = 64 * 1024;
+
+/// One deflate state for all objects of a transaction.
+pub(super) struct Deflater(Compress);
+
+impl Deflater {
+    pub(super) fn new() -> Deflater {
+        Deflater(Compress::new(Compression::fast(), true))
+    }
+
+    pub(super) fn deflate(&mut self, kind: Kind, data: &[u8]) -> Vec<u8> {
+        let header = gix::objs::encode::loose_header(kind, data.len() as u64);
+        if kind == Kind::Tree && data.len() > STORE_ABOVE {
+            return run(&mut Compress::new(Compression::none(), true), &header, data);
+        }
+        self.0.reset();
+        run(&mut self.0, &header, data)
+    }
+}
+
+fn run(state: &mut Compress, header: &[u8], data: &[u8]) -> Vec<u8> {
+    // Deflate never grows a text by more than 5 bytes in 16 KiB, its header and its checksum.
+    let mut out = Vec::with_capacity(header.len() + data.len() / 2 + 64);
+    for (input, flush) in [(header, FlushCompress::None), (data, FlushCompress::Finish)] {
+        let from = state.total_in();
+        loop {
+            let done = usize::try_from(state.total_in() - from).unwrap_or(input.len());
+            out.reserve(256);
+            let status = state.compress_vec(&input[done..], &mut out, flush);
+            let done = usize::try_from(state.total_in() - from).unwrap_or(input.len());
+            let finished = match flush {
+                FlushCompress::Finish => status.is_ok_and(|status| status == Status::StreamEnd),
+                _ => done == input.len(),
+            };
+            if finished {
+                break;
+            }
+            out.reserve(out.capacity());
+        }
+    }
+    out
+}
+
+pub(super) fn id_of(hash: gix::hash::Kind, kind: Kind, data: &[u8]) -> Result<Oid> {
+    gix::objs::compute_hash(hash, kind, data).map_err(|error| {
+        let message = format!("Hashing failed: {}.", causes(&error));
+        Finding::new(Code::Internal, message, "Report this message with the content that caused it.").into()
+    })
+}
+
+/// Writes `objects` below the folder `objects_dir`, each under its final name only when it is whole.
+///
+/// # Errors
+/// `IO_ERROR` or `GIT_DIR_READ_ONLY`; objects already written stay, named by nothing.
+pub fn write(objects_dir: &Path, objects: &[Loose]) -> Result<()> {
+    if objects.is_empty() {
+        return Ok(());
+    }
+    let open = Dir::open(objects_dir).map_err(|error| failed("open", objects_dir, &error))?;
+    for object in objects {
+        write_one(&open, object).map_err(|error| failed("write an object to", objects_dir, &error))?;
+    }
+    Ok(())
+}
+
+/// Writes those of `objects` that are not there whole.
+///
+/// # Errors
+/// As [`write`].
+pub fn write_missing(objects_dir: &Path, objects: &[Loose]) -> Result<()> {
+    let open = Dir::open(objects_dir).map_err(|error| failed("open", objects_dir, &error))?;
+    for object in objects {
+        let (folder, name) = names(object.oid);
+        let there = match open.beneath(folder.as_bytes()) {
+            Ok(Parent::Open(dir)) => {
+                matches!(dir.read(name.as_bytes()), Ok(Found::File(_, bytes)) if bytes == object.bytes)
+            }
+            _ => false,
+        };
+        if !there {
+            write_one(&open, object).map_err(|error| failed("write an object to", objects_dir, &error))?;
+        }
+    }
+    Ok(())
+}
+
+/// Waits until `objects` and their folders are on the medium.
+///
+/// # Errors
+/// `IO_ERROR`.
+pub fn sync(objects_dir: &Path, objects: &[Loose]) -> Result<()> {
+    for object in objects {
+        let (folder, name) = names(object.oid);
+        let folder = objects_dir.join(folder);
+        for path in [folder.join(name), folder] {
+            let synced = std::fs::File::open(&path).and_then(|file| file.sync_all());
+            synced.map_err(|error| failed("sync", &path, &error))?;
+        }
+    }
+    Ok(())
+}
+
+fn names(oid: Oid) -> (String, String) {
+    let hex = oid.to_string();
+    (hex[..2].to_owned(), hex[2..].to_owned())
+}
+
+fn write_one(objects: &Dir, object: &Loose) -> std::io::Result<()> {
+    let (folder, name) = names(object.oid);
+    // `git gc` removes empty folders while others write: make it and try again, a bounded number of times.
+    for attempt in 0.. {
+        let dir = match objects.beneath(folder.as_bytes())? {
+            Parent::Open(dir) => dir,
+            _ => match objects.make_beneath(folder.as_bytes())? {
+                Parent::Open(dir) => dir,
+                _ => return Err(std::io::Error::other("the folder of the object is not one")),
+            },
+        };
+        // Named as Git names its own, so that `git gc` sweeps what a crash leaves.
+        let tmp = format!("tmp_obj_{:x}_{attempt}", std::process::id());
+        let written = dir.write_new(tmp.as_bytes(), &object.bytes, Perms::Exactly(0o444));
+        match written.and_then(|_| dir.rename(tmp.as_bytes(), &dir, name.as_bytes(), Move::Replace)) {
+            Ok(()) => return Ok(()),
+            Err(error)
+                if attempt < 8
+                    && matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::AlreadyExists) => {}
+            Err(error) => {
+                let _ = dir.unlink(tmp.as_bytes());
+                return Err(error);
+            }
+        }
+    }
+    Ok(())
+}
+
+impl super::Repo {
+    /// The folder of loose objects.
+    #[must_use]
+    pub fn objects_dir(&self) -> &Path {
+        self.inner.objects.store_ref().path()
+    }
+
+    /// Whether the object is in the database with its right content.
+    #[must_use]
+    pub fn is_whole(&self, oid: Oid) -> bool {
+        let Ok(object) = self.inner.find_object(oid) else { return false };
+        id_of(oid.kind(), object.kind, &object.data).is_ok_and(|id| id == oid)
+    }
+
+    /// The Git folder of this worktree as bytes, for messages and comparisons.
+    #[must_use]
+    pub fn git_dir_bytes(&self) -> &[u8] {
+        self.inner.git_dir().as_os_str().as_bytes()
+    }
+}

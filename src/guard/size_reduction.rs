@@ -1,0 +1,129 @@
+//! A file must not shrink far below its recorded state: the mark of a file overwritten with a fragment.
+//!
+//! Measured against HEAD and against the session's base, so that ten small edits do not add up to what one large edit may not
+//! do. Thresholds: `policy::SizeLimits`.
+
+use super::{Guard, Reference, Subject};
+use crate::base::text::line_count;
+use crate::base::{Code, Finding, RepoPath};
+use crate::policy::{GuardRule, Policy, SizeLimits};
+
+/// The guard `size_reduction`.
+#[derive(Debug)]
+pub struct SizeReduction;
+
+/// How far a file would shrink.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Shrink {
+    /// Bytes before and after.
+    pub bytes: (u64, u64),
+    /// Lines before and after.
+    pub lines: (u64, u64),
+    /// Which of the two decided.
+    pub by: Measure,
+}
+
+/// What is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Measure {
+    /// Bytes.
+    Bytes,
+    /// Lines.
+    Lines,
+}
+
+impl Guard for SizeReduction {
+    fn name(&self) -> &'static str {
+        "size_reduction"
+    }
+
+    fn rule(&self, policy: &Policy) -> GuardRule {
+        policy.size_reduction
+    }
+
+    fn judge(&self, subject: &Subject<'_>, policy: &Policy) -> Option<Finding> {
+        let after = subject.after?;
+        let found =
+            |reference: &Reference<'_>| Some((reference.whose, detect(reference.text, after, &policy.size_limits)?));
+        let (whose, shrink) = subject.references.iter().find_map(found)?;
+        Some(explain(subject.path, whose, &shrink))
+    }
+}
+
+/// Whether `after` is too small against `before`.
+#[must_use]
+pub fn detect(before: &[u8], after: &[u8], limits: &SizeLimits) -> Option<Shrink> {
+    let bytes = (before.len() as u64, after.len() as u64);
+    let lines = (line_count(before), line_count(after));
+    let by_bytes = bytes.0 > limits.min_bytes && lost(bytes) > limits.max_bytes_lost;
+    let by_lines = lines.0 >= limits.min_lines && lost(lines) > limits.max_lines_lost;
+    let by = if by_bytes { Measure::Bytes } else { Measure::Lines };
+    (by_bytes || by_lines).then_some(Shrink { bytes, lines, by })
+}
+
+/// The part that goes, correctly rounded, so that exactly the limit is not over it.
+#[expect(clippy::cast_precision_loss, reason = "files are far below 2^53 bytes")]
+fn lost((before, after): (u64, u64)) -> f64 {
+    before.saturating_sub(after) as f64 / before as f64
+}
+
+fn explain(path: &RepoPath, whose: &str, shrink: &Shrink) -> Finding {
+    let (measure, (before, after)) = match shrink.by {
+        Measure::Bytes => ("bytes", shrink.bytes),
+        Measure::Lines => ("lines", shrink.lines),
+    };
+    let percent = lost((before, after)) * 100.0;
+    // 99.94 % must not read as 100 %: something is left.
+    let percent = if after > 0 { percent.min(99.9) } else { percent };
+    Finding::new(
+        Code::SizeReduction,
+        format!("This would shrink {path} from {before} to {after} {measure} ({percent:.1} % less than in {whose}). Nothing was changed."),
+        "Use mode \"edit\" to change a part, or \"append\" to add. If the file really should shrink, repeat with allow: [\"size_reduction\"].",
+    )
+    .at(path)
+    .with("bytes_before", shrink.bytes.0)
+    .with("bytes_after", shrink.bytes.1)
+    .with("lines_before", shrink.lines.0)
+    .with("lines_after", shrink.lines.1)
+    .with("against", whose)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shrink(before: &[u8], after: &[u8]) -> Option<Measure> {
+        let limits = Policy::of(None, None).unwrap().size_limits;
+        detect(before, after, &limits).map(|shrink| shrink.by)
+    }
+
+    fn lines(count: usize) -> Vec<u8> {
+        b"a line of text\n".repeat(count)
+    }
+
+    #[test]
+    fn a_file_may_lose_exactly_ninety_percent() {
+        assert_eq!(shrink(&[b'x'; 2000], &[b'x'; 200]), None);
+        assert_eq!(shrink(&[b'x'; 2000], &[b'x'; 199]), Some(Measure::Bytes));
+    }
+
+    #[test]
+    fn a_file_of_a_thousand_bytes_may_lose_them_all() {
+        assert_eq!(shrink(&[b'x'; 1000], b""), None);
+        assert_eq!(shrink(&[b'x'; 1001], b""), Some(Measure::Bytes));
+    }
+
+    #[test]
+    fn fifty_lines_may_become_seventeen_but_not_sixteen() {
+        assert_eq!(shrink(&lines(50), &lines(17)), None);
+        assert_eq!(shrink(&lines(50), &lines(16)), Some(Measure::Lines));
+        assert_eq!(shrink(&lines(49), &lines(6)), None);
+    }
+
+    #[test]
+    fn the_file_that_became_a_brace_is_refused_by_bytes() {
+        let before = [b"int f(void);\n".repeat(261), b"int x;\n".to_vec()].concat();
+        assert_eq!(before.len(), 3400);
+        assert_eq!(shrink(&before, b"}\n"), Some(Measure::Bytes));
+    }
+}

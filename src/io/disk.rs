@@ -1,0 +1,378 @@
+//! Files beneath a root, opened so that no link and no `..` can lead out of it.
+//!
+//! A folder is opened once, by the kernel's own rule (`openat2` with `RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS`), and every later
+//! step on a file in it goes through that descriptor: what was checked is what is changed.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+
+use rustix::fs::{self as sys, AtFlags, FileType, Mode, OFlags, RenameFlags, ResolveFlags};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+
+/// Largest file edt edits, in bytes (GitHub's limit for one file).
+pub const MAX_FILE: u64 = 100 * 1024 * 1024;
+
+/// An opened folder.
+#[derive(Debug)]
+pub struct Dir(OwnedFd);
+
+/// What identifies a file's inode and the last write to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stat {
+    /// Device number.
+    pub dev: u64,
+    /// Inode number.
+    pub ino: u64,
+    /// Size in bytes.
+    pub size: u64,
+    /// Last change of the content: seconds and nanoseconds.
+    pub mtime: (i64, u32),
+    /// Last change of the inode: seconds and nanoseconds.
+    pub ctime: (i64, u32),
+    /// File type and permissions.
+    pub mode: u32,
+    /// Owner.
+    pub uid: u32,
+    /// Group.
+    pub gid: u32,
+}
+
+impl Stat {
+    /// Whether both are the same inode with the same last write of its content.
+    #[must_use]
+    pub fn same_content_as(&self, other: &Stat) -> bool {
+        (self.dev, self.ino, self.size, self.mtime) == (other.dev, other.ino, other.size, other.mtime)
+    }
+
+    /// Whether the owner may execute it: Git's mode bit.
+    #[must_use]
+    pub fn executable(&self) -> bool {
+        self.mode & 0o100 != 0
+    }
+}
+
+impl From<&sys::Stat> for Stat {
+    #[allow(
+        clippy::unnecessary_cast,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::useless_conversion
+    )]
+    fn from(st: &sys::Stat) -> Stat {
+        Stat {
+            dev: st.st_dev as u64,
+            ino: st.st_ino as u64,
+            size: st.st_size as u64,
+            mtime: (st.st_mtime as i64, st.st_mtime_nsec as u32),
+            ctime: (st.st_ctime as i64, st.st_ctime_nsec as u32),
+            mode: st.st_mode as u32,
+            uid: st.st_uid,
+            gid: st.st_gid,
+        }
+    }
+}
+
+/// What stands at a name.
+#[derive(Debug)]
+pub enum Found {
+    /// Nothing.
+    Nothing,
+    /// A regular file with its bytes.
+    File(Stat, Vec<u8>),
+    /// A regular file of more than [`MAX_FILE`] bytes.
+    TooLarge(u64),
+    /// A symbolic link.
+    Symlink,
+    /// A folder.
+    Folder,
+    /// A FIFO, socket or device.
+    Special,
+}
+
+/// A folder on the way to a file, or why there is none.
+#[derive(Debug)]
+pub enum Parent {
+    /// Open.
+    Open(Dir),
+    /// A folder on the way does not exist.
+    Missing,
+    /// A symbolic link, or a mount that leads away, is on the way.
+    Symlink,
+    /// Something on the way is not a folder.
+    NotAFolder,
+}
+
+impl Dir {
+    /// Opens the folder at `path` itself.
+    ///
+    /// # Errors
+    /// Whatever the system says.
+    pub fn open(path: &Path) -> io::Result<Dir> {
+        Ok(Dir(sys::open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?))
+    }
+
+    /// Opens the folder `rel` beneath this one; the empty path is this folder again.
+    ///
+    /// # Errors
+    /// What the system says beyond the cases of [`Parent`].
+    pub fn beneath(&self, rel: &[u8]) -> io::Result<Parent> {
+        let rel = if rel.is_empty() { b".".as_slice() } else { rel };
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        match sys::openat2(&self.0, OsStr::from_bytes(rel), flags, Mode::empty(), resolve) {
+            Ok(fd) => Ok(Parent::Open(Dir(fd))),
+            Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => self.beneath_by_steps(rel),
+            Err(error) => parent_error(error),
+        }
+    }
+
+    /// The same without `openat2` (older kernels, some containers): one checked step a component.
+    fn beneath_by_steps(&self, rel: &[u8]) -> io::Result<Parent> {
+        let mut dir = Dir(self.0.try_clone()?);
+        for name in rel.split(|&b| b == b'/').filter(|name| *name != b".") {
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            match sys::openat(&dir.0, OsStr::from_bytes(name), flags, Mode::empty()) {
+                Ok(fd) => dir = Dir(fd),
+                Err(Errno::NOTDIR) => {
+                    let link =
+                        matches!(dir.stat(name)?, Some(st) if FileType::from_raw_mode(st.mode) == FileType::Symlink);
+                    return Ok(if link { Parent::Symlink } else { Parent::NotAFolder });
+                }
+                Err(error) => return parent_error(error),
+            }
+        }
+        Ok(Parent::Open(dir))
+    }
+
+    /// Makes the folders of `rel` that are missing, then opens the last.
+    ///
+    /// # Errors
+    /// What the system says beyond the cases of [`Parent`].
+    pub fn make_beneath(&self, rel: &[u8]) -> io::Result<Parent> {
+        let mut ends: Vec<usize> = rel.iter().enumerate().filter(|(_, b)| **b == b'/').map(|(at, _)| at).collect();
+        ends.push(rel.len());
+        for end in ends {
+            let (above, name) = rel[..end].rsplit_once_slash();
+            let Parent::Open(dir) = self.beneath(above)? else { return self.beneath(rel) };
+            match sys::mkdirat(&dir.0, OsStr::from_bytes(name), Mode::from_raw_mode(0o777)) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.beneath(rel)
+    }
+
+    /// Removes the folders of `rel`, innermost first, as long as they are empty. The current folder of the process stays, so
+    /// that no shell loses the ground under its feet.
+    pub fn remove_empty_beneath(&self, rel: &[u8]) {
+        let here = sys::stat(".").ok().map(|st| (st.st_dev, st.st_ino));
+        let mut rest = rel;
+        while !rest.is_empty() {
+            let (above, name) = rest.rsplit_once_slash();
+            let Ok(Parent::Open(dir)) = self.beneath(above) else { return };
+            let there = dir.stat(name).ok().flatten().map(|st| (st.dev, st.ino));
+            if there.is_none() || there == here {
+                return;
+            }
+            if sys::unlinkat(&dir.0, OsStr::from_bytes(name), AtFlags::REMOVEDIR).is_err() {
+                return;
+            }
+            rest = above;
+        }
+    }
+
+    /// The stat of `name` itself, links not followed; `None` if there is nothing.
+    ///
+    /// # Errors
+    /// Whatever the system says, except that nothing is there.
+    pub fn stat(&self, name: &[u8]) -> io::Result<Option<Stat>> {
+        match sys::statat(&self.0, OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(st) => Ok(Some(Stat::from(&st))),
+            Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Reads the file `name`; never follows a link, never waits on a FIFO.
+    ///
+    /// # Errors
+    /// Whatever the system says beyond the cases of [`Found`].
+    pub fn read(&self, name: &[u8]) -> io::Result<Found> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let fd = match sys::openat(&self.0, OsStr::from_bytes(name), flags, Mode::empty()) {
+            Ok(fd) => fd,
+            Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Found::Nothing),
+            Err(Errno::LOOP) => return Ok(Found::Symlink),
+            Err(Errno::NXIO | Errno::NODEV) => return Ok(Found::Special),
+            Err(error) => return Err(error.into()),
+        };
+        let stat = Stat::from(&sys::fstat(&fd)?);
+        match FileType::from_raw_mode(stat.mode) {
+            FileType::RegularFile if stat.size > MAX_FILE => Ok(Found::TooLarge(stat.size)),
+            FileType::RegularFile => {
+                let mut bytes = Vec::with_capacity(usize::try_from(stat.size).unwrap_or(0) + 1);
+                File::from(fd).read_to_end(&mut bytes)?;
+                Ok(Found::File(stat, bytes))
+            }
+            FileType::Directory => Ok(Found::Folder),
+            _ => Ok(Found::Special),
+        }
+    }
+
+    /// Writes a new file `name` with `bytes` and the permissions and owner of `like` (else the usual ones).
+    ///
+    /// # Errors
+    /// Whatever the system says; a half-written file is removed again.
+    pub fn write_new(&self, name: &[u8], bytes: &[u8], perms: Perms) -> io::Result<Stat> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mode = match perms {
+            Perms::Usual { executable } => {
+                if executable {
+                    0o777
+                } else {
+                    0o666
+                }
+            }
+            Perms::Of(like, ..) => like.mode & 0o7777,
+            Perms::Exactly(mode) => mode,
+        };
+        let fd = sys::openat(&self.0, OsStr::from_bytes(name), flags, Mode::from_raw_mode(mode))?;
+        let mut file = File::from(fd);
+        let written = file.write_all(bytes).and_then(|()| finish(&file, perms));
+        if written.is_err() {
+            let _ = self.unlink(name);
+        }
+        written
+    }
+
+    /// Writes `parts`, each at its offset, into the file `name`.
+    ///
+    /// # Errors
+    /// Whatever the system says.
+    pub fn patch(&self, name: &[u8], parts: &[(u64, &[u8])]) -> io::Result<()> {
+        let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = File::from(sys::openat(&self.0, OsStr::from_bytes(name), flags, Mode::empty())?);
+        parts.iter().try_for_each(|(at, bytes)| file.write_all_at(bytes, *at))
+    }
+
+    /// Removes the file `name`; that it is not there is no error.
+    ///
+    /// # Errors
+    /// Whatever the system says.
+    pub fn unlink(&self, name: &[u8]) -> io::Result<()> {
+        match sys::unlinkat(&self.0, OsStr::from_bytes(name), AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Moves `name` to `to` in `dir`, as `how` says.
+    ///
+    /// # Errors
+    /// `AlreadyExists` for [`Move::New`] onto something; whatever else the system says.
+    pub fn rename(&self, name: &[u8], dir: &Dir, to: &[u8], how: Move) -> io::Result<()> {
+        let flags = match how {
+            Move::New => RenameFlags::NOREPLACE,
+            Move::Exchange => RenameFlags::EXCHANGE,
+            Move::Replace => RenameFlags::empty(),
+        };
+        Ok(sys::renameat_with(&self.0, OsStr::from_bytes(name), &dir.0, OsStr::from_bytes(to), flags)?)
+    }
+
+    /// Gives the file `name` a second name `to`.
+    ///
+    /// # Errors
+    /// `AlreadyExists` if `to` is taken; whatever else the system says.
+    pub fn link(&self, name: &[u8], dir: &Dir, to: &[u8]) -> io::Result<()> {
+        Ok(sys::linkat(&self.0, OsStr::from_bytes(name), &dir.0, OsStr::from_bytes(to), AtFlags::empty())?)
+    }
+
+    /// The folder's device number.
+    ///
+    /// # Errors
+    /// Whatever the system says.
+    pub fn device(&self) -> io::Result<u64> {
+        Ok(Stat::from(&sys::fstat(&self.0)?).dev)
+    }
+
+    /// Waits until everything written to this folder's file system is on the medium.
+    ///
+    /// # Errors
+    /// Whatever the system says.
+    pub fn sync_file_system(&self) -> io::Result<()> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let dir = sys::openat(&self.0, ".", flags, Mode::empty())?;
+        Ok(sys::syncfs(dir.as_fd())?)
+    }
+}
+
+/// The permissions of a new file.
+#[derive(Debug, Clone, Copy)]
+pub enum Perms {
+    /// What the process's umask leaves of 0666 or 0777.
+    Usual {
+        /// Whether it may be executed.
+        executable: bool,
+    },
+    /// Those of a file that it replaces, owner and group too, with the mode bit as given.
+    Of(Stat, bool),
+    /// Exactly these bits, less the umask.
+    Exactly(u32),
+}
+
+/// How a rename treats what stands at the target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Move {
+    /// Nothing may stand there.
+    New,
+    /// The two change places.
+    Exchange,
+    /// Whatever stands there goes.
+    Replace,
+}
+
+fn finish(file: &File, perms: Perms) -> io::Result<Stat> {
+    if let Perms::Of(like, executable) = perms {
+        let mine = Stat::from(&sys::fstat(file)?);
+        if (mine.uid, mine.gid) != (like.uid, like.gid) {
+            // Without the right to give a file away it stays ours: better than no edit.
+            let (uid, gid) = (sys::Uid::from_raw(like.uid), sys::Gid::from_raw(like.gid));
+            let _ = sys::fchown(file, Some(uid), Some(gid));
+        }
+        let read = like.mode & 0o444;
+        let bits = if executable { like.mode & 0o7777 | read >> 2 } else { like.mode & 0o7666 };
+        if bits != mine.mode & 0o7777 {
+            sys::fchmod(file, Mode::from_raw_mode(bits))?;
+        }
+    }
+    Ok(Stat::from(&sys::fstat(file)?))
+}
+
+fn parent_error(error: Errno) -> io::Result<Parent> {
+    match error {
+        Errno::NOENT => Ok(Parent::Missing),
+        Errno::LOOP | Errno::XDEV => Ok(Parent::Symlink),
+        Errno::NOTDIR => Ok(Parent::NotAFolder),
+        error => Err(error.into()),
+    }
+}
+
+/// `a/b/c` as `a/b` and `c`; a single name has the empty folder above it.
+trait SplitSlash {
+    fn rsplit_once_slash(&self) -> (&[u8], &[u8]);
+}
+
+impl SplitSlash for [u8] {
+    fn rsplit_once_slash(&self) -> (&[u8], &[u8]) {
+        match self.iter().rposition(|&b| b == b'/') {
+            Some(at) => (&self[..at], &self[at + 1..]),
+            None => (&[], self),
+        }
+    }
+}

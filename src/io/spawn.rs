@@ -1,0 +1,52 @@
+//! The one place that starts programs. Nothing on the path of `apply`, `undo`, `log` or `status` comes here, except for an
+//! index that only Git itself can rewrite.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::base::{Code, Finding, Result};
+
+/// What a program left.
+#[derive(Debug)]
+pub struct Ran {
+    /// Whether it exited with status 0.
+    pub ok: bool,
+    /// Its standard output.
+    pub stdout: Vec<u8>,
+    /// Its standard error.
+    pub stderr: String,
+}
+
+/// Runs `git` in `dir` with exactly these arguments and `input` on standard input. Programs that the repository names
+/// (hooks, fsmonitor, signing) are switched off.
+///
+/// # Errors
+/// `PROGRAM_NOT_FOUND` if there is no `git`; `IO_ERROR` if it could not be started or fed.
+#[expect(clippy::disallowed_methods, reason = "the one place that starts git")]
+pub fn git(dir: &Path, args: &[&str], input: &[u8]) -> Result<Ran> {
+    let quiet = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "commit.gpgSign=false"];
+    let mut child = Command::new("git")
+        .args(quiet)
+        .args(args)
+        .current_dir(dir)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| not_started(&error))?;
+    let fed = child.stdin.take().map_or(Ok(()), |mut pipe| pipe.write_all(input));
+    let output = child.wait_with_output().map_err(|error| not_started(&error))?;
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    if let Err(error) = fed
+        && output.status.success()
+    {
+        return Err(not_started(&error).into());
+    }
+    Ok(Ran { ok: output.status.success(), stdout: output.stdout, stderr })
+}
+
+fn not_started(error: &std::io::Error) -> Finding {
+    let code = if error.kind() == std::io::ErrorKind::NotFound { Code::ProgramNotFound } else { Code::IoError };
+    Finding::new(code, format!("Could not run git: {error}."), "Install Git (2.39 or newer) and put it on PATH.")
+}

@@ -1,0 +1,336 @@
+//! Files changed by exchange: the new bytes are staged whole, then change places with the old ones, and what was displaced is
+//! looked at. A person's bytes are never overwritten: what is not what was checked is put back.
+
+use std::io;
+
+use super::record::{FileRecord, Id};
+use crate::base::{Code, Finding, RepoPath, Result};
+use crate::git::{FileId, FileMode, Repo};
+use crate::io::disk::{Dir, Found, Move, Parent, Perms, Stat};
+use crate::io::failed;
+
+/// One file of a change.
+#[derive(Debug, Clone)]
+pub struct FileChange {
+    /// Its path.
+    pub path: RepoPath,
+    /// What stands there, as it was checked.
+    pub old: Option<OldFile>,
+    /// What is to stand there.
+    pub new: Option<NewFile>,
+}
+
+/// A file as it stands in the worktree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OldFile {
+    /// Its blob and mode.
+    pub file: FileId,
+    /// Its inode.
+    pub stat: Stat,
+}
+
+/// A file to write.
+#[derive(Debug, Clone)]
+pub struct NewFile {
+    /// Its blob and mode.
+    pub file: FileId,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// The folder for staged files, and the worktree they go to.
+#[derive(Debug)]
+pub struct Stage<'r> {
+    repo: &'r Repo,
+    dir: Dir,
+    /// Whether the worktree is on the same file system, so that a rename reaches it.
+    near: bool,
+}
+
+/// What stands at the path of a file that a record speaks of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stands {
+    /// What stood there before; the stat it has now.
+    Old(Option<Stat>),
+    /// What was to stand there.
+    New,
+    /// Something else: a person's work.
+    Other,
+}
+
+impl<'r> Stage<'r> {
+    /// Opens edt's folder for staged files.
+    ///
+    /// # Errors
+    /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
+    pub fn open(repo: &'r Repo) -> Result<Stage<'r>> {
+        let path = repo.state_path().join("stage");
+        let dir = if let Ok(dir) = Dir::open(&path) {
+            dir
+        } else {
+            std::fs::create_dir_all(&path).map_err(|error| failed("make", &path, &error))?;
+            Dir::open(&path).map_err(|error| failed("open", &path, &error))?
+        };
+        let near = match (dir.device(), repo.root().device()) {
+            (Ok(stage), Ok(root)) => stage == root,
+            _ => false,
+        };
+        Ok(Stage { repo, dir, near })
+    }
+
+    /// The folder itself.
+    #[must_use]
+    pub fn dir(&self) -> &Dir {
+        &self.dir
+    }
+
+    /// Writes the new bytes of `change` under a name of transaction `tx`, and says so in a record.
+    ///
+    /// # Errors
+    /// `IO_ERROR` and the like; nothing is left behind.
+    pub fn put(&self, change: &FileChange, tx: &str, i: usize) -> Result<FileRecord> {
+        let (folder, _) = change.path.split();
+        // A folder that is yet to be made is on the worktree's file system; one that is there may be a mount.
+        let near = self.near
+            && !matches!(self.repo.root().beneath(folder), Ok(Parent::Open(dir)) if dir.device().ok() != self.repo.root().device().ok());
+        let stage = if near { format!("{tx}-{i}") } else { format!(".edt-{tx}-{i}.tmp") };
+        let record = FileRecord {
+            path: change.path.as_bytes().to_vec(),
+            old: change.old.map(|old| (Id::from(old.file.oid), old.file.mode == FileMode::Executable, old.stat)),
+            new: change.new.as_ref().map(|new| (Id::from(new.file.oid), new.file.mode == FileMode::Executable)),
+            stage,
+            beside: !near,
+        };
+        if let Some(new) = &change.new {
+            let executable = new.file.mode == FileMode::Executable;
+            let perms = change.old.map_or(Perms::Usual { executable }, |old| Perms::Of(old.stat, executable));
+            self.stage_bytes(&record, &new.bytes, perms)?;
+        }
+        Ok(record)
+    }
+
+    /// Writes the bytes that `record` stages.
+    ///
+    /// # Errors
+    /// `IO_ERROR` and the like.
+    pub fn stage_bytes(&self, record: &FileRecord, bytes: &[u8], perms: Perms) -> Result<()> {
+        let path = RepoPath::from_tree(&record.path);
+        let wrap = |error: io::Error| {
+            failed("stage the new content of", &self.repo.root_path().join(path.to_string()), &error)
+        };
+        if record.beside
+            && let Parent::Missing = self.repo.root().beneath(path.split().0).map_err(wrap)?
+        {
+            self.repo.root().make_beneath(path.split().0).map_err(wrap)?;
+        }
+        let place = self.place(record).map_err(wrap)?;
+        place.unlink(record.stage.as_bytes()).map_err(wrap)?;
+        place.write_new(record.stage.as_bytes(), bytes, perms).map_err(wrap)?;
+        Ok(())
+    }
+
+    /// Makes the change of `record` on disk.
+    ///
+    /// # Errors
+    /// `HASH_MISMATCH` if what stood there was not what was checked (it stands there again); `IO_ERROR` and the like.
+    pub fn swap(&self, record: &FileRecord) -> Result<()> {
+        let path = RepoPath::from_tree(&record.path);
+        self.exchange(record, &path).map_err(|error| self.explain(&path, &error))?;
+        let Some((_, _, seen)) = &record.old else { return Ok(()) };
+        if self.displaced_is(record, seen) {
+            return Ok(());
+        }
+        self.unswap(record)?;
+        Err(changed_meanwhile(&path).into())
+    }
+
+    /// Undoes [`swap`](Stage::swap), whole or not begun. A file that holds neither side is left alone.
+    ///
+    /// # Errors
+    /// `IO_ERROR` and the like; the next call tries again.
+    pub fn unswap(&self, record: &FileRecord) -> Result<()> {
+        let path = RepoPath::from_tree(&record.path);
+        let (folder, name) = path.split();
+        let wrap = |error: io::Error| failed("put back", &self.repo.root_path().join(path.to_string()), &error);
+        let Parent::Open(dir) = self.repo.root().beneath(folder).map_err(wrap)? else { return Ok(()) };
+        let place = self.place(record).map_err(wrap)?;
+        let stage = record.stage.as_bytes();
+        match (&record.old, &record.new) {
+            (Some(_), Some(_)) => place.rename(stage, &dir, name, Move::Exchange).map_err(wrap)?,
+            (None, Some(_)) => {
+                dir.rename(name, &place, stage, Move::New).map_err(wrap)?;
+                self.repo.root().remove_empty_beneath(folder);
+            }
+            (Some(_), None) => place.rename(stage, &dir, name, Move::New).map_err(wrap)?,
+            (None, None) => {}
+        }
+        Ok(())
+    }
+
+    /// Removes what `record` left staged: new bytes that were not needed, or old ones that are in a commit.
+    pub fn discard(&self, record: &FileRecord) {
+        if let Ok(place) = self.place(record) {
+            let _ = place.unlink(record.stage.as_bytes());
+        }
+        if record.new.is_none() {
+            let path = RepoPath::from_tree(&record.path);
+            self.repo.root().remove_empty_beneath(path.split().0);
+        }
+    }
+
+    /// The same, but only of bytes that the record knows; anything else is a person's and is kept under another name.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if it cannot be looked at.
+    pub fn discard_known(&self, record: &FileRecord) -> Result<()> {
+        let staged = self.staged(record)?;
+        if staged.is_none() || staged == record.old_file() || staged == record.new_file() {
+            self.discard(record);
+            return Ok(());
+        }
+        let wrap = |error: io::Error| failed("keep", &self.repo.state_path().join("stage").join(&record.stage), &error);
+        let place = self.place(record).map_err(wrap)?;
+        place
+            .rename(record.stage.as_bytes(), &self.dir, format!("kept-{}", record.stage).as_bytes(), Move::New)
+            .map_err(wrap)?;
+        Ok(())
+    }
+
+    /// The staged file of `record`, as Git would record it.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if it cannot be read.
+    pub fn staged(&self, record: &FileRecord) -> Result<Option<FileId>> {
+        let Ok(place) = self.place(record) else { return Ok(None) };
+        self.file_at(&place, record.stage.as_bytes())
+    }
+
+    /// The file that stands at the path of `record`, as Git would record it.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if it cannot be read.
+    pub fn current(&self, record: &FileRecord) -> Result<Option<FileId>> {
+        let path = RepoPath::from_tree(&record.path);
+        match self.repo.root().beneath(path.split().0) {
+            Ok(Parent::Open(dir)) => self.file_at(&dir, path.split().1),
+            _ => Ok(None),
+        }
+    }
+
+    fn file_at(&self, dir: &Dir, name: &[u8]) -> Result<Option<FileId>> {
+        let found = dir.read(name).map_err(|error| failed("read a file in", self.repo.root_path(), &error))?;
+        let Found::File(stat, bytes) = found else { return Ok(None) };
+        Ok(Some(FileId { oid: self.repo.blob_id(&bytes)?, mode: FileMode::of(stat.executable()) }))
+    }
+
+    /// The stat of the file of `record` in the worktree.
+    #[must_use]
+    pub fn stat(&self, record: &FileRecord) -> Option<Stat> {
+        let path = RepoPath::from_tree(&record.path);
+        let (folder, name) = path.split();
+        match self.repo.root().beneath(folder) {
+            Ok(Parent::Open(dir)) => dir.stat(name).ok().flatten(),
+            _ => None,
+        }
+    }
+
+    /// What stands at the path of `record`.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if it cannot be read.
+    pub fn stands(&self, record: &FileRecord) -> Result<Stands> {
+        let path = RepoPath::from_tree(&record.path);
+        let (folder, name) = path.split();
+        let wrap = |error: io::Error| failed("read", &self.repo.root_path().join(path.to_string()), &error);
+        let found = match self.repo.root().beneath(folder).map_err(wrap)? {
+            Parent::Open(dir) => dir.read(name).map_err(wrap)?,
+            Parent::Missing => Found::Nothing,
+            Parent::Symlink | Parent::NotAFolder => return Ok(Stands::Other),
+        };
+        let (stands, stat) = match found {
+            Found::Nothing => (None, None),
+            Found::File(stat, bytes) => {
+                (Some(FileId { oid: self.repo.blob_id(&bytes)?, mode: FileMode::of(stat.executable()) }), Some(stat))
+            }
+            _ => return Ok(Stands::Other),
+        };
+        if stands == record.new_file() {
+            return Ok(Stands::New);
+        }
+        Ok(if stands == record.old_file() { Stands::Old(stat) } else { Stands::Other })
+    }
+
+    fn place(&self, record: &FileRecord) -> io::Result<Dir> {
+        let parent = if record.beside {
+            let path = RepoPath::from_tree(&record.path);
+            self.repo.root().beneath(path.split().0)?
+        } else {
+            self.dir.beneath(b"")?
+        };
+        match parent {
+            Parent::Open(dir) => Ok(dir),
+            _ => Err(io::Error::from(io::ErrorKind::NotFound)),
+        }
+    }
+
+    fn exchange(&self, record: &FileRecord, path: &RepoPath) -> io::Result<()> {
+        let (folder, name) = path.split();
+        let root = self.repo.root();
+        let dir = match root.beneath(folder)? {
+            Parent::Missing if record.old.is_none() => root.make_beneath(folder)?,
+            parent => parent,
+        };
+        let Parent::Open(dir) = dir else { return Err(io::Error::from(io::ErrorKind::NotFound)) };
+        let (place, stage) = (self.place(record)?, record.stage.as_bytes());
+        match (&record.old, &record.new) {
+            (Some((_, _, seen)), Some(_)) => match place.rename(stage, &dir, name, Move::Exchange) {
+                // No exchange on this file system: a last look, then a plain rename.
+                Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
+                    match dir.stat(name)? {
+                        Some(stat) if stat.same_content_as(seen) => place.rename(stage, &dir, name, Move::Replace),
+                        _ => Err(io::Error::from(io::ErrorKind::AlreadyExists)),
+                    }
+                }
+                done => done,
+            },
+            (None, Some(_)) => place.rename(stage, &dir, name, Move::New),
+            (Some(_), None) => dir.rename(name, &place, stage, Move::New),
+            (None, None) => Ok(()),
+        }
+    }
+
+    /// Whether what the swap displaced is what was checked: the same inode and last write, else the same bytes and mode.
+    fn displaced_is(&self, record: &FileRecord, seen: &Stat) -> bool {
+        let Ok(place) = self.place(record) else { return false };
+        match place.stat(record.stage.as_bytes()) {
+            Ok(Some(stat)) if stat.same_content_as(seen) && stat.executable() == seen.executable() => true,
+            // Replaced without an exchange: nothing is left to look at.
+            Ok(None) => record.new.is_some(),
+            _ => match place.read(record.stage.as_bytes()) {
+                Ok(Found::File(stat, bytes)) => {
+                    let oid = self.repo.blob_id(&bytes).ok();
+                    oid.is_some()
+                        && oid == record.old_file().map(|file| file.oid)
+                        && stat.executable() == seen.executable()
+                }
+                _ => false,
+            },
+        }
+    }
+
+    fn explain(&self, path: &RepoPath, error: &io::Error) -> Finding {
+        match error.kind() {
+            io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound => changed_meanwhile(path),
+            _ => failed("write", &self.repo.root_path().join(path.to_string()), error),
+        }
+    }
+}
+
+fn changed_meanwhile(path: &RepoPath) -> Finding {
+    Finding::new(
+        Code::HashMismatch,
+        format!("{path} was changed by someone else during the call. What they wrote stands there; nothing of this request was recorded."),
+        format!("Read it again (`edt read {path}`) and send the edit for what stands there now."),
+    )
+    .at(path)
+}

@@ -1,0 +1,269 @@
+//! Making a change true, in the order that a crash at any step can be settled from.
+
+use super::files::{FileChange, Stage};
+use super::index::{self, EntryMove, IndexView, Lock, Plan};
+use super::log::Journal;
+use super::record::{BranchRecord, ChangeRecord, FileRecord, Id, Record};
+use crate::base::{Findings, RepoPath, Result, Warning};
+use crate::git::{Folders, InHead, Loose, Oid, RefChange, Repo, objects};
+use crate::io::disk::Stat;
+
+/// Deflated objects larger than this, in bytes, are synced by themselves rather than through the journal.
+const JOURNAL_MAX: usize = 128 * 1024;
+
+/// Everything a transaction changes.
+#[derive(Debug)]
+#[must_use = "publish it, or it never happened"]
+pub struct Change {
+    /// The ref that decides.
+    pub branch: Branch,
+    /// New objects, each after what it names.
+    pub objects: Vec<Loose>,
+    /// Refs that must exist first, with their values.
+    pub create: Vec<(String, Oid)>,
+    /// Refs to remove last, with the values they have.
+    pub delete: Vec<(String, Oid)>,
+    /// The files.
+    pub files: Vec<FileChange>,
+    /// The index as it was seen and the entries to move; `None` if HEAD is elsewhere.
+    pub index: Option<(IndexView, Vec<EntryMove>)>,
+    /// Trees of the touched folders before and after.
+    pub folders: Folders,
+}
+
+/// The ref that decides, and what follows it.
+#[derive(Debug, Clone)]
+pub struct Branch {
+    /// Its full name.
+    pub name: String,
+    /// Its value before; `None` to create it.
+    pub old: Option<Oid>,
+    /// Its value after.
+    pub new: Oid,
+    /// The reflog line.
+    pub log: String,
+    /// Whether HEAD is on it.
+    pub head: InHead,
+    /// What HEAD names now, if HEAD is to be pointed at the branch.
+    pub head_from: Option<String>,
+    /// Another symbolic ref to point at the branch.
+    pub point: Option<String>,
+}
+
+/// Makes `change` true.
+///
+/// # Errors
+/// Whatever failed before the branch moved: everything is then as it was, or the next call takes it back. After the branch
+/// moved nothing fails: what is left to do is a warning, and the next call does it.
+pub fn publish(repo: &Repo, journal: &mut Journal, mut change: Change) -> Result<Vec<Warning>> {
+    let stage = Stage::open(repo)?;
+    let tx = format!("{:x}-{}", std::process::id(), change.branch.new.to_hex_with_len(8));
+    let mut staged = Staged { stage: &stage, records: Vec::new() };
+    for (i, file) in change.files.iter().enumerate() {
+        staged.records.push(stage.put(file, &tx, i)?);
+    }
+    let moves: Vec<EntryMove>;
+    let mut plan = None;
+    if let Some((view, wanted)) = change.index.take() {
+        moves = wanted;
+        plan = Some(view.prepare(&stage, &moves, &change.folders)?);
+    } else {
+        moves = Vec::new();
+    }
+    sync_large(repo, &mut change.objects)?;
+    let record = record_of(repo, &change, &staged.records, plan.as_ref());
+    let number = journal.append(&Record::Change(Box::new(record)))?;
+
+    let mut swapped = 0;
+    match until_commit_point(repo, &change, &mut staged, &moves, &mut plan, &mut swapped) {
+        Ok(()) => {}
+        Err(error) => {
+            take_back(repo, journal, number, &staged, swapped, plan.as_ref());
+            return Err(error);
+        }
+    }
+    match after_commit_point(repo, &change, &stage, &moves, plan) {
+        Ok(()) => {
+            journal.close()?;
+            staged.records.iter().for_each(|record| stage.discard(record));
+            staged.records.clear();
+            Ok(Vec::new())
+        }
+        Err(error) => {
+            staged.records.clear();
+            Ok(vec![unfinished(&error)])
+        }
+    }
+}
+
+/// Files staged and not yet swapped; dropping it removes them.
+struct Staged<'s, 'r> {
+    stage: &'s Stage<'r>,
+    records: Vec<FileRecord>,
+}
+
+impl Drop for Staged<'_, '_> {
+    fn drop(&mut self) {
+        for record in self.records.iter().filter(|record| record.new.is_some()) {
+            self.stage.discard(record);
+        }
+    }
+}
+
+fn until_commit_point(
+    repo: &Repo,
+    change: &Change,
+    staged: &mut Staged<'_, '_>,
+    moves: &[EntryMove],
+    plan: &mut Option<Plan>,
+    swapped: &mut usize,
+) -> Result<()> {
+    objects::write(repo.objects_dir(), &change.objects)?;
+    if !change.create.is_empty() {
+        let create = |(name, to): &(String, Oid)| RefChange::Create { name: name.clone(), to: *to, log: String::new() };
+        repo.change_refs(&change.create.iter().map(create).collect::<Vec<_>>())?;
+    }
+    lock_index(repo, staged.stage, moves, &change.folders, plan)?;
+    for record in &staged.records {
+        staged.stage.swap(record)?;
+        *swapped += 1;
+    }
+    if let Some(Plan::Patch(prepared)) = plan {
+        let stat = |record: &FileRecord| Some((RepoPath::from_tree(&record.path), staged.stage.stat(record)?));
+        let stats: Vec<(RepoPath, Stat)> =
+            staged.records.iter().filter(|record| record.new.is_some()).filter_map(stat).collect();
+        prepared.refresh(repo, staged.stage, &stats)?;
+    }
+    let branch = &change.branch;
+    match branch.old {
+        Some(old) => repo.swap_ref(&branch.name, old, branch.new, &branch.log, branch.head),
+        None => repo.change_refs(&[RefChange::Create {
+            name: branch.name.clone(),
+            to: branch.new,
+            log: branch.log.clone(),
+        }]),
+    }
+}
+
+/// Takes `index.lock`; if Git refreshed the index meanwhile, patches the new one, as long as the touched entries are the same.
+fn lock_index(
+    repo: &Repo,
+    stage: &Stage<'_>,
+    moves: &[EntryMove],
+    folders: &Folders,
+    plan: &mut Option<Plan>,
+) -> Result<()> {
+    for _ in 0..20 {
+        let Some(Plan::Patch(prepared)) = plan else { return Ok(()) };
+        if prepared.lock(repo, stage)? == Lock::Held {
+            return Ok(());
+        }
+        let view = IndexView::read(repo)?;
+        for entry in moves {
+            if view.staged(repo, &entry.path)? != entry.seen {
+                return Err(index::restaged(repo).into());
+            }
+        }
+        *plan = Some(view.prepare(stage, moves, folders)?);
+    }
+    Err(index::restaged(repo).into())
+}
+
+fn after_commit_point(
+    repo: &Repo,
+    change: &Change,
+    stage: &Stage<'_>,
+    moves: &[EntryMove],
+    plan: Option<Plan>,
+) -> Result<()> {
+    // `git gc --prune=now` may have run between the objects and the ref.
+    objects::write_missing(repo.objects_dir(), &change.objects)?;
+    match plan {
+        Some(Plan::Patch(prepared)) => prepared.rename_in(repo, stage)?,
+        Some(Plan::Delegate) => index::delegate(repo, moves)?,
+        None => {}
+    }
+    point_head(repo, &change.branch)?;
+    if !change.delete.is_empty() {
+        let delete = |(name, from): &(String, Oid)| RefChange::Delete { name: name.clone(), from: *from };
+        repo.change_refs(&change.delete.iter().map(delete).collect::<Vec<_>>())?;
+    }
+    Ok(())
+}
+
+/// Points HEAD, or the worktree's own symbolic ref, at the branch.
+pub(super) fn point_head(repo: &Repo, branch: &Branch) -> Result<()> {
+    if let Some(from) = &branch.head_from {
+        repo.change_refs(&[RefChange::Point { name: "HEAD".into(), at: branch.name.clone() }])?;
+        let short = |name: &str| name.strip_prefix("refs/heads/").unwrap_or(name).to_owned();
+        let log = format!("checkout: moving from {} to {}", short(from), short(&branch.name));
+        repo.log_ref("HEAD", branch.new, branch.new, &log)?;
+    }
+    if let Some(name) = &branch.point {
+        repo.change_refs(&[RefChange::Point { name: name.clone(), at: branch.name.clone() }])?;
+    }
+    Ok(())
+}
+
+fn take_back(
+    repo: &Repo,
+    journal: &mut Journal,
+    number: u64,
+    staged: &Staged<'_, '_>,
+    swapped: usize,
+    plan: Option<&Plan>,
+) {
+    let back = staged.records[..swapped].iter().rev().try_for_each(|record| staged.stage.unswap(record));
+    if let Some(Plan::Patch(prepared)) = plan {
+        index::unlock(repo, prepared.inode);
+    }
+    // If any of this fails the journal stays open, and the next call takes it back.
+    if back.is_ok() && journal.append(&Record::TakenBack(number)).is_ok() {
+        let _ = journal.close();
+    }
+}
+
+/// Writes and syncs the objects that are too large for the journal.
+fn sync_large(repo: &Repo, all: &mut Vec<Loose>) -> Result<()> {
+    let large: Vec<Loose> = all.extract_if(.., |object| object.bytes.len() > JOURNAL_MAX).collect();
+    if large.is_empty() {
+        return Ok(());
+    }
+    objects::write(repo.objects_dir(), &large)?;
+    objects::sync(repo.objects_dir(), &large)
+}
+
+fn record_of(repo: &Repo, change: &Change, files: &[FileRecord], plan: Option<&Plan>) -> ChangeRecord {
+    let branch = &change.branch;
+    let refs = |refs: &[(String, Oid)]| refs.iter().map(|(name, oid)| (name.clone(), Id::from(*oid))).collect();
+    ChangeRecord {
+        branch: BranchRecord {
+            name: branch.name.clone(),
+            old: branch.old.map(Id::from),
+            new: branch.new.into(),
+            stat: repo.loose_ref_stat(&branch.name),
+            log: branch.log.clone(),
+            in_head: branch.head == InHead::Yes,
+            head_from: branch.head_from.clone(),
+            point: branch.point.clone(),
+        },
+        create: refs(&change.create),
+        delete: refs(&change.delete),
+        files: files.to_vec(),
+        index_lock: match plan {
+            Some(Plan::Patch(prepared)) => Some(prepared.inode),
+            _ => None,
+        },
+        objects: change.objects.iter().map(|object| (Id::from(object.oid), object.bytes.clone())).collect(),
+    }
+}
+
+fn unfinished(error: &Findings) -> Warning {
+    Warning {
+        code: "unfinished",
+        path: None,
+        message: format!(
+            "The edit is recorded, but something after it could not be done: {error}. The next edt call finishes it (`edt status`)."
+        ),
+    }
+}

@@ -1,0 +1,5 @@
+//! What the team and the person allow.
+
+pub mod file;
+
+pub use file::{GuardMode, GuardRule, Override, Policy, SizeLimits};

@@ -1,0 +1,176 @@
+//! Starting a session: a branch at HEAD, its base beside it, HEAD switched to it. No file changes.
+
+use super::current::{BRANCHES, POINTER, REFS, Session, base_ref};
+use super::message::{self, Kind, Trailers};
+use super::world::World;
+use crate::base::{Code, Finding, Result};
+use crate::git::repo::ObjectKind;
+use crate::git::{Commit, Draft, Folders, Head, InHead, Oid, Repo};
+use crate::journal::{Branch, Change, publish};
+
+/// How a session is to begin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Begin {
+    /// Its name; made from the branch if not given.
+    pub name: Option<String>,
+    /// Whether HEAD is switched to its branch.
+    pub switching: Switching,
+    /// The revision it begins from; HEAD if not given.
+    pub base: Option<String>,
+}
+
+/// Whether HEAD is switched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Switching {
+    /// As policy says.
+    AsConfigured,
+    /// Never: HEAD and the index stay as they are.
+    Never,
+}
+
+/// Names that edt uses below `refs/edt/`.
+const RESERVED: &[&str] = &["base", "origin", "undone", "abandoned", "pending", "memory", "proposals"];
+
+/// Begins a session.
+///
+/// # Errors
+/// `SESSION_EXISTS`, `BAD_REQUEST` for a name or revision that cannot serve, `REPOSITORY_BUSY`, and what publishing may answer.
+pub fn begin(world: &mut World, begin: &Begin) -> Result<Session> {
+    let repo = &world.repo;
+    repo.check_idle()?;
+    let head = repo.head()?;
+    let name = match &begin.name {
+        Some(name) => checked_name(repo, name)?,
+        None => free_name(repo, &head)?,
+    };
+    let mut draft = Draft::new(repo);
+    let (start, base) = start_of(repo, &mut draft, begin, &head, &name)?;
+    let policy = world.policy(repo.tree_of(base)?)?;
+    let switch = begin.switching == Switching::AsConfigured && policy.switch;
+    if switch && head.commit.is_some_and(|commit| commit != start) {
+        return Err(other_base().into());
+    }
+    let branch = format!("{BRANCHES}{name}");
+    let from = head.branch.clone().or_else(|| head.commit.map(|commit| commit.to_string())).unwrap_or_default();
+    let origin = draft.blob(format!("{from}\n").as_bytes())?;
+    let change = Change {
+        branch: Branch {
+            name: branch.clone(),
+            old: None,
+            new: start,
+            log: format!("branch: Created from {}", from.strip_prefix("refs/heads/").unwrap_or(&from)),
+            head: InHead::No,
+            head_from: switch.then_some(from),
+            point: (!switch).then(|| POINTER.to_owned()),
+        },
+        objects: draft.into_loose(),
+        create: vec![(base_ref(&name), base), (format!("{REFS}{name}/origin"), origin)],
+        delete: Vec::new(),
+        files: Vec::new(),
+        index: None,
+        folders: Folders::new(),
+    };
+    publish(&world.repo, &mut world.journal, change)?;
+    let head = if switch { InHead::Yes } else { InHead::No };
+    Ok(Session { name, tip: start, base, head })
+}
+
+/// The session that `begin` would start by default: for a dry run, and to judge an edit before there is one.
+///
+/// # Errors
+/// `SESSION_EXISTS` if no name is free; `OBJECT_MISSING`.
+pub fn imagined(repo: &Repo, head: &Head) -> Result<Session> {
+    let tip = head.commit.unwrap_or_else(|| repo.empty_tree());
+    Ok(Session { name: free_name(repo, head)?, tip, base: tip, head: InHead::No })
+}
+
+fn start_of(repo: &Repo, draft: &mut Draft<'_>, begin: &Begin, head: &Head, name: &str) -> Result<(Oid, Oid)> {
+    if let Some(spec) = &begin.base {
+        let base = repo.commit_named(spec)?;
+        return Ok((base, base));
+    }
+    if let Some(commit) = head.commit {
+        repo.object(commit, ObjectKind::Commit)?;
+        return Ok((commit, commit));
+    }
+    // An unborn branch has no commit to stand on: the session gets an empty one, so that every edit can be taken back.
+    let empty = draft.tree(repo.empty_tree(), &[])?.0;
+    let trailers = Trailers { session: name.to_owned(), kind: Kind::Begin, edit: 0, agent: None, allowed: Vec::new() };
+    let message = message::compose(&format!("begin {name}"), &trailers);
+    let root = draft.commit(&Commit { tree: empty, parent: None, message: &message })?;
+    Ok((root, empty))
+}
+
+fn checked_name(repo: &Repo, name: &str) -> Result<String> {
+    let name = name.strip_prefix("edt/").unwrap_or(name);
+    let reserved = name.split('/').find(|part| RESERVED.contains(part));
+    if name.starts_with('-') || reserved.is_some() || !repo.is_branch_name(&format!("{BRANCHES}{name}")) {
+        return Err(Finding::new(
+            Code::BadRequest,
+            format!("{name:?} cannot be a session's name."),
+            format!(
+                "Use what Git takes for a branch, without a leading `-` and without the parts {}.",
+                RESERVED.join(", ")
+            ),
+        )
+        .into());
+    }
+    if let Some(in_the_way) = in_the_way(repo, name)? {
+        return Err(Finding::new(
+            Code::SessionExists,
+            format!("The session {name} cannot begin: {in_the_way} exists."),
+            format!("Choose another name, or continue that session with `git switch edt/{name}`."),
+        )
+        .with("ref", in_the_way)
+        .into());
+    }
+    Ok(name.to_owned())
+}
+
+/// A ref that a session of that name would collide with.
+fn in_the_way(repo: &Repo, name: &str) -> Result<Option<String>> {
+    for root in [BRANCHES, REFS] {
+        let full = format!("{root}{name}");
+        let mut above: Vec<String> = full.match_indices('/').skip(2).map(|(at, _)| full[..at].to_owned()).collect();
+        above.push(full.clone());
+        for one in above {
+            if repo.ref_value(&one)?.is_some() {
+                return Ok(Some(one));
+            }
+        }
+        if let Some((below, _)) = repo.refs_below(&format!("{full}/"))?.into_iter().next() {
+            return Ok(Some(below));
+        }
+    }
+    Ok(None)
+}
+
+fn free_name(repo: &Repo, head: &Head) -> Result<String> {
+    let branch =
+        head.branch.as_deref().map_or("detached", |branch| branch.strip_prefix("refs/heads/").unwrap_or(branch));
+    let stem = branch.strip_prefix("edt/").unwrap_or(branch);
+    for n in 1..100_000 {
+        let name = format!("{stem}-{n}");
+        if in_the_way(repo, &name)?.is_none() {
+            return checked_name(repo, &name);
+        }
+        // A plain branch `edt`, say, blocks every number.
+        if n == 1 && repo.ref_value(BRANCHES.trim_end_matches('/'))?.is_some() {
+            break;
+        }
+    }
+    Err(Finding::new(
+        Code::SessionExists,
+        format!("No session name {stem}-<n> is free; a branch named edt blocks every one."),
+        "Rename that branch (`git branch -m edt other`), or give `edt begin` a name.",
+    )
+    .into())
+}
+
+fn other_base() -> Finding {
+    Finding::new(
+        Code::BadRequest,
+        "--base names another commit than HEAD; switching there would change files. Nothing was changed.",
+        "Go there first (`git switch --detach REV`, then `edt begin`), or keep HEAD where it is with --no-switch.",
+    )
+}

@@ -1,0 +1,79 @@
+//! Recording what a person left unrecorded in the touched paths, before edt changes them.
+
+use super::current::Session;
+use super::look::Look;
+use super::message::{self, Kind, Trailers};
+use crate::base::Result;
+use crate::git::index::Staged;
+use crate::git::{Commit, Draft, FileId, Oid, Repo, TreeChange};
+
+/// The session's tip and tree once what was unrecorded is recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checkpoints {
+    /// The tip to build on.
+    pub tip: Oid,
+    /// Its tree.
+    pub tree: Oid,
+    /// The commits made, oldest first.
+    pub made: Vec<Oid>,
+}
+
+impl Checkpoints {
+    /// Drafts up to two commits for `looks`: what was staged and stands nowhere else, then what stands on disk.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING`, `INTERNAL`.
+    pub fn draft(
+        repo: &Repo,
+        draft: &mut Draft<'_>,
+        session: &Session,
+        edit: u64,
+        looks: &[&Look],
+    ) -> Result<Checkpoints> {
+        let mut state = Checkpoints { tip: session.tip, tree: repo.tree_of(session.tip)?, made: Vec::new() };
+        let staged = looks.iter().filter_map(|look| match look.staged {
+            Staged::File(file) if Some(file) != look.tip && Some(file) != look.disk_file() => Some((*look, Some(file))),
+            _ => None,
+        });
+        let staged: Vec<(&Look, Option<FileId>)> = staged.collect();
+        state.record(draft, session, edit, "staged", &staged)?;
+        let held =
+            |look: &Look| staged.iter().find(|(one, _)| one.path == look.path).map_or(look.tip, |(_, file)| *file);
+        let mut on_disk = Vec::new();
+        for look in looks.iter().filter(|look| look.disk_file() != held(look)) {
+            if let Some(disk) = &look.disk {
+                draft.blob(&disk.bytes)?;
+            }
+            on_disk.push((*look, look.disk_file()));
+        }
+        state.record(draft, session, edit, "unrecorded", &on_disk)?;
+        Ok(state)
+    }
+
+    fn record(
+        &mut self,
+        draft: &mut Draft<'_>,
+        session: &Session,
+        edit: u64,
+        what: &str,
+        files: &[(&Look, Option<FileId>)],
+    ) -> Result<()> {
+        if files.is_empty() {
+            return Ok(());
+        }
+        let changes: Vec<TreeChange> =
+            files.iter().map(|(look, file)| TreeChange { path: look.path.clone(), file: *file }).collect();
+        let (tree, _) = draft.tree(self.tree, &changes)?;
+        let subject = match changes.as_slice() {
+            [one] => format!("checkpoint: {what} changes of {}", one.path),
+            many => format!("checkpoint: {what} changes of {} files", many.len()),
+        };
+        let trailers =
+            Trailers { session: session.name.clone(), kind: Kind::Checkpoint, edit, agent: None, allowed: Vec::new() };
+        let message = message::compose(&subject, &trailers);
+        let commit = draft.commit(&Commit { tree, parent: Some(self.tip), message: &message })?;
+        self.made.push(commit);
+        (self.tip, self.tree) = (commit, tree);
+        Ok(())
+    }
+}

@@ -1,0 +1,162 @@
+//! What stands at a path: in the session's tip, on disk, in the index. Every way out of the worktree is refused here.
+
+use crate::base::{Code, Finding, RepoPath, Result};
+use crate::git::index::Staged;
+use crate::git::{FileId, FileMode, Oid, Repo, Tracked};
+use crate::io::disk::{Dir, Found, MAX_FILE, Parent, Stat};
+use crate::io::failed;
+use crate::journal::{IndexView, OldFile};
+
+/// A path as it was found.
+#[derive(Debug, Clone)]
+pub struct Look {
+    /// The path.
+    pub path: RepoPath,
+    /// What the session's tip holds.
+    pub tip: Option<FileId>,
+    /// What stands on disk.
+    pub disk: Option<OnDisk>,
+    /// What is staged; the tip's file if HEAD is elsewhere.
+    pub staged: Staged,
+}
+
+/// A file on disk.
+#[derive(Debug, Clone)]
+pub struct OnDisk {
+    /// What Git would record of it.
+    pub file: FileId,
+    /// Its inode.
+    pub stat: Stat,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}
+
+impl OnDisk {
+    /// As a change's "what stands there".
+    #[must_use]
+    pub fn old(&self) -> OldFile {
+        OldFile { file: self.file, stat: self.stat }
+    }
+}
+
+impl Look {
+    /// Looks at `path`.
+    ///
+    /// # Errors
+    /// `PATH_THROUGH_SYMLINK`, `PATH_OUTSIDE_REPO` (nested repository, submodule), `NOT_A_FILE`, `FILE_TOO_LARGE`,
+    /// `UNSUPPORTED_REPOSITORY` (Git would convert it), `IO_ERROR`, `OBJECT_MISSING`.
+    pub fn at(repo: &Repo, tip_tree: Oid, index: Option<&IndexView>, path: &RepoPath) -> Result<Look> {
+        let tip = match repo.tracked(tip_tree, path)? {
+            Tracked::Nothing | Tracked::Folder => None,
+            Tracked::File(file) => Some(file),
+            Tracked::Symlink => return Err(symlink(path).into()),
+            Tracked::Submodule => return Err(nested(path, "a submodule").into()),
+        };
+        let disk = on_disk(repo, path)?;
+        let staged = match index {
+            Some(index) => index.staged(repo, path)?,
+            None => tip.map_or(Staged::Nothing, Staged::File),
+        };
+        Ok(Look { path: path.clone(), tip, disk, staged })
+    }
+
+    /// The file on disk, as Git would record it.
+    #[must_use]
+    pub fn disk_file(&self) -> Option<FileId> {
+        self.disk.as_ref().map(|disk| disk.file)
+    }
+}
+
+fn on_disk(repo: &Repo, path: &RepoPath) -> Result<Option<OnDisk>> {
+    let full = || repo.root_path().join(path.to_string());
+    let wrap = |error: std::io::Error| failed("read", &full(), &error);
+    let (folder, name) = path.split();
+    let dir = match repo.root().beneath(folder).map_err(wrap)? {
+        Parent::Open(dir) => dir,
+        Parent::Missing => return missing_folder(repo, path).map(|()| None),
+        Parent::Symlink => return Err(symlink(path).into()),
+        Parent::NotAFolder => return Err(not_a_file(path, "a parent of it is a file, not a folder").into()),
+    };
+    check_not_nested(repo, path)?;
+    match dir.read(name).map_err(wrap)? {
+        Found::Nothing => Ok(None),
+        Found::File(stat, bytes) => {
+            repo.check_unconverted(path, &bytes)?;
+            let file = FileId { oid: repo.blob_id(&bytes)?, mode: FileMode::of(stat.executable()) };
+            Ok(Some(OnDisk { file, stat, bytes }))
+        }
+        Found::TooLarge(size) => Err(too_large(path, size).into()),
+        Found::Symlink => Err(symlink(path).into()),
+        Found::Folder => Err(not_a_file(path, "it is a folder").into()),
+        Found::Special => Err(not_a_file(path, "it is a FIFO, a socket or a device").into()),
+    }
+}
+
+/// A folder on the way is missing: those above it must still be ordinary.
+fn missing_folder(repo: &Repo, path: &RepoPath) -> Result<()> {
+    let wrap = |error: std::io::Error| failed("read", &repo.root_path().join(path.to_string()), &error);
+    for folder in path.parents() {
+        match repo.root().beneath(folder).map_err(wrap)? {
+            Parent::Open(_) => {}
+            Parent::Missing => break,
+            Parent::Symlink => return Err(symlink(path).into()),
+            Parent::NotAFolder => return Err(not_a_file(path, "a parent of it is a file, not a folder").into()),
+        }
+    }
+    check_not_nested(repo, path)
+}
+
+/// No folder on the way may hold a `.git` of its own.
+fn check_not_nested(repo: &Repo, path: &RepoPath) -> Result<()> {
+    for folder in path.parents() {
+        let Ok(Parent::Open(dir)) = repo.root().beneath(folder) else { return Ok(()) };
+        if has_git(&dir) {
+            return Err(nested(path, &format!("a repository of its own, {}", String::from_utf8_lossy(folder))).into());
+        }
+    }
+    Ok(())
+}
+
+fn has_git(dir: &Dir) -> bool {
+    !matches!(dir.stat(b".git"), Ok(None))
+}
+
+/// The refusal of content or a file of `size` bytes.
+#[must_use]
+pub fn too_large(path: &RepoPath, size: u64) -> Finding {
+    Finding::new(
+        Code::FileTooLarge,
+        format!("{path} has {size} bytes; edt edits files of at most {MAX_FILE}."),
+        "Change it outside edt, then record it with Git.",
+    )
+    .at(path)
+    .with("bytes", size)
+    .with("limit", MAX_FILE)
+}
+
+fn symlink(path: &RepoPath) -> Finding {
+    Finding::new(
+        Code::PathThroughSymlink,
+        format!("{path} is a symbolic link or goes through one. Nothing was changed."),
+        "Edit the real file by its own path (`readlink -f` shows it), if it is in this worktree.",
+    )
+    .at(path)
+}
+
+fn nested(path: &RepoPath, what: &str) -> Finding {
+    Finding::new(
+        Code::PathOutsideRepo,
+        format!("{path} lies in {what}, which has a history of its own. Nothing was changed."),
+        "Run edt in that repository instead (`edt -C DIR …`).",
+    )
+    .at(path)
+}
+
+fn not_a_file(path: &RepoPath, why: &str) -> Finding {
+    Finding::new(
+        Code::NotAFile,
+        format!("{path} cannot be edited: {why}."),
+        "Name a regular file; `edt status` and `git ls-files` list them.",
+    )
+    .at(path)
+}

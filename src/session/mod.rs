@@ -1,0 +1,24 @@
+//! A session: one piece of agent work as a shadow branch with a base.
+//!
+//! | ref | holds |
+//! | --- | --- |
+//! | `refs/heads/edt/<name>` | the shadow branch: one commit per edit |
+//! | `refs/edt/<name>/base` | the commit it began from; the empty tree if HEAD was unborn |
+//! | `refs/edt/<name>/origin` | a blob: the branch it began on, or the commit if HEAD was detached |
+//! | `refs/edt/<name>/undone/<n>` | a tip that `undo` moved away from |
+//! | `refs/worktree/edt/session` | symbolic: this worktree's session while HEAD stays elsewhere (`--no-switch`) |
+
+pub mod begin;
+pub mod checkpoint;
+pub mod current;
+pub mod history;
+pub mod look;
+pub mod message;
+pub mod restore;
+pub mod undo;
+pub mod world;
+
+pub use checkpoint::Checkpoints;
+pub use current::Session;
+pub use look::{Look, OnDisk};
+pub use world::World;

@@ -1,0 +1,234 @@
+//! Taking edits back and bringing them again: the branch moves, and the files that differ follow. Nothing is lost: the tip that
+//! was left is kept at `refs/edt/<name>/undone/<n>`, and unrecorded changes are checkpointed first.
+
+use super::checkpoint::Checkpoints;
+use super::current::{REFS, Session};
+use super::history::Commit;
+use super::look::Look;
+use super::world::World;
+use crate::base::{Code, Finding, RepoPath, Result, Warning};
+use crate::git::diff::Differs;
+use crate::git::repo::ObjectKind;
+use crate::git::{Draft, FileId, Folders, InHead, Oid, Repo, TreeChange};
+use crate::journal::index::EntryMove;
+use crate::journal::{Branch, Change, FileChange, IndexView, NewFile, publish};
+
+/// How far back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Back {
+    /// So many edits.
+    Edits(u64),
+    /// To a commit of the session.
+    To(String),
+}
+
+/// What was moved.
+#[derive(Debug, Clone)]
+pub struct Moved {
+    /// The branch before.
+    pub from: Oid,
+    /// The branch now.
+    pub to: Oid,
+    /// The paths that differ, from before to now.
+    pub paths: Vec<Differs>,
+    /// Commits that recorded unrecorded changes first.
+    pub checkpoints: Vec<Oid>,
+    /// What the caller should know.
+    pub warnings: Vec<Warning>,
+}
+
+/// Takes edits back.
+///
+/// # Errors
+/// `NOTHING_TO_UNDO`; `BAD_REQUEST` for a revision outside the session; what looking and publishing may answer.
+pub fn undo(world: &mut World, session: &Session, back: &Back) -> Result<Moved> {
+    let target = match back {
+        Back::Edits(count) => before_edits(&world.repo, session, *count)?,
+        Back::To(spec) => within_session(&world.repo, session, spec)?,
+    };
+    let number = undone(&world.repo, session)?.last().map_or(1, |(number, _)| number + 1);
+    let keep = Some(format!("{}{number}", undone_prefix(session)));
+    go(world, session, target, Keep::At(keep), "edt undo")
+}
+
+/// Brings back what the last `undo` took.
+///
+/// # Errors
+/// `NOTHING_TO_REDO`; what looking and publishing may answer.
+pub fn redo(world: &mut World, session: &Session) -> Result<Moved> {
+    let mut spent = Vec::new();
+    for (number, tip) in undone(&world.repo, session)?.into_iter().rev() {
+        let name = format!("{}{number}", undone_prefix(session));
+        if world.repo.is_ancestor(tip, session.tip)? {
+            // Brought back by other means: the ref tells nothing any more.
+            spent.push((name, tip));
+            continue;
+        }
+        if world.repo.is_ancestor(session.tip, tip)? {
+            spent.push((name, tip));
+            return go(world, session, tip, Keep::Drop(spent), "edt redo");
+        }
+        break;
+    }
+    Err(Finding::new(
+        Code::NothingToRedo,
+        format!(
+            "There is nothing to redo in the session {}: nothing was undone, or edits came after the undo.",
+            session.name
+        ),
+        format!(
+            "`git for-each-ref {}` lists what was undone; `git cherry-pick` or `edt restore` brings parts of it back.",
+            undone_prefix(session)
+        ),
+    )
+    .into())
+}
+
+/// What becomes of the `undone` refs.
+enum Keep {
+    /// The tip that is left gets this one.
+    At(Option<String>),
+    /// These go.
+    Drop(Vec<(String, Oid)>),
+}
+
+fn go(world: &mut World, session: &Session, target: Oid, keep: Keep, verb: &str) -> Result<Moved> {
+    let repo = &world.repo;
+    repo.check_idle()?;
+    let mut draft = Draft::new(repo);
+    let (tip_tree, target_tree) = (repo.tree_of(session.tip)?, repo.tree_of(target)?);
+    let paths = repo.tree_diff(tip_tree, target_tree)?;
+    let index = if session.head == InHead::Yes { Some(IndexView::read(repo)?) } else { None };
+    let (mut looks, mut found) = (Vec::new(), Vec::new());
+    for differs in &paths {
+        if differs.old.is_some_and(|item| item.file().is_none())
+            || differs.new.is_some_and(|item| item.file().is_none())
+        {
+            found.push(not_ours(&differs.path));
+            continue;
+        }
+        match Look::at(repo, tip_tree, index.as_ref(), &differs.path) {
+            Ok(look) => looks.push(look),
+            Err(error) => found.extend(error.into_vec()),
+        }
+    }
+    crate::base::Findings::check(found)?;
+    let edits = session.edits(repo)?;
+    let checkpoints = Checkpoints::draft(repo, &mut draft, session, edits, &looks.iter().collect::<Vec<_>>())?;
+    let (mut files, mut moves, mut changes) = (Vec::new(), Vec::new(), Vec::new());
+    for (look, differs) in looks.iter().zip(&paths) {
+        let wanted: Option<FileId> = differs.new.and_then(crate::git::diff::Item::file);
+        changes.push(TreeChange { path: look.path.clone(), file: wanted });
+        moves.push(EntryMove { path: look.path.clone(), file: wanted, seen: look.staged });
+        if look.disk_file() != wanted {
+            let new = wanted
+                .map(|file| repo.object(file.oid, ObjectKind::Blob).map(|bytes| NewFile { file, bytes }))
+                .transpose()?;
+            files.push(FileChange { path: look.path.clone(), old: look.disk.as_ref().map(super::OnDisk::old), new });
+        }
+    }
+    let folders = if index.is_some() { Draft::new(repo).tree(tip_tree, &changes)?.1 } else { Folders::new() };
+    let (create, delete) = match keep {
+        Keep::At(name) => (name.map(|name| (name, checkpoints.tip)).into_iter().collect(), Vec::new()),
+        Keep::Drop(refs) => (Vec::new(), refs),
+    };
+    let change = Change {
+        branch: Branch {
+            name: session.branch(),
+            old: Some(session.tip),
+            new: target,
+            log: format!("{verb}: moving to {}", target.to_hex_with_len(12)),
+            head: session.head,
+            head_from: None,
+            point: None,
+        },
+        objects: draft.into_loose(),
+        create,
+        delete,
+        files,
+        index: index.map(|index| (index, moves)),
+        folders,
+    };
+    let warnings = publish(&world.repo, &mut world.journal, change)?;
+    Ok(Moved { from: session.tip, to: target, paths, checkpoints: checkpoints.made, warnings })
+}
+
+/// The commit before the last `count` edits; the checkpoints between them go with them, those before them stay.
+fn before_edits(repo: &Repo, session: &Session, count: u64) -> Result<Oid> {
+    let mut left = count;
+    for commit in session.commits(repo) {
+        let commit = commit?;
+        match &commit.trailers {
+            None => return Err(persons_commit(session, &commit).into()),
+            Some(trailers) if trailers.kind.is_edit() => left -= 1,
+            Some(_) => {}
+        }
+        if left == 0 {
+            return commit.parent.ok_or_else(|| nothing(session, count).into());
+        }
+    }
+    Err(nothing(session, count).into())
+}
+
+fn within_session(repo: &Repo, session: &Session, spec: &str) -> Result<Oid> {
+    let target = repo.commit_named(spec)?;
+    if target == session.tip {
+        return Err(nothing(session, 0).into());
+    }
+    if target == session.base {
+        return Ok(target);
+    }
+    for commit in session.commits(repo) {
+        if commit?.oid == target {
+            return Ok(target);
+        }
+    }
+    Err(Finding::new(
+        Code::BadRequest,
+        format!("{spec} is not a commit of the session {}.", session.name),
+        "`edt log` lists the session's commits; name one of them, or the base.",
+    )
+    .into())
+}
+
+fn undone_prefix(session: &Session) -> String {
+    format!("{REFS}{}/undone/", session.name)
+}
+
+/// The kept tips with their numbers, oldest first.
+fn undone(repo: &Repo, session: &Session) -> Result<Vec<(u64, Oid)>> {
+    let prefix = undone_prefix(session);
+    let refs = repo.refs_below(&prefix)?;
+    let mut numbered: Vec<(u64, Oid)> =
+        refs.into_iter().filter_map(|(name, oid)| Some((name.strip_prefix(&prefix)?.parse().ok()?, oid))).collect();
+    numbered.sort_unstable_by_key(|(number, _)| *number);
+    Ok(numbered)
+}
+
+fn nothing(session: &Session, count: u64) -> Finding {
+    let message = match count {
+        0 => format!("The session {} is there already.", session.name),
+        1 => format!("The session {} has no edit to take back.", session.name),
+        count => format!("The session {} does not have {count} edits to take back.", session.name),
+    };
+    Finding::new(Code::NothingToUndo, message, "`edt log` lists what there is; `edt redo` brings back what was undone.")
+}
+
+fn persons_commit(session: &Session, commit: &Commit) -> Finding {
+    let short = commit.oid.to_hex_with_len(12);
+    Finding::new(
+        Code::NothingToUndo,
+        format!("The commit {short} ({}) on edt/{} was made by a person; undo takes back only edits of edt's.", commit.subject(), session.name),
+        format!("A person may take it back with `git reset --keep {short}~1`, or go past it on purpose with `edt undo --to {short}~1`."),
+    )
+    .with("commit", commit.oid.to_string())
+}
+
+fn not_ours(path: &RepoPath) -> Finding {
+    Finding::new(
+        Code::NotAFile,
+        format!("{path} is a link or a submodule between here and there, which edt does not change."),
+        "A person may move the branch with `git reset --keep`.",
+    )
+    .at(path)
+}

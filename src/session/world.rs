@@ -1,0 +1,91 @@
+//! Everything a command works in: the repository, its lock, the settled journal, the person's own policy.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::base::RepoPath;
+use crate::base::{Code, Findings, Result, Settled};
+use crate::git::repo::ObjectKind;
+use crate::git::{FileId, Oid, Repo, Tracked};
+use crate::io::lock::{self, Held};
+use crate::journal::{Journal, open_settled};
+use crate::policy::Policy;
+
+/// How long the worktree's lock is waited for unless told otherwise.
+pub const LOCK_WAIT: Duration = Duration::from_secs(10);
+
+/// What the caller of edt brings along.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    /// Longest wait for another edt process.
+    pub lock_wait: Duration,
+    /// The text of the person's own `edt.toml`, if there is one.
+    pub person_policy: Option<String>,
+}
+
+/// A repository in which nothing is left unfinished, locked against other edt processes.
+#[derive(Debug)]
+pub struct World {
+    /// The repository.
+    pub repo: Repo,
+    /// Its journal.
+    pub journal: Journal,
+    /// What was settled on the way in.
+    pub settled: Option<Settled>,
+    caller: Caller,
+    _lock: Held,
+}
+
+impl World {
+    /// Opens the repository that holds `start`, to change it.
+    ///
+    /// # Errors
+    /// `NOT_A_REPOSITORY`, `UNSUPPORTED_REPOSITORY`, `SESSION_BUSY`, `GIT_DIR_READ_ONLY`, `IO_ERROR`.
+    pub fn open(start: &Path, caller: Caller) -> Result<World> {
+        World::of(Repo::open(start)?, caller)
+    }
+
+    fn of(repo: Repo, caller: Caller) -> Result<World> {
+        let folder = repo.state_path();
+        if !folder.is_dir() {
+            std::fs::create_dir_all(folder).map_err(|error| crate::io::failed("make", folder, &error))?;
+        }
+        let held = lock::take(&folder.join("lock"), caller.lock_wait)?;
+        let (journal, settled) = open_settled(&repo)?;
+        Ok(World { repo, journal, settled, caller, _lock: held })
+    }
+
+    /// Opens it to read. An unfinished transaction is settled first, unless the Git folder cannot be written.
+    ///
+    /// # Errors
+    /// As [`World::open`].
+    pub fn read(start: &Path, caller: &Caller) -> Result<(Repo, Option<Settled>)> {
+        let repo = Repo::open(start)?;
+        if !repo.state_path().join("journal").exists() {
+            return Ok((repo, None));
+        }
+        match World::of(repo, caller.clone()) {
+            Ok(world) => Ok((world.repo, world.settled)),
+            Err(error) if read_only(&error) => Ok((Repo::open(start)?, None)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The policy for a session with that base.
+    ///
+    /// # Errors
+    /// `BAD_REQUEST` if a policy file cannot be read; `OBJECT_MISSING`.
+    pub fn policy(&self, base_tree: Oid) -> Result<Policy> {
+        let path = RepoPath::from_tree(b"edt.toml");
+        let file = match self.repo.tracked(base_tree, &path)? {
+            Tracked::File(FileId { oid, .. }) => Some(self.repo.object(oid, ObjectKind::Blob)?),
+            _ => None,
+        };
+        let text = file.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        Policy::of(self.caller.person_policy.as_deref(), text.as_deref())
+    }
+}
+
+fn read_only(error: &Findings) -> bool {
+    error.clone().into_vec().iter().any(|finding| finding.code == Code::GitDirReadOnly)
+}

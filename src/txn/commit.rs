@@ -1,0 +1,161 @@
+//! Fourth and fifth stage: the objects of the commit, drafted; then everything made true.
+
+use super::guard::Cleared;
+use super::plan::Content;
+use super::report;
+use crate::base::{Change as FileChanged, Outcome, Result, Status};
+use crate::edit::diff::Lines;
+use crate::git::{Commit, Draft, FileId, InHead, Oid, Repo, TreeChange};
+use crate::io::clock;
+use crate::journal::index::EntryMove;
+use crate::journal::{Branch, Change, FileChange, IndexView, NewFile, publish};
+use crate::session::begin::{Begin, Switching, begin};
+use crate::session::message::{self, Kind, Trailers};
+use crate::session::{Checkpoints, Look, OnDisk, Session, World};
+
+/// A transaction whose objects are drafted; no ref names them.
+#[must_use = "publish it, or it never happened"]
+pub struct Committed<'w, 'q> {
+    world: &'w mut World,
+    cleared: Cleared<'q>,
+    session: Session,
+    began: bool,
+    drafted: Drafted,
+}
+
+/// Drafts the commit, after a session has been begun if there was none.
+///
+/// # Errors
+/// What beginning a session may answer; `OBJECT_MISSING`, `INTERNAL`.
+pub fn commit<'w, 'q>(world: &'w mut World, mut cleared: Cleared<'q>) -> Result<Committed<'w, 'q>> {
+    let began = !cleared.scene.exists;
+    let session = if began {
+        begin(world, &Begin { name: None, switching: Switching::AsConfigured, base: None })?
+    } else {
+        cleared.scene.session.clone()
+    };
+    let file =
+        |file: &'_ super::plan::FilePlan| Some((cleared.scene.looks.get(&file.path)?.clone(), file.after.clone()));
+    let recipe = Recipe {
+        session: &session,
+        index: cleared.scene.index.take().filter(|_| session.head == InHead::Yes),
+        files: cleared.files.iter().filter_map(file).collect(),
+        text: cleared.request.message.clone().unwrap_or_else(|| subject(&cleared)),
+        kind: Kind::Edit,
+        verb: "edt apply",
+        agent: cleared.request.agent.clone(),
+        allowed: cleared.allowed.clone(),
+    };
+    let drafted = recipe.draft(&world.repo)?;
+    Ok(Committed { world, cleared, session, began, drafted })
+}
+
+/// What one commit of edt's is made of.
+pub(super) struct Recipe<'s> {
+    pub(super) session: &'s Session,
+    pub(super) index: Option<IndexView>,
+    pub(super) files: Vec<(Look, Option<Content>)>,
+    pub(super) text: String,
+    pub(super) kind: Kind,
+    pub(super) verb: &'static str,
+    pub(super) agent: Option<String>,
+    pub(super) allowed: Vec<String>,
+}
+
+/// A commit whose objects are drafted, with everything that makes it true.
+pub(super) struct Drafted {
+    pub(super) change: Change,
+    pub(super) checkpoints: Checkpoints,
+    pub(super) commit: Oid,
+    pub(super) edit: u64,
+}
+
+impl Recipe<'_> {
+    pub(super) fn draft(self, repo: &Repo) -> Result<Drafted> {
+        let session = self.session;
+        let mut draft = Draft::new(repo);
+        let edit = session.edits(repo)? + 1;
+        let looks: Vec<&Look> = self.files.iter().map(|(look, _)| look).collect();
+        let checkpoints = Checkpoints::draft(repo, &mut draft, session, edit - 1, &looks)?;
+        let (mut changes, mut files, mut moves) = (Vec::new(), Vec::new(), Vec::new());
+        for (look, after) in self.files {
+            let new = match after {
+                Some(Content { bytes, mode }) => {
+                    Some(NewFile { file: FileId { oid: draft.blob(&bytes)?, mode }, bytes })
+                }
+                None => None,
+            };
+            let file = new.as_ref().map(|new| new.file);
+            changes.push(TreeChange { path: look.path.clone(), file });
+            moves.push(EntryMove { path: look.path.clone(), file, seen: look.staged });
+            files.push(FileChange { path: look.path, old: look.disk.as_ref().map(OnDisk::old), new });
+        }
+        let (tree, folders) = draft.tree(checkpoints.tree, &changes)?;
+        let (name, kind) = (session.name.clone(), self.kind);
+        let trailers = Trailers { session: name, kind, edit, agent: self.agent, allowed: self.allowed };
+        let message = message::compose(&self.text, &trailers);
+        let commit = draft.commit(&Commit { tree, parent: Some(checkpoints.tip), message: &message })?;
+        let change = Change {
+            branch: Branch {
+                name: session.branch(),
+                old: Some(session.tip),
+                new: commit,
+                log: format!("{}: {}", self.verb, self.text.lines().next().unwrap_or_default()),
+                head: session.head,
+                head_from: None,
+                point: None,
+            },
+            objects: draft.into_loose(),
+            create: Vec::new(),
+            delete: Vec::new(),
+            files,
+            index: self.index.map(|index| (index, moves)),
+            folders,
+        };
+        Ok(Drafted { change, checkpoints, commit, edit })
+    }
+}
+
+impl Committed<'_, '_> {
+    /// Makes it true.
+    ///
+    /// # Errors
+    /// What [`publish`] answers; everything is then as it was.
+    pub fn publish(self) -> Result<Outcome> {
+        let Committed { world, cleared, session, began, drafted } = self;
+        let Drafted { change, checkpoints, commit, edit } = drafted;
+        let warnings = publish(&world.repo, &mut world.journal, change)?;
+        let mut outcome = report::of(world, &cleared, Status::Applied);
+        outcome.session = Some(session.report(began));
+        outcome.commit = Some(commit.to_string());
+        outcome.parent = Some(session.tip.to_string());
+        outcome.edit = Some(edit);
+        outcome.checkpoints = checkpoints.made.iter().map(ToString::to_string).collect();
+        outcome.warnings.extend(warnings);
+        Ok(outcome)
+    }
+}
+
+/// A subject made from the change: `edit src/calc.c (+1 -1)`.
+fn subject(cleared: &Cleared<'_>) -> String {
+    let moved_away =
+        |file: &super::plan::FilePlan| cleared.files.iter().any(|other| other.from.as_ref() == Some(&file.path));
+    let shown: Vec<_> = cleared.files.iter().filter(|file| !moved_away(file)).collect();
+    let (mut added, mut removed) = (0, 0);
+    for file in &shown {
+        let source = file.from.as_ref().unwrap_or(&file.path);
+        let old =
+            cleared.scene.looks.get(source).and_then(|look| look.disk.as_ref()).map_or(&[][..], |disk| &disk.bytes);
+        let new = file.after.as_ref().map_or(&[][..], |content| &content.bytes);
+        let (more, less) = Lines::of(old, new, clock::in_ms(100)).counts();
+        (added, removed) = (added + more, removed + less);
+    }
+    match shown.as_slice() {
+        [one] if one.change == FileChanged::Renamed => {
+            let from = one.from.as_ref().map(ToString::to_string).unwrap_or_default();
+            format!("rename {from} to {} (+{added} -{removed})", one.path)
+        }
+        [one] => format!("{} {} (+{added} -{removed})", one.change.verb(), one.path),
+        many => format!("edit {} files (+{added} -{removed})", many.len()),
+    }
+}

@@ -1,0 +1,144 @@
+//! Third stage: all guards on all files. Only here is a [`Cleared`] made.
+
+use super::plan::{FilePlan, Planned};
+use super::request::Request;
+use super::resolve::Scene;
+use crate::base::{Finding, Findings, GuardReport, RepoPath, Result, Verdict};
+use crate::git::repo::ObjectKind;
+use crate::git::{FileId, Oid, Repo, Tracked};
+use crate::guard::{GUARDS, Reference, Subject};
+use crate::policy::{GuardMode, GuardRule, Override};
+use crate::session::World;
+
+/// A plan that every guard has judged.
+#[derive(Debug)]
+pub struct Cleared<'q> {
+    pub(super) request: &'q Request,
+    pub(super) scene: Scene,
+    pub(super) files: Vec<FilePlan>,
+    /// What each guard said.
+    pub(super) reports: Vec<GuardReport>,
+    /// Overrides that were needed.
+    pub(super) allowed: Vec<String>,
+}
+
+impl Cleared<'_> {
+    /// Whether the edits change nothing.
+    #[must_use]
+    pub fn changes_nothing(&self) -> bool {
+        self.files.is_empty()
+    }
+}
+
+/// Lets every guard judge every file.
+///
+/// # Errors
+/// Every refusal found; `UNSUPPORTED_REPOSITORY` if Git would convert a new text; `OBJECT_MISSING` if a recorded state cannot
+/// be read.
+pub fn guard<'q>(world: &World, planned: Planned<'q>) -> Result<Cleared<'q>> {
+    let Planned { request, scene, files } = planned;
+    let (mut reports, mut refused, mut allowed) = (Vec::new(), Vec::new(), Vec::new());
+    for file in &files {
+        if let Some(content) = &file.after
+            && let Err(error) = world.repo.check_unconverted(&file.path, &content.bytes)
+        {
+            refused.extend(error.into_vec());
+        }
+        let texts = Texts::of(&world.repo, &scene, file)?;
+        let subject = texts.subject(&scene, file);
+        for guard in GUARDS {
+            let rule = guard.rule(&scene.policy);
+            if rule.mode == GuardMode::Off {
+                continue;
+            }
+            let found = guard.judge(&subject, &scene.policy);
+            let verdict = verdict(found.as_ref(), rule, request);
+            let detail = found.as_ref().map(|finding| finding.message.clone());
+            reports.push(GuardReport { guard: guard.name(), verdict, path: file.path.to_string(), detail });
+            match (verdict, found) {
+                (Verdict::Refuse, Some(finding)) => refused.push(worded(finding, rule)),
+                (Verdict::Allowed, Some(finding)) => allowed.extend(finding.allow.map(str::to_owned)),
+                _ => {}
+            }
+        }
+    }
+    Findings::check(refused)?;
+    allowed.sort_unstable();
+    allowed.dedup();
+    Ok(Cleared { request, scene, files, reports, allowed })
+}
+
+fn verdict(found: Option<&Finding>, rule: GuardRule, request: &Request) -> Verdict {
+    let Some(finding) = found else { return Verdict::Pass };
+    let asked = finding.allow.is_some_and(|word| request.allow.iter().any(|allow| allow == word));
+    match rule {
+        GuardRule { mode: GuardMode::Refuse, overriding: Override::Allow } if asked => Verdict::Allowed,
+        GuardRule { mode: GuardMode::Refuse, .. } => Verdict::Refuse,
+        GuardRule { .. } => Verdict::Warn,
+    }
+}
+
+/// A refusal that policy lets nobody override must not promise that `allow` helps.
+fn worded(mut finding: Finding, rule: GuardRule) -> Finding {
+    if finding.allow.is_some() && rule.overriding != Override::Allow {
+        finding.allow = None;
+        let hint = match rule.overriding {
+            Override::Approval => {
+                "Policy lets only a person override this: send a smaller edit, or ask one to make the change."
+            }
+            _ => "Policy lets nobody override this: send a smaller edit (mode \"edit\" or \"append\").",
+        };
+        hint.clone_into(&mut finding.hint);
+    }
+    finding
+}
+
+/// The texts a subject speaks of.
+struct Texts {
+    references: Vec<(&'static str, Vec<u8>)>,
+}
+
+impl Texts {
+    /// Reads what HEAD and the base hold for the file (or for the one it was renamed from); for a file that is in neither, what
+    /// stands on disk.
+    fn of(repo: &Repo, scene: &Scene, file: &FilePlan) -> Result<Texts> {
+        let mut references = Vec::new();
+        let mut seen: Vec<Oid> = Vec::new();
+        let paths = || std::iter::once(&file.path).chain(&file.from);
+        for (whose, tree) in [("HEAD", scene.head_tree), ("the session's base", scene.base_tree)] {
+            for path in paths() {
+                let Tracked::File(FileId { oid, .. }) = repo.tracked(tree, path)? else { continue };
+                if !seen.contains(&oid) {
+                    seen.push(oid);
+                    references.push((whose, recorded(repo, scene, path, oid)?));
+                }
+            }
+        }
+        if references.is_empty() {
+            let disk = paths().find_map(|path| scene.looks.get(path)?.disk.as_ref());
+            references.extend(disk.map(|disk| ("the worktree", disk.bytes.clone())));
+        }
+        Ok(Texts { references })
+    }
+
+    fn subject<'a>(&'a self, scene: &'a Scene, file: &'a FilePlan) -> Subject<'a> {
+        let source = file.from.as_ref().unwrap_or(&file.path);
+        let before = scene.looks.get(&file.path).and_then(|look| look.disk.as_ref());
+        let before = before.or_else(|| scene.looks.get(source)?.disk.as_ref());
+        Subject {
+            path: &file.path,
+            from: file.from.as_ref(),
+            before: before.map(|disk| disk.bytes.as_slice()),
+            after: file.after.as_ref().map(|content| content.bytes.as_slice()),
+            references: self.references.iter().map(|(whose, text)| Reference { whose, text }).collect(),
+        }
+    }
+}
+
+/// The blob's text, from disk if that is what stands there.
+fn recorded(repo: &Repo, scene: &Scene, path: &RepoPath, oid: Oid) -> Result<Vec<u8>> {
+    match scene.looks.get(path).and_then(|look| look.disk.as_ref()) {
+        Some(disk) if disk.file.oid == oid => Ok(disk.bytes.clone()),
+        _ => repo.object(oid, ObjectKind::Blob),
+    }
+}

@@ -1,0 +1,44 @@
+//! A transaction: the edits of one request, all or none, as exactly one commit.
+//!
+//! This is the product in five lines; [`apply`] spells them. Each stage is a type that only the stage before can make, so
+//! "the guards ran" needs no reviewer.
+
+pub mod commit;
+pub mod guard;
+pub mod plan;
+pub mod report;
+pub mod request;
+pub mod resolve;
+pub mod restore;
+pub mod words;
+
+use crate::base::{Outcome, Result, Status};
+use crate::session::World;
+
+pub use request::Request;
+pub use restore::restore;
+
+/// Whether to write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Run {
+    /// Do it.
+    Real,
+    /// Everything but the writing.
+    Dry,
+}
+
+/// Applies `request` in `world`.
+///
+/// # Errors
+/// Every finding that refuses it; nothing is then changed: no file, no index entry, no ref.
+pub fn apply(world: &mut World, request: &Request, run: Run) -> Result<Outcome> {
+    let resolved = resolve::resolve(world, request)?; // blobs and disk read, beliefs checked     nothing changed
+    let planned = plan::plan(resolved)?; //               every new text, computed in memory      nothing changed
+    let cleared = guard::guard(world, planned)?; //       all guards, all files, all findings     nothing changed
+    if run == Run::Dry || cleared.changes_nothing() {
+        let status = if cleared.changes_nothing() { Status::Unchanged } else { Status::WouldApply };
+        return Ok(report::of(world, &cleared, status));
+    }
+    let committed = commit::commit(world, cleared)?; //   objects drafted; no ref names them      invisible
+    committed.publish() //                                journal, files, compare-and-swap, index
+}

@@ -1,0 +1,153 @@
+//! Second stage: every new text, computed in memory.
+
+use std::collections::BTreeMap;
+
+use super::request::Request;
+use super::resolve::{Resolved, Scene};
+use super::words;
+use crate::base::{Change, Finding, Findings, RepoPath, Result};
+use crate::edit::locate::{self, Located};
+use crate::edit::{Edit, Op, splice};
+use crate::git::FileMode;
+use crate::io::disk::MAX_FILE;
+use crate::session::look::too_large;
+
+/// A request whose outcome is known.
+#[derive(Debug)]
+pub struct Planned<'q> {
+    pub(super) request: &'q Request,
+    pub(super) scene: Scene,
+    /// The files that change, in order of their paths.
+    pub(super) files: Vec<FilePlan>,
+}
+
+/// One file that changes.
+#[derive(Debug)]
+pub struct FilePlan {
+    /// Its path.
+    pub path: RepoPath,
+    /// The path it was renamed from.
+    pub from: Option<RepoPath>,
+    /// What happens to it.
+    pub change: Change,
+    /// What is to stand there; `None` if it goes.
+    pub after: Option<Content>,
+}
+
+/// A file's content and mode.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Content {
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// Its mode.
+    pub mode: FileMode,
+}
+
+/// A file between two edits of a transaction.
+#[derive(Debug, Clone)]
+struct Draft {
+    content: Content,
+    from: Option<RepoPath>,
+}
+
+type Drafts = BTreeMap<RepoPath, Option<Draft>>;
+
+/// Computes every new text.
+///
+/// # Errors
+/// The findings of every edit that does not fit.
+pub fn plan(resolved: Resolved<'_>) -> Result<Planned<'_>> {
+    let Resolved { request, scene } = resolved;
+    let mut drafts: Drafts = scene.looks.values().map(|look| (look.path.clone(), start(look))).collect();
+    let mut found = Vec::new();
+    for edit in &request.edits {
+        if let Err(finding) = step(&mut drafts, edit) {
+            found.push(*finding);
+        }
+    }
+    let too_large = |(path, draft): (&RepoPath, &Option<Draft>)| {
+        let size = draft.as_ref()?.content.bytes.len() as u64;
+        (size > MAX_FILE).then(|| too_large(path, size))
+    };
+    found.extend(drafts.iter().filter_map(too_large));
+    found.extend(folder_and_file(&drafts));
+    Findings::check(found)?;
+    let files = drafts.into_iter().filter_map(|(path, draft)| file_plan(&scene, path, draft)).collect();
+    Ok(Planned { request, scene, files })
+}
+
+fn start(look: &crate::session::Look) -> Option<Draft> {
+    let disk = look.disk.as_ref()?;
+    Some(Draft { content: Content { bytes: disk.bytes.clone(), mode: disk.file.mode }, from: None })
+}
+
+/// Applies one edit to the result of those before it.
+fn step(drafts: &mut Drafts, edit: &Edit) -> std::result::Result<(), Box<Finding>> {
+    let path = &edit.path;
+    let draft = drafts.get_mut(path).ok_or_else(|| words::lost(path))?;
+    match (&edit.op, draft) {
+        (Op::Create { .. }, Some(_)) => return Err(words::exists(path).into()),
+        (Op::Create { content, executable }, draft @ None) => {
+            let content = Content { bytes: content.clone(), mode: FileMode::of(*executable) };
+            *draft = Some(Draft { content, from: None });
+        }
+        (_, None) => return Err(words::not_found(path).into()),
+        (Op::Edit { old, new, places }, Some(draft)) => {
+            let text = &draft.content.bytes;
+            let at = match locate::locate(text, old, *places) {
+                Located::At(at) => at,
+                Located::Many(at) => return Err(words::ambiguous(path, text, &at).into()),
+                Located::Nowhere => return Err(words::text_not_found(path, text, old, new).into()),
+            };
+            draft.content.bytes = splice::apply(text, &locate::replace(text, &at, new));
+        }
+        (Op::Append { content }, Some(draft)) => {
+            let text = &draft.content.bytes;
+            draft.content.bytes = splice::apply(text, &[splice::append(text, content)]);
+        }
+        (Op::Overwrite { content }, Some(draft)) => {
+            let text = &draft.content.bytes;
+            draft.content.bytes = splice::apply(text, &[splice::overwrite(text, content)]);
+        }
+        (Op::Delete, draft) => *draft = None,
+        (Op::Rename { to }, draft) => {
+            let mut moved = draft.take().ok_or_else(|| words::not_found(path))?;
+            moved.from.get_or_insert_with(|| path.clone());
+            let target = drafts.get_mut(to).ok_or_else(|| words::lost(to))?;
+            if target.is_some() {
+                drafts.insert(path.clone(), Some(moved));
+                return Err(words::exists(to).into());
+            }
+            *target = Some(moved);
+        }
+    }
+    Ok(())
+}
+
+/// A path that would be a file and a folder at once.
+fn folder_and_file(drafts: &Drafts) -> Option<Finding> {
+    let stays = |path: &[u8]| drafts.get(&RepoPath::from_tree(path)).is_some_and(Option::is_some);
+    let mut new = drafts.iter().filter(|(_, draft)| draft.is_some());
+    new.find_map(|(path, _)| path.parents().find(|folder| stays(folder)).map(|_| words::below_a_file(path)))
+}
+
+fn file_plan(scene: &Scene, path: RepoPath, draft: Option<Draft>) -> Option<FilePlan> {
+    let disk = scene.looks.get(&path).and_then(|look| look.disk.as_ref());
+    let (from, after) = draft.map_or((None, None), |draft| (draft.from, Some(draft.content)));
+    let same = match (disk, &after) {
+        (None, None) => true,
+        (Some(disk), Some(after)) => disk.bytes == after.bytes && disk.file.mode == after.mode,
+        _ => false,
+    };
+    if same {
+        return None;
+    }
+    let from = from.filter(|from| *from != path);
+    let change = match (disk, &after, &from) {
+        (_, None, _) => Change::Deleted,
+        (None, Some(_), Some(_)) => Change::Renamed,
+        (None, Some(_), None) => Change::Added,
+        (Some(_), Some(_), _) => Change::Modified,
+    };
+    Some(FilePlan { path, from, change, after })
+}

@@ -1,0 +1,109 @@
+//! First stage: what stands at every path the request names, and whether it is what the caller believes.
+
+use std::collections::BTreeMap;
+
+use super::request::Request;
+use super::words;
+use crate::base::{Code, Finding, Findings, RepoPath, Result};
+use crate::edit::{Edit, Expect, Op};
+use crate::git::{Head, InHead, Oid};
+use crate::journal::IndexView;
+use crate::policy::Policy;
+use crate::session::{Look, Session, World, begin};
+
+/// A request whose paths have been looked at.
+#[derive(Debug)]
+pub struct Resolved<'q> {
+    pub(super) request: &'q Request,
+    pub(super) scene: Scene,
+}
+
+/// Where the transaction takes place.
+#[derive(Debug)]
+pub struct Scene {
+    /// Where HEAD is.
+    pub head: Head,
+    /// The session: real, or the one that would be begun.
+    pub session: Session,
+    /// Whether it is there already.
+    pub exists: bool,
+    /// HEAD's tree.
+    pub head_tree: Oid,
+    /// The base's tree.
+    pub base_tree: Oid,
+    /// What team and person allow.
+    pub policy: Policy,
+    /// The index, if it follows.
+    pub index: Option<IndexView>,
+    /// Every path, as it was found.
+    pub looks: BTreeMap<RepoPath, Look>,
+}
+
+/// Looks at everything `request` names.
+///
+/// # Errors
+/// `REPOSITORY_BUSY`, `HASH_MISMATCH`, every path finding, `PROTECTED_PATH` for a read-only file.
+pub fn resolve<'q>(world: &World, request: &'q Request) -> Result<Resolved<'q>> {
+    let repo = &world.repo;
+    repo.check_idle()?;
+    let head = repo.head()?;
+    let (session, exists) = match Session::current(repo, &head)? {
+        Some(session) => (session, true),
+        None => (begin::imagined(repo, &head)?, false),
+    };
+    let (tip_tree, base_tree) = (repo.tree_of(session.tip)?, repo.tree_of(session.base)?);
+    let head_tree = head.commit.map_or(Ok(repo.empty_tree()), |commit| repo.tree_of(commit))?;
+    let policy = world.policy(base_tree)?;
+    let follows = if exists { session.head == InHead::Yes } else { policy.switch };
+    let index = if follows { Some(IndexView::read(repo)?) } else { None };
+    let (mut looks, mut found) = (BTreeMap::new(), Vec::new());
+    for edit in &request.edits {
+        for path in named(edit) {
+            if looks.contains_key(path) {
+                continue;
+            }
+            match Look::at(repo, tip_tree, index.as_ref(), path) {
+                Ok(look) => {
+                    looks.insert(path.clone(), look);
+                }
+                Err(error) => found.extend(error.into_vec()),
+            }
+        }
+        if let Some(look) = looks.get(&edit.path) {
+            found.extend(check_belief(edit, look));
+        }
+    }
+    found.extend(looks.values().filter_map(read_only));
+    Findings::check(found)?;
+    Ok(Resolved { request, scene: Scene { head, session, exists, head_tree, base_tree, policy, index, looks } })
+}
+
+/// The paths an edit speaks of.
+fn named(edit: &Edit) -> impl Iterator<Item = &RepoPath> {
+    let to = match &edit.op {
+        Op::Rename { to } => Some(to),
+        _ => None,
+    };
+    std::iter::once(&edit.path).chain(to)
+}
+
+fn check_belief(edit: &Edit, look: &Look) -> Option<Finding> {
+    let Expect::Hash(expected) = &edit.expect else { return None };
+    let stands = look.disk.as_ref().map(|disk| disk.file.oid.to_string());
+    if stands.as_ref().is_some_and(|stands| stands.starts_with(expected)) {
+        return None;
+    }
+    Some(words::hash_mismatch(&edit.path, expected, stands))
+}
+
+fn read_only(look: &Look) -> Option<Finding> {
+    let mode = look.disk.as_ref()?.stat.mode & 0o7777;
+    if mode & 0o222 != 0 {
+        return None;
+    }
+    let path = &look.path;
+    let message =
+        format!("{path} is read-only (mode {mode:04o}): someone does not want it changed. Nothing was changed.");
+    let hint = format!("Leave it, or let a person make it writable: `chmod u+w {path}`.");
+    Some(Finding::new(Code::ProtectedPath, message, hint).at(path).with("mode", format!("{mode:04o}")))
+}

@@ -1,0 +1,125 @@
+//! What a plan's failures are called: the facts, then the next call to make.
+
+use std::ops::Range;
+
+use serde_json::json;
+
+use crate::base::text::{line_count, line_of, numbered, visible};
+use crate::base::{Code, Finding, RepoPath};
+use crate::edit::near::{self, NearMiss};
+
+/// Most places listed in a message.
+const MAX_PLACES: usize = 20;
+
+/// `HASH_MISMATCH` before anything was planned.
+pub(super) fn hash_mismatch(path: &RepoPath, expected: &str, stands: Option<String>) -> Finding {
+    let found = stands.as_deref().unwrap_or("no file");
+    Finding::new(
+        Code::HashMismatch,
+        format!("{path} is not what the edit was made for: expected {expected}, found {found}. Nothing was changed."),
+        format!("Read it again (`edt read {path}`), make the edit for what stands there now, and send it with expected_hash {found:?}."),
+    )
+    .at(path)
+    .with("expected_hash", expected)
+    .with("hash", stands)
+}
+
+/// `FILE_EXISTS`.
+pub(super) fn exists(path: &RepoPath) -> Finding {
+    Finding::new(
+        Code::FileExists,
+        format!("{path} exists already. Nothing was changed."),
+        "To change it use mode \"edit\"; to add to it \"append\"; to replace all of it \"overwrite\". To move something there, delete or rename it first.",
+    )
+    .at(path)
+}
+
+/// `FILE_NOT_FOUND`.
+pub(super) fn not_found(path: &RepoPath) -> Finding {
+    Finding::new(
+        Code::FileNotFound,
+        format!("There is no file {path}. Nothing was changed."),
+        "Check the path (`git ls-files`); use mode \"create\" for a new file.",
+    )
+    .at(path)
+}
+
+/// `NOT_A_FILE` for a path below one that is a file.
+pub(super) fn below_a_file(path: &RepoPath) -> Finding {
+    let hint = "Delete or rename the file that stands in the way in the same request, before this edit.";
+    Finding::new(Code::NotAFile, format!("{path} would lie below a file. Nothing was changed."), hint).at(path)
+}
+
+/// `OLD_TEXT_AMBIGUOUS` with every line.
+pub(super) fn ambiguous(path: &RepoPath, text: &[u8], at: &[Range<usize>]) -> Finding {
+    let lines: Vec<u64> = at.iter().take(MAX_PLACES).map(|at| line_of(text, at.start)).collect();
+    let shown: Vec<String> = lines.iter().map(ToString::to_string).collect();
+    let more = if at.len() > MAX_PLACES { format!(" and {} more", at.len() - MAX_PLACES) } else { String::new() };
+    Finding::new(
+        Code::OldTextAmbiguous,
+        format!("`old_text` stands {} times in {path}, at lines {}{more}. Nothing was changed.", at.len(), shown.join(", ")),
+        "Add lines before or after it to `old_text` until it stands there once, or set replace_all to change every place.",
+    )
+    .at(path)
+    .with("count", at.len())
+    .with("lines", lines)
+    .with("truncated", at.len() > MAX_PLACES)
+}
+
+/// `OLD_TEXT_NOT_FOUND` with the nearest miss.
+pub(super) fn text_not_found(path: &RepoPath, text: &[u8], old: &[u8], new: &[u8]) -> Finding {
+    let already = (!new.is_empty()).then(|| memchr::memmem::find(text, new)).flatten().map(|at| line_of(text, at));
+    let near = near::nearest(text, old);
+    let mut message =
+        format!("`old_text` ({} lines) does not stand in {path} ({} lines).", line_count(old), line_count(text));
+    let mut hint = format!("Read the file (`edt read {path}`) and send `old_text` exactly as it stands there.");
+    if let Some(near) = &near {
+        message.push(' ');
+        message.push_str(&describe(near));
+        if near.white_space_only {
+            "Only white space differs there: copy the line as it stands (· is a space, → a tab, ␍ a carriage return)."
+                .clone_into(&mut hint);
+        }
+    }
+    if let Some(line) = already {
+        message.push_str(&format!(" The new text stands there already, at line {line}."));
+        hint = format!("If that edit was made before, there is nothing to do. Else: {hint}");
+    }
+    message.push_str(" Nothing was changed.");
+    let finding =
+        Finding::new(Code::OldTextNotFound, message, hint).at(path).with("already_applied", already.is_some());
+    let Some(near) = near else { return finding.with("nearest", serde_json::Value::Null) };
+    let first = near.first_line - 1;
+    let context = numbered(text, first..first + near.lines.min(20), 2);
+    finding.with(
+        "nearest",
+        json!({
+            "line": near.first_line,
+            "equal_lines": near.equal_lines,
+            "lines": near.lines,
+            "differs_at": near.differs_at,
+            "sent": visible(&near.sent),
+            "stands": near.stands.as_deref().map(visible),
+            "white_space_only": near.white_space_only,
+            "context": context,
+        }),
+    )
+}
+
+fn describe(near: &NearMiss) -> String {
+    let place = format!(
+        "The nearest place is line {}, where {} of {} lines are equal",
+        near.first_line, near.equal_lines, near.lines
+    );
+    match (&near.differs_at, &near.stands) {
+        (Some(line), Some(stands)) => {
+            format!("{place}; line {line} differs first: sent {:?}, found {:?}.", visible(&near.sent), visible(stands))
+        }
+        _ => format!("{place}; the file ends before {:?}.", visible(&near.sent)),
+    }
+}
+
+/// A path that was checked and is gone: a defect.
+pub(super) fn lost(path: &RepoPath) -> Finding {
+    Finding::new(Code::Internal, format!("{path} was not looked at."), "Report the request with this message.").at(path)
+}
