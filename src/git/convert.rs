@@ -19,9 +19,6 @@ impl Repo {
     /// # Errors
     /// `UNSUPPORTED_REPOSITORY` naming the path if it would not.
     pub fn check_unconverted(&self, path: &RepoPath, bytes: &[u8]) -> Result<()> {
-        if !self.may_convert(path) {
-            return Ok(());
-        }
         let fail = |error: gix::Error| converted(path, &causes(&error));
         let index = gix::index::State::new(self.inner.object_hash());
         let stack = self.inner.attributes_only(&index, Source::WorktreeThenIdMapping).map_err(fail)?;
@@ -57,7 +54,8 @@ impl Repo {
     }
 
     /// Whether any attribute or setting could convert the file: a handful of `stat` calls instead of reading them.
-    fn may_convert(&self, path: &RepoPath) -> bool {
+    #[must_use]
+    pub fn may_convert(&self, path: &RepoPath) -> bool {
         let config = self.inner.config_snapshot();
         let auto = config.string("core.autocrlf").map(|value| value.to_string().to_ascii_lowercase());
         if auto.is_some_and(|value| !matches!(value.as_str(), "false" | "no" | "off" | "0" | "")) {

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use gix::objs::Kind;
 
+use super::Oid;
+use super::identity::Role;
 use super::objects::{Deflater, Loose, id_of};
 use super::repo::{FileId, ObjectKind, Repo};
-use super::{Oid, causes};
-use crate::base::{Code, Finding, RepoPath, Result};
+use crate::base::{RepoPath, Result};
 
 /// Objects that are not written yet, and can already be read.
 #[derive(Debug)]
@@ -216,48 +217,6 @@ fn set_entry(tree: &mut Vec<u8>, name: &[u8], value: Option<(u32, Oid)>, hash_le
     bytes.push(0);
     bytes.extend_from_slice(oid.as_slice());
     tree.splice(at..at, bytes);
-}
-
-/// Whose name a line bears.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
-    /// Who wrote the change.
-    Author,
-    /// Who recorded it.
-    Committer,
-}
-
-impl Repo {
-    /// The identity line of a commit, `Name <mail> seconds zone`: Git's own, else `edt <edt@localhost>`.
-    ///
-    /// # Errors
-    /// `BAD_REQUEST` if a configured date cannot be read.
-    pub fn signature(&self, role: Role) -> Result<Vec<u8>> {
-        let configured = match role {
-            Role::Author => self.inner.author(),
-            Role::Committer => self.inner.committer(),
-        };
-        let mut line = Vec::new();
-        match configured {
-            Some(Ok(who)) => who.write_to(&mut line).map_err(|error| bad_identity(&error.to_string()))?,
-            Some(Err(error)) => return Err(bad_identity(&causes(&error)).into()),
-            None => {
-                let mut time = gix::date::parse::TimeBuf::default();
-                let now = gix::date::Time::now_local_or_utc();
-                line.extend_from_slice(b"edt <edt@localhost> ");
-                line.extend_from_slice(now.to_str(&mut time).as_bytes());
-            }
-        }
-        Ok(line)
-    }
-}
-
-fn bad_identity(why: &str) -> Finding {
-    Finding::new(
-        Code::BadRequest,
-        format!("Git's identity or date cannot be used: {why}."),
-        "Correct user.name, user.email, or GIT_AUTHOR_DATE / GIT_COMMITTER_DATE.",
-    )
 }
 
 #[cfg(test)]

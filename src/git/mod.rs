@@ -7,6 +7,7 @@ mod cache_tree;
 pub mod convert;
 pub mod diff;
 pub mod draft;
+pub mod identity;
 pub mod index;
 pub mod objects;
 pub mod refs;

@@ -8,7 +8,7 @@ use gix::objs::Kind;
 
 use super::{Oid, causes};
 use crate::base::{Code, Finding, Result};
-use crate::io::disk::{Dir, Found, Move, Parent, Perms};
+use crate::io::disk::{Dir, Found, Move, Perms};
 use crate::io::failed;
 
 /// An object as it stands in a loose file.
@@ -86,19 +86,29 @@ pub fn write(objects_dir: &Path, objects: &[Loose]) -> Result<()> {
     Ok(())
 }
 
-/// Writes those of `objects` that are not there whole.
+/// How closely [`write_missing`] looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Look {
+    /// A file of the right size: enough just after it was written.
+    Size,
+    /// Every byte: after a crash.
+    Bytes,
+}
+
+/// Writes those of `objects` that are not there.
 ///
 /// # Errors
 /// As [`write`].
-pub fn write_missing(objects_dir: &Path, objects: &[Loose]) -> Result<()> {
+pub fn write_missing(objects_dir: &Path, objects: &[Loose], look: Look) -> Result<()> {
+    if objects.is_empty() {
+        return Ok(());
+    }
     let open = Dir::open(objects_dir).map_err(|error| failed("open", objects_dir, &error))?;
     for object in objects {
-        let (folder, name) = names(object.oid);
-        let there = match open.beneath(folder.as_bytes()) {
-            Ok(Parent::Open(dir)) => {
-                matches!(dir.read(name.as_bytes()), Ok(Found::File(_, bytes)) if bytes == object.bytes)
-            }
-            _ => false,
+        let name = name_of(object.oid);
+        let there = match look {
+            Look::Size => matches!(open.stat(&name), Ok(Some(stat)) if stat.size == object.bytes.len() as u64),
+            Look::Bytes => matches!(open.read(&name), Ok(Found::File(_, bytes)) if bytes == object.bytes),
         };
         if !there {
             write_one(&open, object).map_err(|error| failed("write an object to", objects_dir, &error))?;
@@ -113,42 +123,38 @@ pub fn write_missing(objects_dir: &Path, objects: &[Loose]) -> Result<()> {
 /// `IO_ERROR`.
 pub fn sync(objects_dir: &Path, objects: &[Loose]) -> Result<()> {
     for object in objects {
-        let (folder, name) = names(object.oid);
-        let folder = objects_dir.join(folder);
-        for path in [folder.join(name), folder] {
-            let synced = std::fs::File::open(&path).and_then(|file| file.sync_all());
-            synced.map_err(|error| failed("sync", &path, &error))?;
+        let file = objects_dir.join(object.oid.to_hex_with_len(2).to_string());
+        let file = file.join(&object.oid.to_string()[2..]);
+        for path in file.ancestors().take(2) {
+            let synced = std::fs::File::open(path).and_then(|file| file.sync_all());
+            synced.map_err(|error| failed("sync", path, &error))?;
         }
     }
     Ok(())
 }
 
-fn names(oid: Oid) -> (String, String) {
-    let hex = oid.to_string();
-    (hex[..2].to_owned(), hex[2..].to_owned())
+/// `ab/cdef…`, as the object lies below the folder of loose objects.
+fn name_of(oid: Oid) -> Vec<u8> {
+    let mut name = oid.to_string().into_bytes();
+    name.insert(2, b'/');
+    name
 }
 
 fn write_one(objects: &Dir, object: &Loose) -> std::io::Result<()> {
-    let (folder, name) = names(object.oid);
+    let name = name_of(object.oid);
     // `git gc` removes empty folders while others write: make it and try again, a bounded number of times.
     for attempt in 0.. {
-        let dir = match objects.beneath(folder.as_bytes())? {
-            Parent::Open(dir) => dir,
-            _ => match objects.make_beneath(folder.as_bytes())? {
-                Parent::Open(dir) => dir,
-                _ => return Err(std::io::Error::other("the folder of the object is not one")),
-            },
-        };
         // Named as Git names its own, so that `git gc` sweeps what a crash leaves.
-        let tmp = format!("tmp_obj_{:x}_{attempt}", std::process::id());
-        let written = dir.write_new(tmp.as_bytes(), &object.bytes, Perms::Exactly(0o444));
-        match written.and_then(|_| dir.rename(tmp.as_bytes(), &dir, name.as_bytes(), Move::Replace)) {
+        let tmp = [&name[..3], format!("tmp_obj_{:x}_{attempt}", std::process::id()).as_bytes()].concat();
+        let written = objects.write_new(&tmp, &object.bytes, Perms::Exactly(0o444));
+        match written.and_then(|_| objects.rename(&tmp, objects, &name, Move::Replace)) {
             Ok(()) => return Ok(()),
-            Err(error)
-                if attempt < 8
-                    && matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::AlreadyExists) => {}
+            Err(error) if attempt < 8 && error.kind() == std::io::ErrorKind::NotFound => {
+                objects.make_beneath(&name[..2])?;
+            }
+            Err(error) if attempt < 8 && error.kind() == std::io::ErrorKind::AlreadyExists => {}
             Err(error) => {
-                let _ = dir.unlink(tmp.as_bytes());
+                let _ = objects.unlink(&tmp);
                 return Err(error);
             }
         }

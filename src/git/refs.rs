@@ -7,7 +7,7 @@ use gix::lock::acquire::Fail;
 use gix::refs::transaction::{Change, LogChange, PreviousValue, RefEdit, RefLog};
 use gix::refs::{FullName, PartialName, Target};
 
-use super::draft::Role;
+use super::identity::Role;
 use super::repo::Repo;
 use super::{Oid, causes};
 use crate::base::{Code, Finding, Result};

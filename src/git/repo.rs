@@ -1,5 +1,7 @@
 //! An opened repository with a worktree, and what can be read from it.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use gix::bstr::ByteSlice as _;
@@ -10,10 +12,16 @@ use crate::base::{Code, Finding, RepoPath, Result};
 use crate::io::disk::Dir;
 use crate::io::failed;
 
+/// Largest tree or commit kept in memory, in bytes, and how many.
+const CACHED_MAX: usize = 64 * 1024;
+const CACHED_COUNT: usize = 512;
+
 /// A repository that edt may work in.
 #[derive(Debug)]
 pub struct Repo {
     pub(super) inner: gix::Repository,
+    /// Trees and commits read so far: a transaction reads those on its paths several times.
+    read: RefCell<HashMap<Oid, Vec<u8>>>,
     root: Dir,
     root_path: PathBuf,
     state_path: PathBuf,
@@ -111,7 +119,7 @@ impl Repo {
         } else {
             common_dir.join("edt/linked").join(git_dir.file_name().unwrap_or_default())
         };
-        Ok(Repo { inner, root, root_path, state_path })
+        Ok(Repo { inner, read: RefCell::default(), root, root_path, state_path })
     }
 
     /// The worktree's root.
@@ -166,6 +174,11 @@ impl Repo {
     /// That.
     pub fn check_idle(&self) -> Result<()> {
         use gix::state::InProgress;
+        // A handful of `stat` calls answers nearly always; what exactly is under way is asked only then.
+        let marks = ["rebase-merge", "rebase-apply", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG"];
+        if !marks.iter().any(|mark| self.git_dir().join(mark).exists()) {
+            return Ok(());
+        }
         let what = match self.inner.state() {
             None => return Ok(()),
             Some(InProgress::Merge) => "merge",
@@ -193,12 +206,23 @@ impl Repo {
     /// # Errors
     /// `OBJECT_MISSING` if it is not there, is damaged or is something else.
     pub fn object(&self, oid: Oid, kind: ObjectKind) -> Result<Vec<u8>> {
+        if let Some(data) = self.read.borrow().get(&oid).filter(|_| kind != ObjectKind::Blob) {
+            return Ok(data.clone());
+        }
         let found = self.inner.find_object(oid).map_err(|error| missing(oid, &causes(&error)))?;
         if found.kind != kind.gix() {
             return Err(missing(oid, &format!("it is a {}, not a {}", found.kind, kind.gix())).into());
         }
         let mut found = found.detach();
-        Ok(std::mem::take(&mut found.data))
+        let data = std::mem::take(&mut found.data);
+        if kind != ObjectKind::Blob && data.len() <= CACHED_MAX {
+            let mut read = self.read.borrow_mut();
+            if read.len() >= CACHED_COUNT {
+                read.clear();
+            }
+            read.insert(oid, data.clone());
+        }
+        Ok(data)
     }
 
     /// The size of the blob `oid` in bytes.
@@ -216,20 +240,19 @@ impl Repo {
         self.inner.has_object(oid)
     }
 
-    /// The tree of `commit`; of a tree, itself.
+    /// The tree of `commit`; of the empty tree, itself.
     ///
     /// # Errors
     /// `OBJECT_MISSING`.
     pub fn tree_of(&self, commit: Oid) -> Result<Oid> {
-        let object = self.inner.find_object(commit).map_err(|error| missing(commit, &causes(&error)))?;
-        if object.kind == Kind::Tree {
+        // A base may be the empty tree, where HEAD was unborn.
+        if commit == self.empty_tree() {
             return Ok(commit);
         }
-        let tree = object.try_to_commit_ref_iter().map(|mut commit| commit.tree_id());
-        match tree {
-            Some(Ok(tree)) => Ok(tree),
-            _ => Err(missing(commit, "it is not a commit").into()),
-        }
+        let data = self.object(commit, ObjectKind::Commit)?;
+        let hex = data.strip_prefix(b"tree ").and_then(|rest| rest.get(..2 * self.null().as_slice().len()));
+        let tree = hex.and_then(|hex| Oid::from_hex(hex).ok());
+        tree.ok_or_else(|| missing(commit, "it names no tree").into())
     }
 
     /// The id of the empty tree.

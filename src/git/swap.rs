@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::Oid;
-use super::draft::Role;
+use super::identity::Role;
 use super::refs::moved;
 use super::repo::{InHead, Repo};
 use crate::base::Result;

@@ -1,6 +1,9 @@
 //! Time and the identity of this boot.
 
-use std::time::{Duration, Instant};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use tz::TimeZone;
 
 /// The present instant.
 #[must_use]
@@ -13,6 +16,22 @@ pub fn now() -> Instant {
 #[must_use]
 pub fn in_ms(ms: u64) -> Instant {
     now() + Duration::from_millis(ms)
+}
+
+/// The present as Git writes it: seconds since 1970, and the local zone's offset from UTC in seconds.
+///
+/// The zone is `TZ`, else `/etc/localtime`, else UTC; read once a process.
+#[must_use]
+#[expect(clippy::disallowed_methods, reason = "the one place that reads the clock")]
+pub fn wall() -> (i64, i32) {
+    static ZONE: OnceLock<TimeZone> = OnceLock::new();
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let seconds = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
+    let zone = ZONE.get_or_init(|| {
+        let named = std::env::var("TZ").ok().filter(|name| !name.is_empty());
+        named.map_or_else(TimeZone::local, |name| TimeZone::from_posix_tz(&name)).unwrap_or_else(|_| TimeZone::utc())
+    });
+    (seconds, zone.find_local_time_type(seconds).map_or(0, tz::LocalTimeType::ut_offset))
 }
 
 /// The kernel's boot id, 16 bytes; `None` where `/proc` does not tell.

@@ -5,7 +5,7 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::FileExt as _;
@@ -217,7 +217,9 @@ impl Dir {
             FileType::RegularFile if stat.size > MAX_FILE => Ok(Found::TooLarge(stat.size)),
             FileType::RegularFile => {
                 let mut bytes = Vec::with_capacity(usize::try_from(stat.size).unwrap_or(0) + 1);
-                File::from(fd).read_to_end(&mut bytes)?;
+                while rustix::io::read(&fd, rustix::buffer::spare_capacity(&mut bytes))? > 0 {
+                    bytes.reserve(1);
+                }
                 Ok(Found::File(stat, bytes))
             }
             FileType::Directory => Ok(Found::Folder),

@@ -43,8 +43,30 @@ pub struct NewFile {
 pub struct Stage<'r> {
     repo: &'r Repo,
     dir: Dir,
+    /// The worktree's device.
+    device: u64,
     /// Whether the worktree is on the same file system, so that a rename reaches it.
     near: bool,
+}
+
+/// Where a file is staged.
+#[derive(Debug)]
+enum Place<'s> {
+    /// In edt's own folder.
+    Edts(&'s Dir),
+    /// Beside its target.
+    Beside(Dir),
+}
+
+impl std::ops::Deref for Place<'_> {
+    type Target = Dir;
+
+    fn deref(&self) -> &Dir {
+        match self {
+            Place::Edts(dir) => dir,
+            Place::Beside(dir) => dir,
+        }
+    }
 }
 
 /// What stands at the path of a file that a record speaks of.
@@ -71,11 +93,9 @@ impl<'r> Stage<'r> {
             std::fs::create_dir_all(&path).map_err(|error| failed("make", &path, &error))?;
             Dir::open(&path).map_err(|error| failed("open", &path, &error))?
         };
-        let near = match (dir.device(), repo.root().device()) {
-            (Ok(stage), Ok(root)) => stage == root,
-            _ => false,
-        };
-        Ok(Stage { repo, dir, near })
+        let device = repo.root().device().map_err(|error| failed("read", repo.root_path(), &error))?;
+        let near = dir.device().is_ok_and(|stage| stage == device);
+        Ok(Stage { repo, dir, device, near })
     }
 
     /// The folder itself.
@@ -90,9 +110,15 @@ impl<'r> Stage<'r> {
     /// `IO_ERROR` and the like; nothing is left behind.
     pub fn put(&self, change: &FileChange, tx: &str, i: usize) -> Result<FileRecord> {
         let (folder, _) = change.path.split();
-        // A folder that is yet to be made is on the worktree's file system; one that is there may be a mount.
-        let near = self.near
-            && !matches!(self.repo.root().beneath(folder), Ok(Parent::Open(dir)) if dir.device().ok() != self.repo.root().device().ok());
+        // A folder that is there may be a mount; one that is yet to be made is on the worktree's file system.
+        let device = match change.old {
+            Some(old) => Some(old.stat.dev),
+            None => match self.repo.root().beneath(folder) {
+                Ok(Parent::Open(dir)) => dir.device().ok(),
+                _ => Some(self.device),
+            },
+        };
+        let near = self.near && device == Some(self.device);
         let stage = if near { format!("{tx}-{i}") } else { format!(".edt-{tx}-{i}.tmp") };
         let record = FileRecord {
             path: change.path.as_bytes().to_vec(),
@@ -260,15 +286,14 @@ impl<'r> Stage<'r> {
         Ok(if stands == record.old_file() { Stands::Old(stat) } else { Stands::Other })
     }
 
-    fn place(&self, record: &FileRecord) -> io::Result<Dir> {
-        let parent = if record.beside {
-            let path = RepoPath::from_tree(&record.path);
-            self.repo.root().beneath(path.split().0)?
-        } else {
-            self.dir.beneath(b"")?
-        };
-        match parent {
-            Parent::Open(dir) => Ok(dir),
+    /// The folder that the new bytes of `record` are staged in.
+    fn place(&self, record: &FileRecord) -> io::Result<Place<'_>> {
+        if !record.beside {
+            return Ok(Place::Edts(&self.dir));
+        }
+        let path = RepoPath::from_tree(&record.path);
+        match self.repo.root().beneath(path.split().0)? {
+            Parent::Open(dir) => Ok(Place::Beside(dir)),
             _ => Err(io::Error::from(io::ErrorKind::NotFound)),
         }
     }

@@ -5,6 +5,7 @@ use super::index::{self, EntryMove, IndexView, Lock, Plan};
 use super::log::Journal;
 use super::record::{BranchRecord, ChangeRecord, FileRecord, Id, Record};
 use crate::base::{Findings, RepoPath, Result, Warning};
+use crate::git::objects::Look;
 use crate::git::{Folders, InHead, Loose, Oid, RefChange, Repo, objects};
 use crate::io::disk::Stat;
 
@@ -177,7 +178,7 @@ fn after_commit_point(
     plan: Option<Plan>,
 ) -> Result<()> {
     // `git gc --prune=now` may have run between the objects and the ref.
-    objects::write_missing(repo.objects_dir(), &change.objects)?;
+    objects::write_missing(repo.objects_dir(), &change.objects, Look::Size)?;
     match plan {
         Some(Plan::Patch(prepared)) => prepared.rename_in(repo, stage)?,
         Some(Plan::Delegate) => index::delegate(repo, moves)?,

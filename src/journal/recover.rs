@@ -14,6 +14,7 @@ use super::publish::{Branch, point_head};
 use super::record::{BranchRecord, ChangeRecord, FileRecord, Id, Record};
 use crate::base::{RepoPath, Result, Settled};
 use crate::git::index::Staged;
+use crate::git::objects::Look;
 use crate::git::repo::ObjectKind;
 use crate::git::{Folders, InHead, Oid, RefChange, Repo, objects};
 use crate::io::disk::Perms;
@@ -69,7 +70,7 @@ fn settle_one(repo: &Repo, journal: &mut Journal, number: u64, record: &ChangeRe
 
 /// Brings everything forward to what `record` says.
 fn finish(repo: &Repo, record: &ChangeRecord) -> Result<Settled> {
-    objects::write_missing(repo.objects_dir(), &record.loose())?;
+    objects::write_missing(repo.objects_dir(), &record.loose(), Look::Bytes)?;
     let stage = Stage::open(repo)?;
     let (mut files, mut left) = (Vec::new(), Vec::new());
     for file in &record.files {
@@ -221,7 +222,7 @@ fn settle_all(repo: &Repo, journal: &mut Journal, records: &[(u64, Record)]) -> 
         .collect();
     let mut restored = Vec::new();
     for record in &changes {
-        objects::write_missing(repo.objects_dir(), &record.loose())?;
+        objects::write_missing(repo.objects_dir(), &record.loose(), Look::Bytes)?;
         if let Some(inode) = record.index_lock {
             index::unlock(repo, inode);
         }

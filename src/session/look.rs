@@ -18,6 +18,8 @@ pub struct Look {
     pub disk: Option<OnDisk>,
     /// What is staged; the tip's file if HEAD is elsewhere.
     pub staged: Staged,
+    /// Whether attributes or settings could make Git convert the file's bytes.
+    pub convertible: bool,
 }
 
 /// A file on disk.
@@ -53,11 +55,15 @@ impl Look {
             Tracked::Submodule => return Err(nested(path, "a submodule").into()),
         };
         let disk = on_disk(repo, path)?;
+        let convertible = repo.may_convert(path);
+        if let Some(disk) = disk.as_ref().filter(|_| convertible) {
+            repo.check_unconverted(path, &disk.bytes)?;
+        }
         let staged = match index {
             Some(index) => index.staged(repo, path)?,
             None => tip.map_or(Staged::Nothing, Staged::File),
         };
-        Ok(Look { path: path.clone(), tip, disk, staged })
+        Ok(Look { path: path.clone(), tip, disk, staged, convertible })
     }
 
     /// The file on disk, as Git would record it.
@@ -81,7 +87,6 @@ fn on_disk(repo: &Repo, path: &RepoPath) -> Result<Option<OnDisk>> {
     match dir.read(name).map_err(wrap)? {
         Found::Nothing => Ok(None),
         Found::File(stat, bytes) => {
-            repo.check_unconverted(path, &bytes)?;
             let file = FileId { oid: repo.blob_id(&bytes)?, mode: FileMode::of(stat.executable()) };
             Ok(Some(OnDisk { file, stat, bytes }))
         }

@@ -39,7 +39,8 @@ pub fn guard<'q>(world: &World, planned: Planned<'q>) -> Result<Cleared<'q>> {
     let Planned { request, scene, files } = planned;
     let (mut reports, mut refused, mut allowed) = (Vec::new(), Vec::new(), Vec::new());
     for file in &files {
-        if let Some(content) = &file.after
+        let convertible = scene.looks.get(&file.path).is_some_and(|look| look.convertible);
+        if let Some(content) = file.after.as_ref().filter(|_| convertible)
             && let Err(error) = world.repo.check_unconverted(&file.path, &content.bytes)
         {
             refused.extend(error.into_vec());
