@@ -1,5 +1,6 @@
 //! What a command is run with: read once from the arguments and the environment.
 
+use std::cell::RefCell;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -17,12 +18,13 @@ pub(super) struct Context {
     pub(super) start: PathBuf,
     pub(super) json: bool,
     wait: f64,
+    settled: RefCell<Option<Settled>>,
 }
 
 impl Context {
     pub(super) fn new(global: &Global) -> Context {
         let start = global.dir.clone().unwrap_or_else(|| PathBuf::from("."));
-        Context { start, json: global.json, wait: global.wait }
+        Context { start, json: global.json, wait: global.wait, settled: RefCell::default() }
     }
 
     fn caller(&self) -> Caller {
@@ -36,12 +38,16 @@ impl Context {
 
     /// The repository, to change it.
     pub(super) fn world(&self) -> Result<World> {
-        World::open(&self.start, self.caller())
+        let world = World::open(&self.start, self.caller())?;
+        self.settled.replace(world.settled.clone());
+        Ok(world)
     }
 
     /// The repository, to read it.
     pub(super) fn repo(&self) -> Result<(Repo, Option<Settled>)> {
-        World::read(&self.start, &self.caller())
+        let (repo, settled) = World::read(&self.start, &self.caller())?;
+        self.settled.replace(settled.clone());
+        Ok((repo, settled))
     }
 
     /// Prints the answer of a command that changes something.
@@ -71,7 +77,8 @@ impl Context {
 
     /// Prints a refusal: as JSON on standard output, for people on standard error.
     pub(super) fn refusal(&self, findings: Findings, status: Status) {
-        let outcome = render::refusal(findings, status);
+        let mut outcome = render::refusal(findings, status);
+        outcome.settled = self.settled.take();
         if self.json {
             self.print(&render::json(&outcome));
         } else {

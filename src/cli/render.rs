@@ -38,7 +38,7 @@ pub(super) fn refusal(findings: Findings, status: Status) -> Outcome {
 
 /// A refusal for people.
 pub(super) fn refused(outcome: &Outcome) -> String {
-    let mut out = String::new();
+    let mut out = settled(outcome.settled.as_ref());
     for finding in &outcome.errors {
         let path = finding.path.as_ref().map(|path| format!(" {path}")).unwrap_or_default();
         let _ = writeln!(out, "{}{path}", paint(BAD, finding.code.name()));

@@ -18,6 +18,7 @@ pub use draft::{Commit, Draft, Folders, TreeChange};
 pub use objects::Loose;
 pub use refs::RefChange;
 pub use repo::{FileId, FileMode, Head, InHead, Repo, Tracked};
+pub use swap::Swap;
 
 /// A Git object id, SHA-1 or SHA-256.
 pub type Oid = gix::ObjectId;

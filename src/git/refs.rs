@@ -163,6 +163,12 @@ impl Repo {
         )
     }
 
+    /// The stat of HEAD's file.
+    #[must_use]
+    pub fn head_stat(&self) -> Option<Stat> {
+        Dir::open(self.git_dir()).ok()?.stat(b"HEAD").ok().flatten()
+    }
+
     /// The stat of the loose file of the ref `name`; `None` if it has none (absent, or packed).
     #[must_use]
     pub fn loose_ref_stat(&self, name: &str) -> Option<Stat> {

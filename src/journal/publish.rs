@@ -4,9 +4,10 @@ use super::files::{FileChange, Stage};
 use super::index::{self, EntryMove, IndexView, Lock, Plan};
 use super::log::Journal;
 use super::record::{BranchRecord, ChangeRecord, FileRecord, Id, Record};
-use crate::base::{Findings, RepoPath, Result, Warning};
+use super::recover::drop_refs;
+use crate::base::{Code, Finding, Findings, RepoPath, Result, Warning};
 use crate::git::objects::Look;
-use crate::git::{Folders, InHead, Loose, Oid, RefChange, Repo, objects};
+use crate::git::{Folders, InHead, Loose, Oid, RefChange, Repo, Swap, objects};
 use crate::io::disk::Stat;
 
 /// Deflated objects larger than this, in bytes, are synced by themselves rather than through the journal.
@@ -51,6 +52,12 @@ pub struct Branch {
     pub point: Option<String>,
 }
 
+impl Branch {
+    fn swap(&self, from: Oid) -> Swap<'_> {
+        Swap { name: &self.name, from, to: self.new, log: &self.log, head: self.head }
+    }
+}
+
 /// Makes `change` true.
 ///
 /// # Errors
@@ -79,15 +86,15 @@ pub fn publish(repo: &Repo, journal: &mut Journal, mut change: Change) -> Result
     match until_commit_point(repo, &change, &mut staged, &moves, &mut plan, &mut swapped) {
         Ok(()) => {}
         Err(error) => {
-            take_back(repo, journal, number, &staged, swapped, plan.as_ref());
+            take_back(repo, journal, number, &change, &staged, swapped, plan.as_ref());
             return Err(error);
         }
     }
     match after_commit_point(repo, &change, &stage, &moves, plan) {
         Ok(()) => {
-            journal.close()?;
             staged.records.iter().for_each(|record| stage.discard(record));
             staged.records.clear();
+            journal.close()?;
             Ok(Vec::new())
         }
         Err(error) => {
@@ -125,6 +132,7 @@ fn until_commit_point(
         repo.change_refs(&change.create.iter().map(create).collect::<Vec<_>>())?;
     }
     lock_index(repo, staged.stage, moves, &change.folders, plan)?;
+    check_head(repo, &change.branch)?;
     for record in &staged.records {
         staged.stage.swap(record)?;
         *swapped += 1;
@@ -137,13 +145,24 @@ fn until_commit_point(
     }
     let branch = &change.branch;
     match branch.old {
-        Some(old) => repo.swap_ref(&branch.name, old, branch.new, &branch.log, branch.head),
+        Some(from) => repo.swap_ref(&branch.swap(from)),
         None => repo.change_refs(&[RefChange::Create {
             name: branch.name.clone(),
             to: branch.new,
             log: branch.log.clone(),
         }]),
     }
+}
+
+/// HEAD must still be where it was when the change was planned: the index follows it. `git switch` needs the index's lock, so
+/// from here on it stays.
+fn check_head(repo: &Repo, branch: &Branch) -> Result<()> {
+    let on_it = repo.head()?.branch.as_ref() == Some(&branch.name);
+    if on_it == (branch.head == InHead::Yes) {
+        return Ok(());
+    }
+    let (message, hint) = ("HEAD was switched during the call. Nothing was changed.", "Repeat the call.");
+    Err(Finding::new(Code::SessionMoved, message, hint).into())
 }
 
 /// Takes `index.lock`; if Git refreshed the index meanwhile, patches the new one, as long as the touched entries are the same.
@@ -179,6 +198,9 @@ fn after_commit_point(
 ) -> Result<()> {
     // `git gc --prune=now` may have run between the objects and the ref.
     objects::write_missing(repo.objects_dir(), &change.objects, Look::Size)?;
+    if let Some(from) = change.branch.old {
+        repo.log_swap(&change.branch.swap(from))?;
+    }
     match plan {
         Some(Plan::Patch(prepared)) => prepared.rename_in(repo, stage)?,
         Some(Plan::Delegate) => index::delegate(repo, moves)?,
@@ -210,6 +232,7 @@ fn take_back(
     repo: &Repo,
     journal: &mut Journal,
     number: u64,
+    change: &Change,
     staged: &Staged<'_, '_>,
     swapped: usize,
     plan: Option<&Plan>,
@@ -218,6 +241,8 @@ fn take_back(
     if let Some(Plan::Patch(prepared)) = plan {
         index::unlock(repo, prepared.inode);
     }
+    let created: Vec<(String, Id)> = change.create.iter().map(|(name, oid)| (name.clone(), Id::from(*oid))).collect();
+    let back = back.and_then(|()| drop_refs(repo, &created));
     // If any of this fails the journal stays open, and the next call takes it back.
     if back.is_ok() && journal.append(&Record::TakenBack(number)).is_ok() {
         let _ = journal.close();
@@ -245,6 +270,7 @@ fn record_of(repo: &Repo, change: &Change, files: &[FileRecord], plan: Option<&P
             stat: repo.loose_ref_stat(&branch.name),
             log: branch.log.clone(),
             in_head: branch.head == InHead::Yes,
+            head_stat: branch.head_from.as_ref().and_then(|_| repo.head_stat()),
             head_from: branch.head_from.clone(),
             point: branch.point.clone(),
         },

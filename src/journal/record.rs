@@ -51,6 +51,8 @@ pub struct BranchRecord {
     pub in_head: bool,
     /// What HEAD names before it is pointed at the branch (a branch, or a commit id if detached); `None` if HEAD stays.
     pub head_from: Option<String>,
+    /// The file HEAD was then.
+    pub head_stat: Option<Stat>,
     /// A symbolic ref to point at the branch.
     pub point: Option<String>,
 }

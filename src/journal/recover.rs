@@ -16,7 +16,7 @@ use crate::base::{RepoPath, Result, Settled};
 use crate::git::index::Staged;
 use crate::git::objects::Look;
 use crate::git::repo::ObjectKind;
-use crate::git::{Folders, InHead, Oid, RefChange, Repo, objects};
+use crate::git::{Folders, InHead, Oid, RefChange, Repo, Swap, objects};
 use crate::io::disk::Perms;
 
 /// Opens the journal and settles what it holds.
@@ -57,15 +57,23 @@ fn settle_one(repo: &Repo, journal: &mut Journal, number: u64, record: &ChangeRe
         (Some(new), Some(stands)) => new == stands || repo.is_ancestor(new, stands)?,
         _ => false,
     };
-    if let Some(inode) = record.index_lock {
-        index::unlock(repo, inode);
-    }
+    unlock(repo, record);
     let settled = if landed { finish(repo, record)? } else { take_back(repo, record)? };
     if !landed {
         journal.append(&Record::TakenBack(number))?;
     }
     journal.close()?;
     Ok(settled)
+}
+
+/// Removes the locks of Git's own that edt took for `record`, and no others.
+fn unlock(repo: &Repo, record: &ChangeRecord) {
+    if let Some(inode) = record.index_lock {
+        index::unlock(repo, inode);
+    }
+    if let Some(to) = record.branch.new.oid() {
+        repo.unlock_ref(&record.branch.name, to);
+    }
 }
 
 /// Brings everything forward to what `record` says.
@@ -85,8 +93,10 @@ fn finish(repo: &Repo, record: &ChangeRecord) -> Result<Settled> {
         }
         stage.discard_known(file)?;
     }
-    let settled: Vec<&FileRecord> = record.files.iter().collect();
-    follow(repo, &record.branch, &settled)?;
+    if let Some(swap) = swap_of(&record.branch) {
+        repo.log_swap(&swap)?;
+    }
+    follow(repo, &record.branch, &record.files.iter().collect::<Vec<_>>())?;
     drop_refs(repo, &record.delete)?;
     Ok(report("finished", record, &files, &left))
 }
@@ -112,6 +122,7 @@ fn take_back(repo: &Repo, record: &ChangeRecord) -> Result<Settled> {
         }
         stage.discard_known(file)?;
     }
+    drop_refs(repo, &record.create)?;
     Ok(report("taken_back", record, &files, &left))
 }
 
@@ -147,9 +158,9 @@ fn back(repo: &Repo, stage: &Stage<'_>, file: &FileRecord) -> Result<()> {
 /// Index, HEAD and pointers follow the branch.
 fn follow(repo: &Repo, branch: &BranchRecord, files: &[&FileRecord]) -> Result<()> {
     if let Some(new) = branch.new.oid() {
-        let head = repo.head()?;
-        let from = branch.head_from.as_ref().filter(|from| head.branch.as_ref() == Some(from) || head.branch.is_none());
-        let point = branch.point.clone();
+        // HEAD follows only if it is still the very file that it was: who switched since made another.
+        let from = branch.head_from.as_ref().filter(|_| repo.head_stat() == branch.head_stat);
+        let point = branch.point.clone().filter(|name| matches!(repo.symbolic_ref(name), Ok(None)));
         let (name, log) = (branch.name.clone(), branch.log.clone());
         point_head(repo, &Branch { name, old: None, new, log, head: InHead::No, head_from: from.cloned(), point })?;
     }
@@ -193,7 +204,7 @@ fn follow_index(repo: &Repo, files: &[&FileRecord]) -> Result<()> {
     Err(index::restaged(repo).into())
 }
 
-fn drop_refs(repo: &Repo, refs: &[(String, Id)]) -> Result<()> {
+pub(super) fn drop_refs(repo: &Repo, refs: &[(String, Id)]) -> Result<()> {
     for (name, id) in refs {
         if let Some(from) = id.oid()
             && repo.ref_value(name)? == Some(from)
@@ -223,9 +234,7 @@ fn settle_all(repo: &Repo, journal: &mut Journal, records: &[(u64, Record)]) -> 
     let mut restored = Vec::new();
     for record in &changes {
         objects::write_missing(repo.objects_dir(), &record.loose(), Look::Bytes)?;
-        if let Some(inode) = record.index_lock {
-            index::unlock(repo, inode);
-        }
+        unlock(repo, record);
         for (name, id) in &record.create {
             if let Some(to) = id.oid()
                 && repo.ref_value(name)?.is_none()
@@ -266,6 +275,13 @@ fn settle_all(repo: &Repo, journal: &mut Journal, records: &[(u64, Record)]) -> 
     Ok(Some(report("recovered", last, &restored, &[])))
 }
 
+/// The move of the branch; `None` if it was created.
+fn swap_of(branch: &BranchRecord) -> Option<Swap<'_>> {
+    let head = if branch.in_head { InHead::Yes } else { InHead::No };
+    let (from, to) = (branch.old.as_ref()?.oid()?, branch.new.oid()?);
+    Some(Swap { name: &branch.name, from, to, log: &branch.log, head })
+}
+
 /// Brings each branch to its last value, if its loose file is still one that a transaction replaced.
 fn restore_branches(repo: &Repo, changes: &[&ChangeRecord]) -> Result<()> {
     for (i, record) in changes.iter().enumerate() {
@@ -279,8 +295,10 @@ fn restore_branches(repo: &Repo, changes: &[&ChangeRecord]) -> Result<()> {
                 repo.change_refs(&[RefChange::Create { name: branch.name.clone(), to: new, log: branch.log.clone() }])?;
             }
             (Some(stands), Some(old)) if stands == old && same_file => {
-                let head = if branch.in_head { InHead::Yes } else { InHead::No };
-                repo.swap_ref(&branch.name, old, new, &branch.log, head)?;
+                if let Some(swap) = swap_of(branch) {
+                    repo.swap_ref(&swap)?;
+                    repo.log_swap(&swap)?;
+                }
             }
             _ => {}
         }

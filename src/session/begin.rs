@@ -3,7 +3,7 @@
 use super::current::{BRANCHES, POINTER, REFS, Session, base_ref};
 use super::message::{self, Kind, Trailers};
 use super::world::World;
-use crate::base::{Code, Finding, Result};
+use crate::base::{Code, Finding, RepoPath, Result};
 use crate::git::repo::ObjectKind;
 use crate::git::{Commit, Draft, Folders, Head, InHead, Oid, Repo};
 use crate::journal::{Branch, Change, publish};
@@ -45,6 +45,7 @@ pub fn begin(world: &mut World, begin: &Begin) -> Result<Session> {
     };
     let mut draft = Draft::new(repo);
     let (start, base) = start_of(repo, &mut draft, begin, &head, &name)?;
+    check_leash(repo, &head, base)?;
     let policy = world.policy(repo.tree_of(base)?)?;
     let switch = begin.switching == Switching::AsConfigured && policy.switch;
     if switch && head.commit.is_some_and(|commit| commit != start) {
@@ -82,6 +83,25 @@ pub fn begin(world: &mut World, begin: &Begin) -> Result<Session> {
 pub fn imagined(repo: &Repo, head: &Head) -> Result<Session> {
     let tip = head.commit.unwrap_or_else(|| repo.empty_tree());
     Ok(Session { name: free_name(repo, head)?, tip, base: tip, head: InHead::No })
+}
+
+/// A session must not begin from a policy that another session wrote: only a landed one counts.
+fn check_leash(repo: &Repo, head: &Head, base: Oid) -> Result<()> {
+    let Some(running) = Session::current(repo, head)? else { return Ok(()) };
+    let policy = RepoPath::from_tree(b"edt.toml");
+    if repo.tracked(repo.tree_of(running.base)?, &policy)? == repo.tracked(repo.tree_of(base)?, &policy)? {
+        return Ok(());
+    }
+    Err(Finding::new(
+        Code::ProtectedPath,
+        format!(
+            "edt.toml was changed in the session {}; a new session may not begin from it. Nothing was changed.",
+            running.name
+        ),
+        "A person must land the new policy first (`git merge --squash`, `git commit`), then begin from there.",
+    )
+    .at(&policy)
+    .into())
 }
 
 fn start_of(repo: &Repo, draft: &mut Draft<'_>, begin: &Begin, head: &Head, name: &str) -> Result<(Oid, Oid)> {
