@@ -1,7 +1,7 @@
 //! An opened repository with a worktree, and what can be read from it.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use gix::bstr::ByteSlice as _;
@@ -318,6 +318,21 @@ impl Repo {
             }
         }
         Ok(false)
+    }
+
+    /// `tip` and the commits before it along first parents, `limit` at most.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING` if the history cannot be walked.
+    pub fn first_parents(&self, tip: Oid, limit: usize) -> Result<HashSet<Oid>> {
+        let (mut found, mut next) = (HashSet::new(), Some(tip));
+        while let Some(oid) = next.filter(|_| found.len() < limit) {
+            found.insert(oid);
+            let data = self.object(oid, ObjectKind::Commit)?;
+            let parent = data.split(|&b| b == b'\n').take(2).find_map(|line| line.strip_prefix(b"parent "));
+            next = parent.and_then(|hex| Oid::from_hex(hex).ok());
+        }
+        Ok(found)
     }
 
     /// What the index holds for `path`, read by `gix`: for an index that edt does not patch.

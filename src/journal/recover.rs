@@ -5,7 +5,7 @@
 //! have lost parts, answered or not. All go forward, but only where the disk still holds the very inode that the transaction
 //! replaced: who changed something afterwards made another.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::files::{Stage, Stands};
 use super::index::{self, EntryMove, IndexView, Lock, Plan};
@@ -217,21 +217,12 @@ pub(super) fn drop_refs(repo: &Repo, refs: &[(String, Id)]) -> Result<()> {
 
 /// After a restart: every transaction of the epoch goes forward, as far as nobody changed things since.
 fn settle_all(repo: &Repo, journal: &mut Journal, records: &[(u64, Record)]) -> Result<Option<Settled>> {
-    let taken_back: Vec<u64> = records
-        .iter()
-        .filter_map(|(_, record)| match record {
-            Record::TakenBack(number) => Some(*number),
-            Record::Change(_) => None,
-        })
-        .collect();
-    let changes: Vec<&ChangeRecord> = records
-        .iter()
-        .filter_map(|(number, record)| match record {
-            Record::Change(record) if !taken_back.contains(number) => Some(&**record),
-            _ => None,
-        })
-        .collect();
-    let mut restored = Vec::new();
+    let taken_back: Vec<u64> = records.iter().filter_map(|(_, record)| taken_back_by(record)).collect();
+    let change = |(number, record): &'_ (u64, Record)| match record {
+        Record::Change(record) if !taken_back.contains(number) => Some((**record).clone()),
+        _ => None,
+    };
+    let changes: Vec<ChangeRecord> = records.iter().filter_map(change).collect();
     for record in &changes {
         objects::write_missing(repo.objects_dir(), &record.loose(), Look::Bytes)?;
         unlock(repo, record);
@@ -244,18 +235,60 @@ fn settle_all(repo: &Repo, journal: &mut Journal, records: &[(u64, Record)]) -> 
         }
     }
     restore_branches(repo, &changes)?;
-    let last = last_of_each_path(&changes);
+    let landed = landed(repo, &changes)?;
+    let restored = restore_files(repo, &changes, &landed)?;
+    for record in &landed {
+        follow(repo, &record.branch, &record.files.iter().collect::<Vec<_>>())?;
+        drop_refs(repo, &record.delete)?;
+    }
+    journal.checkpoint()?;
+    let Some(last) = landed.last().filter(|_| !restored.is_empty()) else { return Ok(None) };
+    Ok(Some(report("recovered", last, &restored, &[])))
+}
+
+fn taken_back_by(record: &Record) -> Option<u64> {
+    match record {
+        Record::TakenBack(number) => Some(*number),
+        Record::Change(_) => None,
+    }
+}
+
+/// Those whose commit is in their branch as it stands: a person may have moved it since.
+fn landed<'a>(repo: &Repo, changes: &'a [ChangeRecord]) -> Result<Vec<&'a ChangeRecord>> {
+    let mut held: HashMap<&str, HashSet<Oid>> = HashMap::new();
+    for record in changes {
+        let name = record.branch.name.as_str();
+        if !held.contains_key(name) {
+            let tip = repo.ref_value(name)?;
+            let near =
+                tip.map_or_else(|| Ok(HashSet::new()), |tip| repo.first_parents(tip, changes.len() * 3 + 1000))?;
+            held.insert(name, near);
+        }
+    }
+    let in_branch = |record: &&ChangeRecord| {
+        record.branch.new.oid().is_some_and(|new| held[record.branch.name.as_str()].contains(&new))
+    };
+    Ok(changes.iter().filter(in_branch).collect())
+}
+
+/// Brings each path to the state of its last landed record, if its inode is still one that some record replaced.
+fn restore_files(repo: &Repo, changes: &[ChangeRecord], landed: &[&ChangeRecord]) -> Result<Vec<RepoPath>> {
     let stage = Stage::open(repo)?;
-    for (path, (file, olds)) in &last {
+    let mut last: BTreeMap<&[u8], &FileRecord> = BTreeMap::new();
+    for file in landed.iter().flat_map(|record| &record.files) {
+        last.insert(&file.path, file);
+    }
+    let mut restored = Vec::new();
+    for (path, file) in last {
         let here = stage.stat(file);
-        let is_gone = match &here {
-            None => olds.iter().any(|old| old.old.is_none()),
-            Some(here) => {
-                olds.iter().any(|old| old.old.as_ref().is_some_and(|(_, _, seen)| seen.same_content_as(here)))
-            }
+        let replaced = |old: &FileRecord| match (&here, &old.old) {
+            (None, None) => true,
+            (Some(here), Some((_, _, seen))) => seen.same_content_as(here),
+            _ => false,
         };
-        if is_gone && stage.stands(file)? != Stands::New {
-            let mut file = (*file).clone();
+        let is_old = changes.iter().flat_map(|record| &record.files).any(|old| old.path == path && replaced(old));
+        if is_old && stage.stands(file)? != Stands::New {
+            let mut file = file.clone();
             file.old = match (here, stage.current(&file)?) {
                 (Some(stat), Some(now)) => Some((now.oid.into(), now.mode.bits() & 0o100 != 0, stat)),
                 _ => None,
@@ -263,16 +296,9 @@ fn settle_all(repo: &Repo, journal: &mut Journal, records: &[(u64, Record)]) -> 
             forward(repo, &stage, &file)?;
             restored.push(RepoPath::from_tree(path));
         }
-        stage.discard_known(file)?;
     }
-    for record in &changes {
-        let files: Vec<&FileRecord> = record.files.iter().collect();
-        follow(repo, &record.branch, &files)?;
-        drop_refs(repo, &record.delete)?;
-    }
-    journal.checkpoint()?;
-    let Some(last) = changes.last().filter(|_| !restored.is_empty()) else { return Ok(None) };
-    Ok(Some(report("recovered", last, &restored, &[])))
+    changes.iter().flat_map(|record| &record.files).try_for_each(|file| stage.discard_known(file))?;
+    Ok(restored)
 }
 
 /// The move of the branch; `None` if it was created.
@@ -282,39 +308,39 @@ fn swap_of(branch: &BranchRecord) -> Option<Swap<'_>> {
     Some(Swap { name: &branch.name, from, to, log: &branch.log, head })
 }
 
-/// Brings each branch to its last value, if its loose file is still one that a transaction replaced.
-fn restore_branches(repo: &Repo, changes: &[&ChangeRecord]) -> Result<()> {
+/// Brings each branch to its last value, if its loose file is still one that a record replaced.
+fn restore_branches(repo: &Repo, changes: &[ChangeRecord]) -> Result<()> {
     for (i, record) in changes.iter().enumerate() {
-        let branch = &record.branch;
-        let (Some(new), stands) = (branch.new.oid(), repo.ref_value(&branch.name)?) else { continue };
-        let later = changes[i + 1..].iter().any(|later| later.branch.name == branch.name);
-        let old = branch.old.as_ref().and_then(Id::oid);
-        let same_file = repo.loose_ref_stat(&branch.name) == branch.stat || later;
-        match (stands, old) {
-            (None, None) => {
-                repo.change_refs(&[RefChange::Create { name: branch.name.clone(), to: new, log: branch.log.clone() }])?;
+        let name = &record.branch.name;
+        if changes[i + 1..].iter().any(|later| later.branch.name == *name) {
+            continue;
+        }
+        let (Some(to), stands, stat) = (record.branch.new.oid(), repo.ref_value(name)?, repo.loose_ref_stat(name))
+        else {
+            continue;
+        };
+        let replaced = |earlier: &&ChangeRecord| {
+            let same_file = match (&earlier.branch.stat, &stat) {
+                (None, None) => true,
+                (Some(seen), Some(stat)) => seen.same_content_as(stat),
+                _ => false,
+            };
+            earlier.branch.name == *name && earlier.branch.old.as_ref().and_then(Id::oid) == stands && same_file
+        };
+        if stands == Some(to) || !changes[..=i].iter().any(|earlier| replaced(&earlier)) {
+            continue;
+        }
+        let (log, head) = (record.branch.log.as_str(), if record.branch.in_head { InHead::Yes } else { InHead::No });
+        match stands {
+            Some(from) => {
+                let swap = Swap { name, from, to, log, head };
+                repo.swap_ref(&swap)?;
+                repo.log_swap(&swap)?;
             }
-            (Some(stands), Some(old)) if stands == old && same_file => {
-                if let Some(swap) = swap_of(branch) {
-                    repo.swap_ref(&swap)?;
-                    repo.log_swap(&swap)?;
-                }
-            }
-            _ => {}
+            None => repo.change_refs(&[RefChange::Create { name: name.clone(), to, log: log.to_owned() }])?,
         }
     }
     Ok(())
-}
-
-/// For each path its last state, and every record that replaced something there.
-fn last_of_each_path<'a>(changes: &[&'a ChangeRecord]) -> BTreeMap<&'a [u8], (&'a FileRecord, Vec<&'a FileRecord>)> {
-    let mut last: BTreeMap<&[u8], (&FileRecord, Vec<&FileRecord>)> = BTreeMap::new();
-    for file in changes.iter().flat_map(|record| &record.files) {
-        let entry = last.entry(&file.path).or_insert((file, Vec::new()));
-        entry.0 = file;
-        entry.1.push(file);
-    }
-    last
 }
 
 fn report(action: &'static str, record: &ChangeRecord, files: &[RepoPath], left: &[RepoPath]) -> Settled {

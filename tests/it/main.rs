@@ -1,0 +1,4 @@
+#![expect(clippy::disallowed_methods, reason = "tests start programs")]
+#![allow(missing_docs, dead_code)]
+mod restart;
+mod world;

@@ -1,0 +1,163 @@
+//! After a power cut: what was answered and not yet on the medium is lost, in any combination; the next call brings it back.
+//!
+//! A lost rename leaves the old inode under the name. The tests keep every old inode alive by a hard link, put some of them back,
+//! remove new objects, and make the journal's boot id another: that is what a disk holds when the page cache is gone.
+
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt as _;
+use std::path::PathBuf;
+
+use crate::world::{World, same};
+
+/// What may be lost, each alone and all together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lost {
+    File,
+    Branch,
+    Objects,
+    Index,
+    Everything,
+}
+
+const BRANCH: &str = "refs/heads/edt/main-1";
+
+/// A worktree whose last two edits can be lost.
+struct Cut {
+    world: World,
+    kept: PathBuf,
+    objects: Vec<PathBuf>,
+}
+
+impl Cut {
+    /// Two edits of `a.txt`, after a first one; the inodes from before the two are kept.
+    fn after_two_edits() -> Cut {
+        let world = World::with(&[("a.txt", b"one\n"), ("b.txt", b"other\n")]);
+        world.overwrite("a.txt", "two\n");
+        let kept = world.git_dir("--git-dir").join("kept");
+        fs::create_dir(&kept).unwrap();
+        let cut = Cut { world, kept, objects: Vec::new() };
+        for (name, path) in cut.places() {
+            fs::hard_link(path, cut.kept.join(name)).unwrap();
+        }
+        let before = cut.all_objects();
+        cut.world.overwrite("a.txt", "three\n");
+        cut.world.overwrite("a.txt", "four\n");
+        let objects = cut.all_objects().into_iter().filter(|path| !before.contains(path)).collect();
+        Cut { objects, ..cut }
+    }
+
+    fn places(&self) -> [(&'static str, PathBuf); 3] {
+        let git = self.world.git_dir("--git-dir");
+        [("file", self.world.root.join("a.txt")), ("branch", git.join(BRANCH)), ("index", git.join("index"))]
+    }
+
+    fn all_objects(&self) -> Vec<PathBuf> {
+        let folders = fs::read_dir(self.world.git_dir("--git-dir").join("objects")).unwrap();
+        let files = folders.flat_map(|folder| fs::read_dir(folder.unwrap().path()).unwrap());
+        files.map(|file| file.unwrap().path()).collect()
+    }
+
+    /// Loses it, and restarts the machine.
+    fn lose(&self, lost: Lost) {
+        for (name, path) in self.places() {
+            let which = match name {
+                "file" => Lost::File,
+                "branch" => Lost::Branch,
+                _ => Lost::Index,
+            };
+            if lost == which || lost == Lost::Everything {
+                fs::rename(self.kept.join(name), path).unwrap();
+            }
+        }
+        if lost == Lost::Objects || lost == Lost::Everything {
+            for (i, object) in self.objects.iter().enumerate() {
+                // Some are gone, some are there and torn.
+                fs::remove_file(object).unwrap();
+                if i % 2 == 0 {
+                    fs::write(object, b"").unwrap();
+                }
+            }
+        }
+        self.restart();
+    }
+
+    fn restart(&self) {
+        let journal = self.world.git_dir("--git-common-dir").join("edt/main/journal");
+        File::options().write(true).open(journal).unwrap().write_all_at(&[0xee; 16], 36).unwrap();
+    }
+}
+
+#[test]
+fn what_a_power_cut_took_of_an_answered_edit_comes_back() {
+    for lost in [Lost::File, Lost::Branch, Lost::Objects, Lost::Index, Lost::Everything] {
+        let cut = Cut::after_two_edits();
+        let (tip, files) = (cut.world.rev("HEAD"), cut.world.files());
+        cut.lose(lost);
+        let answer = cut.world.edt(&["status"]);
+        assert_eq!(answer.exit, 0, "{lost:?}: {:#}", answer.json);
+        assert_eq!(cut.world.rev("HEAD"), tip, "{lost:?}: the branch");
+        same(&files, &cut.world.files());
+        assert_eq!(cut.world.status(), "", "{lost:?}");
+        cut.world.is_sound();
+        assert_eq!(cut.world.edt(&["status"]).json["settled"], serde_json::Value::Null, "{lost:?}: settled once");
+        cut.world.overwrite("a.txt", "five\n");
+        assert_eq!(cut.world.text("a.txt"), "five\n", "{lost:?}");
+    }
+}
+
+#[test]
+fn a_recovery_says_what_it_brought_back() {
+    let cut = Cut::after_two_edits();
+    cut.lose(Lost::Everything);
+    let settled = cut.world.edt(&["status"]).json["settled"].clone();
+    assert_eq!(
+        (settled["action"].as_str(), settled["files"].clone()),
+        (Some("recovered"), serde_json::json!(["a.txt"]))
+    );
+}
+
+#[test]
+fn what_a_person_did_after_the_edits_stays_after_a_restart() {
+    let cut = Cut::after_two_edits();
+    // The very bytes of an older state, but in an inode of the person's own.
+    let other = cut.world.root.join("a.new");
+    fs::write(&other, "two\n").unwrap();
+    fs::rename(&other, cut.world.root.join("a.txt")).unwrap();
+    cut.restart();
+    assert_eq!(cut.world.edt(&["status"]).exit, 0);
+    assert_eq!(cut.world.text("a.txt"), "two\n");
+}
+
+#[test]
+fn a_branch_that_a_person_moved_back_stays_there_after_a_restart() {
+    let cut = Cut::after_two_edits();
+    cut.world.git(&["reset", "--quiet", "--keep", "HEAD~1"]);
+    let (tip, files) = (cut.world.rev("HEAD"), cut.world.files());
+    cut.restart();
+    assert_eq!(cut.world.edt(&["status"]).exit, 0);
+    assert_eq!(cut.world.rev("HEAD"), tip);
+    same(&files, &cut.world.files());
+    assert_eq!(cut.world.status(), "");
+}
+
+#[test]
+fn a_person_who_switched_away_is_not_switched_back_after_a_restart() {
+    let cut = Cut::after_two_edits();
+    cut.world.git(&["switch", "--quiet", "main"]);
+    cut.restart();
+    assert_eq!(cut.world.edt(&["status"]).exit, 0);
+    assert_eq!(cut.world.git(&["symbolic-ref", "HEAD"]).trim(), "refs/heads/main");
+    assert_eq!((cut.world.text("a.txt"), cut.world.status()), ("one\n".to_owned(), String::new()));
+}
+
+#[test]
+fn a_journal_that_is_none_is_set_aside_and_nothing_is_touched() {
+    let cut = Cut::after_two_edits();
+    let files = cut.world.files();
+    let folder = cut.world.git_dir("--git-common-dir").join("edt/main");
+    fs::write(folder.join("journal"), b"garbage").unwrap();
+    let settled = cut.world.edt(&["status"]).json["settled"].clone();
+    assert_eq!(settled["action"].as_str(), Some("set_aside"));
+    assert_eq!(fs::read(folder.join("journal.damaged-1")).unwrap(), b"garbage");
+    same(&files, &cut.world.files());
+}
