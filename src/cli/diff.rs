@@ -11,7 +11,7 @@ use super::log::Line;
 use super::render::{DIM, coloured, hunks, paint};
 use crate::base::{Result, Status};
 use crate::git::diff::{Differs, Item};
-use crate::git::repo::ObjectKind;
+use crate::git::read::ObjectKind;
 use crate::git::{Oid, Repo};
 use crate::session::Session;
 use crate::session::history::Commit;

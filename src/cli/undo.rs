@@ -6,7 +6,7 @@ use crate::base::{Change, FileReport, Outcome, Result, Status};
 use crate::edit::diff::Lines;
 use crate::git::Repo;
 use crate::git::diff::Item;
-use crate::git::repo::ObjectKind;
+use crate::git::read::ObjectKind;
 use crate::session::undo::{self, Back, Moved};
 use crate::session::{Session, World};
 

@@ -1,7 +1,8 @@
 //! Which paths differ between two trees. Equal folders are not opened: the cost follows what changed.
 
 use super::draft::{all_entries, entry};
-use super::repo::{FileId, FileMode, ObjectKind, Repo};
+use super::read::ObjectKind;
+use super::repo::{FileId, FileMode, Repo};
 use super::{Oid, causes};
 use crate::base::{RepoPath, Result};
 

@@ -7,7 +7,8 @@ use gix::objs::Kind;
 use super::Oid;
 use super::identity::Role;
 use super::objects::{Deflater, Loose, id_of};
-use super::repo::{FileId, ObjectKind, Repo};
+use super::read::ObjectKind;
+use super::repo::{FileId, Repo};
 use crate::base::{RepoPath, Result};
 
 /// Objects that are not written yet, and can already be read.

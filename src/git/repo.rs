@@ -1,27 +1,22 @@
 //! An opened repository with a worktree, and what can be read from it.
 
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use gix::bstr::ByteSlice as _;
-use gix::objs::Kind;
 
 use super::{Oid, causes};
 use crate::base::{Code, Finding, RepoPath, Result};
 use crate::io::disk::Dir;
 use crate::io::failed;
 
-/// Largest tree or commit kept in memory, in bytes, and how many.
-const CACHED_MAX: usize = 64 * 1024;
-const CACHED_COUNT: usize = 512;
-
 /// A repository that edt may work in.
 #[derive(Debug)]
 pub struct Repo {
     pub(super) inner: gix::Repository,
     /// Trees and commits read so far: a transaction reads those on its paths several times.
-    read: RefCell<HashMap<Oid, Vec<u8>>>,
+    pub(super) read: RefCell<HashMap<Oid, Vec<u8>>>,
     root: Dir,
     root_path: PathBuf,
     state_path: PathBuf,
@@ -201,60 +196,6 @@ impl Repo {
         .into())
     }
 
-    /// The content of `oid`, which must be of `kind`.
-    ///
-    /// # Errors
-    /// `OBJECT_MISSING` if it is not there, is damaged or is something else.
-    pub fn object(&self, oid: Oid, kind: ObjectKind) -> Result<Vec<u8>> {
-        if let Some(data) = self.read.borrow().get(&oid).filter(|_| kind != ObjectKind::Blob) {
-            return Ok(data.clone());
-        }
-        let found = self.inner.find_object(oid).map_err(|error| missing(oid, &causes(&error)))?;
-        if found.kind != kind.gix() {
-            return Err(missing(oid, &format!("it is a {}, not a {}", found.kind, kind.gix())).into());
-        }
-        let mut found = found.detach();
-        let data = std::mem::take(&mut found.data);
-        if kind != ObjectKind::Blob && data.len() <= CACHED_MAX {
-            let mut read = self.read.borrow_mut();
-            if read.len() >= CACHED_COUNT {
-                read.clear();
-            }
-            read.insert(oid, data.clone());
-        }
-        Ok(data)
-    }
-
-    /// The size of the blob `oid` in bytes.
-    ///
-    /// # Errors
-    /// `OBJECT_MISSING`.
-    pub fn blob_size(&self, oid: Oid) -> Result<u64> {
-        let header = self.inner.find_header(oid).map_err(|error| missing(oid, &causes(&error)))?;
-        Ok(header.size())
-    }
-
-    /// Whether the object is in the database. A damaged one may count.
-    #[must_use]
-    pub fn has(&self, oid: Oid) -> bool {
-        self.inner.has_object(oid)
-    }
-
-    /// The tree of `commit`; of the empty tree, itself.
-    ///
-    /// # Errors
-    /// `OBJECT_MISSING`.
-    pub fn tree_of(&self, commit: Oid) -> Result<Oid> {
-        // A base may be the empty tree, where HEAD was unborn.
-        if commit == self.empty_tree() {
-            return Ok(commit);
-        }
-        let data = self.object(commit, ObjectKind::Commit)?;
-        let hex = data.strip_prefix(b"tree ").and_then(|rest| rest.get(..2 * self.null().as_slice().len()));
-        let tree = hex.and_then(|hex| Oid::from_hex(hex).ok());
-        tree.ok_or_else(|| missing(commit, "it names no tree").into())
-    }
-
     /// The id of the empty tree.
     #[must_use]
     pub fn empty_tree(&self) -> Oid {
@@ -265,74 +206,6 @@ impl Repo {
     #[must_use]
     pub fn null(&self) -> Oid {
         Oid::null(self.inner.object_hash())
-    }
-
-    /// The id that `data` would have as a blob.
-    ///
-    /// # Errors
-    /// `INTERNAL` if hashing fails (a detected collision attack).
-    pub fn blob_id(&self, data: &[u8]) -> Result<Oid> {
-        super::objects::id_of(self.inner.object_hash(), Kind::Blob, data)
-    }
-
-    /// What `tree` holds at `path`.
-    ///
-    /// # Errors
-    /// `OBJECT_MISSING` if a tree on the way is.
-    pub fn tracked(&self, tree: Oid, path: &RepoPath) -> Result<Tracked> {
-        let mut at = tree;
-        let mut names = path.as_bytes().split(|&b| b == b'/').peekable();
-        while let Some(name) = names.next() {
-            if at == self.empty_tree() {
-                return Ok(Tracked::Nothing);
-            }
-            let data = self.object(at, ObjectKind::Tree)?;
-            let Some((mode, oid)) = super::draft::entry(&data, name, self.null().as_slice().len()) else {
-                return Ok(Tracked::Nothing);
-            };
-            let last = names.peek().is_none();
-            match (mode, last) {
-                (0o160_000, _) => return Ok(Tracked::Submodule),
-                (0o040_000, true) => return Ok(Tracked::Folder),
-                (0o040_000, false) => at = oid,
-                (_, false) => return Ok(Tracked::Nothing),
-                (0o120_000, true) => return Ok(Tracked::Symlink),
-                (mode, true) => return Ok(Tracked::File(FileId { oid, mode: FileMode::of(mode & 0o100 != 0) })),
-            }
-        }
-        Ok(Tracked::Nothing)
-    }
-
-    /// Whether `old` is `new` or one of the commits before it.
-    ///
-    /// # Errors
-    /// `OBJECT_MISSING` if the history cannot be walked.
-    pub fn is_ancestor(&self, old: Oid, new: Oid) -> Result<bool> {
-        if old == new {
-            return Ok(true);
-        }
-        let walk = self.inner.rev_walk([new]).all().map_err(|error| missing(new, &causes(&error)))?;
-        for step in walk {
-            if step.map_err(|error| missing(new, &causes(&error)))?.id == old {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// `tip` and the commits before it along first parents, `limit` at most.
-    ///
-    /// # Errors
-    /// `OBJECT_MISSING` if the history cannot be walked.
-    pub fn first_parents(&self, tip: Oid, limit: usize) -> Result<HashSet<Oid>> {
-        let (mut found, mut next) = (HashSet::new(), Some(tip));
-        while let Some(oid) = next.filter(|_| found.len() < limit) {
-            found.insert(oid);
-            let data = self.object(oid, ObjectKind::Commit)?;
-            let parent = data.split(|&b| b == b'\n').take(2).find_map(|line| line.strip_prefix(b"parent "));
-            next = parent.and_then(|hex| Oid::from_hex(hex).ok());
-        }
-        Ok(found)
     }
 
     /// What the index holds for `path`, read by `gix`: for an index that edt does not patch.
@@ -360,45 +233,6 @@ impl Repo {
         let mut hasher = gix::hash::hasher(self.inner.object_hash());
         hasher.update(bytes);
         hasher.try_finalize().ok()
-    }
-
-    /// The object id that `spec` names, in Git's revision syntax, peeled to a commit.
-    ///
-    /// # Errors
-    /// `BAD_REQUEST` if it names none.
-    pub fn commit_named(&self, spec: &str) -> Result<Oid> {
-        let bad = |why: String| {
-            Finding::new(
-                Code::BadRequest,
-                format!("{spec:?} names no commit here: {why}."),
-                "Give a commit id, branch, tag or any revision Git knows, such as HEAD~1; `edt log` lists the session's commits.",
-            )
-        };
-        let id = self.inner.rev_parse_single(spec.as_bytes().as_bstr()).map_err(|error| bad(causes(&error)))?;
-        let object = id.object().map_err(|error| bad(causes(&error)))?;
-        let commit = object.peel_to_kind(Kind::Commit).map_err(|error| bad(causes(&error)))?;
-        Ok(commit.id)
-    }
-}
-
-/// The kinds of objects edt reads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ObjectKind {
-    /// A file's content.
-    Blob,
-    /// A folder.
-    Tree,
-    /// A commit.
-    Commit,
-}
-
-impl ObjectKind {
-    const fn gix(self) -> Kind {
-        match self {
-            ObjectKind::Blob => Kind::Blob,
-            ObjectKind::Tree => Kind::Tree,
-            ObjectKind::Commit => Kind::Commit,
-        }
     }
 }
 
@@ -453,13 +287,4 @@ pub(super) fn unreadable(what: &str, error: &gix::Error) -> Finding {
         format!("Could not read {what}: {}.", causes(error)),
         "`git fsck` and `git status` tell what is wrong; mend it and repeat the call.",
     )
-}
-
-fn missing(oid: Oid, why: &str) -> Finding {
-    Finding::new(
-        Code::ObjectMissing,
-        format!("The object {oid} that this repository names could not be read: {why}. Nothing was changed."),
-        "`git fsck` tells what is missing; `git fetch` may bring it back. edt never takes a missing object for an absent file.",
-    )
-    .with("object", oid.to_string())
 }

@@ -15,7 +15,7 @@ use super::record::{BranchRecord, ChangeRecord, FileRecord, Id, Record};
 use crate::base::{RepoPath, Result, Settled};
 use crate::git::index::Staged;
 use crate::git::objects::Look;
-use crate::git::repo::ObjectKind;
+use crate::git::read::ObjectKind;
 use crate::git::{Folders, InHead, Oid, RefChange, Repo, Swap, objects};
 use crate::io::disk::Perms;
 

@@ -4,7 +4,7 @@ use super::current::{BRANCHES, POINTER, REFS, Session, base_ref};
 use super::message::{self, Kind, Trailers};
 use super::world::World;
 use crate::base::{Code, Finding, RepoPath, Result};
-use crate::git::repo::ObjectKind;
+use crate::git::read::ObjectKind;
 use crate::git::{Commit, Draft, Folders, Head, InHead, Oid, Repo};
 use crate::journal::{Branch, Change, publish};
 

@@ -3,7 +3,7 @@
 use super::current::Session;
 use super::message::{self, Trailers};
 use crate::base::{Code, Finding, Result};
-use crate::git::repo::ObjectKind;
+use crate::git::read::ObjectKind;
 use crate::git::{Oid, Repo};
 
 /// A commit as the session sees it.

@@ -8,7 +8,7 @@ use super::look::Look;
 use super::world::World;
 use crate::base::{Code, Finding, RepoPath, Result, Warning};
 use crate::git::diff::Differs;
-use crate::git::repo::ObjectKind;
+use crate::git::read::ObjectKind;
 use crate::git::{Draft, FileId, Folders, InHead, Oid, Repo, TreeChange};
 use crate::journal::index::EntryMove;
 use crate::journal::{Branch, Change, FileChange, IndexView, NewFile, publish};

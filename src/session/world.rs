@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::base::RepoPath;
 use crate::base::{Code, Findings, Result, Settled};
-use crate::git::repo::ObjectKind;
+use crate::git::read::ObjectKind;
 use crate::git::{FileId, Oid, Repo, Tracked};
 use crate::io::lock::{self, Held};
 use crate::journal::{Journal, open_settled};

@@ -4,7 +4,7 @@ use super::plan::{FilePlan, Planned};
 use super::request::Request;
 use super::resolve::Scene;
 use crate::base::{Finding, Findings, GuardReport, RepoPath, Result, Verdict};
-use crate::git::repo::ObjectKind;
+use crate::git::read::ObjectKind;
 use crate::git::{FileId, Oid, Repo, Tracked};
 use crate::guard::{GUARDS, Reference, Subject};
 use crate::policy::{GuardMode, GuardRule, Override};

@@ -5,7 +5,7 @@ use super::plan::Content;
 use crate::base::{Change, FileReport, Outcome, RepoPath, Result, Status};
 use crate::edit::diff::Lines;
 use crate::git::InHead;
-use crate::git::repo::ObjectKind;
+use crate::git::read::ObjectKind;
 use crate::io::clock;
 use crate::journal::{IndexView, publish};
 use crate::session::message::Kind;

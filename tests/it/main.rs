@@ -1,4 +1,4 @@
 #![expect(clippy::disallowed_methods, reason = "tests start programs")]
-#![allow(missing_docs, dead_code)]
+#![allow(missing_docs, dead_code, clippy::unwrap_used)]
 mod restart;
 mod world;
