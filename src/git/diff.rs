@@ -1,8 +1,8 @@
 //! Which paths differ between two trees. Equal folders are not opened: the cost follows what changed.
 
-use super::draft::{all_entries, entry};
 use super::read::ObjectKind;
 use super::repo::{FileId, FileMode, Repo};
+use super::tree::{FOLDER, all_entries, entry};
 use super::{Oid, causes};
 use crate::base::{RepoPath, Result};
 
@@ -45,8 +45,6 @@ impl Item {
         }
     }
 }
-
-const FOLDER: u32 = 0o040_000;
 
 impl Repo {
     /// The paths in which the trees `old` and `new` differ, in order.

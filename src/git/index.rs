@@ -6,10 +6,13 @@
 
 use std::ops::Range;
 
+use gix::bstr::ByteSlice as _;
+use gix::index::entry::{Flags, Mode};
+
 use super::Oid;
 use super::draft::Folders;
 use super::index_extensions::{Shift, be16, be32, block_starts, end_of_entries, shifted_offsets, varint};
-use super::repo::{FileId, FileMode};
+use super::repo::{FileId, FileMode, Repo};
 use crate::base::RepoPath;
 use crate::io::disk::Stat;
 
@@ -337,4 +340,30 @@ fn compressed_name(bytes: &[u8], at: usize, hash_len: usize, previous: &[u8]) ->
     let end = start + memchr::memchr(0, bytes.get(start..)?)?;
     let keep = previous.len().checked_sub(strip)?;
     Some(([&previous[..keep], &bytes[start..end]].concat(), end + 1))
+}
+
+impl Repo {
+    /// What the index holds for `path`, read by `gix`: for an index that edt does not patch.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if it cannot be read.
+    pub fn staged_by_git(&self, path: &RepoPath) -> crate::base::Result<Staged> {
+        let index = self.inner.index_or_empty().map_err(|error| super::repo::unreadable("the index", &error))?;
+        let Some(entry) = index.entry_by_path(path.as_bytes().as_bstr()) else { return Ok(Staged::Nothing) };
+        let file = |mode| Staged::File(FileId { oid: entry.id, mode });
+        Ok(match entry.mode {
+            _ if entry.flags.contains(Flags::INTENT_TO_ADD) => Staged::Intended,
+            Mode::FILE => file(FileMode::Plain),
+            Mode::FILE_EXECUTABLE => file(FileMode::Executable),
+            _ => Staged::Other,
+        })
+    }
+
+    /// The checksum that ends an index; `None` if hashing fails.
+    #[must_use]
+    pub fn checksum(&self, bytes: &[u8]) -> Option<Oid> {
+        let mut hasher = gix::hash::hasher(self.inner.object_hash());
+        hasher.update(bytes);
+        hasher.try_finalize().ok()
+    }
 }

@@ -15,6 +15,7 @@ pub mod read;
 pub mod refs;
 pub mod repo;
 pub mod swap;
+mod tree;
 
 pub use draft::{Commit, Draft, Folders, TreeChange};
 pub use objects::Loose;

@@ -88,14 +88,14 @@ impl Repo {
                 return Ok(Tracked::Nothing);
             }
             let data = self.object(at, ObjectKind::Tree)?;
-            let Some((mode, oid)) = super::draft::entry(&data, name, self.null().as_slice().len()) else {
+            let Some((mode, oid)) = super::tree::entry(&data, name, self.null().as_slice().len()) else {
                 return Ok(Tracked::Nothing);
             };
             let last = names.peek().is_none();
             match (mode, last) {
                 (0o160_000, _) => return Ok(Tracked::Submodule),
-                (0o040_000, true) => return Ok(Tracked::Folder),
-                (0o040_000, false) => at = oid,
+                (super::tree::FOLDER, true) => return Ok(Tracked::Folder),
+                (super::tree::FOLDER, false) => at = oid,
                 (_, false) => return Ok(Tracked::Nothing),
                 (0o120_000, true) => return Ok(Tracked::Symlink),
                 (mode, true) => return Ok(Tracked::File(FileId { oid, mode: FileMode::of(mode & 0o100 != 0) })),

@@ -4,10 +4,8 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use gix::bstr::ByteSlice as _;
-
 use super::{Oid, causes};
-use crate::base::{Code, Finding, RepoPath, Result};
+use crate::base::{Code, Finding, Result};
 use crate::io::disk::Dir;
 use crate::io::failed;
 
@@ -206,33 +204,6 @@ impl Repo {
     #[must_use]
     pub fn null(&self) -> Oid {
         Oid::null(self.inner.object_hash())
-    }
-
-    /// What the index holds for `path`, read by `gix`: for an index that edt does not patch.
-    ///
-    /// # Errors
-    /// `IO_ERROR` if it cannot be read.
-    pub fn staged_by_git(&self, path: &RepoPath) -> Result<super::index::Staged> {
-        use gix::index::entry::{Flags, Mode};
-
-        use super::index::Staged;
-        let index = self.inner.index_or_empty().map_err(|error| unreadable("the index", &error))?;
-        let Some(entry) = index.entry_by_path(path.as_bytes().as_bstr()) else { return Ok(Staged::Nothing) };
-        let file = |mode| Staged::File(FileId { oid: entry.id, mode });
-        Ok(match entry.mode {
-            _ if entry.flags.contains(Flags::INTENT_TO_ADD) => Staged::Intended,
-            Mode::FILE => file(FileMode::Plain),
-            Mode::FILE_EXECUTABLE => file(FileMode::Executable),
-            _ => Staged::Other,
-        })
-    }
-
-    /// The checksum that ends an index; `None` if hashing fails.
-    #[must_use]
-    pub fn checksum(&self, bytes: &[u8]) -> Option<Oid> {
-        let mut hasher = gix::hash::hasher(self.inner.object_hash());
-        hasher.update(bytes);
-        hasher.try_finalize().ok()
     }
 }
 

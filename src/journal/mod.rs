@@ -7,6 +7,7 @@
 pub mod files;
 pub mod index;
 pub mod log;
+pub mod pointers;
 pub mod publish;
 pub mod record;
 pub mod recover;
@@ -14,5 +15,6 @@ pub mod recover;
 pub use files::{FileChange, NewFile, OldFile};
 pub use index::IndexView;
 pub use log::Journal;
-pub use publish::{Branch, Change, publish};
+pub use pointers::Branch;
+pub use publish::{Change, publish};
 pub use recover::open_settled;

@@ -3,11 +3,11 @@
 use super::files::{FileChange, Stage};
 use super::index::{self, EntryMove, IndexView, Lock, Plan};
 use super::log::Journal;
+use super::pointers::{Branch, drop_refs, point_head};
 use super::record::{BranchRecord, ChangeRecord, FileRecord, Id, Record};
-use super::recover::drop_refs;
 use crate::base::{Code, Finding, Findings, RepoPath, Result, Warning};
 use crate::git::objects::Look;
-use crate::git::{Folders, InHead, Loose, Oid, RefChange, Repo, Swap, objects};
+use crate::git::{Folders, InHead, Loose, Oid, RefChange, Repo, objects};
 use crate::io::disk::Stat;
 
 /// Deflated objects larger than this, in bytes, are synced by themselves rather than through the journal.
@@ -31,31 +31,6 @@ pub struct Change {
     pub index: Option<(IndexView, Vec<EntryMove>)>,
     /// Trees of the touched folders before and after.
     pub folders: Folders,
-}
-
-/// The ref that decides, and what follows it.
-#[derive(Debug, Clone)]
-pub struct Branch {
-    /// Its full name.
-    pub name: String,
-    /// Its value before; `None` to create it.
-    pub old: Option<Oid>,
-    /// Its value after.
-    pub new: Oid,
-    /// The reflog line.
-    pub log: String,
-    /// Whether HEAD is on it.
-    pub head: InHead,
-    /// What HEAD names now, if HEAD is to be pointed at the branch.
-    pub head_from: Option<String>,
-    /// Another symbolic ref to point at the branch.
-    pub point: Option<String>,
-}
-
-impl Branch {
-    fn swap(&self, from: Oid) -> Swap<'_> {
-        Swap { name: &self.name, from, to: self.new, log: &self.log, head: self.head }
-    }
 }
 
 /// Makes `change` true.
@@ -210,20 +185,6 @@ fn after_commit_point(
     if !change.delete.is_empty() {
         let delete = |(name, from): &(String, Oid)| RefChange::Delete { name: name.clone(), from: *from };
         repo.change_refs(&change.delete.iter().map(delete).collect::<Vec<_>>())?;
-    }
-    Ok(())
-}
-
-/// Points HEAD, or the worktree's own symbolic ref, at the branch.
-pub(super) fn point_head(repo: &Repo, branch: &Branch) -> Result<()> {
-    if let Some(from) = &branch.head_from {
-        repo.change_refs(&[RefChange::Point { name: "HEAD".into(), at: branch.name.clone() }])?;
-        let short = |name: &str| name.strip_prefix("refs/heads/").unwrap_or(name).to_owned();
-        let log = format!("checkout: moving from {} to {}", short(from), short(&branch.name));
-        repo.log_ref("HEAD", branch.new, branch.new, &log)?;
-    }
-    if let Some(name) = &branch.point {
-        repo.change_refs(&[RefChange::Point { name: name.clone(), at: branch.name.clone() }])?;
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::files::{Stage, Stands};
 use super::index::{self, EntryMove, IndexView, Lock, Plan};
 use super::log::{Journal, Pending};
-use super::publish::{Branch, point_head};
+use super::pointers::{Branch, drop_refs, point_head};
 use super::record::{BranchRecord, ChangeRecord, FileRecord, Id, Record};
 use crate::base::{RepoPath, Result, Settled};
 use crate::git::index::Staged;
@@ -202,17 +202,6 @@ fn follow_index(repo: &Repo, files: &[&FileRecord]) -> Result<()> {
         return written;
     }
     Err(index::restaged(repo).into())
-}
-
-pub(super) fn drop_refs(repo: &Repo, refs: &[(String, Id)]) -> Result<()> {
-    for (name, id) in refs {
-        if let Some(from) = id.oid()
-            && repo.ref_value(name)? == Some(from)
-        {
-            repo.change_refs(&[RefChange::Delete { name: name.clone(), from }])?;
-        }
-    }
-    Ok(())
 }
 
 /// After a restart: every transaction of the epoch goes forward, as far as nobody changed things since.
