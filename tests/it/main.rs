@@ -2,6 +2,10 @@
 #![expect(clippy::disallowed_methods, reason = "tests start programs")]
 #![allow(missing_docs, reason = "a test is a sentence")]
 
+mod bad_input;
+mod checkpoints;
+mod crash;
 mod layers;
+mod repositories;
 mod stories;
 mod world;

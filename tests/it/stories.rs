@@ -25,6 +25,8 @@ fn a_file_overwritten_with_a_brace_is_refused_and_lands_only_on_purpose() {
     let before = c_file(3400);
     let world = World::with(&[("demo/calculate.c", before.as_bytes()), ("other.txt", b"other\n")]);
     let overwrite = ["apply", "demo/calculate.c", "--mode", "overwrite", "--content", "}"];
+    // That the final newline goes with it is a warning of its own.
+    let warned = json!([{"code": "final_newline", "path": "demo/calculate.c", "message": "The file ended with a newline; now it does not."}]);
 
     let answer = world.refuses(&["SIZE_REDUCTION"], 1, &overwrite);
     let error = &answer.errors()[0];
@@ -36,7 +38,8 @@ fn a_file_overwritten_with_a_brace_is_refused_and_lands_only_on_purpose() {
     assert!(answer.hint().contains("append") && answer.hint().contains("size_reduction"), "{}", answer.hint());
     world.is_clean();
 
-    let answer = world.edt(&[&overwrite[..], &["--allow", "size_reduction"]].concat()).landed();
+    let answer = world.edt(&[&overwrite[..], &["--allow", "size_reduction"]].concat());
+    assert_eq!((answer.exit, &answer.json["warnings"]), (0, &warned), "{:#}", answer.json);
     assert_eq!(world.text("demo/calculate.c"), "}");
     world.is_clean();
     let trailer = world.git(&["log", "-1", "--format=%(trailers:key=Edt-Allowed,valueonly)", answer.commit()]);

@@ -1,0 +1,267 @@
+//! A kill at every system call that writes: the next call finds the old state or the new one, whole.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Mutex;
+
+use serde_json::json;
+
+use crate::world::{EDT, Snapshot, World, changed};
+
+/// System calls that change something outside the process.
+const CALLS: &str = "openat,write,pwrite64,rename,renameat,renameat2,link,linkat,unlink,unlinkat,mkdir,mkdirat,fdatasync,fsync,fchmod,fchmodat,ftruncate";
+
+/// A prepared repository and the command that is killed in it.
+struct Scenario {
+    name: &'static str,
+    template: World,
+    args: Vec<&'static str>,
+    request: Option<PathBuf>,
+    /// HEAD is on the session's branch.
+    switched: bool,
+}
+
+/// What a kill may leave: files, branch tip, what Git says is uncommitted.
+#[derive(Debug, Clone, PartialEq)]
+struct State {
+    files: Snapshot,
+    tip: String,
+    status: String,
+}
+
+fn template(switched: bool) -> World {
+    let world = World::with(&[("a.txt", b"one\n"), ("b.txt", b"b\n"), ("dir/c.txt", b"c\n"), ("z.txt", b"z\n")]);
+    let begin: &[&str] = if switched { &["begin", "s"] } else { &["begin", "s", "--no-switch"] };
+    world.edt(begin).landed();
+    world.overwrite("a.txt", "two\n");
+    world
+}
+
+fn scenario(name: &'static str, switched: bool, args: &[&'static str], request: Option<serde_json::Value>) -> Scenario {
+    let template = template(switched);
+    let request = request.map(|request| {
+        let file = template.home.join("request.json");
+        std::fs::write(&file, request.to_string()).unwrap();
+        file
+    });
+    Scenario { name, template, args: args.to_vec(), request, switched }
+}
+
+fn state(world: &World) -> State {
+    State { files: world.files(), tip: world.rev("refs/heads/edt/s^{tree}"), status: world.status() }
+}
+
+/// The template's copy at `dir`.
+fn copy(scenario: &Scenario, dir: &Path) -> World {
+    let _ = std::fs::remove_dir_all(dir);
+    let made = scenario.template.command("cp").arg("-a").arg(&scenario.template.root).arg(dir).status().unwrap();
+    assert!(made.success());
+    let world = scenario.template.at(dir);
+    // A copy has other inodes: the index must know them, as it does in a repository that nobody copied.
+    world.git(&["update-index", "-q", "--refresh"]);
+    world
+}
+
+/// Runs the scenario's command under strace with `options`; returns what strace wrote.
+fn traced(scenario: &Scenario, world: &World, log: &Path, options: &[String]) -> String {
+    let mut command = world.command("strace");
+    command.args(["-f", "-qq", "-o"]).arg(log).args(options).arg(EDT).args(&scenario.args);
+    if let Some(request) = &scenario.request {
+        command.arg("--request").arg(request);
+    }
+    command.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
+    std::fs::read_to_string(log).unwrap()
+}
+
+/// Every write-like call of the undisturbed run, as its name and its number among those of that name.
+fn points(trace: &str) -> Vec<(String, usize)> {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    let mut found = Vec::new();
+    for line in trace.lines() {
+        let call = line.split_once(' ').map_or(line, |(_, call)| call.trim_start());
+        let Some((name, rest)) = call.split_once('(') else { continue };
+        if !CALLS.split(',').any(|known| known == name) {
+            continue;
+        }
+        let count = counts.entry(name.to_owned()).or_default();
+        *count += 1;
+        let writes = name != "openat" || rest.contains("O_CREAT") || rest.contains("O_WRONLY") || rest.contains("O_RDWR");
+        if writes {
+            found.push((name.to_owned(), *count));
+        }
+    }
+    found
+}
+
+/// Kills the scenario's command at every point and checks what is left.
+fn survives(scenario: &Scenario) {
+    let dir = tempfile::tempdir().unwrap();
+    let world = copy(scenario, &dir.path().join("whole"));
+    let old = state(&world);
+    let trace = traced(scenario, &world, &dir.path().join("trace"), &["-e".into(), format!("trace={CALLS}")]);
+    let new = state(&world);
+    assert_ne!(old, new, "{}: the command does something", scenario.name);
+    let points = points(&trace);
+    assert!(points.len() > 10, "{}: only {} points were found:\n{trace}", scenario.name, points.len());
+
+    let faults = Mutex::new(Vec::new());
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for worker in 0..2 {
+            let (faults, next, points, old, new, dir) = (&faults, &next, &points, &old, &new, dir.path());
+            scope.spawn(move || {
+                while let Some((call, number)) = points.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed)) {
+                    let world = copy(scenario, &dir.join(format!("copy-{worker}")));
+                    let log = dir.join(format!("log-{worker}"));
+                    let inject = format!("inject={call}:signal=KILL:when={number}");
+                    let trace = traced(scenario, &world, &log, &["-e".into(), format!("trace={call}"), "-e".into(), inject]);
+                    let mut found = after_the_kill(scenario, &world, old, new);
+                    if !trace.contains("killed by SIGKILL") {
+                        found.push("it was not killed".to_owned());
+                    }
+                    let at = trace.lines().rfind(|line| line.contains(&format!("{call}("))).unwrap_or_default();
+                    let told = |fault| format!("{}: killed at {call} {number} ({at}): {fault}", scenario.name);
+                    faults.lock().unwrap().extend(found.into_iter().map(told));
+                }
+            });
+        }
+    });
+    println!("{}: {} points", scenario.name, points.len());
+    let faults = faults.into_inner().unwrap();
+    assert!(faults.is_empty(), "{} faults at {} points:\n{}", faults.len(), points.len(), faults.join("\n"));
+}
+
+/// What is wrong after a kill.
+fn after_the_kill(scenario: &Scenario, world: &World, old: &State, new: &State) -> Vec<String> {
+    let mut faults = Vec::new();
+    let mut must = |holds: bool, what: String| {
+        if !holds {
+            faults.push(what);
+        }
+    };
+    must(world.try_git(&["status"]).status.success(), "plain git status fails".into());
+    let first = world.edt(&["status"]);
+    must(first.exit == 0, format!("edt status: {}", first.json));
+    let left = state(world);
+    let whole = left == *old || left == *new;
+    must(whole, format!(
+        "neither old nor new: files {:?} / {:?}, tip {} (old {}, new {}), status {:?} (old {:?}, new {:?})",
+        changed(&old.files, &left.files), changed(&new.files, &left.files), left.tip, old.tip, new.tip, left.status, old.status, new.status,
+    ));
+    if scenario.switched {
+        must(left.status.is_empty(), format!("not clean: {:?}", left.status));
+    }
+    let second = world.edt(&["status"]);
+    must(second.json["settled"].is_null(), format!("the second status settled again: {}", second.json["settled"]));
+    let fsck = world.try_git(&["fsck", "--strict", "--no-dangling", "--no-progress"]);
+    must(fsck.status.success(), format!("git fsck: {}", String::from_utf8_lossy(&[fsck.stdout, fsck.stderr].concat())));
+    must(world.locks().is_empty(), format!("locks left: {:?}", world.locks()));
+    let more = world.edt(&["apply", "z.txt", "--mode", "append", "--content", "more\n"]);
+    must(more.exit == 0, format!("a further apply: {}", more.json));
+    must(world.text("z.txt") == "z\nmore\n", "the further apply is not on disk".into());
+    if scenario.switched {
+        must(world.status().is_empty(), format!("not clean after the further apply: {:?}", world.status()));
+    }
+    faults
+}
+
+fn has_strace() -> bool {
+    let there = std::process::Command::new("strace").arg("-V").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let there = there.is_ok_and(|status| status.success());
+    if !there {
+        println!("skipped: strace is not installed");
+    }
+    there
+}
+
+fn several() -> serde_json::Value {
+    json!({"edits": [
+        {"path": "a.txt", "mode": "append", "content": "three\n"},
+        {"path": "new/d.txt", "mode": "create", "content": "d\n"},
+        {"path": "b.txt", "mode": "delete"},
+        {"path": "dir/c.txt", "mode": "rename", "to": "dir/e.txt"},
+    ]})
+}
+
+const EDIT: &[&str] = &["apply", "a.txt", "--mode", "edit", "--old-text", "two", "--content", "three"];
+
+#[test]
+fn one_edit_with_head_on_the_session() {
+    if has_strace() {
+        survives(&scenario("edit, switched", true, EDIT, None));
+    }
+}
+
+#[test]
+fn one_edit_beside_head() {
+    if has_strace() {
+        survives(&scenario("edit, beside", false, EDIT, None));
+    }
+}
+
+#[test]
+fn several_files_with_head_on_the_session() {
+    if has_strace() {
+        survives(&scenario("several, switched", true, &["apply"], Some(several())));
+    }
+}
+
+#[test]
+fn several_files_beside_head() {
+    if has_strace() {
+        survives(&scenario("several, beside", false, &["apply"], Some(several())));
+    }
+}
+
+#[test]
+fn undo_with_head_on_the_session() {
+    if has_strace() {
+        survives(&scenario("undo, switched", true, &["undo"], None));
+    }
+}
+
+#[test]
+fn undo_beside_head() {
+    if has_strace() {
+        survives(&scenario("undo, beside", false, &["undo"], None));
+    }
+}
+
+#[test]
+fn an_edit_that_records_a_persons_bytes_first() {
+    if !has_strace() {
+        return;
+    }
+    let scenario = scenario("checkpoint, switched", true, &["apply", "b.txt", "--mode", "append", "--content", "more\n"], None);
+    scenario.template.write("b.txt", "a person's\n");
+    // It begins with an uncommitted file, so "clean" cannot be asked for; the old and the new state can.
+    survives(&Scenario { switched: false, ..scenario });
+}
+
+#[test]
+fn four_processes_record_a_hundred_edits_of_their_own_files() {
+    let files: Vec<(String, &[u8])> = (0..4).map(|n| (format!("f{n}.txt"), b"start\n".as_slice())).collect();
+    let files: Vec<(&str, &[u8])> = files.iter().map(|(path, bytes)| (path.as_str(), *bytes)).collect();
+    let world = World::with(&files);
+    world.edt(&["begin", "s"]).landed();
+    std::thread::scope(|scope| {
+        for (path, _) in &files {
+            let world = &world;
+            scope.spawn(move || {
+                for n in 0..25 {
+                    let text = format!("edit {n}\n");
+                    world.edt(&["--wait", "60", "apply", path, "--mode", "append", "--content", &text]).landed();
+                }
+            });
+        }
+    });
+    let whole: String = std::iter::once("start\n".to_owned()).chain((0..25).map(|n| format!("edit {n}\n"))).collect();
+    files.iter().for_each(|(path, _)| assert_eq!(world.text(path), whole, "{path}"));
+    let log = world.git(&["log", "--format=%x00", "--name-only", "main..edt/s"]);
+    let commits: Vec<Vec<&str>> = log.split('\0').skip(1).map(|commit| commit.split_whitespace().collect()).collect();
+    assert_eq!((commits.len(), commits.iter().filter(|files| files.len() == 1).count()), (100, 100));
+    world.is_clean();
+    world.is_sound();
+    assert_eq!(world.locks(), Vec::<String>::new());
+}
