@@ -4,7 +4,9 @@
 
 mod bad_input;
 mod checkpoints;
+mod codes;
 mod crash;
+mod incidents;
 mod layers;
 mod repositories;
 mod stories;
