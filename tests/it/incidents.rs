@@ -200,24 +200,22 @@ fn opencode_3148_missing_base() {
 
 /// The object is deleted: undo must name it and touch nothing; once it is back, undo works.
 fn undo_without(spec: &str) {
-    {
-        let world = World::with(&[("a.txt", b"one\n"), ("dir/b.txt", b"b\n")]);
-        world.overwrite("a.txt", "two\n");
-        world.overwrite("dir/b.txt", "b two\n");
-        let object = loose(&world, &world.rev(spec));
-        let kept = std::fs::read(&object).unwrap();
-        let before = world.files();
-        let head = world.rev("HEAD");
-        std::fs::remove_file(&object).unwrap();
-        let answer = world.edt(&["undo", "2"]);
-        assert_eq!((answer.codes().as_slice(), answer.exit), (["OBJECT_MISSING"].as_slice(), 5), "{spec}: {:#}", answer.json);
-        same(&before, &world.files());
-        std::fs::write(&object, kept).unwrap();
-        assert_eq!(world.rev("HEAD"), head);
-        world.is_clean();
-        world.edt(&["undo", "2"]).landed();
-        assert_eq!(world.text("a.txt"), "one\n");
-    }
+    let world = World::with(&[("a.txt", b"one\n"), ("dir/b.txt", b"b\n")]);
+    world.overwrite("a.txt", "two\n");
+    world.overwrite("dir/b.txt", "b two\n");
+    let object = loose(&world, &world.rev(spec));
+    let kept = std::fs::read(&object).unwrap();
+    let before = world.files();
+    let head = world.rev("HEAD");
+    std::fs::remove_file(&object).unwrap();
+    let answer = world.edt(&["undo", "2"]);
+    assert_eq!((answer.codes().as_slice(), answer.exit), (["OBJECT_MISSING"].as_slice(), 5), "{spec}: {:#}", answer.json);
+    same(&before, &world.files());
+    std::fs::write(&object, kept).unwrap();
+    assert_eq!(world.rev("HEAD"), head);
+    world.is_clean();
+    world.edt(&["undo", "2"]).landed();
+    assert_eq!(world.text("a.txt"), "one\n");
 }
 
 #[test]

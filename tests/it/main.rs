@@ -10,4 +10,5 @@ mod incidents;
 mod layers;
 mod repositories;
 mod stories;
+mod transcripts;
 mod world;
