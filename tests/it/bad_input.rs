@@ -262,6 +262,55 @@ fn an_index_that_another_program_holds_is_a_conflict_in_bounded_time() {
     world.edt(&append("a.txt")).landed();
 }
 
+/// Takes the lock of the session's branch, as a Git program that was killed leaves it.
+fn lock_branch(world: &World) -> std::path::PathBuf {
+    let lock = world.root.join(".git/refs/heads/edt/s.lock");
+    std::fs::write(&lock, "").unwrap();
+    lock
+}
+
+#[test]
+fn a_branch_that_another_program_holds_is_a_conflict_and_everything_is_put_back() {
+    let world = world();
+    world.edt(&["begin", "s"]).landed();
+    let lock = lock_branch(&world);
+    let request = json!({"edits": [
+        {"path": "a.txt", "mode": "append", "content": "x\n"},
+        {"path": "new/d.txt", "mode": "create", "content": "d\n"},
+        {"path": "b.txt", "mode": "delete"},
+        {"path": "dir/c.txt", "mode": "rename", "to": "dir/e.txt"},
+    ]});
+    world.refuses_request(&["SESSION_BUSY"], 3, &request);
+    std::fs::remove_file(lock).unwrap();
+    world.apply(&request).landed();
+    world.is_clean();
+}
+
+#[test]
+fn a_rename_that_fails_late_keeps_a_persons_unrecorded_bytes() {
+    let world = world();
+    world.edt(&["begin", "s"]).landed();
+    world.write("dir/c.txt", "a person's work\n");
+    let lock = lock_branch(&world);
+    world.refuses(&["SESSION_BUSY"], 3, &["apply", "dir/c.txt", "--mode", "rename", "--to", "dir/e.txt"]);
+    std::fs::remove_file(lock).unwrap();
+    world.edt(&["status"]);
+    assert_eq!(world.text("dir/c.txt"), "a person's work\n");
+}
+
+#[test]
+fn an_undo_that_fails_late_changes_no_ref() {
+    let world = world();
+    world.edt(&["begin", "s"]).landed();
+    world.overwrite("a.txt", "two\n");
+    let lock = lock_branch(&world);
+    world.refuses(&["SESSION_BUSY"], 3, &["undo"]);
+    std::fs::remove_file(lock).unwrap();
+    world.edt(&["undo"]).landed();
+    world.edt(&["redo"]).landed();
+    assert_eq!(world.text("a.txt"), "two\n");
+}
+
 #[test]
 fn outside_a_repository_there_is_nothing_to_edit() {
     let world = world();

@@ -249,6 +249,16 @@ fn an_edit_that_records_a_persons_bytes_first() {
 }
 
 #[test]
+fn a_rename_of_a_file_with_a_persons_bytes() {
+    if !has_strace() {
+        return;
+    }
+    let scenario = scenario("rename, beside", false, &["apply", "dir/c.txt", "--mode", "rename", "--to", "dir/e.txt"], None);
+    scenario.template.write("dir/c.txt", "a person's\n");
+    survives(&scenario);
+}
+
+#[test]
 fn four_processes_record_a_hundred_edits_of_their_own_files() {
     let files: Vec<(String, &[u8])> = (0..4).map(|n| (format!("f{n}.txt"), b"start\n".as_slice())).collect();
     let files: Vec<(&str, &[u8])> = files.iter().map(|(path, bytes)| (path.as_str(), *bytes)).collect();
