@@ -29,7 +29,8 @@ fn a_request_that_is_not_one_names_the_place() {
         ("[1, 2]", "line 1"),
     ];
     for (request, says) in cases {
-        let answer = world.unchanged(&["BAD_REQUEST"], 2, || world.edt_fed(request.as_bytes(), &["apply", "--request", "-"]));
+        let answer =
+            world.unchanged(&["BAD_REQUEST"], 2, || world.edt_fed(request.as_bytes(), &["apply", "--request", "-"]));
         let said = format!("{} {}", answer.message(), answer.hint());
         assert!(said.contains(says), "{request}: {said}");
     }
@@ -80,9 +81,40 @@ fn paths_that_are_not_files_of_the_worktree_are_refused() {
     let world = world();
     let absolute = world.root.join("a.txt");
     let cases: &[(&str, &[&str])] = &[
-        ("PATH_INVALID", &["", "dir//c.txt", "./a.txt", "dir/", "a\u{1}b", "con", "x. ", "file:stream", "a\\b", "dir/./c.txt", "new\nline"]),
-        ("PATH_OUTSIDE_REPO", &["../a.txt", "dir/../../x", "dir/../a.txt", "..", "/etc/passwd", absolute.to_str().unwrap()]),
-        ("PATH_IN_GIT_DIR", &[".git/config", ".GIT/config", ".git", "dir/.git/x", "git~1/config", ".git./config", ".git /config", ".g\u{200c}it/config", ".git::$INDEX_ALLOCATION/config"]),
+        (
+            "PATH_INVALID",
+            &[
+                "",
+                "dir//c.txt",
+                "./a.txt",
+                "dir/",
+                "a\u{1}b",
+                "con",
+                "x. ",
+                "file:stream",
+                "a\\b",
+                "dir/./c.txt",
+                "new\nline",
+            ],
+        ),
+        (
+            "PATH_OUTSIDE_REPO",
+            &["../a.txt", "dir/../../x", "dir/../a.txt", "..", "/etc/passwd", absolute.to_str().unwrap()],
+        ),
+        (
+            "PATH_IN_GIT_DIR",
+            &[
+                ".git/config",
+                ".GIT/config",
+                ".git",
+                "dir/.git/x",
+                "git~1/config",
+                ".git./config",
+                ".git /config",
+                ".g\u{200c}it/config",
+                ".git::$INDEX_ALLOCATION/config",
+            ],
+        ),
     ];
     for (code, paths) in cases {
         for path in *paths {
@@ -90,7 +122,12 @@ fn paths_that_are_not_files_of_the_worktree_are_refused() {
                 let request = json!({"path": path, "mode": mode, "content": "x\n"});
                 let before = world.snapshot();
                 let answer = world.apply(&request);
-                assert_eq!((answer.codes().as_slice(), answer.exit), ([*code].as_slice(), 1), "{path:?}: {:#}", answer.json);
+                assert_eq!(
+                    (answer.codes().as_slice(), answer.exit),
+                    ([*code].as_slice(), 1),
+                    "{path:?}: {:#}",
+                    answer.json
+                );
                 same(&before, &world.snapshot());
             }
             world.refuses_request(&[code], 1, &json!({"path": "a.txt", "mode": "rename", "to": path}));
@@ -183,7 +220,11 @@ fn text_must_stay_text() {
 #[test]
 fn old_text_that_stands_twice_is_ambiguous_with_every_line() {
     let world = World::with(&[("a.txt", b"x\ny\nx\ny\nx\n")]);
-    let answer = world.refuses(&["OLD_TEXT_AMBIGUOUS"], 1, &["apply", "a.txt", "--mode", "edit", "--old-text", "x", "--content", "z"]);
+    let answer = world.refuses(
+        &["OLD_TEXT_AMBIGUOUS"],
+        1,
+        &["apply", "a.txt", "--mode", "edit", "--old-text", "x", "--content", "z"],
+    );
     assert_eq!(answer.errors()[0]["evidence"]["lines"], json!([1, 3, 5]));
     world.edt(&["apply", "a.txt", "--mode", "edit", "--old-text", "x", "--content", "z", "--replace-all"]).landed();
     assert_eq!(world.text("a.txt"), "z\ny\nz\ny\nz\n");
@@ -197,7 +238,11 @@ fn a_wrong_expected_hash_is_a_conflict_and_the_right_one_is_not() {
     let edit = |hash: &str| json!({"path": "a.txt", "mode": "append", "content": "x\n", "expected_hash": hash});
     let answer = world.refuses_request(&["HASH_MISMATCH"], 3, &edit(&wrong));
     assert_eq!(answer.errors()[0]["evidence"]["hash"], json!(right));
-    world.refuses_request(&["HASH_MISMATCH"], 3, &json!({"path": "none.txt", "mode": "append", "content": "x\n", "expected_hash": right}));
+    world.refuses_request(
+        &["HASH_MISMATCH"],
+        3,
+        &json!({"path": "none.txt", "mode": "append", "content": "x\n", "expected_hash": right}),
+    );
     let answer = world.apply(&edit(&right)).landed();
     let after = answer.json["files"][0]["hash_after"].as_str().unwrap().to_owned();
     assert_eq!(after, world.rev("HEAD:a.txt"));
@@ -221,7 +266,11 @@ fn one_edit_that_fails_takes_the_others_with_it_and_every_fault_is_told() {
 
 #[test]
 fn a_path_git_would_convert_is_refused() {
-    let world = World::with(&[("a.txt", b"one\n"), ("b.txt", b"b\n"), (".gitattributes", b"a.txt text eol=crlf\n*.lfs filter=lfs\n")]);
+    let world = World::with(&[
+        ("a.txt", b"one\n"),
+        ("b.txt", b"b\n"),
+        (".gitattributes", b"a.txt text eol=crlf\n*.lfs filter=lfs\n"),
+    ]);
     world.refuses(&["UNSUPPORTED_REPOSITORY"], 5, &append("a.txt"));
     world.refuses(&["UNSUPPORTED_REPOSITORY"], 5, &["apply", "x.lfs", "--mode", "create", "--content", "x\n"]);
     world.edt(&append("b.txt")).landed();
@@ -371,9 +420,16 @@ fn a_git_folder_that_cannot_be_written_says_what_to_do() {
         assert!(world.command("chmod").args(["-R", "a-w", ".git"]).status().unwrap().success());
         let answer = world.unchanged(&["GIT_DIR_READ_ONLY"], 5, || as_nobody(&world, &append("a.txt")));
         assert!(answer.hint().len() > 20, "{}", answer.hint());
-        world.unchanged(&["GIT_DIR_READ_ONLY"], 5, || as_nobody(&world, &["apply", "new/x.txt", "--mode", "create", "--content", "x\n"]));
+        world.unchanged(&["GIT_DIR_READ_ONLY"], 5, || {
+            as_nobody(&world, &["apply", "new/x.txt", "--mode", "create", "--content", "x\n"])
+        });
         let status = as_nobody(&world, &["status"]);
-        assert_eq!((status.exit, &status.json["schema"]), (0, &json!("edt.status/1")), "reading still works: {:#}", status.json);
+        assert_eq!(
+            (status.exit, &status.json["schema"]),
+            (0, &json!("edt.status/1")),
+            "reading still works: {:#}",
+            status.json
+        );
         assert!(world.command("chmod").args(["-R", "u+w", ".git"]).status().unwrap().success());
     }
 }

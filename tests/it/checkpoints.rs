@@ -17,7 +17,12 @@ fn world() -> World {
 fn history(world: &World, path: &str) -> Vec<String> {
     let commits = world.git(&["log", "--format=%H", "HEAD"]);
     let blob = |commit: &str| world.try_git(&["cat-file", "blob", &format!("{commit}:{path}")]);
-    commits.lines().map(blob).filter(|done| done.status.success()).map(|done| String::from_utf8(done.stdout).unwrap()).collect()
+    commits
+        .lines()
+        .map(blob)
+        .filter(|done| done.status.success())
+        .map(|done| String::from_utf8(done.stdout).unwrap())
+        .collect()
 }
 
 #[test]
@@ -27,7 +32,10 @@ fn unstaged_bytes_are_recorded_first_and_come_back() {
     let answer = world.overwrite("a.txt", "an agent's\n");
     assert_eq!((answer.checkpoints(), &answer.json["edit"]), (1, &json!(1)));
     assert_eq!(history(&world, "a.txt"), ["an agent's\n", "one\na person's line\n", "one\n"]);
-    assert_eq!(world.git(&["log", "--format=%(trailers:key=Edt-Kind,valueonly,separator=)", "main..HEAD"]), "edit\ncheckpoint\n");
+    assert_eq!(
+        world.git(&["log", "--format=%(trailers:key=Edt-Kind,valueonly,separator=)", "main..HEAD"]),
+        "edit\ncheckpoint\n"
+    );
     world.is_clean();
     world.edt(&["undo"]).landed();
     assert_eq!(world.text("a.txt"), "one\na person's line\n");

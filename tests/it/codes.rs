@@ -73,9 +73,11 @@ fn a_contract_without_a_code_would_be_noticed() {
 fn every_commands_help_has_an_example() {
     let help = prints(&["--help"]);
     let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    let commands: Vec<&str> = commands.filter(|line| !line.starts_with("   ")).filter_map(|line| line.split_whitespace().next()).collect();
+    let commands: Vec<&str> =
+        commands.filter(|line| !line.starts_with("   ")).filter_map(|line| line.split_whitespace().next()).collect();
     assert!(commands.len() > 12 && commands.contains(&"apply"), "{commands:?}");
-    let without = commands.iter().filter(|command| **command != "help" && !prints(&[command, "--help"]).contains("Example"));
+    let without =
+        commands.iter().filter(|command| **command != "help" && !prints(&[command, "--help"]).contains("Example"));
     assert_eq!(without.collect::<Vec<_>>(), Vec::<&&str>::new());
     assert!(help.contains("Example"));
 }

@@ -27,6 +27,7 @@ struct Scenario {
 struct State {
     files: Snapshot,
     tip: String,
+    head: String,
     status: String,
 }
 
@@ -49,7 +50,10 @@ fn scenario(name: &'static str, switched: bool, args: &[&'static str], request: 
 }
 
 fn state(world: &World) -> State {
-    State { files: world.files(), tip: world.rev("refs/heads/edt/s^{tree}"), status: world.status() }
+    // The tree, not the commit: a commit has the time in it.
+    let tip = world.try_git(&["rev-parse", "--quiet", "--verify", "refs/heads/edt/s^{tree}"]).stdout;
+    let (tip, head) = (String::from_utf8(tip).unwrap(), world.git(&["symbolic-ref", "HEAD"]));
+    State { files: world.files(), tip, head, status: world.status() }
 }
 
 /// The template's copy at `dir`.
@@ -88,7 +92,8 @@ fn points(trace: &str) -> Vec<(String, usize)> {
         }
         let count = counts.entry(name.to_owned()).or_default();
         *count += 1;
-        let writes = name != "openat" || rest.contains("O_CREAT") || rest.contains("O_WRONLY") || rest.contains("O_RDWR");
+        let writes =
+            name != "openat" || rest.contains("O_CREAT") || rest.contains("O_WRONLY") || rest.contains("O_RDWR");
         if writes {
             found.push((name.to_owned(), *count));
         }
@@ -117,7 +122,8 @@ fn survives(scenario: &Scenario) {
                     let world = copy(scenario, &dir.join(format!("copy-{worker}")));
                     let log = dir.join(format!("log-{worker}"));
                     let inject = format!("inject={call}:signal=KILL:when={number}");
-                    let trace = traced(scenario, &world, &log, &["-e".into(), format!("trace={call}"), "-e".into(), inject]);
+                    let trace =
+                        traced(scenario, &world, &log, &["-e".into(), format!("trace={call}"), "-e".into(), inject]);
                     let mut found = after_the_kill(scenario, &world, old, new);
                     if !trace.contains("killed by SIGKILL") {
                         found.push("it was not killed".to_owned());
@@ -125,7 +131,10 @@ fn survives(scenario: &Scenario) {
                     let at = trace.lines().rfind(|line| line.contains(&format!("{call}("))).unwrap_or_default();
                     let mut faults = faults.lock().unwrap();
                     for fault in found {
-                        faults.entry(fault).or_default().push(format!("{call} {number}: {}", at.chars().take(110).collect::<String>()));
+                        faults
+                            .entry(fault)
+                            .or_default()
+                            .push(format!("{call} {number}: {}", at.chars().take(110).collect::<String>()));
                     }
                 }
             });
@@ -135,7 +144,14 @@ fn survives(scenario: &Scenario) {
     let faults = faults.into_inner().unwrap();
     let told: Vec<String> =
         faults.iter().map(|(fault, points)| format!("{fault}\n    {}", points.join("\n    "))).collect();
-    assert!(told.is_empty(), "{}: {} kinds of faults at {} points:\n{}", scenario.name, told.len(), points.len(), told.join("\n"));
+    assert!(
+        told.is_empty(),
+        "{}: {} kinds of faults at {} points:\n{}",
+        scenario.name,
+        told.len(),
+        points.len(),
+        told.join("\n")
+    );
 }
 
 /// What is wrong after a kill.
@@ -151,13 +167,17 @@ fn after_the_kill(scenario: &Scenario, world: &World, old: &State, new: &State) 
     must(first.exit == 0, format!("edt status: {}", first.json));
     let left = state(world);
     let whole = left == *old || left == *new;
-    must(whole, format!(
-        "neither old nor new: against the old {:?}, against the new {:?}, branch {}, status {:?}",
-        changed(&old.files, &left.files),
-        changed(&new.files, &left.files),
-        if left.tip == old.tip { "old" } else { "new or other" },
-        left.status,
-    ));
+    must(
+        whole,
+        format!(
+            "neither old nor new: against the old {:?}, against the new {:?}, branch {}, HEAD {:?}, status {:?}",
+            changed(&old.files, &left.files),
+            changed(&new.files, &left.files),
+            if left.tip == old.tip { "old" } else { "new or other" },
+            left.head,
+            left.status,
+        ),
+    );
     if scenario.switched {
         must(left.status.is_empty(), format!("not clean: {:?}", left.status));
     }
@@ -166,13 +186,42 @@ fn after_the_kill(scenario: &Scenario, world: &World, old: &State, new: &State) 
     let fsck = world.try_git(&["fsck", "--strict", "--no-dangling", "--no-progress"]);
     must(fsck.status.success(), format!("git fsck: {}", String::from_utf8_lossy(&[fsck.stdout, fsck.stderr].concat())));
     must(world.locks().is_empty(), format!("locks left: {:?}", world.locks()));
+    let torn: Vec<String> = world
+        .snapshot()
+        .into_iter()
+        .filter(|(name, log)| name.starts_with("own log") && is_torn(log))
+        .map(|(name, _)| name)
+        .collect();
+    must(torn.is_empty(), format!("torn: {torn:?}"));
     let more = world.edt(&["apply", "z.txt", "--mode", "append", "--content", "more\n"]);
-    must(more.exit == 0, format!("a further apply: {:?} {:?}", more.codes(), more.errors().first().map(|error| &error["message"])));
+    must(
+        more.exit == 0,
+        format!("a further apply: {:?} {:?}", more.codes(), more.errors().first().map(|error| &error["message"])),
+    );
     must(world.text("z.txt") == "z\nmore\n", "the further apply is not on disk".into());
     if scenario.switched {
         must(world.status().is_empty(), format!("not clean after the further apply: {:?}", world.status()));
     }
     faults
+}
+
+/// Whether a reflog, with its mode before it as a snapshot has it, has a line that is not whole.
+fn is_torn(log: &[u8]) -> bool {
+    let log = String::from_utf8_lossy(log);
+    let Some((_, log)) = log.split_once(' ').filter(|_| log != "a folder") else { return false };
+    let whole = |line: &str| {
+        let oids: Vec<&str> = line.split(' ').take(2).collect();
+        line.contains(" <") && line.contains("> ") && line.contains('\t') && oids.iter().all(|oid| oid.len() == 40)
+    };
+    !log.is_empty() && (!log.ends_with('\n') || !log.lines().all(whole))
+}
+
+#[test]
+fn a_torn_reflog_would_be_noticed() {
+    let line = format!("{0} {0} A <a@b> 1 +0000\twhy\n", "0".repeat(40));
+    assert!(!is_torn(format!("644 {line}{line}").as_bytes()) && !is_torn(b"a folder"));
+    assert!(is_torn(format!("644 {line}{}", &line[..50]).as_bytes()));
+    assert!(is_torn(format!("644 {}{line}", &line[..50]).as_bytes()));
 }
 
 fn has_strace() -> bool {
@@ -242,10 +291,28 @@ fn an_edit_that_records_a_persons_bytes_first() {
     if !has_strace() {
         return;
     }
-    let scenario = scenario("checkpoint, switched", true, &["apply", "b.txt", "--mode", "append", "--content", "more\n"], None);
+    let scenario =
+        scenario("checkpoint, switched", true, &["apply", "b.txt", "--mode", "append", "--content", "more\n"], None);
     scenario.template.write("b.txt", "a person's\n");
     // It begins with an uncommitted file, so "clean" cannot be asked for; the old and the new state can.
     survives(&Scenario { switched: false, ..scenario });
+}
+
+#[test]
+fn redo_with_head_on_the_session() {
+    if has_strace() {
+        let scenario = scenario("redo, switched", true, &["redo"], None);
+        scenario.template.edt(&["undo"]).landed();
+        survives(&scenario);
+    }
+}
+
+#[test]
+fn the_beginning_of_a_session() {
+    if has_strace() {
+        let template = World::with(&[("a.txt", b"one\n"), ("z.txt", b"z\n")]);
+        survives(&Scenario { name: "begin", template, args: vec!["begin", "s"], request: None, switched: true });
+    }
 }
 
 #[test]
@@ -253,7 +320,8 @@ fn a_rename_of_a_file_with_a_persons_bytes() {
     if !has_strace() {
         return;
     }
-    let scenario = scenario("rename, beside", false, &["apply", "dir/c.txt", "--mode", "rename", "--to", "dir/e.txt"], None);
+    let scenario =
+        scenario("rename, beside", false, &["apply", "dir/c.txt", "--mode", "rename", "--to", "dir/e.txt"], None);
     scenario.template.write("dir/c.txt", "a person's\n");
     survives(&scenario);
 }

@@ -25,9 +25,17 @@ fn xzatoma_makefile_wipe() {
     let before: String = (0..35).map(|n| format!("t{n}:\n\techo {n}\n")).collect();
     let world = World::with(&[("Makefile", before.as_bytes())]);
     let targets = "install:\n\tcp x y\n";
-    let answer = world.refuses_request(&["OLD_TEXT_REQUIRED"], 1, &json!({"path": "Makefile", "mode": "edit", "content": targets}));
+    let answer = world.refuses_request(
+        &["OLD_TEXT_REQUIRED"],
+        1,
+        &json!({"path": "Makefile", "mode": "edit", "content": targets}),
+    );
     assert!(answer.hint().contains("\"append\""));
-    world.refuses_request(&["OLD_TEXT_REQUIRED"], 1, &json!({"path": "Makefile", "mode": "edit", "old_text": "", "content": targets}));
+    world.refuses_request(
+        &["OLD_TEXT_REQUIRED"],
+        1,
+        &json!({"path": "Makefile", "mode": "edit", "old_text": "", "content": targets}),
+    );
     world.apply(&json!({"path": "Makefile", "mode": "append", "content": targets})).landed();
     assert_eq!(world.text("Makefile"), before + targets);
 }
@@ -37,7 +45,11 @@ fn codex_25399_add_over_existing() {
     let world = World::with(&[("real.txt", b"precious\n"), ("other.txt", b"other\n")]);
     symlink("real.txt", world.root.join("link.txt")).unwrap();
     world.refuses_request(&["FILE_EXISTS"], 1, &json!({"path": "real.txt", "mode": "create", "content": "new\n"}));
-    world.refuses_request(&["PATH_THROUGH_SYMLINK"], 1, &json!({"path": "link.txt", "mode": "create", "content": "new\n"}));
+    world.refuses_request(
+        &["PATH_THROUGH_SYMLINK"],
+        1,
+        &json!({"path": "link.txt", "mode": "create", "content": "new\n"}),
+    );
     // An untracked file, and an ignored one, are files too.
     world.write("untracked.txt", "precious\n");
     world.refuses_request(&["FILE_EXISTS"], 1, &json!({"path": "untracked.txt", "mode": "create", "content": "new\n"}));
@@ -46,10 +58,14 @@ fn codex_25399_add_over_existing() {
 #[test]
 fn codex_half_patch() {
     let world = World::with(&[("a.txt", b"one\n"), ("b.txt", b"one\n")]);
-    world.refuses_request(&["OLD_TEXT_NOT_FOUND"], 1, &json!({"edits": [
-        {"path": "a.txt", "mode": "edit", "old_text": "one", "content": "two"},
-        {"path": "b.txt", "mode": "edit", "old_text": "three", "content": "two"},
-    ]}));
+    world.refuses_request(
+        &["OLD_TEXT_NOT_FOUND"],
+        1,
+        &json!({"edits": [
+            {"path": "a.txt", "mode": "edit", "old_text": "one", "content": "two"},
+            {"path": "b.txt", "mode": "edit", "old_text": "three", "content": "two"},
+        ]}),
+    );
 }
 
 #[test]
@@ -60,12 +76,17 @@ fn codex_move_clobbers() {
     world.refuses_request(&["FILE_EXISTS"], 1, &json!({"path": "a.txt", "mode": "rename", "to": "untracked.txt"}));
     std::fs::remove_file(world.root.join("untracked.txt")).unwrap();
     // Two files change places in one transaction, by way of a third name.
-    world.apply(&json!({"edits": [
-        {"path": "a.txt", "mode": "rename", "to": "c.txt"},
-        {"path": "b.txt", "mode": "rename", "to": "a.txt"},
-        {"path": "c.txt", "mode": "rename", "to": "b.txt"},
-    ]})).landed();
-    assert_eq!((world.text("a.txt").as_str(), world.text("b.txt").as_str(), world.exists("c.txt")), ("precious\n", "a\n", false));
+    world
+        .apply(&json!({"edits": [
+            {"path": "a.txt", "mode": "rename", "to": "c.txt"},
+            {"path": "b.txt", "mode": "rename", "to": "a.txt"},
+            {"path": "c.txt", "mode": "rename", "to": "b.txt"},
+        ]}))
+        .landed();
+    assert_eq!(
+        (world.text("a.txt").as_str(), world.text("b.txt").as_str(), world.exists("c.txt")),
+        ("precious\n", "a\n", false)
+    );
     world.is_clean();
 }
 
@@ -92,20 +113,28 @@ fn mcpfs_crlf_to_lf() {
 #[test]
 fn roo_half_success() {
     let world = World::with(&[("a.txt", b"one\ntwo\nthree\n")]);
-    let answer = world.refuses_request(&["OLD_TEXT_NOT_FOUND", "OLD_TEXT_NOT_FOUND"], 1, &json!({"edits": [
-        {"path": "a.txt", "mode": "edit", "old_text": "one", "content": "1"},
-        {"path": "a.txt", "mode": "edit", "old_text": "nine", "content": "9"},
-        {"path": "a.txt", "mode": "edit", "old_text": "ten", "content": "10"},
-    ]}));
+    let answer = world.refuses_request(
+        &["OLD_TEXT_NOT_FOUND", "OLD_TEXT_NOT_FOUND"],
+        1,
+        &json!({"edits": [
+            {"path": "a.txt", "mode": "edit", "old_text": "one", "content": "1"},
+            {"path": "a.txt", "mode": "edit", "old_text": "nine", "content": "9"},
+            {"path": "a.txt", "mode": "edit", "old_text": "ten", "content": "10"},
+        ]}),
+    );
     assert_eq!(answer.json["status"], json!("refused"));
 }
 
 #[test]
 fn gemini_negation_match() {
     let world = World::with(&[("a.c", b"int f(void)\n{\n\tif (!is_admin(u))\n\t\treturn 1;\n}\n")]);
-    let answer = world.refuses_request(&["OLD_TEXT_NOT_FOUND"], 1, &json!({
-        "path": "a.c", "mode": "edit", "old_text": "\tif (is_admin(u))\n\t\treturn 1;", "content": "\treturn 1;",
-    }));
+    let answer = world.refuses_request(
+        &["OLD_TEXT_NOT_FOUND"],
+        1,
+        &json!({
+            "path": "a.c", "mode": "edit", "old_text": "\tif (is_admin(u))\n\t\treturn 1;", "content": "\treturn 1;",
+        }),
+    );
     let nearest = &answer.errors()[0]["evidence"]["nearest"];
     assert_eq!((&nearest["line"], &nearest["differs_at"]), (&json!(3), &json!(3)), "{nearest:#}");
     assert!(nearest["stands"].as_str().unwrap().contains("!is_admin(u)"), "{nearest:#}");
@@ -114,7 +143,11 @@ fn gemini_negation_match() {
 #[test]
 fn aider_other_file() {
     let world = World::with(&[("a.txt", b"alpha\n"), ("b.txt", b"the block\n")]);
-    world.refuses_request(&["OLD_TEXT_NOT_FOUND"], 1, &json!({"path": "a.txt", "mode": "edit", "old_text": "the block", "content": "x"}));
+    world.refuses_request(
+        &["OLD_TEXT_NOT_FOUND"],
+        1,
+        &json!({"path": "a.txt", "mode": "edit", "old_text": "the block", "content": "x"}),
+    );
 }
 
 #[test]
@@ -130,7 +163,10 @@ fn openhands_3678_encoding() {
     // Latin-1: not UTF-8, and not to be re-encoded.
     let world = World::with(&[("a.txt", b"caf\xe9\nna\xefve\n\xff\n")]);
     world.apply(&json!({"path": "a.txt", "mode": "append", "content": "\u{4f60}\u{597d}\n"})).landed();
-    assert_eq!(world.read("a.txt"), [b"caf\xe9\nna\xefve\n\xff\n".as_slice(), "\u{4f60}\u{597d}\n".as_bytes()].concat());
+    assert_eq!(
+        world.read("a.txt"),
+        [b"caf\xe9\nna\xefve\n\xff\n".as_slice(), "\u{4f60}\u{597d}\n".as_bytes()].concat()
+    );
     world.apply(&json!({"path": "a.txt", "mode": "edit", "old_text": "na", "content": "NA"})).landed();
     assert_eq!(world.read("a.txt")[..9], *b"caf\xe9\nNA\xefv");
     world.edt(&["undo", "2"]).landed();
@@ -145,7 +181,8 @@ fn claude_52881_truncated() {
         let content = world.home.join("content");
         std::fs::write(&content, &text).unwrap();
         let path = format!("f{size}.txt");
-        let answer = world.edt(&["apply", &path, "--mode", "create", "--content-file", content.to_str().unwrap()]).landed();
+        let answer =
+            world.edt(&["apply", &path, "--mode", "create", "--content-file", content.to_str().unwrap()]).landed();
         assert!(world.text(&path) == text, "{path} on disk");
         assert!(world.blob(&format!("HEAD:{path}")) == text.as_bytes(), "{path} in the commit");
         assert_eq!(answer.json["files"][0]["bytes_after"], json!(text.len()));
@@ -209,7 +246,12 @@ fn undo_without(spec: &str) {
     let head = world.rev("HEAD");
     std::fs::remove_file(&object).unwrap();
     let answer = world.edt(&["undo", "2"]);
-    assert_eq!((answer.codes().as_slice(), answer.exit), (["OBJECT_MISSING"].as_slice(), 5), "{spec}: {:#}", answer.json);
+    assert_eq!(
+        (answer.codes().as_slice(), answer.exit),
+        (["OBJECT_MISSING"].as_slice(), 5),
+        "{spec}: {:#}",
+        answer.json
+    );
     same(&before, &world.files());
     std::fs::write(&object, kept).unwrap();
     assert_eq!(world.rev("HEAD"), head);
@@ -323,16 +365,28 @@ fn guard_off_switch() {
     world.refuses_request(&["SIZE_REDUCTION"], 1, &wipe);
     // In one transaction with the wipe.
     world.edt(&["undo"]).landed();
-    world.refuses_request(&["SIZE_REDUCTION"], 1, &json!({"edits": [{"path": "edt.toml", "mode": "create", "content": policy}, wipe]}));
+    world.refuses_request(
+        &["SIZE_REDUCTION"],
+        1,
+        &json!({"edits": [{"path": "edt.toml", "mode": "create", "content": policy}, wipe]}),
+    );
     // Deleting and creating anew, or moving a small file there, is the same as overwriting.
-    world.refuses_request(&["SIZE_REDUCTION"], 1, &json!({"edits": [
-        {"path": "a.txt", "mode": "delete"}, {"path": "a.txt", "mode": "create", "content": "gone\n"},
-    ]}));
-    world.refuses_request(&["SIZE_REDUCTION"], 1, &json!({"edits": [
-        {"path": "a.txt", "mode": "delete"},
-        {"path": "small.txt", "mode": "create", "content": "gone\n"},
-        {"path": "small.txt", "mode": "rename", "to": "a.txt"},
-    ]}));
+    world.refuses_request(
+        &["SIZE_REDUCTION"],
+        1,
+        &json!({"edits": [
+            {"path": "a.txt", "mode": "delete"}, {"path": "a.txt", "mode": "create", "content": "gone\n"},
+        ]}),
+    );
+    world.refuses_request(
+        &["SIZE_REDUCTION"],
+        1,
+        &json!({"edits": [
+            {"path": "a.txt", "mode": "delete"},
+            {"path": "small.txt", "mode": "create", "content": "gone\n"},
+            {"path": "small.txt", "mode": "rename", "to": "a.txt"},
+        ]}),
+    );
     // Nor in two transactions: HEAD and the base remember.
     world.apply(&json!({"path": "a.txt", "mode": "delete"})).landed();
     world.refuses_request(&["SIZE_REDUCTION"], 1, &json!({"path": "a.txt", "mode": "create", "content": "gone\n"}));

@@ -3,16 +3,8 @@
 use std::path::Path;
 
 /// Lowest first: a module imports only from layers before its own.
-const LAYERS: &[&[&str]] = &[
-    &["base"],
-    &["io"],
-    &["edit", "policy", "git"],
-    &["guard"],
-    &["journal"],
-    &["session"],
-    &["txn"],
-    &["cli"],
-];
+const LAYERS: &[&[&str]] =
+    &[&["base"], &["io"], &["edit", "policy", "git"], &["guard"], &["journal"], &["session"], &["txn"], &["cli"]];
 
 /// Files outside `io` and `git` that touch the disk themselves. This list may only shrink.
 const TOUCH_DISK: &[&str] = &[
@@ -80,7 +72,8 @@ fn names(line: &str, name: &str) -> bool {
     line.match_indices(name).any(|(at, _)| {
         let joined = |c: char| c.is_alphanumeric() || c == '_';
         let (before, after) = (&line[..at], &line[at + name.len()..]);
-        !before.ends_with(joined) && (after.starts_with("::") || before.trim_start() == "use " && after.starts_with([';', ' ']))
+        !before.ends_with(joined)
+            && (after.starts_with("::") || before.trim_start() == "use " && after.starts_with([';', ' ']))
     })
 }
 

@@ -121,7 +121,14 @@ fn works_with(world: &World, stats: Stats) {
 
 /// Files for [`works`], with others around them in the index.
 fn files() -> Vec<(&'static str, &'static [u8])> {
-    vec![("0-first.txt", b"first\n"), ("a.txt", b"a\n"), ("b.txt", b"b\n"), ("c.txt", b"c\n"), ("other/x.txt", b"x\n"), ("z-last.txt", b"last\n")]
+    vec![
+        ("0-first.txt", b"first\n"),
+        ("a.txt", b"a\n"),
+        ("b.txt", b"b\n"),
+        ("c.txt", b"c\n"),
+        ("other/x.txt", b"x\n"),
+        ("z-last.txt", b"last\n"),
+    ]
 }
 
 /// A repository with settings, whose index was written anew under them.
@@ -261,9 +268,11 @@ fn without_switching_head_and_index_stay_and_edits_show_as_uncommitted() {
     let before = stays();
     world.edt(&["begin", "beside", "--no-switch"]).landed();
     world.overwrite("a.txt", "two\n");
-    world.apply(&json!({"edits": [
-        {"path": "new.txt", "mode": "create", "content": "new\n"}, {"path": "c.txt", "mode": "delete"},
-    ]})).landed();
+    world
+        .apply(&json!({"edits": [
+            {"path": "new.txt", "mode": "create", "content": "new\n"}, {"path": "c.txt", "mode": "delete"},
+        ]}))
+        .landed();
     assert!(stays() == before, "HEAD, the index and main are the same");
     assert_eq!(world.status(), " M a.txt\nM  b.txt\n D c.txt\n?? new.txt\n");
     assert!(world.git(&["diff"]).contains("+two"));
@@ -421,9 +430,14 @@ fn the_environment_names_the_author_as_it_does_for_git() {
     let world = World::with(&files());
     let mut edt = world.command(EDT);
     edt.args(["apply", "a.txt", "--mode", "append", "--content", "x\n"]);
-    edt.env("GIT_AUTHOR_NAME", "Someone").env("GIT_AUTHOR_EMAIL", "s@example.com").env("GIT_AUTHOR_DATE", "2001-02-03T04:05:06+0100");
+    edt.env("GIT_AUTHOR_NAME", "Someone")
+        .env("GIT_AUTHOR_EMAIL", "s@example.com")
+        .env("GIT_AUTHOR_DATE", "2001-02-03T04:05:06+0100");
     assert!(edt.output().unwrap().status.success());
-    assert_eq!(world.git(&["log", "-1", "--format=%an <%ae> %ad, %cn", "--date=iso"]), "Someone <s@example.com> 2001-02-03 04:05:06 +0100, A Person\n");
+    assert_eq!(
+        world.git(&["log", "-1", "--format=%an <%ae> %ad, %cn", "--date=iso"]),
+        "Someone <s@example.com> 2001-02-03 04:05:06 +0100, A Person\n"
+    );
 }
 
 #[test]
@@ -440,7 +454,69 @@ fn paths_are_relative_to_the_root_wherever_edt_is_started() {
 #[test]
 fn a_file_of_many_lines_is_edited_in_place() {
     let world = World::with(&[("a.txt", lines(20_000).as_bytes())]);
-    world.edt(&["apply", "a.txt", "--mode", "edit", "--old-text", "line 12345 of", "--content", "LINE 12345 OF"]).landed();
+    world
+        .edt(&["apply", "a.txt", "--mode", "edit", "--old-text", "line 12345 of", "--content", "LINE 12345 OF"])
+        .landed();
     assert_eq!(world.text("a.txt"), lines(20_000).replace("line 12345 of", "LINE 12345 OF"));
     world.is_clean();
+}
+
+#[test]
+fn a_mode_bit_means_nothing_where_git_ignores_it() {
+    let world = World::with(&files());
+    world.git(&["config", "core.fileMode", "false"]);
+    std::fs::set_permissions(world.root.join("a.txt"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    world.is_clean();
+    let answer = world.overwrite("a.txt", "two\n");
+    assert_eq!(answer.checkpoints(), 0, "nothing was unrecorded");
+    assert_eq!(world.git(&["ls-tree", "--format=%(objectmode)", "HEAD", "a.txt"]), "100644\n");
+}
+
+#[test]
+fn a_file_outside_the_sparse_checkout_is_not_taken_for_a_deleted_one() {
+    let world = World::with(&[("in/a.txt", b"a\n"), ("out/b.txt", b"precious\n")]);
+    world.git(&["sparse-checkout", "set", "in"]);
+    assert!(!world.exists("out/b.txt"));
+    world.is_clean();
+    world.overwrite("in/a.txt", "two\n");
+    world.is_clean();
+    let kept = world.rev("HEAD:out/b.txt");
+    // It is in HEAD, so it exists, although it is not checked out; nobody deleted it.
+    let answer = world.edt(&["apply", "out/b.txt", "--mode", "create", "--content", "new\n"]);
+    assert_ne!((answer.exit, answer.checkpoints()), (0, 1), "a deletion that nobody made was recorded");
+    assert_eq!(world.rev("HEAD:out/b.txt"), kept);
+}
+
+#[test]
+fn names_and_contents_of_any_bytes() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let world = World::with(&files());
+    let name = std::ffi::OsStr::from_bytes(b"caf\xe9 \xf0\x9f\x98\x80.txt");
+    let mut edt = world.command(EDT);
+    edt.arg("apply").arg(name).args(["--mode", "create", "--content", "x\n", "--json"]);
+    assert!(edt.output().unwrap().status.success());
+    assert_eq!(std::fs::read(world.root.join(name)).unwrap(), b"x\n");
+    world.is_clean();
+    world.edt(&["undo"]).landed();
+    assert!(!world.root.join(name).exists());
+    for name in [
+        "with space.txt",
+        "-dash.txt",
+        "quo\"te'.txt",
+        "\u{fc}ml\u{e4}ut.txt",
+        "star*?[x].txt",
+        "$(touch x).txt",
+        "a#b.txt",
+    ] {
+        let created = world.apply(&json!({"path": name, "mode": "create", "content": "x\n"}));
+        if name.contains(['*', '?', '"']) {
+            // Names that some system cannot hold may be refused, with the code for that.
+            assert!(created.exit == 0 || created.codes() == ["PATH_INVALID"], "{name}: {:#}", created.json);
+        } else {
+            assert_eq!(created.exit, 0, "{name}: {:#}", created.json);
+            assert_eq!(world.text(name), "x\n");
+        }
+        world.is_clean();
+    }
+    world.is_sound();
 }

@@ -15,7 +15,8 @@ fn c_file(size: usize) -> String {
 
 /// A Makefile of 70 lines with tabs.
 fn makefile() -> String {
-    let text: String = (1..=35).map(|n| format!("target-{n}: source-{n}.c\n\tcc -o target-{n} source-{n}.c\n")).collect();
+    let text: String =
+        (1..=35).map(|n| format!("target-{n}: source-{n}.c\n\tcc -o target-{n} source-{n}.c\n")).collect();
     assert_eq!(text.lines().count(), 70);
     text
 }
@@ -44,7 +45,8 @@ fn a_file_overwritten_with_a_brace_is_refused_and_lands_only_on_purpose() {
     world.is_clean();
     let trailer = world.git(&["log", "-1", "--format=%(trailers:key=Edt-Allowed,valueonly)", answer.commit()]);
     assert_eq!(trailer.trim(), "size_reduction");
-    let verdicts: Vec<&str> = answer.json["guards"].as_array().unwrap().iter().filter_map(|guard| guard["verdict"].as_str()).collect();
+    let verdicts: Vec<&str> =
+        answer.json["guards"].as_array().unwrap().iter().filter_map(|guard| guard["verdict"].as_str()).collect();
     assert!(verdicts.contains(&"allowed"), "{verdicts:?}");
 
     world.edt(&["undo"]).landed();
@@ -75,11 +77,17 @@ fn a_new_file_lands_with_the_folders_above_it() {
     let world = World::with(&[("a.txt", b"a\n")]);
     let request = json!({"path": "src/deep/new.sh", "mode": "create", "content": "#!/bin/sh\n", "executable": true});
     let answer = world.apply(&request).landed();
-    assert_eq!(answer.json["session"], json!({
-        "name": "main-1", "branch": "edt/main-1", "base": world.rev("main"), "began": true,
-    }));
+    assert_eq!(
+        answer.json["session"],
+        json!({
+            "name": "main-1", "branch": "edt/main-1", "base": world.rev("main"), "began": true,
+        })
+    );
     assert_eq!((&answer.json["edit"], &answer.json["parent"]), (&json!(1), &json!(world.rev("main"))));
-    assert_eq!(world.git(&["ls-tree", "-r", "--format=%(objectmode) %(path)", "HEAD"]), "100644 a.txt\n100755 src/deep/new.sh\n");
+    assert_eq!(
+        world.git(&["ls-tree", "-r", "--format=%(objectmode) %(path)", "HEAD"]),
+        "100644 a.txt\n100755 src/deep/new.sh\n"
+    );
     assert_eq!(world.git(&["symbolic-ref", "HEAD"]), "refs/heads/edt/main-1\n");
     world.is_clean();
     world.edt(&["undo"]).landed();
@@ -143,7 +151,11 @@ fn ten_deletions_of_old_text_are_judged_against_the_base_too() {
         world.edt(&cut).landed();
     }
     let rest = "x".repeat(100);
-    let answer = world.refuses(&["SIZE_REDUCTION"], 1, &["apply", "a.txt", "--mode", "edit", "--old-text", &rest, "--content", "", "--replace-all"]);
+    let answer = world.refuses(
+        &["SIZE_REDUCTION"],
+        1,
+        &["apply", "a.txt", "--mode", "edit", "--old-text", &rest, "--content", "", "--replace-all"],
+    );
     assert_eq!(answer.errors()[0]["evidence"]["against"], json!("the session's base"));
 }
 
@@ -170,10 +182,12 @@ fn the_policy_of_the_base_commit_tightens_and_the_session_cannot_loosen_it() {
 
 #[test]
 fn a_policy_that_only_warns_lands_and_says_so() {
-    let world = World::with(&[("a.txt", lines(100).as_bytes()), ("edt.toml", b"[guards.size_reduction]\nmode = \"warn\"\n")]);
+    let world =
+        World::with(&[("a.txt", lines(100).as_bytes()), ("edt.toml", b"[guards.size_reduction]\nmode = \"warn\"\n")]);
     let answer = world.edt(&["apply", "a.txt", "--mode", "overwrite", "--content", "gone\n"]);
     assert_eq!(answer.exit, 0, "{:#}", answer.json);
-    let guard = answer.json["guards"].as_array().unwrap().iter().find(|guard| guard["guard"] == "size_reduction").unwrap();
+    let guard =
+        answer.json["guards"].as_array().unwrap().iter().find(|guard| guard["guard"] == "size_reduction").unwrap();
     assert_eq!(guard["verdict"], json!("warn"), "{guard:#}");
 }
 
@@ -204,9 +218,15 @@ fn a_protected_path_that_would_be_renamed_is_told_of_once() {
 fn a_dry_run_says_what_would_happen_and_changes_nothing() {
     let world = World::with(&[("a.txt", b"one\n")]);
     let before = world.snapshot();
-    for args in [["check", "a.txt", "--mode", "append", "--content", "two\n"].as_slice(), &["apply", "a.txt", "--mode", "append", "--content", "two\n", "--dry-run"]] {
+    for args in [
+        ["check", "a.txt", "--mode", "append", "--content", "two\n"].as_slice(),
+        &["apply", "a.txt", "--mode", "append", "--content", "two\n", "--dry-run"],
+    ] {
         let answer = world.edt(args);
-        assert_eq!((answer.exit, &answer.json["status"], &answer.json["commit"]), (0, &json!("would_apply"), &json!(null)));
+        assert_eq!(
+            (answer.exit, &answer.json["status"], &answer.json["commit"]),
+            (0, &json!("would_apply"), &json!(null))
+        );
         assert_eq!(answer.json["files"][0]["bytes_after"], json!(8));
     }
     same(&before, &world.snapshot());

@@ -4,7 +4,8 @@
 fn the_transcripts_are_true() {
     let home = tempfile::tempdir().unwrap();
     let path = |name: &str| home.path().join(name).to_str().unwrap().to_owned();
-    let git = std::env::split_paths(&std::env::var_os("PATH").unwrap()).map(|dir| dir.join("git")).find(|git| git.is_file());
+    let git =
+        std::env::split_paths(&std::env::var_os("PATH").unwrap()).map(|dir| dir.join("git")).find(|git| git.is_file());
     trycmd::TestCases::new()
         .register_bin("git", git.expect("git is on PATH"))
         .env("HOME", path(""))

@@ -354,7 +354,9 @@ pub(crate) fn same(before: &Snapshot, after: &Snapshot) {
 pub(crate) fn changed(before: &Snapshot, after: &Snapshot) -> Vec<String> {
     let keys: std::collections::BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     let short = |bytes: Option<&Vec<u8>>| {
-        bytes.map_or("nothing".to_owned(), |bytes| format!("{:?}", String::from_utf8_lossy(&bytes[..bytes.len().min(120)])))
+        bytes.map_or("nothing".to_owned(), |bytes| {
+            format!("{:?}", String::from_utf8_lossy(&bytes[..bytes.len().min(120)]))
+        })
     };
     keys.into_iter()
         .filter(|key| before.get(*key) != after.get(*key))
