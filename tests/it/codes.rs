@@ -1,0 +1,99 @@
+//! The table of codes, its documents, and the help of every command.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::world::EDT;
+
+/// What edt prints for `args`, which must succeed.
+fn prints(args: &[&str]) -> String {
+    let done = Command::new(EDT).args(args).output().unwrap();
+    assert!(done.status.success(), "edt {args:?}: {}", String::from_utf8_lossy(&done.stderr));
+    String::from_utf8(done.stdout).unwrap()
+}
+
+/// The codes in the table that `edt explain --all` prints, with their statuses and exit statuses.
+fn codes() -> Vec<(String, String, String)> {
+    let table = prints(&["explain", "--all"]);
+    let row = |line: &str| {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let code = cells.get(1)?.strip_prefix('`')?.strip_suffix('`')?;
+        Some((code.to_owned(), cells[2].to_owned(), cells[3].to_owned()))
+    };
+    let codes: Vec<_> = table.lines().filter_map(row).collect();
+    assert!(codes.len() > 25, "only {} codes", codes.len());
+    codes
+}
+
+#[test]
+fn the_document_of_codes_is_what_edt_explains() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/errors.md");
+    let written = std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(written == prints(&["explain", "--all"]), "write it anew: edt explain --all > docs/errors.md");
+}
+
+#[test]
+fn every_code_can_be_explained_alone() {
+    for (code, status, exit) in codes() {
+        let told = prints(&["explain", &code]);
+        assert!(told.starts_with(&format!("{code} (status {status}, exit {exit})")), "{told}");
+        assert_eq!(prints(&["explain", &code.to_lowercase().replace('_', "-")]), told);
+    }
+    let done = Command::new(EDT).args(["explain", "SIZE_REDUKTION", "--json"]).output().unwrap();
+    let told = String::from_utf8(done.stdout).unwrap();
+    assert_eq!(done.status.code(), Some(2));
+    assert!(told.contains("Did you mean SIZE_REDUCTION?"), "{told}");
+}
+
+#[test]
+fn every_code_stands_in_the_contract_under_its_status() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/design/contract.md");
+    let Ok(contract) = std::fs::read_to_string(&file) else {
+        println!("skipped: there is no {}", file.display());
+        return;
+    };
+    assert_eq!(missing_in(&contract), Vec::<String>::new());
+}
+
+/// Codes that the contract does not list in the row of their status.
+fn missing_in(contract: &str) -> Vec<String> {
+    let listed = |(code, status, exit): &(String, String, String)| {
+        let row = |line: &&str| line.starts_with(&format!("| {exit} | `{status}` |"));
+        contract.lines().find(row).is_some_and(|line| line.contains(&format!("`{code}`")))
+    };
+    codes().into_iter().filter(|code| !listed(code)).map(|(code, ..)| code).collect()
+}
+
+#[test]
+fn a_contract_without_a_code_would_be_noticed() {
+    assert!(missing_in("| 1 | `refused` | x | `SIZE_REDUCTION` |\n").contains(&"NO_SESSION".to_owned()));
+}
+
+#[test]
+fn every_commands_help_has_an_example() {
+    let help = prints(&["--help"]);
+    let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let commands: Vec<&str> =
+        commands.filter(|line| !line.starts_with("   ")).filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(commands.len() > 12 && commands.contains(&"apply"), "{commands:?}");
+    let without =
+        commands.iter().filter(|command| **command != "help" && !prints(&[command, "--help"]).contains("Example"));
+    assert_eq!(without.collect::<Vec<_>>(), Vec::<&&str>::new());
+    assert!(help.contains("Example"));
+}
+
+#[test]
+fn every_schema_is_one() {
+    for shape in ["request", "outcome", "read", "status", "log", "diff"] {
+        let schema: serde_json::Value = serde_json::from_str(&prints(&["schema", shape])).unwrap();
+        jsonschema::validator_for(&schema).unwrap_or_else(|error| panic!("{shape}: {error}"));
+    }
+}
+
+#[test]
+fn completions_and_manual_pages_are_printed() {
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(prints(&["completions", shell]).contains("edt"));
+    }
+    assert!(prints(&["man"]).starts_with(".ie") && prints(&["man", "apply"]).contains("old\\-text"));
+}

@@ -1,0 +1,354 @@
+//! A kill at every system call that writes: the next call finds the old state or the new one, whole.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Mutex;
+
+use serde_json::json;
+
+use crate::world::{EDT, Snapshot, World, changed};
+
+/// System calls that change something outside the process.
+const CALLS: &str = "openat,write,pwrite64,rename,renameat,renameat2,link,linkat,unlink,unlinkat,mkdir,mkdirat,fdatasync,fsync,fchmod,fchmodat,ftruncate";
+
+/// A prepared repository and the command that is killed in it.
+struct Scenario {
+    name: &'static str,
+    template: World,
+    args: Vec<&'static str>,
+    request: Option<PathBuf>,
+    /// HEAD is on the session's branch.
+    switched: bool,
+}
+
+/// What a kill may leave: files, branch tip, what Git says is uncommitted.
+#[derive(Debug, Clone, PartialEq)]
+struct State {
+    files: Snapshot,
+    tip: String,
+    head: String,
+    status: String,
+}
+
+fn template(switched: bool) -> World {
+    let world = World::with(&[("a.txt", b"one\n"), ("b.txt", b"b\n"), ("dir/c.txt", b"c\n"), ("z.txt", b"z\n")]);
+    let begin: &[&str] = if switched { &["begin", "s"] } else { &["begin", "s", "--no-switch"] };
+    world.edt(begin).landed();
+    world.overwrite("a.txt", "two\n");
+    world
+}
+
+fn scenario(name: &'static str, switched: bool, args: &[&'static str], request: Option<serde_json::Value>) -> Scenario {
+    let template = template(switched);
+    let request = request.map(|request| {
+        let file = template.home.join("request.json");
+        std::fs::write(&file, request.to_string()).unwrap();
+        file
+    });
+    Scenario { name, template, args: args.to_vec(), request, switched }
+}
+
+fn state(world: &World) -> State {
+    // The tree, not the commit: a commit has the time in it.
+    let tip = world.try_git(&["rev-parse", "--quiet", "--verify", "refs/heads/edt/s^{tree}"]).stdout;
+    let (tip, head) = (String::from_utf8(tip).unwrap(), world.git(&["symbolic-ref", "HEAD"]));
+    State { files: world.files(), tip, head, status: world.status() }
+}
+
+/// The template's copy at `dir`.
+fn copy(scenario: &Scenario, dir: &Path) -> World {
+    let _ = std::fs::remove_dir_all(dir);
+    let made = scenario.template.command("cp").arg("-a").arg(&scenario.template.root).arg(dir).status().unwrap();
+    assert!(made.success());
+    let world = scenario.template.at(dir);
+    // A copy has other inodes: the index must know them, as it does in a repository that nobody copied.
+    world.git(&["update-index", "-q", "--refresh"]);
+    world
+}
+
+/// Runs the scenario's command under strace with `options`; returns what strace wrote.
+fn traced(scenario: &Scenario, world: &World, log: &Path, options: &[String]) -> String {
+    let mut command = world.command("strace");
+    command.args(["-f", "-qq", "-o"]).arg(log).args(options).arg(EDT).args(&scenario.args);
+    if let Some(request) = &scenario.request {
+        command.arg("--request").arg(request);
+    }
+    // The same dates make the same objects, and so the same calls in every run.
+    command.env("GIT_AUTHOR_DATE", "1700000000 +0000").env("GIT_COMMITTER_DATE", "1700000000 +0000");
+    command.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
+    std::fs::read_to_string(log).unwrap()
+}
+
+/// Every write-like call of the undisturbed run, as its name and its number among those of that name.
+fn points(trace: &str) -> Vec<(String, usize)> {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    let mut found = Vec::new();
+    for line in trace.lines() {
+        let call = line.split_once(' ').map_or(line, |(_, call)| call.trim_start());
+        let Some((name, rest)) = call.split_once('(') else { continue };
+        if !CALLS.split(',').any(|known| known == name) {
+            continue;
+        }
+        let count = counts.entry(name.to_owned()).or_default();
+        *count += 1;
+        let writes =
+            name != "openat" || rest.contains("O_CREAT") || rest.contains("O_WRONLY") || rest.contains("O_RDWR");
+        if writes {
+            found.push((name.to_owned(), *count));
+        }
+    }
+    found
+}
+
+/// Kills the scenario's command at every point and checks what is left.
+fn survives(scenario: &Scenario) {
+    let dir = tempfile::tempdir().unwrap();
+    let world = copy(scenario, &dir.path().join("whole"));
+    let old = state(&world);
+    let trace = traced(scenario, &world, &dir.path().join("trace"), &["-e".into(), format!("trace={CALLS}")]);
+    let new = state(&world);
+    assert_ne!(old, new, "{}: the command does something", scenario.name);
+    let points = points(&trace);
+    assert!(points.len() > 10, "{}: only {} points were found:\n{trace}", scenario.name, points.len());
+
+    let faults: Mutex<BTreeMap<String, Vec<String>>> = Mutex::default();
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for worker in 0..2 {
+            let (faults, next, points, old, new, dir) = (&faults, &next, &points, &old, &new, dir.path());
+            scope.spawn(move || {
+                while let Some((call, number)) = points.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed)) {
+                    let world = copy(scenario, &dir.join(format!("copy-{worker}")));
+                    let log = dir.join(format!("log-{worker}"));
+                    let inject = format!("inject={call}:signal=KILL:when={number}");
+                    let trace =
+                        traced(scenario, &world, &log, &["-e".into(), format!("trace={call}"), "-e".into(), inject]);
+                    let mut found = after_the_kill(scenario, &world, old, new);
+                    if !trace.contains("killed by SIGKILL") {
+                        found.push("it was not killed".to_owned());
+                    }
+                    let at = trace.lines().rfind(|line| line.contains(&format!("{call}("))).unwrap_or_default();
+                    let mut faults = faults.lock().unwrap();
+                    for fault in found {
+                        faults
+                            .entry(fault)
+                            .or_default()
+                            .push(format!("{call} {number}: {}", at.chars().take(110).collect::<String>()));
+                    }
+                }
+            });
+        }
+    });
+    println!("{}: {} points", scenario.name, points.len());
+    let faults = faults.into_inner().unwrap();
+    let told: Vec<String> =
+        faults.iter().map(|(fault, points)| format!("{fault}\n    {}", points.join("\n    "))).collect();
+    assert!(
+        told.is_empty(),
+        "{}: {} kinds of faults at {} points:\n{}",
+        scenario.name,
+        told.len(),
+        points.len(),
+        told.join("\n")
+    );
+}
+
+/// What is wrong after a kill.
+fn after_the_kill(scenario: &Scenario, world: &World, old: &State, new: &State) -> Vec<String> {
+    let mut faults = Vec::new();
+    let mut must = |holds: bool, what: String| {
+        if !holds {
+            faults.push(what);
+        }
+    };
+    must(world.try_git(&["status"]).status.success(), "plain git status fails".into());
+    let first = world.edt(&["status"]);
+    must(first.exit == 0, format!("edt status: {}", first.json));
+    let left = state(world);
+    let whole = left == *old || left == *new;
+    must(
+        whole,
+        format!(
+            "neither old nor new: against the old {:?}, against the new {:?}, branch {}, HEAD {:?}, status {:?}",
+            changed(&old.files, &left.files),
+            changed(&new.files, &left.files),
+            if left.tip == old.tip { "old" } else { "new or other" },
+            left.head,
+            left.status,
+        ),
+    );
+    if scenario.switched {
+        must(left.status.is_empty(), format!("not clean: {:?}", left.status));
+    }
+    let second = world.edt(&["status"]);
+    must(second.json["settled"].is_null(), format!("the second status settled again: {}", second.json["settled"]));
+    let fsck = world.try_git(&["fsck", "--strict", "--no-dangling", "--no-progress"]);
+    must(fsck.status.success(), format!("git fsck: {}", String::from_utf8_lossy(&[fsck.stdout, fsck.stderr].concat())));
+    must(world.locks().is_empty(), format!("locks left: {:?}", world.locks()));
+    let torn: Vec<String> = world
+        .snapshot()
+        .into_iter()
+        .filter(|(name, log)| name.starts_with("own log") && is_torn(log))
+        .map(|(name, _)| name)
+        .collect();
+    must(torn.is_empty(), format!("torn: {torn:?}"));
+    let more = world.edt(&["apply", "z.txt", "--mode", "append", "--content", "more\n"]);
+    must(
+        more.exit == 0,
+        format!("a further apply: {:?} {:?}", more.codes(), more.errors().first().map(|error| &error["message"])),
+    );
+    must(world.text("z.txt") == "z\nmore\n", "the further apply is not on disk".into());
+    if scenario.switched {
+        must(world.status().is_empty(), format!("not clean after the further apply: {:?}", world.status()));
+    }
+    faults
+}
+
+/// Whether a reflog, with its mode before it as a snapshot has it, has a line that is not whole.
+fn is_torn(log: &[u8]) -> bool {
+    let log = String::from_utf8_lossy(log);
+    let Some((_, log)) = log.split_once(' ').filter(|_| log != "a folder") else { return false };
+    let whole = |line: &str| {
+        let oids: Vec<&str> = line.split(' ').take(2).collect();
+        line.contains(" <") && line.contains("> ") && line.contains('\t') && oids.iter().all(|oid| oid.len() == 40)
+    };
+    !log.is_empty() && (!log.ends_with('\n') || !log.lines().all(whole))
+}
+
+#[test]
+fn a_torn_reflog_would_be_noticed() {
+    let line = format!("{0} {0} A <a@b> 1 +0000\twhy\n", "0".repeat(40));
+    assert!(!is_torn(format!("644 {line}{line}").as_bytes()) && !is_torn(b"a folder"));
+    assert!(is_torn(format!("644 {line}{}", &line[..50]).as_bytes()));
+    assert!(is_torn(format!("644 {}{line}", &line[..50]).as_bytes()));
+}
+
+fn has_strace() -> bool {
+    let there = std::process::Command::new("strace").arg("-V").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let there = there.is_ok_and(|status| status.success());
+    if !there {
+        println!("skipped: strace is not installed");
+    }
+    there
+}
+
+fn several() -> serde_json::Value {
+    json!({"edits": [
+        {"path": "a.txt", "mode": "append", "content": "three\n"},
+        {"path": "new/d.txt", "mode": "create", "content": "d\n"},
+        {"path": "b.txt", "mode": "delete"},
+        {"path": "dir/c.txt", "mode": "rename", "to": "dir/e.txt"},
+    ]})
+}
+
+const EDIT: &[&str] = &["apply", "a.txt", "--mode", "edit", "--old-text", "two", "--content", "three"];
+
+#[test]
+fn one_edit_with_head_on_the_session() {
+    if has_strace() {
+        survives(&scenario("edit, switched", true, EDIT, None));
+    }
+}
+
+#[test]
+fn one_edit_beside_head() {
+    if has_strace() {
+        survives(&scenario("edit, beside", false, EDIT, None));
+    }
+}
+
+#[test]
+fn several_files_with_head_on_the_session() {
+    if has_strace() {
+        survives(&scenario("several, switched", true, &["apply"], Some(several())));
+    }
+}
+
+#[test]
+fn several_files_beside_head() {
+    if has_strace() {
+        survives(&scenario("several, beside", false, &["apply"], Some(several())));
+    }
+}
+
+#[test]
+fn undo_with_head_on_the_session() {
+    if has_strace() {
+        survives(&scenario("undo, switched", true, &["undo"], None));
+    }
+}
+
+#[test]
+fn undo_beside_head() {
+    if has_strace() {
+        survives(&scenario("undo, beside", false, &["undo"], None));
+    }
+}
+
+#[test]
+fn an_edit_that_records_a_persons_bytes_first() {
+    if !has_strace() {
+        return;
+    }
+    let scenario =
+        scenario("checkpoint, switched", true, &["apply", "b.txt", "--mode", "append", "--content", "more\n"], None);
+    scenario.template.write("b.txt", "a person's\n");
+    // It begins with an uncommitted file, so "clean" cannot be asked for; the old and the new state can.
+    survives(&Scenario { switched: false, ..scenario });
+}
+
+#[test]
+fn redo_with_head_on_the_session() {
+    if has_strace() {
+        let scenario = scenario("redo, switched", true, &["redo"], None);
+        scenario.template.edt(&["undo"]).landed();
+        survives(&scenario);
+    }
+}
+
+#[test]
+fn the_beginning_of_a_session() {
+    if has_strace() {
+        let template = World::with(&[("a.txt", b"one\n"), ("z.txt", b"z\n")]);
+        survives(&Scenario { name: "begin", template, args: vec!["begin", "s"], request: None, switched: true });
+    }
+}
+
+#[test]
+fn a_rename_of_a_file_with_a_persons_bytes() {
+    if !has_strace() {
+        return;
+    }
+    let scenario =
+        scenario("rename, beside", false, &["apply", "dir/c.txt", "--mode", "rename", "--to", "dir/e.txt"], None);
+    scenario.template.write("dir/c.txt", "a person's\n");
+    survives(&scenario);
+}
+
+#[test]
+fn four_processes_record_a_hundred_edits_of_their_own_files() {
+    let files: Vec<(String, &[u8])> = (0..4).map(|n| (format!("f{n}.txt"), b"start\n".as_slice())).collect();
+    let files: Vec<(&str, &[u8])> = files.iter().map(|(path, bytes)| (path.as_str(), *bytes)).collect();
+    let world = World::with(&files);
+    world.edt(&["begin", "s"]).landed();
+    std::thread::scope(|scope| {
+        for (path, _) in &files {
+            let world = &world;
+            scope.spawn(move || {
+                for n in 0..25 {
+                    let text = format!("edit {n}\n");
+                    world.edt(&["--wait", "60", "apply", path, "--mode", "append", "--content", &text]).landed();
+                }
+            });
+        }
+    });
+    let whole: String = std::iter::once("start\n".to_owned()).chain((0..25).map(|n| format!("edit {n}\n"))).collect();
+    files.iter().for_each(|(path, _)| assert_eq!(world.text(path), whole, "{path}"));
+    let log = world.git(&["log", "--format=%x00", "--name-only", "main..edt/s"]);
+    let commits: Vec<Vec<&str>> = log.split('\0').skip(1).map(|commit| commit.split_whitespace().collect()).collect();
+    assert_eq!((commits.len(), commits.iter().filter(|files| files.len() == 1).count()), (100, 100));
+    world.is_clean();
+    world.is_sound();
+    assert_eq!(world.locks(), Vec::<String>::new());
+}

@@ -1,0 +1,127 @@
+//! The layers of the modules, and who may touch Git and the disk: read from the source itself.
+
+use std::path::Path;
+
+/// Lowest first: a module imports only from layers before its own.
+const LAYERS: &[&[&str]] =
+    &[&["base"], &["io"], &["edit", "policy", "git"], &["guard"], &["journal"], &["session"], &["txn"], &["cli"]];
+
+/// Files outside `io` and `git` that touch the disk themselves. This list may only shrink.
+const TOUCH_DISK: &[&str] = &[
+    "cli/apply.rs",
+    "cli/context.rs",
+    "cli/demo.rs",
+    "journal/files.rs",
+    "journal/log.rs",
+    "journal/recover.rs",
+    "session/world.rs",
+];
+
+/// Longest file, in lines before its tests.
+const MAX_LINES: usize = 430;
+
+/// What breaks the rules in the text of `file` (relative to `src`, such as `git/repo.rs`), its tests left out.
+fn faults(file: &str, text: &str) -> Vec<String> {
+    let code: Vec<&str> = text.lines().take_while(|line| !line.trim_start().starts_with("#[cfg(test)]")).collect();
+    let mut faults = Vec::new();
+    if code.len() > MAX_LINES {
+        faults.push(format!("{file}: {} lines before its tests, more than {MAX_LINES}", code.len()));
+    }
+    let own = file.split('/').next().unwrap();
+    for (number, line) in code.iter().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//")) {
+        let place = format!("{file}:{}", number + 1);
+        for module in imports(line) {
+            // `lib.rs` and `main.rs` belong to no layer: they only name the modules.
+            let Some(mine) = layer(own) else { continue };
+            match layer(&module) {
+                Some(other) if module == own || other < mine => {}
+                Some(_) => faults.push(format!("{place}: {own} imports {module}, which is not below it")),
+                None => faults.push(format!("{place}: {module} belongs to no layer")),
+            }
+        }
+        if names(line, "gix") && own != "git" {
+            faults.push(format!("{place}: only git names gix"));
+        }
+        if names(line, "gix_validate") && own != "git" && file != "base/path.rs" {
+            faults.push(format!("{place}: only git and base/path.rs name gix_validate"));
+        }
+        let disk = line.contains("std::fs") || line.contains("std::process::Command");
+        if disk && !["git", "io"].contains(&own) && !TOUCH_DISK.contains(&file) {
+            faults.push(format!("{place}: only git and io touch the disk"));
+        }
+    }
+    faults
+}
+
+fn layer(module: &str) -> Option<usize> {
+    LAYERS.iter().position(|layer| layer.contains(&module))
+}
+
+/// The modules that a line names by `crate::x` or `crate::{x, y::Z}`.
+fn imports(line: &str) -> Vec<String> {
+    let word = |text: &str| text.trim().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
+    let after = |rest: &str| match rest.strip_prefix('{') {
+        Some(group) => group.split(['}', ';']).next().unwrap().split(',').map(word).collect(),
+        None => vec![word(rest)],
+    };
+    line.split("crate::").skip(1).flat_map(after).filter(|module| !module.is_empty()).collect()
+}
+
+/// Whether `line` names the crate `name`, as a path or in a `use`.
+fn names(line: &str, name: &str) -> bool {
+    line.match_indices(name).any(|(at, _)| {
+        let joined = |c: char| c.is_alphanumeric() || c == '_';
+        let (before, after) = (&line[..at], &line[at + name.len()..]);
+        !before.ends_with(joined)
+            && (after.starts_with("::") || before.trim_start() == "use " && after.starts_with([';', ' ']))
+    })
+}
+
+fn sources(dir: &Path, below: &str, out: &mut Vec<(String, String)>) {
+    for entry in std::fs::read_dir(dir).unwrap().map(Result::unwrap) {
+        let name = format!("{below}{}", entry.file_name().to_str().unwrap());
+        if entry.file_type().unwrap().is_dir() {
+            sources(&entry.path(), &format!("{name}/"), out);
+        } else if Path::new(&name).extension().is_some_and(|ext| ext == "rs") {
+            out.push((name, std::fs::read_to_string(entry.path()).unwrap()));
+        }
+    }
+}
+
+fn all_sources() -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), "", &mut all);
+    assert!(all.len() > 40, "only {} source files were found", all.len());
+    all
+}
+
+#[test]
+fn every_source_file_keeps_to_its_layer() {
+    let found: Vec<String> = all_sources().iter().flat_map(|(file, text)| faults(file, text)).collect();
+    assert_eq!(found, Vec::<String>::new(), "\n{}", found.join("\n"));
+}
+
+#[test]
+fn every_exception_is_still_needed() {
+    let all = all_sources();
+    let needed = |file: &&str| all.iter().any(|(name, text)| name == file && text.contains("std::fs"));
+    let stale: Vec<&&str> = TOUCH_DISK.iter().filter(|file| !needed(file)).collect();
+    assert!(stale.is_empty(), "take these off the list: {stale:?}");
+}
+
+#[test]
+fn the_rules_can_be_broken() {
+    let broken = |file: &str, text: &str| faults(file, text).len();
+    assert_eq!(broken("git/x.rs", "use crate::base::Code;\nuse crate::io::disk;\nuse crate::git::Oid;\n"), 0);
+    assert_eq!(broken("git/x.rs", "use crate::journal::Journal;\n"), 1);
+    assert_eq!(broken("edit/x.rs", "fn f() { crate::policy::g() }\n"), 1, "modules of one layer");
+    assert_eq!(broken("guard/x.rs", "use crate::{base::Code, txn::Request, cli};\n"), 2);
+    assert_eq!(broken("base/x.rs", "use crate::nowhere::X;\n"), 1);
+    assert_eq!(broken("txn/x.rs", "let x = gix::ObjectId::null();\nuse gix;\n"), 2);
+    assert_eq!(broken("txn/x.rs", "let gixen = my_gix::x;\n"), 0);
+    assert_eq!(broken("txn/x.rs", "use gix_validate::path;\n"), 1);
+    assert_eq!(broken("base/path.rs", "use gix_validate::path;\n"), 0);
+    assert_eq!(broken("txn/x.rs", "std::fs::read(x);\n"), 1);
+    assert_eq!(broken("txn/x.rs", "// std::fs::read(x), crate::cli\n#[cfg(test)]\nmod t { use crate::cli; }\n"), 0);
+    assert_eq!(broken("txn/x.rs", &"\n".repeat(MAX_LINES + 1)), 1);
+}

@@ -1,0 +1,243 @@
+//! The stories of the contract, from the first refusal to the undo.
+
+use serde_json::json;
+
+use crate::world::{World, lines, same};
+
+/// A C file of exactly `size` bytes.
+fn c_file(size: usize) -> String {
+    let mut text = "int add(int a, int b)\n{\n\treturn a + b;\n}\n".repeat(size / 20);
+    text.truncate(size - 2);
+    text.push_str("}\n");
+    assert_eq!(text.len(), size);
+    text
+}
+
+/// A Makefile of 70 lines with tabs.
+fn makefile() -> String {
+    let text: String =
+        (1..=35).map(|n| format!("target-{n}: source-{n}.c\n\tcc -o target-{n} source-{n}.c\n")).collect();
+    assert_eq!(text.lines().count(), 70);
+    text
+}
+
+#[test]
+fn a_file_overwritten_with_a_brace_is_refused_and_lands_only_on_purpose() {
+    let before = c_file(3400);
+    let world = World::with(&[("demo/calculate.c", before.as_bytes()), ("other.txt", b"other\n")]);
+    let overwrite = ["apply", "demo/calculate.c", "--mode", "overwrite", "--content", "}"];
+    // That the final newline goes with it is a warning of its own.
+    let warned = json!([{"code": "final_newline", "path": "demo/calculate.c", "message": "The file ended with a newline; now it does not."}]);
+
+    let answer = world.refuses(&["SIZE_REDUCTION"], 1, &overwrite);
+    let error = &answer.errors()[0];
+    assert_eq!(
+        (&error["path"], &error["allow"], &error["evidence"]["bytes_before"]),
+        (&json!("demo/calculate.c"), &json!("size_reduction"), &json!(3400))
+    );
+    assert_eq!(error["evidence"]["bytes_after"], json!(1));
+    assert!(answer.hint().contains("append") && answer.hint().contains("size_reduction"), "{}", answer.hint());
+    world.is_clean();
+
+    let answer = world.edt(&[&overwrite[..], &["--allow", "size_reduction"]].concat());
+    assert_eq!((answer.exit, &answer.json["warnings"]), (0, &warned), "{:#}", answer.json);
+    assert_eq!(world.text("demo/calculate.c"), "}");
+    world.is_clean();
+    let trailer = world.git(&["log", "-1", "--format=%(trailers:key=Edt-Allowed,valueonly)", answer.commit()]);
+    assert_eq!(trailer.trim(), "size_reduction");
+    let verdicts: Vec<&str> =
+        answer.json["guards"].as_array().unwrap().iter().filter_map(|guard| guard["verdict"].as_str()).collect();
+    assert!(verdicts.contains(&"allowed"), "{verdicts:?}");
+
+    world.edt(&["undo"]).landed();
+    assert_eq!(world.text("demo/calculate.c"), before);
+    world.is_clean();
+    world.is_sound();
+}
+
+#[test]
+fn an_override_that_was_not_needed_is_not_in_the_commit() {
+    let world = World::with(&[("a.txt", b"one\n")]);
+    world.edt(&["apply", "a.txt", "--mode", "append", "--content", "two\n", "--allow", "size_reduction"]).landed();
+    assert!(!world.git(&["log", "-1", "--format=%B"]).contains("Edt-Allowed"));
+}
+
+#[test]
+fn a_file_that_becomes_a_little_smaller_lands() {
+    let world = World::with(&[("calculate.c", c_file(3000).as_bytes())]);
+    let answer = world.overwrite("calculate.c", &c_file(2800));
+    let file = &answer.json["files"][0];
+    assert_eq!((&file["bytes_before"], &file["bytes_after"]), (&json!(3000), &json!(2800)));
+    assert_eq!(world.text("calculate.c"), c_file(2800));
+    world.is_clean();
+}
+
+#[test]
+fn a_new_file_lands_with_the_folders_above_it() {
+    let world = World::with(&[("a.txt", b"a\n")]);
+    let request = json!({"path": "src/deep/new.sh", "mode": "create", "content": "#!/bin/sh\n", "executable": true});
+    let answer = world.apply(&request).landed();
+    assert_eq!(
+        answer.json["session"],
+        json!({
+            "name": "main-1", "branch": "edt/main-1", "base": world.rev("main"), "began": true,
+        })
+    );
+    assert_eq!((&answer.json["edit"], &answer.json["parent"]), (&json!(1), &json!(world.rev("main"))));
+    assert_eq!(
+        world.git(&["ls-tree", "-r", "--format=%(objectmode) %(path)", "HEAD"]),
+        "100644 a.txt\n100755 src/deep/new.sh\n"
+    );
+    assert_eq!(world.git(&["symbolic-ref", "HEAD"]), "refs/heads/edt/main-1\n");
+    world.is_clean();
+    world.edt(&["undo"]).landed();
+    assert!(!world.exists("src/deep/new.sh"));
+    world.is_clean();
+}
+
+#[test]
+fn a_makefile_is_not_replaced_by_an_edit_without_old_text_but_appended_to() {
+    let before = makefile();
+    let world = World::with(&[("Makefile", before.as_bytes())]);
+    let targets = "release:\n\tcargo release\n\nclean:\n\trm -rf target\n";
+    let edit = ["apply", "Makefile", "--mode", "edit", "--content", targets];
+    let answer = world.refuses(&["OLD_TEXT_REQUIRED"], 1, &edit);
+    assert!(answer.hint().contains("append"), "{}", answer.hint());
+    world.is_clean();
+    world.edt(&["apply", "Makefile", "--mode", "append", "--content", targets]).landed();
+    assert_eq!(world.text("Makefile"), before + targets);
+    world.is_clean();
+}
+
+#[test]
+fn fifty_lines_may_become_seventeen_but_not_sixteen() {
+    let world = World::with(&[("a.txt", lines(50).as_bytes()), ("b.txt", lines(50).as_bytes())]);
+    world.overwrite("a.txt", &lines(17));
+    world.is_clean();
+    world.refuses(&["SIZE_REDUCTION"], 1, &["apply", "b.txt", "--mode", "overwrite", "--content", &lines(16)]);
+    world.is_clean();
+}
+
+#[test]
+fn small_edits_do_not_add_up_to_what_one_large_edit_may_not_do() {
+    let world = World::with(&[("a.txt", lines(40).as_bytes().repeat(3).as_slice())]);
+    let (mut text, mut landed) = (lines(40).repeat(3), 0);
+    let answer = loop {
+        let keep = text.len() - text.len() / 4;
+        let cut = text[..keep].rfind('\n').unwrap() + 1;
+        let next = text[..cut].to_owned();
+        let before = world.snapshot();
+        let answer = world.edt(&["apply", "a.txt", "--mode", "overwrite", "--content", &next]);
+        if answer.exit != 0 {
+            same(&before, &world.snapshot());
+            break answer;
+        }
+        (text, landed) = (next, landed + 1);
+        assert!(landed < 15, "{} bytes are left of {}", text.len(), lines(40).len() * 3);
+    };
+    assert!(landed >= 3, "each cut alone is small, and {landed} landed");
+    assert_eq!(answer.codes(), ["SIZE_REDUCTION"]);
+    assert_eq!(answer.errors()[0]["evidence"]["against"], json!("the session's base"));
+    world.is_clean();
+}
+
+#[test]
+fn ten_deletions_of_old_text_are_judged_against_the_base_too() {
+    let paragraph = |n: usize| format!("paragraph {n}: {}\n", "x".repeat(200));
+    let text: String = (0..10).map(paragraph).collect();
+    let world = World::with(&[("a.txt", text.as_bytes())]);
+    for n in 0..9 {
+        let cut = ["apply", "a.txt", "--mode", "edit", "--old-text", &paragraph(n), "--content", ""];
+        world.edt(&cut).landed();
+    }
+    let rest = "x".repeat(100);
+    let answer = world.refuses(
+        &["SIZE_REDUCTION"],
+        1,
+        &["apply", "a.txt", "--mode", "edit", "--old-text", &rest, "--content", "", "--replace-all"],
+    );
+    assert_eq!(answer.errors()[0]["evidence"]["against"], json!("the session's base"));
+}
+
+#[test]
+fn the_policy_of_the_base_commit_tightens_and_the_session_cannot_loosen_it() {
+    let policy = "[guards.size_reduction]\nmax_bytes_lost = 0.5\nmin_bytes = 100\noverride = \"never\"\n";
+    let world = World::with(&[("a.txt", "x".repeat(1000).as_bytes()), ("edt.toml", policy.as_bytes())]);
+    let half = "x".repeat(500);
+    let less = "x".repeat(499);
+    let refused = ["apply", "a.txt", "--mode", "overwrite", "--content", &less, "--allow", "size_reduction"];
+    let answer = world.refuses(&["SIZE_REDUCTION"], 1, &refused);
+    assert_eq!(answer.errors()[0]["allow"], json!(null));
+    assert!(!answer.hint().contains("allow:"), "{}", answer.hint());
+
+    let loosened = "[guards.size_reduction]\nmode = \"off\"\n";
+    world.overwrite("edt.toml", loosened);
+    world.refuses(&["SIZE_REDUCTION"], 1, &refused);
+    // Not even by going through a file on disk that nobody committed.
+    world.write("edt.toml", "[guards.size_reduction]\nmode = \"off\" # really\n");
+    world.refuses(&["SIZE_REDUCTION"], 1, &refused);
+    world.overwrite("a.txt", &half);
+    assert_eq!(world.text("a.txt"), half);
+}
+
+#[test]
+fn a_policy_that_only_warns_lands_and_says_so() {
+    let world =
+        World::with(&[("a.txt", lines(100).as_bytes()), ("edt.toml", b"[guards.size_reduction]\nmode = \"warn\"\n")]);
+    let answer = world.edt(&["apply", "a.txt", "--mode", "overwrite", "--content", "gone\n"]);
+    assert_eq!(answer.exit, 0, "{:#}", answer.json);
+    let guard =
+        answer.json["guards"].as_array().unwrap().iter().find(|guard| guard["guard"] == "size_reduction").unwrap();
+    assert_eq!(guard["verdict"], json!("warn"), "{guard:#}");
+}
+
+#[test]
+fn a_protected_path_needs_a_person() {
+    let world = World::with(&[
+        (".github/workflows/ci.yml", b"on: push\n"),
+        ("a.txt", b"a\n"),
+        ("edt.toml", b"[[protect]]\npaths = [\".github/**\", \"edt.toml\"]\n"),
+    ]);
+    for path in [".github/workflows/ci.yml", "edt.toml"] {
+        world.refuses(&["PROTECTED_PATH"], 1, &["apply", path, "--mode", "append", "--content", "x\n"]);
+        world.refuses(&["PROTECTED_PATH"], 1, &["apply", path, "--mode", "delete"]);
+    }
+    world.refuses(&["PROTECTED_PATH"], 1, &["apply", "a.txt", "--mode", "rename", "--to", ".github/a.txt"]);
+    world.refuses(&["PROTECTED_PATH"], 1, &["apply", ".github/new.yml", "--mode", "create", "--content", "x\n"]);
+    world.overwrite("a.txt", "b\n");
+    world.is_clean();
+}
+
+#[test]
+fn a_protected_path_that_would_be_renamed_is_told_of_once() {
+    let world = World::with(&[("a.txt", b"a\n"), ("edt.toml", b"[[protect]]\npaths = [\"a.txt\"]\n")]);
+    world.refuses(&["PROTECTED_PATH"], 1, &["apply", "a.txt", "--mode", "rename", "--to", "b.txt"]);
+}
+
+#[test]
+fn a_dry_run_says_what_would_happen_and_changes_nothing() {
+    let world = World::with(&[("a.txt", b"one\n")]);
+    let before = world.snapshot();
+    for args in [
+        ["check", "a.txt", "--mode", "append", "--content", "two\n"].as_slice(),
+        &["apply", "a.txt", "--mode", "append", "--content", "two\n", "--dry-run"],
+    ] {
+        let answer = world.edt(args);
+        assert_eq!(
+            (answer.exit, &answer.json["status"], &answer.json["commit"]),
+            (0, &json!("would_apply"), &json!(null))
+        );
+        assert_eq!(answer.json["files"][0]["bytes_after"], json!(8));
+    }
+    same(&before, &world.snapshot());
+}
+
+#[test]
+fn an_edit_that_changes_nothing_records_nothing() {
+    let world = World::with(&[("a.txt", b"one\n")]);
+    world.edt(&["begin"]);
+    let before = world.snapshot();
+    let answer = world.edt(&["apply", "a.txt", "--mode", "edit", "--old-text", "one", "--content", "one"]);
+    assert_eq!((answer.exit, &answer.json["status"]), (0, &json!("unchanged")), "{:#}", answer.json);
+    same(&before, &world.snapshot());
+}

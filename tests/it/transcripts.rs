@@ -1,0 +1,17 @@
+//! What people see: the transcripts in `tests/cli`, played in scratch repositories.
+
+#[test]
+fn the_transcripts_are_true() {
+    let home = tempfile::tempdir().unwrap();
+    let path = |name: &str| home.path().join(name).to_str().unwrap().to_owned();
+    let git =
+        std::env::split_paths(&std::env::var_os("PATH").unwrap()).map(|dir| dir.join("git")).find(|git| git.is_file());
+    trycmd::TestCases::new()
+        .register_bin("git", git.expect("git is on PATH"))
+        .env("HOME", path(""))
+        .env("XDG_CONFIG_HOME", path("config"))
+        .env("GIT_CONFIG_GLOBAL", path("gitconfig"))
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("NO_COLOR", "1")
+        .case("tests/cli/*.md");
+}
