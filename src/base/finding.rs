@@ -69,6 +69,7 @@ impl Findings {
             return Ok(());
         }
         found.sort_by_key(|finding| finding.code);
+        found.dedup();
         Err(Findings(found))
     }
 

@@ -23,9 +23,11 @@ impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let mut world = context.world()?;
         let switching = if self.no_switch { Switching::Never } else { Switching::AsConfigured };
-        let session = begin::begin(&mut world, &Begin { name: self.name.clone(), switching, base: self.base.clone() })?;
+        let (session, warnings) =
+            begin::begin(&mut world, &Begin { name: self.name.clone(), switching, base: self.base.clone() })?;
         let mut outcome = Outcome::new(Status::Applied);
         outcome.session = Some(session.report(true));
+        outcome.warnings = warnings;
         outcome.settled.clone_from(&world.settled);
         let branch = format!("edt/{}", session.name);
         Ok(context.outcome(&outcome, |outcome| {

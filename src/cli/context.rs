@@ -69,10 +69,14 @@ impl Context {
     /// Prints text; a closed pipe is no error.
     #[expect(clippy::unused_self, reason = "every print goes through the context")]
     pub(super) fn print(&self, text: &str) {
-        let mut out = anstream::stdout().lock();
-        let newline = if text.ends_with('\n') || text.is_empty() { "" } else { "\n" };
-        let _ = write!(out, "{text}{newline}");
-        let _ = out.flush();
+        let stdout = std::io::stdout();
+        let plain = anstream::AutoStream::choice(&stdout) == anstream::ColorChoice::Never;
+        let mut text = if plain { anstream::adapter::strip_str(text).to_string() } else { text.to_owned() };
+        if !text.ends_with('\n') && !text.is_empty() {
+            text.push('\n');
+        }
+        // In one piece: one system call, and no answer torn between two processes.
+        let _ = stdout.lock().write_all(text.as_bytes());
     }
 
     /// Prints a refusal: as JSON on standard output, for people on standard error.

@@ -19,7 +19,6 @@ mod tree;
 
 pub use draft::{Commit, Draft, Folders, TreeChange};
 pub use objects::Loose;
-pub use refs::RefChange;
 pub use repo::{FileId, FileMode, Head, InHead, Repo, Tracked};
 pub use swap::Swap;
 

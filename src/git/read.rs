@@ -121,6 +121,27 @@ impl Repo {
         Ok(false)
     }
 
+    /// Whether going back from `tip` along first parents leads to `wanted` before it leads past `stop`.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING` if the history cannot be walked.
+    pub fn leads_to(&self, tip: Oid, wanted: Oid, stop: Oid) -> Result<bool> {
+        let mut next = Some(tip);
+        while let Some(oid) = next {
+            if oid == wanted {
+                return Ok(true);
+            }
+            next = if oid == stop { None } else { self.first_parent(oid)? };
+        }
+        Ok(false)
+    }
+
+    fn first_parent(&self, commit: Oid) -> Result<Option<Oid>> {
+        let data = self.object(commit, ObjectKind::Commit)?;
+        let parent = data.split(|&b| b == b'\n').take(2).find_map(|line| line.strip_prefix(b"parent "));
+        Ok(parent.and_then(|hex| Oid::from_hex(hex).ok()))
+    }
+
     /// `tip` and the commits before it along first parents, `limit` at most.
     ///
     /// # Errors
@@ -129,9 +150,7 @@ impl Repo {
         let (mut found, mut next) = (HashSet::new(), Some(tip));
         while let Some(oid) = next.filter(|_| found.len() < limit) {
             found.insert(oid);
-            let data = self.object(oid, ObjectKind::Commit)?;
-            let parent = data.split(|&b| b == b'\n').take(2).find_map(|line| line.strip_prefix(b"parent "));
-            next = parent.and_then(|hex| Oid::from_hex(hex).ok());
+            next = self.first_parent(oid)?;
         }
         Ok(found)
     }

@@ -161,6 +161,12 @@ impl Repo {
         Ok(Head { branch, commit: head.id().map(gix::Id::detach) })
     }
 
+    /// Whether Git looks at the mode bits of files on disk (`core.fileMode`).
+    #[must_use]
+    pub fn trusts_mode(&self) -> bool {
+        self.inner.config_snapshot().boolean("core.fileMode").unwrap_or(true)
+    }
+
     /// `REPOSITORY_BUSY` if a merge, rebase or the like is under way.
     ///
     /// # Errors

@@ -1,20 +1,19 @@
-//! The commit point: one branch moved by compare-and-swap, its reflog lines with it.
+//! Refs written: created, moved by compare-and-swap, pointed.
 //!
-//! `<ref>.lock` appears whole, by a hard link to a file that holds the new value; the old value is compared under it; it is
-//! renamed onto the ref. Three system calls, in which alone a kill can leave a lock, and one that names the commit it was for:
-//! the next call knows it for edt's own and removes it. The reflog lines follow, each in one write; a kill before them is mended.
+//! A new ref appears whole, by a hard link from a file that holds its value. A ref that moves is locked as Git does, by
+//! `<ref>.lock`, which appears whole in the same way; the old value is compared under it, and it is renamed onto the ref. Only in
+//! those few system calls can a kill leave a lock, and one that the next call knows for edt's own, by its inode, and removes. Reflog lines follow, each in one write; a kill before them is mended.
 
 use std::fs::File;
 use std::io::Write as _;
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::Oid;
 use super::identity::Role;
-use super::refs::moved;
 use super::repo::{InHead, Repo};
-use crate::base::Result;
+use crate::base::{Code, Finding, Result};
 use crate::io::clock::Countdown;
 use crate::io::failed;
 
@@ -36,62 +35,122 @@ pub struct Swap<'a> {
     pub head: InHead,
 }
 
-/// A file that is removed again.
-struct Scratch(PathBuf);
+/// A lock that is removed again.
+struct RefLock(PathBuf);
 
-impl Drop for Scratch {
+impl Drop for RefLock {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.0);
     }
 }
 
 impl Repo {
+    /// Creates the ref `name` with the value `to`; that it has it already is no error.
+    ///
+    /// # Errors
+    /// `SESSION_MOVED` if it has another value; `IO_ERROR`, `GIT_DIR_READ_ONLY`.
+    pub fn create_ref(&self, name: &str, to: Oid) -> Result<()> {
+        match self.ref_value(name)? {
+            Some(stands) if stands == to => return Ok(()),
+            None => {}
+            stands => return Err(moved(name, None, stands).into()),
+        }
+        let path = self.ref_path(name);
+        if self.link_whole(&format!("{to}\n"), &path)? {
+            return Ok(());
+        }
+        Err(moved(name, None, self.ref_value(name)?).into())
+    }
+
+    /// Removes the loose ref `name` if it has the value `to`: one that [`create_ref`](Repo::create_ref) made for a change that
+    /// did not come true.
+    pub fn drop_created_ref(&self, name: &str, to: Oid) {
+        let path = self.ref_path(name);
+        if !holds(&path, &to.to_string()) || std::fs::remove_file(&path).is_err() {
+            return;
+        }
+        let emptied = path.ancestors().skip(1).take_while(|folder| !folder.ends_with("refs"));
+        emptied.take_while(|folder| std::fs::remove_dir(folder).is_ok()).for_each(drop);
+    }
+
     /// Moves a branch.
     ///
     /// # Errors
     /// `SESSION_MOVED` if it has another value; `SESSION_BUSY` if its lock is held; `IO_ERROR`, `GIT_DIR_READ_ONLY`. The ref
     /// then has the value it had.
     pub fn swap_ref(&self, swap: &Swap<'_>) -> Result<()> {
-        let path = self.common_dir().join(swap.name);
-        let fresh = Scratch(self.state_path().join("ref"));
-        std::fs::write(&fresh.0, format!("{}\n", swap.to)).map_err(|error| failed("write", &fresh.0, &error))?;
-        let lock = self.lock_ref(&path, &fresh.0)?;
-        let stands = self.ref_value(swap.name)?;
-        if stands != Some(swap.from) {
-            return Err(moved(swap.name, Some(swap.from), stands).into());
+        self.replace(&self.ref_path(swap.name), &format!("{}\n", swap.to), || {
+            let stands = self.ref_value(swap.name)?;
+            if stands == Some(swap.from) { Ok(()) } else { Err(moved(swap.name, Some(swap.from), stands).into()) }
+        })
+    }
+
+    /// Points the symbolic ref `name` (HEAD, or one of this worktree's own) at `at`.
+    ///
+    /// # Errors
+    /// `SESSION_BUSY` if its lock is held; `IO_ERROR`, `GIT_DIR_READ_ONLY`. The ref then points where it did.
+    pub fn point_ref(&self, name: &str, at: &str) -> Result<()> {
+        self.replace(&self.ref_path(name), &format!("ref: {at}\n"), || Ok(()))
+    }
+
+    /// Removes the lock of the ref `name` if it is edt's own: the very file that it was linked from.
+    pub fn unlock_ref(&self, name: &str) {
+        let lock = lock_path(&self.ref_path(name));
+        let inode = |path: &Path| std::fs::symlink_metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
+        if inode(&lock).is_some() && inode(&lock) == inode(&self.fresh_path()) {
+            let _ = std::fs::remove_file(&lock);
         }
-        std::fs::rename(&lock.0, &path).map_err(|error| failed("move the ref", &path, &error))?;
+    }
+
+    /// The file that refs and their locks are linked from; it stays until the next one is made.
+    fn fresh_path(&self) -> PathBuf {
+        self.state_path().join("ref")
+    }
+
+    /// Writes `content` to `path` under its lock, if `check` allows it there.
+    fn replace(&self, path: &Path, content: &str, check: impl FnOnce() -> Result<()>) -> Result<()> {
+        let lock = lock_path(path);
+        let mut countdown = Countdown::new(LOCK_WAIT);
+        while !self.link_whole(content, &lock)? {
+            if !countdown.pause() {
+                return Err(locked(&lock).into());
+            }
+        }
+        let lock = RefLock(lock);
+        check()?;
+        std::fs::rename(&lock.0, path).map_err(|error| failed("move the ref", path, &error))?;
         std::mem::forget(lock);
         Ok(())
     }
 
-    fn lock_ref(&self, path: &Path, fresh: &Path) -> Result<Scratch> {
-        let lock = lock_path(path);
-        let mut countdown = Countdown::new(LOCK_WAIT);
+    /// Makes the file `path` appear with `content`, whole; false if something stands there. Missing folders are made, also
+    /// when `git pack-refs` just removed them because they were empty.
+    fn link_whole(&self, content: &str, path: &Path) -> Result<bool> {
+        // Never written in place: a name that a kill left may be the same file as the ref that was made from it.
+        let fresh = self.fresh_path();
+        let _ = std::fs::remove_file(&fresh);
+        let made = File::options().write(true).create_new(true).open(&fresh);
+        let written = made.and_then(|mut file| file.write_all(content.as_bytes()));
+        written.map_err(|error| failed("write", &fresh, &error))?;
+        let mut tries = 0;
         loop {
-            match std::fs::hard_link(fresh, &lock) {
-                Ok(()) => return Ok(Scratch(lock)),
-                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-                    if !countdown.pause() {
-                        return Err(self.not_written(&format!("the lock {} exists", lock.display())).into());
-                    }
-                }
-                // The ref is packed, or `git pack-refs` just removed the empty folder.
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound && countdown.pause() => {
+            match std::fs::hard_link(&fresh, path) {
+                Ok(()) => return Ok(true),
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => return Ok(false),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound && tries < 8 => {
+                    tries += 1;
                     let folder = path.parent().unwrap_or(path);
                     std::fs::create_dir_all(folder).map_err(|error| failed("make", folder, &error))?;
                 }
-                Err(error) => return Err(failed("lock a ref at", &lock, &error).into()),
+                Err(error) => return Err(failed("make a ref at", path, &error).into()),
             }
         }
     }
 
-    /// Removes the lock of the branch `name` if it is one that edt took to move it to `to`.
-    pub fn unlock_ref(&self, name: &str, to: Oid) {
-        let lock = lock_path(&self.common_dir().join(name));
-        if std::fs::read_to_string(&lock).is_ok_and(|text| text.trim_end() == to) {
-            let _ = std::fs::remove_file(&lock);
-        }
+    /// The loose file of a ref: HEAD and `refs/worktree/` are a worktree's own.
+    fn ref_path(&self, name: &str) -> PathBuf {
+        let own = name == "HEAD" || name.starts_with("refs/worktree/");
+        if own { self.git_dir().join(name) } else { self.common_dir().join(name) }
     }
 
     /// Writes the reflog lines of `swap`, unless they are there.
@@ -168,4 +227,25 @@ fn lock_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
     PathBuf::from(name)
+}
+
+/// Whether the file at `path` holds `value` and nothing else.
+fn holds(path: &Path, value: &str) -> bool {
+    std::fs::read_to_string(path).is_ok_and(|text| text.trim_end() == value)
+}
+
+fn moved(name: &str, expected: Option<Oid>, stands: Option<Oid>) -> Finding {
+    let shown = |value: Option<Oid>| value.map_or_else(|| "nothing".to_owned(), |oid| oid.to_string());
+    let (expected, stands) = (shown(expected), shown(stands));
+    let message = format!("{name} moved during the call: expected {expected}, found {stands}. Nothing was changed.");
+    Finding::new(Code::SessionMoved, message, "Repeat the call: it will start from what stands there now.")
+        .with("ref", name)
+}
+
+fn locked(lock: &Path) -> Finding {
+    Finding::new(
+        Code::SessionBusy,
+        format!("Another program holds the lock {}. Nothing was changed.", lock.display()),
+        "Repeat the call. If no Git program runs here, a crashed one left the lock: a person may remove it.",
+    )
 }

@@ -155,6 +155,10 @@ impl Dir {
     /// # Errors
     /// What the system says beyond the cases of [`Parent`].
     pub fn make_beneath(&self, rel: &[u8]) -> io::Result<Parent> {
+        match self.beneath(rel)? {
+            Parent::Missing => {}
+            found => return Ok(found),
+        }
         let mut ends: Vec<usize> = rel.iter().enumerate().filter(|(_, b)| **b == b'/').map(|(at, _)| at).collect();
         ends.push(rel.len());
         for end in ends {

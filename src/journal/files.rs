@@ -4,7 +4,7 @@
 use std::io;
 
 use super::record::{FileRecord, Id};
-use crate::base::{Code, Finding, RepoPath, Result};
+use crate::base::{Code, Finding, RepoPath, Result, Warning};
 use crate::git::{FileId, FileMode, Repo};
 use crate::io::disk::{Dir, Found, Move, Parent, Perms, Stat};
 use crate::io::failed;
@@ -166,19 +166,64 @@ impl<'r> Stage<'r> {
         if self.displaced_is(record, seen) {
             return Ok(());
         }
-        self.unswap(record)?;
+        self.put_back(record)?;
         Err(changed_meanwhile(&path).into())
     }
 
-    /// Undoes [`swap`](Stage::swap), whole or not begun. A file that holds neither side is left alone.
+    /// Undoes [`swap`](Stage::swap), whole or not begun, and says whether the old bytes stand there. A file that holds neither side
+    /// is someone's work: it is left alone, and what was displaced is kept in edt's folder under another name.
     ///
     /// # Errors
     /// `IO_ERROR` and the like; the next call tries again.
-    pub fn unswap(&self, record: &FileRecord) -> Result<()> {
+    pub fn put_back(&self, record: &FileRecord) -> Result<bool> {
+        match (self.stands(record)?, self.staged(record)?) {
+            (Stands::Old(_), _) => {
+                self.discard_known(record)?;
+                Ok(true)
+            }
+            (Stands::New, staged) if record.old.is_none() || (staged.is_some() && staged != record.new_file()) => {
+                self.unswap(record)?;
+                let (moved, wanted) = (self.staged(record)?, record.new_file());
+                if moved == wanted {
+                    self.discard(record);
+                    return Ok(staged == record.old_file());
+                }
+                // Someone wrote between the look and the exchange: theirs goes back, what was displaced is kept.
+                self.unswap(record)?;
+                self.keep(record)?;
+                Ok(false)
+            }
+            (Stands::New, _) => Ok(false),
+            (Stands::Other, _) => {
+                self.keep(record)?;
+                Ok(false)
+            }
+        }
+    }
+
+    /// Keeps what is staged under a name of its own, unless it is only the new bytes.
+    fn keep(&self, record: &FileRecord) -> Result<()> {
+        let staged = self.staged(record)?;
+        if staged.is_none() || staged == record.new_file() {
+            self.discard(record);
+            return Ok(());
+        }
+        let wrap = |error: io::Error| failed("keep", &self.repo.state_path().join("stage").join(&record.stage), &error);
+        let place = self.place(record).map_err(wrap)?;
+        place.rename(record.stage.as_bytes(), &self.dir, kept(record).as_bytes(), Move::New).map_err(wrap)?;
+        Ok(())
+    }
+
+    /// Exchanges the two sides again, blindly.
+    fn unswap(&self, record: &FileRecord) -> Result<()> {
         let path = RepoPath::from_tree(&record.path);
         let (folder, name) = path.split();
         let wrap = |error: io::Error| failed("put back", &self.repo.root_path().join(path.to_string()), &error);
-        let Parent::Open(dir) = self.repo.root().beneath(folder).map_err(wrap)? else { return Ok(()) };
+        // The folder may have gone with its last file, in this very change.
+        let Parent::Open(dir) = self.repo.root().make_beneath(folder).map_err(wrap)? else {
+            let gone = io::Error::from(io::ErrorKind::NotADirectory);
+            return Err(wrap(gone).into());
+        };
         let place = self.place(record).map_err(wrap)?;
         let stage = record.stage.as_bytes();
         match (&record.old, &record.new) {
@@ -214,12 +259,26 @@ impl<'r> Stage<'r> {
             self.discard(record);
             return Ok(());
         }
-        let wrap = |error: io::Error| failed("keep", &self.repo.state_path().join("stage").join(&record.stage), &error);
-        let place = self.place(record).map_err(wrap)?;
-        place
-            .rename(record.stage.as_bytes(), &self.dir, format!("kept-{}", record.stage).as_bytes(), Move::New)
-            .map_err(wrap)?;
-        Ok(())
+        self.keep(record)
+    }
+
+    /// Removes the displaced file, unless it was written to since it was looked at: then it is kept, and said.
+    #[must_use]
+    pub fn discard_unless_written(&self, record: &FileRecord) -> Option<Warning> {
+        if let Some((_, _, seen)) = &record.old
+            && !self.displaced_is(record, seen)
+            && self.keep(record).is_ok()
+        {
+            let path = RepoPath::from_tree(&record.path).to_string();
+            let kept = self.repo.state_path().join("stage").join(kept(record));
+            let message = format!(
+                "Another program wrote into the file that this edit replaced; what it held is kept as {}.",
+                kept.display()
+            );
+            return Some(Warning { code: "written_meanwhile", path: Some(path), message });
+        }
+        self.discard(record);
+        None
     }
 
     /// The staged file of `record`, as Git would record it.
@@ -228,7 +287,7 @@ impl<'r> Stage<'r> {
     /// `IO_ERROR` if it cannot be read.
     pub fn staged(&self, record: &FileRecord) -> Result<Option<FileId>> {
         let Ok(place) = self.place(record) else { return Ok(None) };
-        self.file_at(&place, record.stage.as_bytes())
+        self.file_at(&place, record.stage.as_bytes(), record)
     }
 
     /// The file that stands at the path of `record`, as Git would record it.
@@ -238,15 +297,21 @@ impl<'r> Stage<'r> {
     pub fn current(&self, record: &FileRecord) -> Result<Option<FileId>> {
         let path = RepoPath::from_tree(&record.path);
         match self.repo.root().beneath(path.split().0) {
-            Ok(Parent::Open(dir)) => self.file_at(&dir, path.split().1),
+            Ok(Parent::Open(dir)) => self.file_at(&dir, path.split().1, record),
             _ => Ok(None),
         }
     }
 
-    fn file_at(&self, dir: &Dir, name: &[u8]) -> Result<Option<FileId>> {
+    /// The mode of a file on disk; what was recorded, where Git does not look at mode bits.
+    fn mode(&self, record: &FileRecord, stat: &Stat) -> FileMode {
+        let recorded = record.new_file().or_else(|| record.old_file()).filter(|_| !self.repo.trusts_mode());
+        recorded.map_or(FileMode::of(stat.executable()), |file| file.mode)
+    }
+
+    fn file_at(&self, dir: &Dir, name: &[u8], record: &FileRecord) -> Result<Option<FileId>> {
         let found = dir.read(name).map_err(|error| failed("read a file in", self.repo.root_path(), &error))?;
         let Found::File(stat, bytes) = found else { return Ok(None) };
-        Ok(Some(FileId { oid: self.repo.blob_id(&bytes)?, mode: FileMode::of(stat.executable()) }))
+        Ok(Some(FileId { oid: self.repo.blob_id(&bytes)?, mode: self.mode(record, &stat) }))
     }
 
     /// The stat of the file of `record` in the worktree.
@@ -276,7 +341,7 @@ impl<'r> Stage<'r> {
         let (stands, stat) = match found {
             Found::Nothing => (None, None),
             Found::File(stat, bytes) => {
-                (Some(FileId { oid: self.repo.blob_id(&bytes)?, mode: FileMode::of(stat.executable()) }), Some(stat))
+                (Some(FileId { oid: self.repo.blob_id(&bytes)?, mode: self.mode(record, &stat) }), Some(stat))
             }
             _ => return Ok(Stands::Other),
         };
@@ -349,6 +414,11 @@ impl<'r> Stage<'r> {
             _ => failed("write", &self.repo.root_path().join(path.to_string()), error),
         }
     }
+}
+
+/// The name under which bytes that nobody recorded are kept.
+fn kept(record: &FileRecord) -> String {
+    format!("kept-{}", record.stage)
 }
 
 fn changed_meanwhile(path: &RepoPath) -> Finding {

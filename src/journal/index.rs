@@ -48,8 +48,6 @@ pub struct EntryMove {
 pub struct Prepared {
     index: Index,
     seen: Option<Stat>,
-    /// The inode of the staged file, which becomes `index.lock`.
-    pub inode: u64,
 }
 
 /// How the index follows.
@@ -121,8 +119,8 @@ impl IndexView {
         stage.dir().unlink(STAGED).map_err(wrap)?;
         let perms = self.stat.map_or(Perms::Exactly(0o666), |like| Perms::Of(like, false));
         let bytes = index.finish(|_| None);
-        let written = stage.dir().write_new(STAGED, bytes, perms).map_err(wrap)?;
-        Ok(Plan::Patch(Prepared { index, seen: self.stat, inode: written.ino }))
+        stage.dir().write_new(STAGED, bytes, perms).map_err(wrap)?;
+        Ok(Plan::Patch(Prepared { index, seen: self.stat }))
     }
 }
 
@@ -156,7 +154,7 @@ impl Prepared {
         if same {
             return Ok(Lock::Held);
         }
-        unlock(repo, self.inode);
+        unlock(repo, stage);
         Ok(Lock::Changed)
     }
 
@@ -173,6 +171,11 @@ impl Prepared {
         stage.dir().patch(STAGED, &parts).map_err(wrap).map_err(Into::into)
     }
 
+    /// Removes what was staged.
+    pub fn discard(&self, stage: &Stage<'_>) {
+        let _ = stage.dir().unlink(STAGED);
+    }
+
     /// Renames the lock onto the index.
     ///
     /// # Errors
@@ -187,11 +190,13 @@ impl Prepared {
     }
 }
 
-/// Removes `index.lock` if it is edt's own: the one with that inode.
-pub fn unlock(repo: &Repo, inode: u64) {
+/// Removes `index.lock` if it is edt's own: the very file that is staged.
+pub fn unlock(repo: &Repo, stage: &Stage<'_>) {
     let Ok((dir, name)) = open_folder(&repo.index_path()) else { return };
     let lock = [&name, b".lock".as_slice()].concat();
-    if matches!(dir.stat(&lock), Ok(Some(stat)) if stat.ino == inode) {
+    if let (Ok(Some(lock_stat)), Ok(Some(staged))) = (dir.stat(&lock), stage.dir().stat(STAGED))
+        && (lock_stat.dev, lock_stat.ino) == (staged.dev, staged.ino)
+    {
         let _ = dir.unlink(&lock);
     }
 }
@@ -219,6 +224,8 @@ pub fn delegate(repo: &Repo, moves: &[EntryMove]) -> Result<()> {
     loop {
         let ran = spawn::git(repo.root_path(), &["update-index", "-z", "--index-info"], &input)?;
         if ran.ok {
+            // Entries written from outside have no stat data; a refresh gives it to them, so that nothing looks changed.
+            spawn::git(repo.root_path(), &["update-index", "-q", "--refresh"], b"")?;
             return Ok(());
         }
         if !countdown.pause() {

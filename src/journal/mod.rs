@@ -15,6 +15,6 @@ pub mod recover;
 pub use files::{FileChange, NewFile, OldFile};
 pub use index::IndexView;
 pub use log::Journal;
-pub use pointers::Branch;
+pub use pointers::{Branch, From};
 pub use publish::{Change, publish};
-pub use recover::open_settled;
+pub use recover::{POINTER, open_settled};

@@ -1,21 +1,20 @@
 //! The refs of a change: the branch that decides, what is pointed at it, and what goes with it.
 
-use super::record::Id;
 use crate::base::Result;
-use crate::git::{InHead, Oid, RefChange, Repo, Swap};
+use crate::git::{InHead, Oid, Repo, Swap};
 
 /// The ref that decides, and what follows it.
 #[derive(Debug, Clone)]
 pub struct Branch {
     /// Its full name.
     pub name: String,
-    /// Its value before; `None` to create it.
-    pub old: Option<Oid>,
+    /// Where it comes from.
+    pub from: From,
     /// Its value after.
     pub new: Oid,
-    /// The reflog line.
+    /// The reflog line; none is written if nothing moves.
     pub log: String,
-    /// Whether HEAD is on it.
+    /// Whether HEAD is on it once all is done, so that index and HEAD's log follow.
     pub head: InHead,
     /// What HEAD names now, if HEAD is to be pointed at the branch.
     pub head_from: Option<String>,
@@ -23,34 +22,61 @@ pub struct Branch {
     pub point: Option<String>,
 }
 
+/// Where the branch comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum From {
+    /// It has this value.
+    Value(Oid),
+    /// It has this value, and its new one lies before it: an undo.
+    Later(Oid),
+    /// It is created, at this commit.
+    Nothing(Oid),
+}
+
 impl Branch {
-    pub(super) fn swap(&self, from: Oid) -> Swap<'_> {
-        Swap { name: &self.name, from, to: self.new, log: &self.log, head: self.head }
-    }
-}
-
-/// Points HEAD, or the worktree's own symbolic ref, at the branch.
-pub(super) fn point_head(repo: &Repo, branch: &Branch) -> Result<()> {
-    if let Some(from) = &branch.head_from {
-        repo.change_refs(&[RefChange::Point { name: "HEAD".into(), at: branch.name.clone() }])?;
-        let short = |name: &str| name.strip_prefix("refs/heads/").unwrap_or(name).to_owned();
-        let log = format!("checkout: moving from {} to {}", short(from), short(&branch.name));
-        repo.log_ref("HEAD", branch.new, branch.new, &log)?;
-    }
-    if let Some(name) = &branch.point {
-        repo.change_refs(&[RefChange::Point { name: name.clone(), at: branch.name.clone() }])?;
-    }
-    Ok(())
-}
-
-/// Removes those of `refs` that still have their value.
-pub(super) fn drop_refs(repo: &Repo, refs: &[(String, Id)]) -> Result<()> {
-    for (name, id) in refs {
-        if let Some(from) = id.oid()
-            && repo.ref_value(name)? == Some(from)
-        {
-            repo.change_refs(&[RefChange::Delete { name: name.clone(), from }])?;
+    /// Where it stands, or begins.
+    #[must_use]
+    pub fn start(&self) -> Oid {
+        match self.from {
+            From::Value(oid) | From::Later(oid) | From::Nothing(oid) => oid,
         }
     }
-    Ok(())
+
+    /// Its value before; `None` if it is created.
+    #[must_use]
+    pub fn old(&self) -> Option<Oid> {
+        match self.from {
+            From::Value(oid) | From::Later(oid) => Some(oid),
+            From::Nothing(_) => None,
+        }
+    }
+
+    pub(super) fn swap(&self) -> Swap<'_> {
+        Swap { name: &self.name, from: self.start(), to: self.new, log: &self.log, head: self.head }
+    }
+
+    /// The instant that decides.
+    pub(super) fn decide(&self, repo: &Repo) -> Result<()> {
+        match self.from {
+            From::Nothing(_) => repo.create_ref(&self.name, self.new),
+            From::Value(_) | From::Later(_) => repo.swap_ref(&self.swap()),
+        }
+    }
+
+    /// What follows it: the symbolic refs, then the logs.
+    pub(super) fn follow(&self, repo: &Repo) -> Result<()> {
+        let (start, short) = (self.start(), |name: &str| name.strip_prefix("refs/heads/").unwrap_or(name).to_owned());
+        let from = self.head_from.as_deref().map(short).unwrap_or_default();
+        if let From::Nothing(_) = self.from {
+            repo.log_ref(&self.name, repo.null(), start, "branch: Created from HEAD")?;
+        }
+        if self.head_from.is_some() {
+            repo.point_ref("HEAD", &self.name)?;
+            repo.log_ref("HEAD", start, start, &format!("checkout: moving from {from} to {}", short(&self.name)))?;
+        }
+        if let Some(name) = &self.point {
+            repo.point_ref(name, &self.name)?;
+        }
+        if start == self.new { Ok(()) } else { repo.log_swap(&self.swap()) }
+    }
 }

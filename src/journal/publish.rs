@@ -3,11 +3,11 @@
 use super::files::{FileChange, Stage};
 use super::index::{self, EntryMove, IndexView, Lock, Plan};
 use super::log::Journal;
-use super::pointers::{Branch, drop_refs, point_head};
-use super::record::{BranchRecord, ChangeRecord, FileRecord, Id, Record};
+use super::pointers::Branch;
+use super::record::{BranchRecord, ChangeRecord, EntryRecord, FileRecord, Id, Record};
 use crate::base::{Code, Finding, Findings, RepoPath, Result, Warning};
 use crate::git::objects::Look;
-use crate::git::{Folders, InHead, Loose, Oid, RefChange, Repo, objects};
+use crate::git::{Folders, InHead, Loose, Oid, Repo, objects};
 use crate::io::disk::Stat;
 
 /// Deflated objects larger than this, in bytes, are synced by themselves rather than through the journal.
@@ -23,8 +23,6 @@ pub struct Change {
     pub objects: Vec<Loose>,
     /// Refs that must exist first, with their values.
     pub create: Vec<(String, Oid)>,
-    /// Refs to remove last, with the values they have.
-    pub delete: Vec<(String, Oid)>,
     /// The files.
     pub files: Vec<FileChange>,
     /// The index as it was seen and the entries to move; `None` if HEAD is elsewhere.
@@ -53,24 +51,24 @@ pub fn publish(repo: &Repo, journal: &mut Journal, mut change: Change) -> Result
     } else {
         moves = Vec::new();
     }
-    sync_large(repo, &mut change.objects)?;
-    let record = record_of(repo, &change, &staged.records, plan.as_ref());
+    sync_large(repo, &change.objects)?;
+    let record = record_of(repo, &change, &staged.records, &moves);
     let number = journal.append(&Record::Change(Box::new(record)))?;
 
     let mut swapped = 0;
     match until_commit_point(repo, &change, &mut staged, &moves, &mut plan, &mut swapped) {
         Ok(()) => {}
         Err(error) => {
-            take_back(repo, journal, number, &change, &staged, swapped, plan.as_ref());
+            take_back(repo, journal, number, &change, &mut staged, swapped, plan.as_ref());
             return Err(error);
         }
     }
     match after_commit_point(repo, &change, &stage, &moves, plan) {
         Ok(()) => {
-            staged.records.iter().for_each(|record| stage.discard(record));
-            staged.records.clear();
+            let records = std::mem::take(&mut staged.records);
+            let warnings = records.iter().filter_map(|record| stage.discard_unless_written(record)).collect();
             journal.close()?;
-            Ok(Vec::new())
+            Ok(warnings)
         }
         Err(error) => {
             staged.records.clear();
@@ -102,10 +100,7 @@ fn until_commit_point(
     swapped: &mut usize,
 ) -> Result<()> {
     objects::write(repo.objects_dir(), &change.objects)?;
-    if !change.create.is_empty() {
-        let create = |(name, to): &(String, Oid)| RefChange::Create { name: name.clone(), to: *to, log: String::new() };
-        repo.change_refs(&change.create.iter().map(create).collect::<Vec<_>>())?;
-    }
+    change.create.iter().try_for_each(|(name, to)| repo.create_ref(name, *to))?;
     lock_index(repo, staged.stage, moves, &change.folders, plan)?;
     check_head(repo, &change.branch)?;
     for record in &staged.records {
@@ -118,22 +113,19 @@ fn until_commit_point(
             staged.records.iter().filter(|record| record.new.is_some()).filter_map(stat).collect();
         prepared.refresh(repo, staged.stage, &stats)?;
     }
-    let branch = &change.branch;
-    match branch.old {
-        Some(from) => repo.swap_ref(&branch.swap(from)),
-        None => repo.change_refs(&[RefChange::Create {
-            name: branch.name.clone(),
-            to: branch.new,
-            log: branch.log.clone(),
-        }]),
-    }
+    change.branch.decide(repo)
 }
 
 /// HEAD must still be where it was when the change was planned: the index follows it. `git switch` needs the index's lock, so
 /// from here on it stays.
 fn check_head(repo: &Repo, branch: &Branch) -> Result<()> {
-    let on_it = repo.head()?.branch.as_ref() == Some(&branch.name);
-    if on_it == (branch.head == InHead::Yes) {
+    let head = repo.head()?;
+    let names = head.branch.clone().or_else(|| head.commit.map(|commit| commit.to_string()));
+    let as_planned = match &branch.head_from {
+        Some(from) => names.as_ref() == Some(from),
+        None => (names.as_ref() == Some(&branch.name)) == (branch.head == InHead::Yes),
+    };
+    if as_planned {
         return Ok(());
     }
     let (message, hint) = ("HEAD was switched during the call. Nothing was changed.", "Repeat the call.");
@@ -173,20 +165,12 @@ fn after_commit_point(
 ) -> Result<()> {
     // `git gc --prune=now` may have run between the objects and the ref.
     objects::write_missing(repo.objects_dir(), &change.objects, Look::Size)?;
-    if let Some(from) = change.branch.old {
-        repo.log_swap(&change.branch.swap(from))?;
-    }
+    change.branch.follow(repo)?;
     match plan {
-        Some(Plan::Patch(prepared)) => prepared.rename_in(repo, stage)?,
-        Some(Plan::Delegate) => index::delegate(repo, moves)?,
-        None => {}
+        Some(Plan::Patch(prepared)) => prepared.rename_in(repo, stage),
+        Some(Plan::Delegate) => index::delegate(repo, moves),
+        None => Ok(()),
     }
-    point_head(repo, &change.branch)?;
-    if !change.delete.is_empty() {
-        let delete = |(name, from): &(String, Oid)| RefChange::Delete { name: name.clone(), from: *from };
-        repo.change_refs(&change.delete.iter().map(delete).collect::<Vec<_>>())?;
-    }
-    Ok(())
 }
 
 fn take_back(
@@ -194,39 +178,46 @@ fn take_back(
     journal: &mut Journal,
     number: u64,
     change: &Change,
-    staged: &Staged<'_, '_>,
+    staged: &mut Staged<'_, '_>,
     swapped: usize,
     plan: Option<&Plan>,
 ) {
-    let back = staged.records[..swapped].iter().rev().try_for_each(|record| staged.stage.unswap(record));
+    // What is staged may be the only copy of a person's bytes: only `put_back` decides what of it may go.
+    let records = std::mem::take(&mut staged.records);
+    let back = records[..swapped].iter().rev().try_for_each(|record| staged.stage.put_back(record).map(drop));
     if let Some(Plan::Patch(prepared)) = plan {
-        index::unlock(repo, prepared.inode);
+        index::unlock(repo, staged.stage);
+        prepared.discard(staged.stage);
     }
-    let created: Vec<(String, Id)> = change.create.iter().map(|(name, oid)| (name.clone(), Id::from(*oid))).collect();
-    let back = back.and_then(|()| drop_refs(repo, &created));
-    // If any of this fails the journal stays open, and the next call takes it back.
-    if back.is_ok() && journal.append(&Record::TakenBack(number)).is_ok() {
+    if back.is_err() {
+        return;
+    }
+    records[swapped..].iter().for_each(|record| staged.stage.discard(record));
+    change.create.iter().for_each(|(name, oid)| repo.drop_created_ref(name, *oid));
+    // If this fails the journal stays open, and the next call takes back what is left.
+    if journal.append(&Record::TakenBack(number)).is_ok() {
         let _ = journal.close();
     }
 }
 
 /// Writes and syncs the objects that are too large for the journal.
-fn sync_large(repo: &Repo, all: &mut Vec<Loose>) -> Result<()> {
-    let large: Vec<Loose> = all.extract_if(.., |object| object.bytes.len() > JOURNAL_MAX).collect();
-    if large.is_empty() {
-        return Ok(());
-    }
+fn sync_large(repo: &Repo, all: &[Loose]) -> Result<()> {
+    let large: Vec<Loose> = all.iter().filter(|object| object.bytes.len() > JOURNAL_MAX).cloned().collect();
     objects::write(repo.objects_dir(), &large)?;
     objects::sync(repo.objects_dir(), &large)
 }
 
-fn record_of(repo: &Repo, change: &Change, files: &[FileRecord], plan: Option<&Plan>) -> ChangeRecord {
+fn carried(object: &Loose) -> (Id, Vec<u8>) {
+    (Id::from(object.oid), object.bytes.clone())
+}
+
+fn record_of(repo: &Repo, change: &Change, files: &[FileRecord], moves: &[EntryMove]) -> ChangeRecord {
     let branch = &change.branch;
     let refs = |refs: &[(String, Oid)]| refs.iter().map(|(name, oid)| (name.clone(), Id::from(*oid))).collect();
     ChangeRecord {
         branch: BranchRecord {
             name: branch.name.clone(),
-            old: branch.old.map(Id::from),
+            from: branch.from.into(),
             new: branch.new.into(),
             stat: repo.loose_ref_stat(&branch.name),
             log: branch.log.clone(),
@@ -236,13 +227,9 @@ fn record_of(repo: &Repo, change: &Change, files: &[FileRecord], plan: Option<&P
             point: branch.point.clone(),
         },
         create: refs(&change.create),
-        delete: refs(&change.delete),
         files: files.to_vec(),
-        index_lock: match plan {
-            Some(Plan::Patch(prepared)) => Some(prepared.inode),
-            _ => None,
-        },
-        objects: change.objects.iter().map(|object| (Id::from(object.oid), object.bytes.clone())).collect(),
+        entries: moves.iter().filter_map(EntryRecord::of).collect(),
+        objects: change.objects.iter().filter(|object| object.bytes.len() <= JOURNAL_MAX).map(carried).collect(),
     }
 }
 

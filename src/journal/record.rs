@@ -2,7 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::git::{FileId, FileMode, Loose, Oid};
+use super::index::EntryMove;
+use super::pointers::{Branch, From};
+use crate::base::RepoPath;
+use crate::git::index::Staged;
+use crate::git::{FileId, FileMode, InHead, Loose, Oid};
 use crate::io::disk::Stat;
 
 /// Version of this format; a journal of another version is set aside.
@@ -24,12 +28,10 @@ pub struct ChangeRecord {
     pub branch: BranchRecord,
     /// Refs that must exist first, with their values.
     pub create: Vec<(String, Id)>,
-    /// Refs to remove last, with the values they must have.
-    pub delete: Vec<(String, Id)>,
     /// The files.
     pub files: Vec<FileRecord>,
-    /// The inode under which `index.lock` is edt's own.
-    pub index_lock: Option<u64>,
+    /// The index entries to move, if HEAD is on the branch.
+    pub entries: Vec<EntryRecord>,
     /// New objects as loose files; larger ones were synced before and are named by the commit alone.
     pub objects: Vec<(Id, Vec<u8>)>,
 }
@@ -39,15 +41,15 @@ pub struct ChangeRecord {
 pub struct BranchRecord {
     /// Its full name.
     pub name: String,
-    /// Its value before; `None` if it is created.
-    pub old: Option<Id>,
+    /// Where it comes from.
+    pub from: FromRecord,
     /// Its value after.
     pub new: Id,
     /// The loose file it had before: after a power cut, the same file means that the move was lost.
     pub stat: Option<Stat>,
     /// The reflog line.
     pub log: String,
-    /// Whether HEAD is on it, so that index and HEAD's log follow.
+    /// Whether HEAD is on it once all is done, so that index and HEAD's log follow.
     pub in_head: bool,
     /// What HEAD names before it is pointed at the branch (a branch, or a commit id if detached); `None` if HEAD stays.
     pub head_from: Option<String>,
@@ -55,6 +57,48 @@ pub struct BranchRecord {
     pub head_stat: Option<Stat>,
     /// A symbolic ref to point at the branch.
     pub point: Option<String>,
+}
+
+/// Where a branch comes from: see [`From`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FromRecord {
+    /// It has this value.
+    Value(Id),
+    /// It has this value, and its new one lies before it.
+    Later(Id),
+    /// It is created, at this commit.
+    Nothing(Id),
+}
+
+impl std::convert::From<From> for FromRecord {
+    fn from(from: From) -> FromRecord {
+        match from {
+            From::Value(oid) => FromRecord::Value(oid.into()),
+            From::Later(oid) => FromRecord::Later(oid.into()),
+            From::Nothing(oid) => FromRecord::Nothing(oid.into()),
+        }
+    }
+}
+
+impl BranchRecord {
+    /// The branch that was recorded; `None` if the record was written by something else.
+    #[must_use]
+    pub fn branch(&self) -> Option<Branch> {
+        let from = match &self.from {
+            FromRecord::Value(id) => From::Value(id.oid()?),
+            FromRecord::Later(id) => From::Later(id.oid()?),
+            FromRecord::Nothing(id) => From::Nothing(id.oid()?),
+        };
+        Some(Branch {
+            name: self.name.clone(),
+            from,
+            new: self.new.oid()?,
+            log: self.log.clone(),
+            head: if self.in_head { InHead::Yes } else { InHead::No },
+            head_from: self.head_from.clone(),
+            point: self.point.clone(),
+        })
+    }
 }
 
 /// One file.
@@ -72,6 +116,43 @@ pub struct FileRecord {
     pub beside: bool,
 }
 
+/// One index entry to move.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EntryRecord {
+    path: Vec<u8>,
+    /// What was staged: none, a file, or only the intention to add one.
+    seen: Option<(Id, bool)>,
+    intended: bool,
+    file: Option<(Id, bool)>,
+}
+
+impl EntryRecord {
+    /// The record of `entry`; `None` for an entry that edt does not move.
+    #[must_use]
+    pub fn of(entry: &EntryMove) -> Option<EntryRecord> {
+        let id = |file: FileId| (Id::from(file.oid), file.mode == FileMode::Executable);
+        let seen = match entry.seen {
+            Staged::Nothing | Staged::Intended => None,
+            Staged::File(file) => Some(id(file)),
+            Staged::Other => return None,
+        };
+        let intended = entry.seen == Staged::Intended;
+        Some(EntryRecord { path: entry.path.as_bytes().to_vec(), seen, intended, file: entry.file.map(id) })
+    }
+
+    /// The entry that was recorded.
+    #[must_use]
+    pub fn entry(&self) -> Option<EntryMove> {
+        let file = |(id, executable): &(Id, bool)| Some(FileId { oid: id.oid()?, mode: FileMode::of(*executable) });
+        let seen = match &self.seen {
+            Some(seen) => Staged::File(file(seen)?),
+            None if self.intended => Staged::Intended,
+            None => Staged::Nothing,
+        };
+        Some(EntryMove { path: RepoPath::from_tree(&self.path), file: self.file.as_ref().and_then(file), seen })
+    }
+}
+
 /// An object id as bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Id(Vec<u8>);
@@ -84,7 +165,7 @@ impl Id {
     }
 }
 
-impl From<Oid> for Id {
+impl std::convert::From<Oid> for Id {
     fn from(oid: Oid) -> Id {
         Id(oid.as_slice().to_vec())
     }

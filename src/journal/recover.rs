@@ -8,16 +8,18 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::files::{Stage, Stands};
-use super::index::{self, EntryMove, IndexView, Lock, Plan};
+use super::index::{self, IndexView, Lock, Plan};
 use super::log::{Journal, Pending};
-use super::pointers::{Branch, drop_refs, point_head};
-use super::record::{BranchRecord, ChangeRecord, FileRecord, Id, Record};
+use super::pointers::{Branch, From};
+use super::record::{ChangeRecord, EntryRecord, FileRecord, Record};
 use crate::base::{RepoPath, Result, Settled};
-use crate::git::index::Staged;
 use crate::git::objects::Look;
 use crate::git::read::ObjectKind;
-use crate::git::{Folders, InHead, Oid, RefChange, Repo, Swap, objects};
+use crate::git::{Folders, InHead, Oid, Repo, objects};
 use crate::io::disk::Perms;
+
+/// This worktree's session while HEAD stays elsewhere; `session::current` tells of it.
+pub const POINTER: &str = "refs/worktree/edt/session";
 
 /// Opens the journal and settles what it holds.
 ///
@@ -52,13 +54,16 @@ pub fn open_settled(repo: &Repo) -> Result<(Journal, Option<Settled>)> {
 }
 
 fn settle_one(repo: &Repo, journal: &mut Journal, number: u64, record: &ChangeRecord) -> Result<Settled> {
-    let (new, stands) = (record.branch.new.oid(), repo.ref_value(&record.branch.name)?);
-    let landed = match (new, stands) {
-        (Some(new), Some(stands)) => new == stands || repo.is_ancestor(new, stands)?,
-        _ => false,
+    let Some(branch) = record.branch.branch() else { return Ok(unreadable()) };
+    let landed = match (repo.ref_value(&branch.name)?, branch.from) {
+        (None, _) => false,
+        (Some(stands), _) if stands == branch.new => true,
+        // An undo moves back: who still holds what it left has not been moved.
+        (Some(stands), From::Later(old)) => !repo.is_ancestor(old, stands)? && repo.is_ancestor(branch.new, stands)?,
+        (Some(stands), _) => repo.is_ancestor(branch.new, stands)?,
     };
-    unlock(repo, record);
-    let settled = if landed { finish(repo, record)? } else { take_back(repo, record)? };
+    unlock(repo, &Stage::open(repo)?, &branch);
+    let settled = if landed { finish(repo, record, &branch)? } else { take_back(repo, record)? };
     if !landed {
         journal.append(&Record::TakenBack(number))?;
     }
@@ -66,18 +71,16 @@ fn settle_one(repo: &Repo, journal: &mut Journal, number: u64, record: &ChangeRe
     Ok(settled)
 }
 
-/// Removes the locks of Git's own that edt took for `record`, and no others.
-fn unlock(repo: &Repo, record: &ChangeRecord) {
-    if let Some(inode) = record.index_lock {
-        index::unlock(repo, inode);
-    }
-    if let Some(to) = record.branch.new.oid() {
-        repo.unlock_ref(&record.branch.name, to);
+/// Removes the locks of Git's own that edt took to move `branch`, and no others.
+fn unlock(repo: &Repo, stage: &Stage<'_>, branch: &Branch) {
+    index::unlock(repo, stage);
+    for name in [branch.name.as_str(), "HEAD"].into_iter().chain(branch.point.as_deref()) {
+        repo.unlock_ref(name);
     }
 }
 
 /// Brings everything forward to what `record` says.
-fn finish(repo: &Repo, record: &ChangeRecord) -> Result<Settled> {
+fn finish(repo: &Repo, record: &ChangeRecord, branch: &Branch) -> Result<Settled> {
     objects::write_missing(repo.objects_dir(), &record.loose(), Look::Bytes)?;
     let stage = Stage::open(repo)?;
     let (mut files, mut left) = (Vec::new(), Vec::new());
@@ -93,11 +96,7 @@ fn finish(repo: &Repo, record: &ChangeRecord) -> Result<Settled> {
         }
         stage.discard_known(file)?;
     }
-    if let Some(swap) = swap_of(&record.branch) {
-        repo.log_swap(&swap)?;
-    }
-    follow(repo, &record.branch, &record.files.iter().collect::<Vec<_>>())?;
-    drop_refs(repo, &record.delete)?;
+    follow(repo, record, branch)?;
     Ok(report("finished", record, &files, &left))
 }
 
@@ -107,22 +106,23 @@ fn take_back(repo: &Repo, record: &ChangeRecord) -> Result<Settled> {
     let (mut files, mut left) = (Vec::new(), Vec::new());
     for file in record.files.iter().rev() {
         let path = RepoPath::from_tree(&file.path);
-        match (stage.stands(file)?, stage.staged(file)?) {
-            (Stands::New, Some(displaced)) if Some(displaced) != file.new_file() => {
-                // Renames alone, so that it works on a full disk. What was displaced may be a person's, written in between.
-                stage.unswap(file)?;
-                if Some(displaced) == file.old_file() { files.push(path) } else { left.push(path) }
-            }
-            (Stands::New, _) => {
-                back(repo, &stage, file)?;
-                files.push(path);
-            }
-            (Stands::Old(_), _) => {}
-            (Stands::Other, _) => left.push(path),
+        let touched = !matches!(stage.stands(file)?, Stands::Old(_));
+        let mut restored = stage.put_back(file)?;
+        if !restored && stage.stands(file)? == Stands::New {
+            back(repo, &stage, file)?;
+            restored = true;
         }
-        stage.discard_known(file)?;
+        match (touched, restored) {
+            (_, false) => left.push(path),
+            (true, true) => files.push(path),
+            (false, true) => {}
+        }
     }
-    drop_refs(repo, &record.create)?;
+    for (name, id) in &record.create {
+        if let Some(to) = id.oid() {
+            repo.drop_created_ref(name, to);
+        }
+    }
     Ok(report("taken_back", record, &files, &left))
 }
 
@@ -143,9 +143,6 @@ fn forward(repo: &Repo, stage: &Stage<'_>, file: &FileRecord) -> Result<()> {
 
 /// Puts the old bytes back from their blob: the displaced file is no longer staged.
 fn back(repo: &Repo, stage: &Stage<'_>, file: &FileRecord) -> Result<()> {
-    if file.old.is_none() {
-        return stage.unswap(file);
-    }
     let mut reverse = file.clone();
     reverse.old = match (&file.new, stage.stat(file)) {
         (Some((id, executable)), Some(stat)) => Some((id.clone(), *executable, stat)),
@@ -155,33 +152,28 @@ fn back(repo: &Repo, stage: &Stage<'_>, file: &FileRecord) -> Result<()> {
     forward(repo, stage, &reverse)
 }
 
-/// Index, HEAD and pointers follow the branch.
-fn follow(repo: &Repo, branch: &BranchRecord, files: &[&FileRecord]) -> Result<()> {
-    if let Some(new) = branch.new.oid() {
-        // HEAD follows only if it is still the very file that it was: who switched since made another.
-        let from = branch.head_from.as_ref().filter(|_| repo.head_stat() == branch.head_stat);
-        let point = branch.point.clone().filter(|name| matches!(repo.symbolic_ref(name), Ok(None)));
-        let (name, log) = (branch.name.clone(), branch.log.clone());
-        point_head(repo, &Branch { name, old: None, new, log, head: InHead::No, head_from: from.cloned(), point })?;
-    }
-    if branch.in_head && repo.head()?.branch.as_ref() == Some(&branch.name) && !files.is_empty() {
-        follow_index(repo, files)?;
+/// Symbolic refs, logs and the index follow the branch.
+fn follow(repo: &Repo, record: &ChangeRecord, branch: &Branch) -> Result<()> {
+    let mut branch = branch.clone();
+    // HEAD follows only if it is still the very file that it was: who switched since made another.
+    branch.head_from = branch.head_from.filter(|_| repo.head_stat() == record.branch.head_stat);
+    branch.point = branch.point.filter(|name| matches!(repo.symbolic_ref(name), Ok(None)));
+    branch.follow(repo)?;
+    if branch.head == InHead::Yes && repo.head()?.branch.as_ref() == Some(&branch.name) && !record.files.is_empty() {
+        follow_index(repo, record)?;
     }
     Ok(())
 }
 
-/// Moves the index entries that still hold what was replaced.
-fn follow_index(repo: &Repo, files: &[&FileRecord]) -> Result<()> {
+/// Moves the index entries that still hold what they held when the change was planned.
+fn follow_index(repo: &Repo, record: &ChangeRecord) -> Result<()> {
     let stage = Stage::open(repo)?;
     for _ in 0..20 {
         let view = IndexView::read(repo)?;
         let mut moves = Vec::new();
-        for file in files {
-            let path = RepoPath::from_tree(&file.path);
-            let seen = view.staged(repo, &path)?;
-            let expected = file.old_file().map_or(Staged::Nothing, Staged::File);
-            if seen == expected {
-                moves.push(EntryMove { path, file: file.new_file(), seen });
+        for entry in record.entries.iter().filter_map(EntryRecord::entry) {
+            if view.staged(repo, &entry.path)? == entry.seen {
+                moves.push(entry);
             }
         }
         if moves.is_empty() {
@@ -193,11 +185,11 @@ fn follow_index(repo: &Repo, files: &[&FileRecord]) -> Result<()> {
         if prepared.lock(repo, &stage)? == Lock::Changed {
             continue;
         }
-        let stats: Vec<_> =
-            files.iter().filter_map(|file| Some((RepoPath::from_tree(&file.path), stage.stat(file)?))).collect();
+        let stat = |file: &FileRecord| Some((RepoPath::from_tree(&file.path), stage.stat(file)?));
+        let stats: Vec<_> = record.files.iter().filter_map(stat).collect();
         let written = prepared.refresh(repo, &stage, &stats).and_then(|()| prepared.rename_in(repo, &stage));
         if written.is_err() {
-            index::unlock(repo, prepared.inode);
+            index::unlock(repo, &stage);
         }
         return written;
     }
@@ -208,31 +200,31 @@ fn follow_index(repo: &Repo, files: &[&FileRecord]) -> Result<()> {
 fn settle_all(repo: &Repo, journal: &mut Journal, records: &[(u64, Record)]) -> Result<Option<Settled>> {
     let taken_back: Vec<u64> = records.iter().filter_map(|(_, record)| taken_back_by(record)).collect();
     let change = |(number, record): &'_ (u64, Record)| match record {
-        Record::Change(record) if !taken_back.contains(number) => Some((**record).clone()),
+        Record::Change(record) if !taken_back.contains(number) => Some(((**record).clone(), record.branch.branch()?)),
         _ => None,
     };
-    let changes: Vec<ChangeRecord> = records.iter().filter_map(change).collect();
-    for record in &changes {
+    let changes: Vec<Recorded> = records.iter().filter_map(change).collect();
+    let stage = Stage::open(repo)?;
+    for (record, branch) in &changes {
         objects::write_missing(repo.objects_dir(), &record.loose(), Look::Bytes)?;
-        unlock(repo, record);
+        unlock(repo, &stage, branch);
         for (name, id) in &record.create {
             if let Some(to) = id.oid()
                 && repo.ref_value(name)?.is_none()
             {
-                repo.change_refs(&[RefChange::Create { name: name.clone(), to, log: String::new() }])?;
+                repo.create_ref(name, to)?;
             }
         }
     }
     restore_branches(repo, &changes)?;
     let landed = landed(repo, &changes)?;
     let restored = restore_files(repo, &changes, &landed)?;
-    for record in &landed {
-        follow(repo, &record.branch, &record.files.iter().collect::<Vec<_>>())?;
-        drop_refs(repo, &record.delete)?;
+    for (record, branch) in &landed {
+        follow(repo, record, branch)?;
     }
     journal.checkpoint()?;
     let Some(last) = landed.last().filter(|_| !restored.is_empty()) else { return Ok(None) };
-    Ok(Some(report("recovered", last, &restored, &[])))
+    Ok(Some(report("recovered", &last.0, &restored, &[])))
 }
 
 fn taken_back_by(record: &Record) -> Option<u64> {
@@ -242,40 +234,51 @@ fn taken_back_by(record: &Record) -> Option<u64> {
     }
 }
 
+/// A record and its branch.
+type Recorded = (ChangeRecord, Branch);
+
 /// Those whose commit is in their branch as it stands: a person may have moved it since.
-fn landed<'a>(repo: &Repo, changes: &'a [ChangeRecord]) -> Result<Vec<&'a ChangeRecord>> {
+fn landed<'a>(repo: &Repo, changes: &'a [Recorded]) -> Result<Vec<&'a Recorded>> {
     let mut held: HashMap<&str, HashSet<Oid>> = HashMap::new();
-    for record in changes {
-        let name = record.branch.name.as_str();
-        if !held.contains_key(name) {
-            let tip = repo.ref_value(name)?;
-            let near =
-                tip.map_or_else(|| Ok(HashSet::new()), |tip| repo.first_parents(tip, changes.len() * 3 + 1000))?;
-            held.insert(name, near);
+    for (_, branch) in changes {
+        if !held.contains_key(branch.name.as_str()) {
+            let near = match repo.ref_value(&branch.name)? {
+                Some(tip) => repo.first_parents(tip, changes.len() * 3 + 1000)?,
+                None => HashSet::new(),
+            };
+            held.insert(&branch.name, near);
         }
     }
-    let in_branch = |record: &&ChangeRecord| {
-        record.branch.new.oid().is_some_and(|new| held[record.branch.name.as_str()].contains(&new))
+    let in_branch = |(_, branch): &&Recorded| {
+        let held = &held[branch.name.as_str()];
+        let left = match branch.from {
+            From::Later(old) => !held.contains(&old),
+            From::Value(_) | From::Nothing(_) => true,
+        };
+        left && held.contains(&branch.new)
     };
     Ok(changes.iter().filter(in_branch).collect())
 }
 
 /// Brings each path to the state of its last landed record, if its inode is still one that some record replaced.
-fn restore_files(repo: &Repo, changes: &[ChangeRecord], landed: &[&ChangeRecord]) -> Result<Vec<RepoPath>> {
+fn restore_files(repo: &Repo, changes: &[Recorded], landed: &[&Recorded]) -> Result<Vec<RepoPath>> {
     let stage = Stage::open(repo)?;
-    let mut last: BTreeMap<&[u8], &FileRecord> = BTreeMap::new();
-    for file in landed.iter().flat_map(|record| &record.files) {
-        last.insert(&file.path, file);
+    let mut last: BTreeMap<&[u8], (&FileRecord, &str)> = BTreeMap::new();
+    for (record, branch) in landed {
+        last.extend(record.files.iter().map(|file| (file.path.as_slice(), (file, branch.name.as_str()))));
     }
+    let named = [repo.head()?.branch, repo.symbolic_ref(POINTER)?];
     let mut restored = Vec::new();
-    for (path, file) in last {
+    for (path, (file, branch)) in last {
+        let in_session = named.iter().flatten().any(|name| name == branch);
         let here = stage.stat(file);
         let replaced = |old: &FileRecord| match (&here, &old.old) {
-            (None, None) => true,
+            // A lost creation and a deletion look alike; only in the worktree of the session is it the former.
+            (None, None) => in_session,
             (Some(here), Some((_, _, seen))) => seen.same_content_as(here),
             _ => false,
         };
-        let is_old = changes.iter().flat_map(|record| &record.files).any(|old| old.path == path && replaced(old));
+        let is_old = changes.iter().flat_map(|(record, _)| &record.files).any(|old| old.path == path && replaced(old));
         if is_old && stage.stands(file)? != Stands::New {
             let mut file = file.clone();
             file.old = match (here, stage.current(&file)?) {
@@ -286,50 +289,45 @@ fn restore_files(repo: &Repo, changes: &[ChangeRecord], landed: &[&ChangeRecord]
             restored.push(RepoPath::from_tree(path));
         }
     }
-    changes.iter().flat_map(|record| &record.files).try_for_each(|file| stage.discard_known(file))?;
+    changes.iter().flat_map(|(record, _)| &record.files).try_for_each(|file| stage.discard_known(file))?;
     Ok(restored)
 }
 
-/// The move of the branch; `None` if it was created.
-fn swap_of(branch: &BranchRecord) -> Option<Swap<'_>> {
-    let head = if branch.in_head { InHead::Yes } else { InHead::No };
-    let (from, to) = (branch.old.as_ref()?.oid()?, branch.new.oid()?);
-    Some(Swap { name: &branch.name, from, to, log: &branch.log, head })
-}
-
 /// Brings each branch to its last value, if its loose file is still one that a record replaced.
-fn restore_branches(repo: &Repo, changes: &[ChangeRecord]) -> Result<()> {
-    for (i, record) in changes.iter().enumerate() {
-        let name = &record.branch.name;
-        if changes[i + 1..].iter().any(|later| later.branch.name == *name) {
+fn restore_branches(repo: &Repo, changes: &[Recorded]) -> Result<()> {
+    for (i, (_, branch)) in changes.iter().enumerate() {
+        let name = &branch.name;
+        if changes[i + 1..].iter().any(|(_, later)| later.name == *name) {
             continue;
         }
-        let (Some(to), stands, stat) = (record.branch.new.oid(), repo.ref_value(name)?, repo.loose_ref_stat(name))
-        else {
-            continue;
-        };
-        let replaced = |earlier: &&ChangeRecord| {
-            let same_file = match (&earlier.branch.stat, &stat) {
+        // A branch that is gone was deleted: its creation was synced before it was answered.
+        let (Some(stands), stat) = (repo.ref_value(name)?, repo.loose_ref_stat(name)) else { continue };
+        let replaced = |(record, earlier): &Recorded| {
+            let same_file = match (&record.branch.stat, &stat) {
                 (None, None) => true,
                 (Some(seen), Some(stat)) => seen.same_content_as(stat),
                 _ => false,
             };
-            earlier.branch.name == *name && earlier.branch.old.as_ref().and_then(Id::oid) == stands && same_file
+            earlier.name == *name && earlier.old() == Some(stands) && same_file
         };
-        if stands == Some(to) || !changes[..=i].iter().any(|earlier| replaced(&earlier)) {
+        if stands == branch.new || !changes[..=i].iter().any(replaced) {
             continue;
         }
-        let (log, head) = (record.branch.log.as_str(), if record.branch.in_head { InHead::Yes } else { InHead::No });
-        match stands {
-            Some(from) => {
-                let swap = Swap { name, from, to, log, head };
-                repo.swap_ref(&swap)?;
-                repo.log_swap(&swap)?;
-            }
-            None => repo.change_refs(&[RefChange::Create { name: name.clone(), to, log: log.to_owned() }])?,
-        }
+        let from = From::Value(stands);
+        Branch { from, head_from: None, point: None, ..branch.clone() }.decide(repo)?;
     }
     Ok(())
+}
+
+/// A record that names no commit was written by something else.
+fn unreadable() -> Settled {
+    Settled {
+        action: "left",
+        commit: None,
+        files: Vec::new(),
+        left: Vec::new(),
+        detail: "The journal's last record could not be read; no file was touched.".to_owned(),
+    }
 }
 
 fn report(action: &'static str, record: &ChangeRecord, files: &[RepoPath], left: &[RepoPath]) -> Settled {

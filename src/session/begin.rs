@@ -3,10 +3,10 @@
 use super::current::{BRANCHES, POINTER, REFS, Session, base_ref};
 use super::message::{self, Kind, Trailers};
 use super::world::World;
-use crate::base::{Code, Finding, RepoPath, Result};
+use crate::base::{Code, Finding, RepoPath, Result, Warning};
 use crate::git::read::ObjectKind;
 use crate::git::{Commit, Draft, Folders, Head, InHead, Oid, Repo};
-use crate::journal::{Branch, Change, publish};
+use crate::journal::{Branch, Change, From, publish};
 
 /// How a session is to begin.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,11 +31,47 @@ pub enum Switching {
 /// Names that edt uses below `refs/edt/`.
 const RESERVED: &[&str] = &["base", "origin", "undone", "abandoned", "pending", "memory", "proposals"];
 
-/// Begins a session.
+/// A session about to begin: what its first change brings along.
+#[derive(Debug)]
+pub struct Begun {
+    /// The session as it will be; its tip is the commit it starts from.
+    pub session: Session,
+    /// The refs that must exist first.
+    pub create: Vec<(String, Oid)>,
+    /// What HEAD names now, if it is to be switched.
+    pub head_from: Option<String>,
+    /// The worktree's own symbolic ref, if HEAD stays.
+    pub point: Option<String>,
+}
+
+/// Begins a session without an edit.
 ///
 /// # Errors
 /// `SESSION_EXISTS`, `BAD_REQUEST` for a name or revision that cannot serve, `REPOSITORY_BUSY`, and what publishing may answer.
-pub fn begin(world: &mut World, begin: &Begin) -> Result<Session> {
+pub fn begin(world: &mut World, begin: &Begin) -> Result<(Session, Vec<Warning>)> {
+    let mut objects = Draft::new(&world.repo);
+    let begun = draft(world, &mut objects, begin)?;
+    let session = begun.session;
+    let branch = Branch {
+        name: session.branch(),
+        from: From::Nothing(session.tip),
+        new: session.tip,
+        log: String::new(),
+        head: session.head,
+        head_from: begun.head_from,
+        point: begun.point,
+    };
+    let (objects, create) = (objects.into_loose(), begun.create);
+    let change = Change { branch, objects, create, files: Vec::new(), index: None, folders: Folders::new() };
+    let warnings = publish(&world.repo, &mut world.journal, change)?;
+    Ok((session, warnings))
+}
+
+/// Drafts what a new session needs; nothing is changed.
+///
+/// # Errors
+/// As [`begin`], without those of publishing.
+pub fn draft(world: &World, draft: &mut Draft<'_>, begin: &Begin) -> Result<Begun> {
     let repo = &world.repo;
     repo.check_idle()?;
     let head = repo.head()?;
@@ -43,40 +79,24 @@ pub fn begin(world: &mut World, begin: &Begin) -> Result<Session> {
         Some(name) => checked_name(repo, name)?,
         None => free_name(repo, &head)?,
     };
-    let mut draft = Draft::new(repo);
-    let (start, base) = start_of(repo, &mut draft, begin, &head, &name)?;
+    let (start, base) = start_of(repo, draft, begin, &head, &name)?;
     check_leash(repo, &head, base)?;
     let policy = world.policy(repo.tree_of(base)?)?;
     let switch = begin.switching == Switching::AsConfigured && policy.switch;
     if switch && head.commit.is_some_and(|commit| commit != start) {
         return Err(other_base().into());
     }
-    let branch = format!("{BRANCHES}{name}");
     let from = head.branch.clone().or_else(|| head.commit.map(|commit| commit.to_string())).unwrap_or_default();
     let origin = draft.blob(format!("{from}\n").as_bytes())?;
-    let change = Change {
-        branch: Branch {
-            name: branch.clone(),
-            old: None,
-            new: start,
-            log: format!("branch: Created from {}", from.strip_prefix("refs/heads/").unwrap_or(&from)),
-            head: InHead::No,
-            head_from: switch.then_some(from),
-            point: (!switch).then(|| POINTER.to_owned()),
-        },
-        objects: draft.into_loose(),
+    Ok(Begun {
         create: vec![(base_ref(&name), base), (format!("{REFS}{name}/origin"), origin)],
-        delete: Vec::new(),
-        files: Vec::new(),
-        index: None,
-        folders: Folders::new(),
-    };
-    publish(&world.repo, &mut world.journal, change)?;
-    let head = if switch { InHead::Yes } else { InHead::No };
-    Ok(Session { name, tip: start, base, head })
+        head_from: switch.then_some(from),
+        point: (!switch).then(|| POINTER.to_owned()),
+        session: Session { name, tip: start, base, head: if switch { InHead::Yes } else { InHead::No } },
+    })
 }
 
-/// The session that `begin` would start by default: for a dry run, and to judge an edit before there is one.
+/// The session that would begin by default, to judge an edit before there is one.
 ///
 /// # Errors
 /// `SESSION_EXISTS` if no name is free; `OBJECT_MISSING`.
@@ -124,7 +144,7 @@ fn start_of(repo: &Repo, draft: &mut Draft<'_>, begin: &Begin, head: &Head, name
 fn checked_name(repo: &Repo, name: &str) -> Result<String> {
     let name = name.strip_prefix("edt/").unwrap_or(name);
     let reserved = name.split('/').find(|part| RESERVED.contains(part));
-    if name.starts_with('-') || reserved.is_some() || !repo.is_branch_name(&format!("{BRANCHES}{name}")) {
+    if name.starts_with('-') || reserved.is_some() || !repo.is_ref_name(&format!("{BRANCHES}{name}")) {
         return Err(Finding::new(
             Code::BadRequest,
             format!("{name:?} cannot be a session's name."),
@@ -139,7 +159,7 @@ fn checked_name(repo: &Repo, name: &str) -> Result<String> {
         return Err(Finding::new(
             Code::SessionExists,
             format!("The session {name} cannot begin: {in_the_way} exists."),
-            format!("Choose another name, or continue that session with `git switch edt/{name}`."),
+            format!("Choose another name, or continue that session where it is (`git worktree list`), or with `git switch edt/{name}`."),
         )
         .with("ref", in_the_way)
         .into());

@@ -5,7 +5,7 @@ use super::look::Look;
 use super::message::{self, Kind, Trailers};
 use crate::base::Result;
 use crate::git::index::Staged;
-use crate::git::{Commit, Draft, FileId, Oid, Repo, TreeChange};
+use crate::git::{Commit, Draft, FileId, Oid, TreeChange};
 
 /// The session's tip and tree once what was unrecorded is recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,18 +19,18 @@ pub struct Checkpoints {
 }
 
 impl Checkpoints {
-    /// Drafts up to two commits for `looks`: what was staged and stands nowhere else, then what stands on disk.
+    /// Drafts up to two commits on the session's tip, whose tree is `tree`, for `looks`: what was staged and stands nowhere else, then what stands on disk.
     ///
     /// # Errors
     /// `OBJECT_MISSING`, `INTERNAL`.
     pub fn draft(
-        repo: &Repo,
         draft: &mut Draft<'_>,
         session: &Session,
+        tree: Oid,
         edit: u64,
         looks: &[&Look],
     ) -> Result<Checkpoints> {
-        let mut state = Checkpoints { tip: session.tip, tree: repo.tree_of(session.tip)?, made: Vec::new() };
+        let mut state = Checkpoints { tip: session.tip, tree, made: Vec::new() };
         let staged = looks.iter().filter_map(|look| match look.staged {
             Staged::File(file) if Some(file) != look.tip && Some(file) != look.disk_file() => Some((*look, Some(file))),
             _ => None,

@@ -8,7 +8,7 @@ pub const BRANCHES: &str = "refs/heads/edt/";
 /// Where a session's other refs live.
 pub const REFS: &str = "refs/edt/";
 /// The worktree's session while HEAD stays elsewhere.
-pub const POINTER: &str = "refs/worktree/edt/session";
+pub use crate::journal::POINTER;
 
 /// A session with its branch and base.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use crate::git::diff::Differs;
 use crate::git::read::ObjectKind;
 use crate::git::{Draft, FileId, Folders, InHead, Oid, Repo, TreeChange};
 use crate::journal::index::EntryMove;
-use crate::journal::{Branch, Change, FileChange, IndexView, NewFile, publish};
+use crate::journal::{Branch, Change, FileChange, From, IndexView, NewFile, publish};
 
 /// How far back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,9 +46,8 @@ pub fn undo(world: &mut World, session: &Session, back: &Back) -> Result<Moved> 
         Back::Edits(count) => before_edits(&world.repo, session, *count)?,
         Back::To(spec) => within_session(&world.repo, session, spec)?,
     };
-    let number = undone(&world.repo, session)?.last().map_or(1, |(number, _)| number + 1);
-    let keep = Some(format!("{}{number}", undone_prefix(session)));
-    go(world, session, target, Keep::At(keep), "edt undo")
+    let keep = next_undone(&world.repo, session)?;
+    go(world, session, target, From::Later(session.tip), Some(keep))
 }
 
 /// Brings back what the last `undo` took.
@@ -56,19 +55,11 @@ pub fn undo(world: &mut World, session: &Session, back: &Back) -> Result<Moved> 
 /// # Errors
 /// `NOTHING_TO_REDO`; what looking and publishing may answer.
 pub fn redo(world: &mut World, session: &Session) -> Result<Moved> {
-    let mut spent = Vec::new();
-    for (number, tip) in undone(&world.repo, session)?.into_iter().rev() {
-        let name = format!("{}{number}", undone_prefix(session));
-        if world.repo.is_ancestor(tip, session.tip)? {
-            // Brought back by other means: the ref tells nothing any more.
-            spent.push((name, tip));
-            continue;
+    // The newest one that continues the branch as it stands; what was brought back already does not.
+    for (_, tip) in undone(&world.repo, session)?.into_iter().rev() {
+        if tip != session.tip && world.repo.leads_to(tip, session.tip, session.base)? {
+            return go(world, session, tip, From::Value(session.tip), None);
         }
-        if world.repo.is_ancestor(session.tip, tip)? {
-            spent.push((name, tip));
-            return go(world, session, tip, Keep::Drop(spent), "edt redo");
-        }
-        break;
     }
     Err(Finding::new(
         Code::NothingToRedo,
@@ -84,15 +75,8 @@ pub fn redo(world: &mut World, session: &Session) -> Result<Moved> {
     .into())
 }
 
-/// What becomes of the `undone` refs.
-enum Keep {
-    /// The tip that is left gets this one.
-    At(Option<String>),
-    /// These go.
-    Drop(Vec<(String, Oid)>),
-}
-
-fn go(world: &mut World, session: &Session, target: Oid, keep: Keep, verb: &str) -> Result<Moved> {
+/// Moves the branch to `target`; the tip that is left is kept under the name `keep`.
+fn go(world: &mut World, session: &Session, target: Oid, from: From, keep: Option<String>) -> Result<Moved> {
     let repo = &world.repo;
     repo.check_idle()?;
     let mut draft = Draft::new(repo);
@@ -114,7 +98,7 @@ fn go(world: &mut World, session: &Session, target: Oid, keep: Keep, verb: &str)
     }
     crate::base::Findings::check(found)?;
     let edits = session.edits(repo)?;
-    let checkpoints = Checkpoints::draft(repo, &mut draft, session, edits, &looks.iter().collect::<Vec<_>>())?;
+    let checkpoints = Checkpoints::draft(&mut draft, session, tip_tree, edits, &looks.iter().collect::<Vec<_>>())?;
     let (mut files, mut moves, mut changes) = (Vec::new(), Vec::new(), Vec::new());
     for (look, differs) in looks.iter().zip(&paths) {
         let wanted: Option<FileId> = differs.new.and_then(crate::git::diff::Item::file);
@@ -128,14 +112,15 @@ fn go(world: &mut World, session: &Session, target: Oid, keep: Keep, verb: &str)
         }
     }
     let folders = if index.is_some() { Draft::new(repo).tree(tip_tree, &changes)?.1 } else { Folders::new() };
-    let (create, delete) = match keep {
-        Keep::At(name) => (name.map(|name| (name, checkpoints.tip)).into_iter().collect(), Vec::new()),
-        Keep::Drop(refs) => (Vec::new(), refs),
-    };
+    let verb = if matches!(from, From::Later(_)) { "edt undo" } else { "edt redo" };
+    // What a checkpoint just recorded must stay reachable although the branch goes elsewhere.
+    let recorded = !checkpoints.made.is_empty();
+    let keep = if keep.is_none() && recorded { Some(next_undone(repo, session)?) } else { keep };
+    let create = keep.map(|name| (name, checkpoints.tip)).into_iter().collect();
     let change = Change {
         branch: Branch {
             name: session.branch(),
-            old: Some(session.tip),
+            from,
             new: target,
             log: format!("{verb}: moving to {}", target.to_hex_with_len(12)),
             head: session.head,
@@ -144,7 +129,6 @@ fn go(world: &mut World, session: &Session, target: Oid, keep: Keep, verb: &str)
         },
         objects: draft.into_loose(),
         create,
-        delete,
         files,
         index: index.map(|index| (index, moves)),
         folders,
@@ -189,6 +173,12 @@ fn within_session(repo: &Repo, session: &Session, spec: &str) -> Result<Oid> {
         "`edt log` lists the session's commits; name one of them, or the base.",
     )
     .into())
+}
+
+/// The name under which the next tip that is left is kept.
+fn next_undone(repo: &Repo, session: &Session) -> Result<String> {
+    let number = undone(repo, session)?.last().map_or(1, |(number, _)| number + 1);
+    Ok(format!("{}{number}", undone_prefix(session)))
 }
 
 fn undone_prefix(session: &Session) -> String {

@@ -8,8 +8,8 @@ use crate::edit::diff::Lines;
 use crate::git::{Commit, Draft, FileId, InHead, Oid, Repo, TreeChange};
 use crate::io::clock;
 use crate::journal::index::EntryMove;
-use crate::journal::{Branch, Change, FileChange, IndexView, NewFile, publish};
-use crate::session::begin::{Begin, Switching, begin};
+use crate::journal::{Branch, Change, FileChange, From, IndexView, NewFile, publish};
+use crate::session::begin::{self, Begin, Begun, Switching};
 use crate::session::message::{self, Kind, Trailers};
 use crate::session::{Checkpoints, Look, OnDisk, Session, World};
 
@@ -28,17 +28,20 @@ pub struct Committed<'w, 'q> {
 /// # Errors
 /// What beginning a session may answer; `OBJECT_MISSING`, `INTERNAL`.
 pub fn commit<'w, 'q>(world: &'w mut World, mut cleared: Cleared<'q>) -> Result<Committed<'w, 'q>> {
-    let began = !cleared.scene.exists;
-    let session = if began {
-        begin(world, &Begin { name: None, switching: Switching::AsConfigured, base: None })?
+    let mut draft = Draft::new(&world.repo);
+    let begun = if cleared.scene.exists {
+        None
     } else {
-        cleared.scene.session.clone()
+        Some(begin::draft(world, &mut draft, &Begin { name: None, switching: Switching::AsConfigured, base: None })?)
     };
+    let session = begun.as_ref().map_or_else(|| cleared.scene.session.clone(), |begun| begun.session.clone());
     let file =
         |file: &'_ super::plan::FilePlan| Some((cleared.scene.looks.get(&file.path)?.clone(), file.after.clone()));
     let recipe = Recipe {
         session: &session,
+        begun,
         index: cleared.scene.index.take().filter(|_| session.head == InHead::Yes),
+        tree: cleared.scene.tip_tree,
         files: cleared.files.iter().filter_map(file).collect(),
         text: cleared.request.message.clone().unwrap_or_else(|| subject(&cleared)),
         kind: Kind::Edit,
@@ -46,14 +49,19 @@ pub fn commit<'w, 'q>(world: &'w mut World, mut cleared: Cleared<'q>) -> Result<
         agent: cleared.request.agent.clone(),
         allowed: cleared.allowed.clone(),
     };
-    let drafted = recipe.draft(&world.repo)?;
+    let drafted = recipe.draft(&world.repo, draft)?;
+    let began = !cleared.scene.exists;
     Ok(Committed { world, cleared, session, began, drafted })
 }
 
 /// What one commit of edt's is made of.
 pub(super) struct Recipe<'s> {
     pub(super) session: &'s Session,
+    /// What the session's beginning brings along, if it begins with this commit.
+    pub(super) begun: Option<Begun>,
     pub(super) index: Option<IndexView>,
+    /// The tree to build on.
+    pub(super) tree: Oid,
     pub(super) files: Vec<(Look, Option<Content>)>,
     pub(super) text: String,
     pub(super) kind: Kind,
@@ -71,12 +79,11 @@ pub(super) struct Drafted {
 }
 
 impl Recipe<'_> {
-    pub(super) fn draft(self, repo: &Repo) -> Result<Drafted> {
+    pub(super) fn draft(self, repo: &Repo, mut draft: Draft<'_>) -> Result<Drafted> {
         let session = self.session;
-        let mut draft = Draft::new(repo);
-        let edit = session.edits(repo)? + 1;
+        let edit = if self.begun.is_some() { 1 } else { session.edits(repo)? + 1 };
         let looks: Vec<&Look> = self.files.iter().map(|(look, _)| look).collect();
-        let checkpoints = Checkpoints::draft(repo, &mut draft, session, edit - 1, &looks)?;
+        let checkpoints = Checkpoints::draft(&mut draft, session, self.tree, edit - 1, &looks)?;
         let (mut changes, mut files, mut moves) = (Vec::new(), Vec::new(), Vec::new());
         for (look, after) in self.files {
             let new = match after {
@@ -95,19 +102,21 @@ impl Recipe<'_> {
         let trailers = Trailers { session: name, kind, edit, agent: self.agent, allowed: self.allowed };
         let message = message::compose(&self.text, &trailers);
         let commit = draft.commit(&Commit { tree, parent: Some(checkpoints.tip), message: &message })?;
+        let begins = self.begun.is_some();
+        let (create, head_from, point) =
+            self.begun.map_or_else(Default::default, |begun| (begun.create, begun.head_from, begun.point));
         let change = Change {
             branch: Branch {
                 name: session.branch(),
-                old: Some(session.tip),
+                from: if begins { From::Nothing(session.tip) } else { From::Value(session.tip) },
                 new: commit,
                 log: format!("{}: {}", self.verb, self.text.lines().next().unwrap_or_default()),
                 head: session.head,
-                head_from: None,
-                point: None,
+                head_from,
+                point,
             },
             objects: draft.into_loose(),
-            create: Vec::new(),
-            delete: Vec::new(),
+            create,
             files,
             index: self.index.map(|index| (index, moves)),
             folders,

@@ -54,7 +54,8 @@ pub fn guard<'q>(world: &World, planned: Planned<'q>) -> Result<Cleared<'q>> {
             }
             let found = guard.judge(&subject, &scene.policy);
             let verdict = verdict(found.as_ref(), rule, request);
-            let detail = found.as_ref().map(|finding| finding.message.clone());
+            let detail =
+                found.as_ref().map(|finding| finding.message.trim_end_matches(" Nothing was changed.").to_owned());
             reports.push(GuardReport { guard: guard.name(), verdict, path: file.path.to_string(), detail });
             match (verdict, found) {
                 (Verdict::Refuse, Some(finding)) => refused.push(worded(finding, rule)),

@@ -27,6 +27,8 @@ pub struct Scene {
     pub session: Session,
     /// Whether it is there already.
     pub exists: bool,
+    /// The tip's tree.
+    pub tip_tree: Oid,
     /// HEAD's tree.
     pub head_tree: Oid,
     /// The base's tree.
@@ -75,7 +77,10 @@ pub fn resolve<'q>(world: &World, request: &'q Request) -> Result<Resolved<'q>> 
     }
     found.extend(looks.values().filter_map(read_only));
     Findings::check(found)?;
-    Ok(Resolved { request, scene: Scene { head, session, exists, head_tree, base_tree, policy, index, looks } })
+    Ok(Resolved {
+        request,
+        scene: Scene { head, session, exists, tip_tree, head_tree, base_tree, policy, index, looks },
+    })
 }
 
 /// The paths an edit speaks of.

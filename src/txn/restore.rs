@@ -4,8 +4,8 @@ use super::commit::{Drafted, Recipe};
 use super::plan::Content;
 use crate::base::{Change, FileReport, Outcome, RepoPath, Result, Status};
 use crate::edit::diff::Lines;
-use crate::git::InHead;
 use crate::git::read::ObjectKind;
+use crate::git::{Draft, InHead};
 use crate::io::clock;
 use crate::journal::{IndexView, publish};
 use crate::session::message::Kind;
@@ -22,7 +22,8 @@ pub fn restore(world: &mut World, path: &RepoPath, revision: u64) -> Result<Outc
     let session = Session::needed(repo, &head)?;
     let index = if session.head == InHead::Yes { Some(IndexView::read(repo)?) } else { None };
     let wanted = history::before(repo, &session, path, revision)?;
-    let look = Look::at(repo, repo.tree_of(session.tip)?, index.as_ref(), path)?;
+    let tree = repo.tree_of(session.tip)?;
+    let look = Look::at(repo, tree, index.as_ref(), path)?;
     let content = |file: crate::git::FileId| {
         repo.object(file.oid, ObjectKind::Blob).map(|bytes| Content { bytes, mode: file.mode })
     };
@@ -37,6 +38,8 @@ pub fn restore(world: &mut World, path: &RepoPath, revision: u64) -> Result<Outc
     let text = format!("restore {path} to before its edit {revision} back");
     let recipe = Recipe {
         session: &session,
+        begun: None,
+        tree,
         index,
         files: vec![(look, after)],
         text,
@@ -45,7 +48,7 @@ pub fn restore(world: &mut World, path: &RepoPath, revision: u64) -> Result<Outc
         agent: None,
         allowed: Vec::new(),
     };
-    let Drafted { change, checkpoints, commit, edit } = recipe.draft(repo)?;
+    let Drafted { change, checkpoints, commit, edit } = recipe.draft(repo, Draft::new(repo))?;
     outcome.warnings = publish(&world.repo, &mut world.journal, change)?;
     outcome.status = Status::Applied;
     outcome.commit = Some(commit.to_string());
