@@ -311,6 +311,14 @@ fn an_index_that_another_program_holds_is_a_conflict_in_bounded_time() {
     world.edt(&append("a.txt")).landed();
 }
 
+#[test]
+fn a_first_edit_that_is_a_conflict_begins_no_session() {
+    let world = world();
+    let lock = world.root.join(".git/index.lock");
+    std::fs::write(&lock, "someone's").unwrap();
+    world.refuses(&["REPOSITORY_BUSY"], 3, &append("a.txt"));
+}
+
 /// Takes the lock of the session's branch, as a Git program that was killed leaves it.
 fn lock_branch(world: &World) -> std::path::PathBuf {
     let lock = world.root.join(".git/refs/heads/edt/s.lock");

@@ -185,19 +185,17 @@ fn after_the_kill(scenario: &Scenario, world: &World, old: &State, new: &State) 
     must(second.json["settled"].is_null(), format!("the second status settled again: {}", second.json["settled"]));
     let fsck = world.try_git(&["fsck", "--strict", "--no-dangling", "--no-progress"]);
     must(fsck.status.success(), format!("git fsck: {}", String::from_utf8_lossy(&[fsck.stdout, fsck.stderr].concat())));
-    must(world.locks().is_empty(), format!("locks left: {:?}", world.locks()));
-    let torn: Vec<String> = world
-        .snapshot()
-        .into_iter()
-        .filter(|(name, log)| name.starts_with("own log") && is_torn(log))
-        .map(|(name, _)| name)
-        .collect();
-    must(torn.is_empty(), format!("torn: {torn:?}"));
+    let log = |name: &&str| std::fs::read_to_string(world.root.join(".git/logs").join(name)).unwrap_or_default();
+    let torn: Vec<&str> = ["HEAD", "refs/heads/edt/s"].into_iter().filter(|name| is_torn(&log(name))).collect();
+    must(torn.is_empty(), format!("torn reflogs: {torn:?}"));
+    let locks = world.locks();
+    must(locks.is_empty(), format!("locks left, which block what comes next: {locks:?}"));
+    if !locks.is_empty() {
+        // Waiting for each of them would take minutes.
+        return faults;
+    }
     let more = world.edt(&["apply", "z.txt", "--mode", "append", "--content", "more\n"]);
-    must(
-        more.exit == 0,
-        format!("a further apply: {:?} {:?}", more.codes(), more.errors().first().map(|error| &error["message"])),
-    );
+    must(more.exit == 0, format!("a further apply: {:?}", more.codes()));
     must(world.text("z.txt") == "z\nmore\n", "the further apply is not on disk".into());
     if scenario.switched {
         must(world.status().is_empty(), format!("not clean after the further apply: {:?}", world.status()));
@@ -205,10 +203,8 @@ fn after_the_kill(scenario: &Scenario, world: &World, old: &State, new: &State) 
     faults
 }
 
-/// Whether a reflog, with its mode before it as a snapshot has it, has a line that is not whole.
-fn is_torn(log: &[u8]) -> bool {
-    let log = String::from_utf8_lossy(log);
-    let Some((_, log)) = log.split_once(' ').filter(|_| log != "a folder") else { return false };
+/// Whether a reflog has a line that is not whole.
+fn is_torn(log: &str) -> bool {
     let whole = |line: &str| {
         let oids: Vec<&str> = line.split(' ').take(2).collect();
         line.contains(" <") && line.contains("> ") && line.contains('\t') && oids.iter().all(|oid| oid.len() == 40)
@@ -219,9 +215,9 @@ fn is_torn(log: &[u8]) -> bool {
 #[test]
 fn a_torn_reflog_would_be_noticed() {
     let line = format!("{0} {0} A <a@b> 1 +0000\twhy\n", "0".repeat(40));
-    assert!(!is_torn(format!("644 {line}{line}").as_bytes()) && !is_torn(b"a folder"));
-    assert!(is_torn(format!("644 {line}{}", &line[..50]).as_bytes()));
-    assert!(is_torn(format!("644 {}{line}", &line[..50]).as_bytes()));
+    assert!(!is_torn(&line.repeat(2)) && !is_torn(""));
+    assert!(is_torn(&format!("{line}{}", &line[..50])));
+    assert!(is_torn(&format!("{}{line}", &line[..50])));
 }
 
 fn has_strace() -> bool {

@@ -241,3 +241,29 @@ fn an_edit_that_changes_nothing_records_nothing() {
     assert_eq!((answer.exit, &answer.json["status"]), (0, &json!("unchanged")), "{:#}", answer.json);
     same(&before, &world.snapshot());
 }
+
+#[test]
+fn what_is_read_is_what_was_done() {
+    let world = World::with(&[("a.txt", b"one\n"), ("b.txt", b"b\n")]);
+    assert_eq!(world.edt(&["status"]).json["session"], json!(null));
+    let request = json!({"path": "a.txt", "mode": "append", "content": "two\n", "message": "why", "agent": "tester"});
+    let commit = world.apply(&request).landed().commit().to_owned();
+    world.write("new.txt", "untracked\n");
+
+    let status = world.edt(&["status"]).json;
+    assert_eq!(
+        (&status["session"]["name"], &status["tip"], &status["switched"], &status["edits"]),
+        (&json!("main-1"), &json!(commit), &json!(true), &json!(1))
+    );
+    assert_eq!((&status["changed"], &status["uncommitted"]), (&json!(["a.txt"]), &json!(["new.txt"])));
+
+    let read = world.edt(&["read", "a.txt", "--lines", "2:2"]).json;
+    assert_eq!((&read["text"], &read["hash"]), (&json!("two\n"), &json!(world.rev("HEAD:a.txt"))));
+
+    let log = world.edt(&["log"]).json.to_string();
+    assert!(log.contains(&commit) && log.contains("why") && log.contains("tester"), "{log}");
+    for args in [["diff"].as_slice(), &["show"], &["show", &commit]] {
+        let diff = world.edt(args).json.to_string();
+        assert!(diff.contains("+two") && !diff.contains("b.txt"), "{args:?}: {diff}");
+    }
+}

@@ -268,11 +268,16 @@ pub(crate) fn run(mut command: Command, stdin: &[u8], args: &[&str]) -> Answer {
     let shown = || format!("{args:?}: {}\n{}", done.status, String::from_utf8_lossy(&done.stderr));
     let json: Value = serde_json::from_slice(&done.stdout)
         .unwrap_or_else(|error| panic!("{}not JSON: {error}: {}", shown(), String::from_utf8_lossy(&done.stdout)));
-    let faults: Vec<String> = validator().iter_errors(&json).map(|fault| fault.to_string()).collect();
-    if json["schema"] == "edt.outcome/1" {
-        assert!(faults.is_empty(), "{}against the schema: {faults:#?}\n{json:#}", shown());
+    let shape = json["schema"].as_str().and_then(|schema| schema.strip_prefix("edt.")?.strip_suffix("/1"));
+    let shape = shape.unwrap_or_else(|| panic!("{}an answer names its schema: {json:#}", shown()));
+    let validator = validators().get(shape).unwrap_or_else(|| panic!("no schema {shape}"));
+    let faults: Vec<String> = validator.iter_errors(&json).map(|fault| fault.to_string()).collect();
+    assert!(faults.is_empty(), "{}against the schema: {faults:#?}\n{json:#}", shown());
+    if shape == "outcome" {
         let told = json["status"].as_str().unwrap();
         assert_eq!(exit, exit_of(told), "status {told:?} and exit status of {}", shown());
+    } else {
+        assert_eq!(exit, 0, "{}", shown());
     }
     Answer { exit, json }
 }
@@ -291,13 +296,14 @@ fn exit_of(status: &str) -> i32 {
     }
 }
 
-/// `edt schema outcome`, compiled.
-fn validator() -> &'static jsonschema::Validator {
-    static OUTCOME: OnceLock<jsonschema::Validator> = OnceLock::new();
-    OUTCOME.get_or_init(|| {
-        let printed = Command::new(EDT).args(["schema", "outcome"]).output().unwrap().stdout;
-        jsonschema::validator_for(&serde_json::from_slice(&printed).unwrap()).unwrap()
-    })
+/// What `edt schema` prints of every answer, compiled.
+fn validators() -> &'static BTreeMap<&'static str, jsonschema::Validator> {
+    static ALL: OnceLock<BTreeMap<&str, jsonschema::Validator>> = OnceLock::new();
+    let compiled = |shape| {
+        let printed = Command::new(EDT).args(["schema", shape]).output().unwrap().stdout;
+        (shape, jsonschema::validator_for(&serde_json::from_slice(&printed).unwrap()).unwrap())
+    };
+    ALL.get_or_init(|| ["outcome", "read", "status", "log", "diff"].map(compiled).into())
 }
 
 impl Answer {
