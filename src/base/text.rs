@@ -20,9 +20,12 @@ pub enum Endings {
 }
 
 impl Endings {
-    /// Which line ends `text` uses.
+    /// Which line ends `text` uses; none if it is not text (a NUL byte, invalid UTF-8), so that its bytes are never converted.
     #[must_use]
     pub fn of(text: &[u8]) -> Endings {
+        if is_binary(text) {
+            return Endings::None;
+        }
         let (mut lf, mut crlf) = (false, false);
         for at in memchr::memchr_iter(b'\n', text) {
             if at > 0 && text[at - 1] == b'\r' {
@@ -47,6 +50,7 @@ impl Endings {
     pub fn convert(self, text: &[u8]) -> Vec<u8> {
         match self {
             Endings::None | Endings::Mixed => text.to_vec(),
+            Endings::Lf | Endings::Crlf if is_binary(text) => text.to_vec(),
             Endings::Lf => to_lf(text),
             Endings::Crlf => {
                 let lf = to_lf(text);
@@ -64,6 +68,12 @@ impl Endings {
             }
         }
     }
+}
+
+/// Whether `text` is not text: it holds a NUL byte, or is not UTF-8.
+#[must_use]
+pub fn is_binary(text: &[u8]) -> bool {
+    memchr::memchr(0, text).is_some() || std::str::from_utf8(text).is_err()
 }
 
 /// `text` with every CR LF as LF. A CR that stands alone stays.

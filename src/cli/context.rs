@@ -1,7 +1,7 @@
 //! What a command is run with: read once from the arguments and the environment.
 
 use std::cell::RefCell;
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -27,25 +27,32 @@ impl Context {
         Context { start, json: global.json, wait: global.wait, settled: RefCell::default() }
     }
 
-    fn caller(&self) -> Caller {
+    fn caller(&self) -> Result<Caller> {
         let home = std::env::var_os("XDG_CONFIG_HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
         let home = home.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".config")));
-        Caller {
-            lock_wait: Duration::try_from_secs_f64(self.wait).unwrap_or(crate::session::world::LOCK_WAIT),
-            person_policy: home.and_then(|home| std::fs::read_to_string(home.join("edt/edt.toml")).ok()),
-        }
+        let person_policy =
+            match home.map(|home| home.join("edt/edt.toml")).map(|file| (std::fs::read_to_string(&file), file)) {
+                Some((Ok(text), _)) => Some(text),
+                // A policy that is there and cannot be read is never skipped.
+                Some((Err(error), file)) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                    return Err(crate::io::failed("read your policy", &file, &error).into());
+                }
+                _ => None,
+            };
+        let lock_wait = Duration::try_from_secs_f64(self.wait).unwrap_or(crate::session::world::LOCK_WAIT);
+        Ok(Caller { lock_wait, person_policy })
     }
 
     /// The repository, to change it.
     pub(super) fn world(&self) -> Result<World> {
-        let world = World::open(&self.start, self.caller())?;
+        let world = World::open(&self.start, self.caller()?)?;
         self.settled.replace(world.settled.clone());
         Ok(world)
     }
 
     /// The repository, to read it.
     pub(super) fn repo(&self) -> Result<(Repo, Option<Settled>)> {
-        let (repo, settled) = World::read(&self.start, &self.caller())?;
+        let (repo, settled) = World::read(&self.start, &self.caller()?)?;
         self.settled.replace(settled.clone());
         Ok((repo, settled))
     }

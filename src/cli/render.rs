@@ -63,6 +63,21 @@ pub(super) fn applied(outcome: &Outcome) -> String {
         let _ = write!(out, ": the edits change nothing, so nothing was recorded");
     }
     out.push('\n');
+    details(&mut out, outcome);
+    out
+}
+
+/// What an undo or redo did, for people.
+pub(super) fn moved(outcome: &Outcome, verb: &str) -> String {
+    let mut out = settled(outcome.settled.as_ref());
+    let branch = outcome.session.as_ref().map(|session| session.branch.as_str()).unwrap_or_default();
+    let (edit, commit) = (outcome.edit.unwrap_or(0), outcome.commit.as_deref().unwrap_or_default());
+    let _ = writeln!(out, "{}: {} is at edit {edit}, {}", paint(GOOD, verb), paint(NAME, branch), short(commit));
+    details(&mut out, outcome);
+    out
+}
+
+fn details(out: &mut String, outcome: &Outcome) {
     for checkpoint in &outcome.checkpoints {
         let _ = writeln!(
             out,
@@ -71,12 +86,11 @@ pub(super) fn applied(outcome: &Outcome) -> String {
             short(checkpoint)
         );
     }
-    outcome.files.iter().for_each(|file| file_line(&mut out, file));
+    outcome.files.iter().for_each(|file| file_line(out, file));
     outcome.warnings.iter().for_each(|warning| {
         let path = warning.path.as_ref().map(|path| format!("{path}: ")).unwrap_or_default();
         let _ = writeln!(out, "  {} {path}{}", paint(NOTE, "warning:"), warning.message);
     });
-    out
 }
 
 /// One changed file and the text around the change.

@@ -32,15 +32,15 @@ pub(super) struct RedoArgs {}
 impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let back = self.to.clone().map_or(Back::Edits(self.count), Back::To);
-        moved(context, |world, session| undo::undo(world, session, &back))
+        moved(context, "undone", |world, session| undo::undo(world, session, &back))
     }
 }
 
 pub(super) fn redo(context: &Context) -> Result<Status> {
-    moved(context, undo::redo)
+    moved(context, "redone", undo::redo)
 }
 
-fn moved(context: &Context, go: impl FnOnce(&mut World, &Session) -> Result<Moved>) -> Result<Status> {
+fn moved(context: &Context, verb: &str, go: impl FnOnce(&mut World, &Session) -> Result<Moved>) -> Result<Status> {
     let mut world = context.world()?;
     let head = world.repo.head()?;
     let session = Session::needed(&world.repo, &head)?;
@@ -55,7 +55,7 @@ fn moved(context: &Context, go: impl FnOnce(&mut World, &Session) -> Result<Move
     outcome.files = moved.paths.iter().map(|differs| file(&world.repo, differs)).collect::<Result<_>>()?;
     outcome.warnings = moved.warnings;
     outcome.settled.clone_from(&world.settled);
-    Ok(context.outcome(&outcome, render::applied))
+    Ok(context.outcome(&outcome, |outcome| render::moved(outcome, verb)))
 }
 
 /// One path that an undo or redo changed.

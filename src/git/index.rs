@@ -61,6 +61,7 @@ const STAT_LEN: usize = 40;
 const MODE_AT: usize = 24;
 const EXTENDED: u16 = 0x4000;
 const INTENT_TO_ADD: u16 = 0x2000;
+const SKIP_WORKTREE: u16 = 0x4000;
 
 impl Index {
     /// Finds where each entry and extension stands.
@@ -139,6 +140,12 @@ impl Index {
             0o100_755 => Staged::File(FileId { oid, mode: FileMode::Executable }),
             _ => Staged::Other,
         }
+    }
+
+    /// Whether the entry is one that a sparse checkout leaves out of the worktree.
+    #[must_use]
+    pub fn is_skipped(&self, path: &RepoPath) -> bool {
+        self.position(path).is_ok_and(|i| self.flags(i).1 & SKIP_WORKTREE != 0)
     }
 
     /// Makes `changes`; `folders` tells the trees of the touched folders before and after, for the cache-tree.
@@ -357,6 +364,16 @@ impl Repo {
             Mode::FILE_EXECUTABLE => file(FileMode::Executable),
             _ => Staged::Other,
         })
+    }
+
+    /// Whether the entry is one that a sparse checkout leaves out, read by `gix`.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if it cannot be read.
+    pub fn skipped_by_git(&self, path: &RepoPath) -> crate::base::Result<bool> {
+        let index = self.inner.index_or_empty().map_err(|error| super::repo::unreadable("the index", &error))?;
+        let entry = index.entry_by_path(path.as_bytes().as_bstr());
+        Ok(entry.is_some_and(|entry| entry.flags.contains(Flags::SKIP_WORKTREE)))
     }
 
     /// The checksum that ends an index; `None` if hashing fails.

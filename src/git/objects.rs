@@ -1,6 +1,5 @@
 //! Loose objects as edt writes them: always, never "it exists already" (an object torn by a power cut exists, too).
 
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use flate2::{Compress, Compression, FlushCompress, Status};
@@ -167,18 +166,5 @@ impl super::Repo {
     #[must_use]
     pub fn objects_dir(&self) -> &Path {
         self.inner.objects.store_ref().path()
-    }
-
-    /// Whether the object is in the database with its right content.
-    #[must_use]
-    pub fn is_whole(&self, oid: Oid) -> bool {
-        let Ok(object) = self.inner.find_object(oid) else { return false };
-        id_of(oid.kind(), object.kind, &object.data).is_ok_and(|id| id == oid)
-    }
-
-    /// The Git folder of this worktree as bytes, for messages and comparisons.
-    #[must_use]
-    pub fn git_dir_bytes(&self) -> &[u8] {
-        self.inner.git_dir().as_os_str().as_bytes()
     }
 }

@@ -77,6 +77,8 @@ pub enum Tracked {
     Submodule,
     /// A folder.
     Folder,
+    /// A file or link stands where a parent of the path would be.
+    BelowFile,
 }
 
 /// Whether HEAD is on the branch spoken of.
@@ -159,6 +161,18 @@ impl Repo {
         let head = self.inner.head().map_err(|error| unreadable("HEAD", &error))?;
         let branch = head.referent_name().map(|name| name.as_bstr().to_string());
         Ok(Head { branch, commit: head.id().map(gix::Id::detach) })
+    }
+
+    /// Whether `dir` is a Git folder: this repository's own, under whatever name, or a bare one.
+    #[must_use]
+    pub fn is_git_dir(&self, dir: &Dir) -> bool {
+        let Ok(Some(here)) = dir.stat(b".") else { return false };
+        let own = |path: &Path| {
+            let there = Dir::open(path).ok().and_then(|dir| dir.stat(b".").ok().flatten());
+            there.is_some_and(|there| (there.dev, there.ino) == (here.dev, here.ino))
+        };
+        let bare = || ["HEAD", "objects", "refs"].iter().all(|name| matches!(dir.stat(name.as_bytes()), Ok(Some(_))));
+        own(self.git_dir()) || own(self.common_dir()) || bare()
     }
 
     /// Whether Git looks at the mode bits of files on disk (`core.fileMode`).

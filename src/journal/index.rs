@@ -102,6 +102,17 @@ impl IndexView {
         }
     }
 
+    /// Whether the path is one that a sparse checkout leaves out.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if the index cannot be read.
+    pub fn is_skipped(&self, repo: &Repo, path: &RepoPath) -> Result<bool> {
+        match &self.index {
+            Kind::Patchable(index) => Ok(index.is_skipped(path)),
+            Kind::Foreign => repo.skipped_by_git(path),
+        }
+    }
+
     /// Patches it aside for `moves`.
     ///
     /// # Errors

@@ -34,6 +34,10 @@ pub struct Journal {
     next: u64,
     boot: Option<[u8; 16]>,
     size: u64,
+    /// Whether a record was appended and not closed.
+    open: bool,
+    /// The worktree's root: its file system holds what the records speak of, too.
+    root: PathBuf,
 }
 
 /// What an opened journal still holds.
@@ -50,17 +54,17 @@ pub enum Pending {
 }
 
 impl Journal {
-    /// Opens the journal in `folder`, making both if needed.
+    /// Opens the journal in `folder` of the worktree at `root`, making it if needed.
     ///
     /// # Errors
     /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
-    pub fn open(folder: &Path) -> Result<(Journal, Pending)> {
+    pub fn open(folder: &Path, root: &Path) -> Result<(Journal, Pending)> {
         let path = folder.join("journal");
         let boot = boot_id();
         let file = match File::options().read(true).write(true).open(&path) {
             Ok(file) => file,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Ok((Journal::make(&path, boot)?, Pending::Nothing));
+                return Ok((Journal::make(&path, root, boot)?, Pending::Nothing));
             }
             Err(error) => return Err(failed("open the journal", &path, &error).into()),
         };
@@ -68,7 +72,7 @@ impl Journal {
         let read = file.read_at(&mut head, 0).map_err(|error| failed("read the journal", &path, &error))?;
         if read < head.len() || &head[..8] != MAGIC || u32_at(&head, 8) != VERSION {
             let aside = set_aside(&path)?;
-            return Ok((Journal::make(&path, boot)?, Pending::SetAside(aside)));
+            return Ok((Journal::make(&path, root, boot)?, Pending::SetAside(aside)));
         }
         let size = file.metadata().map_err(|error| failed("read the journal", &path, &error))?.len();
         let sound = crc32fast::hash(&head[..52]) == u32_at(&head, 52);
@@ -80,6 +84,8 @@ impl Journal {
             next: u64_at(&head, 28),
             boot,
             size,
+            open: false,
+            root: root.to_owned(),
         };
         let same_boot = sound && boot.is_some() && boot.as_ref().map(<[u8; 16]>::as_slice) == Some(&head[36..52]);
         if same_boot {
@@ -120,6 +126,7 @@ impl Journal {
         bytes.extend_from_slice(&payload);
         let crc = crc32fast::hash(&bytes[12..]);
         bytes[8..12].copy_from_slice(&crc.to_le_bytes());
+        self.open = true;
         let written = self.file.write_all_at(&bytes, self.tail).and_then(|()| self.file.sync_data());
         written.map_err(|error| failed("write the journal", &self.path, &error))?;
         let number = self.next;
@@ -133,7 +140,7 @@ impl Journal {
     ///
     /// # Errors
     /// `IO_ERROR`: the next call settles it again, to the same state.
-    pub fn close(&self) -> Result<()> {
+    pub fn close(&mut self) -> Result<()> {
         let mut head = Vec::with_capacity(64);
         head.extend_from_slice(MAGIC);
         head.extend_from_slice(&VERSION.to_le_bytes());
@@ -143,7 +150,21 @@ impl Journal {
         head.extend_from_slice(&self.boot.unwrap_or_default());
         head.extend_from_slice(&crc32fast::hash(&head).to_le_bytes());
         head.resize(64, 0);
-        self.file.write_all_at(&head, 0).map_err(|error| failed("write the journal", &self.path, &error).into())
+        self.file.write_all_at(&head, 0).map_err(|error| failed("write the journal", &self.path, &error))?;
+        self.open = false;
+        Ok(())
+    }
+
+    /// Checks that nothing is unfinished in this process.
+    ///
+    /// # Errors
+    /// `SESSION_BUSY` if something is; the next call settles it.
+    pub fn check_closed(&self) -> Result<()> {
+        if !self.open {
+            return Ok(());
+        }
+        let message = "The transaction before this one is not finished yet. Nothing was changed.";
+        Err(Finding::new(Code::SessionBusy, message, "Repeat the call: it finishes the other one first.").into())
     }
 
     /// Makes everything older durable, then starts again at the front.
@@ -151,21 +172,32 @@ impl Journal {
     /// # Errors
     /// `IO_ERROR`: the journal is then as it was.
     pub fn checkpoint(&mut self) -> Result<()> {
-        let folder = self.path.parent().unwrap_or(&self.path);
-        let synced = Dir::open(folder).and_then(|dir| dir.sync_file_system());
-        synced.map_err(|error| failed("sync", folder, &error))?;
+        for folder in [self.path.parent().unwrap_or(&self.path), &self.root] {
+            let synced = Dir::open(folder).and_then(|dir| dir.sync_file_system());
+            synced.map_err(|error| failed("sync", folder, &error))?;
+        }
         self.epoch += 1;
         self.tail = PAGE;
         self.close()
     }
 
-    fn make(path: &Path, boot: Option<[u8; 16]>) -> Result<Journal> {
+    fn make(path: &Path, root: &Path, boot: Option<[u8; 16]>) -> Result<Journal> {
         let fail = |error: std::io::Error| failed("make the journal", path, &error);
         let fresh = path.with_extension("new");
         let file = File::options().read(true).write(true).create(true).truncate(true).open(&fresh).map_err(fail)?;
         // Written, not only reserved: later syncs then move data alone.
         file.write_all_at(&vec![0; usize::try_from(SIZE).unwrap_or(0)], 0).map_err(fail)?;
-        let journal = Journal { file, path: path.to_owned(), epoch: 1, tail: PAGE, next: 1, boot, size: SIZE };
+        let mut journal = Journal {
+            file,
+            path: path.to_owned(),
+            epoch: 1,
+            tail: PAGE,
+            next: 1,
+            boot,
+            size: SIZE,
+            open: false,
+            root: root.to_owned(),
+        };
         journal.close()?;
         journal.file.sync_all().map_err(fail)?;
         std::fs::rename(&fresh, path).map_err(fail)?;
@@ -252,55 +284,55 @@ mod tests {
     #[test]
     fn what_is_open_is_found_and_what_is_closed_is_not() {
         let dir = tempfile::tempdir().unwrap();
-        let (mut journal, _) = Journal::open(dir.path()).unwrap();
+        let (mut journal, _) = Journal::open(dir.path(), dir.path()).unwrap();
         journal.append(&record(7)).unwrap();
-        let (journal, pending) = Journal::open(dir.path()).unwrap();
+        let (mut journal, pending) = Journal::open(dir.path(), dir.path()).unwrap();
         assert!(matches!(pending, Pending::Open(1, Record::TakenBack(7))), "{pending:?}");
         journal.close().unwrap();
-        assert!(matches!(Journal::open(dir.path()).unwrap().1, Pending::Nothing));
+        assert!(matches!(Journal::open(dir.path(), dir.path()).unwrap().1, Pending::Nothing));
     }
 
     #[test]
     fn after_a_restart_every_record_of_the_epoch_counts() {
         let dir = tempfile::tempdir().unwrap();
-        let (mut journal, _) = Journal::open(dir.path()).unwrap();
+        let (mut journal, _) = Journal::open(dir.path(), dir.path()).unwrap();
         for n in 0..3 {
             journal.append(&record(n)).unwrap();
             journal.close().unwrap();
         }
         restarted(dir.path());
-        let Pending::AfterRestart(all) = Journal::open(dir.path()).unwrap().1 else { panic!("not seen") };
+        let Pending::AfterRestart(all) = Journal::open(dir.path(), dir.path()).unwrap().1 else { panic!("not seen") };
         assert_eq!(all, vec![(1, record(0)), (2, record(1)), (3, record(2))]);
     }
 
     #[test]
     fn a_checkpoint_forgets_what_was_before_it() {
         let dir = tempfile::tempdir().unwrap();
-        let (mut journal, _) = Journal::open(dir.path()).unwrap();
+        let (mut journal, _) = Journal::open(dir.path(), dir.path()).unwrap();
         for n in 0..3 {
             journal.append(&record(n)).unwrap();
         }
         journal.checkpoint().unwrap();
         journal.append(&record(9)).unwrap();
         restarted(dir.path());
-        let Pending::AfterRestart(all) = Journal::open(dir.path()).unwrap().1 else { panic!("not seen") };
+        let Pending::AfterRestart(all) = Journal::open(dir.path(), dir.path()).unwrap().1 else { panic!("not seen") };
         assert_eq!(all, vec![(4, record(9))]);
     }
 
     #[test]
     fn a_torn_record_was_never_answered() {
         let dir = tempfile::tempdir().unwrap();
-        let (mut journal, _) = Journal::open(dir.path()).unwrap();
+        let (mut journal, _) = Journal::open(dir.path(), dir.path()).unwrap();
         journal.append(&record(1)).unwrap();
         journal.file.write_all_at(&[0xff], PAGE + RECORD_HEAD as u64).unwrap();
-        assert!(matches!(Journal::open(dir.path()).unwrap().1, Pending::Nothing));
+        assert!(matches!(Journal::open(dir.path(), dir.path()).unwrap().1, Pending::Nothing));
     }
 
     #[test]
     fn what_is_not_a_journal_is_set_aside_not_read() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("journal"), b"something else").unwrap();
-        let Pending::SetAside(aside) = Journal::open(dir.path()).unwrap().1 else { panic!("not seen") };
+        let Pending::SetAside(aside) = Journal::open(dir.path(), dir.path()).unwrap().1 else { panic!("not seen") };
         assert_eq!(std::fs::read(aside).unwrap(), b"something else");
     }
 }

@@ -3,7 +3,7 @@
 use super::files::{FileChange, Stage};
 use super::index::{self, EntryMove, IndexView, Lock, Plan};
 use super::log::Journal;
-use super::pointers::Branch;
+use super::pointers::{Branch, From};
 use super::record::{BranchRecord, ChangeRecord, EntryRecord, FileRecord, Id, Record};
 use crate::base::{Code, Finding, Findings, RepoPath, Result, Warning};
 use crate::git::objects::Look;
@@ -37,6 +37,7 @@ pub struct Change {
 /// Whatever failed before the branch moved: everything is then as it was, or the next call takes it back. After the branch
 /// moved nothing fails: what is left to do is a warning, and the next call does it.
 pub fn publish(repo: &Repo, journal: &mut Journal, mut change: Change) -> Result<Vec<Warning>> {
+    journal.check_closed()?;
     let stage = Stage::open(repo)?;
     let tx = format!("{:x}-{}", std::process::id(), change.branch.new.to_hex_with_len(8));
     let mut staged = Staged { stage: &stage, records: Vec::new() };
@@ -67,7 +68,12 @@ pub fn publish(repo: &Repo, journal: &mut Journal, mut change: Change) -> Result
         Ok(()) => {
             let records = std::mem::take(&mut staged.records);
             let warnings = records.iter().filter_map(|record| stage.discard_unless_written(record)).collect();
-            journal.close()?;
+            if let From::Nothing(_) = change.branch.from {
+                // A session that was answered must not be lost: a missing branch could not be told from a deleted one.
+                journal.checkpoint()?;
+            } else {
+                journal.close()?;
+            }
             Ok(warnings)
         }
         Err(error) => {

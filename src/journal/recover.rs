@@ -30,7 +30,7 @@ pub fn open_settled(repo: &Repo) -> Result<(Journal, Option<Settled>)> {
     if !folder.is_dir() {
         std::fs::create_dir_all(folder).map_err(|error| crate::io::failed("make", folder, &error))?;
     }
-    let (mut journal, pending) = Journal::open(folder)?;
+    let (mut journal, pending) = Journal::open(folder, repo.root_path())?;
     let settled = match pending {
         Pending::Nothing => None,
         Pending::Open(_, Record::TakenBack(_)) => {

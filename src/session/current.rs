@@ -58,6 +58,20 @@ impl Session {
         })
     }
 
+    /// Refuses a session that another worktree works in: each would take the other's edits for a person's.
+    ///
+    /// # Errors
+    /// `SESSION_BUSY` naming that worktree.
+    pub fn check_alone(&self, repo: &Repo) -> Result<()> {
+        let Some(other) = repo.other_worktree_on(&self.branch(), POINTER) else { return Ok(()) };
+        Err(Finding::new(
+            Code::SessionBusy,
+            format!("Another worktree works in edt/{}: {}. Nothing was changed.", self.name, other.display()),
+            "Work there, or begin a session of your own here (`git switch` away from it, then `edt begin`).",
+        )
+        .into())
+    }
+
     /// The branch's full name.
     #[must_use]
     pub fn branch(&self) -> String {

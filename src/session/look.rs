@@ -1,5 +1,6 @@
 //! What stands at a path: in the session's tip, on disk, in the index. Every way out of the worktree is refused here.
 
+use crate::base::path::PathProblem;
 use crate::base::{Code, Finding, RepoPath, Result};
 use crate::git::index::Staged;
 use crate::git::{FileId, FileMode, Oid, Repo, Tracked};
@@ -49,12 +50,16 @@ impl Look {
     /// `UNSUPPORTED_REPOSITORY` (Git would convert it), `IO_ERROR`, `OBJECT_MISSING`.
     pub fn at(repo: &Repo, tip_tree: Oid, index: Option<&IndexView>, path: &RepoPath) -> Result<Look> {
         let tip = match repo.tracked(tip_tree, path)? {
-            Tracked::Nothing | Tracked::Folder => None,
+            Tracked::Nothing => None,
+            Tracked::Folder => return Err(not_a_file(path, "the session holds files below it").into()),
+            Tracked::BelowFile => {
+                return Err(not_a_file(path, "the session holds a file where a parent of it would be").into());
+            }
             Tracked::File(file) => Some(file),
             Tracked::Symlink => return Err(symlink(path).into()),
             Tracked::Submodule => return Err(nested(path, "a submodule").into()),
         };
-        let disk = on_disk(repo, path)?;
+        let mut disk = on_disk(repo, path)?;
         let convertible = repo.may_convert(path);
         if let Some(disk) = disk.as_ref().filter(|_| convertible) {
             repo.check_unconverted(path, &disk.bytes)?;
@@ -63,6 +68,23 @@ impl Look {
             Some(index) => index.staged(repo, path)?,
             None => tip.map_or(Staged::Nothing, Staged::File),
         };
+        if staged == Staged::Other {
+            return Err(unmerged(path).into());
+        }
+        let not_checked_out = match (&disk, tip, index) {
+            (None, Some(_), Some(index)) => index.is_skipped(repo, path)?,
+            (None, Some(_), None) => IndexView::read(repo)?.is_skipped(repo, path)?,
+            _ => false,
+        };
+        if not_checked_out {
+            return Err(sparse(path).into());
+        }
+        if let Some(disk) = disk.as_mut().filter(|_| !repo.trusts_mode()) {
+            disk.file.mode = match (tip, staged) {
+                (Some(file), _) | (None, Staged::File(file)) => file.mode,
+                _ => FileMode::Plain,
+            };
+        }
         Ok(Look { path: path.clone(), tip, disk, staged, convertible })
     }
 
@@ -115,6 +137,9 @@ fn missing_folder(repo: &Repo, path: &RepoPath) -> Result<()> {
 fn check_not_nested(repo: &Repo, path: &RepoPath) -> Result<()> {
     for folder in path.parents() {
         let Ok(Parent::Open(dir)) = repo.root().beneath(folder) else { return Ok(()) };
+        if repo.is_git_dir(&dir) {
+            return Err(PathProblem::GitDir.finding(path.as_bytes()).into());
+        }
         if has_git(&dir) {
             return Err(nested(path, &format!("a repository of its own, {}", String::from_utf8_lossy(folder))).into());
         }
@@ -137,6 +162,24 @@ pub fn too_large(path: &RepoPath, size: u64) -> Finding {
     .at(path)
     .with("bytes", size)
     .with("limit", MAX_FILE)
+}
+
+fn unmerged(path: &RepoPath) -> Finding {
+    Finding::new(
+        Code::RepositoryBusy,
+        format!("{path} is unmerged in the index, or staged as a link or a submodule. Nothing was changed."),
+        "A person must settle what is staged first: `git status` shows it, `git add` or `git restore --staged` settles it.",
+    )
+    .at(path)
+}
+
+fn sparse(path: &RepoPath) -> Finding {
+    Finding::new(
+        Code::UnsupportedRepository,
+        format!("{path} is outside the sparse checkout: it exists, but not in this worktree. Nothing was changed."),
+        "Check it out first: `git sparse-checkout add` its folder.",
+    )
+    .at(path)
 }
 
 fn symlink(path: &RepoPath) -> Finding {

@@ -79,6 +79,7 @@ pub fn redo(world: &mut World, session: &Session) -> Result<Moved> {
 fn go(world: &mut World, session: &Session, target: Oid, from: From, keep: Option<String>) -> Result<Moved> {
     let repo = &world.repo;
     repo.check_idle()?;
+    session.check_alone(repo)?;
     let mut draft = Draft::new(repo);
     let (tip_tree, target_tree) = (repo.tree_of(session.tip)?, repo.tree_of(target)?);
     let paths = repo.tree_diff(tip_tree, target_tree)?;

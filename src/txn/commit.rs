@@ -147,8 +147,9 @@ impl Committed<'_, '_> {
 
 /// A subject made from the change: `edit src/calc.c (+1 -1)`.
 fn subject(cleared: &Cleared<'_>) -> String {
-    let moved_away =
-        |file: &super::plan::FilePlan| cleared.files.iter().any(|other| other.from.as_ref() == Some(&file.path));
+    let moved_away = |file: &super::plan::FilePlan| {
+        file.after.is_none() && cleared.files.iter().any(|other| other.from.as_ref() == Some(&file.path))
+    };
     let shown: Vec<_> = cleared.files.iter().filter(|file| !moved_away(file)).collect();
     let (mut added, mut removed) = (0, 0);
     for file in &shown {

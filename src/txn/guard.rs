@@ -20,7 +20,12 @@ pub struct Cleared<'q> {
     pub(super) reports: Vec<GuardReport>,
     /// Overrides that were needed.
     pub(super) allowed: Vec<String>,
+    /// Made in this file alone: no other stage can say that the guards ran.
+    _judged: Judged,
 }
+
+#[derive(Debug)]
+struct Judged;
 
 impl Cleared<'_> {
     /// Whether the edits change nothing.
@@ -67,7 +72,7 @@ pub fn guard<'q>(world: &World, planned: Planned<'q>) -> Result<Cleared<'q>> {
     Findings::check(refused)?;
     allowed.sort_unstable();
     allowed.dedup();
-    Ok(Cleared { request, scene, files, reports, allowed })
+    Ok(Cleared { request, scene, files, reports, allowed, _judged: Judged })
 }
 
 fn verdict(found: Option<&Finding>, rule: GuardRule, request: &Request) -> Verdict {

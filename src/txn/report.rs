@@ -15,7 +15,9 @@ pub fn of(world: &World, cleared: &Cleared<'_>, status: Status) -> Outcome {
     if cleared.scene.exists {
         outcome.session = Some(cleared.scene.session.report(false));
     }
-    let moved_away = |file: &FilePlan| cleared.files.iter().any(|other| other.from.as_ref() == Some(&file.path));
+    let moved_away = |file: &FilePlan| {
+        file.after.is_none() && cleared.files.iter().any(|other| other.from.as_ref() == Some(&file.path))
+    };
     outcome.files =
         cleared.files.iter().filter(|file| !moved_away(file)).map(|file| file_report(world, cleared, file)).collect();
     outcome.guards.clone_from(&cleared.reports);

@@ -50,7 +50,10 @@ pub fn resolve<'q>(world: &World, request: &'q Request) -> Result<Resolved<'q>> 
     repo.check_idle()?;
     let head = repo.head()?;
     let (session, exists) = match Session::current(repo, &head)? {
-        Some(session) => (session, true),
+        Some(session) => {
+            session.check_alone(repo)?;
+            (session, true)
+        }
         None => (begin::imagined(repo, &head)?, false),
     };
     let (tip_tree, base_tree) = (repo.tree_of(session.tip)?, repo.tree_of(session.base)?);
@@ -59,6 +62,8 @@ pub fn resolve<'q>(world: &World, request: &'q Request) -> Result<Resolved<'q>> 
     let follows = if exists { session.head == InHead::Yes } else { policy.switch };
     let index = if follows { Some(IndexView::read(repo)?) } else { None };
     let (mut looks, mut found) = (BTreeMap::new(), Vec::new());
+    // Where the file at a path comes from, if an earlier edit of this request moves it there.
+    let mut moved: BTreeMap<RepoPath, RepoPath> = BTreeMap::new();
     for edit in &request.edits {
         for path in named(edit) {
             if looks.contains_key(path) {
@@ -71,8 +76,12 @@ pub fn resolve<'q>(world: &World, request: &'q Request) -> Result<Resolved<'q>> 
                 Err(error) => found.extend(error.into_vec()),
             }
         }
-        if let Some(look) = looks.get(&edit.path) {
+        let source = moved.get(&edit.path).unwrap_or(&edit.path).clone();
+        if let Some(look) = looks.get(&source) {
             found.extend(check_belief(edit, look));
+        }
+        if let Op::Rename { to } = &edit.op {
+            moved.insert(to.clone(), source);
         }
     }
     found.extend(looks.values().filter_map(read_only));
@@ -101,7 +110,7 @@ fn check_belief(edit: &Edit, look: &Look) -> Option<Finding> {
     Some(words::hash_mismatch(&edit.path, expected, stands))
 }
 
-fn read_only(look: &Look) -> Option<Finding> {
+pub(super) fn read_only(look: &Look) -> Option<Finding> {
     let mode = look.disk.as_ref()?.stat.mode & 0o7777;
     if mode & 0o222 != 0 {
         return None;

@@ -6,6 +6,7 @@ use crate::base::{Change, FileReport, Outcome, RepoPath, Result, Status};
 use crate::edit::diff::Lines;
 use crate::git::read::ObjectKind;
 use crate::git::{Draft, InHead};
+use crate::guard::protected;
 use crate::io::clock;
 use crate::journal::{IndexView, publish};
 use crate::session::message::Kind;
@@ -20,10 +21,17 @@ pub fn restore(world: &mut World, path: &RepoPath, revision: u64) -> Result<Outc
     repo.check_idle()?;
     let head = repo.head()?;
     let session = Session::needed(repo, &head)?;
+    session.check_alone(repo)?;
     let index = if session.head == InHead::Yes { Some(IndexView::read(repo)?) } else { None };
     let wanted = history::before(repo, &session, path, revision)?;
     let tree = repo.tree_of(session.tip)?;
     let look = Look::at(repo, tree, index.as_ref(), path)?;
+    if let Some(finding) = super::resolve::read_only(&look) {
+        return Err(finding.into());
+    }
+    if world.policy(repo.tree_of(session.base)?)?.protects(path) {
+        return Err(protected::protected(path).into());
+    }
     let content = |file: crate::git::FileId| {
         repo.object(file.oid, ObjectKind::Blob).map(|bytes| Content { bytes, mode: file.mode })
     };

@@ -6,18 +6,20 @@ use serde_json::json;
 
 use crate::base::text::{line_count, line_of, numbered, visible};
 use crate::base::{Code, Finding, RepoPath};
+use crate::edit::locate::MAX_PLACES;
 use crate::edit::near::{self, NearMiss};
-
-/// Most places listed in a message.
-const MAX_PLACES: usize = 20;
 
 /// `HASH_MISMATCH` before anything was planned.
 pub(super) fn hash_mismatch(path: &RepoPath, expected: &str, stands: Option<String>) -> Finding {
     let found = stands.as_deref().unwrap_or("no file");
+    let hint = match &stands {
+        Some(hash) => format!("Read it again (`edt read {path}`), make the edit for what stands there now, and send it with expected_hash \"{hash}\"."),
+        None => "There is no such file now. Check the path (`git ls-files`); for a new file use mode \"create\" without expected_hash.".to_owned(),
+    };
     Finding::new(
         Code::HashMismatch,
         format!("{path} is not what the edit was made for: expected {expected}, found {found}. Nothing was changed."),
-        format!("Read it again (`edt read {path}`), make the edit for what stands there now, and send it with expected_hash {found:?}."),
+        hint,
     )
     .at(path)
     .with("expected_hash", expected)
@@ -46,7 +48,7 @@ pub(super) fn not_found(path: &RepoPath) -> Finding {
 
 /// `NOT_A_FILE` for a path below one that is a file.
 pub(super) fn below_a_file(path: &RepoPath) -> Finding {
-    let hint = "Delete or rename the file that stands in the way in the same request, before this edit.";
+    let hint = "Delete or rename the file that stands in the way first, in a request of its own.";
     Finding::new(Code::NotAFile, format!("{path} would lie below a file. Nothing was changed."), hint).at(path)
 }
 
@@ -54,16 +56,17 @@ pub(super) fn below_a_file(path: &RepoPath) -> Finding {
 pub(super) fn ambiguous(path: &RepoPath, text: &[u8], at: &[Range<usize>]) -> Finding {
     let lines: Vec<u64> = at.iter().take(MAX_PLACES).map(|at| line_of(text, at.start)).collect();
     let shown: Vec<String> = lines.iter().map(ToString::to_string).collect();
-    let more = if at.len() > MAX_PLACES { format!(" and {} more", at.len() - MAX_PLACES) } else { String::new() };
+    let many = at.len() > MAX_PLACES;
+    let (count, more) = if many { (format!("more than {MAX_PLACES}"), " and on") } else { (at.len().to_string(), "") };
     Finding::new(
         Code::OldTextAmbiguous,
-        format!("`old_text` stands {} times in {path}, at lines {}{more}. Nothing was changed.", at.len(), shown.join(", ")),
+        format!("`old_text` stands {count} times in {path}, at lines {}{more}. Nothing was changed.", shown.join(", ")),
         "Add lines before or after it to `old_text` until it stands there once, or set replace_all to change every place.",
     )
     .at(path)
-    .with("count", at.len())
+    .with("count", if many { serde_json::Value::Null } else { at.len().into() })
     .with("lines", lines)
-    .with("truncated", at.len() > MAX_PLACES)
+    .with("truncated", many)
 }
 
 /// `OLD_TEXT_NOT_FOUND` with the nearest miss.
