@@ -4,7 +4,7 @@
 use std::io;
 
 use super::record::{FileRecord, Id};
-use crate::base::{Code, Finding, RepoPath, Result, Warning};
+use crate::base::{Code, Finding, RepoPath, Result};
 use crate::git::{FileId, FileMode, Repo};
 use crate::io::disk::{Dir, Found, Move, Parent, Perms, Stat};
 use crate::io::failed;
@@ -41,8 +41,8 @@ pub struct NewFile {
 /// The folder for staged files, and the worktree they go to.
 #[derive(Debug)]
 pub struct Stage<'r> {
-    repo: &'r Repo,
-    dir: Dir,
+    pub(super) repo: &'r Repo,
+    pub(super) dir: Dir,
     /// The worktree's device.
     device: u64,
     /// Whether the worktree is on the same file system, so that a rename reaches it.
@@ -51,7 +51,7 @@ pub struct Stage<'r> {
 
 /// Where a file is staged.
 #[derive(Debug)]
-enum Place<'s> {
+pub(super) enum Place<'s> {
     /// In edt's own folder.
     Edts(&'s Dir),
     /// Beside its target.
@@ -170,117 +170,6 @@ impl<'r> Stage<'r> {
         Err(changed_meanwhile(&path).into())
     }
 
-    /// Undoes [`swap`](Stage::swap), whole or not begun, and says whether the old bytes stand there. A file that holds neither side
-    /// is someone's work: it is left alone, and what was displaced is kept in edt's folder under another name.
-    ///
-    /// # Errors
-    /// `IO_ERROR` and the like; the next call tries again.
-    pub fn put_back(&self, record: &FileRecord) -> Result<bool> {
-        match (self.stands(record)?, self.staged(record)?) {
-            (Stands::Old(_), _) => {
-                self.discard_known(record)?;
-                Ok(true)
-            }
-            (Stands::New, staged) if record.old.is_none() || (staged.is_some() && staged != record.new_file()) => {
-                self.unswap(record)?;
-                let (moved, wanted) = (self.staged(record)?, record.new_file());
-                if moved == wanted {
-                    self.discard(record);
-                    return Ok(staged == record.old_file());
-                }
-                // Someone wrote between the look and the exchange: theirs goes back, what was displaced is kept.
-                self.unswap(record)?;
-                self.keep(record)?;
-                Ok(false)
-            }
-            (Stands::New, _) => Ok(false),
-            (Stands::Other, _) => {
-                self.keep(record)?;
-                Ok(false)
-            }
-        }
-    }
-
-    /// Keeps what is staged under a name of its own, unless it is only the new bytes.
-    fn keep(&self, record: &FileRecord) -> Result<()> {
-        let staged = self.staged(record)?;
-        if staged.is_none() || staged == record.new_file() {
-            self.discard(record);
-            return Ok(());
-        }
-        let wrap = |error: io::Error| failed("keep", &self.repo.state_path().join("stage").join(&record.stage), &error);
-        let place = self.place(record).map_err(wrap)?;
-        place.rename(record.stage.as_bytes(), &self.dir, kept(record).as_bytes(), Move::New).map_err(wrap)?;
-        Ok(())
-    }
-
-    /// Exchanges the two sides again, blindly.
-    fn unswap(&self, record: &FileRecord) -> Result<()> {
-        let path = RepoPath::from_tree(&record.path);
-        let (folder, name) = path.split();
-        let wrap = |error: io::Error| failed("put back", &self.repo.root_path().join(path.to_string()), &error);
-        // The folder may have gone with its last file, in this very change.
-        let Parent::Open(dir) = self.repo.root().make_beneath(folder).map_err(wrap)? else {
-            let gone = io::Error::from(io::ErrorKind::NotADirectory);
-            return Err(wrap(gone).into());
-        };
-        let place = self.place(record).map_err(wrap)?;
-        let stage = record.stage.as_bytes();
-        match (&record.old, &record.new) {
-            (Some(_), Some(_)) => place.rename(stage, &dir, name, Move::Exchange).map_err(wrap)?,
-            (None, Some(_)) => {
-                dir.rename(name, &place, stage, Move::New).map_err(wrap)?;
-                self.repo.root().remove_empty_beneath(folder);
-            }
-            (Some(_), None) => place.rename(stage, &dir, name, Move::New).map_err(wrap)?,
-            (None, None) => {}
-        }
-        Ok(())
-    }
-
-    /// Removes what `record` left staged: new bytes that were not needed, or old ones that are in a commit.
-    pub fn discard(&self, record: &FileRecord) {
-        if let Ok(place) = self.place(record) {
-            let _ = place.unlink(record.stage.as_bytes());
-        }
-        if record.new.is_none() {
-            let path = RepoPath::from_tree(&record.path);
-            self.repo.root().remove_empty_beneath(path.split().0);
-        }
-    }
-
-    /// The same, but only of bytes that the record knows; anything else is a person's and is kept under another name.
-    ///
-    /// # Errors
-    /// `IO_ERROR` if it cannot be looked at.
-    pub fn discard_known(&self, record: &FileRecord) -> Result<()> {
-        let staged = self.staged(record)?;
-        if staged.is_none() || staged == record.old_file() || staged == record.new_file() {
-            self.discard(record);
-            return Ok(());
-        }
-        self.keep(record)
-    }
-
-    /// Removes the displaced file, unless it was written to since it was looked at: then it is kept, and said.
-    #[must_use]
-    pub fn discard_unless_written(&self, record: &FileRecord) -> Option<Warning> {
-        if let Some((_, _, seen)) = &record.old
-            && !self.displaced_is(record, seen)
-            && self.keep(record).is_ok()
-        {
-            let path = RepoPath::from_tree(&record.path).to_string();
-            let kept = self.repo.state_path().join("stage").join(kept(record));
-            let message = format!(
-                "Another program wrote into the file that this edit replaced; what it held is kept as {}.",
-                kept.display()
-            );
-            return Some(Warning { code: "written_meanwhile", path: Some(path), message });
-        }
-        self.discard(record);
-        None
-    }
-
     /// The staged file of `record`, as Git would record it.
     ///
     /// # Errors
@@ -352,7 +241,7 @@ impl<'r> Stage<'r> {
     }
 
     /// The folder that the new bytes of `record` are staged in.
-    fn place(&self, record: &FileRecord) -> io::Result<Place<'_>> {
+    pub(super) fn place(&self, record: &FileRecord) -> io::Result<Place<'_>> {
         if !record.beside {
             return Ok(Place::Edts(&self.dir));
         }
@@ -390,7 +279,7 @@ impl<'r> Stage<'r> {
     }
 
     /// Whether what the swap displaced is what was checked: the same inode and last write, else the same bytes and mode.
-    fn displaced_is(&self, record: &FileRecord, seen: &Stat) -> bool {
+    pub(super) fn displaced_is(&self, record: &FileRecord, seen: &Stat) -> bool {
         let Ok(place) = self.place(record) else { return false };
         match place.stat(record.stage.as_bytes()) {
             Ok(Some(stat)) if stat.same_content_as(seen) && stat.executable() == seen.executable() => true,
@@ -414,11 +303,6 @@ impl<'r> Stage<'r> {
             _ => failed("write", &self.repo.root_path().join(path.to_string()), error),
         }
     }
-}
-
-/// The name under which bytes that nobody recorded are kept.
-fn kept(record: &FileRecord) -> String {
-    format!("kept-{}", record.stage)
 }
 
 fn changed_meanwhile(path: &RepoPath) -> Finding {

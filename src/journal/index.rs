@@ -52,7 +52,6 @@ pub struct Prepared {
 
 /// How the index follows.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "one exists at a time")]
 pub enum Plan {
     /// Patched aside and ready.
     Patch(Prepared),

@@ -118,6 +118,9 @@ fn take_back(repo: &Repo, record: &ChangeRecord) -> Result<Settled> {
             (false, true) => {}
         }
     }
+    for file in record.files.iter().filter(|file| file.old.is_none()) {
+        repo.root().remove_empty_beneath(RepoPath::from_tree(&file.path).split().0);
+    }
     for (name, id) in &record.create {
         if let Some(to) = id.oid() {
             repo.drop_created_ref(name, to);

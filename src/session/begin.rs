@@ -48,9 +48,9 @@ pub struct Begun {
 ///
 /// # Errors
 /// `SESSION_EXISTS`, `BAD_REQUEST` for a name or revision that cannot serve, `REPOSITORY_BUSY`, and what publishing may answer.
-pub fn begin(world: &mut World, begin: &Begin) -> Result<(Session, Vec<Warning>)> {
+pub fn begin(world: &mut World, how: &Begin) -> Result<(Session, Vec<Warning>)> {
     let mut objects = Draft::new(&world.repo);
-    let begun = draft(world, &mut objects, begin)?;
+    let begun = draft(world, &mut objects, how)?;
     let session = begun.session;
     let branch = Branch {
         name: session.branch(),

@@ -19,7 +19,6 @@ pub struct Committed<'w, 'q> {
     world: &'w mut World,
     cleared: Cleared<'q>,
     session: Session,
-    began: bool,
     drafted: Drafted,
 }
 
@@ -50,8 +49,7 @@ pub fn commit<'w, 'q>(world: &'w mut World, mut cleared: Cleared<'q>) -> Result<
         allowed: cleared.allowed.clone(),
     };
     let drafted = recipe.draft(&world.repo, draft)?;
-    let began = !cleared.scene.exists;
-    Ok(Committed { world, cleared, session, began, drafted })
+    Ok(Committed { world, cleared, session, drafted })
 }
 
 /// What one commit of edt's is made of.
@@ -131,11 +129,11 @@ impl Committed<'_, '_> {
     /// # Errors
     /// What [`publish`] answers; everything is then as it was.
     pub fn publish(self) -> Result<Outcome> {
-        let Committed { world, cleared, session, began, drafted } = self;
+        let Committed { world, cleared, session, drafted } = self;
         let Drafted { change, checkpoints, commit, edit } = drafted;
         let warnings = publish(&world.repo, &mut world.journal, change)?;
         let mut outcome = report::of(world, &cleared, Status::Applied);
-        outcome.session = Some(session.report(began));
+        outcome.session = Some(session.report(!cleared.scene.exists));
         outcome.commit = Some(commit.to_string());
         outcome.parent = Some(session.tip.to_string());
         outcome.edit = Some(edit);

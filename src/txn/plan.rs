@@ -60,9 +60,9 @@ pub fn plan(resolved: Resolved<'_>) -> Result<Planned<'_>> {
     let Resolved { request, scene } = resolved;
     let mut drafts: Drafts = scene.looks.values().map(|look| (look.path.clone(), start(look))).collect();
     let mut found = Vec::new();
-    for edit in &request.edits {
+    for (i, edit) in request.edits.iter().enumerate() {
         if let Err(finding) = step(&mut drafts, edit) {
-            found.push(*finding);
+            found.push(finding.with("edit", i + 1));
         }
     }
     let too_large = |(path, draft): (&RepoPath, &Option<Draft>)| {
