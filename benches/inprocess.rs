@@ -6,6 +6,7 @@
 #![expect(clippy::disallowed_methods, reason = "a benchmark starts git and reads the clock")]
 #![expect(clippy::print_stdout, reason = "it prints its figures")]
 
+#[allow(dead_code, reason = "each benchmark uses its part")]
 #[path = "support/mod.rs"]
 mod support;
 
@@ -51,7 +52,8 @@ fn make(root: &Path) {
     for (key, value) in [("user.name", "bench"), ("user.email", "bench@example.com"), ("gc.auto", "0")] {
         git(root, &["config", key, value], b"");
     }
-    let mut stream = "commit refs/heads/main\ncommitter bench <bench@example.com> 1700000000 +0000\ndata 5\nbegin\n".to_owned();
+    let mut stream =
+        "commit refs/heads/main\ncommitter bench <bench@example.com> 1700000000 +0000\ndata 5\nbegin\n".to_owned();
     let mut put = |path: &str, text: &str| {
         write!(stream, "M 100644 inline {path}\ndata {}\n{text}\n", text.len()).expect("memory");
     };
@@ -59,7 +61,10 @@ fn make(root: &Path) {
     put(FILE, &["/* touch 0 */\n".to_owned(), (0..20).map(line).collect()].concat());
     for n in 1..FILES {
         let text: String = (0..30).map(|i| line(n * 31 + i)).collect();
-        put(&format!("src/{}part{}/unit{}/file{n}.c", if n % 9 == 0 { "core/net/" } else { "" }, n / 500, n / 10), &text);
+        put(
+            &format!("src/{}part{}/unit{}/file{n}.c", if n % 9 == 0 { "core/net/" } else { "" }, n / 500, n / 10),
+            &text,
+        );
     }
     git(root, &["fast-import", "--quiet"], stream.as_bytes());
     git(root, &["reset", "-q", "--hard", "main"], b"");
@@ -105,6 +110,10 @@ fn report(name: &str, took: &[Duration]) -> f64 {
     sorted.sort_unstable();
     let micros = |at: usize| sorted[at.min(sorted.len() - 1)].as_secs_f64() * 1e6;
     let rate = took.len() as f64 / sum(took);
-    println!("{name:42}{rate:9.0}{:11.0}{:9.0}{growth:22.2}", micros(sorted.len() / 2), micros(sorted.len() * 95 / 100));
+    println!(
+        "{name:42}{rate:9.0}{:11.0}{:9.0}{growth:22.2}",
+        micros(sorted.len() / 2),
+        micros(sorted.len() * 95 / 100)
+    );
     rate
 }
