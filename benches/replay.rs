@@ -122,6 +122,7 @@ struct Replay {
     world: World,
     counts: BTreeMap<&'static str, usize>,
     alarms: Vec<Alarm>,
+    warned: BTreeMap<&'static str, usize>,
     by_git: BTreeMap<String, usize>,
     took: Vec<Duration>,
 }
@@ -137,8 +138,8 @@ impl Replay {
         let oldest = Replay::range(&root, args).remove(0);
         git(&root, &["checkout", "-q", "--no-track", "-B", "replayed", &oldest], b"");
         let world = World::open(&root, caller).expect("the clone opens");
-        let (counts, by_git) = (BTreeMap::new(), BTreeMap::new());
-        Replay { root, world, counts, alarms: Vec::new(), by_git, took: Vec::new() }
+        let (counts, warned, by_git) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Replay { root, world, counts, alarms: Vec::new(), warned, by_git, took: Vec::new() }
     }
 
     /// The commits to play, oldest first; the first is where it starts.
@@ -243,7 +244,9 @@ impl Replay {
                     self.took.push(start.elapsed());
                     assert_eq!(outcome.status, Status::Applied, "{commit}");
                     assert!(outcome.checkpoints.is_empty(), "{commit}: edt saw unrecorded work where there was none");
-                    assert!(outcome.warnings.is_empty(), "{commit}: {:?}", outcome.warnings);
+                    for warning in outcome.warnings {
+                        *self.warned.entry(warning.code).or_default() += 1;
+                    }
                     self.count("transactions", 1);
                     for (mode, n) in modes {
                         self.count(mode, n);
@@ -385,6 +388,10 @@ impl Replay {
         println!("\nevery tree is the commit's own");
         for (what, n) in &self.counts {
             println!("{n:8}  {what}");
+        }
+        println!("warnings:");
+        for (code, n) in &self.warned {
+            println!("{n:8}  {code}");
         }
         println!("left to Git:");
         for (why, n) in &self.by_git {
