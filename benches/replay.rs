@@ -183,13 +183,13 @@ impl Replay {
         if !left.is_empty() {
             self.plain_git(&changed, &left);
         }
-        let (got, want) = (git_tree(&self.root, "HEAD"), git_tree(&self.root, commit));
-        assert_eq!(
-            got,
-            want,
-            "after {commit} the tree differs: `git -C {} diff {commit} HEAD` tells",
-            self.root.display()
-        );
+        if git_tree(&self.root, "HEAD") != git_tree(&self.root, commit) {
+            // Some old tools wrote trees with modes like 040000, which Git itself writes no more: another id, the same entries.
+            let differ = git(&self.root, &["diff-tree", "-r", "--raw", "--no-renames", commit, "HEAD"], b"");
+            let (root, differ) = (self.root.display(), String::from_utf8_lossy(&differ));
+            assert!(differ.is_empty(), "after {commit} the tree differs in {root}:\n{differ}");
+            self.count("trees equal in every entry, but spelt by another tool", 1);
+        }
     }
 
     /// Why a change is Git's to make.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A folder of its own for one run, removed at its end.
+/// A folder of its own for one run, removed at its end unless the run panicked.
 pub(crate) struct Scratch(tempfile::TempDir);
 
 impl Scratch {
@@ -15,6 +15,12 @@ impl Scratch {
     /// A path inside.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        self.0.disable_cleanup(std::thread::panicking());
     }
 }
 
