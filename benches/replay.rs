@@ -125,7 +125,7 @@ struct Replay {
     alarms: Vec<Alarm>,
     warned: BTreeMap<&'static str, usize>,
     by_git: BTreeMap<String, usize>,
-    took: Vec<Duration>,
+    took: Vec<(Duration, String)>,
 }
 
 impl Replay {
@@ -239,11 +239,12 @@ impl Replay {
                 edits,
                 context: 3,
             };
+            let of = format!("{}: {} edits of {} files", &commit[..12], request.edits.len(), ours.len());
             let start = Instant::now();
             let result = txn::apply(&mut self.world, &request, Run::Real);
             match result {
                 Ok(outcome) => {
-                    self.took.push(start.elapsed());
+                    self.took.push((start.elapsed(), of));
                     assert_eq!(outcome.status, Status::Applied, "{commit}");
                     assert!(outcome.checkpoints.is_empty(), "{commit}: edt saw unrecorded work where there was none");
                     for warning in outcome.warnings {
@@ -403,8 +404,9 @@ impl Replay {
             println!("{n:8}  {why}");
         }
         self.took.sort_unstable();
-        let ms =
-            |at: usize| self.took.get(at.min(self.took.len().saturating_sub(1))).map_or(0.0, |d| d.as_secs_f64() * 1e3);
+        let ms = |at: usize| {
+            self.took.get(at.min(self.took.len().saturating_sub(1))).map_or(0.0, |(d, _)| d.as_secs_f64() * 1e3)
+        };
         let (half, most) = (self.took.len() / 2, self.took.len() * 95 / 100);
         println!(
             "one transaction: median {:.2} ms, p95 {:.2} ms, longest {:.1} ms",
@@ -412,6 +414,9 @@ impl Replay {
             ms(most),
             ms(usize::MAX)
         );
+        for (took, of) in self.took.iter().rev().take(5) {
+            println!("{:8.1} ms  {of}", took.as_secs_f64() * 1e3);
+        }
         let files = self.counts.get("changed files").copied().unwrap_or(1).max(1) as f64;
         let mut by_code: BTreeMap<&str, usize> = BTreeMap::new();
         for alarm in &self.alarms {
