@@ -23,7 +23,7 @@ use edt::base::{Code, Finding, RepoPath, Status};
 use edt::edit::op::Places;
 use edt::edit::{Edit, Expect, Op};
 use edt::git::Oid;
-use edt::git::repo::ObjectKind;
+use edt::git::read::ObjectKind;
 use edt::session::World;
 use edt::session::begin::{Begin, Switching, begin};
 use edt::session::world::{Caller, LOCK_WAIT};
