@@ -7,6 +7,7 @@ use gix::objs::Kind;
 
 use super::{Oid, causes};
 use crate::base::{Code, Finding, Result};
+use crate::io::clock::process_id;
 use crate::io::disk::{Dir, Found, Move, Perms};
 use crate::io::failed;
 
@@ -21,45 +22,57 @@ pub struct Loose {
 
 /// Trees above this many bytes are stored, not deflated: they hardly shrink, and a later repack deltas them.
 const STORE_ABOVE: usize = 64 * 1024;
+/// Objects of at most this many bytes are stored, too: they take one block of the file system either way.
+const STORE_BELOW: usize = 3500;
 
-/// One deflate state for all objects of a transaction.
-pub(super) struct Deflater(Compress);
+/// One deflate state for all objects of a transaction, made when one needs it.
+pub(super) struct Deflater(Option<Compress>);
 
 impl Deflater {
     pub(super) fn new() -> Deflater {
-        Deflater(Compress::new(Compression::fast(), true))
+        Deflater(None)
     }
 
     pub(super) fn deflate(&mut self, kind: Kind, data: &[u8]) -> Vec<u8> {
-        let header = gix::objs::encode::loose_header(kind, data.len() as u64);
-        if kind == Kind::Tree && data.len() > STORE_ABOVE {
-            return run(&mut Compress::new(Compression::none(), true), &header, data);
+        let mut whole = gix::objs::encode::loose_header(kind, data.len() as u64).to_vec();
+        whole.extend_from_slice(data);
+        if data.len() <= STORE_BELOW || (kind == Kind::Tree && data.len() > STORE_ABOVE) {
+            return stored(&whole);
         }
-        self.0.reset();
-        run(&mut self.0, &header, data)
+        let state = self.0.get_or_insert_with(|| Compress::new(Compression::fast(), true));
+        state.reset();
+        let mut out = Vec::with_capacity(whole.len() / 2 + 64);
+        while !matches!(
+            state.compress_vec(&whole[consumed(state)..], &mut out, FlushCompress::Finish),
+            Ok(Status::StreamEnd)
+        ) {
+            out.reserve(out.capacity());
+        }
+        out
     }
 }
 
-fn run(state: &mut Compress, header: &[u8], data: &[u8]) -> Vec<u8> {
-    // Deflate never grows a text by more than 5 bytes in 16 KiB, its header and its checksum.
-    let mut out = Vec::with_capacity(header.len() + data.len() / 2 + 64);
-    for (input, flush) in [(header, FlushCompress::None), (data, FlushCompress::Finish)] {
-        let from = state.total_in();
-        loop {
-            let done = usize::try_from(state.total_in() - from).unwrap_or(input.len());
-            out.reserve(256);
-            let status = state.compress_vec(&input[done..], &mut out, flush);
-            let done = usize::try_from(state.total_in() - from).unwrap_or(input.len());
-            let finished = match flush {
-                FlushCompress::Finish => status.is_ok_and(|status| status == Status::StreamEnd),
-                _ => done == input.len(),
-            };
-            if finished {
-                break;
-            }
-            out.reserve(out.capacity());
-        }
+fn consumed(state: &Compress) -> usize {
+    usize::try_from(state.total_in()).unwrap_or(usize::MAX)
+}
+
+/// `data` as a zlib stream of stored blocks (RFC 1950 and 1951, section 3.2.4).
+fn stored(data: &[u8]) -> Vec<u8> {
+    const BLOCK: usize = 0xffff;
+    let mut out = vec![0x78, 0x01];
+    let last = data.chunks(BLOCK).count().saturating_sub(1);
+    for (i, block) in data.chunks(BLOCK).enumerate() {
+        let len = u16::try_from(block.len()).unwrap_or(u16::MAX);
+        out.push(u8::from(i == last));
+        out.extend_from_slice(&len.to_le_bytes());
+        out.extend_from_slice(&(!len).to_le_bytes());
+        out.extend_from_slice(block);
     }
+    let (low, high) = data.iter().fold((1_u32, 0_u32), |(low, high), &byte| {
+        let low = (low + u32::from(byte)) % 65521;
+        (low, (high + low) % 65521)
+    });
+    out.extend_from_slice(&(high << 16 | low).to_be_bytes());
     out
 }
 
@@ -144,12 +157,12 @@ fn write_one(objects: &Dir, object: &Loose) -> std::io::Result<()> {
     // `git gc` removes empty folders while others write: make it and try again, a bounded number of times.
     for attempt in 0.. {
         // Named as Git names its own, so that `git gc` sweeps what a crash leaves.
-        let tmp = [&name[..3], format!("tmp_obj_{:x}_{attempt}", std::process::id()).as_bytes()].concat();
+        let tmp = [&name[..3], format!("tmp_obj_{:x}_{attempt}", process_id()).as_bytes()].concat();
         let written = objects.write_new(&tmp, &object.bytes, Perms::Exactly(0o444));
         match written.and_then(|_| objects.rename(&tmp, objects, &name, Move::Replace)) {
             Ok(()) => return Ok(()),
             Err(error) if attempt < 8 && error.kind() == std::io::ErrorKind::NotFound => {
-                objects.make_beneath(&name[..2])?;
+                objects.make(&name[..2])?;
             }
             Err(error) if attempt < 8 && error.kind() == std::io::ErrorKind::AlreadyExists => {}
             Err(error) => {
@@ -166,5 +179,25 @@ impl super::Repo {
     #[must_use]
     pub fn objects_dir(&self) -> &Path {
         self.inner.objects.store_ref().path()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+
+    use super::*;
+
+    #[test]
+    fn what_is_stored_or_deflated_inflates_again() {
+        for len in [0, 1, STORE_BELOW, STORE_BELOW + 1, 65_535, 65_536, 300_000] {
+            let data: Vec<u8> = (0..len).map(|i| u8::try_from(i * i % 251).unwrap()).collect();
+            for kind in [Kind::Blob, Kind::Tree] {
+                let bytes = Deflater::new().deflate(kind, &data);
+                let mut whole = Vec::new();
+                flate2::read::ZlibDecoder::new(bytes.as_slice()).read_to_end(&mut whole).unwrap();
+                assert_eq!(whole, [format!("{kind} {len}\0").as_bytes(), &data].concat(), "{kind} of {len} bytes");
+            }
+        }
     }
 }

@@ -8,6 +8,7 @@ use super::repo::Repo;
 use super::{Oid, causes};
 use crate::base::{Code, Finding, Result};
 use crate::io::disk::{Dir, Parent, Stat};
+use crate::io::failed;
 
 impl Repo {
     /// The object that the ref `name` names; `None` if there is no such ref, or if it is unborn. Whether the object exists is
@@ -64,8 +65,8 @@ impl Repo {
     /// The Git folder of another worktree whose HEAD, or whose symbolic ref `pointer`, names `branch`.
     #[must_use]
     pub fn other_worktree_on(&self, branch: &str, pointer: &str) -> Option<PathBuf> {
-        let linked = std::fs::read_dir(self.common_dir().join("worktrees")).ok();
-        let linked = linked.into_iter().flatten().flatten().map(|entry| entry.path());
+        let linked = std::fs::read_dir(self.common_dir().join("worktrees")).ok()?;
+        let linked = linked.flatten().map(|entry| entry.path());
         let mine = std::fs::canonicalize(self.git_dir()).ok();
         let names = |file: PathBuf| {
             std::fs::read_to_string(file)
@@ -75,6 +76,16 @@ impl Repo {
         others.find(|dir| {
             std::fs::canonicalize(dir).ok() != mine && (names(dir.join("HEAD")) || names(dir.join(pointer)))
         })
+    }
+
+    /// What HEAD names: a branch in full, or a commit id if it is detached.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if it cannot be read.
+    pub fn head_names(&self) -> Result<Option<String>> {
+        let path = self.git_dir().join("HEAD");
+        let text = std::fs::read_to_string(&path).map_err(|error| failed("read", &path, &error))?;
+        Ok(Some(text.strip_prefix("ref: ").unwrap_or(&text).trim().to_owned()))
     }
 
     /// The stat of HEAD's file.

@@ -1,6 +1,6 @@
 //! An opened repository with a worktree, and what can be read from it.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +15,8 @@ pub struct Repo {
     pub(super) inner: gix::Repository,
     /// Trees and commits read so far: a transaction reads those on its paths several times.
     pub(super) read: RefCell<HashMap<Oid, Vec<u8>>>,
+    /// The inodes of the Git folders, once asked for.
+    git_dirs: OnceCell<[Option<(u64, u64)>; 2]>,
     root: Dir,
     root_path: PathBuf,
     state_path: PathBuf,
@@ -114,7 +116,7 @@ impl Repo {
         } else {
             common_dir.join("edt/linked").join(git_dir.file_name().unwrap_or_default())
         };
-        Ok(Repo { inner, read: RefCell::default(), root, root_path, state_path })
+        Ok(Repo { inner, read: RefCell::default(), git_dirs: OnceCell::new(), root, root_path, state_path })
     }
 
     /// The worktree's root.
@@ -166,13 +168,13 @@ impl Repo {
     /// Whether `dir` is a Git folder: this repository's own, under whatever name, or a bare one.
     #[must_use]
     pub fn is_git_dir(&self, dir: &Dir) -> bool {
-        let Ok(Some(here)) = dir.stat(b".") else { return false };
-        let own = |path: &Path| {
-            let there = Dir::open(path).ok().and_then(|dir| dir.stat(b".").ok().flatten());
-            there.is_some_and(|there| (there.dev, there.ino) == (here.dev, here.ino))
-        };
+        let own = self.git_dirs.get_or_init(|| {
+            let inode = |path: &Path| Some(Dir::open(path).ok()?.stat(b".").ok()??.inode());
+            [inode(self.git_dir()), inode(self.common_dir())]
+        });
+        let here = dir.stat(b".").ok().flatten().map(|stat| stat.inode());
         let bare = || ["HEAD", "objects", "refs"].iter().all(|name| matches!(dir.stat(name.as_bytes()), Ok(Some(_))));
-        own(self.git_dir()) || own(self.common_dir()) || bare()
+        here.is_none() || own.contains(&here) || bare()
     }
 
     /// Whether Git looks at the mode bits of files on disk (`core.fileMode`).

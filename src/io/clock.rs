@@ -1,4 +1,4 @@
-//! Time and the identity of this boot.
+//! Time, and the identity of this process and this boot.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -32,6 +32,13 @@ pub fn wall() -> (i64, i32) {
         named.map_or_else(TimeZone::local, |name| TimeZone::from_posix_tz(&name)).unwrap_or_else(|_| TimeZone::utc())
     });
     (seconds, zone.find_local_time_type(seconds).map_or(0, tz::LocalTimeType::ut_offset))
+}
+
+/// This process's number; asked for once.
+#[must_use]
+pub fn process_id() -> u32 {
+    static ID: OnceLock<u32> = OnceLock::new();
+    *ID.get_or_init(std::process::id)
 }
 
 /// The kernel's boot id, 16 bytes; `None` where `/proc` does not tell.

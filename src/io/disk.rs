@@ -44,6 +44,12 @@ pub struct Stat {
 }
 
 impl Stat {
+    /// What tells the inode from every other: device and number.
+    #[must_use]
+    pub fn inode(&self) -> (u64, u64) {
+        (self.dev, self.ino)
+    }
+
     /// Whether both are the same inode with the same last write of its content.
     #[must_use]
     pub fn same_content_as(&self, other: &Stat) -> bool {
@@ -150,6 +156,17 @@ impl Dir {
         Ok(Parent::Open(dir))
     }
 
+    /// Makes the folder `name` in this one; that it is there is no error.
+    ///
+    /// # Errors
+    /// Whatever else the system says.
+    pub fn make(&self, name: &[u8]) -> io::Result<()> {
+        match sys::mkdirat(&self.0, OsStr::from_bytes(name), Mode::from_raw_mode(0o777)) {
+            Ok(()) | Err(Errno::EXIST) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Makes the folders of `rel` that are missing, then opens the last.
     ///
     /// # Errors
@@ -164,10 +181,7 @@ impl Dir {
         for end in ends {
             let (above, name) = rel[..end].rsplit_once_slash();
             let Parent::Open(dir) = self.beneath(above)? else { return self.beneath(rel) };
-            match sys::mkdirat(&dir.0, OsStr::from_bytes(name), Mode::from_raw_mode(0o777)) {
-                Ok(()) | Err(Errno::EXIST) => {}
-                Err(error) => return Err(error.into()),
-            }
+            dir.make(name)?;
         }
         self.beneath(rel)
     }

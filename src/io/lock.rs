@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-use super::clock::Countdown;
+use super::clock::{Countdown, process_id};
 use super::failed;
 use crate::base::{Code, Finding, Result};
 
@@ -40,7 +40,7 @@ pub fn take(path: &Path, limit: Duration) -> Result<Held> {
             return Err(busy(&file, limit).into());
         }
     }
-    let name = format!("{:<10}\n", std::process::id());
+    let name = format!("{:<10}\n", process_id());
     file.write_all_at(name.as_bytes(), 0).map_err(|error| failed("write the lock file", path, &error))?;
     Ok(Held { _file: file })
 }

@@ -8,6 +8,7 @@ use super::record::{BranchRecord, ChangeRecord, EntryRecord, FileRecord, Id, Rec
 use crate::base::{Code, Finding, Findings, RepoPath, Result, Warning};
 use crate::git::objects::Look;
 use crate::git::{Folders, InHead, Loose, Oid, Repo, objects};
+use crate::io::clock::process_id;
 use crate::io::disk::Stat;
 
 /// Deflated objects larger than this, in bytes, are synced by themselves rather than through the journal.
@@ -39,7 +40,7 @@ pub struct Change {
 pub fn publish(repo: &Repo, journal: &mut Journal, mut change: Change) -> Result<Vec<Warning>> {
     journal.check_closed()?;
     let stage = Stage::open(repo)?;
-    let tx = format!("{:x}-{}", std::process::id(), change.branch.new.to_hex_with_len(8));
+    let tx = format!("{:x}-{}", process_id(), change.branch.new.to_hex_with_len(8));
     let mut staged = Staged { stage: &stage, records: Vec::new() };
     for (i, file) in change.files.iter().enumerate() {
         staged.records.push(stage.put(file, &tx, i)?);
@@ -125,8 +126,7 @@ fn until_commit_point(
 /// HEAD must still be where it was when the change was planned: the index follows it. `git switch` needs the index's lock, so
 /// from here on it stays.
 fn check_head(repo: &Repo, branch: &Branch) -> Result<()> {
-    let head = repo.head()?;
-    let names = head.branch.clone().or_else(|| head.commit.map(|commit| commit.to_string()));
+    let names = repo.head_names()?;
     let as_planned = match &branch.head_from {
         Some(from) => names.as_ref() == Some(from),
         None => (names.as_ref() == Some(&branch.name)) == (branch.head == InHead::Yes),
