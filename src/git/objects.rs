@@ -98,6 +98,14 @@ pub fn write(objects_dir: &Path, objects: &[Loose]) -> Result<()> {
     Ok(())
 }
 
+/// Makes the 256 folders of loose objects, so that the first edits of a session need not, one by one. What fails is made when
+/// it is needed.
+pub fn make_folders(objects_dir: &Path) {
+    if let Ok(open) = Dir::open(objects_dir) {
+        (0..=0xff_u8).for_each(|first| drop(open.make(format!("{first:02x}").as_bytes())));
+    }
+}
+
 /// How closely [`write_missing`] looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Look {

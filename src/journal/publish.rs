@@ -72,6 +72,7 @@ pub fn publish(repo: &Repo, journal: &mut Journal, mut change: Change) -> Result
             if let From::Nothing(_) = change.branch.from {
                 // A session that was answered must not be lost: a missing branch could not be told from a deleted one.
                 journal.checkpoint()?;
+                objects::make_folders(repo.objects_dir());
             } else {
                 journal.close()?;
             }

@@ -17,6 +17,7 @@ mod incidents;
 mod layers;
 mod repositories;
 mod restart;
+mod review;
 mod stories;
 mod transcripts;
 mod world;
