@@ -22,8 +22,8 @@ pub(super) struct ExplainArgs {
 impl ExplainArgs {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let Some(name) = self.code.as_ref().filter(|_| !self.all) else {
-            context.print(&Code::table());
-            return Ok(Status::Applied);
+            let all = serde_json::json!({"schema": "edt.codes/1", "codes": Code::ALL.iter().map(|code| told(*code)).collect::<Vec<_>>()});
+            return Ok(context.answer(&all, |_| Code::table()));
         };
         let upper = name.to_ascii_uppercase().replace('-', "_");
         let code = Code::from_name(&upper).ok_or_else(|| {
@@ -32,11 +32,20 @@ impl ExplainArgs {
             let nearest = near.first().map_or_else(String::new, |near| format!(" Did you mean {near}?"));
             Finding::new(Code::BadRequest, format!("{name} is not a code.{nearest}"), "`edt explain --all` lists them.")
         })?;
-        let allow = code.allow().map_or_else(String::new, |word| format!("\nallow: {word}"));
-        let (status, exit) = (code.status().name(), code.status().exit());
-        context.print(&format!("{} (status {status}, exit {exit}){allow}\n{}", code.name(), code.story()));
-        Ok(Status::Applied)
+        Ok(context.answer(&told(code), |_| {
+            let allow = code.allow().map_or_else(String::new, |word| format!("\nallow: {word}"));
+            let (status, exit) = (code.status().name(), code.status().exit());
+            format!("{} (status {status}, exit {exit}){allow}\n{}", code.name(), code.story())
+        }))
     }
+}
+
+/// A code for a machine.
+fn told(code: Code) -> serde_json::Value {
+    let status = code.status();
+    serde_json::json!({
+        "schema": "edt.code/1", "code": code, "status": status, "exit": status.exit(), "allow": code.allow(), "story": code.story(),
+    })
 }
 
 /// Print a JSON Schema, generated from the types that edt itself uses.
@@ -92,8 +101,7 @@ impl CompletionsArgs {
     pub(super) fn run(&self, context: &Context) -> Status {
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut Cli::command(), "edt", &mut script);
-        context.print(&String::from_utf8_lossy(&script));
-        Status::Applied
+        context.text(&String::from_utf8_lossy(&script))
     }
 }
 
@@ -119,7 +127,6 @@ impl ManArgs {
         clap_mangen::Man::new(page).render(&mut out).map_err(|error| {
             Finding::new(Code::Internal, format!("The page could not be made: {error}."), "Report this message.")
         })?;
-        context.print(&String::from_utf8_lossy(&out));
-        Ok(Status::Applied)
+        Ok(context.text(&String::from_utf8_lossy(&out)))
     }
 }

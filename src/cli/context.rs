@@ -73,6 +73,12 @@ impl Context {
         Status::Applied
     }
 
+    /// Prints a text that is made for another program, or wraps it for a machine.
+    pub(super) fn text(&self, text: &str) -> Status {
+        let answer = serde_json::json!({"schema": "edt.text/1", "text": text});
+        self.answer(&answer, |_| text.to_owned())
+    }
+
     /// Prints text; a closed pipe is no error.
     #[expect(clippy::unused_self, reason = "every print goes through the context")]
     pub(super) fn print(&self, text: &str) {

@@ -65,7 +65,7 @@ impl Scene<'_> {
         let mut world = self.world()?;
         let session = Session::needed(&world.repo, &world.repo.head()?)?;
         let moved = undo::undo(&mut world, &session, &Back::Edits(1))?;
-        self.context.print(&format!(
+        self.tell(&format!(
             "{} back to {}, {} files as they were",
             paint(GOOD, "undone"),
             moved.to.to_hex_with_len(12),
@@ -74,7 +74,7 @@ impl Scene<'_> {
         let session = Session { tip: moved.to, ..session };
         self.say("The session as it stands:");
         for commit in session.commits(&world.repo) {
-            self.context.print(&Line::of(&commit?).people());
+            self.tell(&Line::of(&commit?).people());
         }
         drop(world);
         self.land(&session)
@@ -105,11 +105,11 @@ impl Scene<'_> {
             vec!["merge", "--squash", "-q", &branch],
             vec!["commit", "-q", "-m", "calc: subtract, and a test target"],
         ] {
-            self.context.print(&format!("$ git {}", args.join(" ")));
+            self.tell(&format!("$ git {}", args.join(" ")));
             self.git(&args)?;
         }
         let log = self.git(&["log", "--oneline", "--stat", "-1"])?;
-        self.context.print(&log);
+        self.tell(&log);
         let dir = self.dir.display();
         let mut out = format!("{}\n", paint(NOTE, "Try next, in the scratch repository:"));
         let _ = writeln!(out, "  cd {dir}");
@@ -118,12 +118,19 @@ impl Scene<'_> {
         let _ = writeln!(out, "  edt apply src/calc.c --mode edit --old-text 'a - b' --content 'b - a'");
         let _ = writeln!(out, "  edt status; edt undo; edt redo");
         let _ = writeln!(out, "  rm -r {dir}        {}", paint(DIM, "# when done"));
-        self.context.print(&out);
+        self.tell(&out);
         Ok(())
     }
 
     fn say(&self, what: &str) {
-        self.context.print(&format!("\n{} {what}", paint(NAME, "--")));
+        self.tell(&format!("\n{} {what}", paint(NAME, "--")));
+    }
+
+    /// Prints something for people; a machine gets the answers alone, one a line.
+    fn tell(&self, text: &str) {
+        if !self.context.json {
+            self.context.print(text);
+        }
     }
 
     /// Sends a request as an agent would, and prints what the agent sees.
@@ -131,10 +138,14 @@ impl Scene<'_> {
         let applied = Request::from_json(request.to_string().as_bytes())
             .and_then(|request| txn::apply(&mut self.world()?, &request, Run::Real));
         match applied {
+            Ok(outcome) if self.context.json => self.context.print(&render::json(&outcome)),
             Ok(outcome) => self.context.print(&brief(&outcome)),
             Err(findings) => {
                 let status = findings.status();
                 let outcome = render::refusal(findings, status);
+                if self.context.json {
+                    return self.context.print(&render::json(&outcome));
+                }
                 self.context.print(&format!(
                     "{}\n{}",
                     paint(BAD, "refused, nothing changed"),

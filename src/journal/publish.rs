@@ -68,14 +68,16 @@ pub fn publish(repo: &Repo, journal: &mut Journal, mut change: Change) -> Result
     match after_commit_point(repo, &change, &stage, &moves, plan) {
         Ok(()) => {
             let records = std::mem::take(&mut staged.records);
-            let warnings = records.iter().filter_map(|record| stage.discard_unless_written(record)).collect();
-            if let From::Nothing(_) = change.branch.from {
-                // A session that was answered must not be lost: a missing branch could not be told from a deleted one.
-                journal.checkpoint()?;
+            let mut warnings: Vec<Warning> =
+                records.iter().filter_map(|record| stage.discard_unless_written(record)).collect();
+            let closed = if let From::Nothing(_) = change.branch.from {
                 objects::make_folders(repo.objects_dir());
+                // A session that was answered must not be lost: a missing branch could not be told from a deleted one.
+                journal.checkpoint()
             } else {
-                journal.close()?;
-            }
+                journal.close()
+            };
+            warnings.extend(closed.err().map(|error| unfinished(&error)));
             Ok(warnings)
         }
         Err(error) => {
@@ -196,10 +198,10 @@ fn take_back(
         index::unlock(repo, staged.stage);
         prepared.discard(staged.stage);
     }
+    let back = back.and_then(|()| records[swapped..].iter().try_for_each(|record| staged.stage.discard_known(record)));
     if back.is_err() {
         return;
     }
-    records[swapped..].iter().for_each(|record| staged.stage.discard(record));
     change.create.iter().for_each(|(name, oid)| repo.drop_created_ref(name, *oid));
     // If this fails the journal stays open, and the next call takes back what is left.
     if journal.append(&Record::TakenBack(number)).is_ok() {
