@@ -35,6 +35,15 @@ pub struct Swap<'a> {
     pub head: InHead,
 }
 
+/// Whether a reflog line may be there already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Line {
+    /// It is new.
+    New,
+    /// A crash may have come after it, or in the middle of it: it is written unless it is there.
+    Once,
+}
+
 /// A lock that is removed again.
 struct RefLock(PathBuf);
 
@@ -83,6 +92,16 @@ impl Repo {
             let stands = self.ref_value(swap.name)?;
             if stands == Some(swap.from) { Ok(()) } else { Err(moved(swap.name, Some(swap.from), stands).into()) }
         })
+    }
+
+    /// Rewrites the ref `name` if its loose file is blank: what a power cut may leave of a file that was not synced.
+    ///
+    /// # Errors
+    /// As [`swap_ref`](Repo::swap_ref).
+    pub fn heal_ref(&self, name: &str, to: Oid) -> Result<()> {
+        let path = self.ref_path(name);
+        let blank = std::fs::read(&path).is_ok_and(|bytes| bytes.iter().all(|b| *b == 0 || b.is_ascii_whitespace()));
+        if blank { self.replace(&path, &format!("{to}\n"), || Ok(())) } else { Ok(()) }
     }
 
     /// Points the symbolic ref `name` (HEAD, or one of this worktree's own) at `at`.
@@ -153,21 +172,20 @@ impl Repo {
         if own { self.git_dir().join(name) } else { self.common_dir().join(name) }
     }
 
-    /// Writes the reflog lines of `swap`, unless they are there.
+    /// Writes the reflog lines of `swap`.
     ///
     /// # Errors
     /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
-    pub fn log_swap(&self, swap: &Swap<'_>) -> Result<()> {
+    pub fn log_swap(&self, swap: &Swap<'_>, line: Line) -> Result<()> {
         let names = [Some(swap.name), (swap.head == InHead::Yes).then_some("HEAD")];
-        names.into_iter().flatten().try_for_each(|name| self.log_ref(name, swap.from, swap.to, swap.log))
+        names.into_iter().flatten().try_for_each(|name| self.log_ref(name, swap.from, swap.to, swap.log, line))
     }
 
-    /// Appends one line to the log of `name`, where Git would write one; not again if it is the last one there. A last line
-    /// that a crash tore is ended first.
+    /// Appends one line to the log of `name`, where Git would write one.
     ///
     /// # Errors
     /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
-    pub fn log_ref(&self, name: &str, from: Oid, to: Oid, log: &str) -> Result<()> {
+    pub fn log_ref(&self, name: &str, from: Oid, to: Oid, log: &str, once: Line) -> Result<()> {
         let dir = if name == "HEAD" { self.git_dir() } else { self.common_dir() };
         let path = dir.join("logs").join(name);
         let wanted = self
@@ -187,11 +205,18 @@ impl Repo {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(failed("open the log", &path, &error).into()),
         };
-        let mut line = match ends(&file, &path)? {
-            Ends::With(last) if last.starts_with(&format!("{from} {to} ")) && from != to => return Ok(()),
-            Ends::With(_) => Vec::new(),
-            Ends::Torn => b"\n".to_vec(),
-        };
+        let mut line = Vec::new();
+        if once == Line::Once {
+            let tail = tail(&file, &path)?;
+            let same = |line: &str| line.starts_with(&format!("{from} {to} ")) && line.ends_with(&format!("\t{log}"));
+            if tail.lines().any(same) {
+                return Ok(());
+            }
+            // A last line that a crash tore is ended first.
+            if !tail.is_empty() && !tail.ends_with('\n') {
+                line.push(b'\n');
+            }
+        }
         line.extend_from_slice(format!("{from} {to} ").as_bytes());
         line.extend_from_slice(&self.signature(Role::Committer)?);
         line.push(b'\t');
@@ -201,26 +226,14 @@ impl Repo {
     }
 }
 
-/// How a log ends.
-enum Ends {
-    /// With this whole line (empty if the log is).
-    With(String),
-    /// In the middle of a line.
-    Torn,
-}
-
-fn ends(file: &File, path: &Path) -> Result<Ends> {
-    // Longer than any line of edt's own up to its message.
+/// The last lines of a log.
+fn tail(file: &File, path: &Path) -> Result<String> {
     const TAIL: u64 = 4096;
     let wrap = |error: std::io::Error| failed("read the log", path, &error);
     let len = file.metadata().map_err(wrap)?.len();
     let mut tail = vec![0; usize::try_from(len.min(TAIL)).unwrap_or(0)];
     file.read_exact_at(&mut tail, len.saturating_sub(TAIL)).map_err(wrap)?;
-    let Some(body) = tail.strip_suffix(b"\n") else {
-        return Ok(if tail.is_empty() { Ends::With(String::new()) } else { Ends::Torn });
-    };
-    let start = memchr::memrchr(b'\n', body).map_or(0, |at| at + 1);
-    Ok(Ends::With(String::from_utf8_lossy(&body[start..]).into_owned()))
+    Ok(String::from_utf8_lossy(&tail).into_owned())
 }
 
 fn lock_path(path: &Path) -> PathBuf {

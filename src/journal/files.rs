@@ -49,6 +49,19 @@ pub struct Stage<'r> {
     near: bool,
 }
 
+/// What is staged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InStage {
+    /// Nothing.
+    Nothing,
+    /// What was to stand at the path: the swap has not happened.
+    New,
+    /// What stood at the path: the swap has happened.
+    Old,
+    /// Something else: it was displaced from under someone.
+    Foreign,
+}
+
 /// Where a file is staged.
 #[derive(Debug)]
 pub(super) enum Place<'s> {
@@ -170,13 +183,26 @@ impl<'r> Stage<'r> {
         Err(changed_meanwhile(&path).into())
     }
 
-    /// The staged file of `record`, as Git would record it.
+    /// What is staged under the name of `record`.
     ///
     /// # Errors
-    /// `IO_ERROR` if it cannot be read.
-    pub fn staged(&self, record: &FileRecord) -> Result<Option<FileId>> {
-        let Ok(place) = self.place(record) else { return Ok(None) };
-        self.file_at(&place, record.stage.as_bytes(), record)
+    /// `IO_ERROR` if it cannot be looked at.
+    pub fn staged(&self, record: &FileRecord) -> Result<InStage> {
+        let Ok(place) = self.place(record) else { return Ok(InStage::Nothing) };
+        match place.read(record.stage.as_bytes()) {
+            Ok(Found::Nothing) => Ok(InStage::Nothing),
+            Ok(Found::File(stat, bytes)) => {
+                let file = FileId { oid: self.repo.blob_id(&bytes)?, mode: self.mode(record, &stat) };
+                if Some(file) == record.new_file() {
+                    return Ok(InStage::New);
+                }
+                Ok(if Some(file) == record.old_file() { InStage::Old } else { InStage::Foreign })
+            }
+            // A link, a folder, a file too large or not ours to read: whatever it is, it is not edt's.
+            Ok(_) => Ok(InStage::Foreign),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(InStage::Foreign),
+            Err(error) => Err(failed("read what is staged in", self.repo.state_path(), &error).into()),
+        }
     }
 
     /// The file that stands at the path of `record`, as Git would record it.
@@ -186,7 +212,12 @@ impl<'r> Stage<'r> {
     pub fn current(&self, record: &FileRecord) -> Result<Option<FileId>> {
         let path = RepoPath::from_tree(&record.path);
         match self.repo.root().beneath(path.split().0) {
-            Ok(Parent::Open(dir)) => self.file_at(&dir, path.split().1, record),
+            Ok(Parent::Open(dir)) => match dir.read(path.split().1) {
+                Ok(Found::File(stat, bytes)) => {
+                    Ok(Some(FileId { oid: self.repo.blob_id(&bytes)?, mode: self.mode(record, &stat) }))
+                }
+                _ => Ok(None),
+            },
             _ => Ok(None),
         }
     }
@@ -195,12 +226,6 @@ impl<'r> Stage<'r> {
     fn mode(&self, record: &FileRecord, stat: &Stat) -> FileMode {
         let recorded = record.new_file().or_else(|| record.old_file()).filter(|_| !self.repo.trusts_mode());
         recorded.map_or(FileMode::of(stat.executable()), |file| file.mode)
-    }
-
-    fn file_at(&self, dir: &Dir, name: &[u8], record: &FileRecord) -> Result<Option<FileId>> {
-        let found = dir.read(name).map_err(|error| failed("read a file in", self.repo.root_path(), &error))?;
-        let Found::File(stat, bytes) = found else { return Ok(None) };
-        Ok(Some(FileId { oid: self.repo.blob_id(&bytes)?, mode: self.mode(record, &stat) }))
     }
 
     /// The stat of the file of `record` in the worktree.
@@ -223,7 +248,10 @@ impl<'r> Stage<'r> {
         let (folder, name) = path.split();
         let wrap = |error: io::Error| failed("read", &self.repo.root_path().join(path.to_string()), &error);
         let found = match self.repo.root().beneath(folder).map_err(wrap)? {
-            Parent::Open(dir) => dir.read(name).map_err(wrap)?,
+            Parent::Open(dir) => match dir.read(name) {
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(Stands::Other),
+                read => read.map_err(wrap)?,
+            },
             Parent::Missing => Found::Nothing,
             Parent::Symlink | Parent::NotAFolder => return Ok(Stands::Other),
         };

@@ -9,7 +9,7 @@ pub mod index;
 pub mod log;
 pub mod pointers;
 pub mod publish;
-mod put_back;
+pub mod put_back;
 pub mod record;
 pub mod recover;
 

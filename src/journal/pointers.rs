@@ -1,6 +1,7 @@
 //! The refs of a change: the branch that decides, what is pointed at it, and what goes with it.
 
 use crate::base::Result;
+use crate::git::swap::Line;
 use crate::git::{InHead, Oid, Repo, Swap};
 
 /// The ref that decides, and what follows it.
@@ -64,19 +65,25 @@ impl Branch {
     }
 
     /// What follows it: the symbolic refs, then the logs.
-    pub(super) fn follow(&self, repo: &Repo) -> Result<()> {
+    pub(super) fn follow(&self, repo: &Repo, line: Line) -> Result<()> {
         let (start, short) = (self.start(), |name: &str| name.strip_prefix("refs/heads/").unwrap_or(name).to_owned());
         let from = self.head_from.as_deref().map(short).unwrap_or_default();
         if let From::Nothing(_) = self.from {
-            repo.log_ref(&self.name, repo.null(), start, "branch: Created from HEAD")?;
+            repo.log_ref(&self.name, repo.null(), start, "branch: Created from HEAD", line)?;
         }
         if self.head_from.is_some() {
             repo.point_ref("HEAD", &self.name)?;
-            repo.log_ref("HEAD", start, start, &format!("checkout: moving from {from} to {}", short(&self.name)))?;
+            repo.log_ref(
+                "HEAD",
+                start,
+                start,
+                &format!("checkout: moving from {from} to {}", short(&self.name)),
+                line,
+            )?;
         }
         if let Some(name) = &self.point {
             repo.point_ref(name, &self.name)?;
         }
-        if start == self.new { Ok(()) } else { repo.log_swap(&self.swap()) }
+        if start == self.new { Ok(()) } else { repo.log_swap(&self.swap(), line) }
     }
 }

@@ -4,9 +4,11 @@ use super::files::{FileChange, Stage};
 use super::index::{self, EntryMove, IndexView, Lock, Plan};
 use super::log::Journal;
 use super::pointers::{Branch, From};
+use super::put_back::PutBack;
 use super::record::{BranchRecord, ChangeRecord, EntryRecord, FileRecord, Id, Record};
 use crate::base::{Code, Finding, Findings, RepoPath, Result, Warning};
 use crate::git::objects::Look;
+use crate::git::swap::Line;
 use crate::git::{Folders, InHead, Loose, Oid, Repo, objects};
 use crate::io::clock::process_id;
 use crate::io::disk::Stat;
@@ -174,7 +176,7 @@ fn after_commit_point(
 ) -> Result<()> {
     // `git gc --prune=now` may have run between the objects and the ref.
     objects::write_missing(repo.objects_dir(), &change.objects, Look::Size)?;
-    change.branch.follow(repo)?;
+    change.branch.follow(repo, Line::New)?;
     match plan {
         Some(Plan::Patch(prepared)) => prepared.rename_in(repo, stage),
         Some(Plan::Delegate) => index::delegate(repo, moves),
@@ -193,13 +195,14 @@ fn take_back(
 ) {
     // What is staged may be the only copy of a person's bytes: only `put_back` decides what of it may go.
     let records = std::mem::take(&mut staged.records);
-    let back = records[..swapped].iter().rev().try_for_each(|record| staged.stage.put_back(record).map(drop));
+    let put_back = |record: &FileRecord| matches!(staged.stage.put_back(record), Ok(PutBack::Restored | PutBack::Left));
+    let back = records[..swapped].iter().rev().all(put_back);
     if let Some(Plan::Patch(prepared)) = plan {
         index::unlock(repo, staged.stage);
         prepared.discard(staged.stage);
     }
-    let back = back.and_then(|()| records[swapped..].iter().try_for_each(|record| staged.stage.discard_known(record)));
-    if back.is_err() {
+    // What could not be put back here is put back by the next call: the journal stays open.
+    if !back || records[swapped..].iter().any(|record| staged.stage.discard_known(record).is_err()) {
         return;
     }
     change.create.iter().for_each(|(name, oid)| repo.drop_created_ref(name, *oid));

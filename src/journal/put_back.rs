@@ -1,56 +1,78 @@
 //! Files put back, and what of the staged ones may go. Bytes that no commit is known to hold are kept.
 
 use std::io;
+use std::path::PathBuf;
 
-use super::files::{Stage, Stands};
+use super::files::{InStage, Stage, Stands};
 use super::record::FileRecord;
 use crate::base::{RepoPath, Result, Warning};
 use crate::io::disk::{Move, Parent};
 use crate::io::failed;
 
 impl Stage<'_> {
-    /// Undoes [`swap`](Stage::swap), whole or not begun, and says whether the old bytes stand there. A file that holds neither side
-    /// is someone's work: it is left alone, and what was displaced is kept in edt's folder under another name.
+    /// Undoes [`swap`](Stage::swap), whole or not begun. What was displaced and is not known goes back to its place, or is kept under
+    /// another name if something else stands there now.
     ///
     /// # Errors
     /// `IO_ERROR` and the like; the next call tries again.
-    pub fn put_back(&self, record: &FileRecord) -> Result<bool> {
-        match (self.stands(record)?, self.staged(record)?) {
-            (Stands::Old(_), _) => {
-                self.discard_known(record)?;
-                Ok(true)
+    pub fn put_back(&self, record: &FileRecord) -> Result<PutBack> {
+        let (stands, staged) = (self.stands(record)?, self.staged(record)?);
+        let happened = match (&record.old, &record.new, staged) {
+            (_, Some(_), InStage::New) | (_, None, InStage::Nothing) => false,
+            (Some(_), Some(_), InStage::Nothing) => {
+                // Replaced without an exchange, or not at all.
+                return Ok(match stands {
+                    Stands::Old(_) => PutBack::Restored,
+                    Stands::New => PutBack::FromBlob,
+                    Stands::Other => PutBack::Left,
+                });
             }
-            (Stands::New, staged) if record.old.is_none() || (staged.is_some() && staged != record.new_file()) => {
-                self.unswap(record)?;
-                let (moved, wanted) = (self.staged(record)?, record.new_file());
-                if moved == wanted {
-                    self.discard(record);
-                    return Ok(staged == record.old_file());
-                }
-                // Someone wrote between the look and the exchange: theirs goes back, what was displaced is kept.
-                self.unswap(record)?;
-                self.keep(record)?;
-                Ok(false)
-            }
-            (Stands::New, _) => Ok(false),
-            (Stands::Other, _) => {
-                self.keep(record)?;
-                Ok(false)
-            }
+            _ => true,
+        };
+        if !happened {
+            self.discard(record);
+            return Ok(if matches!(stands, Stands::Old(_)) { PutBack::Restored } else { PutBack::Left });
         }
+        if stands != Stands::New {
+            self.discard_if(record, &[InStage::New])?;
+            return Ok(if matches!(stands, Stands::Old(_)) { PutBack::Restored } else { PutBack::Left });
+        }
+        self.unswap(record)?;
+        let moved = self.staged(record)?;
+        if moved == InStage::New || (record.new.is_none() && moved == InStage::Nothing) {
+            self.discard(record);
+            let known = matches!(staged, InStage::Old | InStage::Nothing);
+            return Ok(if known { PutBack::Restored } else { PutBack::Left });
+        }
+        // Someone wrote between the look and the exchange: theirs goes back, what was displaced is kept.
+        self.unswap(record)?;
+        self.keep(record)?;
+        Ok(PutBack::Left)
     }
 
-    /// Keeps what is staged under a name of its own, unless it is only the new bytes.
-    fn keep(&self, record: &FileRecord) -> Result<()> {
+    /// Removes what is staged if it is one of `known`; keeps anything else.
+    fn discard_if(&self, record: &FileRecord, known: &[InStage]) -> Result<()> {
         let staged = self.staged(record)?;
-        if staged.is_none() || staged == record.new_file() {
+        if staged == InStage::Nothing || known.contains(&staged) {
             self.discard(record);
             return Ok(());
         }
-        let wrap = |error: io::Error| failed("keep", &self.repo.state_path().join("stage").join(&record.stage), &error);
+        self.keep(record).map(drop)
+    }
+
+    /// Gives what is staged a name of its own; says which.
+    fn keep(&self, record: &FileRecord) -> Result<PathBuf> {
+        let path = RepoPath::from_tree(&record.path);
+        let folder = if record.beside {
+            self.repo.root_path().join(String::from_utf8_lossy(path.split().0).as_ref())
+        } else {
+            self.repo.state_path().join("stage")
+        };
+        let wrap = |error: io::Error| failed("keep", &folder.join(&record.stage), &error);
+        let kept = format!("{}kept-{}", if record.beside { ".edt-" } else { "" }, record.stage.trim_start_matches('.'));
         let place = self.place(record).map_err(wrap)?;
-        place.rename(record.stage.as_bytes(), &self.dir, kept(record).as_bytes(), Move::New).map_err(wrap)?;
-        Ok(())
+        place.rename(record.stage.as_bytes(), &place, kept.as_bytes(), Move::New).map_err(wrap)?;
+        Ok(folder.join(kept))
     }
 
     /// Exchanges the two sides again, blindly.
@@ -93,35 +115,33 @@ impl Stage<'_> {
     /// # Errors
     /// `IO_ERROR` if it cannot be looked at.
     pub fn discard_known(&self, record: &FileRecord) -> Result<()> {
-        let staged = self.staged(record)?;
-        if staged.is_none() || staged == record.old_file() || staged == record.new_file() {
-            self.discard(record);
-            return Ok(());
-        }
-        self.keep(record)
+        self.discard_if(record, &[InStage::Old, InStage::New])
     }
 
     /// Removes the displaced file, unless it was written to since it was looked at: then it is kept, and said.
     #[must_use]
     pub fn discard_unless_written(&self, record: &FileRecord) -> Option<Warning> {
-        if let Some((_, _, seen)) = &record.old
-            && !self.displaced_is(record, seen)
-            && self.keep(record).is_ok()
-        {
-            let path = RepoPath::from_tree(&record.path).to_string();
-            let kept = self.repo.state_path().join("stage").join(kept(record));
-            let message = format!(
-                "Another program wrote into the file that this edit replaced; what it held is kept as {}.",
-                kept.display()
-            );
-            return Some(Warning { code: "written_meanwhile", path: Some(path), message });
+        if record.old.as_ref().is_none_or(|(_, _, seen)| self.displaced_is(record, seen)) {
+            self.discard(record);
+            return None;
         }
-        self.discard(record);
-        None
+        let kept = match self.keep(record) {
+            Ok(kept) => kept.display().to_string(),
+            Err(_) => format!("{} in edt's folder", record.stage),
+        };
+        let message =
+            format!("Another program wrote into the file that this edit replaced; what it held is kept as {kept}.");
+        Some(Warning { code: "written_meanwhile", path: Some(RepoPath::from_tree(&record.path).to_string()), message })
     }
 }
 
-/// The name under which bytes that nobody recorded are kept.
-fn kept(record: &FileRecord) -> String {
-    format!("kept-{}", record.stage)
+/// What became of a file that was to be put back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PutBack {
+    /// The old bytes stand there.
+    Restored,
+    /// Someone's work stands there, and was left alone.
+    Left,
+    /// The new bytes stand there and the old ones are not staged: they must come from their blob.
+    FromBlob,
 }

@@ -11,10 +11,12 @@ use super::files::{Stage, Stands};
 use super::index::{self, IndexView, Lock, Plan};
 use super::log::{Journal, Pending};
 use super::pointers::{Branch, From};
+use super::put_back::PutBack;
 use super::record::{ChangeRecord, EntryRecord, FileRecord, Record};
 use crate::base::{RepoPath, Result, Settled};
 use crate::git::objects::Look;
 use crate::git::read::ObjectKind;
+use crate::git::swap::Line;
 use crate::git::{Folders, InHead, Oid, Repo, objects};
 use crate::io::disk::Perms;
 
@@ -67,7 +69,11 @@ fn settle_one(repo: &Repo, journal: &mut Journal, number: u64, record: &ChangeRe
     if !landed {
         journal.append(&Record::TakenBack(number))?;
     }
-    journal.close()?;
+    match branch.from {
+        // As in publishing: a session must be on the medium before anything builds on it.
+        From::Nothing(_) if landed => journal.checkpoint()?,
+        _ => journal.close()?,
+    }
     Ok(settled)
 }
 
@@ -86,15 +92,19 @@ fn finish(repo: &Repo, record: &ChangeRecord, branch: &Branch) -> Result<Settled
     let (mut files, mut left) = (Vec::new(), Vec::new());
     for file in &record.files {
         let path = RepoPath::from_tree(&file.path);
-        match stage.stands(file)? {
-            Stands::New => files.push(path),
-            Stands::Old(_) => {
-                forward(repo, &stage, file)?;
-                files.push(path);
-            }
-            Stands::Other => left.push(path),
+        let done = match stage.stands(file) {
+            Ok(Stands::New) => true,
+            Ok(Stands::Old(_)) => forward(repo, &stage, file).is_ok(),
+            Ok(Stands::Other) | Err(_) => false,
+        };
+        if done {
+            files.push(path);
+        } else {
+            left.push(path);
         }
-        stage.discard_known(file)?;
+        if stage.discard_known(file).is_err() {
+            left.push(RepoPath::from_tree(&file.path));
+        }
     }
     follow(repo, record, branch)?;
     Ok(report("finished", record, &files, &left))
@@ -106,16 +116,17 @@ fn take_back(repo: &Repo, record: &ChangeRecord) -> Result<Settled> {
     let (mut files, mut left) = (Vec::new(), Vec::new());
     for file in record.files.iter().rev() {
         let path = RepoPath::from_tree(&file.path);
-        let touched = !matches!(stage.stands(file)?, Stands::Old(_));
-        let mut restored = stage.put_back(file)?;
-        if !restored && stage.stands(file)? == Stands::New {
-            back(repo, &stage, file)?;
-            restored = true;
-        }
-        match (touched, restored) {
+        let untouched = matches!(stage.stands(file), Ok(Stands::Old(_)));
+        // One file that cannot be put back must not keep the others, nor every later call, from going on.
+        let restored = match stage.put_back(file) {
+            Ok(PutBack::Restored) => true,
+            Ok(PutBack::FromBlob) => back(repo, &stage, file).is_ok(),
+            Ok(PutBack::Left) | Err(_) => false,
+        };
+        match (untouched, restored) {
             (_, false) => left.push(path),
-            (true, true) => files.push(path),
-            (false, true) => {}
+            (false, true) => files.push(path),
+            (true, true) => {}
         }
     }
     for file in record.files.iter().filter(|file| file.old.is_none()) {
@@ -161,7 +172,7 @@ fn follow(repo: &Repo, record: &ChangeRecord, branch: &Branch) -> Result<()> {
     // HEAD follows only if it is still the very file that it was: who switched since made another.
     branch.head_from = branch.head_from.filter(|_| repo.head_stat() == record.branch.head_stat);
     branch.point = branch.point.filter(|name| matches!(repo.symbolic_ref(name), Ok(None)));
-    branch.follow(repo)?;
+    branch.follow(repo, Line::Once)?;
     if branch.head == InHead::Yes && repo.head()?.branch.as_ref() == Some(&branch.name) && !record.files.is_empty() {
         follow_index(repo, record)?;
     }
@@ -211,7 +222,11 @@ fn settle_all(repo: &Repo, journal: &mut Journal, records: &[(u64, Record)]) -> 
     for (record, branch) in &changes {
         objects::write_missing(repo.objects_dir(), &record.loose(), Look::Bytes)?;
         unlock(repo, &stage, branch);
+        repo.heal_ref(&branch.name, branch.new)?;
         for (name, id) in &record.create {
+            if let Some(to) = id.oid() {
+                repo.heal_ref(name, to)?;
+            }
             if let Some(to) = id.oid()
                 && repo.ref_value(name)?.is_none()
             {
@@ -223,7 +238,10 @@ fn settle_all(repo: &Repo, journal: &mut Journal, records: &[(u64, Record)]) -> 
     let landed = landed(repo, &changes)?;
     let restored = restore_files(repo, &changes, &landed)?;
     for (record, branch) in &landed {
-        follow(repo, record, branch)?;
+        if branch.head == InHead::Yes && repo.head()?.branch.as_ref() == Some(&branch.name) && !record.files.is_empty()
+        {
+            follow_index(repo, record)?;
+        }
     }
     journal.checkpoint()?;
     let Some(last) = landed.last().filter(|_| !restored.is_empty()) else { return Ok(None) };
@@ -292,7 +310,10 @@ fn restore_files(repo: &Repo, changes: &[Recorded], landed: &[&Recorded]) -> Res
             restored.push(RepoPath::from_tree(path));
         }
     }
-    changes.iter().flat_map(|(record, _)| &record.files).try_for_each(|file| stage.discard_known(file))?;
+    changes
+        .iter()
+        .flat_map(|(record, _)| &record.files)
+        .try_for_each(|file| stage.discard_known(file).or(Ok::<(), crate::base::Findings>(())))?;
     Ok(restored)
 }
 
@@ -317,7 +338,10 @@ fn restore_branches(repo: &Repo, changes: &[Recorded]) -> Result<()> {
             continue;
         }
         let from = From::Value(stands);
-        Branch { from, head_from: None, point: None, ..branch.clone() }.decide(repo)?;
+        let head = if repo.head()?.branch.as_ref() == Some(name) { branch.head } else { InHead::No };
+        let moved = Branch { from, head, head_from: None, point: None, ..branch.clone() };
+        moved.decide(repo)?;
+        repo.log_swap(&moved.swap(), Line::Once)?;
     }
     Ok(())
 }

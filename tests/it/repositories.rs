@@ -466,6 +466,7 @@ fn a_mode_bit_means_nothing_where_git_ignores_it() {
     let world = World::with(&files());
     world.git(&["config", "core.fileMode", "false"]);
     std::fs::set_permissions(world.root.join("a.txt"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    world.git(&["update-index", "-q", "--refresh"]);
     world.is_clean();
     let answer = world.overwrite("a.txt", "two\n");
     assert_eq!(answer.checkpoints(), 0, "nothing was unrecorded");

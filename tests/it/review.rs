@@ -224,3 +224,73 @@ fn a_restart_brings_no_file_of_a_session_into_another_branch() {
     world.edt(&["status"]);
     assert!(!world.try_git(&["rev-parse", "--verify", "edt/main-1"]).status.success());
 }
+
+#[test]
+fn a_link_put_in_place_during_the_call_stays() {
+    let world = session();
+    // Held before the swap: the link stands there when edt comes to exchange the file.
+    fs::write(world.root.join(".git/index.lock"), b"").unwrap();
+    let mut edt = world.command(EDT);
+    let args = ["apply", "a.txt", "--mode", "append", "--content", "three\n", "--json"];
+    let child = edt.args(args).stdout(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(700));
+    fs::remove_file(world.root.join("a.txt")).unwrap();
+    std::os::unix::fs::symlink("elsewhere", world.root.join("a.txt")).unwrap();
+    fs::remove_file(world.root.join(".git/index.lock")).unwrap();
+    assert_eq!(answer(child)["errors"][0]["code"], "HASH_MISMATCH");
+    assert_eq!(fs::read_link(world.root.join("a.txt")).unwrap().to_str(), Some("elsewhere"));
+}
+
+/// Kills edt while it waits for `index.lock`: the journal is written, no file is swapped.
+fn killed_before_the_swap(world: &World, args: &[&str]) {
+    fs::write(world.root.join(".git/index.lock"), b"").unwrap();
+    let mut edt = world.command(EDT);
+    let mut child = edt.args(args).arg("--json").stdout(Stdio::null()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(700));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    fs::remove_file(world.root.join(".git/index.lock")).unwrap();
+}
+
+#[test]
+fn the_same_bytes_written_by_hand_after_a_kill_stay_and_wedge_nothing() {
+    let world = session();
+    killed_before_the_swap(&world, &["apply", "b.txt", "--mode", "create", "--content", "new\n"]);
+    world.write("b.txt", "new\n");
+    assert_eq!(world.edt(&["status"]).exit, 0);
+    assert_eq!(world.text("b.txt"), "new\n");
+    killed_before_the_swap(&world, &["apply", "a.txt", "--mode", "append", "--content", "new\n"]);
+    world.write("a.txt", "two\nnew\n");
+    assert_eq!(world.edt(&["status"]).exit, 0);
+    assert_eq!(
+        (world.text("a.txt"), world.edt(&["status"]).json["settled"].clone()),
+        ("two\nnew\n".into(), json!(null))
+    );
+    world.overwrite("a.txt", "three\n");
+}
+
+#[test]
+fn a_blank_ref_after_a_power_cut_is_written_again() {
+    let world = session();
+    world.edt(&["undo"]).landed();
+    let undone = world.rev("refs/edt/main-1/undone/1");
+    fs::write(world.root.join(".git/refs/edt/main-1/undone/1"), b"").unwrap();
+    let journal = fs::File::options().write(true).open(world.root.join(".git/edt/main/journal")).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&journal, &[0xee; 16], 36).unwrap();
+    assert_eq!(world.edt(&["status"]).exit, 0);
+    assert_eq!(world.rev("refs/edt/main-1/undone/1"), undone);
+    world.edt(&["redo"]).landed();
+}
+
+#[test]
+fn a_restart_writes_no_log_twice() {
+    let world = session();
+    world.overwrite("a.txt", "three\n");
+    world.git(&["switch", "--quiet", "main"]);
+    let logs = || world.snapshot().into_iter().filter(|(name, _)| name.contains(" log ")).collect();
+    let before = logs();
+    let journal = fs::File::options().write(true).open(world.root.join(".git/edt/main/journal")).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&journal, &[0xee; 16], 36).unwrap();
+    assert_eq!(world.edt(&["status"]).exit, 0);
+    same(&before, &logs());
+}
