@@ -38,21 +38,6 @@ impl Repo {
         Ok(data)
     }
 
-    /// The size of the blob `oid` in bytes.
-    ///
-    /// # Errors
-    /// `OBJECT_MISSING`.
-    pub fn blob_size(&self, oid: Oid) -> Result<u64> {
-        let header = self.inner.find_header(oid).map_err(|error| missing(oid, &causes(&error)))?;
-        Ok(header.size())
-    }
-
-    /// Whether the object is in the database. A damaged one may count.
-    #[must_use]
-    pub fn has(&self, oid: Oid) -> bool {
-        self.inner.has_object(oid)
-    }
-
     /// The tree of `commit`; of the empty tree, itself.
     ///
     /// # Errors
