@@ -20,6 +20,7 @@ pub mod git;
 pub mod guard;
 pub mod io;
 pub mod journal;
+pub mod lang;
 pub mod policy;
 pub mod session;
 pub mod txn;

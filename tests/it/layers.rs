@@ -3,8 +3,16 @@
 use std::path::Path;
 
 /// Lowest first: a module imports only from layers before its own.
-const LAYERS: &[&[&str]] =
-    &[&["base"], &["io"], &["edit", "policy", "git"], &["guard"], &["journal"], &["session"], &["txn"], &["cli"]];
+const LAYERS: &[&[&str]] = &[
+    &["base"],
+    &["io", "lang"],
+    &["edit", "policy", "git"],
+    &["guard"],
+    &["journal"],
+    &["session"],
+    &["txn"],
+    &["cli"],
+];
 
 /// Files outside `io` and `git` that touch the disk themselves. This list may only shrink.
 const TOUCH_DISK: &[&str] = &[
@@ -45,6 +53,9 @@ fn faults(file: &str, text: &str) -> Vec<String> {
         if names(line, "gix_validate") && own != "git" && file != "base/path.rs" {
             faults.push(format!("{place}: only git and base/path.rs name gix_validate"));
         }
+        if names_start(line, "tree_sitter") && own != "lang" {
+            faults.push(format!("{place}: only lang names tree_sitter and its grammars"));
+        }
         let disk = line.contains("std::fs") || line.contains("std::process::Command");
         if disk && !["git", "io"].contains(&own) && !TOUCH_DISK.contains(&file) {
             faults.push(format!("{place}: only git and io touch the disk"));
@@ -65,6 +76,13 @@ fn imports(line: &str) -> Vec<String> {
         None => vec![word(rest)],
     };
     line.split("crate::").skip(1).flat_map(after).filter(|module| !module.is_empty()).collect()
+}
+
+/// Whether `line` names `family`, or a crate whose name begins with it and goes on with `_`.
+fn names_start(line: &str, family: &str) -> bool {
+    let word = |c: char| c.is_alphanumeric() || c == '_';
+    let longer = line.split(|c: char| !word(c)).filter(|name| name.starts_with(&format!("{family}_")));
+    names(line, family) || longer.into_iter().any(|name| names(line, name))
 }
 
 /// Whether `line` names the crate `name`, as a path or in a `use`.
@@ -121,6 +139,10 @@ fn the_rules_can_be_broken() {
     assert_eq!(broken("txn/x.rs", "let gixen = my_gix::x;\n"), 0);
     assert_eq!(broken("txn/x.rs", "use gix_validate::path;\n"), 1);
     assert_eq!(broken("base/path.rs", "use gix_validate::path;\n"), 0);
+    assert_eq!(broken("guard/x.rs", "let x = tree_sitter::Parser::new();\nuse tree_sitter_c::LANGUAGE;\n"), 2);
+    assert_eq!(broken("lang/x.rs", "use tree_sitter::Parser;\nuse crate::base::RepoPath;\n"), 0);
+    assert_eq!(broken("lang/x.rs", "use crate::io::disk;\n"), 1, "lang stands beside io");
+    assert_eq!(broken("guard/x.rs", "let tree_sitters = my_tree_sitter::x;\n"), 0);
     assert_eq!(broken("txn/x.rs", "std::fs::read(x);\n"), 1);
     assert_eq!(broken("txn/x.rs", "// std::fs::read(x), crate::cli\n#[cfg(test)]\nmod t { use crate::cli; }\n"), 0);
     assert_eq!(broken("txn/x.rs", &"\n".repeat(MAX_LINES + 1)), 1);

@@ -1,0 +1,6 @@
+int f(int x)
+{
+	if (x) {
+		return 1;
+	return 0;
+}

@@ -1,0 +1,8 @@
+int f(void)
+{
+<<<<<<< HEAD
+	return 1;
+=======
+	return 2;
+>>>>>>> topic
+}

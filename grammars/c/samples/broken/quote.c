@@ -1,0 +1,4 @@
+const char *name(void)
+{
+	return "name;
+}

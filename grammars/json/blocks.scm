@@ -1,0 +1,2 @@
+; Values of an array may repeat.
+(object (pair) @simple)

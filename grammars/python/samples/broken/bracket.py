@@ -1,0 +1,6 @@
+def f(x):
+    return [x, (1, 2]
+
+
+def g():
+    return 1

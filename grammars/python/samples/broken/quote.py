@@ -1,0 +1,6 @@
+def f():
+    return "text
+
+
+def g():
+    return 1

@@ -1,0 +1,12 @@
+@app.route("/")
+def index():
+    return "one"
+
+
+def other():
+    return "two"
+
+
+@app.route("/")
+def index():
+    return "three"

@@ -1,0 +1,7 @@
+; `<<` merges another mapping, and may do so more than once.
+((block_mapping_pair key: (flow_node) @name) @definition
+  (#not-eq? @name "<<"))
+
+; Not in a sequence: each pair of `[a: 1, a: 2]` is a mapping of its own.
+((flow_mapping (flow_pair key: (flow_node) @name) @definition)
+  (#not-eq? @name "<<"))
