@@ -61,6 +61,7 @@ struct Language {
     comments: Vec<String>,
     strings: Vec<String>,
     scopes: Vec<String>,
+    defining: Vec<String>,
     containers: Vec<String>,
     #[serde(default)]
     never_empty: Vec<String>,
@@ -127,7 +128,7 @@ fn entry(code: &mut String, language: &Language) -> Result<(), String> {
         "#[cfg(feature = {feature:?})]\nLanguage {{\n\
          name: {name:?}, folder: {folder:?}, extensions: &{:?}, files: &{:?}, interpreters: &{:?},\n\
          line_comments: &{:?}, block_comments: &{:?}, preprocessor: {preprocessor}, markup: {markup},\n\
-         comments: &{:?}, strings: &{:?}, scopes: &{:?}, containers: &{:?}, never_empty: &{:?},\n\
+         comments: &{:?}, strings: &{:?}, scopes: &{:?}, defining: &{:?}, containers: &{:?}, never_empty: &{:?},\n\
          definitions: {}, blocks: {},\n\
          grammar: || {krate}::{constant}.into(),\n}},\n",
         language.extensions,
@@ -138,6 +139,7 @@ fn entry(code: &mut String, language: &Language) -> Result<(), String> {
         language.comments,
         language.strings,
         language.scopes,
+        language.defining,
         language.containers,
         language.never_empty,
         query("definitions"),

@@ -93,6 +93,18 @@ codes! {
         "`old_text` stands in the file more than once, so edt does not guess which is meant. Add lines around it until it is unique, or set replace_all to change every place.";
     SizeReduction "SIZE_REDUCTION" Refused Some("size_reduction"),
         "The edit would shrink the file far below what HEAD or the session's base holds: the mark of a file overwritten with a fragment. Use mode \"edit\" or \"append\"; if it really should shrink, allow size_reduction.";
+    MassDeletion "MASS_DELETION" Refused Some("mass_deletion"),
+        "The transaction would remove many files, or many more lines than it adds, at once. Send the removals apart, in steps a person can review, or allow mass_deletion.";
+    SyntaxError "SYNTAX_ERROR" Refused Some("syntax_error"),
+        "The edit would bring a syntax error that was not there. The answer names the place in the would-be text and the bracket that lost its partner; correct the content, and send edits that only make sense together in one request. Or allow syntax_error.";
+    DuplicateCode "DUPLICATE_CODE" Refused Some("duplicate_code"),
+        "The edit would put the same statement, lines or definition twice into the file. The answer names both places; send only what is new, or allow duplicate_code.";
+    ElidedCode "ELIDED_CODE" Refused Some("elided_code"),
+        "The content holds a placeholder such as \"... existing code ...\" where code would be deleted. What content leaves out is gone: send a smaller edit or the whole text, or allow elided_code.";
+    ConflictMarkers "CONFLICT_MARKERS" Refused Some("conflict_markers"),
+        "The edit would leave a mark of a merge, a SEARCH/REPLACE block or a patch in the file. Send the text without the marks, or allow conflict_markers.";
+    ChatArtifact "CHAT_ARTIFACT" Refused Some("chat_artifact"),
+        "The edit would leave a Markdown fence, line numbers, `+` signs or escapes of a chat in the file. Send the text exactly as it is to stand there, or allow chat_artifact.";
     BinaryContent "BINARY_CONTENT" Refused Some("binary_content"),
         "The edit would put NUL bytes into a text file. Send text, or allow binary_content.";
     Encoding "ENCODING" Refused Some("encoding"),

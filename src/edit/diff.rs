@@ -44,6 +44,25 @@ impl<'a> Lines<'a> {
         })
     }
 
+    /// Each change: the old lines and the new ones that stand in their place (0-based, end excluded).
+    pub fn changes(&self) -> impl Iterator<Item = (Range<usize>, Range<usize>)> + '_ {
+        let mut ops = self.ops.iter().peekable();
+        std::iter::from_fn(move || {
+            let first = ops.find(|op| op.tag() != DiffTag::Equal)?;
+            let (mut old, mut new) = (first.old_range(), first.new_range());
+            while let Some(next) = ops.next_if(|op| op.tag() != DiffTag::Equal) {
+                (old.end, new.end) = (old.end.max(next.old_range().end), new.end.max(next.new_range().end));
+            }
+            Some((old, new))
+        })
+    }
+
+    /// The lines of the two texts, each with its line end.
+    #[must_use]
+    pub fn texts(&self) -> (&[&'a [u8]], &[&'a [u8]]) {
+        (&self.old, &self.new)
+    }
+
     /// The lines of the new text (0-based, end excluded) from the first change to the last; `None` if there is none.
     #[must_use]
     pub fn changed(&self) -> Option<Range<usize>> {

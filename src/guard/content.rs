@@ -1,9 +1,9 @@
 //! A text file must stay text: no NUL bytes, no broken UTF-8. Files that are neither already are left as they are.
 
-use super::{Guard, Subject};
+use super::{Guard, Judgement, Subject};
 use crate::base::text::line_of;
 use crate::base::{Code, Finding};
-use crate::policy::{GuardRule, Policy};
+use crate::policy::Policy;
 
 /// The guard `binary_content`.
 #[derive(Debug)]
@@ -18,19 +18,23 @@ impl Guard for BinaryContent {
         "binary_content"
     }
 
-    fn rule(&self, policy: &Policy) -> GuardRule {
-        policy.binary_content
+    fn rule(&self) -> &'static str {
+        "A text file would get NUL bytes."
     }
 
-    fn judge(&self, subject: &Subject<'_>, _: &Policy) -> Option<Finding> {
-        let at = first_new(subject, |text| memchr::memchr(0, text))?;
-        let line = line_of(subject.after?, at);
+    fn source(&self) -> &'static str {
+        "openhands#3678: a guessed encoding truncated a file"
+    }
+
+    fn judge(&self, subject: &Subject<'_>, _: &Policy) -> Judgement {
+        let Some(at) = first_new(subject, |text| memchr::memchr(0, text)) else { return Judgement::Pass };
+        let line = line_of(subject.after.unwrap_or_default(), at);
         let finding = Finding::new(
             Code::BinaryContent,
             format!("This would put a NUL byte into {} at line {line}. Nothing was changed.", subject.path),
             "Send text. If the file really is binary, repeat with allow: [\"binary_content\"].",
         );
-        Some(finding.at(subject.path).with("line", line).with("byte", at))
+        Some(finding.at(subject.path).with("line", line).with("byte", at)).into()
     }
 }
 
@@ -39,19 +43,24 @@ impl Guard for Encoding {
         "encoding"
     }
 
-    fn rule(&self, policy: &Policy) -> GuardRule {
-        policy.encoding
+    fn rule(&self) -> &'static str {
+        "A file that is valid UTF-8, or a new one, would hold bytes that are not."
     }
 
-    fn judge(&self, subject: &Subject<'_>, _: &Policy) -> Option<Finding> {
-        let at = first_new(subject, |text| std::str::from_utf8(text).err().map(|error| error.valid_up_to()))?;
-        let line = line_of(subject.after?, at);
+    fn source(&self) -> &'static str {
+        "openhands#3678: a guessed encoding truncated a file"
+    }
+
+    fn judge(&self, subject: &Subject<'_>, _: &Policy) -> Judgement {
+        let invalid = |text: &[u8]| std::str::from_utf8(text).err().map(|error| error.valid_up_to());
+        let Some(at) = first_new(subject, invalid) else { return Judgement::Pass };
+        let line = line_of(subject.after.unwrap_or_default(), at);
         let finding = Finding::new(
             Code::Encoding,
             format!("{} would not be valid UTF-8 at line {line}. Nothing was changed.", subject.path),
             "Send UTF-8. If the file really has another encoding, repeat with allow: [\"encoding\"].",
         );
-        Some(finding.at(subject.path).with("line", line).with("byte", at))
+        Some(finding.at(subject.path).with("line", line).with("byte", at)).into()
     }
 }
 
@@ -71,10 +80,11 @@ mod tests {
 
     fn codes(before: Option<&[u8]>, after: &[u8]) -> Vec<Code> {
         let path = RepoPath::parse(b"a.txt").unwrap();
-        let subject = Subject { path: &path, from: None, before, after: Some(after), references: Vec::new() };
         let policy = Policy::of(None, None).unwrap();
+        let subject = Subject::new(&path, None, before, Some(after), Vec::new(), policy.time_limit);
         let guards: [&dyn Guard; 2] = [&BinaryContent, &Encoding];
-        guards.iter().filter_map(|guard| guard.judge(&subject, &policy)).map(|finding| finding.code).collect()
+        let judged = guards.iter().map(|guard| guard.judge(&subject, &policy));
+        judged.flat_map(Judgement::findings).map(|finding| finding.code).collect()
     }
 
     #[test]

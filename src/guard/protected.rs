@@ -1,8 +1,8 @@
 //! Paths that need a person, as `[[protect]]` in the base commit's `edt.toml` lists them.
 
-use super::{Guard, Subject};
+use super::{Guard, Judgement, Subject};
 use crate::base::{Code, Finding, RepoPath};
-use crate::policy::{GuardMode, GuardRule, Override, Policy};
+use crate::policy::Policy;
 
 /// The guard `protected_path`.
 #[derive(Debug)]
@@ -13,14 +13,17 @@ impl Guard for ProtectedPath {
         "protected_path"
     }
 
-    fn rule(&self, _: &Policy) -> GuardRule {
-        GuardRule { mode: GuardMode::Refuse, overriding: Override::Never }
+    fn rule(&self) -> &'static str {
+        "The path, or the one it came from, is listed under [[protect]] in edt.toml."
     }
 
-    fn judge(&self, subject: &Subject<'_>, policy: &Policy) -> Option<Finding> {
-        let paths = std::iter::once(subject.path).chain(subject.from);
-        let path = paths.into_iter().find(|path| policy.protects(path))?;
-        Some(protected(path))
+    fn source(&self) -> &'static str {
+        "an agent edited the policy file to get past a guard"
+    }
+
+    fn judge(&self, subject: &Subject<'_>, policy: &Policy) -> Judgement {
+        let mut paths = std::iter::once(subject.path).chain(subject.from);
+        paths.find(|path| policy.protects(path)).map(protected).into()
     }
 }
 

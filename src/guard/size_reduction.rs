@@ -3,10 +3,10 @@
 //! Measured against HEAD and against the session's base, so that ten small edits do not add up to what one large edit may not
 //! do. Thresholds: `policy::SizeLimits`.
 
-use super::{Guard, Reference, Subject};
+use super::{Guard, Judgement, Reference, Subject};
 use crate::base::text::line_count;
 use crate::base::{Code, Finding, RepoPath};
-use crate::policy::{GuardRule, Policy, SizeLimits};
+use crate::policy::{Policy, SizeLimits};
 
 /// The guard `size_reduction`.
 #[derive(Debug)]
@@ -37,16 +37,21 @@ impl Guard for SizeReduction {
         "size_reduction"
     }
 
-    fn rule(&self, policy: &Policy) -> GuardRule {
-        policy.size_reduction
+    fn rule(&self) -> &'static str {
+        "A file of more than 1000 bytes would lose more than 90 % of them, or one of 50 lines or more would lose more than 66 %, against HEAD \
+         or the session's base."
     }
 
-    fn judge(&self, subject: &Subject<'_>, policy: &Policy) -> Option<Finding> {
-        let after = subject.after?;
+    fn source(&self) -> &'static str {
+        "a 3400-byte file overwritten with `}`; a 70-line Makefile replaced by ten lines"
+    }
+
+    fn judge(&self, subject: &Subject<'_>, policy: &Policy) -> Judgement {
+        let Some(after) = subject.after else { return Judgement::Pass };
         let found =
             |reference: &Reference<'_>| Some((reference.whose, detect(reference.text, after, &policy.size_limits)?));
-        let (whose, shrink) = subject.references.iter().find_map(found)?;
-        Some(explain(subject.path, whose, &shrink))
+        let shrunk = subject.references.iter().find_map(found);
+        shrunk.map(|(whose, shrink)| explain(subject.path, whose, &shrink)).into()
     }
 }
 

@@ -29,6 +29,8 @@ pub struct Language {
     pub strings: &'static [&'static str],
     /// Node kinds within which a name is defined once.
     pub scopes: &'static [&'static str],
+    /// Node kinds that define a name: those that `definitions.scm` captures as `@definition`.
+    pub defining: &'static [&'static str],
     /// Node kinds of statement and member lists, where a run of lines never stands twice in a row.
     pub containers: &'static [&'static str],
     /// Node kinds that the grammar lets stand empty where the language does not: an empty one is an error.

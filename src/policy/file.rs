@@ -3,6 +3,9 @@
 //! The repository's file comes after the person's. Where the person said something, the repository may only tighten it; where
 //! the person said nothing, the repository decides.
 
+use std::collections::BTreeMap;
+use std::time::Duration;
+
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::Deserialize;
 
@@ -13,16 +16,23 @@ use crate::base::{Code, Finding, RepoPath, Result};
 pub struct Policy {
     /// Whether `begin` switches HEAD to the session's branch.
     pub switch: bool,
-    /// The size guard's rule.
-    pub size_reduction: GuardRule,
     /// The size guard's limits.
     pub size_limits: SizeLimits,
-    /// The rule against NUL bytes in text.
-    pub binary_content: GuardRule,
-    /// The rule against text that is no longer UTF-8.
-    pub encoding: GuardRule,
+    /// What a transaction may remove.
+    pub deletion_limits: DeletionLimits,
+    /// The longest that guards may look at one file.
+    pub time_limit: Duration,
+    /// What each guard's finding leads to: the person's word, then the repository's.
+    layers: [Rules; 2],
     /// Paths that need a person.
     protect: GlobSet,
+}
+
+/// The rules of one file: for all paths, then for some.
+#[derive(Debug, Clone, Default)]
+struct Rules {
+    all: BTreeMap<String, Guard>,
+    some: Vec<(GlobSet, BTreeMap<String, Guard>)>,
 }
 
 /// What a guard's finding leads to.
@@ -71,13 +81,37 @@ pub struct SizeLimits {
     pub min_lines: u64,
 }
 
+/// How much a transaction may remove.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeletionLimits {
+    /// More files than this may not go at once.
+    pub max_files: u64,
+    /// More lines than this, those added subtracted, may not go at once.
+    pub max_lines: u64,
+}
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct File {
     session: Session,
     guards: Guards,
+    paths: Vec<Paths>,
     protect: Vec<Protect>,
 }
+
+/// Guards that `edt.toml` may set. `guard::GUARDS` has one more, `protected_path`, which `[[protect]]` alone sets.
+pub const GUARDS: [&str; 10] = [
+    "size_reduction",
+    "mass_deletion",
+    "binary_content",
+    "encoding",
+    "conflict_markers",
+    "chat_artifact",
+    "elided_code",
+    "syntax",
+    "duplicate_code",
+    "validator",
+];
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -85,30 +119,31 @@ struct Session {
     switch: Option<bool>,
 }
 
+/// Every guard's table. What only one guard has stands beside the two keys that all have.
 #[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Guards {
-    size_reduction: SizeGuard,
-    binary_content: Guard,
-    encoding: Guard,
-}
+#[serde(transparent)]
+struct Guards(BTreeMap<String, Guard>);
 
 #[derive(Debug, Default, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Guard {
     mode: Option<GuardMode>,
     r#override: Option<Override>,
-}
-
-#[derive(Debug, Default, Clone, Copy, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct SizeGuard {
-    mode: Option<GuardMode>,
-    r#override: Option<Override>,
     max_bytes_lost: Option<f64>,
     min_bytes: Option<u64>,
     max_lines_lost: Option<f64>,
     min_lines: Option<u64>,
+    max_files: Option<u64>,
+    max_lines: Option<u64>,
+    time_limit_ms: Option<u64>,
+}
+
+/// Guards of some paths: the last table that matches decides each key.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Paths {
+    r#match: Vec<String>,
+    guards: Guards,
 }
 
 #[derive(Debug, Deserialize)]
@@ -125,20 +160,25 @@ impl Policy {
     pub fn of(person: Option<&str>, repository: Option<&str>) -> Result<Policy> {
         let person = parse(person, "your own edt.toml")?;
         let repo = parse(repository, "edt.toml in the session's base commit")?;
-        let (ps, rs) = (person.guards.size_reduction, repo.guards.size_reduction);
-        let size = |guard: SizeGuard| Guard { mode: guard.mode, r#override: guard.r#override };
+        let of = |guard: &str| (person.guards.of(guard), repo.guards.of(guard));
+        let ((ps, rs), (pd, rd), (pt, rt)) = (of("size_reduction"), of("mass_deletion"), of("syntax"));
+        let switch = repo.session.switch.or(person.session.switch).unwrap_or(true);
+        let protect = globs(person.protect.iter().chain(&repo.protect).flat_map(|protect| &protect.paths))?;
         Ok(Policy {
-            switch: repo.session.switch.or(person.session.switch).unwrap_or(true),
-            size_reduction: rule(size(ps), size(rs)),
+            switch,
             size_limits: SizeLimits {
                 max_bytes_lost: tightened(ps.max_bytes_lost, rs.max_bytes_lost, f64::min).unwrap_or(0.90),
                 min_bytes: tightened(ps.min_bytes, rs.min_bytes, u64::min).unwrap_or(1000),
                 max_lines_lost: tightened(ps.max_lines_lost, rs.max_lines_lost, f64::min).unwrap_or(0.66),
                 min_lines: tightened(ps.min_lines, rs.min_lines, u64::min).unwrap_or(50),
             },
-            binary_content: rule(person.guards.binary_content, repo.guards.binary_content),
-            encoding: rule(person.guards.encoding, repo.guards.encoding),
-            protect: globs(person.protect.iter().chain(&repo.protect))?,
+            deletion_limits: DeletionLimits {
+                max_files: tightened(pd.max_files, rd.max_files, u64::min).unwrap_or(10),
+                max_lines: tightened(pd.max_lines, rd.max_lines, u64::min).unwrap_or(2000),
+            },
+            time_limit: Duration::from_millis(tightened(pt.time_limit_ms, rt.time_limit_ms, u64::max).unwrap_or(1000)),
+            layers: [person.rules()?, repo.rules()?],
+            protect,
         })
     }
 
@@ -147,12 +187,45 @@ impl Policy {
     pub fn protects(&self, path: &RepoPath) -> bool {
         !self.protect.is_empty() && self.protect.is_match(path.to_string())
     }
+
+    /// What a finding of `guard` leads to; for `path`, or for a transaction as a whole.
+    #[must_use]
+    pub fn rule(&self, guard: &str, path: Option<&RepoPath>) -> GuardRule {
+        if guard == "protected_path" {
+            return GuardRule { mode: GuardMode::Refuse, overriding: Override::Never };
+        }
+        let [person, repo] = self.layers.each_ref().map(|layer| layer.of(guard, path));
+        GuardRule {
+            mode: tightened(person.mode, repo.mode, Ord::max).unwrap_or(GuardMode::Refuse),
+            overriding: tightened(person.r#override, repo.r#override, Ord::max).unwrap_or(Override::Allow),
+        }
+    }
 }
 
-fn rule(person: Guard, repo: Guard) -> GuardRule {
-    GuardRule {
-        mode: tightened(person.mode, repo.mode, Ord::max).unwrap_or(GuardMode::Refuse),
-        overriding: tightened(person.r#override, repo.r#override, Ord::max).unwrap_or(Override::Allow),
+impl Guards {
+    fn of(&self, guard: &str) -> Guard {
+        self.0.get(guard).copied().unwrap_or_default()
+    }
+}
+
+impl File {
+    fn rules(self) -> Result<Rules> {
+        let some = self.paths.into_iter().map(|paths| Ok((globs(paths.r#match.iter())?, paths.guards.0)));
+        Ok(Rules { all: self.guards.0, some: some.collect::<Result<_>>()? })
+    }
+}
+
+impl Rules {
+    fn of(&self, guard: &str, path: Option<&RepoPath>) -> Guard {
+        let mut rule = self.all.get(guard).copied().unwrap_or_default();
+        let name = path.filter(|_| !self.some.is_empty()).map(ToString::to_string);
+        for (globs, guards) in &self.some {
+            if let Some(own) = guards.get(guard).filter(|_| name.as_ref().is_some_and(|name| globs.is_match(name))) {
+                rule.mode = own.mode.or(rule.mode);
+                rule.r#override = own.r#override.or(rule.r#override);
+            }
+        }
+        rule
     }
 }
 
@@ -166,18 +239,49 @@ fn tightened<T>(person: Option<T>, repo: Option<T>, stricter: fn(T, T) -> T) -> 
 fn parse(text: Option<&str>, whose: &str) -> Result<File> {
     let Some(text) = text else { return Ok(File::default()) };
     let file: File = toml::from_str(text).map_err(|error| unreadable(whose, &error.to_string()))?;
-    let size = file.guards.size_reduction;
-    for share in [size.max_bytes_lost, size.max_lines_lost].into_iter().flatten() {
-        if !(0.0..=1.0).contains(&share) {
-            return Err(unreadable(whose, &format!("{share} is not a share between 0 and 1")).into());
+    let limits = |guard: &str| match guard {
+        "size_reduction" => &["max_bytes_lost", "min_bytes", "max_lines_lost", "min_lines"][..],
+        "mass_deletion" => &["max_files", "max_lines"],
+        "syntax" => &["time_limit_ms"],
+        _ => &[],
+    };
+    let everywhere = file.guards.0.iter().map(|(name, guard)| (name, guard, limits(name)));
+    let somewhere = file.paths.iter().flat_map(|paths| &paths.guards.0).map(|(name, guard)| (name, guard, &[][..]));
+    for (name, guard, allowed) in everywhere.chain(somewhere) {
+        if !GUARDS.contains(&name.as_str()) {
+            return Err(unreadable(whose, &format!("there is no guard {name}; there are {}", GUARDS.join(", "))).into());
+        }
+        if let Some(key) = guard.limits().into_iter().find(|key| !allowed.contains(key)) {
+            return Err(unreadable(whose, &format!("{name} has no key {key} here")).into());
+        }
+        for share in [guard.max_bytes_lost, guard.max_lines_lost].into_iter().flatten() {
+            if !(0.0..=1.0).contains(&share) {
+                return Err(unreadable(whose, &format!("{share} is not a share between 0 and 1")).into());
+            }
         }
     }
     Ok(file)
 }
 
-fn globs<'a>(protect: impl Iterator<Item = &'a Protect>) -> Result<GlobSet> {
+impl Guard {
+    /// The limits that are set, by their keys.
+    fn limits(&self) -> Vec<&'static str> {
+        let set = [
+            ("max_bytes_lost", self.max_bytes_lost.is_some()),
+            ("min_bytes", self.min_bytes.is_some()),
+            ("max_lines_lost", self.max_lines_lost.is_some()),
+            ("min_lines", self.min_lines.is_some()),
+            ("max_files", self.max_files.is_some()),
+            ("max_lines", self.max_lines.is_some()),
+            ("time_limit_ms", self.time_limit_ms.is_some()),
+        ];
+        set.into_iter().filter(|(_, set)| *set).map(|(key, _)| key).collect()
+    }
+}
+
+fn globs<'a>(patterns: impl Iterator<Item = &'a String>) -> Result<GlobSet> {
     let mut set = GlobSetBuilder::new();
-    for pattern in protect.flat_map(|protect| &protect.paths) {
+    for pattern in patterns {
         let glob = GlobBuilder::new(pattern).literal_separator(true).build();
         set.add(glob.map_err(|error| unreadable("edt.toml", &error.to_string()))?);
     }
@@ -209,11 +313,11 @@ mod tests {
         let person = "[guards.size_reduction]\nmode = \"warn\"\nmax_bytes_lost = 0.5\n";
         let tighter =
             Policy::of(Some(person), Some("[guards.size_reduction]\nmode = \"refuse\"\nmax_bytes_lost = 0.4\n"));
-        assert_eq!(tighter.as_ref().unwrap().size_reduction.mode, GuardMode::Refuse);
+        assert_eq!(tighter.as_ref().unwrap().rule("size_reduction", None).mode, GuardMode::Refuse);
         assert!((tighter.unwrap().size_limits.max_bytes_lost - 0.4).abs() < 1e-9);
         let looser =
             Policy::of(Some(person), Some("[guards.size_reduction]\nmode = \"off\"\nmax_bytes_lost = 0.9\n")).unwrap();
-        assert_eq!(looser.size_reduction.mode, GuardMode::Warn);
+        assert_eq!(looser.rule("size_reduction", None).mode, GuardMode::Warn);
         assert!((looser.size_limits.max_bytes_lost - 0.5).abs() < 1e-9);
     }
 
@@ -223,6 +327,30 @@ mod tests {
         let protects = |path: &str| policy.protects(&RepoPath::parse(path.as_bytes()).unwrap());
         assert!(protects(".github/workflows/ci.yml") && protects("Cargo.lock"));
         assert!(!protects("a/Cargo.lock") && !protects("src/main.rs"));
+    }
+
+    #[test]
+    fn a_guard_may_be_set_for_some_paths() {
+        let text = "[guards.syntax]\noverride = \"never\"\n[[paths]]\nmatch = [\"fixtures/**\"]\n[paths.guards.syntax]\nmode = \"off\"\n";
+        let rule =
+            |policy: &Policy, path: &str| policy.rule("syntax", Some(&RepoPath::parse(path.as_bytes()).unwrap()));
+        let policy = Policy::of(None, Some(text)).unwrap();
+        let never = |mode| GuardRule { mode, overriding: Override::Never };
+        assert_eq!(rule(&policy, "fixtures/a/b.c"), never(GuardMode::Off));
+        assert_eq!(rule(&policy, "src/b.c"), never(GuardMode::Refuse));
+        let person = "[guards.syntax]\nmode = \"warn\"\n";
+        let policy = Policy::of(Some(person), Some(text)).unwrap();
+        assert_eq!(rule(&policy, "fixtures/a/b.c"), never(GuardMode::Warn), "the repository may not loosen");
+    }
+
+    #[test]
+    fn a_limit_stands_only_where_it_means_something() {
+        for text in
+            ["[guards.syntax]\nmin_lines = 3\n", "[[paths]]\nmatch = [\"a\"]\nguards.size_reduction.min_lines = 3\n"]
+        {
+            let error = Policy::of(None, Some(text)).unwrap_err();
+            assert!(error.to_string().contains("min_lines"), "{error}");
+        }
     }
 
     #[test]

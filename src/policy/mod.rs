@@ -2,4 +2,4 @@
 
 pub mod file;
 
-pub use file::{GuardMode, GuardRule, Override, Policy, SizeLimits};
+pub use file::{DeletionLimits, GuardMode, GuardRule, Override, Policy, SizeLimits};

@@ -6,8 +6,8 @@ use super::resolve::Scene;
 use crate::base::{Finding, Findings, GuardReport, RepoPath, Result, Verdict};
 use crate::git::read::ObjectKind;
 use crate::git::{FileId, Oid, Repo, Tracked};
-use crate::guard::{GUARDS, Reference, Subject};
-use crate::policy::{GuardMode, GuardRule, Override};
+use crate::guard::{GUARDS, Judgement, Reference, Subject};
+use crate::policy::{GuardMode, GuardRule, Override, Policy};
 use crate::session::World;
 
 /// A plan that every guard has judged.
@@ -42,7 +42,7 @@ impl Cleared<'_> {
 /// be read.
 pub fn guard<'q>(world: &World, planned: Planned<'q>) -> Result<Cleared<'q>> {
     let Planned { request, scene, files } = planned;
-    let (mut reports, mut refused, mut allowed) = (Vec::new(), Vec::new(), Vec::new());
+    let mut refused = Vec::new();
     for file in &files {
         let convertible = scene.looks.get(&file.path).is_some_and(|look| look.convertible);
         if let Some(content) = file.after.as_ref().filter(|_| convertible)
@@ -50,33 +50,65 @@ pub fn guard<'q>(world: &World, planned: Planned<'q>) -> Result<Cleared<'q>> {
         {
             refused.extend(error.into_vec());
         }
-        let texts = Texts::of(&world.repo, &scene, file)?;
-        let subject = texts.subject(&scene, file);
-        for guard in GUARDS {
-            let rule = guard.rule(&scene.policy);
-            if rule.mode == GuardMode::Off {
-                continue;
+    }
+    let texts = files.iter().map(|file| Texts::of(&world.repo, &scene, file)).collect::<Result<Vec<Texts>>>()?;
+    let subjects: Vec<Subject<'_>> =
+        files.iter().zip(&texts).map(|(file, texts)| texts.subject(&scene, file)).collect();
+    let mut court = Court { request, policy: &scene.policy, reports: Vec::new(), refused, allowed: Vec::new() };
+    for guard in GUARDS {
+        for subject in &subjects {
+            if scene.policy.rule(guard.name(), Some(subject.path)).mode != GuardMode::Off {
+                court.hear(guard.name(), Some(subject.path), guard.judge(subject, &scene.policy));
             }
-            let found = guard.judge(&subject, &scene.policy);
-            let verdict = verdict(found.as_ref(), rule, request);
-            let detail =
-                found.as_ref().map(|finding| finding.message.trim_end_matches(" Nothing was changed.").to_owned());
-            reports.push(GuardReport { guard: guard.name(), verdict, path: file.path.to_string(), detail });
-            match (verdict, found) {
-                (Verdict::Refuse, Some(finding)) => refused.push(worded(finding, rule)),
-                (Verdict::Allowed, Some(finding)) => allowed.extend(finding.allow.map(str::to_owned)),
-                _ => {}
+        }
+        if scene.policy.rule(guard.name(), None).mode != GuardMode::Off {
+            let together = guard.judge_all(&subjects, &scene.policy);
+            if together != Judgement::Pass {
+                court.hear(guard.name(), None, together);
             }
         }
     }
+    let Court { reports, refused, mut allowed, .. } = court;
     Findings::check(refused)?;
     allowed.sort_unstable();
     allowed.dedup();
     Ok(Cleared { request, scene, files, reports, allowed, _judged: Judged })
 }
 
-fn verdict(found: Option<&Finding>, rule: GuardRule, request: &Request) -> Verdict {
-    let Some(finding) = found else { return Verdict::Pass };
+/// Collects what the guards say and what policy makes of it.
+struct Court<'c> {
+    request: &'c Request,
+    policy: &'c Policy,
+    reports: Vec<GuardReport>,
+    refused: Vec<Finding>,
+    allowed: Vec<String>,
+}
+
+impl Court<'_> {
+    fn hear(&mut self, guard: &'static str, path: Option<&RepoPath>, judgement: Judgement) {
+        let rule = self.policy.rule(guard, path);
+        let named = path.map(ToString::to_string).unwrap_or_default();
+        let mut report = |verdict, detail| {
+            self.reports.push(GuardReport { guard, verdict, path: named.clone(), detail });
+        };
+        let findings = match judgement {
+            Judgement::Pass => return report(Verdict::Pass, None),
+            Judgement::Unchecked(why) => return report(Verdict::Warn, Some(why)),
+            Judgement::Found(findings) => findings,
+        };
+        for finding in findings {
+            let verdict = verdict(&finding, rule, self.request);
+            report(verdict, Some(finding.message.trim_end_matches("Nothing was changed.").trim_end().to_owned()));
+            match verdict {
+                Verdict::Refuse => self.refused.push(worded(finding, rule)),
+                Verdict::Allowed => self.allowed.extend(finding.allow.map(str::to_owned)),
+                Verdict::Pass | Verdict::Warn => {}
+            }
+        }
+    }
+}
+
+fn verdict(finding: &Finding, rule: GuardRule, request: &Request) -> Verdict {
     let asked = finding.allow.is_some_and(|word| request.allow.iter().any(|allow| allow == word));
     match rule {
         GuardRule { mode: GuardMode::Refuse, overriding: Override::Allow } if asked => Verdict::Allowed,
@@ -132,13 +164,14 @@ impl Texts {
         let source = file.from.as_ref().unwrap_or(&file.path);
         let before = scene.looks.get(&file.path).and_then(|look| look.disk.as_ref());
         let before = before.or_else(|| scene.looks.get(source)?.disk.as_ref());
-        Subject {
-            path: &file.path,
-            from: file.from.as_ref(),
-            before: before.map(|disk| disk.bytes.as_slice()),
-            after: file.after.as_ref().map(|content| content.bytes.as_slice()),
-            references: self.references.iter().map(|(whose, text)| Reference { whose, text }).collect(),
-        }
+        Subject::new(
+            &file.path,
+            file.from.as_ref(),
+            before.map(|disk| disk.bytes.as_slice()),
+            file.after.as_ref().map(|content| content.bytes.as_slice()),
+            self.references.iter().map(|(whose, text)| Reference { whose, text }).collect(),
+            scene.policy.time_limit,
+        )
     }
 }
 

@@ -1,0 +1,186 @@
+//! Leftovers of a chat must not land in a file: a Markdown fence, prefixes of a listing, escaped signs, escaped line ends.
+
+use super::{Guard, Judgement, Subject};
+use crate::base::text::visible;
+use crate::base::{Code, Finding};
+use crate::policy::Policy;
+
+/// The guard `chat_artifact`.
+#[derive(Debug)]
+pub struct ChatArtifact;
+
+/// What a chat left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leftover {
+    /// A line of three backticks.
+    Fence,
+    /// Every line begins with `+`.
+    Plus,
+    /// Every line begins with its number.
+    LineNumbers,
+    /// `&lt;`, `&gt;`, `&amp;` for the signs.
+    Escaped,
+    /// `\n` for line ends.
+    LineEnds,
+}
+
+/// A block of fewer lines does not show a prefix.
+const MIN_BLOCK: usize = 3;
+
+/// Files that hold fences and listings by nature.
+const PROSE: [&str; 18] = [
+    "md", "markdown", "mdx", "mdc", "rst", "txt", "adoc", "asciidoc", "org", "ipynb", "diff", "patch", "rej", "orig",
+    "qmd", "rmd", "tex", "snap",
+];
+
+impl Guard for ChatArtifact {
+    fn name(&self) -> &'static str {
+        "chat_artifact"
+    }
+
+    fn rule(&self) -> &'static str {
+        "Added lines, in a file that had none of it, are a Markdown fence; or all begin with `+` or with their line numbers; or hold &lt; \
+         &gt; &amp; for signs, or \\n for line ends, outside strings and comments."
+    }
+
+    fn source(&self) -> &'static str {
+        "benches/guards"
+    }
+
+    fn judge(&self, subject: &Subject<'_>, _: &Policy) -> Judgement {
+        detect(subject).map(|(what, row)| explain(subject, what, row)).into()
+    }
+}
+
+/// The first leftover that the edit brings, and its row.
+#[must_use]
+pub fn detect(subject: &Subject<'_>) -> Option<(Leftover, usize)> {
+    subject.text()?;
+    let path = subject.path.to_string();
+    let name = path.rsplit('/').next().unwrap_or(&path);
+    let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
+    if extension.is_none_or(|extension| PROSE.contains(&extension.as_str())) && subject.language().is_none() {
+        return None;
+    }
+    let fresh: Vec<(usize, &[u8])> = subject.fresh_lines().filter(|(_, line)| !line.trim_ascii().is_empty()).collect();
+    if fresh.is_empty() {
+        return None;
+    }
+    let had = |which: fn(&[u8]) -> bool| subject.lines().texts().0.iter().any(|line| which(line));
+    let fence = || {
+        let (row, _) = fresh.iter().find(|(row, line)| is_fence(line) && !subject.is_prose(*row))?;
+        (!had(is_fence)).then_some((Leftover::Fence, *row))
+    };
+    let escaped = || {
+        let code = subject.language().is_some_and(|language| !language.markup);
+        let found = |(row, line): &&(usize, &[u8])| escapes(line).any(|at| in_code(subject, *row, line, at));
+        let (row, _) = fresh.iter().filter(|_| code).find(found)?;
+        (!had(|line| escapes(line).next().is_some())).then_some((Leftover::Escaped, *row))
+    };
+    fence().or_else(|| prefixed(subject)).or_else(escaped).or_else(|| line_ends(subject, &fresh))
+}
+
+fn is_fence(line: &[u8]) -> bool {
+    let line = line.trim_ascii();
+    let Some(info) = line.strip_prefix(b"```").or_else(|| line.strip_prefix(b"~~~")) else { return false };
+    info.len() <= 40 && info.iter().all(|byte| byte.is_ascii_alphanumeric() || b"+-_#. :/=\"".contains(byte))
+}
+
+/// A block of added lines that all carry a prefix.
+fn prefixed(subject: &Subject<'_>) -> Option<(Leftover, usize)> {
+    let (old, new) = subject.lines().texts();
+    for rows in subject.added() {
+        let lines: Vec<&[u8]> =
+            new[rows.clone()].iter().copied().filter(|line| !line.trim_ascii().is_empty()).collect();
+        if lines.len() < MIN_BLOCK {
+            continue;
+        }
+        let is_plus = |line: &&[u8]| line.starts_with(b"+") && !line.starts_with(b"++");
+        if lines.iter().all(is_plus) && !old.iter().any(|line| line.starts_with(b"+")) && !subject.is_prose(rows.start)
+        {
+            return Some((Leftover::Plus, rows.start));
+        }
+        let numbers: Option<Vec<usize>> = lines.iter().map(|line| numbered(line)).collect();
+        if numbers.is_some_and(|numbers| numbers.windows(2).all(|pair| pair[0] < pair[1] && pair[1] <= pair[0] + 3)) {
+            return Some((Leftover::LineNumbers, rows.start));
+        }
+    }
+    None
+}
+
+/// The number that a listing puts before a line.
+fn numbered(line: &[u8]) -> Option<usize> {
+    let line = line.trim_ascii_start();
+    let digits = line.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let rest = line.get(digits..)?;
+    let blank = rest.iter().take_while(|&&byte| byte == b' ').count();
+    let sign = &rest[blank..];
+    let marked = [&b"|"[..], b":", b"\t", "→".as_bytes(), "│".as_bytes()].iter().any(|mark| sign.starts_with(mark));
+    if digits == 0 || digits > 6 || !marked {
+        return None;
+    }
+    std::str::from_utf8(&line[..digits]).ok()?.parse().ok()
+}
+
+/// Where a line holds an escaped sign.
+fn escapes(line: &[u8]) -> impl Iterator<Item = usize> + '_ {
+    memchr::memchr_iter(b'&', line)
+        .filter(|&at| [&b"&lt;"[..], b"&gt;", b"&amp;"].iter().any(|word| line[at..].starts_with(word)))
+}
+
+/// Whether a byte of a row stands outside strings and comments.
+fn in_code(subject: &Subject<'_>, row: usize, line: &[u8], at: usize) -> bool {
+    let blank = line.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    let start = subject.start_of(row) - blank;
+    matches!(subject.new_tree(), Some(Ok(tree)) if !tree.is_prose(start + at))
+}
+
+/// Escaped line ends: a line of code that holds two or more of them.
+fn line_ends(subject: &Subject<'_>, fresh: &[(usize, &[u8])]) -> Option<(Leftover, usize)> {
+    let ends = |line: &[u8]| memchr::memmem::find_iter(line, b"\\n").collect::<Vec<_>>();
+    let found = |(row, line): &&(usize, &[u8])| {
+        let all = ends(line);
+        match subject.new_tree() {
+            Some(Ok(_)) => all.iter().filter(|at| in_code(subject, *row, line, **at)).count() >= 2,
+            _ => all.len() >= 3 && subject.lines().texts().1.len() <= 1,
+        }
+    };
+    fresh.iter().find(found).map(|(row, _)| (Leftover::LineEnds, *row))
+}
+
+fn explain(subject: &Subject<'_>, what: Leftover, row: usize) -> Finding {
+    let line = row + 1;
+    let text = subject.lines().texts().1.get(row).copied().unwrap_or_default();
+    let what = match what {
+        Leftover::Fence => "a Markdown fence",
+        Leftover::Plus => "lines that all begin with `+`",
+        Leftover::LineNumbers => "lines that begin with their numbers",
+        Leftover::Escaped => "&lt;, &gt; or &amp; where the sign itself belongs",
+        Leftover::LineEnds => "\\n where lines should end",
+    };
+    let path = subject.path;
+    Finding::new(
+        Code::ChatArtifact,
+        format!("{path} would hold {what} at line {line}: \"{}\". Nothing was changed.", visible(text.trim_ascii())),
+        "Send the text exactly as it is to stand in the file: no fence, no listing, no escapes. If it belongs there, repeat with allow: \
+         [\"chat_artifact\"].",
+    )
+    .at(path)
+    .with("line", line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fences_and_numbers_are_told_from_code() {
+        assert!(is_fence(b"```rust\n") && is_fence(b"  ```") && is_fence(b"~~~ c"));
+        assert!(!is_fence(b"```${x}``` is text") && !is_fence(b"`x`"));
+        assert_eq!(numbered(b"  12 | int x;"), Some(12));
+        assert_eq!(numbered("   7→int x;".as_bytes()), Some(7));
+        assert_eq!(numbered(b"12: x"), Some(12));
+        assert_eq!(numbered(b"12 int"), None);
+        assert_eq!(numbered(b"| 12"), None);
+    }
+}

@@ -1,0 +1,183 @@
+//! One planned file as guards see it. What several guards need (the line difference, the trees) is computed once, and only if one asks.
+
+use std::cell::OnceCell;
+use std::collections::HashSet;
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+use crate::base::RepoPath;
+use crate::base::text::is_binary;
+use crate::edit::diff::Lines;
+use crate::io::clock;
+use crate::lang::{self, Language, Parsed, Unparsed, table};
+
+/// One planned file, as guards see it.
+#[derive(Debug)]
+pub struct Subject<'a> {
+    /// Its path.
+    pub path: &'a RepoPath,
+    /// The path it came from.
+    pub from: Option<&'a RepoPath>,
+    /// The text that stands there; `None` for a new file.
+    pub before: Option<&'a [u8]>,
+    /// The text that would stand there; `None` for a removed file.
+    pub after: Option<&'a [u8]>,
+    /// Recorded states that the file is measured against.
+    pub references: Vec<Reference<'a>>,
+    limit: Duration,
+    deadline: OnceCell<Instant>,
+    hunks: OnceCell<Vec<Hunk>>,
+    lines: OnceCell<Lines<'a>>,
+    starts: OnceCell<Vec<usize>>,
+    new_tree: OnceCell<Result<Parsed<'a>, Unparsed>>,
+    old_tree: OnceCell<Result<Parsed<'a>, Unparsed>>,
+}
+
+/// A recorded state of a file.
+#[derive(Debug, Clone, Copy)]
+pub struct Reference<'a> {
+    /// Whose: `HEAD`, `the session's base`.
+    pub whose: &'static str,
+    /// Its text.
+    pub text: &'a [u8],
+}
+
+/// A change of lines: rows of the old text, and rows of the new one in their place (0-based, end excluded).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hunk {
+    /// What goes.
+    pub old: Range<usize>,
+    /// What comes.
+    pub new: Range<usize>,
+}
+
+impl<'a> Subject<'a> {
+    /// A planned file. `limit` is the longest that all guards together may look at it.
+    #[must_use]
+    pub fn new(
+        path: &'a RepoPath,
+        from: Option<&'a RepoPath>,
+        before: Option<&'a [u8]>,
+        after: Option<&'a [u8]>,
+        references: Vec<Reference<'a>>,
+        limit: Duration,
+    ) -> Subject<'a> {
+        Subject {
+            path,
+            from,
+            before,
+            after,
+            references,
+            limit,
+            deadline: OnceCell::new(),
+            hunks: OnceCell::new(),
+            lines: OnceCell::new(),
+            starts: OnceCell::new(),
+            new_tree: OnceCell::new(),
+            old_tree: OnceCell::new(),
+        }
+    }
+
+    /// The new text if it is text; binary files are not read as code.
+    #[must_use]
+    pub fn text(&self) -> Option<&'a [u8]> {
+        self.after.filter(|after| !is_binary(after))
+    }
+
+    /// The text before; empty for a new file.
+    #[must_use]
+    pub fn old_text(&self) -> &'a [u8] {
+        self.before.unwrap_or_default()
+    }
+
+    /// The language of the file, by its new path.
+    #[must_use]
+    pub fn language(&self) -> Option<&'static Language> {
+        table::of(self.path, self.after?)
+    }
+
+    /// The line difference.
+    #[must_use]
+    pub fn lines(&self) -> &Lines<'a> {
+        self.lines.get_or_init(|| Lines::of(self.old_text(), self.after.unwrap_or_default(), clock::in_ms(100)))
+    }
+
+    /// The changes, line by line.
+    #[must_use]
+    pub fn hunks(&self) -> &[Hunk] {
+        self.hunks.get_or_init(|| self.lines().changes().map(|(old, new)| Hunk { old, new }).collect())
+    }
+
+    /// The rows of the new text that the change touches; a place where lines only went counts with its two neighbours.
+    #[must_use]
+    pub fn touched(&self) -> Vec<Range<usize>> {
+        let rows = |hunk: &Hunk| match hunk.new.is_empty() {
+            true => hunk.new.start.saturating_sub(1)..hunk.new.start + 1,
+            false => hunk.new.clone(),
+        };
+        self.hunks().iter().map(rows).collect()
+    }
+
+    /// The rows of the new text that the change brings.
+    #[must_use]
+    pub fn added(&self) -> Vec<Range<usize>> {
+        self.hunks().iter().map(|hunk| hunk.new.clone()).filter(|rows| !rows.is_empty()).collect()
+    }
+
+    /// The added lines that the text before did not hold, white space at both ends aside: each with its row.
+    pub fn fresh_lines(&self) -> impl Iterator<Item = (usize, &'a [u8])> {
+        let (old, new) = self.lines().texts();
+        let known: HashSet<&[u8]> = old.iter().map(|line| line.trim_ascii()).collect();
+        let rows: Vec<usize> = self.added().into_iter().flatten().collect();
+        let lines: Vec<(usize, &'a [u8])> = rows.into_iter().map(|row| (row, new[row])).collect();
+        lines.into_iter().filter(move |(_, line)| !known.contains(line.trim_ascii()))
+    }
+
+    /// The place of the first byte of row `row` of the new text that is not white space.
+    #[must_use]
+    pub fn start_of(&self, row: usize) -> usize {
+        let lines = self.lines().texts().1;
+        let starts = self.starts.get_or_init(|| {
+            let ends = lines.iter().scan(0, |at, line| {
+                *at += line.len();
+                Some(*at)
+            });
+            std::iter::once(0).chain(ends).collect()
+        });
+        let blank = lines.get(row).map_or(0, |line| line.iter().take_while(|byte| byte.is_ascii_whitespace()).count());
+        starts.get(row).copied().unwrap_or_default() + blank
+    }
+
+    /// Whether the text of row `row` begins in a string or a comment, as far as there is a tree to tell.
+    #[must_use]
+    pub fn is_prose(&self, row: usize) -> bool {
+        matches!(self.new_tree(), Some(Ok(tree)) if tree.is_prose(self.start_of(row)))
+    }
+
+    /// The tree of the new text.
+    ///
+    /// # Errors
+    /// Why there is none; `None` if there is no grammar for it.
+    pub fn new_tree(&self) -> Option<&Result<Parsed<'a>, Unparsed>> {
+        let (language, text) = (self.language()?, self.text()?);
+        Some(self.new_tree.get_or_init(|| self.parse(language, text)))
+    }
+
+    /// The tree of the text before, read in the new one's language.
+    ///
+    /// # Errors
+    /// As [`Subject::new_tree`].
+    pub fn old_tree(&self) -> Option<&Result<Parsed<'a>, Unparsed>> {
+        let (language, text) = (self.language()?, self.before?);
+        Some(self.old_tree.get_or_init(|| self.parse(language, text)))
+    }
+
+    /// The tree of a text of this file, within the file's time.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn parse<'t>(&self, language: &'static Language, text: &'t [u8]) -> Result<Parsed<'t>, Unparsed> {
+        let deadline = *self.deadline.get_or_init(|| clock::now() + self.limit);
+        lang::parse(language, text, &|| clock::now() >= deadline)
+    }
+}

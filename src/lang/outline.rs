@@ -1,0 +1,322 @@
+//! Statements, members and definitions of a tree: which stand twice.
+//!
+//! Suspicion is cheap and needs only kinds and tokens; the language's queries (`blocks.scm`, `definitions.scm`) are compiled only to
+//! judge a suspicion, because compiling one costs as much as parsing a thousand lines.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::ops::Range;
+
+use tree_sitter::{Node, Query, QueryCursor, StreamingIterator as _};
+
+use super::faults::visit;
+use super::parse::{Parsed, rows};
+
+/// Two equal neighbours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Twin {
+    /// What they are.
+    pub what: Block,
+    /// The rows of the first, 0-based, end excluded.
+    pub first: Range<usize>,
+    /// The rows of the second.
+    pub second: Range<usize>,
+    /// The tokens of one, comments left out.
+    pub tokens: usize,
+}
+
+/// What stands twice in a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Block {
+    /// A compound statement or a definition (`@compound`).
+    Compound,
+    /// A statement or member that means nothing when it is said again at once (`@simple`).
+    Simple,
+}
+
+/// Two definitions of one name in one scope.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Clash {
+    /// The name.
+    pub name: String,
+    /// The rows of the first, 0-based, end excluded.
+    pub first: Range<usize>,
+    /// The rows of the second.
+    pub second: Range<usize>,
+    /// How many there are in the scope.
+    pub count: usize,
+}
+
+/// A definition.
+#[derive(Debug, Clone, Copy)]
+struct Definition<'tree> {
+    node: Node<'tree>,
+    name: Node<'tree>,
+}
+
+impl Parsed<'_> {
+    /// Equal neighbours of which one touches `changed` (rows), by the language's own queries.
+    #[must_use]
+    pub fn twins(&self, changed: &[Range<usize>]) -> Vec<Twin> {
+        let mut pairs: Vec<(Node<'_>, Node<'_>, usize)> = Vec::new();
+        let mut last: HashMap<usize, Node<'_>> = HashMap::new();
+        let comments = self.kinds(self.language.comments);
+        visit(&mut self.tree.walk(), |node, parent| {
+            let near = touches(changed, &rows(node));
+            let Some(parent) = parent else { return near };
+            if !node.is_named() || comments.has(node) {
+                return false;
+            }
+            let before = last.insert(parent.id(), node);
+            if let Some(before) = before.filter(|before| alike(*before, node))
+                && (near || touches(changed, &rows(before)))
+                && let Some(tokens) = self.same_tokens(before, node)
+            {
+                pairs.push((before, node, tokens));
+            }
+            near && node.child_count() > 0
+        });
+        self.judged(&pairs)
+    }
+
+    /// Those of `pairs` that the language's `blocks.scm` knows.
+    fn judged(&self, pairs: &[(Node<'_>, Node<'_>, usize)]) -> Vec<Twin> {
+        let Some(query) = pairs.first().and_then(|_| self.query(self.language.blocks)) else { return Vec::new() };
+        let mut twins = Vec::new();
+        for (first, second, tokens) in pairs {
+            let mut what = None;
+            let mut cursor = QueryCursor::new();
+            cursor.set_byte_range(second.byte_range());
+            let mut matches = cursor.matches(&query, second.parent().unwrap_or(*second), self.text);
+            while let Some(found) = matches.next() {
+                let captures = found.captures().iter().filter(|capture| capture.node.id() == second.id());
+                for capture in captures {
+                    match query.capture_names()[capture.index as usize] {
+                        "compound" => what = Some(Block::Compound),
+                        "simple" => what = what.or(Some(Block::Simple)),
+                        _ => {}
+                    }
+                }
+            }
+            if let Some(what) = what {
+                twins.push(Twin { what, first: rows(*first), second: rows(*second), tokens: *tokens });
+            }
+        }
+        twins
+    }
+
+    /// How many tokens the two have, if they have the same.
+    fn same_tokens(&self, a: Node<'_>, b: Node<'_>) -> Option<usize> {
+        let (a, b) = (self.tokens(a), self.tokens(b));
+        (a == b).then_some(a.len())
+    }
+
+    /// The kind and the text of each leaf below `node` that is no comment.
+    fn tokens(&self, node: Node<'_>) -> Vec<(u16, &[u8])> {
+        let mut tokens = Vec::new();
+        visit(&mut node.walk(), |node, _| {
+            let comment = self.language.comments.contains(&node.kind());
+            if node.child_count() == 0 && !comment && !node.byte_range().is_empty() {
+                tokens.push((node.kind_id(), self.of(node)));
+            }
+            !comment
+        });
+        tokens
+    }
+
+    /// Names that are defined more than once in one scope, where the name of one of the definitions stands in `changed` (rows).
+    #[must_use]
+    pub fn clashes(&self, changed: &[Range<usize>]) -> Vec<Clash> {
+        let definitions = self.kinds(self.language.defining);
+        let scopes = self.kinds(self.language.scopes);
+        // The scopes in which something in the changed rows is defined.
+        let mut wanted: Vec<Node<'_>> = Vec::new();
+        let mut path: Vec<Node<'_>> = Vec::new();
+        visit(&mut self.tree.walk(), |node, parent| {
+            let near = touches(changed, &rows(node));
+            if !near || node.is_error() {
+                return false;
+            }
+            while path.last().is_some_and(|scope| scope.end_byte() <= node.start_byte()) {
+                path.pop();
+            }
+            if definitions.has(node)
+                && let Some(name) = name_of(node)
+                && touches(changed, &rows(name))
+                && let Some(scope) = path.last()
+                && !wanted.iter().any(|other| other.id() == scope.id())
+            {
+                wanted.push(*scope);
+            }
+            if parent.is_none() || scopes.has(node) {
+                path.push(node);
+            }
+            true
+        });
+        wanted.iter().flat_map(|scope| self.clashes_in(*scope, &definitions, &scopes, Some(changed))).collect()
+    }
+
+    /// How often `name` is defined in the scope that defines it most often, repeats that the language allows not counted.
+    #[must_use]
+    pub fn most_definitions(&self, name: &str) -> usize {
+        let definitions = self.kinds(self.language.defining);
+        let scopes = self.kinds(self.language.scopes);
+        let mut all: Vec<Node<'_>> = vec![self.tree.root_node()];
+        visit(&mut self.tree.walk(), |node, _| {
+            if scopes.has(node) {
+                all.push(node);
+            }
+            true
+        });
+        let clashes = all.iter().flat_map(|scope| self.clashes_in(*scope, &definitions, &scopes, None));
+        clashes.filter(|clash| clash.name == name).map(|clash| clash.count).max().unwrap_or(1)
+    }
+
+    fn clashes_in(
+        &self,
+        scope: Node<'_>,
+        definitions: &Kinds,
+        scopes: &Kinds,
+        changed: Option<&[Range<usize>]>,
+    ) -> Vec<Clash> {
+        let mut groups: HashMap<&[u8], Vec<Definition<'_>>> = HashMap::new();
+        let mut order: Vec<&[u8]> = Vec::new();
+        visit(&mut scope.walk(), |node, _| {
+            if node.is_error() {
+                return false;
+            }
+            if definitions.has(node)
+                && let Some(name) = name_of(node)
+            {
+                let group = groups.entry(self.of(name)).or_default();
+                // A wrapper and what it wraps (a decorated function) are one definition.
+                if group.last().is_none_or(|last| last.name.id() != name.id()) {
+                    group.push(Definition { node, name });
+                    if group.len() == 2 {
+                        order.push(self.of(name));
+                    }
+                }
+            }
+            node.id() == scope.id() || !scopes.has(node)
+        });
+        if order.is_empty() {
+            return Vec::new();
+        }
+        let known = self.identities(scope);
+        order.iter().filter_map(|name| self.clash(&known, &groups[name], changed)).collect()
+    }
+
+    /// The first two of `group` that the language does not let stand side by side.
+    fn clash(
+        &self,
+        identities: &HashMap<usize, u64>,
+        group: &[Definition<'_>],
+        changed: Option<&[Range<usize>]>,
+    ) -> Option<Clash> {
+        let is_new = |one: &&Definition<'_>| changed.is_none_or(|changed| touches(changed, &rows(one.name)));
+        let mut same: BTreeMap<u64, Vec<&Definition<'_>>> = BTreeMap::new();
+        for definition in group {
+            if let Some(identity) = identities.get(&definition.name.id()) {
+                same.entry(*identity).or_default().push(definition);
+            }
+        }
+        let twice = same.into_values().filter(|same| same.len() > 1 && same.iter().any(|one| is_new(&one)));
+        let same = twice.min_by_key(|same| same[0].node.start_byte())?;
+        let second = same.iter().skip(1).find(|one| is_new(one)).unwrap_or(&same[1]);
+        Some(Clash {
+            name: String::from_utf8_lossy(self.of(same[0].name)).into_owned(),
+            first: rows(same[0].node),
+            second: rows(second.node),
+            count: same.len(),
+        })
+    }
+
+    /// What sets each definition of a scope apart from others of its name, by its name's node. What the language lets stand beside
+    /// others of its name is not among them.
+    fn identities(&self, scope: Node<'_>) -> HashMap<usize, u64> {
+        let Some(query) = self.query(self.language.definitions) else { return HashMap::new() };
+        let mut cursor = QueryCursor::new();
+        let mut matches = cursor.matches(&query, scope, self.text);
+        let mut exempt: HashSet<usize> = HashSet::new();
+        let mut found: HashMap<usize, (usize, usize, u64)> = HashMap::new();
+        while let Some(one) = matches.next() {
+            let of = |word: &'static str| {
+                let query = &query;
+                let named = move |capture: &&tree_sitter::QueryCapture<'_>| {
+                    query.capture_names()[capture.index as usize] == word
+                };
+                one.captures().iter().filter(named).map(|capture| capture.node)
+            };
+            exempt.extend(of("exempt").map(|node| node.id()));
+            let (Some(node), Some(name)) = (of("definition").next(), of("name").next()) else { continue };
+            let mut hasher = DefaultHasher::new();
+            one.pattern_index.hash(&mut hasher);
+            of("distinct").for_each(|node| self.tokens(node).hash(&mut hasher));
+            let entry = (one.pattern_index, node.id(), hasher.finish());
+            found.entry(name.id()).and_modify(|old| *old = entry.min(*old)).or_insert(entry);
+        }
+        let counted = found.into_iter().filter(|(_, (_, node, _))| !exempt.contains(node));
+        counted.map(|(name, (_, _, identity))| (name, identity)).collect()
+    }
+
+    /// Whether a statement, a member or an entry starts at byte `at`.
+    #[must_use]
+    pub fn starts_in_container(&self, at: usize) -> bool {
+        let mut cursor = self.tree.walk();
+        let mut inside = self.language.containers.contains(&cursor.node().kind());
+        while cursor.goto_first_child_for_byte(at).is_some() {
+            let node = cursor.node();
+            if node.start_byte() >= at {
+                return node.start_byte() == at && inside;
+            }
+            inside = self.language.containers.contains(&node.kind());
+        }
+        false
+    }
+
+    fn query(&self, text: &str) -> Option<Query> {
+        Query::new(&self.language.grammar(), text).ok()
+    }
+
+    fn kinds(&self, names: &[&str]) -> Kinds {
+        let grammar = self.language.grammar();
+        let mut set = vec![false; grammar.node_kind_count()];
+        for name in names {
+            if let Some(place) = set.get_mut(usize::from(grammar.id_for_node_kind(name, true))) {
+                *place = true;
+            }
+        }
+        Kinds(set)
+    }
+}
+
+/// A set of node kinds.
+struct Kinds(Vec<bool>);
+
+impl Kinds {
+    fn has(&self, node: Node<'_>) -> bool {
+        self.0.get(usize::from(node.kind_id())).copied().unwrap_or(false)
+    }
+}
+
+/// Whether the two can have the same tokens, as far as a look tells.
+fn alike(a: Node<'_>, b: Node<'_>) -> bool {
+    a.kind_id() == b.kind_id() && a.child_count() == b.child_count() && !a.has_error() && !b.has_error()
+}
+
+/// The node that names a definition, by the names that grammars give their fields.
+fn name_of(definition: Node<'_>) -> Option<Node<'_>> {
+    let mut node = definition;
+    loop {
+        let field =
+            ["name", "declarator", "definition", "key"].iter().find_map(|field| node.child_by_field_name(field));
+        match field {
+            Some(inner) => node = inner,
+            None => return (node.id() != definition.id()).then_some(node),
+        }
+    }
+}
+
+fn touches(changed: &[Range<usize>], rows: &Range<usize>) -> bool {
+    changed.iter().any(|range| range.start < rows.end && rows.start < range.end)
+}

@@ -1,0 +1,252 @@
+//! Texts with `#if` lines, as a preprocessor would leave them: the lines of branches that are not taken become blank, so that every byte
+//! keeps its place.
+//!
+//! A brace may open in one branch and in its alternative, and close once below both; such a file has no tree as it stands. Three ways of
+//! taking branches show every line of most files alive and whole.
+
+use std::borrow::Cow;
+
+/// Which branch of a chain `#if … #elif … #else … #endif` is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Take {
+    /// The first.
+    First,
+    /// The last, `#else` or not.
+    Last,
+    /// `#else`; none if there is none.
+    Else,
+}
+
+impl Take {
+    /// The three ways.
+    pub const ALL: [Take; 3] = [Take::First, Take::Last, Take::Else];
+}
+
+/// A text with some lines blanked.
+#[derive(Debug)]
+pub struct Variant<'t> {
+    /// The bytes, as many as before and each at its place.
+    pub text: Cow<'t, [u8]>,
+    /// For each line, whether it was taken; empty if all were.
+    live: Vec<bool>,
+}
+
+impl Variant<'_> {
+    /// Whether any line of `rows` (0-based) is alive in it.
+    #[must_use]
+    pub fn is_live(&self, mut rows: std::ops::Range<usize>) -> bool {
+        self.live.is_empty() || rows.any(|row| self.live.get(row).copied().unwrap_or(true))
+    }
+}
+
+/// A text and its chains of branches.
+#[derive(Debug)]
+pub struct Branches<'t> {
+    text: &'t [u8],
+    lines: Lines,
+}
+
+impl<'t> Branches<'t> {
+    /// Finds the chains.
+    #[must_use]
+    pub fn of(text: &'t [u8]) -> Branches<'t> {
+        Branches { text, lines: Lines::of(text) }
+    }
+
+    /// Whether the text has no branches, so that all variants are the text itself.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        self.lines.chains.is_empty()
+    }
+
+    /// The text as `take` leaves it.
+    #[must_use]
+    pub fn variant(&self, take: Take) -> Variant<'t> {
+        if self.is_plain() {
+            return Variant { text: Cow::Borrowed(self.text), live: Vec::new() };
+        }
+        let live = self.lines.live(take);
+        Variant { text: Cow::Owned(self.lines.blanked(self.text, &live)), live }
+    }
+}
+
+/// What a line is to the preprocessor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Line {
+    /// Text, or another directive.
+    Text,
+    /// A line of a conditional directive.
+    Directive,
+}
+
+/// One chain of branches.
+#[derive(Debug)]
+struct Chain {
+    /// The rows of its directives, `#endif` excluded.
+    branches: Vec<Branch>,
+    /// The row of `#endif`.
+    end: usize,
+    /// An include guard: always taken.
+    guard: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Branch {
+    row: usize,
+    is_else: bool,
+    /// `#if 0`.
+    never: bool,
+}
+
+#[derive(Debug)]
+struct Lines {
+    kinds: Vec<Line>,
+    /// Where each line starts.
+    starts: Vec<usize>,
+    chains: Vec<Chain>,
+}
+
+impl Lines {
+    fn of(text: &[u8]) -> Lines {
+        let mut lines = Lines { kinds: Vec::new(), starts: Vec::new(), chains: Vec::new() };
+        let mut open: Vec<Chain> = Vec::new();
+        let mut defined: Option<&[u8]> = None;
+        let mut continued = false;
+        let mut at = 0;
+        for (row, line) in text.split_inclusive(|&byte| byte == b'\n').enumerate() {
+            lines.starts.push(at);
+            at += line.len();
+            let body = line.trim_ascii();
+            let was = lines.kinds.last().copied().filter(|_| continued);
+            continued = body.ends_with(b"\\");
+            if let Some(was) = was {
+                lines.kinds.push(was);
+                continue;
+            }
+            let (word, rest) = directive(body);
+            let branch = |is_else, never| Branch { row, is_else, never };
+            match word {
+                b"if" | b"ifdef" | b"ifndef" => {
+                    let chain = Chain { branches: vec![branch(false, rest == b"0")], end: usize::MAX, guard: false };
+                    open.push(chain);
+                    defined = (word == b"ifndef").then_some(rest);
+                    lines.kinds.push(Line::Directive);
+                    continue;
+                }
+                b"elif" | b"elifdef" | b"elifndef" | b"else" => {
+                    if let Some(chain) = open.last_mut() {
+                        chain.branches.push(branch(word == b"else", false));
+                    }
+                    lines.kinds.push(Line::Directive);
+                }
+                b"endif" => {
+                    if let Some(mut chain) = open.pop() {
+                        chain.end = row;
+                        lines.chains.push(chain);
+                    }
+                    lines.kinds.push(Line::Directive);
+                }
+                b"define" => {
+                    if let Some(name) = defined
+                        && rest.starts_with(name)
+                        && open.len() == 1
+                        && let Some(chain) = open.last_mut()
+                    {
+                        chain.guard = true;
+                    }
+                    lines.kinds.push(Line::Text);
+                }
+                _ => lines.kinds.push(Line::Text),
+            }
+            if !body.is_empty() {
+                defined = None;
+            }
+        }
+        lines.chains.append(&mut open);
+        lines
+    }
+
+    fn live(&self, take: Take) -> Vec<bool> {
+        let mut live: Vec<bool> = self.kinds.iter().map(|kind| *kind == Line::Text).collect();
+        for chain in &self.chains {
+            let taken = chain.taken(take);
+            for (i, branch) in chain.branches.iter().enumerate() {
+                let end = chain.branches.get(i + 1).map_or(chain.end, |next| next.row).min(live.len());
+                if taken != Some(i) {
+                    live[branch.row..end].fill(false);
+                }
+            }
+        }
+        live
+    }
+
+    fn blanked(&self, text: &[u8], live: &[bool]) -> Vec<u8> {
+        let mut out = text.to_vec();
+        for (row, _) in live.iter().enumerate().filter(|(_, live)| !**live) {
+            let end = self.starts.get(row + 1).copied().unwrap_or(text.len());
+            for byte in &mut out[self.starts[row]..end] {
+                if *byte != b'\n' && *byte != b'\r' {
+                    *byte = b' ';
+                }
+            }
+        }
+        out
+    }
+}
+
+impl Chain {
+    fn taken(&self, take: Take) -> Option<usize> {
+        let first = usize::from(self.branches.first().is_some_and(|branch| branch.never));
+        let last = self.branches.len() - 1;
+        match take {
+            _ if self.guard => Some(0),
+            Take::First => (first <= last).then_some(first),
+            Take::Last => (first <= last).then_some(last),
+            Take::Else => self.branches.iter().position(|branch| branch.is_else),
+        }
+    }
+}
+
+/// The word and the rest of a `#` line; empty if it is none.
+pub(super) fn directive(line: &[u8]) -> (&[u8], &[u8]) {
+    let Some(rest) = line.strip_prefix(b"#") else { return (b"", b"") };
+    let rest = rest.trim_ascii_start();
+    let end = rest.iter().position(|byte| !byte.is_ascii_alphanumeric()).unwrap_or(rest.len());
+    (&rest[..end], rest[end..].trim_ascii())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(text: &str) -> Vec<String> {
+        let branches = Branches::of(text.as_bytes());
+        let shown =
+            |take: &Take| String::from_utf8_lossy(&branches.variant(*take).text).replace(' ', "").replace('\n', "/");
+        let mut texts: Vec<String> = Take::ALL.iter().map(shown).collect();
+        texts.dedup();
+        texts
+    }
+
+    #[test]
+    fn halves_of_a_function_become_whole() {
+        let text = "#ifdef A\nint f(int a) {\n#else\nint f(void) {\n#endif\n}\n";
+        assert_eq!(texts(text), ["/intf(inta){////}/", "///intf(void){//}/"]);
+    }
+
+    #[test]
+    fn a_branch_without_an_alternative_may_be_left_out() {
+        assert_eq!(texts("#if A\nx;\n#endif\ny;\n"), ["/x;//y;/", "///y;/"]);
+    }
+
+    #[test]
+    fn an_include_guard_is_always_taken_and_if_0_never() {
+        assert_eq!(texts("#ifndef A_H\n#define A_H\nx;\n#endif\n"), ["/#defineA_H/x;//"]);
+        assert_eq!(texts("#if 0\njunk {\n#else\ny;\n#endif\n"), ["///y;//"]);
+    }
+
+    #[test]
+    fn text_without_branches_is_borrowed() {
+        assert!(matches!(Branches::of(b"int x;\n").variant(Take::Else).text, Cow::Borrowed(_)));
+    }
+}
