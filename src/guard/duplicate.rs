@@ -31,14 +31,25 @@ pub enum Duplicate {
     Clash(Clash),
 }
 
-/// A run of lines counts from this many characters that are not white space.
-const MIN_RUN: usize = 40;
-/// The same in a file without a grammar.
-const MIN_BLIND_RUN: usize = 80;
+/// How much of a run must count, in characters that are not white space, by what it is.
+#[derive(Debug, Clone, Copy)]
+struct Bar {
+    /// One line that means nothing when it is said twice.
+    line: usize,
+    /// Two lines or more, each copy a statement, a member or an entry.
+    block: usize,
+    /// Two lines or more elsewhere: in tables, arguments, prose.
+    anywhere: usize,
+}
+
+/// The bar in a language with a grammar.
+const SEEN: Bar = Bar { line: 8, block: 16, anywhere: 40 };
+/// The bar in a file without one: three lines at least, and never one alone.
+const BLIND: Bar = Bar { line: usize::MAX, block: usize::MAX, anywhere: 80 };
 /// Lines of a run in a file without a grammar.
 const MIN_BLIND_LINES: usize = 3;
 /// Simple statements count from this many tokens.
-const MIN_TOKENS: usize = 3;
+const MIN_TOKENS: usize = 2;
 /// Longest run looked for, in lines.
 const MAX_RUN: usize = 400;
 
@@ -121,6 +132,7 @@ fn run(subject: &Subject<'_>, added: &[Range<usize>], tree: Option<&Parsed<'_>>)
         rows.push(row);
         ids.push(*numbers.entry(line.trim_ascii_end()).or_insert(next));
     }
+    let bar = if tree.is_some() { SEEN } else { BLIND };
     for range in added {
         let from = rows.partition_point(|row| *row < range.start);
         let to = rows.partition_point(|row| *row < range.end);
@@ -138,16 +150,17 @@ fn run(subject: &Subject<'_>, added: &[Range<usize>], tree: Option<&Parsed<'_>>)
                 let text = |at: usize| &new[rows[at]];
                 let weight: usize =
                     (a..b).map(|at| text(at).iter().filter(|byte| !byte.is_ascii_whitespace()).count()).sum();
-                let all_equal = ids[a..b].iter().all(|id| *id == ids[a]);
-                let enough = match tree {
-                    Some(_) => length >= 2 && weight >= MIN_RUN,
-                    None => length >= MIN_BLIND_LINES && weight >= MIN_BLIND_RUN,
-                };
-                if !(inside(a) || inside(b)) || !enough || all_equal {
+                let all_equal = length > 1 && ids[a..b].iter().all(|id| *id == ids[a]);
+                if !(inside(a) || inside(b)) || all_equal || weight < bar.line.min(bar.block).min(bar.anywhere) {
                     continue;
                 }
-                let starts = |tree: &Parsed<'_>, at: usize| tree.starts_in_container(subject.start_of(rows[at]));
-                if tree.is_some_and(|tree| !starts(tree, a) || !starts(tree, b)) {
+                let starts = |at: usize| tree.is_some_and(|tree| tree.starts_in_container(subject.start_of(rows[at])));
+                let enough = match length {
+                    1 => weight >= bar.line && says_nothing_twice(text(a)) && starts(a) && starts(b),
+                    _ if weight >= bar.anywhere => tree.is_some() || length >= MIN_BLIND_LINES,
+                    _ => weight >= bar.block && starts(a) && starts(b),
+                };
+                if !enough {
                     continue;
                 }
                 let copy: Vec<&[u8]> = (a..b).map(|at| text(at).trim_ascii_end()).collect();
@@ -160,6 +173,20 @@ fn run(subject: &Subject<'_>, added: &[Range<usize>], tree: Option<&Parsed<'_>>)
         }
     }
     None
+}
+
+/// Whether a statement says nothing when it is said twice: it changes nothing by itself, as a call, an increment or a bare expression may.
+fn says_nothing_twice(line: &[u8]) -> bool {
+    let line = line.trim_ascii();
+    let has = |word: &[u8]| memchr::memmem::find(line, word).is_some();
+    let changes = [&b"++"[..], b"--", b"+=", b"-=", b"*=", b"/=", b"|=", b"&=", b"^=", b"<<", b">>", b"<-", b"yield", b"await", b"next"];
+    if changes.iter().any(|word| has(word)) {
+        return false;
+    }
+    // A call begins with a path and an opening bracket; a bare expression has neither a space nor a sign of assignment.
+    let path = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.:>!*&-@$?\"'".contains(byte);
+    let end = line.iter().position(|byte| !path(byte)).unwrap_or(line.len());
+    !(end == line.len() || matches!(line[end], b'(' | b'[' | b';' | b',' | b'{' | b'}'))
 }
 
 /// Whether `copy` stood twice in a row before, blank lines left out.

@@ -23,8 +23,10 @@ pub struct Elision<'a> {
 /// How much a line says that something is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Says {
-    /// In words.
+    /// In words beside dots.
     Words,
+    /// In words alone: a placeholder only if the comment says nothing else.
+    Sentence,
     /// Dots alone.
     Dots,
 }
@@ -63,6 +65,9 @@ pub fn detect<'a>(subject: &Subject<'a>) -> Option<Elision<'a>> {
     subject.before?;
     for (row, line) in subject.fresh_lines() {
         let Some(says) = says(line) else { continue };
+        if says == Says::Sentence && is_among_comments(subject, row) {
+            continue;
+        }
         let lost = lost_at(subject, row);
         let enough = if says == Says::Dots { MIN_FOR_DOTS } else { 1 };
         if lost >= enough {
@@ -85,6 +90,16 @@ fn lost_at(subject: &Subject<'_>, row: usize) -> usize {
     gone.into_iter().filter(has_word).filter(|line| !stands(line)).count()
 }
 
+/// Whether a comment stands right above or below: then the line is part of a longer one.
+fn is_among_comments(subject: &Subject<'_>, row: usize) -> bool {
+    let new = subject.lines().texts().1;
+    let comment = |row: usize| {
+        let line = new.get(row).and_then(|line| std::str::from_utf8(line).ok()).map_or("", str::trim);
+        bare(line).1 || line.starts_with('*') || says(line.as_bytes()).is_none() && subject.is_prose(row) && !line.is_empty()
+    };
+    row > 0 && comment(row - 1) || comment(row + 1)
+}
+
 /// Whether a line is a placeholder.
 fn says(line: &[u8]) -> Option<Says> {
     let text = std::str::from_utf8(line).ok()?.trim();
@@ -92,18 +107,23 @@ fn says(line: &[u8]) -> Option<Says> {
         return None;
     }
     let (body, comment) = bare(text);
-    let lower = body.to_lowercase();
-    let dots = lower.contains("...") || lower.contains('…');
+    let lower = body.to_lowercase().replace('…', "...");
     let words: Vec<&str> =
         lower.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty()).collect();
     if words.is_empty() {
-        return (dots && lower.chars().all(|c| ".… ".contains(c))).then_some(Says::Dots);
+        return (lower.contains("...") && lower.chars().all(|c| ".… ".contains(c))).then_some(Says::Dots);
     }
-    let quoted = text.starts_with(['"', '\'']) && dots;
-    if words.len() > MAX_WORDS || !(comment || dots && lower.starts_with(['.', '…', '(', '[']) || quoted) {
+    let edge = lower.trim_matches(|c: char| "()[]<>:-\",'*; ".contains(c));
+    let dots = edge.starts_with("...") || edge.ends_with("...");
+    let plain = |c: char| c.is_alphanumeric() || " .,'()[]:-\"".contains(c);
+    let bare = edge.starts_with("... ") && lower.chars().all(plain) || text.starts_with("\"...");
+    if words.len() > MAX_WORDS || !(comment || bare) {
         return None;
     }
-    leaves_out(&words, dots).then_some(Says::Words)
+    if dots && leaves_out_after_dots(&words) {
+        return Some(Says::Words);
+    }
+    (comment && leaves_out(&words)).then_some(Says::Sentence)
 }
 
 /// A line without the marks of a comment, and whether it had any.
@@ -117,97 +137,60 @@ fn bare(text: &str) -> (&str, bool) {
     (body.trim(), true)
 }
 
-/// Whether the words say that something is left out here and stays as it was.
-fn leaves_out(words: &[&str], dots: bool) -> bool {
-    let has = |set: &[&str]| words.iter().any(|word| set.contains(word));
-    let follows = |a: &[&str], b: &[&str]| words.windows(2).any(|pair| a.contains(&pair[0]) && b.contains(&pair[1]));
-    let rest = has(&[
-        "rest",
-        "remaining",
-        "remainder",
-        "existing",
-        "previous",
-        "original",
-        "other",
-        "others",
-        "everything",
-        "same",
-    ]) || follows(&["all"], &["the", "other"]);
-    let code = has(&[
-        "code",
-        "implementation",
-        "implementations",
-        "methods",
-        "method",
-        "functions",
-        "function",
-        "logic",
-        "content",
-        "contents",
-        "file",
-        "body",
-        "lines",
-        "imports",
-        "fields",
-        "tests",
-        "cases",
-        "definitions",
-        "config",
-        "configuration",
-        "entries",
-        "keys",
-        "items",
-        "class",
-        "module",
-        "block",
-        "section",
-        "properties",
-        "members",
-        "values",
-        "settings",
-        "declarations",
-        "statements",
-        "stuff",
-    ]);
-    let state = has(&[
-        "unchanged",
-        "untouched",
-        "omitted",
-        "elided",
-        "truncated",
-        "snipped",
-        "unmodified",
-        "same",
-        "preserved",
-        "retained",
-        "intact",
-        "kept",
-    ]) || follows(&["as"], &["before", "is", "above", "original"])
-        || follows(&["not"], &["shown", "changed"])
-        || follows(
-            &["stay", "stays", "remain", "remains", "keep", "kept", "continue", "continues"],
-            &["the", "as", "same", "here", "unchanged"],
-        )
-        || follows(&["for"], &["brevity"])
-        || follows(&["goes", "go"], &["here"])
-        || follows(&["no"], &["change", "changes"]);
-    let here = has(&["here", "above", "below"]);
-    if dots {
-        return rest || state || code && (here || words.len() <= 3) || has(&["snip", "etc", "keep", "unchanged"]);
-    }
-    if rest && state && (code || words.len() <= 8) {
-        return true;
-    }
-    let keep = has(&["keep", "leave"]) && rest;
-    keep && words.len() <= 8
-        || rest && code && here && words.len() <= 6
-        || words == ["unchanged"]
-        || words == ["no", "changes"]
-        || words == ["no", "change"]
-        || words == ["snip"]
-        || code && state && words.len() <= 5
-        || state && has(&["brevity"])
-        || matches!(words, ["existing" | "previous" | "remaining" | "original" | "rest" | "other", .., last] if words.len() <= 4 && ["code", "implementation", "methods", "functions", "logic", "file"].contains(last))
+/// What a placeholder stands for.
+const CODE: [&str; 48] = [
+    "code", "implementation", "implementations", "methods", "method", "functions", "function", "logic", "content", "contents", "file", "body",
+    "lines", "imports", "fields", "tests", "cases", "definitions", "config", "configuration", "entries", "keys", "items", "class", "module",
+    "block", "section", "properties", "members", "values", "settings", "declarations", "statements", "stuff", "parts", "part", "options",
+    "elements", "steps", "rules", "targets", "props", "handlers", "routes", "variables", "parameters", "arguments", "things",
+];
+/// Which part of it.
+const REST: [&str; 8] = ["rest", "remaining", "remainder", "existing", "previous", "original", "other", "others"];
+/// What becomes of it.
+const STATE: [&str; 14] = [
+    "unchanged", "untouched", "omitted", "elided", "truncated", "snipped", "unmodified", "preserved", "retained", "intact", "skipped",
+    "removed", "abbreviated", "hidden",
+];
+
+fn has(words: &[&str], set: &[&str]) -> bool {
+    words.iter().any(|word| set.contains(word))
+}
+
+fn follows(words: &[&str], first: &[&str], second: &[&str]) -> bool {
+    words.windows(2).any(|pair| first.contains(&pair[0]) && second.contains(&pair[1]))
+}
+
+/// Whether the words say that something stays as it was.
+fn stays(words: &[&str]) -> bool {
+    has(words, &STATE)
+        || follows(words, &["as"], &["before", "is", "above", "it"])
+        || follows(words, &["not"], &["shown", "changed", "included"])
+        || follows(words, &["stay", "stays", "remain", "remains"], &["the", "as", "same", "here", "identical"])
+        || follows(words, &["for"], &["brevity", "clarity"])
+        || follows(words, &["goes", "go", "continues", "follows"], &["here", "as"])
+        || follows(words, &["no"], &["changes"])
+}
+
+/// Whether words at dots say that something is left out.
+fn leaves_out_after_dots(words: &[&str]) -> bool {
+    let short = words.len() <= 4;
+    let code = has(words, &CODE);
+    has(words, &REST) && (code || short || stays(words))
+        || stays(words)
+        || short && code
+        || short && has(words, &["snip", "etc", "keep", "same", "more", "unchanged", "continues", "here"])
+}
+
+/// Whether a sentence without dots says that something is left out and stays as it was.
+fn leaves_out(words: &[&str]) -> bool {
+    let rest = has(words, &REST[..6]);
+    let short = words.len() <= 9;
+    let noun = words.last().is_some_and(|last| CODE[..12].contains(last) || *last == "here");
+    short && rest && stays(words)
+        || short && has(words, &["keep", "leave"]) && rest
+        || words.len() <= 4 && has(words, &REST[..6]) && noun
+        || words.len() <= 5 && has(words, &CODE) && stays(words)
+        || matches!(words, ["unchanged" | "snip" | "omitted"] | ["no", "changes"] | ["no", "changes", "here"])
 }
 
 fn explain(subject: &Subject<'_>, found: &Elision<'_>) -> Finding {
@@ -252,7 +235,7 @@ mod tests {
             "# (previous code omitted for brevity)",
             "// keep the rest",
         ] {
-            assert_eq!(says(line.as_bytes()), Some(Says::Words), "{line}");
+            assert!(matches!(says(line.as_bytes()), Some(Says::Words | Says::Sentence)), "{line}");
         }
         for line in ["...", "    # ...", "// …", "/* ... */"] {
             assert_eq!(says(line.as_bytes()), Some(Says::Dots), "{line}");
@@ -270,6 +253,12 @@ mod tests {
             "/* other */",
             "let rest = &text[1..];",
             "foo(...args)",
+            "...(config.legacy?.plugins",
+            "...rest,",
+            "// the same mutex twice).",
+            "// XXX ... move the rest of this into a callback.",
+            "\"Formatting test file...\",",
+            "// ...at this point the original input",
         ] {
             assert_eq!(says(line.as_bytes()), None, "{line}");
         }
