@@ -64,6 +64,8 @@ struct Language {
     containers: Vec<String>,
     #[serde(default)]
     never_empty: Vec<String>,
+    #[serde(default)]
+    errors: Vec<String>,
 }
 
 fn write_languages() -> Result<(), String> {
@@ -127,7 +129,7 @@ fn entry(code: &mut String, language: &Language) -> Result<(), String> {
         "#[cfg(feature = {feature:?})]\nLanguage {{\n\
          name: {name:?}, folder: {folder:?}, extensions: &{:?}, files: &{:?}, interpreters: &{:?},\n\
          line_comments: &{:?}, block_comments: &{:?}, preprocessor: {preprocessor}, markup: {markup},\n\
-         comments: &{:?}, strings: &{:?}, scopes: &{:?}, containers: &{:?}, never_empty: &{:?},\n\
+         comments: &{:?}, strings: &{:?}, scopes: &{:?}, containers: &{:?}, never_empty: &{:?}, errors: &{:?},\n\
          definitions: {}, blocks: {},\n\
          grammar: || {krate}::{constant}.into(),\n}},\n",
         language.extensions,
@@ -140,6 +142,7 @@ fn entry(code: &mut String, language: &Language) -> Result<(), String> {
         language.scopes,
         language.containers,
         language.never_empty,
+        language.errors,
         query("definitions"),
         query("blocks"),
     )

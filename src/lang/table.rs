@@ -33,6 +33,8 @@ pub struct Language {
     pub containers: &'static [&'static str],
     /// Node kinds that the grammar lets stand empty where the language does not: an empty one is an error.
     pub never_empty: &'static [&'static str],
+    /// Node kinds, beside `ERROR`, that the grammar has for what is wrong.
+    pub errors: &'static [&'static str],
     /// The query of its definitions: captures `@definition`, `@name`, `@distinct`, `@exempt`.
     pub definitions: &'static str,
     /// The query of what never stands twice in a row: captures `@compound`, `@simple`.
