@@ -118,9 +118,11 @@ mod tests {
         assert_eq!(name("a/b.c", ""), Some("c"));
         assert_eq!(name("A.PY", ""), Some("python"));
         assert_eq!(name("SConstruct", ""), Some("python"));
+        assert_eq!(name("a/GNUmakefile", ""), Some("make"));
+        assert_eq!(name("a.tsx", ""), Some("tsx"));
         assert_eq!(name("tool", "#!/usr/bin/env python3\n"), Some("python"));
         assert_eq!(name("tool.txt", "#!/usr/bin/env python3\n"), None, "it has an extension");
-        assert_eq!(name(".profile", "#!/usr/bin/python\n"), Some("python"), "a leading dot begins no extension");
+        assert_eq!(name(".tool", "#!/usr/bin/python\n"), Some("python"), "a leading dot begins no extension");
         assert_eq!(name("py", ""), None);
         assert_eq!(name("tool", ""), None);
     }
