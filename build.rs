@@ -64,7 +64,11 @@ struct Language {
     defining: Vec<String>,
     containers: Vec<String>,
     #[serde(default)]
+    aligned: Vec<String>,
+    #[serde(default)]
     never_empty: Vec<String>,
+    #[serde(default)]
+    errors: Vec<String>,
 }
 
 fn write_languages() -> Result<(), String> {
@@ -128,7 +132,7 @@ fn entry(code: &mut String, language: &Language) -> Result<(), String> {
         "#[cfg(feature = {feature:?})]\nLanguage {{\n\
          name: {name:?}, folder: {folder:?}, extensions: &{:?}, files: &{:?}, interpreters: &{:?},\n\
          line_comments: &{:?}, block_comments: &{:?}, preprocessor: {preprocessor}, markup: {markup},\n\
-         comments: &{:?}, strings: &{:?}, scopes: &{:?}, defining: &{:?}, containers: &{:?}, never_empty: &{:?},\n\
+         comments: &{:?}, strings: &{:?}, scopes: &{:?}, defining: &{:?}, containers: &{:?}, aligned: &{:?}, never_empty: &{:?}, errors: &{:?},\n\
          definitions: {}, blocks: {},\n\
          grammar: || {krate}::{constant}.into(),\n}},\n",
         language.extensions,
@@ -141,7 +145,9 @@ fn entry(code: &mut String, language: &Language) -> Result<(), String> {
         language.scopes,
         language.defining,
         language.containers,
+        language.aligned,
         language.never_empty,
+        language.errors,
         query("definitions"),
         query("blocks"),
     )

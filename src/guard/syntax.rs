@@ -37,6 +37,8 @@ pub enum What {
     Unexpected,
     /// A token of this kind is missing.
     Missing(String),
+    /// A statement begins at another column than its neighbours.
+    Misaligned,
     /// This bracket has no partner.
     Alone(u8),
 }
@@ -76,10 +78,10 @@ pub fn detect(subject: &Subject<'_>) -> Result<Option<Break>, Unparsed> {
 fn in_tree(subject: &Subject<'_>) -> Result<Option<Break>, Unparsed> {
     let Some(new) = subject.new_tree() else { return Ok(None) };
     let new = new.as_ref().map_err(|why| *why)?;
-    if !new.has_error() {
+    let faults = new.faults();
+    if faults.is_empty() {
         return Ok(None);
     }
-    let faults = new.faults();
     let old = match subject.old_tree() {
         Some(old) => Some(old.as_ref().map_err(|why| *why)?),
         None => None,
@@ -120,6 +122,7 @@ fn pick(subject: &Subject<'_>, fresh: &[&Fault], text: &[u8], found: &[Bracket])
     let what = match &fault.kind {
         FaultKind::Missing(kind) => What::Missing(kind.clone()),
         FaultKind::Unexpected => What::Unexpected,
+        FaultKind::Misaligned => What::Misaligned,
     };
     match bracket {
         Some(bracket) if fault.rows.len() > 3 => {
@@ -210,6 +213,7 @@ fn is_hard(text: &[u8], fault: &Fault) -> bool {
             let before = text[..fault.bytes.start].trim_ascii_end();
             !before.ends_with(b")") && !before.ends_with(b"}")
         }
+        FaultKind::Misaligned => true,
         FaultKind::Unexpected => {
             let word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
             let trimmed = bytes.trim_ascii();
@@ -244,6 +248,7 @@ fn explain(subject: &Subject<'_>, found: &Break) -> Finding {
     let (line, column) = place(text, found.at);
     let what = match &found.what {
         What::Unexpected => format!("unexpected {}", quoted(text, found.at)),
+        What::Misaligned => "a statement that is indented differently from its neighbours".to_owned(),
         What::Missing(kind) if kind.chars().all(char::is_alphanumeric) => format!("missing {kind}"),
         What::Missing(kind) => format!("missing `{kind}`"),
         What::Alone(byte) => {

@@ -1,5 +1,6 @@
 //! What a parser could not make sense of.
 
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::ops::Range;
 
@@ -32,27 +33,72 @@ pub enum FaultKind {
     Unexpected,
     /// A token of this kind that should stand here.
     Missing(String),
+    /// A statement that begins at another column than its neighbours.
+    Misaligned,
 }
 
 impl Parsed<'_> {
-    /// Every fault, in the order of the text. Only branches that hold one are visited.
+    /// Every fault, in the order of the text. Only branches that hold one are visited, unless the language has faults that its
+    /// grammar does not know for such.
     #[must_use]
     pub fn faults(&self) -> Vec<Fault> {
+        let language = self.language();
+        let all = !(language.aligned.is_empty() && language.never_empty.is_empty() && language.errors.is_empty());
         let mut faults = Vec::new();
-        let mut cursor = self.tree.walk();
-        visit(&mut cursor, |node, parent| {
+        let mut columns: HashMap<usize, usize> = HashMap::new();
+        visit(&mut self.tree.walk(), |node, parent| {
             if node.is_error() || node.is_missing() {
-                faults.push(fault(node, parent));
+                faults.push(fault(node, parent, None));
+            } else if all {
+                let kind = node.kind();
+                if language.errors.contains(&kind) {
+                    faults.push(fault(node, parent, Some(FaultKind::Unexpected)));
+                } else if node.byte_range().is_empty() && language.never_empty.contains(&kind) {
+                    faults.push(fault(node, parent, Some(FaultKind::Missing(kind.to_owned()))));
+                } else if parent.is_some_and(|parent| self.is_misaligned(node, parent, &mut columns)) {
+                    faults.push(fault(node, parent, Some(FaultKind::Misaligned)));
+                }
             }
-            node.has_error()
+            all || node.has_error()
         });
         faults
     }
+
+    /// Whether `node` begins a line at another column than its elder siblings, or, a clause, than the statement it belongs to.
+    fn is_misaligned(&self, node: Node<'_>, parent: Node<'_>, columns: &mut HashMap<usize, usize>) -> bool {
+        let aligned = self.language().aligned;
+        let Some(column) = self.indent(node) else { return false };
+        if !node.is_named() || self.language().comments.contains(&node.kind()) {
+            return false;
+        }
+        if aligned.contains(&parent.kind()) {
+            return *columns.entry(parent.id()).or_insert(column) != column;
+        }
+        let clause = !aligned.is_empty() && node.kind().ends_with("_clause");
+        clause && self.indent(parent).is_some_and(|statement| statement != column)
+    }
+
+    /// The column of a node that begins its line, with tabs every eight columns; `None` if something stands before it.
+    fn indent(&self, node: Node<'_>) -> Option<usize> {
+        let at = node.start_byte();
+        let line = &self.text[at - node.start_position().column..at];
+        line.iter().try_fold(0, |column, byte| match byte {
+            b' ' => Some(column + 1),
+            b'\t' => Some(column / 8 * 8 + 8),
+            b'\x0c' => Some(0),
+            // A byte-order mark.
+            0xef | 0xbb | 0xbf if at < 4 => Some(column),
+            _ => None,
+        })
+    }
 }
 
-fn fault(node: Node<'_>, parent: Option<Node<'_>>) -> Fault {
+fn fault(node: Node<'_>, parent: Option<Node<'_>>, kind: Option<FaultKind>) -> Fault {
     let parent = parent.map_or_else(String::new, |parent| parent.kind().to_owned());
-    let kind = if node.is_missing() { FaultKind::Missing(node.kind().to_owned()) } else { FaultKind::Unexpected };
+    let kind = kind.unwrap_or_else(|| match node.is_missing() {
+        true => FaultKind::Missing(node.kind().to_owned()),
+        false => FaultKind::Unexpected,
+    });
     let leaves = first_leaves(node, 6);
     let mut hasher = DefaultHasher::new();
     (&kind, &parent, &leaves).hash(&mut hasher);

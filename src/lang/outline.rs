@@ -11,6 +11,7 @@ use tree_sitter::{Node, Query, QueryCursor, StreamingIterator as _};
 
 use super::faults::visit;
 use super::parse::{Parsed, rows};
+use crate::base::text;
 
 /// Two equal neighbours.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -141,7 +142,7 @@ impl Parsed<'_> {
                 path.pop();
             }
             if definitions.has(node)
-                && let Some(name) = name_of(node)
+                && let Some(name) = name_of(node, &definitions)
                 && touches(changed, &rows(name))
                 && let Some(scope) = path.last()
                 && !wanted.iter().any(|other| other.id() == scope.id())
@@ -186,7 +187,7 @@ impl Parsed<'_> {
                 return false;
             }
             if definitions.has(node)
-                && let Some(name) = name_of(node)
+                && let Some(name) = name_of(node, definitions)
             {
                 let group = groups.entry(self.of(name)).or_default();
                 // A wrapper and what it wraps (a decorated function) are one definition.
@@ -203,7 +204,9 @@ impl Parsed<'_> {
             return Vec::new();
         }
         let known = self.identities(scope);
-        order.iter().filter_map(|name| self.clash(&known, &groups[name], changed)).collect()
+        let local = std::iter::successors(Some(scope), Node::parent).any(|outer| outer.kind().contains("function"));
+        let clashes = order.iter().filter_map(|name| self.clash(&known, &groups[name], changed));
+        clashes.filter(|clash| !(local && self.is_used_between(clash))).collect()
     }
 
     /// The first two of `group` that the language does not let stand side by side.
@@ -216,7 +219,7 @@ impl Parsed<'_> {
         let is_new = |one: &&Definition<'_>| changed.is_none_or(|changed| touches(changed, &rows(one.name)));
         let mut same: BTreeMap<u64, Vec<&Definition<'_>>> = BTreeMap::new();
         for definition in group {
-            if let Some(identity) = identities.get(&definition.name.id()) {
+            if let Some(identity) = identities.get(&definition.node.id()) {
                 same.entry(*identity).or_default().push(definition);
             }
         }
@@ -231,14 +234,25 @@ impl Parsed<'_> {
         })
     }
 
-    /// What sets each definition of a scope apart from others of its name, by its name's node. What the language lets stand beside
-    /// others of its name is not among them.
+    /// Whether the name stands between its two definitions: a local name may be used up and then defined anew.
+    fn is_used_between(&self, clash: &Clash) -> bool {
+        let between = text::lines(self.text).take(clash.second.start).skip(clash.first.end);
+        let word = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+        let name = clash.name.as_bytes();
+        between.into_iter().any(|line| {
+            let whole = |at: usize| !word(line.get(at + name.len())) && !word(at.checked_sub(1).and_then(|at| line.get(at)));
+            memchr::memmem::find_iter(line, name).any(whole)
+        })
+    }
+
+    /// What sets each definition of a scope apart from others, by its node. What the language lets stand beside others of its name is
+    /// not among them.
     fn identities(&self, scope: Node<'_>) -> HashMap<usize, u64> {
         let Some(query) = self.query(self.language.definitions) else { return HashMap::new() };
         let mut cursor = QueryCursor::new();
         let mut matches = cursor.matches(&query, scope, self.text);
         let mut exempt: HashSet<usize> = HashSet::new();
-        let mut found: HashMap<usize, (usize, usize, u64)> = HashMap::new();
+        let mut found: HashMap<usize, (usize, u64)> = HashMap::new();
         while let Some(one) = matches.next() {
             let of = |word: &'static str| {
                 let query = &query;
@@ -251,12 +265,13 @@ impl Parsed<'_> {
             let (Some(node), Some(name)) = (of("definition").next(), of("name").next()) else { continue };
             let mut hasher = DefaultHasher::new();
             one.pattern_index.hash(&mut hasher);
+            self.tokens(name).hash(&mut hasher);
             of("distinct").for_each(|node| self.tokens(node).hash(&mut hasher));
-            let entry = (one.pattern_index, node.id(), hasher.finish());
-            found.entry(name.id()).and_modify(|old| *old = entry.min(*old)).or_insert(entry);
+            let entry = (one.pattern_index, hasher.finish());
+            found.entry(node.id()).and_modify(|old| *old = entry.min(*old)).or_insert(entry);
         }
-        let counted = found.into_iter().filter(|(_, (_, node, _))| !exempt.contains(node));
-        counted.map(|(name, (_, _, identity))| (name, identity)).collect()
+        let counted = found.into_iter().filter(|(node, _)| !exempt.contains(node));
+        counted.map(|(node, (_, identity))| (node, identity)).collect()
     }
 
     /// Whether a statement, a member or an entry starts at byte `at`.
@@ -304,17 +319,28 @@ fn alike(a: Node<'_>, b: Node<'_>) -> bool {
     a.kind_id() == b.kind_id() && a.child_count() == b.child_count() && !a.has_error() && !b.has_error()
 }
 
-/// The node that names a definition, by the names that grammars give their fields.
-fn name_of(definition: Node<'_>) -> Option<Node<'_>> {
+/// The node that probably names a definition: by the names that grammars give their fields, else in the definition that it wraps, else
+/// its first child.
+fn name_of<'t>(definition: Node<'t>, defining: &Kinds) -> Option<Node<'t>> {
+    const FIELDS: [&str; 5] = ["name", "declarator", "definition", "key", "property"];
     let mut node = definition;
     loop {
-        let field =
-            ["name", "declarator", "definition", "key"].iter().find_map(|field| node.child_by_field_name(field));
-        match field {
+        let inner = FIELDS.iter().find_map(|field| node.child_by_field_name(field)).or_else(|| {
+            let mut cursor = node.walk();
+            let mut children = node.named_children(&mut cursor);
+            defining.has(node).then(|| children.find(|child| defining.has(*child)))?
+        });
+        match inner {
             Some(inner) => node = inner,
-            None => return (node.id() != definition.id()).then_some(node),
+            None if node.id() != definition.id() => return Some(node),
+            None => break,
         }
     }
+    node = node.named_child(0)?;
+    while node.named_child_count() == 1 {
+        node = node.named_child(0)?;
+    }
+    Some(node)
 }
 
 fn touches(changed: &[Range<usize>], rows: &Range<usize>) -> bool {

@@ -146,7 +146,7 @@ impl Parsed<'_> {
         self.language
     }
 
-    /// Whether anything in it could not be parsed.
+    /// Whether the grammar could not make sense of some of it.
     #[must_use]
     pub fn has_error(&self) -> bool {
         self.tree.root_node().has_error()

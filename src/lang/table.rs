@@ -33,8 +33,12 @@ pub struct Language {
     pub defining: &'static [&'static str],
     /// Node kinds of statement and member lists, where a run of lines never stands twice in a row.
     pub containers: &'static [&'static str],
+    /// Node kinds whose children, where each begins a line, begin at one column.
+    pub aligned: &'static [&'static str],
     /// Node kinds that the grammar lets stand empty where the language does not: an empty one is an error.
     pub never_empty: &'static [&'static str],
+    /// Node kinds, beside `ERROR`, that the grammar has for what is wrong.
+    pub errors: &'static [&'static str],
     /// The query of its definitions: captures `@definition`, `@name`, `@distinct`, `@exempt`.
     pub definitions: &'static str,
     /// The query of what never stands twice in a row: captures `@compound`, `@simple`.
@@ -118,9 +122,11 @@ mod tests {
         assert_eq!(name("a/b.c", ""), Some("c"));
         assert_eq!(name("A.PY", ""), Some("python"));
         assert_eq!(name("SConstruct", ""), Some("python"));
+        assert_eq!(name("a/GNUmakefile", ""), Some("make"));
+        assert_eq!(name("a.tsx", ""), Some("tsx"));
         assert_eq!(name("tool", "#!/usr/bin/env python3\n"), Some("python"));
         assert_eq!(name("tool.txt", "#!/usr/bin/env python3\n"), None, "it has an extension");
-        assert_eq!(name(".profile", "#!/usr/bin/python\n"), Some("python"), "a leading dot begins no extension");
+        assert_eq!(name(".tool", "#!/usr/bin/python\n"), Some("python"), "a leading dot begins no extension");
         assert_eq!(name("py", ""), None);
         assert_eq!(name("tool", ""), None);
     }

@@ -1,0 +1,4 @@
+f() {
+	if [ -n "$1" ]; then
+		echo one
+}

@@ -1,0 +1,2 @@
+name="build
+echo $name

@@ -1,0 +1,11 @@
+usage() {
+	echo "usage: build"
+}
+
+main() {
+	usage
+}
+
+usage() {
+	echo "usage: build name"
+}

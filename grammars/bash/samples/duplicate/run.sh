@@ -1,0 +1,4 @@
+configure --prefix="$PREFIX" --quiet
+make -j "$JOBS" all
+configure --prefix="$PREFIX" --quiet
+make -j "$JOBS" all

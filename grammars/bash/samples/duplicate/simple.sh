@@ -1,0 +1,3 @@
+prefix=/usr/local
+prefix=/usr/local
+echo "$prefix"

@@ -1,0 +1,4 @@
+std::string name()
+{
+	return "name;
+}

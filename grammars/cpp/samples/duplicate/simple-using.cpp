@@ -1,0 +1,3 @@
+using std::vector;
+using std::string;
+using std::string;

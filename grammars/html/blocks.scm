@@ -1,0 +1,13 @@
+[
+  (script_element)
+  (style_element)
+] @compound
+
+; Elements that a page has once, or that mean nothing when they stand twice in a row.
+((element . [(start_tag (tag_name) @_tag) (self_closing_tag (tag_name) @_tag)]) @compound
+  (#any-of? @_tag "html" "head" "title" "body" "main" "meta" "link"))
+
+[
+  (attribute)
+  (doctype)
+] @simple

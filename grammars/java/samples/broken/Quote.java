@@ -1,0 +1,5 @@
+class Quote {
+    String f() {
+        return "text;
+    }
+}

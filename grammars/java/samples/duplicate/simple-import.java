@@ -1,0 +1,3 @@
+import java.util.List;
+import java.util.Map;
+import java.util.Map;

@@ -1,0 +1,67 @@
+[
+  (if_statement)
+  (for_statement)
+  (for_in_statement)
+  (while_statement)
+  (do_statement)
+  (switch_statement)
+  (switch_case)
+  (try_statement)
+  (function_declaration)
+  (generator_function_declaration)
+  (class_declaration)
+  (method_definition)
+] @compound
+
+(export_statement declaration: (_)) @compound
+
+; A test or a group of tests.
+((expression_statement
+  (call_expression
+    function: (identifier) @_test
+    arguments: (arguments . (string) [(arrow_function) (function_expression)]))) @compound
+  (#any-of? @_test "describe" "context" "suite" "it" "test"))
+
+[
+  (return_statement)
+  (throw_statement)
+  (break_statement)
+  (continue_statement)
+  (import_statement)
+  (import_specifier)
+  (export_specifier)
+  (lexical_declaration)
+  (field_definition)
+  (jsx_attribute)
+] @simple
+
+(export_statement source: (_)) @simple
+(object [(pair) (shorthand_property_identifier)] @simple)
+
+((variable_declaration) @simple (#not-match? @simple "[(]|[+][+]|--"))
+
+; "use strict"
+(expression_statement . (string) .) @simple
+
+; `x = y` twice means nothing; `x = x.next` may mean it.
+((expression_statement
+  (assignment_expression
+    right: [
+      (identifier)
+      (number)
+      (string)
+      (true)
+      (false)
+      (null)
+      (undefined)
+      (this)
+      (arrow_function)
+      (function_expression)
+    ])) @simple
+  (#not-match? @simple "^[^=]*([(]|[+][+]|--)"))
+((expression_statement
+  (assignment_expression
+    left: (_) @_left
+    right: (member_expression object: [(identifier) (this)] @_from))) @simple
+  (#not-eq? @_left @_from)
+  (#not-match? @simple "[(]|[+][+]|--"))

@@ -1,0 +1,7 @@
+function f() {
+<<<<<<< HEAD
+  return 1;
+=======
+  return 2;
+>>>>>>> topic
+}

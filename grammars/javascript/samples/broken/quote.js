@@ -1,0 +1,2 @@
+const name = "text;
+const other = 1;

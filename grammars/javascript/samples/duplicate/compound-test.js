@@ -1,0 +1,8 @@
+describe("store", () => {
+  it("walks", () => {
+    expect(walk()).toBe(1);
+  });
+  it("walks", () => {
+    expect(walk()).toBe(1);
+  });
+});

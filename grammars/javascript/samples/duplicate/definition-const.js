@@ -1,0 +1,3 @@
+const limit = 10;
+const other = limit;
+const limit = 20;

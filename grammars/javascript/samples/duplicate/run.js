@@ -1,0 +1,6 @@
+function setup(port) {
+  port.open({ mode: "read-write" });
+  port.setSpeed(9600, "baud");
+  port.open({ mode: "read-write" });
+  port.setSpeed(9600, "baud");
+}

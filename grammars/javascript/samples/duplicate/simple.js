@@ -1,0 +1,4 @@
+import fs from "fs";
+import fs from "fs";
+
+fs.close();

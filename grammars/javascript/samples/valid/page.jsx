@@ -1,0 +1,8 @@
+<!-- An old form of comment.
+export const Page = () => (
+  <div className="page">
+    Text &lt; with (a bracket
+    <Item name="one" />
+    <Item name="one" />
+  </div>
+);

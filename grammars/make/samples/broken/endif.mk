@@ -1,0 +1,6 @@
+ifdef A
+all: one
+	echo one
+
+two:
+	echo two

@@ -1,0 +1,3 @@
+FILES := $(wildcard *.c
+all: $(FILES)
+	cc $(FILES)

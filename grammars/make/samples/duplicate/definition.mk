@@ -1,0 +1,8 @@
+all: one
+	echo one
+
+two:
+	echo two
+
+all: three
+	echo three

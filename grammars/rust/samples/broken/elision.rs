@@ -1,0 +1,7 @@
+struct S;
+
+impl S {
+    ... existing methods ...
+
+    fn f(&self) {}
+}

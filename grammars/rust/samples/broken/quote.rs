@@ -1,0 +1,3 @@
+fn f() -> &'static str {
+    "text
+}

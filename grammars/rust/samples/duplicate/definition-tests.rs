@@ -1,0 +1,11 @@
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn one() {}
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn two() {}
+}

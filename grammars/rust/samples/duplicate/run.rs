@@ -1,0 +1,6 @@
+fn setup(port: &mut Port) {
+    port.open(Mode::ReadWrite, true);
+    port.set_speed(9600);
+    port.open(Mode::ReadWrite, true);
+    port.set_speed(9600);
+}

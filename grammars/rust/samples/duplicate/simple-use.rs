@@ -1,0 +1,5 @@
+use std::fmt;
+use std::io;
+use std::io;
+
+fn f() {}

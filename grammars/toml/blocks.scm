@@ -1,0 +1,2 @@
+(table) @compound
+(pair) @simple

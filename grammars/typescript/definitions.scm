@@ -1,0 +1,24 @@
+; TypeScript and TSX. Only what has a body: the signatures of an overload repeat. Interfaces, enums and namespaces merge.
+[
+  (function_declaration name: (identifier) @name)
+  (generator_function_declaration name: (identifier) @name)
+  (class_declaration name: (type_identifier) @name)
+  (abstract_class_declaration name: (type_identifier) @name)
+] @definition
+
+; A type and a value may share a name.
+(type_alias_declaration name: (type_identifier) @name) @definition
+
+; `var` may repeat, `let` and `const` may not.
+(lexical_declaration (variable_declarator name: (identifier) @name) @definition)
+
+; A getter, a setter and a static member may share a name.
+(class_body (method_definition ["static" "get" "set"]* @distinct name: (_) @name) @definition)
+(class_body (public_field_definition "static"? @distinct name: (_) @name) @definition)
+
+; Methods of an interface may be overloaded.
+(property_signature name: (_) @name) @definition
+
+(object (method_definition ["get" "set"]? @distinct name: (_) @name) @definition)
+((object (pair key: (_) @name) @definition)
+  (#not-match? @name "^\\["))

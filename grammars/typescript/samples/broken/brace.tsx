@@ -1,0 +1,3 @@
+export const Page = () => {
+  return <p>{name</p>;
+};

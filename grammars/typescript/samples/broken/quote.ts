@@ -1,0 +1,2 @@
+const name: string = "text;
+const other = 1;

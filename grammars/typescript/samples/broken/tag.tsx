@@ -1,0 +1,4 @@
+export const Page = () => (
+  <div>
+    <p>one</div>
+);
