@@ -25,7 +25,7 @@ pub struct Language {
     pub markup: bool,
     /// Node kinds of comments.
     pub comments: &'static [&'static str],
-    /// Node kinds whose content is text, not code.
+    /// Node kinds whose content is text, not code. Some grammars have no node for that text: compare it whole.
     pub strings: &'static [&'static str],
     /// Node kinds within which a name is defined once.
     pub scopes: &'static [&'static str],
