@@ -66,6 +66,10 @@ struct Language {
     never_empty: Vec<String>,
     #[serde(default)]
     errors: Vec<String>,
+    #[serde(default)]
+    shared_extensions: Vec<String>,
+    #[serde(default)]
+    signs: Vec<String>,
 }
 
 fn write_languages() -> Result<(), String> {
@@ -129,7 +133,7 @@ fn entry(code: &mut String, language: &Language) -> Result<(), String> {
         "#[cfg(feature = {feature:?})]\nLanguage {{\n\
          name: {name:?}, folder: {folder:?}, extensions: &{:?}, files: &{:?}, interpreters: &{:?},\n\
          line_comments: &{:?}, block_comments: &{:?}, preprocessor: {preprocessor}, markup: {markup},\n\
-         comments: &{:?}, strings: &{:?}, scopes: &{:?}, containers: &{:?}, never_empty: &{:?}, errors: &{:?},\n\
+         comments: &{:?}, strings: &{:?}, scopes: &{:?}, containers: &{:?}, never_empty: &{:?}, errors: &{:?}, shared_extensions: &{:?}, signs: &{:?},\n\
          definitions: {}, blocks: {},\n\
          grammar: || {krate}::{constant}.into(),\n}},\n",
         language.extensions,
@@ -143,6 +147,8 @@ fn entry(code: &mut String, language: &Language) -> Result<(), String> {
         language.containers,
         language.never_empty,
         language.errors,
+        language.shared_extensions,
+        language.signs,
         query("definitions"),
         query("blocks"),
     )
