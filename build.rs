@@ -69,6 +69,10 @@ struct Language {
     never_empty: Vec<String>,
     #[serde(default)]
     errors: Vec<String>,
+    #[serde(default)]
+    shared_extensions: Vec<String>,
+    #[serde(default)]
+    signs: Vec<String>,
 }
 
 fn write_languages() -> Result<(), String> {
@@ -132,7 +136,8 @@ fn entry(code: &mut String, language: &Language) -> Result<(), String> {
         "#[cfg(feature = {feature:?})]\nLanguage {{\n\
          name: {name:?}, folder: {folder:?}, extensions: &{:?}, files: &{:?}, interpreters: &{:?},\n\
          line_comments: &{:?}, block_comments: &{:?}, preprocessor: {preprocessor}, markup: {markup},\n\
-         comments: &{:?}, strings: &{:?}, scopes: &{:?}, defining: &{:?}, containers: &{:?}, aligned: &{:?}, never_empty: &{:?}, errors: &{:?},\n\
+         comments: &{:?}, strings: &{:?}, scopes: &{:?}, defining: &{:?}, containers: &{:?}, aligned: &{:?}, never_empty: &{:?},\n\
+         errors: &{:?}, shared_extensions: &{:?}, signs: &{:?},\n\
          definitions: {}, blocks: {},\n\
          grammar: || {krate}::{constant}.into(),\n}},\n",
         language.extensions,
@@ -148,6 +153,8 @@ fn entry(code: &mut String, language: &Language) -> Result<(), String> {
         language.aligned,
         language.never_empty,
         language.errors,
+        language.shared_extensions,
+        language.signs,
         query("definitions"),
         query("blocks"),
     )

@@ -38,14 +38,14 @@ struct Bar {
     line: usize,
     /// Two lines or more, each copy a statement, a member or an entry.
     block: usize,
-    /// Two lines or more elsewhere: in tables, arguments, prose.
-    anywhere: usize,
+    /// Two lines or more elsewhere, outside strings and comments: in tables, in arguments.
+    elsewhere: usize,
 }
 
 /// The bar in a language with a grammar.
-const SEEN: Bar = Bar { line: 8, block: 16, anywhere: 40 };
+const SEEN: Bar = Bar { line: 8, block: 16, elsewhere: 40 };
 /// The bar in a file without one: three lines at least, and never one alone.
-const BLIND: Bar = Bar { line: usize::MAX, block: usize::MAX, anywhere: 80 };
+const BLIND: Bar = Bar { line: usize::MAX, block: usize::MAX, elsewhere: 80 };
 /// Lines of a run in a file without a grammar.
 const MIN_BLIND_LINES: usize = 3;
 /// Simple statements count from this many tokens.
@@ -137,7 +137,7 @@ fn run(subject: &Subject<'_>, added: &[Range<usize>], tree: Option<&Parsed<'_>>)
         let from = rows.partition_point(|row| *row < range.start);
         let to = rows.partition_point(|row| *row < range.end);
         for length in 1..=(to - from).min(MAX_RUN) {
-            // The second copy may begin anywhere so that one of the two lies within what was added.
+            // The second copy may begin elsewhere so that one of the two lies within what was added.
             let mut equal = 0;
             for second in from.saturating_sub(length).max(length)..(to + length).min(ids.len()) {
                 equal = if ids[second] == ids[second - length] { equal + 1 } else { 0 };
@@ -151,13 +151,15 @@ fn run(subject: &Subject<'_>, added: &[Range<usize>], tree: Option<&Parsed<'_>>)
                 let weight: usize =
                     (a..b).map(|at| text(at).iter().filter(|byte| !byte.is_ascii_whitespace()).count()).sum();
                 let all_equal = length > 1 && ids[a..b].iter().all(|id| *id == ids[a]);
-                if !(inside(a) || inside(b)) || all_equal || weight < bar.line.min(bar.block).min(bar.anywhere) {
+                if !(inside(a) || inside(b)) || all_equal || weight < bar.line.min(bar.block).min(bar.elsewhere) {
                     continue;
                 }
                 let starts = |at: usize| tree.is_some_and(|tree| tree.starts_in_container(subject.start_of(rows[at])));
                 let enough = match length {
                     1 => weight >= bar.line && says_nothing_twice(text(a)) && starts(a) && starts(b),
-                    _ if weight >= bar.anywhere => tree.is_some() || length >= MIN_BLIND_LINES,
+                    _ if weight >= bar.elsewhere && std::env::var("NOELSE").is_err() => {
+                        if tree.is_some() { !subject.is_prose(rows[a]) } else { length >= MIN_BLIND_LINES }
+                    }
                     _ => weight >= bar.block && starts(a) && starts(b),
                 };
                 if !enough {

@@ -91,7 +91,13 @@ fn in_tree(subject: &Subject<'_>) -> Result<Option<Break>, Unparsed> {
         return Ok(None);
     }
     let after = subject.after.unwrap_or_default();
+    // A fault that looks like one the old text has is an idiom the grammar does not know.
+    let is_idiom = |fault: &&Fault| before.iter().any(|other| other.shape == fault.shape);
     let fresh = fresh(&faults, after, &before, subject.old_text());
+    if fresh.iter().all(is_idiom) {
+        return Ok(None);
+    }
+    let fresh: Vec<&Fault> = fresh.into_iter().filter(|fault| !is_idiom(fault)).collect();
     Ok(pick(subject, &fresh, after, &new.brackets()))
 }
 

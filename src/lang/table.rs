@@ -25,7 +25,7 @@ pub struct Language {
     pub markup: bool,
     /// Node kinds of comments.
     pub comments: &'static [&'static str],
-    /// Node kinds whose content is text, not code.
+    /// Node kinds whose content is text, not code. Some grammars have no node for that text: compare it whole.
     pub strings: &'static [&'static str],
     /// Node kinds within which a name is defined once.
     pub scopes: &'static [&'static str],
@@ -39,6 +39,10 @@ pub struct Language {
     pub never_empty: &'static [&'static str],
     /// Node kinds, beside `ERROR`, that the grammar has for what is wrong.
     pub errors: &'static [&'static str],
+    /// Extensions of another language that are this one's where a line begins with one of `signs`.
+    pub shared_extensions: &'static [&'static str],
+    /// What a line of a file with a shared extension begins with, at its margin.
+    pub signs: &'static [&'static str],
     /// The query of its definitions: captures `@definition`, `@name`, `@distinct`, `@exempt`.
     pub definitions: &'static str,
     /// The query of what never stands twice in a row: captures `@compound`, `@simple`.
@@ -55,9 +59,14 @@ impl Language {
     pub fn grammar(&self) -> tree_sitter::Language {
         (self.grammar)()
     }
+
+    fn signs(&self, text: &[u8]) -> bool {
+        text.split(|&b| b == b'\n').any(|line| self.signs.iter().any(|sign| line.starts_with(sign.as_bytes())))
+    }
 }
 
-/// The language of a file: by its whole name, then by its extension in any case, then, if it has none, by its `#!` line.
+/// The language of a file: by its whole name, then by its extension in any case (and what stands in it, where two
+/// languages share one), then, if it has none, by its `#!` line.
 #[must_use]
 pub fn of(path: &RepoPath, text: &[u8]) -> Option<&'static Language> {
     let name = path.as_bytes().rsplit(|&b| b == b'/').next()?;
@@ -67,7 +76,9 @@ pub fn of(path: &RepoPath, text: &[u8]) -> Option<&'static Language> {
     match name.iter().rposition(|&b| b == b'.') {
         Some(dot) if dot > 0 => {
             let extension = name[dot + 1..].to_ascii_lowercase();
-            LANGUAGES.iter().find(|language| holds(language.extensions, &extension))
+            let shared =
+                LANGUAGES.iter().find(|language| holds(language.shared_extensions, &extension) && language.signs(text));
+            shared.or_else(|| LANGUAGES.iter().find(|language| holds(language.extensions, &extension)))
         }
         _ => {
             let program = interpreter(text)?;
@@ -124,6 +135,8 @@ mod tests {
         assert_eq!(name("SConstruct", ""), Some("python"));
         assert_eq!(name("a/GNUmakefile", ""), Some("make"));
         assert_eq!(name("a.tsx", ""), Some("tsx"));
+        assert_eq!(name("a.h", "int f(void);\n/* a\n * class A */\n"), Some("c"));
+        assert_eq!(name("a.h", "#pragma once\nnamespace a {\n}\n"), Some("cpp"));
         assert_eq!(name("tool", "#!/usr/bin/env python3\n"), Some("python"));
         assert_eq!(name("tool.txt", "#!/usr/bin/env python3\n"), None, "it has an extension");
         assert_eq!(name(".tool", "#!/usr/bin/python\n"), Some("python"), "a leading dot begins no extension");

@@ -133,15 +133,21 @@ fn clashes(language: &Language, query: &Query, sample: &Sample) -> Vec<String> {
         .collect()
 }
 
-/// The tokens of a node without its comments.
+/// The tokens of a node without its comments. Text between children counts: some grammars have no node for the number in
+/// `10px` or for what stands in quotes.
 fn tokens<'s>(language: &Language, node: Node<'_>, text: &'s str) -> Vec<&'s str> {
-    if language.comments.contains(&node.kind()) {
-        return Vec::new();
+    let mut all = Vec::new();
+    let mut at = node.start_byte();
+    for child in node.children(&mut node.walk()) {
+        all.push(text[at..child.start_byte()].trim());
+        if !language.comments.contains(&child.kind()) {
+            all.extend(tokens(language, child, text));
+        }
+        at = child.end_byte();
     }
-    if node.child_count() == 0 {
-        return vec![text[node.byte_range()].trim()];
-    }
-    node.children(&mut node.walk()).flat_map(|child| tokens(language, child, text)).collect()
+    all.push(text[at..node.end_byte()].trim());
+    all.retain(|token| !token.is_empty());
+    all
 }
 
 /// Captured nodes whose next sibling has the same tokens.
