@@ -38,7 +38,7 @@ struct Bar {
     line: usize,
     /// Two lines or more, each copy a statement, a member or an entry.
     block: usize,
-    /// Two lines or more elsewhere, outside strings and comments: in tables, in arguments.
+    /// Two lines or more elsewhere. Entries of tables and arguments may repeat.
     elsewhere: usize,
 }
 
@@ -156,11 +156,10 @@ fn run(subject: &Subject<'_>, added: &[Range<usize>], tree: Option<&Parsed<'_>>)
                 }
                 let starts = |at: usize| tree.is_some_and(|tree| tree.starts_in_container(subject.start_of(rows[at])));
                 let enough = match length {
+                    _ if tree.is_none() => weight >= bar.elsewhere && length >= MIN_BLIND_LINES,
                     1 => weight >= bar.line && says_nothing_twice(text(a)) && starts(a) && starts(b),
-                    _ if weight >= bar.elsewhere && std::env::var("NOELSE").is_err() => {
-                        if tree.is_some() { !subject.is_prose(rows[a]) } else { length >= MIN_BLIND_LINES }
-                    }
-                    _ => weight >= bar.block && starts(a) && starts(b),
+                    _ if starts(a) && starts(b) => weight >= bar.block,
+                    _ => weight >= bar.elsewhere && !(a..b).all(|at| is_entry(text(at))),
                 };
                 if !enough {
                     continue;
@@ -177,11 +176,33 @@ fn run(subject: &Subject<'_>, added: &[Range<usize>], tree: Option<&Parsed<'_>>)
     None
 }
 
+/// Whether a line is an entry of a table or an argument list, which may repeat.
+fn is_entry(line: &[u8]) -> bool {
+    let line = line.trim_ascii();
+    line.ends_with(b",") || line.iter().all(|byte| b"()[]{}".contains(byte))
+}
+
 /// Whether a statement says nothing when it is said twice: it changes nothing by itself, as a call, an increment or a bare expression may.
 fn says_nothing_twice(line: &[u8]) -> bool {
     let line = line.trim_ascii();
     let has = |word: &[u8]| memchr::memmem::find(line, word).is_some();
-    let changes = [&b"++"[..], b"--", b"+=", b"-=", b"*=", b"/=", b"|=", b"&=", b"^=", b"<<", b">>", b"<-", b"yield", b"await", b"next"];
+    let changes = [
+        &b"++"[..],
+        b"--",
+        b"+=",
+        b"-=",
+        b"*=",
+        b"/=",
+        b"|=",
+        b"&=",
+        b"^=",
+        b"<<",
+        b">>",
+        b"<-",
+        b"yield",
+        b"await",
+        b"next",
+    ];
     if changes.iter().any(|word| has(word)) {
         return false;
     }

@@ -95,7 +95,9 @@ fn is_among_comments(subject: &Subject<'_>, row: usize) -> bool {
     let new = subject.lines().texts().1;
     let comment = |row: usize| {
         let line = new.get(row).and_then(|line| std::str::from_utf8(line).ok()).map_or("", str::trim);
-        bare(line).1 || line.starts_with('*') || says(line.as_bytes()).is_none() && subject.is_prose(row) && !line.is_empty()
+        bare(line).1
+            || line.starts_with('*')
+            || says(line.as_bytes()).is_none() && subject.is_prose(row) && !line.is_empty()
     };
     row > 0 && comment(row - 1) || comment(row + 1)
 }
@@ -139,17 +141,73 @@ fn bare(text: &str) -> (&str, bool) {
 
 /// What a placeholder stands for.
 const CODE: [&str; 48] = [
-    "code", "implementation", "implementations", "methods", "method", "functions", "function", "logic", "content", "contents", "file", "body",
-    "lines", "imports", "fields", "tests", "cases", "definitions", "config", "configuration", "entries", "keys", "items", "class", "module",
-    "block", "section", "properties", "members", "values", "settings", "declarations", "statements", "stuff", "parts", "part", "options",
-    "elements", "steps", "rules", "targets", "props", "handlers", "routes", "variables", "parameters", "arguments", "things",
+    "code",
+    "implementation",
+    "implementations",
+    "methods",
+    "method",
+    "functions",
+    "function",
+    "logic",
+    "content",
+    "contents",
+    "file",
+    "body",
+    "lines",
+    "imports",
+    "fields",
+    "tests",
+    "cases",
+    "definitions",
+    "config",
+    "configuration",
+    "entries",
+    "keys",
+    "items",
+    "class",
+    "module",
+    "block",
+    "section",
+    "properties",
+    "members",
+    "values",
+    "settings",
+    "declarations",
+    "statements",
+    "stuff",
+    "parts",
+    "part",
+    "options",
+    "elements",
+    "steps",
+    "rules",
+    "targets",
+    "props",
+    "handlers",
+    "routes",
+    "variables",
+    "parameters",
+    "arguments",
+    "things",
 ];
 /// Which part of it.
 const REST: [&str; 8] = ["rest", "remaining", "remainder", "existing", "previous", "original", "other", "others"];
 /// What becomes of it.
 const STATE: [&str; 14] = [
-    "unchanged", "untouched", "omitted", "elided", "truncated", "snipped", "unmodified", "preserved", "retained", "intact", "skipped",
-    "removed", "abbreviated", "hidden",
+    "unchanged",
+    "untouched",
+    "omitted",
+    "elided",
+    "truncated",
+    "snipped",
+    "unmodified",
+    "preserved",
+    "retained",
+    "intact",
+    "skipped",
+    "removed",
+    "abbreviated",
+    "hidden",
 ];
 
 fn has(words: &[&str], set: &[&str]) -> bool {

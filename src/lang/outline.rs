@@ -112,16 +112,29 @@ impl Parsed<'_> {
         (a == b).then_some(a.len())
     }
 
-    /// The kind and the text of each leaf below `node` that is no comment.
-    fn tokens(&self, node: Node<'_>) -> Vec<(u16, &[u8])> {
+    /// The tokens below `node` that are no comments: the text of each leaf, and what a grammar has no node for (the text of a string
+    /// between its escapes, the number of `10px`).
+    fn tokens(&self, node: Node<'_>) -> Vec<&[u8]> {
         let mut tokens = Vec::new();
-        visit(&mut node.walk(), |node, _| {
-            let comment = self.language.comments.contains(&node.kind());
-            if node.child_count() == 0 && !comment && !node.byte_range().is_empty() {
-                tokens.push((node.kind_id(), self.of(node)));
+        let mut at = node.start_byte();
+        let mut push = |from: usize, to: usize| {
+            let token = self.text[from.min(to)..to].trim_ascii();
+            if !token.is_empty() {
+                tokens.push(token);
+            }
+        };
+        visit(&mut node.walk(), |inner, _| {
+            let comment = self.language.comments.contains(&inner.kind());
+            if comment || inner.child_count() == 0 {
+                push(at, inner.start_byte());
+                if !comment {
+                    push(inner.start_byte(), inner.end_byte());
+                }
+                at = inner.end_byte();
             }
             !comment
         });
+        push(at, node.end_byte());
         tokens
     }
 
@@ -240,7 +253,8 @@ impl Parsed<'_> {
         let word = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
         let name = clash.name.as_bytes();
         between.into_iter().any(|line| {
-            let whole = |at: usize| !word(line.get(at + name.len())) && !word(at.checked_sub(1).and_then(|at| line.get(at)));
+            let whole =
+                |at: usize| !word(line.get(at + name.len())) && !word(at.checked_sub(1).and_then(|at| line.get(at)));
             memchr::memmem::find_iter(line, name).any(whole)
         })
     }
@@ -281,8 +295,11 @@ impl Parsed<'_> {
         let mut inside = self.language.containers.contains(&cursor.node().kind());
         while cursor.goto_first_child_for_byte(at).is_some() {
             let node = cursor.node();
-            if node.start_byte() >= at {
-                return node.start_byte() == at && inside;
+            if node.start_byte() > at {
+                return false;
+            }
+            if node.start_byte() == at && inside {
+                return true;
             }
             inside = self.language.containers.contains(&node.kind());
         }
