@@ -20,11 +20,11 @@ LANGUAGES = {
 
 # Not the work of the repository's people, or broken on purpose. Matched against "/" + path.
 SKIPPED_PATHS = {
-    "vendored": r"/(deps|vendor|vendored|vendored_packages|node_modules|third[_-]party|external)/",
+    "vendored": r"/(deps|Godeps|vendor|vendored|vendored_packages|node_modules|third[_-]party|external)/",
     "vendored, by repository": r"^/requests/packages/|^/src/decNumber/|^/src/_pytest/_py/|^/crates/uv-python/python/packaging/",
-    "built": r"/(dist|build|target)/|\.min\.|^/deno/lib/",
+    "built": r"/(dist|build|coverage|target)/|\.min\.|^/deno/lib/",
     "lock files": r"lock\.json$|-lock\.ya?ml$|/npm-shrinkwrap\.json$",
-    "generated": r"\.pb(\.gw)?\.go$|\.[ly]\.go$|/bindata\.go$|^/src/(lexer|parser)\.[ch]$|/download-metadata[^/]*\.json$|/__snapshots__/",
+    "generated": r"\.pb(\.gw)?\.go$|\.[ly]\.go$|/bindata\.go$|^(/src|/c)?/(lexer|parser)(\.gen)?\.[ch]$|/uv\.schema\.json$|/download-metadata[^/]*\.json$|/__snapshots__/",
     "fixtures, some of them broken on purpose": r"/testdata/",
 }
 SKIPPED = re.compile("|".join(f"(?:{rule})" for rule in SKIPPED_PATHS.values()))

@@ -18,6 +18,7 @@ ADDED = 0.15  # new files, as a part of the above
 COMMITS = 3000
 LARGEST = 1 << 20
 PER_COMMIT = 8  # of one commit and language, so that no reformatting of a whole tree is a tenth of the sample
+PER_PATH = 60  # of one file; more only where a repository has nothing else
 
 
 def main():
@@ -93,15 +94,18 @@ def sample(pool, size, objects, kind):
 
 def ordered(candidates, size):
     """The candidates, best first: the history is cut into `size` slices, and each gives one before any gives two."""
-    slices, per_commit = defaultdict(list), Counter()
+    slices, late, per_commit, per_path = defaultdict(list), [], Counter(), Counter()
     by_hash = sorted((hashed(commit, path), n) for n, (commit, path, _, _) in enumerate(candidates))
     for key, n in by_hash:
-        commit = candidates[n][0]
-        if per_commit[commit] < PER_COMMIT:
-            per_commit[commit] += 1
+        commit, path, _, _ = candidates[n]
+        per_commit[commit] += 1
+        per_path[path] += 1
+        if per_path[path] > PER_PATH:
+            late.append(n)
+        elif per_commit[commit] <= PER_COMMIT:
             slices[n * size // len(candidates)].append((key, n))
     ranked = sorted((rank, key, n) for each in slices.values() for rank, (key, n) in enumerate(each))
-    return iter([candidates[n] for _, _, n in ranked])
+    return iter([candidates[n] for n in [n for _, _, n in ranked] + late])
 
 
 def usable(candidates, objects, repo, kind, seen):
