@@ -7,6 +7,7 @@ whole commits do to their files). The same repositories at the same commits give
 
 import argparse
 import hashlib
+import json
 import os
 import subprocess
 from collections import Counter, defaultdict
@@ -58,6 +59,8 @@ def main():
     common.say(f"commits: {count}")
     for each in objects.values():
         each.close()
+    with open(os.path.join(args.out, "repos.json"), "w", encoding="utf-8") as file:
+        json.dump({common.repo_name(repo): os.path.abspath(repo) for repo in args.repos}, file, indent=1)
 
 
 def history(repo):
