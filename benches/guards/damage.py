@@ -170,13 +170,14 @@ def indent_wrong(source, rng):
 
 
 def marker_left(source, rng):
-    j, k = inserted(source, rng) or (None, None)
-    return None if j is None else _line_put(source, rng.randint(j, k), rng.choice(MARKERS))
+    found = [n for j, k, _ in source.blocks for n in range(j, k + 1) if not source.inside(n, ("string",))]
+    return _line_put(source, rng.choice(found), rng.choice(MARKERS)) if found else None
 
 
 def prose(source, rng):
     found = inserted(source, rng)
-    return found and _line_put(source, rng.choice(found), rng.choice(PROSE))
+    at = rng.choice(found) if found else 0
+    return _line_put(source, at, rng.choice(PROSE)) if found and not source.inside(at, ("string",)) else None
 
 
 def fence(source, rng):
@@ -232,7 +233,7 @@ def elided(source, rng, wordings=ELISIONS):
         low, high = rng.choice(kept)
         first = rng.randrange(low, high - 4)
         line = source.new[first]
-        if not re.search(r"\w", line) or first == 0:
+        if not re.search(r"\w", line) or first == 0 or not source.code_at(source.starts[first] + len(indent(line))):
             continue
         size = min(rng.choice((4, 6, 10, 20, 40, 60)), high - first)
         end = first
@@ -251,8 +252,8 @@ def elided_heldout(source, rng):
 
 def elided_nothing(source, rng):
     """A placeholder that replaces nothing, in a change that deletes nothing."""
-    found = inserted(source, rng, lambda j, k: k < len(source.new)) if not source.deleted else None
-    if not found:
+    found = [n for j, k, _ in source.blocks for n in (j, k) if n < len(source.new) and source.code_at(source.starts[n])]
+    if source.deleted or not found:
         return None
     at = rng.choice(found)
     lead = indent(next((line for line in source.new[at:] if line.strip()), ""))

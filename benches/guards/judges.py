@@ -132,7 +132,7 @@ class TypeScript(Judge):
 SYNTAX = re.compile(
     r"error: (?!.*expected .* but argument)"
     r"(.*(expected|stray|missing terminating|unterminated|unbalanced|extraneous|at end of input|invalid suffix|missing binary operator|"
-    r"missing '\(' |without #if|invalid preprocessing directive|‘else’ without|label at end).*)"
+    r"missing '\(' |without #if|invalid preprocessing directive|‘else’ without|label at end|conflict marker).*)"
 )
 INCLUDES = {
     "redis": "src . deps/hiredis deps/linenoise deps/lua/src deps/hdr_histogram deps/fpconv deps/xxhash deps/fast_float",

@@ -12,7 +12,9 @@ _TOKENS = {
     "c": _C_LIKE + rf"|(?P<string>{_DOUBLE}|{_SINGLE})",
     "go": _C_LIKE + rf"|(?P<string>{_DOUBLE}|{_SINGLE}|`[^`]*`)",
     "rust": _C_LIKE + r'|(?P<string>r(?P<raw>#*)".*?"(?P=raw)|"(?:\\.|[^"\\])*"|' + r"'(?:\\[^\n']+|[^'\\\n])')",
-    "typescript": _C_LIKE + rf"|(?P<string>{_DOUBLE}|{_SINGLE}|`(?:\\.|[^`\\])*`)",
+    "typescript": _C_LIKE[:-1]
+    + r"|(?<=[=(,:!&|?\[{;])\s*/(?![/*])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n\[])+/\w*)"  # a regular expression
+    + rf"|(?P<string>{_DOUBLE}|{_SINGLE}|`(?:\\.|[^`\\])*`)",
     "python": r'(?P<comment>#[^\n]*)|(?P<string>"""(?:\\.|.)*?"""|' + rf"'''(?:\\.|.)*?'''|{_DOUBLE}|{_SINGLE})",
     "json": rf"(?P<comment>//[^\n]*)|(?P<string>{_DOUBLE})",
     "yaml": rf"(?P<comment>(?:^|(?<=\s))#[^\n]*)|(?P<string>(?<![\w]){_DOUBLE}|(?<![\w]){_SINGLE})",
@@ -51,8 +53,11 @@ class Source:
 
     @cached_property
     def blocks(self):
-        """Inserted or rewritten runs of the new text that hold a word: (first line, end, lines of the old text they replace)."""
-        found = [(j, k, i2 - i1) for tag, i1, i2, j, k in self.opcodes if tag in ("insert", "replace")]
+        """Inserted or rewritten runs of the new text: (first line, end, lines of the old text they replace).
+
+        Each holds a word and starts outside of multi-line strings and comments, where no parser sees damage.
+        """
+        found = [(j, k, i2 - i1) for tag, i1, i2, j, k in self.opcodes if tag in ("insert", "replace") and not self.inside(j)]
         return [each for each in found if any(re.search(r"\w", line) for line in self.new[each[0] : each[1]])]
 
     @cached_property
@@ -99,7 +104,15 @@ class Source:
     def code_at(self, offset):
         """Whether `offset` is outside strings and comments."""
         n = bisect_right(self.tokens, (offset, float("inf"), "")) - 1
-        return n < 0 or self.tokens[n][2] in "()[]{}" or self.tokens[n][1] <= offset
+        if n < 0 or self.tokens[n][2] in "()[]{}" or self.tokens[n][1] <= offset:
+            return True
+        return self.tokens[n][2] == "string" and self.tokens[n][0] == offset
+
+    def inside(self, line, kinds=("string", "comment")):
+        """Whether the line starts inside a string or a comment."""
+        offset = self.starts[line]
+        n = bisect_right(self.tokens, (offset, float("inf"), "")) - 1
+        return n >= 0 and self.tokens[n][2] in kinds and self.tokens[n][0] < offset < self.tokens[n][1]
 
     def line_of(self, offset):
         return bisect_right(self.starts, offset) - 1
