@@ -67,6 +67,11 @@ def history(repo):
     """Every non-merge commit, newest first, with its plain files: (status, old blob, new blob, path)."""
     command = ["git", "-C", repo, "-c", "log.showRoot=true", "log", "--no-merges", "--raw", "--no-renames", "--no-abbrev", "-z"]
     log = subprocess.run([*command, "--diff-filter=MAD", "--format=commit %H"], check=True, capture_output=True).stdout
+    return [(commit, [file[:4] for file in files]) for commit, files in parsed(log)]
+
+
+def parsed(log):
+    """What `git log --raw -z --format="commit %H"` prints: commits with their plain files, (status, blob, blob, path, path before)."""
     commits, tokens = [], iter(log.split(b"\0"))
     for token in tokens:
         token = token.lstrip(b"\n")
@@ -74,10 +79,11 @@ def history(repo):
             commits.append((token[7:].decode(), []))
         elif token.startswith(b":"):
             old_mode, new_mode, old, new, status = token[1:].decode().split()
+            come_from = next(tokens) if status[0] == "R" else b""
             path = next(tokens)
             modes = {mode for mode in (old_mode, new_mode) if mode != "000000"}
-            if modes <= {"100644", "100755"} and utf8(path):
-                commits[-1][1].append((status, old, new, path.decode()))
+            if modes <= {"100644", "100755"} and utf8(path + come_from):
+                commits[-1][1].append((status[0], old, new, path.decode(), come_from.decode()))
     return commits
 
 
@@ -126,26 +132,21 @@ def usable(candidates, objects, repo, kind, seen):
 
 
 def whole_commits(histories, objects, size):
-    """What commits do to their files, vendored ones and binaries too."""
+    """What commits do to their files, vendored ones and binaries too; renames as Git sees them by default."""
     share = -(-size // len(histories))
     for repo, commits in sorted(histories.items()):
-        picked = sorted((hashed(commit, ""), commit, files) for commit, files in commits if files)[:share]
-        for _, commit, files in picked:
-            sizes = [(measure(objects[repo], old), measure(objects[repo], new)) for _, old, new, _ in files]
-            yield {
-                "id": f"{common.repo_name(repo)}@{commit[:12]}",
-                "files": [
-                    {
-                        "path": path,
-                        "status": status,
-                        "bytes_before": before[0],
-                        "bytes_after": after[0],
-                        "lines_before": before[1],
-                        "lines_after": after[1],
-                    }
-                    for (status, _, _, path), (before, after) in zip(files, sizes)
-                ],
-            }
+        picked = [commit for _, commit in sorted((hashed(commit, ""), commit) for commit, files in commits if files)[:share]]
+        command = ["git", "-C", repo, "-c", "log.showRoot=true", "-c", "diff.renameLimit=2000", "log", "--no-walk=unsorted", "--stdin"]
+        command += ["--raw", "-M", "--no-abbrev", "-z", "--diff-filter=MADR", "--format=commit %H"]
+        log = subprocess.run(command, input="\n".join(picked).encode(), check=True, capture_output=True).stdout
+        for commit, files in parsed(log):
+            rows = []
+            for status, old, new, path, come_from in files:
+                before, after = measure(objects[repo], old), measure(objects[repo], new)
+                row = {"path": path, "status": status, "bytes_before": before[0], "bytes_after": after[0]}
+                row |= {"lines_before": before[1], "lines_after": after[1]}
+                rows.append(row | ({"from": come_from} if come_from else {}))
+            yield {"id": f"{common.repo_name(repo)}@{commit[:12]}", "files": rows}
 
 
 def measure(objects, name):
