@@ -131,7 +131,7 @@ class TypeScript(Judge):
 # What gcc says of syntax; the rest ("undeclared", "redefinition", …) is about meaning.
 SYNTAX = re.compile(
     r"error: (?!.*expected .* but argument)"
-    r"(.*(expected|stray|missing terminating|unterminated|unbalanced|extraneous|at end of input|invalid suffix|missing binary operator|"
+    r"(.*(expected|expects|stray|missing terminating|unterminated|unbalanced|extraneous|at end of input|invalid suffix|missing binary operator|"
     r"missing '\(' |without #if|invalid preprocessing directive|‘else’ without|label at end|conflict marker).*)"
 )
 INCLUDES = {
