@@ -39,7 +39,7 @@ def judge(batch):
     flagged = flake8(batch)
     for row in batch:
         language = filename_to_lang(row["path"])
-        if not language or (language == "typescript" and row["path"].endswith(".ts")):
+        if not language or language == "typescript":
             continue  # aider has no word on it
         with contextlib.redirect_stdout(io.StringIO()):
             refused = linter.basic_lint(row["path"], row["after"]) is not None or row["id"] in flagged
