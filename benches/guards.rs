@@ -1,10 +1,10 @@
 //! False alarms and recall of the guards, on a corpus that `benches/guards/run.py` builds.
 //!
-//! `cargo bench --bench guards -- OUT [--language L]... [--list]`
+//! `cargo bench --bench guards -- OUT [--language L]... [--list] [--misses]`
 //!
 //! Every human change and every damaged text in OUT is examined as a transaction of that file alone would be. A finding on a
 //! human change is a false alarm (`--list` prints each). Recall counts any finding on a damaged text: for damage of the syntax only
-//! where the language's own parser refuses the text, for everything else always.
+//! where the language's own parser refuses the text, for everything else always (`--misses` prints what passed).
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 #![expect(clippy::print_stdout, reason = "it prints its figures")]
@@ -89,17 +89,19 @@ struct Args {
     out: PathBuf,
     languages: Vec<String>,
     list: bool,
+    misses: bool,
 }
 
 impl Args {
     fn read() -> Option<Args> {
-        let mut args = Args { out: PathBuf::new(), languages: Vec::new(), list: false };
+        let mut args = Args { out: PathBuf::new(), languages: Vec::new(), list: false, misses: false };
         let mut given = std::env::args().skip(1);
         while let Some(arg) = given.next() {
             match arg.as_str() {
                 "--bench" => {}
                 "--language" => args.languages.push(given.next()?),
                 "--list" => args.list = true,
+                "--misses" => args.misses = true,
                 _ => args.out = PathBuf::from(arg),
             }
         }
@@ -113,7 +115,7 @@ impl Args {
 fn main() {
     let Some(args) = Args::read() else {
         println!(
-            "usage: cargo bench --bench guards -- OUT [--language L]... [--list]   (OUT: see benches/guards/README.md)"
+            "usage: cargo bench --bench guards -- OUT [--language L]... [--list] [--misses]; OUT: see benches/guards/README.md"
         );
         return;
     };
@@ -137,6 +139,9 @@ fn main() {
     time(&changes);
     for language in &args.languages {
         recall(language, &mutants[language.as_str()], &peers[language.as_str()]);
+    }
+    if args.misses {
+        misses(&mutants);
     }
     summary(&mutants);
     whole_commits(&args, &policy);
@@ -280,6 +285,17 @@ fn recall(language: &str, rows: &[Examined], peers: &Peers) {
             percent(words.iter().filter(|refused| ***refused).count(), words.len())
         }));
         line(&title(class), cells);
+    }
+}
+
+fn misses(mutants: &BTreeMap<&str, Vec<Examined>>) {
+    println!("\n## Each damage that passes, and each refusal of what is none\n");
+    for (language, rows) in mutants {
+        for row in rows.iter().filter(|row| counts(row) && row.found.is_empty() != (row.kind == NEVER)) {
+            let said: Vec<_> =
+                row.found.iter().map(|(guard, said)| format!("{guard} {}", said.replace('\n', " "))).collect();
+            println!("* {language} `{}` {}", row.id, said.join("; "));
+        }
     }
 }
 
