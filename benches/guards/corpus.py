@@ -27,7 +27,9 @@ def main():
     parser.add_argument("out")
     parser.add_argument("repos", nargs="+")
     parser.add_argument("--scale", type=float, default=1.0, help="sample sizes are multiplied by this")
+    parser.add_argument("--seed", default=common.SEED, help="another seed draws another sample")
     args = parser.parse_args()
+    common.SEED = args.seed
 
     histories = {}
     for repo in args.repos:

@@ -18,9 +18,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out")
     parser.add_argument("repos", nargs="+")
+    parser.add_argument("--seed", default=common.SEED, help="another seed draws another sample")
     args = parser.parse_args()
     if not os.path.exists(os.path.join(args.out, "repos.json")):
-        step("corpus.py", args.out, *args.repos)
+        step("corpus.py", "--seed", args.seed, args.out, *args.repos)
     there = [name for name in common.LANGUAGES if os.path.exists(os.path.join(args.out, name, "changes.ndjson"))]
     for script, name in (("mutate.py", "mutants.ndjson"), ("peers.py", "peers.ndjson")):
         absent = [language for language in there if not os.path.exists(os.path.join(args.out, language, name))]
