@@ -1,0 +1,370 @@
+"""What models do to files: each class takes a `Source` and a seeded `Random` and gives a damaged new text, or None where it cannot."""
+
+import re
+
+import statements
+from source import ended, indent
+
+MARKERS = (
+    "<<<<<<< SEARCH",
+    "=======",
+    ">>>>>>> REPLACE",
+    "<<<<<<< HEAD",
+    ">>>>>>> branch",
+    "||||||| base",
+    "*** Begin Patch",
+    "*** End Patch",
+    "*** Update File: x",
+    "@@ -1,3 +1,4 @@",
+)
+PROSE = (
+    "Here is the updated code:",
+    "I've added the check as requested.",
+    "Sure! Here's the modified version of the file:",
+    "This change makes sure that the value is never empty.",
+    "Let me know if you need anything else.",
+)
+ELISIONS = (
+    "... existing code ...",
+    "... rest of the code remains unchanged ...",
+    "rest of the code remains unchanged",
+    "... (rest of the file unchanged)",
+    "remaining methods stay the same",
+    "existing implementation here",
+    "... previous code ...",
+    "TODO: keep the rest",
+    "unchanged",
+    "...",
+    "Rest of the file remains the same",
+    "[... unchanged ...]",
+)
+HELD_OUT = (
+    "(other functions omitted for brevity)",
+    "same as before",
+    "<snip>",
+    "code above is not changed",
+    "keep everything else as it was",
+    "... 23 lines omitted ...",
+    "… (no changes here)",
+    "continues as in the original",
+    "the remaining cases are identical",
+    "<existing logic>",
+    "Remaining code goes here",
+    "[unchanged body]",
+    "... other fields as before",
+    "existing tests stay here",
+)
+FENCE_NAMES = {"c": "c", "go": "go", "python": "python", "json": "json", "yaml": "yaml", "rust": "rust", "typescript": "ts"}
+BRACKETS = {"bracket": "{}[]", "paren": "()"}
+
+
+def inserted(source, rng, good=None):
+    """(first, end) of one of the change's inserted or rewritten blocks that is `good`."""
+    found = [(j, k) for j, k, _ in source.blocks if good is None or good(j, k)]
+    return rng.choice(found) if found else None
+
+
+def tokens_of_a_block(source, rng, wanted):
+    found = [token for j, k, _ in source.blocks for token in source.tokens_in(j, k) if token[2] in wanted]
+    return rng.choice(found) if found else None
+
+
+def bracket_lost(source, rng, family="bracket"):
+    token = tokens_of_a_block(source, rng, BRACKETS[family])
+    return token and source.after[: token[0]] + source.after[token[1] :]
+
+
+def bracket_extra(source, rng, family="bracket"):
+    token = tokens_of_a_block(source, rng, BRACKETS[family])
+    return token and source.after[: token[1]] + source.after[token[0] :]
+
+
+def paren_lost(source, rng):
+    return bracket_lost(source, rng, "paren")
+
+
+def paren_extra(source, rng):
+    return bracket_extra(source, rng, "paren")
+
+
+def bracket_lone(source, rng):
+    j, k = inserted(source, rng) or (None, None)
+    if j is None:
+        return None
+    closer = rng.choice({"python": ")]}", "yaml": "]}", "json": "]}"}.get(source.language, "}"))
+    return source.with_lines(j, k, [indent(source.new[j]) + closer + "\n"])
+
+
+def quote_lost(source, rng):
+    token = tokens_of_a_block(source, rng, ("string",))
+    if not token:
+        return None
+    at = rng.choice((token[0], token[1] - 1))
+    return source.after[:at] + source.after[at + 1 :]
+
+
+def comma_lost(source, rng):
+    """JSON only."""
+    found = [n for j, k, _ in source.blocks for n in range(j, k) if source.new[n].rstrip().endswith(",")]
+    if not found:
+        return None
+    n = rng.choice(found)
+    return source.with_lines(n, n + 1, [source.new[n].rstrip()[:-1] + "\n"])
+
+
+def argument_lost(source, rng):
+    """The last argument of a call goes. It parses: only a compiler that knows the callee sees it."""
+    found = []
+    for j, k, _ in source.blocks:
+        for start, _, kind in source.tokens_in(j, k):
+            close = source.pairs.get(start)
+            if kind != "(" or not close or "\n" in source.after[start:close] or not source.after[:start][-1:].isalnum():
+                continue
+            commas = [n for n in range(start, close) if source.after[n] == "," and source.code_at(n)]
+            depth_one = [n for n in commas if source.after[n:close].count("(") == source.after[n:close].count(")")]
+            if depth_one and not re.search(r"[\[{]", source.after[start:close]):
+                found.append((depth_one[-1], close))
+    if not found:
+        return None
+    comma, close = rng.choice(found)
+    return source.after[:comma] + source.after[close:]
+
+
+def truncated_line(source, rng):
+    found = [n for j, k, _ in source.blocks for n in range(j, k) if len(source.new[n].strip()) > 3]
+    if not found:
+        return None
+    n = rng.choice(found)
+    line = source.new[n].rstrip()
+    return "".join(source.new[:n]) + line[: rng.randrange(len(indent(line)) + 1, len(line))]
+
+
+def truncated_tail(source, rng):
+    found = inserted(source, rng, lambda j, k: any(line.strip() for line in source.new[k:]))
+    return found and "".join(source.new[: found[1]])
+
+
+def indent_lost(source, rng):
+    """All lines of a block lose the block's own indentation, or one step of it."""
+    found = inserted(source, rng, lambda j, k: all(line[0] in " \t" or not line.strip() for line in source.new[j:k]))
+    if not found:
+        return None
+    block = source.new[found[0] : found[1]]
+    least = min(len(indent(line)) for line in block if line.strip())
+    by = rng.choice((least, min(least, 4 if source.language == "python" else 2)))
+    return source.with_lines(*found, [line[by:] if line.strip() else line for line in block])
+
+
+def indent_wrong(source, rng):
+    """A block, or its first line, stands some columns off."""
+    found = inserted(source, rng)
+    if not found:
+        return None
+    block = source.new[found[0] : found[1]]
+    end = rng.choice((1, len(block)))
+    by = rng.choice((-3, -2, -1, 1, 2, 3, 4))
+    moved = [
+        line if not line.strip() else " " * by + line if by > 0 else line[min(-by, len(indent(line))) :] for line in block[:end]
+    ]
+    return source.with_lines(*found, moved + block[end:])
+
+
+def marker_left(source, rng):
+    found = [n for j, k, _ in source.blocks for n in range(j, k + 1) if not source.inside(n, ("string",))]
+    return _line_put(source, rng.choice(found), rng.choice(MARKERS)) if found else None
+
+
+def prose(source, rng):
+    found = inserted(source, rng)
+    at = rng.choice(found) if found else 0
+    return _line_put(source, at, rng.choice(PROSE)) if found and not source.inside(at, ("string",)) else None
+
+
+def fence(source, rng):
+    mark = "```" + rng.choice(("", FENCE_NAMES[source.language]))
+    where = rng.choice(("file", "open", "block"))
+    if where == "block":
+        found = inserted(source, rng)
+        if not found:
+            return None
+        block = [ended(line) for line in source.new[found[0] : found[1]]]
+        return source.with_lines(*found, [mark + "\n", *block, "```\n"])
+    return f"{mark}\n{source.after}" if where == "open" else f"{mark}\n{''.join(map(ended, source.new))}```\n"
+
+
+def plus_prefix(source, rng):
+    if rng.random() < 0.2:
+        return "".join("+" + line for line in source.new)
+    return _each_line(source, rng, lambda n, line: "+" + line)
+
+
+def line_numbers(source, rng):
+    form = rng.choice(("{} | {}", "{}: {}", "{}\t{}", "{:>6}→{}"))
+    return _each_line(source, rng, lambda n, line: form.format(n + 1, line))
+
+
+def html_escaped(source, rng):
+    def code_holds_one(j, k):
+        low, high = source.starts[j], source.starts[k]
+        return any(source.after[n] in "<>&" and source.code_at(n) for n in range(low, high))
+
+    found = inserted(source, rng, code_holds_one)
+    if not found:
+        return None
+    block = "".join(source.new[found[0] : found[1]])
+    return source.with_lines(*found, [block.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")])
+
+
+def literal_newlines(source, rng):
+    found = inserted(source, rng, lambda j, k: k - j > 1)
+    if not found:
+        return None
+    block = "".join(source.new[found[0] : found[1]])
+    body = block.removesuffix("\n")
+    return source.with_lines(*found, [body.replace("\r\n", "\n").replace("\n", "\\n") + block[len(body) :]])
+
+
+def elided(source, rng, wordings=ELISIONS):
+    """4 to 60 lines that stood in the old text, all at least as deep as the first, make room for a placeholder."""
+    kept = [(j, k) for tag, _, _, j, k in source.opcodes if tag == "equal" and k - j > 5]
+    for _ in range(40):
+        if not kept:
+            return None
+        low, high = rng.choice(kept)
+        first = rng.randrange(low, high - 4)
+        line = source.new[first]
+        if not re.search(r"\w", line) or first == 0 or not source.code_at(source.starts[first] + len(indent(line))):
+            continue
+        size = min(rng.choice((4, 6, 10, 20, 40, 60)), high - first)
+        end = first
+        while end < first + size and (not source.new[end].strip() or len(indent(source.new[end])) >= len(indent(line))):
+            end += 1
+        while not source.new[end - 1].strip():
+            end -= 1
+        if end - first >= 4 and end < len(source.new):
+            return source.with_lines(first, end, [indent(line) + placeholder(source, rng, wordings, bare=True) + "\n"])
+    return None
+
+
+def elided_heldout(source, rng):
+    return elided(source, rng, HELD_OUT)
+
+
+def elided_nothing(source, rng):
+    """A placeholder that replaces nothing, in a change that deletes nothing."""
+    found = [n for j, k, _ in source.blocks for n in (j, k) if n < len(source.new) and source.code_at(source.starts[n])]
+    if source.deleted or not found:
+        return None
+    at = rng.choice(found)
+    lead = indent(next((line for line in source.new[at:] if line.strip()), ""))
+    return source.with_lines(at, at, [lead + placeholder(source, rng, ELISIONS + HELD_OUT, bare=False) + "\n"])
+
+
+def placeholder(source, rng, wordings, bare):
+    """One of the wordings as a comment of the language, seldom bare."""
+    words = rng.choice(wordings)
+    if bare and words.startswith("...") and rng.random() < (0.6 if words == "..." else 0.2):
+        return words
+    forms = {"python": ("# {}",), "yaml": ("# {}",), "c": ("/* {} */", "// {}")}.get(source.language, ("// {}",))
+    if source.path.endswith(".tsx"):
+        forms += ("{{/* {} */}}",)
+    return rng.choice(forms).format(words)
+
+
+def pasted_twice(source, rng):
+    """A block the human only inserted stands twice in a row."""
+    pure = {(j, k) for j, k, gone in source.blocks if not gone}
+    found = inserted(
+        source, rng, lambda j, k: (j, k) in pure and any(len(re.findall(r"\w", line)) >= 3 for line in source.new[j:k])
+    )
+    return found and source.with_lines(found[1], found[1], _copy(source, *found))
+
+
+def pasted_code(source, rng):
+    """3 to 12 lines of the file's other parts in the middle of a block."""
+    found = inserted(source, rng, lambda j, k: k - j > 1)
+    if not found or len(source.new) < 40:
+        return None
+    size = rng.randint(3, 12)
+    far = [n for n in range(len(source.new) - size) if n + size < found[0] - 10 or n > found[1] + 10]
+    if not far:
+        return None
+    n = rng.choice(far)
+    at = rng.randrange(found[0] + 1, found[1])
+    copy = source.new[n : n + size]
+    return source.with_lines(at, at, [ended(line) for line in copy]) if re.search(r"\w", "".join(copy)) else None
+
+
+def if_doubled(source, rng):
+    found = _near(source, rng, statements.ifs(source), 40)
+    return found and source.with_lines(found[1], found[1], _copy(source, *found))
+
+
+def function_doubled(source, rng):
+    """Right after itself, or after a later function of the same scope."""
+    every = list(statements.functions(source))
+    found = _near(source, rng, every, 150)
+    if not found:
+        return None
+    at = found[1]
+    if rng.random() < 0.5:
+        depth = len(indent(source.new[found[0]]))
+        later = [
+            end
+            for first, end in every
+            if first > found[1]
+            and len(indent(source.new[first])) == depth
+            and all(len(indent(line)) >= depth for line in source.new[found[1] : first] if line.strip())
+        ]
+        at = rng.choice(later[:5]) if later else at
+    return source.with_lines(at, at, ["\n", *_copy(source, *found)])
+
+
+def key_doubled(source, rng):
+    """JSON and YAML: a key with its value, right after itself."""
+    found = _near(source, rng, statements.keys(source), 10)
+    return found and source.with_lines(found[1], found[1], _copy(source, *found))
+
+
+def _copy(source, first, end):
+    """The lines to insert after `end` so that `first..end` stands there again."""
+    block = source.new[first:end]
+    if block[-1].endswith("\n"):
+        return block
+    return ["\n", *block]
+
+
+def _near(source, rng, spans, reach):
+    """One of the spans that touch the change's surroundings, or of all."""
+    spans = list(spans)
+    near = [
+        (first, end) for first, end in spans if any(first < k + reach and end > j - reach for j, k, _ in source.blocks)
+    ]
+    return rng.choice(near or spans) if spans else None
+
+
+def _line_put(source, at, text):
+    return source.with_lines(at, at, ["\n" * bool(at and not source.new[at - 1].endswith("\n")) + text + "\n"])
+
+
+def _each_line(source, rng, change):
+    found = inserted(source, rng)
+    return found and source.with_lines(*found, [change(n, source.new[n]) for n in range(*found)])
+
+
+COMMON = [
+    bracket_lost, bracket_extra, bracket_lone, quote_lost, truncated_line, truncated_tail, marker_left, prose, fence, plus_prefix,
+    line_numbers, html_escaped, literal_newlines, elided, elided_heldout, pasted_twice, pasted_code,
+]  # fmt: skip
+CODE = [paren_lost, paren_extra, argument_lost, elided_nothing, if_doubled, function_doubled]
+CLASSES = {
+    "c": COMMON + CODE,
+    "go": COMMON + CODE,
+    "rust": COMMON + CODE,
+    "typescript": COMMON + CODE,
+    "python": COMMON + CODE + [indent_lost, indent_wrong],
+    "yaml": COMMON + [indent_lost, indent_wrong, elided_nothing, key_doubled],
+    "json": [each for each in COMMON if each is not html_escaped] + [comma_lost, key_doubled],
+}
+# Doubled by simple means: what the parser refuses afterwards was cut wrongly and is dropped.
+MUST_PARSE = {"if_doubled", "function_doubled", "key_doubled", "elided_nothing"}

@@ -1,0 +1,285 @@
+"""The languages' own parsers, as judges of what is broken.
+
+A judge is opened with a human change: `open(row)` says whether the human text is accepted (only then is there anything to judge), and
+`judge(texts)` gives for each damaged text the parser's first complaint, or None where it is accepted.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import warnings
+
+try:
+    import yaml
+except ImportError:
+    yaml = None
+
+
+class Judge:
+    """Accepts a change when it accepts its text."""
+
+    def open(self, row):
+        self.path = row["path"]
+        return self.judge([row["after"]]) == [None]
+
+    def judge(self, texts):
+        return [self.complaint(text) for text in texts]
+
+    def close(self):
+        pass
+
+
+class Json(Judge):
+    def complaint(self, text):
+        try:
+            json.loads(text)
+        except (ValueError, RecursionError) as error:
+            return str(error)
+
+
+class Yaml(Judge):
+    """Looks at syntax alone: tags stay unresolved, keys may be doubled."""
+
+    def complaint(self, text):
+        try:
+            for _ in yaml.compose_all(text, Loader=yaml.CSafeLoader):
+                pass
+        except (yaml.YAMLError, RecursionError) as error:
+            return " ".join(str(error).split())
+
+
+class Python(Judge):
+    def complaint(self, text):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                compile(text, "text", "exec", dont_inherit=True)
+            except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+                return str(error)
+
+
+class Go(Judge):
+    """`gofmt -e`, all texts of a change in one call."""
+
+    def __init__(self):
+        self.folder = tempfile.TemporaryDirectory()
+
+    def judge(self, texts):
+        names = [os.path.join(self.folder.name, f"{n}.go") for n in range(len(texts))]
+        for name, text in zip(names, texts):
+            with open(name, "w", encoding="utf-8", newline="") as file:
+                file.write(text)
+        said = subprocess.run(["gofmt", "-e", "-l", *names], capture_output=True, text=True, errors="replace").stderr
+        first = {}
+        for line in said.splitlines():
+            name, _, complaint = line.partition(".go:")
+            first.setdefault(name + ".go", complaint)
+        return [first.get(name) for name in names]
+
+    def close(self):
+        self.folder.cleanup()
+
+
+class Rust(Judge):
+    """`rustfmt` parses from its standard input, so that `mod` declarations are not followed."""
+
+    def open(self, row):
+        for self.edition in ("2024", "2021", "2015"):
+            if super().open(row):
+                return True
+        return False
+
+    def complaint(self, text):
+        command = ["rustfmt", "--emit", "stdout", "--edition", self.edition, "--color", "never"]
+        done = subprocess.run(command, input=text.encode(), capture_output=True, cwd="/")
+        if done.returncode == 0:
+            return None
+        complaints = re.findall(r"^error(?:\[E\d+\])?: .*", done.stderr.decode(errors="replace"), re.M)
+        return complaints[0] if complaints else None
+
+
+TYPESCRIPT = """
+const ts = require(process.argv[1]);
+require("readline").createInterface({ input: process.stdin }).on("line", (line) => {
+  const { path, text } = JSON.parse(line);
+  const first = ts.createSourceFile(path, text, ts.ScriptTarget.ESNext).parseDiagnostics[0];
+  console.log(JSON.stringify(first ? ts.flattenDiagnosticMessageText(first.messageText, " ") : null));
+});
+"""
+
+
+class TypeScript(Judge):
+    """One node process with the TypeScript compiler's parser, which is all that `transpileModule` complains with; it also takes `.d.ts`."""
+
+    def __init__(self, module):
+        self.node = subprocess.Popen(["node", "-e", TYPESCRIPT, module], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def complaint(self, text):
+        self.node.stdin.write(json.dumps({"path": self.path, "text": text}).encode() + b"\n")
+        self.node.stdin.flush()
+        return json.loads(self.node.stdout.readline())
+
+    def close(self):
+        self.node.stdin.close()
+        self.node.wait()
+
+
+# What gcc says of syntax; the rest ("undeclared", "redefinition", …) is about meaning.
+SYNTAX = re.compile(
+    r"error: (?!.*expected .* but argument)"
+    r"(.*(expected|expects|stray|missing terminating|unterminated|unbalanced|extraneous|at end of input|invalid suffix|missing binary operator|"
+    r"missing '\(' |without #if|invalid preprocessing directive|‘else’ without|label at end|conflict marker).*)"
+)
+INCLUDES = {
+    "redis": "src . deps/hiredis deps/linenoise deps/lua/src deps/hdr_histogram deps/fpconv deps/xxhash deps/fast_float",
+    "curl": "include lib src tests/libtest tests/unit tests/server lib/curlx",
+    "jq": "src . c",
+}
+STUBS = {
+    "redis": {"release.h": '#define REDIS_GIT_SHA1 "0"\n#define REDIS_GIT_DIRTY "0"\n#define REDIS_BUILD_ID "0"\n'},
+    "jq": {"version.h": '#define JQ_VERSION "0"\n', "builtin.inc": "0\n", "config_opts.inc": '#define JQ_CONFIG ""\n'},
+}
+CURL_CONFIG = "".join(
+    f"#define {word} 1\n"
+    for word in (
+        "STDC_HEADERS HAVE_SYS_TYPES_H HAVE_SYS_SOCKET_H HAVE_SYS_TIME_H HAVE_SYS_STAT_H HAVE_SYS_SELECT_H HAVE_SYS_IOCTL_H HAVE_SYS_UN_H "
+        "HAVE_SYS_PARAM_H HAVE_SYS_POLL_H HAVE_SYS_RESOURCE_H HAVE_SYS_UTSNAME_H HAVE_NETINET_IN_H HAVE_NETINET_TCP_H HAVE_ARPA_INET_H "
+        "HAVE_NETDB_H HAVE_NET_IF_H HAVE_UNISTD_H HAVE_FCNTL_H HAVE_ERRNO_H HAVE_TIME_H HAVE_POLL_H HAVE_PWD_H HAVE_STDLIB_H HAVE_STRING_H "
+        "HAVE_STRINGS_H HAVE_SIGNAL_H HAVE_STDINT_H HAVE_INTTYPES_H HAVE_STDBOOL_H HAVE_BOOL_T HAVE_LIMITS_H HAVE_STDIO_H HAVE_ASSERT_H "
+        "HAVE_LOCALE_H HAVE_SETJMP_H HAVE_TERMIOS_H HAVE_UTIME_H HAVE_IFADDRS_H HAVE_LIBGEN_H HAVE_DIRENT_H HAVE_ZLIB_H HAVE_LIBZ "
+        "HAVE_SOCKET HAVE_SELECT HAVE_POLL HAVE_POLL_FINE HAVE_RECV HAVE_SEND HAVE_FCNTL HAVE_FCNTL_O_NONBLOCK HAVE_GETTIMEOFDAY "
+        "HAVE_STRUCT_TIMEVAL HAVE_STRUCT_POLLFD HAVE_LONGLONG HAVE_STRCASECMP HAVE_STRDUP HAVE_STRTOK_R HAVE_STRTOLL HAVE_STRERROR_R "
+        "HAVE_POSIX_STRERROR_R HAVE_INET_NTOP HAVE_INET_PTON HAVE_GETADDRINFO HAVE_FREEADDRINFO HAVE_GETHOSTNAME HAVE_ALARM HAVE_SIGACTION "
+        "HAVE_GETPPID HAVE_SIG_ATOMIC_T HAVE_STRUCT_SOCKADDR_STORAGE HAVE_SOCKADDR_IN6_SIN6_SCOPE_ID HAVE_VARIADIC_MACROS_C99 HAVE_GMTIME_R "
+        "HAVE_BASENAME HAVE_FTRUNCATE HAVE_PIPE HAVE_GETPWUID HAVE_SA_FAMILY_T HAVE_SUSECONDS_T HAVE_MEMRCHR HAVE_DECL_GETPWUID_R "
+        "HAVE_OPENSSL_SSL_H HAVE_OPENSSL_CRYPTO_H HAVE_OPENSSL_X509_H HAVE_OPENSSL_RSA_H HAVE_OPENSSL_PEM_H HAVE_OPENSSL_ERR_H "
+        "USE_OPENSSL USE_SSLEAY ENABLE_IPV6 USE_IPV6 CURL_STATICLIB HAVE_GETEUID HAVE_UNAME HAVE_GETRLIMIT HAVE_SETLOCALE HAVE_SNPRINTF "
+        "TIME_WITH_SYS_TIME HAVE_STRSTR HAVE_STRTOUL HAVE_PERROR HAVE_UTIME HAVE_SETMODE_NOT HAVE_GETPWUID_R HAVE_FCHMOD"
+    ).split()
+) + (
+    "#define SIZEOF_INT 4\n#define SIZEOF_SHORT 2\n#define SIZEOF_LONG 8\n#define SIZEOF_SIZE_T 8\n#define SIZEOF_TIME_T 8\n"
+    "#define SIZEOF_OFF_T 8\n#define SIZEOF_CURL_OFF_T 8\n#define SIZEOF_LONG_LONG 8\n#define SIZEOF_CURL_SOCKET_T 4\n"
+    '#define OS "Linux"\n#define CURL_OS "Linux"\n#define CURL_EXTERN_SYMBOL\n#define CURL_SA_FAMILY_T sa_family_t\n'
+    "#define RECV_TYPE_ARG1 int\n#define RECV_TYPE_ARG2 void *\n#define RECV_TYPE_ARG3 size_t\n#define RECV_TYPE_ARG4 int\n"
+    "#define RECV_TYPE_RETV ssize_t\n#define SEND_TYPE_ARG1 int\n#define SEND_TYPE_ARG2 void *\n#define SEND_QUAL_ARG2 const\n"
+    "#define SEND_TYPE_ARG3 size_t\n#define SEND_TYPE_ARG4 int\n#define SEND_TYPE_RETV ssize_t\n#define GETHOSTNAME_TYPE_ARG2 size_t\n"
+    '#define RETSIGTYPE void\n#define SELECT_TYPE_ARG1 int\n#define SELECT_TYPE_ARG234 fd_set *\n#define SELECT_TYPE_ARG5 struct timeval *\n'
+    "#define SELECT_QUAL_ARG5\n#define STRERROR_R_TYPE_ARG3 size_t\n#define GETSERVBYPORT_R_ARGS 6\n#define VERSION \"0\"\n#define PACKAGE \"curl\"\n"
+)
+STUBS["curl"] = {"curl_config.h": CURL_CONFIG, "config.h": CURL_CONFIG}
+FLAGS = {
+    "redis": ["-D_GNU_SOURCE"],
+    "curl": ["-DHAVE_CONFIG_H", "-DBUILDING_LIBCURL", "-D_GNU_SOURCE"],
+    "jq": ["-D_GNU_SOURCE", "-DIEEE_8087", "-DHAVE_ISATTY", "-DHAVE_GETTIMEOFDAY", '-DJQ_VERSION="0"'],
+}
+
+
+class C(Judge):
+    """`gcc -fsyntax-only` among the commit's own headers.
+
+    Only files that compile whole are judged. Of a damaged text only complaints about syntax count: `accepted` may still not compile.
+    """
+
+    def __init__(self, repos, objects):
+        self.repos, self.objects, self.trees = repos, {name: objects(repo) for name, repo in repos.items()}, {}
+        self.folder = tempfile.TemporaryDirectory()
+
+    def open(self, row):
+        self.repo, rest = row["id"].split("@", 1)
+        if self.repo not in INCLUDES or self.repo not in self.repos:
+            return False
+        self.path = row["path"]
+        self.root = os.path.join(self.folder.name, self.repo)
+        self.check_out(rest.split(":", 1)[0])
+        self.stubs = os.path.join(self.folder.name, "stubs", self.repo)
+        shutil.rmtree(self.stubs, ignore_errors=True)
+        for name, text in STUBS.get(self.repo, {}).items():
+            self.stub(name, text)
+        # Headers that a build would make, or of libraries that are not there, are taken as empty.
+        for _ in range(12):
+            said = self.gcc(row["after"])
+            absent = re.search(r"fatal error: ([\w./-]+): No such file", said)
+            if not absent or ".." in absent[1]:
+                break
+            self.stub(absent[1], "")
+        return not re.search(r"error:", said)
+
+    def complaint(self, text):
+        found = SYNTAX.search(self.gcc(text))
+        return found[1] if found else None
+
+    def gcc(self, text):
+        name = os.path.join(self.root, self.path)
+        os.makedirs(os.path.dirname(name), exist_ok=True)
+        with open(name, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        folders = [os.path.join(self.root, folder) for folder in INCLUDES[self.repo].split()]
+        folders += [self.stubs, os.path.join(self.stubs, "src"), os.path.dirname(name)]
+        command = ["gcc", "-fsyntax-only", "-w", "-std=gnu11", "-x", "c", "-fmax-errors=40", "-fno-diagnostics-show-caret"]
+        command += FLAGS[self.repo] + [f"-I{folder}" for folder in folders]
+        try:
+            done = subprocess.run([*command, name], capture_output=True, env={**os.environ, "LC_ALL": "C.UTF-8"}, timeout=30)
+        except subprocess.TimeoutExpired:
+            return "error: out of time"
+        return done.stderr.decode(errors="replace")
+
+    def stub(self, name, text):
+        name = os.path.join(self.stubs, name)
+        os.makedirs(os.path.dirname(name), exist_ok=True)
+        with open(name, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def check_out(self, commit):
+        """Bring the folder's C files to `commit`; what did not change since the last one is left alone."""
+        command = ["git", "-C", self.repos[self.repo], "ls-tree", "-r", "-z", commit]
+        listing = subprocess.run(command, check=True, capture_output=True).stdout.decode(errors="replace")
+        wanted = {}
+        for entry in filter(None, listing.split("\0")):
+            about, path = entry.split("\t", 1)
+            if path.endswith((".h", ".c", ".inc", ".def")) and ".." not in path and about.startswith("100"):
+                wanted[path] = about.split()[2]
+        there = self.trees.setdefault(self.repo, {})
+        for path in there.keys() - wanted.keys():
+            os.unlink(os.path.join(self.root, path))
+            del there[path]
+        for path, blob in wanted.items():
+            if there.get(path) != blob:
+                name = os.path.join(self.root, path)
+                os.makedirs(os.path.dirname(name), exist_ok=True)
+                with open(name, "wb") as file:
+                    file.write(self.objects[self.repo].blob(blob) or b"")
+                there[path] = blob
+        there[self.path] = "changed"
+
+    def close(self):
+        for each in self.objects.values():
+            each.close()
+        self.folder.cleanup()
+
+
+def judge_of(language, out, repos, objects):
+    """The language's judge, or (None, what is missing)."""
+    module = os.path.join(os.path.abspath(out), "node", "node_modules", "typescript")
+    makers = {
+        "json": (Json, True, ""),
+        "python": (Python, True, ""),
+        "yaml": (Yaml, yaml is not None, "pyyaml (pip install pyyaml)"),
+        "go": (Go, shutil.which("gofmt"), "gofmt"),
+        "rust": (Rust, shutil.which("rustfmt"), "rustfmt"),
+        "c": (lambda: C(repos, objects), shutil.which("gcc"), "gcc"),
+        "typescript": (
+            lambda: TypeScript(module),
+            shutil.which("node") and os.path.isdir(module),
+            f"node, and typescript (npm install --prefix {out}/node typescript@5)",
+        ),
+    }
+    make, there, missing = makers[language]
+    return (make(), None) if there else (None, missing)
+
+
+if __name__ == "__main__":
+    sys.exit(__doc__)
