@@ -148,10 +148,11 @@ impl<'a> Subject<'a> {
         starts.get(row).copied().unwrap_or_default() + blank
     }
 
-    /// Whether the text of row `row` begins in a string or a comment, as far as there is a tree to tell.
+    /// Whether row `row` lies in a string or a comment that began above it, as far as there is a tree to tell.
     #[must_use]
     pub fn is_prose(&self, row: usize) -> bool {
-        matches!(self.new_tree(), Some(Ok(tree)) if tree.is_prose(self.start_of(row)))
+        let at = self.start_of(row);
+        matches!(self.new_tree(), Some(Ok(tree)) if tree.prose_from(at).is_some_and(|from| from < at))
     }
 
     /// The tree of the new text.
