@@ -67,12 +67,21 @@ pub fn detect<'a>(subject: &Subject<'a>) -> Option<Elision<'a>> {
     for (row, line) in subject.fresh_lines() {
         let Some(says) = says(line, subject.language()) else { continue };
         let lost = lost_at(subject, row);
+        if says == Says::Dots && is_statement(subject, row) {
+            continue;
+        }
         let enough = if says == Says::Dots { MIN_FOR_DOTS } else { 1 };
         if lost >= enough {
             return Some(Elision { row, line, lost });
         }
     }
     None
+}
+
+/// Whether the dots are a statement of the language and all of a body, such as Python's `...`: it is empty on purpose.
+fn is_statement(subject: &Subject<'_>, row: usize) -> bool {
+    let at = subject.start_of(row);
+    matches!(subject.new_tree(), Some(Ok(tree)) if !tree.has_error() && !tree.is_prose(at) && tree.is_whole_block(at))
 }
 
 /// The lines with content that the change around `row` takes away and brings nowhere else.

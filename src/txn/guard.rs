@@ -6,7 +6,7 @@ use super::resolve::Scene;
 use crate::base::{Finding, Findings, GuardReport, RepoPath, Result, Verdict};
 use crate::git::read::ObjectKind;
 use crate::git::{FileId, Oid, Repo, Tracked};
-use crate::guard::{GUARDS, Judgement, Reference, Subject};
+use crate::guard::{GUARDS, Judgement, Reference, Side, Subject};
 use crate::policy::{GuardMode, GuardRule, Override, Policy};
 use crate::session::World;
 
@@ -52,8 +52,9 @@ pub fn guard<'q>(world: &World, planned: Planned<'q>) -> Result<Cleared<'q>> {
         }
     }
     let texts = files.iter().map(|file| Texts::of(&world.repo, &scene, file)).collect::<Result<Vec<Texts>>>()?;
+    let sides: Vec<Side<'_>> = files.iter().map(|file| side(&scene, file)).collect();
     let subjects: Vec<Subject<'_>> =
-        files.iter().zip(&texts).map(|(file, texts)| texts.subject(&scene, file)).collect();
+        files.iter().zip(&texts).map(|(file, texts)| texts.subject(&scene, file).beside(&sides)).collect();
     let mut court = Court { request, policy: &scene.policy, reports: Vec::new(), refused, allowed: Vec::new() };
     for guard in GUARDS {
         for subject in &subjects {
@@ -73,6 +74,12 @@ pub fn guard<'q>(world: &World, planned: Planned<'q>) -> Result<Cleared<'q>> {
     allowed.sort_unstable();
     allowed.dedup();
     Ok(Cleared { request, scene, files, reports, allowed, _judged: Judged })
+}
+
+fn side<'a>(scene: &'a Scene, file: &'a FilePlan) -> Side<'a> {
+    let before = scene.looks.get(&file.path).and_then(|look| look.disk.as_ref());
+    let after = file.after.as_ref().map(|content| content.bytes.as_slice());
+    Side { path: &file.path, before: before.map(|disk| disk.bytes.as_slice()).unwrap_or_default(), after: after.unwrap_or_default() }
 }
 
 /// Collects what the guards say and what policy makes of it.
