@@ -247,8 +247,7 @@ fn leaves_out(words: &[&str]) -> bool {
     let rest = has(words, &REST[..6]) || follows(words, &["everything", "anything"], &["else"]);
     let short = words.len() <= 9;
     let noun = words.last().is_some_and(|last| CODE[..12].contains(last) || *last == "here");
-    short && rest && stays(words)
-        || short && has(words, &["keep", "leave"]) && rest
+    short && rest && (stays(words) || has(words, &["keep", "leave"]))
         || words.len() <= 4 && has(words, &REST[..6]) && noun
         || words.len() <= 5 && has(words, &CODE) && stays(words)
         || words.len() <= 5 && matches!(words, ["same", "as", "before" | "above" | "original" | "previously", ..])

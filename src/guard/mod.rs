@@ -7,6 +7,7 @@ pub mod elided;
 pub mod marker;
 pub mod mass_deletion;
 pub mod protected;
+mod runs;
 pub mod size_reduction;
 pub mod subject;
 pub mod syntax;

@@ -141,7 +141,8 @@ mod tests {
 
     fn refused(sides: &[(&str, &[u8], &[u8])]) -> bool {
         let paths: Vec<RepoPath> = sides.iter().map(|(path, ..)| RepoPath::parse(path.as_bytes()).unwrap()).collect();
-        let all: Vec<(&RepoPath, &[u8], &[u8])> = paths.iter().zip(sides).map(|(path, (_, b, a))| (path, *b, *a)).collect();
+        let all: Vec<(&RepoPath, &[u8], &[u8])> =
+            paths.iter().zip(sides).map(|(path, (_, b, a))| (path, *b, *a)).collect();
         let sides: Vec<Side<'_>> = all.iter().map(|(path, before, after)| Side { path, before, after }).collect();
         let policy = Policy::of(None, None).unwrap();
         let (path, before, after) = all[0];

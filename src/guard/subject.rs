@@ -132,10 +132,8 @@ impl<'a> Subject<'a> {
     /// The rows of the new text that the change touches; a place where lines only went counts with its two neighbours.
     #[must_use]
     pub fn touched(&self) -> Vec<Range<usize>> {
-        let rows = |hunk: &Hunk| match hunk.new.is_empty() {
-            true => hunk.new.start.saturating_sub(1)..hunk.new.start + 1,
-            false => hunk.new.clone(),
-        };
+        let beside = |at: usize| at.saturating_sub(1)..at + 1;
+        let rows = |hunk: &Hunk| if hunk.new.is_empty() { beside(hunk.new.start) } else { hunk.new.clone() };
         self.hunks().iter().map(rows).collect()
     }
 

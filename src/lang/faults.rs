@@ -95,10 +95,8 @@ impl Parsed<'_> {
 
 fn fault(node: Node<'_>, parent: Option<Node<'_>>, kind: Option<FaultKind>) -> Fault {
     let parent = parent.map_or_else(String::new, |parent| parent.kind().to_owned());
-    let kind = kind.unwrap_or_else(|| match node.is_missing() {
-        true => FaultKind::Missing(node.kind().to_owned()),
-        false => FaultKind::Unexpected,
-    });
+    let missing = node.is_missing().then(|| FaultKind::Missing(node.kind().to_owned()));
+    let kind = kind.or(missing).unwrap_or(FaultKind::Unexpected);
     let leaves = first_leaves(node, 6);
     let mut hasher = DefaultHasher::new();
     (&kind, &parent, &leaves).hash(&mut hasher);

@@ -236,7 +236,7 @@ impl Parsed<'_> {
                 same.entry(*identity).or_default().push(definition);
             }
         }
-        let twice = same.into_values().filter(|same| same.len() > 1 && same.iter().any(|one| is_new(&one)));
+        let twice = same.into_values().filter(|same| same.len() > 1 && same.iter().any(is_new));
         let same = twice.min_by_key(|same| same[0].node.start_byte())?;
         let second = same.iter().skip(1).find(|one| is_new(one)).unwrap_or(&same[1]);
         Some(Clash {
@@ -316,8 +316,11 @@ impl Parsed<'_> {
             if node.start_byte() == at && self.language.containers.contains(&block.kind()) {
                 let mut children = block.walk();
                 let others = block.named_children(&mut children).filter(|child| child.start_byte() != at);
-                let aside = |kind: &str| self.language.comments.contains(&kind) || self.language.strings.contains(&kind);
-                return others.into_iter().all(|other| aside(other.kind()) || other.named_child(0).is_some_and(|only| aside(only.kind())));
+                let aside =
+                    |kind: &str| self.language.comments.contains(&kind) || self.language.strings.contains(&kind);
+                return others
+                    .into_iter()
+                    .all(|other| aside(other.kind()) || other.named_child(0).is_some_and(|only| aside(only.kind())));
             }
             block = node;
         }

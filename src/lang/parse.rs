@@ -121,7 +121,7 @@ fn block_depth(text: &[u8]) -> usize {
             open.pop();
         }
         let indicator = |(i, byte): (usize, &u8)| {
-            matches!(byte, b'-' | b'?' | b':') && line.get(i + 1).is_none_or(|next| next.is_ascii_whitespace())
+            matches!(byte, b'-' | b'?' | b':') && line.get(i + 1).is_none_or(u8::is_ascii_whitespace)
         };
         open.push(indent);
         let inline: Vec<usize> = line

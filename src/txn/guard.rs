@@ -79,7 +79,11 @@ pub fn guard<'q>(world: &World, planned: Planned<'q>) -> Result<Cleared<'q>> {
 fn side<'a>(scene: &'a Scene, file: &'a FilePlan) -> Side<'a> {
     let before = scene.looks.get(&file.path).and_then(|look| look.disk.as_ref());
     let after = file.after.as_ref().map(|content| content.bytes.as_slice());
-    Side { path: &file.path, before: before.map(|disk| disk.bytes.as_slice()).unwrap_or_default(), after: after.unwrap_or_default() }
+    Side {
+        path: &file.path,
+        before: before.map(|disk| disk.bytes.as_slice()).unwrap_or_default(),
+        after: after.unwrap_or_default(),
+    }
 }
 
 /// Collects what the guards say and what policy makes of it.
