@@ -34,6 +34,13 @@ pub fn wall() -> (i64, i32) {
     (seconds, zone.find_local_time_type(seconds).map_or(0, tz::LocalTimeType::ut_offset))
 }
 
+/// The present in UTC, to the second, as `2026-01-31T12:00:00Z`.
+#[must_use]
+pub fn utc() -> String {
+    let time = tz::UtcDateTime::from_timespec(wall().0, 0);
+    time.map_or_else(|_| "-".to_owned(), |time| time.to_string())
+}
+
 /// This process's number; asked for once.
 #[must_use]
 pub fn process_id() -> u32 {

@@ -1,8 +1,10 @@
 //! The only door to the operating system: files beneath a root, locks, the clock, programs.
 
+pub mod bounded;
 pub mod clock;
 pub mod disk;
 pub mod lock;
+pub mod scratch;
 pub mod spawn;
 
 use std::path::Path;
