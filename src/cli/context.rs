@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::{Global, render};
 use crate::base::{Findings, Outcome, Result, Settled, Status};
 use crate::git::Repo;
+use crate::policy::trust::Store;
 use crate::session::World;
 use crate::session::world::Caller;
 
@@ -21,6 +22,18 @@ pub(super) struct Context {
     settled: RefCell<Option<Settled>>,
 }
 
+/// Where the person keeps what they trust: outside of every repository.
+fn trust_store() -> Option<Store> {
+    persons("XDG_DATA_HOME", ".local/share").map(|data| Store::new(data.join("edt")))
+}
+
+/// A folder of the person's, by the variable that names it, else below their home. Never a relative one: that would lie wherever
+/// edt is called.
+fn persons(variable: &str, below_home: &str) -> Option<PathBuf> {
+    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    absolute(variable).or_else(|| absolute("HOME").map(|home| home.join(below_home)))
+}
+
 impl Context {
     pub(super) fn new(global: &Global) -> Context {
         let start = global.dir.clone().unwrap_or_else(|| PathBuf::from("."));
@@ -28,19 +41,19 @@ impl Context {
     }
 
     fn caller(&self) -> Result<Caller> {
-        let home = std::env::var_os("XDG_CONFIG_HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
-        let home = home.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".config")));
-        let person_policy =
-            match home.map(|home| home.join("edt/edt.toml")).map(|file| (std::fs::read_to_string(&file), file)) {
-                Some((Ok(text), _)) => Some(text),
-                // A policy that is there and cannot be read is never skipped.
-                Some((Err(error), file)) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-                    return Err(crate::io::failed("read your policy", &file, &error).into());
-                }
-                _ => None,
-            };
+        let person_policy = match persons("XDG_CONFIG_HOME", ".config")
+            .map(|home| home.join("edt/edt.toml"))
+            .map(|file| (std::fs::read_to_string(&file), file))
+        {
+            Some((Ok(text), _)) => Some(text),
+            // A policy that is there and cannot be read is never skipped.
+            Some((Err(error), file)) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                return Err(crate::io::failed("read your policy", &file, &error).into());
+            }
+            _ => None,
+        };
         let lock_wait = Duration::try_from_secs_f64(self.wait).unwrap_or(crate::session::world::LOCK_WAIT);
-        Ok(Caller { lock_wait, person_policy })
+        Ok(Caller { lock_wait, person_policy, trust: trust_store() })
     }
 
     /// The repository, to change it.

@@ -1,7 +1,7 @@
 //! A program run within bounds: exactly these arguments, a clean environment, no input, a time limit for it and everything it
 //! starts, and an output that is drained to the end but kept only in part.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::fd::AsFd as _;
@@ -12,12 +12,9 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_setfl};
-use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, getpid, kill_process, kill_process_group, pidfd_open,
-    set_child_subreaper, waitid,
-};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
-use super::clock;
+use super::{clock, strays};
 
 /// How much of the output is kept: its end.
 pub const KEPT: usize = 64 * 1024;
@@ -78,8 +75,7 @@ fn search_path() -> OsString {
 /// What the system says if the program cannot be started or watched.
 #[expect(clippy::disallowed_methods, reason = "one of the two places that start programs")]
 pub fn run(job: &Job<'_>) -> io::Result<Done> {
-    // Whatever a program leaves behind becomes our child, not the system's: then it can be found.
-    let _ = set_child_subreaper(Some(getpid()));
+    strays::adopt();
     let (reader, writer) = io::pipe()?;
     let mut command = Command::new(job.program);
     command.args(job.args).current_dir(job.dir).env_clear().env("PATH", search_path()).env("TMPDIR", job.dir);
@@ -144,7 +140,7 @@ impl Group<'_> {
         let status = self.child.wait()?;
         // What one round ends may have been the parent of what the next finds.
         for _ in 0..50 {
-            if !has_children() || !end_strays(self.folder) {
+            if !strays::any_child() || !strays::end(self.folder) {
                 break;
             }
         }
@@ -158,31 +154,6 @@ impl Drop for Group<'_> {
             let _ = self.end();
         }
     }
-}
-
-/// Whether this process has any child left, ended or not.
-fn has_children() -> bool {
-    waitid(WaitId::All, WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT).is_ok()
-}
-
-/// Ends the processes whose place for temporary files is `folder`, and reaps those that are ours; false if there were none.
-fn end_strays(folder: &Path) -> bool {
-    let marker = [b"TMPDIR=", folder.as_os_str().as_encoded_bytes()].concat();
-    let Ok(processes) = std::fs::read_dir("/proc") else { return false };
-    let mut found = false;
-    for name in processes.flatten().map(|entry| entry.file_name()) {
-        let Some(pid) = name.to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw) else { continue };
-        if pid == getpid() {
-            continue;
-        }
-        let environment = std::fs::read(Path::new("/proc").join(&name).join("environ")).unwrap_or_default();
-        if environment.split(|&byte| byte == 0).any(|variable| variable == marker) {
-            found |= kill_process(pid, Signal::KILL).is_ok();
-            // Not ours to wait for if its parent still lives; that one is ended in this round, too.
-            let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED);
-        }
-    }
-    found
 }
 
 /// A pipe's reading end, and what came out of it.
@@ -227,21 +198,6 @@ impl Output {
     }
 }
 
-/// `template` with each placeholder replaced by its value, in one pass: a value is never searched again.
-#[must_use]
-pub fn filled(template: &str, values: &[(&str, &OsStr)]) -> OsString {
-    let (mut out, mut rest) = (OsString::new(), template);
-    while !rest.is_empty() {
-        let next = values.iter().filter_map(|(name, value)| Some((rest.find(name)?, *name, *value)));
-        let Some((at, name, value)) = next.min_by_key(|(at, ..)| *at) else { break };
-        out.push(&rest[..at]);
-        out.push(value);
-        rest = &rest[at + name.len()..];
-    }
-    out.push(rest);
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -273,13 +229,6 @@ mod tests {
     fn only_absolute_paths_and_names_on_path_are_programs() {
         assert!(find("sh").is_some_and(|path| path.is_absolute()) && find("/bin/sh").is_some());
         assert_eq!((find("./sh"), find("bin/sh"), find("no such program")), (None, None, None));
-    }
-
-    #[test]
-    fn placeholders_are_filled_in_one_pass() {
-        let values = [("{file}", OsStr::new("a {root}'\"$x")), ("{root}", OsStr::new("/r"))];
-        assert_eq!(filled("--in={file}:{root}{", &values), "--in=a {root}'\"$x:/r{");
-        assert_eq!(filled("{f}", &values), "{f}");
     }
 
     #[test]

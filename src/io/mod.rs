@@ -4,8 +4,10 @@ pub mod bounded;
 pub mod clock;
 pub mod disk;
 pub mod lock;
+pub mod once;
 pub mod scratch;
 pub mod spawn;
+mod strays;
 
 use std::path::Path;
 

@@ -21,4 +21,5 @@ mod restart;
 mod review;
 mod stories;
 mod transcripts;
+mod validators;
 mod world;
