@@ -9,10 +9,11 @@ use serde::Serialize;
 
 use super::{Global, render};
 use crate::base::{Findings, Outcome, Result, Settled, Status};
-use crate::git::Repo;
+use crate::git::{Oid, Repo};
+use crate::policy::Policy;
 use crate::policy::trust::Store;
-use crate::session::World;
-use crate::session::world::Caller;
+use crate::session::world::{self, Caller};
+use crate::session::{Session, World};
 
 /// The surroundings of a command.
 pub(super) struct Context {
@@ -22,8 +23,17 @@ pub(super) struct Context {
     settled: RefCell<Option<Settled>>,
 }
 
+/// A repository and the rules that hold in it.
+pub(super) struct Ruled {
+    pub(super) repo: Repo,
+    pub(super) settled: Option<Settled>,
+    pub(super) base: Oid,
+    pub(super) tree: Oid,
+    pub(super) policy: Policy,
+}
+
 /// Where the person keeps what they trust: outside of every repository.
-fn trust_store() -> Option<Store> {
+pub(super) fn trust_store() -> Option<Store> {
     persons("XDG_DATA_HOME", ".local/share").map(|data| Store::new(data.join("edt")))
 }
 
@@ -54,6 +64,17 @@ impl Context {
         };
         let lock_wait = Duration::try_from_secs_f64(self.wait).unwrap_or(crate::session::world::LOCK_WAIT);
         Ok(Caller { lock_wait, person_policy, trust: trust_store() })
+    }
+
+    /// The repository, to read it, with the session's base (else HEAD's commit) and the policy that holds there.
+    pub(super) fn ruled(&self) -> Result<Ruled> {
+        let (repo, settled) = self.repo()?;
+        let head = repo.head()?;
+        let session = Session::current(&repo, &head)?;
+        let base = session.map_or_else(|| head.commit.unwrap_or_else(|| repo.empty_tree()), |session| session.base);
+        let tree = repo.tree_of(base)?;
+        let policy = world::policy(&repo, &self.caller()?, tree)?;
+        Ok(Ruled { repo, settled, base, tree, policy })
     }
 
     /// The repository, to change it.

@@ -21,5 +21,6 @@ mod restart;
 mod review;
 mod stories;
 mod transcripts;
+mod trust;
 mod validators;
 mod world;

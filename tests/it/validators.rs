@@ -27,7 +27,7 @@ fn trusted(policy: &str, files: &[(&str, &[u8])]) -> World {
 }
 
 /// Trusts what HEAD holds by hand, as a person could.
-fn trust(world: &World) {
+pub(crate) fn trust(world: &World) {
     let mut sum = world.command("sha256sum");
     let mut child = sum.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), &world.blob("HEAD:edt.toml")).unwrap();
@@ -49,7 +49,7 @@ fn verdicts(answer: &Answer) -> Vec<&str> {
 }
 
 /// The warnings: words and messages.
-fn warnings(answer: &Answer) -> Vec<(&str, &str)> {
+pub(crate) fn warnings(answer: &Answer) -> Vec<(&str, &str)> {
     let text = |warning: &'_ Value, key: &str| warning[key].as_str().unwrap().to_owned().leak() as &str;
     answer.json["warnings"].as_array().unwrap().iter().map(|one| (text(one, "code"), text(one, "message"))).collect()
 }
