@@ -17,7 +17,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use edt::base::RepoPath;
-use edt::guard::{GUARDS, Judgement, Subject, examine};
+use edt::guard::{GUARDS, Judgement, Side, Subject, examine};
 use edt::policy::Policy;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -47,6 +47,16 @@ struct Row {
     before: Option<String>,
     after: String,
     verdict: Option<String>,
+    /// The other files of the commit, where this one shrinks far.
+    #[serde(default)]
+    others: Vec<Other>,
+}
+
+#[derive(Deserialize)]
+struct Other {
+    path: String,
+    before: String,
+    after: String,
 }
 
 #[derive(Deserialize)]
@@ -163,7 +173,11 @@ fn examined(path: &Path, policy: &Policy) -> Vec<Examined> {
 fn examine_row(row: Row, policy: &Policy) -> Examined {
     let path = RepoPath::parse(row.path.as_bytes()).expect("a path that Git has recorded");
     let begun = Instant::now();
-    let judged = examine(&path, row.before.as_deref().map(str::as_bytes), row.after.as_bytes(), policy);
+    let others: Vec<(RepoPath, &Other)> =
+        row.others.iter().filter_map(|other| Some((RepoPath::parse(other.path.as_bytes()).ok()?, other))).collect();
+    let texts = others.iter().map(|(path, other)| (path, other.before.as_bytes(), other.after.as_bytes()));
+    let sides: Vec<Side<'_>> = texts.map(|(path, before, after)| Side { path, before, after }).collect();
+    let judged = examine(&path, row.before.as_deref().map(str::as_bytes), row.after.as_bytes(), &sides, policy);
     let took = begun.elapsed();
     let (mut found, mut unchecked) = (Vec::new(), Vec::new());
     for each in judged {

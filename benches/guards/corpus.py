@@ -18,6 +18,7 @@ SIZES = {"c": 3000, "go": 3000, "python": 3000, "json": 1000, "yaml": 1500, "rus
 ADDED = 0.15  # new files, as a part of the above
 COMMITS = 3000
 LARGEST = 1 << 20
+MOST_OTHERS = 100  # of a commit, beside a file that shrinks
 PER_COMMIT = 8  # of one commit and language, so that no reformatting of a whole tree is a tenth of the sample
 PER_PATH = 60  # of one file; more only where a repository has nothing else
 
@@ -43,7 +44,7 @@ def main():
             for status, old, new, path in files:
                 lang = status in "MA" and common.language(path)
                 if lang:
-                    found[lang, status].append((commit, path, old, new))
+                    found[lang, status].append((commit, path, old, new, files))
         for key, candidates in found.items():
             pools[key][repo] = candidates
 
@@ -106,9 +107,9 @@ def sample(pool, size, objects, kind):
 def ordered(candidates, size):
     """The candidates, best first: the history is cut into `size` slices, and each gives one before any gives two."""
     slices, late, per_commit, per_path = defaultdict(list), [], Counter(), Counter()
-    by_hash = sorted((hashed(commit, path), n) for n, (commit, path, _, _) in enumerate(candidates))
+    by_hash = sorted((hashed(commit, path), n) for n, (commit, path, *_) in enumerate(candidates))
     for key, n in by_hash:
-        commit, path, _, _ = candidates[n]
+        commit, path = candidates[n][:2]
         per_commit[commit] += 1
         per_path[path] += 1
         if per_path[path] > PER_PATH:
@@ -121,7 +122,7 @@ def ordered(candidates, size):
 
 def usable(candidates, objects, repo, kind, seen):
     """The candidates whose text can be used, as rows."""
-    for commit, path, old, new in candidates:
+    for commit, path, old, new, files in candidates:
         if (old, new) in seen or old == new:
             continue
         seen.add((old, new))
@@ -130,7 +131,21 @@ def usable(candidates, objects, repo, kind, seen):
         if after is None or (kind == "modified" and before is None) or common.GENERATED.search(after[:2000]):
             continue
         name = f"{common.repo_name(repo)}@{commit[:12]}:{path}"
-        yield {"id": name, "kind": kind, "path": path, "before": before, "after": after}
+        row = {"id": name, "kind": kind, "path": path, "before": before, "after": after}
+        if before and (len(after) < 0.2 * len(before) or after.count("\n") < 0.4 * before.count("\n")):
+            row["others"] = others(objects, path, files)
+        yield row
+
+
+def others(objects, path, files):
+    """The other files of the commit: what goes from one may come in another."""
+    rows = []
+    for status, old, new, other in files[:MOST_OTHERS]:
+        before = text(objects.blob(old)) if status in "MD" else ""
+        after = text(objects.blob(new)) if status in "MA" else ""
+        if other != path and before is not None and after is not None:
+            rows.append({"path": other, "before": before, "after": after})
+    return rows
 
 
 def whole_commits(histories, objects, size):

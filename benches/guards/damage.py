@@ -37,8 +37,6 @@ ELISIONS = (
     "...",
     "Rest of the file remains the same",
     "[... unchanged ...]",
-)
-HELD_OUT = (
     "(other functions omitted for brevity)",
     "same as before",
     "<snip>",
@@ -53,6 +51,23 @@ HELD_OUT = (
     "[unchanged body]",
     "... other fields as before",
     "existing tests stay here",
+)
+# Never looked at while the rules were made.
+HELD_OUT = (
+    "(... code omitted ...)",
+    "rest of function stays as is",
+    "[existing code here]",
+    "... same as above ...",
+    "---- unchanged ----",
+    "other methods not shown",
+    "the rest is identical to the original",
+    "unchanged code",
+    "your existing code here",
+    "previous implementation retained",
+    "... remaining fields ...",
+    "everything else stays the same",
+    "omitted for clarity",
+    "... (keep as is) ...",
 )
 FENCE_NAMES = {"c": "c", "go": "go", "python": "python", "json": "json", "yaml": "yaml", "rust": "rust", "typescript": "ts"}
 BRACKETS = {"bracket": "{}[]", "paren": "()"}

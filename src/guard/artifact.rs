@@ -24,13 +24,15 @@ pub enum Leftover {
     LineEnds,
 }
 
-/// A block of fewer lines does not show a prefix.
+/// A block of fewer lines does not show a prefix, unless it is code.
 const MIN_BLOCK: usize = 3;
+/// A line bears its own number if it is off by no more than this: the lines above may have changed.
+const OWN_NUMBER: usize = 3;
 
 /// Files that hold fences and listings by nature.
-const PROSE: [&str; 18] = [
+const PROSE: [&str; 21] = [
     "md", "markdown", "mdx", "mdc", "rst", "txt", "adoc", "asciidoc", "org", "ipynb", "diff", "patch", "rej", "orig",
-    "qmd", "rmd", "tex", "snap",
+    "qmd", "rmd", "tex", "snap", "csv", "tsv", "log",
 ];
 
 impl Guard for ChatArtifact {
@@ -89,20 +91,23 @@ fn is_fence(line: &[u8]) -> bool {
 /// A block of added lines that all carry a prefix.
 fn prefixed(subject: &Subject<'_>) -> Option<(Leftover, usize)> {
     let (old, new) = subject.lines().texts();
+    let code = subject.language().is_some();
     for rows in subject.added() {
-        let lines: Vec<&[u8]> =
-            new[rows.clone()].iter().copied().filter(|line| !line.trim_ascii().is_empty()).collect();
-        if lines.len() < MIN_BLOCK {
-            continue;
+        let lines: Vec<(usize, &[u8])> =
+            rows.map(|row| (row, new[row])).filter(|(_, line)| !line.trim_ascii().is_empty()).collect();
+        let Some(&(first, _)) = lines.first() else { continue };
+        let enough = lines.len() >= if code { 1 } else { MIN_BLOCK };
+        let is_plus = |line: &[u8]| line.starts_with(b"+") && !line.starts_with(b"++") && line.trim_ascii().len() > 1;
+        let all_plus = lines.iter().all(|(_, line)| is_plus(line) || line.trim_ascii() == b"+");
+        if enough && all_plus && !old.iter().any(|line| line.starts_with(b"+")) && !subject.is_prose(first) {
+            return Some((Leftover::Plus, first));
         }
-        let is_plus = |line: &&[u8]| line.starts_with(b"+") && !line.starts_with(b"++");
-        if lines.iter().all(is_plus) && !old.iter().any(|line| line.starts_with(b"+")) && !subject.is_prose(rows.start)
-        {
-            return Some((Leftover::Plus, rows.start));
-        }
-        let numbers: Option<Vec<usize>> = lines.iter().map(|line| numbered(line)).collect();
-        if numbers.is_some_and(|numbers| numbers.windows(2).all(|pair| pair[0] < pair[1] && pair[1] <= pair[0] + 3)) {
-            return Some((Leftover::LineNumbers, rows.start));
+        let numbers: Option<Vec<usize>> = lines.iter().map(|(_, line)| numbered(line)).collect();
+        let rising = |numbers: &Vec<usize>| numbers.windows(2).all(|pair| pair[0] < pair[1] && pair[1] <= pair[0] + 3);
+        // A line alone shows a listing only by bearing its own number.
+        let own = |numbers: &Vec<usize>| code && numbers[0].abs_diff(first + 1) <= OWN_NUMBER;
+        if numbers.is_some_and(|numbers| rising(&numbers) && (numbers.len() >= MIN_BLOCK || own(&numbers))) {
+            return Some((Leftover::LineNumbers, first));
         }
     }
     None
@@ -135,13 +140,13 @@ fn in_code(subject: &Subject<'_>, row: usize, line: &[u8], at: usize) -> bool {
     matches!(subject.new_tree(), Some(Ok(tree)) if !tree.is_prose(start + at))
 }
 
-/// Escaped line ends: a line of code that holds two or more of them.
+/// Escaped line ends: in code, outside strings and comments, where no language has them.
 fn line_ends(subject: &Subject<'_>, fresh: &[(usize, &[u8])]) -> Option<(Leftover, usize)> {
     let ends = |line: &[u8]| memchr::memmem::find_iter(line, b"\\n").collect::<Vec<_>>();
     let found = |(row, line): &&(usize, &[u8])| {
         let all = ends(line);
         match subject.new_tree() {
-            Some(Ok(_)) => all.iter().filter(|at| in_code(subject, *row, line, **at)).count() >= 2,
+            Some(Ok(_)) => all.iter().any(|at| in_code(subject, *row, line, *at)),
             _ => all.len() >= 3 && subject.lines().texts().1.len() <= 1,
         }
     };

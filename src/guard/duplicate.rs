@@ -36,6 +36,8 @@ pub enum Duplicate {
 struct Bar {
     /// One line that means nothing when it is said twice.
     line: usize,
+    /// One line that is a call, outside tests.
+    call: usize,
     /// Two lines or more, each copy a statement, a member or an entry.
     block: usize,
     /// Two lines or more elsewhere. Entries of tables and arguments may repeat.
@@ -43,9 +45,9 @@ struct Bar {
 }
 
 /// The bar in a language with a grammar.
-const SEEN: Bar = Bar { line: 8, block: 16, elsewhere: 40 };
+const SEEN: Bar = Bar { line: 8, call: 30, block: 16, elsewhere: 40 };
 /// The bar in a file without one: three lines at least, and never one alone.
-const BLIND: Bar = Bar { line: usize::MAX, block: usize::MAX, elsewhere: 80 };
+const BLIND: Bar = Bar { line: usize::MAX, call: usize::MAX, block: usize::MAX, elsewhere: 80 };
 /// Lines of a run in a file without a grammar.
 const MIN_BLIND_LINES: usize = 3;
 /// Simple statements count from this many tokens.
@@ -132,6 +134,8 @@ fn run(subject: &Subject<'_>, added: &[Range<usize>], tree: Option<&Parsed<'_>>)
         rows.push(row);
         ids.push(*numbers.entry(line.trim_ascii_end()).or_insert(next));
     }
+    // Tests say the same again and again.
+    let test = subject.path.to_string().to_ascii_lowercase().contains("test");
     let bar = if tree.is_some() { SEEN } else { BLIND };
     for range in added {
         let from = rows.partition_point(|row| *row < range.start);
@@ -157,11 +161,15 @@ fn run(subject: &Subject<'_>, added: &[Range<usize>], tree: Option<&Parsed<'_>>)
                 let starts = |at: usize| tree.is_some_and(|tree| tree.starts_in_container(subject.start_of(rows[at])));
                 let enough = match length {
                     _ if tree.is_none() => weight >= bar.elsewhere && length >= MIN_BLIND_LINES,
-                    1 => weight >= bar.line && says_nothing_twice(text(a)) && starts(a) && starts(b),
+                    1 => {
+                        let once = says_nothing_twice(text(a)) && weight >= bar.line
+                            || !test && weight >= bar.call && is_said_once(text(a));
+                        once && starts(a) && starts(b)
+                    }
                     _ if starts(a) && starts(b) => weight >= bar.block,
-                    _ => weight >= bar.elsewhere && !(a..b).all(|at| is_entry(text(at))),
+                    _ => weight >= bar.elsewhere && !is_entry(text(b - 1)),
                 };
-                if !enough {
+                if !enough || length > 1 && goes_on(new, &rows, b, length) {
                     continue;
                 }
                 let copy: Vec<&[u8]> = (a..b).map(|at| text(at).trim_ascii_end()).collect();
@@ -176,10 +184,15 @@ fn run(subject: &Subject<'_>, added: &[Range<usize>], tree: Option<&Parsed<'_>>)
     None
 }
 
-/// Whether a line is an entry of a table or an argument list, which may repeat.
+/// Whether a line ends an entry of a table or an argument list, which may repeat.
 fn is_entry(line: &[u8]) -> bool {
-    let line = line.trim_ascii();
-    line.ends_with(b",") || line.iter().all(|byte| b"()[]{}".contains(byte))
+    line.trim_ascii_end().ends_with(b",")
+}
+
+/// Whether the second copy goes on below it, deeper than it begins: then it only begins as the first does.
+fn goes_on(lines: &[&[u8]], rows: &[usize], second: usize, length: usize) -> bool {
+    let indent = |at: usize| rows.get(at).map(|row| lines[*row].iter().take_while(|byte| byte.is_ascii_whitespace()).count());
+    indent(second + length).is_some_and(|below| Some(below) > indent(second))
 }
 
 /// Whether a statement says nothing when it is said twice: it changes nothing by itself, as a call, an increment or a bare expression may.
@@ -210,6 +223,15 @@ fn says_nothing_twice(line: &[u8]) -> bool {
     let path = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.:>!*&-@$?\"'".contains(byte);
     let end = line.iter().position(|byte| !path(byte)).unwrap_or(line.len());
     !(end == line.len() || matches!(line[end], b'(' | b'[' | b';' | b',' | b'{' | b'}'))
+}
+
+/// Whether a long call is none that checks a state, as tests do again and again, and none that moves on.
+fn is_said_once(line: &[u8]) -> bool {
+    const AGAIN: [&str; 17] = [
+        "assert", "require", "expect", "check", "equal", "test", "verify", "ok(", "next", "read", "++", "--", "+=", "yield", "await", "push", "<-",
+    ];
+    let line = String::from_utf8_lossy(line).to_lowercase();
+    !AGAIN.iter().any(|word| line.contains(word))
 }
 
 /// Whether `copy` stood twice in a row before, blank lines left out.

@@ -1,8 +1,11 @@
 //! Code must not be replaced by a promise that it is still there.
 
+use std::collections::HashMap;
+
 use super::{Guard, Judgement, Subject};
 use crate::base::text::visible;
 use crate::base::{Code, Finding};
+use crate::lang::Language;
 use crate::policy::Policy;
 
 /// The guard `elided_code`.
@@ -23,10 +26,8 @@ pub struct Elision<'a> {
 /// How much a line says that something is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Says {
-    /// In words beside dots.
+    /// In words.
     Words,
-    /// In words alone: a placeholder only if the comment says nothing else.
-    Sentence,
     /// Dots alone.
     Dots,
 }
@@ -64,11 +65,11 @@ pub fn detect<'a>(subject: &Subject<'a>) -> Option<Elision<'a>> {
     subject.text()?;
     subject.before?;
     for (row, line) in subject.fresh_lines() {
-        let Some(says) = says(line) else { continue };
-        if says == Says::Sentence && is_among_comments(subject, row) {
+        let Some(says) = says(line, subject.language()) else { continue };
+        let lost = lost_at(subject, row);
+        if says == Says::Dots && is_statement(subject, row) {
             continue;
         }
-        let lost = lost_at(subject, row);
         let enough = if says == Says::Dots { MIN_FOR_DOTS } else { 1 };
         if lost >= enough {
             return Some(Elision { row, line, lost });
@@ -77,38 +78,35 @@ pub fn detect<'a>(subject: &Subject<'a>) -> Option<Elision<'a>> {
     None
 }
 
+/// Whether the dots are a statement of the language and all of a body, such as Python's `...`: it is empty on purpose.
+fn is_statement(subject: &Subject<'_>, row: usize) -> bool {
+    let at = subject.start_of(row);
+    matches!(subject.new_tree(), Some(Ok(tree)) if !tree.has_error() && !tree.is_prose(at) && tree.is_whole_block(at))
+}
+
 /// The lines with content that the change around `row` takes away and brings nowhere else.
 fn lost_at(subject: &Subject<'_>, row: usize) -> usize {
     let (old, new) = subject.lines().texts();
-    let mut gone: Vec<&[u8]> = Vec::new();
     let near = |range: &std::ops::Range<usize>| range.start <= row + NEAR && row < range.end + NEAR;
+    let mut gone: HashMap<&[u8], usize> = HashMap::new();
     for hunk in subject.hunks().iter().filter(|hunk| near(&hunk.new)) {
-        gone.extend(old[hunk.old.clone()].iter().map(|line| line.trim_ascii()));
+        for line in old[hunk.old.clone()].iter().map(|line| line.trim_ascii()) {
+            if line.iter().any(u8::is_ascii_alphanumeric) {
+                *gone.entry(line).or_default() += 1;
+            }
+        }
     }
-    let has_word = |line: &&[u8]| line.iter().any(u8::is_ascii_alphanumeric);
-    let stands = |line: &[u8]| new.iter().any(|other| other.trim_ascii() == line);
-    gone.into_iter().filter(has_word).filter(|line| !stands(line)).count()
+    let count = |text: &[&[u8]], line: &[u8]| text.iter().filter(|other| other.trim_ascii() == line).count();
+    gone.into_iter().map(|(line, times)| times.min(count(old, line).saturating_sub(count(new, line)))).sum()
 }
 
-/// Whether a comment stands right above or below: then the line is part of a longer one.
-fn is_among_comments(subject: &Subject<'_>, row: usize) -> bool {
-    let new = subject.lines().texts().1;
-    let comment = |row: usize| {
-        let line = new.get(row).and_then(|line| std::str::from_utf8(line).ok()).map_or("", str::trim);
-        bare(line).1
-            || line.starts_with('*')
-            || says(line.as_bytes()).is_none() && subject.is_prose(row) && !line.is_empty()
-    };
-    row > 0 && comment(row - 1) || comment(row + 1)
-}
-
-/// Whether a line is a placeholder.
-fn says(line: &[u8]) -> Option<Says> {
+/// Whether a line is a placeholder in that language; in any, if it is unknown.
+fn says(line: &[u8], language: Option<&Language>) -> Option<Says> {
     let text = std::str::from_utf8(line).ok()?.trim();
     if text.len() > 160 {
         return None;
     }
-    let (body, comment) = bare(text);
+    let (body, comment) = bare(text, language);
     let lower = body.to_lowercase().replace('…', "...");
     let words: Vec<&str> =
         lower.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty()).collect();
@@ -122,17 +120,25 @@ fn says(line: &[u8]) -> Option<Says> {
     if words.len() > MAX_WORDS || !(comment || bare) {
         return None;
     }
-    if dots && leaves_out_after_dots(&words) {
+    let bracketed = comment && lower.starts_with(['<', '[']) && lower.ends_with(['>', ']']);
+    if (dots || bracketed) && leaves_out_after_dots(&words) {
         return Some(Says::Words);
     }
-    (comment && leaves_out(&words)).then_some(Says::Sentence)
+    (comment && leaves_out(&words)).then_some(Says::Words)
 }
 
-/// A line without the marks of a comment, and whether it had any.
-fn bare(text: &str) -> (&str, bool) {
-    const OPEN: [&str; 12] = ["<!--", "{/*", "/**", "/*", "///", "//", "##", "#", "--", ";;", ";", "%"];
+/// A line without the marks of a comment, and whether it had any. Models write `//` and `#` where a language has neither.
+fn bare<'t>(text: &'t str, language: Option<&Language>) -> (&'t str, bool) {
+    const DOCUMENTATION: [&str; 3] = ["///", "//!", "/**"];
+    const OPEN: [&str; 10] = ["<!--", "{/*", "/*", "//", "##", "#", "--", ";;", ";", "%"];
     const CLOSE: [&str; 3] = ["-->", "*/}", "*/"];
-    let open = OPEN.iter().find_map(|mark| text.strip_prefix(mark));
+    if DOCUMENTATION.iter().any(|mark| text.starts_with(mark)) {
+        return (text, false);
+    }
+    let hash_is_code =
+        language.is_some_and(|language| !language.line_comments.contains(&"#") && !language.line_comments.is_empty());
+    let is_comment = |mark: &&&str| !(mark.starts_with('#') && hash_is_code);
+    let open = OPEN.iter().filter(is_comment).find_map(|mark| text.strip_prefix(mark));
     let star = || text.strip_prefix("* ").filter(|_| text.contains("...") || text.contains('…'));
     let Some(body) = open.or_else(star) else { return (text, false) };
     let body = CLOSE.iter().find_map(|mark| body.trim_end().strip_suffix(mark)).unwrap_or(body);
@@ -193,7 +199,7 @@ const CODE: [&str; 48] = [
 /// Which part of it.
 const REST: [&str; 8] = ["rest", "remaining", "remainder", "existing", "previous", "original", "other", "others"];
 /// What becomes of it.
-const STATE: [&str; 14] = [
+const STATE: [&str; 10] = [
     "unchanged",
     "untouched",
     "omitted",
@@ -204,10 +210,6 @@ const STATE: [&str; 14] = [
     "preserved",
     "retained",
     "intact",
-    "skipped",
-    "removed",
-    "abbreviated",
-    "hidden",
 ];
 
 fn has(words: &[&str], set: &[&str]) -> bool {
@@ -226,7 +228,8 @@ fn stays(words: &[&str]) -> bool {
         || follows(words, &["stay", "stays", "remain", "remains"], &["the", "as", "same", "here", "identical"])
         || follows(words, &["for"], &["brevity", "clarity"])
         || follows(words, &["goes", "go", "continues", "follows"], &["here", "as"])
-        || follows(words, &["no"], &["changes"])
+        || follows(words, &["no"], &["changes", "change"])
+        || follows(words, &["are", "is"], &["identical", "unaffected"])
 }
 
 /// Whether words at dots say that something is left out.
@@ -241,13 +244,14 @@ fn leaves_out_after_dots(words: &[&str]) -> bool {
 
 /// Whether a sentence without dots says that something is left out and stays as it was.
 fn leaves_out(words: &[&str]) -> bool {
-    let rest = has(words, &REST[..6]);
+    let rest = has(words, &REST[..6]) || follows(words, &["everything", "anything"], &["else"]);
     let short = words.len() <= 9;
     let noun = words.last().is_some_and(|last| CODE[..12].contains(last) || *last == "here");
     short && rest && stays(words)
         || short && has(words, &["keep", "leave"]) && rest
         || words.len() <= 4 && has(words, &REST[..6]) && noun
         || words.len() <= 5 && has(words, &CODE) && stays(words)
+        || words.len() <= 5 && matches!(words, ["same", "as", "before" | "above" | "original" | "previously", ..])
         || matches!(words, ["unchanged" | "snip" | "omitted"] | ["no", "changes"] | ["no", "changes", "here"])
 }
 
@@ -293,10 +297,10 @@ mod tests {
             "# (previous code omitted for brevity)",
             "// keep the rest",
         ] {
-            assert!(matches!(says(line.as_bytes()), Some(Says::Words | Says::Sentence)), "{line}");
+            assert_eq!(says(line.as_bytes(), None), Some(Says::Words), "{line}");
         }
         for line in ["...", "    # ...", "// …", "/* ... */"] {
-            assert_eq!(says(line.as_bytes()), Some(Says::Dots), "{line}");
+            assert_eq!(says(line.as_bytes(), None), Some(Says::Dots), "{line}");
         }
     }
 
@@ -318,7 +322,7 @@ mod tests {
             "\"Formatting test file...\",",
             "// ...at this point the original input",
         ] {
-            assert_eq!(says(line.as_bytes()), None, "{line}");
+            assert_eq!(says(line.as_bytes(), None), None, "{line}");
         }
     }
 }

@@ -18,7 +18,7 @@ use std::path::Path;
 use crate::base::{Code, Finding, RepoPath};
 use crate::policy::Policy;
 
-pub use subject::{Reference, Subject};
+pub use subject::{Reference, Side, Subject};
 
 /// What a guard says.
 #[derive(Debug, Clone, PartialEq)]
@@ -130,11 +130,17 @@ pub struct Judged {
     pub judgement: Judgement,
 }
 
-/// Lets every guard judge one change of one file, measured against the text before it, as a transaction of that file alone would be.
+/// Lets every guard judge one change of one file, measured against the text before it, as part of a transaction that changes `sides`, too.
 #[must_use]
-pub fn examine(path: &RepoPath, before: Option<&[u8]>, after: &[u8], policy: &Policy) -> Vec<Judged> {
+pub fn examine(
+    path: &RepoPath,
+    before: Option<&[u8]>,
+    after: &[u8],
+    sides: &[Side<'_>],
+    policy: &Policy,
+) -> Vec<Judged> {
     let references = before.map(|text| Reference { whose: "HEAD", text }).into_iter().collect();
-    let subject = Subject::new(path, None, before, Some(after), references, policy.time_limit);
+    let subject = Subject::new(path, None, before, Some(after), references, policy.time_limit).beside(sides);
     let judged = |guard: &&dyn Guard| Judged { guard: guard.name(), judgement: guard.judge(&subject, policy) };
     GUARDS.iter().map(judged).collect()
 }

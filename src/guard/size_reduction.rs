@@ -3,8 +3,10 @@
 //! Measured against HEAD and against the session's base, so that ten small edits do not add up to what one large edit may not
 //! do. Thresholds: `policy::SizeLimits`.
 
-use super::{Guard, Judgement, Reference, Subject};
-use crate::base::text::line_count;
+use std::collections::HashMap;
+
+use super::{Guard, Judgement, Reference, Side, Subject};
+use crate::base::text::{line_count, lines};
 use crate::base::{Code, Finding, RepoPath};
 use crate::policy::{Policy, SizeLimits};
 
@@ -39,7 +41,7 @@ impl Guard for SizeReduction {
 
     fn rule(&self) -> &'static str {
         "A file of more than 1000 bytes would lose more than 90 % of them, or one of 50 lines or more would lose more than 66 %, against HEAD \
-         or the session's base."
+         or the session's base. Lines that come in another file of the same transaction are not lost."
     }
 
     fn source(&self) -> &'static str {
@@ -48,8 +50,12 @@ impl Guard for SizeReduction {
 
     fn judge(&self, subject: &Subject<'_>, policy: &Policy) -> Judgement {
         let Some(after) = subject.after else { return Judgement::Pass };
-        let found =
-            |reference: &Reference<'_>| Some((reference.whose, detect(reference.text, after, &policy.size_limits)?));
+        let found = |reference: &Reference<'_>| {
+            let shrink = detect(reference.text, after, &policy.size_limits)?;
+            let moved = moved(reference.text, after, subject);
+            let left = (shrink.bytes.1 + moved.0, shrink.lines.1 + moved.1);
+            judged(shrink.bytes.0, shrink.lines.0, left, &policy.size_limits).map(|_| (reference.whose, shrink))
+        };
         let shrunk = subject.references.iter().find_map(found);
         shrunk.map(|(whose, shrink)| explain(subject.path, whose, &shrink)).into()
     }
@@ -58,12 +64,43 @@ impl Guard for SizeReduction {
 /// Whether `after` is too small against `before`.
 #[must_use]
 pub fn detect(before: &[u8], after: &[u8], limits: &SizeLimits) -> Option<Shrink> {
-    let bytes = (before.len() as u64, after.len() as u64);
-    let lines = (line_count(before), line_count(after));
+    judged(before.len() as u64, line_count(before), (after.len() as u64, line_count(after)), limits)
+}
+
+fn judged(bytes: u64, lines: u64, left: (u64, u64), limits: &SizeLimits) -> Option<Shrink> {
+    let (bytes, lines) = ((bytes, left.0), (lines, left.1));
     let by_bytes = bytes.0 > limits.min_bytes && lost(bytes) > limits.max_bytes_lost;
     let by_lines = lines.0 >= limits.min_lines && lost(lines) > limits.max_lines_lost;
     let by = if by_bytes { Measure::Bytes } else { Measure::Lines };
     (by_bytes || by_lines).then_some(Shrink { bytes, lines, by })
+}
+
+/// Bytes and lines that go from this file and come in another of the same transaction: code that moves is not lost.
+fn moved(before: &[u8], after: &[u8], subject: &Subject<'_>) -> (u64, u64) {
+    let mine = |side: &&Side<'_>| side.path != subject.path && Some(side.path) != subject.from;
+    let mut come: HashMap<&[u8], i64> = HashMap::new();
+    for side in subject.sides.iter().filter(mine) {
+        count(&mut come, side.after, 1);
+        count(&mut come, side.before, -1);
+    }
+    if come.is_empty() {
+        return (0, 0);
+    }
+    let mut gone: HashMap<&[u8], i64> = HashMap::new();
+    count(&mut gone, before, 1);
+    count(&mut gone, after, -1);
+    gone.into_iter().fold((0, 0), |(bytes, lines), (line, times)| {
+        let times = u64::try_from(times.min(come.get(line).copied().unwrap_or_default())).unwrap_or_default();
+        (bytes + times * (line.len() as u64 + 1), lines + times)
+    })
+}
+
+/// Counts the lines of a text that hold a letter or a digit, white space around them aside.
+fn count<'t>(counts: &mut HashMap<&'t [u8], i64>, text: &'t [u8], by: i64) {
+    let lines = lines(text).map(<[u8]>::trim_ascii);
+    for line in lines.filter(|line| line.iter().any(u8::is_ascii_alphanumeric)) {
+        *counts.entry(line).or_default() += by;
+    }
 }
 
 /// The part that goes, correctly rounded, so that exactly the limit is not over it.
@@ -100,6 +137,25 @@ mod tests {
     fn shrink(before: &[u8], after: &[u8]) -> Option<Measure> {
         let limits = Policy::of(None, None).unwrap().size_limits;
         detect(before, after, &limits).map(|shrink| shrink.by)
+    }
+
+    fn refused(sides: &[(&str, &[u8], &[u8])]) -> bool {
+        let paths: Vec<RepoPath> = sides.iter().map(|(path, ..)| RepoPath::parse(path.as_bytes()).unwrap()).collect();
+        let all: Vec<(&RepoPath, &[u8], &[u8])> = paths.iter().zip(sides).map(|(path, (_, b, a))| (path, *b, *a)).collect();
+        let sides: Vec<Side<'_>> = all.iter().map(|(path, before, after)| Side { path, before, after }).collect();
+        let policy = Policy::of(None, None).unwrap();
+        let (path, before, after) = all[0];
+        let references = vec![Reference { whose: "HEAD", text: before }];
+        let subject = Subject::new(path, None, Some(before), Some(after), references, policy.time_limit).beside(&sides);
+        SizeReduction.judge(&subject, &policy) != Judgement::Pass
+    }
+
+    #[test]
+    fn code_that_moves_to_another_file_is_not_lost() {
+        let code: Vec<u8> = (0..100).flat_map(|n| format!("int f{n}(void);\n").into_bytes()).collect();
+        assert!(refused(&[("a.c", &code, b"x\n")]));
+        assert!(!refused(&[("a.c", &code, b"x\n"), ("b.c", b"", &code)]));
+        assert!(refused(&[("a.c", &code, b"x\n"), ("b.c", &code, &code)]), "it stood there already");
     }
 
     fn lines(count: usize) -> Vec<u8> {

@@ -24,6 +24,8 @@ pub struct Subject<'a> {
     pub after: Option<&'a [u8]>,
     /// Recorded states that the file is measured against.
     pub references: Vec<Reference<'a>>,
+    /// All files of the transaction, this one too.
+    pub sides: &'a [Side<'a>],
     limit: Duration,
     deadline: OnceCell<Instant>,
     hunks: OnceCell<Vec<Hunk>>,
@@ -40,6 +42,17 @@ pub struct Reference<'a> {
     pub whose: &'static str,
     /// Its text.
     pub text: &'a [u8],
+}
+
+/// A file of the transaction, as far as the others must know it.
+#[derive(Debug, Clone, Copy)]
+pub struct Side<'a> {
+    /// Its path.
+    pub path: &'a RepoPath,
+    /// The text that stands there; empty for a new file.
+    pub before: &'a [u8],
+    /// The text that would stand there; empty for a removed file.
+    pub after: &'a [u8],
 }
 
 /// A change of lines: rows of the old text, and rows of the new one in their place (0-based, end excluded).
@@ -68,6 +81,7 @@ impl<'a> Subject<'a> {
             before,
             after,
             references,
+            sides: &[],
             limit,
             deadline: OnceCell::new(),
             hunks: OnceCell::new(),
@@ -76,6 +90,13 @@ impl<'a> Subject<'a> {
             new_tree: OnceCell::new(),
             old_tree: OnceCell::new(),
         }
+    }
+
+    /// The same, in a transaction of these files.
+    #[must_use]
+    pub fn beside(mut self, sides: &'a [Side<'a>]) -> Subject<'a> {
+        self.sides = sides;
+        self
     }
 
     /// The new text if it is text; binary files are not read as code.
@@ -148,10 +169,11 @@ impl<'a> Subject<'a> {
         starts.get(row).copied().unwrap_or_default() + blank
     }
 
-    /// Whether the text of row `row` begins in a string or a comment, as far as there is a tree to tell.
+    /// Whether row `row` lies in a string or a comment that began above it, as far as there is a tree to tell.
     #[must_use]
     pub fn is_prose(&self, row: usize) -> bool {
-        matches!(self.new_tree(), Some(Ok(tree)) if tree.is_prose(self.start_of(row)))
+        let at = self.start_of(row);
+        matches!(self.new_tree(), Some(Ok(tree)) if tree.prose_from(at).is_some_and(|from| from < at))
     }
 
     /// The tree of the new text.

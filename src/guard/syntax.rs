@@ -148,6 +148,11 @@ fn first_word(text: &[u8], bytes: &Range<usize>) -> usize {
 fn in_branches(subject: &Subject<'_>, language: &'static Language) -> Result<Option<Break>, Unparsed> {
     let (old, new) = (subject.old_text(), subject.after.unwrap_or_default());
     let (old_branches, new_branches) = (Branches::of(old), Branches::of(new));
+    if let Some(row) = new_branches.unclosed().last()
+        && new_branches.unclosed().count() > old_branches.unclosed().count()
+    {
+        return Ok(Some(Break { at: subject.start_of(row), what: What::Missing("#endif".to_owned()), bracket: None }));
+    }
     let plain = old_branches.is_plain() && new_branches.is_plain();
     let takes = if plain { &Take::ALL[..1] } else { &Take::ALL[..] };
     for take in takes {

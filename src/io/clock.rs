@@ -37,8 +37,9 @@ pub fn wall() -> (i64, i32) {
 /// The present in UTC, to the second, as `2026-01-31T12:00:00Z`.
 #[must_use]
 pub fn utc() -> String {
-    let time = tz::UtcDateTime::from_timespec(wall().0, 0);
-    time.map_or_else(|_| "-".to_owned(), |time| time.to_string())
+    let Ok(time) = tz::UtcDateTime::from_timespec(wall().0, 0) else { return "-".to_owned() };
+    let (year, month, day) = (time.year(), time.month(), time.month_day());
+    format!("{year}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z", time.hour(), time.minute(), time.second())
 }
 
 /// This process's number; asked for once.

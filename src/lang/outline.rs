@@ -306,6 +306,24 @@ impl Parsed<'_> {
         false
     }
 
+    /// Whether the statement that starts at byte `at` is all of its block, comments and a text that documents it aside.
+    #[must_use]
+    pub fn is_whole_block(&self, at: usize) -> bool {
+        let mut cursor = self.tree.walk();
+        let mut block = cursor.node();
+        while cursor.goto_first_child_for_byte(at).is_some() {
+            let node = cursor.node();
+            if node.start_byte() == at && self.language.containers.contains(&block.kind()) {
+                let mut children = block.walk();
+                let others = block.named_children(&mut children).filter(|child| child.start_byte() != at);
+                let aside = |kind: &str| self.language.comments.contains(&kind) || self.language.strings.contains(&kind);
+                return others.into_iter().all(|other| aside(other.kind()) || other.named_child(0).is_some_and(|only| aside(only.kind())));
+            }
+            block = node;
+        }
+        false
+    }
+
     fn query(&self, text: &str) -> Option<Query> {
         Query::new(&self.language.grammar(), text).ok()
     }

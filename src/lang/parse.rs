@@ -155,27 +155,23 @@ impl Parsed<'_> {
     /// Whether byte `at` lies in a string, a comment or raw text: where anything may stand.
     #[must_use]
     pub fn is_prose(&self, at: usize) -> bool {
-        self.covered(at, |kind| self.language.strings.contains(&kind) || self.language.comments.contains(&kind))
+        self.prose_from(at).is_some()
     }
 
-    /// Whether byte `at` lies in a comment.
+    /// Where the string, comment or raw text that byte `at` lies in begins.
     #[must_use]
-    pub fn is_comment(&self, at: usize) -> bool {
-        self.covered(at, |kind| self.language.comments.contains(&kind))
-    }
-
-    fn covered(&self, at: usize, which: impl Fn(&str) -> bool) -> bool {
+    pub fn prose_from(&self, at: usize) -> Option<usize> {
         let mut cursor = self.tree.walk();
         while cursor.goto_first_child_for_byte(at).is_some() {
             let node = cursor.node();
             if node.start_byte() > at {
-                return false;
+                return None;
             }
-            if which(node.kind()) {
-                return true;
+            if self.language.strings.contains(&node.kind()) || self.language.comments.contains(&node.kind()) {
+                return Some(node.start_byte());
             }
         }
-        false
+        None
     }
 
     /// The text of a node.

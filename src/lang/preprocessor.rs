@@ -59,6 +59,12 @@ impl<'t> Branches<'t> {
         self.lines.chains.is_empty()
     }
 
+    /// The rows of `#if` lines that no `#endif` closes.
+    pub fn unclosed(&self) -> impl Iterator<Item = usize> + '_ {
+        let open = self.lines.chains.iter().filter(|chain| chain.end == usize::MAX);
+        open.filter_map(|chain| Some(chain.branches.first()?.row))
+    }
+
     /// The text as `take` leaves it.
     #[must_use]
     pub fn variant(&self, take: Take) -> Variant<'t> {

@@ -8,7 +8,7 @@ use super::resolve::Scene;
 use crate::base::{Code, Finding, Findings, GuardReport, RepoPath, Result, Verdict, Warning};
 use crate::git::read::ObjectKind;
 use crate::git::{FileId, Oid, Repo, Tracked};
-use crate::guard::{GUARDS, Judgement, Reference, Said, Site, Subject};
+use crate::guard::{GUARDS, Judgement, Reference, Said, Side, Site, Subject};
 use crate::policy::{GuardMode, GuardRule, Override, Policy};
 use crate::session::World;
 
@@ -56,8 +56,9 @@ pub fn guard<'q>(world: &World, planned: Planned<'q>) -> Result<Cleared<'q>> {
         }
     }
     let texts = files.iter().map(|file| Texts::of(&world.repo, &scene, file)).collect::<Result<Vec<Texts>>>()?;
+    let sides: Vec<Side<'_>> = files.iter().map(|file| side(&scene, file)).collect();
     let subjects: Vec<Subject<'_>> =
-        files.iter().zip(&texts).map(|(file, texts)| texts.subject(&scene, file)).collect();
+        files.iter().zip(&texts).map(|(file, texts)| texts.subject(&scene, file).beside(&sides)).collect();
     let runs = !scene.policy.validators.is_empty();
     let root = if runs { world.repo.real_root()? } else { PathBuf::new() };
     let site = Site { root: &root, state: world.repo.state_path() };
@@ -77,6 +78,16 @@ pub fn guard<'q>(world: &World, planned: Planned<'q>) -> Result<Cleared<'q>> {
     allowed.sort_unstable();
     allowed.dedup();
     Ok(Cleared { request, scene, files, reports, warnings, allowed, _judged: Judged })
+}
+
+fn side<'a>(scene: &'a Scene, file: &'a FilePlan) -> Side<'a> {
+    let before = scene.looks.get(&file.path).and_then(|look| look.disk.as_ref());
+    let after = file.after.as_ref().map(|content| content.bytes.as_slice());
+    Side {
+        path: &file.path,
+        before: before.map(|disk| disk.bytes.as_slice()).unwrap_or_default(),
+        after: after.unwrap_or_default(),
+    }
 }
 
 /// Collects what the guards say and what policy makes of it.
