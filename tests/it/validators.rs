@@ -128,11 +128,11 @@ fn what_was_rejected_before_may_stay_so() {
 #[test]
 fn a_program_that_takes_too_long_is_ended_with_all_it_started() {
     let script = "sleep 97 & echo $! >$HOME/pids; setsid sleep 98 & echo $! >>$HOME/pids; echo $$ >>$HOME/pids; wait";
-    let world = trusted(&sh("slow", script).replace("command", "timeout_ms = 400\ncommand"), &[]);
+    let world = trusted(&sh("slow", script).replace("command", "timeout_ms = 1500\ncommand"), &[]);
     let answer = create(&world, "a.txt", "x");
     let told = warnings(&answer);
     assert_eq!((answer.exit, told.len()), (0, 1), "{:#}", answer.json);
-    assert!(told[0].1.contains("longer than 400 ms"), "{told:?}");
+    assert!(told[0].1.contains("longer than 1500 ms"), "{told:?}");
     let pids = home(&world, "pids");
     // What was ended and not yet reaped has no command line left.
     let lives = |pid: &&str| std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| !line.is_empty());
