@@ -154,8 +154,13 @@ def whole_commits(histories, objects, size):
     for repo, commits in sorted(histories.items()):
         picked = [commit for _, commit in sorted((hashed(commit, ""), commit) for commit, files in commits if files)[:share]]
         command = ["git", "-C", repo, "-c", "log.showRoot=true", "-c", "diff.renameLimit=2000", "log", "--no-walk=unsorted", "--stdin"]
-        command += ["--raw", "-M", "--no-abbrev", "-z", "--diff-filter=MADR", "--format=commit %H"]
-        log = subprocess.run(command, input="\n".join(picked).encode(), check=True, capture_output=True).stdout
+        command += ["--raw", "--no-abbrev", "-z", "--diff-filter=MADR", "--format=commit %H"]
+        given = "\n".join(picked).encode()
+        ran = subprocess.run([*command, "-M"], input=given, check=False, capture_output=True)
+        if ran.returncode:  # a blob is missing, and renames cannot be told
+            common.say(f"{common.repo_name(repo)}: without renames: {ran.stderr.decode().strip()}")
+            ran = subprocess.run([*command, "--no-renames"], input=given, check=True, capture_output=True)
+        log = ran.stdout
         for commit, files in parsed(log):
             rows = []
             for status, old, new, path, come_from in files:
