@@ -233,8 +233,7 @@ mod tests {
 
     #[test]
     fn nothing_survives_that_left_the_group() {
-        let done =
-            run_sh("setsid sleep 77 & echo $!; setsid sh -c 'setsid sleep 78 & echo $!; wait' & sleep 1", 5000);
+        let done = run_sh("setsid sleep 77 & echo $!; setsid sh -c 'setsid sleep 78 & echo $!; wait' & sleep 1", 5000);
         let pids = String::from_utf8(done.output).unwrap();
         let lives =
             |pid: &str| std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.starts_with(b"sleep"));
