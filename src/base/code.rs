@@ -109,6 +109,12 @@ codes! {
         "The edit would put NUL bytes into a text file. Send text, or allow binary_content.";
     Encoding "ENCODING" Refused Some("encoding"),
         "The edit would turn a file that is valid UTF-8 (or a new one) into one that is not. Send UTF-8, or allow encoding.";
+    ValidatorFailed "VALIDATOR_FAILED" Refused Some("validator_failed"),
+        "A program that edt.toml names rejects the new text, and did not reject the text before. The answer has its exit status and the end of its output; correct the content, or allow validator_failed.";
+    ApprovalRequired "APPROVAL_REQUIRED" Held None,
+        "The request asks to override a guard, and policy lets only a person do so here (override = \"approval\"). Nothing was changed. Send an edit that the guard lets pass, or ask a person to make the change.";
+    TrustRequired "TRUST_REQUIRED" Held None,
+        "edt.toml names programs to run, and no person has trusted it as it is now; or `edt trust` was called without a terminal. A person runs `edt trust` in a terminal, which shows the commands first. A changed edt.toml needs new trust.";
     SessionExists "SESSION_EXISTS" Refused None,
         "A session of that name exists, or its branch would collide with another. Choose another name, or continue it with `git switch edt/<name>`.";
     NoSession "NO_SESSION" Refused None,

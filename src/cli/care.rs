@@ -3,7 +3,7 @@
 use clap::{CommandFactory as _, ValueEnum};
 
 use super::context::Context;
-use super::{Cli, diff, log, read, status};
+use super::{Cli, diff, guards, log, read, status, trust};
 use crate::base::{Code, Finding, Outcome, Result, Status};
 use crate::txn::request::Wire;
 
@@ -71,6 +71,10 @@ enum Shape {
     Log,
     /// What `edt diff` and `edt show` answer.
     Diff,
+    /// What `edt guards` answers.
+    Guards,
+    /// What `edt trust` answers.
+    Trust,
 }
 
 impl SchemaArgs {
@@ -82,6 +86,8 @@ impl SchemaArgs {
             Shape::Status => schemars::schema_for!(status::Answer),
             Shape::Log => schemars::schema_for!(log::Answer),
             Shape::Diff => schemars::schema_for!(diff::Answer),
+            Shape::Guards => schemars::schema_for!(guards::Answer),
+            Shape::Trust => schemars::schema_for!(trust::Answer),
         };
         context.print(&serde_json::to_string_pretty(&schema).unwrap_or_default());
         Status::Applied

@@ -9,9 +9,11 @@ use serde::Serialize;
 
 use super::{Global, render};
 use crate::base::{Findings, Outcome, Result, Settled, Status};
-use crate::git::Repo;
-use crate::session::World;
-use crate::session::world::Caller;
+use crate::git::{Oid, Repo};
+use crate::policy::Policy;
+use crate::policy::trust::Store;
+use crate::session::world::{self, Caller};
+use crate::session::{Session, World};
 
 /// The surroundings of a command.
 pub(super) struct Context {
@@ -21,6 +23,27 @@ pub(super) struct Context {
     settled: RefCell<Option<Settled>>,
 }
 
+/// A repository and the rules that hold in it.
+pub(super) struct Ruled {
+    pub(super) repo: Repo,
+    pub(super) settled: Option<Settled>,
+    pub(super) base: Oid,
+    pub(super) tree: Oid,
+    pub(super) policy: Policy,
+}
+
+/// Where the person keeps what they trust: outside of every repository.
+pub(super) fn trust_store() -> Option<Store> {
+    persons("XDG_DATA_HOME", ".local/share").map(|data| Store::new(data.join("edt")))
+}
+
+/// A folder of the person's, by the variable that names it, else below their home. Never a relative one: that would lie wherever
+/// edt is called.
+fn persons(variable: &str, below_home: &str) -> Option<PathBuf> {
+    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    absolute(variable).or_else(|| absolute("HOME").map(|home| home.join(below_home)))
+}
+
 impl Context {
     pub(super) fn new(global: &Global) -> Context {
         let start = global.dir.clone().unwrap_or_else(|| PathBuf::from("."));
@@ -28,19 +51,30 @@ impl Context {
     }
 
     fn caller(&self) -> Result<Caller> {
-        let home = std::env::var_os("XDG_CONFIG_HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
-        let home = home.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".config")));
-        let person_policy =
-            match home.map(|home| home.join("edt/edt.toml")).map(|file| (std::fs::read_to_string(&file), file)) {
-                Some((Ok(text), _)) => Some(text),
-                // A policy that is there and cannot be read is never skipped.
-                Some((Err(error), file)) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-                    return Err(crate::io::failed("read your policy", &file, &error).into());
-                }
-                _ => None,
-            };
+        let person_policy = match persons("XDG_CONFIG_HOME", ".config")
+            .map(|home| home.join("edt/edt.toml"))
+            .map(|file| (std::fs::read_to_string(&file), file))
+        {
+            Some((Ok(text), _)) => Some(text),
+            // A policy that is there and cannot be read is never skipped.
+            Some((Err(error), file)) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                return Err(crate::io::failed("read your policy", &file, &error).into());
+            }
+            _ => None,
+        };
         let lock_wait = Duration::try_from_secs_f64(self.wait).unwrap_or(crate::session::world::LOCK_WAIT);
-        Ok(Caller { lock_wait, person_policy })
+        Ok(Caller { lock_wait, person_policy, trust: trust_store() })
+    }
+
+    /// The repository, to read it, with the session's base (else HEAD's commit) and the policy that holds there.
+    pub(super) fn ruled(&self) -> Result<Ruled> {
+        let (repo, settled) = self.repo()?;
+        let head = repo.head()?;
+        let session = Session::current(&repo, &head)?;
+        let base = session.map_or_else(|| head.commit.unwrap_or_else(|| repo.empty_tree()), |session| session.base);
+        let tree = repo.tree_of(base)?;
+        let policy = world::policy(&repo, &self.caller()?, tree)?;
+        Ok(Ruled { repo, settled, base, tree, policy })
     }
 
     /// The repository, to change it.

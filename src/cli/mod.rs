@@ -6,11 +6,13 @@ mod care;
 mod context;
 mod demo;
 mod diff;
+mod guards;
 mod log;
 mod read;
 mod render;
 mod restore;
 mod status;
+mod trust;
 mod undo;
 
 use std::ffi::OsString;
@@ -67,6 +69,8 @@ enum Command {
     Undo(undo::Args),
     Redo(undo::RedoArgs),
     Restore(restore::Args),
+    Guards(guards::Args),
+    Trust(trust::Args),
     Explain(care::ExplainArgs),
     Schema(care::SchemaArgs),
     Completions(care::CompletionsArgs),
@@ -88,6 +92,8 @@ impl Command {
             Command::Undo(args) => args.run(context),
             Command::Redo(_) => undo::redo(context),
             Command::Restore(args) => args.run(context),
+            Command::Guards(args) => args.run(context),
+            Command::Trust(args) => args.run(context),
             Command::Explain(args) => args.run(context),
             Command::Schema(args) => Ok(args.run(context)),
             Command::Completions(args) => Ok(args.run(context)),

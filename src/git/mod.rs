@@ -22,8 +22,23 @@ pub use objects::Loose;
 pub use repo::{FileId, FileMode, Head, InHead, Repo, Tracked};
 pub use swap::Swap;
 
+use crate::base::{Code, Finding, Result};
+
 /// A Git object id, SHA-1 or SHA-256.
 pub type Oid = gix::ObjectId;
+
+/// The SHA-256 of `bytes` as `sha256sum` prints it, whatever the repository's own ids are.
+///
+/// # Errors
+/// `INTERNAL` if it cannot be computed.
+pub fn sha256(bytes: &[u8]) -> Result<String> {
+    let mut hasher = gix::hash::hasher(gix::hash::Kind::Sha256);
+    hasher.update(bytes);
+    let sum = hasher.try_finalize().map_err(|error| {
+        Finding::new(Code::Internal, format!("Could not compute a SHA-256: {error}."), "Report this message.")
+    })?;
+    Ok(sum.to_string())
+}
 
 /// A failure of `gix` in one line, with its causes.
 fn causes(error: &gix::Error) -> String {

@@ -131,6 +131,14 @@ impl Repo {
         &self.root_path
     }
 
+    /// The same, absolute and without links.
+    ///
+    /// # Errors
+    /// `IO_ERROR`.
+    pub fn real_root(&self) -> Result<PathBuf> {
+        self.root_path.canonicalize().map_err(|error| failed("find", &self.root_path, &error).into())
+    }
+
     /// The Git folder of this worktree.
     #[must_use]
     pub fn git_dir(&self) -> &Path {

@@ -34,6 +34,14 @@ pub fn wall() -> (i64, i32) {
     (seconds, zone.find_local_time_type(seconds).map_or(0, tz::LocalTimeType::ut_offset))
 }
 
+/// The present in UTC, to the second, as `2026-01-31T12:00:00Z`.
+#[must_use]
+pub fn utc() -> String {
+    let Ok(time) = tz::UtcDateTime::from_timespec(wall().0, 0) else { return "-".to_owned() };
+    let (year, month, day) = (time.year(), time.month(), time.month_day());
+    format!("{year}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z", time.hour(), time.minute(), time.second())
+}
+
 /// This process's number; asked for once.
 #[must_use]
 pub fn process_id() -> u32 {

@@ -1,9 +1,13 @@
 //! The only door to the operating system: files beneath a root, locks, the clock, programs.
 
+pub mod bounded;
 pub mod clock;
 pub mod disk;
 pub mod lock;
+pub mod once;
+pub mod scratch;
 pub mod spawn;
+mod strays;
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! The one place that starts programs. Nothing on the path of `apply`, `undo`, `log` or `status` comes here, except for an
-//! index that only Git itself can rewrite.
+//! The one place that starts `git`; `bounded` starts what `edt.toml` names. Nothing on the path of `apply`, `undo`, `log` or
+//! `status` comes here, except for an index that only Git itself can rewrite.
 
 use std::io::Write as _;
 use std::path::Path;

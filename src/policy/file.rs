@@ -9,7 +9,12 @@ use std::time::Duration;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::Deserialize;
 
+use super::validator::{self, Trust, Validator};
 use crate::base::{Code, Finding, RepoPath, Result};
+
+/// Whose file it is, for messages.
+const PERSONS: &str = "your own edt.toml";
+const REPOSITORYS: &str = "edt.toml in the session's base commit";
 
 /// Everything that is configured, with defaults filled in.
 #[derive(Debug, Clone)]
@@ -22,6 +27,10 @@ pub struct Policy {
     pub deletion_limits: DeletionLimits,
     /// The longest that guards may look at one file.
     pub time_limit: Duration,
+    /// Programs that judge files: the person's, then the repository's.
+    pub validators: Vec<Validator>,
+    /// Whether an edit waits until a person has trusted the validators of its files.
+    pub require_trust: bool,
     /// What each guard's finding leads to: the person's word, then the repository's.
     layers: [Rules; 2],
     /// Paths that need a person.
@@ -97,6 +106,7 @@ struct File {
     guards: Guards,
     paths: Vec<Paths>,
     protect: Vec<Protect>,
+    validator: Vec<validator::Table>,
 }
 
 /// Guards that `edt.toml` may set. `guard::GUARDS` has one more, `protected_path`, which `[[protect]]` alone sets.
@@ -136,6 +146,7 @@ struct Guard {
     max_files: Option<u64>,
     max_lines: Option<u64>,
     time_limit_ms: Option<u64>,
+    require: Option<bool>,
 }
 
 /// Guards of some paths: the last table that matches decides each key.
@@ -158,12 +169,15 @@ impl Policy {
     /// # Errors
     /// `BAD_REQUEST` naming the file, the line and the key: a policy that cannot be read is never skipped.
     pub fn of(person: Option<&str>, repository: Option<&str>) -> Result<Policy> {
-        let person = parse(person, "your own edt.toml")?;
-        let repo = parse(repository, "edt.toml in the session's base commit")?;
+        let (mut person, mut repo) = (parse(person, PERSONS)?, parse(repository, REPOSITORYS)?);
+        let mut validators = validator::checked(std::mem::take(&mut person.validator), PERSONS, Trust::Own)?;
+        validators.extend(validator::checked(std::mem::take(&mut repo.validator), REPOSITORYS, Trust::Awaited)?);
         let of = |guard: &str| (person.guards.of(guard), repo.guards.of(guard));
         let ((ps, rs), (pd, rd), (pt, rt)) = (of("size_reduction"), of("mass_deletion"), of("syntax"));
+        let (pv, rv) = of("validator");
         let switch = repo.session.switch.or(person.session.switch).unwrap_or(true);
-        let protect = globs(person.protect.iter().chain(&repo.protect).flat_map(|protect| &protect.paths))?;
+        let protect = person.protect.iter().chain(&repo.protect).flat_map(|protect| &protect.paths);
+        let protect = globs(protect, "edt.toml")?;
         Ok(Policy {
             switch,
             size_limits: SizeLimits {
@@ -177,6 +191,8 @@ impl Policy {
                 max_lines: tightened(pd.max_lines, rd.max_lines, u64::min).unwrap_or(2000),
             },
             time_limit: Duration::from_millis(tightened(pt.time_limit_ms, rt.time_limit_ms, u64::max).unwrap_or(1000)),
+            validators,
+            require_trust: tightened(pv.require, rv.require, |a, b| a || b).unwrap_or(false),
             layers: [person.rules()?, repo.rules()?],
             protect,
         })
@@ -210,7 +226,7 @@ impl Guards {
 
 impl File {
     fn rules(self) -> Result<Rules> {
-        let some = self.paths.into_iter().map(|paths| Ok((globs(paths.r#match.iter())?, paths.guards.0)));
+        let some = self.paths.into_iter().map(|paths| Ok((globs(paths.r#match.iter(), "edt.toml")?, paths.guards.0)));
         Ok(Rules { all: self.guards.0, some: some.collect::<Result<_>>()? })
     }
 }
@@ -243,6 +259,7 @@ fn parse(text: Option<&str>, whose: &str) -> Result<File> {
         "size_reduction" => &["max_bytes_lost", "min_bytes", "max_lines_lost", "min_lines"][..],
         "mass_deletion" => &["max_files", "max_lines"],
         "syntax" => &["time_limit_ms"],
+        "validator" => &["require"],
         _ => &[],
     };
     let everywhere = file.guards.0.iter().map(|(name, guard)| (name, guard, limits(name)));
@@ -274,21 +291,22 @@ impl Guard {
             ("max_files", self.max_files.is_some()),
             ("max_lines", self.max_lines.is_some()),
             ("time_limit_ms", self.time_limit_ms.is_some()),
+            ("require", self.require.is_some()),
         ];
         set.into_iter().filter(|(_, set)| *set).map(|(key, _)| key).collect()
     }
 }
 
-fn globs<'a>(patterns: impl Iterator<Item = &'a String>) -> Result<GlobSet> {
+pub(super) fn globs<'a>(patterns: impl Iterator<Item = &'a String>, whose: &str) -> Result<GlobSet> {
     let mut set = GlobSetBuilder::new();
     for pattern in patterns {
         let glob = GlobBuilder::new(pattern).literal_separator(true).build();
-        set.add(glob.map_err(|error| unreadable("edt.toml", &error.to_string()))?);
+        set.add(glob.map_err(|error| unreadable(whose, &error.to_string()))?);
     }
-    set.build().map_err(|error| unreadable("edt.toml", &error.to_string()).into())
+    set.build().map_err(|error| unreadable(whose, &error.to_string()).into())
 }
 
-fn unreadable(whose: &str, why: &str) -> Finding {
+pub(super) fn unreadable(whose: &str, why: &str) -> Finding {
     Finding::new(
         Code::BadRequest,
         format!("Could not read {whose}: {}", why.trim_end()),
@@ -351,6 +369,14 @@ mod tests {
             let error = Policy::of(None, Some(text)).unwrap_err();
             assert!(error.to_string().contains("min_lines"), "{error}");
         }
+    }
+
+    #[test]
+    fn whoever_requires_trust_is_heard() {
+        let text = "[guards.validator]\nrequire = true\n";
+        let no = "[guards.validator]\nrequire = false\n";
+        let required = |person, repo| Policy::of(person, repo).unwrap().require_trust;
+        assert!(required(Some(text), Some(no)) && required(Some(no), Some(text)) && !required(Some(no), None));
     }
 
     #[test]

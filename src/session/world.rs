@@ -6,10 +6,11 @@ use std::time::Duration;
 use crate::base::RepoPath;
 use crate::base::{Code, Findings, Result, Settled};
 use crate::git::read::ObjectKind;
-use crate::git::{FileId, Oid, Repo, Tracked};
+use crate::git::{self, FileId, Oid, Repo, Tracked};
 use crate::io::lock::{self, Held};
 use crate::journal::{Journal, open_settled};
-use crate::policy::Policy;
+use crate::policy::trust::Store;
+use crate::policy::{Policy, Trust};
 
 /// How long the worktree's lock is waited for unless told otherwise.
 pub const LOCK_WAIT: Duration = Duration::from_secs(10);
@@ -21,6 +22,8 @@ pub struct Caller {
     pub lock_wait: Duration,
     /// The text of the person's own `edt.toml`, if there is one.
     pub person_policy: Option<String>,
+    /// Where the person keeps what they trust.
+    pub trust: Option<Store>,
 }
 
 /// A repository in which nothing is left unfinished, locked against other edt processes.
@@ -74,15 +77,38 @@ impl World {
     /// The policy for a session with that base.
     ///
     /// # Errors
-    /// `BAD_REQUEST` if a policy file cannot be read; `OBJECT_MISSING`.
+    /// As [`policy`].
     pub fn policy(&self, base_tree: Oid) -> Result<Policy> {
-        let path = RepoPath::from_tree(b"edt.toml");
-        let file = match self.repo.tracked(base_tree, &path)? {
-            Tracked::File(FileId { oid, .. }) => Some(self.repo.object(oid, ObjectKind::Blob)?),
-            _ => None,
-        };
-        let text = file.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        Policy::of(self.caller.person_policy.as_deref(), text.as_deref())
+        policy(&self.repo, &self.caller, base_tree)
+    }
+}
+
+/// The policy for a session with that base.
+///
+/// # Errors
+/// `BAD_REQUEST` if a policy file cannot be read; `OBJECT_MISSING`; `IO_ERROR` if it names validators and what the person trusts
+/// cannot be read.
+pub fn policy(repo: &Repo, caller: &Caller, base_tree: Oid) -> Result<Policy> {
+    let bytes = policy_file(repo, base_tree)?;
+    let text = bytes.as_ref().map(|bytes| String::from_utf8_lossy(bytes));
+    let mut policy = Policy::of(caller.person_policy.as_deref(), text.as_deref())?;
+    let mut awaiting = policy.validators.iter_mut().filter(|one| one.trust == Trust::Awaited).peekable();
+    if let (Some(bytes), Some(store), Some(_)) = (&bytes, &caller.trust, awaiting.peek())
+        && store.trusts(&git::sha256(bytes)?, &repo.real_root()?)?
+    {
+        awaiting.for_each(|one| one.trust = Trust::Given);
+    }
+    Ok(policy)
+}
+
+/// The bytes of the repository's `edt.toml` in `base_tree`.
+///
+/// # Errors
+/// `OBJECT_MISSING`.
+pub fn policy_file(repo: &Repo, base_tree: Oid) -> Result<Option<Vec<u8>>> {
+    match repo.tracked(base_tree, &RepoPath::from_tree(b"edt.toml"))? {
+        Tracked::File(FileId { oid, .. }) => repo.object(oid, ObjectKind::Blob).map(Some),
+        _ => Ok(None),
     }
 }
 

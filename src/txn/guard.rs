@@ -1,12 +1,14 @@
 //! Third stage: all guards on all files. Only here is a [`Cleared`] made.
 
+use std::path::PathBuf;
+
 use super::plan::{FilePlan, Planned};
 use super::request::Request;
 use super::resolve::Scene;
-use crate::base::{Finding, Findings, GuardReport, RepoPath, Result, Verdict};
+use crate::base::{Code, Finding, Findings, GuardReport, RepoPath, Result, Verdict, Warning};
 use crate::git::read::ObjectKind;
 use crate::git::{FileId, Oid, Repo, Tracked};
-use crate::guard::{GUARDS, Judgement, Reference, Side, Subject};
+use crate::guard::{GUARDS, Judgement, Reference, Said, Side, Site, Subject};
 use crate::policy::{GuardMode, GuardRule, Override, Policy};
 use crate::session::World;
 
@@ -18,6 +20,8 @@ pub struct Cleared<'q> {
     pub(super) files: Vec<FilePlan>,
     /// What each guard said.
     pub(super) reports: Vec<GuardReport>,
+    /// What they found and policy lets pass, and what they could not judge.
+    pub(super) warnings: Vec<Warning>,
     /// Overrides that were needed.
     pub(super) allowed: Vec<String>,
     /// Made in this file alone: no other stage can say that the guards ran.
@@ -55,25 +59,25 @@ pub fn guard<'q>(world: &World, planned: Planned<'q>) -> Result<Cleared<'q>> {
     let sides: Vec<Side<'_>> = files.iter().map(|file| side(&scene, file)).collect();
     let subjects: Vec<Subject<'_>> =
         files.iter().zip(&texts).map(|(file, texts)| texts.subject(&scene, file).beside(&sides)).collect();
-    let mut court = Court { request, policy: &scene.policy, reports: Vec::new(), refused, allowed: Vec::new() };
+    let runs = !scene.policy.validators.is_empty();
+    let root = if runs { world.repo.real_root()? } else { PathBuf::new() };
+    let site = Site { root: &root, state: world.repo.state_path() };
+    let mut court = Court::new(request, &scene.policy, refused);
     for guard in GUARDS {
         for subject in &subjects {
             if scene.policy.rule(guard.name(), Some(subject.path)).mode != GuardMode::Off {
-                court.hear(guard.name(), Some(subject.path), guard.judge(subject, &scene.policy));
+                court.hear(guard.name(), Some(subject.path), guard.say(subject, &scene.policy, site));
             }
         }
         if scene.policy.rule(guard.name(), None).mode != GuardMode::Off {
-            let together = guard.judge_all(&subjects, &scene.policy);
-            if together != Judgement::Pass {
-                court.hear(guard.name(), None, together);
-            }
+            court.hear(guard.name(), None, guard.say_all(&subjects, &scene.policy));
         }
     }
-    let Court { reports, refused, mut allowed, .. } = court;
+    let Court { reports, warnings, refused, mut allowed, .. } = court;
     Findings::check(refused)?;
     allowed.sort_unstable();
     allowed.dedup();
-    Ok(Cleared { request, scene, files, reports, allowed, _judged: Judged })
+    Ok(Cleared { request, scene, files, reports, warnings, allowed, _judged: Judged })
 }
 
 fn side<'a>(scene: &'a Scene, file: &'a FilePlan) -> Side<'a> {
@@ -91,56 +95,106 @@ struct Court<'c> {
     request: &'c Request,
     policy: &'c Policy,
     reports: Vec<GuardReport>,
+    warnings: Vec<Warning>,
     refused: Vec<Finding>,
     allowed: Vec<String>,
 }
 
-impl Court<'_> {
-    fn hear(&mut self, guard: &'static str, path: Option<&RepoPath>, judgement: Judgement) {
+impl<'c> Court<'c> {
+    fn new(request: &'c Request, policy: &'c Policy, refused: Vec<Finding>) -> Court<'c> {
+        Court { request, policy, reports: Vec::new(), warnings: Vec::new(), refused, allowed: Vec::new() }
+    }
+
+    fn hear(&mut self, guard: &'static str, path: Option<&RepoPath>, said: Vec<Said>) {
         let rule = self.policy.rule(guard, path);
-        let named = path.map(ToString::to_string).unwrap_or_default();
-        let mut report = |verdict, detail| {
-            self.reports.push(GuardReport { guard, verdict, path: named.clone(), detail });
-        };
-        let findings = match judgement {
-            Judgement::Pass => return report(Verdict::Pass, None),
-            Judgement::Unchecked(why) => return report(Verdict::Warn, Some(why)),
-            Judgement::Found(findings) => findings,
-        };
-        for finding in findings {
-            let verdict = verdict(&finding, rule, self.request);
-            report(verdict, Some(finding.message.trim_end_matches("Nothing was changed.").trim_end().to_owned()));
-            match verdict {
-                Verdict::Refuse => self.refused.push(worded(finding, rule)),
-                Verdict::Allowed => self.allowed.extend(finding.allow.map(str::to_owned)),
-                Verdict::Pass | Verdict::Warn => {}
+        for Said { word, judgement } in said {
+            let findings = match judgement {
+                Judgement::Pass => {
+                    self.report(guard, path, Verdict::Pass, None);
+                    continue;
+                }
+                Judgement::Unchecked(why) => {
+                    self.warn(guard, path, word, why);
+                    continue;
+                }
+                Judgement::Found(findings) => findings,
+            };
+            for finding in findings {
+                let found = finding.message.trim_end_matches("Nothing was changed.").trim_end().to_owned();
+                match ruling(finding, rule, self.request) {
+                    Ruling::Warn => self.warn(guard, path, word, found),
+                    Ruling::Allow(allowed) => {
+                        self.report(guard, path, Verdict::Allowed, Some(found));
+                        self.allowed.push(allowed.to_owned());
+                    }
+                    Ruling::Refuse(finding) => {
+                        self.report(guard, path, Verdict::Refuse, Some(found));
+                        self.refused.push(*finding);
+                    }
+                }
             }
         }
     }
-}
 
-fn verdict(finding: &Finding, rule: GuardRule, request: &Request) -> Verdict {
-    let asked = finding.allow.is_some_and(|word| request.allow.iter().any(|allow| allow == word));
-    match rule {
-        GuardRule { mode: GuardMode::Refuse, overriding: Override::Allow } if asked => Verdict::Allowed,
-        GuardRule { mode: GuardMode::Refuse, .. } => Verdict::Refuse,
-        GuardRule { .. } => Verdict::Warn,
+    fn report(&mut self, guard: &'static str, path: Option<&RepoPath>, verdict: Verdict, detail: Option<String>) {
+        let path = path.map(ToString::to_string).unwrap_or_default();
+        self.reports.push(GuardReport { guard, verdict, path, detail });
+    }
+
+    fn warn(&mut self, guard: &'static str, path: Option<&RepoPath>, word: &'static str, why: String) {
+        self.warnings.push(Warning { code: word, path: path.map(ToString::to_string), message: why.clone() });
+        self.report(guard, path, Verdict::Warn, Some(why));
     }
 }
 
-/// A refusal that policy lets nobody override must not promise that `allow` helps.
-fn worded(mut finding: Finding, rule: GuardRule) -> Finding {
-    if finding.allow.is_some() && rule.overriding != Override::Allow {
-        finding.allow = None;
-        let hint = match rule.overriding {
-            Override::Approval => {
-                "Policy lets only a person override this: send a smaller edit, or ask one to make the change."
-            }
-            _ => "Policy lets nobody override this: send a smaller edit (mode \"edit\" or \"append\").",
-        };
-        hint.clone_into(&mut finding.hint);
+/// What policy makes of a finding.
+enum Ruling {
+    /// It is told.
+    Warn,
+    /// The request asked for the override of this name, and may.
+    Allow(&'static str),
+    /// It stops the transaction, in these words.
+    Refuse(Box<Finding>),
+}
+
+fn ruling(finding: Finding, rule: GuardRule, request: &Request) -> Ruling {
+    if rule.mode != GuardMode::Refuse {
+        return Ruling::Warn;
     }
+    let Some(word) = finding.allow else { return Ruling::Refuse(Box::new(finding)) };
+    let asked = request.allow.iter().any(|allow| allow == word);
+    Ruling::Refuse(Box::new(match rule.overriding {
+        Override::Allow if asked => return Ruling::Allow(word),
+        Override::Allow => finding,
+        Override::Approval if asked => held(finding, word),
+        Override::Approval => not_by_request(
+            finding,
+            "Only a person may override this here: send an edit that needs no override, or ask a person to approve it and make the change.",
+        ),
+        Override::Never => not_by_request(
+            finding,
+            "Policy lets nobody override this: send a smaller edit (mode \"edit\" or \"append\").",
+        ),
+    }))
+}
+
+/// A refusal that the request cannot override must not promise that `allow` helps.
+fn not_by_request(mut finding: Finding, hint: &str) -> Finding {
+    finding.allow = None;
+    hint.clone_into(&mut finding.hint);
     finding
+}
+
+/// The request asks for what only a person may grant.
+fn held(finding: Finding, word: &str) -> Finding {
+    let mut held = Finding::new(
+        Code::ApprovalRequired,
+        format!("Only a person may allow {word} here. {}", finding.message),
+        "Do not repeat the request as it is: send an edit that needs no override, or ask a person to approve it and make the change.",
+    );
+    held.path = finding.path;
+    held.evidence = finding.evidence;
+    held.with("code", finding.code.name())
 }
 
 /// The texts a subject speaks of.

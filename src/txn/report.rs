@@ -3,7 +3,7 @@
 use super::guard::Cleared;
 use super::plan::FilePlan;
 use crate::base::text::{Endings, numbered};
-use crate::base::{Change, FileReport, Outcome, Status, Verdict, Warning};
+use crate::base::{Change, FileReport, Outcome, Status, Warning};
 use crate::edit::diff::Lines;
 use crate::io::clock;
 use crate::session::{OnDisk, World};
@@ -58,11 +58,7 @@ fn file_report(world: &World, cleared: &Cleared<'_>, file: &FilePlan) -> FileRep
 }
 
 fn warnings(cleared: &Cleared<'_>) -> Vec<Warning> {
-    let mut warnings = Vec::new();
-    for report in cleared.reports.iter().filter(|report| report.verdict == Verdict::Warn) {
-        let message = report.detail.clone().unwrap_or_default();
-        warnings.push(Warning { code: report.guard, path: Some(report.path.clone()), message });
-    }
+    let mut warnings = cleared.warnings.clone();
     for file in &cleared.files {
         let (Some(old), Some(new)) = (before(cleared, file), &file.after) else { continue };
         let warn =

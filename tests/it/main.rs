@@ -21,4 +21,6 @@ mod restart;
 mod review;
 mod stories;
 mod transcripts;
+mod trust;
+mod validators;
 mod world;
