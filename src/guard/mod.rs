@@ -57,6 +57,10 @@ pub trait Guard: Sync {
     fn rule(&self) -> &'static str;
     /// Where the rule comes from.
     fn source(&self) -> &'static str;
+    /// Guards whose finding on a file says enough: this one's is then told, not refused.
+    fn yields_to(&self) -> &'static [&'static str] {
+        &[]
+    }
     /// What it finds in one file.
     fn judge(&self, subject: &Subject<'_>, policy: &Policy) -> Judgement;
     /// What it finds in all files of a transaction together.

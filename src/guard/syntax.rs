@@ -57,6 +57,11 @@ impl Guard for Syntax {
         "benches/guards"
     }
 
+    // A file overwritten with a fragment has lost more than its syntax.
+    fn yields_to(&self) -> &'static [&'static str] {
+        &["protected_path", "size_reduction"]
+    }
+
     fn judge(&self, subject: &Subject<'_>, _: &Policy) -> Judgement {
         match detect(subject) {
             Ok(found) => found.map(|found| explain(subject, &found)).into(),

@@ -245,7 +245,7 @@ mod tests {
     fn strings_characters_comments_and_macros_hold_no_brackets() {
         assert_eq!(alone("f(\"(\\\"(\", '(', '\\'' /* ( */); // (\n#define BEGIN {\\\n (\nx"), "");
         assert_eq!(alone("auto s = R\"x()\")x\"; int i = 0x1'000;"), "");
-        assert_eq!(alone("puts(\"unterminated (\n);"), "(");
+        assert_eq!(alone("puts(\"unterminated ((\n);"), "", "a string ends with its line");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::resolve::Scene;
 use crate::base::{Code, Finding, Findings, GuardReport, RepoPath, Result, Verdict, Warning};
 use crate::git::read::ObjectKind;
 use crate::git::{FileId, Oid, Repo, Tracked};
-use crate::guard::{GUARDS, Judgement, Reference, Said, Side, Site, Subject};
+use crate::guard::{GUARDS, Guard, Judgement, Reference, Said, Side, Site, Subject};
 use crate::policy::{GuardMode, GuardRule, Override, Policy};
 use crate::session::World;
 
@@ -66,11 +66,11 @@ pub fn guard<'q>(world: &World, planned: Planned<'q>) -> Result<Cleared<'q>> {
     for guard in GUARDS {
         for subject in &subjects {
             if scene.policy.rule(guard.name(), Some(subject.path)).mode != GuardMode::Off {
-                court.hear(guard.name(), Some(subject.path), guard.say(subject, &scene.policy, site));
+                court.hear(*guard, Some(subject.path), guard.say(subject, &scene.policy, site));
             }
         }
         if scene.policy.rule(guard.name(), None).mode != GuardMode::Off {
-            court.hear(guard.name(), None, guard.say_all(&subjects, &scene.policy));
+            court.hear(*guard, None, guard.say_all(&subjects, &scene.policy));
         }
     }
     let Court { reports, warnings, refused, mut allowed, .. } = court;
@@ -105,8 +105,12 @@ impl<'c> Court<'c> {
         Court { request, policy, reports: Vec::new(), warnings: Vec::new(), refused, allowed: Vec::new() }
     }
 
-    fn hear(&mut self, guard: &'static str, path: Option<&RepoPath>, said: Vec<Said>) {
-        let rule = self.policy.rule(guard, path);
+    fn hear(&mut self, guard: &dyn Guard, path: Option<&RepoPath>, said: Vec<Said>) {
+        let mut rule = self.policy.rule(guard.name(), path);
+        if path.is_some_and(|path| self.found_more(guard.yields_to(), path)) {
+            rule.mode = GuardMode::Warn;
+        }
+        let guard = guard.name();
         for Said { word, judgement } in said {
             let findings = match judgement {
                 Judgement::Pass => {
@@ -134,6 +138,13 @@ impl<'c> Court<'c> {
                 }
             }
         }
+    }
+
+    /// Whether one of `guards` has refused the file, or has been overridden.
+    fn found_more(&self, guards: &[&str], path: &RepoPath) -> bool {
+        let found = |report: &&GuardReport| matches!(report.verdict, Verdict::Refuse | Verdict::Allowed);
+        let named = |report: &GuardReport| guards.contains(&report.guard) && report.path == path.to_string();
+        !guards.is_empty() && self.reports.iter().filter(found).any(named)
     }
 
     fn report(&mut self, guard: &'static str, path: Option<&RepoPath>, verdict: Verdict, detail: Option<String>) {

@@ -6,9 +6,15 @@ use crate::world::{World, lines, same};
 
 /// A C file of exactly `size` bytes.
 fn c_file(size: usize) -> String {
-    let mut text = "int add(int a, int b)\n{\n\treturn a + b;\n}\n".repeat(size / 20);
-    text.truncate(size - 2);
-    text.push_str("}\n");
+    let mut text = String::new();
+    for n in 0.. {
+        let function = format!("int add{n}(int a, int b)\n{{\n\treturn a + b + {n};\n}}\n");
+        if text.len() + function.len() + 8 > size {
+            break;
+        }
+        text.push_str(&function);
+    }
+    text.push_str(&format!("/*{}*/\n", "x".repeat(size - text.len() - 5)));
     assert_eq!(text.len(), size);
     text
 }
@@ -27,7 +33,7 @@ fn a_file_overwritten_with_a_brace_is_refused_and_lands_only_on_purpose() {
     let world = World::with(&[("demo/calculate.c", before.as_bytes()), ("other.txt", b"other\n")]);
     let overwrite = ["apply", "demo/calculate.c", "--mode", "overwrite", "--content", "}"];
     // That the final newline goes with it is a warning of its own.
-    let warned = json!([{"code": "final_newline", "path": "demo/calculate.c", "message": "The file ended with a newline; now it does not."}]);
+    let warned = json!({"code": "final_newline", "path": "demo/calculate.c", "message": "The file ended with a newline; now it does not."});
 
     let answer = world.refuses(&["SIZE_REDUCTION"], 1, &overwrite);
     let error = &answer.errors()[0];
@@ -40,7 +46,9 @@ fn a_file_overwritten_with_a_brace_is_refused_and_lands_only_on_purpose() {
     world.is_clean();
 
     let answer = world.edt(&[&overwrite[..], &["--allow", "size_reduction"]].concat());
-    assert_eq!((answer.exit, &answer.json["warnings"]), (0, &warned), "{:#}", answer.json);
+    assert_eq!((answer.exit, &answer.json["warnings"][1]), (0, &warned), "{:#}", answer.json);
+    // That the fragment is no C either is told, too; the override of the shrinking is enough.
+    assert_eq!(answer.json["warnings"][0]["code"], json!("syntax"), "{:#}", answer.json);
     assert_eq!(world.text("demo/calculate.c"), "}");
     world.is_clean();
     let trailer = world.git(&["log", "-1", "--format=%(trailers:key=Edt-Allowed,valueonly)", answer.commit()]);
