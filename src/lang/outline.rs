@@ -193,33 +193,38 @@ impl Parsed<'_> {
         scopes: &Kinds,
         changed: Option<&[Range<usize>]>,
     ) -> Vec<Clash> {
-        let mut groups: HashMap<&[u8], Vec<Definition<'_>>> = HashMap::new();
-        let mut order: Vec<&[u8]> = Vec::new();
-        visit(&mut scope.walk(), |node, _| {
+        let mut groups: BTreeMap<&[u8], Vec<Definition<'_>>> = BTreeMap::new();
+        visit(&mut scope.walk(), |node, parent| {
             if node.is_error() {
                 return false;
             }
             if definitions.has(node)
+                && !self.is_mention(node, parent)
                 && let Some(name) = name_of(node, definitions)
             {
                 let group = groups.entry(self.of(name)).or_default();
                 // A wrapper and what it wraps (a decorated function) are one definition.
                 if group.last().is_none_or(|last| last.name.id() != name.id()) {
                     group.push(Definition { node, name });
-                    if group.len() == 2 {
-                        order.push(self.of(name));
-                    }
                 }
             }
             node.id() == scope.id() || !scopes.has(node)
         });
-        if order.is_empty() {
+        let is_new = |one: &Definition<'_>| changed.is_none_or(|changed| touches(changed, &rows(one.name)));
+        groups.retain(|_, group| group.len() > 1 && group.iter().any(is_new));
+        if groups.is_empty() {
             return Vec::new();
         }
         let known = self.identities(scope);
         let local = std::iter::successors(Some(scope), Node::parent).any(|outer| outer.kind().contains("function"));
-        let clashes = order.iter().filter_map(|name| self.clash(&known, &groups[name], changed));
+        let clashes = groups.values().filter_map(|group| self.clash(&known, group, changed));
         clashes.filter(|clash| !(local && self.is_used_between(clash))).collect()
+    }
+
+    /// Whether the node only names what is defined elsewhere, as `struct item` does in a parameter.
+    fn is_mention(&self, node: Node<'_>, parent: Option<Node<'_>>) -> bool {
+        let listed = |parent: Node<'_>| self.language.containers.contains(&parent.kind());
+        node.named_child_count() == 1 && !parent.is_some_and(listed)
     }
 
     /// The first two of `group` that the language does not let stand side by side.
