@@ -127,7 +127,8 @@ fn says(line: &[u8], language: Option<&Language>) -> Option<Says> {
     (comment && leaves_out(&words)).then_some(Says::Words)
 }
 
-/// A line without the marks of a comment, and whether it had any. Models write `//` and `#` where a language has neither.
+/// A line without the marks of a comment, and whether it had any. In a language that has comments only its own count; in others, as
+/// JSON, and in markup, which holds scripts, those of any.
 fn bare<'t>(text: &'t str, language: Option<&Language>) -> (&'t str, bool) {
     const DOCUMENTATION: [&str; 3] = ["///", "//!", "/**"];
     const OPEN: [&str; 10] = ["<!--", "{/*", "/*", "//", "##", "#", "--", ";;", ";", "%"];
@@ -135,9 +136,16 @@ fn bare<'t>(text: &'t str, language: Option<&Language>) -> (&'t str, bool) {
     if DOCUMENTATION.iter().any(|mark| text.starts_with(mark)) {
         return (text, false);
     }
-    let hash_is_code =
-        language.is_some_and(|language| !language.line_comments.contains(&"#") && !language.line_comments.is_empty());
-    let is_comment = |mark: &&&str| !(mark.starts_with('#') && hash_is_code);
+    let has_own = |language: &Language| {
+        !language.markup && !(language.line_comments.is_empty() && language.block_comments.is_empty())
+    };
+    let is_comment = |mark: &&&str| match language.filter(|language| has_own(language)) {
+        Some(own) => {
+            let mut marks = own.line_comments.iter().chain(own.block_comments.iter().map(|(open, _)| open));
+            marks.any(|own| mark.starts_with(own))
+        }
+        None => true,
+    };
     let open = OPEN.iter().filter(is_comment).find_map(|mark| text.strip_prefix(mark));
     let star = || text.strip_prefix("* ").filter(|_| text.contains("...") || text.contains('…'));
     let Some(body) = open.or_else(star) else { return (text, false) };
@@ -251,7 +259,8 @@ fn leaves_out(words: &[&str]) -> bool {
         || words.len() <= 4 && has(words, &REST[..6]) && noun
         || words.len() <= 5 && has(words, &CODE) && stays(words)
         || words.len() <= 5 && matches!(words, ["same", "as", "before" | "above" | "original" | "previously", ..])
-        || matches!(words, ["unchanged" | "snip" | "omitted"] | ["no", "changes"] | ["no", "changes", "here"])
+        || words.len() <= 4 && has(words, &["omitted", "elided", "snipped", "truncated"])
+        || matches!(words, ["unchanged" | "snip"] | ["no", "changes"] | ["no", "changes", "here"])
 }
 
 fn explain(subject: &Subject<'_>, found: &Elision<'_>) -> Finding {

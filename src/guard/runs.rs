@@ -15,12 +15,14 @@ struct Bar {
     call: usize,
     /// Two lines or more, each copy a statement, a member or an entry.
     block: usize,
+    /// The same in tests, which do a thing twice to see what the second time does.
+    test_block: usize,
     /// Two lines or more elsewhere. Entries of tables and arguments may repeat.
     elsewhere: usize,
 }
 
 /// Measured on human changes and on blocks pasted twice: `benches/guards`.
-const BAR: Bar = Bar { line: 8, call: 30, block: 16, elsewhere: 40 };
+const BAR: Bar = Bar { line: 8, call: 30, block: 16, test_block: 60, elsewhere: 40 };
 /// In a file without a grammar: characters and lines of a run.
 const BLIND: (usize, usize) = (80, 3);
 /// Longest run looked for, in lines.
@@ -120,11 +122,13 @@ impl<'s> Window<'s> {
             let call = weight >= BAR.call && !test && is_said_once(line);
             return (idle || call) && starts(first) && starts(second);
         }
-        if one_line || weight < BAR.block || self.goes_on(pair) {
+        if one_line || weight < if test { BAR.test_block } else { BAR.block } || self.goes_on(pair) {
             return false;
         }
         let last = self.lines[self.rows[second + length - 1]];
-        starts(first) && starts(second) || weight >= BAR.elsewhere && !last.trim_ascii_end().ends_with(b",")
+        let text = || tree.is_text(subject.start_of(self.rows[second]));
+        starts(first) && starts(second)
+            || weight >= BAR.elsewhere && !last.trim_ascii_end().ends_with(b",") && !text()
     }
 
     /// Whether the second copy goes on below it, deeper than it begins: then it only begins as the first does.

@@ -203,7 +203,8 @@ fn in_branches(subject: &Subject<'_>, language: &'static Language) -> Result<Opt
             None => Vec::new(),
         };
         let known: Vec<Fault> = known.into_iter().filter(|fault| is_hard(&before.text, fault)).collect();
-        let fresh = fresh(&hard, &after.text, &known, &before.text);
+        let mut fresh = fresh(&hard, &after.text, &known, &before.text);
+        fresh.retain(|fault| !known.iter().any(|other| other.shape == fault.shape));
         if hard.len() <= known.len() || !fresh.iter().any(|fault| touches(&touched, &fault.rows)) {
             return Ok(None);
         }
@@ -223,19 +224,37 @@ fn in_macros(old: &[u8], new: &[u8]) -> Option<Bracket> {
 
 /// Whether a fault is none that macros make of sound code.
 fn is_hard(text: &[u8], fault: &Fault) -> bool {
-    let bytes = &text[fault.bytes.clone()];
+    let bytes = text[fault.bytes.clone()].trim_ascii();
+    if is_of_macros(text, first_word(text, &fault.bytes)) {
+        return false;
+    }
     match &fault.kind {
         FaultKind::Missing(_) => {
             let before = text[..fault.bytes.start].trim_ascii_end();
             !before.ends_with(b")") && !before.ends_with(b"}")
         }
         FaultKind::Misaligned => true,
-        FaultKind::Unexpected => {
-            let word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
-            let trimmed = bytes.trim_ascii();
-            trimmed.len() > 1 && !trimmed.iter().all(word)
-        }
+        // A lone bracket is judged with the brackets.
+        FaultKind::Unexpected => bytes.len() > 1 && !bytes.iter().all(|byte| is_word(*byte)),
     }
+}
+
+/// Whether the line of a place is a directive, begins with a name in capitals (`UNITTEST_STOP`, `CINIT(URL, …),`), or has one after a
+/// closing parenthesis (`int f(void) PRINTF_LIKE(1);`).
+fn is_of_macros(text: &[u8], at: usize) -> bool {
+    let start = text[..at].iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+    let end = memchr::memchr(b'\n', &text[at..]).map_or(text.len(), |end| at + end);
+    let line = text[start..end].trim_ascii();
+    let capitals = |rest: &[u8]| {
+        let word: Vec<u8> = rest.iter().copied().take_while(|byte| is_word(*byte)).collect();
+        word.len() > 2 && word.iter().any(u8::is_ascii_uppercase) && !word.iter().any(u8::is_ascii_lowercase)
+    };
+    let attribute = |at: usize| capitals(line[at + 1..].trim_ascii_start());
+    line.starts_with(b"#") || capitals(line) || memchr::memchr_iter(b')', line).any(attribute)
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
 /// The bracket to name: one without a partner on a touched row, else the one whose partner was probably lost.

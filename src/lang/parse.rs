@@ -158,16 +158,27 @@ impl Parsed<'_> {
         self.prose_from(at).is_some()
     }
 
+    /// Whether byte `at` lies in a string or raw text that is no comment.
+    #[must_use]
+    pub fn is_text(&self, at: usize) -> bool {
+        self.covering(at, &[self.language.strings]).is_some()
+    }
+
     /// Where the string, comment or raw text that byte `at` lies in begins.
     #[must_use]
     pub fn prose_from(&self, at: usize) -> Option<usize> {
+        self.covering(at, &[self.language.strings, self.language.comments])
+    }
+
+    /// Where the outermost node of one of these kinds that holds byte `at` begins.
+    fn covering(&self, at: usize, kinds: &[&[&str]]) -> Option<usize> {
         let mut cursor = self.tree.walk();
         while cursor.goto_first_child_for_byte(at).is_some() {
             let node = cursor.node();
             if node.start_byte() > at {
                 return None;
             }
-            if self.language.strings.contains(&node.kind()) || self.language.comments.contains(&node.kind()) {
+            if kinds.iter().any(|kinds| kinds.contains(&node.kind())) {
                 return Some(node.start_byte());
             }
         }
