@@ -179,6 +179,10 @@ impl<'a> Subject<'a> {
     /// # Errors
     /// Why there is none; `None` if there is no grammar for it.
     pub fn new_tree(&self) -> Option<&Result<Parsed<'a>, Unparsed>> {
+        // Guards ask for every line; to tell the language takes a look at the text.
+        if let Some(tree) = self.new_tree.get() {
+            return Some(tree);
+        }
         let (language, text) = (self.language()?, self.text()?);
         Some(self.new_tree.get_or_init(|| self.parse(language, text)))
     }

@@ -155,7 +155,7 @@ impl Parsed<'_> {
                 path.pop();
             }
             if definitions.has(node)
-                && let Some(name) = name_of(node, &definitions)
+                && let Some(name) = name_of(node, &definitions, &scopes)
                 && touches(changed, &rows(name))
                 && let Some(scope) = path.last()
                 && !wanted.iter().any(|other| other.id() == scope.id())
@@ -200,7 +200,7 @@ impl Parsed<'_> {
             }
             if definitions.has(node)
                 && !self.is_mention(node, parent)
-                && let Some(name) = name_of(node, definitions)
+                && let Some(name) = name_of(node, definitions, scopes)
             {
                 let group = groups.entry(self.of(name)).or_default();
                 // A wrapper and what it wraps (a decorated function) are one definition.
@@ -364,14 +364,15 @@ fn alike(a: Node<'_>, b: Node<'_>) -> bool {
 
 /// The node that probably names a definition: by the names that grammars give their fields, else in the definition that it wraps, else
 /// its first child.
-fn name_of<'t>(definition: Node<'t>, defining: &Kinds) -> Option<Node<'t>> {
+fn name_of<'t>(definition: Node<'t>, defining: &Kinds, scopes: &Kinds) -> Option<Node<'t>> {
     const FIELDS: [&str; 5] = ["name", "declarator", "definition", "key", "property"];
     let mut node = definition;
     loop {
         let inner = FIELDS.iter().find_map(|field| node.child_by_field_name(field)).or_else(|| {
             let mut cursor = node.walk();
             let mut children = node.named_children(&mut cursor);
-            defining.has(node).then(|| children.find(|child| defining.has(*child)))?
+            // What stands in a scope has names of its own: the keys of a table.
+            (defining.has(node) && !scopes.has(node)).then(|| children.find(|child| defining.has(*child)))?
         });
         match inner {
             Some(inner) => node = inner,

@@ -20,6 +20,89 @@ fn adk_overwrite_with_brace() {
     assert_eq!(world.text("calculate.c"), before);
 }
 
+/// A C program that wants one argument.
+const PROGRAM: &str = "#include <stdio.h>\n\nint main(int argc, char **argv)\n{\n\tif (argc != 2) {\n\t\tputs(\"usage: calculate N\");\n\t\treturn 1;\n\t}\n\tputs(argv[1]);\n\treturn 0;\n}\n";
+
+#[test]
+fn adk_duplicate_argc_check() {
+    let world = World::with(&[("calculate.c", PROGRAM.as_bytes())]);
+    let check = "\tif (argc != 2) {\n\t\tputs(\"usage: calculate N\");\n\t\treturn 1;\n\t}\n";
+    let again = json!({"path": "calculate.c", "mode": "edit", "old_text": "\tputs(argv[1]);\n",
+        "content": format!("{check}\tputs(argv[1]);\n")});
+    let answer = world.refuses_request(&["DUPLICATE_CODE"], 1, &again);
+    assert_eq!(
+        answer.errors()[0],
+        json!({
+            "code": "DUPLICATE_CODE", "path": "calculate.c", "allow": "duplicate_code",
+            "message": "The same statement would stand twice in calculate.c: lines 5-8 and lines 9-12. Nothing was changed.",
+            "hint": "Leave out what stands there already: read the file and send only what is new. If it really should stand twice, \
+                repeat with allow: [\"duplicate_code\"].",
+            "evidence": {"first": [5, 8], "second": [9, 12]},
+        })
+    );
+    let mut allowed = again.clone();
+    allowed["allow"] = json!(["duplicate_code"]);
+    world.apply(&allowed).landed();
+    assert_eq!(world.text("calculate.c"), PROGRAM.replace(check, &check.repeat(2)));
+    assert!(world.git(&["log", "-1", "--format=%B"]).contains("\nEdt-Allowed: duplicate_code\n"));
+    world.is_clean();
+}
+
+#[test]
+fn adk_missing_brace() {
+    let world = World::with(&[("calculate.c", PROGRAM.as_bytes())]);
+    let lost = json!({"path": "calculate.c", "mode": "edit", "old_text": "\t\treturn 1;\n\t}\n",
+        "content": "\t\treturn 1;\n"});
+    let answer = world.refuses_request(&["SYNTAX_ERROR"], 1, &lost);
+    let frame = "3 | int main(int argc, char **argv)\n4 | {\n5 | \tif (argc != 2) {\n  | \t               ^\n6 | \t\tputs(\"usage: calculate N\");";
+    assert_eq!(
+        (answer.message(), &answer.errors()[0]["evidence"]),
+        (
+            format!("calculate.c:5:17: SYNTAX_ERROR `{{` has no partner `}}`.\n{frame}\nNothing was changed.").as_str(),
+            &json!({"line": 5, "column": 17, "frame": frame, "bracket": {"text": "{", "line": 5, "column": 17}})
+        )
+    );
+    assert_eq!(answer.errors()[0]["allow"], json!("syntax_error"));
+    // With its brace the same edit lands.
+    world
+        .apply(&json!({"path": "calculate.c", "mode": "edit", "old_text": "\t\treturn 1;\n\t}\n",
+            "content": "\t\treturn 2;\n\t}\n"}))
+        .landed();
+    world.is_clean();
+}
+
+#[test]
+fn sweagent_560_old_errors_trap() {
+    // One error each, far from the edits below.
+    let files = [
+        (
+            "old.c",
+            "int broken(int a)\n{\n\treturn (a;\n}\n\nint f(int a)\n{\n\treturn a;\n}\n",
+            "\treturn a;\n}\n",
+            "\treturn a;\n",
+        ),
+        (
+            "old.py",
+            "print 'python 2'\nx = 1)\n\n\ndef f(a):\n    return a\n",
+            "    return a\n",
+            "    return (a\n    b = ]\n",
+        ),
+        ("old.json", "{\n  \"a\": ,\n  \"b\": 1,\n  \"c\": 3\n}\n", "  \"c\": 3\n", "  \"c\": [3\n"),
+    ];
+    for (path, before, old, broken) in files {
+        let world = World::with(&[(path, before.as_bytes())]);
+        let edit = |old: &str, new: &str| json!({"path": path, "mode": "edit", "old_text": old, "content": new});
+        let fine = old.replace("return a", "return a + 1").replace('3', "4");
+        world.apply(&edit(old, &fine)).landed();
+        assert_eq!(world.text(path), before.replacen(old, &fine, 1));
+        let mut worse = edit(&fine, broken);
+        world.refuses_request(&["SYNTAX_ERROR"], 1, &worse);
+        worse["allow"] = json!(["syntax_error"]);
+        world.apply(&worse).landed();
+        assert!(world.git(&["log", "-1", "--format=%B"]).contains("\nEdt-Allowed: syntax_error\n"), "{path}");
+    }
+}
+
 #[test]
 fn xzatoma_makefile_wipe() {
     let before: String = (0..35).map(|n| format!("t{n}:\n\techo {n}\n")).collect();

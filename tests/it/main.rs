@@ -14,6 +14,7 @@ mod checkpoints;
 mod codes;
 mod crash;
 mod grammars;
+mod guards;
 mod incidents;
 mod layers;
 mod repositories;
