@@ -22,9 +22,15 @@ fn main() {
         let place = place + old[place..].find("return").expect("a function");
         let edited = format!("{}return 1 + {}", &old[..place], &old[place + 7..]);
         row(&format!("C, {lines} lines, one line changed"), "a.c", &old, &edited);
-        let function = "static int added_by_the_edit(int a)\n{\n    if (a > 3) {\n        return a;\n    }\n    return 0;\n}\n\n";
+        let function =
+            "static int added_by_the_edit(int a)\n{\n    if (a > 3) {\n        return a;\n    }\n    return 0;\n}\n\n";
         let place = old[..place].rfind("static int").expect("a function");
-        row(&format!("C, {lines} lines, a function added"), "a.c", &old, &format!("{}{function}{}", &old[..place], &old[place..]));
+        row(
+            &format!("C, {lines} lines, a function added"),
+            "a.c",
+            &old,
+            &format!("{}{function}{}", &old[..place], &old[place..]),
+        );
     }
     let json = json_text(5 << 20);
     row("JSON, 5 MB", "a.json", &json, &json.replacen("\"value\": 1", "\"value\": 2", 1));
@@ -95,7 +101,10 @@ fn c_text(lines: usize) -> String {
 fn json_text(bytes: usize) -> String {
     let mut text = String::from("[\n");
     for n in 0.. {
-        let _ = writeln!(text, "  {{\"name\": \"entry {n}\", \"value\": {n}, \"tags\": [\"a\", \"b\"], \"nested\": {{\"x\": 1.5}}}},");
+        let _ = writeln!(
+            text,
+            "  {{\"name\": \"entry {n}\", \"value\": {n}, \"tags\": [\"a\", \"b\"], \"nested\": {{\"x\": 1.5}}}},"
+        );
         if text.len() >= bytes {
             break;
         }
