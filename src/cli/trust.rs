@@ -71,6 +71,7 @@ impl Args {
         let mut validators: Vec<Program> = named.map(Program::of).collect();
         let hash = world::policy_file(&repo, tree)?.map(|bytes| git::sha256(&bytes)).transpose()?;
         if self.revoke {
+            at_a_terminal()?;
             store.revoke(&root)?;
         } else if let Some(hash) = hash.as_ref().filter(|_| !self.list && !validators.is_empty())
             && !store.trusts(hash, &root)?
@@ -113,17 +114,22 @@ impl From<Entry> for Line {
     }
 }
 
+/// Whether a person may be there: an agent must neither give trust nor take it, which would switch the programs off.
+fn at_a_terminal() -> Result<()> {
+    if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
+        return Ok(());
+    }
+    Err(Finding::new(
+        Code::TrustRequired,
+        "`edt trust` is for a person, and there is no terminal here. Nothing was changed.",
+        "Ask a person to run it in a terminal; `edt guards` shows which programs wait for it.",
+    )
+    .into())
+}
+
 /// Shows what would be trusted and asks the person at the terminal.
 fn ask(validators: &[Program], base: &str, root: &Path) -> Result<()> {
-    let (stdin, stderr) = (std::io::stdin(), std::io::stderr());
-    if !stdin.is_terminal() || !stderr.is_terminal() {
-        return Err(Finding::new(
-            Code::TrustRequired,
-            "`edt trust` asks a person, and there is no terminal here. Nothing was trusted.",
-            "Ask a person to run `edt trust` in a terminal; `edt guards` shows which programs wait for it.",
-        )
-        .into());
-    }
+    at_a_terminal()?;
     let mut text = format!(
         "edt.toml of commit {} names these programs. They would run with your rights whenever edt judges such a file in {}:\n",
         short(base),
@@ -134,7 +140,7 @@ fn ask(validators: &[Program], base: &str, root: &Path) -> Result<()> {
     let mut screen = anstream::stderr().lock();
     let _ = screen.write_all(text.as_bytes()).and_then(|()| screen.flush());
     let mut word = String::new();
-    let _ = stdin.lock().read_line(&mut word);
+    let _ = std::io::stdin().lock().read_line(&mut word);
     if word.trim() == "yes" {
         return Ok(());
     }

@@ -70,7 +70,10 @@ pub fn detect(subject: &Subject<'_>) -> Option<(Leftover, usize)> {
     }
     let had = |which: fn(&[u8]) -> bool| subject.lines().texts().0.iter().any(|line| which(line));
     let fence = || {
-        let (row, _) = fresh.iter().find(|(row, line)| is_fence(line) && !subject.is_prose(*row))?;
+        let last = subject.lines().texts().1.iter().rposition(|line| !line.trim_ascii().is_empty());
+        let around = |row: usize| row == 0 || Some(row) == last;
+        let counts = |row: usize| if subject.language().is_some() { !subject.is_prose(row) } else { around(row) };
+        let (row, _) = fresh.iter().find(|(row, line)| is_fence(line) && counts(*row))?;
         (!had(is_fence)).then_some((Leftover::Fence, *row))
     };
     let escaped = || {
@@ -98,11 +101,19 @@ fn prefixed(subject: &Subject<'_>) -> Option<(Leftover, usize)> {
         let Some(&(first, _)) = lines.first() else { continue };
         let enough = lines.len() >= if code { 1 } else { MIN_BLOCK };
         let is_plus = |line: &[u8]| line.starts_with(b"+") && !line.starts_with(b"++") && line.trim_ascii().len() > 1;
+        // A sign may well begin a line; then a blank sets it off.
+        let set_off =
+            |line: &[u8]| line.starts_with(b"+ ") && line.get(2).is_some_and(|byte| !byte.is_ascii_whitespace());
+        let broken = || matches!(subject.new_tree(), Some(Ok(tree)) if tree.has_error());
+        let enough = enough && (lines.len() >= MIN_BLOCK || !lines.iter().any(|(_, line)| set_off(line)) || broken());
         let all_plus = lines.iter().all(|(_, line)| is_plus(line) || line.trim_ascii() == b"+");
         if enough && all_plus && !old.iter().any(|line| line.starts_with(b"+")) && !subject.is_prose(first) {
             return Some((Leftover::Plus, first));
         }
-        let numbers: Option<Vec<usize>> = lines.iter().map(|(_, line)| numbered(line)).collect();
+        if old.iter().any(|line| numbered(line, code).is_some()) {
+            continue;
+        }
+        let numbers: Option<Vec<usize>> = lines.iter().map(|(_, line)| numbered(line, code)).collect();
         let rising = |numbers: &Vec<usize>| numbers.windows(2).all(|pair| pair[0] < pair[1] && pair[1] <= pair[0] + 3);
         // A line alone shows a listing only by bearing its own number.
         let own = |numbers: &Vec<usize>| code && numbers[0].abs_diff(first + 1) <= OWN_NUMBER;
@@ -114,13 +125,15 @@ fn prefixed(subject: &Subject<'_>) -> Option<(Leftover, usize)> {
 }
 
 /// The number that a listing puts before a line.
-fn numbered(line: &[u8]) -> Option<usize> {
+fn numbered(line: &[u8], code: bool) -> Option<usize> {
     let line = line.trim_ascii_start();
     let digits = line.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let rest = line.get(digits..)?;
     let blank = rest.iter().take_while(|&&byte| byte == b' ').count();
     let sign = &rest[blank..];
-    let marked = [&b"|"[..], b":", b"\t", "→".as_bytes(), "│".as_bytes()].iter().any(|mark| sign.starts_with(mark));
+    // `12: x` is an entry in many languages, and where it is none the syntax tells.
+    let marks = [&b"|"[..], b"\t", "→".as_bytes(), "│".as_bytes()];
+    let marked = marks.iter().any(|mark| sign.starts_with(mark)) || !code && sign.starts_with(b":");
     if digits == 0 || digits > 6 || !marked {
         return None;
     }
@@ -129,8 +142,13 @@ fn numbered(line: &[u8]) -> Option<usize> {
 
 /// Where a line holds an escaped sign.
 fn escapes(line: &[u8]) -> impl Iterator<Item = usize> + '_ {
-    memchr::memchr_iter(b'&', line)
-        .filter(|&at| [&b"&lt;"[..], b"&gt;", b"&amp;"].iter().any(|word| line[at..].starts_with(word)))
+    // `p = &lt;` at the end of a statement is the address of a variable.
+    let goes_on = |rest: Option<&[u8]>| rest.is_some_and(|rest| !rest.trim_ascii().is_empty());
+    let escaped = move |at: &usize| {
+        let after = |word: &&[u8]| line[*at..].starts_with(word) && goes_on(line.get(at + word.len()..));
+        [&b"&lt;"[..], b"&gt;", b"&amp;"].iter().any(after)
+    };
+    memchr::memchr_iter(b'&', line).filter(escaped)
 }
 
 /// Whether a byte of a row stands outside strings and comments.
@@ -146,7 +164,7 @@ fn line_ends(subject: &Subject<'_>, fresh: &[(usize, &[u8])]) -> Option<(Leftove
     let found = |(row, line): &&(usize, &[u8])| {
         let all = ends(line);
         match subject.new_tree() {
-            Some(Ok(_)) => all.iter().any(|at| in_code(subject, *row, line, *at)),
+            Some(Ok(tree)) => tree.has_error() && all.iter().any(|at| in_code(subject, *row, line, *at)),
             _ => all.len() >= 3 && subject.lines().texts().1.len() <= 1,
         }
     };
@@ -182,10 +200,10 @@ mod tests {
     fn fences_and_numbers_are_told_from_code() {
         assert!(is_fence(b"```rust\n") && is_fence(b"  ```") && is_fence(b"~~~ c"));
         assert!(!is_fence(b"```${x}``` is text") && !is_fence(b"`x`"));
-        assert_eq!(numbered(b"  12 | int x;"), Some(12));
-        assert_eq!(numbered("   7→int x;".as_bytes()), Some(7));
-        assert_eq!(numbered(b"12: x"), Some(12));
-        assert_eq!(numbered(b"12 int"), None);
-        assert_eq!(numbered(b"| 12"), None);
+        assert_eq!(numbered(b"  12 | int x;", true), Some(12));
+        assert_eq!(numbered("   7→int x;".as_bytes(), true), Some(7));
+        assert_eq!((numbered(b"12: x", false), numbered(b"12: x", true)), (Some(12), None));
+        assert_eq!(numbered(b"12 int", false), None);
+        assert_eq!(numbered(b"| 12", false), None);
     }
 }

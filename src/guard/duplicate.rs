@@ -49,7 +49,10 @@ impl Guard for DuplicateCode {
     }
 
     fn judge(&self, subject: &Subject<'_>, _: &Policy) -> Judgement {
-        detect(subject).map(|found| explain(subject, &found)).into()
+        match subject.new_tree() {
+            Some(Err(why)) => Judgement::Unchecked(format!("{} was not searched for duplicates: {why}.", subject.path)),
+            _ => detect(subject).map(|found| explain(subject, &found)).into(),
+        }
     }
 }
 

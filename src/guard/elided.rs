@@ -137,7 +137,7 @@ fn bare<'t>(text: &'t str, language: Option<&Language>) -> (&'t str, bool) {
         return (text, false);
     }
     let has_own = |language: &Language| {
-        !language.markup && !(language.line_comments.is_empty() && language.block_comments.is_empty())
+        !(language.markup || language.line_comments.is_empty() && language.block_comments.is_empty())
     };
     let is_comment = |mark: &&&str| match language.filter(|language| has_own(language)) {
         Some(own) => {

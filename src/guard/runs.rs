@@ -1,5 +1,6 @@
 //! The same lines twice in a row.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -25,6 +26,8 @@ struct Bar {
 const BAR: Bar = Bar { line: 8, call: 30, block: 16, test_block: 60, elsewhere: 40 };
 /// In a file without a grammar: characters and lines of a run.
 const BLIND: (usize, usize) = (80, 3);
+/// So many runs that stood there before are looked up before the rest is let pass.
+const MAX_LOOKS: usize = 64;
 /// Longest run looked for, in lines.
 const MAX_RUN: usize = 400;
 
@@ -49,6 +52,8 @@ struct Window<'s> {
     ids: Vec<usize>,
     /// Those that were added.
     added: Range<usize>,
+    /// The lines of the text before that are not blank.
+    kept: OnceCell<Vec<&'s [u8]>>,
 }
 
 /// Two copies of `length` lines, as places in a window.
@@ -77,24 +82,31 @@ impl<'s> Window<'s> {
             *numbers.entry(lines[*row].trim_ascii_end()).or_insert(next)
         };
         let ids = before.iter().map(&mut number).collect();
-        Window { lines, rows: before, ids, added: from..from + added }
+        Window { lines, rows: before, ids, added: from..from + added, kept: OnceCell::new() }
     }
 
     fn first(
         &self,
-        subject: &Subject<'_>,
+        subject: &'s Subject<'_>,
         tree: Option<&Parsed<'_>>,
         test: bool,
     ) -> Option<(Range<usize>, Range<usize>)> {
+        let mut looks = 0;
         for length in 1..=self.added.len().min(MAX_RUN) {
             let mut equal = 0;
             for at in length..self.ids.len() {
                 equal = if self.ids[at] == self.ids[at - length] { equal + 1 } else { 0 };
                 if equal >= length {
                     let pair = Pair { first: at + 1 - 2 * length, second: at + 1 - length, length };
-                    if self.is_new(pair) && self.counts(pair, subject, tree, test) && !self.stood_before(pair, subject)
-                    {
+                    if !self.is_new(pair) || !self.counts(pair, subject, tree, test) {
+                        continue;
+                    }
+                    if !self.stood_before(pair, subject) {
                         return Some((self.span(pair.first, length), self.span(pair.second, length)));
+                    }
+                    looks += 1;
+                    if looks == MAX_LOOKS {
+                        return None;
                     }
                 }
             }
@@ -126,9 +138,9 @@ impl<'s> Window<'s> {
             return false;
         }
         let last = self.lines[self.rows[second + length - 1]];
-        let text = || tree.is_text(subject.start_of(self.rows[second]));
+        let quoted = || tree.is_text(subject.start_of(self.rows[second]));
         starts(first) && starts(second)
-            || weight >= BAR.elsewhere && !last.trim_ascii_end().ends_with(b",") && !text()
+            || weight >= BAR.elsewhere && !last.trim_ascii_end().ends_with(b",") && !quoted()
     }
 
     /// Whether the second copy goes on below it, deeper than it begins: then it only begins as the first does.
@@ -139,13 +151,15 @@ impl<'s> Window<'s> {
     }
 
     /// Whether the run stood twice in a row before, blank lines left out.
-    fn stood_before(&self, pair: Pair, subject: &Subject<'_>) -> bool {
+    fn stood_before(&self, pair: Pair, subject: &'s Subject<'_>) -> bool {
         let copy: Vec<&[u8]> = self.rows[pair.second..pair.second + pair.length]
             .iter()
             .map(|row| self.lines[*row].trim_ascii_end())
             .collect();
-        let old = subject.lines().texts().0;
-        let kept: Vec<&[u8]> = old.iter().map(|line| line.trim_ascii_end()).filter(|line| !line.is_empty()).collect();
+        let kept = self.kept.get_or_init(|| {
+            let old = subject.lines().texts().0.iter().copied();
+            old.map(<[u8]>::trim_ascii_end).filter(|line| !line.is_empty()).collect()
+        });
         kept.windows(pair.length * 2).any(|window| window[..pair.length] == copy && window[pair.length..] == copy)
     }
 
@@ -182,6 +196,11 @@ fn says_nothing_twice(line: &[u8]) -> bool {
     let moves = memchr::memmem::find(line, b" = ")
         .is_some_and(|at| memchr::memmem::find(&line[at + 3..], line[..at].trim_ascii()).is_some());
     if moves || line.starts_with(b"#include") {
+        return false;
+    }
+    // What a call gives may differ the second time.
+    let assigned = memchr::memmem::find(line, b"= ").map_or(&b""[..], |at| &line[at..]);
+    if assigned.contains(&b'(') && !is_said_once(line) {
         return false;
     }
     // A call begins with a path and an opening bracket; a bare expression has neither a space nor a sign of assignment.

@@ -187,12 +187,21 @@ impl<'a> Subject<'a> {
         Some(self.new_tree.get_or_init(|| self.parse(language, text)))
     }
 
+    /// The text before as code of the same language. A text that was none before it was renamed has no errors that could excuse the
+    /// new one's.
+    #[must_use]
+    pub fn past(&self) -> Option<&'a [u8]> {
+        let before = self.before?;
+        let old = self.from.map_or_else(|| self.language(), |from| table::of(from, before));
+        (old.map(|old| old.name) == self.language().map(|new| new.name)).then_some(before)
+    }
+
     /// The tree of the text before, read in the new one's language.
     ///
     /// # Errors
     /// As [`Subject::new_tree`].
     pub fn old_tree(&self) -> Option<&Result<Parsed<'a>, Unparsed>> {
-        let (language, text) = (self.language()?, self.before?);
+        let (language, text) = (self.language()?, self.past()?);
         Some(self.old_tree.get_or_init(|| self.parse(language, text)))
     }
 

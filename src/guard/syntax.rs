@@ -96,14 +96,37 @@ fn in_tree(subject: &Subject<'_>) -> Result<Option<Break>, Unparsed> {
         return Ok(None);
     }
     let after = subject.after.unwrap_or_default();
-    // A fault that looks like one the old text has is an idiom the grammar does not know.
-    let is_idiom = |fault: &&Fault| before.iter().any(|other| other.shape == fault.shape);
+    // A fault that looks like several that the old text has is an idiom the grammar does not know.
+    let is_idiom = |fault: &&Fault| before.iter().filter(|other| other.shape == fault.shape).count() > 1;
     let fresh = fresh(&faults, after, &before, subject.old_text());
     if fresh.iter().all(is_idiom) {
         return Ok(None);
     }
     let fresh: Vec<&Fault> = fresh.into_iter().filter(|fault| !is_idiom(fault)).collect();
+    // What was sound before is judged; what never was YAML by itself is not.
+    if (old.is_none() || !before.is_empty()) && is_template(subject, after) {
+        return Err(Unparsed::Template);
+    }
+    if fresh.iter().all(|fault| is_spare_comma(subject, &after[fault.bytes.clone()])) {
+        return Ok(None);
+    }
     Ok(pick(subject, &fresh, after, &new.brackets()))
+}
+
+/// Whether a YAML text is a template of something else (`{{ .Values.x }}`, `{% if %}`): its errors are not its own.
+fn is_template(subject: &Subject<'_>, text: &[u8]) -> bool {
+    let opens =
+        |at: usize| (text[at..].starts_with(b"{{") || text[at..].starts_with(b"{%")) && !text[..at].ends_with(b"$");
+    subject.language().is_some_and(|language| language.name == "yaml") && memchr::memchr_iter(b'{', text).any(opens)
+}
+
+/// Whether a fault is the trailing comma that some readers of JSON allow: `tsconfig.json` and its likes.
+fn is_spare_comma(subject: &Subject<'_>, fault: &[u8]) -> bool {
+    let path = subject.path.to_string();
+    let name = path.rsplit('/').next().unwrap_or(&path);
+    let jsonc = name.rsplit('.').next() == Some("jsonc");
+    let lenient = jsonc || name.starts_with("tsconfig") || name.starts_with("jsconfig") || path.contains(".vscode/");
+    lenient && fault.trim_ascii() == b","
 }
 
 /// Faults of the new text without those of the old one, compared by what they are and hold, not by where they stand.
@@ -151,7 +174,8 @@ fn first_word(text: &[u8], bytes: &Range<usize>) -> usize {
 
 /// The rule for languages with a preprocessor.
 fn in_branches(subject: &Subject<'_>, language: &'static Language) -> Result<Option<Break>, Unparsed> {
-    let (old, new) = (subject.old_text(), subject.after.unwrap_or_default());
+    let old = subject.past().unwrap_or_default();
+    let new = subject.after.unwrap_or_default();
     let (old_branches, new_branches) = (Branches::of(old), Branches::of(new));
     if let Some(row) = new_branches.unclosed().last()
         && new_branches.unclosed().count() > old_branches.unclosed().count()
@@ -198,7 +222,7 @@ fn in_branches(subject: &Subject<'_>, language: &'static Language) -> Result<Opt
             return Ok(None);
         }
         let before = old_branches.variant(*take);
-        let known: Vec<Fault> = match subject.before {
+        let known: Vec<Fault> = match subject.past() {
             Some(_) => subject.parse(language, &before.text)?.faults(),
             None => Vec::new(),
         };
@@ -274,8 +298,10 @@ fn row_of(text: &[u8], at: usize) -> usize {
     memchr::memchr_iter(b'\n', &text[..at]).count()
 }
 
+/// Whether `other` meets one of `rows`, which are in order.
 fn touches(rows: &[Range<usize>], other: &Range<usize>) -> bool {
-    rows.iter().any(|range| range.start < other.end && other.start < range.end)
+    let next = rows.partition_point(|range| range.end <= other.start);
+    rows.get(next).is_some_and(|range| range.start < other.end)
 }
 
 fn explain(subject: &Subject<'_>, found: &Break) -> Finding {
@@ -340,22 +366,30 @@ fn quoted(text: &[u8], at: usize) -> String {
     }
 }
 
-/// The lines around a place, numbered, with a caret below it.
+/// The lines around a place, numbered, with a caret below it. Long lines are cut to a window around the place, and `…` says so.
 fn frame(text: &[u8], at: usize) -> String {
-    const WIDTH: usize = 160;
+    const WIDTH: usize = 120;
     let row = row_of(text, at);
     let (_, column) = place(text, at);
+    let column = usize::try_from(column).unwrap_or(1) - 1;
+    let from = if column < WIDTH { 0 } else { column - WIDTH / 2 };
     let first = row.saturating_sub(2);
     let number = (row + 2).to_string().len();
     let mut out = Vec::new();
     for (i, line) in lines(text).enumerate().skip(first).take(row + 2 - first) {
         let line = String::from_utf8_lossy(line);
-        let shown: String = line.trim_end_matches(['\n', '\r']).chars().take(WIDTH).collect();
-        out.push(format!("{:>number$} | {shown}", i + 1).trim_end().to_owned());
+        let line = line.trim_end_matches(['\n', '\r']);
+        let mut shown: String = line.chars().skip(from).take(WIDTH).collect();
+        let left = if from > 0 && !shown.is_empty() { "…" } else { "" };
+        if line.chars().nth(from + WIDTH).is_some() {
+            shown.push('…');
+        }
+        out.push(format!("{:>number$} | {left}{shown}", i + 1).trim_end().to_owned());
         if i == row {
-            let before: String = shown.chars().take(usize::try_from(column).unwrap_or(1) - 1).collect();
-            let pad: String = before.chars().map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
-            out.push(format!("{:>number$} | {pad}^", ""));
+            let before = shown.chars().take(column - from);
+            let pad: String = before.map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
+            let left = if from > 0 { " " } else { "" };
+            out.push(format!("{:>number$} | {left}{pad}^", ""));
         }
     }
     out.join("\n")

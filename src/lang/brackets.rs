@@ -41,11 +41,19 @@ pub fn c_brackets(text: &[u8]) -> Vec<Bracket> {
 #[must_use]
 pub fn c_macro_brackets(text: &[u8]) -> Vec<Vec<Bracket>> {
     let mut bodies = Vec::new();
+    let mut next = 0;
     for at in memchr::memchr_iter(b'#', text) {
+        if at < next {
+            continue;
+        }
         let own_line = text[..at].iter().rev().take_while(|&&byte| byte != b'\n').all(u8::is_ascii_whitespace);
         let mut scan = Scan { text, at, found: Vec::new() };
+        if !own_line {
+            continue;
+        }
         scan.skip_directive();
-        if own_line && directive(&text[at..scan.at]).0 == b"define" {
+        next = scan.at;
+        if directive(&text[at..scan.at]).0 == b"define" {
             let mut body = Scan { text: &text[..scan.at], at: at + 1, found: Vec::new() };
             while let Some(&byte) = body.text.get(body.at) {
                 body.step(byte);
@@ -57,6 +65,11 @@ pub fn c_macro_brackets(text: &[u8]) -> Vec<Vec<Bracket>> {
     }
     bodies
 }
+
+/// A brace's partner is not looked for further out.
+const NESTING: usize = 64;
+/// No number has more characters.
+const LONGEST_NUMBER: usize = 80;
 
 struct Scan<'t> {
     text: &'t [u8],
@@ -140,7 +153,11 @@ impl Scan<'_> {
     fn is_digit_separator(&self) -> bool {
         let digit = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_hexdigit);
         let before = self.at.checked_sub(1).and_then(|at| self.text.get(at));
-        let word = self.text[..self.at].iter().rev().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'\'');
+        let word = self.text[..self.at]
+            .iter()
+            .rev()
+            .take(LONGEST_NUMBER)
+            .take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'\'');
         digit(before) && digit(self.text.get(self.at + 1)) && word.last().is_some_and(u8::is_ascii_digit)
     }
 }
@@ -168,17 +185,24 @@ impl Parsed<'_> {
 #[must_use]
 pub fn unmatched(brackets: &[Bracket]) -> Vec<Bracket> {
     let (mut open, mut alone): (Vec<Bracket>, Vec<Bracket>) = (Vec::new(), Vec::new());
+    // How many of each kind are open, so that a closing one that nothing opened is not looked for.
+    let mut count = [0_usize; 128];
     for &bracket in brackets {
         let Some(opening) = opening(bracket.byte) else {
+            count[usize::from(bracket.byte & 127)] += 1;
             open.push(bracket);
             continue;
         };
-        match open.iter().rposition(|other| other.byte == opening) {
-            Some(at) => {
-                alone.extend(open.drain(at + 1..));
-                open.pop();
+        if count[usize::from(opening)] == 0 {
+            alone.push(bracket);
+            continue;
+        }
+        while let Some(other) = open.pop() {
+            count[usize::from(other.byte & 127)] -= 1;
+            if other.byte == opening {
+                break;
             }
-            None => alone.push(bracket),
+            alone.push(other);
         }
     }
     alone.extend(open);
@@ -191,8 +215,10 @@ pub fn unmatched(brackets: &[Bracket]) -> Vec<Bracket> {
 #[must_use]
 pub fn lost_partner(text: &[u8], brackets: &[Bracket]) -> Option<Bracket> {
     let mut open: Vec<(Bracket, usize)> = Vec::new();
+    let (mut line, mut seen) = (0, 0);
     for &bracket in brackets.iter().filter(|bracket| matches!(bracket.byte, b'{' | b'}')) {
-        let line = text[..bracket.at].iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+        line = memchr::memrchr(b'\n', &text[seen..bracket.at]).map_or(line, |end| seen + end + 1);
+        seen = bracket.at;
         let indent = text[line..].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
         if bracket.byte == b'{' {
             open.push((bracket, indent));
@@ -202,7 +228,7 @@ pub fn lost_partner(text: &[u8], brackets: &[Bracket]) -> Option<Bracket> {
         if let Some(&(inner, deeper)) = open.last()
             && first_on_line
             && indent < deeper
-            && open.iter().rev().skip(1).any(|(_, outer)| *outer == indent)
+            && open.iter().rev().skip(1).take(NESTING).any(|(_, outer)| *outer == indent)
         {
             return Some(inner);
         }

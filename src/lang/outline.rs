@@ -82,28 +82,32 @@ impl Parsed<'_> {
 
     /// Those of `pairs` that the language's `blocks.scm` knows.
     fn judged(&self, pairs: &[(Node<'_>, Node<'_>, usize)]) -> Vec<Twin> {
-        let Some(query) = pairs.first().and_then(|_| self.query(self.language.blocks)) else { return Vec::new() };
-        let mut twins = Vec::new();
-        for (first, second, tokens) in pairs {
-            let mut what = None;
-            let mut cursor = QueryCursor::new();
-            cursor.set_byte_range(second.byte_range());
-            let mut matches = cursor.matches(&query, second.parent().unwrap_or(*second), self.text);
-            while let Some(found) = matches.next() {
-                let captures = found.captures().iter().filter(|capture| capture.node.id() == second.id());
-                for capture in captures {
-                    match query.capture_names()[capture.index as usize] {
-                        "compound" => what = Some(Block::Compound),
-                        "simple" => what = what.or(Some(Block::Simple)),
-                        _ => {}
+        let starts = pairs.iter().map(|(first, ..)| first.start_byte()).min();
+        let ends = pairs.iter().map(|(_, second, _)| second.end_byte()).max();
+        let (Some(start), Some(end)) = (starts, ends) else { return Vec::new() };
+        let Some(query) = self.query(self.language.blocks) else { return Vec::new() };
+        let mut known: HashMap<usize, Block> = HashMap::new();
+        let mut cursor = QueryCursor::new();
+        cursor.set_byte_range(start..end);
+        let mut matches = cursor.matches(&query, self.tree.root_node(), self.text);
+        while let Some(found) = matches.next() {
+            for capture in found.captures() {
+                match query.capture_names()[capture.index as usize] {
+                    "compound" => {
+                        known.insert(capture.node.id(), Block::Compound);
                     }
+                    "simple" => {
+                        known.entry(capture.node.id()).or_insert(Block::Simple);
+                    }
+                    _ => {}
                 }
             }
-            if let Some(what) = what {
-                twins.push(Twin { what, first: rows(*first), second: rows(*second), tokens: *tokens });
-            }
         }
-        twins
+        let twin = |(first, second, tokens): &(Node<'_>, Node<'_>, usize)| {
+            let what = *known.get(&second.id())?;
+            Some(Twin { what, first: rows(*first), second: rows(*second), tokens: *tokens })
+        };
+        pairs.iter().filter_map(twin).collect()
     }
 
     /// How many tokens the two have, if they have the same.
@@ -387,6 +391,8 @@ fn name_of<'t>(definition: Node<'t>, defining: &Kinds, scopes: &Kinds) -> Option
     Some(node)
 }
 
+/// Whether `rows` meets one of `changed`, which are in order.
 fn touches(changed: &[Range<usize>], rows: &Range<usize>) -> bool {
-    changed.iter().any(|range| range.start < rows.end && rows.start < range.end)
+    let next = changed.partition_point(|range| range.end <= rows.start);
+    changed.get(next).is_some_and(|range| range.start < rows.end)
 }

@@ -38,6 +38,10 @@ pub enum Unparsed {
     TooLong,
     /// The time was over.
     OutOfTime,
+    /// The grammar and the library do not fit: a fault of the build.
+    NoGrammar,
+    /// It is a template of a text, not the text.
+    Template,
 }
 
 impl std::fmt::Display for Unparsed {
@@ -46,6 +50,8 @@ impl std::fmt::Display for Unparsed {
             Unparsed::TooLarge(bytes) => write!(f, "{bytes} bytes are more than {MAX_BYTES}"),
             Unparsed::TooDeep(limit) => write!(f, "it nests deeper than {limit} levels"),
             Unparsed::TooLong => write!(f, "it has more than {MAX_BLOCK_SPAN} lines, or a longer line"),
+            Unparsed::NoGrammar => f.write_str("its grammar does not fit this build"),
+            Unparsed::Template => f.write_str("it is a template, and its errors are not its own"),
             Unparsed::OutOfTime => write!(f, "the time for one file was over"),
         }
     }
@@ -64,7 +70,7 @@ pub fn parse<'t>(
     let mut parser = Parser::new();
     // Cannot fail: the versions of the grammars are tested against the library's.
     if parser.set_language(&language.grammar()).is_err() {
-        return Err(Unparsed::OutOfTime);
+        return Err(Unparsed::NoGrammar);
     }
     let mut stop =
         |_: &tree_sitter::ParseState| if expired() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
@@ -92,7 +98,7 @@ fn check(language: &Language, text: &[u8]) -> Result<(), Unparsed> {
     if block_depth(text) > MAX_BLOCK_DEPTH { Err(Unparsed::TooDeep(MAX_BLOCK_DEPTH)) } else { Ok(()) }
 }
 
-/// How deep brackets nest if strings and comments held none: an upper bound that real code stays far below.
+/// How deep brackets nest if strings and comments held none, whatever their kinds: real code stays far below the limit.
 fn bracket_depth(text: &[u8]) -> usize {
     let (mut depth, mut deepest) = (0_usize, 0);
     for byte in text {

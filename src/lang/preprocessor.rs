@@ -117,7 +117,7 @@ impl Lines {
         let mut lines = Lines { kinds: Vec::new(), starts: Vec::new(), chains: Vec::new() };
         let mut open: Vec<Chain> = Vec::new();
         let mut defined: Option<&[u8]> = None;
-        let mut continued = false;
+        let (mut continued, mut commented) = (false, false);
         let mut at = 0;
         for (row, line) in text.split_inclusive(|&byte| byte == b'\n').enumerate() {
             lines.starts.push(at);
@@ -129,7 +129,8 @@ impl Lines {
                 lines.kinds.push(was);
                 continue;
             }
-            let (word, rest) = directive(body);
+            let (word, rest) = if commented { (&b""[..], &b""[..]) } else { directive(body) };
+            commented = stays_commented(body, commented);
             let branch = |is_else, never| Branch { row, is_else, never };
             match word {
                 b"if" | b"ifdef" | b"ifndef" => {
@@ -213,6 +214,22 @@ impl Chain {
     }
 }
 
+/// Whether a block comment is open after a line, if `open` says whether one is before it. Strings end with their line.
+fn stays_commented(line: &[u8], mut open: bool) -> bool {
+    let mut rest = line;
+    loop {
+        let mark: &[u8] = if open { b"*/" } else { b"/*" };
+        let Some(at) = memchr::memmem::find(rest, mark) else { return open };
+        let before = &rest[..at];
+        let quoted = memchr::memchr_iter(b'"', before).count() % 2 == 1;
+        if !open && (quoted || memchr::memmem::find(before, b"//").is_some()) {
+            return false;
+        }
+        open = !open;
+        rest = &rest[at + 2..];
+    }
+}
+
 /// The word and the rest of a `#` line; empty if it is none.
 pub(super) fn directive(line: &[u8]) -> (&[u8], &[u8]) {
     let Some(rest) = line.strip_prefix(b"#") else { return (b"", b"") };
@@ -249,6 +266,12 @@ mod tests {
     fn an_include_guard_is_always_taken_and_if_0_never() {
         assert_eq!(texts("#ifndef A_H\n#define A_H\nx;\n#endif\n"), ["/#defineA_H/x;//"]);
         assert_eq!(texts("#if 0\njunk {\n#else\ny;\n#endif\n"), ["///y;//"]);
+    }
+
+    #[test]
+    fn a_branch_in_a_comment_is_none() {
+        assert_eq!(texts("/* Usage:\n#ifdef FOO\n*/\nx;\n"), ["/*Usage:/#ifdefFOO/*//x;/"]);
+        assert_eq!(texts("int a; /* b */\n#if A\nx;\n#endif\n"), ["inta;/*b*///x;//", "inta;/*b*/////"]);
     }
 
     #[test]

@@ -210,7 +210,11 @@ impl Policy {
         if guard == "protected_path" {
             return GuardRule { mode: GuardMode::Refuse, overriding: Override::Never };
         }
-        let [person, repo] = self.layers.each_ref().map(|layer| layer.of(guard, path));
+        let [person, mut repo] = self.layers.each_ref().map(|layer| layer.of(guard, path));
+        // A repository may not switch off what a person has set up to run.
+        if guard == "validator" && self.validators.iter().any(|one| one.trust == super::validator::Trust::Own) {
+            repo.mode = repo.mode.map(|_| GuardMode::Refuse);
+        }
         GuardRule {
             mode: tightened(person.mode, repo.mode, Ord::max).unwrap_or(GuardMode::Refuse),
             overriding: tightened(person.r#override, repo.r#override, Ord::max).unwrap_or(Override::Allow),
@@ -264,6 +268,11 @@ fn parse(text: Option<&str>, whose: &str) -> Result<File> {
     };
     let everywhere = file.guards.0.iter().map(|(name, guard)| (name, guard, limits(name)));
     let somewhere = file.paths.iter().flat_map(|paths| &paths.guards.0).map(|(name, guard)| (name, guard, &[][..]));
+    if file.paths.iter().any(|paths| paths.guards.0.contains_key("mass_deletion")) {
+        return Err(
+            unreadable(whose, "mass_deletion judges a whole transaction and cannot be set for some paths").into()
+        );
+    }
     for (name, guard, allowed) in everywhere.chain(somewhere) {
         if !GUARDS.contains(&name.as_str()) {
             return Err(unreadable(whose, &format!("there is no guard {name}; there are {}", GUARDS.join(", "))).into());

@@ -65,12 +65,13 @@ pub fn guard<'q>(world: &World, planned: Planned<'q>) -> Result<Cleared<'q>> {
     let mut court = Court::new(request, &scene.policy, refused);
     for guard in GUARDS {
         for subject in &subjects {
-            if scene.policy.rule(guard.name(), Some(subject.path)).mode != GuardMode::Off {
-                court.hear(*guard, Some(subject.path), guard.say(subject, &scene.policy, site));
+            let off = |path| scene.policy.rule(guard.name(), Some(path)).mode == GuardMode::Off;
+            if !off(subject.path) || subject.from.is_some_and(|from| !off(from)) {
+                court.hear(*guard, Some(subject.path), subject.from, guard.say(subject, &scene.policy, site));
             }
         }
         if scene.policy.rule(guard.name(), None).mode != GuardMode::Off {
-            court.hear(*guard, None, guard.say_all(&subjects, &scene.policy));
+            court.hear(*guard, None, None, guard.say_all(&subjects, &scene.policy));
         }
     }
     let Court { reports, warnings, refused, mut allowed, .. } = court;
@@ -105,9 +106,16 @@ impl<'c> Court<'c> {
         Court { request, policy, reports: Vec::new(), warnings: Vec::new(), refused, allowed: Vec::new() }
     }
 
-    fn hear(&mut self, guard: &dyn Guard, path: Option<&RepoPath>, said: Vec<Said>) {
+    fn hear(&mut self, guard: &dyn Guard, path: Option<&RepoPath>, from: Option<&RepoPath>, said: Vec<Said>) {
         let mut rule = self.policy.rule(guard.name(), path);
-        if path.is_some_and(|path| self.found_more(guard.yields_to(), path)) {
+        if let Some(from) = from {
+            // A file does not get past the rules of its place by leaving it.
+            let left = self.policy.rule(guard.name(), Some(from));
+            rule = GuardRule { mode: rule.mode.max(left.mode), overriding: rule.overriding.max(left.overriding) };
+        }
+        // What nobody may override, or only a person, yields to nothing.
+        let yields = rule.overriding == Override::Allow;
+        if yields && path.is_some_and(|path| self.found_more(guard.yields_to(), path)) {
             rule.mode = GuardMode::Warn;
         }
         let guard = guard.name();
@@ -178,21 +186,18 @@ fn ruling(finding: Finding, rule: GuardRule, request: &Request) -> Ruling {
         Override::Allow if asked => return Ruling::Allow(word),
         Override::Allow => finding,
         Override::Approval if asked => held(finding, word),
-        Override::Approval => not_by_request(
-            finding,
-            "Only a person may override this here: send an edit that needs no override, or ask a person to approve it and make the change.",
-        ),
-        Override::Never => not_by_request(
-            finding,
-            "Policy lets nobody override this: send a smaller edit (mode \"edit\" or \"append\").",
-        ),
+        Override::Approval => {
+            not_by_request(finding, "Only a person may override this here: ask one to approve it and make the change.")
+        }
+        Override::Never => not_by_request(finding, "Policy lets nobody override this."),
     }))
 }
 
 /// A refusal that the request cannot override must not promise that `allow` helps.
 fn not_by_request(mut finding: Finding, hint: &str) -> Finding {
     finding.allow = None;
-    hint.clone_into(&mut finding.hint);
+    let own = finding.hint.split(" If ").next().unwrap_or_default();
+    finding.hint = format!("{own} {hint}");
     finding
 }
 
