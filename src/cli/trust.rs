@@ -27,7 +27,7 @@ pub(super) struct Args {
     /// List what is trusted, here and elsewhere; change nothing.
     #[arg(long, conflicts_with = "revoke")]
     list: bool,
-    /// Take back all trust in this worktree; needs no terminal.
+    /// Take back all trust in this worktree: its programs no longer run. Needs a terminal, too.
     #[arg(long)]
     revoke: bool,
 }

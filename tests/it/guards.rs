@@ -533,7 +533,11 @@ fn what_a_parser_might_not_survive_lands_unchecked_and_in_time() {
         assert_eq!(verdict(&answer, "syntax", path), Some("warn"), "{path}: {:#}", answer.json["guards"]);
         let warnings = answer.json["warnings"].as_array().unwrap();
         let told: Vec<(&Value, &Value)> = warnings.iter().map(|one| (&one["code"], &one["path"])).collect();
-        assert_eq!(told, [(&json!("syntax"), &json!(path))], "{warnings:#?}");
+        assert_eq!(
+            told,
+            ["syntax", "duplicate_code"].map(|code| (json!(code), json!(path))).each_ref().map(|(a, b)| (a, b)),
+            "{warnings:#?}"
+        );
         let message = warnings[0]["message"].as_str().unwrap();
         assert!(message.starts_with(&format!("The syntax of {path} was not checked: ")), "{message}");
         assert!(took < Duration::from_secs(2), "{path} took {took:?}");
@@ -743,5 +747,55 @@ fn every_guard_has_an_edit_that_it_refuses_and_one_that_it_lets_pass() {
         let own: Vec<&&Value> = verdicts.iter().filter(|one| one["guard"] == example.guard).collect();
         assert!(!own.is_empty() && own.iter().all(|one| one["verdict"] == "pass"), "{}: {verdicts:#?}", example.guard);
         world.edt(&["undo"]).landed();
+    }
+}
+
+// What a hostile reading found.
+
+#[test]
+fn what_nobody_may_override_yields_to_no_other_override() {
+    let body = "int one(void)\n{\n\treturn 1;\n}\n\n".repeat(60).replacen("one", "two", 1);
+    let world = World::with(&[("a.c", body.as_bytes()), ("edt.toml", b"[guards.syntax]\noverride = \"never\"\n")]);
+    let request = json!({"path": "a.c", "mode": "overwrite", "content": "int f( {\n", "allow": ["size_reduction"]});
+    assert_eq!(world.apply(&request).codes(), ["SYNTAX_ERROR"]);
+    world.is_clean();
+}
+
+#[test]
+fn code_does_not_break_on_a_way_round_by_another_name() {
+    let world = World::with(&[("a.c", b"int f(void)\n{\n\treturn 1;\n}\n")]);
+    let away = json!({"edits": [
+        {"path": "a.c", "mode": "rename", "to": "a.txt"},
+        {"path": "a.txt", "mode": "overwrite", "content": "int f(void)\n{\n\treturn 1;\n"}]});
+    world.apply(&away).landed();
+    assert_eq!(world.apply(&json!({"path": "a.txt", "mode": "rename", "to": "a.c"})).codes(), ["SYNTAX_ERROR"]);
+}
+
+#[test]
+fn a_rule_of_whole_transactions_is_not_set_for_some_paths() {
+    let policy = b"[[paths]]\nmatch = [\"v/**\"]\nguards.mass_deletion.mode = \"off\"\n";
+    let world = World::with(&[("a.txt", b"a\n"), ("edt.toml", policy)]);
+    let answer = world.apply(&json!({"path": "a.txt", "mode": "append", "content": "b\n"}));
+    assert_eq!((answer.codes(), answer.exit), (vec!["BAD_REQUEST"], 2));
+}
+
+#[test]
+fn what_people_write_every_day_lands() {
+    for (path, before, added) in [
+        ("log.hpp", "int x;\n", "#define LOG(x) printf(\"%d\\n\", x)\n"),
+        ("a.h", "int x;\n", "/* Usage:\n#ifdef FOO\n   foo\n*/\n"),
+        ("codes.py", "NAMES = {\n", "    4: \"four\",\n    5: \"five\",\n    6: \"six\",\n}\n"),
+        ("levels.yaml", "a: 1\n", "2: mid\n3: high\n4: top\n"),
+        ("p.sh", "#!/bin/sh\n", "printf %s\\\\n x\n"),
+        ("d.jl", "x = 1\n", "\"\"\"\n```jldoctest\njulia> 1\n```\n\"\"\"\nf() = 1\n"),
+        ("tsconfig.json", "{\n", "  \"a\": 1,\n}\n"),
+    ] {
+        let world = World::with(&[("README", b"x\n")]);
+        let request = json!({"path": path, "mode": "create", "content": format!("{before}{added}")});
+        let answer = world.apply(&request);
+        let errors = answer.json["errors"].as_array().unwrap();
+        let told: Vec<&Value> = errors.iter().map(|error| &error["message"]).collect();
+        // A spare comma in a new tsconfig.json is the reader's business.
+        assert_eq!((path, told), (path, Vec::new()));
     }
 }

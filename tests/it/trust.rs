@@ -17,8 +17,13 @@ fn create(world: &World, path: &str) -> Answer {
 
 /// Runs `edt trust` at a terminal (made by `script`) where someone types `typed`; returns its exit status and what stood on the screen.
 fn at_terminal(world: &World, typed: &str) -> (Option<i32>, String) {
+    says_at_terminal(world, "trust", typed)
+}
+
+/// The same for another call.
+fn says_at_terminal(world: &World, call: &str, typed: &str) -> (Option<i32>, String) {
     let mut command = world.command("script");
-    command.args(["-qec", "\"$EDT\" trust", "/dev/null"]).env("EDT", EDT).env("SHELL", "/bin/sh");
+    command.args(["-qec", &format!("\"$EDT\" {call}"), "/dev/null"]).env("EDT", EDT).env("SHELL", "/bin/sh");
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(typed.as_bytes()).unwrap();
     let done = child.wait_with_output().unwrap();
@@ -90,8 +95,11 @@ fn trust_is_asked_for_at_a_terminal_and_shows_the_commands_first() {
     let list = world.edt(&["trust", "--list"]);
     assert_eq!(list.json["entries"].as_array().unwrap().len(), 1);
     assert_eq!(list.json["validators"][0]["trust"], "given");
-    let revoked = world.edt(&["trust", "--revoke"]);
-    assert_eq!((&revoked.json["trusted"], &revoked.json["entries"]), (&json!(false), &json!([])));
+    // Nor does an agent switch them off.
+    assert_eq!(world.edt(&["trust", "--revoke"]).codes(), ["TRUST_REQUIRED"]);
+    assert!(trusted(&world));
+    let (exit, screen) = says_at_terminal(&world, "trust --revoke", "");
+    assert_eq!((exit, trusted(&world)), (Some(0), false), "{screen}");
     assert_eq!(warnings(&create(&world, "a.txt"))[0].0, "trust_required");
 }
 
