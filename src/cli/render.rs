@@ -42,7 +42,7 @@ pub(super) fn refused(outcome: &Outcome) -> String {
     for finding in &outcome.errors {
         let path = finding.path.as_ref().map(|path| format!(" {path}")).unwrap_or_default();
         let _ = writeln!(out, "{}{path}", paint(BAD, finding.code.name()));
-        let _ = writeln!(out, "  {}", finding.message);
+        let _ = writeln!(out, "  {}", finding.message.replace('\n', "\n  "));
         let _ = writeln!(out, "  {} {}", paint(NOTE, "next:"), finding.hint);
     }
     out
