@@ -1,7 +1,9 @@
 //! Code must not be replaced by a promise that it is still there.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
+use super::subject::count;
 use super::{Guard, Judgement, Subject};
 use crate::base::text::visible;
 use crate::base::{Code, Finding};
@@ -64,9 +66,17 @@ impl Guard for ElidedCode {
 pub fn detect<'a>(subject: &Subject<'a>) -> Option<Elision<'a>> {
     subject.text()?;
     subject.before?;
+    let language = subject.language();
+    let gone: OnceCell<HashMap<&[u8], i64>> = OnceCell::new();
     for (row, line) in subject.fresh_lines() {
-        let Some(says) = says(line, subject.language()) else { continue };
-        let lost = lost_at(subject, row);
+        let Some(says) = says(line, language) else { continue };
+        let gone = gone.get_or_init(|| {
+            let mut gone = HashMap::new();
+            count(&mut gone, subject.old_text(), 1);
+            count(&mut gone, subject.after.unwrap_or_default(), -1);
+            gone
+        });
+        let lost = lost_at(subject, row, gone);
         if says == Says::Dots && is_statement(subject, row) {
             continue;
         }
@@ -84,20 +94,16 @@ fn is_statement(subject: &Subject<'_>, row: usize) -> bool {
     matches!(subject.new_tree(), Some(Ok(tree)) if !tree.has_error() && !tree.is_prose(at) && tree.is_whole_block(at))
 }
 
-/// The lines with content that the change around `row` takes away and brings nowhere else.
-fn lost_at(subject: &Subject<'_>, row: usize) -> usize {
-    let (old, new) = subject.lines().texts();
+/// The lines with content that the change around `row` takes away and brings nowhere else; `gone` counts those of the whole file.
+fn lost_at(subject: &Subject<'_>, row: usize, gone: &HashMap<&[u8], i64>) -> usize {
+    let old = subject.lines().texts().0;
     let near = |range: &std::ops::Range<usize>| range.start <= row + NEAR && row < range.end + NEAR;
-    let mut gone: HashMap<&[u8], usize> = HashMap::new();
+    let mut here: HashMap<&[u8], i64> = HashMap::new();
     for hunk in subject.hunks().iter().filter(|hunk| near(&hunk.new)) {
-        for line in old[hunk.old.clone()].iter().map(|line| line.trim_ascii()) {
-            if line.iter().any(u8::is_ascii_alphanumeric) {
-                *gone.entry(line).or_default() += 1;
-            }
-        }
+        old[hunk.old.clone()].iter().for_each(|line| count(&mut here, line, 1));
     }
-    let count = |text: &[&[u8]], line: &[u8]| text.iter().filter(|other| other.trim_ascii() == line).count();
-    gone.into_iter().map(|(line, times)| times.min(count(old, line).saturating_sub(count(new, line)))).sum()
+    let lost = here.into_iter().map(|(line, times)| times.min(gone.get(line).copied().unwrap_or_default()));
+    lost.map(|times| usize::try_from(times).unwrap_or_default()).sum()
 }
 
 /// Whether a line is a placeholder in that language; in any, if it is unknown.

@@ -5,8 +5,9 @@
 
 use std::collections::HashMap;
 
+use super::subject::count;
 use super::{Guard, Judgement, Reference, Side, Subject};
-use crate::base::text::{line_count, lines};
+use crate::base::text::line_count;
 use crate::base::{Code, Finding, RepoPath};
 use crate::policy::{Policy, SizeLimits};
 
@@ -93,14 +94,6 @@ fn moved(before: &[u8], after: &[u8], subject: &Subject<'_>) -> (u64, u64) {
         let times = u64::try_from(times.min(come.get(line).copied().unwrap_or_default())).unwrap_or_default();
         (bytes + times * (line.len() as u64 + 1), lines + times)
     })
-}
-
-/// Counts the lines of a text that hold a letter or a digit, white space around them aside.
-fn count<'t>(counts: &mut HashMap<&'t [u8], i64>, text: &'t [u8], by: i64) {
-    let lines = lines(text).map(<[u8]>::trim_ascii);
-    for line in lines.filter(|line| line.iter().any(u8::is_ascii_alphanumeric)) {
-        *counts.entry(line).or_default() += by;
-    }
 }
 
 /// The part that goes, correctly rounded, so that exactly the limit is not over it.

@@ -1,12 +1,12 @@
 //! One planned file as guards see it. What several guards need (the line difference, the trees) is computed once, and only if one asks.
 
 use std::cell::OnceCell;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use crate::base::RepoPath;
-use crate::base::text::is_binary;
+use crate::base::text::{is_binary, lines};
 use crate::edit::diff::Lines;
 use crate::io::clock;
 use crate::lang::{self, Language, Parsed, Unparsed, table};
@@ -30,6 +30,8 @@ pub struct Subject<'a> {
     deadline: OnceCell<Instant>,
     hunks: OnceCell<Vec<Hunk>>,
     lines: OnceCell<Lines<'a>>,
+    is_text: OnceCell<bool>,
+    fresh: OnceCell<Vec<usize>>,
     starts: OnceCell<Vec<usize>>,
     new_tree: OnceCell<Result<Parsed<'a>, Unparsed>>,
     old_tree: OnceCell<Result<Parsed<'a>, Unparsed>>,
@@ -86,6 +88,8 @@ impl<'a> Subject<'a> {
             deadline: OnceCell::new(),
             hunks: OnceCell::new(),
             lines: OnceCell::new(),
+            is_text: OnceCell::new(),
+            fresh: OnceCell::new(),
             starts: OnceCell::new(),
             new_tree: OnceCell::new(),
             old_tree: OnceCell::new(),
@@ -102,7 +106,7 @@ impl<'a> Subject<'a> {
     /// The new text if it is text; binary files are not read as code.
     #[must_use]
     pub fn text(&self) -> Option<&'a [u8]> {
-        self.after.filter(|after| !is_binary(after))
+        self.after.filter(|after| *self.is_text.get_or_init(|| !is_binary(after)))
     }
 
     /// The text before; empty for a new file.
@@ -144,12 +148,14 @@ impl<'a> Subject<'a> {
     }
 
     /// The added lines that the text before did not hold, white space at both ends aside: each with its row.
-    pub fn fresh_lines(&self) -> impl Iterator<Item = (usize, &'a [u8])> {
+    pub fn fresh_lines(&self) -> impl Iterator<Item = (usize, &'a [u8])> + '_ {
         let (old, new) = self.lines().texts();
-        let known: HashSet<&[u8]> = old.iter().map(|line| line.trim_ascii()).collect();
-        let rows: Vec<usize> = self.added().into_iter().flatten().collect();
-        let lines: Vec<(usize, &'a [u8])> = rows.into_iter().map(|row| (row, new[row])).collect();
-        lines.into_iter().filter(move |(_, line)| !known.contains(line.trim_ascii()))
+        let fresh = self.fresh.get_or_init(|| {
+            let known: HashSet<&[u8]> = old.iter().map(|line| line.trim_ascii()).collect();
+            let added = self.added().into_iter().flatten();
+            added.filter(|row| !known.contains(new[*row].trim_ascii())).collect()
+        });
+        fresh.iter().map(|row| (*row, new[*row]))
     }
 
     /// The place of the first byte of row `row` of the new text that is not white space.
@@ -212,5 +218,13 @@ impl<'a> Subject<'a> {
     pub fn parse<'t>(&self, language: &'static Language, text: &'t [u8]) -> Result<Parsed<'t>, Unparsed> {
         let deadline = *self.deadline.get_or_init(|| clock::now() + self.limit);
         lang::parse(language, text, &|| clock::now() >= deadline)
+    }
+}
+
+/// Counts the lines of a text that hold a letter or a digit, white space around them aside.
+pub(super) fn count<'t>(counts: &mut HashMap<&'t [u8], i64>, text: &'t [u8], by: i64) {
+    let lines = lines(text).map(<[u8]>::trim_ascii);
+    for line in lines.filter(|line| line.iter().any(u8::is_ascii_alphanumeric)) {
+        *counts.entry(line).or_default() += by;
     }
 }

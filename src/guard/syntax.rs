@@ -7,10 +7,11 @@
 use std::ops::Range;
 
 use super::{Guard, Judgement, Subject};
-use crate::base::text::{lines, visible};
+use crate::base::text::{line_of, lines, visible};
 use crate::base::{Code, Finding};
 use crate::lang::brackets::{self, Bracket};
 use crate::lang::faults::{Fault, FaultKind};
+use crate::lang::outline::touches;
 use crate::lang::preprocessor::{Branches, Take};
 use crate::lang::{Language, Parsed, Unparsed};
 use crate::policy::Policy;
@@ -295,13 +296,7 @@ fn lone(text: &[u8], found: &[Bracket], touched: &[Range<usize>]) -> Option<Brac
 }
 
 fn row_of(text: &[u8], at: usize) -> usize {
-    memchr::memchr_iter(b'\n', &text[..at]).count()
-}
-
-/// Whether `other` meets one of `rows`, which are in order.
-fn touches(rows: &[Range<usize>], other: &Range<usize>) -> bool {
-    let next = rows.partition_point(|range| range.end <= other.start);
-    rows.get(next).is_some_and(|range| range.start < other.end)
+    usize::try_from(line_of(text, at) - 1).unwrap_or_default()
 }
 
 fn explain(subject: &Subject<'_>, found: &Break) -> Finding {

@@ -391,8 +391,9 @@ fn name_of<'t>(definition: Node<'t>, defining: &Kinds, scopes: &Kinds) -> Option
     Some(node)
 }
 
-/// Whether `rows` meets one of `changed`, which are in order.
-fn touches(changed: &[Range<usize>], rows: &Range<usize>) -> bool {
+/// Whether `rows` meets one of `changed`. These must be in order, as the hunks of a difference are.
+#[must_use]
+pub fn touches(changed: &[Range<usize>], rows: &Range<usize>) -> bool {
     let next = changed.partition_point(|range| range.end <= rows.start);
     changed.get(next).is_some_and(|range| range.start < rows.end)
 }
