@@ -50,7 +50,7 @@ codes! {
     NotARepository "NOT_A_REPOSITORY" Environment None,
         "No Git repository was found from the current folder upwards. Run edt inside a worktree, pass -C DIR, or create one with `git init`.";
     UnsupportedRepository "UNSUPPORTED_REPOSITORY" Environment None,
-        "The repository, or this path in it, uses something edt cannot change without risk: it is bare, uses an unknown extension or reftable, or Git would convert the file's bytes. Nothing was touched.";
+        "The repository, or this path in it, uses something edt cannot change without risk: it is bare, uses an unknown extension or reftable, belongs to another user, or its bytes on disk are not those that Git would check out again. Nothing was touched.";
     GitDirReadOnly "GIT_DIR_READ_ONLY" Environment None,
         "The Git folder cannot be written, usually because a sandbox protects it. Call edt from outside that sandbox (its MCP server or a hook), or make the folder writable.";
     IoError "IO_ERROR" Environment None,
@@ -59,6 +59,10 @@ codes! {
         "An object that the repository names is missing or damaged. edt never treats a missing object as an absent file; nothing was touched. `git fsck` tells more.";
     ProgramNotFound "PROGRAM_NOT_FOUND" Environment None,
         "A program that this call needs is not installed or not on PATH. The message names it.";
+    CommandTimeout "COMMAND_TIMEOUT" Environment None,
+        "A program that this call needs did not end within its time limit and was ended, with all that it had started. Nothing was changed. The message names it and the setting that gives it more time.";
+    FilterFailed "FILTER_FAILED" Environment None,
+        "A filter driver (`filter.<name>` in the Git configuration) that the file's attributes name failed. The message has its exit status and the end of what it said. Nothing was changed; let a person mend the filter.";
     RepositoryBusy "REPOSITORY_BUSY" Conflict None,
         "A merge, rebase, cherry-pick, revert or bisect is under way, or another program holds the index. Finish or abort it (`git status` tells how), then repeat the call.";
     SessionBusy "SESSION_BUSY" Conflict None,
@@ -114,7 +118,7 @@ codes! {
     ApprovalRequired "APPROVAL_REQUIRED" Held None,
         "The request asks to override a guard, and policy lets only a person do so here (override = \"approval\"). Nothing was changed. Send an edit that the guard lets pass, or ask a person to make the change.";
     TrustRequired "TRUST_REQUIRED" Held None,
-        "edt.toml names programs to run, and no person has trusted it as it is now; or `edt trust` was called without a terminal. A person runs `edt trust` in a terminal, which shows the commands first. A changed edt.toml needs new trust.";
+        "edt.toml names programs to run, or a file goes through a filter that the repository's own Git configuration defines, and no person has trusted that as it is now; or `edt trust` was called without a terminal. A person runs `edt trust` in a terminal, which shows the commands first. A changed edt.toml or filter needs new trust.";
     SessionExists "SESSION_EXISTS" Refused None,
         "A session of that name exists, or its branch would collide with another. Choose another name, or continue it with `git switch edt/<name>`.";
     NoSession "NO_SESSION" Refused None,

@@ -84,6 +84,12 @@ impl RepoPath {
         slashes.map(|(at, _)| &self.0[..at])
     }
 
+    /// Whether Git reads the attributes of other files from it.
+    #[must_use]
+    pub fn is_attributes(&self) -> bool {
+        self.split().1 == b".gitattributes"
+    }
+
     /// The folder and the file's own name; the folder of a top-level file is empty.
     #[must_use]
     pub fn split(&self) -> (&[u8], &[u8]) {

@@ -71,7 +71,7 @@ impl Args {
             schema: "edt.read/1",
             path: path.to_string(),
             hash: disk.file.oid.to_string(),
-            bytes: disk.bytes.len() as u64,
+            bytes: disk.size(),
             lines: total,
             first_line: first,
             lossy: std::str::from_utf8(&picked).is_err(),

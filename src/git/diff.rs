@@ -1,9 +1,9 @@
 //! Which paths differ between two trees. Equal folders are not opened: the cost follows what changed.
 
+use super::Oid;
 use super::read::ObjectKind;
 use super::repo::{FileId, FileMode, Repo};
 use super::tree::{FOLDER, all_entries, entry};
-use super::{Oid, causes};
 use crate::base::{RepoPath, Result};
 
 /// One path that differs.
@@ -90,31 +90,6 @@ impl Repo {
             Some(oid) if oid != self.empty_tree() => self.object(oid, ObjectKind::Tree),
             _ => Ok(Vec::new()),
         }
-    }
-
-    /// The paths that differ between HEAD, the index and the worktree, tracked or not: what `git status` lists.
-    ///
-    /// # Errors
-    /// `IO_ERROR` if the worktree cannot be compared.
-    pub fn uncommitted(&self) -> Result<Vec<String>> {
-        let fail = |error: gix::Error| super::repo::unreadable("the worktree's status", &error);
-        let platform = self.inner.status(gix::progress::Discard).map_err(fail)?;
-        let platform = platform.untracked_files(gix::status::UntrackedFiles::Collapsed);
-        let mut paths = std::collections::BTreeSet::new();
-        for item in
-            platform.into_iter(None).map_err(|error| super::repo::unreadable("the worktree's status", &error))?
-        {
-            let item = item.map_err(|error| {
-                let why = causes(&error);
-                crate::base::Finding::new(
-                    crate::base::Code::IoError,
-                    format!("Could not compare the worktree: {why}."),
-                    "`git status` tells more.",
-                )
-            })?;
-            paths.insert(item.location().to_string());
-        }
-        Ok(paths.into_iter().collect())
     }
 }
 

@@ -4,6 +4,7 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use super::driver::Trust;
 use super::{Oid, causes};
 use crate::base::{Code, Finding, Result};
 use crate::io::disk::Dir;
@@ -17,6 +18,8 @@ pub struct Repo {
     pub(super) read: RefCell<HashMap<Oid, Vec<u8>>>,
     /// The inodes of the Git folders, once asked for.
     git_dirs: OnceCell<[Option<(u64, u64)>; 2]>,
+    /// What the person trusts of what this repository names.
+    pub(super) trust: Option<Box<dyn Trust>>,
     root: Dir,
     root_path: PathBuf,
     state_path: PathBuf,
@@ -116,7 +119,15 @@ impl Repo {
         } else {
             common_dir.join("edt/linked").join(git_dir.file_name().unwrap_or_default())
         };
-        Ok(Repo { inner, read: RefCell::default(), git_dirs: OnceCell::new(), root, root_path, state_path })
+        Ok(Repo {
+            inner,
+            read: RefCell::default(),
+            git_dirs: OnceCell::new(),
+            trust: None,
+            root,
+            root_path,
+            state_path,
+        })
     }
 
     /// The worktree's root.

@@ -1,17 +1,17 @@
-//! A program run within bounds: exactly these arguments, a clean environment, no input, a time limit for it and everything it
-//! starts, and an output that is drained to the end but kept only in part.
+//! A program run within bounds: a time limit for it and everything it starts, and an output that is drained to the end but kept
+//! only in part. [`run`] gives it exactly these arguments, a clean environment and no input; [`through`] sends bytes through it.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, Read as _};
-use std::os::fd::AsFd as _;
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{OFlags, fcntl_setfl};
+use rustix::fs::{MemfdFlags, OFlags, fcntl_setfl, memfd_create};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
 use super::{clock, strays};
@@ -30,6 +30,34 @@ pub struct Job<'a> {
     pub dir: &'a Path,
     /// The longest it may take.
     pub limit: Duration,
+}
+
+/// Bytes to be sent through a command line.
+#[derive(Debug)]
+pub struct Through<'a> {
+    /// The command line, for `sh -c`.
+    pub command: &'a OsStr,
+    /// Where it runs.
+    pub dir: &'a Path,
+    /// Its place for temporary files, by which what it leaves behind is known.
+    pub scratch: &'a Path,
+    /// What it reads.
+    pub input: &'a [u8],
+    /// The most it may write.
+    pub most: usize,
+    /// The longest it may take.
+    pub limit: Duration,
+}
+
+/// What came out.
+#[derive(Debug)]
+pub struct Passed {
+    /// How the program ended.
+    pub end: End,
+    /// What it wrote; `None` if that was more than it may.
+    pub output: Option<Vec<u8>>,
+    /// The end of what it complained of.
+    pub complaint: Vec<u8>,
 }
 
 /// How a program ended.
@@ -86,21 +114,52 @@ pub fn run(job: &Job<'_>) -> io::Result<Done> {
     let mut group = Group { child: command.spawn()?, folder: job.dir, over: false };
     // The writing ends that are left are the program's.
     drop(command);
-    let mut output = Output::new(File::from(std::os::fd::OwnedFd::from(reader)))?;
-    let in_time = wait(&group.child, &mut output, job.limit)?;
+    let mut output = Output::new(reader.into(), KEPT)?;
+    let in_time = wait(&group.child, &mut [&mut output], job.limit)?;
     let status = group.end()?;
     output.drain(Duration::from_millis(100));
-    let end = match (in_time, status.code()) {
+    Ok(Done { end: end_of(in_time, status), output: output.kept, written: output.written })
+}
+
+/// Sends bytes through a command line, in the caller's own environment. As with [`run`], nothing that it started is left.
+///
+/// # Errors
+/// What the system says if the program cannot be started or watched.
+#[expect(clippy::disallowed_methods, reason = "one of the two places that start programs")]
+pub fn through(bytes: &Through<'_>) -> io::Result<Passed> {
+    strays::adopt();
+    // A file that only memory holds: whether and when the program reads it needs no watching.
+    let mut input = File::from(memfd_create("edt-input", MemfdFlags::CLOEXEC)?);
+    input.write_all(bytes.input)?;
+    input.rewind()?;
+    let ((out_reader, out_writer), (err_reader, err_writer)) = (io::pipe()?, io::pipe()?);
+    let mut command = Command::new("/bin/sh");
+    command.arg("-c").arg(bytes.command).current_dir(bytes.dir).env("TMPDIR", bytes.scratch);
+    command.stdin(input).stdout(out_writer).stderr(err_writer).process_group(0);
+    let mut group = Group { child: command.spawn()?, folder: bytes.scratch, over: false };
+    drop(command);
+    let mut output = Output::new(out_reader.into(), bytes.most)?;
+    let mut complaint = Output::new(err_reader.into(), 4096)?;
+    let in_time = wait(&group.child, &mut [&mut output, &mut complaint], bytes.limit)?;
+    let status = group.end()?;
+    // What a program that has ended left in its pipe is there at once.
+    output.drain(Duration::from_secs(10));
+    complaint.drain(Duration::from_millis(100));
+    let whole = output.written == output.kept.len() as u64;
+    Ok(Passed { end: end_of(in_time, status), output: whole.then_some(output.kept), complaint: complaint.kept })
+}
+
+fn end_of(in_time: bool, status: ExitStatus) -> End {
+    match (in_time, status.code()) {
         (false, _) => End::TimedOut,
         (true, Some(code)) => End::Exit(code),
         (true, None) => End::Signal(status.signal().unwrap_or_default()),
-    };
-    Ok(Done { end, output: output.kept, written: output.written })
+    }
 }
 
 /// Waits for the child's end and drains its output; false if the time is over first. The child is not reaped: its number, which
 /// is its group's, stays its own.
-fn wait(child: &Child, output: &mut Output, limit: Duration) -> io::Result<bool> {
+fn wait(child: &Child, outputs: &mut [&mut Output], limit: Duration) -> io::Result<bool> {
     let watch = pidfd_open(Pid::from_child(child), PidfdFlags::empty())?;
     let deadline = clock::now() + limit;
     loop {
@@ -110,9 +169,8 @@ fn wait(child: &Child, output: &mut Output, limit: Duration) -> io::Result<bool>
         }
         let timeout = Timespec::try_from(left).unwrap_or(Timespec { tv_sec: i64::MAX, tv_nsec: 0 });
         let mut fds = vec![PollFd::new(&watch, PollFlags::IN)];
-        if output.open {
-            fds.push(PollFd::from_borrowed_fd(output.pipe.as_fd(), PollFlags::IN));
-        }
+        let open = outputs.iter().filter(|output| output.open);
+        fds.extend(open.map(|output| PollFd::from_borrowed_fd(output.pipe.as_fd(), PollFlags::IN)));
         match poll(&mut fds, Some(&timeout)) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
@@ -121,7 +179,9 @@ fn wait(child: &Child, output: &mut Output, limit: Duration) -> io::Result<bool>
         if ended {
             return Ok(true);
         }
-        output.read_some();
+        for output in outputs.iter_mut() {
+            output.read_some();
+        }
     }
 }
 
@@ -160,14 +220,15 @@ impl Drop for Group<'_> {
 struct Output {
     pipe: File,
     open: bool,
+    most: usize,
     kept: Vec<u8>,
     written: u64,
 }
 
 impl Output {
-    fn new(pipe: File) -> io::Result<Output> {
+    fn new(pipe: OwnedFd, most: usize) -> io::Result<Output> {
         fcntl_setfl(&pipe, OFlags::NONBLOCK)?;
-        Ok(Output { pipe, open: true, kept: Vec::new(), written: 0 })
+        Ok(Output { pipe: pipe.into(), open: true, most, kept: Vec::new(), written: 0 })
     }
 
     /// Reads once; false if there is nothing now.
@@ -186,7 +247,7 @@ impl Output {
         };
         self.written += read as u64;
         self.kept.extend_from_slice(&part[..read]);
-        let surplus = self.kept.len().saturating_sub(KEPT);
+        let surplus = self.kept.len().saturating_sub(self.most);
         self.kept.drain(..surplus);
         true
     }

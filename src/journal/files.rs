@@ -5,7 +5,8 @@ use std::io;
 
 use super::record::{FileRecord, Id};
 use crate::base::{Code, Finding, RepoPath, Result};
-use crate::git::{FileId, FileMode, Repo};
+use crate::git::convert::Stored;
+use crate::git::{Draft, FileId, FileMode, Forms, Repo};
 use crate::io::disk::{Dir, Found, Move, Parent, Perms, Stat};
 use crate::io::failed;
 
@@ -23,7 +24,7 @@ pub struct FileChange {
 /// A file as it stands in the worktree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OldFile {
-    /// Its blob and mode.
+    /// The id of its bytes as they stand on disk, and its mode.
     pub file: FileId,
     /// Its inode.
     pub stat: Stat,
@@ -32,10 +33,22 @@ pub struct OldFile {
 /// A file to write.
 #[derive(Debug, Clone)]
 pub struct NewFile {
-    /// Its blob and mode.
+    /// The id of its bytes as they are to stand on disk, and its mode.
     pub file: FileId,
     /// Its bytes.
     pub bytes: Vec<u8>,
+}
+
+impl NewFile {
+    /// The recorded `file` with these forms. The very bytes of one that Git converts become an object, too, which no commit names: settling
+    /// a crash may need them. `git gc` drops it later.
+    ///
+    /// # Errors
+    /// `INTERNAL` if hashing fails.
+    pub fn of(draft: &mut Draft<'_>, file: FileId, forms: Forms) -> Result<NewFile> {
+        let Some(Stored { disk, .. }) = forms.stored else { return Ok(NewFile { file, bytes: forms.text }) };
+        Ok(NewFile { file: FileId { oid: draft.blob(&disk)?, mode: file.mode }, bytes: disk })
+    }
 }
 
 /// The folder for staged files, and the worktree they go to.

@@ -31,6 +31,9 @@ impl Checkpoints {
         looks: &[&Look],
     ) -> Result<Checkpoints> {
         let mut state = Checkpoints { tip: session.tip, tree, made: Vec::new() };
+        // The very bytes of a file that Git converts stand in no commit; settling a crash may need them.
+        let converted = looks.iter().filter_map(|look| look.disk.as_ref()?.stored.as_ref());
+        converted.map(|stored| draft.blob(&stored.disk).map(drop)).collect::<Result<()>>()?;
         let staged = looks.iter().filter_map(|look| match look.staged {
             Staged::File(file) if Some(file) != look.tip && Some(file) != look.disk_file() => Some((*look, Some(file))),
             _ => None,
@@ -42,7 +45,7 @@ impl Checkpoints {
         let mut on_disk = Vec::new();
         for look in looks.iter().filter(|look| look.disk_file() != held(look)) {
             if let Some(disk) = &look.disk {
-                draft.blob(&disk.bytes)?;
+                draft.blob(disk.blob())?;
             }
             on_disk.push((*look, look.disk_file()));
         }

@@ -2,8 +2,10 @@
 
 use crate::base::path::PathProblem;
 use crate::base::{Code, Finding, RepoPath, Result};
+use crate::git::convert::Stored;
 use crate::git::index::Staged;
-use crate::git::{FileId, FileMode, Oid, Repo, Tracked};
+use crate::git::read::ObjectKind;
+use crate::git::{Attributes, FileId, FileMode, Forms, Oid, Repo, Tracked};
 use crate::io::disk::{Dir, Found, MAX_FILE, Parent, Stat};
 use crate::io::failed;
 use crate::journal::{IndexView, OldFile};
@@ -28,17 +30,43 @@ pub struct Look {
 pub struct OnDisk {
     /// What Git would record of it.
     pub file: FileId,
+    /// The id of the very bytes; another one than Git would record if it converts them.
+    pub raw: Oid,
     /// Its inode.
     pub stat: Stat,
-    /// Its bytes.
+    /// Its text.
     pub bytes: Vec<u8>,
+    /// Its bytes on disk and in Git, if they are others.
+    pub stored: Option<Stored>,
 }
 
 impl OnDisk {
     /// As a change's "what stands there".
     #[must_use]
     pub fn old(&self) -> OldFile {
-        OldFile { file: self.file, stat: self.stat }
+        OldFile { file: FileId { oid: self.raw, mode: self.file.mode }, stat: self.stat }
+    }
+
+    /// The bytes that Git would record.
+    #[must_use]
+    pub fn blob(&self) -> &[u8] {
+        self.stored.as_ref().map_or(&self.bytes, |stored| &stored.blob)
+    }
+
+    /// How many bytes stand on disk.
+    #[must_use]
+    pub const fn size(&self) -> u64 {
+        self.stat.size
+    }
+
+    /// Converts it as the attributes say.
+    fn convert(&mut self, repo: &Repo, path: &RepoPath, from: Attributes) -> Result<()> {
+        let forms = repo.conversion(path, from)?.of_disk(std::mem::take(&mut self.bytes))?;
+        if let Some(stored) = &forms.stored {
+            self.file.oid = repo.blob_id(&stored.blob)?;
+        }
+        (self.bytes, self.stored) = (forms.text, forms.stored);
+        Ok(())
     }
 }
 
@@ -47,7 +75,7 @@ impl Look {
     ///
     /// # Errors
     /// `PATH_THROUGH_SYMLINK`, `PATH_OUTSIDE_REPO` (nested repository, submodule), `NOT_A_FILE`, `FILE_TOO_LARGE`,
-    /// `UNSUPPORTED_REPOSITORY` (Git would convert it), `IO_ERROR`, `OBJECT_MISSING`.
+    /// `UNSUPPORTED_REPOSITORY` (Git would not check out these bytes), `IO_ERROR`, `OBJECT_MISSING`; what a filter may answer.
     pub fn at(repo: &Repo, tip_tree: Oid, index: Option<&IndexView>, path: &RepoPath) -> Result<Look> {
         let tip = match repo.tracked(tip_tree, path)? {
             Tracked::Nothing => None,
@@ -60,9 +88,9 @@ impl Look {
             Tracked::Submodule => return Err(nested(path, "a submodule").into()),
         };
         let mut disk = on_disk(repo, path)?;
-        let convertible = repo.may_convert(path);
-        if let Some(disk) = disk.as_ref().filter(|_| convertible) {
-            repo.check_unconverted(path, &disk.bytes)?;
+        let convertible = repo.may_convert(path, tip_tree)?;
+        if let Some(disk) = disk.as_mut().filter(|_| convertible) {
+            disk.convert(repo, path, Attributes::Worktree(tip_tree))?;
         }
         let staged = match index {
             Some(index) => index.staged(repo, path)?,
@@ -88,6 +116,30 @@ impl Look {
         Ok(Look { path: path.clone(), tip, disk, staged, convertible })
     }
 
+    /// The forms of `text` as new content of this path.
+    ///
+    /// # Errors
+    /// `UNSUPPORTED_REPOSITORY` if it cannot be recorded and checked out again; what a filter may answer.
+    pub fn of_text(&self, repo: &Repo, tip_tree: Oid, text: Vec<u8>) -> Result<Forms> {
+        if !self.convertible {
+            return Ok(Forms::plain(text));
+        }
+        repo.conversion(&self.path, Attributes::Worktree(tip_tree))?.of_text(text)
+    }
+
+    /// The forms of the recorded blob `oid` as Git would check it out here.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING`, `UNSUPPORTED_REPOSITORY`; what a filter may answer.
+    pub fn checked_out(&self, repo: &Repo, from: Attributes, oid: Oid) -> Result<Forms> {
+        let blob = repo.object(oid, ObjectKind::Blob)?;
+        let converts = match from {
+            Attributes::Worktree(_) => self.convertible,
+            Attributes::Tree(tree) => self.convertible || repo.may_convert(&self.path, tree)?,
+        };
+        if converts { repo.conversion(&self.path, from)?.of_blob(blob) } else { Ok(Forms::plain(blob)) }
+    }
+
     /// The file on disk, as Git would record it.
     #[must_use]
     pub fn disk_file(&self) -> Option<FileId> {
@@ -109,8 +161,9 @@ fn on_disk(repo: &Repo, path: &RepoPath) -> Result<Option<OnDisk>> {
     match dir.read(name).map_err(wrap)? {
         Found::Nothing => Ok(None),
         Found::File(stat, bytes) => {
-            let file = FileId { oid: repo.blob_id(&bytes)?, mode: FileMode::of(stat.executable()) };
-            Ok(Some(OnDisk { file, stat, bytes }))
+            let raw = repo.blob_id(&bytes)?;
+            let file = FileId { oid: raw, mode: FileMode::of(stat.executable()) };
+            Ok(Some(OnDisk { file, raw, stat, bytes, stored: None }))
         }
         Found::TooLarge(size) => Err(too_large(path, size).into()),
         Found::Symlink => Err(symlink(path).into()),

@@ -8,8 +8,7 @@ use super::look::Look;
 use super::world::World;
 use crate::base::{Code, Finding, RepoPath, Result, Warning};
 use crate::git::diff::Differs;
-use crate::git::read::ObjectKind;
-use crate::git::{Draft, FileId, Folders, InHead, Oid, Repo, TreeChange};
+use crate::git::{Attributes, Draft, FileId, Folders, InHead, Oid, Repo, TreeChange};
 use crate::journal::index::EntryMove;
 use crate::journal::{Branch, Change, FileChange, From, IndexView, NewFile, publish};
 
@@ -100,6 +99,10 @@ fn go(world: &mut World, session: &Session, target: Oid, from: From, keep: Optio
     crate::base::Findings::check(found)?;
     let edits = session.edits(repo)?;
     let checkpoints = Checkpoints::draft(&mut draft, session, tip_tree, edits, &looks.iter().collect::<Vec<_>>())?;
+    // Attributes that come or go with this move hold for the files that move with them.
+    let attributes = |differs: &&Differs| differs.path.is_attributes();
+    let from_tree =
+        paths.iter().find(attributes).map_or(Attributes::Worktree(tip_tree), |_| Attributes::Tree(target_tree));
     let (mut files, mut moves, mut changes) = (Vec::new(), Vec::new(), Vec::new());
     for (look, differs) in looks.iter().zip(&paths) {
         let wanted: Option<FileId> = differs.new.and_then(crate::git::diff::Item::file);
@@ -107,7 +110,7 @@ fn go(world: &mut World, session: &Session, target: Oid, from: From, keep: Optio
         moves.push(EntryMove { path: look.path.clone(), file: wanted, seen: look.staged });
         if look.disk_file() != wanted {
             let new = wanted
-                .map(|file| repo.object(file.oid, ObjectKind::Blob).map(|bytes| NewFile { file, bytes }))
+                .map(|file| NewFile::of(&mut draft, file, look.checked_out(repo, from_tree, file.oid)?))
                 .transpose()?;
             files.push(FileChange { path: look.path.clone(), old: look.disk.as_ref().map(super::OnDisk::old), new });
         }

@@ -45,7 +45,7 @@ impl World {
     /// # Errors
     /// `NOT_A_REPOSITORY`, `UNSUPPORTED_REPOSITORY`, `SESSION_BUSY`, `GIT_DIR_READ_ONLY`, `IO_ERROR`.
     pub fn open(start: &Path, caller: Caller) -> Result<World> {
-        World::of(Repo::open(start)?, caller)
+        World::of(opened(start, &caller)?, caller)
     }
 
     fn of(repo: Repo, caller: Caller) -> Result<World> {
@@ -63,13 +63,13 @@ impl World {
     /// # Errors
     /// As [`World::open`].
     pub fn read(start: &Path, caller: &Caller) -> Result<(Repo, Option<Settled>)> {
-        let repo = Repo::open(start)?;
+        let repo = opened(start, caller)?;
         if !repo.state_path().join("journal").exists() {
             return Ok((repo, None));
         }
         match World::of(repo, caller.clone()) {
             Ok(world) => Ok((world.repo, world.settled)),
-            Err(error) if read_only(&error) => Ok((Repo::open(start)?, None)),
+            Err(error) if read_only(&error) => Ok((opened(start, caller)?, None)),
             Err(error) => Err(error),
         }
     }
@@ -80,6 +80,25 @@ impl World {
     /// As [`policy`].
     pub fn policy(&self, base_tree: Oid) -> Result<Policy> {
         policy(&self.repo, &self.caller, base_tree)
+    }
+}
+
+/// The repository that holds `start`, in which the person's trust decides whether its own filters run.
+fn opened(start: &Path, caller: &Caller) -> Result<Repo> {
+    let mut repo = Repo::open(start)?;
+    if let Some(store) = &caller.trust {
+        repo.set_trust(Box::new(Person(store.clone())));
+    }
+    Ok(repo)
+}
+
+/// What the person recorded as trusted.
+#[derive(Debug)]
+struct Person(Store);
+
+impl git::driver::Trust for Person {
+    fn trusts(&self, hash: &str, root: &Path) -> Result<bool> {
+        self.0.trusts(hash, root)
     }
 }
 

@@ -5,7 +5,7 @@ use super::plan::Content;
 use super::report;
 use crate::base::{Change as FileChanged, Outcome, Result, Status};
 use crate::edit::diff::Lines;
-use crate::git::{Commit, Draft, FileId, InHead, Oid, Repo, TreeChange};
+use crate::git::{Commit, Draft, FileId, Forms, InHead, Oid, Repo, TreeChange};
 use crate::io::clock;
 use crate::journal::index::EntryMove;
 use crate::journal::{Branch, Change, FileChange, From, IndexView, NewFile, publish};
@@ -85,12 +85,14 @@ impl Recipe<'_> {
         let (mut changes, mut files, mut moves) = (Vec::new(), Vec::new(), Vec::new());
         for (look, after) in self.files {
             let new = match after {
-                Some(Content { bytes, mode }) => {
-                    Some(NewFile { file: FileId { oid: draft.blob(&bytes)?, mode }, bytes })
+                Some(content) => {
+                    let file = FileId { oid: draft.blob(content.blob())?, mode: content.mode };
+                    let forms = Forms { text: content.bytes, stored: content.stored };
+                    Some((file, NewFile::of(&mut draft, file, forms)?))
                 }
                 None => None,
             };
-            let file = new.as_ref().map(|new| new.file);
+            let (file, new) = new.unzip();
             changes.push(TreeChange { path: look.path.clone(), file });
             moves.push(EntryMove { path: look.path.clone(), file, seen: look.staged });
             files.push(FileChange { path: look.path, old: look.disk.as_ref().map(OnDisk::old), new });

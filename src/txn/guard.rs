@@ -7,7 +7,7 @@ use super::request::Request;
 use super::resolve::Scene;
 use crate::base::{Code, Finding, Findings, GuardReport, RepoPath, Result, Verdict, Warning};
 use crate::git::read::ObjectKind;
-use crate::git::{FileId, Oid, Repo, Tracked};
+use crate::git::{Attributes, FileId, Oid, Repo, Tracked};
 use crate::guard::{GUARDS, Guard, Judgement, Reference, Said, Side, Site, Subject};
 use crate::policy::{GuardMode, GuardRule, Override, Policy};
 use crate::session::World;
@@ -42,19 +42,9 @@ impl Cleared<'_> {
 /// Lets every guard judge every file.
 ///
 /// # Errors
-/// Every refusal found; `UNSUPPORTED_REPOSITORY` if Git would convert a new text; `OBJECT_MISSING` if a recorded state cannot
-/// be read.
+/// Every refusal found; `OBJECT_MISSING` if a recorded state cannot be read.
 pub fn guard<'q>(world: &World, planned: Planned<'q>) -> Result<Cleared<'q>> {
     let Planned { request, scene, files } = planned;
-    let mut refused = Vec::new();
-    for file in &files {
-        let convertible = scene.looks.get(&file.path).is_some_and(|look| look.convertible);
-        if let Some(content) = file.after.as_ref().filter(|_| convertible)
-            && let Err(error) = world.repo.check_unconverted(&file.path, &content.bytes)
-        {
-            refused.extend(error.into_vec());
-        }
-    }
     let texts = files.iter().map(|file| Texts::of(&world.repo, &scene, file)).collect::<Result<Vec<Texts>>>()?;
     let sides: Vec<Side<'_>> = files.iter().map(|file| side(&scene, file)).collect();
     let subjects: Vec<Subject<'_>> =
@@ -62,7 +52,7 @@ pub fn guard<'q>(world: &World, planned: Planned<'q>) -> Result<Cleared<'q>> {
     let runs = !scene.policy.validators.is_empty();
     let root = if runs { world.repo.real_root()? } else { PathBuf::new() };
     let site = Site { root: &root, state: world.repo.state_path() };
-    let mut court = Court::new(request, &scene.policy, refused);
+    let mut court = Court::new(request, &scene.policy);
     for guard in GUARDS {
         for subject in &subjects {
             let off = |path| scene.policy.rule(guard.name(), Some(path)).mode == GuardMode::Off;
@@ -102,8 +92,9 @@ struct Court<'c> {
 }
 
 impl<'c> Court<'c> {
-    fn new(request: &'c Request, policy: &'c Policy, refused: Vec<Finding>) -> Court<'c> {
-        Court { request, policy, reports: Vec::new(), warnings: Vec::new(), refused, allowed: Vec::new() }
+    fn new(request: &'c Request, policy: &'c Policy) -> Court<'c> {
+        let (reports, warnings, refused, allowed) = Default::default();
+        Court { request, policy, reports, warnings, refused, allowed }
     }
 
     fn hear(&mut self, guard: &dyn Guard, path: Option<&RepoPath>, from: Option<&RepoPath>, said: Vec<Said>) {
@@ -256,10 +247,11 @@ impl Texts {
     }
 }
 
-/// The blob's text, from disk if that is what stands there.
+/// The blob's text as it would be checked out: like is compared with like. From disk if that is what stands there.
 fn recorded(repo: &Repo, scene: &Scene, path: &RepoPath, oid: Oid) -> Result<Vec<u8>> {
-    match scene.looks.get(path).and_then(|look| look.disk.as_ref()) {
+    let Some(look) = scene.looks.get(path) else { return repo.object(oid, ObjectKind::Blob) };
+    match &look.disk {
         Some(disk) if disk.file.oid == oid => Ok(disk.bytes.clone()),
-        _ => repo.object(oid, ObjectKind::Blob),
+        _ => Ok(look.checked_out(repo, Attributes::Worktree(scene.tip_tree), oid)?.text),
     }
 }

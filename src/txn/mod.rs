@@ -33,7 +33,7 @@ pub enum Run {
 /// Every finding that refuses it; nothing is then changed: no file, no index entry, no ref.
 pub fn apply(world: &mut World, request: &Request, run: Run) -> Result<Outcome> {
     let resolved = resolve::resolve(world, request)?; // blobs and disk read, beliefs checked     nothing changed
-    let planned = plan::plan(resolved)?; //               every new text, computed in memory      nothing changed
+    let planned = plan::plan(world, resolved)?; //        every new text, computed in memory      nothing changed
     let cleared = guard::guard(world, planned)?; //       all guards, all files, all findings     nothing changed
     if run == Run::Dry || cleared.changes_nothing() {
         let status = if cleared.changes_nothing() { Status::Unchanged } else { Status::WouldApply };

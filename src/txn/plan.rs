@@ -8,8 +8,10 @@ use super::words;
 use crate::base::{Change, Finding, Findings, RepoPath, Result};
 use crate::edit::locate::{self, Located};
 use crate::edit::{Edit, Op, splice};
-use crate::git::FileMode;
+use crate::git::convert::Stored;
+use crate::git::{FileMode, Forms};
 use crate::io::disk::MAX_FILE;
+use crate::session::World;
 use crate::session::look::too_large;
 
 /// A request whose outcome is known.
@@ -37,10 +39,32 @@ pub struct FilePlan {
 /// A file's content and mode.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Content {
-    /// Its bytes.
+    /// Its text.
     pub bytes: Vec<u8>,
+    /// Its bytes on disk and in Git, if Git converts them.
+    pub stored: Option<Stored>,
     /// Its mode.
     pub mode: FileMode,
+}
+
+impl Content {
+    /// The content with these forms.
+    #[must_use]
+    pub fn of(forms: Forms, mode: FileMode) -> Content {
+        Content { bytes: forms.text, stored: forms.stored, mode }
+    }
+
+    /// The bytes that Git records.
+    #[must_use]
+    pub fn blob(&self) -> &[u8] {
+        self.stored.as_ref().map_or(&self.bytes, |stored| &stored.blob)
+    }
+
+    /// How many bytes stand on disk.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.stored.as_ref().map_or(&self.bytes, |stored| &stored.disk).len() as u64
+    }
 }
 
 /// A file between two edits of a transaction.
@@ -55,8 +79,9 @@ type Drafts = BTreeMap<RepoPath, Option<Draft>>;
 /// Computes every new text.
 ///
 /// # Errors
-/// The findings of every edit that does not fit.
-pub fn plan(resolved: Resolved<'_>) -> Result<Planned<'_>> {
+/// The findings of every edit that does not fit; `UNSUPPORTED_REPOSITORY` if Git would not give a new text back, and what a filter
+/// may answer.
+pub fn plan<'q>(world: &World, resolved: Resolved<'q>) -> Result<Planned<'q>> {
     let Resolved { request, scene } = resolved;
     let mut drafts: Drafts = scene.looks.values().map(|look| (look.path.clone(), start(look))).collect();
     let mut found = Vec::new();
@@ -72,13 +97,20 @@ pub fn plan(resolved: Resolved<'_>) -> Result<Planned<'_>> {
     found.extend(drafts.iter().filter_map(too_large));
     found.extend(folder_and_file(&drafts));
     Findings::check(found)?;
-    let files = drafts.into_iter().filter_map(|(path, draft)| file_plan(&scene, path, draft)).collect();
+    let mut files: Vec<FilePlan> =
+        drafts.into_iter().filter_map(|(path, draft)| file_plan(&scene, path, draft)).collect();
+    Findings::check(attributes_too(&files).into_iter().collect())?;
+    let converted = files.iter_mut().filter_map(|file| convert(world, &scene, file).err());
+    Findings::check(converted.flat_map(Findings::into_vec).collect())?;
+    // Git may record the same of another text: then nothing changes.
+    files.retain(|file| !recorded_already(&scene, file));
     Ok(Planned { request, scene, files })
 }
 
 fn start(look: &crate::session::Look) -> Option<Draft> {
     let disk = look.disk.as_ref()?;
-    Some(Draft { content: Content { bytes: disk.bytes.clone(), mode: disk.file.mode }, from: None })
+    let content = Content { bytes: disk.bytes.clone(), stored: None, mode: disk.file.mode };
+    Some(Draft { content, from: None })
 }
 
 /// Applies one edit to the result of those before it.
@@ -88,7 +120,7 @@ fn step(drafts: &mut Drafts, edit: &Edit) -> std::result::Result<(), Box<Finding
     match (&edit.op, draft) {
         (Op::Create { .. }, Some(_)) => return Err(words::exists(path).into()),
         (Op::Create { content, executable }, draft @ None) => {
-            let content = Content { bytes: content.clone(), mode: FileMode::of(*executable) };
+            let content = Content { bytes: content.clone(), stored: None, mode: FileMode::of(*executable) };
             *draft = Some(Draft { content, from: None });
         }
         (_, None) => return Err(words::not_found(path).into()),
@@ -129,6 +161,34 @@ fn folder_and_file(drafts: &Drafts) -> Option<Finding> {
     let stays = |path: &[u8]| drafts.get(&RepoPath::from_tree(path)).is_some_and(Option::is_some);
     let mut new = drafts.iter().filter(|(_, draft)| draft.is_some());
     new.find_map(|(path, _)| path.parents().find(|folder| stays(folder)).map(|_| words::below_a_file(path)))
+}
+
+/// A text is converted by the attributes that stand in the worktree; a request must not change them and the text at once.
+fn attributes_too(files: &[FilePlan]) -> Option<Finding> {
+    let changed = |file: &&FilePlan| file.path.is_attributes();
+    let above = |attributes: &FilePlan| {
+        let (folder, _) = attributes.path.split();
+        let below = |file: &&FilePlan| folder.is_empty() || file.path.parents().any(|parent| parent == folder);
+        let others = files.iter().filter(|file| !file.path.is_attributes() && file.after.is_some());
+        others.filter(below).map(|file| words::attributes_too(&attributes.path, &file.path)).next()
+    };
+    files.iter().filter(changed).find_map(above)
+}
+
+/// Gives a planned file the forms that Git will give it.
+fn convert(world: &World, scene: &Scene, file: &mut FilePlan) -> Result<()> {
+    let Some(look) = scene.looks.get(&file.path).filter(|look| look.convertible) else { return Ok(()) };
+    if let Some(after) = &mut file.after {
+        let forms = look.of_text(&world.repo, scene.tip_tree, std::mem::take(&mut after.bytes))?;
+        *after = Content::of(forms, after.mode);
+    }
+    Ok(())
+}
+
+fn recorded_already(scene: &Scene, file: &FilePlan) -> bool {
+    let disk = scene.looks.get(&file.path).filter(|look| look.convertible).and_then(|look| look.disk.as_ref());
+    let (Some(disk), Some(after)) = (disk, &file.after) else { return false };
+    disk.bytes == after.bytes && disk.blob() == after.blob() && disk.file.mode == after.mode
 }
 
 fn file_plan(scene: &Scene, path: RepoPath, draft: Option<Draft>) -> Option<FilePlan> {

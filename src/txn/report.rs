@@ -1,7 +1,7 @@
 //! The answer to a transaction: what changed, with enough text around it that nobody must read the file again.
 
 use super::guard::Cleared;
-use super::plan::FilePlan;
+use super::plan::{Content, FilePlan};
 use crate::base::text::{Endings, numbered};
 use crate::base::{Change, FileReport, Outcome, Status, Warning};
 use crate::edit::diff::Lines;
@@ -47,10 +47,10 @@ fn file_report(world: &World, cleared: &Cleared<'_>, file: &FilePlan) -> FileRep
         hash_after: file
             .after
             .as_ref()
-            .and_then(|content| world.repo.blob_id(&content.bytes).ok())
+            .and_then(|content| world.repo.blob_id(content.blob()).ok())
             .map(|oid| oid.to_string()),
-        bytes_before: old.map(|disk| disk.bytes.len() as u64),
-        bytes_after: file.after.as_ref().map(|content| content.bytes.len() as u64),
+        bytes_before: old.map(OnDisk::size),
+        bytes_after: file.after.as_ref().map(Content::size),
         lines_added,
         lines_removed,
         context,

@@ -4,8 +4,7 @@ use super::commit::{Drafted, Recipe};
 use super::plan::Content;
 use crate::base::{Change, FileReport, Outcome, RepoPath, Result, Status};
 use crate::edit::diff::Lines;
-use crate::git::read::ObjectKind;
-use crate::git::{Draft, InHead};
+use crate::git::{Attributes, Draft, InHead};
 use crate::guard::protected;
 use crate::io::clock;
 use crate::journal::{IndexView, publish};
@@ -33,7 +32,7 @@ pub fn restore(world: &mut World, path: &RepoPath, revision: u64) -> Result<Outc
         return Err(protected::protected(path).into());
     }
     let content = |file: crate::git::FileId| {
-        repo.object(file.oid, ObjectKind::Blob).map(|bytes| Content { bytes, mode: file.mode })
+        look.checked_out(repo, Attributes::Worktree(tree), file.oid).map(|forms| Content::of(forms, file.mode))
     };
     let after = wanted.map(content).transpose()?;
     let mut outcome = Outcome::new(Status::Unchanged);
@@ -81,8 +80,8 @@ fn report(look: &Look, after: Option<&Content>, hash_after: Option<String>) -> F
         from: None,
         hash_before: old.map(|disk| disk.file.oid.to_string()),
         hash_after,
-        bytes_before: old.map(|disk| disk.bytes.len() as u64),
-        bytes_after: after.map(|content| content.bytes.len() as u64),
+        bytes_before: old.map(crate::session::OnDisk::size),
+        bytes_after: after.map(Content::size),
         lines_added,
         lines_removed,
         context: None,

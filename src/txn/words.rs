@@ -52,6 +52,15 @@ pub(super) fn below_a_file(path: &RepoPath) -> Finding {
     Finding::new(Code::NotAFile, format!("{path} would lie below a file. Nothing was changed."), hint).at(path)
 }
 
+/// `UNSUPPORTED_REPOSITORY` for a request that changes attributes and a file that they may convert.
+pub(super) fn attributes_too(attributes: &RepoPath, path: &RepoPath) -> Finding {
+    let message = format!(
+        "The request changes {attributes} and {path}, which Git may convert as {attributes} says. Nothing was changed."
+    );
+    let hint = format!("Send {attributes} first, in a request of its own; then the others.");
+    Finding::new(Code::UnsupportedRepository, message, hint).at(path)
+}
+
 /// `OLD_TEXT_AMBIGUOUS` with every line.
 pub(super) fn ambiguous(path: &RepoPath, text: &[u8], at: &[Range<usize>]) -> Finding {
     let lines: Vec<u64> = at.iter().take(MAX_PLACES).map(|at| line_of(text, at.start)).collect();

@@ -16,6 +16,7 @@ mod crash;
 mod grammars;
 mod guards;
 mod incidents;
+mod kinds;
 mod layers;
 mod repositories;
 mod restart;

@@ -1,0 +1,86 @@
+//! What `git status` lists. `gix` compares what nothing converts; files that Git converts are compared by edt's own conversion,
+//! which runs no filter that nobody trusts.
+
+use std::collections::BTreeSet;
+use std::os::unix::ffi::OsStrExt as _;
+
+use gix::index::entry::{Flags, Mode, Stage, Stat};
+use gix::status::{Submodule, UntrackedFiles};
+use gix::worktree::IndexPersistedOrInMemory;
+
+use super::convert::Attributes;
+use super::repo::{FileMode, Repo};
+use super::{Oid, causes};
+use crate::base::{Code, Finding, RepoPath, Result};
+use crate::io::disk::{Found, Parent};
+
+impl Repo {
+    /// The paths that differ between HEAD, the index and the worktree, tracked or not: what `git status` lists.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if the worktree cannot be compared.
+    pub fn uncommitted(&self) -> Result<Vec<String>> {
+        let fail = |error: gix::Error| super::repo::unreadable("the worktree's status", &error);
+        let mut paths = BTreeSet::new();
+        let mut index = gix::index::File::clone(&*self.inner.index_or_empty().map_err(fail)?);
+        self.judge_converted(&mut index, &mut paths)?;
+        let platform = self.inner.status(gix::progress::Discard).map_err(fail)?;
+        // Into submodules only as far as their commit: theirs is another configuration, with filters of its own.
+        let submodules = Submodule::Given { ignore: gix::submodule::config::Ignore::Dirty, check_dirty: true };
+        let platform = platform.untracked_files(UntrackedFiles::Collapsed).index_worktree_submodules(submodules);
+        let platform = platform.index(IndexPersistedOrInMemory::InMemory(index));
+        for item in platform.into_iter(None).map_err(fail)? {
+            let item = item.map_err(|error| {
+                let why = causes(&error);
+                let message = format!("Could not compare the worktree: {why}.");
+                Finding::new(Code::IoError, message, "`git status` tells more.")
+            })?;
+            paths.insert(item.location().to_string());
+        }
+        Ok(paths.into_iter().collect())
+    }
+
+    /// Takes the files that Git converts out of what is left to compare; the `paths` of those that differ are added.
+    fn judge_converted(&self, index: &mut gix::index::File, paths: &mut BTreeSet<String>) -> Result<()> {
+        let fail = |error: gix::Error| super::repo::unreadable("the worktree's status", &error);
+        let tree = self.head()?.commit.map_or(Ok(self.empty_tree()), |commit| self.tree_of(commit))?;
+        let (options, written) = (self.inner.stat_options().map_err(fail)?, index.timestamp());
+        let mut folder = (Vec::new(), None);
+        let kept = Flags::SKIP_WORKTREE | Flags::ASSUME_VALID | Flags::INTENT_TO_ADD;
+        for (entry, name) in index.entries_mut_with_paths() {
+            let file = matches!(entry.mode, Mode::FILE | Mode::FILE_EXECUTABLE) && !entry.flags.intersects(kept);
+            if !file || entry.stage() != Stage::Unconflicted {
+                continue;
+            }
+            let path = RepoPath::from_tree(name);
+            // Files of one folder have the same attribute files.
+            if folder.1.is_none() || folder.0 != path.split().0 {
+                folder = (path.split().0.to_vec(), Some(self.may_convert(&path, tree)?));
+            }
+            if folder.1 != Some(true) {
+                continue;
+            }
+            let full = self.root_path().join(std::ffi::OsStr::from_bytes(name));
+            let found = gix::index::fs::Metadata::from_path_no_follow(&full);
+            let stat = found.ok().and_then(|found| Stat::from_fs(&found).ok());
+            let same =
+                stat.is_some_and(|stat| entry.stat.matches(&stat, options) && !entry.stat.is_racy(written, options));
+            let executable = entry.mode == Mode::FILE_EXECUTABLE;
+            if !same && !self.holds_blob(&path, tree, entry.id, FileMode::of(executable)) {
+                paths.insert(name.to_string());
+            }
+            entry.flags.insert(Flags::ASSUME_VALID);
+        }
+        Ok(())
+    }
+
+    /// Whether Git would record that blob of what stands on disk. What cannot be told differs.
+    fn holds_blob(&self, path: &RepoPath, tree: Oid, oid: Oid, mode: FileMode) -> bool {
+        let (folder, name) = path.split();
+        let Ok(Parent::Open(dir)) = self.root().beneath(folder) else { return false };
+        let Ok(Found::File(stat, bytes)) = dir.read(name) else { return false };
+        let conversion = self.conversion(path, Attributes::Worktree(tree));
+        let blob = conversion.and_then(|conversion| self.blob_id(&conversion.blob_of(&bytes)?));
+        blob.is_ok_and(|blob| blob == oid) && (!self.trusts_mode() || FileMode::of(stat.executable()) == mode)
+    }
+}
