@@ -9,17 +9,19 @@ use serde::Serialize;
 
 use super::context::{Context, Ruled, trust_store};
 use super::guards::Program;
-use super::render::{self, DIM, GOOD, NAME, paint, short};
+use super::render::{self, DIM, GOOD, NAME, NOTE, paint, short};
 use crate::base::{Code, Finding, Result, Settled, Status};
-use crate::git;
+use crate::git::driver::Driver;
+use crate::git::{self, Repo};
 use crate::policy::Trust;
 use crate::policy::trust::{Entry, Store};
 use crate::session::world;
 
-/// Let the programs run that this repository's edt.toml names. Shows them first and asks; needs a terminal.
+/// Let the programs run that this repository names: validators of edt.toml, filters of its Git configuration. Shows them first
+/// and asks; needs a terminal.
 ///
-/// What is trusted is the whole file as the session's base commit (else HEAD) has it, in this worktree: a changed file needs new
-/// trust. It is recorded outside the repository. It tells a person's decision from the repository's wish; it is no boundary
+/// What is trusted of edt.toml is the whole file as the session's base commit (else HEAD) has it; of a filter, its commands and
+/// the files of the worktree that they name; both in this worktree. What changes needs new trust. It is recorded outside the repository. It tells a person's decision from the repository's wish; it is no boundary
 /// against a program that runs with your own rights.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  edt trust\n  edt trust --list\n  edt trust --revoke")]
@@ -45,13 +47,28 @@ pub(super) struct Answer {
     trusted: bool,
     /// The programs that the repository's file names.
     validators: Vec<Program>,
+    /// The filters that the repository's own Git configuration defines.
+    filters: Vec<Filter>,
     /// Everything that is trusted, in every worktree.
     entries: Vec<Line>,
     /// An interrupted transaction that this call settled.
     settled: Option<Settled>,
 }
 
-/// One trusted file.
+/// One filter (`filter.<name>` of the repository's own Git configuration).
+#[derive(Debug, Serialize, JsonSchema)]
+struct Filter {
+    /// Its name, which attributes give to files.
+    name: String,
+    /// The command lines that would run.
+    commands: Vec<String>,
+    /// The SHA-256 of the commands and of the files of the worktree that they name, as hex.
+    hash: String,
+    /// `given` if a person trusts it in this worktree, else `awaited`: it does not run.
+    trust: &'static str,
+}
+
+/// One trusted file or filter.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Line {
     /// Its SHA-256, as hex.
@@ -70,22 +87,29 @@ impl Args {
         let named = policy.validators.iter().filter(|one| one.trust != Trust::Own);
         let mut validators: Vec<Program> = named.map(Program::of).collect();
         let hash = world::policy_file(&repo, tree)?.map(|bytes| git::sha256(&bytes)).transpose()?;
+        let mut filters = filters(&repo)?;
         if self.revoke {
             at_a_terminal()?;
             store.revoke(&root)?;
-        } else if let Some(hash) = hash.as_ref().filter(|_| !self.list && !validators.is_empty())
-            && !store.trusts(hash, &root)?
-        {
-            ask(&validators, &base.to_string(), &root)?;
-            store.trust(hash, &root)?;
+        } else if !self.list {
+            let file = hash.as_ref().filter(|_| !validators.is_empty());
+            let hashes: Vec<&String> = file.into_iter().chain(filters.iter().map(|filter| &filter.hash)).collect();
+            let trusted = hashes.iter().map(|hash| store.trusts(hash, &root)).collect::<Result<Vec<bool>>>()?;
+            if trusted.contains(&false) {
+                ask(&validators, &filters, &base.to_string(), &root)?;
+                hashes.iter().try_for_each(|hash| store.trust(hash, &root))?;
+            }
         }
         let trusted = hash.as_ref().map_or(Ok(false), |hash| store.trusts(hash, &root))?;
         for one in &mut validators {
             one.trust = if trusted { "given" } else { "awaited" };
         }
+        for one in &mut filters {
+            one.trust = if store.trusts(&one.hash, &root)? { "given" } else { "awaited" };
+        }
         let entries = store.entries()?.into_iter().map(Line::from).collect();
-        let answer =
-            Answer { schema: "edt.trust/1", base: base.to_string(), hash, trusted, validators, entries, settled };
+        let (schema, base) = ("edt.trust/1", base.to_string());
+        let answer = Answer { schema, base, hash, trusted, validators, filters, entries, settled };
         Ok(context.answer(&answer, |answer| self.people(answer, &store)))
     }
 
@@ -98,12 +122,35 @@ impl Args {
         };
         let _ = writeln!(out, "{state} {}", paint(DIM, &format!("(as {} has it)", short(&answer.base))));
         out.extend(answer.validators.iter().map(Program::people));
+        out.extend(answer.filters.iter().map(Filter::people));
         if self.list {
             let _ = writeln!(out, "{}", paint(DIM, &store.file().display().to_string()));
             for Line { hash, date, root } in &answer.entries {
                 let _ = writeln!(out, "  {date} {} {}", short(hash), paint(NAME, &root.escape_debug().to_string()));
             }
         }
+        out
+    }
+}
+
+/// The filters that the repository's own configuration defines; what is trusted is not looked up yet.
+fn filters(repo: &Repo) -> Result<Vec<Filter>> {
+    let filter = |driver: &Driver| {
+        let (name, commands, hash) = (driver.name.clone(), driver.commands(), repo.driver_hash(driver)?);
+        Ok(Filter { name, commands, hash, trust: "awaited" })
+    };
+    repo.local_drivers().iter().map(filter).collect()
+}
+
+impl Filter {
+    /// For people: nothing in it can move the cursor or change the direction of the text.
+    fn people(&self) -> String {
+        let trust = match self.trust {
+            "awaited" => paint(NOTE, "waits for `edt trust`"),
+            _ => paint(GOOD, "trusted"),
+        };
+        let mut out = format!("  filter {}  {trust}\n", paint(NAME, &self.name.escape_debug().to_string()));
+        out.extend(self.commands.iter().map(|command| format!("    runs {}\n", command.escape_debug())));
         out
     }
 }
@@ -122,20 +169,33 @@ fn at_a_terminal() -> Result<()> {
     Err(Finding::new(
         Code::TrustRequired,
         "`edt trust` is for a person, and there is no terminal here. Nothing was changed.",
-        "Ask a person to run it in a terminal; `edt guards` shows which programs wait for it.",
+        "Ask a person to run it in a terminal; `edt trust --list` shows which programs wait for it.",
     )
     .into())
 }
 
 /// Shows what would be trusted and asks the person at the terminal.
-fn ask(validators: &[Program], base: &str, root: &Path) -> Result<()> {
+fn ask(validators: &[Program], filters: &[Filter], base: &str, root: &Path) -> Result<()> {
     at_a_terminal()?;
-    let mut text = format!(
-        "edt.toml of commit {} names these programs. They would run with your rights whenever edt judges such a file in {}:\n",
-        short(base),
-        root.display().to_string().escape_debug()
-    );
-    text.extend(validators.iter().map(Program::people));
+    let root = root.display().to_string();
+    let mut text = String::new();
+    if !validators.is_empty() {
+        let _ = writeln!(
+            text,
+            "edt.toml of commit {} names these programs. They would run with your rights whenever edt judges such a file in {}:",
+            short(base),
+            root.escape_debug()
+        );
+        text.extend(validators.iter().map(Program::people));
+    }
+    if !filters.is_empty() {
+        let _ = writeln!(
+            text,
+            "The Git configuration of this repository defines these filters. They would run with your rights whenever edt reads or writes a file whose attributes name them in {}:",
+            root.escape_debug()
+        );
+        text.extend(filters.iter().map(Filter::people));
+    }
     text.push_str("Let them run? Type yes: ");
     let mut screen = anstream::stderr().lock();
     let _ = screen.write_all(text.as_bytes()).and_then(|()| screen.flush());

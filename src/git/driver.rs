@@ -212,16 +212,16 @@ impl Repo {
         seconds.and_then(|seconds| u64::try_from(seconds).ok()).filter(|&s| s > 0).map_or(LIMIT, Duration::from_secs)
     }
 
-    /// `key=` settings that keep a `git` from running the repository's own filters that nobody trusts.
+    /// Settings that keep a `git` from running the repository's own filters that nobody trusts.
     ///
     /// # Errors
     /// `IO_ERROR` if what the person trusts cannot be read.
-    pub fn without_untrusted(&self) -> Result<Vec<String>> {
+    pub fn without_untrusted(&self) -> Result<Vec<(String, &'static str)>> {
         let mut settings = Vec::new();
         for driver in self.local_drivers() {
             if !self.may_run(&driver)? {
-                let keys = ["clean=", "smudge=", "process=", "required=false"];
-                settings.extend(keys.map(|key| format!("filter.{}.{key}", driver.name)));
+                let keys = [("clean", ""), ("smudge", ""), ("process", ""), ("required", "false")];
+                settings.extend(keys.map(|(key, value)| (format!("filter.{}.{key}", driver.name), value)));
             }
         }
         Ok(settings)

@@ -142,6 +142,21 @@ impl Index {
         }
     }
 
+    /// The entry, or the folder of one, whose name differs from `path` only in case; `None` if `path` itself is there.
+    #[must_use]
+    pub fn twin(&self, path: &RepoPath) -> Option<RepoPath> {
+        let wanted = path.as_bytes();
+        let fits = |name: &[u8]| {
+            name.eq_ignore_ascii_case(wanted) && name != wanted
+                || path.parents().any(|folder| {
+                    let len = folder.len();
+                    name.get(len) == Some(&b'/') && name[..len].eq_ignore_ascii_case(folder) && &name[..len] != folder
+                })
+        };
+        let mut names = (0..self.starts.len()).map(|i| self.name(i));
+        self.position(path).err().and_then(|_| names.find(|name| fits(name))).map(RepoPath::from_tree)
+    }
+
     /// Whether the entry is one that a sparse checkout leaves out of the worktree.
     #[must_use]
     pub fn is_skipped(&self, path: &RepoPath) -> bool {

@@ -9,6 +9,7 @@ pub mod diff;
 pub mod draft;
 pub mod driver;
 mod encoding;
+mod environment;
 mod eol;
 pub mod identity;
 pub mod index;

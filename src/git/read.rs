@@ -89,6 +89,33 @@ impl Repo {
         Ok(Tracked::Nothing)
     }
 
+    /// What `tree` holds under a name that differs from `path`, or a folder of it, only in case; `None` if it holds `path` itself.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING` if a tree on the way is.
+    pub fn twin(&self, tree: Oid, path: &RepoPath) -> Result<Option<RepoPath>> {
+        let (mut at, mut so_far) = (tree, Vec::new());
+        for name in path.as_bytes().split(|&b| b == b'/') {
+            if at == self.empty_tree() {
+                return Ok(None);
+            }
+            let data = self.object(at, ObjectKind::Tree)?;
+            let len = self.null().as_slice().len();
+            match super::tree::entry(&data, name, len) {
+                Some((super::tree::FOLDER, oid)) => at = oid,
+                Some(_) => return Ok(None),
+                None => {
+                    let mut all = super::tree::all_entries(&data, len);
+                    let twin = all.find(|(_, other, _)| other.eq_ignore_ascii_case(name));
+                    return Ok(twin.map(|(_, other, _)| RepoPath::from_tree(&[&so_far, other].concat())));
+                }
+            }
+            so_far.extend_from_slice(name);
+            so_far.push(b'/');
+        }
+        Ok(None)
+    }
+
     /// Whether `old` is `new` or one of the commits before it.
     ///
     /// # Errors

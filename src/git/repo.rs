@@ -108,6 +108,7 @@ impl Repo {
             gix::sec::trust::Mapping::default(),
         );
         let inner = opened.map_err(|error| not_opened(start, &error))?.to_thread_local();
+        super::environment::check(&inner)?;
         check_supported(&inner)?;
         let Some(root_path) = inner.workdir().map(Path::to_owned) else {
             return Err(unsupported("it is bare: there is no worktree to edit").into());
@@ -202,6 +203,12 @@ impl Repo {
         self.inner.config_snapshot().boolean("core.fileMode").unwrap_or(true)
     }
 
+    /// Whether names that differ only in case are one file here (`core.ignoreCase`).
+    #[must_use]
+    pub fn ignores_case(&self) -> bool {
+        self.inner.config_snapshot().boolean("core.ignoreCase").unwrap_or(false)
+    }
+
     /// `REPOSITORY_BUSY` if a merge, rebase or the like is under way.
     ///
     /// # Errors
@@ -285,7 +292,7 @@ fn not_opened(start: &Path, error: &gix::Error) -> Finding {
     unsupported(&why)
 }
 
-fn unsupported(why: &str) -> Finding {
+pub(super) fn unsupported(why: &str) -> Finding {
     Finding::new(
         Code::UnsupportedRepository,
         format!("edt cannot work in this repository: {why}. Nothing was touched."),

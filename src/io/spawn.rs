@@ -23,12 +23,25 @@ pub struct Ran {
 ///
 /// # Errors
 /// `PROGRAM_NOT_FOUND` if there is no `git`; `IO_ERROR` if it could not be started or fed.
-#[expect(clippy::disallowed_methods, reason = "the one place that starts git")]
 pub fn git(dir: &Path, args: &[&str], input: &[u8]) -> Result<Ran> {
+    git_with(dir, &[], args, input)
+}
+
+/// The same under further settings, which may have any name.
+///
+/// # Errors
+/// As [`git`].
+#[expect(clippy::disallowed_methods, reason = "the one place that starts git")]
+pub fn git_with(dir: &Path, settings: &[(String, &'static str)], args: &[&str], input: &[u8]) -> Result<Ran> {
+    let given = std::env::var("GIT_CONFIG_COUNT").ok().and_then(|count| count.parse::<usize>().ok()).unwrap_or(0);
+    let numbered = settings.iter().zip(given..);
     let quiet = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "commit.gpgSign=false"];
     let mut child = Command::new("git")
         .args(quiet)
         .args(args)
+        .env("GIT_CONFIG_COUNT", (given + settings.len()).to_string())
+        .envs(numbered.clone().map(|((key, _), n)| (format!("GIT_CONFIG_KEY_{n}"), key)))
+        .envs(numbered.map(|((_, value), n)| (format!("GIT_CONFIG_VALUE_{n}"), value)))
         .current_dir(dir)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -101,6 +101,15 @@ impl IndexView {
         }
     }
 
+    /// What it holds under a name that differs from `path` only in case. For an index that edt does not patch, the tree must do.
+    #[must_use]
+    pub fn twin(&self, path: &RepoPath) -> Option<RepoPath> {
+        match &self.index {
+            Kind::Patchable(index) => index.twin(path),
+            Kind::Foreign => None,
+        }
+    }
+
     /// Whether the path is one that a sparse checkout leaves out.
     ///
     /// # Errors
@@ -231,11 +240,13 @@ pub fn delegate(repo: &Repo, moves: &[EntryMove]) -> Result<()> {
         input.push(0);
     }
     let mut countdown = Countdown::new(LOCK_WAIT);
+    // A refresh may have to compare contents, which Git sends through their filters.
+    let settings = repo.without_untrusted()?;
     loop {
         let ran = spawn::git(repo.root_path(), &["update-index", "-z", "--index-info"], &input)?;
         if ran.ok {
             // Entries written from outside have no stat data; a refresh gives it to them, so that nothing looks changed.
-            spawn::git(repo.root_path(), &["update-index", "-q", "--refresh"], b"")?;
+            spawn::git_with(repo.root_path(), &settings, &["update-index", "-q", "--refresh"], b"")?;
             return Ok(());
         }
         if !countdown.pause() {

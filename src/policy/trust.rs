@@ -1,7 +1,7 @@
-//! What a person trusts: one line per `edt.toml`, in a file outside of every repository.
+//! What a person trusts: one line per `edt.toml` or filter, in a file outside of every repository.
 //!
 //! ```text
-//! <SHA-256 of the whole edt.toml> <when, UTC> <root of the worktree>
+//! <SHA-256 of the whole edt.toml, or of what a filter runs> <when, UTC> <root of the worktree>
 //! ```
 //!
 //! This tells a person's decision from the repository's wish. It is no boundary against a program with the person's own
@@ -22,7 +22,7 @@ const NAME: &[u8] = b"trust";
 /// One line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// SHA-256 of the `edt.toml`, as hex.
+    /// SHA-256 of the `edt.toml` or of what a filter runs, as hex.
     pub hash: String,
     /// When it was trusted.
     pub date: String,

@@ -92,6 +92,15 @@ impl Look {
         if let Some(disk) = disk.as_mut().filter(|_| convertible) {
             disk.convert(repo, path, Attributes::Worktree(tip_tree))?;
         }
+        if tip.is_none() && repo.ignores_case() {
+            let twin = match index.and_then(|index| index.twin(path)) {
+                None => repo.twin(tip_tree, path)?,
+                twin => twin,
+            };
+            if let Some(twin) = twin {
+                return Err(only_in_case(path, &twin).into());
+            }
+        }
         let staged = match index {
             Some(index) => index.staged(repo, path)?,
             None => tip.map_or(Staged::Nothing, Staged::File),
@@ -233,6 +242,20 @@ fn sparse(path: &RepoPath) -> Finding {
         "Check it out first: `git sparse-checkout add` its folder.",
     )
     .at(path)
+}
+
+/// The refusal of a path that is another one's where case does not count.
+#[must_use]
+pub fn only_in_case(path: &RepoPath, twin: &RepoPath) -> Finding {
+    Finding::new(
+        Code::FileExists,
+        format!(
+            "{path} differs only in case from {twin}, and this repository takes both for one (core.ignoreCase). Nothing was changed."
+        ),
+        format!("Use the name {twin}. To change the case of a name, let a person use `git mv`."),
+    )
+    .at(path)
+    .with("exists", twin.to_string())
 }
 
 fn symlink(path: &RepoPath) -> Finding {

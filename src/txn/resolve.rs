@@ -9,6 +9,7 @@ use crate::edit::{Edit, Expect, Op};
 use crate::git::{Head, InHead, Oid};
 use crate::journal::IndexView;
 use crate::policy::Policy;
+use crate::session::look::only_in_case;
 use crate::session::{Look, Session, World, begin};
 
 /// A request whose paths have been looked at.
@@ -85,6 +86,10 @@ pub fn resolve<'q>(world: &World, request: &'q Request) -> Result<Resolved<'q>> 
         }
     }
     found.extend(looks.values().filter_map(read_only));
+    if repo.ignores_case() {
+        let twin = |path: &RepoPath| looks.keys().find(|other| *other < path && same_but_case(other, path)).cloned();
+        found.extend(looks.keys().filter_map(|path| Some(only_in_case(path, &twin(path)?))));
+    }
     Findings::check(found)?;
     Ok(Resolved {
         request,
@@ -99,6 +104,10 @@ fn named(edit: &Edit) -> impl Iterator<Item = &RepoPath> {
         _ => None,
     };
     std::iter::once(&edit.path).chain(to)
+}
+
+fn same_but_case(one: &RepoPath, other: &RepoPath) -> bool {
+    one.as_bytes().eq_ignore_ascii_case(other.as_bytes())
 }
 
 fn check_belief(edit: &Edit, look: &Look) -> Option<Finding> {

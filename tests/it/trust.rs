@@ -16,7 +16,7 @@ fn create(world: &World, path: &str) -> Answer {
 }
 
 /// Runs `edt trust` at a terminal (made by `script`) where someone types `typed`; returns its exit status and what stood on the screen.
-fn at_terminal(world: &World, typed: &str) -> (Option<i32>, String) {
+pub(crate) fn at_terminal(world: &World, typed: &str) -> (Option<i32>, String) {
     says_at_terminal(world, "trust", typed)
 }
 

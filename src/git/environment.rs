@@ -1,0 +1,80 @@
+//! What the environment says of the repository: honoured as Git does it, or refused, never half.
+
+use std::path::{Path, PathBuf};
+
+use gix::sec::Trust;
+
+use super::repo::unsupported;
+use crate::base::{Code, Finding, Result};
+
+/// Variables that change what a repository is, and that edt does not honour. One that says what holds anyway is no harm.
+const REFUSED: &[&str] = &[
+    "GIT_COMMON_DIR",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_NAMESPACE",
+    "GIT_ATTR_SOURCE",
+    "GIT_SHALLOW_FILE",
+    "GIT_GRAFT_FILE",
+    "GIT_REPLACE_REF_BASE",
+];
+
+/// Variables that are honoured; a relative path in them counts from the worktree's root, as it does for Git's own commands.
+const HONOURED: &[&str] = &["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"];
+
+/// Checks that the environment means by `repo` what edt means.
+///
+/// # Errors
+/// `UNSUPPORTED_REPOSITORY` naming the variable, or the owner that is not the caller.
+pub(super) fn check(repo: &gix::Repository) -> Result<()> {
+    if repo.git_dir_trust() != Trust::Full {
+        return Err(foreign(repo.workdir().unwrap_or(repo.git_dir())).into());
+    }
+    let given = |name: &&&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let same = |name: &str, path: &Path| {
+        let named = std::env::var_os(name).map(PathBuf::from).and_then(|named| named.canonicalize().ok());
+        named.is_some() && named == path.canonicalize().ok()
+    };
+    for name in REFUSED.iter().filter(given) {
+        let harmless = match *name {
+            "GIT_COMMON_DIR" => same(name, repo.common_dir()),
+            "GIT_OBJECT_DIRECTORY" => same(name, repo.objects.store_ref().path()),
+            _ => false,
+        };
+        if !harmless {
+            return Err(variable(name, "which edt does not honour").into());
+        }
+    }
+    for name in HONOURED.iter().filter(given) {
+        let relative = std::env::var_os(name).is_some_and(|value| !Path::new(&value).is_absolute());
+        // Without GIT_WORK_TREE the current folder is the worktree, whatever GIT_DIR names.
+        let here = *name == "GIT_DIR" && std::env::var_os("GIT_WORK_TREE").is_none_or(|value| value.is_empty());
+        if (relative || here) && !repo.workdir().is_some_and(at_root) {
+            return Err(variable(name, "which Git would take from the current folder, and that is not the worktree's root").into());
+        }
+    }
+    Ok(())
+}
+
+fn at_root(root: &Path) -> bool {
+    let here = std::env::current_dir().and_then(|here| here.canonicalize());
+    here.is_ok_and(|here| root.canonicalize().is_ok_and(|root| root == here))
+}
+
+fn variable(name: &str, why: &str) -> Finding {
+    let mut finding = unsupported(&format!("the environment sets {name}, {why}"));
+    finding.hint = format!("Repeat the call without it (`env -u {name} edt …`), from the worktree's root.");
+    finding
+}
+
+fn foreign(place: &Path) -> Finding {
+    let place = place.canonicalize().unwrap_or_else(|_| place.to_owned());
+    Finding::new(
+        Code::UnsupportedRepository,
+        format!(
+            "The repository at {} belongs to another user, who could make Git run programs of theirs. Nothing was touched or run.",
+            place.display()
+        ),
+        format!("If you trust that user with it, tell Git so: `git config --global --add safe.directory {}`.", place.display()),
+    )
+}
