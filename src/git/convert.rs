@@ -247,7 +247,7 @@ impl Conversion<'_> {
         };
         let (_, blob) = self.recorded(&disk)?;
         let forms = self.of_blob(blob)?;
-        if self.recorded(forms.disk())?.1 != forms.blob() {
+        if forms.disk() != disk && self.recorded(forms.disk())?.1 != forms.blob() {
             let why = "Git would record other bytes again of the file that it checks out for this text";
             return Err(refused(self.path, why, OUTSIDE).into());
         }

@@ -50,7 +50,11 @@ pub(super) fn check(repo: &gix::Repository) -> Result<()> {
         // Without GIT_WORK_TREE the current folder is the worktree, whatever GIT_DIR names.
         let here = *name == "GIT_DIR" && std::env::var_os("GIT_WORK_TREE").is_none_or(|value| value.is_empty());
         if (relative || here) && !repo.workdir().is_some_and(at_root) {
-            return Err(variable(name, "which Git would take from the current folder, and that is not the worktree's root").into());
+            return Err(variable(
+                name,
+                "which Git would take from the current folder, and that is not the worktree's root",
+            )
+            .into());
         }
     }
     Ok(())
@@ -75,6 +79,9 @@ fn foreign(place: &Path) -> Finding {
             "The repository at {} belongs to another user, who could make Git run programs of theirs. Nothing was touched or run.",
             place.display()
         ),
-        format!("If you trust that user with it, tell Git so: `git config --global --add safe.directory {}`.", place.display()),
+        format!(
+            "If you trust that user with it, tell Git so: `git config --global --add safe.directory {}`.",
+            place.display()
+        ),
     )
 }

@@ -6,9 +6,6 @@
 
 use std::ops::Range;
 
-use gix::bstr::ByteSlice as _;
-use gix::index::entry::{Flags, Mode};
-
 use super::Oid;
 use super::draft::Folders;
 use super::index_extensions::{Shift, be16, be32, block_starts, end_of_entries, shifted_offsets, varint};
@@ -365,32 +362,6 @@ fn compressed_name(bytes: &[u8], at: usize, hash_len: usize, previous: &[u8]) ->
 }
 
 impl Repo {
-    /// What the index holds for `path`, read by `gix`: for an index that edt does not patch.
-    ///
-    /// # Errors
-    /// `IO_ERROR` if it cannot be read.
-    pub fn staged_by_git(&self, path: &RepoPath) -> crate::base::Result<Staged> {
-        let index = self.inner.index_or_empty().map_err(|error| super::repo::unreadable("the index", &error))?;
-        let Some(entry) = index.entry_by_path(path.as_bytes().as_bstr()) else { return Ok(Staged::Nothing) };
-        let file = |mode| Staged::File(FileId { oid: entry.id, mode });
-        Ok(match entry.mode {
-            _ if entry.flags.contains(Flags::INTENT_TO_ADD) => Staged::Intended,
-            Mode::FILE => file(FileMode::Plain),
-            Mode::FILE_EXECUTABLE => file(FileMode::Executable),
-            _ => Staged::Other,
-        })
-    }
-
-    /// Whether the entry is one that a sparse checkout leaves out, read by `gix`.
-    ///
-    /// # Errors
-    /// `IO_ERROR` if it cannot be read.
-    pub fn skipped_by_git(&self, path: &RepoPath) -> crate::base::Result<bool> {
-        let index = self.inner.index_or_empty().map_err(|error| super::repo::unreadable("the index", &error))?;
-        let entry = index.entry_by_path(path.as_bytes().as_bstr());
-        Ok(entry.is_some_and(|entry| entry.flags.contains(Flags::SKIP_WORKTREE)))
-    }
-
     /// The checksum that ends an index; `None` if hashing fails.
     #[must_use]
     pub fn checksum(&self, bytes: &[u8]) -> Option<Oid> {

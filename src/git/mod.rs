@@ -14,6 +14,7 @@ mod eol;
 pub mod identity;
 pub mod index;
 mod index_extensions;
+mod index_foreign;
 mod keyword;
 pub mod objects;
 mod pkt_line;

@@ -81,8 +81,8 @@ impl Repo {
                 (0o160_000, _) => return Ok(Tracked::Submodule),
                 (super::tree::FOLDER, true) => return Ok(Tracked::Folder),
                 (super::tree::FOLDER, false) => at = oid,
+                (0o120_000, _) => return Ok(Tracked::Symlink),
                 (_, false) => return Ok(Tracked::BelowFile),
-                (0o120_000, true) => return Ok(Tracked::Symlink),
                 (mode, true) => return Ok(Tracked::File(FileId { oid, mode: FileMode::of(mode & 0o100 != 0) })),
             }
         }

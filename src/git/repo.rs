@@ -76,13 +76,13 @@ pub enum Tracked {
     Nothing,
     /// A file.
     File(FileId),
-    /// A symbolic link.
+    /// A symbolic link, at the path or above it.
     Symlink,
     /// A commit of another repository, at the path or above it.
     Submodule,
     /// A folder.
     Folder,
-    /// A file or link stands where a parent of the path would be.
+    /// A file stands where a parent of the path would be.
     BelowFile,
 }
 

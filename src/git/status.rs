@@ -22,7 +22,7 @@ impl Repo {
     pub fn uncommitted(&self) -> Result<Vec<String>> {
         let fail = |error: gix::Error| super::repo::unreadable("the worktree's status", &error);
         let mut paths = BTreeSet::new();
-        let mut index = gix::index::File::clone(&*self.inner.index_or_empty().map_err(fail)?);
+        let mut index = self.expanded(&*self.inner.index_or_empty().map_err(fail)?)?;
         self.judge_converted(&mut index, &mut paths)?;
         let platform = self.inner.status(gix::progress::Discard).map_err(fail)?;
         // Into submodules only as far as their commit: theirs is another configuration, with filters of its own.

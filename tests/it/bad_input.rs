@@ -265,14 +265,9 @@ fn one_edit_that_fails_takes_the_others_with_it_and_every_fault_is_told() {
 }
 
 #[test]
-fn a_path_git_would_convert_is_refused() {
-    let world = World::with(&[
-        ("a.txt", b"one\n"),
-        ("b.txt", b"b\n"),
-        (".gitattributes", b"a.txt text eol=crlf\n*.lfs filter=lfs\n"),
-    ]);
+fn bytes_that_git_would_not_check_out_again_are_refused() {
+    let world = World::with(&[("a.txt", b"one\n"), ("b.txt", b"b\n"), (".gitattributes", b"a.txt text eol=crlf\n")]);
     world.refuses(&["UNSUPPORTED_REPOSITORY"], 5, &append("a.txt"));
-    world.refuses(&["UNSUPPORTED_REPOSITORY"], 5, &["apply", "x.lfs", "--mode", "create", "--content", "x\n"]);
     world.edt(&append("b.txt")).landed();
 }
 

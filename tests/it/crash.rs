@@ -303,6 +303,37 @@ fn redo_with_head_on_the_session() {
     }
 }
 
+/// The scenario with files that Git converts: what the journal says of the disk is not what it says of trees.
+fn converted(scenario: Scenario) -> Scenario {
+    let attributes =
+        "a.txt text eol=crlf\nb.txt ident\nnew/* text eol=crlf\ndir/*.txt text working-tree-encoding=UTF-16LE-BOM\n";
+    let world = &scenario.template;
+    std::fs::create_dir_all(world.root.join(".git/info")).unwrap();
+    std::fs::write(world.root.join(".git/info/attributes"), attributes).unwrap();
+    ["a.txt", "b.txt", "dir/c.txt"].into_iter().for_each(|path| std::fs::remove_file(world.root.join(path)).unwrap());
+    world.git(&["checkout", "--quiet", "--", "."]);
+    assert_eq!((world.text("a.txt").as_str(), world.read("dir/c.txt").len()), ("two\r\n", 6));
+    scenario
+}
+
+#[test]
+fn files_that_git_converts() {
+    if has_strace() {
+        survives(&converted(scenario("converted", true, &["apply"], Some(several()))));
+    }
+}
+
+#[test]
+fn undo_and_redo_of_files_that_git_converts() {
+    if has_strace() {
+        let undo = converted(scenario("undo, converted", true, &["undo"], None));
+        undo.template.apply(&several()).landed();
+        survives(&undo);
+        undo.template.edt(&["undo"]).landed();
+        survives(&Scenario { name: "redo, converted", args: vec!["redo"], ..undo });
+    }
+}
+
 #[test]
 fn the_beginning_of_a_session() {
     if has_strace() {

@@ -31,7 +31,10 @@ struct Cut {
 impl Cut {
     /// Two edits of `a.txt`, after a first one; the inodes from before the two are kept.
     fn after_two_edits() -> Cut {
-        let world = World::with(&[("a.txt", b"one\n"), ("b.txt", b"other\n")]);
+        Cut::after_two_edits_in(World::with(&[("a.txt", b"one\n"), ("b.txt", b"other\n")]))
+    }
+
+    fn after_two_edits_in(world: World) -> Cut {
         world.overwrite("a.txt", "two\n");
         let kept = world.git_dir("--git-dir").join("kept");
         fs::create_dir(&kept).unwrap();
@@ -102,6 +105,21 @@ fn what_a_power_cut_took_of_an_answered_edit_comes_back() {
         assert_eq!(cut.world.edt(&["status"]).json["settled"], serde_json::Value::Null, "{lost:?}: settled once");
         cut.world.overwrite("a.txt", "five\n");
         assert_eq!(cut.world.text("a.txt"), "five\n", "{lost:?}");
+    }
+}
+
+#[test]
+fn bytes_that_only_the_disk_held_come_back_for_files_that_git_converts() {
+    for lost in [Lost::File, Lost::Objects, Lost::Everything] {
+        let cut =
+            Cut::after_two_edits_in(World::with(&[(".gitattributes", b"*.txt eol=crlf\n"), ("a.txt", b"one\r\n")]));
+        let (tip, files) = (cut.world.rev("HEAD"), cut.world.files());
+        assert_eq!(cut.world.text("a.txt"), "four\r\n");
+        cut.lose(lost);
+        assert_eq!(cut.world.edt(&["status"]).exit, 0, "{lost:?}");
+        assert_eq!((cut.world.rev("HEAD"), cut.world.status().as_str()), (tip, ""), "{lost:?}");
+        same(&files, &cut.world.files());
+        cut.world.is_sound();
     }
 }
 

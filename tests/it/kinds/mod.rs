@@ -99,9 +99,3 @@ pub(crate) fn whole_session(world: &World, path: &str, old: &str) {
     world.is_sound();
     assert_eq!(world.locks(), Vec::<String>::new());
 }
-
-/// The permission bits that `World::files` puts before the bytes of a file, cut off.
-pub(crate) fn bytes<'a>(files: &'a Snapshot, path: &str) -> &'a [u8] {
-    let file = &files[path];
-    &file[file.iter().position(|&b| b == b' ').unwrap() + 1..]
-}
