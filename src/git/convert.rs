@@ -108,12 +108,12 @@ impl Repo {
         Ok(Conversion { repo: self, path, ends, ident: value("ident", &all) == Value::Set, encoding, driver })
     }
 
-    /// Whether any attribute or setting could convert the file: a handful of `stat` calls instead of reading them. `tree` is
-    /// what a sparse checkout may leave out of the worktree.
+    /// Whether any attribute or setting could convert the file: a handful of `stat` calls instead of reading them. `recorded`
+    /// tells of a `.gitattributes` that is not in the worktree.
     ///
     /// # Errors
-    /// `OBJECT_MISSING` if a tree on the way is.
-    pub fn may_convert(&self, path: &RepoPath, tree: Oid) -> Result<bool> {
+    /// Those of `recorded`.
+    pub fn may_convert(&self, path: &RepoPath, recorded: impl Fn(&RepoPath) -> Result<bool>) -> Result<bool> {
         if self.auto_crlf() != AutoCrlf::Off {
             return Ok(true);
         }
@@ -125,8 +125,7 @@ impl Repo {
             return Ok(true);
         }
         for file in attribute_files(path) {
-            if !matches!(self.root().stat(file.as_bytes()), Ok(None)) || self.tracked(tree, &file)? != Tracked::Nothing
-            {
+            if !matches!(self.root().stat(file.as_bytes()), Ok(None)) || recorded(&file)? {
                 return Ok(true);
             }
         }
@@ -339,7 +338,7 @@ impl Conversion<'_> {
             return refused(self.path, &why, OUTSIDE);
         }
         let (why, hint) = match self.ends {
-            Action::Keep => ("".to_owned(), OUTSIDE.to_owned()),
+            Action::Keep => (String::new(), OUTSIDE.to_owned()),
             Action::Text(end) | Action::Auto(end) => {
                 let (name, tool) = if end == End::CrLf { ("CRLF", "unix2dos") } else { ("LF", "dos2unix") };
                 let why = format!(": Git checks it out with {name}, and {crlf} of its {lf} lines end in CRLF");

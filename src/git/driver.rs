@@ -128,7 +128,7 @@ impl Repo {
                 if file.is_file()
                     && let Ok(bytes) = std::fs::read(&file)
                 {
-                    let inside = file.canonicalize().is_ok_and(|file| self.holds(&file));
+                    let inside = file.canonicalize().is_ok_and(|file| self.is_below(&file));
                     let sum = if inside { sha256(&bytes)? } else { "outside".to_owned() };
                     all.extend_from_slice(format!("file {:?} {sum}\n", word.as_bstr()).as_bytes());
                 }
@@ -137,7 +137,7 @@ impl Repo {
         sha256(&all)
     }
 
-    fn holds(&self, file: &Path) -> bool {
+    fn is_below(&self, file: &Path) -> bool {
         let folders = [self.root_path(), self.git_dir(), self.common_dir()];
         folders.iter().any(|folder| folder.canonicalize().is_ok_and(|folder| file.starts_with(folder)))
     }

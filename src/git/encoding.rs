@@ -42,7 +42,8 @@ pub(super) type Fault = &'static str;
 impl Encoding {
     /// The encoding of that name; `None` if it is not one of those known here.
     pub(super) fn named(name: &str) -> Option<Encoding> {
-        use {Mark::*, Order::*};
+        use Mark::{Forbidden, Needed};
+        use Order::{Big, Little};
         let upper = name.to_ascii_uppercase();
         let name = upper.strip_prefix("UTF-").or_else(|| upper.strip_prefix("UTF")).unwrap_or(&upper);
         let (unit, order, mark) = match name {
@@ -64,10 +65,10 @@ impl Encoding {
     /// The text of `bytes`, without a mark.
     pub(super) fn decode(self, bytes: &[u8]) -> Result<Vec<u8>, Fault> {
         if let Unit::Byte(last) = self.unit {
-            return match bytes.iter().any(|&byte| byte > last) {
-                true => Err("it holds bytes that are not ASCII"),
-                false => Ok(bytes.iter().map(|&byte| char::from(byte)).collect::<String>().into_bytes()),
-            };
+            if bytes.iter().any(|&byte| byte > last) {
+                return Err("it holds bytes that are not ASCII");
+            }
+            return Ok(bytes.iter().map(|&byte| char::from(byte)).collect::<String>().into_bytes());
         }
         if bytes.is_empty() {
             return Ok(Vec::new());

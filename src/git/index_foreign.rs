@@ -1,7 +1,7 @@
 //! An index that edt does not patch (split, sparse), read by `gix`.
 
 use gix::bstr::ByteSlice as _;
-use gix::index::entry::{Flags, Mode};
+use gix::index::entry::{Flags, Mode, Stat};
 
 use super::Oid;
 use super::diff::Item;
@@ -67,7 +67,7 @@ impl Repo {
                     None => continue,
                 };
                 let path = [name.as_bytes(), file.path.as_bytes()].concat();
-                full.dangerously_push_entry(Default::default(), oid, Flags::SKIP_WORKTREE, mode, path.as_bstr());
+                full.dangerously_push_entry(Stat::default(), oid, Flags::SKIP_WORKTREE, mode, path.as_bstr());
             }
         }
         full.sort_entries();

@@ -23,7 +23,9 @@ pub(super) fn request(command: &str, path: &[u8], content: &[u8]) -> Vec<u8> {
         [b"capability=clean\n", b"capability=smudge\n", b""],
         [format!("command={command}\n").as_bytes(), &[b"pathname=", path, b"\n"].concat(), b""],
     ] {
-        part.iter().for_each(|text| packet(&mut out, text));
+        for text in part {
+            packet(&mut out, text);
+        }
     }
     content.chunks(MOST).for_each(|part| packet(&mut out, part));
     packet(&mut out, b"");

@@ -89,6 +89,14 @@ impl Repo {
         Ok(Tracked::Nothing)
     }
 
+    /// Whether `tree` holds anything at `path`.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING` if a tree on the way is.
+    pub fn holds(&self, tree: Oid, path: &RepoPath) -> Result<bool> {
+        self.tracked(tree, path).map(|tracked| tracked != Tracked::Nothing)
+    }
+
     /// What `tree` holds under a name that differs from `path`, or a folder of it, only in case; `None` if it holds `path` itself.
     ///
     /// # Errors

@@ -24,7 +24,8 @@ impl Repo {
         let mut paths = BTreeSet::new();
         let mut index = self.expanded(&*self.inner.index_or_empty().map_err(fail)?)?;
         self.judge_converted(&mut index, &mut paths)?;
-        let platform = self.inner.status(gix::progress::Discard).map_err(fail)?;
+        let bare = self.without_filters()?;
+        let platform = bare.status(gix::progress::Discard).map_err(fail)?;
         // Into submodules only as far as their commit: theirs is another configuration, with filters of its own.
         let submodules = Submodule::Given { ignore: gix::submodule::config::Ignore::Dirty, check_dirty: true };
         let platform = platform.untracked_files(UntrackedFiles::Collapsed).index_worktree_submodules(submodules);
@@ -38,6 +39,18 @@ impl Repo {
             paths.insert(item.location().to_string());
         }
         Ok(paths.into_iter().collect())
+    }
+
+    /// The repository as `gix` may see it: without any filter.
+    fn without_filters(&self) -> Result<gix::Repository> {
+        let mut repo = self.inner.clone();
+        let mut config = repo.config_snapshot_mut();
+        let named: Vec<_> = config.sections_and_ids_by_name("filter").into_iter().flatten().map(|(_, id)| id).collect();
+        for id in named {
+            config.remove_section_by_id(id);
+        }
+        config.commit().map_err(|error| super::repo::unreadable("the configuration", &error))?;
+        Ok(repo)
     }
 
     /// Takes the files that Git converts out of what is left to compare; the `paths` of those that differ are added.
@@ -55,7 +68,8 @@ impl Repo {
             let path = RepoPath::from_tree(name);
             // Files of one folder have the same attribute files.
             if folder.1.is_none() || folder.0 != path.split().0 {
-                folder = (path.split().0.to_vec(), Some(self.may_convert(&path, tree)?));
+                let recorded = |attributes: &RepoPath| self.holds(tree, attributes);
+                folder = (path.split().0.to_vec(), Some(self.may_convert(&path, recorded)?));
             }
             if folder.1 != Some(true) {
                 continue;

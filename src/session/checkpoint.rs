@@ -32,8 +32,8 @@ impl Checkpoints {
     ) -> Result<Checkpoints> {
         let mut state = Checkpoints { tip: session.tip, tree, made: Vec::new() };
         // The very bytes of a file that Git converts stand in no commit; settling a crash may need them.
-        let converted = looks.iter().filter_map(|look| look.disk.as_ref()?.stored.as_ref());
-        converted.map(|stored| draft.blob(&stored.disk).map(drop)).collect::<Result<()>>()?;
+        let mut converted = looks.iter().filter_map(|look| look.disk.as_ref()?.stored.as_ref());
+        converted.try_for_each(|stored| draft.blob(&stored.disk).map(drop))?;
         let staged = looks.iter().filter_map(|look| match look.staged {
             Staged::File(file) if Some(file) != look.tip && Some(file) != look.disk_file() => Some((*look, Some(file))),
             _ => None,

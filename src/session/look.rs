@@ -88,7 +88,10 @@ impl Look {
             Tracked::Submodule => return Err(nested(path, "a submodule").into()),
         };
         let mut disk = on_disk(repo, path)?;
-        let convertible = repo.may_convert(path, tip_tree)?;
+        let convertible = repo.may_convert(path, |attributes| match index {
+            Some(index) => index.staged(repo, attributes).map(|staged| staged != Staged::Nothing),
+            None => repo.holds(tip_tree, attributes),
+        })?;
         if let Some(disk) = disk.as_mut().filter(|_| convertible) {
             disk.convert(repo, path, Attributes::Worktree(tip_tree))?;
         }
@@ -144,7 +147,9 @@ impl Look {
         let blob = repo.object(oid, ObjectKind::Blob)?;
         let converts = match from {
             Attributes::Worktree(_) => self.convertible,
-            Attributes::Tree(tree) => self.convertible || repo.may_convert(&self.path, tree)?,
+            Attributes::Tree(tree) => {
+                self.convertible || repo.may_convert(&self.path, |attributes| repo.holds(tree, attributes))?
+            }
         };
         if converts { repo.conversion(&self.path, from)?.of_blob(blob) } else { Ok(Forms::plain(blob)) }
     }

@@ -93,8 +93,7 @@ pub(crate) fn whole_session(world: &World, path: &str, old: &str) {
         states[1][path][states[1][path].iter().position(|&b| b == b' ').unwrap() + 1..],
         "{edited:?}"
     );
-    let status = world.edt(&["status"]);
-    assert_eq!(status.json["uncommitted"], json!([]));
+    assert_eq!(world.edt(&["status"]).json["uncommitted"], json!([]));
     world.edt(&["diff"]);
     world.is_sound();
     assert_eq!(world.locks(), Vec::<String>::new());
