@@ -116,7 +116,10 @@ impl Args {
     fn people(&self, answer: &Answer, store: &Store) -> String {
         let mut out = render::settled(answer.settled.as_ref());
         let state = match (answer.validators.is_empty(), answer.trusted) {
-            (true, _) => "edt.toml names no programs here: there is nothing to trust".to_owned(),
+            (true, _) if answer.filters.is_empty() => {
+                "edt.toml names no programs here: there is nothing to trust".to_owned()
+            }
+            (true, _) => "edt.toml names no programs here".to_owned(),
             (false, true) => paint(GOOD, "edt.toml is trusted here"),
             (false, false) => "edt.toml is not trusted here".to_owned(),
         };

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::files::{Stage, Stands};
+use super::files::{InStage, Stage, Stands};
 use super::index::{self, IndexView, Lock, Plan};
 use super::log::{Journal, Pending};
 use super::pointers::{Branch, From};
@@ -143,16 +143,25 @@ fn take_back(repo: &Repo, record: &ChangeRecord) -> Result<Settled> {
 /// Swaps the new bytes in, from where they are staged or from their blob.
 fn forward(repo: &Repo, stage: &Stage<'_>, file: &FileRecord) -> Result<()> {
     if let Some(new) = file.new_file() {
-        let bytes = repo.object(new.oid, ObjectKind::Blob)?;
+        let bytes = match repo.object(new.oid, ObjectKind::Blob) {
+            // The bytes of a file that Git converts are in no commit: `git gc --prune=now` may have dropped them meanwhile.
+            Err(_) if stage.staged(file)? == InStage::New => return stage.swap(&as_it_stands(stage, file)),
+            bytes => bytes?,
+        };
         let executable = new.mode.bits() & 0o100 != 0;
         let perms = file.old.as_ref().map_or(Perms::Usual { executable }, |(_, _, stat)| Perms::Of(*stat, executable));
         stage.stage_bytes(file, &bytes, perms)?;
     }
+    stage.swap(&as_it_stands(stage, file))
+}
+
+/// The record with the stat that the file has now.
+fn as_it_stands(stage: &Stage<'_>, file: &FileRecord) -> FileRecord {
     let mut current = file.clone();
     if let (Some((_, _, seen)), Some(stat)) = (&mut current.old, stage.stat(file)) {
         *seen = stat;
     }
-    stage.swap(&current)
+    current
 }
 
 /// Puts the old bytes back from their blob: the displaced file is no longer staged.

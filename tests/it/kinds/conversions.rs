@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{as_git_would, whole_session};
-use crate::world::World;
+use crate::world::{EDT, World};
 
 /// A repository with settings and attributes, checked out anew under them.
 fn made(settings: &[(&str, &str)], attributes: &str, files: &[(&str, &[u8])]) -> World {
@@ -126,6 +126,31 @@ fn the_attributes_of_the_request_itself_are_not_guessed() {
     world.edt(&["redo"]).landed();
     assert_eq!(world.text("b.txt"), "b\r\n");
     world.is_clean();
+}
+
+#[test]
+fn where_nothing_converts_no_attributes_are_read_and_no_program_is_started() {
+    let world = World::with(&[("dir/a.txt", b"one\n")]);
+    world.edt(&["apply", "dir/a.txt", "--mode", "append", "--content", "two\n"]).landed();
+    let log = world.home.join("trace");
+    let mut traced = world.command("strace");
+    traced.args(["-f", "-qq", "-o"]).arg(&log).args([
+        "-e",
+        "trace=open,openat,openat2,execve,clone,clone3,fork,vfork",
+        EDT,
+    ]);
+    traced.args(["apply", "dir/a.txt", "--mode", "append", "--content", "three\n"]);
+    if !traced.stdout(std::process::Stdio::null()).status().is_ok_and(|status| status.success()) {
+        println!("skipped: strace is not installed");
+        return;
+    }
+    let trace = std::fs::read_to_string(log).unwrap();
+    let begun: Vec<&str> =
+        trace.lines().filter(|line| ["execve(", "clone", "fork("].iter().any(|c| line.contains(c))).collect();
+    assert_eq!(begun.len(), 1, "edt itself: {begun:#?}");
+    let read: Vec<&str> = trace.lines().filter(|line| line.contains("attributes")).collect();
+    assert_eq!(read, Vec::<&str>::new());
+    as_git_would(&world, "the edits");
 }
 
 #[test]
