@@ -10,17 +10,21 @@ pub mod draft;
 pub mod identity;
 pub mod index;
 mod index_extensions;
+pub mod merge;
 pub mod objects;
 pub mod read;
 pub mod refs;
 pub mod repo;
 pub mod swap;
 mod tree;
+pub mod worktrees;
 
 pub use draft::{Commit, Draft, Folders, TreeChange};
+pub use merge::Merged;
 pub use objects::Loose;
 pub use repo::{FileId, FileMode, Head, InHead, Repo, Tracked};
 pub use swap::Swap;
+pub use worktrees::Worktree;
 
 use crate::base::{Code, Finding, Result};
 

@@ -88,6 +88,12 @@ impl Look {
         Ok(Look { path: path.clone(), tip, disk, staged, convertible })
     }
 
+    /// Whether what is staged stands neither on disk nor in the session's tip.
+    #[must_use]
+    pub fn is_staged_apart(&self) -> bool {
+        matches!(self.staged, Staged::File(file) if Some(file) != self.tip && Some(file) != self.disk_file())
+    }
+
     /// The file on disk, as Git would record it.
     #[must_use]
     pub fn disk_file(&self) -> Option<FileId> {

@@ -58,6 +58,14 @@ impl World {
         Ok(World { repo, journal, settled, caller, _lock: held })
     }
 
+    /// Opens another worktree of the same repository, to change it.
+    ///
+    /// # Errors
+    /// As [`World::open`].
+    pub fn neighbour(&self, root: &Path) -> Result<World> {
+        World::of(Repo::linked(root)?, self.caller.clone())
+    }
+
     /// Opens it to read. An unfinished transaction is settled first, unless the Git folder cannot be written.
     ///
     /// # Errors
