@@ -4,6 +4,7 @@
 //! the index (it drops versions and extensions).
 
 mod cache_tree;
+pub mod commit_hooks;
 pub mod convert;
 pub mod diff;
 pub mod draft;

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use super::commit_hooks::{self, Proposed};
 use super::current::{POINTER, Session};
 use super::history::Commit;
 use super::list::{next_kept, origin};
@@ -12,6 +11,7 @@ use super::moving::{self, Steps};
 use super::work::{Piece, Target, Work};
 use super::world::World;
 use crate::base::{Code, Finding, Findings, Result, Warning};
+use crate::git::commit_hooks::{self, Proposed};
 use crate::git::diff::Differs;
 use crate::git::index::Staged;
 use crate::git::read::ObjectKind;

@@ -122,6 +122,7 @@ fn listed(
     let landed = numbered_of(refs, &format!("{REFS}{name}/landed/")).pop().map(|(_, tip)| tip);
     let (state, tip) = match (repo.ref_value(branch)?, own("abandoned")) {
         (Some(tip), _) if landed == Some(tip) => (State::Landed, tip),
+        (Some(tip), Some(aside)) if aside == tip && worktree.is_none() => (State::Abandoned, tip),
         (Some(tip), _) => (State::Open, tip),
         (None, Some(tip)) => (State::Abandoned, tip),
         (None, None) => (State::Deleted, landed.unwrap_or(base)),

@@ -11,7 +11,6 @@
 pub mod abandon;
 pub mod begin;
 pub mod checkpoint;
-pub mod commit_hooks;
 pub mod current;
 pub mod gc;
 pub mod history;

@@ -4,8 +4,8 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use super::{Draft, Oid, Repo, objects};
 use crate::base::{Code, Finding, Result};
-use crate::git::{Draft, Oid, Repo, objects};
 use crate::io::{failed, spawn};
 
 /// Hooks that `git commit` runs before the commit is made, in order.
