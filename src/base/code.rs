@@ -69,6 +69,10 @@ codes! {
         "Another edt process holds this worktree and did not finish within the time limit. The message names it; repeat the call.";
     SessionMoved "SESSION_MOVED" Conflict None,
         "The session's branch moved between reading and writing. Nothing was changed; repeat the call.";
+    UnsavedChanges "UNSAVED_CHANGES" Conflict None,
+        "Files that the operation must write hold changes that are recorded nowhere. The answer names them. Record them (`edt checkpoint`, `git commit`, `git stash`), then repeat the call.";
+    MergeConflict "MERGE_CONFLICT" Conflict None,
+        "The base branch moved, and what it changed does not go together with the session. The answer lists the paths; nothing was changed. Merge that branch into the session's, settle the conflicts, and land again.";
     HashMismatch "HASH_MISMATCH" Conflict None,
         "The file is not the one the edit was made for: its blob id differs from `expected_hash`, or it changed on disk during the call. Read it again with `edt read` and send the edit for what stands there now.";
     PathInvalid "PATH_INVALID" Refused None,
@@ -123,6 +127,10 @@ codes! {
         "A session of that name exists, or its branch would collide with another. Choose another name, or continue it with `git switch edt/<name>`.";
     NoSession "NO_SESSION" Refused None,
         "This command needs a session and there is none here. `edt begin` starts one; `git switch edt/<name>` goes back to an earlier one.";
+    NothingToLand "NOTHING_TO_LAND" Refused None,
+        "The branch to land on has everything that the session changed. `edt diff` shows the session's changes.";
+    GitOperationBlocked "GIT_OPERATION_BLOCKED" Refused None,
+        "A Git hook refused the operation, or it would destroy what nothing else holds. The message tells which and why; nothing was changed.";
     NothingToUndo "NOTHING_TO_UNDO" Refused None,
         "The session has no edit of edt's own left to take back on top of its branch. `edt log` lists what there is.";
     NothingToRedo "NOTHING_TO_REDO" Refused None,

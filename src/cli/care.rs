@@ -3,7 +3,7 @@
 use clap::{CommandFactory as _, ValueEnum};
 
 use super::context::Context;
-use super::{Cli, diff, guards, log, read, status, trust};
+use super::{Cli, diff, gc, guards, log, read, status, trust};
 use crate::base::{Code, Finding, Outcome, Result, Status};
 use crate::txn::request::Wire;
 
@@ -75,6 +75,8 @@ enum Shape {
     Guards,
     /// What `edt trust` answers.
     Trust,
+    /// What `edt gc` answers.
+    Gc,
 }
 
 impl SchemaArgs {
@@ -88,6 +90,7 @@ impl SchemaArgs {
             Shape::Diff => schemars::schema_for!(diff::Answer),
             Shape::Guards => schemars::schema_for!(guards::Answer),
             Shape::Trust => schemars::schema_for!(trust::Answer),
+            Shape::Gc => schemars::schema_for!(gc::Answer),
         };
         context.print(&serde_json::to_string_pretty(&schema).unwrap_or_default());
         Status::Applied

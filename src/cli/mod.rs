@@ -3,10 +3,14 @@
 mod apply;
 mod begin;
 mod care;
+mod changed;
+mod checkpoint;
 mod context;
 mod demo;
 mod diff;
+mod gc;
 mod guards;
+mod land;
 mod log;
 mod read;
 mod render;
@@ -69,6 +73,10 @@ enum Command {
     Undo(undo::Args),
     Redo(undo::RedoArgs),
     Restore(restore::Args),
+    Checkpoint(checkpoint::Args),
+    Land(land::Args),
+    Abandon(land::AbandonArgs),
+    Gc(gc::Args),
     Guards(guards::Args),
     Trust(trust::Args),
     Explain(care::ExplainArgs),
@@ -92,6 +100,10 @@ impl Command {
             Command::Undo(args) => args.run(context),
             Command::Redo(_) => undo::redo(context),
             Command::Restore(args) => args.run(context),
+            Command::Checkpoint(args) => args.run(context),
+            Command::Land(args) => args.run(context),
+            Command::Abandon(_) => land::run_abandon(context),
+            Command::Gc(args) => args.run(context),
             Command::Guards(args) => args.run(context),
             Command::Trust(args) => args.run(context),
             Command::Explain(args) => args.run(context),

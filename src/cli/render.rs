@@ -77,7 +77,7 @@ pub(super) fn moved(outcome: &Outcome, verb: &str) -> String {
     out
 }
 
-fn details(out: &mut String, outcome: &Outcome) {
+pub(super) fn details(out: &mut String, outcome: &Outcome) {
     for checkpoint in &outcome.checkpoints {
         let _ = writeln!(
             out,
@@ -86,6 +86,11 @@ fn details(out: &mut String, outcome: &Outcome) {
             short(checkpoint)
         );
     }
+    files_and_warnings(out, outcome);
+}
+
+/// Each changed file, then each warning.
+pub(super) fn files_and_warnings(out: &mut String, outcome: &Outcome) {
     outcome.files.iter().for_each(|file| file_line(out, file));
     outcome.warnings.iter().for_each(|warning| {
         let path = warning.path.as_ref().map(|path| format!("{path}: ")).unwrap_or_default();

@@ -7,9 +7,11 @@ use serde::Serialize;
 
 use super::context::Context;
 use super::render::{self, DIM, NAME, NOTE, paint, short};
-use crate::base::{Result, SessionReport, Settled, Status};
+use crate::base::{RepoPath, Result, SessionReport, Settled, Status};
+use crate::git::diff::{Differs, Untracked};
 use crate::git::{InHead, Repo};
-use crate::session::Session;
+use crate::session::list::{self, Listed};
+use crate::session::{Look, Session};
 
 /// Show the session, its edits, and what is not recorded.
 #[derive(Debug, clap::Args)]
@@ -33,10 +35,51 @@ pub(super) struct Answer {
     changed: Vec<String>,
     /// Paths that Git reports as uncommitted or untracked.
     uncommitted: Vec<String>,
+    /// Paths of the session that were changed on disk behind edt's back: the next edit of one records it first.
+    foreign: Vec<String>,
+    /// Every session of this repository, in order of names.
+    sessions: Vec<SessionLine>,
     /// Ids of proposals that wait for a person.
     proposals: Vec<String>,
     /// An interrupted transaction that this call settled.
     settled: Option<Settled>,
+}
+
+/// One session of the repository.
+#[derive(Debug, Serialize, JsonSchema)]
+struct SessionLine {
+    /// Its name, without `edt/`.
+    name: String,
+    /// `open`, `landed`, `abandoned` or `deleted` (someone deleted its branch).
+    state: &'static str,
+    /// Its newest commit, as a hex object id.
+    tip: String,
+    /// How many edits it holds.
+    edits: u64,
+    /// The branch it began on, or a commit.
+    origin: Option<String>,
+    /// The worktree that works in it.
+    worktree: Option<String>,
+    /// When its newest commit was made, in seconds since 1970.
+    time: i64,
+    /// How many tips `undo` keeps.
+    undone: u64,
+}
+
+impl SessionLine {
+    fn of(listed: Listed) -> SessionLine {
+        let short = |name: String| name.strip_prefix("refs/heads/").map(str::to_owned).unwrap_or(name);
+        SessionLine {
+            name: listed.name,
+            state: listed.state.name(),
+            tip: listed.tip.to_string(),
+            edits: listed.edits,
+            origin: listed.origin.map(short),
+            worktree: listed.worktree.map(|root| root.display().to_string()),
+            time: listed.time,
+            undone: listed.undone.len() as u64,
+        }
+    }
 }
 
 pub(super) fn run(context: &Context) -> Result<Status> {
@@ -47,11 +90,12 @@ pub(super) fn run(context: &Context) -> Result<Status> {
 
 fn answer(repo: &Repo, settled: Option<Settled>) -> Result<Answer> {
     let session = Session::current(repo, &repo.head()?)?;
-    let (mut edits, mut changed) = (0, Vec::new());
+    let (mut edits, mut changed, mut foreign) = (0, Vec::new(), Vec::new());
     if let Some(session) = &session {
         edits = session.edits(repo)?;
         let differs = repo.tree_diff(repo.tree_of(session.base)?, repo.tree_of(session.tip)?)?;
         changed = differs.iter().map(|differs| differs.path.to_string()).collect();
+        foreign = drifted(repo, session, &differs)?;
     }
     Ok(Answer {
         schema: "edt.status/1",
@@ -60,10 +104,19 @@ fn answer(repo: &Repo, settled: Option<Settled>) -> Result<Answer> {
         session: session.map(|session| session.report(false)),
         edits,
         changed,
-        uncommitted: repo.uncommitted()?,
+        uncommitted: repo.uncommitted(Untracked::Folders)?,
+        foreign,
+        sessions: list::sessions(repo)?.into_iter().map(SessionLine::of).collect(),
         proposals: Vec::new(),
         settled,
     })
+}
+
+/// The paths of the session whose bytes on disk are not the recorded ones. What edt could not edit is left out.
+fn drifted(repo: &Repo, session: &Session, differs: &[Differs]) -> Result<Vec<String>> {
+    let tree = repo.tree_of(session.tip)?;
+    let changed = |path: &&RepoPath| Look::at(repo, tree, None, path).is_ok_and(|look| look.disk_file() != look.tip);
+    Ok(differs.iter().map(|differs| &differs.path).filter(changed).map(ToString::to_string).collect())
 }
 
 fn people(answer: &Answer) -> String {
@@ -75,14 +128,33 @@ fn people(answer: &Answer) -> String {
             let place = if answer.switched { "HEAD is on it" } else { "HEAD is elsewhere" };
             let _ = writeln!(out, "session {} {}", paint(NAME, &session.branch), paint(DIM, &format!("({place})")));
             let _ = writeln!(out, "  base {}  tip {}  edits {}", short(&session.base), short(tip), answer.edits);
-            list(&mut out, "changed since the base", &answer.changed);
+            paths(&mut out, "changed since the base", &answer.changed);
         }
     }
-    list(&mut out, "uncommitted", &answer.uncommitted);
+    paths(&mut out, "changed outside edt since its last edit", &answer.foreign);
+    paths(&mut out, "uncommitted", &answer.uncommitted);
+    others(&mut out, answer);
     out
 }
 
-fn list(out: &mut String, what: &str, paths: &[String]) {
+/// The sessions beside this worktree's own.
+fn others(out: &mut String, answer: &Answer) {
+    let own = answer.session.as_ref().map(|session| session.name.as_str());
+    let others: Vec<&SessionLine> = answer.sessions.iter().filter(|one| Some(one.name.as_str()) != own).collect();
+    if others.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "{}", paint(NOTE, &format!("other sessions ({}):", others.len())));
+    for one in others {
+        let _ = write!(out, "  {} {} {}, edits {}", paint(NAME, &one.name), one.state, short(&one.tip), one.edits);
+        if let Some(root) = &one.worktree {
+            let _ = write!(out, ", in {root}");
+        }
+        out.push('\n');
+    }
+}
+
+fn paths(out: &mut String, what: &str, paths: &[String]) {
     if paths.is_empty() {
         return;
     }

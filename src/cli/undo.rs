@@ -1,12 +1,8 @@
 //! `edt undo` and `edt redo`.
 
 use super::context::Context;
-use super::render;
-use crate::base::{Change, FileReport, Outcome, Result, Status};
-use crate::edit::diff::Lines;
-use crate::git::Repo;
-use crate::git::diff::Item;
-use crate::git::read::ObjectKind;
+use super::{changed, render};
+use crate::base::{Outcome, Result, Status};
 use crate::session::undo::{self, Back, Moved};
 use crate::session::{Session, World};
 
@@ -52,35 +48,8 @@ fn moved(context: &Context, verb: &str, go: impl FnOnce(&mut World, &Session) ->
     outcome.parent = Some(moved.from.to_string());
     outcome.edit = Some(now.edits(&world.repo)?);
     outcome.checkpoints = moved.checkpoints.iter().map(ToString::to_string).collect();
-    outcome.files = moved.paths.iter().map(|differs| file(&world.repo, differs)).collect::<Result<_>>()?;
+    outcome.files = changed::files(&world.repo, &moved.paths)?;
     outcome.warnings = moved.warnings;
     outcome.settled.clone_from(&world.settled);
     Ok(context.outcome(&outcome, |outcome| render::moved(outcome, verb)))
-}
-
-/// One path that an undo or redo changed.
-fn file(repo: &Repo, differs: &crate::git::diff::Differs) -> Result<FileReport> {
-    let text =
-        |item: Option<Item>| item.and_then(Item::file).map(|file| repo.object(file.oid, ObjectKind::Blob)).transpose();
-    let (old, new) = (text(differs.old)?, text(differs.new)?);
-    let lines =
-        Lines::of(old.as_deref().unwrap_or_default(), new.as_deref().unwrap_or_default(), crate::io::clock::in_ms(100));
-    let (lines_added, lines_removed) = lines.counts();
-    let hash = |item: Option<Item>| item.and_then(Item::file).map(|file| file.oid.to_string());
-    Ok(FileReport {
-        path: differs.path.to_string(),
-        change: match (&old, &new) {
-            (None, _) => Change::Added,
-            (_, None) => Change::Deleted,
-            _ => Change::Modified,
-        },
-        from: None,
-        hash_before: hash(differs.old),
-        hash_after: hash(differs.new),
-        bytes_before: old.as_ref().map(|text| text.len() as u64),
-        bytes_after: new.as_ref().map(|text| text.len() as u64),
-        lines_added,
-        lines_removed,
-        context: None,
-    })
 }

@@ -17,6 +17,23 @@ pub struct Differs {
     pub new: Option<Item>,
 }
 
+/// How untracked files are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Untracked {
+    /// A folder of which nothing is tracked, as one.
+    Folders,
+    /// One by one.
+    Files,
+}
+
+impl Differs {
+    /// Whether both sides are files, or nothing: what edt changes.
+    #[must_use]
+    pub fn is_of_files(&self) -> bool {
+        [self.old, self.new].iter().flatten().all(|item| item.file().is_some())
+    }
+}
+
 /// What a tree holds at a path that is not a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Item {
@@ -52,13 +69,27 @@ impl Repo {
     /// # Errors
     /// `OBJECT_MISSING`.
     pub fn tree_diff(&self, old: Oid, new: Oid) -> Result<Vec<Differs>> {
+        self.tree_diff_by(old, new, |oid| self.object(oid, ObjectKind::Tree))
+    }
+
+    /// The same for trees that `read` reads.
+    pub(super) fn tree_diff_by(
+        &self,
+        old: Oid,
+        new: Oid,
+        read: impl Fn(Oid) -> Result<Vec<u8>>,
+    ) -> Result<Vec<Differs>> {
+        let read = |oid: Option<Oid>| match oid {
+            Some(oid) if oid != self.empty_tree() => read(oid),
+            _ => Ok(Vec::new()),
+        };
         let mut out = Vec::new();
         let mut todo = vec![(Vec::new(), Some(old), Some(new))];
         while let Some((prefix, old, new)) = todo.pop() {
             if old == new {
                 continue;
             }
-            let (old, new) = (self.tree_or_empty(old)?, self.tree_or_empty(new)?);
+            let (old, new) = (read(old)?, read(new)?);
             let len = self.null().as_slice().len();
             let mut names: Vec<&[u8]> =
                 all_entries(&old, len).chain(all_entries(&new, len)).map(|(_, name, _)| name).collect();
@@ -83,13 +114,6 @@ impl Repo {
         }
         out.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(out)
-    }
-
-    fn tree_or_empty(&self, oid: Option<Oid>) -> Result<Vec<u8>> {
-        match oid {
-            Some(oid) if oid != self.empty_tree() => self.object(oid, ObjectKind::Tree),
-            _ => Ok(Vec::new()),
-        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use gix::objs::Kind;
 
 use super::Oid;
+use super::diff::Differs;
 use super::identity::Role;
 use super::objects::{Deflater, Loose, id_of};
 use super::read::ObjectKind;
@@ -57,6 +58,32 @@ impl<'r> Draft<'r> {
         self.add(Kind::Blob, data.to_vec())
     }
 
+    /// The repository it is drafted for.
+    #[must_use]
+    pub fn repo(&self) -> &'r Repo {
+        self.repo
+    }
+
+    /// What is drafted so far.
+    pub(super) fn made(&self) -> impl Iterator<Item = (Oid, Kind, &[u8])> {
+        self.made.iter().map(|(oid, (kind, data))| (*oid, *kind, data.as_slice()))
+    }
+
+    /// Takes in the commit `oid`, which Git made.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING`.
+    pub fn take_in(&mut self, oid: Oid) -> Result<()> {
+        let data = self.repo.object(oid, ObjectKind::Commit)?;
+        self.adopt(oid, Kind::Commit, data);
+        Ok(())
+    }
+
+    /// Takes in an object that was made elsewhere.
+    pub(super) fn adopt(&mut self, oid: Oid, kind: Kind, data: Vec<u8>) {
+        self.made.insert(oid, (kind, data));
+    }
+
     /// The tree `root` with `changes` made; folders that end up empty are left out, as Git does.
     ///
     /// # Errors
@@ -72,6 +99,46 @@ impl<'r> Draft<'r> {
         };
         folders.insert(Vec::new(), (Some(root), Some(tree)));
         Ok((tree, folders))
+    }
+
+    /// The trees of the folders that `changes` touch, before and after; nothing is added.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING` if a tree on the way is.
+    pub fn folders(&self, root: Oid, changes: &[TreeChange]) -> Result<Folders> {
+        let trees = self.made.iter().filter(|(_, (kind, _))| *kind == Kind::Tree);
+        let mut scratch = Draft { repo: self.repo, made: trees.map(|(oid, made)| (*oid, made.clone())).collect() };
+        Ok(scratch.tree(root, changes)?.1)
+    }
+
+    /// The paths in which two trees differ, drafted or not.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING`.
+    pub fn tree_diff(&self, old: Oid, new: Oid) -> Result<Vec<Differs>> {
+        self.repo.tree_diff_by(old, new, |oid| self.read_tree(oid))
+    }
+
+    /// The tree of a commit, drafted or not.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING`.
+    pub fn tree_of(&self, commit: Oid) -> Result<Oid> {
+        match self.made.get(&commit) {
+            Some((Kind::Commit, data)) => self.repo.tree_in(commit, data),
+            _ => self.repo.tree_of(commit),
+        }
+    }
+
+    /// The content of a blob, drafted or not.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING`.
+    pub fn content(&self, blob: Oid) -> Result<Vec<u8>> {
+        match self.made.get(&blob) {
+            Some((Kind::Blob, data)) => Ok(data.clone()),
+            _ => self.repo.object(blob, ObjectKind::Blob),
+        }
     }
 
     /// A new commit by the repository's own identity.
@@ -94,18 +161,40 @@ impl<'r> Draft<'r> {
         self.add(Kind::Commit, data)
     }
 
+    /// The commit whose raw content is `original`, made again on other `parents` with another `tree`: author, message and
+    /// encoding stay; the committer is whoever calls; a signature, which would no longer hold, goes.
+    ///
+    /// # Errors
+    /// `BAD_REQUEST` if the configured identity or date cannot be used; `INTERNAL`.
+    pub fn recommit(&mut self, original: &[u8], tree: Oid, parents: &[Oid]) -> Result<Oid> {
+        let split = memchr::memmem::find(original, b"\n\n").unwrap_or(original.len());
+        let (head, body) = original.split_at(split);
+        let mut data = format!("tree {tree}\n").into_bytes();
+        for parent in parents {
+            data.extend_from_slice(format!("parent {parent}\n").as_bytes());
+        }
+        let kept = |key: &[u8]| head.split(|&b| b == b'\n').find(|line| line.starts_with(key)).map(<[u8]>::to_vec);
+        let committer = [b"committer ".as_slice(), &self.repo.signature(Role::Committer)?].concat();
+        for line in [kept(b"author "), Some(committer), kept(b"encoding ")].into_iter().flatten() {
+            data.extend_from_slice(&line);
+            data.push(b'\n');
+        }
+        data.extend_from_slice(body.strip_prefix(b"\n").unwrap_or(body));
+        self.add(Kind::Commit, data)
+    }
+
     /// The new objects as Git stores them, in an order in which each comes after what it names.
     #[must_use]
-    pub fn into_loose(self) -> Vec<Loose> {
+    pub fn loose(&self) -> Vec<Loose> {
         let mut deflater = Deflater::new();
         let rank = |kind: &Kind| match kind {
             Kind::Blob => 0,
             Kind::Tree => 1,
             Kind::Commit | Kind::Tag => 2,
         };
-        let mut made: Vec<_> = self.made.into_iter().collect();
+        let mut made: Vec<_> = self.made.iter().collect();
         made.sort_by_key(|(_, (kind, _))| rank(kind));
-        made.into_iter().map(|(oid, (kind, data))| Loose { oid, bytes: deflater.deflate(kind, &data) }).collect()
+        made.into_iter().map(|(oid, (kind, data))| Loose { oid: *oid, bytes: deflater.deflate(*kind, data) }).collect()
     }
 
     fn add(&mut self, kind: Kind, data: Vec<u8>) -> Result<Oid> {

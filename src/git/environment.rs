@@ -25,11 +25,8 @@ const HONOURED: &[&str] = &["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"];
 /// Checks that the environment means by `repo` what edt means.
 ///
 /// # Errors
-/// `UNSUPPORTED_REPOSITORY` naming the variable, or the owner that is not the caller.
+/// `UNSUPPORTED_REPOSITORY` naming the variable.
 pub(super) fn check(repo: &gix::Repository) -> Result<()> {
-    if repo.git_dir_trust() != Trust::Full {
-        return Err(foreign(repo.workdir().unwrap_or(repo.git_dir())).into());
-    }
     let given = |name: &&&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let same = |name: &str, path: &Path| {
         let named = std::env::var_os(name).map(PathBuf::from).and_then(|named| named.canonicalize().ok());
@@ -58,6 +55,17 @@ pub(super) fn check(repo: &gix::Repository) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Checks that the repository is the caller's own, or one that `safe.directory` names.
+///
+/// # Errors
+/// `UNSUPPORTED_REPOSITORY`.
+pub(super) fn check_owner(repo: &gix::Repository) -> Result<()> {
+    match repo.git_dir_trust() {
+        Trust::Full => Ok(()),
+        Trust::Reduced => Err(foreign(repo.workdir().unwrap_or(repo.git_dir())).into()),
+    }
 }
 
 fn at_root(root: &Path) -> bool {

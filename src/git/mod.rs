@@ -4,6 +4,7 @@
 //! the index (it drops versions and extensions).
 
 mod cache_tree;
+pub mod commit_hooks;
 pub mod convert;
 pub mod diff;
 pub mod draft;
@@ -16,6 +17,7 @@ pub mod index;
 mod index_extensions;
 mod index_foreign;
 mod keyword;
+pub mod merge;
 pub mod objects;
 mod pkt_line;
 pub mod read;
@@ -24,12 +26,15 @@ pub mod repo;
 mod status;
 pub mod swap;
 mod tree;
+pub mod worktrees;
 
 pub use convert::{Attributes, Forms};
 pub use draft::{Commit, Draft, Folders, TreeChange};
+pub use merge::Merged;
 pub use objects::Loose;
 pub use repo::{FileId, FileMode, Head, InHead, Repo, Tracked};
 pub use swap::Swap;
+pub use worktrees::Worktree;
 
 use crate::base::{Code, Finding, Result};
 

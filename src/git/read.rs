@@ -47,7 +47,11 @@ impl Repo {
         if commit == self.empty_tree() {
             return Ok(commit);
         }
-        let data = self.object(commit, ObjectKind::Commit)?;
+        self.tree_in(commit, &self.object(commit, ObjectKind::Commit)?)
+    }
+
+    /// The tree that the commit whose content is `data` names.
+    pub(super) fn tree_in(&self, commit: Oid, data: &[u8]) -> Result<Oid> {
         let hex = data.strip_prefix(b"tree ").and_then(|rest| rest.get(..2 * self.null().as_slice().len()));
         let tree = hex.and_then(|hex| Oid::from_hex(hex).ok());
         tree.ok_or_else(|| missing(commit, "it names no tree").into())
@@ -215,7 +219,7 @@ impl ObjectKind {
     }
 }
 
-fn missing(oid: Oid, why: &str) -> Finding {
+pub(super) fn missing(oid: Oid, why: &str) -> Finding {
     Finding::new(
         Code::ObjectMissing,
         format!("The object {oid} that this repository names could not be read: {why}. Nothing was changed."),

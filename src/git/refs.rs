@@ -1,7 +1,5 @@
 //! Refs read, through `gix`, which knows loose and packed ones. [`super::swap`] writes them.
 
-use std::path::PathBuf;
-
 use gix::refs::{PartialName, TargetRef};
 
 use super::repo::Repo;
@@ -60,22 +58,6 @@ impl Repo {
     #[must_use]
     pub fn is_ref_name(&self, name: &str) -> bool {
         gix::validate::reference::name(name.into()).is_ok() && PartialName::try_from(name).is_ok()
-    }
-
-    /// The Git folder of another worktree whose HEAD, or whose symbolic ref `pointer`, names `branch`.
-    #[must_use]
-    pub fn other_worktree_on(&self, branch: &str, pointer: &str) -> Option<PathBuf> {
-        let linked = std::fs::read_dir(self.common_dir().join("worktrees")).ok()?;
-        let linked = linked.flatten().map(|entry| entry.path());
-        let mine = std::fs::canonicalize(self.git_dir()).ok();
-        let names = |file: PathBuf| {
-            std::fs::read_to_string(file)
-                .is_ok_and(|text| text.strip_prefix("ref: ").is_some_and(|name| name.trim_end() == branch))
-        };
-        let mut others = std::iter::once(self.common_dir().to_owned()).chain(linked);
-        others.find(|dir| {
-            std::fs::canonicalize(dir).ok() != mine && (names(dir.join("HEAD")) || names(dir.join(pointer)))
-        })
     }
 
     /// What HEAD names: a branch in full, or a commit id if it is detached.

@@ -109,6 +109,19 @@ impl Repo {
         );
         let inner = opened.map_err(|error| not_opened(start, &error))?.to_thread_local();
         super::environment::check(&inner)?;
+        Repo::of(inner)
+    }
+
+    /// Opens the worktree at `root` itself, whatever the environment says.
+    ///
+    /// # Errors
+    /// As [`Repo::open`].
+    pub fn linked(root: &Path) -> Result<Repo> {
+        Repo::of(gix::open(root).map_err(|error| not_opened(root, &error))?)
+    }
+
+    fn of(inner: gix::Repository) -> Result<Repo> {
+        super::environment::check_owner(&inner)?;
         check_supported(&inner)?;
         let Some(root_path) = inner.workdir().map(Path::to_owned) else {
             return Err(unsupported("it is bare: there is no worktree to edit").into());
@@ -207,6 +220,23 @@ impl Repo {
     #[must_use]
     pub fn ignores_case(&self) -> bool {
         self.inner.config_snapshot().boolean("core.ignoreCase").unwrap_or(false)
+    }
+
+    /// Whether Git would sign every commit (`commit.gpgSign`).
+    #[must_use]
+    pub fn signs_commits(&self) -> bool {
+        self.inner.config_snapshot().boolean("commit.gpgSign").unwrap_or(false)
+    }
+
+    /// Whether Git may have one of these hooks to run: a file in the folder of hooks, or any hook in the configuration.
+    #[must_use]
+    pub fn has_hooks(&self, names: &[&str]) -> bool {
+        let config = self.inner.config_snapshot();
+        let configured = config.trusted_path("core.hooksPath").ok().flatten();
+        // Relative ones count from where hooks run: the worktree's root.
+        let folder = configured.map_or_else(|| self.common_dir().join("hooks"), |path| self.root_path().join(path));
+        let in_config = config.plumbing().sections_by_name("hook").into_iter().flatten().next().is_some();
+        in_config || names.iter().any(|name| folder.join(name).exists())
     }
 
     /// `REPOSITORY_BUSY` if a merge, rebase or the like is under way.

@@ -9,6 +9,7 @@ use gix::status::{Submodule, UntrackedFiles};
 use gix::worktree::IndexPersistedOrInMemory;
 
 use super::convert::Attributes;
+use super::diff::Untracked;
 use super::repo::{FileMode, Repo};
 use super::{Oid, causes};
 use crate::base::{Code, Finding, RepoPath, Result};
@@ -19,7 +20,7 @@ impl Repo {
     ///
     /// # Errors
     /// `IO_ERROR` if the worktree cannot be compared.
-    pub fn uncommitted(&self) -> Result<Vec<String>> {
+    pub fn uncommitted(&self, untracked: Untracked) -> Result<Vec<String>> {
         let fail = |error: gix::Error| super::repo::unreadable("the worktree's status", &error);
         let mut paths = BTreeSet::new();
         let mut index = self.expanded(&*self.inner.index_or_empty().map_err(fail)?)?;
@@ -28,7 +29,10 @@ impl Repo {
         let platform = bare.status(gix::progress::Discard).map_err(fail)?;
         // Into submodules only as far as their commit: theirs is another configuration, with filters of its own.
         let submodules = Submodule::Given { ignore: gix::submodule::config::Ignore::Dirty, check_dirty: true };
-        let platform = platform.untracked_files(UntrackedFiles::Collapsed).index_worktree_submodules(submodules);
+        let platform = platform.index_worktree_submodules(submodules).untracked_files(match untracked {
+            Untracked::Folders => UntrackedFiles::Collapsed,
+            Untracked::Files => UntrackedFiles::Files,
+        });
         let platform = platform.index(IndexPersistedOrInMemory::InMemory(index));
         for item in platform.into_iter(None).map_err(fail)? {
             let item = item.map_err(|error| {

@@ -15,7 +15,7 @@ use super::identity::Role;
 use super::repo::{InHead, Repo};
 use crate::base::{Code, Finding, Result};
 use crate::io::clock::Countdown;
-use crate::io::failed;
+use crate::io::{failed, spawn};
 
 /// How long a ref's lock is waited for. Git holds one for well under a millisecond.
 const LOCK_WAIT: Duration = Duration::from_secs(2);
@@ -110,6 +110,34 @@ impl Repo {
     /// `SESSION_BUSY` if its lock is held; `IO_ERROR`, `GIT_DIR_READ_ONLY`. The ref then points where it did.
     pub fn point_ref(&self, name: &str, at: &str) -> Result<()> {
         self.replace(&self.ref_path(name), &format!("ref: {at}\n"), || Ok(()))
+    }
+
+    /// Deletes refs, loose or packed, with their logs, all or none, if each has its value. Git does it: packed refs are its own.
+    ///
+    /// # Errors
+    /// `SESSION_MOVED` if one has another value; `PROGRAM_NOT_FOUND`, `IO_ERROR`.
+    pub fn delete_refs(&self, refs: &[(String, Oid)]) -> Result<()> {
+        let lines: Vec<String> = refs.iter().map(|(name, from)| format!("delete {name} {from}\n")).collect();
+        let ran = spawn::git(self.root_path(), &["update-ref", "--stdin"], lines.concat().as_bytes())?;
+        for (name, from) in refs.iter().filter(|_| !ran.ok) {
+            let stands = self.ref_value(name)?;
+            if stands != Some(*from) {
+                return Err(moved(name, Some(*from), stands).into());
+            }
+        }
+        if ran.ok {
+            return Ok(());
+        }
+        let message = format!("Git could not delete refs: {}", ran.stderr.trim());
+        Err(Finding::new(Code::IoError, message, "Mend what Git reports, then repeat the call.").into())
+    }
+
+    /// Removes the symbolic ref `name`, one of this worktree's own, if it names `at`.
+    pub fn unpoint_ref(&self, name: &str, at: &str) {
+        let path = self.ref_path(name);
+        if holds(&path, &format!("ref: {at}")) {
+            let _ = std::fs::remove_file(&path);
+        }
     }
 
     /// Removes the lock of the ref `name` if it is edt's own: the very file that it was linked from.

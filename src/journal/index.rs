@@ -41,6 +41,8 @@ pub struct EntryMove {
     pub file: Option<FileId>,
     /// What was staged when the transaction was planned.
     pub seen: Staged,
+    /// The file on disk, if it holds these bytes already and the transaction does not write it.
+    pub stands: Option<Stat>,
 }
 
 /// An index written aside.

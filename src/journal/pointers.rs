@@ -52,6 +52,12 @@ impl Branch {
         }
     }
 
+    /// Whether it must be on the medium before it is answered: a session that began, or HEAD that went elsewhere. After a restart
+    /// a missing branch could not be told from a deleted one, nor where HEAD was to be.
+    pub(super) fn must_be_synced(&self) -> bool {
+        matches!(self.from, From::Nothing(_)) || self.head_from.is_some()
+    }
+
     pub(super) fn swap(&self) -> Swap<'_> {
         Swap { name: &self.name, from: self.start(), to: self.new, log: &self.log, head: self.head }
     }

@@ -72,13 +72,10 @@ pub fn publish(repo: &Repo, journal: &mut Journal, mut change: Change) -> Result
             let records = std::mem::take(&mut staged.records);
             let mut warnings: Vec<Warning> =
                 records.iter().filter_map(|record| stage.discard_unless_written(record)).collect();
-            let closed = if let From::Nothing(_) = change.branch.from {
+            if let From::Nothing(_) = change.branch.from {
                 objects::make_folders(repo.objects_dir());
-                // A session that was answered must not be lost: a missing branch could not be told from a deleted one.
-                journal.checkpoint()
-            } else {
-                journal.close()
-            };
+            }
+            let closed = if change.branch.must_be_synced() { journal.checkpoint() } else { journal.close() };
             warnings.extend(closed.err().map(|error| unfinished(&error)));
             Ok(warnings)
         }
@@ -121,8 +118,9 @@ fn until_commit_point(
     }
     if let Some(Plan::Patch(prepared)) = plan {
         let stat = |record: &FileRecord| Some((RepoPath::from_tree(&record.path), staged.stage.stat(record)?));
-        let stats: Vec<(RepoPath, Stat)> =
-            staged.records.iter().filter(|record| record.new.is_some()).filter_map(stat).collect();
+        let written = staged.records.iter().filter(|record| record.new.is_some()).filter_map(stat);
+        let stands = moves.iter().filter_map(|entry| Some((entry.path.clone(), entry.stands?)));
+        let stats: Vec<(RepoPath, Stat)> = written.chain(stands).collect();
         prepared.refresh(repo, staged.stage, &stats)?;
     }
     change.branch.decide(repo)

@@ -149,7 +149,8 @@ impl EntryRecord {
             None if self.intended => Staged::Intended,
             None => Staged::Nothing,
         };
-        Some(EntryMove { path: RepoPath::from_tree(&self.path), file: self.file.as_ref().and_then(file), seen })
+        let path = RepoPath::from_tree(&self.path);
+        Some(EntryMove { path, file: self.file.as_ref().and_then(file), seen, stands: None })
     }
 }
 

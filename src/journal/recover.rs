@@ -69,10 +69,10 @@ fn settle_one(repo: &Repo, journal: &mut Journal, number: u64, record: &ChangeRe
     if !landed {
         journal.append(&Record::TakenBack(number))?;
     }
-    match branch.from {
-        // As in publishing: a session must be on the medium before anything builds on it.
-        From::Nothing(_) if landed => journal.checkpoint()?,
-        _ => journal.close()?,
+    if landed && branch.must_be_synced() {
+        journal.checkpoint()?;
+    } else {
+        journal.close()?;
     }
     Ok(settled)
 }
@@ -88,6 +88,14 @@ fn unlock(repo: &Repo, stage: &Stage<'_>, branch: &Branch) {
 /// Brings everything forward to what `record` says.
 fn finish(repo: &Repo, record: &ChangeRecord, branch: &Branch) -> Result<Settled> {
     objects::write_missing(repo.objects_dir(), &record.loose(), Look::Bytes)?;
+    // A change whose branch stays where it is counts as decided from the start: its refs may still be missing.
+    for (name, id) in &record.create {
+        if let Some(to) = id.oid()
+            && repo.ref_value(name)?.is_none()
+        {
+            repo.create_ref(name, to)?;
+        }
+    }
     let stage = Stage::open(repo)?;
     let (mut files, mut left) = (Vec::new(), Vec::new());
     for file in &record.files {
@@ -182,7 +190,7 @@ fn follow(repo: &Repo, record: &ChangeRecord, branch: &Branch) -> Result<()> {
     branch.head_from = branch.head_from.filter(|_| repo.head_stat() == record.branch.head_stat);
     branch.point = branch.point.filter(|name| matches!(repo.symbolic_ref(name), Ok(None)));
     branch.follow(repo, Line::Once)?;
-    if branch.head == InHead::Yes && repo.head()?.branch.as_ref() == Some(&branch.name) && !record.files.is_empty() {
+    if branch.head == InHead::Yes && repo.head()?.branch.as_ref() == Some(&branch.name) && !record.entries.is_empty() {
         follow_index(repo, record)?;
     }
     Ok(())
@@ -247,7 +255,9 @@ fn settle_all(repo: &Repo, journal: &mut Journal, records: &[(u64, Record)]) -> 
     let landed = landed(repo, &changes)?;
     let restored = restore_files(repo, &changes, &landed)?;
     for (record, branch) in &landed {
-        if branch.head == InHead::Yes && repo.head()?.branch.as_ref() == Some(&branch.name) && !record.files.is_empty()
+        if branch.head == InHead::Yes
+            && repo.head()?.branch.as_ref() == Some(&branch.name)
+            && !record.entries.is_empty()
         {
             follow_index(repo, record)?;
         }

@@ -1,11 +1,14 @@
 //! Starting a session: a branch at HEAD, its base beside it, HEAD switched to it. No file changes.
 
+use std::path::Path;
+
 use super::current::{BRANCHES, POINTER, REFS, Session, base_ref};
 use super::message::{self, Kind, Trailers};
 use super::world::World;
 use crate::base::{Code, Finding, RepoPath, Result, Warning};
 use crate::git::read::ObjectKind;
 use crate::git::{Commit, Draft, Folders, Head, InHead, Oid, Repo};
+use crate::io::spawn;
 use crate::journal::{Branch, Change, From, publish};
 
 /// How a session is to begin.
@@ -26,10 +29,12 @@ pub enum Switching {
     AsConfigured,
     /// Never: HEAD and the index stay as they are.
     Never,
+    /// Never, nor is the session remembered here: a worktree of its own works in it.
+    Elsewhere,
 }
 
 /// Names that edt uses below `refs/edt/`.
-const RESERVED: &[&str] = &["base", "origin", "undone", "abandoned", "pending", "memory", "proposals"];
+const RESERVED: &[&str] = &["base", "origin", "undone", "landed", "abandoned", "pending", "memory", "proposals"];
 
 /// A session about to begin: what its first change brings along.
 #[derive(Debug)]
@@ -61,10 +66,46 @@ pub fn begin(world: &mut World, how: &Begin) -> Result<(Session, Vec<Warning>)> 
         head_from: begun.head_from,
         point: begun.point,
     };
-    let (objects, create) = (objects.into_loose(), begun.create);
+    let (objects, create) = (objects.loose(), begun.create);
     let change = Change { branch, objects, create, files: Vec::new(), index: None, folders: Folders::new() };
     let warnings = publish(&world.repo, &mut world.journal, change)?;
     Ok((session, warnings))
+}
+
+/// Begins a session in a new worktree at `place`, which `git worktree add` makes.
+///
+/// # Errors
+/// As [`begin`]; `BAD_REQUEST` if `place` cannot serve, `IO_ERROR` if Git fails. No session is then left behind.
+pub fn begin_in(world: &mut World, how: &Begin, place: &Path) -> Result<(Session, Vec<Warning>)> {
+    let filled = std::fs::read_dir(place).is_ok_and(|mut entries| entries.next().is_some());
+    if filled || place.is_file() {
+        return Err(Finding::new(
+            Code::BadRequest,
+            format!("{} exists and is not an empty folder. Nothing was changed.", place.display()),
+            "Name a folder that does not exist yet: `edt begin --worktree ../NAME`.",
+        )
+        .into());
+    }
+    let how = Begin { switching: Switching::Elsewhere, ..how.clone() };
+    let (session, warnings) = begin(world, &how)?;
+    let repo = &world.repo;
+    let branch = format!("edt/{}", session.name);
+    let (folder, at) = (place.to_string_lossy(), repo.real_root()?);
+    let settings = repo.without_untrusted()?;
+    let ran = spawn::git_with(&at, &settings, &["worktree", "add", "--quiet", &folder, &branch], b"")?;
+    if ran.ok {
+        return Ok((session, warnings));
+    }
+    let mut refs = repo.refs_below(&format!("{REFS}{}/", session.name))?;
+    refs.push((session.branch(), session.tip));
+    repo.delete_refs(&refs)?;
+    let message = format!("`git worktree add` failed: {}", ran.stderr.trim());
+    Err(Finding::new(
+        Code::IoError,
+        message,
+        "Mend what Git reports, then repeat the call; no session was left behind.",
+    )
+    .into())
 }
 
 /// Drafts what a new session needs; nothing is changed.
@@ -91,7 +132,7 @@ pub fn draft(world: &World, draft: &mut Draft<'_>, begin: &Begin) -> Result<Begu
     Ok(Begun {
         create: vec![(base_ref(&name), base), (format!("{REFS}{name}/origin"), origin)],
         head_from: switch.then_some(from),
-        point: (!switch).then(|| POINTER.to_owned()),
+        point: (!switch && begin.switching != Switching::Elsewhere).then(|| POINTER.to_owned()),
         session: Session { name, tip: start, base, head: if switch { InHead::Yes } else { InHead::No } },
     })
 }
@@ -135,7 +176,7 @@ fn start_of(repo: &Repo, draft: &mut Draft<'_>, begin: &Begin, head: &Head, name
     }
     // An unborn branch has no commit to stand on: the session gets an empty one, so that every edit can be taken back.
     let empty = draft.tree(repo.empty_tree(), &[])?.0;
-    let trailers = Trailers { session: name.to_owned(), kind: Kind::Begin, edit: 0, agent: None, allowed: Vec::new() };
+    let trailers = Trailers::plain(name, Kind::Begin, 0);
     let message = message::compose(&format!("begin {name}"), &trailers);
     let root = draft.commit(&Commit { tree: empty, parent: None, message: &message })?;
     Ok((root, empty))

@@ -18,6 +18,15 @@ pub struct Checkpoints {
     pub made: Vec<Oid>,
 }
 
+/// Why a checkpoint is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why<'a> {
+    /// An operation is about to change what changed behind edt's back.
+    Foreign,
+    /// Someone asked for it, with a message or without.
+    Asked(Option<&'a str>),
+}
+
 impl Checkpoints {
     /// Drafts up to two commits on the session's tip, whose tree is `tree`, for `looks`: what was staged and stands nowhere else, then what stands on disk.
     ///
@@ -29,17 +38,18 @@ impl Checkpoints {
         tree: Oid,
         edit: u64,
         looks: &[&Look],
+        why: Why<'_>,
     ) -> Result<Checkpoints> {
         let mut state = Checkpoints { tip: session.tip, tree, made: Vec::new() };
         // The very bytes of a file that Git converts stand in no commit; settling a crash may need them.
         let mut converted = looks.iter().filter_map(|look| look.disk.as_ref()?.stored.as_ref());
         converted.try_for_each(|stored| draft.blob(&stored.disk).map(drop))?;
         let staged = looks.iter().filter_map(|look| match look.staged {
-            Staged::File(file) if Some(file) != look.tip && Some(file) != look.disk_file() => Some((*look, Some(file))),
+            Staged::File(file) if look.is_staged_apart() => Some((*look, Some(file))),
             _ => None,
         });
         let staged: Vec<(&Look, Option<FileId>)> = staged.collect();
-        state.record(draft, session, edit, "staged", &staged)?;
+        state.record(draft, session, edit, ("staged", why), &staged)?;
         let held =
             |look: &Look| staged.iter().find(|(one, _)| one.path == look.path).map_or(look.tip, |(_, file)| *file);
         let mut on_disk = Vec::new();
@@ -49,7 +59,7 @@ impl Checkpoints {
             }
             on_disk.push((*look, look.disk_file()));
         }
-        state.record(draft, session, edit, "unrecorded", &on_disk)?;
+        state.record(draft, session, edit, ("unrecorded", why), &on_disk)?;
         Ok(state)
     }
 
@@ -58,7 +68,7 @@ impl Checkpoints {
         draft: &mut Draft<'_>,
         session: &Session,
         edit: u64,
-        what: &str,
+        (what, why): (&str, Why<'_>),
         files: &[(&Look, Option<FileId>)],
     ) -> Result<()> {
         if files.is_empty() {
@@ -67,12 +77,13 @@ impl Checkpoints {
         let changes: Vec<TreeChange> =
             files.iter().map(|(look, file)| TreeChange { path: look.path.clone(), file: *file }).collect();
         let (tree, _) = draft.tree(self.tree, &changes)?;
-        let subject = match changes.as_slice() {
-            [one] => format!("checkpoint: {what} changes of {}", one.path),
-            many => format!("checkpoint: {what} changes of {} files", many.len()),
+        let subject = match (why, changes.as_slice()) {
+            (Why::Asked(Some(text)), _) => text.to_owned(),
+            (_, [one]) => format!("checkpoint: {what} changes of {}", one.path),
+            (_, many) => format!("checkpoint: {what} changes of {} files", many.len()),
         };
         let trailers =
-            Trailers { session: session.name.clone(), kind: Kind::Checkpoint, edit, agent: None, allowed: Vec::new() };
+            Trailers { foreign: why == Why::Foreign, ..Trailers::plain(&session.name, Kind::Checkpoint, edit) };
         let message = message::compose(&subject, &trailers);
         let commit = draft.commit(&Commit { tree, parent: Some(self.tip), message: &message })?;
         self.made.push(commit);

@@ -1,7 +1,7 @@
 //! The session this worktree is in.
 
 use crate::base::{Code, Finding, Result, SessionReport};
-use crate::git::{Head, InHead, Oid, Repo};
+use crate::git::{Head, InHead, Oid, Repo, Worktree};
 
 /// Where shadow branches live.
 pub const BRANCHES: &str = "refs/heads/edt/";
@@ -63,13 +63,21 @@ impl Session {
     /// # Errors
     /// `SESSION_BUSY` naming that worktree.
     pub fn check_alone(&self, repo: &Repo) -> Result<()> {
-        let Some(other) = repo.other_worktree_on(&self.branch(), POINTER) else { return Ok(()) };
+        let Some(other) = repo.worktrees(POINTER).into_iter().find(|other| !other.here && self.is_of(other)) else {
+            return Ok(());
+        };
+        let place = repo.root_of(&other).unwrap_or(other.git_dir);
         Err(Finding::new(
             Code::SessionBusy,
-            format!("Another worktree works in edt/{}: {}. Nothing was changed.", self.name, other.display()),
+            format!("Another worktree works in edt/{}: {}. Nothing was changed.", self.name, place.display()),
             "Work there, or begin a session of your own here (`git switch` away from it, then `edt begin`).",
         )
         .into())
+    }
+
+    fn is_of(&self, worktree: &Worktree) -> bool {
+        let branch = Some(self.branch());
+        worktree.head == branch || worktree.pointer == branch
     }
 
     /// The branch's full name.

@@ -15,6 +15,8 @@ pub struct Commit {
     pub tree: Oid,
     /// Its first parent.
     pub parent: Option<Oid>,
+    /// Its further parents.
+    pub others: Vec<Oid>,
     /// Its message.
     pub message: String,
     /// Author's name.
@@ -45,6 +47,7 @@ impl Commit {
             oid,
             tree: field("tree ").and_then(id).ok_or_else(damaged)?,
             parent: field("parent ").and_then(id),
+            others: head.lines().filter_map(|line| line.strip_prefix("parent ")).skip(1).filter_map(id).collect(),
             message: message.to_owned(),
             author: name.to_owned(),
             time,

@@ -4,7 +4,6 @@ use crate::base::path::PathProblem;
 use crate::base::{Code, Finding, RepoPath, Result};
 use crate::git::convert::Stored;
 use crate::git::index::Staged;
-use crate::git::read::ObjectKind;
 use crate::git::{Attributes, FileId, FileMode, Forms, Oid, Repo, Tracked};
 use crate::io::disk::{Dir, Found, MAX_FILE, Parent, Stat};
 use crate::io::failed;
@@ -139,12 +138,11 @@ impl Look {
         repo.conversion(&self.path, Attributes::Worktree(tip_tree))?.of_text(text)
     }
 
-    /// The forms of the recorded blob `oid` as Git would check it out here.
+    /// The forms of the recorded `blob` as Git would check it out here.
     ///
     /// # Errors
     /// `OBJECT_MISSING`, `UNSUPPORTED_REPOSITORY`; what a filter may answer.
-    pub fn checked_out(&self, repo: &Repo, from: Attributes, oid: Oid) -> Result<Forms> {
-        let blob = repo.object(oid, ObjectKind::Blob)?;
+    pub fn checked_out(&self, repo: &Repo, from: Attributes, blob: Vec<u8>) -> Result<Forms> {
         let converts = match from {
             Attributes::Worktree(_) => self.convertible,
             Attributes::Tree(tree) => {
@@ -152,6 +150,12 @@ impl Look {
             }
         };
         if converts { repo.conversion(&self.path, from)?.of_blob(blob) } else { Ok(Forms::plain(blob)) }
+    }
+
+    /// Whether what is staged stands neither on disk nor in the session's tip.
+    #[must_use]
+    pub fn is_staged_apart(&self) -> bool {
+        matches!(self.staged, Staged::File(file) if Some(file) != self.tip && Some(file) != self.disk_file())
     }
 
     /// The file on disk, as Git would record it.

@@ -11,10 +11,12 @@ pub enum Kind {
     Checkpoint,
     /// A file set to an earlier state.
     Restore,
+    /// A session's work as one commit on the branch it landed on.
+    Land,
 }
 
 impl Kind {
-    const ALL: &'static [Kind] = &[Kind::Begin, Kind::Edit, Kind::Checkpoint, Kind::Restore];
+    const ALL: &'static [Kind] = &[Kind::Begin, Kind::Edit, Kind::Checkpoint, Kind::Restore, Kind::Land];
 
     /// The word in the trailer.
     #[must_use]
@@ -24,13 +26,14 @@ impl Kind {
             Kind::Edit => "edit",
             Kind::Checkpoint => "checkpoint",
             Kind::Restore => "restore",
+            Kind::Land => "land",
         }
     }
 
     /// Whether it counts as an edit, which `undo` takes back.
     #[must_use]
     pub const fn is_edit(self) -> bool {
-        matches!(self, Kind::Edit | Kind::Restore)
+        matches!(self, Kind::Edit | Kind::Restore | Kind::Land)
     }
 }
 
@@ -47,6 +50,16 @@ pub struct Trailers {
     pub agent: Option<String>,
     /// The overrides that were needed.
     pub allowed: Vec<String>,
+    /// Whether it records what changed behind edt's back, rather than what someone asked to record.
+    pub foreign: bool,
+}
+
+impl Trailers {
+    /// Those of a commit that nobody in particular asked for and that overrode nothing.
+    #[must_use]
+    pub fn plain(session: &str, kind: Kind, edit: u64) -> Trailers {
+        Trailers { session: session.to_owned(), kind, edit, agent: None, allowed: Vec::new(), foreign: false }
+    }
 }
 
 /// The message of a commit: `text` (subject and body), then the trailers in a paragraph of their own.
@@ -67,6 +80,9 @@ pub fn compose(text: &str, trailers: &Trailers) -> String {
         line("Edt-Agent", agent);
     }
     trailers.allowed.iter().for_each(|word| line("Edt-Allowed", word));
+    if trailers.foreign {
+        line("Edt-Foreign", "true");
+    }
     out
 }
 
@@ -85,6 +101,7 @@ pub fn parse(message: &str) -> Option<Trailers> {
         edit: values("Edt-Edit").pop()?.parse().ok()?,
         agent: values("Edt-Agent").pop(),
         allowed: values("Edt-Allowed"),
+        foreign: values("Edt-Foreign").pop().is_some_and(|value| value == "true"),
     })
 }
 
@@ -100,6 +117,7 @@ mod tests {
             edit: 7,
             agent: Some("robot".into()),
             allowed: vec!["size_reduction".into(), "encoding".into()],
+            foreign: true,
         };
         let message = compose("say why\n\nand more\n", &trailers);
         assert!(
@@ -111,7 +129,7 @@ mod tests {
 
     #[test]
     fn a_message_cannot_forge_trailers() {
-        let real = Trailers { session: "s".into(), kind: Kind::Edit, edit: 1, agent: None, allowed: vec![] };
+        let real = Trailers::plain("s", Kind::Edit, 1);
         let forged = "x\n\nEdt-Session: other\nEdt-Kind: checkpoint\nEdt-Edit: 99";
         assert_eq!(parse(&compose(forged, &real)), Some(real));
         assert_eq!(parse("a person's commit\n"), None);

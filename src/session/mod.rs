@@ -8,14 +8,21 @@
 //! | `refs/edt/<name>/undone/<n>` | a tip that `undo` moved away from |
 //! | `refs/worktree/edt/session` | symbolic: this worktree's session while HEAD stays elsewhere (`--no-switch`) |
 
+pub mod abandon;
 pub mod begin;
 pub mod checkpoint;
 pub mod current;
+pub mod gc;
 pub mod history;
+pub mod land;
+pub mod list;
 pub mod look;
 pub mod message;
+pub mod moving;
+pub mod record;
 pub mod restore;
 pub mod undo;
+pub mod work;
 pub mod world;
 
 pub use checkpoint::Checkpoints;

@@ -1,16 +1,16 @@
 //! Taking edits back and bringing them again: the branch moves, and the files that differ follow. Nothing is lost: the tip that
 //! was left is kept at `refs/edt/<name>/undone/<n>`, and unrecorded changes are checkpointed first.
 
-use super::checkpoint::Checkpoints;
+use super::checkpoint::{Checkpoints, Why};
 use super::current::{REFS, Session};
 use super::history::Commit;
-use super::look::Look;
+use super::list::{next_kept, numbered};
+use super::moving::{self, Steps};
 use super::world::World;
-use crate::base::{Code, Finding, RepoPath, Result, Warning};
+use crate::base::{Code, Finding, Result, Warning};
 use crate::git::diff::Differs;
-use crate::git::{Attributes, Draft, FileId, Folders, InHead, Oid, Repo, TreeChange};
-use crate::journal::index::EntryMove;
-use crate::journal::{Branch, Change, FileChange, From, IndexView, NewFile, publish};
+use crate::git::{Draft, InHead, Oid, Repo};
+use crate::journal::{Branch, Change, From, IndexView, publish};
 
 /// How far back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub fn undo(world: &mut World, session: &Session, back: &Back) -> Result<Moved> 
         Back::Edits(count) => before_edits(&world.repo, session, *count)?,
         Back::To(spec) => within_session(&world.repo, session, spec)?,
     };
-    let keep = next_undone(&world.repo, session)?;
+    let keep = next_kept(&world.repo, &session.name, "undone")?;
     go(world, session, target, From::Later(session.tip), Some(keep))
 }
 
@@ -55,7 +55,7 @@ pub fn undo(world: &mut World, session: &Session, back: &Back) -> Result<Moved> 
 /// `NOTHING_TO_REDO`; what looking and publishing may answer.
 pub fn redo(world: &mut World, session: &Session) -> Result<Moved> {
     // The newest one that continues the branch as it stands; what was brought back already does not.
-    for (_, tip) in undone(&world.repo, session)?.into_iter().rev() {
+    for (_, tip) in numbered(&world.repo, &session.name, "undone")?.into_iter().rev() {
         if tip != session.tip && world.repo.leads_to(tip, session.tip, session.base)? {
             return go(world, session, tip, From::Value(session.tip), None);
         }
@@ -83,43 +83,17 @@ fn go(world: &mut World, session: &Session, target: Oid, from: From, keep: Optio
     let (tip_tree, target_tree) = (repo.tree_of(session.tip)?, repo.tree_of(target)?);
     let paths = repo.tree_diff(tip_tree, target_tree)?;
     let index = if session.head == InHead::Yes { Some(IndexView::read(repo)?) } else { None };
-    let (mut looks, mut found) = (Vec::new(), Vec::new());
-    for differs in &paths {
-        if differs.old.is_some_and(|item| item.file().is_none())
-            || differs.new.is_some_and(|item| item.file().is_none())
-        {
-            found.push(not_ours(&differs.path));
-            continue;
-        }
-        match Look::at(repo, tip_tree, index.as_ref(), &differs.path) {
-            Ok(look) => looks.push(look),
-            Err(error) => found.extend(error.into_vec()),
-        }
-    }
-    crate::base::Findings::check(found)?;
+    let looks = moving::look_at(repo, tip_tree, index.as_ref(), &paths)?;
     let edits = session.edits(repo)?;
-    let checkpoints = Checkpoints::draft(&mut draft, session, tip_tree, edits, &looks.iter().collect::<Vec<_>>())?;
-    // Attributes that come or go with this move hold for the files that move with them.
-    let attributes = |differs: &&Differs| differs.path.is_attributes();
-    let from_tree =
-        paths.iter().find(attributes).map_or(Attributes::Worktree(tip_tree), |_| Attributes::Tree(target_tree));
-    let (mut files, mut moves, mut changes) = (Vec::new(), Vec::new(), Vec::new());
-    for (look, differs) in looks.iter().zip(&paths) {
-        let wanted: Option<FileId> = differs.new.and_then(crate::git::diff::Item::file);
-        changes.push(TreeChange { path: look.path.clone(), file: wanted });
-        moves.push(EntryMove { path: look.path.clone(), file: wanted, seen: look.staged });
-        if look.disk_file() != wanted {
-            let new = wanted
-                .map(|file| NewFile::of(&mut draft, file, look.checked_out(repo, from_tree, file.oid)?))
-                .transpose()?;
-            files.push(FileChange { path: look.path.clone(), old: look.disk.as_ref().map(super::OnDisk::old), new });
-        }
-    }
-    let folders = if index.is_some() { Draft::new(repo).tree(tip_tree, &changes)?.1 } else { Folders::new() };
+    let attributes = moving::attributes(&paths, tip_tree, target_tree);
+    let checkpoints =
+        Checkpoints::draft(&mut draft, session, tip_tree, edits, &looks.iter().collect::<Vec<_>>(), Why::Foreign)?;
+    let tree = index.as_ref().map(|_| tip_tree);
+    let Steps { files, moves, folders } = Steps::of(&mut draft, tree, attributes, &moving::to_second(looks, &paths))?;
     let verb = if matches!(from, From::Later(_)) { "edt undo" } else { "edt redo" };
     // What a checkpoint just recorded must stay reachable although the branch goes elsewhere.
     let recorded = !checkpoints.made.is_empty();
-    let keep = if keep.is_none() && recorded { Some(next_undone(repo, session)?) } else { keep };
+    let keep = if keep.is_none() && recorded { Some(next_kept(repo, &session.name, "undone")?) } else { keep };
     let create = keep.map(|name| (name, checkpoints.tip)).into_iter().collect();
     let change = Change {
         branch: Branch {
@@ -131,7 +105,7 @@ fn go(world: &mut World, session: &Session, target: Oid, from: From, keep: Optio
             head_from: None,
             point: None,
         },
-        objects: draft.into_loose(),
+        objects: draft.loose(),
         create,
         files,
         index: index.map(|index| (index, moves)),
@@ -179,24 +153,8 @@ fn within_session(repo: &Repo, session: &Session, spec: &str) -> Result<Oid> {
     .into())
 }
 
-/// The name under which the next tip that is left is kept.
-fn next_undone(repo: &Repo, session: &Session) -> Result<String> {
-    let number = undone(repo, session)?.last().map_or(1, |(number, _)| number + 1);
-    Ok(format!("{}{number}", undone_prefix(session)))
-}
-
 fn undone_prefix(session: &Session) -> String {
     format!("{REFS}{}/undone/", session.name)
-}
-
-/// The kept tips with their numbers, oldest first.
-fn undone(repo: &Repo, session: &Session) -> Result<Vec<(u64, Oid)>> {
-    let prefix = undone_prefix(session);
-    let refs = repo.refs_below(&prefix)?;
-    let mut numbered: Vec<(u64, Oid)> =
-        refs.into_iter().filter_map(|(name, oid)| Some((name.strip_prefix(&prefix)?.parse().ok()?, oid))).collect();
-    numbered.sort_unstable_by_key(|(number, _)| *number);
-    Ok(numbered)
 }
 
 fn nothing(session: &Session, count: u64) -> Finding {
@@ -216,13 +174,4 @@ fn persons_commit(session: &Session, commit: &Commit) -> Finding {
         format!("A person may take it back with `git reset --keep {short}~1`, or go past it on purpose with `edt undo --to {short}~1`."),
     )
     .with("commit", commit.oid.to_string())
-}
-
-fn not_ours(path: &RepoPath) -> Finding {
-    Finding::new(
-        Code::NotAFile,
-        format!("{path} is a link or a submodule between here and there, which edt does not change."),
-        "A person may move the branch with `git reset --keep`.",
-    )
-    .at(path)
 }

@@ -58,6 +58,14 @@ impl World {
         Ok(World { repo, journal, settled, caller, _lock: held })
     }
 
+    /// Opens another worktree of the same repository, to change it.
+    ///
+    /// # Errors
+    /// As [`World::open`].
+    pub fn neighbour(&self, root: &Path) -> Result<World> {
+        World::of(trusting(Repo::linked(root)?, &self.caller), self.caller.clone())
+    }
+
     /// Opens it to read. An unfinished transaction is settled first, unless the Git folder cannot be written.
     ///
     /// # Errors
@@ -85,11 +93,14 @@ impl World {
 
 /// The repository that holds `start`, in which the person's trust decides whether its own filters run.
 fn opened(start: &Path, caller: &Caller) -> Result<Repo> {
-    let mut repo = Repo::open(start)?;
+    Ok(trusting(Repo::open(start)?, caller))
+}
+
+fn trusting(mut repo: Repo, caller: &Caller) -> Repo {
     if let Some(store) = &caller.trust {
         repo.set_trust(Box::new(Person(store.clone())));
     }
-    Ok(repo)
+    repo
 }
 
 /// What the person recorded as trusted.

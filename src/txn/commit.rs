@@ -10,6 +10,7 @@ use crate::io::clock;
 use crate::journal::index::EntryMove;
 use crate::journal::{Branch, Change, FileChange, From, IndexView, NewFile, publish};
 use crate::session::begin::{self, Begin, Begun, Switching};
+use crate::session::checkpoint::Why;
 use crate::session::message::{self, Kind, Trailers};
 use crate::session::{Checkpoints, Look, OnDisk, Session, World};
 
@@ -81,7 +82,7 @@ impl Recipe<'_> {
         let session = self.session;
         let edit = if self.begun.is_some() { 1 } else { session.edits(repo)? + 1 };
         let looks: Vec<&Look> = self.files.iter().map(|(look, _)| look).collect();
-        let checkpoints = Checkpoints::draft(&mut draft, session, self.tree, edit - 1, &looks)?;
+        let checkpoints = Checkpoints::draft(&mut draft, session, self.tree, edit - 1, &looks, Why::Foreign)?;
         let (mut changes, mut files, mut moves) = (Vec::new(), Vec::new(), Vec::new());
         for (look, after) in self.files {
             let new = match after {
@@ -94,12 +95,12 @@ impl Recipe<'_> {
             };
             let (file, new) = new.unzip();
             changes.push(TreeChange { path: look.path.clone(), file });
-            moves.push(EntryMove { path: look.path.clone(), file, seen: look.staged });
+            moves.push(EntryMove { path: look.path.clone(), file, seen: look.staged, stands: None });
             files.push(FileChange { path: look.path, old: look.disk.as_ref().map(OnDisk::old), new });
         }
         let (tree, folders) = draft.tree(checkpoints.tree, &changes)?;
         let (name, kind) = (session.name.clone(), self.kind);
-        let trailers = Trailers { session: name, kind, edit, agent: self.agent, allowed: self.allowed };
+        let trailers = Trailers { session: name, kind, edit, agent: self.agent, allowed: self.allowed, foreign: false };
         let message = message::compose(&self.text, &trailers);
         let commit = draft.commit(&Commit { tree, parent: Some(checkpoints.tip), message: &message })?;
         let begins = self.begun.is_some();
@@ -115,7 +116,7 @@ impl Recipe<'_> {
                 head_from,
                 point,
             },
-            objects: draft.into_loose(),
+            objects: draft.loose(),
             create,
             files,
             index: self.index.map(|index| (index, moves)),

@@ -252,6 +252,8 @@ fn recorded(repo: &Repo, scene: &Scene, path: &RepoPath, oid: Oid) -> Result<Vec
     let Some(look) = scene.looks.get(path) else { return repo.object(oid, ObjectKind::Blob) };
     match &look.disk {
         Some(disk) if disk.file.oid == oid => Ok(disk.bytes.clone()),
-        _ => Ok(look.checked_out(repo, Attributes::Worktree(scene.tip_tree), oid)?.text),
+        _ => {
+            Ok(look.checked_out(repo, Attributes::Worktree(scene.tip_tree), repo.object(oid, ObjectKind::Blob)?)?.text)
+        }
     }
 }

@@ -4,6 +4,7 @@ use super::commit::{Drafted, Recipe};
 use super::plan::Content;
 use crate::base::{Change, FileReport, Outcome, RepoPath, Result, Status};
 use crate::edit::diff::Lines;
+use crate::git::read::ObjectKind;
 use crate::git::{Attributes, Draft, InHead};
 use crate::guard::protected;
 use crate::io::clock;
@@ -32,7 +33,8 @@ pub fn restore(world: &mut World, path: &RepoPath, revision: u64) -> Result<Outc
         return Err(protected::protected(path).into());
     }
     let content = |file: crate::git::FileId| {
-        look.checked_out(repo, Attributes::Worktree(tree), file.oid).map(|forms| Content::of(forms, file.mode))
+        let blob = repo.object(file.oid, ObjectKind::Blob)?;
+        look.checked_out(repo, Attributes::Worktree(tree), blob).map(|forms| Content::of(forms, file.mode))
     };
     let after = wanted.map(content).transpose()?;
     let mut outcome = Outcome::new(Status::Unchanged);

@@ -303,7 +303,7 @@ fn validators() -> &'static BTreeMap<&'static str, jsonschema::Validator> {
         let printed = Command::new(EDT).args(["schema", shape]).output().unwrap().stdout;
         (shape, jsonschema::validator_for(&serde_json::from_slice(&printed).unwrap()).unwrap())
     };
-    ALL.get_or_init(|| ["outcome", "read", "status", "log", "diff", "guards", "trust"].map(compiled).into())
+    ALL.get_or_init(|| ["outcome", "read", "status", "log", "diff", "guards", "trust", "gc"].map(compiled).into())
 }
 
 impl Answer {

@@ -230,3 +230,55 @@ fn ident_is_expanded_on_disk_and_collapsed_in_the_blob() {
     assert_eq!(world.text("new.md"), format!("See $Id: {} $.\nint b;\n", world.rev("HEAD:new.md")));
     as_git_would(&world, "a new file");
 }
+
+#[test]
+fn checkpoints_landing_and_abandoning_speak_of_the_same_bytes() {
+    let attributes = "*.txt text eol=crlf\n*.u16 working-tree-encoding=UTF-16\n";
+    let files: [(&str, &[u8]); 2] = [("a.txt", b"one\ntwo\n"), ("b.u16", &utf16("eins\nzwei\n"))];
+    let edits = json!({"edits": [
+        {"path": "a.txt", "mode": "append", "content": "three\n"},
+        {"path": "b.u16", "mode": "edit", "old_text": "zwei", "content": "drei"},
+        {"path": "dir/new.txt", "mode": "create", "content": "new\n"},
+    ]});
+    for (end, lands) in [("land", true), ("abandon", false)] {
+        let world = made(&[], attributes, &files);
+        let start = world.files();
+        world.apply(&edits).landed();
+        world.write("a.txt", "one\r\ntwo\r\nthree\r\nmine\r\n");
+        assert_eq!(world.edt(&["checkpoint"]).json["status"], "applied");
+        as_git_would(&world, "checkpoint");
+        assert_eq!(world.blob("HEAD:a.txt"), b"one\ntwo\nthree\nmine\n");
+        let done = world.edt(&[end]);
+        assert_eq!(
+            (done.exit, world.git(&["symbolic-ref", "--short", "HEAD"])),
+            (0, "main\n".into()),
+            "{:#}",
+            done.json
+        );
+        as_git_would(&world, end);
+        if lands {
+            assert_eq!(
+                (world.text("a.txt").as_str(), world.read("b.u16")),
+                ("one\r\ntwo\r\nthree\r\nmine\r\n", utf16("eins\ndrei\n"))
+            );
+        } else {
+            let mut left = world.files();
+            left.remove("dir");
+            crate::world::same(&start, &left);
+        }
+        world.is_sound();
+    }
+}
+
+#[test]
+fn a_worktree_of_a_session_of_its_own_is_checked_out_by_git() {
+    let world = made(&[], "*.txt text eol=crlf\n", &[("a.txt", b"one\ntwo\n")]);
+    let side = world.at(world.root.with_file_name("side"));
+    assert_eq!(world.edt(&["begin", "side", "--worktree", side.root.to_str().unwrap()]).exit, 0);
+    side.edt(&["apply", "a.txt", "--mode", "append", "--content", "three\n"]).landed();
+    as_git_would(&side, "the edit");
+    let done = side.edt(&["land"]);
+    assert_eq!(done.exit, 0, "{:#}", done.json);
+    assert_eq!(world.text("a.txt"), "one\r\ntwo\r\nthree\r\n");
+    as_git_would(&world, "landing from beside");
+}

@@ -1,0 +1,188 @@
+//! Git's own commit hooks, and its signing, for a commit that edt makes: the hooks see the branch, the index and the message that
+//! `git commit` would show them, in a Git folder of their own, so that the person's index stays as it is.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use super::{Draft, Oid, Repo, objects};
+use crate::base::{Code, Finding, Result};
+use crate::io::{failed, spawn};
+
+/// Hooks that `git commit` runs before the commit is made, in order.
+const BEFORE: [&str; 3] = ["pre-commit", "prepare-commit-msg", "commit-msg"];
+
+/// The variable that tells edt's own `pre-commit` hook that the guards have judged every edit already.
+pub const LANDING: &str = "EDT_LANDING";
+
+/// The most of a hook's output that a refusal carries, in bytes: its end.
+const OUTPUT_MAX: usize = 4000;
+
+/// A commit about to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proposed {
+    /// What HEAD shall seem to be: a branch in full, or a commit.
+    pub head: String,
+    /// Its tree.
+    pub tree: Oid,
+    /// Its parent.
+    pub parent: Option<Oid>,
+    /// Its message.
+    pub message: String,
+}
+
+/// Lets Git's commit hooks judge `proposed`; they may change tree and message.
+///
+/// # Errors
+/// `GIT_OPERATION_BLOCKED` with the output of the hook that refused; `PROGRAM_NOT_FOUND`, `IO_ERROR`. What a hook did to files of the
+/// worktree stays.
+pub fn run(repo: &Repo, draft: &Draft<'_>, mut proposed: Proposed) -> Result<Proposed> {
+    if !repo.has_hooks(&BEFORE) {
+        return Ok(proposed);
+    }
+    objects::write(repo.objects_dir(), &draft.loose())?;
+    let folder = Folder::make(repo, &proposed.head)?;
+    folder.fill_index(&proposed.tree.to_string())?;
+    let message = folder.path.join("COMMIT_EDITMSG");
+    std::fs::write(&message, &proposed.message).map_err(|error| failed("write", &message, &error))?;
+    for hook in BEFORE {
+        let mut args: Vec<&OsStr> = ["hook", "run", "--ignore-missing", hook].map(OsStr::new).to_vec();
+        match hook {
+            "pre-commit" => {}
+            "prepare-commit-msg" => args.extend([OsStr::new("--"), message.as_os_str(), OsStr::new("message")]),
+            _ => args.extend([OsStr::new("--"), message.as_os_str()]),
+        }
+        let ran = folder.git(&args)?;
+        if !ran.ok {
+            return Err(blocked(hook, &ran).into());
+        }
+    }
+    let tree = folder.git(&[OsStr::new("write-tree")])?;
+    let hex = String::from_utf8_lossy(&tree.stdout);
+    proposed.tree = Oid::from_hex(hex.trim().as_bytes()).map_err(|_| blocked("pre-commit", &tree))?;
+    let text = std::fs::read(&message).map_err(|error| failed("read", &message, &error))?;
+    proposed.message = cleaned(&String::from_utf8_lossy(&text));
+    if proposed.message.trim().is_empty() {
+        return Err(blocked(
+            "commit-msg",
+            &spawn::Ran { ok: false, stdout: Vec::new(), stderr: "It left an empty message.".into() },
+        )
+        .into());
+    }
+    Ok(proposed)
+}
+
+/// Runs the hook that `git commit` runs after the fact; what it answers changes nothing.
+pub fn after(repo: &Repo) {
+    if repo.has_hooks(&["post-commit"]) {
+        let args = ["hook", "run", "--ignore-missing", "post-commit"].map(OsStr::new);
+        let _ = spawn::git_as_set_up(repo.root_path(), &[], &args);
+    }
+}
+
+/// The commit, signed by Git, where the configuration asks for that; its objects are then on disk.
+///
+/// # Errors
+/// `GIT_OPERATION_BLOCKED` if it could not be signed; `PROGRAM_NOT_FOUND`, `IO_ERROR`.
+pub fn signed(repo: &Repo, draft: &mut Draft<'_>, proposed: &Proposed) -> Result<Option<Oid>> {
+    if !repo.signs_commits() {
+        return Ok(None);
+    }
+    objects::write(repo.objects_dir(), &draft.loose())?;
+    let folder = Folder::make(repo, &proposed.head)?;
+    let message = folder.path.join("COMMIT_EDITMSG");
+    std::fs::write(&message, &proposed.message).map_err(|error| failed("write", &message, &error))?;
+    let (tree, parent) = (proposed.tree.to_string(), proposed.parent.map(|parent| parent.to_string()));
+    let mut args: Vec<&OsStr> = ["commit-tree", "-S", &tree].map(OsStr::new).to_vec();
+    if let Some(parent) = &parent {
+        args.extend(["-p", parent.as_str()].map(OsStr::new));
+    }
+    args.extend([OsStr::new("-F"), message.as_os_str()]);
+    let ran = folder.git(&args)?;
+    let hex = String::from_utf8_lossy(&ran.stdout);
+    let oid = Oid::from_hex(hex.trim().as_bytes()).ok().filter(|_| ran.ok);
+    let oid = oid.ok_or_else(|| blocked("signing (commit.gpgSign)", &ran))?;
+    draft.take_in(oid)?;
+    Ok(Some(oid))
+}
+
+/// A Git folder beside the worktree's own, with its HEAD and index elsewhere; it goes when this value does.
+struct Folder<'r> {
+    repo: &'r Repo,
+    path: PathBuf,
+}
+
+impl Drop for Folder<'_> {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.path);
+    }
+}
+
+impl Folder<'_> {
+    fn make<'r>(repo: &'r Repo, head: &str) -> Result<Folder<'r>> {
+        let state = repo.state_path().canonicalize().map_err(|error| failed("find", repo.state_path(), &error))?;
+        let path = state.join("land");
+        let _ = std::fs::remove_dir_all(&path);
+        let absolute = |path: &Path| path.canonicalize().map_err(|error| failed("find", path, &error));
+        let common = absolute(repo.common_dir())?;
+        let head = if head.starts_with("refs/") { format!("ref: {head}\n") } else { format!("{head}\n") };
+        let write = |name: &str, text: &OsStr| {
+            let file = path.join(name);
+            std::fs::write(&file, text.as_encoded_bytes()).map_err(|error| failed("write", &file, &error))
+        };
+        std::fs::create_dir_all(path.join("info")).map_err(|error| failed("make", &path, &error))?;
+        write("HEAD", OsStr::new(&head))?;
+        write("commondir", common.as_os_str())?;
+        for own in ["config.worktree", "info/sparse-checkout"] {
+            let _ = std::fs::copy(repo.git_dir().join(own), path.join(own));
+        }
+        Ok(Folder { repo, path })
+    }
+
+    /// Gives it an index that holds `tree`; a copy of the worktree's own spares Git to read every file again.
+    fn fill_index(&self, tree: &str) -> Result<()> {
+        let index = self.path.join("index");
+        let copied = std::fs::copy(self.repo.index_path(), &index).is_ok();
+        if copied && self.git(&["read-tree", "-m", tree].map(OsStr::new))?.ok {
+            return Ok(());
+        }
+        let _ = std::fs::remove_file(&index);
+        let ran = self.git(&["read-tree", tree].map(OsStr::new))?;
+        if ran.ok { Ok(()) } else { Err(blocked("reading the tree into an index", &ran).into()) }
+    }
+
+    fn git(&self, args: &[&OsStr]) -> Result<spawn::Ran> {
+        let root = self.repo.real_root()?;
+        let env: [(&str, OsString); 5] = [
+            ("GIT_DIR", self.path.clone().into()),
+            ("GIT_WORK_TREE", root.clone().into()),
+            ("GIT_INDEX_FILE", self.path.join("index").into()),
+            ("GIT_EDITOR", ":".into()),
+            (LANDING, "1".into()),
+        ];
+        spawn::git_as_set_up(&root, &env, args)
+    }
+}
+
+/// The message as Git keeps it: no white space at line ends, no blank lines at the ends.
+fn cleaned(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    let text = lines.join("\n");
+    format!("{}\n", text.trim_matches('\n'))
+}
+
+fn blocked(what: &str, ran: &spawn::Ran) -> Finding {
+    let said = [ran.stdout.as_slice(), ran.stderr.as_bytes()].concat();
+    let said = String::from_utf8_lossy(&said);
+    let said = said.trim();
+    let start = said.len().saturating_sub(OUTPUT_MAX);
+    let start = (start..said.len()).find(|&at| said.is_char_boundary(at)).unwrap_or(said.len());
+    let cut =
+        if start > 0 { format!(" (the last {} of {} bytes)", said.len() - start, said.len()) } else { String::new() };
+    Finding::new(
+        Code::GitOperationBlocked,
+        format!("Git's {what} refused the commit. Nothing was landed. It said{cut}:\n{}", &said[start..]),
+        "Correct what it names with `edt apply` on the session, then repeat `edt land`.",
+    )
+    .with("hook", what)
+    .with("truncated", start > 0)
+}

@@ -1,0 +1,54 @@
+//! The worktrees of a repository: the main one and those that `git worktree add` linked.
+
+use std::path::PathBuf;
+
+use super::repo::Repo;
+
+/// A worktree and what it works on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Worktree {
+    /// Its Git folder.
+    pub git_dir: PathBuf,
+    /// Whether it is the one this repository was opened in.
+    pub here: bool,
+    /// The branch that HEAD names, in full; `None` if it is detached.
+    pub head: Option<String>,
+    /// What the symbolic ref asked for names.
+    pub pointer: Option<String>,
+}
+
+impl Repo {
+    /// Every worktree, the main one first; `pointer` is a symbolic ref of each worktree's own to look at.
+    #[must_use]
+    pub fn worktrees(&self, pointer: &str) -> Vec<Worktree> {
+        let linked = std::fs::read_dir(self.common_dir().join("worktrees"));
+        let mut linked: Vec<PathBuf> = linked.into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+        linked.sort();
+        let mine = std::fs::canonicalize(self.git_dir()).ok();
+        let names = |file: PathBuf| {
+            let text = std::fs::read_to_string(file).ok()?;
+            text.strip_prefix("ref: ").map(|name| name.trim_end().to_owned())
+        };
+        let worktree = |git_dir: PathBuf| Worktree {
+            here: std::fs::canonicalize(&git_dir).ok() == mine,
+            head: names(git_dir.join("HEAD")),
+            pointer: names(git_dir.join(pointer)),
+            git_dir,
+        };
+        std::iter::once(self.common_dir().to_owned()).chain(linked).map(worktree).collect()
+    }
+
+    /// The folder of files of `worktree`; `None` if it is bare, or gone.
+    #[must_use]
+    pub fn root_of(&self, worktree: &Worktree) -> Option<PathBuf> {
+        if worktree.here {
+            return Some(self.root_path().to_owned());
+        }
+        let root = match std::fs::read_to_string(worktree.git_dir.join("gitdir")) {
+            // Relative ones count from the Git folder (Git 2.48, `worktree.useRelativePaths`).
+            Ok(text) => worktree.git_dir.join(text.trim_end_matches('\n')).parent()?.to_owned(),
+            Err(_) => self.inner.main_repo().ok()?.workdir()?.to_owned(),
+        };
+        root.is_dir().then_some(root)
+    }
+}

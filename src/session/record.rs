@@ -1,0 +1,145 @@
+//! `edt checkpoint`: what changed outside edt, recorded on the session's branch because someone asks for it.
+
+use super::begin::{self, Begin, Switching};
+use super::checkpoint::{Checkpoints, Why};
+use super::current::Session;
+use super::look::Look;
+use super::world::World;
+use crate::base::{Code, Finding, Findings, RepoPath, Result, Warning};
+use crate::git::diff::{Differs, Untracked};
+use crate::git::{Draft, InHead, Oid, Repo, Tracked, TreeChange};
+use crate::journal::index::EntryMove;
+use crate::journal::{Branch, Change, From, IndexView, publish};
+
+/// What was recorded.
+#[derive(Debug)]
+pub struct Recorded {
+    /// The session, with its new tip.
+    pub session: Session,
+    /// Whether it began with this.
+    pub began: bool,
+    /// The tip before.
+    pub parent: Oid,
+    /// The commits made, oldest first; none if there was nothing to record.
+    pub made: Vec<Oid>,
+    /// The paths recorded.
+    pub paths: Vec<Differs>,
+    /// What the caller should know.
+    pub warnings: Vec<Warning>,
+}
+
+/// Records the tracked and new files below `only` (all, if that is empty) that differ from the session's tip; ignored files are not
+/// looked at. A session begins if there is none.
+///
+/// # Errors
+/// `FILE_NOT_FOUND` for a path that is neither there nor recorded; what looking at a path named in full may answer; what publishing may
+/// answer. Nothing is then changed.
+pub fn record(world: &mut World, message: Option<&str>, only: &[RepoPath]) -> Result<Recorded> {
+    let repo = &world.repo;
+    repo.check_idle()?;
+    let mut draft = Draft::new(repo);
+    let (session, new) = if let Some(running) = Session::current(repo, &repo.head()?)? {
+        running.check_alone(repo)?;
+        (running, None)
+    } else {
+        let how = Begin { name: None, switching: Switching::AsConfigured, base: None };
+        let new = begin::draft(world, &mut draft, &how)?;
+        (new.session.clone(), Some(new))
+    };
+    let tree = draft.tree_of(session.tip)?;
+    let index = IndexView::read(repo)?;
+    let candidates = candidates(repo, tree, only)?;
+    let (mut looks, mut found, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
+    for path in candidates {
+        let seen = (session.head == InHead::Yes).then_some(&index);
+        match Look::at(repo, tree, seen, &path) {
+            Ok(look) if look.disk_file() != look.tip || look.is_staged_apart() => looks.push(look),
+            Ok(_) => {}
+            Err(error) if only.contains(&path) => found.extend(error.into_vec()),
+            Err(error) => warnings.extend(error.into_vec().into_iter().map(|finding| left_out(&path, &finding))),
+        }
+    }
+    Findings::check(found)?;
+    let edits = if new.is_some() { 0 } else { session.edits(repo)? };
+    let all: Vec<&Look> = looks.iter().collect();
+    let checkpoints = Checkpoints::draft(&mut draft, &session, tree, edits, &all, Why::Asked(message))?;
+    let began = new.is_some();
+    if checkpoints.made.is_empty() {
+        let parent = session.tip;
+        return Ok(Recorded { session, began: false, parent, made: Vec::new(), paths: Vec::new(), warnings });
+    }
+    let entry = |look: &Look| EntryMove {
+        path: look.path.clone(),
+        file: look.disk_file(),
+        seen: look.staged,
+        stands: look.disk.as_ref().map(|disk| disk.stat),
+    };
+    let changes: Vec<TreeChange> =
+        looks.iter().map(|look| TreeChange { path: look.path.clone(), file: look.disk_file() }).collect();
+    let folders = draft.folders(tree, &changes)?;
+    let (create, head_from, point) = new.map_or_else(Default::default, |new| (new.create, new.head_from, new.point));
+    let paths = draft.tree_diff(tree, checkpoints.tree)?;
+    let change = Change {
+        branch: Branch {
+            name: session.branch(),
+            from: if began { From::Nothing(session.tip) } else { From::Value(session.tip) },
+            new: checkpoints.tip,
+            log: "edt checkpoint".to_owned(),
+            head: session.head,
+            head_from,
+            point,
+        },
+        objects: draft.loose(),
+        create,
+        files: Vec::new(),
+        index: (session.head == InHead::Yes).then(|| (index, looks.iter().map(entry).collect())),
+        folders,
+    };
+    warnings.extend(publish(&world.repo, &mut world.journal, change)?);
+    let parent = session.tip;
+    let session = Session { tip: checkpoints.tip, ..session };
+    Ok(Recorded { session, began, parent, made: checkpoints.made, paths, warnings })
+}
+
+/// The paths that may differ from `tree`, in order, those below `only` alone if that names any.
+fn candidates(repo: &Repo, tree: Oid, only: &[RepoPath]) -> Result<Vec<RepoPath>> {
+    let mut all: Vec<RepoPath> = Vec::new();
+    for name in repo.uncommitted(Untracked::Files)? {
+        all.push(RepoPath::from_tree(name.trim_end_matches('/').as_bytes()));
+    }
+    let head = repo.head()?.commit.map_or_else(|| Ok(repo.empty_tree()), |commit| repo.tree_of(commit))?;
+    all.extend(repo.tree_diff(head, tree)?.into_iter().map(|differs| differs.path));
+    all.sort();
+    all.dedup();
+    if only.is_empty() {
+        return Ok(all);
+    }
+    let below = |path: &RepoPath, above: &RepoPath| {
+        path == above || path.as_bytes().strip_prefix(above.as_bytes()).is_some_and(|rest| rest.starts_with(b"/"))
+    };
+    for named in only {
+        let there = all.iter().any(|path| below(path, named)) || repo.tracked(tree, named)? != Tracked::Nothing;
+        if !there && !repo.root_path().join(named.to_string()).exists() {
+            return Err(not_found(named).into());
+        }
+    }
+    all.retain(|path| only.iter().any(|named| below(path, named)));
+    Ok(all)
+}
+
+fn not_found(path: &RepoPath) -> Finding {
+    Finding::new(
+        Code::FileNotFound,
+        format!("{path} is neither in the worktree nor in the session. Nothing was recorded."),
+        "Check the path with `edt status`; without a path, `edt checkpoint` records everything.",
+    )
+    .at(path)
+}
+
+fn left_out(path: &RepoPath, finding: &Finding) -> Warning {
+    Warning {
+        code: "left_out",
+        path: Some(path.to_string()),
+        message: format!("It was not recorded: {} ({}).", finding.message, finding.code.name()),
+    }
+}
