@@ -25,14 +25,14 @@ pub struct Ran {
 /// # Errors
 /// `PROGRAM_NOT_FOUND` if there is no `git`; `IO_ERROR` if it could not be started or fed.
 pub fn git(dir: &Path, args: &[&str], input: &[u8]) -> Result<Ran> {
-    git_with(dir, &[], args, input)
+    git_with_settings(dir, &[], args, input)
 }
 
 /// The same under further settings, which may have any name.
 ///
 /// # Errors
 /// As [`git`].
-pub fn git_with(dir: &Path, settings: &[(String, &'static str)], args: &[&str], input: &[u8]) -> Result<Ran> {
+pub fn git_with_settings(dir: &Path, settings: &[(String, &'static str)], args: &[&str], input: &[u8]) -> Result<Ran> {
     let given = std::env::var("GIT_CONFIG_COUNT").ok().and_then(|count| count.parse::<usize>().ok()).unwrap_or(0);
     let numbered = settings.iter().zip(given..);
     let quiet = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "commit.gpgSign=false"];

@@ -248,7 +248,7 @@ pub fn delegate(repo: &Repo, moves: &[EntryMove]) -> Result<()> {
         let ran = spawn::git(repo.root_path(), &["update-index", "-z", "--index-info"], &input)?;
         if ran.ok {
             // Entries written from outside have no stat data; a refresh gives it to them, so that nothing looks changed.
-            spawn::git_with(repo.root_path(), &settings, &["update-index", "-q", "--refresh"], b"")?;
+            spawn::git_with_settings(repo.root_path(), &settings, &["update-index", "-q", "--refresh"], b"")?;
             return Ok(());
         }
         if !countdown.pause() {

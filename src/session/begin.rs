@@ -92,7 +92,7 @@ pub fn begin_in(world: &mut World, how: &Begin, place: &Path) -> Result<(Session
     let branch = format!("edt/{}", session.name);
     let (folder, at) = (place.to_string_lossy(), repo.real_root()?);
     let settings = repo.without_untrusted()?;
-    let ran = spawn::git_with(&at, &settings, &["worktree", "add", "--quiet", &folder, &branch], b"")?;
+    let ran = spawn::git_with_settings(&at, &settings, &["worktree", "add", "--quiet", &folder, &branch], b"")?;
     if ran.ok {
         return Ok((session, warnings));
     }
