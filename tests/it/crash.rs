@@ -364,7 +364,14 @@ fn a_checkpoint_that_was_asked_for() {
 fn the_beginning_of_a_session() {
     if has_strace() {
         let template = World::with(&[("a.txt", b"one\n"), ("z.txt", b"z\n")]);
-        survives(&Scenario { name: "begin", template, args: vec!["begin", "s"], request: None, switched: true });
+        survives(&Scenario {
+            name: "begin",
+            template,
+            args: vec!["begin", "s"],
+            request: None,
+            switched: true,
+            threads: false,
+        });
     }
 }
 

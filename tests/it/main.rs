@@ -13,6 +13,7 @@ mod bad_input;
 mod checkpoints;
 mod codes;
 mod crash;
+mod day;
 mod grammars;
 mod guards;
 mod incidents;
