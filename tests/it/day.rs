@@ -100,6 +100,8 @@ struct Day {
     alive: BTreeSet<String>,
     refs: String,
     behind_refs: BTreeSet<String>,
+    /// How often each command of edt's did something, and how often it refused.
+    tally: BTreeMap<String, (u32, u32)>,
 }
 
 /// Everything but objects: what a refusal leaves as it was.
@@ -126,6 +128,7 @@ impl Day {
             alive: BTreeSet::new(),
             refs: String::new(),
             behind_refs: BTreeSet::new(),
+            tally: BTreeMap::new(),
         }
     }
 
@@ -272,6 +275,14 @@ impl Day {
         let before = self.seen();
         let (exit, answer, expected) = self.call(step, &before.disk);
         prop_assert!(matches!(exit, 0..=3), "{answer:#}");
+        let word = format!("{step:?}");
+        let word = word.split('(').next().unwrap_or_default().to_lowercase();
+        let count = self.tally.entry(word).or_default();
+        if exit == 0 {
+            count.0 += 1
+        } else {
+            count.1 += 1
+        }
         let after = self.seen();
         let alive = self.look();
         let lost: Vec<&String> = self.alive.difference(&alive).collect();
@@ -455,6 +466,7 @@ fn live(steps: &[Step]) -> Fault {
         }
     }
     day.all_the_way_back()?;
+    println!("{} steps, done and refused: {:?}", steps.len(), day.tally);
     day.sound()
 }
 
@@ -485,7 +497,6 @@ fn nothing_is_lost_in_a_day() {
                     if let Err(fault) = runner.run(&all, |steps| live(&steps)) {
                         panic!("seed {seed}: {fault}");
                     }
-                    println!("seed {seed}: {steps} steps");
                 }
             });
         }
