@@ -19,6 +19,7 @@ mod guards;
 mod incidents;
 mod landing;
 mod layers;
+mod readers;
 mod repositories;
 mod restart;
 mod review;
