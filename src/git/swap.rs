@@ -112,6 +112,27 @@ impl Repo {
         self.replace(&self.ref_path(name), &format!("ref: {at}\n"), || Ok(()))
     }
 
+    /// Deletes the ref `name` with its log, if it has the value `from`; that it is gone is no error.
+    ///
+    /// # Errors
+    /// `SESSION_MOVED` if it has another value; `SESSION_BUSY` if its lock is held; `IO_ERROR`, `GIT_DIR_READ_ONLY`.
+    pub fn delete_ref(&self, name: &str, from: Oid) -> Result<()> {
+        let packed = std::fs::read(self.common_dir().join("packed-refs")).unwrap_or_default();
+        if memchr::memmem::find(&packed, format!(" {name}\n").as_bytes()).is_some() {
+            return self.delete_refs(&[(name.to_owned(), from)]);
+        }
+        let path = self.ref_path(name);
+        let _lock = self.lock_ref(&path, &format!("{from}\n"))?;
+        match self.ref_value(name)? {
+            None => return Ok(()),
+            Some(stands) if stands == from => {}
+            stands => return Err(moved(name, Some(from), stands).into()),
+        }
+        std::fs::remove_file(&path).map_err(|error| failed("delete the ref", &path, &error))?;
+        let _ = std::fs::remove_file(self.common_dir().join("logs").join(name));
+        Ok(())
+    }
+
     /// Deletes refs, loose or packed, with their logs, all or none, if each has its value. Git does it: packed refs are its own.
     ///
     /// # Errors
@@ -156,6 +177,15 @@ impl Repo {
 
     /// Writes `content` to `path` under its lock, if `check` allows it there.
     fn replace(&self, path: &Path, content: &str, check: impl FnOnce() -> Result<()>) -> Result<()> {
+        let lock = self.lock_ref(path, content)?;
+        check()?;
+        std::fs::rename(&lock.0, path).map_err(|error| failed("move the ref", path, &error))?;
+        std::mem::forget(lock);
+        Ok(())
+    }
+
+    /// Takes the lock of the ref at `path`; it holds `content`.
+    fn lock_ref(&self, path: &Path, content: &str) -> Result<RefLock> {
         let lock = lock_path(path);
         let mut countdown = Countdown::new(LOCK_WAIT);
         while !self.link_whole(content, &lock)? {
@@ -163,11 +193,7 @@ impl Repo {
                 return Err(locked(&lock).into());
             }
         }
-        let lock = RefLock(lock);
-        check()?;
-        std::fs::rename(&lock.0, path).map_err(|error| failed("move the ref", path, &error))?;
-        std::mem::forget(lock);
-        Ok(())
+        Ok(RefLock(lock))
     }
 
     /// Makes the file `path` appear with `content`, whole; false if something stands there. Missing folders are made, also

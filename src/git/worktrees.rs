@@ -1,8 +1,10 @@
 //! The worktrees of a repository: the main one and those that `git worktree add` linked.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::repo::Repo;
+use crate::base::{Code, Finding, Result};
+use crate::io::spawn;
 
 /// A worktree and what it works on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +40,22 @@ impl Repo {
         std::iter::once(self.common_dir().to_owned()).chain(linked).map(worktree).collect()
     }
 
+    /// Makes a worktree at `place`, which is absolute, on `branch`, as `git worktree add` does; filters that nobody trusts do not run.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if Git fails; it then leaves no worktree behind.
+    pub fn add_worktree(&self, place: &Path, branch: &str) -> Result<()> {
+        let (folder, at) = (place.to_string_lossy(), self.real_root()?);
+        let settings = self.without_untrusted()?;
+        let ran = spawn::git_with_settings(&at, &settings, &["worktree", "add", "--quiet", &folder, branch], b"")?;
+        if ran.ok {
+            return Ok(());
+        }
+        let message = format!("`git worktree add` failed: {}", ran.stderr.trim());
+        let hint = "Mend what Git reports, then repeat the call; no session was left behind.";
+        Err(Finding::new(Code::IoError, message, hint).into())
+    }
+
     /// The folder of files of `worktree`; `None` if it is bare, or gone.
     #[must_use]
     pub fn root_of(&self, worktree: &Worktree) -> Option<PathBuf> {
@@ -51,4 +69,18 @@ impl Repo {
         };
         root.is_dir().then_some(root)
     }
+}
+
+/// Checks that a worktree can be made at `place`.
+///
+/// # Errors
+/// `BAD_REQUEST` if something is there.
+pub fn check_free(place: &Path) -> Result<()> {
+    let filled = std::fs::read_dir(place).is_ok_and(|mut entries| entries.next().is_some());
+    if !filled && !place.is_file() {
+        return Ok(());
+    }
+    let message = format!("{} exists and is not an empty folder. Nothing was changed.", place.display());
+    let hint = "Name a folder that does not exist yet: `edt begin --worktree ../NAME`.";
+    Err(Finding::new(Code::BadRequest, message, hint).into())
 }

@@ -3,11 +3,13 @@
 //! `index.lock` appears whole, by a hard link to the staged index, and lives only across the file swaps and the commit point: the
 //! span in which plain Git must not commit a half of the transaction.
 
+use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::time::Duration;
 
 use super::files::Stage;
+use super::record::FileRecord;
 use crate::base::{Code, Finding, RepoPath, Result};
 use crate::git::index::{EntryChange, Index, NotUnderstood, Staged};
 use crate::git::{FileId, Folders, Oid, Repo};
@@ -41,8 +43,19 @@ pub struct EntryMove {
     pub file: Option<FileId>,
     /// What was staged when the transaction was planned.
     pub seen: Staged,
-    /// The file on disk, if it holds these bytes already and the transaction does not write it.
-    pub stands: Option<Stat>,
+    /// What the disk will hold.
+    pub disk: Disk,
+}
+
+/// Whether the file on disk is the one that an entry speaks of, so that the entry may bear its stat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Disk {
+    /// The transaction writes it.
+    Written,
+    /// It stands there already.
+    Stands(Stat),
+    /// The disk holds something else: the entry bears no stat, and Git compares the bytes.
+    Other,
 }
 
 /// An index written aside.
@@ -209,6 +222,18 @@ impl Prepared {
         let _ = stage.dir().unlink(STAGED);
         Ok(())
     }
+}
+
+/// The stats that the entries of `moves` may bear.
+pub(super) fn stats(stage: &Stage<'_>, moves: &[EntryMove], files: &[FileRecord]) -> Vec<(RepoPath, Stat)> {
+    let written: HashMap<&[u8], &FileRecord> = files.iter().map(|file| (file.path.as_slice(), file)).collect();
+    let stat = |entry: &EntryMove| match entry.disk {
+        Disk::Written => stage.stat(written.get(entry.path.as_bytes())?),
+        Disk::Stands(stat) => Some(stat),
+        Disk::Other => None,
+    };
+    let borne = moves.iter().filter(|entry| entry.file.is_some());
+    borne.filter_map(|entry| Some((entry.path.clone(), stat(entry)?))).collect()
 }
 
 /// Removes `index.lock` if it is edt's own: the very file that is staged.

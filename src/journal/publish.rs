@@ -6,12 +6,11 @@ use super::log::Journal;
 use super::pointers::{Branch, From};
 use super::put_back::PutBack;
 use super::record::{BranchRecord, ChangeRecord, EntryRecord, FileRecord, Id, Record};
-use crate::base::{Code, Finding, Findings, RepoPath, Result, Warning};
+use crate::base::{Code, Finding, Findings, Result, Warning};
 use crate::git::objects::Look;
 use crate::git::swap::Line;
 use crate::git::{Folders, InHead, Loose, Oid, Repo, objects};
 use crate::io::clock::process_id;
-use crate::io::disk::Stat;
 
 /// Deflated objects larger than this, in bytes, are synced by themselves rather than through the journal.
 const JOURNAL_MAX: usize = 128 * 1024;
@@ -26,6 +25,8 @@ pub struct Change {
     pub objects: Vec<Loose>,
     /// Refs that must exist first, with their values.
     pub create: Vec<(String, Oid)>,
+    /// Refs to delete once the branch has moved, with the values they must have.
+    pub drop: Vec<(String, Oid)>,
     /// The files.
     pub files: Vec<FileChange>,
     /// The index as it was seen and the entries to move; `None` if HEAD is elsewhere.
@@ -117,10 +118,7 @@ fn until_commit_point(
         *swapped += 1;
     }
     if let Some(Plan::Patch(prepared)) = plan {
-        let stat = |record: &FileRecord| Some((RepoPath::from_tree(&record.path), staged.stage.stat(record)?));
-        let written = staged.records.iter().filter(|record| record.new.is_some()).filter_map(stat);
-        let stands = moves.iter().filter_map(|entry| Some((entry.path.clone(), entry.stands?)));
-        let stats: Vec<(RepoPath, Stat)> = written.chain(stands).collect();
+        let stats = index::stats(staged.stage, moves, &staged.records);
         prepared.refresh(repo, staged.stage, &stats)?;
     }
     change.branch.decide(repo)
@@ -175,6 +173,7 @@ fn after_commit_point(
     // `git gc --prune=now` may have run between the objects and the ref.
     objects::write_missing(repo.objects_dir(), &change.objects, Look::Size)?;
     change.branch.follow(repo, Line::New)?;
+    change.drop.iter().try_for_each(|(name, from)| repo.delete_ref(name, *from))?;
     match plan {
         Some(Plan::Patch(prepared)) => prepared.rename_in(repo, stage),
         Some(Plan::Delegate) => index::delegate(repo, moves),
@@ -237,6 +236,7 @@ fn record_of(repo: &Repo, change: &Change, files: &[FileRecord], moves: &[EntryM
             point: branch.point.clone(),
         },
         create: refs(&change.create),
+        drop: refs(&change.drop),
         files: files.to_vec(),
         entries: moves.iter().filter_map(EntryRecord::of).collect(),
         objects: change.objects.iter().filter(|object| object.bytes.len() <= JOURNAL_MAX).map(carried).collect(),

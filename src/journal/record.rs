@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::index::EntryMove;
+use super::index::{Disk, EntryMove};
 use super::pointers::{Branch, From};
 use crate::base::RepoPath;
 use crate::git::index::Staged;
@@ -10,7 +10,7 @@ use crate::git::{FileId, FileMode, InHead, Loose, Oid};
 use crate::io::disk::Stat;
 
 /// Version of this format; a journal of another version is set aside.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// One entry of the journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -28,6 +28,8 @@ pub struct ChangeRecord {
     pub branch: BranchRecord,
     /// Refs that must exist first, with their values.
     pub create: Vec<(String, Id)>,
+    /// Refs to delete after, with the values they must have.
+    pub drop: Vec<(String, Id)>,
     /// The files.
     pub files: Vec<FileRecord>,
     /// The index entries to move, if HEAD is on the branch.
@@ -124,6 +126,8 @@ pub struct EntryRecord {
     seen: Option<(Id, bool)>,
     intended: bool,
     file: Option<(Id, bool)>,
+    /// Whether the transaction writes the file that the entry speaks of.
+    written: bool,
 }
 
 impl EntryRecord {
@@ -137,7 +141,13 @@ impl EntryRecord {
             Staged::Other => return None,
         };
         let intended = entry.seen == Staged::Intended;
-        Some(EntryRecord { path: entry.path.as_bytes().to_vec(), seen, intended, file: entry.file.map(id) })
+        Some(EntryRecord {
+            path: entry.path.as_bytes().to_vec(),
+            seen,
+            intended,
+            file: entry.file.map(id),
+            written: entry.disk == Disk::Written,
+        })
     }
 
     /// The entry that was recorded.
@@ -150,7 +160,8 @@ impl EntryRecord {
             None => Staged::Nothing,
         };
         let path = RepoPath::from_tree(&self.path);
-        Some(EntryMove { path, file: self.file.as_ref().and_then(file), seen, stands: None })
+        let disk = if self.written { Disk::Written } else { Disk::Other };
+        Some(EntryMove { path, file: self.file.as_ref().and_then(file), seen, disk })
     }
 }
 

@@ -64,7 +64,7 @@ fn settle_one(repo: &Repo, journal: &mut Journal, number: u64, record: &ChangeRe
         (Some(stands), From::Later(old)) => !repo.is_ancestor(old, stands)? && repo.is_ancestor(branch.new, stands)?,
         (Some(stands), _) => repo.is_ancestor(branch.new, stands)?,
     };
-    unlock(repo, &Stage::open(repo)?, &branch);
+    unlock(repo, &Stage::open(repo)?, record, &branch);
     let settled = if landed { finish(repo, record, &branch)? } else { take_back(repo, record)? };
     if !landed {
         journal.append(&Record::TakenBack(number))?;
@@ -78,9 +78,10 @@ fn settle_one(repo: &Repo, journal: &mut Journal, number: u64, record: &ChangeRe
 }
 
 /// Removes the locks of Git's own that edt took to move `branch`, and no others.
-fn unlock(repo: &Repo, stage: &Stage<'_>, branch: &Branch) {
+fn unlock(repo: &Repo, stage: &Stage<'_>, record: &ChangeRecord, branch: &Branch) {
     index::unlock(repo, stage);
-    for name in [branch.name.as_str(), "HEAD"].into_iter().chain(branch.point.as_deref()) {
+    let dropped = record.drop.iter().map(|(name, _)| name.as_str());
+    for name in [branch.name.as_str(), "HEAD"].into_iter().chain(branch.point.as_deref()).chain(dropped) {
         repo.unlock_ref(name);
     }
 }
@@ -190,6 +191,14 @@ fn follow(repo: &Repo, record: &ChangeRecord, branch: &Branch) -> Result<()> {
     branch.head_from = branch.head_from.filter(|_| repo.head_stat() == record.branch.head_stat);
     branch.point = branch.point.filter(|name| matches!(repo.symbolic_ref(name), Ok(None)));
     branch.follow(repo, Line::Once)?;
+    for (name, id) in &record.drop {
+        // Who moved it since wants it.
+        if let Some(from) = id.oid()
+            && repo.ref_value(name)? == Some(from)
+        {
+            repo.delete_ref(name, from)?;
+        }
+    }
     if branch.head == InHead::Yes && repo.head()?.branch.as_ref() == Some(&branch.name) && !record.entries.is_empty() {
         follow_index(repo, record)?;
     }
@@ -216,8 +225,7 @@ fn follow_index(repo: &Repo, record: &ChangeRecord) -> Result<()> {
         if prepared.lock(repo, &stage)? == Lock::Changed {
             continue;
         }
-        let stat = |file: &FileRecord| Some((RepoPath::from_tree(&file.path), stage.stat(file)?));
-        let stats: Vec<_> = record.files.iter().filter_map(stat).collect();
+        let stats = index::stats(&stage, &moves, &record.files);
         let written = prepared.refresh(repo, &stage, &stats).and_then(|()| prepared.rename_in(repo, &stage));
         if written.is_err() {
             index::unlock(repo, &stage);
@@ -238,7 +246,7 @@ fn settle_all(repo: &Repo, journal: &mut Journal, records: &[(u64, Record)]) -> 
     let stage = Stage::open(repo)?;
     for (record, branch) in &changes {
         objects::write_missing(repo.objects_dir(), &record.loose(), Look::Bytes)?;
-        unlock(repo, &stage, branch);
+        unlock(repo, &stage, record, branch);
         repo.heal_ref(&branch.name, branch.new)?;
         for (name, id) in &record.create {
             if let Some(to) = id.oid() {

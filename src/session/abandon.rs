@@ -113,10 +113,10 @@ pub fn abandon(world: &mut World, session: &Session) -> Result<Abandoned> {
         }
     };
     let index = index.map(|index| (index, moves));
-    let change = Change { branch, objects: draft.loose(), create, files, index, folders };
+    let drop = vec![(session.branch(), session.tip)];
+    let change = Change { branch, objects: draft.loose(), create, drop, files, index, folders };
     warnings.extend(publish(&world.repo, &mut world.journal, change)?);
     world.repo.unpoint_ref(POINTER, &session.branch());
-    world.repo.delete_refs(&[(session.branch(), session.tip)])?;
     Ok(Abandoned { kept, tip: checkpoints.tip, onto: back.onto, paths, checkpoints: checkpoints.made, warnings })
 }
 
@@ -213,7 +213,7 @@ fn held(repo: &Repo, tree: Oid, path: &RepoPath) -> Result<Option<FileId>> {
 fn aside(repo: &Repo, session: &Session, kept: &str) -> Result<()> {
     let Some(earlier) = repo.ref_value(kept)?.filter(|earlier| *earlier != session.tip) else { return Ok(()) };
     repo.create_ref(&next_kept(repo, &session.name, "undone")?, earlier)?;
-    repo.delete_refs(&[(kept.to_owned(), earlier)])
+    repo.delete_ref(kept, earlier)
 }
 
 fn overtaken(path: &RepoPath, session: &Session) -> Warning {

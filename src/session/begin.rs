@@ -7,8 +7,8 @@ use super::message::{self, Kind, Trailers};
 use super::world::World;
 use crate::base::{Code, Finding, RepoPath, Result, Warning};
 use crate::git::read::ObjectKind;
+use crate::git::worktrees;
 use crate::git::{Commit, Draft, Folders, Head, InHead, Oid, Repo};
-use crate::io::spawn;
 use crate::journal::{Branch, Change, From, publish};
 
 /// How a session is to begin.
@@ -67,7 +67,8 @@ pub fn begin(world: &mut World, how: &Begin) -> Result<(Session, Vec<Warning>)> 
         point: begun.point,
     };
     let (objects, create) = (objects.loose(), begun.create);
-    let change = Change { branch, objects, create, files: Vec::new(), index: None, folders: Folders::new() };
+    let change =
+        Change { branch, objects, create, drop: Vec::new(), files: Vec::new(), index: None, folders: Folders::new() };
     let warnings = publish(&world.repo, &mut world.journal, change)?;
     Ok((session, warnings))
 }
@@ -77,35 +78,16 @@ pub fn begin(world: &mut World, how: &Begin) -> Result<(Session, Vec<Warning>)> 
 /// # Errors
 /// As [`begin`]; `BAD_REQUEST` if `place` cannot serve, `IO_ERROR` if Git fails. No session is then left behind.
 pub fn begin_in(world: &mut World, how: &Begin, place: &Path) -> Result<(Session, Vec<Warning>)> {
-    let filled = std::fs::read_dir(place).is_ok_and(|mut entries| entries.next().is_some());
-    if filled || place.is_file() {
-        return Err(Finding::new(
-            Code::BadRequest,
-            format!("{} exists and is not an empty folder. Nothing was changed.", place.display()),
-            "Name a folder that does not exist yet: `edt begin --worktree ../NAME`.",
-        )
-        .into());
-    }
+    worktrees::check_free(place)?;
     let how = Begin { switching: Switching::Elsewhere, ..how.clone() };
     let (session, warnings) = begin(world, &how)?;
     let repo = &world.repo;
     let branch = format!("edt/{}", session.name);
-    let (folder, at) = (place.to_string_lossy(), repo.real_root()?);
-    let settings = repo.without_untrusted()?;
-    let ran = spawn::git_with_settings(&at, &settings, &["worktree", "add", "--quiet", &folder, &branch], b"")?;
-    if ran.ok {
-        return Ok((session, warnings));
-    }
+    let Err(failed) = repo.add_worktree(place, &branch) else { return Ok((session, warnings)) };
     let mut refs = repo.refs_below(&format!("{REFS}{}/", session.name))?;
     refs.push((session.branch(), session.tip));
     repo.delete_refs(&refs)?;
-    let message = format!("`git worktree add` failed: {}", ran.stderr.trim());
-    Err(Finding::new(
-        Code::IoError,
-        message,
-        "Mend what Git reports, then repeat the call; no session was left behind.",
-    )
-    .into())
+    Err(failed)
 }
 
 /// Drafts what a new session needs; nothing is changed.

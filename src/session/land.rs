@@ -81,6 +81,7 @@ pub fn land(world: &mut World, session: &Session, how: &Land) -> Result<Landed> 
         },
         objects: draft.loose(),
         create: vec![(next_kept(repo, &session.name, "landed")?, session.tip)],
+        drop: Vec::new(),
         files: following.steps.files,
         index: following.index.map(|index| (index, following.steps.moves)),
         folders: following.steps.folders,

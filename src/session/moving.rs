@@ -4,7 +4,7 @@ use super::look::Look;
 use crate::base::{Code, Finding, Findings, RepoPath, Result};
 use crate::git::diff::{Differs, Item};
 use crate::git::{Attributes, Draft, FileId, Folders, Oid, Repo, TreeChange};
-use crate::journal::index::EntryMove;
+use crate::journal::index::{Disk, EntryMove};
 use crate::journal::{FileChange, IndexView, NewFile};
 
 /// One path and what is to become of it.
@@ -67,8 +67,12 @@ impl Steps {
         let mut changes = Vec::new();
         for Step { look, disk, entry } in steps {
             changes.push(TreeChange { path: look.path.clone(), file: *entry });
-            let stands = look.disk.as_ref().filter(|found| *entry == Some(found.file)).map(|found| found.stat);
-            all.moves.push(EntryMove { path: look.path.clone(), file: *entry, seen: look.staged, stands });
+            let on_disk = match &look.disk {
+                _ if disk != entry => Disk::Other,
+                Some(found) if Some(found.file) == *disk => Disk::Stands(found.stat),
+                _ => Disk::Written,
+            };
+            all.moves.push(EntryMove { path: look.path.clone(), file: *entry, seen: look.staged, disk: on_disk });
             if look.disk_file() != *disk {
                 let new = disk.map(|file| written(draft, look, from, file)).transpose()?;
                 let old = look.disk.as_ref().map(super::OnDisk::old);

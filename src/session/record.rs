@@ -8,7 +8,7 @@ use super::world::World;
 use crate::base::{Code, Finding, Findings, RepoPath, Result, Warning};
 use crate::git::diff::{Differs, Untracked};
 use crate::git::{Draft, InHead, Oid, Repo, Tracked, TreeChange};
-use crate::journal::index::EntryMove;
+use crate::journal::index::{Disk, EntryMove};
 use crate::journal::{Branch, Change, From, IndexView, publish};
 
 /// What was recorded.
@@ -72,7 +72,7 @@ pub fn record(world: &mut World, message: Option<&str>, only: &[RepoPath]) -> Re
         path: look.path.clone(),
         file: look.disk_file(),
         seen: look.staged,
-        stands: look.disk.as_ref().map(|disk| disk.stat),
+        disk: look.disk.as_ref().map_or(Disk::Other, |disk| Disk::Stands(disk.stat)),
     };
     let changes: Vec<TreeChange> =
         looks.iter().map(|look| TreeChange { path: look.path.clone(), file: look.disk_file() }).collect();
@@ -91,6 +91,7 @@ pub fn record(world: &mut World, message: Option<&str>, only: &[RepoPath]) -> Re
         },
         objects: draft.loose(),
         create,
+        drop: Vec::new(),
         files: Vec::new(),
         index: (session.head == InHead::Yes).then(|| (index, looks.iter().map(entry).collect())),
         folders,

@@ -107,6 +107,7 @@ fn go(world: &mut World, session: &Session, target: Oid, from: From, keep: Optio
         },
         objects: draft.loose(),
         create,
+        drop: Vec::new(),
         files,
         index: index.map(|index| (index, moves)),
         folders,

@@ -7,7 +7,7 @@ use crate::base::{Change as FileChanged, Outcome, Result, Status};
 use crate::edit::diff::Lines;
 use crate::git::{Commit, Draft, FileId, Forms, InHead, Oid, Repo, TreeChange};
 use crate::io::clock;
-use crate::journal::index::EntryMove;
+use crate::journal::index::{Disk, EntryMove};
 use crate::journal::{Branch, Change, FileChange, From, IndexView, NewFile, publish};
 use crate::session::begin::{self, Begin, Begun, Switching};
 use crate::session::checkpoint::Why;
@@ -95,7 +95,7 @@ impl Recipe<'_> {
             };
             let (file, new) = new.unzip();
             changes.push(TreeChange { path: look.path.clone(), file });
-            moves.push(EntryMove { path: look.path.clone(), file, seen: look.staged, stands: None });
+            moves.push(EntryMove { path: look.path.clone(), file, seen: look.staged, disk: Disk::Written });
             files.push(FileChange { path: look.path, old: look.disk.as_ref().map(OnDisk::old), new });
         }
         let (tree, folders) = draft.tree(checkpoints.tree, &changes)?;
@@ -118,6 +118,7 @@ impl Recipe<'_> {
             },
             objects: draft.loose(),
             create,
+            drop: Vec::new(),
             files,
             index: self.index.map(|index| (index, moves)),
             folders,

@@ -197,6 +197,17 @@ fn an_index_that_git_rewrites_runs_no_filter_that_nobody_trusts() {
 }
 
 #[test]
+fn a_worktree_of_a_session_of_its_own_runs_no_filter_that_nobody_trusts() {
+    let world = world("--local");
+    std::fs::remove_file(ran(&world)).unwrap();
+    let side = world.at(world.root.with_file_name("side"));
+    assert_eq!(world.edt(&["begin", "side", "--worktree", side.root.to_str().unwrap()]).exit, 0);
+    assert_eq!(runs(&world), 0, "nothing was executed");
+    assert!(side.text("a.big").starts_with("pointer "), "Git checked out what it recorded");
+    side.refuses(&["TRUST_REQUIRED"], 4, EDIT);
+}
+
+#[test]
 fn a_killed_edit_of_a_filtered_file_is_settled_without_its_filter() {
     // The journal carries the bytes on disk: see `crash.rs` for every point of an ordinary edit.
     let world = world("--global");

@@ -1,0 +1,294 @@
+//! Sessions side by side, what was changed outside edt, leaving a session, and housekeeping.
+
+use serde_json::{Value, json};
+
+use crate::world::{Answer, World};
+
+fn world() -> World {
+    World::with(&[("a.txt", b"a\n"), ("b.txt", b"b\n"), ("dir/c.txt", b"c\n"), (".gitignore", b"*.log\n")])
+}
+
+fn session<'a>(answer: &'a Answer, name: &str) -> &'a Value {
+    let all = answer.json["sessions"].as_array().unwrap();
+    all.iter().find(|one| one["name"] == json!(name)).unwrap_or_else(|| panic!("no session {name}: {all:#?}"))
+}
+
+fn trailer(world: &World, rev: &str, key: &str) -> String {
+    world.git(&["log", "-1", &format!("--format=%(trailers:key={key},valueonly,separator=)"), rev]).trim().to_owned()
+}
+
+#[test]
+fn a_checkpoint_records_what_is_tracked_and_new_and_not_ignored() {
+    let world = world();
+    world.edt(&["begin", "s"]).landed();
+    world.write("a.txt", "changed\n");
+    world.write("new/deep/file.txt", "new\n");
+    world.write("noise.log", "ignored\n");
+    std::fs::remove_file(world.root.join("b.txt")).unwrap();
+    let answer = world.edt(&["checkpoint", "-m", "by hand"]).landed();
+    assert_eq!(
+        world.git(&["show", "--format=%s", "--name-status", "HEAD"]),
+        "by hand\n\nM\ta.txt\nD\tb.txt\nA\tnew/deep/file.txt\n"
+    );
+    assert_eq!(answer.json["files"].as_array().unwrap().len(), 3);
+    assert_eq!(
+        (trailer(&world, "HEAD", "Edt-Kind"), trailer(&world, "HEAD", "Edt-Foreign")),
+        ("checkpoint".into(), String::new())
+    );
+    assert!(world.exists("noise.log"));
+    world.is_clean();
+    world.is_sound();
+    assert_eq!(world.edt(&["checkpoint"]).json["status"], json!("unchanged"));
+}
+
+#[test]
+fn a_checkpoint_of_some_paths_leaves_the_others_as_they_are() {
+    let world = world();
+    world.edt(&["begin", "s"]).landed();
+    world.write("a.txt", "changed\n");
+    world.write("dir/c.txt", "changed\n");
+    world.write("dir/new.txt", "new\n");
+    world.edt(&["checkpoint", "dir"]).landed();
+    assert_eq!(world.status(), " M a.txt\n");
+    world.refuses(&["FILE_NOT_FOUND"], 1, &["checkpoint", "nowhere.txt"]);
+    world.refuses(&["PATH_OUTSIDE_REPO"], 1, &["checkpoint", "../x"]);
+}
+
+#[test]
+fn a_checkpoint_without_a_session_begins_one() {
+    let world = world();
+    world.write("a.txt", "changed\n");
+    let answer = world.edt(&["checkpoint"]).landed();
+    assert_eq!(answer.json["session"]["began"], json!(true));
+    assert_eq!(world.git(&["symbolic-ref", "HEAD"]).trim(), "refs/heads/edt/main-1");
+    world.is_clean();
+}
+
+#[test]
+fn a_checkpoint_beside_head_records_what_edt_did_not() {
+    let world = world();
+    world.edt(&["begin", "s", "--no-switch"]).landed();
+    world.overwrite("a.txt", "agent\n");
+    world.write("b.txt", "hand\n");
+    world.edt(&["checkpoint"]).landed();
+    assert_eq!(world.git(&["show", "--format=", "--name-only", "edt/s"]).trim(), "b.txt");
+    assert_eq!(world.status(), " M a.txt\n M b.txt\n");
+    assert_eq!(world.edt(&["checkpoint"]).json["status"], json!("unchanged"));
+}
+
+#[test]
+fn links_are_left_out_of_a_checkpoint_and_named() {
+    let world = world();
+    world.edt(&["begin", "s"]).landed();
+    std::os::unix::fs::symlink("a.txt", world.root.join("link")).unwrap();
+    world.write("a.txt", "changed\n");
+    let answer = world.edt(&["checkpoint"]);
+    assert_eq!((answer.exit, &answer.json["warnings"][0]["path"]), (0, &json!("link")), "{:#}", answer.json);
+    assert_eq!(world.status(), "?? link\n");
+    assert_eq!(world.refuses(&["PATH_THROUGH_SYMLINK"], 1, &["checkpoint", "link"]).exit, 1);
+}
+
+#[test]
+fn what_changed_behind_edts_back_becomes_a_foreign_checkpoint() {
+    let world = world();
+    world.edt(&["begin", "s"]).landed();
+    world.overwrite("a.txt", "agent\n");
+    world.write("a.txt", "agent\nand a person\n");
+    world.write("b.txt", "a person\n");
+    assert_eq!(world.edt(&["status"]).json["foreign"], json!(["a.txt"]), "b.txt is not the session's");
+    let answer = world.edt(&["apply", "a.txt", "--mode", "append", "--content", "agent again\n"]).landed();
+    assert_eq!(answer.checkpoints(), 1);
+    assert_eq!(
+        (trailer(&world, "HEAD^", "Edt-Kind"), trailer(&world, "HEAD^", "Edt-Foreign")),
+        ("checkpoint".into(), "true".into())
+    );
+    assert_eq!(world.blob("HEAD^:a.txt"), b"agent\nand a person\n");
+    assert_eq!(world.status(), " M b.txt\n", "an untouched path is left alone");
+}
+
+#[test]
+fn sessions_live_side_by_side_in_worktrees_of_their_own() {
+    let world = world();
+    let sides: Vec<World> = ["one", "two", "three"]
+        .iter()
+        .map(|name| {
+            let place = world.home.join(name);
+            world.edt(&["begin", name, "--worktree", place.to_str().unwrap()]).landed();
+            world.at(place)
+        })
+        .collect();
+    std::thread::scope(|scope| {
+        for side in &sides {
+            scope.spawn(move || {
+                for n in 0..20 {
+                    side.edt(&["apply", "a.txt", "--mode", "append", "--content", &format!("{n}\n")]).landed();
+                }
+            });
+        }
+    });
+    let status = world.edt(&["status"]);
+    for (side, name) in sides.iter().zip(["one", "two", "three"]) {
+        side.is_clean();
+        assert_eq!(side.edt(&["status"]).json["edits"], json!(20));
+        assert_eq!(session(&status, name)["worktree"], json!(side.root.canonicalize().unwrap()));
+        // The session of another worktree is not to be worked in from here.
+        assert!(!world.try_git(&["switch", &format!("edt/{name}")]).status.success(), "git itself refuses");
+    }
+    assert_eq!((status.json["session"].clone(), world.status().as_str()), (json!(null), ""));
+    world.is_sound();
+}
+
+#[test]
+fn a_worktree_is_not_made_where_something_is() {
+    let world = world();
+    std::fs::create_dir(world.home.join("full")).unwrap();
+    std::fs::write(world.home.join("full/x"), "x").unwrap();
+    world.refuses(&["BAD_REQUEST"], 2, &["begin", "s", "--worktree", world.home.join("full").to_str().unwrap()]);
+    std::fs::write(world.home.join("file"), "x").unwrap();
+    world.refuses(&["IO_ERROR"], 5, &["begin", "s", "--worktree", world.home.join("file/below").to_str().unwrap()]);
+}
+
+#[test]
+fn undo_in_one_session_takes_nothing_from_another() {
+    let world = world();
+    let place = world.home.join("side");
+    world.edt(&["begin", "other", "--worktree", place.to_str().unwrap()]).landed();
+    let side = world.at(&place);
+    world.edt(&["begin", "own"]).landed();
+    world.overwrite("a.txt", "own\n");
+    side.overwrite("a.txt", "other\n");
+    world.edt(&["undo"]).landed();
+    assert_eq!((world.text("a.txt").as_str(), side.text("a.txt").as_str()), ("a\n", "other\n"));
+    world.refuses(&["NOTHING_TO_UNDO"], 1, &["undo"]);
+    assert_eq!(side.edt(&["status"]).json["edits"], json!(1));
+}
+
+#[test]
+fn abandon_goes_back_to_the_files_as_they_were_and_keeps_the_work() {
+    let world = world();
+    world.write("a.txt", "a person's, not recorded\n");
+    world.write("untracked.txt", "a person's\n");
+    world.edt(&["begin", "s"]).landed();
+    world.overwrite("a.txt", "agent\n");
+    world.overwrite("b.txt", "agent\n");
+    world.edt(&["apply", "new.txt", "--mode", "create", "--content", "new\n"]).landed();
+    let tip = world.rev("HEAD");
+    world.edt(&["abandon"]).landed();
+    assert_eq!(world.git(&["symbolic-ref", "HEAD"]).trim(), "refs/heads/main");
+    assert_eq!(
+        (world.text("a.txt").as_str(), world.status().as_str()),
+        ("a person's, not recorded\n", " M a.txt\n?? untracked.txt\n")
+    );
+    assert_eq!(world.rev("refs/edt/s/abandoned"), tip);
+    assert!(!world.try_git(&["rev-parse", "--verify", "refs/heads/edt/s"]).status.success());
+    assert_eq!(session(&world.edt(&["status"]), "s")["state"], json!("abandoned"));
+    world.is_sound();
+    // What --help says brings it back.
+    world.git(&["checkout", "--quiet", "a.txt"]);
+    world.git(&["branch", "edt/s", "refs/edt/s/abandoned"]);
+    world.git(&["switch", "--quiet", "edt/s"]);
+    assert_eq!((world.text("new.txt").as_str(), world.edt(&["status"]).json["edits"].as_u64()), ("new\n", Some(3)));
+    world.overwrite("b.txt", "more\n");
+    world.edt(&["abandon"]).landed();
+    assert_eq!(world.blob("refs/edt/s/abandoned:b.txt"), b"more\n");
+    assert_eq!(world.rev("refs/edt/s/undone/1"), tip);
+}
+
+#[test]
+fn abandon_records_what_a_person_changed_in_the_sessions_files_first() {
+    let world = world();
+    world.edt(&["begin", "s"]).landed();
+    world.overwrite("a.txt", "agent\n");
+    world.write("a.txt", "agent\nand a person\n");
+    assert_eq!(world.edt(&["abandon"]).landed().checkpoints(), 1);
+    assert_eq!(world.blob("refs/edt/s/abandoned:a.txt"), b"agent\nand a person\n");
+    assert_eq!(world.text("a.txt"), "a\n");
+    world.is_clean();
+}
+
+#[test]
+fn abandon_follows_a_branch_that_moved() {
+    let world = world();
+    world.edt(&["begin", "s"]).landed();
+    world.overwrite("a.txt", "agent\n");
+    world.git(&["switch", "--quiet", "main"]);
+    world.commit(&[("b.txt", b"moved\n")]);
+    world.git(&["switch", "--quiet", "edt/s"]);
+    world.edt(&["abandon"]).landed();
+    assert_eq!((world.text("a.txt").as_str(), world.text("b.txt").as_str()), ("a\n", "moved\n"));
+    world.is_clean();
+}
+
+#[test]
+fn abandon_beside_head_takes_the_edits_off_the_disk() {
+    let world = world();
+    world.write("b.txt", "a person's\n");
+    world.edt(&["begin", "s", "--no-switch"]).landed();
+    world.overwrite("a.txt", "agent\n");
+    world.overwrite("b.txt", "agent\n");
+    world.edt(&["abandon"]).landed();
+    assert_eq!((world.text("b.txt").as_str(), world.status().as_str()), ("a person's\n", " M b.txt\n"));
+    assert_eq!(world.edt(&["status"]).json["session"], json!(null));
+}
+
+#[test]
+fn gc_removes_what_has_ended_and_is_old_and_nothing_else() {
+    let world = world();
+    for (name, end) in [("first", "land"), ("second", "abandon")] {
+        world.edt(&["begin", name]).landed();
+        world.overwrite("a.txt", &format!("{name}\n"));
+        world.edt(&[end]).landed();
+    }
+    world.edt(&["begin", "open"]).landed();
+    world.overwrite("b.txt", "kept\n");
+    world.overwrite("b.txt", "undone\n");
+    world.edt(&["undo"]).landed();
+    let before = world.snapshot();
+    let dry = world.edt(&["gc", "--older-than", "0", "--dry-run"]);
+    crate::world::same(&before, &world.snapshot());
+    assert_eq!(world.edt(&["gc"]).json["refs"], json!([]), "everything is younger than 30 days");
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    let done = world.edt(&["gc", "--older-than", "0"]);
+    assert_eq!((done.json["sessions"].as_array().unwrap().len(), dry.json["schema"].as_str()), (2, Some("edt.gc/1")));
+    assert_eq!(done.json["after"]["loose"], json!(0));
+    let left = world.git(&["for-each-ref", "--format=%(refname)"]);
+    assert_eq!(left, "refs/edt/open/base\nrefs/edt/open/origin\nrefs/heads/edt/open\nrefs/heads/main\n");
+    world.overwrite("b.txt", "and on\n");
+    world.edt(&["undo"]).landed();
+    world.is_clean();
+    world.is_sound();
+}
+
+/// incidents.md: full-tree objects per turn cost one user 102 GB.
+#[test]
+fn codex_29388_disk() {
+    let world = World::with(&[("a.txt", b"0\n"), ("big.bin", &vec![7; 1_000_000])]);
+    world.edt(&["begin", "s"]).landed();
+    for n in 0..300 {
+        world.overwrite("a.txt", &format!("{n} a line that is edited\n"));
+    }
+    let size = |key: &str| -> u64 {
+        let said = world.git(&["count-objects", "-v"]);
+        said.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(": ")).unwrap().parse().unwrap()
+    };
+    // A blob, a tree and a commit an edit, one block of 4 KiB each.
+    assert!(size("count") <= 3 * 300 + 12 && size("size") <= 4 * (3 * 300 + 12), "{}", size("size"));
+    let answer = world.edt(&["gc"]);
+    assert!(size("count") == 0 && size("size-pack") < 150, "{:#}", answer.json);
+    assert!(answer.json["freed_kib"].as_i64().unwrap() > 3000, "{:#}", answer.json);
+    world.is_clean();
+    world.is_sound();
+}
+
+/// What `claude_94657_shell_edits_unseen` needs beside the automatic checkpoints.
+#[test]
+fn what_the_shell_changed_is_recorded_on_request() {
+    let world = world();
+    world.edt(&["begin", "s"]).landed();
+    world.command("sh").args(["-c", "sed -i s/a/by-the-shell/ a.txt; echo made > made.txt"]).status().unwrap();
+    world.edt(&["checkpoint", "-m", "the shell"]).landed();
+    world.overwrite("a.txt", "later\n");
+    world.edt(&["undo"]).landed();
+    assert_eq!((world.text("a.txt").as_str(), world.text("made.txt").as_str()), ("by-the-shell\n", "made\n"));
+    assert_eq!(world.blob("HEAD:a.txt"), b"by-the-shell\n");
+}
