@@ -279,9 +279,9 @@ impl Day {
         let word = word.split('(').next().unwrap_or_default().to_lowercase();
         let count = self.tally.entry(word).or_default();
         if exit == 0 {
-            count.0 += 1
+            count.0 += 1;
         } else {
-            count.1 += 1
+            count.1 += 1;
         }
         let after = self.seen();
         let alive = self.look();
@@ -373,7 +373,7 @@ impl Day {
     fn apply(&mut self, numbers: [u8; 3], disk: &Tree, tip: Option<Tree>) -> (i32, Value, Option<(Tree, Tree)>) {
         let (mut edits, mut then) = (Vec::new(), disk.clone());
         let mut touched = BTreeSet::new();
-        for n in &numbers[..usize::from(numbers[0]) % 3 + 1] {
+        for n in &numbers[..=usize::from(numbers[0]) % 3] {
             let path = Day::path(n / 8);
             if !touched.insert(path) {
                 continue;
