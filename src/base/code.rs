@@ -111,6 +111,8 @@ codes! {
         "The edit would turn a file that is valid UTF-8 (or a new one) into one that is not. Send UTF-8, or allow encoding.";
     ValidatorFailed "VALIDATOR_FAILED" Refused Some("validator_failed"),
         "A program that edt.toml names rejects the new text, and did not reject the text before. The answer has its exit status and the end of its output; correct the content, or allow validator_failed.";
+    GitOperationBlocked "GIT_OPERATION_BLOCKED" Refused None,
+        "A Git hook of edt's refused to delete or rewind a protected branch or a session's ref, or to push shadow branches. The message names the ref and both commits. Take edits back with `edt undo` or `git revert`; a person may repeat the command in a terminal of their own.";
     ApprovalRequired "APPROVAL_REQUIRED" Held None,
         "The request asks to override a guard, and policy lets only a person do so here (override = \"approval\"). Nothing was changed. Send an edit that the guard lets pass, or ask a person to make the change.";
     TrustRequired "TRUST_REQUIRED" Held None,

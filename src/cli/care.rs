@@ -3,7 +3,7 @@
 use clap::{CommandFactory as _, ValueEnum};
 
 use super::context::Context;
-use super::{Cli, diff, guards, log, read, status, trust};
+use super::{Cli, diff, doctor, guards, hooks, log, read, status, trust};
 use crate::base::{Code, Finding, Outcome, Result, Status};
 use crate::txn::request::Wire;
 
@@ -75,6 +75,10 @@ enum Shape {
     Guards,
     /// What `edt trust` answers.
     Trust,
+    /// What `edt hooks` answers.
+    Hooks,
+    /// What `edt doctor` answers.
+    Doctor,
 }
 
 impl SchemaArgs {
@@ -88,6 +92,8 @@ impl SchemaArgs {
             Shape::Diff => schemars::schema_for!(diff::Answer),
             Shape::Guards => schemars::schema_for!(guards::Answer),
             Shape::Trust => schemars::schema_for!(trust::Answer),
+            Shape::Hooks => schemars::schema_for!(hooks::Answer),
+            Shape::Doctor => schemars::schema_for!(doctor::Answer),
         };
         context.print(&serde_json::to_string_pretty(&schema).unwrap_or_default());
         Status::Applied

@@ -6,7 +6,10 @@ mod care;
 mod context;
 mod demo;
 mod diff;
+mod doctor;
 mod guards;
+mod hook;
+mod hooks;
 mod log;
 mod read;
 mod render;
@@ -71,6 +74,9 @@ enum Command {
     Restore(restore::Args),
     Guards(guards::Args),
     Trust(trust::Args),
+    Hooks(hooks::Args),
+    Hook(hook::Args),
+    Doctor(doctor::Args),
     Explain(care::ExplainArgs),
     Schema(care::SchemaArgs),
     Completions(care::CompletionsArgs),
@@ -94,6 +100,9 @@ impl Command {
             Command::Restore(args) => args.run(context),
             Command::Guards(args) => args.run(context),
             Command::Trust(args) => args.run(context),
+            Command::Hooks(args) => args.run(context),
+            Command::Hook(args) => args.run(context),
+            Command::Doctor(args) => args.run(context),
             Command::Explain(args) => args.run(context),
             Command::Schema(args) => Ok(args.run(context)),
             Command::Completions(args) => Ok(args.run(context)),

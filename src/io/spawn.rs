@@ -1,6 +1,7 @@
 //! The one place that starts `git`; `bounded` starts what `edt.toml` names. Nothing on the path of `apply`, `undo`, `log` or
 //! `status` comes here, except for an index that only Git itself can rewrite.
 
+use std::ffi::OsStr;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -18,35 +19,81 @@ pub struct Ran {
     pub stderr: String,
 }
 
+/// The names of edt's own hooks in Git's configuration (Git 2.54 and newer).
+pub const CONFIG_HOOKS: [&str; 4] = ["edt-pre-commit", "edt-pre-push", "edt-reference-transaction", "edt-pre-receive"];
+
+/// Whether a `git` that edt starts runs the hooks it finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hooks {
+    /// It does not, nor any other program that the repository names (fsmonitor, signing).
+    Off,
+    /// It does, as it would for a person: only to see whether they refuse.
+    Live,
+}
+
 /// Runs `git` in `dir` with exactly these arguments and `input` on standard input. Programs that the repository names
 /// (hooks, fsmonitor, signing) are switched off.
 ///
 /// # Errors
 /// `PROGRAM_NOT_FOUND` if there is no `git`; `IO_ERROR` if it could not be started or fed.
-#[expect(clippy::disallowed_methods, reason = "the one place that starts git")]
 pub fn git(dir: &Path, args: &[&str], input: &[u8]) -> Result<Ran> {
-    let quiet = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "commit.gpgSign=false"];
-    let mut child = Command::new("git")
-        .args(quiet)
-        .args(args)
-        .current_dir(dir)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(|error| not_started(&error))?;
-    let fed = child.stdin.take().map_or(Ok(()), |mut pipe| pipe.write_all(input));
-    let output = child.wait_with_output().map_err(|error| not_started(&error))?;
+    git_with(dir, args, input, Hooks::Off, &[])
+}
+
+/// The same, with more in the environment, and with the repository's hooks if they are what is asked for.
+///
+/// # Errors
+/// As [`git`].
+pub fn git_with(dir: &Path, args: &[&str], input: &[u8], hooks: Hooks, env: &[(&str, &OsStr)]) -> Result<Ran> {
+    let mut quiet: Vec<String> = Vec::new();
+    if hooks == Hooks::Off {
+        let off = ["core.fsmonitor=false", "core.hooksPath=/dev/null", "commit.gpgSign=false"].map(str::to_owned);
+        let own = CONFIG_HOOKS.iter().map(|name| format!("hook.{name}.enabled=false"));
+        quiet = off.into_iter().chain(own).flat_map(|set| ["-c".to_owned(), set]).collect();
+    }
+    let mut child =
+        command("git", dir, env).args(quiet).args(args).spawn().map_err(|error| not_started("git", &error))?;
+    let pipe = child.stdin.take();
+    // Fed from beside: a program may answer before it has read all.
+    let (fed, output) = std::thread::scope(|scope| {
+        let feeder = scope.spawn(|| pipe.map_or(Ok(()), |mut pipe| pipe.write_all(input)));
+        let output = child.wait_with_output();
+        (feeder.join().unwrap_or(Ok(())), output)
+    });
+    let output = output.map_err(|error| not_started("git", &error))?;
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     if let Err(error) = fed
         && output.status.success()
+        && hooks == Hooks::Off
     {
-        return Err(not_started(&error).into());
+        return Err(not_started("git", &error).into());
     }
     Ok(Ran { ok: output.status.success(), stdout: output.stdout, stderr })
 }
 
-fn not_started(error: &std::io::Error) -> Finding {
+/// Runs a hook's script as Git would, with `input`: only to see whether it refuses.
+///
+/// # Errors
+/// `IO_ERROR` if it could not be started.
+pub fn script(path: &Path, dir: &Path, args: &[&str], input: &[u8], env: &[(&str, &OsStr)]) -> Result<Ran> {
+    let shown = path.display().to_string();
+    let mut child = command(path, dir, env).args(args).spawn().map_err(|error| not_started(&shown, &error))?;
+    // A few lines: they fit a pipe, whether they are read or not.
+    let _ = child.stdin.take().map(|mut pipe| pipe.write_all(input));
+    let output = child.wait_with_output().map_err(|error| not_started(&shown, &error))?;
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    Ok(Ran { ok: output.status.success(), stdout: output.stdout, stderr })
+}
+
+#[expect(clippy::disallowed_methods, reason = "the one place that starts git and its hooks")]
+fn command(program: impl AsRef<OsStr>, dir: &Path, env: &[(&str, &OsStr)]) -> Command {
+    let mut command = Command::new(program);
+    command.current_dir(dir).envs(env.iter().copied());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn not_started(program: &str, error: &std::io::Error) -> Finding {
     let code = if error.kind() == std::io::ErrorKind::NotFound { Code::ProgramNotFound } else { Code::IoError };
-    Finding::new(code, format!("Could not run git: {error}."), "Install Git (2.39 or newer) and put it on PATH.")
+    Finding::new(code, format!("Could not run {program}: {error}."), "Install Git (2.39 or newer) and put it on PATH.")
 }
