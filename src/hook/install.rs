@@ -4,14 +4,16 @@
 //! the hooks folder itself; the receipt (`<git-common-dir>/edt/hooks.json`, which may be deleted) only remembers what the
 //! folder cannot tell.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
+use super::configured::{configure, section, unconfigure};
 use super::place::{Mechanism, Place, file};
 use super::plumbing::Git;
-use super::script::{Whose, quoted, render, whose};
+use super::receipt::Receipt;
+use super::script::{Whose, render, whose};
 use super::{HOOKS, Hook};
 use crate::base::{Code, Finding, Findings, Result};
 use crate::io::failed;
@@ -59,16 +61,6 @@ pub enum Did {
     Absent,
 }
 
-/// What the hooks folder cannot tell.
-#[derive(Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-struct Receipt {
-    /// Folders that hooks were put in; `true` if edt made it.
-    folders: Vec<(PathBuf, bool)>,
-    /// The checksum of the configuration before, if it did not end in a line break.
-    config_without_end: Option<u32>,
-}
-
 /// Puts the hooks in place.
 ///
 /// # Errors
@@ -98,7 +90,7 @@ pub fn install(git: &Git, force: Force, run: Run) -> Result<(Place, Vec<Step>)> 
         return Ok((place, steps));
     }
     let new = place.make_hooks()?;
-    remember(&place, |receipt| {
+    Receipt::remember(&place, |receipt| {
         if !receipt.folders.iter().any(|(folder, _)| *folder == place.hooks) {
             receipt.folders.push((place.hooks.clone(), new));
         }
@@ -192,7 +184,7 @@ fn put(place: &Place, hook: &dyn Hook, edt: &Path, did: Did) -> Result<()> {
 /// `IO_ERROR`, `GIT_DIR_READ_ONLY`; repeat it then.
 pub fn uninstall(git: &Git, run: Run) -> Result<(Place, Vec<Step>)> {
     let place = Place::of(git)?;
-    let receipt = receipt(&place);
+    let receipt = Receipt::of(&place);
     let mut folders = place.folders();
     folders.extend(receipt.folders.iter().map(|(folder, _)| folder.clone()));
     folders.dedup();
@@ -206,13 +198,13 @@ pub fn uninstall(git: &Git, run: Run) -> Result<(Place, Vec<Step>)> {
     if run == Run::Real {
         let made = receipt.folders.iter().filter(|(_, new)| *new);
         made.for_each(|(folder, _)| whole::remove_empty_folder(folder));
-        let _ = whole::remove(&receipt_path(&place));
+        Receipt::forget(&place);
         whole::remove_empty_folder(&place.common.join("edt"));
     }
     Ok((place, steps))
 }
 
-fn taken(folder: &Path, hook: &dyn Hook, run: Run) -> Result<Vec<Step>> {
+pub(super) fn taken(folder: &Path, hook: &dyn Hook, run: Run) -> Result<Vec<Step>> {
     let (at, before) = (file(folder, hook, ""), file(folder, hook, BEFORE));
     let mut steps = Vec::new();
     let kept = look(&before)?;
@@ -326,118 +318,7 @@ pub fn shadowed(place: &Place, hook: &dyn Hook) -> Result<bool> {
     Ok(ours && whole::real(&usual) != whole::real(&place.hooks))
 }
 
-/// The section of Git's configuration that a hook of edt's has.
-#[must_use]
-pub fn section(hook: &dyn Hook) -> String {
-    format!("hook.edt-{}", hook.name())
-}
-
-fn command(hook: &dyn Hook, edt: &Path) -> String {
-    use std::os::unix::ffi::OsStrExt as _;
-    let edt = String::from_utf8_lossy(&quoted(edt.as_os_str().as_bytes())).into_owned();
-    match hook.name() {
-        // Without this a Git whose edt was removed could write no ref at all.
-        "reference-transaction" => format!("test ! -x {edt} || {edt} hook reference-transaction"),
-        name => format!("{edt} hook {name}"),
-    }
-}
-
-fn configure(git: &Git, place: &Place, edt: &Path, run: Run) -> Result<Vec<Step>> {
-    let mut steps = Vec::new();
-    // An older Git may have left files: both would run.
-    for folder in place.folders() {
-        for hook in HOOKS {
-            steps.extend(taken(&folder, *hook, run)?);
-        }
-    }
-    let config = place.common.join("config");
-    for hook in place.hooks_here() {
-        let section = section(hook);
-        let (key, wanted) = (format!("{section}.command"), command(hook, edt));
-        let (event, stands) = (
-            git.line(&["config", "--local", "--get-all", &format!("{section}.event")])?,
-            git.line(&["config", "--local", "--get-all", &key])?,
-        );
-        let did = match &stands {
-            Some(stands) if *stands == wanted && event.as_deref() == Some(hook.name()) => Did::Unchanged,
-            Some(_) => Did::Updated,
-            None => Did::Installed,
-        };
-        if run == Run::Real && did != Did::Unchanged {
-            if did == Did::Installed
-                && let There::File { bytes, .. } = look(&config)?
-                && !bytes.is_empty()
-                && !bytes.ends_with(b"\n")
-            {
-                remember(place, |receipt| receipt.config_without_end = Some(crc32fast::hash(&bytes)))?;
-            }
-            git.output(&["config", "--local", "--replace-all", &format!("{section}.event"), hook.name()], b"")?;
-            git.output(&["config", "--local", "--replace-all", &key, &wanted], b"")?;
-        }
-        steps.push(Step { hook: hook.name().to_owned(), place: section, did, detail: None });
-    }
-    Ok(steps)
-}
-
-fn unconfigure(place: &Place, receipt: &Receipt, run: Run) -> Result<Vec<Step>> {
-    let git = Git::at(place.top.as_deref().unwrap_or(&place.common));
-    let config = place.common.join("config");
-    let mut steps = Vec::new();
-    for hook in HOOKS {
-        let section = section(*hook);
-        let listed =
-            git.run(&["config", "--local", "--get-regexp", &format!("^{}\\.", section.replace('.', "\\."))], b"")?;
-        if !listed.ok {
-            continue;
-        }
-        let own = [format!("{section}.event "), format!("{section}.command ")];
-        let text = String::from_utf8_lossy(&listed.stdout).into_owned();
-        if !text.lines().all(|line| own.iter().any(|key| line.starts_with(key.as_str()))) {
-            let detail = "something was added to the section; remove it yourself";
-            steps.push(Step {
-                hook: hook.name().to_owned(),
-                place: section,
-                did: Did::Left,
-                detail: Some(detail.to_owned()),
-            });
-            continue;
-        }
-        if run == Run::Real {
-            git.output(&["config", "--local", "--remove-section", &section], b"")?;
-        }
-        steps.push(Step { hook: hook.name().to_owned(), place: section, did: Did::Removed, detail: None });
-    }
-    // Git ends a file with a line break before it adds to it.
-    if let (Some(sum), Run::Real, There::File { bytes, .. }) = (receipt.config_without_end, run, look(&config)?)
-        && let Some(bare) = bytes.strip_suffix(b"\n")
-        && crc32fast::hash(bare) == sum
-    {
-        whole::put_like(&config, bare).map_err(|error| failed("write", &config, &error))?;
-    }
-    Ok(steps)
-}
-
-fn receipt_path(place: &Place) -> PathBuf {
-    place.common.join("edt/hooks.json")
-}
-
-fn receipt(place: &Place) -> Receipt {
-    match look(&receipt_path(place)) {
-        Ok(There::File { bytes, .. }) => serde_json::from_slice(&bytes).unwrap_or_default(),
-        _ => Receipt::default(),
-    }
-}
-
-fn remember(place: &Place, what: impl FnOnce(&mut Receipt)) -> Result<()> {
-    let (path, mut receipt) = (receipt_path(place), receipt(place));
-    what(&mut receipt);
-    let bytes = serde_json::to_vec(&receipt).unwrap_or_default();
-    let folder = place.common.join("edt");
-    let written = whole::make_folder(&folder).and_then(|_| whole::put(&path, &bytes, 0o666));
-    written.map_err(|error| failed("write", &path, &error).into())
-}
-
-fn look(path: &Path) -> Result<There> {
+pub(super) fn look(path: &Path) -> Result<There> {
     whole::at(path).map_err(|error| failed("read", path, &error).into())
 }
 

@@ -4,8 +4,9 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use super::Hook;
+use super::configured::section;
 use super::doctor::{Health, Scene, Told, told};
-use super::install::{LEGACY, calls_ours, section, shadowed};
+use super::install::{LEGACY, calls_ours, shadowed};
 use super::place::{Mechanism, file};
 use super::plumbing::Git;
 use super::script::{Whose, whose};

@@ -5,6 +5,7 @@
 //! what is there; [`doctor`] proves that they are live.
 
 pub mod changes;
+pub mod configured;
 pub mod doctor;
 pub mod install;
 pub mod live;
@@ -13,6 +14,7 @@ pub mod plumbing;
 pub mod pre_commit;
 pub mod pre_push;
 pub mod pre_receive;
+pub mod receipt;
 pub mod reference_transaction;
 pub mod refs;
 pub mod script;

@@ -42,10 +42,13 @@ impl Hook for PreCommit {
         let specs = ["HEAD", "HEAD:edt.toml", &base, &format!("{base}:edt.toml"), "MERGE_HEAD"].map(str::to_owned);
         let [head, head_policy, base_object, base_policy, merged] =
             <[Option<Object>; 5]>::try_from(git.objects(&specs)?).unwrap_or_default();
+        let mut parents = vec![Parent { whose: "HEAD", changes: staged(call, head.as_ref())? }];
+        if parents[0].changes.is_empty() {
+            return Ok(Vec::new());
+        }
         let file = if base_object.is_some() { base_policy } else { head_policy };
         let file = file.map(|file| String::from_utf8_lossy(&file.bytes).into_owned());
         let policy = Policy::of(call.person_policy, file.as_deref())?;
-        let mut parents = vec![Parent { whose: "HEAD", changes: staged(call, head.as_ref())? }];
         if merged.is_some() {
             parents.push(Parent { whose: "MERGE_HEAD", changes: staged(call, merged.as_ref())? });
         }

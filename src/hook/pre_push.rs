@@ -1,7 +1,7 @@
 //! `pre-push`: shadow branches stay here; protected branches of the other side are neither rewound nor deleted.
 
 use super::plumbing::Git;
-use super::refs::{Fate, Kind, Protection, fate, is_null, shadow};
+use super::refs::{Fate, Kind, Protection, fate, is_id, is_null, shadow};
 use super::who::Who;
 use super::{Call, Hook, Site, shadow_may_pass};
 use crate::base::{Code, Finding, Findings, Result, Warning};
@@ -127,7 +127,7 @@ pub fn pushes(input: &[u8]) -> Option<Vec<Push>> {
         // The local side may be any expression; the last three words are what is pushed.
         let mut words = line.rsplitn(4, ' ').map(str::to_owned);
         let (stands, name, new) = (words.next()?, words.next()?, words.next()?);
-        words.next().map(|_| Push { new, name, stands })
+        words.next().filter(|_| is_id(&new) && is_id(&stands)).map(|_| Push { new, name, stands })
     };
     text.lines().map(one).collect()
 }
@@ -146,13 +146,15 @@ mod tests {
 
     #[test]
     fn a_line_is_read_from_its_end() {
-        let read = pushes(b"HEAD@{1 day ago} 1 refs/heads/x 0\n(delete) 0 refs/heads/y 2\n").unwrap();
+        let [zero, one, two] = ["0", "1", "2"].map(|digit| digit.repeat(40));
+        let text = format!("HEAD@{{1 day ago}} {one} refs/heads/x {zero}\n(delete) {zero} refs/heads/y {two}\n");
+        let read = pushes(text.as_bytes()).unwrap();
         let push = |new: &str, name: &str, stands: &str| Push {
             new: new.to_owned(),
             name: name.to_owned(),
             stands: stands.to_owned(),
         };
-        assert_eq!(read, [push("1", "refs/heads/x", "0"), push("0", "refs/heads/y", "2")]);
-        assert_eq!((pushes(b""), pushes(b"a b c\n")), (Some(Vec::new()), None));
+        assert_eq!(read, [push(&one, "refs/heads/x", &zero), push(&zero, "refs/heads/y", &two)]);
+        assert_eq!((pushes(b""), pushes(b"a b c d\n")), (Some(Vec::new()), None));
     }
 }

@@ -123,6 +123,7 @@ fn refusal(git: &Git, update: &Update, stands: &str, fate: Fate, who: &Who) -> R
     );
     let rewritten = if fate == Fate::Rewound { rewritten(git, &update.new)? } else { Rewritten::Not };
     let repair = match rewritten {
+        Rewritten::Not if is_rebasing(git)? => Some("`git rebase --abort` goes back to where the branch is."),
         Rewritten::Not => None,
         Rewritten::Index => {
             message.push_str(" Git had already set the index to that commit; files were not touched.");
@@ -152,6 +153,11 @@ fn refusal(git: &Git, update: &Update, stands: &str, fate: Fate, who: &Who) -> R
     let hint = hint.replace("ORIG_HEAD HEAD", &format!("{} HEAD", short(&update.new)));
     let finding = Finding::new(Code::GitOperationBlocked, message, hint).with("ref", update.name.as_str());
     Ok(finding.with("stands", stands).with("new", update.new.as_str()))
+}
+
+fn is_rebasing(git: &Git) -> Result<bool> {
+    let dir = git.line(&["rev-parse", "--path-format=absolute", "--git-dir"])?.map(PathBuf::from).unwrap_or_default();
+    Ok(["rebase-merge", "rebase-apply"].iter().any(|mark| whole::minutes_old(&dir.join(mark)).is_some()))
 }
 
 /// What Git did before it asked.

@@ -112,10 +112,19 @@ pub fn fate(kind: Kind, stands: Option<&str>, new: &str, grows: impl FnOnce() ->
 pub fn updates(input: &[u8]) -> Option<Vec<Update>> {
     let text = String::from_utf8_lossy(input);
     let one = |line: &str| {
-        let mut words = line.splitn(3, ' ').map(str::to_owned);
-        Some(Update { old: words.next()?, new: words.next()?, name: words.next()? })
+        let words: Vec<&str> = line.split(' ').collect();
+        let [old, new, name] = words[..] else { return None };
+        let is_value = |word: &str| word.starts_with("ref:") || is_id(word);
+        let made = || Update { old: old.to_owned(), new: new.to_owned(), name: name.to_owned() };
+        (is_value(old) && is_value(new)).then(made)
     };
     text.lines().map(one).collect()
+}
+
+/// Whether `word` has the form of an object id.
+#[must_use]
+pub fn is_id(word: &str) -> bool {
+    matches!(word.len(), 40 | 64) && word.bytes().all(|digit| digit.is_ascii_hexdigit())
 }
 
 #[cfg(test)]
@@ -165,6 +174,6 @@ mod tests {
     fn lines_that_are_none_are_not_guessed_at() {
         let one = Update { old: NULL.to_owned(), new: "ref:refs/heads/x".to_owned(), name: "HEAD".to_owned() };
         assert_eq!(updates(format!("{NULL} ref:refs/heads/x HEAD\n").as_bytes()), Some(vec![one]));
-        assert_eq!((updates(b""), updates(b"a b\n")), (Some(Vec::new()), None));
+        assert_eq!((updates(b""), updates(b"a b\n"), updates(b"a b refs/x\n")), (Some(Vec::new()), None, None));
     }
 }

@@ -15,6 +15,8 @@ mod codes;
 mod crash;
 mod grammars;
 mod guards;
+mod hook_table;
+mod hooks;
 mod incidents;
 mod layers;
 mod repositories;
