@@ -345,7 +345,11 @@ fn a_guarded_ref_is_neither_deleted_nor_rewound_by_an_agent() {
 fn a_person_at_a_terminal_may_do_what_an_agent_may_not() {
     for (by, passes) in BOTH.into_iter().zip([false, true]) {
         let hooked = Hooked::with("reference-transaction");
-        for line in ["git branch -D edt/work", "git reset -q --hard HEAD~1", "git restore -SW -s HEAD :/; GIT_COMMITTER_NAME=Other git rebase -q --force-rebase --root"] {
+        for line in [
+            "git branch -D edt/work",
+            "git reset -q --hard HEAD~1",
+            "git restore -SW -s HEAD :/; GIT_COMMITTER_NAME=Other git rebase -q --force-rebase --root",
+        ] {
             let done = hooked.sh(by, line);
             assert_eq!(done.status.success(), passes, "{line}: {}", said(&done));
             assert_eq!(

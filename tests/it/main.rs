@@ -15,6 +15,7 @@ mod codes;
 mod crash;
 mod grammars;
 mod guards;
+mod hook_install;
 mod hook_table;
 mod hooks;
 mod incidents;

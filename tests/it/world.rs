@@ -375,7 +375,7 @@ pub(crate) fn changed(before: &Snapshot, after: &Snapshot) -> Vec<String> {
 }
 
 /// Every entry below `dir` but `.git` at its root: name with mode, and bytes.
-fn walk(dir: &Path, below: &str, out: &mut Snapshot) {
+pub(crate) fn walk(dir: &Path, below: &str, out: &mut Snapshot) {
     let Ok(entries) = std::fs::read_dir(dir) else { return };
     for entry in entries.map(Result::unwrap) {
         let name = entry.file_name().to_string_lossy().into_owned();
