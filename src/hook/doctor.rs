@@ -192,11 +192,8 @@ fn writable(scene: &Scene) -> Result<Vec<Told>> {
 fn file_system(scene: &Scene) -> Result<Vec<Told>> {
     let folder = scene.state.clone().unwrap_or_else(|| scene.place.common.clone());
     let tried = abilities::tried(&folder).map_err(|error| crate::io::failed("write to", &folder, &error))?;
-    // edt's own folder is there only if something is in it.
-    folder
-        .ancestors()
-        .take_while(|path| path.starts_with(scene.place.common.join("edt")))
-        .for_each(whole::remove_empty_folder);
+    // edt's own folders are there only if something is in them.
+    scene.state.iter().flat_map(|state| state.ancestors().take(2)).for_each(whole::remove_empty_folder);
     let names: Vec<&str> = tried.iter().map(|one| one.name).collect();
     let failed: Vec<String> =
         tried.iter().filter_map(|one| Some(format!("{} ({})", one.name, one.failed.as_ref()?))).collect();

@@ -216,6 +216,8 @@ pub(super) fn taken(folder: &Path, hook: &dyn Hook, run: Run) -> Result<Vec<Step
         Run::Dry => Ok(()),
         Run::Real => whole::shift(&before, to).map_err(|error| failed("move", &before, &error)),
     };
+    let top = look(&at)?;
+    let is_taken = matches!(&top, There::File { bytes, .. } if whose(bytes, hook) == Whose::Foreign);
     let mut waits = kept != There::Nothing;
     // Copies that other programs made of edt's hook when they took its place.
     for end in [LEGACY, OLD] {
@@ -225,8 +227,8 @@ pub(super) fn taken(folder: &Path, hook: &dyn Hook, run: Run) -> Result<Vec<Step
             continue;
         }
         remove(&copy)?;
-        let foreign = matches!(&kept, There::File { bytes, .. } if !is_pre_commits(bytes));
-        if waits && foreign {
+        // The place of the hook that is kept is there only if edt's own place is taken.
+        if waits && is_taken && matches!(&kept, There::File { bytes, .. } if !is_pre_commits(bytes)) {
             shift(&copy)?;
             waits = false;
             steps.push(step(hook, &copy, Did::Restored, None));
@@ -234,7 +236,7 @@ pub(super) fn taken(folder: &Path, hook: &dyn Hook, run: Run) -> Result<Vec<Step
             steps.push(step(hook, &copy, Did::Removed, None));
         }
     }
-    match look(&at)? {
+    match top {
         There::File { bytes, .. } if whose(&bytes, hook) == Whose::Ours => {
             remove(&at)?;
             if waits {
