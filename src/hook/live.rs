@@ -182,8 +182,8 @@ fn reference_transaction(scene: &Scene) -> Result<Said> {
     let name = format!("refs/edt/doctor-{}/probe", process_id());
     let git = &scene.git;
     let target = target(git)?;
-    made(&git.run(&["update-ref", &name, &target], b"")?)?;
-    let _gone = Gone { git, name: &name };
+    let _gone = Gone { scene, name: &name };
+    made(&git.run(&["-c", "core.logAllRefUpdates=false", "update-ref", &name, &target], b"")?)?;
     let env: Vec<(&str, &OsStr)> = ASIDE.iter().map(|(key, value)| (*key, OsStr::new(*value))).collect();
     let ran = git.live(&["update-ref", "-d", &name], &env)?;
     let stands = git.line(&["rev-parse", "--verify", "--quiet", &name])?.is_some();
@@ -222,12 +222,14 @@ fn made(ran: &Ran) -> Result<()> {
 
 /// Removes the probe's ref, whatever happens.
 struct Gone<'a> {
-    git: &'a Git,
+    scene: &'a Scene,
     name: &'a str,
 }
 
 impl Drop for Gone<'_> {
     fn drop(&mut self) {
-        let _ = self.git.run(&["update-ref", "-d", self.name], b"");
+        let _ = self.scene.git.run(&["update-ref", "-d", self.name], b"");
+        // Git keeps the folder, even if it made it.
+        whole::remove_empty_folder(&self.scene.place.common.join("refs/edt"));
     }
 }

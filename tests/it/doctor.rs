@@ -50,7 +50,13 @@ fn without_hooks_nothing_is_live_and_all_else_is_well() {
 
 #[test]
 fn hooks_that_refuse_are_live_and_trying_leaves_nothing() {
-    for prepare in [(|_| ()) as fn(&World), |world| drop(world.git(&["config", "core.logAllRefUpdates", "always"]))] {
+    let always = |world: &World| drop(world.git(&["config", "core.logAllRefUpdates", "always"]));
+    let without_sessions = |world: &World| {
+        world.git(&["branch", "-q", "-D", "edt/work"]);
+        world.git(&["update-ref", "-d", "refs/edt/work/base"]);
+        std::fs::remove_dir(world.root.join(".git/refs/edt")).unwrap();
+    };
+    for prepare in [|_: &World| (), always, without_sessions] {
         let hooked = Hooked::new();
         let world = &hooked.world;
         prepare(world);

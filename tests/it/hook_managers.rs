@@ -1,4 +1,4 @@
-//! Beside pre-commit (PyPI), lefthook and husky (npm), each run for real, in every order. `.ci/run` installs them.
+//! Beside pre-commit (`PyPI`), lefthook and husky (npm), each run for real, in every order. `.ci/run` installs them.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -194,17 +194,17 @@ fn a_manager_of_hooks_before_and_again_after_edt() {
 
 #[test]
 fn a_hook_of_ones_own_outlives_edt_and_pre_commit_together() {
-    let manager = &MANAGERS[0];
-    if !find(manager.program) {
+    let [first, ..] = &MANAGERS;
+    if !find(first.program) {
         return;
     }
-    let managed = Managed::new(manager);
+    let managed = Managed::new(first);
     let hook = managed.world().root.join(".git/hooks/pre-commit");
     std::fs::write(&hook, "#!/bin/sh\necho y >>$HOME/mine\n").unwrap();
     std::fs::set_permissions(&hook, PermissionsExt::from_mode(0o755)).unwrap();
     managed.passes("edt hooks install");
-    managed.passes(manager.install);
-    managed.is_live(manager);
+    managed.passes(first.install);
+    managed.is_live(first);
     assert!(managed.world().home.join("mine").exists());
     managed.passes("edt hooks uninstall");
     std::fs::remove_file(managed.world().home.join("mine")).unwrap();
