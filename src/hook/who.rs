@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use crate::io::terminal;
 
 /// Variables that agents set for the programs they start. A name that ends in `*` stands for all that begin so.
-pub const AGENT_MARKERS: [&str; 20] = [
+pub const AGENT_MARKERS: [&str; 19] = [
     "EDT_AGENT",
     "AI_AGENT",
     "AGENT",
@@ -27,8 +27,10 @@ pub const AGENT_MARKERS: [&str; 20] = [
     "AMP_*",
     "AUGMENT_AGENT",
     "ANTIGRAVITY_AGENT",
-    "REPL_ID",
 ];
+
+/// Ends of names that are settings of an agent, which a person may have in their profile: no mark of one that runs.
+pub const SETTINGS: [&str; 6] = ["_HOME", "_MODEL", "_KEY", "_CONFIG", "_DIR", "_URL"];
 
 /// Who it is, and why it is taken for that.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,6 +72,9 @@ impl Who {
 }
 
 fn is_marker(name: &str) -> bool {
+    if SETTINGS.iter().any(|end| name.ends_with(end)) {
+        return false;
+    }
     AGENT_MARKERS.iter().any(|marker| match marker.strip_suffix('*') {
         Some(start) => name.starts_with(start),
         None => name == *marker,
@@ -87,6 +92,6 @@ mod tests {
         assert_eq!(who(&["HOME", "TERM"], false), Who::Unattended);
         assert_eq!(who(&["HOME", "CODEX_THREAD_ID"], true), Who::Agent("CODEX_THREAD_ID".to_owned()));
         assert_eq!(who(&["CLAUDECODE"], true), Who::Agent("CLAUDECODE".to_owned()));
-        assert_eq!(who(&["CLAUDECODES", "OPENCODER", "USER_AGENT"], true), Who::Person);
+        assert_eq!(who(&["CLAUDECODES", "OPENCODER", "USER_AGENT", "CODEX_HOME", "AIDER_MODEL"], true), Who::Person);
     }
 }

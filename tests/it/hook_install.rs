@@ -51,7 +51,9 @@ fn uninstall_is_the_exact_inverse() {
         for prepare in [
             (|_| ()) as fn(&World),
             |world| {
-                ALL.iter().for_each(|name| put(&world.root.join(".git/hooks").join(name), "#!/bin/sh\nexit 0\n", 0o750))
+                for name in ALL {
+                    put(&world.root.join(".git/hooks").join(name), "#!/bin/sh\nexit 0\n", 0o750);
+                }
             },
             |world| {
                 put(&world.root.join("tool"), "#!/bin/sh\nexit 0\n", 0o755);
