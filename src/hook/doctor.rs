@@ -9,8 +9,7 @@ use serde::Serialize;
 
 use super::place::{Mechanism, Place};
 use super::plumbing::Git;
-use super::refs::Kind;
-use super::{Hook, live, refs};
+use super::{Hook, live};
 use crate::base::{Result, Settled};
 use crate::io::{abilities, whole};
 use crate::session::current::{BRANCHES, base_ref};
@@ -272,7 +271,6 @@ fn sessions(scene: &Scene) -> Result<Vec<Told>> {
     let listed = scene.git.output(&["for-each-ref", "--format=%(refname)", BRANCHES], b"")?;
     let text = String::from_utf8_lossy(&listed).into_owned();
     let names: Vec<&str> = text.lines().filter_map(|name| name.strip_prefix(BRANCHES)).collect();
-    debug_assert!(names.iter().all(|name| refs::shadow(&base_ref(name)) == Kind::Record));
     let bases: Vec<String> = names.iter().map(|name| base_ref(name)).collect();
     let found = scene.git.objects(&bases)?;
     let lost: Vec<&str> = names.iter().zip(&found).filter(|(_, base)| base.is_none()).map(|(name, _)| *name).collect();

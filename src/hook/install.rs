@@ -74,7 +74,7 @@ pub fn install(git: &Git, force: Force, run: Run) -> Result<(Place, Vec<Step>)> 
         return Ok((place, steps));
     }
     if force == Force::No {
-        place.check_own(git)?;
+        place.check_own()?;
     }
     let hooks: Vec<&dyn Hook> = place.hooks_here().collect();
     let plan: Vec<Result<Step>> = hooks.iter().map(|hook| planned(&place, *hook, &edt)).collect();

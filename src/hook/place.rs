@@ -87,7 +87,7 @@ impl Place {
     ///
     /// # Errors
     /// `UNSUPPORTED_REPOSITORY` for one that other repositories or other people use, too.
-    pub fn check_own(&self, git: &Git) -> Result<()> {
+    pub fn check_own(&self) -> Result<()> {
         let Some((scope, path)) = &self.hooks_path else { return Ok(()) };
         let why = if !matches!(scope.as_str(), "local" | "worktree") {
             format!(
@@ -95,7 +95,7 @@ impl Place {
             )
         } else if !self.is_inside() {
             format!("core.hooksPath = {path} lies outside this repository, so others may use it, too")
-        } else if self.is_tracked(git)? {
+        } else if self.is_tracked()? {
             format!("core.hooksPath = {path} is tracked by Git, so everyone who clones would get these hooks")
         } else {
             return Ok(());
@@ -114,7 +114,7 @@ impl Place {
         [Some(&self.common), self.top.as_ref()].into_iter().flatten().any(|own| hooks.starts_with(real(own)))
     }
 
-    fn is_tracked(&self, git: &Git) -> Result<bool> {
+    fn is_tracked(&self) -> Result<bool> {
         let Some(top) = &self.top else { return Ok(false) };
         let hooks = real(&self.hooks);
         let Ok(below) = hooks.strip_prefix(real(top)) else { return Ok(false) };
@@ -122,7 +122,6 @@ impl Place {
             return Ok(false);
         }
         let ran = Git::at(top).run(&["ls-files", "-z", "--", &below.to_string_lossy()], b"")?;
-        let _ = git;
         Ok(!ran.stdout.is_empty())
     }
 

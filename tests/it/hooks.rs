@@ -342,6 +342,18 @@ fn a_guarded_ref_is_neither_deleted_nor_rewound_by_an_agent() {
 }
 
 #[test]
+fn one_guarded_ref_among_many_is_found() {
+    let hooked = Hooked::new();
+    let world = &hooked.world;
+    world.edt(&["hooks", "install"]);
+    let many: String = (0..3000).map(|n| format!("create refs/heads/n{n} HEAD\\n")).collect();
+    let line = format!("printf 'start\\n{many}delete refs/heads/edt/work\\ncommit\\n' | git update-ref --stdin");
+    refused(world, &line, &["GIT_OPERATION_BLOCKED", "refs/heads/edt/work is at"]);
+    passes(world, &line.replace("delete refs/heads/edt/work", "create refs/tags/last HEAD"));
+    passes(world, "git for-each-ref --format='delete %(refname)' 'refs/heads/n*' | git update-ref --stdin");
+}
+
+#[test]
 fn a_person_at_a_terminal_may_do_what_an_agent_may_not() {
     for (by, passes) in BOTH.into_iter().zip([false, true]) {
         let hooked = Hooked::with("reference-transaction");
