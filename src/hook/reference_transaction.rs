@@ -61,14 +61,16 @@ fn judged(call: &Call<'_>, updates: &[Update]) -> Result<Vec<Finding>> {
         let given = Some(update.old.as_str()).filter(|old| !is_null(old) && !old.starts_with("ref:"));
         let stands = pair.first().and_then(Option::as_ref).map(|object| object.id.as_str()).or(given);
         let files = pair.get(1).and_then(Option::as_ref).into_iter().chain(&head).map(|file| file.bytes.as_slice());
+        let kind = Protection::of(call.person_policy, files).map(|protection| protection.kind(&update.name));
+        // Whatever a file says that cannot be read: a ref that only grows is let through.
+        let assumed = kind.as_ref().map_or(Kind::Protected, |kind| *kind);
         let grows = || stands.map_or(Ok(true), |stands| git.is_ancestor(stands, &update.new));
-        // Whatever the files say: if the ref only grows they need not be read.
-        if fate(Kind::Protected, stands, &update.new, grows)? == Fate::Kept && shadow(&update.name) != Kind::Record {
+        let fate = fate(assumed, stands, &update.new, grows)?;
+        if fate == Fate::Kept {
             continue;
         }
-        let kind = Protection::of(call.person_policy, files)?.kind(&update.name);
-        let fate = fate(kind, stands, &update.new, || Ok(false))?;
-        let (Some(stands), true) = (stands, fate != Fate::Kept) else { continue };
+        let kind = kind?;
+        let Some(stands) = stands else { continue };
         if fate == Fate::Deleted
             && (is_packed(git, &update.name, stands)? || kind == Kind::Shadow && is_renamed(git, &update.name, stands)?)
         {

@@ -222,6 +222,13 @@ fn what_cannot_be_judged_is_not_committed() {
 }
 
 #[test]
+fn a_policy_that_cannot_be_read_stops_only_what_would_destroy() {
+    let world = hooked(&[("edt.toml", b"[guards\n")]);
+    passes(&world, "git commit -q --allow-empty -m x && git branch feature");
+    refused(&world, "git branch -f feature HEAD~1", &["BAD_REQUEST", "edt.toml"]);
+}
+
+#[test]
 fn the_answer_of_a_hook_is_an_outcome() {
     let world = hooked(&[("a.txt", b"a\n")]);
     world.write("a.txt", MARKED);
