@@ -18,6 +18,7 @@ pub mod cli;
 pub mod edit;
 pub mod git;
 pub mod guard;
+pub mod hook;
 pub mod io;
 pub mod journal;
 pub mod lang;

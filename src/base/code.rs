@@ -119,6 +119,8 @@ codes! {
         "The edit would turn a file that is valid UTF-8 (or a new one) into one that is not. Send UTF-8, or allow encoding.";
     ValidatorFailed "VALIDATOR_FAILED" Refused Some("validator_failed"),
         "A program that edt.toml names rejects the new text, and did not reject the text before. The answer has its exit status and the end of its output; correct the content, or allow validator_failed.";
+    GitOperationBlocked "GIT_OPERATION_BLOCKED" Refused None,
+        "A Git hook of edt's refused to delete or rewind a protected branch or a session's ref, or to push shadow branches. The message names the ref and both commits. Take edits back with `edt undo` or `git revert`; a person may repeat the command in a terminal of their own. Or one of Git's commit hooks refused a landing: the message has its output.";
     ApprovalRequired "APPROVAL_REQUIRED" Held None,
         "The request asks to override a guard, and policy lets only a person do so here (override = \"approval\"). Nothing was changed. Send an edit that the guard lets pass, or ask a person to make the change.";
     TrustRequired "TRUST_REQUIRED" Held None,
@@ -129,8 +131,6 @@ codes! {
         "This command needs a session and there is none here. `edt begin` starts one; `git switch edt/<name>` goes back to an earlier one.";
     NothingToLand "NOTHING_TO_LAND" Refused None,
         "The branch to land on has everything that the session changed. `edt diff` shows the session's changes.";
-    GitOperationBlocked "GIT_OPERATION_BLOCKED" Refused None,
-        "A Git hook refused the operation, or it would destroy what nothing else holds. The message tells which and why; nothing was changed.";
     NothingToUndo "NOTHING_TO_UNDO" Refused None,
         "The session has no edit of edt's own left to take back on top of its branch. `edt log` lists what there is.";
     NothingToRedo "NOTHING_TO_REDO" Refused None,

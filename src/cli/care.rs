@@ -3,7 +3,7 @@
 use clap::{CommandFactory as _, ValueEnum};
 
 use super::context::Context;
-use super::{Cli, diff, gc, guards, log, read, status, trust};
+use super::{Cli, diff, doctor, gc, guards, hooks, log, read, status, trust};
 use crate::base::{Code, Finding, Outcome, Result, Status};
 use crate::txn::request::Wire;
 
@@ -77,6 +77,10 @@ enum Shape {
     Trust,
     /// What `edt gc` answers.
     Gc,
+    /// What `edt hooks` answers.
+    Hooks,
+    /// What `edt doctor` answers.
+    Doctor,
 }
 
 impl SchemaArgs {
@@ -91,6 +95,8 @@ impl SchemaArgs {
             Shape::Guards => schemars::schema_for!(guards::Answer),
             Shape::Trust => schemars::schema_for!(trust::Answer),
             Shape::Gc => schemars::schema_for!(gc::Answer),
+            Shape::Hooks => schemars::schema_for!(hooks::Answer),
+            Shape::Doctor => schemars::schema_for!(doctor::Answer),
         };
         context.print(&serde_json::to_string_pretty(&schema).unwrap_or_default());
         Status::Applied

@@ -50,7 +50,8 @@ impl Context {
         Context { start, json: global.json, wait: global.wait, settled: RefCell::default() }
     }
 
-    fn caller(&self) -> Result<Caller> {
+    /// What the caller of edt brings along.
+    pub(super) fn caller(&self) -> Result<Caller> {
         let person_policy = match persons("XDG_CONFIG_HOME", ".config")
             .map(|home| home.join("edt/edt.toml"))
             .map(|file| (std::fs::read_to_string(&file), file))
@@ -124,6 +125,12 @@ impl Context {
         }
         // In one piece: one system call, and no answer torn between two processes.
         let _ = stdout.lock().write_all(text.as_bytes());
+    }
+
+    /// Prints a note for people beside the answer: on standard error.
+    #[expect(clippy::unused_self, reason = "every print goes through the context")]
+    pub(super) fn note(&self, text: &str) {
+        let _ = write!(anstream::stderr().lock(), "{text}");
     }
 
     /// Prints a refusal: as JSON on standard output, for people on standard error.

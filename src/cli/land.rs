@@ -20,6 +20,9 @@ pub(super) struct Args {
     /// The commit's message; made from the session's edits if not given.
     #[arg(short, long, value_name = "MESSAGE")]
     message: Option<String>,
+    /// Override a guard that edt's pre-commit hook, if it is installed, applies to the session as a whole.
+    #[arg(long, value_name = "CODE")]
+    allow: Vec<String>,
     /// The branch to land on; the one the session began on if not given.
     #[arg(long, value_name = "BRANCH")]
     into: Option<String>,
@@ -36,7 +39,11 @@ impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let mut world = context.world()?;
         let session = Session::needed(&world.repo, &world.repo.head()?)?;
-        let landed = land(&mut world, &session, &Land { into: self.into.clone(), message: self.message.clone() })?;
+        let landed = land(
+            &mut world,
+            &session,
+            &Land { into: self.into.clone(), message: self.message.clone(), allow: self.allow.clone() },
+        )?;
         let mut outcome = Outcome::new(Status::Applied);
         outcome.session = Some(session.report(false));
         outcome.commit = Some(landed.commit.to_string());

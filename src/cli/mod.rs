@@ -8,8 +8,11 @@ mod checkpoint;
 mod context;
 mod demo;
 mod diff;
+mod doctor;
 mod gc;
 mod guards;
+mod hook;
+mod hooks;
 mod land;
 mod log;
 mod read;
@@ -79,6 +82,9 @@ enum Command {
     Gc(gc::Args),
     Guards(guards::Args),
     Trust(trust::Args),
+    Hooks(hooks::Args),
+    Hook(hook::Args),
+    Doctor(doctor::Args),
     Explain(care::ExplainArgs),
     Schema(care::SchemaArgs),
     Completions(care::CompletionsArgs),
@@ -106,6 +112,9 @@ impl Command {
             Command::Gc(args) => args.run(context),
             Command::Guards(args) => args.run(context),
             Command::Trust(args) => args.run(context),
+            Command::Hooks(args) => args.run(context),
+            Command::Hook(args) => args.run(context),
+            Command::Doctor(args) => args.run(context),
             Command::Explain(args) => args.run(context),
             Command::Schema(args) => Ok(args.run(context)),
             Command::Completions(args) => Ok(args.run(context)),

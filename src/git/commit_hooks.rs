@@ -1,7 +1,7 @@
 //! Git's own commit hooks, and its signing, for a commit that edt makes: the hooks see the branch, the index and the message that
 //! `git commit` would show them, in a Git folder of their own, so that the person's index stays as it is.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::{Draft, Oid, Repo, objects};
@@ -11,8 +11,8 @@ use crate::io::{failed, spawn};
 /// Hooks that `git commit` runs before the commit is made, in order.
 const BEFORE: [&str; 3] = ["pre-commit", "prepare-commit-msg", "commit-msg"];
 
-/// The variable that tells edt's own `pre-commit` hook that the guards have judged every edit already.
-pub const LANDING: &str = "EDT_LANDING";
+/// Overrides that edt's own `pre-commit` hook is asked for: those that the session's edits recorded.
+const ALLOW: &str = "EDT_ALLOW";
 
 /// The most of a hook's output that a refusal carries, in bytes: its end.
 const OUTPUT_MAX: usize = 4000;
@@ -28,6 +28,8 @@ pub struct Proposed {
     pub parent: Option<Oid>,
     /// Its message.
     pub message: String,
+    /// Overrides that were given to what it holds.
+    pub allowed: Vec<String>,
 }
 
 /// Lets Git's commit hooks judge `proposed`; they may change tree and message.
@@ -40,7 +42,7 @@ pub fn run(repo: &Repo, draft: &Draft<'_>, mut proposed: Proposed) -> Result<Pro
         return Ok(proposed);
     }
     objects::write(repo.objects_dir(), &draft.loose())?;
-    let folder = Folder::make(repo, &proposed.head)?;
+    let folder = Folder::make(repo, &proposed)?;
     folder.fill_index(&proposed.tree.to_string())?;
     let message = folder.path.join("COMMIT_EDITMSG");
     std::fs::write(&message, &proposed.message).map_err(|error| failed("write", &message, &error))?;
@@ -74,8 +76,8 @@ pub fn run(repo: &Repo, draft: &Draft<'_>, mut proposed: Proposed) -> Result<Pro
 /// Runs the hook that `git commit` runs after the fact; what it answers changes nothing.
 pub fn after(repo: &Repo) {
     if repo.has_hooks(&["post-commit"]) {
-        let args = ["hook", "run", "--ignore-missing", "post-commit"].map(OsStr::new);
-        let _ = spawn::git_as_set_up(repo.root_path(), &[], &args);
+        let args = ["hook", "run", "--ignore-missing", "post-commit"];
+        let _ = spawn::git_with(repo.root_path(), &args, b"", spawn::Hooks::Live, &[]);
     }
 }
 
@@ -88,7 +90,7 @@ pub fn signed(repo: &Repo, draft: &mut Draft<'_>, proposed: &Proposed) -> Result
         return Ok(None);
     }
     objects::write(repo.objects_dir(), &draft.loose())?;
-    let folder = Folder::make(repo, &proposed.head)?;
+    let folder = Folder::make(repo, proposed)?;
     let message = folder.path.join("COMMIT_EDITMSG");
     std::fs::write(&message, &proposed.message).map_err(|error| failed("write", &message, &error))?;
     let (tree, parent) = (proposed.tree.to_string(), proposed.parent.map(|parent| parent.to_string()));
@@ -109,6 +111,7 @@ pub fn signed(repo: &Repo, draft: &mut Draft<'_>, proposed: &Proposed) -> Result
 struct Folder<'r> {
     repo: &'r Repo,
     path: PathBuf,
+    allowed: String,
 }
 
 impl Drop for Folder<'_> {
@@ -118,7 +121,8 @@ impl Drop for Folder<'_> {
 }
 
 impl Folder<'_> {
-    fn make<'r>(repo: &'r Repo, head: &str) -> Result<Folder<'r>> {
+    fn make<'r>(repo: &'r Repo, proposed: &Proposed) -> Result<Folder<'r>> {
+        let head = &proposed.head;
         let state = repo.state_path().canonicalize().map_err(|error| failed("find", repo.state_path(), &error))?;
         let path = state.join("land");
         let _ = std::fs::remove_dir_all(&path);
@@ -135,7 +139,7 @@ impl Folder<'_> {
         for own in ["config.worktree", "info/sparse-checkout"] {
             let _ = std::fs::copy(repo.git_dir().join(own), path.join(own));
         }
-        Ok(Folder { repo, path })
+        Ok(Folder { repo, path, allowed: proposed.allowed.join(",") })
     }
 
     /// Gives it an index that holds `tree`; a copy of the worktree's own spares Git to read every file again.
@@ -152,14 +156,15 @@ impl Folder<'_> {
 
     fn git(&self, args: &[&OsStr]) -> Result<spawn::Ran> {
         let root = self.repo.real_root()?;
-        let env: [(&str, OsString); 5] = [
-            ("GIT_DIR", self.path.clone().into()),
-            ("GIT_WORK_TREE", root.clone().into()),
-            ("GIT_INDEX_FILE", self.path.join("index").into()),
-            ("GIT_EDITOR", ":".into()),
-            (LANDING, "1".into()),
+        let index = self.path.join("index");
+        let env: [(&str, &OsStr); 5] = [
+            ("GIT_DIR", self.path.as_os_str()),
+            ("GIT_WORK_TREE", root.as_os_str()),
+            ("GIT_INDEX_FILE", index.as_os_str()),
+            ("GIT_EDITOR", OsStr::new(":")),
+            (ALLOW, OsStr::new(&self.allowed)),
         ];
-        spawn::git_as_set_up(&root, &env, args)
+        spawn::git_with(&root, args, b"", spawn::Hooks::Live, &env)
     }
 }
 

@@ -1,5 +1,6 @@
 //! The only door to the operating system: files beneath a root, locks, the clock, programs.
 
+pub mod abilities;
 pub mod bounded;
 pub mod clock;
 pub mod disk;
@@ -8,6 +9,8 @@ pub mod once;
 pub mod scratch;
 pub mod spawn;
 mod strays;
+pub mod terminal;
+pub mod whole;
 
 use std::path::Path;
 

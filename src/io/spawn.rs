@@ -19,13 +19,25 @@ pub struct Ran {
     pub stderr: String,
 }
 
+/// The names of edt's own hooks in Git's configuration (Git 2.54 and newer).
+pub const CONFIG_HOOKS: [&str; 4] = ["edt-pre-commit", "edt-pre-push", "edt-reference-transaction", "edt-pre-receive"];
+
+/// Whether a `git` that edt starts runs the hooks it finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hooks {
+    /// It does not, nor any other program that the repository names (fsmonitor, signing).
+    Off,
+    /// It does, as it would for a person: to see whether they refuse, or because a person's own commit would ask them.
+    Live,
+}
+
 /// Runs `git` in `dir` with exactly these arguments and `input` on standard input. Programs that the repository names
 /// (hooks, fsmonitor, signing) are switched off.
 ///
 /// # Errors
 /// `PROGRAM_NOT_FOUND` if there is no `git`; `IO_ERROR` if it could not be started or fed.
 pub fn git(dir: &Path, args: &[&str], input: &[u8]) -> Result<Ran> {
-    git_with_settings(dir, &[], args, input)
+    git_with(dir, args, input, Hooks::Off, &[])
 }
 
 /// The same under further settings, which may have any name.
@@ -34,47 +46,76 @@ pub fn git(dir: &Path, args: &[&str], input: &[u8]) -> Result<Ran> {
 /// As [`git`].
 pub fn git_with_settings(dir: &Path, settings: &[(String, &'static str)], args: &[&str], input: &[u8]) -> Result<Ran> {
     let given = std::env::var("GIT_CONFIG_COUNT").ok().and_then(|count| count.parse::<usize>().ok()).unwrap_or(0);
-    let numbered = settings.iter().zip(given..);
-    let quiet = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "commit.gpgSign=false"];
-    let mut command = program(dir);
-    command.args(quiet).args(args).stdin(Stdio::piped());
-    command.env("GIT_CONFIG_COUNT", (given + settings.len()).to_string());
-    command.envs(numbered.clone().map(|((key, _), n)| (format!("GIT_CONFIG_KEY_{n}"), key)));
-    command.envs(numbered.map(|((_, value), n)| (format!("GIT_CONFIG_VALUE_{n}"), value)));
-    run(command, input)
+    let mut env: Vec<(String, OsString)> =
+        vec![("GIT_CONFIG_COUNT".into(), (given + settings.len()).to_string().into())];
+    for ((key, value), n) in settings.iter().zip(given..) {
+        env.push((format!("GIT_CONFIG_KEY_{n}"), key.into()));
+        env.push((format!("GIT_CONFIG_VALUE_{n}"), value.into()));
+    }
+    let env: Vec<(&str, &OsStr)> = env.iter().map(|(name, value)| (name.as_str(), value.as_os_str())).collect();
+    git_with(dir, args, input, Hooks::Off, &env)
 }
 
-/// Runs `git` in `dir` with its hooks and settings as they are, for what a person asked Git to do; `env` is added.
+/// The same, with more in the environment, and with the repository's hooks if they are what is asked for.
 ///
 /// # Errors
 /// As [`git`].
-pub fn git_as_set_up(dir: &Path, env: &[(&str, OsString)], args: &[&OsStr]) -> Result<Ran> {
-    let mut command = program(dir);
-    command.args(args).envs(env.iter().map(|(name, value)| (name, value))).stdin(Stdio::null());
-    run(command, b"")
-}
-
-#[expect(clippy::disallowed_methods, reason = "the one place that starts git")]
-fn program(dir: &Path) -> Command {
-    let mut command = Command::new("git");
-    command.current_dir(dir).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command
-}
-
-fn run(mut command: Command, input: &[u8]) -> Result<Ran> {
-    let mut child = command.spawn().map_err(|error| not_started(&error))?;
-    let fed = child.stdin.take().map_or(Ok(()), |mut pipe| pipe.write_all(input));
-    let output = child.wait_with_output().map_err(|error| not_started(&error))?;
+pub fn git_with<A: AsRef<OsStr>>(
+    dir: &Path,
+    args: &[A],
+    input: &[u8],
+    hooks: Hooks,
+    env: &[(&str, &OsStr)],
+) -> Result<Ran> {
+    let mut quiet: Vec<String> = Vec::new();
+    if hooks == Hooks::Off {
+        let off = ["core.fsmonitor=false", "core.hooksPath=/dev/null", "commit.gpgSign=false"].map(str::to_owned);
+        let own = CONFIG_HOOKS.iter().map(|name| format!("hook.{name}.enabled=false"));
+        quiet = off.into_iter().chain(own).flat_map(|set| ["-c".to_owned(), set]).collect();
+    }
+    let mut child =
+        command("git", dir, env).args(quiet).args(args).spawn().map_err(|error| not_started("git", &error))?;
+    let pipe = child.stdin.take();
+    // Fed from beside: a program may answer before it has read all.
+    let (fed, output) = std::thread::scope(|scope| {
+        let feeder = scope.spawn(|| pipe.map_or(Ok(()), |mut pipe| pipe.write_all(input)));
+        let output = child.wait_with_output();
+        (feeder.join().unwrap_or(Ok(())), output)
+    });
+    let output = output.map_err(|error| not_started("git", &error))?;
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     if let Err(error) = fed
         && output.status.success()
+        && hooks == Hooks::Off
     {
-        return Err(not_started(&error).into());
+        return Err(not_started("git", &error).into());
     }
     Ok(Ran { ok: output.status.success(), stdout: output.stdout, stderr })
 }
 
-fn not_started(error: &std::io::Error) -> Finding {
+/// Runs a hook's script as Git would, with `input`: only to see whether it refuses.
+///
+/// # Errors
+/// `IO_ERROR` if it could not be started.
+pub fn script(path: &Path, dir: &Path, args: &[&str], input: &[u8], env: &[(&str, &OsStr)]) -> Result<Ran> {
+    let shown = path.display().to_string();
+    let mut child = command(path, dir, env).args(args).spawn().map_err(|error| not_started(&shown, &error))?;
+    // A few lines: they fit a pipe, whether they are read or not.
+    let _ = child.stdin.take().map(|mut pipe| pipe.write_all(input));
+    let output = child.wait_with_output().map_err(|error| not_started(&shown, &error))?;
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    Ok(Ran { ok: output.status.success(), stdout: output.stdout, stderr })
+}
+
+#[expect(clippy::disallowed_methods, reason = "the one place that starts git and its hooks")]
+fn command(program: impl AsRef<OsStr>, dir: &Path, env: &[(&str, &OsStr)]) -> Command {
+    let mut command = Command::new(program);
+    command.current_dir(dir).envs(env.iter().copied());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn not_started(program: &str, error: &std::io::Error) -> Finding {
     let code = if error.kind() == std::io::ErrorKind::NotFound { Code::ProgramNotFound } else { Code::IoError };
-    Finding::new(code, format!("Could not run git: {error}."), "Install Git (2.39 or newer) and put it on PATH.")
+    Finding::new(code, format!("Could not run {program}: {error}."), "Install Git (2.39 or newer) and put it on PATH.")
 }

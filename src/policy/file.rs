@@ -35,7 +35,12 @@ pub struct Policy {
     layers: [Rules; 2],
     /// Paths that need a person.
     protect: GlobSet,
+    /// Branches that are neither deleted nor rewound, beside [`PROTECTED`].
+    branches: GlobSet,
 }
+
+/// Branches that are protected in every repository, as globs of their short names.
+pub const PROTECTED: [&str; 5] = ["main", "master", "trunk", "develop", "release/*"];
 
 /// The rules of one file: for all paths, then for some.
 #[derive(Debug, Clone, Default)]
@@ -106,6 +111,7 @@ struct File {
     guards: Guards,
     paths: Vec<Paths>,
     protect: Vec<Protect>,
+    refs: Refs,
     validator: Vec<validator::Table>,
 }
 
@@ -127,6 +133,13 @@ pub const GUARDS: [&str; 10] = [
 #[serde(deny_unknown_fields, default)]
 struct Session {
     switch: Option<bool>,
+}
+
+/// Branches, as globs of their short names. Both files only add to the built-in list.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Refs {
+    protected: Vec<String>,
 }
 
 /// Every guard's table. What only one guard has stands beside the two keys that all have.
@@ -178,6 +191,9 @@ impl Policy {
         let switch = repo.session.switch.or(person.session.switch).unwrap_or(true);
         let protect = person.protect.iter().chain(&repo.protect).flat_map(|protect| &protect.paths);
         let protect = globs(protect, "edt.toml")?;
+        let built_in = PROTECTED.map(str::to_owned);
+        let branches = built_in.iter().chain(&person.refs.protected).chain(&repo.refs.protected);
+        let branches = globs(branches, "edt.toml")?;
         Ok(Policy {
             switch,
             size_limits: SizeLimits {
@@ -195,6 +211,7 @@ impl Policy {
             require_trust: tightened(pv.require, rv.require, |a, b| a || b).unwrap_or(false),
             layers: [person.rules()?, repo.rules()?],
             protect,
+            branches,
         })
     }
 
@@ -202,6 +219,12 @@ impl Policy {
     #[must_use]
     pub fn protects(&self, path: &RepoPath) -> bool {
         !self.protect.is_empty() && self.protect.is_match(path.to_string())
+    }
+
+    /// Whether the branch `name` (without `refs/heads/`) is neither deleted nor rewound by anyone but a person.
+    #[must_use]
+    pub fn protects_branch(&self, name: &str) -> bool {
+        self.branches.is_match(name)
     }
 
     /// What a finding of `guard` leads to; for `path`, or for a transaction as a whole.

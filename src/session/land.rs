@@ -25,6 +25,8 @@ pub struct Land {
     pub into: Option<String>,
     /// The message of the commit; made from the session's edits if not given.
     pub message: Option<String>,
+    /// Overrides for guards that judge the landing as a whole: edt's own `pre-commit` hook, where it is installed.
+    pub allow: Vec<String>,
 }
 
 /// What landed.
@@ -61,7 +63,7 @@ pub fn land(world: &mut World, session: &Session, how: &Land) -> Result<Landed> 
     let work = Work::of(repo, &mut draft, session, &target)?;
     let place = elsewhere.as_ref().map_or(repo, |(world, _)| &world.repo);
     place.check_idle()?;
-    let made = Commits { repo: place, session, target: &target, work: &work, text: how.message.as_deref() };
+    let made = Commits { repo: place, session, target: &target, work: &work, how };
     let made = made.make(&mut draft)?;
     let commit = *made.last().unwrap_or(&session.tip);
     // A hook may have changed what is landed: the commit's own tree counts, not the one that was merged.
@@ -148,7 +150,7 @@ struct Commits<'a> {
     session: &'a Session,
     target: &'a Target,
     work: &'a Work,
-    text: Option<&'a str>,
+    how: &'a Land,
 }
 
 impl Commits<'_> {
@@ -180,19 +182,28 @@ impl Commits<'_> {
             Some(parent) if self.target.tip != Some(parent) => parent.to_string(),
             _ => self.target.branch.clone(),
         };
-        let message = self.message(commits);
-        let proposed = commit_hooks::run(self.repo, draft, Proposed { head, tree, parent, message })?;
+        let allowed = self.allowed(commits);
+        let message = self.message(commits, &allowed);
+        let proposed = commit_hooks::run(self.repo, draft, Proposed { head, tree, parent, message, allowed })?;
         if let Some(signed) = commit_hooks::signed(self.repo, draft, &proposed)? {
             return Ok(signed);
         }
         draft.commit(&git::Commit { tree: proposed.tree, parent, message: &proposed.message })
     }
 
+    /// The overrides that the edits recorded, and those that the landing itself is given.
+    fn allowed(&self, commits: &[Commit]) -> Vec<String> {
+        let recorded = commits.iter().filter_map(|commit| commit.trailers.as_ref()).flat_map(|own| own.allowed.clone());
+        let mut allowed: Vec<String> = recorded.chain(self.how.allow.iter().cloned()).collect();
+        allowed.sort();
+        allowed.dedup();
+        allowed
+    }
+
     /// What was asked for, else the only edit's subject, else a list of the edits; with trailers.
-    fn message(&self, commits: &[Commit]) -> String {
+    fn message(&self, commits: &[Commit], allowed: &[String]) -> String {
         let edits: Vec<&Commit> = commits.iter().filter(|commit| is_edit(commit)).collect();
-        let trailers = || commits.iter().filter_map(|commit| commit.trailers.as_ref());
-        let text = match (self.text, edits.as_slice()) {
+        let text = match (self.how.message.as_deref(), edits.as_slice()) {
             (Some(text), _) => text.to_owned(),
             (None, [one]) => one.subject().to_owned(),
             (None, many) => {
@@ -200,12 +211,10 @@ impl Commits<'_> {
                 format!("land edt/{}: {} edits\n\n{}", self.session.name, many.len(), list.join("\n"))
             }
         };
-        let mut allowed: Vec<String> = trailers().flat_map(|trailers| trailers.allowed.clone()).collect();
-        let mut agents: Vec<String> = trailers().filter_map(|trailers| trailers.agent.clone()).collect();
-        for list in [&mut allowed, &mut agents] {
-            list.sort();
-            list.dedup();
-        }
+        let mut agents: Vec<String> =
+            commits.iter().filter_map(|commit| commit.trailers.as_ref()?.agent.clone()).collect();
+        agents.sort();
+        agents.dedup();
         let folded = self
             .work
             .folded
@@ -217,7 +226,7 @@ impl Commits<'_> {
             &text,
             &Trailers {
                 agent: (!agents.is_empty()).then(|| agents.join(", ")),
-                allowed,
+                allowed: allowed.to_vec(),
                 ..Trailers::plain(&self.session.name, Kind::Land, edits.len() as u64)
             },
         )

@@ -52,23 +52,51 @@ pub fn guard<'q>(world: &World, planned: Planned<'q>) -> Result<Cleared<'q>> {
     let runs = !scene.policy.validators.is_empty();
     let root = if runs { world.repo.real_root()? } else { PathBuf::new() };
     let site = Site { root: &root, state: world.repo.state_path() };
-    let mut court = Court::new(request, &scene.policy);
-    for guard in GUARDS {
-        for subject in &subjects {
-            let off = |path| scene.policy.rule(guard.name(), Some(path)).mode == GuardMode::Off;
-            if !off(subject.path) || subject.from.is_some_and(|from| !off(from)) {
-                court.hear(*guard, Some(subject.path), subject.from, guard.say(subject, &scene.policy, site));
-            }
-        }
-        if scene.policy.rule(guard.name(), None).mode != GuardMode::Off {
-            court.hear(*guard, None, None, guard.say_all(&subjects, &scene.policy));
-        }
-    }
-    let Court { reports, warnings, refused, mut allowed, .. } = court;
+    let Heard { reports, warnings, refused, mut allowed } = hear(&subjects, &scene.policy, &request.allow, Some(site));
     Findings::check(refused)?;
     allowed.sort_unstable();
     allowed.dedup();
     Ok(Cleared { request, scene, files, reports, warnings, allowed, _judged: Judged })
+}
+
+/// What all guards said of all files, and what policy makes of it.
+#[derive(Debug)]
+pub struct Heard {
+    /// What each guard said.
+    pub reports: Vec<GuardReport>,
+    /// What policy lets pass, and what could not be judged.
+    pub warnings: Vec<Warning>,
+    /// What stops the change.
+    pub refused: Vec<Finding>,
+    /// Overrides that were needed.
+    pub allowed: Vec<String>,
+}
+
+/// Lets every guard judge all `subjects` together; `allow` are the overrides asked for. Without a `site` there is no worktree, and
+/// no program of `edt.toml` runs.
+#[must_use]
+pub fn hear(subjects: &[Subject<'_>], policy: &Policy, allow: &[String], site: Option<Site<'_>>) -> Heard {
+    let (reports, warnings, refused, allowed) = Default::default();
+    let mut court = Court { allow, policy, reports, warnings, refused, allowed };
+    // Programs judge files in their worktree, and only there.
+    let applies = |guard: &&&dyn Guard| site.is_some() || guard.name() != "validator";
+    for guard in GUARDS.iter().filter(applies) {
+        for subject in subjects {
+            let off = |path| policy.rule(guard.name(), Some(path)).mode == GuardMode::Off;
+            if !off(subject.path) || subject.from.is_some_and(|from| !off(from)) {
+                let said = site.map_or_else(
+                    || vec![Said { word: guard.name(), judgement: guard.judge(subject, policy) }],
+                    |site| guard.say(subject, policy, site),
+                );
+                court.hear(*guard, Some(subject.path), subject.from, said);
+            }
+        }
+        if policy.rule(guard.name(), None).mode != GuardMode::Off {
+            court.hear(*guard, None, None, guard.say_all(subjects, policy));
+        }
+    }
+    let Court { reports, warnings, refused, allowed, .. } = court;
+    Heard { reports, warnings, refused, allowed }
 }
 
 fn side<'a>(scene: &'a Scene, file: &'a FilePlan) -> Side<'a> {
@@ -83,7 +111,7 @@ fn side<'a>(scene: &'a Scene, file: &'a FilePlan) -> Side<'a> {
 
 /// Collects what the guards say and what policy makes of it.
 struct Court<'c> {
-    request: &'c Request,
+    allow: &'c [String],
     policy: &'c Policy,
     reports: Vec<GuardReport>,
     warnings: Vec<Warning>,
@@ -91,12 +119,7 @@ struct Court<'c> {
     allowed: Vec<String>,
 }
 
-impl<'c> Court<'c> {
-    fn new(request: &'c Request, policy: &'c Policy) -> Court<'c> {
-        let (reports, warnings, refused, allowed) = Default::default();
-        Court { request, policy, reports, warnings, refused, allowed }
-    }
-
+impl Court<'_> {
     fn hear(&mut self, guard: &dyn Guard, path: Option<&RepoPath>, from: Option<&RepoPath>, said: Vec<Said>) {
         let mut rule = self.policy.rule(guard.name(), path);
         if let Some(from) = from {
@@ -124,7 +147,7 @@ impl<'c> Court<'c> {
             };
             for finding in findings {
                 let found = finding.message.trim_end_matches("Nothing was changed.").trim_end().to_owned();
-                match ruling(finding, rule, self.request) {
+                match ruling(finding, rule, self.allow) {
                     Ruling::Warn => self.warn(guard, path, word, found),
                     Ruling::Allow(allowed) => {
                         self.report(guard, path, Verdict::Allowed, Some(found));
@@ -167,12 +190,12 @@ enum Ruling {
     Refuse(Box<Finding>),
 }
 
-fn ruling(finding: Finding, rule: GuardRule, request: &Request) -> Ruling {
+fn ruling(finding: Finding, rule: GuardRule, allow: &[String]) -> Ruling {
     if rule.mode != GuardMode::Refuse {
         return Ruling::Warn;
     }
     let Some(word) = finding.allow else { return Ruling::Refuse(Box::new(finding)) };
-    let asked = request.allow.iter().any(|allow| allow == word);
+    let asked = allow.iter().any(|allow| allow == word);
     Ruling::Refuse(Box::new(match rule.overriding {
         Override::Allow if asked => return Ruling::Allow(word),
         Override::Allow => finding,

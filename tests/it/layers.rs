@@ -11,6 +11,7 @@ const LAYERS: &[&[&str]] = &[
     &["journal"],
     &["session"],
     &["txn"],
+    &["hook"],
     &["cli"],
 ];
 

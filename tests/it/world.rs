@@ -276,6 +276,8 @@ pub(crate) fn run(mut command: Command, stdin: &[u8], args: &[&str]) -> Answer {
     if shape == "outcome" {
         let told = json["status"].as_str().unwrap();
         assert_eq!(exit, exit_of(told), "status {told:?} and exit status of {}", shown());
+    } else if shape == "doctor" {
+        assert_eq!(exit, i32::from(json["well"] == false), "{}", shown());
     } else {
         assert_eq!(exit, 0, "{}", shown());
     }
@@ -303,7 +305,9 @@ fn validators() -> &'static BTreeMap<&'static str, jsonschema::Validator> {
         let printed = Command::new(EDT).args(["schema", shape]).output().unwrap().stdout;
         (shape, jsonschema::validator_for(&serde_json::from_slice(&printed).unwrap()).unwrap())
     };
-    ALL.get_or_init(|| ["outcome", "read", "status", "log", "diff", "guards", "trust", "gc"].map(compiled).into())
+    ALL.get_or_init(|| {
+        ["outcome", "read", "status", "log", "diff", "guards", "trust", "gc", "hooks", "doctor"].map(compiled).into()
+    })
 }
 
 impl Answer {
@@ -371,7 +375,7 @@ pub(crate) fn changed(before: &Snapshot, after: &Snapshot) -> Vec<String> {
 }
 
 /// Every entry below `dir` but `.git` at its root: name with mode, and bytes.
-fn walk(dir: &Path, below: &str, out: &mut Snapshot) {
+pub(crate) fn walk(dir: &Path, below: &str, out: &mut Snapshot) {
     let Ok(entries) = std::fs::read_dir(dir) else { return };
     for entry in entries.map(Result::unwrap) {
         let name = entry.file_name().to_string_lossy().into_owned();

@@ -1,0 +1,191 @@
+//! What a hook asks of Git, through Git itself: only so are the index that is being committed, a push's quarantine, lazily
+//! fetched objects, bare repositories and every ref format seen as Git sees them.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use crate::base::{Code, Finding, Result};
+use crate::io::spawn::{self, Hooks, Ran};
+
+/// Git in one repository: the one that holds the folder, or the one that the environment names.
+#[derive(Debug, Clone)]
+pub struct Git {
+    dir: PathBuf,
+}
+
+/// An object as `git cat-file` gives it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Object {
+    /// Its id, as hex.
+    pub id: String,
+    /// Its content.
+    pub bytes: Vec<u8>,
+}
+
+impl Git {
+    /// Git in `dir`.
+    #[must_use]
+    pub fn at(dir: &Path) -> Git {
+        Git { dir: dir.to_owned() }
+    }
+
+    /// The folder it runs in.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Runs `git`, whatever it answers.
+    ///
+    /// # Errors
+    /// `PROGRAM_NOT_FOUND`, `IO_ERROR`.
+    pub fn run(&self, args: &[&str], input: &[u8]) -> Result<Ran> {
+        spawn::git(&self.dir, args, input)
+    }
+
+    /// Runs `git` with the repository's hooks, as a person would.
+    ///
+    /// # Errors
+    /// `PROGRAM_NOT_FOUND`, `IO_ERROR`.
+    pub fn live(&self, args: &[&str], env: &[(&str, &OsStr)]) -> Result<Ran> {
+        spawn::git_with(&self.dir, args, b"", Hooks::Live, env)
+    }
+
+    /// The same with more in the environment.
+    ///
+    /// # Errors
+    /// As [`Git::run`].
+    pub fn run_with(&self, args: &[&str], input: &[u8], env: &[(&str, &OsStr)]) -> Result<Ran> {
+        spawn::git_with(&self.dir, args, input, Hooks::Off, env)
+    }
+
+    /// The output of a `git` that must succeed.
+    ///
+    /// # Errors
+    /// `NOT_A_REPOSITORY`; `IO_ERROR` with what Git said.
+    pub fn output(&self, args: &[&str], input: &[u8]) -> Result<Vec<u8>> {
+        let ran = self.run(args, input)?;
+        if ran.ok { Ok(ran.stdout) } else { Err(self.failed(args, &ran).into()) }
+    }
+
+    /// One line of a `git` that may fail for want of an answer; `None` then.
+    ///
+    /// # Errors
+    /// `PROGRAM_NOT_FOUND`, `IO_ERROR`.
+    pub fn line(&self, args: &[&str]) -> Result<Option<String>> {
+        let ran = self.run(args, b"")?;
+        let line = String::from_utf8_lossy(&ran.stdout).trim_end_matches('\n').to_owned();
+        Ok(Some(line).filter(|line| ran.ok && !line.is_empty()))
+    }
+
+    /// The objects that `specs` name, in their order; `None` for what is not there.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING` if Git's answer cannot be read.
+    pub fn objects(&self, specs: &[String]) -> Result<Vec<Option<Object>>> {
+        if specs.is_empty() {
+            return Ok(Vec::new());
+        }
+        let out = self.output(&["cat-file", "--batch"], &lines(specs))?;
+        let mut rest = out.as_slice();
+        specs.iter().map(|spec| next_object(&mut rest).ok_or_else(|| unread(spec).into())).collect()
+    }
+
+    /// The sizes of the blobs `ids`, in their order.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING` if one is not there.
+    pub fn sizes(&self, ids: &[String]) -> Result<Vec<u64>> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let out = self.output(&["cat-file", "--batch-check=%(objectsize)"], &lines(ids))?;
+        let text = String::from_utf8_lossy(&out);
+        let sizes: Option<Vec<u64>> = text.lines().map(|line| line.parse().ok()).collect();
+        sizes.filter(|sizes| sizes.len() == ids.len()).ok_or_else(|| unread(&ids.join(" ")).into())
+    }
+
+    /// Whether `old` is `new` or a commit before it. What is not there, or no commit, is before nothing.
+    ///
+    /// # Errors
+    /// `PROGRAM_NOT_FOUND`, `IO_ERROR`.
+    pub fn is_ancestor(&self, old: &str, new: &str) -> Result<bool> {
+        Ok(self.run(&["merge-base", "--is-ancestor", old, new], b"")?.ok)
+    }
+
+    /// How many commits are on `old` and not on `new`; `None` if that cannot be told.
+    #[must_use]
+    pub fn commits_lost(&self, old: &str, new: &str) -> Option<u64> {
+        let range = format!("{new}..{old}");
+        self.line(&["rev-list", "--count", &range]).ok().flatten()?.parse().ok()
+    }
+
+    /// Whether Git's configuration says yes to `key`.
+    #[must_use]
+    pub fn says_yes(&self, key: &str) -> bool {
+        matches!(self.line(&["config", "--type=bool", "--get", key]), Ok(Some(value)) if value == "true")
+    }
+
+    /// The worktree's root; `None` in a bare repository.
+    ///
+    /// # Errors
+    /// `PROGRAM_NOT_FOUND`, `IO_ERROR`.
+    pub fn top(&self) -> Result<Option<PathBuf>> {
+        Ok(self.line(&["rev-parse", "--show-toplevel"])?.map(PathBuf::from))
+    }
+
+    fn failed(&self, args: &[&str], ran: &Ran) -> Finding {
+        let said = ran.stderr.trim();
+        if said.contains("not a git repository") {
+            return Finding::new(
+                Code::NotARepository,
+                format!("{} is not inside a Git repository.", self.dir.display()),
+                "Run edt inside a worktree, pass -C DIR, or create a repository with `git init`.",
+            );
+        }
+        let what = args.first().copied().unwrap_or_default();
+        let hint = "`git fsck` and `git status` tell what is wrong; mend it and repeat the call.";
+        Finding::new(Code::IoError, format!("`git {what}` failed: {said}"), hint)
+    }
+}
+
+fn lines(specs: &[String]) -> Vec<u8> {
+    specs.iter().flat_map(|spec| [spec.as_bytes(), b"\n"].concat()).collect()
+}
+
+/// The next object of a batch; the outer `None` if the batch is torn.
+#[expect(clippy::option_option, reason = "torn and absent are two things")]
+fn next_object(rest: &mut &[u8]) -> Option<Option<Object>> {
+    let end = memchr::memchr(b'\n', rest)?;
+    let head = String::from_utf8_lossy(&rest[..end]).into_owned();
+    *rest = &rest[end + 1..];
+    let mut words = head.rsplit(' ');
+    let Ok(size) = words.next()?.parse::<usize>() else { return Some(None) };
+    let id = words.nth(1)?.to_owned();
+    let bytes = rest.get(..size)?.to_vec();
+    *rest = rest.get(size + 1..)?;
+    Some(Some(Object { id, bytes }))
+}
+
+fn unread(what: &str) -> Finding {
+    Finding::new(
+        Code::ObjectMissing,
+        format!("Git could not read {what}. Nothing was changed."),
+        "`git fsck` tells what is missing; `git fetch` may bring it back.",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_is_read_object_by_object() {
+        let mut rest = b"HEAD:x y missing\nabc blob 3\na\nb\nabc blob 0\n\nabc blob 9\nshort".as_slice();
+        let object = |bytes: &[u8]| Some(Some(Object { id: "abc".to_owned(), bytes: bytes.to_vec() }));
+        assert_eq!(next_object(&mut rest), Some(None));
+        assert_eq!(next_object(&mut rest), object(b"a\nb"));
+        assert_eq!(next_object(&mut rest), object(b""));
+        assert_eq!(next_object(&mut rest), None);
+    }
+}

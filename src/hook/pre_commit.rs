@@ -1,0 +1,100 @@
+//! `pre-commit`: what is staged is judged against HEAD as `edt apply` would judge it.
+
+use super::changes::{self, Measure, Parent, Verdict};
+use super::plumbing::Object;
+use super::who::Who;
+use super::{Call, Hook, Site, for_git};
+use crate::base::{Code, Finding, Findings, Result, Warning};
+use crate::policy::Policy;
+use crate::session::current::{BRANCHES, base_ref};
+
+/// The hook `pre-commit`.
+#[derive(Debug)]
+pub struct PreCommit;
+
+impl Hook for PreCommit {
+    fn name(&self) -> &'static str {
+        "pre-commit"
+    }
+
+    fn site(&self) -> Site {
+        Site::Worktree
+    }
+
+    fn stops(&self) -> &'static str {
+        "a commit of staged changes that the guards refuse"
+    }
+
+    fn script(&self) -> &'static str {
+        include_str!("../../hooks/git/pre-commit")
+    }
+
+    fn is_fed(&self) -> bool {
+        false
+    }
+
+    fn judge(&self, call: &Call<'_>) -> Result<Vec<Warning>> {
+        let git = &call.git;
+        let branch = git.line(&["symbolic-ref", "--quiet", "HEAD"])?;
+        let session = branch.as_deref().and_then(|branch| branch.strip_prefix(BRANCHES));
+        // Without a session the names of its base name nothing.
+        let base = session.map_or_else(|| "refs/edt/base".to_owned(), base_ref);
+        let specs = ["HEAD", "HEAD:edt.toml", &base, &format!("{base}:edt.toml"), "MERGE_HEAD"].map(str::to_owned);
+        let [head, head_policy, base_object, base_policy, merged] =
+            <[Option<Object>; 5]>::try_from(git.objects(&specs)?).unwrap_or_default();
+        let mut parents = vec![Parent { whose: "HEAD", changes: staged(call, head.as_ref())? }];
+        if parents[0].changes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let file = if base_object.is_some() { base_policy } else { head_policy };
+        let file = file.map(|file| String::from_utf8_lossy(&file.bytes).into_owned());
+        let policy = Policy::of(call.person_policy, file.as_deref())?;
+        if merged.is_some() {
+            parents.push(Parent { whose: "MERGE_HEAD", changes: staged(call, merged.as_ref())? });
+        }
+        let measure = Measure { whose: "the session's base", rev: &base };
+        let measures = if base_object.is_some() { std::slice::from_ref(&measure) } else { &[] };
+        let verdict = changes::judge(git, &parents, measures, &policy, call.allow)?;
+        told(verdict, &call.who)
+    }
+}
+
+/// What the index that is being committed holds otherwise than `commit` (the empty tree, if there is none).
+fn staged(call: &Call<'_>, commit: Option<&Object>) -> Result<Vec<changes::Change>> {
+    let tree = match commit {
+        Some(commit) => commit.id.clone(),
+        None => {
+            String::from_utf8_lossy(&call.git.output(&["hash-object", "-t", "tree", "--stdin"], b"")?).trim().to_owned()
+        }
+    };
+    // Renames are looked for among as many files as Git's own commits would.
+    changes::between(&call.git, &["diff-index", "--cached", "--raw", "-z", "-M", "--no-abbrev", &tree])
+}
+
+/// A person may change what needs a person; what else is found they may pass with Git's own way out.
+fn told(verdict: Verdict, who: &Who) -> Result<Vec<Warning>> {
+    let Verdict { refused, mut warnings } = verdict;
+    let (by_person, refused): (Vec<Finding>, Vec<Finding>) =
+        refused.into_iter().partition(|one| one.code == Code::ProtectedPath && *who == Who::Person);
+    warnings.extend(by_person.into_iter().map(|one| Warning {
+        code: "protected_path",
+        message: format!(
+            "{} is protected by edt.toml; as a person you may change it.",
+            one.path.clone().unwrap_or_default()
+        ),
+        path: one.path,
+    }));
+    let way_out = |allow: Option<&str>| match (who, allow) {
+        (Who::Person, _) => "If it is meant so, `git commit --no-verify` passes once.".to_owned(),
+        (_, Some(word)) => {
+            format!(
+                "If it is meant so, make the change with `edt apply … --allow {word}`, which records the decision; a person may use `git commit --no-verify`."
+            )
+        }
+        (_, None) => {
+            "Unstage it with `git restore --staged`; only a person may pass with `git commit --no-verify`.".to_owned()
+        }
+    };
+    Findings::check(refused.into_iter().map(|one| for_git(one, "Nothing was committed.", way_out)).collect())?;
+    Ok(warnings)
+}

@@ -1,0 +1,149 @@
+//! Whole files by path, for what lies beneath no worktree: hooks, receipts.
+
+use std::io;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, RenameFlags, access, renameat_with};
+
+/// What stands at a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum There {
+    /// Nothing.
+    Nothing,
+    /// A file, or a link to one.
+    File {
+        /// Its bytes.
+        bytes: Vec<u8>,
+        /// Whether it may be executed.
+        executable: bool,
+    },
+    /// Something else, or a link that leads nowhere.
+    Other,
+}
+
+/// What stands at `path`.
+///
+/// # Errors
+/// Whatever the system says beyond the cases of [`There`].
+pub fn at(path: &Path) -> io::Result<There> {
+    match std::fs::metadata(path) {
+        Ok(meta) if meta.is_file() => {
+            let executable = meta.permissions().mode() & 0o111 != 0;
+            Ok(There::File { bytes: std::fs::read(path)?, executable })
+        }
+        Ok(_) => Ok(There::Other),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Ok(if std::fs::symlink_metadata(path).is_ok() { There::Other } else { There::Nothing })
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(There::Nothing),
+        Err(error) => Err(error),
+    }
+}
+
+/// Makes `path` hold `bytes` in one step, with the permissions `mode` less the umask; whatever file stood there goes.
+///
+/// # Errors
+/// Whatever the system says; nothing has changed then.
+pub fn put(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".edt-new");
+    let fresh = path.with_file_name(name);
+    let _ = std::fs::remove_file(&fresh);
+    let opened = std::fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(&fresh);
+    let written = opened.and_then(|mut file| io::Write::write_all(&mut file, bytes));
+    let moved = written.and_then(|()| std::fs::rename(&fresh, path));
+    if moved.is_err() {
+        let _ = std::fs::remove_file(&fresh);
+    }
+    moved
+}
+
+/// Moves `from` to `to`, where nothing may stand.
+///
+/// # Errors
+/// `AlreadyExists` if something stands there; whatever else the system says.
+pub fn shift(from: &Path, to: &Path) -> io::Result<()> {
+    let here = rustix::fs::CWD;
+    match renameat_with(here, from, here, to, RenameFlags::NOREPLACE) {
+        // Some file systems know no such flag.
+        Err(rustix::io::Errno::INVAL) if std::fs::symlink_metadata(to).is_err() => std::fs::rename(from, to),
+        done => Ok(done?),
+    }
+}
+
+/// Removes the file `path`.
+///
+/// # Errors
+/// Whatever the system says.
+pub fn remove(path: &Path) -> io::Result<()> {
+    std::fs::remove_file(path)
+}
+
+/// Makes the folder `path` with those above it; whether it was not there before.
+///
+/// # Errors
+/// Whatever the system says.
+pub fn make_folder(path: &Path) -> io::Result<bool> {
+    let new = !path.is_dir();
+    std::fs::create_dir_all(path).map(|()| new)
+}
+
+/// Removes the folder `path` if it is empty.
+pub fn remove_empty_folder(path: &Path) {
+    let _ = std::fs::remove_dir(path);
+}
+
+/// `path` without links and `..`, as far as it exists.
+#[must_use]
+pub fn real(path: &Path) -> PathBuf {
+    if let Ok(real) = path.canonicalize() {
+        return real;
+    }
+    match (path.parent(), path.file_name()) {
+        (Some(above), Some(name)) => real(above).join(name),
+        _ => path.to_owned(),
+    }
+}
+
+/// Whether this process may write `path`, by the system's own word (a read-only mount says no, too).
+///
+/// # Errors
+/// The system's reason why not.
+pub fn writable(path: &Path) -> io::Result<()> {
+    Ok(access(path, Access::WRITE_OK)?)
+}
+
+/// This program's own path.
+///
+/// # Errors
+/// Whatever the system says.
+pub fn own_program() -> io::Result<PathBuf> {
+    std::env::current_exe()
+}
+
+/// The same as [`put`], with the permissions of the file that stands there.
+///
+/// # Errors
+/// Whatever the system says.
+pub fn put_like(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let permissions = std::fs::metadata(path)?.permissions();
+    put(path, bytes, permissions.mode() & 0o777)?;
+    std::fs::set_permissions(path, permissions)
+}
+
+/// The files in `folder`; none if it is not there.
+#[must_use]
+pub fn files_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| path.is_file()).collect();
+    files.sort();
+    files
+}
+
+/// How many minutes ago `path` was last written; `None` if it is not there.
+#[must_use]
+pub fn minutes_old(path: &Path) -> Option<u64> {
+    let modified = std::fs::symlink_metadata(path).ok()?.modified().ok()?;
+    Some(modified.elapsed().unwrap_or_default().as_secs() / 60)
+}
