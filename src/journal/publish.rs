@@ -35,6 +35,21 @@ pub struct Change {
     pub folders: Folders,
 }
 
+impl Change {
+    /// The change that moves `branch` and nothing else.
+    pub fn of(branch: Branch) -> Change {
+        Change {
+            branch,
+            objects: Vec::new(),
+            create: Vec::new(),
+            drop: Vec::new(),
+            files: Vec::new(),
+            index: None,
+            folders: Folders::new(),
+        }
+    }
+}
+
 /// Makes `change` true.
 ///
 /// # Errors

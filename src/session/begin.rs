@@ -8,7 +8,7 @@ use super::world::World;
 use crate::base::{Code, Finding, RepoPath, Result, Warning};
 use crate::git::read::ObjectKind;
 use crate::git::worktrees;
-use crate::git::{Commit, Draft, Folders, Head, InHead, Oid, Repo};
+use crate::git::{Commit, Draft, Head, InHead, Oid, Repo};
 use crate::journal::{Branch, Change, From, publish};
 
 /// How a session is to begin.
@@ -56,21 +56,20 @@ pub struct Begun {
 pub fn begin(world: &mut World, how: &Begin) -> Result<(Session, Vec<Warning>)> {
     let mut objects = Draft::new(&world.repo);
     let begun = draft(world, &mut objects, how)?;
-    let session = begun.session;
-    let branch = Branch {
-        name: session.branch(),
-        from: From::Nothing(session.tip),
-        new: session.tip,
-        log: String::new(),
-        head: session.head,
-        head_from: begun.head_from,
-        point: begun.point,
-    };
-    let (objects, create) = (objects.loose(), begun.create);
-    let change =
-        Change { branch, objects, create, drop: Vec::new(), files: Vec::new(), index: None, folders: Folders::new() };
+    let session = begun.session.clone();
+    let (branch, create) = branch(&session, Some(begun), session.tip, String::new());
+    let change = Change { objects: objects.loose(), create, ..Change::of(branch) };
     let warnings = publish(&world.repo, &mut world.journal, change)?;
     Ok((session, warnings))
+}
+
+/// The branch of `session` at `new`, with the refs that must exist first; what `begun` brings along, if the session begins with it.
+#[must_use]
+pub fn branch(session: &Session, begun: Option<Begun>, new: Oid, log: String) -> (Branch, Vec<(String, Oid)>) {
+    let from = if begun.is_some() { From::Nothing(session.tip) } else { From::Value(session.tip) };
+    let (create, head_from, point) =
+        begun.map_or_else(Default::default, |begun| (begun.create, begun.head_from, begun.point));
+    (Branch { name: session.branch(), from, new, log, head: session.head, head_from, point }, create)
 }
 
 /// Begins a session in a new worktree at `place`, which `git worktree add` makes.

@@ -71,22 +71,22 @@ pub fn land(world: &mut World, session: &Session, how: &Land) -> Result<Landed> 
     let (mut following, stays) = Following::of(place, session, &target, tree, &mut draft, elsewhere.is_some())?;
     let mut warnings = Vec::from_iter(stays);
     warnings.extend(folded(&work.folded, &target));
+    let branch = Branch {
+        name: target.branch.clone(),
+        from: target.tip.map_or(From::Nothing(commit), From::Value),
+        new: commit,
+        log: format!("edt land: edt/{}", session.name),
+        head: following.head,
+        head_from: following.head_from.take(),
+        point: None,
+    };
     let change = Change {
-        branch: Branch {
-            name: target.branch.clone(),
-            from: target.tip.map_or(From::Nothing(commit), From::Value),
-            new: commit,
-            log: format!("edt land: edt/{}", session.name),
-            head: following.head,
-            head_from: following.head_from.take(),
-            point: None,
-        },
         objects: draft.loose(),
         create: vec![(next_kept(repo, &session.name, "landed")?, session.tip)],
-        drop: Vec::new(),
         files: following.steps.files,
         index: following.index.map(|index| (index, following.steps.moves)),
         folders: following.steps.folders,
+        ..Change::of(branch)
     };
     let before = target.tree(repo)?;
     let (there, journal) = match &mut elsewhere {

@@ -9,7 +9,7 @@ use crate::base::{Code, Finding, Findings, RepoPath, Result, Warning};
 use crate::git::diff::{Differs, Untracked};
 use crate::git::{Draft, InHead, Oid, Repo, Tracked, TreeChange};
 use crate::journal::index::{Disk, EntryMove};
-use crate::journal::{Branch, Change, From, IndexView, publish};
+use crate::journal::{Change, IndexView, publish};
 
 /// What was recorded.
 #[derive(Debug)]
@@ -77,25 +77,10 @@ pub fn record(world: &mut World, message: Option<&str>, only: &[RepoPath]) -> Re
     let changes: Vec<TreeChange> =
         looks.iter().map(|look| TreeChange { path: look.path.clone(), file: look.disk_file() }).collect();
     let folders = draft.folders(tree, &changes)?;
-    let (create, head_from, point) = new.map_or_else(Default::default, |new| (new.create, new.head_from, new.point));
     let paths = draft.tree_diff(tree, checkpoints.tree)?;
-    let change = Change {
-        branch: Branch {
-            name: session.branch(),
-            from: if began { From::Nothing(session.tip) } else { From::Value(session.tip) },
-            new: checkpoints.tip,
-            log: "edt checkpoint".to_owned(),
-            head: session.head,
-            head_from,
-            point,
-        },
-        objects: draft.loose(),
-        create,
-        drop: Vec::new(),
-        files: Vec::new(),
-        index: (session.head == InHead::Yes).then(|| (index, looks.iter().map(entry).collect())),
-        folders,
-    };
+    let (branch, create) = begin::branch(&session, new, checkpoints.tip, "edt checkpoint".to_owned());
+    let index = (session.head == InHead::Yes).then(|| (index, looks.iter().map(entry).collect()));
+    let change = Change { objects: draft.loose(), create, index, folders, ..Change::of(branch) };
     warnings.extend(publish(&world.repo, &mut world.journal, change)?);
     let parent = session.tip;
     let session = Session { tip: checkpoints.tip, ..session };

@@ -95,22 +95,22 @@ fn go(world: &mut World, session: &Session, target: Oid, from: From, keep: Optio
     let recorded = !checkpoints.made.is_empty();
     let keep = if keep.is_none() && recorded { Some(next_kept(repo, &session.name, "undone")?) } else { keep };
     let create = keep.map(|name| (name, checkpoints.tip)).into_iter().collect();
+    let branch = Branch {
+        name: session.branch(),
+        from,
+        new: target,
+        log: format!("{verb}: moving to {}", target.to_hex_with_len(12)),
+        head: session.head,
+        head_from: None,
+        point: None,
+    };
     let change = Change {
-        branch: Branch {
-            name: session.branch(),
-            from,
-            new: target,
-            log: format!("{verb}: moving to {}", target.to_hex_with_len(12)),
-            head: session.head,
-            head_from: None,
-            point: None,
-        },
         objects: draft.loose(),
         create,
-        drop: Vec::new(),
         files,
         index: index.map(|index| (index, moves)),
         folders,
+        ..Change::of(branch)
     };
     let warnings = publish(&world.repo, &mut world.journal, change)?;
     Ok(Moved { from: session.tip, to: target, paths, checkpoints: checkpoints.made, warnings })

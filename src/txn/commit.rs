@@ -8,7 +8,7 @@ use crate::edit::diff::Lines;
 use crate::git::{Commit, Draft, FileId, Forms, InHead, Oid, Repo, TreeChange};
 use crate::io::clock;
 use crate::journal::index::{Disk, EntryMove};
-use crate::journal::{Branch, Change, FileChange, From, IndexView, NewFile, publish};
+use crate::journal::{Change, FileChange, IndexView, NewFile, publish};
 use crate::session::begin::{self, Begin, Begun, Switching};
 use crate::session::checkpoint::Why;
 use crate::session::message::{self, Kind, Trailers};
@@ -103,26 +103,10 @@ impl Recipe<'_> {
         let trailers = Trailers { session: name, kind, edit, agent: self.agent, allowed: self.allowed, foreign: false };
         let message = message::compose(&self.text, &trailers);
         let commit = draft.commit(&Commit { tree, parent: Some(checkpoints.tip), message: &message })?;
-        let begins = self.begun.is_some();
-        let (create, head_from, point) =
-            self.begun.map_or_else(Default::default, |begun| (begun.create, begun.head_from, begun.point));
-        let change = Change {
-            branch: Branch {
-                name: session.branch(),
-                from: if begins { From::Nothing(session.tip) } else { From::Value(session.tip) },
-                new: commit,
-                log: format!("{}: {}", self.verb, self.text.lines().next().unwrap_or_default()),
-                head: session.head,
-                head_from,
-                point,
-            },
-            objects: draft.loose(),
-            create,
-            drop: Vec::new(),
-            files,
-            index: self.index.map(|index| (index, moves)),
-            folders,
-        };
+        let log = format!("{}: {}", self.verb, self.text.lines().next().unwrap_or_default());
+        let (branch, create) = begin::branch(session, self.begun, commit, log);
+        let index = self.index.map(|index| (index, moves));
+        let change = Change { objects: draft.loose(), create, files, index, folders, ..Change::of(branch) };
         Ok(Drafted { change, checkpoints, commit, edit })
     }
 }

@@ -30,9 +30,11 @@ fn day() -> World {
     world
 }
 
-/// Where `name` is: named by the variable, else on PATH.
+/// Where `name` is: named by the variable, else among the clients that `.ci/run` installs, else on PATH.
 fn program(variable: &str, name: &str) -> Option<String> {
-    let named = std::env::var(variable).ok().unwrap_or_else(|| name.to_owned());
+    let client = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/clients/venv/bin").join(name);
+    let usual = || if client.exists() { client.display().to_string() } else { name.to_owned() };
+    let named = std::env::var(variable).ok().unwrap_or_else(usual);
     let there = Command::new(&named).arg("--version").output().is_ok_and(|done| done.status.success());
     if !there {
         println!("skipped: {named} is not installed ({variable} may name it)");
