@@ -357,6 +357,29 @@ fn opencode_3148_damaged_snapshot() {
 }
 
 #[test]
+fn gemini_13331_fallback_revision() {
+    let world = World::with(&[("a.txt", b"one\n"), ("b.txt", b"b\n")]);
+    world.overwrite("a.txt", "two\n");
+    world.write("a.txt", "a person's\n");
+    // What the person has cannot be captured: a file stands where its object would go.
+    let blob = world.git(&["hash-object", "a.txt"]);
+    let folder = world.root.join(".git/objects").join(&blob[..2]);
+    let aside = folder.with_extension("aside");
+    std::fs::rename(&folder, &aside).unwrap();
+    std::fs::write(&folder, "").unwrap();
+    for call in
+        [&["apply", "a.txt", "--mode", "append", "--content", "x\n"][..], &["undo"], &["abandon"], &["checkpoint"]]
+    {
+        world.refuses(&["IO_ERROR"], 5, call);
+    }
+    std::fs::remove_file(&folder).unwrap();
+    std::fs::rename(&aside, &folder).unwrap();
+    world.edt(&["undo"]).landed();
+    assert_eq!(world.text("a.txt"), "one\n");
+    assert_eq!(world.blob("refs/edt/main-1/undone/1:a.txt"), b"a person's\n");
+}
+
+#[test]
 fn codex_8303_index_lost() {
     let world = World::with(&[("a.txt", b"one\n"), ("b.txt", b"b\n"), ("c.txt", b"c\n")]);
     world.overwrite("a.txt", "two\n");
