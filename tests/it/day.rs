@@ -85,7 +85,8 @@ fn step() -> impl Strategy<Value = Step> {
 /// The paths that both work on.
 const PATHS: [&str; 7] = ["a.txt", "b.txt", "dir/c.txt", "dir/d.txt", "dir/sub/e.txt", "f.txt", "g.txt"];
 
-type Tree = BTreeMap<String, Vec<u8>>;
+/// Paths and the blobs they hold.
+type Tree = BTreeMap<String, String>;
 type Fault = Result<(), TestCaseError>;
 
 /// The repository, and what the session in it should hold.
@@ -97,7 +98,6 @@ struct Day {
     back: Vec<Tree>,
     /// Makes every content its own.
     count: u64,
-    alive: BTreeSet<String>,
     refs: String,
     behind_refs: BTreeSet<String>,
     /// How often each command of edt's did something, and how often it refused.
@@ -125,7 +125,6 @@ impl Day {
             tip: None,
             back: Vec::new(),
             count: 0,
-            alive: BTreeSet::new(),
             refs: String::new(),
             behind_refs: BTreeSet::new(),
             tally: BTreeMap::new(),
@@ -141,8 +140,12 @@ impl Day {
         PATHS[usize::from(number) % PATHS.len()]
     }
 
+    fn bytes(&self, path: &str) -> Option<Vec<u8>> {
+        std::fs::read(self.world.root.join(path)).ok()
+    }
+
     fn disk(&self) -> Tree {
-        let read = |path: &&str| Some(((*path).to_owned(), std::fs::read(self.world.root.join(path)).ok()?));
+        let read = |path: &&str| Some(((*path).to_owned(), blob(&self.bytes(path)?)));
         PATHS.iter().filter_map(read).collect()
     }
 
@@ -156,18 +159,14 @@ impl Day {
     }
 
     /// The blobs that stand on disk, in the index or behind a ref.
-    fn look(&mut self) -> BTreeSet<String> {
-        let seen = self.seen();
+    fn alive(&mut self, seen: &Seen) -> BTreeSet<String> {
         if seen.refs != self.refs {
             let said = self.world.git(&["rev-list", "--objects", "--no-object-names", "--all"]);
             self.behind_refs = said.lines().map(str::to_owned).collect();
-            self.refs = seen.refs;
+            self.refs.clone_from(&seen.refs);
         }
-        let blob = |bytes: &Vec<u8>| {
-            gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, bytes).unwrap().to_string()
-        };
         let mut alive = self.behind_refs.clone();
-        alive.extend(seen.disk.values().map(blob));
+        alive.extend(seen.disk.values().cloned());
         alive.extend(seen.index.lines().filter_map(|line| line.split(' ').nth(1)).map(str::to_owned));
         alive
     }
@@ -180,9 +179,9 @@ impl Day {
     }
 
     fn tree(&self, rev: &str) -> Tree {
-        let listed = self.world.git(&["ls-tree", "-r", "--name-only", rev]);
-        let known = listed.lines().filter(|path| PATHS.contains(path));
-        known.map(|path| (path.to_owned(), self.world.blob(&format!("{rev}:{path}")))).collect()
+        let listed = self.world.git(&["ls-tree", "-r", "--format=%(path) %(objectname)", rev]);
+        let entries = listed.lines().filter_map(|line| line.split_once(' '));
+        entries.filter(|(path, _)| PATHS.contains(path)).map(|(path, id)| (path.to_owned(), id.to_owned())).collect()
     }
 
     fn edt(&self, args: &[&str]) -> (i32, Value) {
@@ -271,8 +270,8 @@ impl Day {
         if self.tip.is_none() {
             self.tip = self.recorded();
         }
-        self.alive = self.look();
         let before = self.seen();
+        let standing = self.alive(&before);
         let (exit, answer, expected) = self.call(step, &before.disk);
         prop_assert!(matches!(exit, 0..=3), "{answer:#}");
         let word = format!("{step:?}");
@@ -284,8 +283,8 @@ impl Day {
             count.1 += 1;
         }
         let after = self.seen();
-        let alive = self.look();
-        let lost: Vec<&String> = self.alive.difference(&alive).collect();
+        let alive = self.alive(&after);
+        let lost: Vec<&String> = standing.difference(&alive).collect();
         prop_assert!(lost.is_empty(), "lost {lost:?}: {answer:#}\n{before:#?}\n{after:#?}");
         if exit != 0 {
             prop_assert_eq!(&before, &after, "a refusal changed something: {:#}", answer);
@@ -379,32 +378,25 @@ impl Day {
                 continue;
             }
             let content = self.content("agent");
-            edits.push(match (n % 8, then.get(path).cloned()) {
-                (_, None) => {
-                    then.insert(path.to_owned(), content.clone().into_bytes());
-                    json!({"path": path, "mode": "create", "content": content})
-                }
-                (0, Some(_)) => {
-                    then.remove(path);
-                    json!({"path": path, "mode": "delete"})
-                }
+            let (edit, bytes) = match (n % 8, self.bytes(path)) {
+                (_, None) => (json!({"path": path, "mode": "create", "content": content}), Some(content.into_bytes())),
+                (0, Some(_)) => (json!({"path": path, "mode": "delete"}), None),
                 (1 | 2, Some(_)) => {
-                    then.insert(path.to_owned(), content.clone().into_bytes());
-                    json!({"path": path, "mode": "overwrite", "content": content})
+                    (json!({"path": path, "mode": "overwrite", "content": content}), Some(content.into_bytes()))
                 }
                 (3, Some(old)) => {
-                    let old = String::from_utf8_lossy(&old).lines().next().unwrap_or_default().to_owned();
-                    let new = content.lines().next().unwrap().to_owned();
-                    let text = String::from_utf8_lossy(&then[path]).replacen(&old, &new, 1);
-                    then.insert(path.to_owned(), text.into_bytes());
-                    json!({"path": path, "mode": "edit", "old_text": old, "content": new})
+                    let text = String::from_utf8_lossy(&old);
+                    let (old, new) = (text.lines().next().unwrap_or_default(), content.lines().next().unwrap());
+                    let edit = json!({"path": path, "mode": "edit", "old_text": old, "content": new});
+                    (edit, Some(text.replacen(old, new, 1).into_bytes()))
                 }
                 (_, Some(mut old)) => {
                     old.extend(content.as_bytes());
-                    then.insert(path.to_owned(), old);
-                    json!({"path": path, "mode": "append", "content": content})
+                    (json!({"path": path, "mode": "append", "content": content}), Some(old))
                 }
-            });
+            };
+            edits.push(edit);
+            set(&mut then, path, bytes.as_deref().map(blob).as_ref());
         }
         let allow = json!(["duplicate_code", "size_reduction", "mass_deletion", "conflict_markers", "chat_artifact"]);
         let request = json!({"edits": edits, "allow": allow});
@@ -441,6 +433,10 @@ impl Day {
     }
 }
 
+fn blob(bytes: &[u8]) -> String {
+    gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, bytes).unwrap().to_string()
+}
+
 /// The tip and the disk once the session went from `tip` to `to`: only paths in which those differ change.
 fn moved(tip: &Tree, to: Tree, disk: &Tree) -> (Tree, Tree) {
     let mut then = disk.clone();
@@ -450,9 +446,9 @@ fn moved(tip: &Tree, to: Tree, disk: &Tree) -> (Tree, Tree) {
     (to, then)
 }
 
-fn set(tree: &mut Tree, path: &str, bytes: Option<&Vec<u8>>) {
-    match bytes {
-        Some(bytes) => drop(tree.insert(path.to_owned(), bytes.clone())),
+fn set(tree: &mut Tree, path: &str, blob: Option<&String>) {
+    match blob {
+        Some(blob) => drop(tree.insert(path.to_owned(), blob.clone())),
         None => drop(tree.remove(path)),
     }
 }
