@@ -34,7 +34,8 @@ pub enum Switching {
 }
 
 /// Names that edt uses below `refs/edt/`.
-const RESERVED: &[&str] = &["base", "origin", "undone", "landed", "abandoned", "pending", "memory", "proposals"];
+const RESERVED: &[&str] =
+    &["base", "origin", "undone", "landed", "landing", "abandoned", "pending", "memory", "proposals"];
 
 /// A session about to begin: what its first change brings along.
 #[derive(Debug)]

@@ -82,7 +82,10 @@ pub fn land(world: &mut World, session: &Session, how: &Land) -> Result<Landed> 
     };
     let change = Change {
         objects: draft.loose(),
-        create: vec![(next_kept(repo, &session.name, "landed")?, session.tip)],
+        create: vec![
+            (next_kept(repo, &session.name, "landed")?, session.tip),
+            (next_kept(repo, &session.name, "landing")?, commit),
+        ],
         files: following.steps.files,
         index: following.index.map(|index| (index, following.steps.moves)),
         folders: following.steps.folders,

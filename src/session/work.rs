@@ -100,7 +100,7 @@ fn ancestor(repo: &Repo, session: &Session, target: &Target) -> Result<Oid> {
         Some(tip) => repo.merge_base(session.tip, tip)?,
         None => None,
     };
-    let landed = numbered(repo, &session.name, "landed")?.pop().map(|(_, tip)| tip);
+    let landed = landed(repo, session, target)?;
     let base = Some(session.base).filter(|base| *base != repo.empty_tree());
     let mut newest = shared;
     for one in [base, landed].into_iter().flatten() {
@@ -112,6 +112,19 @@ fn ancestor(repo: &Repo, session: &Session, target: &Target) -> Result<Oid> {
         }
     }
     Ok(newest.unwrap_or_else(|| repo.empty_tree()))
+}
+
+/// The session's tip when it last landed on the target, as far as the target still has that landing.
+fn landed(repo: &Repo, session: &Session, target: &Target) -> Result<Option<Oid>> {
+    let Some(there) = target.tip else { return Ok(None) };
+    let landings = numbered(repo, &session.name, "landing")?;
+    for (number, tip) in numbered(repo, &session.name, "landed")?.into_iter().rev() {
+        let landing = landings.iter().find(|(of, _)| *of == number).map(|(_, commit)| *commit);
+        if landing.map_or(Ok(false), |landing| repo.is_ancestor(landing, there))? {
+            return Ok(Some(tip));
+        }
+    }
+    Ok(None)
 }
 
 /// The session's commits along first parents, oldest first, that are neither on the target nor landed before.
