@@ -51,7 +51,7 @@ impl Args {
         outcome.edit = Some(landed.edits);
         outcome.files = changed::files(&world.repo, &landed.paths)?;
         outcome.warnings = landed.warnings;
-        outcome.settled.clone_from(&world.settled);
+        outcome.settled = world.settled.clone().or(landed.settled);
         let (into, made) = (landed.target.short().to_owned(), landed.made.len());
         Ok(context.outcome(&outcome, |outcome| {
             let mut out = render::settled(outcome.settled.as_ref());

@@ -1,12 +1,14 @@
 //! Git's own commit hooks, and its signing, for a commit that edt makes: the hooks see the branch, the index and the message that
 //! `git commit` would show them, in a Git folder of their own, so that the person's index stays as it is.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::{Draft, Oid, Repo, objects};
-use crate::base::{Code, Finding, Result};
-use crate::io::{failed, spawn};
+use crate::base::{Code, Finding, RepoPath, Result};
+use crate::io::failed;
+use crate::io::spawn::{self, Hooks};
 
 /// Hooks that `git commit` runs before the commit is made, in order.
 const BEFORE: [&str; 3] = ["pre-commit", "prepare-commit-msg", "commit-msg"];
@@ -32,12 +34,13 @@ pub struct Proposed {
     pub allowed: Vec<String>,
 }
 
-/// Lets Git's commit hooks judge `proposed`; they may change tree and message.
+/// Lets Git's commit hooks judge `proposed`; they may change tree and message. They see the files of this worktree, which are those of
+/// the tree `disk`.
 ///
 /// # Errors
-/// `GIT_OPERATION_BLOCKED` with the output of the hook that refused; `PROGRAM_NOT_FOUND`, `IO_ERROR`. What a hook did to files of the
+/// `GIT_OPERATION_BLOCKED` with the output of the hook that refused, or if hooks staged files that on disk are not the proposed ones; `PROGRAM_NOT_FOUND`, `IO_ERROR`. What a hook did to files of the
 /// worktree stays.
-pub fn run(repo: &Repo, draft: &Draft<'_>, mut proposed: Proposed) -> Result<Proposed> {
+pub fn run(repo: &Repo, draft: &Draft<'_>, mut proposed: Proposed, disk: Oid) -> Result<Proposed> {
     if !repo.has_hooks(&BEFORE) {
         return Ok(proposed);
     }
@@ -53,14 +56,16 @@ pub fn run(repo: &Repo, draft: &Draft<'_>, mut proposed: Proposed) -> Result<Pro
             "prepare-commit-msg" => args.extend([OsStr::new("--"), message.as_os_str(), OsStr::new("message")]),
             _ => args.extend([OsStr::new("--"), message.as_os_str()]),
         }
-        let ran = folder.git(&args)?;
+        let ran = folder.git(&args, Hooks::Live)?;
         if !ran.ok {
             return Err(blocked(hook, &ran).into());
         }
     }
-    let tree = folder.git(&[OsStr::new("write-tree")])?;
+    let tree = folder.git(&[OsStr::new("write-tree")], Hooks::Off)?;
     let hex = String::from_utf8_lossy(&tree.stdout);
-    proposed.tree = Oid::from_hex(hex.trim().as_bytes()).map_err(|_| blocked("pre-commit", &tree))?;
+    let became = Oid::from_hex(hex.trim().as_bytes()).map_err(|_| blocked("pre-commit", &tree))?;
+    check_seen(repo, draft, proposed.tree, became, disk)?;
+    proposed.tree = became;
     let text = std::fs::read(&message).map_err(|error| failed("read", &message, &error))?;
     proposed.message = cleaned(&String::from_utf8_lossy(&text));
     if proposed.message.trim().is_empty() {
@@ -73,11 +78,34 @@ pub fn run(repo: &Repo, draft: &Draft<'_>, mut proposed: Proposed) -> Result<Pro
     Ok(proposed)
 }
 
-/// Runs the hook that `git commit` runs after the fact; what it answers changes nothing.
-pub fn after(repo: &Repo) {
+/// A hook that stages a file from disk stages what stands there: in a path that the branch changed meanwhile that is not what was
+/// merged, and would undo it.
+fn check_seen(repo: &Repo, draft: &Draft<'_>, proposed: Oid, became: Oid, disk: Oid) -> Result<()> {
+    let stale: BTreeSet<RepoPath> = draft.tree_diff(disk, proposed)?.into_iter().map(|differs| differs.path).collect();
+    let staged = repo.tree_diff_by(proposed, became, |oid| draft.tree_content(oid))?;
+    let undone: Vec<String> = staged
+        .iter()
+        .map(|differs| &differs.path)
+        .filter(|path| stale.contains(path))
+        .map(ToString::to_string)
+        .collect();
+    if undone.is_empty() {
+        return Ok(());
+    }
+    let message = format!(
+        "Git's hooks staged files that on disk are not yet merged with the branch: {}. That would take the branch's changes back. Nothing was landed.",
+        undone.join(", ")
+    );
+    let hint =
+        "Merge the branch into the session first (`git merge BRANCH` on the session's branch), then repeat `edt land`.";
+    Err(Finding::new(Code::GitOperationBlocked, message, hint).with("paths", undone).into())
+}
+
+/// Runs the hook that `git commit` runs after the fact, in the worktree at `root`; what it answers changes nothing.
+pub fn after(repo: &Repo, root: &Path) {
     if repo.has_hooks(&["post-commit"]) {
         let args = ["hook", "run", "--ignore-missing", "post-commit"];
-        let _ = spawn::git_with(repo.root_path(), &args, b"", spawn::Hooks::Live, &[]);
+        let _ = spawn::git_with(root, &args, b"", Hooks::Live, &[]);
     }
 }
 
@@ -99,10 +127,13 @@ pub fn signed(repo: &Repo, draft: &mut Draft<'_>, proposed: &Proposed) -> Result
         args.extend(["-p", parent.as_str()].map(OsStr::new));
     }
     args.extend([OsStr::new("-F"), message.as_os_str()]);
-    let ran = folder.git(&args)?;
+    let ran = folder.git(&args, Hooks::Live)?;
     let hex = String::from_utf8_lossy(&ran.stdout);
     let oid = Oid::from_hex(hex.trim().as_bytes()).ok().filter(|_| ran.ok);
-    let oid = oid.ok_or_else(|| blocked("signing (commit.gpgSign)", &ran))?;
+    let unsigned = || {
+        Finding { hint: "A person mends the signing set-up (`git config commit.gpgSign`, `user.signingKey`), then repeat `edt land`.".to_owned(), ..blocked("signing (commit.gpgSign)", &ran) }
+    };
+    let oid = oid.ok_or_else(unsigned)?;
     draft.take_in(oid)?;
     Ok(Some(oid))
 }
@@ -136,6 +167,7 @@ impl Folder<'_> {
         std::fs::create_dir_all(path.join("info")).map_err(|error| failed("make", &path, &error))?;
         write("HEAD", OsStr::new(&head))?;
         write("commondir", common.as_os_str())?;
+        write("gitdir", repo.real_root()?.join(".git").as_os_str())?;
         for own in ["config.worktree", "info/sparse-checkout"] {
             let _ = std::fs::copy(repo.git_dir().join(own), path.join(own));
         }
@@ -146,15 +178,15 @@ impl Folder<'_> {
     fn fill_index(&self, tree: &str) -> Result<()> {
         let index = self.path.join("index");
         let copied = std::fs::copy(self.repo.index_path(), &index).is_ok();
-        if copied && self.git(&["read-tree", "-m", tree].map(OsStr::new))?.ok {
+        if copied && self.git(&["read-tree", "-m", tree].map(OsStr::new), Hooks::Off)?.ok {
             return Ok(());
         }
         let _ = std::fs::remove_file(&index);
-        let ran = self.git(&["read-tree", tree].map(OsStr::new))?;
+        let ran = self.git(&["read-tree", tree].map(OsStr::new), Hooks::Off)?;
         if ran.ok { Ok(()) } else { Err(blocked("reading the tree into an index", &ran).into()) }
     }
 
-    fn git(&self, args: &[&OsStr]) -> Result<spawn::Ran> {
+    fn git(&self, args: &[&OsStr], hooks: Hooks) -> Result<spawn::Ran> {
         let root = self.repo.real_root()?;
         let index = self.path.join("index");
         let env: [(&str, &OsStr); 5] = [
@@ -164,7 +196,7 @@ impl Folder<'_> {
             ("GIT_EDITOR", OsStr::new(":")),
             (ALLOW, OsStr::new(&self.allowed)),
         ];
-        spawn::git_with(&root, args, b"", spawn::Hooks::Live, &env)
+        spawn::git_with(&root, args, b"", hooks, &env)
     }
 }
 

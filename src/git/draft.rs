@@ -130,6 +130,11 @@ impl<'r> Draft<'r> {
         }
     }
 
+    /// The content of a tree, drafted or not.
+    pub(super) fn tree_content(&self, oid: Oid) -> Result<Vec<u8>> {
+        self.read_tree(oid)
+    }
+
     /// The content of a blob, drafted or not.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use gix::merge::tree::{Conflict, TreatAsUnresolved};
+use gix::merge::tree::{Conflict, Resolution, TreatAsUnresolved};
 use gix::prelude::Write as _;
 
 use super::repo::Repo;
@@ -46,10 +46,9 @@ impl Draft<'_> {
         let options = repo.tree_merge_options().map_err(fail)?;
         let labels = gix::merge::blob::builtin_driver::text::Labels::default();
         let mut merged = repo.merge_trees(ancestor, ours, theirs, labels, options).map_err(fail)?;
-        let how = TreatAsUnresolved::git();
-        if merged.has_unresolved_conflicts(how) {
-            let unresolved = merged.conflicts.iter().filter(|conflict| conflict.is_unresolved(how));
-            let mut paths: Vec<RepoPath> = unresolved.flat_map(paths_of).collect();
+        let unresolved = merged.conflicts.iter().filter(|conflict| is_unresolved(conflict));
+        let mut paths: Vec<RepoPath> = unresolved.flat_map(paths_of).collect();
+        if !paths.is_empty() {
             paths.sort();
             paths.dedup();
             return Ok(Merged::Conflicts(paths));
@@ -62,6 +61,13 @@ impl Draft<'_> {
         }
         Ok(Merged::Clean(tree))
     }
+}
+
+/// Whether Git would leave it to a person: also a file that one side put into a folder which the other renamed
+/// (`merge.directoryRenames` is "conflict" by default).
+fn is_unresolved(conflict: &Conflict) -> bool {
+    conflict.is_unresolved(TreatAsUnresolved::git())
+        || matches!(conflict.resolution, Ok(Resolution::SourceLocationAffectedByRename { .. }))
 }
 
 fn paths_of(conflict: &Conflict) -> [RepoPath; 2] {

@@ -1,5 +1,7 @@
 //! Refs read, through `gix`, which knows loose and packed ones. [`super::swap`] writes them.
 
+use std::collections::HashSet;
+
 use gix::refs::{PartialName, TargetRef};
 
 use super::repo::Repo;
@@ -58,6 +60,15 @@ impl Repo {
     #[must_use]
     pub fn is_ref_name(&self, name: &str) -> bool {
         gix::validate::reference::name(name.into()).is_ok() && PartialName::try_from(name).is_ok()
+    }
+
+    /// The commits that `git commit --amend` made on the branch `name`, as far as its log tells.
+    #[must_use]
+    pub fn amended(&self, name: &str) -> HashSet<Oid> {
+        let log = std::fs::read(self.common_dir().join("logs").join(name)).unwrap_or_default();
+        let log = String::from_utf8_lossy(&log);
+        let amends = log.lines().filter(|line| line.contains("\tcommit (amend): "));
+        amends.filter_map(|line| Oid::from_hex(line.split(' ').nth(1)?.as_bytes()).ok()).collect()
     }
 
     /// What HEAD names: a branch in full, or a commit id if it is detached.

@@ -19,6 +19,23 @@ pub struct Worktree {
     pub pointer: Option<String>,
 }
 
+impl Worktree {
+    /// Whether it is the main one.
+    #[must_use]
+    pub fn is_main(&self) -> bool {
+        !self.git_dir.join("gitdir").exists()
+    }
+
+    /// Whether a rebase or a bisection under way in it will come back to `branch`, given in full.
+    #[must_use]
+    pub fn is_held(&self, branch: &str) -> bool {
+        let says = |file: &str| std::fs::read_to_string(self.git_dir.join(file)).unwrap_or_default().trim().to_owned();
+        let short = branch.strip_prefix("refs/heads/").unwrap_or(branch);
+        ["rebase-merge/head-name", "rebase-apply/head-name"].iter().any(|file| says(file) == branch)
+            || says("BISECT_START") == short
+    }
+}
+
 impl Repo {
     /// Every worktree, the main one first; `pointer` is a symbolic ref of each worktree's own to look at.
     #[must_use]

@@ -55,6 +55,12 @@ impl Commit {
         })
     }
 
+    /// Whether it counts as an edit of a session.
+    #[must_use]
+    pub fn is_edit(&self) -> bool {
+        self.trailers.as_ref().is_some_and(|trailers| trailers.kind.is_edit())
+    }
+
     /// The first line of the message.
     #[must_use]
     pub fn subject(&self) -> &str {

@@ -1,21 +1,20 @@
 //! Landing: the session's work as one commit on the branch it began from, made true where that branch is checked out.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::current::{POINTER, Session};
 use super::history::Commit;
 use super::list::{next_kept, origin};
 use super::look::Look;
-use super::message::{self, Kind, Trailers};
 use super::moving::{self, Steps};
-use super::work::{Piece, Target, Work};
+use super::squash::Squash;
+use super::work::{Target, Work};
 use super::world::World;
-use crate::base::{Code, Finding, Findings, Result, Warning};
-use crate::git::commit_hooks::{self, Proposed};
+use crate::base::{Code, Finding, Findings, Result, Settled, Warning};
+use crate::git::commit_hooks;
 use crate::git::diff::Differs;
 use crate::git::index::Staged;
-use crate::git::read::ObjectKind;
-use crate::git::{self, Draft, FileId, InHead, Oid, Repo, Tracked};
+use crate::git::{self, Draft, FileId, InHead, Loose, Oid, Repo, Tracked};
 use crate::journal::{Branch, Change, From, IndexView, publish};
 
 /// How to land.
@@ -44,6 +43,8 @@ pub struct Landed {
     pub paths: Vec<Differs>,
     /// The other worktree whose files followed, if it is not this one.
     pub elsewhere: Option<PathBuf>,
+    /// What was settled first in that other worktree.
+    pub settled: Option<Settled>,
     /// What the caller should know.
     pub warnings: Vec<Warning>,
 }
@@ -54,21 +55,22 @@ pub struct Landed {
 /// `NOTHING_TO_LAND`, `MERGE_CONFLICT`, `UNSAVED_CHANGES`, `GIT_OPERATION_BLOCKED` (a commit hook), `BAD_REQUEST` (no such branch), and what
 /// publishing may answer. Nothing is then changed, but for what a hook itself did to files.
 pub fn land(world: &mut World, session: &Session, how: &Land) -> Result<Landed> {
+    world.repo.check_idle()?;
+    session.check_alone(&world.repo)?;
+    // Git's hooks may take long, and may call edt: nothing is held meanwhile, and everything is looked at again after them.
+    let drafted = world.unlocked(|repo| Drafted::of(repo, session, how))?;
     let repo = &world.repo;
+    if Session::current(repo, &repo.head()?)?.as_ref() != Some(session) {
+        let message = format!("edt/{} moved while Git's hooks ran. Nothing was landed.", session.name);
+        return Err(Finding::new(Code::SessionMoved, message, "Repeat the call.").into());
+    }
     repo.check_idle()?;
-    session.check_alone(repo)?;
-    let target = target(repo, session, how)?;
+    let Drafted { target, work, made, commit, tree } = drafted;
     let mut elsewhere = other_worktree(world, session, &target)?;
-    let mut draft = Draft::new(repo);
-    let work = Work::of(repo, &mut draft, session, &target)?;
     let place = elsewhere.as_ref().map_or(repo, |(world, _)| &world.repo);
     place.check_idle()?;
-    let made = Commits { repo: place, session, target: &target, work: &work, how };
-    let made = made.make(&mut draft)?;
-    let commit = *made.last().unwrap_or(&session.tip);
-    // A hook may have changed what is landed: the commit's own tree counts, not the one that was merged.
-    let tree = draft.tree_of(commit)?;
-    let (mut following, stays) = Following::of(place, session, &target, tree, &mut draft, elsewhere.is_some())?;
+    let root = elsewhere.as_ref().map(|(_, root)| root.as_path());
+    let (mut following, stays) = Following::of(place, session, &target, tree, root)?;
     let mut warnings = Vec::from_iter(stays);
     warnings.extend(folded(&work.folded, &target));
     let branch = Branch {
@@ -81,7 +83,7 @@ pub fn land(world: &mut World, session: &Session, how: &Land) -> Result<Landed> 
         point: None,
     };
     let change = Change {
-        objects: draft.loose(),
+        objects: following.objects,
         create: vec![
             (next_kept(repo, &session.name, "landed")?, session.tip),
             (next_kept(repo, &session.name, "landing")?, commit),
@@ -91,23 +93,48 @@ pub fn land(world: &mut World, session: &Session, how: &Land) -> Result<Landed> 
         folders: following.steps.folders,
         ..Change::of(branch)
     };
-    let before = target.tree(repo)?;
     let (there, journal) = match &mut elsewhere {
         Some((world, _)) => (&world.repo, &mut world.journal),
         None => (repo, &mut world.journal),
     };
     warnings.extend(publish(there, journal, change)?);
-    commit_hooks::after(there);
+    let settled = elsewhere.as_ref().and_then(|(world, _)| world.settled.clone());
+    let root = elsewhere.map(|(_, root)| root);
     if session.head == InHead::No {
         world.repo.unpoint_ref(POINTER, &session.branch());
     }
-    let paths = world.repo.tree_diff(before, world.repo.tree_of(commit)?)?;
-    let edits = work.commits.iter().filter(|commit| is_edit(commit)).count() as u64;
-    Ok(Landed { target, commit, made, edits, paths, elsewhere: elsewhere.map(|(_, root)| root), warnings })
+    let place = root.clone().unwrap_or_else(|| world.repo.root_path().to_owned());
+    world.unlocked(|repo| {
+        commit_hooks::after(repo, &place);
+        Ok(())
+    })?;
+    let paths = world.repo.tree_diff(target.tree(&world.repo)?, tree)?;
+    let edits = work.commits.iter().filter(|commit| commit.is_edit()).count() as u64;
+    Ok(Landed { target, commit, made, edits, paths, elsewhere: root, settled, warnings })
 }
 
-fn is_edit(commit: &Commit) -> bool {
-    commit.trailers.as_ref().is_some_and(|trailers| trailers.kind.is_edit())
+/// The commits to land, made and written; no ref names them.
+struct Drafted {
+    target: Target,
+    work: Work,
+    made: Vec<Oid>,
+    /// The last of them.
+    commit: Oid,
+    /// Its tree: a hook may have changed what was merged.
+    tree: Oid,
+}
+
+impl Drafted {
+    fn of(repo: &Repo, session: &Session, how: &Land) -> Result<Drafted> {
+        let target = target(repo, session, how)?;
+        let mut draft = Draft::new(repo);
+        let work = Work::of(repo, &mut draft, session, &target)?;
+        let made = Squash { repo, session, target: &target, work: &work, how }.make(&mut draft)?;
+        let commit = *made.last().unwrap_or(&session.tip);
+        let tree = draft.tree_of(commit)?;
+        git::objects::write(repo.objects_dir(), &draft.loose())?;
+        Ok(Drafted { target, work, made, commit, tree })
+    }
 }
 
 /// The branch to land on.
@@ -139,101 +166,30 @@ fn target(repo: &Repo, session: &Session, how: &Land) -> Result<Target> {
 
 /// The other worktree that has the target checked out, opened to change it.
 fn other_worktree(world: &World, session: &Session, target: &Target) -> Result<Option<(World, PathBuf)>> {
-    let on_target = |worktree: &git::Worktree| {
-        !worktree.here && worktree.head.as_ref() == Some(&target.branch) && worktree.head != Some(session.branch())
-    };
-    let Some(other) = world.repo.worktrees(POINTER).into_iter().find(on_target) else { return Ok(None) };
-    let Some(root) = world.repo.root_of(&other) else { return Ok(None) };
-    Ok(Some((world.neighbour(&root)?, root)))
-}
-
-/// The commits to make on the target.
-struct Commits<'a> {
-    repo: &'a Repo,
-    session: &'a Session,
-    target: &'a Target,
-    work: &'a Work,
-    how: &'a Land,
-}
-
-impl Commits<'_> {
-    /// Drafts them, after Git's hooks have judged the squashed ones; oldest first.
-    fn make(&self, draft: &mut Draft<'_>) -> Result<Vec<Oid>> {
-        let (mut made, mut at): (Vec<Oid>, Option<Oid>) = (Vec::new(), self.target.tip);
-        for piece in &self.work.pieces {
-            let commit = match piece {
-                Piece::Squash { tree, commits } => self.squash(draft, *tree, commits, at)?,
-                Piece::Kept { commit, tree, others } => {
-                    let original = self.repo.object(*commit, ObjectKind::Commit)?;
-                    let parents: Vec<Oid> = at.into_iter().chain(others.iter().copied()).collect();
-                    let read = Commit::read(self.repo, *commit)?;
-                    if read.parent == at && read.tree == *tree && read.others == *others {
-                        *commit
-                    } else {
-                        draft.recommit(&original, *tree, &parents)?
-                    }
-                }
-            };
-            made.push(commit);
-            at = Some(commit);
-        }
-        Ok(made)
-    }
-
-    fn squash(&self, draft: &mut Draft<'_>, tree: Oid, commits: &[Commit], parent: Option<Oid>) -> Result<Oid> {
-        let head = match parent {
-            Some(parent) if self.target.tip != Some(parent) => parent.to_string(),
-            _ => self.target.branch.clone(),
+    for other in world.repo.worktrees(POINTER).into_iter().filter(|one| !one.here) {
+        let busy = |why: &str, hint: &str| {
+            let message = format!("{} {why} ({}). Nothing was landed.", target.short(), other.git_dir.display());
+            Finding::new(Code::RepositoryBusy, message, hint.to_owned())
         };
-        let allowed = self.allowed(commits);
-        let message = self.message(commits, &allowed);
-        let proposed = commit_hooks::run(self.repo, draft, Proposed { head, tree, parent, message, allowed })?;
-        if let Some(signed) = commit_hooks::signed(self.repo, draft, &proposed)? {
-            return Ok(signed);
+        if other.is_held(&target.branch) {
+            return Err(busy(
+                "is being rebased or bisected in another worktree",
+                "A person finishes that there first; then repeat `edt land`.",
+            )
+            .into());
         }
-        draft.commit(&git::Commit { tree: proposed.tree, parent, message: &proposed.message })
+        if other.head.as_ref() != Some(&target.branch) || other.head == Some(session.branch()) {
+            continue;
+        }
+        if let Some(root) = world.repo.root_of(&other) {
+            return Ok(Some((world.neighbour(&root)?, root)));
+        }
+        if !other.is_main() {
+            let hint = "Bring that worktree back, or forget it with `git worktree prune`; then repeat `edt land`.";
+            return Err(busy("is checked out in a worktree that is not there now", hint).into());
+        }
     }
-
-    /// The overrides that the edits recorded, and those that the landing itself is given.
-    fn allowed(&self, commits: &[Commit]) -> Vec<String> {
-        let recorded = commits.iter().filter_map(|commit| commit.trailers.as_ref()).flat_map(|own| own.allowed.clone());
-        let mut allowed: Vec<String> = recorded.chain(self.how.allow.iter().cloned()).collect();
-        allowed.sort();
-        allowed.dedup();
-        allowed
-    }
-
-    /// What was asked for, else the only edit's subject, else a list of the edits; with trailers.
-    fn message(&self, commits: &[Commit], allowed: &[String]) -> String {
-        let edits: Vec<&Commit> = commits.iter().filter(|commit| is_edit(commit)).collect();
-        let text = match (self.how.message.as_deref(), edits.as_slice()) {
-            (Some(text), _) => text.to_owned(),
-            (None, [one]) => one.subject().to_owned(),
-            (None, many) => {
-                let list: Vec<String> = many.iter().map(|edit| format!("* {}", edit.subject())).collect();
-                format!("land edt/{}: {} edits\n\n{}", self.session.name, many.len(), list.join("\n"))
-            }
-        };
-        let mut agents: Vec<String> =
-            commits.iter().filter_map(|commit| commit.trailers.as_ref()?.agent.clone()).collect();
-        agents.sort();
-        agents.dedup();
-        let folded = self
-            .work
-            .folded
-            .iter()
-            .map(|commit| format!("\nIncludes {} ({}, by {})", commit.oid, commit.subject(), commit.author));
-        let text =
-            text + &folded.fold(String::new(), |all, one| if all.is_empty() { format!("\n{one}") } else { all + &one });
-        message::compose(
-            &text,
-            &Trailers {
-                agent: (!agents.is_empty()).then(|| agents.join(", ")),
-                allowed: allowed.to_vec(),
-                ..Trailers::plain(&self.session.name, Kind::Land, edits.len() as u64)
-            },
-        )
-    }
+    Ok(None)
 }
 
 /// Files and index of the worktree that follows the target.
@@ -241,48 +197,85 @@ struct Following {
     head: InHead,
     head_from: Option<String>,
     index: Option<IndexView>,
+    objects: Vec<Loose>,
     steps: Steps,
 }
 
 impl Following {
-    /// Which worktree follows, and how; the warning says if HEAD stays on the session although it could have gone.
+    /// Which worktree follows, and how; the warning says if HEAD stays on the session although it could have gone. `elsewhere` is the
+    /// root of the place, if it is another worktree.
     fn of(
         place: &Repo,
         session: &Session,
         target: &Target,
         tree: Oid,
-        draft: &mut Draft<'_>,
-        elsewhere: bool,
+        elsewhere: Option<&Path>,
     ) -> Result<(Following, Option<Warning>)> {
-        let nowhere = || Following { head: InHead::No, head_from: None, index: None, steps: Steps::default() };
-        let switch = !elsewhere && session.head == InHead::Yes;
+        let nowhere = || {
+            let (objects, steps) = (Vec::new(), Steps::default());
+            Following { head: InHead::No, head_from: None, index: None, objects, steps }
+        };
+        let switch = elsewhere.is_none() && session.head == InHead::Yes;
         let here = place.head_names()?.as_ref() == Some(&target.branch);
         if !switch && !here {
             return Ok((nowhere(), None));
         }
         let from = if switch { place.tree_of(session.tip)? } else { target.tree(place)? };
-        let paths = draft.tree_diff(from, tree)?;
-        if switch && !paths.iter().all(Differs::is_of_files) {
-            return Ok((nowhere(), Some(stays(target))));
-        }
+        let paths = place.tree_diff(from, tree)?;
         let index = IndexView::read(place)?;
-        let looks = moving::look_at(place, from, Some(&index), &paths)?;
-        let tip = place.tree_of(session.tip)?;
-        let unsaved: Vec<&Look> = looks
-            .iter()
-            .zip(&paths)
-            .map(|(look, differs)| Ok((look, is_saved(place, tip, look, differs.new.and_then(git::diff::Item::file))?)))
-            .collect::<Result<Vec<_>>>()?
-            .into_iter()
-            .filter_map(|(look, saved)| (!saved).then_some(look))
-            .collect();
-        Findings::check(unsaved.into_iter().map(|look| super::moving::unsaved(&look.path)).collect())?;
-        // The landed tree may only be drafted; attributes that differ from the session's are the target's.
-        let attributes = moving::attributes(&paths, from, target.tree(place)?);
-        let steps = Steps::of(draft, Some(from), attributes, &moving::to_second(looks, &paths))?;
+        let looks = match moving::look_at(place, from, Some(&index), &paths) {
+            Ok(looks) => looks,
+            Err(found) if switch && is_of_kind(&found) => return Ok((nowhere(), Some(stays(target)))),
+            Err(found) => return Err(by_hand(found, session, elsewhere)),
+        };
+        let (tip, mut unsaved) = (place.tree_of(session.tip)?, Vec::new());
+        for (look, differs) in looks.iter().zip(&paths) {
+            if !is_saved(place, tip, look, differs.new.and_then(git::diff::Item::file))? {
+                unsaved.push(in_the_way(look, elsewhere));
+            }
+        }
+        Findings::check(unsaved)?;
+        let mut draft = Draft::new(place);
+        let attributes = moving::attributes(&paths, from, tree);
+        let steps = Steps::of(&mut draft, Some(from), attributes, &moving::to_second(looks, &paths))?;
         let head_from = switch.then(|| session.branch());
-        Ok((Following { head: InHead::Yes, head_from, index: Some(index), steps }, None))
+        Ok((Following { head: InHead::Yes, head_from, index: Some(index), objects: draft.loose(), steps }, None))
     }
+}
+
+/// Whether all that was found is about links, submodules and folders, which edt does not change.
+fn is_of_kind(found: &Findings) -> bool {
+    found.clone().into_vec().iter().all(|one| matches!(one.code, Code::NotAFile | Code::PathThroughSymlink))
+}
+
+/// The same findings, with the way out that is left: Git's own merge.
+fn by_hand(found: Findings, session: &Session, elsewhere: Option<&Path>) -> Findings {
+    let git = elsewhere.map_or_else(|| "git".to_owned(), |root| format!("git -C {}", root.display()));
+    let hint = format!("Land it there with Git: `{git} merge --squash edt/{}`, then `{git} commit`.", session.name);
+    let told = found
+        .into_vec()
+        .into_iter()
+        .map(|one| if is_of_kind(&one.clone().into()) { Finding { hint: hint.clone(), ..one } } else { one });
+    Findings::check(told.collect())
+        .err()
+        .unwrap_or_else(|| Finding::new(Code::Internal, "No finding was left.", "Report this message.").into())
+}
+
+fn in_the_way(look: &Look, elsewhere: Option<&Path>) -> Finding {
+    let path = &look.path;
+    let place = elsewhere.map_or_else(String::new, |root| format!(" in {}", root.display()));
+    let hint = match elsewhere {
+        Some(root) => format!(
+            "A person commits or stashes them there (`git -C {} stash push --include-untracked -- {path}`); then repeat `edt land`.",
+            root.display()
+        ),
+        None => format!(
+            "Record them with `edt checkpoint {path}`, or a person commits or stashes them; then repeat `edt land`."
+        ),
+    };
+    let message =
+        format!("{path} holds changes{place} that are recorded nowhere, and must be written. Nothing was changed.");
+    Finding::new(Code::UnsavedChanges, message, hint).at(path)
 }
 
 /// Whether all that stands at a path, on disk and staged, is in the old tree, the new one or the session.
@@ -294,7 +287,9 @@ fn is_saved(place: &Repo, tip: Oid, look: &Look, wanted: Option<FileId>) -> Resu
     let known = [look.tip, wanted, recorded];
     let staged = match look.staged {
         Staged::File(file) => known.contains(&Some(file)),
-        _ => true,
+        // A file taken out of the index, not off the disk: someone means to delete it.
+        Staged::Nothing => look.tip.is_none() || look.disk.is_none(),
+        Staged::Intended | Staged::Other => true,
     };
     Ok(staged && known.contains(&look.disk_file()))
 }

@@ -24,6 +24,7 @@ pub mod message;
 pub mod moving;
 pub mod record;
 pub mod restore;
+pub mod squash;
 pub mod undo;
 pub mod work;
 pub mod world;

@@ -68,6 +68,16 @@ pub enum Piece {
     },
 }
 
+impl Piece {
+    /// Its tree, before a hook changed it.
+    #[must_use]
+    pub fn tree(&self) -> Oid {
+        match self {
+            Piece::Squash { tree, .. } | Piece::Kept { tree, .. } => *tree,
+        }
+    }
+}
+
 impl Work {
     /// Merges the work of `session` onto `target`.
     ///
@@ -135,9 +145,14 @@ fn since(repo: &Repo, session: &Session, ancestor: Oid, target: &Target) -> Resu
         .filter(|oid| *oid != repo.empty_tree())
         .collect();
     let new = repo.commits_without(session.tip, &known)?;
+    let amended = repo.amended(&session.branch());
     let (mut commits, mut next) = (Vec::new(), Some(session.tip));
     while let Some(oid) = next.filter(|oid| new.contains(oid)) {
-        let commit = Commit::read(repo, oid)?;
+        let mut commit = Commit::read(repo, oid)?;
+        // It still bears edt's trailers, but someone else's hand is in it.
+        if amended.contains(&oid) {
+            commit.trailers = None;
+        }
         next = commit.parent;
         commits.push(commit);
     }

@@ -36,7 +36,7 @@ pub struct World {
     /// What was settled on the way in.
     pub settled: Option<Settled>,
     caller: Caller,
-    _lock: Held,
+    lock: Option<Held>,
 }
 
 impl World {
@@ -55,7 +55,7 @@ impl World {
         }
         let held = lock::take(&folder.join("lock"), caller.lock_wait)?;
         let (journal, settled) = open_settled(&repo)?;
-        Ok(World { repo, journal, settled, caller, _lock: held })
+        Ok(World { repo, journal, settled, caller, lock: Some(held) })
     }
 
     /// Opens another worktree of the same repository, to change it.
@@ -64,6 +64,21 @@ impl World {
     /// As [`World::open`].
     pub fn neighbour(&self, root: &Path) -> Result<World> {
         World::of(trusting(Repo::linked(root)?, &self.caller), self.caller.clone())
+    }
+
+    /// Does something without the lock, so that programs it starts may call edt here; then takes the lock again and settles what they
+    /// left. What was read before may be true no longer.
+    ///
+    /// # Errors
+    /// What `act` answers; as [`World::open`].
+    pub fn unlocked<T>(&mut self, act: impl FnOnce(&Repo) -> Result<T>) -> Result<T> {
+        self.lock = None;
+        let done = act(&self.repo);
+        self.lock = Some(lock::take(&self.repo.state_path().join("lock"), self.caller.lock_wait)?);
+        let (journal, settled) = open_settled(&self.repo)?;
+        self.journal = journal;
+        self.settled = self.settled.take().or(settled);
+        done
     }
 
     /// Opens it to read. An unfinished transaction is settled first, unless the Git folder cannot be written.

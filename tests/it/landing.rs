@@ -307,3 +307,228 @@ fn a_landed_commit_is_signed_where_git_would_sign() {
     world.is_clean();
     world.is_sound();
 }
+
+#[test]
+fn a_landing_that_was_taken_back_lands_again() {
+    let world = world();
+    edit(&world, "a.txt", "two", "TWO");
+    world.edt(&["land"]).landed();
+    world.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
+    world.git(&["switch", "--quiet", "edt/s"]);
+    edit(&world, "b.txt", "b", "B");
+    assert_eq!(world.edt(&["land"]).landed().json["edit"], json!(2), "both edits");
+    assert_eq!(world.text("a.txt"), "one\nTWO\nthree\nfour\nfive\n");
+}
+
+#[test]
+fn what_landed_on_one_branch_has_not_landed_on_another() {
+    let world = world();
+    world.git(&["branch", "release", "main"]);
+    edit(&world, "a.txt", "two", "TWO");
+    world.edt(&["land", "--into", "release"]).landed();
+    world.git(&["switch", "--quiet", "edt/s"]);
+    world.edt(&["land", "--into", "main"]).landed();
+    assert_eq!(world.blob("main:a.txt"), world.blob("release:a.txt"));
+}
+
+/// Formats what is staged, from disk.
+const FORMATTER: &str =
+    "for f in $(git diff --cached --name-only --diff-filter=ACM); do sed -i 's/ *$//' \"$f\"; git add \"$f\"; done";
+
+#[test]
+fn a_formatter_does_not_take_back_what_the_branch_changed() {
+    let world = world();
+    hook(&world, "pre-commit", FORMATTER);
+    edit(&world, "a.txt", "two", "TWO");
+    main_moves(&world, "a.txt", "one\ntwo\nthree\nfour\nFIVE\n");
+    let main = world.rev("main");
+    let hint = world.edt(&["land"]);
+    assert_eq!((hint.codes(), world.rev("main")), (vec!["GIT_OPERATION_BLOCKED"], main));
+    world.git(&["merge", "--quiet", "--no-edit", "main"]);
+    world.edt(&["land"]);
+    assert_eq!(world.blob("main:a.txt"), b"one\nTWO\nthree\nfour\nFIVE\n");
+}
+
+#[test]
+fn a_formatter_sees_the_files_of_the_session() {
+    let world = World::with(&[("a.txt", TEXT), ("b.txt", b"b\n")]);
+    hook(&world, "pre-commit", FORMATTER);
+    let place = world.home.join("side");
+    world.edt(&["begin", "s", "--worktree", place.to_str().unwrap()]).landed();
+    let side = world.at(&place);
+    edit(&side, "a.txt", "two", "TWO  ");
+    side.edt(&["land"]).landed();
+    assert_eq!(world.text("a.txt"), "one\nTWO\nthree\nfour\nfive\n");
+    assert_eq!(world.blob("main:a.txt"), world.read("a.txt"));
+    world.is_clean();
+}
+
+#[test]
+fn what_a_hook_changed_stays_changed_in_the_commits_after_it() {
+    let world = world();
+    hook(&world, "pre-commit", "sed -i s/TODO/DONE/ a.txt; git add a.txt");
+    edit(&world, "a.txt", "two", "TODO");
+    world.write("b.txt", "mine\n");
+    world.git(&["commit", "--quiet", "--no-verify", "-am", "mine"]);
+    world.edt(&["land"]).landed();
+    assert_eq!(world.git(&["show", "--format=", "--name-only", "main"]).trim(), "b.txt");
+    assert!(world.text("a.txt").contains("DONE"));
+    world.is_clean();
+}
+
+#[test]
+fn attributes_that_land_count_for_the_files_that_land() {
+    let world = World::with(&[("a.txt", TEXT)]);
+    let place = world.home.join("side");
+    world.edt(&["begin", "s", "--worktree", place.to_str().unwrap()]).landed();
+    let side = world.at(&place);
+    side.edt(&["apply", ".gitattributes", "--mode", "create", "--content", "new.txt text eol=crlf\n"]).landed();
+    side.edt(&["apply", "new.txt", "--mode", "create", "--content", "a\nb\n"]).landed();
+    side.edt(&["land"]).landed();
+    assert_eq!(world.text("new.txt"), "a\r\nb\r\n");
+    world.is_clean();
+    world.edt(&["apply", "new.txt", "--mode", "append", "--content", "c\n"]).landed();
+}
+
+#[test]
+fn a_branch_that_is_being_rebased_elsewhere_is_not_moved() {
+    let world = World::with(&[("a.txt", TEXT), ("b.txt", b"b\n")]);
+    let place = world.home.join("side");
+    world.edt(&["begin", "s", "--worktree", place.to_str().unwrap()]).landed();
+    let side = world.at(&place);
+    edit(&side, "b.txt", "b", "B");
+    world.git(&["switch", "--quiet", "--create", "other"]);
+    world.commit(&[("a.txt", b"other\n")]);
+    world.git(&["switch", "--quiet", "main"]);
+    world.commit(&[("a.txt", b"main\n")]);
+    assert!(!world.try_git(&["rebase", "other"]).status.success());
+    assert_eq!(side.edt(&["land"]).codes(), ["REPOSITORY_BUSY"]);
+    world.git(&["rebase", "--abort"]);
+    side.edt(&["land"]).landed();
+    world.is_clean();
+}
+
+#[test]
+fn a_branch_of_a_worktree_that_is_away_is_not_moved() {
+    let world = World::with(&[("a.txt", TEXT)]);
+    world.git(&["branch", "other"]);
+    let away = world.home.join("away");
+    world.git(&["worktree", "add", "--quiet", away.to_str().unwrap(), "other"]);
+    world.git(&["worktree", "lock", away.to_str().unwrap()]);
+    std::fs::rename(&away, world.home.join("further")).unwrap();
+    world.edt(&["begin", "s"]).landed();
+    edit(&world, "a.txt", "two", "TWO");
+    world.refuses(&["REPOSITORY_BUSY"], 3, &["land", "--into", "other"]);
+}
+
+#[test]
+fn a_hook_may_call_edt() {
+    let world = world();
+    let edt = crate::world::EDT;
+    hook(
+        &world,
+        "pre-commit",
+        &format!("unset GIT_DIR GIT_INDEX_FILE GIT_WORK_TREE; {edt} --wait 2 status > /dev/null"),
+    );
+    hook(&world, "post-commit", &format!("{edt} --wait 2 status > \"$HOME/after\""));
+    edit(&world, "a.txt", "two", "TWO");
+    world.edt(&["land"]).landed();
+    assert!(std::fs::read_to_string(world.home.join("after")).unwrap().contains("No session here"));
+}
+
+#[test]
+fn fsmonitor_is_not_run_for_the_hooks_index() {
+    let world = world();
+    let ran = world.home.join("ran");
+    let program = world.home.join("monitor");
+    std::fs::write(&program, format!("#!/bin/sh\ntouch {}\n", ran.display())).unwrap();
+    std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    hook(&world, "pre-commit", "true");
+    edit(&world, "a.txt", "two", "TWO");
+    world.git(&["config", "core.fsmonitor", program.to_str().unwrap()]);
+    world.edt(&["land"]).landed();
+    assert!(!ran.exists());
+}
+
+#[test]
+fn a_file_in_a_folder_that_the_branch_renamed_is_a_conflict_as_in_git() {
+    let world = World::with(&[("old/a.txt", TEXT), ("old/b.txt", b"b\n")]);
+    world.edt(&["begin", "s"]).landed();
+    world.edt(&["apply", "old/new.txt", "--mode", "create", "--content", "new\n"]).landed();
+    world.git(&["switch", "--quiet", "main"]);
+    world.git(&["mv", "old", "moved"]);
+    world.git(&["commit", "--quiet", "-m", "renamed"]);
+    world.git(&["switch", "--quiet", "edt/s"]);
+    assert!(
+        !world.try_git(&["merge-tree", "--write-tree", "main", "edt/s"]).status.success(),
+        "git calls it a conflict"
+    );
+    world.refuses(&["MERGE_CONFLICT"], 3, &["land"]);
+}
+
+#[test]
+fn a_deletion_that_is_only_staged_is_not_lost() {
+    let world = World::with(&[("a.txt", TEXT)]);
+    let place = world.home.join("side");
+    world.edt(&["begin", "s", "--worktree", place.to_str().unwrap()]).landed();
+    let side = world.at(&place);
+    edit(&side, "a.txt", "two", "TWO");
+    world.git(&["rm", "--quiet", "--cached", "a.txt"]);
+    let answer = side.edt(&["land"]);
+    assert_eq!(answer.codes(), ["UNSAVED_CHANGES"]);
+    assert!(
+        answer.hint().contains(&format!("git -C {}", world.root.canonicalize().unwrap().display())),
+        "{}",
+        answer.hint()
+    );
+    assert_eq!(world.status(), "D  a.txt\n?? a.txt\n");
+}
+
+#[test]
+fn an_edit_that_a_person_amended_is_theirs() {
+    let world = world();
+    edit(&world, "a.txt", "two", "TWO");
+    edit(&world, "a.txt", "three", "THREE");
+    world.write("b.txt", "mine\n");
+    world.git(&["commit", "--quiet", "--all", "--amend", "--no-edit", "--author=Someone Else <else@example.com>"]);
+    edit(&world, "a.txt", "four", "FOUR");
+    world.edt(&["land"]).landed();
+    assert_eq!(
+        world.git(&["log", "--format=%an", "main~3..main"]).lines().collect::<Vec<_>>(),
+        ["A Person", "Someone Else", "A Person"]
+    );
+}
+
+#[test]
+fn an_empty_message_is_none_and_the_newest_commit_bears_the_one_that_is_given() {
+    let world = world();
+    edit(&world, "a.txt", "two", "TWO");
+    world.write("b.txt", "mine\n");
+    world.git(&["commit", "--quiet", "-am", "mine"]);
+    edit(&world, "a.txt", "three", "THREE");
+    world.edt(&["land", "-m", "Asked for"]).landed();
+    assert_eq!(subjects(&world, "main~3..main"), ["Asked for", "mine", "edit a.txt (+1 -1)"]);
+    world.edt(&["begin", "t"]).landed();
+    edit(&world, "a.txt", "four", "FOUR");
+    world.edt(&["land", "-m", ""]).landed();
+    assert_eq!(subjects(&world, "main~1..main"), ["edit a.txt (+1 -1)"]);
+}
+
+#[test]
+fn links_that_the_branch_changed_leave_head_on_the_session() {
+    let world = world();
+    edit(&world, "a.txt", "two", "TWO");
+    world.git(&["switch", "--quiet", "main"]);
+    std::os::unix::fs::symlink("a.txt", world.root.join("link")).unwrap();
+    world.git(&["add", "link"]);
+    world.git(&["rm", "--quiet", "b.txt"]);
+    world.write("b.txt/now-a-folder", "x\n");
+    world.git(&["add", "--all"]);
+    world.git(&["commit", "--quiet", "-m", "a link, and a folder for a file"]);
+    world.git(&["switch", "--quiet", "edt/s"]);
+    let answer = world.edt(&["land"]);
+    assert_eq!((answer.exit, &answer.json["warnings"][0]["code"]), (0, &json!("head_stays")), "{:#}", answer.json);
+    world.is_clean();
+    world.git(&["switch", "--quiet", "main"]);
+    assert_eq!(world.text("a.txt"), "one\nTWO\nthree\nfour\nfive\n");
+}
