@@ -259,6 +259,98 @@ fn gc_removes_what_has_ended_and_is_old_and_nothing_else() {
     world.is_sound();
 }
 
+/// The names of the refs that begin with `prefix`.
+fn refs(world: &World, prefix: &str) -> Vec<String> {
+    world.git(&["for-each-ref", "--format=%(refname)", prefix]).lines().map(str::to_owned).collect()
+}
+
+/// Everything is old enough for `edt gc --older-than 0` from the next second on.
+fn gc_of_everything(world: &World) -> Answer {
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    world.edt(&["gc", "--older-than", "0"])
+}
+
+/// Once it deleted all refs below `refs/edt/a/`, those of the living session `a/b` included.
+#[test]
+fn gc_of_a_session_leaves_those_whose_names_go_on_where_its_ends() {
+    let world = world();
+    world.edt(&["begin", "a"]).landed();
+    world.overwrite("a.txt", "a\nagent\n");
+    world.edt(&["abandon"]).landed();
+    world.edt(&["begin", "a/b"]).landed();
+    world.overwrite("b.txt", "kept\n");
+    let before = refs(&world, "refs/edt/a/b/");
+    let gone = gc_of_everything(&world);
+    assert_eq!(gone.json["sessions"], json!([{"name": "a", "state": "abandoned"}]));
+    assert_eq!((refs(&world, "refs/edt/"), before.len()), (before, 2));
+    world.overwrite("b.txt", "and on\n");
+}
+
+/// Once the author's time was asked, which a rebase and a cherry-pick keep, and only that of the branch.
+#[test]
+fn gc_takes_the_age_from_when_the_newest_of_a_sessions_commits_was_made() {
+    let world = world();
+    let long_ago = |name: &str, undo: bool| {
+        world.edt(&["begin", name]).landed();
+        let aged = |committer: &str, text: &str| {
+            let mut edit = world.command(crate::world::EDT);
+            edit.env("GIT_AUTHOR_DATE", "1000000000 +0000").env("GIT_COMMITTER_DATE", committer);
+            edit.args(["apply", "a.txt", "--mode", "overwrite", "--content", text, "--json"]);
+            crate::world::run(edit, b"", &["apply"]).landed();
+        };
+        if undo {
+            aged("1000000000 +0000", "old\n");
+            world.overwrite("a.txt", "young\n");
+            world.edt(&["undo"]).landed();
+        } else {
+            aged("1700000000 +0000", "made later\n");
+            world.git(&["commit", "--quiet", "--amend", "--no-edit"]);
+        }
+        world.edt(&["abandon"]).landed();
+    };
+    long_ago("amended", false);
+    long_ago("taken-back", true);
+    let before = refs(&world, "refs/");
+    assert_eq!(world.edt(&["gc"]).json["refs"], json!([]));
+    assert_eq!(refs(&world, "refs/"), before);
+}
+
+#[test]
+fn gc_keeps_a_landed_session_that_no_branch_holds_any_more() {
+    let world = world();
+    world.edt(&["begin", "s"]).landed();
+    world.overwrite("a.txt", "agent\n");
+    world.edt(&["land"]).landed();
+    world.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
+    let before = refs(&world, "refs/");
+    assert_eq!(gc_of_everything(&world).json["sessions"], json!([]));
+    assert_eq!(refs(&world, "refs/"), before);
+    world.git(&["branch", "-D", "--quiet", "edt/s"]);
+    assert_eq!(gc_of_everything(&world).json["sessions"], json!([]), "its landed tip is the only copy");
+    world.git(&["update-ref", "refs/remotes/origin/main", "refs/edt/s/landing/1"]);
+    assert_eq!(gc_of_everything(&world).json["sessions"], json!([{"name": "s", "state": "deleted"}]));
+}
+
+/// Once an absent folder was taken for no worktree at all, and the branch under it deleted.
+#[test]
+fn gc_keeps_the_session_of_a_worktree_that_is_not_there_just_now() {
+    let world = world();
+    let place = world.home.join("side");
+    world.edt(&["begin", "s", "--worktree", place.to_str().unwrap()]).landed();
+    world.at(&place).overwrite("a.txt", "agent\n");
+    world.at(&place).edt(&["land"]).landed();
+    world.git(&["worktree", "lock", place.to_str().unwrap()]);
+    std::fs::rename(&place, world.home.join("away")).unwrap();
+    assert_eq!(gc_of_everything(&world).json["sessions"], json!([]));
+    assert_eq!(session(&world.edt(&["status"]), "s")["worktree"], json!(place));
+    std::fs::rename(world.home.join("away"), &place).unwrap();
+    world.at(&place).is_clean();
+    world.git(&["worktree", "unlock", place.to_str().unwrap()]);
+    std::fs::remove_dir_all(&place).unwrap();
+    world.git(&["worktree", "prune"]);
+    assert_eq!(gc_of_everything(&world).json["sessions"].as_array().unwrap().len(), 1);
+}
+
 /// incidents.md: full-tree objects per turn cost one user 102 GB.
 #[test]
 fn codex_29388_disk() {
