@@ -7,11 +7,13 @@ use super::checkpoint::{Checkpoints, Why};
 use super::current::{POINTER, REFS, Session};
 use super::history::Commit;
 use super::list::{next_kept, origin};
+use super::look::Look;
 use super::message::Kind;
 use super::moving::{self, Step, Steps};
 use super::world::World;
-use crate::base::{Code, Finding, RepoPath, Result, Warning};
+use crate::base::{Code, Finding, Findings, RepoPath, Result, Warning};
 use crate::git::diff::{Differs, Item};
+use crate::git::index::Staged;
 use crate::git::{Draft, FileId, InHead, Oid, Repo, Tracked};
 use crate::journal::{Branch, Change, From, IndexView, publish};
 
@@ -35,7 +37,7 @@ pub struct Abandoned {
 /// Abandons `session`.
 ///
 /// # Errors
-/// `BAD_REQUEST` if the branch it began on is gone; what looking and publishing may answer. Nothing is then changed.
+/// `BAD_REQUEST` if the branch it began on is gone; `UNSAVED_CHANGES` in files that are not the session's; what looking and publishing may answer. Nothing is then changed.
 pub fn abandon(world: &mut World, session: &Session) -> Result<Abandoned> {
     let repo = &world.repo;
     repo.check_idle()?;
@@ -55,6 +57,7 @@ pub fn abandon(world: &mut World, session: &Session) -> Result<Abandoned> {
     }
     let index = if session.head == InHead::Yes { Some(IndexView::read(repo)?) } else { None };
     let looks = moving::look_at(repo, tip_tree, index.as_ref(), &paths)?;
+    check_saved(&looks, &paths, &was)?;
     let mut draft = Draft::new(repo);
     let edits = session.edits(repo)?;
     let checkpoints =
@@ -118,6 +121,21 @@ pub fn abandon(world: &mut World, session: &Session) -> Result<Abandoned> {
     warnings.extend(publish(&world.repo, &mut world.journal, change)?);
     world.repo.unpoint_ref(POINTER, &session.branch());
     Ok(Abandoned { kept, tip: checkpoints.tip, onto: back.onto, paths, checkpoints: checkpoints.made, warnings })
+}
+
+/// Refuses to write over what stands in files that the session never touched, unless it is in the session or where HEAD goes.
+fn check_saved(looks: &[Look], paths: &[Differs], was: &BTreeMap<RepoPath, Option<FileId>>) -> Result<()> {
+    let is_saved = |look: &Look, wanted: Option<FileId>| {
+        let known = [look.tip, wanted];
+        let staged = match look.staged {
+            Staged::File(file) => known.contains(&Some(file)),
+            _ => true,
+        };
+        staged && known.contains(&look.disk_file())
+    };
+    let others = looks.iter().zip(paths).filter(|(look, _)| !was.contains_key(&look.path));
+    let unsaved = others.filter(|(look, differs)| !is_saved(look, differs.new.and_then(Item::file)));
+    Findings::check(unsaved.map(|(look, _)| moving::unsaved(&look.path)).collect())
 }
 
 /// Where HEAD goes.

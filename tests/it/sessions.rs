@@ -219,6 +219,30 @@ fn abandon_follows_a_branch_that_moved() {
     world.is_clean();
 }
 
+/// Once what stood there was recorded on the session that was put aside, and taken from the disk.
+#[test]
+fn abandon_writes_over_nothing_unrecorded_in_files_that_are_not_the_sessions() {
+    let world = world();
+    world.edt(&["begin", "s"]).landed();
+    world.overwrite("a.txt", "agent\n");
+    world.git(&["switch", "--quiet", "main"]);
+    world.commit(&[("b.txt", b"moved\n"), ("new.txt", b"of main\n")]);
+    world.git(&["switch", "--quiet", "edt/s"]);
+    world.write("b.txt", "a person's\n");
+    world.write("new.txt", "a person's\n");
+    world.refuses(&["UNSAVED_CHANGES", "UNSAVED_CHANGES"], 3, &["abandon"]);
+    world.git(&["add", "b.txt"]);
+    world.write("b.txt", "b\n");
+    world.write("new.txt", "of main\n");
+    assert_eq!(world.refuses(&["UNSAVED_CHANGES"], 3, &["abandon"]).errors()[0]["path"], json!("b.txt"));
+    // What the hint says: recorded, it is in the session, and the branch's own file may come.
+    world.write("b.txt", "a person's\n");
+    world.edt(&["checkpoint", "b.txt"]).landed();
+    assert_eq!(world.edt(&["abandon"]).json["warnings"][0]["code"], json!("overtaken"));
+    assert_eq!(world.blob("refs/edt/s/abandoned:b.txt"), b"a person's\n");
+    world.is_clean();
+}
+
 #[test]
 fn abandon_beside_head_takes_the_edits_off_the_disk() {
     let world = world();
