@@ -89,11 +89,13 @@ pub fn abandon(world: &mut World, session: &Session) -> Result<Abandoned> {
     };
     let paths = steps.iter().filter_map(changed).collect();
     let Steps { files, moves, folders } = Steps::of(&mut draft, index.as_ref().map(|_| tip_tree), attributes, &steps)?;
-    let kept = format!("{REFS}{}/abandoned", session.name);
-    aside(repo, session, &kept)?;
-    let mut create = Vec::new();
+    let Kept { name: kept, from, mut create } = Kept::of(repo, session, checkpoints.tip)?;
+    let mut replace = Vec::new();
     let branch = if let Some(onto) = &back.onto {
-        create.push((kept.clone(), checkpoints.tip));
+        match from {
+            From::Nothing(tip) => create.push((kept.clone(), tip)),
+            From::Value(earlier) | From::Later(earlier) => replace.push((kept.clone(), earlier, checkpoints.tip)),
+        }
         let at = back.tip.unwrap_or(session.base);
         Branch {
             name: onto.clone(),
@@ -107,9 +109,9 @@ pub fn abandon(world: &mut World, session: &Session) -> Result<Abandoned> {
     } else {
         Branch {
             name: kept.clone(),
-            from: From::Nothing(checkpoints.tip),
+            from,
             new: checkpoints.tip,
-            log: String::new(),
+            log: "edt abandon".to_owned(),
             head: InHead::No,
             head_from: None,
             point: None,
@@ -117,9 +119,8 @@ pub fn abandon(world: &mut World, session: &Session) -> Result<Abandoned> {
     };
     let index = index.map(|index| (index, moves));
     let drop = vec![(session.branch(), session.tip)];
-    let change = Change { branch, objects: draft.loose(), create, drop, files, index, folders };
+    let change = Change { objects: draft.loose(), create, replace, drop, files, index, folders, ..Change::of(branch) };
     warnings.extend(publish(&world.repo, &mut world.journal, change)?);
-    world.repo.unpoint_ref(POINTER, &session.branch());
     Ok(Abandoned { kept, tip: checkpoints.tip, onto: back.onto, paths, checkpoints: checkpoints.made, warnings })
 }
 
@@ -227,11 +228,32 @@ fn held(repo: &Repo, tree: Oid, path: &RepoPath) -> Result<Option<FileId>> {
     })
 }
 
-/// Makes room at `kept` for this tip, if an earlier one of the session stands there: that one stays among the undone ones.
-fn aside(repo: &Repo, session: &Session, kept: &str) -> Result<()> {
-    let Some(earlier) = repo.ref_value(kept)?.filter(|earlier| *earlier != session.tip) else { return Ok(()) };
-    repo.create_ref(&next_kept(repo, &session.name, "undone")?, earlier)?;
-    repo.delete_ref(kept, earlier)
+/// How the work is kept at `refs/edt/<name>/abandoned`.
+struct Kept {
+    /// That name.
+    name: String,
+    /// How the ref comes to its value.
+    from: From,
+    /// Refs that come with it: an earlier tip of the session that stood there stays among the undone ones.
+    create: Vec<(String, Oid)>,
+}
+
+impl Kept {
+    fn of(repo: &Repo, session: &Session, tip: Oid) -> Result<Kept> {
+        let name = format!("{REFS}{}/abandoned", session.name);
+        let mut create = Vec::new();
+        let from = match repo.ref_value(&name)? {
+            None => From::Nothing(tip),
+            Some(earlier) if earlier == tip => From::Nothing(tip),
+            Some(earlier) => {
+                if earlier != session.tip {
+                    create.push((next_kept(repo, &session.name, "undone")?, earlier));
+                }
+                if repo.is_ancestor(tip, earlier)? { From::Later(earlier) } else { From::Value(earlier) }
+            }
+        };
+        Ok(Kept { name, from, create })
+    }
 }
 
 fn overtaken(path: &RepoPath, session: &Session) -> Warning {

@@ -194,6 +194,25 @@ fn abandon_goes_back_to_the_files_as_they_were_and_keeps_the_work() {
     assert_eq!(world.rev("refs/edt/s/undone/1"), tip);
 }
 
+/// Once the earlier tip had been moved to the undone ones before anything could fail.
+#[test]
+fn an_abandon_that_fails_leaves_what_an_earlier_one_kept() {
+    let world = world();
+    world.edt(&["begin", "s"]).landed();
+    world.overwrite("a.txt", "agent\n");
+    world.edt(&["abandon"]).landed();
+    world.git(&["branch", "edt/s", "main"]);
+    world.git(&["switch", "--quiet", "edt/s"]);
+    world.overwrite("b.txt", "agent\n");
+    let lock = world.root.join(".git/index.lock");
+    std::fs::write(&lock, "").unwrap();
+    world.refuses(&["REPOSITORY_BUSY"], 3, &["abandon"]);
+    std::fs::remove_file(lock).unwrap();
+    let (earlier, tip) = (world.rev("refs/edt/s/abandoned"), world.rev("edt/s"));
+    world.edt(&["abandon"]).landed();
+    assert_eq!((world.rev("refs/edt/s/undone/1"), world.rev("refs/edt/s/abandoned")), (earlier, tip));
+}
+
 #[test]
 fn abandon_records_what_a_person_changed_in_the_sessions_files_first() {
     let world = world();
