@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt as _;
 
 use gix::index::entry::{Flags, Mode, Stage, Stat};
+use gix::status::tree_index::TrackRenames;
 use gix::status::{Submodule, UntrackedFiles};
 use gix::worktree::IndexPersistedOrInMemory;
 
@@ -33,6 +34,8 @@ impl Repo {
             Untracked::Folders => UntrackedFiles::Collapsed,
             Untracked::Files => UntrackedFiles::Files,
         });
+        // Both sides of a rename are paths of their own.
+        let platform = platform.index_worktree_rewrites(None).tree_index_track_renames(TrackRenames::Disabled);
         let platform = platform.index(IndexPersistedOrInMemory::InMemory(index));
         for item in platform.into_iter(None).map_err(fail)? {
             let item = item.map_err(|error| {

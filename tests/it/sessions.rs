@@ -76,6 +76,23 @@ fn a_checkpoint_beside_head_records_what_edt_did_not() {
     assert_eq!(world.edt(&["checkpoint"]).json["status"], json!("unchanged"));
 }
 
+/// Once only the new name of a rename was listed, and the old one stayed in the session.
+#[test]
+fn a_checkpoint_records_both_sides_of_a_rename() {
+    let world = world();
+    world.write("dir/c.txt", crate::world::lines(30));
+    world.git(&["commit", "--quiet", "--all", "-m", "enough to be recognised"]);
+    world.edt(&["begin", "s"]).landed();
+    world.git(&["mv", "dir/c.txt", "moved.txt"]);
+    assert_eq!(world.edt(&["status"]).json["uncommitted"], json!(["dir/c.txt", "moved.txt"]));
+    world.edt(&["checkpoint"]).landed();
+    assert_eq!(
+        world.git(&["show", "--format=", "--no-renames", "--name-status", "HEAD"]),
+        "D\tdir/c.txt\nA\tmoved.txt\n"
+    );
+    world.is_clean();
+}
+
 #[test]
 fn links_are_left_out_of_a_checkpoint_and_named() {
     let world = world();
