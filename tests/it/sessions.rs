@@ -93,6 +93,19 @@ fn a_checkpoint_records_both_sides_of_a_rename() {
     world.is_clean();
 }
 
+/// Once the name was made lossy before it was looked for, and the file was left out without a word.
+#[test]
+fn a_checkpoint_records_names_that_are_not_utf_8() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let world = world();
+    world.edt(&["begin", "s"]).landed();
+    std::fs::write(world.root.join(std::ffi::OsStr::from_bytes(b"caf\xe9.txt")), "new\n").unwrap();
+    assert_eq!(world.edt(&["status"]).json["uncommitted"].as_array().unwrap().len(), 1);
+    world.edt(&["checkpoint"]).landed();
+    assert_eq!(world.git(&["show", "--format=", "--name-only", "HEAD"]), "\"caf\\351.txt\"\n");
+    world.is_clean();
+}
+
 #[test]
 fn links_are_left_out_of_a_checkpoint_and_named() {
     let world = world();
