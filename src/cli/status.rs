@@ -104,7 +104,7 @@ fn answer(repo: &Repo, settled: Option<Settled>) -> Result<Answer> {
         session: session.map(|session| session.report(false)),
         edits,
         changed,
-        uncommitted: repo.uncommitted(Untracked::Folders)?,
+        uncommitted: repo.uncommitted(Untracked::Folders)?.iter().map(ToString::to_string).collect(),
         foreign,
         sessions: list::sessions(repo)?.into_iter().map(SessionLine::of).collect(),
         proposals: Vec::new(),

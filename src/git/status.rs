@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt as _;
 
 use gix::index::entry::{Flags, Mode, Stage, Stat};
+use gix::status::tree_index::TrackRenames;
 use gix::status::{Submodule, UntrackedFiles};
 use gix::worktree::IndexPersistedOrInMemory;
 
@@ -20,7 +21,7 @@ impl Repo {
     ///
     /// # Errors
     /// `IO_ERROR` if the worktree cannot be compared.
-    pub fn uncommitted(&self, untracked: Untracked) -> Result<Vec<String>> {
+    pub fn uncommitted(&self, untracked: Untracked) -> Result<Vec<RepoPath>> {
         let fail = |error: gix::Error| super::repo::unreadable("the worktree's status", &error);
         let mut paths = BTreeSet::new();
         let mut index = self.expanded(&*self.inner.index_or_empty().map_err(fail)?)?;
@@ -33,6 +34,8 @@ impl Repo {
             Untracked::Folders => UntrackedFiles::Collapsed,
             Untracked::Files => UntrackedFiles::Files,
         });
+        // Both sides of a rename are paths of their own.
+        let platform = platform.index_worktree_rewrites(None).tree_index_track_renames(TrackRenames::Disabled);
         let platform = platform.index(IndexPersistedOrInMemory::InMemory(index));
         for item in platform.into_iter(None).map_err(fail)? {
             let item = item.map_err(|error| {
@@ -40,7 +43,7 @@ impl Repo {
                 let message = format!("Could not compare the worktree: {why}.");
                 Finding::new(Code::IoError, message, "`git status` tells more.")
             })?;
-            paths.insert(item.location().to_string());
+            paths.insert(RepoPath::from_tree(item.location()));
         }
         Ok(paths.into_iter().collect())
     }
@@ -58,7 +61,7 @@ impl Repo {
     }
 
     /// Takes the files that Git converts out of what is left to compare; the `paths` of those that differ are added.
-    fn judge_converted(&self, index: &mut gix::index::File, paths: &mut BTreeSet<String>) -> Result<()> {
+    fn judge_converted(&self, index: &mut gix::index::File, paths: &mut BTreeSet<RepoPath>) -> Result<()> {
         let fail = |error: gix::Error| super::repo::unreadable("the worktree's status", &error);
         let tree = self.head()?.commit.map_or(Ok(self.empty_tree()), |commit| self.tree_of(commit))?;
         let (options, written) = (self.inner.stat_options().map_err(fail)?, index.timestamp());
@@ -85,7 +88,7 @@ impl Repo {
                 stat.is_some_and(|stat| entry.stat.matches(&stat, options) && !entry.stat.is_racy(written, options));
             let executable = entry.mode == Mode::FILE_EXECUTABLE;
             if !same && !self.holds_blob(&path, tree, entry.id, FileMode::of(executable)) {
-                paths.insert(name.to_string());
+                paths.insert(path);
             }
             entry.flags.insert(Flags::ASSUME_VALID);
         }

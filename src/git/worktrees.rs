@@ -76,15 +76,24 @@ impl Repo {
     /// The folder of files of `worktree`; `None` if it is bare, or gone.
     #[must_use]
     pub fn root_of(&self, worktree: &Worktree) -> Option<PathBuf> {
+        self.recorded_root(worktree).filter(|root| root.is_dir())
+    }
+
+    /// The folder that `worktree` has or had, there or not; its Git folder if it is bare.
+    #[must_use]
+    pub fn place_of(&self, worktree: &Worktree) -> PathBuf {
+        self.recorded_root(worktree).unwrap_or_else(|| worktree.git_dir.clone())
+    }
+
+    fn recorded_root(&self, worktree: &Worktree) -> Option<PathBuf> {
         if worktree.here {
             return Some(self.root_path().to_owned());
         }
-        let root = match std::fs::read_to_string(worktree.git_dir.join("gitdir")) {
+        Some(match std::fs::read_to_string(worktree.git_dir.join("gitdir")) {
             // Relative ones count from the Git folder (Git 2.48, `worktree.useRelativePaths`).
             Ok(text) => worktree.git_dir.join(text.trim_end_matches('\n')).parent()?.to_owned(),
             Err(_) => self.inner.main_repo().ok()?.workdir()?.to_owned(),
-        };
-        root.is_dir().then_some(root)
+        })
     }
 }
 

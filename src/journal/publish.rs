@@ -1,5 +1,6 @@
 //! Making a change true, in the order that a crash at any step can be settled from.
 
+use super::POINTER;
 use super::files::{FileChange, Stage};
 use super::index::{self, EntryMove, IndexView, Lock, Plan};
 use super::log::Journal;
@@ -9,7 +10,7 @@ use super::record::{BranchRecord, ChangeRecord, EntryRecord, FileRecord, Id, Rec
 use crate::base::{Code, Finding, Findings, Result, Warning};
 use crate::git::objects::Look;
 use crate::git::swap::Line;
-use crate::git::{Folders, InHead, Loose, Oid, Repo, objects};
+use crate::git::{Folders, InHead, Loose, Oid, Repo, Swap, objects};
 use crate::io::clock::process_id;
 
 /// Deflated objects larger than this, in bytes, are synced by themselves rather than through the journal.
@@ -25,6 +26,8 @@ pub struct Change {
     pub objects: Vec<Loose>,
     /// Refs that must exist first, with their values.
     pub create: Vec<(String, Oid)>,
+    /// Refs to move once the branch has moved, with the values they must have and get.
+    pub replace: Vec<(String, Oid, Oid)>,
     /// Refs to delete once the branch has moved, with the values they must have.
     pub drop: Vec<(String, Oid)>,
     /// The files.
@@ -42,11 +45,19 @@ impl Change {
             branch,
             objects: Vec::new(),
             create: Vec::new(),
+            replace: Vec::new(),
             drop: Vec::new(),
             files: Vec::new(),
             index: None,
             folders: Folders::new(),
         }
+    }
+}
+
+impl Change {
+    /// Whether it must be on the medium before it is answered: refs that are gone tell nothing of what they were.
+    fn must_be_synced(&self) -> bool {
+        self.branch.must_be_synced() || !self.drop.is_empty()
     }
 }
 
@@ -91,7 +102,7 @@ pub fn publish(repo: &Repo, journal: &mut Journal, mut change: Change) -> Result
             if let From::Nothing(_) = change.branch.from {
                 objects::make_folders(repo.objects_dir());
             }
-            let closed = if change.branch.must_be_synced() { journal.checkpoint() } else { journal.close() };
+            let closed = if change.must_be_synced() { journal.checkpoint() } else { journal.close() };
             warnings.extend(closed.err().map(|error| unfinished(&error)));
             Ok(warnings)
         }
@@ -188,12 +199,24 @@ fn after_commit_point(
     // `git gc --prune=now` may have run between the objects and the ref.
     objects::write_missing(repo.objects_dir(), &change.objects, Look::Size)?;
     change.branch.follow(repo, Line::New)?;
-    change.drop.iter().try_for_each(|(name, from)| repo.delete_ref(name, *from))?;
+    change.replace.iter().try_for_each(|(name, from, to)| move_ref(repo, name, *from, *to))?;
+    change.drop.iter().try_for_each(|(name, from)| drop_ref(repo, name, *from))?;
     match plan {
         Some(Plan::Patch(prepared)) => prepared.rename_in(repo, stage),
         Some(Plan::Delegate) => index::delegate(repo, moves),
         None => Ok(()),
     }
+}
+
+/// Moves a ref that is none of a worktree's.
+pub(super) fn move_ref(repo: &Repo, name: &str, from: Oid, to: Oid) -> Result<()> {
+    repo.swap_ref(&Swap { name, from, to, log: "", head: InHead::No })
+}
+
+/// Deletes a ref; a worktree that remembers it as its session does so no longer.
+pub(super) fn drop_ref(repo: &Repo, name: &str, from: Oid) -> Result<()> {
+    repo.unpoint_ref(POINTER, name);
+    repo.delete_ref(name, from)
 }
 
 fn take_back(
@@ -251,6 +274,7 @@ fn record_of(repo: &Repo, change: &Change, files: &[FileRecord], moves: &[EntryM
             point: branch.point.clone(),
         },
         create: refs(&change.create),
+        replace: change.replace.iter().map(|(name, from, to)| (name.clone(), (*from).into(), (*to).into())).collect(),
         drop: refs(&change.drop),
         files: files.to_vec(),
         entries: moves.iter().filter_map(EntryRecord::of).collect(),

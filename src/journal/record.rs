@@ -10,7 +10,7 @@ use crate::git::{FileId, FileMode, InHead, Loose, Oid};
 use crate::io::disk::Stat;
 
 /// Version of this format; a journal of another version is set aside.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// One entry of the journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -28,6 +28,8 @@ pub struct ChangeRecord {
     pub branch: BranchRecord,
     /// Refs that must exist first, with their values.
     pub create: Vec<(String, Id)>,
+    /// Refs to move after, with the values they must have and get.
+    pub replace: Vec<(String, Id, Id)>,
     /// Refs to delete after, with the values they must have.
     pub drop: Vec<(String, Id)>,
     /// The files.

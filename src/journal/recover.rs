@@ -11,6 +11,7 @@ use super::files::{InStage, Stage, Stands};
 use super::index::{self, IndexView, Lock, Plan};
 use super::log::{Journal, Pending};
 use super::pointers::{Branch, From};
+use super::publish::{drop_ref, move_ref};
 use super::put_back::PutBack;
 use super::record::{ChangeRecord, EntryRecord, FileRecord, Record};
 use crate::base::{RepoPath, Result, Settled};
@@ -69,7 +70,7 @@ fn settle_one(repo: &Repo, journal: &mut Journal, number: u64, record: &ChangeRe
     if !landed {
         journal.append(&Record::TakenBack(number))?;
     }
-    if landed && branch.must_be_synced() {
+    if landed && (branch.must_be_synced() || !record.drop.is_empty()) {
         journal.checkpoint()?;
     } else {
         journal.close()?;
@@ -81,7 +82,8 @@ fn settle_one(repo: &Repo, journal: &mut Journal, number: u64, record: &ChangeRe
 fn unlock(repo: &Repo, stage: &Stage<'_>, record: &ChangeRecord, branch: &Branch) {
     index::unlock(repo, stage);
     let dropped = record.drop.iter().map(|(name, _)| name.as_str());
-    for name in [branch.name.as_str(), "HEAD"].into_iter().chain(branch.point.as_deref()).chain(dropped) {
+    let moved = record.replace.iter().map(|(name, ..)| name.as_str());
+    for name in [branch.name.as_str(), "HEAD"].into_iter().chain(branch.point.as_deref()).chain(dropped).chain(moved) {
         repo.unlock_ref(name);
     }
 }
@@ -191,12 +193,19 @@ fn follow(repo: &Repo, record: &ChangeRecord, branch: &Branch) -> Result<()> {
     branch.head_from = branch.head_from.filter(|_| repo.head_stat() == record.branch.head_stat);
     branch.point = branch.point.filter(|name| matches!(repo.symbolic_ref(name), Ok(None)));
     branch.follow(repo, Line::Once)?;
+    for (name, from, to) in &record.replace {
+        if let (Some(from), Some(to)) = (from.oid(), to.oid())
+            && repo.ref_value(name)? == Some(from)
+        {
+            move_ref(repo, name, from, to)?;
+        }
+    }
     for (name, id) in &record.drop {
         // Who moved it since wants it.
         if let Some(from) = id.oid()
             && repo.ref_value(name)? == Some(from)
         {
-            repo.delete_ref(name, from)?;
+            drop_ref(repo, name, from)?;
         }
     }
     if branch.head == InHead::Yes && repo.head()?.branch.as_ref() == Some(&branch.name) && !record.entries.is_empty() {

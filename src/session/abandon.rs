@@ -7,11 +7,13 @@ use super::checkpoint::{Checkpoints, Why};
 use super::current::{POINTER, REFS, Session};
 use super::history::Commit;
 use super::list::{next_kept, origin};
+use super::look::Look;
 use super::message::Kind;
 use super::moving::{self, Step, Steps};
 use super::world::World;
-use crate::base::{Code, Finding, RepoPath, Result, Warning};
+use crate::base::{Code, Finding, Findings, RepoPath, Result, Warning};
 use crate::git::diff::{Differs, Item};
+use crate::git::index::Staged;
 use crate::git::{Draft, FileId, InHead, Oid, Repo, Tracked};
 use crate::journal::{Branch, Change, From, IndexView, publish};
 
@@ -35,7 +37,7 @@ pub struct Abandoned {
 /// Abandons `session`.
 ///
 /// # Errors
-/// `BAD_REQUEST` if the branch it began on is gone; what looking and publishing may answer. Nothing is then changed.
+/// `BAD_REQUEST` if the branch it began on is gone; `UNSAVED_CHANGES` in files that are not the session's; what looking and publishing may answer. Nothing is then changed.
 pub fn abandon(world: &mut World, session: &Session) -> Result<Abandoned> {
     let repo = &world.repo;
     repo.check_idle()?;
@@ -55,6 +57,7 @@ pub fn abandon(world: &mut World, session: &Session) -> Result<Abandoned> {
     }
     let index = if session.head == InHead::Yes { Some(IndexView::read(repo)?) } else { None };
     let looks = moving::look_at(repo, tip_tree, index.as_ref(), &paths)?;
+    check_saved(&looks, &paths, &was)?;
     let mut draft = Draft::new(repo);
     let edits = session.edits(repo)?;
     let checkpoints =
@@ -86,11 +89,13 @@ pub fn abandon(world: &mut World, session: &Session) -> Result<Abandoned> {
     };
     let paths = steps.iter().filter_map(changed).collect();
     let Steps { files, moves, folders } = Steps::of(&mut draft, index.as_ref().map(|_| tip_tree), attributes, &steps)?;
-    let kept = format!("{REFS}{}/abandoned", session.name);
-    aside(repo, session, &kept)?;
-    let mut create = Vec::new();
+    let Kept { name: kept, from, mut create } = Kept::of(repo, session, checkpoints.tip)?;
+    let mut replace = Vec::new();
     let branch = if let Some(onto) = &back.onto {
-        create.push((kept.clone(), checkpoints.tip));
+        match from {
+            From::Nothing(tip) => create.push((kept.clone(), tip)),
+            From::Value(earlier) | From::Later(earlier) => replace.push((kept.clone(), earlier, checkpoints.tip)),
+        }
         let at = back.tip.unwrap_or(session.base);
         Branch {
             name: onto.clone(),
@@ -104,9 +109,9 @@ pub fn abandon(world: &mut World, session: &Session) -> Result<Abandoned> {
     } else {
         Branch {
             name: kept.clone(),
-            from: From::Nothing(checkpoints.tip),
+            from,
             new: checkpoints.tip,
-            log: String::new(),
+            log: "edt abandon".to_owned(),
             head: InHead::No,
             head_from: None,
             point: None,
@@ -114,10 +119,24 @@ pub fn abandon(world: &mut World, session: &Session) -> Result<Abandoned> {
     };
     let index = index.map(|index| (index, moves));
     let drop = vec![(session.branch(), session.tip)];
-    let change = Change { branch, objects: draft.loose(), create, drop, files, index, folders };
+    let change = Change { objects: draft.loose(), create, replace, drop, files, index, folders, ..Change::of(branch) };
     warnings.extend(publish(&world.repo, &mut world.journal, change)?);
-    world.repo.unpoint_ref(POINTER, &session.branch());
     Ok(Abandoned { kept, tip: checkpoints.tip, onto: back.onto, paths, checkpoints: checkpoints.made, warnings })
+}
+
+/// Refuses to write over what stands in files that the session never touched, unless it is in the session or where HEAD goes.
+fn check_saved(looks: &[Look], paths: &[Differs], was: &BTreeMap<RepoPath, Option<FileId>>) -> Result<()> {
+    let is_saved = |look: &Look, wanted: Option<FileId>| {
+        let known = [look.tip, wanted];
+        let staged = match look.staged {
+            Staged::File(file) => known.contains(&Some(file)),
+            _ => true,
+        };
+        staged && known.contains(&look.disk_file())
+    };
+    let others = looks.iter().zip(paths).filter(|(look, _)| !was.contains_key(&look.path));
+    let unsaved = others.filter(|(look, differs)| !is_saved(look, differs.new.and_then(Item::file)));
+    Findings::check(unsaved.map(|(look, _)| moving::unsaved(&look.path)).collect())
 }
 
 /// Where HEAD goes.
@@ -209,11 +228,32 @@ fn held(repo: &Repo, tree: Oid, path: &RepoPath) -> Result<Option<FileId>> {
     })
 }
 
-/// Makes room at `kept` for this tip, if an earlier one of the session stands there: that one stays among the undone ones.
-fn aside(repo: &Repo, session: &Session, kept: &str) -> Result<()> {
-    let Some(earlier) = repo.ref_value(kept)?.filter(|earlier| *earlier != session.tip) else { return Ok(()) };
-    repo.create_ref(&next_kept(repo, &session.name, "undone")?, earlier)?;
-    repo.delete_ref(kept, earlier)
+/// How the work is kept at `refs/edt/<name>/abandoned`.
+struct Kept {
+    /// That name.
+    name: String,
+    /// How the ref comes to its value.
+    from: From,
+    /// Refs that come with it: an earlier tip of the session that stood there stays among the undone ones.
+    create: Vec<(String, Oid)>,
+}
+
+impl Kept {
+    fn of(repo: &Repo, session: &Session, tip: Oid) -> Result<Kept> {
+        let name = format!("{REFS}{}/abandoned", session.name);
+        let mut create = Vec::new();
+        let from = match repo.ref_value(&name)? {
+            None => From::Nothing(tip),
+            Some(earlier) if earlier == tip => From::Nothing(tip),
+            Some(earlier) => {
+                if earlier != session.tip {
+                    create.push((next_kept(repo, &session.name, "undone")?, earlier));
+                }
+                if repo.is_ancestor(tip, earlier)? { From::Later(earlier) } else { From::Value(earlier) }
+            }
+        };
+        Ok(Kept { name, from, create })
+    }
 }
 
 fn overtaken(path: &RepoPath, session: &Session) -> Warning {

@@ -41,7 +41,8 @@ pub struct Store {
 }
 
 /// Removes sessions that ended (landed, abandoned, deleted) and are old, and old undone tips of the others; then packs loose objects.
-/// Their objects stay until Git prunes them (`git gc`, two weeks by default). A session that some worktree is in is left alone.
+/// Their objects stay until Git prunes them (`git gc`, two weeks by default). A session that some worktree is in is left alone, and so
+/// is one whose landing no other branch holds any more.
 ///
 /// # Errors
 /// `IO_ERROR`, `OBJECT_MISSING`, `PROGRAM_NOT_FOUND`. What was removed until then stays removed.
@@ -50,9 +51,9 @@ pub fn gc(repo: &Repo, how: Gc) -> Result<Freed> {
     // No lock is held: refs go by compare-and-swap, and packing leaves alone what no ref names yet.
     let mut freed = Freed { sessions: Vec::new(), refs: Vec::new(), before, after: before };
     for session in list::sessions(repo)? {
-        let ended = session.state != State::Open && session.worktree.is_none();
-        if ended && session.time < how.before {
-            freed.refs.extend(refs_of(repo, &session)?);
+        let own = refs_of(repo, &session)?;
+        if session.worktree.is_none() && newest(repo, &own)? < how.before && has_ended(repo, &session)? {
+            freed.refs.extend(own);
             freed.sessions.push((session.name, session.state));
         } else {
             freed.refs.extend(old_undone(repo, &session, how.before)?);
@@ -68,9 +69,53 @@ pub fn gc(repo: &Repo, how: Gc) -> Result<Freed> {
     Ok(freed)
 }
 
-/// All refs of a session.
+/// Whether nothing of the session is still to come: abandoned, deleted, or landed on a branch that still has it.
+fn has_ended(repo: &Repo, session: &Listed) -> Result<bool> {
+    let landed = list::numbered(repo, &session.name, "landed")?;
+    match session.state {
+        State::Open => return Ok(false),
+        State::Abandoned => return Ok(true),
+        State::Deleted if landed.is_empty() => return Ok(true),
+        State::Deleted | State::Landed => {}
+    }
+    let at_tip = |number: u64| landed.contains(&(number, session.tip));
+    for (_, landing) in
+        list::numbered(repo, &session.name, "landing")?.into_iter().filter(|(number, _)| at_tip(*number))
+    {
+        let (contains, format) = (format!("--contains={landing}"), "--format=%(refname)");
+        let holders = git(repo, &["for-each-ref", format, &contains, "refs/heads", "refs/remotes"])?;
+        if holders.lines().any(|name| !is_shadow(name)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether the ref is a session's branch, here or on a remote.
+fn is_shadow(name: &str) -> bool {
+    let on_remote = |name: &str| Some(name.strip_prefix("refs/remotes/")?.split_once('/')?.1.starts_with("edt/"));
+    name.starts_with(BRANCHES) || on_remote(name) == Some(true)
+}
+
+/// When the newest commit that one of `refs` names was made.
+fn newest(repo: &Repo, refs: &[(String, Oid)]) -> Result<i64> {
+    let mut newest = 0;
+    let commits = refs.iter().filter(|(name, oid)| !name.ends_with("/origin") && *oid != repo.empty_tree());
+    for (_, oid) in commits {
+        newest = newest.max(Commit::read(repo, *oid)?.made);
+    }
+    Ok(newest)
+}
+
+/// All refs of a session, and none of another whose name goes on where its ends.
 fn refs_of(repo: &Repo, session: &Listed) -> Result<Vec<(String, Oid)>> {
-    let mut refs = repo.refs_below(&format!("{REFS}{}/", session.name))?;
+    let prefix = format!("{REFS}{}/", session.name);
+    let own = |name: &str| match name.split_once('/') {
+        None => matches!(name, "base" | "origin" | "abandoned"),
+        Some((kind, number)) => matches!(kind, "undone" | "landed" | "landing") && number.parse::<u64>().is_ok(),
+    };
+    let mut refs = repo.refs_below(&prefix)?;
+    refs.retain(|(name, _)| name.strip_prefix(&prefix).is_some_and(own));
     let branch = format!("{BRANCHES}{}", session.name);
     refs.extend(repo.ref_value(&branch)?.map(|tip| (branch, tip)));
     Ok(refs)
@@ -79,7 +124,7 @@ fn refs_of(repo: &Repo, session: &Listed) -> Result<Vec<(String, Oid)>> {
 fn old_undone(repo: &Repo, session: &Listed, before: i64) -> Result<Vec<(String, Oid)>> {
     let mut old = Vec::new();
     for (number, tip) in &session.undone {
-        if Commit::read(repo, *tip)?.time < before {
+        if Commit::read(repo, *tip)?.made < before {
             old.push((format!("{REFS}{}/undone/{number}", session.name), *tip));
         }
     }

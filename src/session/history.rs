@@ -23,6 +23,8 @@ pub struct Commit {
     pub author: String,
     /// Author's time, in seconds since 1970.
     pub time: i64,
+    /// Committer's time, in seconds since 1970: when this very commit was made.
+    pub made: i64,
     /// edt's trailers; `None` for a person's own commit.
     pub trailers: Option<Trailers>,
 }
@@ -42,7 +44,7 @@ impl Commit {
             || Finding::new(Code::ObjectMissing, format!("The commit {oid} is damaged."), "`git fsck` tells more.");
         let author = field("author ").unwrap_or_default();
         let (name, rest) = author.split_once(" <").unwrap_or((author, ""));
-        let time = rest.rsplit(' ').nth(1).and_then(|seconds| seconds.parse().ok()).unwrap_or(0);
+        let seconds = |line: &str| line.rsplit(' ').nth(1).and_then(|seconds| seconds.parse().ok()).unwrap_or(0);
         Ok(Commit {
             oid,
             tree: field("tree ").and_then(id).ok_or_else(damaged)?,
@@ -50,7 +52,8 @@ impl Commit {
             others: head.lines().filter_map(|line| line.strip_prefix("parent ")).skip(1).filter_map(id).collect(),
             message: message.to_owned(),
             author: name.to_owned(),
-            time,
+            time: seconds(rest),
+            made: seconds(field("committer ").unwrap_or_default()),
             trailers: message::parse(message),
         })
     }

@@ -24,9 +24,9 @@ pub struct Listed {
     pub edits: u64,
     /// The branch it began on in full, or a commit if HEAD was detached.
     pub origin: Option<String>,
-    /// The worktree that works in it.
+    /// The worktree that works in it; the folder may be absent (locked, on a medium that is not there) until `git worktree prune`.
     pub worktree: Option<PathBuf>,
-    /// When its newest commit was made, in seconds since 1970.
+    /// When its newest commit was made (the committer's time), in seconds since 1970.
     pub time: i64,
     /// What `undo` took back and keeps: the numbers and tips, oldest first.
     pub undone: Vec<(u64, Oid)>,
@@ -76,7 +76,7 @@ pub fn sessions(repo: &Repo) -> Result<Vec<Listed>> {
             let works = |worktree: &&crate::git::Worktree| {
                 worktree.head.as_ref() == Some(&branch) || worktree.pointer.as_ref() == Some(&branch)
             };
-            let worktree = worktrees.iter().find(works).and_then(|worktree| repo.root_of(worktree));
+            let worktree = worktrees.iter().find(works).map(|worktree| repo.place_of(worktree));
             listed(repo, &refs, name, &branch, worktree)
         })
         .collect()
@@ -130,7 +130,7 @@ fn listed(
     let (mut edits, mut time) = (0, 0);
     if tip != repo.empty_tree() {
         edits = Session { name: name.clone(), tip, base, head: InHead::No }.edits(repo)?;
-        time = Commit::read(repo, tip)?.time;
+        time = Commit::read(repo, tip)?.made;
     }
     let undone = numbered_of(refs, &format!("{REFS}{name}/undone/"));
     Ok(Listed { state, tip, base, edits, origin: origin_of(repo, own("origin"))?, worktree, time, undone, name })

@@ -90,8 +90,9 @@ pub fn record(world: &mut World, message: Option<&str>, only: &[RepoPath]) -> Re
 /// The paths that may differ from `tree`, in order, those below `only` alone if that names any.
 fn candidates(repo: &Repo, tree: Oid, only: &[RepoPath]) -> Result<Vec<RepoPath>> {
     let mut all: Vec<RepoPath> = Vec::new();
-    for name in repo.uncommitted(Untracked::Files)? {
-        all.push(RepoPath::from_tree(name.trim_end_matches('/').as_bytes()));
+    for path in repo.uncommitted(Untracked::Files)? {
+        let bytes = path.as_bytes();
+        all.push(RepoPath::from_tree(bytes.strip_suffix(b"/").unwrap_or(bytes)));
     }
     let head = repo.head()?.commit.map_or_else(|| Ok(repo.empty_tree()), |commit| repo.tree_of(commit))?;
     all.extend(repo.tree_diff(head, tree)?.into_iter().map(|differs| differs.path));

@@ -31,6 +31,8 @@ struct State {
     tip: String,
     head: String,
     status: String,
+    /// The names of the refs that edt keeps beside the branch.
+    kept: String,
 }
 
 fn template(switched: bool) -> World {
@@ -59,7 +61,8 @@ fn state(world: &World) -> State {
         Some(tree("refs/heads/edt/s")).filter(|tip| !tip.is_empty()).unwrap_or_else(|| tree("refs/edt/s/abandoned"));
     let tip = [tip, tree("refs/heads/main")].concat();
     let (tip, head) = (String::from_utf8(tip).unwrap(), world.git(&["symbolic-ref", "HEAD"]));
-    State { files: world.files(), tip, head, status: world.status() }
+    let kept = world.git(&["for-each-ref", "--format=%(refname)", "refs/edt/"]);
+    State { files: world.files(), tip, head, status: world.status(), kept }
 }
 
 /// The template's copy at `dir`.
@@ -176,12 +179,13 @@ fn after_the_kill(scenario: &Scenario, world: &World, old: &State, new: &State) 
     must(
         whole,
         format!(
-            "neither old nor new: against the old {:?}, against the new {:?}, branch {}, HEAD {:?}, status {:?}",
+            "neither old nor new: against the old {:?}, against the new {:?}, branch {}, HEAD {:?}, status {:?}, kept {:?}",
             changed(&old.files, &left.files),
             changed(&new.files, &left.files),
             if left.tip == old.tip { "old" } else { "new or other" },
             left.head,
             left.status,
+            left.kept,
         ),
     );
     if scenario.switched {
@@ -378,6 +382,20 @@ fn leaving_a_session_that_holds_a_persons_bytes() {
         let scenario = scenario("abandon, recorded", true, &["abandon"], None);
         scenario.template.write("a.txt", "two\nand a person's\n");
         survives(&Scenario { switched: false, ..scenario });
+    }
+}
+
+/// Once the earlier tip was moved away before the journal knew of anything.
+#[test]
+fn leaving_a_session_that_was_left_before() {
+    if !has_strace() {
+        return;
+    }
+    for (name, switched) in [("abandon, again", true), ("abandon, again, beside", false)] {
+        let scenario = scenario(name, switched, &["abandon"], None);
+        let world = &scenario.template;
+        world.git(&["update-ref", "refs/edt/s/abandoned", &world.rev("main")]);
+        survives(&scenario);
     }
 }
 

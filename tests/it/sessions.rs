@@ -76,6 +76,36 @@ fn a_checkpoint_beside_head_records_what_edt_did_not() {
     assert_eq!(world.edt(&["checkpoint"]).json["status"], json!("unchanged"));
 }
 
+/// Once only the new name of a rename was listed, and the old one stayed in the session.
+#[test]
+fn a_checkpoint_records_both_sides_of_a_rename() {
+    let world = world();
+    world.write("dir/c.txt", crate::world::lines(30));
+    world.git(&["commit", "--quiet", "--all", "-m", "enough to be recognised"]);
+    world.edt(&["begin", "s"]).landed();
+    world.git(&["mv", "dir/c.txt", "moved.txt"]);
+    assert_eq!(world.edt(&["status"]).json["uncommitted"], json!(["dir/c.txt", "moved.txt"]));
+    world.edt(&["checkpoint"]).landed();
+    assert_eq!(
+        world.git(&["show", "--format=", "--no-renames", "--name-status", "HEAD"]),
+        "D\tdir/c.txt\nA\tmoved.txt\n"
+    );
+    world.is_clean();
+}
+
+/// Once the name was made lossy before it was looked for, and the file was left out without a word.
+#[test]
+fn a_checkpoint_records_names_that_are_not_utf_8() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let world = world();
+    world.edt(&["begin", "s"]).landed();
+    std::fs::write(world.root.join(std::ffi::OsStr::from_bytes(b"caf\xe9.txt")), "new\n").unwrap();
+    assert_eq!(world.edt(&["status"]).json["uncommitted"].as_array().unwrap().len(), 1);
+    world.edt(&["checkpoint"]).landed();
+    assert_eq!(world.git(&["show", "--format=", "--name-only", "HEAD"]), "\"caf\\351.txt\"\n");
+    world.is_clean();
+}
+
 #[test]
 fn links_are_left_out_of_a_checkpoint_and_named() {
     let world = world();
@@ -194,6 +224,25 @@ fn abandon_goes_back_to_the_files_as_they_were_and_keeps_the_work() {
     assert_eq!(world.rev("refs/edt/s/undone/1"), tip);
 }
 
+/// Once the earlier tip had been moved to the undone ones before anything could fail.
+#[test]
+fn an_abandon_that_fails_leaves_what_an_earlier_one_kept() {
+    let world = world();
+    world.edt(&["begin", "s"]).landed();
+    world.overwrite("a.txt", "agent\n");
+    world.edt(&["abandon"]).landed();
+    world.git(&["branch", "edt/s", "main"]);
+    world.git(&["switch", "--quiet", "edt/s"]);
+    world.overwrite("b.txt", "agent\n");
+    let lock = world.root.join(".git/index.lock");
+    std::fs::write(&lock, "").unwrap();
+    world.refuses(&["REPOSITORY_BUSY"], 3, &["abandon"]);
+    std::fs::remove_file(lock).unwrap();
+    let (earlier, tip) = (world.rev("refs/edt/s/abandoned"), world.rev("edt/s"));
+    world.edt(&["abandon"]).landed();
+    assert_eq!((world.rev("refs/edt/s/undone/1"), world.rev("refs/edt/s/abandoned")), (earlier, tip));
+}
+
 #[test]
 fn abandon_records_what_a_person_changed_in_the_sessions_files_first() {
     let world = world();
@@ -216,6 +265,30 @@ fn abandon_follows_a_branch_that_moved() {
     world.git(&["switch", "--quiet", "edt/s"]);
     world.edt(&["abandon"]).landed();
     assert_eq!((world.text("a.txt").as_str(), world.text("b.txt").as_str()), ("a\n", "moved\n"));
+    world.is_clean();
+}
+
+/// Once what stood there was recorded on the session that was put aside, and taken from the disk.
+#[test]
+fn abandon_writes_over_nothing_unrecorded_in_files_that_are_not_the_sessions() {
+    let world = world();
+    world.edt(&["begin", "s"]).landed();
+    world.overwrite("a.txt", "agent\n");
+    world.git(&["switch", "--quiet", "main"]);
+    world.commit(&[("b.txt", b"moved\n"), ("new.txt", b"of main\n")]);
+    world.git(&["switch", "--quiet", "edt/s"]);
+    world.write("b.txt", "a person's\n");
+    world.write("new.txt", "a person's\n");
+    world.refuses(&["UNSAVED_CHANGES", "UNSAVED_CHANGES"], 3, &["abandon"]);
+    world.git(&["add", "b.txt"]);
+    world.write("b.txt", "b\n");
+    world.write("new.txt", "of main\n");
+    assert_eq!(world.refuses(&["UNSAVED_CHANGES"], 3, &["abandon"]).errors()[0]["path"], json!("b.txt"));
+    // What the hint says: recorded, it is in the session, and the branch's own file may come.
+    world.write("b.txt", "a person's\n");
+    world.edt(&["checkpoint", "b.txt"]).landed();
+    assert_eq!(world.edt(&["abandon"]).json["warnings"][0]["code"], json!("overtaken"));
+    assert_eq!(world.blob("refs/edt/s/abandoned:b.txt"), b"a person's\n");
     world.is_clean();
 }
 
@@ -257,6 +330,98 @@ fn gc_removes_what_has_ended_and_is_old_and_nothing_else() {
     world.edt(&["undo"]).landed();
     world.is_clean();
     world.is_sound();
+}
+
+/// The names of the refs that begin with `prefix`.
+fn refs(world: &World, prefix: &str) -> Vec<String> {
+    world.git(&["for-each-ref", "--format=%(refname)", prefix]).lines().map(str::to_owned).collect()
+}
+
+/// Everything is old enough for `edt gc --older-than 0` from the next second on.
+fn gc_of_everything(world: &World) -> Answer {
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    world.edt(&["gc", "--older-than", "0"])
+}
+
+/// Once it deleted all refs below `refs/edt/a/`, those of the living session `a/b` included.
+#[test]
+fn gc_of_a_session_leaves_those_whose_names_go_on_where_its_ends() {
+    let world = world();
+    world.edt(&["begin", "a"]).landed();
+    world.overwrite("a.txt", "a\nagent\n");
+    world.edt(&["abandon"]).landed();
+    world.edt(&["begin", "a/b"]).landed();
+    world.overwrite("b.txt", "kept\n");
+    let before = refs(&world, "refs/edt/a/b/");
+    let gone = gc_of_everything(&world);
+    assert_eq!(gone.json["sessions"], json!([{"name": "a", "state": "abandoned"}]));
+    assert_eq!((refs(&world, "refs/edt/"), before.len()), (before, 2));
+    world.overwrite("b.txt", "and on\n");
+}
+
+/// Once the author's time was asked, which a rebase and a cherry-pick keep, and only that of the branch.
+#[test]
+fn gc_takes_the_age_from_when_the_newest_of_a_sessions_commits_was_made() {
+    let world = world();
+    let long_ago = |name: &str, undo: bool| {
+        world.edt(&["begin", name]).landed();
+        let aged = |committer: &str, text: &str| {
+            let mut edit = world.command(crate::world::EDT);
+            edit.env("GIT_AUTHOR_DATE", "1000000000 +0000").env("GIT_COMMITTER_DATE", committer);
+            edit.args(["apply", "a.txt", "--mode", "overwrite", "--content", text, "--json"]);
+            crate::world::run(edit, b"", &["apply"]).landed();
+        };
+        if undo {
+            aged("1000000000 +0000", "old\n");
+            world.overwrite("a.txt", "young\n");
+            world.edt(&["undo"]).landed();
+        } else {
+            aged("1700000000 +0000", "made later\n");
+            world.git(&["commit", "--quiet", "--amend", "--no-edit"]);
+        }
+        world.edt(&["abandon"]).landed();
+    };
+    long_ago("amended", false);
+    long_ago("taken-back", true);
+    let before = refs(&world, "refs/");
+    assert_eq!(world.edt(&["gc"]).json["refs"], json!([]));
+    assert_eq!(refs(&world, "refs/"), before);
+}
+
+#[test]
+fn gc_keeps_a_landed_session_that_no_branch_holds_any_more() {
+    let world = world();
+    world.edt(&["begin", "s"]).landed();
+    world.overwrite("a.txt", "agent\n");
+    world.edt(&["land"]).landed();
+    world.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
+    let before = refs(&world, "refs/");
+    assert_eq!(gc_of_everything(&world).json["sessions"], json!([]));
+    assert_eq!(refs(&world, "refs/"), before);
+    world.git(&["branch", "-D", "--quiet", "edt/s"]);
+    assert_eq!(gc_of_everything(&world).json["sessions"], json!([]), "its landed tip is the only copy");
+    world.git(&["update-ref", "refs/remotes/origin/main", "refs/edt/s/landing/1"]);
+    assert_eq!(gc_of_everything(&world).json["sessions"], json!([{"name": "s", "state": "deleted"}]));
+}
+
+/// Once an absent folder was taken for no worktree at all, and the branch under it deleted.
+#[test]
+fn gc_keeps_the_session_of_a_worktree_that_is_not_there_just_now() {
+    let world = world();
+    let place = world.home.join("side");
+    world.edt(&["begin", "s", "--worktree", place.to_str().unwrap()]).landed();
+    world.at(&place).overwrite("a.txt", "agent\n");
+    world.at(&place).edt(&["land"]).landed();
+    world.git(&["worktree", "lock", place.to_str().unwrap()]);
+    std::fs::rename(&place, world.home.join("away")).unwrap();
+    assert_eq!(gc_of_everything(&world).json["sessions"], json!([]));
+    assert_eq!(session(&world.edt(&["status"]), "s")["worktree"], json!(place));
+    std::fs::rename(world.home.join("away"), &place).unwrap();
+    world.at(&place).is_clean();
+    world.git(&["worktree", "unlock", place.to_str().unwrap()]);
+    std::fs::remove_dir_all(&place).unwrap();
+    world.git(&["worktree", "prune"]);
+    assert_eq!(gc_of_everything(&world).json["sessions"].as_array().unwrap().len(), 1);
 }
 
 /// incidents.md: full-tree objects per turn cost one user 102 GB.
