@@ -26,6 +26,8 @@ pub struct Change {
     pub objects: Vec<Loose>,
     /// Refs that must exist first, with their values.
     pub create: Vec<(String, Oid)>,
+    /// What HEAD is to name instead of the branch, if it goes elsewhere: another branch in full, or a commit.
+    pub head_to: Option<String>,
     /// Refs to move once the branch has moved, with the values they must have and get.
     pub replace: Vec<(String, Oid, Oid)>,
     /// Refs to delete once the branch has moved, with the values they must have.
@@ -45,6 +47,7 @@ impl Change {
             branch,
             objects: Vec::new(),
             create: Vec::new(),
+            head_to: None,
             replace: Vec::new(),
             drop: Vec::new(),
             files: Vec::new(),
@@ -198,7 +201,7 @@ fn after_commit_point(
 ) -> Result<()> {
     // `git gc --prune=now` may have run between the objects and the ref.
     objects::write_missing(repo.objects_dir(), &change.objects, Look::Size)?;
-    change.branch.follow(repo, Line::New)?;
+    change.branch.follow(repo, Line::New, change.head_to.as_deref())?;
     change.replace.iter().try_for_each(|(name, from, to)| move_ref(repo, name, *from, *to))?;
     change.drop.iter().try_for_each(|(name, from)| drop_ref(repo, name, *from))?;
     match plan {
@@ -274,6 +277,7 @@ fn record_of(repo: &Repo, change: &Change, files: &[FileRecord], moves: &[EntryM
             point: branch.point.clone(),
         },
         create: refs(&change.create),
+        head_to: change.head_to.clone(),
         replace: change.replace.iter().map(|(name, from, to)| (name.clone(), (*from).into(), (*to).into())).collect(),
         drop: refs(&change.drop),
         files: files.to_vec(),

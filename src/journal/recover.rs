@@ -192,7 +192,7 @@ fn follow(repo: &Repo, record: &ChangeRecord, branch: &Branch) -> Result<()> {
     // HEAD follows only if it is still the very file that it was: who switched since made another.
     branch.head_from = branch.head_from.filter(|_| repo.head_stat() == record.branch.head_stat);
     branch.point = branch.point.filter(|name| matches!(repo.symbolic_ref(name), Ok(None)));
-    branch.follow(repo, Line::Once)?;
+    branch.follow(repo, Line::Once, record.head_to.as_deref())?;
     for (name, from, to) in &record.replace {
         if let (Some(from), Some(to)) = (from.oid(), to.oid())
             && repo.ref_value(name)? == Some(from)
@@ -208,10 +208,15 @@ fn follow(repo: &Repo, record: &ChangeRecord, branch: &Branch) -> Result<()> {
             drop_ref(repo, name, from)?;
         }
     }
-    if branch.head == InHead::Yes && repo.head()?.branch.as_ref() == Some(&branch.name) && !record.entries.is_empty() {
+    if branch.head == InHead::Yes && is_in_head(repo, record, &branch)? && !record.entries.is_empty() {
         follow_index(repo, record)?;
     }
     Ok(())
+}
+
+/// Whether HEAD names what it is to name once all is done.
+fn is_in_head(repo: &Repo, record: &ChangeRecord, branch: &Branch) -> Result<bool> {
+    Ok(repo.head_names()?.as_ref() == Some(record.head_to.as_ref().unwrap_or(&branch.name)))
 }
 
 /// Moves the index entries that still hold what they held when the change was planned.

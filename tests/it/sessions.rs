@@ -255,6 +255,82 @@ fn abandon_records_what_a_person_changed_in_the_sessions_files_first() {
     world.is_clean();
 }
 
+/// Once `SESSION_BUSY`, always: the base branch is checked out in the worktree that the session was begun from.
+#[test]
+fn abandon_in_a_worktree_of_its_own_detaches_its_head() {
+    let world = world();
+    let place = world.home.join("side");
+    world.edt(&["begin", "s", "--worktree", place.to_str().unwrap()]).landed();
+    let side = world.at(&place);
+    side.overwrite("a.txt", "agent\n");
+    world.commit(&[("b.txt", b"moved\n")]);
+    let tip = world.rev("edt/s");
+    let answer = side.edt(&["abandon"]);
+    assert_eq!((answer.exit, &answer.json["warnings"][0]["code"]), (0, &json!("head_detached")), "{:#}", answer.json);
+    assert_eq!((side.rev("HEAD"), side.git(&["branch", "--show-current"])), (world.rev("main"), String::new()));
+    assert_eq!((side.text("a.txt").as_str(), side.text("b.txt").as_str()), ("a\n", "moved\n"));
+    assert_eq!((world.rev("refs/edt/s/abandoned"), world.text("a.txt").as_str()), (tip, "a\n"));
+    side.is_clean();
+    world.is_sound();
+    // What the warning says.
+    world.git(&["worktree", "remove", place.to_str().unwrap()]);
+}
+
+#[test]
+fn abandon_goes_back_to_a_detached_head_and_to_an_unborn_branch() {
+    let world = world();
+    world.git(&["switch", "--quiet", "--detach"]);
+    world.edt(&["begin", "s"]).landed();
+    world.overwrite("a.txt", "agent\n");
+    world.edt(&["abandon"]).landed();
+    assert_eq!((world.rev("HEAD"), world.git(&["branch", "--show-current"])), (world.rev("main"), String::new()));
+    assert_eq!(world.text("a.txt"), "a\n");
+    world.is_clean();
+    let unborn = World::unborn(&[]);
+    unborn.write("mine.txt", "a person's\n");
+    unborn.edt(&["begin", "s"]).landed();
+    unborn.edt(&["apply", "new.txt", "--mode", "create", "--content", "new\n"]).landed();
+    unborn.edt(&["abandon"]).landed();
+    assert_eq!(
+        (unborn.git(&["symbolic-ref", "HEAD"]).trim(), unborn.status().as_str()),
+        ("refs/heads/main", "?? mine.txt\n")
+    );
+    unborn.is_sound();
+}
+
+/// Once `NOT_A_FILE`, and no way out.
+#[test]
+fn abandon_goes_to_the_base_where_the_branch_has_links_or_folders_instead_of_files() {
+    for linked in [true, false] {
+        let world = world();
+        world.write("b.txt", "a person's\n");
+        world.edt(&["begin", "s"]).landed();
+        world.overwrite("a.txt", "agent\n");
+        world.git(&["stash", "--quiet"]);
+        world.git(&["switch", "--quiet", "main"]);
+        std::fs::remove_file(world.root.join("dir/c.txt")).unwrap();
+        if linked {
+            std::os::unix::fs::symlink("../a.txt", world.root.join("dir/c.txt")).unwrap();
+        }
+        world.commit(if linked { &[] } else { &[("dir/c.txt/below.txt", b"below\n")] });
+        world.git(&["switch", "--quiet", "edt/s"]);
+        world.git(&["stash", "pop", "--quiet"]);
+        let answer = world.edt(&["abandon"]);
+        assert_eq!(
+            (answer.exit, &answer.json["warnings"][0]["code"]),
+            (0, &json!("head_detached")),
+            "{:#}",
+            answer.json
+        );
+        assert_eq!(world.rev("HEAD"), world.rev("main~1"));
+        assert_eq!((world.text("a.txt").as_str(), world.status().as_str()), ("a\n", " M b.txt\n"));
+        // What the warning says.
+        assert!(answer.json["warnings"][0]["message"].as_str().unwrap().ends_with("`git switch main` goes there."));
+        world.git(&["switch", "--quiet", "main"]);
+        assert_eq!(world.status(), " M b.txt\n");
+    }
+}
+
 #[test]
 fn abandon_follows_a_branch_that_moved() {
     let world = world();
