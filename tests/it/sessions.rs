@@ -331,6 +331,45 @@ fn abandon_goes_to_the_base_where_the_branch_has_links_or_folders_instead_of_fil
     }
 }
 
+/// Once the hint was to switch to a branch that abandoning had taken away.
+#[test]
+fn the_name_of_an_abandoned_session_is_taken_and_the_hint_brings_it_back() {
+    let world = world();
+    world.edt(&["begin", "s"]).landed();
+    world.overwrite("a.txt", "agent\n");
+    world.edt(&["abandon"]).landed();
+    let hint = world.refuses(&["SESSION_EXISTS"], 1, &["begin", "s"]).hint().to_owned();
+    for command in hint.split('`').filter(|part| part.starts_with("git ")) {
+        world.git(&command.split(' ').skip(1).collect::<Vec<_>>());
+    }
+    assert_eq!(world.text("a.txt"), "agent\n");
+    assert!(world.refuses(&["SESSION_EXISTS"], 1, &["begin", "s"]).hint().contains("`git switch edt/s`"));
+}
+
+/// Once every change of a link was told as an addition, without objects.
+#[test]
+fn links_are_told_as_what_became_of_them() {
+    let world = world();
+    let link = |name: &str, to: &str| std::os::unix::fs::symlink(to, world.root.join(name)).unwrap();
+    link("gone", "a.txt");
+    link("other", "a.txt");
+    world.commit(&[]);
+    world.edt(&["begin", "s"]).landed();
+    ["gone", "other"].iter().for_each(|name| std::fs::remove_file(world.root.join(name)).unwrap());
+    link("new", "b.txt");
+    link("other", "b.txt");
+    world.commit(&[]);
+    let answer = world.edt(&["land"]);
+    let told = |file: &Value| (file["change"].clone(), file["hash_before"].is_string(), file["hash_after"].is_string());
+    let told: Vec<_> = answer.json["files"].as_array().unwrap().iter().map(told).collect();
+    assert_eq!(
+        told,
+        [(json!("deleted"), true, false), (json!("added"), false, true), (json!("modified"), true, true)],
+        "{:#}",
+        answer.json
+    );
+}
+
 #[test]
 fn abandon_follows_a_branch_that_moved() {
     let world = world();
