@@ -76,6 +76,25 @@ fn a_checkpoint_beside_head_records_what_edt_did_not() {
     assert_eq!(world.edt(&["checkpoint"]).json["status"], json!("unchanged"));
 }
 
+/// Once a path that is ignored answered "unchanged", and the worktree itself was no path at all.
+#[test]
+fn a_checkpoint_records_an_ignored_file_that_is_named_and_everything_below_the_root() {
+    let world = world();
+    world.edt(&["begin", "s"]).landed();
+    world.write("noise.log", "wanted\n");
+    world.write("logs/one.log", "x\n");
+    let answer = world.edt(&["checkpoint", "logs"]);
+    assert_eq!((&answer.json["status"], &answer.json["warnings"][0]["path"]), (&json!("unchanged"), &json!("logs")));
+    let told = world.command(crate::world::EDT).args(["checkpoint", "logs"]).output().unwrap();
+    assert!(!String::from_utf8_lossy(&told.stdout).contains("nothing to record"));
+    world.edt(&["checkpoint", "noise.log"]).landed();
+    assert_eq!(world.blob("HEAD:noise.log"), b"wanted\n");
+    world.write("a.txt", "changed\n");
+    world.write("dir/new.txt", "new\n");
+    assert_eq!(world.edt(&["checkpoint", "."]).landed().json["files"].as_array().unwrap().len(), 2);
+    world.is_clean();
+}
+
 /// Once only the new name of a rename was listed, and the old one stayed in the session.
 #[test]
 fn a_checkpoint_records_both_sides_of_a_rename() {
