@@ -108,6 +108,8 @@ pub fn git_with<A: AsRef<OsStr>>(
 fn run<A: AsRef<OsStr>>(mut command: Command, args: &[A], input: &[u8], hooks: Hooks) -> Result<Ran> {
     let mut quiet: Vec<String> = Vec::new();
     if hooks == Hooks::Off {
+        // Nothing is fetched behind anyone's back (Git 2.45 and newer heed this).
+        command.env("GIT_NO_LAZY_FETCH", "1");
         let off = ["core.fsmonitor=false", "core.hooksPath=/dev/null", "commit.gpgSign=false"].map(str::to_owned);
         let own = CONFIG_HOOKS.iter().map(|name| format!("hook.{name}.enabled=false"));
         quiet = off.into_iter().chain(own).flat_map(|set| ["-c".to_owned(), set]).collect();
