@@ -114,6 +114,7 @@ impl Leaving {
         }
         let index = if session.head == InHead::Yes { Some(IndexView::read(repo)?) } else { None };
         let looks = moving::look_at(repo, tip_tree, index.as_ref(), &paths)?;
+        moving::check_beside(repo, session, &looks, &paths)?;
         check_saved(&looks, &paths, &was)?;
         let mut draft = Draft::new(repo);
         let (edits, all) = (session.edits(repo)?, looks.iter().collect::<Vec<_>>());

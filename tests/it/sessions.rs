@@ -438,6 +438,28 @@ fn abandon_beside_head_takes_the_edits_off_the_disk() {
     assert_eq!(world.edt(&["status"]).json["session"], json!(null));
 }
 
+/// Once the other branch's files were recorded on the session and replaced.
+#[test]
+fn a_session_beside_head_leaves_the_files_of_another_branch_alone() {
+    let world = world();
+    world.git(&["switch", "--quiet", "-c", "other"]);
+    world.commit(&[("a.txt", b"of another branch\n")]);
+    world.git(&["switch", "--quiet", "main"]);
+    world.edt(&["begin", "s", "--no-switch"]).landed();
+    world.overwrite("a.txt", "agent\n");
+    world.git(&["checkout", "--quiet", "--force", "other"]);
+    world.refuses(&["SESSION_MOVED"], 3, &["undo"]);
+    world.refuses(&["SESSION_MOVED"], 3, &["abandon"]);
+    // Either way that the hint names.
+    world.edt(&["checkpoint", "a.txt"]).landed();
+    world.edt(&["undo"]).landed();
+    assert_eq!(world.text("a.txt"), "a\n");
+    world.edt(&["redo"]).landed();
+    world.git(&["checkout", "--quiet", "--force", "main"]);
+    world.edt(&["abandon"]).landed();
+    assert_eq!((world.text("a.txt").as_str(), world.status().as_str()), ("a\n", ""));
+}
+
 #[test]
 fn gc_removes_what_has_ended_and_is_old_and_nothing_else() {
     let world = world();
