@@ -212,12 +212,32 @@ fn after_commit_point(
 }
 
 /// Moves a ref that is none of a worktree's.
-pub(super) fn move_ref(repo: &Repo, name: &str, from: Oid, to: Oid) -> Result<()> {
+fn move_ref(repo: &Repo, name: &str, from: Oid, to: Oid) -> Result<()> {
     repo.swap_ref(&Swap { name, from, to, log: "", head: InHead::No })
 }
 
+/// The refs that follow a recorded change, after a crash: those that nobody moved since.
+pub(super) fn settle_refs(repo: &Repo, record: &ChangeRecord) -> Result<()> {
+    for (name, from, to) in &record.replace {
+        if let (Some(from), Some(to)) = (from.oid(), to.oid())
+            && repo.ref_value(name)? == Some(from)
+        {
+            move_ref(repo, name, from, to)?;
+        }
+    }
+    for (name, id) in &record.drop {
+        // Who moved it since wants it.
+        if let Some(from) = id.oid()
+            && repo.ref_value(name)? == Some(from)
+        {
+            drop_ref(repo, name, from)?;
+        }
+    }
+    Ok(())
+}
+
 /// Deletes a ref; a worktree that remembers it as its session does so no longer.
-pub(super) fn drop_ref(repo: &Repo, name: &str, from: Oid) -> Result<()> {
+fn drop_ref(repo: &Repo, name: &str, from: Oid) -> Result<()> {
     repo.unpoint_ref(POINTER, name);
     repo.delete_ref(name, from)
 }

@@ -11,7 +11,7 @@ use super::files::{InStage, Stage, Stands};
 use super::index::{self, IndexView, Lock, Plan};
 use super::log::{Journal, Pending};
 use super::pointers::{Branch, From};
-use super::publish::{drop_ref, move_ref};
+use super::publish::settle_refs;
 use super::put_back::PutBack;
 use super::record::{ChangeRecord, EntryRecord, FileRecord, Record};
 use crate::base::{RepoPath, Result, Settled};
@@ -193,21 +193,7 @@ fn follow(repo: &Repo, record: &ChangeRecord, branch: &Branch) -> Result<()> {
     branch.head_from = branch.head_from.filter(|_| repo.head_stat() == record.branch.head_stat);
     branch.point = branch.point.filter(|name| matches!(repo.symbolic_ref(name), Ok(None)));
     branch.follow(repo, Line::Once, record.head_to.as_deref())?;
-    for (name, from, to) in &record.replace {
-        if let (Some(from), Some(to)) = (from.oid(), to.oid())
-            && repo.ref_value(name)? == Some(from)
-        {
-            move_ref(repo, name, from, to)?;
-        }
-    }
-    for (name, id) in &record.drop {
-        // Who moved it since wants it.
-        if let Some(from) = id.oid()
-            && repo.ref_value(name)? == Some(from)
-        {
-            drop_ref(repo, name, from)?;
-        }
-    }
+    settle_refs(repo, record)?;
     if branch.head == InHead::Yes && is_in_head(repo, record, &branch)? && !record.entries.is_empty() {
         follow_index(repo, record)?;
     }

@@ -110,13 +110,13 @@ pub fn check_beside(repo: &Repo, session: &Session, looks: &[Look], paths: &[Dif
     let (head, base) = (repo.tree_of(head)?, repo.tree_of(session.base)?);
     let mut found = Vec::new();
     for (look, differs) in looks.iter().zip(paths) {
-        let held = |tree| {
+        let file_of = |tree| {
             Ok::<_, Findings>(match repo.tracked(tree, &look.path)? {
                 Tracked::File(file) => Some(file),
                 _ => None,
             })
         };
-        let (here, began) = (held(head)?, held(base)?);
+        let (here, began) = (file_of(head)?, file_of(base)?);
         let known = [began, look.tip, differs.new.and_then(Item::file)];
         if look.disk_file() == here && !known.contains(&here) {
             found.push(of_another_branch(&look.path, session));
