@@ -19,10 +19,10 @@ fn file(repo: &Repo, differs: &Differs) -> Result<FileReport> {
     let (old, new) = (text(differs.old)?, text(differs.new)?);
     let lines = Lines::of(old.as_deref().unwrap_or_default(), new.as_deref().unwrap_or_default(), clock::in_ms(100));
     let (lines_added, lines_removed) = lines.counts();
-    let hash = |item: Option<Item>| item.and_then(Item::file).map(|file| file.oid.to_string());
+    let hash = |item: Option<Item>| item.map(|item| item.oid().to_string());
     Ok(FileReport {
         path: differs.path.to_string(),
-        change: match (&old, &new) {
+        change: match (differs.old, differs.new) {
             (None, _) => Change::Added,
             (_, None) => Change::Deleted,
             _ => Change::Modified,

@@ -24,7 +24,10 @@ impl Args {
             let path = path.trim_end_matches('/').as_bytes();
             RepoPath::parse(path).map_err(|problem| problem.finding(path).into())
         };
-        let only = self.paths.iter().map(parse).collect::<Result<Vec<RepoPath>>>()?;
+        // The worktree itself is everything.
+        let all = self.paths.iter().any(|path| matches!(path.trim_end_matches('/'), "."));
+        let named: &[String] = if all { &[] } else { &self.paths };
+        let only = named.iter().map(parse).collect::<Result<Vec<RepoPath>>>()?;
         let mut world = context.world()?;
         let recorded = record(&mut world, self.message.as_deref(), &only)?;
         let done = recorded.made.last();
@@ -42,6 +45,9 @@ impl Args {
                 (Some(commit), Some(session)) => {
                     let (count, branch) = (outcome.files.len(), paint(NAME, &session.branch));
                     out += &format!("{} {count} changed on {branch} as {}\n", paint(GOOD, "recorded"), short(commit));
+                }
+                _ if outcome.warnings.iter().any(|warning| warning.code == "left_out") => {
+                    out += "unchanged: all that differs was left out\n";
                 }
                 _ => out += "unchanged: there is nothing to record\n",
             }

@@ -53,6 +53,15 @@ impl Item {
         }
     }
 
+    /// The object: a blob, a link's text, or a submodule's commit.
+    #[must_use]
+    pub fn oid(self) -> Oid {
+        match self {
+            Item::File(file) => file.oid,
+            Item::Other(_, oid) => oid,
+        }
+    }
+
     /// The mode number.
     #[must_use]
     pub fn bits(self) -> u32 {

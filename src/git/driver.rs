@@ -217,9 +217,27 @@ impl Repo {
     /// # Errors
     /// `IO_ERROR` if what the person trusts cannot be read.
     pub fn without_untrusted(&self) -> Result<Vec<(String, &'static str)>> {
+        self.blanked(|driver| self.may_run(driver))
+    }
+
+    /// The same for a worktree that is about to be checked out, in which nothing is trusted but what `main`, the one it is made from,
+    /// trusts with the very same commands, and without files that they name.
+    ///
+    /// # Errors
+    /// As [`without_untrusted`](Repo::without_untrusted).
+    pub fn without_untrusted_by(&self, main: &Repo) -> Result<Vec<(String, &'static str)>> {
+        self.blanked(|driver| {
+            let there = main.driver(&driver.name);
+            let same = there.as_ref() == Some(driver) && main.driver_hash(driver)? == self.driver_hash(driver)?;
+            Ok(same && main.may_run(driver)?)
+        })
+    }
+
+    /// Settings without the repository's own filters that `may_run` does not allow.
+    fn blanked(&self, may_run: impl Fn(&Driver) -> Result<bool>) -> Result<Vec<(String, &'static str)>> {
         let mut settings = Vec::new();
         for driver in self.local_drivers() {
-            if !self.may_run(&driver)? {
+            if !may_run(&driver)? {
                 let keys = [("clean", ""), ("smudge", ""), ("process", ""), ("required", "false")];
                 settings.extend(keys.map(|(key, value)| (format!("filter.{}.{key}", driver.name), value)));
             }

@@ -104,12 +104,13 @@ impl Repo {
         if blank { self.replace(&path, &format!("{to}\n"), || Ok(())) } else { Ok(()) }
     }
 
-    /// Points the symbolic ref `name` (HEAD, or one of this worktree's own) at `at`.
+    /// Points the symbolic ref `name` (HEAD, or one of this worktree's own) at `at`, a ref in full; HEAD at a commit is detached.
     ///
     /// # Errors
     /// `SESSION_BUSY` if its lock is held; `IO_ERROR`, `GIT_DIR_READ_ONLY`. The ref then points where it did.
     pub fn point_ref(&self, name: &str, at: &str) -> Result<()> {
-        self.replace(&self.ref_path(name), &format!("ref: {at}\n"), || Ok(()))
+        let content = if at.starts_with("refs/") { format!("ref: {at}\n") } else { format!("{at}\n") };
+        self.replace(&self.ref_path(name), &content, || Ok(()))
     }
 
     /// Deletes the ref `name` with its log, if it has the value `from`; that it is gone is no error.

@@ -1,10 +1,11 @@
 //! The worktrees of a repository: the main one and those that `git worktree add` linked.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::repo::Repo;
 use crate::base::{Code, Finding, Result};
-use crate::io::spawn;
+use crate::io::{failed, spawn};
 
 /// A worktree and what it works on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,20 +58,37 @@ impl Repo {
         std::iter::once(self.common_dir().to_owned()).chain(linked).map(worktree).collect()
     }
 
-    /// Makes a worktree at `place`, which is absolute, on `branch`, as `git worktree add` does; filters that nobody trusts do not run.
+    /// Makes a worktree at `place`, which is absolute, on `branch`, as `git worktree add` does. Filters that nobody trusts do not run: it
+    /// is checked out only once its own configuration (which conditional includes may make another) can be read.
     ///
     /// # Errors
     /// `IO_ERROR` if Git fails; it then leaves no worktree behind.
     pub fn add_worktree(&self, place: &Path, branch: &str) -> Result<()> {
-        let (folder, at) = (place.to_string_lossy(), self.real_root()?);
-        let settings = self.without_untrusted()?;
-        let ran = spawn::git_with_settings(&at, &settings, &["worktree", "add", "--quiet", &folder, branch], b"")?;
-        if ran.ok {
-            return Ok(());
+        let common = self.common_dir().canonicalize().map_err(|error| failed("find", self.common_dir(), &error))?;
+        let here = |args: &[&OsStr]| {
+            let args: Vec<&OsStr> =
+                [OsStr::new("--git-dir"), common.as_os_str()].into_iter().chain(args.iter().copied()).collect();
+            spawn::git_elsewhere(&common, &[], &args)
+        };
+        let words = |words: &'static [&'static str]| words.iter().map(OsStr::new);
+        let add: Vec<&OsStr> = words(&["worktree", "add", "--quiet", "--no-checkout"])
+            .chain([place.as_os_str(), branch.as_ref()])
+            .collect();
+        let added = here(&add)?;
+        if !added.ok {
+            return Err(not_added("git worktree add", &added.stderr).into());
         }
-        let message = format!("`git worktree add` failed: {}", ran.stderr.trim());
-        let hint = "Mend what Git reports, then repeat the call; no session was left behind.";
-        Err(Finding::new(Code::IoError, message, hint).into())
+        let Err(error) = self.check_out(place) else { return Ok(()) };
+        here(&words(&["worktree", "remove", "--force"]).chain([place.as_os_str()]).collect::<Vec<_>>())?;
+        Err(error)
+    }
+
+    /// Checks out the new worktree at `place`.
+    fn check_out(&self, place: &Path) -> Result<()> {
+        let settings = Repo::linked(place)?.without_untrusted_by(self)?;
+        let reset = ["reset", "--hard", "--quiet", "--no-recurse-submodules"];
+        let ran = spawn::git_elsewhere(place, &settings, &reset)?;
+        if ran.ok { Ok(()) } else { Err(not_added("git reset --hard", &ran.stderr).into()) }
     }
 
     /// The folder of files of `worktree`; `None` if it is bare, or gone.
@@ -95,6 +113,11 @@ impl Repo {
             Err(_) => self.inner.main_repo().ok()?.workdir()?.to_owned(),
         })
     }
+}
+
+fn not_added(command: &str, said: &str) -> Finding {
+    let message = format!("`{command}` failed: {}", said.trim());
+    Finding::new(Code::IoError, message, "Mend what Git reports, then repeat the call; no session was left behind.")
 }
 
 /// Checks that a worktree can be made at `place`.

@@ -22,6 +22,22 @@ pub struct Ran {
 /// The names of edt's own hooks in Git's configuration (Git 2.54 and newer).
 pub const CONFIG_HOOKS: [&str; 4] = ["edt-pre-commit", "edt-pre-push", "edt-reference-transaction", "edt-pre-receive"];
 
+/// What the environment may say of one repository and not of another (`git rev-parse --local-env-vars`, without its configuration).
+const LOCAL: [&str; 12] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_COMMON_DIR",
+    "GIT_PREFIX",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_SHALLOW_FILE",
+    "GIT_GRAFT_FILE",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_NO_REPLACE_OBJECTS",
+];
+
 /// Whether a `git` that edt starts runs the hooks it finds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hooks {
@@ -45,6 +61,26 @@ pub fn git(dir: &Path, args: &[&str], input: &[u8]) -> Result<Ran> {
 /// # Errors
 /// As [`git`].
 pub fn git_with_settings(dir: &Path, settings: &[(String, &'static str)], args: &[&str], input: &[u8]) -> Result<Ran> {
+    let env = settings_env(settings);
+    let env: Vec<(&str, &OsStr)> = env.iter().map(|(name, value)| (name.as_str(), value.as_os_str())).collect();
+    git_with(dir, args, input, Hooks::Off, &env)
+}
+
+/// The same for a repository that `dir` or the arguments name, whatever the environment says of the one that edt works in.
+///
+/// # Errors
+/// As [`git`].
+pub fn git_elsewhere<A: AsRef<OsStr>>(dir: &Path, settings: &[(String, &'static str)], args: &[A]) -> Result<Ran> {
+    let env = settings_env(settings);
+    let env: Vec<(&str, &OsStr)> = env.iter().map(|(name, value)| (name.as_str(), value.as_os_str())).collect();
+    let mut command = command("git", dir, &env);
+    for name in LOCAL {
+        command.env_remove(name);
+    }
+    run(command, args, b"", Hooks::Off)
+}
+
+fn settings_env(settings: &[(String, &'static str)]) -> Vec<(String, OsString)> {
     let given = std::env::var("GIT_CONFIG_COUNT").ok().and_then(|count| count.parse::<usize>().ok()).unwrap_or(0);
     let mut env: Vec<(String, OsString)> =
         vec![("GIT_CONFIG_COUNT".into(), (given + settings.len()).to_string().into())];
@@ -52,8 +88,7 @@ pub fn git_with_settings(dir: &Path, settings: &[(String, &'static str)], args: 
         env.push((format!("GIT_CONFIG_KEY_{n}"), key.into()));
         env.push((format!("GIT_CONFIG_VALUE_{n}"), value.into()));
     }
-    let env: Vec<(&str, &OsStr)> = env.iter().map(|(name, value)| (name.as_str(), value.as_os_str())).collect();
-    git_with(dir, args, input, Hooks::Off, &env)
+    env
 }
 
 /// The same, with more in the environment, and with the repository's hooks if they are what is asked for.
@@ -67,14 +102,19 @@ pub fn git_with<A: AsRef<OsStr>>(
     hooks: Hooks,
     env: &[(&str, &OsStr)],
 ) -> Result<Ran> {
+    run(command("git", dir, env), args, input, hooks)
+}
+
+fn run<A: AsRef<OsStr>>(mut command: Command, args: &[A], input: &[u8], hooks: Hooks) -> Result<Ran> {
     let mut quiet: Vec<String> = Vec::new();
     if hooks == Hooks::Off {
+        // Nothing is fetched behind anyone's back (Git 2.45 and newer heed this).
+        command.env("GIT_NO_LAZY_FETCH", "1");
         let off = ["core.fsmonitor=false", "core.hooksPath=/dev/null", "commit.gpgSign=false"].map(str::to_owned);
         let own = CONFIG_HOOKS.iter().map(|name| format!("hook.{name}.enabled=false"));
         quiet = off.into_iter().chain(own).flat_map(|set| ["-c".to_owned(), set]).collect();
     }
-    let mut child =
-        command("git", dir, env).args(quiet).args(args).spawn().map_err(|error| not_started("git", &error))?;
+    let mut child = command.args(quiet).args(args).spawn().map_err(|error| not_started("git", &error))?;
     let pipe = child.stdin.take();
     // Fed from beside: a program may answer before it has read all.
     let (fed, output) = std::thread::scope(|scope| {

@@ -71,25 +71,22 @@ impl Branch {
     }
 
     /// What follows it: the symbolic refs, then the logs.
-    pub(super) fn follow(&self, repo: &Repo, line: Line) -> Result<()> {
+    pub(super) fn follow(&self, repo: &Repo, line: Line, head_to: Option<&str>) -> Result<()> {
         let (start, short) = (self.start(), |name: &str| name.strip_prefix("refs/heads/").unwrap_or(name).to_owned());
         let from = self.head_from.as_deref().map(short).unwrap_or_default();
         if let From::Nothing(_) = self.from {
             repo.log_ref(&self.name, repo.null(), start, "branch: Created from HEAD", line)?;
         }
         if self.head_from.is_some() {
-            repo.point_ref("HEAD", &self.name)?;
-            repo.log_ref(
-                "HEAD",
-                start,
-                start,
-                &format!("checkout: moving from {from} to {}", short(&self.name)),
-                line,
-            )?;
+            let to = head_to.unwrap_or(&self.name);
+            repo.point_ref("HEAD", to)?;
+            let at = head_to.and_then(|to| Oid::from_hex(to.as_bytes()).ok()).unwrap_or(start);
+            repo.log_ref("HEAD", at, at, &format!("checkout: moving from {from} to {}", short(to)), line)?;
         }
         if let Some(name) = &self.point {
             repo.point_ref(name, &self.name)?;
         }
-        if start == self.new { Ok(()) } else { repo.log_swap(&self.swap(), line) }
+        let head = if head_to.is_some() { InHead::No } else { self.head };
+        if start == self.new { Ok(()) } else { repo.log_swap(&Swap { head, ..self.swap() }, line) }
     }
 }

@@ -26,6 +26,8 @@ pub struct Change {
     pub objects: Vec<Loose>,
     /// Refs that must exist first, with their values.
     pub create: Vec<(String, Oid)>,
+    /// What HEAD is to name instead of the branch, if it goes elsewhere: another branch in full, or a commit.
+    pub head_to: Option<String>,
     /// Refs to move once the branch has moved, with the values they must have and get.
     pub replace: Vec<(String, Oid, Oid)>,
     /// Refs to delete once the branch has moved, with the values they must have.
@@ -45,6 +47,7 @@ impl Change {
             branch,
             objects: Vec::new(),
             create: Vec::new(),
+            head_to: None,
             replace: Vec::new(),
             drop: Vec::new(),
             files: Vec::new(),
@@ -198,7 +201,7 @@ fn after_commit_point(
 ) -> Result<()> {
     // `git gc --prune=now` may have run between the objects and the ref.
     objects::write_missing(repo.objects_dir(), &change.objects, Look::Size)?;
-    change.branch.follow(repo, Line::New)?;
+    change.branch.follow(repo, Line::New, change.head_to.as_deref())?;
     change.replace.iter().try_for_each(|(name, from, to)| move_ref(repo, name, *from, *to))?;
     change.drop.iter().try_for_each(|(name, from)| drop_ref(repo, name, *from))?;
     match plan {
@@ -209,12 +212,32 @@ fn after_commit_point(
 }
 
 /// Moves a ref that is none of a worktree's.
-pub(super) fn move_ref(repo: &Repo, name: &str, from: Oid, to: Oid) -> Result<()> {
+fn move_ref(repo: &Repo, name: &str, from: Oid, to: Oid) -> Result<()> {
     repo.swap_ref(&Swap { name, from, to, log: "", head: InHead::No })
 }
 
+/// The refs that follow a recorded change, after a crash: those that nobody moved since.
+pub(super) fn settle_refs(repo: &Repo, record: &ChangeRecord) -> Result<()> {
+    for (name, from, to) in &record.replace {
+        if let (Some(from), Some(to)) = (from.oid(), to.oid())
+            && repo.ref_value(name)? == Some(from)
+        {
+            move_ref(repo, name, from, to)?;
+        }
+    }
+    for (name, id) in &record.drop {
+        // Who moved it since wants it.
+        if let Some(from) = id.oid()
+            && repo.ref_value(name)? == Some(from)
+        {
+            drop_ref(repo, name, from)?;
+        }
+    }
+    Ok(())
+}
+
 /// Deletes a ref; a worktree that remembers it as its session does so no longer.
-pub(super) fn drop_ref(repo: &Repo, name: &str, from: Oid) -> Result<()> {
+fn drop_ref(repo: &Repo, name: &str, from: Oid) -> Result<()> {
     repo.unpoint_ref(POINTER, name);
     repo.delete_ref(name, from)
 }
@@ -274,6 +297,7 @@ fn record_of(repo: &Repo, change: &Change, files: &[FileRecord], moves: &[EntryM
             point: branch.point.clone(),
         },
         create: refs(&change.create),
+        head_to: change.head_to.clone(),
         replace: change.replace.iter().map(|(name, from, to)| (name.clone(), (*from).into(), (*to).into())).collect(),
         drop: refs(&change.drop),
         files: files.to_vec(),

@@ -28,6 +28,8 @@ pub struct ChangeRecord {
     pub branch: BranchRecord,
     /// Refs that must exist first, with their values.
     pub create: Vec<(String, Id)>,
+    /// What HEAD is to name instead of the branch.
+    pub head_to: Option<String>,
     /// Refs to move after, with the values they must have and get.
     pub replace: Vec<(String, Id, Id)>,
     /// Refs to delete after, with the values they must have.

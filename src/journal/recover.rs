@@ -11,7 +11,7 @@ use super::files::{InStage, Stage, Stands};
 use super::index::{self, IndexView, Lock, Plan};
 use super::log::{Journal, Pending};
 use super::pointers::{Branch, From};
-use super::publish::{drop_ref, move_ref};
+use super::publish::settle_refs;
 use super::put_back::PutBack;
 use super::record::{ChangeRecord, EntryRecord, FileRecord, Record};
 use crate::base::{RepoPath, Result, Settled};
@@ -192,26 +192,17 @@ fn follow(repo: &Repo, record: &ChangeRecord, branch: &Branch) -> Result<()> {
     // HEAD follows only if it is still the very file that it was: who switched since made another.
     branch.head_from = branch.head_from.filter(|_| repo.head_stat() == record.branch.head_stat);
     branch.point = branch.point.filter(|name| matches!(repo.symbolic_ref(name), Ok(None)));
-    branch.follow(repo, Line::Once)?;
-    for (name, from, to) in &record.replace {
-        if let (Some(from), Some(to)) = (from.oid(), to.oid())
-            && repo.ref_value(name)? == Some(from)
-        {
-            move_ref(repo, name, from, to)?;
-        }
-    }
-    for (name, id) in &record.drop {
-        // Who moved it since wants it.
-        if let Some(from) = id.oid()
-            && repo.ref_value(name)? == Some(from)
-        {
-            drop_ref(repo, name, from)?;
-        }
-    }
-    if branch.head == InHead::Yes && repo.head()?.branch.as_ref() == Some(&branch.name) && !record.entries.is_empty() {
+    branch.follow(repo, Line::Once, record.head_to.as_deref())?;
+    settle_refs(repo, record)?;
+    if branch.head == InHead::Yes && is_in_head(repo, record, &branch)? && !record.entries.is_empty() {
         follow_index(repo, record)?;
     }
     Ok(())
+}
+
+/// Whether HEAD names what it is to name once all is done.
+fn is_in_head(repo: &Repo, record: &ChangeRecord, branch: &Branch) -> Result<bool> {
+    Ok(repo.head_names()?.as_ref() == Some(record.head_to.as_ref().unwrap_or(&branch.name)))
 }
 
 /// Moves the index entries that still hold what they held when the change was planned.

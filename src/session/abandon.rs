@@ -14,8 +14,9 @@ use super::world::World;
 use crate::base::{Code, Finding, Findings, RepoPath, Result, Warning};
 use crate::git::diff::{Differs, Item};
 use crate::git::index::Staged;
-use crate::git::{Draft, FileId, InHead, Oid, Repo, Tracked};
-use crate::journal::{Branch, Change, From, IndexView, publish};
+use crate::git::{Draft, FileId, Folders, InHead, Loose, Oid, Repo, Tracked};
+use crate::journal::index::EntryMove;
+use crate::journal::{Branch, Change, FileChange, From, IndexView, publish};
 
 /// What was left.
 #[derive(Debug)]
@@ -37,91 +38,118 @@ pub struct Abandoned {
 /// Abandons `session`.
 ///
 /// # Errors
-/// `BAD_REQUEST` if the branch it began on is gone; `UNSAVED_CHANGES` in files that are not the session's; what looking and publishing may answer. Nothing is then changed.
+/// `BAD_REQUEST` if the branch it began on is gone; `UNSAVED_CHANGES` in files that are not the session's; what looking and publishing
+/// may answer. Nothing is then changed.
 pub fn abandon(world: &mut World, session: &Session) -> Result<Abandoned> {
     let repo = &world.repo;
     repo.check_idle()?;
     session.check_alone(repo)?;
     let back = Back::of(repo, session)?;
-    let tip_tree = repo.tree_of(session.tip)?;
-    let there = back.tree(repo)?;
-    let was = as_it_was(repo, session)?;
-    let mut paths = repo.tree_diff(tip_tree, there)?;
-    for (path, before) in &was {
-        if !paths.iter().any(|differs| differs.path == *path) {
-            let held = held(repo, there, path)?;
-            if held != *before {
-                paths.push(Differs { path: path.clone(), old: held.map(Item::File), new: held.map(Item::File) });
+    let (leaving, back) = match Leaving::of(repo, session, &back) {
+        Err(error) if is_of_others(&error) => match back.to_base(session, &error) {
+            Some(base) => (Leaving::of(repo, session, &base).map_err(|_| error)?, base),
+            None => return Err(error),
+        },
+        leaving => (leaving?, back),
+    };
+    let Leaving { objects, tip, made, files, index, folders, paths, mut warnings } = leaving;
+    let Kept { name: kept, from, mut create } = Kept::of(repo, session, tip)?;
+    let (mut replace, mut head_to) = (Vec::new(), None);
+    let branch = match (&back.onto, back.tip) {
+        (Some(onto), Some(at)) if onto.starts_with("refs/heads/") => {
+            match from {
+                From::Nothing(tip) => create.push((kept.clone(), tip)),
+                From::Value(earlier) | From::Later(earlier) => replace.push((kept.clone(), earlier, tip)),
+            }
+            let (name, head_from) = (onto.clone(), Some(session.branch()));
+            Branch {
+                name,
+                from: From::Value(at),
+                new: at,
+                log: String::new(),
+                head: InHead::Yes,
+                head_from,
+                point: None,
             }
         }
-    }
-    let index = if session.head == InHead::Yes { Some(IndexView::read(repo)?) } else { None };
-    let looks = moving::look_at(repo, tip_tree, index.as_ref(), &paths)?;
-    check_saved(&looks, &paths, &was)?;
-    let mut draft = Draft::new(repo);
-    let edits = session.edits(repo)?;
-    let checkpoints =
-        Checkpoints::draft(&mut draft, session, tip_tree, edits, &looks.iter().collect::<Vec<_>>(), Why::Foreign)?;
-    let base_tree = repo.tree_of(session.base)?;
-    let attributes = moving::attributes(&paths, tip_tree, there);
-    let (mut steps, mut warnings) = (Vec::new(), Vec::new());
-    for (look, differs) in looks.into_iter().zip(&paths) {
-        let entry = differs.new.and_then(Item::file);
-        let disk = match was.get(&look.path) {
-            None => entry,
-            Some(before) => {
-                let base = held(repo, base_tree, &look.path)?;
-                if *before == base {
-                    entry
-                } else if base == entry {
-                    *before
-                } else {
-                    warnings.push(overtaken(&look.path, session));
-                    entry
+        (onto, _) => {
+            head_to.clone_from(onto);
+            let head_from = onto.is_some().then(|| session.branch());
+            let (name, log) = (kept.clone(), "edt abandon".to_owned());
+            Branch { name, from, new: tip, log, head: session.head, head_from, point: None }
+        }
+    };
+    let drop = vec![(session.branch(), session.tip)];
+    let change = Change { objects, create, head_to, replace, drop, files, index, folders, ..Change::of(branch) };
+    warnings.extend(back.warning);
+    warnings.extend(publish(&world.repo, &mut world.journal, change)?);
+    Ok(Abandoned { kept, tip, onto: back.onto, paths, checkpoints: made, warnings })
+}
+
+/// What leaving changes.
+struct Leaving {
+    objects: Vec<Loose>,
+    /// The session's tip, checkpoints included.
+    tip: Oid,
+    made: Vec<Oid>,
+    files: Vec<FileChange>,
+    index: Option<(IndexView, Vec<EntryMove>)>,
+    folders: Folders,
+    paths: Vec<Differs>,
+    warnings: Vec<Warning>,
+}
+
+impl Leaving {
+    fn of(repo: &Repo, session: &Session, back: &Back) -> Result<Leaving> {
+        let (tip_tree, there, base_tree) = (repo.tree_of(session.tip)?, back.tree(repo)?, repo.tree_of(session.base)?);
+        let was = as_it_was(repo, session)?;
+        let mut paths = repo.tree_diff(tip_tree, there)?;
+        for (path, before) in &was {
+            if !paths.iter().any(|differs| differs.path == *path) {
+                let held = held(repo, there, path)?;
+                if held != *before {
+                    paths.push(Differs { path: path.clone(), old: held.map(Item::File), new: held.map(Item::File) });
                 }
             }
+        }
+        let index = if session.head == InHead::Yes { Some(IndexView::read(repo)?) } else { None };
+        let looks = moving::look_at(repo, tip_tree, index.as_ref(), &paths)?;
+        moving::check_beside(repo, session, &looks, &paths)?;
+        check_saved(&looks, &paths, &was)?;
+        let mut draft = Draft::new(repo);
+        let (edits, all) = (session.edits(repo)?, looks.iter().collect::<Vec<_>>());
+        let checkpoints = Checkpoints::draft(&mut draft, session, tip_tree, edits, &all, Why::Foreign)?;
+        let attributes = moving::attributes(&paths, tip_tree, there);
+        let (mut steps, mut warnings) = (Vec::new(), Vec::new());
+        for (look, differs) in looks.into_iter().zip(&paths) {
+            let entry = differs.new.and_then(Item::file);
+            let mut disk = entry;
+            if let Some(before) = was.get(&look.path) {
+                let base = held(repo, base_tree, &look.path)?;
+                if *before != base && base == entry {
+                    disk = *before;
+                } else if *before != base {
+                    warnings.push(overtaken(&look.path, session));
+                }
+            }
+            steps.push(Step { look, disk, entry });
+        }
+        let changed = |Step { look, disk, .. }: &Step| {
+            let (old, new) = (look.disk_file().map(Item::File), disk.map(Item::File));
+            (old != new).then(|| Differs { path: look.path.clone(), old, new })
         };
-        steps.push(Step { look, disk, entry });
+        let paths = steps.iter().filter_map(changed).collect();
+        let follows = index.as_ref().map(|_| tip_tree);
+        let Steps { files, moves, folders } = Steps::of(&mut draft, follows, attributes, &steps)?;
+        let index = index.map(|index| (index, moves));
+        let Checkpoints { tip, made, .. } = checkpoints;
+        Ok(Leaving { objects: draft.loose(), tip, made, files, index, folders, paths, warnings })
     }
-    let changed = |Step { look, disk, .. }: &Step| {
-        let (old, new) = (look.disk_file().map(Item::File), disk.map(Item::File));
-        (old != new).then(|| Differs { path: look.path.clone(), old, new })
-    };
-    let paths = steps.iter().filter_map(changed).collect();
-    let Steps { files, moves, folders } = Steps::of(&mut draft, index.as_ref().map(|_| tip_tree), attributes, &steps)?;
-    let Kept { name: kept, from, mut create } = Kept::of(repo, session, checkpoints.tip)?;
-    let mut replace = Vec::new();
-    let branch = if let Some(onto) = &back.onto {
-        match from {
-            From::Nothing(tip) => create.push((kept.clone(), tip)),
-            From::Value(earlier) | From::Later(earlier) => replace.push((kept.clone(), earlier, checkpoints.tip)),
-        }
-        let at = back.tip.unwrap_or(session.base);
-        Branch {
-            name: onto.clone(),
-            from: From::Value(at),
-            new: at,
-            log: String::new(),
-            head: InHead::Yes,
-            head_from: Some(session.branch()),
-            point: None,
-        }
-    } else {
-        Branch {
-            name: kept.clone(),
-            from,
-            new: checkpoints.tip,
-            log: "edt abandon".to_owned(),
-            head: InHead::No,
-            head_from: None,
-            point: None,
-        }
-    };
-    let index = index.map(|index| (index, moves));
-    let drop = vec![(session.branch(), session.tip)];
-    let change = Change { objects: draft.loose(), create, replace, drop, files, index, folders, ..Change::of(branch) };
-    warnings.extend(publish(&world.repo, &mut world.journal, change)?);
-    Ok(Abandoned { kept, tip: checkpoints.tip, onto: back.onto, paths, checkpoints: checkpoints.made, warnings })
+}
+
+/// Whether all that is in the way are links, submodules, and folders in the places of files.
+fn is_of_others(error: &Findings) -> bool {
+    error.clone().into_vec().iter().all(|finding| finding.code == Code::NotAFile)
 }
 
 /// Refuses to write over what stands in files that the session never touched, unless it is in the session or where HEAD goes.
@@ -141,61 +169,75 @@ fn check_saved(looks: &[Look], paths: &[Differs], was: &BTreeMap<RepoPath, Optio
 
 /// Where HEAD goes.
 struct Back {
-    /// The branch in full, or a commit for a HEAD that was detached; `None` if HEAD stays.
+    /// The branch in full, or a commit for a HEAD that will be detached; `None` if HEAD stays.
     onto: Option<String>,
-    /// The commit there.
+    /// The commit there; `None` if the branch is unborn.
     tip: Option<Oid>,
     base: Oid,
+    /// What the caller should know of it.
+    warning: Option<Warning>,
 }
 
 impl Back {
     fn of(repo: &Repo, session: &Session) -> Result<Back> {
+        let base = session.base;
         if session.head == InHead::No {
-            return Ok(Back { onto: None, tip: None, base: session.base });
+            return Ok(Back { onto: None, tip: None, base, warning: None });
         }
         let origin = origin(repo, &session.name)?.unwrap_or_default();
-        let gone = || {
-            let there = if origin.starts_with("refs/heads/") {
-                "`git switch BRANCH`".to_owned()
-            } else {
-                format!("`git switch --detach {origin}`")
-            };
-            Finding::new(
-                Code::BadRequest,
-                format!(
-                    "edt/{} began on {origin:?}, which is no branch with a commit. Nothing was changed.",
-                    session.name
-                ),
-                format!("Go where you want to be with {there}; the session's work stays on its branch."),
-            )
-        };
         if !origin.starts_with("refs/heads/") {
-            return Err(gone().into());
+            let commit = Oid::from_hex(origin.as_bytes()).map_err(|_| gone(session, &origin))?;
+            return Ok(Back { onto: Some(origin), tip: Some(commit), base, warning: None });
         }
-        let tip = repo.ref_value(&origin)?.ok_or_else(gone)?;
-        if let Some(other) =
-            repo.worktrees(POINTER).into_iter().find(|one| !one.here && one.head.as_ref() == Some(&origin))
-        {
-            let place = repo.root_of(&other).unwrap_or(other.git_dir);
-            return Err(Finding::new(
-                Code::SessionBusy,
-                format!(
-                    "{origin} is checked out in {}, so HEAD cannot go there. Nothing was changed.",
-                    place.display()
-                ),
-                format!(
-                    "Remove this worktree instead (`git worktree remove`); the work stays on edt/{}.",
-                    session.name
-                ),
-            )
-            .into());
+        let Some(tip) = repo.ref_value(&origin)? else {
+            let unborn = base == repo.empty_tree();
+            let back = unborn.then_some(Back { onto: Some(origin.clone()), tip: None, base, warning: None });
+            return back.ok_or_else(|| gone(session, &origin).into());
+        };
+        let other = repo.worktrees(POINTER).into_iter().find(|one| !one.here && one.head.as_ref() == Some(&origin));
+        let Some(other) = other else { return Ok(Back { onto: Some(origin), tip: Some(tip), base, warning: None }) };
+        let why = format!("{} is checked out in {}.", short(&origin), repo.place_of(&other).display());
+        let after = "This worktree is of no further use if it was made for the session (`git worktree remove`).";
+        Ok(Back { warning: Some(detached(tip, &why, after)), ..Back::at(tip, base) })
+    }
+
+    fn at(commit: Oid, base: Oid) -> Back {
+        Back { onto: Some(commit.to_string()), tip: Some(commit), base, warning: None }
+    }
+
+    /// The commit that the session began from, if HEAD cannot go further because of `error`.
+    fn to_base(&self, session: &Session, error: &Findings) -> Option<Back> {
+        let onto = self.onto.as_deref()?;
+        if self.tip == Some(self.base) || self.tip.is_none() {
+            return None;
         }
-        Ok(Back { onto: Some(origin), tip: Some(tip), base: session.base })
+        let paths: Vec<String> = error.clone().into_vec().into_iter().filter_map(|finding| finding.path).collect();
+        let why = format!("On {} edt cannot make {} what it is there.", short(onto), paths.join(", "));
+        let to = if onto.starts_with("refs/heads/") { short(onto).to_owned() } else { format!("--detach {onto}") };
+        let after = format!("`git switch {to}` goes there.");
+        Some(Back { warning: Some(detached(session.base, &why, &after)), ..Back::at(session.base, session.base) })
     }
 
     fn tree(&self, repo: &Repo) -> Result<Oid> {
         repo.tree_of(self.tip.unwrap_or(self.base))
     }
+}
+
+fn short(branch: &str) -> &str {
+    branch.strip_prefix("refs/heads/").unwrap_or(branch)
+}
+
+fn detached(commit: Oid, why: &str, after: &str) -> Warning {
+    let message = format!("HEAD is detached at {}: {why} {after}", commit.to_hex_with_len(12));
+    Warning { code: "head_detached", path: None, message }
+}
+
+fn gone(session: &Session, origin: &str) -> Finding {
+    Finding::new(
+        Code::BadRequest,
+        format!("edt/{} began on {origin:?}, which is no branch with a commit. Nothing was changed.", session.name),
+        "Go where you want to be with `git switch BRANCH`; the session's work stays on its branch.",
+    )
 }
 
 /// Each path that the session touched, as it was before the first edit of it: what a person had not recorded included.

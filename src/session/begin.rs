@@ -182,12 +182,28 @@ fn checked_name(repo: &Repo, name: &str) -> Result<String> {
         return Err(Finding::new(
             Code::SessionExists,
             format!("The session {name} cannot begin: {in_the_way} exists."),
-            format!("Choose another name, or continue that session where it is (`git worktree list`), or with `git switch edt/{name}`."),
+            way_on(repo, name)?,
         )
         .with("ref", in_the_way)
         .into());
     }
     Ok(name.to_owned())
+}
+
+/// What to do instead of beginning a session of that name again.
+fn way_on(repo: &Repo, name: &str) -> Result<String> {
+    let (branch, aside) = (format!("{BRANCHES}{name}"), format!("{REFS}{name}/abandoned"));
+    Ok(if repo.ref_value(&branch)?.is_some() {
+        format!(
+            "Choose another name, or continue that session where it is (`git worktree list`), or with `git switch edt/{name}`."
+        )
+    } else if repo.ref_value(&aside)?.is_some() {
+        format!(
+            "Choose another name, or bring that session back: `git branch edt/{name} {aside}`, then `git switch edt/{name}`."
+        )
+    } else {
+        format!("Choose another name; `git for-each-ref {REFS}{name} {branch}` lists what is left under this one.")
+    })
 }
 
 /// A ref that a session of that name would collide with.

@@ -1,9 +1,10 @@
 //! What follows when a branch moves or HEAD goes elsewhere: files, index entries, folders. Only paths that differ are looked at.
 
+use super::current::Session;
 use super::look::Look;
 use crate::base::{Code, Finding, Findings, RepoPath, Result};
 use crate::git::diff::{Differs, Item};
-use crate::git::{Attributes, Draft, FileId, Folders, Oid, Repo, TreeChange};
+use crate::git::{Attributes, Draft, FileId, Folders, InHead, Oid, Repo, Tracked, TreeChange};
 use crate::journal::index::{Disk, EntryMove};
 use crate::journal::{FileChange, IndexView, NewFile};
 
@@ -97,6 +98,40 @@ fn written(draft: &mut Draft<'_>, look: &Look, from: Attributes, file: FileId) -
     let blob = draft.content(file.oid)?;
     let forms = look.checked_out(draft.repo(), from, blob)?;
     NewFile::of(draft, file, forms)
+}
+
+/// Refuses to write over files of a branch that HEAD went to meanwhile, while the session is kept beside it: those that stand there as
+/// HEAD has them, and are neither the session's nor what it began from.
+///
+/// # Errors
+/// `SESSION_MOVED` naming each; `OBJECT_MISSING`.
+pub fn check_beside(repo: &Repo, session: &Session, looks: &[Look], paths: &[Differs]) -> Result<()> {
+    let Some(head) = repo.head()?.commit.filter(|_| session.head == InHead::No) else { return Ok(()) };
+    let (head, base) = (repo.tree_of(head)?, repo.tree_of(session.base)?);
+    let mut found = Vec::new();
+    for (look, differs) in looks.iter().zip(paths) {
+        let file_of = |tree| {
+            Ok::<_, Findings>(match repo.tracked(tree, &look.path)? {
+                Tracked::File(file) => Some(file),
+                _ => None,
+            })
+        };
+        let (here, began) = (file_of(head)?, file_of(base)?);
+        let known = [began, look.tip, differs.new.and_then(Item::file)];
+        if look.disk_file() == here && !known.contains(&here) {
+            found.push(of_another_branch(&look.path, session));
+        }
+    }
+    Findings::check(found)
+}
+
+fn of_another_branch(path: &RepoPath, session: &Session) -> Finding {
+    Finding::new(
+        Code::SessionMoved,
+        format!("{path} stands as HEAD's branch has it, which is neither what edt/{} holds nor what it began from. Nothing was changed.", session.name),
+        format!("`git switch` back to the branch that the session began on, or take this into the session (`edt checkpoint {path}`); then repeat the call."),
+    )
+    .at(path)
 }
 
 /// The finding that a path holds what nothing else does.

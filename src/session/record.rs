@@ -1,5 +1,8 @@
 //! `edt checkpoint`: what changed outside edt, recorded on the session's branch because someone asks for it.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+
 use super::begin::{self, Begin, Switching};
 use super::checkpoint::{Checkpoints, Why};
 use super::current::Session;
@@ -28,8 +31,8 @@ pub struct Recorded {
     pub warnings: Vec<Warning>,
 }
 
-/// Records the tracked and new files below `only` (all, if that is empty) that differ from the session's tip; ignored files are not
-/// looked at. A session begins if there is none.
+/// Records the tracked and new files below `only` (all, if that is empty) that differ from the session's tip; ignored files are recorded
+/// only if `only` names them in full. A session begins if there is none.
 ///
 /// # Errors
 /// `FILE_NOT_FOUND` for a path that is neither there nor recorded; what looking at a path named in full may answer; what publishing may
@@ -48,8 +51,8 @@ pub fn record(world: &mut World, message: Option<&str>, only: &[RepoPath]) -> Re
     };
     let tree = draft.tree_of(session.tip)?;
     let index = IndexView::read(repo)?;
-    let candidates = candidates(repo, tree, only)?;
-    let (mut looks, mut found, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
+    let (candidates, mut warnings) = candidates(repo, tree, only)?;
+    let (mut looks, mut found) = (Vec::new(), Vec::new());
     for path in candidates {
         let seen = (session.head == InHead::Yes).then_some(&index);
         match Look::at(repo, tree, seen, &path) {
@@ -87,8 +90,9 @@ pub fn record(world: &mut World, message: Option<&str>, only: &[RepoPath]) -> Re
     Ok(Recorded { session, began, parent, made: checkpoints.made, paths, warnings })
 }
 
-/// The paths that may differ from `tree`, in order, those below `only` alone if that names any.
-fn candidates(repo: &Repo, tree: Oid, only: &[RepoPath]) -> Result<Vec<RepoPath>> {
+/// The paths that may differ from `tree`, in order, those below `only` alone if that names any; a warning for each folder of which
+/// nothing is one.
+fn candidates(repo: &Repo, tree: Oid, only: &[RepoPath]) -> Result<(Vec<RepoPath>, Vec<Warning>)> {
     let mut all: Vec<RepoPath> = Vec::new();
     for path in repo.uncommitted(Untracked::Files)? {
         let bytes = path.as_bytes();
@@ -99,19 +103,26 @@ fn candidates(repo: &Repo, tree: Oid, only: &[RepoPath]) -> Result<Vec<RepoPath>
     all.sort();
     all.dedup();
     if only.is_empty() {
-        return Ok(all);
+        return Ok((all, Vec::new()));
     }
     let below = |path: &RepoPath, above: &RepoPath| {
         path == above || path.as_bytes().strip_prefix(above.as_bytes()).is_some_and(|rest| rest.starts_with(b"/"))
     };
+    all.retain(|path| only.iter().any(|named| below(path, named)));
+    let mut warnings = Vec::new();
     for named in only {
-        let there = all.iter().any(|path| below(path, named)) || repo.tracked(tree, named)? != Tracked::Nothing;
-        if !there && !repo.root_path().join(named.to_string()).exists() {
-            return Err(not_found(named).into());
+        if all.iter().any(|path| below(path, named)) || repo.tracked(tree, named)? != Tracked::Nothing {
+            continue;
+        }
+        match repo.root_path().join(OsStr::from_bytes(named.as_bytes())).symlink_metadata() {
+            Err(_) => return Err(not_found(named).into()),
+            Ok(found) if found.is_dir() => warnings.push(nothing_below(named)),
+            // Ignored; who names it means it.
+            Ok(_) => all.push(named.clone()),
         }
     }
-    all.retain(|path| only.iter().any(|named| below(path, named)));
-    Ok(all)
+    all.sort();
+    Ok((all, warnings))
 }
 
 fn not_found(path: &RepoPath) -> Finding {
@@ -121,6 +132,14 @@ fn not_found(path: &RepoPath) -> Finding {
         "Check the path with `edt status`; without a path, `edt checkpoint` records everything.",
     )
     .at(path)
+}
+
+fn nothing_below(path: &RepoPath) -> Warning {
+    Warning {
+        code: "left_out",
+        path: Some(path.to_string()),
+        message: "Nothing below it was recorded: Git ignores what it holds, or it holds nothing. `edt checkpoint` records an ignored file that is named in full.".to_owned(),
+    }
 }
 
 fn left_out(path: &RepoPath, finding: &Finding) -> Warning {

@@ -84,6 +84,7 @@ fn go(world: &mut World, session: &Session, target: Oid, from: From, keep: Optio
     let paths = repo.tree_diff(tip_tree, target_tree)?;
     let index = if session.head == InHead::Yes { Some(IndexView::read(repo)?) } else { None };
     let looks = moving::look_at(repo, tip_tree, index.as_ref(), &paths)?;
+    moving::check_beside(repo, session, &looks, &paths)?;
     let edits = session.edits(repo)?;
     let attributes = moving::attributes(&paths, tip_tree, target_tree);
     let checkpoints =

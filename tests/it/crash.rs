@@ -60,7 +60,7 @@ fn state(world: &World) -> State {
     let tip =
         Some(tree("refs/heads/edt/s")).filter(|tip| !tip.is_empty()).unwrap_or_else(|| tree("refs/edt/s/abandoned"));
     let tip = [tip, tree("refs/heads/main")].concat();
-    let (tip, head) = (String::from_utf8(tip).unwrap(), world.git(&["symbolic-ref", "HEAD"]));
+    let (tip, head) = (String::from_utf8(tip).unwrap(), world.git(&["rev-parse", "--abbrev-ref", "HEAD"]));
     let kept = world.git(&["for-each-ref", "--format=%(refname)", "refs/edt/"]);
     State { files: world.files(), tip, head, status: world.status(), kept }
 }
@@ -382,6 +382,18 @@ fn leaving_a_session_that_holds_a_persons_bytes() {
         let scenario = scenario("abandon, recorded", true, &["abandon"], None);
         scenario.template.write("a.txt", "two\nand a person's\n");
         survives(&Scenario { switched: false, ..scenario });
+    }
+}
+
+#[test]
+fn leaving_a_session_that_began_on_a_detached_head() {
+    if has_strace() {
+        let template = World::with(&[("a.txt", b"one\n"), ("b.txt", b"b\n"), ("dir/c.txt", b"c\n"), ("z.txt", b"z\n")]);
+        template.git(&["switch", "--quiet", "--detach"]);
+        template.edt(&["begin", "s"]).landed();
+        template.overwrite("a.txt", "two\n");
+        let (name, args) = ("abandon, detached", vec!["abandon"]);
+        survives(&Scenario { name, template, args, request: None, switched: true, threads: false });
     }
 }
 

@@ -76,6 +76,25 @@ fn a_checkpoint_beside_head_records_what_edt_did_not() {
     assert_eq!(world.edt(&["checkpoint"]).json["status"], json!("unchanged"));
 }
 
+/// Once a path that is ignored answered "unchanged", and the worktree itself was no path at all.
+#[test]
+fn a_checkpoint_records_an_ignored_file_that_is_named_and_everything_below_the_root() {
+    let world = world();
+    world.edt(&["begin", "s"]).landed();
+    world.write("noise.log", "wanted\n");
+    world.write("logs/one.log", "x\n");
+    let answer = world.edt(&["checkpoint", "logs"]);
+    assert_eq!((&answer.json["status"], &answer.json["warnings"][0]["path"]), (&json!("unchanged"), &json!("logs")));
+    let told = world.command(crate::world::EDT).args(["checkpoint", "logs"]).output().unwrap();
+    assert!(!String::from_utf8_lossy(&told.stdout).contains("nothing to record"));
+    world.edt(&["checkpoint", "noise.log"]).landed();
+    assert_eq!(world.blob("HEAD:noise.log"), b"wanted\n");
+    world.write("a.txt", "changed\n");
+    world.write("dir/new.txt", "new\n");
+    assert_eq!(world.edt(&["checkpoint", "."]).landed().json["files"].as_array().unwrap().len(), 2);
+    world.is_clean();
+}
+
 /// Once only the new name of a rename was listed, and the old one stayed in the session.
 #[test]
 fn a_checkpoint_records_both_sides_of_a_rename() {
@@ -255,6 +274,121 @@ fn abandon_records_what_a_person_changed_in_the_sessions_files_first() {
     world.is_clean();
 }
 
+/// Once `SESSION_BUSY`, always: the base branch is checked out in the worktree that the session was begun from.
+#[test]
+fn abandon_in_a_worktree_of_its_own_detaches_its_head() {
+    let world = world();
+    let place = world.home.join("side");
+    world.edt(&["begin", "s", "--worktree", place.to_str().unwrap()]).landed();
+    let side = world.at(&place);
+    side.overwrite("a.txt", "agent\n");
+    world.commit(&[("b.txt", b"moved\n")]);
+    let tip = world.rev("edt/s");
+    let answer = side.edt(&["abandon"]);
+    assert_eq!((answer.exit, &answer.json["warnings"][0]["code"]), (0, &json!("head_detached")), "{:#}", answer.json);
+    assert_eq!((side.rev("HEAD"), side.git(&["branch", "--show-current"])), (world.rev("main"), String::new()));
+    assert_eq!((side.text("a.txt").as_str(), side.text("b.txt").as_str()), ("a\n", "moved\n"));
+    assert_eq!((world.rev("refs/edt/s/abandoned"), world.text("a.txt").as_str()), (tip, "a\n"));
+    side.is_clean();
+    world.is_sound();
+    // What the warning says.
+    world.git(&["worktree", "remove", place.to_str().unwrap()]);
+}
+
+#[test]
+fn abandon_goes_back_to_a_detached_head_and_to_an_unborn_branch() {
+    let world = world();
+    world.git(&["switch", "--quiet", "--detach"]);
+    world.edt(&["begin", "s"]).landed();
+    world.overwrite("a.txt", "agent\n");
+    world.edt(&["abandon"]).landed();
+    assert_eq!((world.rev("HEAD"), world.git(&["branch", "--show-current"])), (world.rev("main"), String::new()));
+    assert_eq!(world.text("a.txt"), "a\n");
+    world.is_clean();
+    let unborn = World::unborn(&[]);
+    unborn.write("mine.txt", "a person's\n");
+    unborn.edt(&["begin", "s"]).landed();
+    unborn.edt(&["apply", "new.txt", "--mode", "create", "--content", "new\n"]).landed();
+    unborn.edt(&["abandon"]).landed();
+    assert_eq!(
+        (unborn.git(&["symbolic-ref", "HEAD"]).trim(), unborn.status().as_str()),
+        ("refs/heads/main", "?? mine.txt\n")
+    );
+    unborn.is_sound();
+}
+
+/// Once `NOT_A_FILE`, and no way out.
+#[test]
+fn abandon_goes_to_the_base_where_the_branch_has_links_or_folders_instead_of_files() {
+    for linked in [true, false] {
+        let world = world();
+        world.write("b.txt", "a person's\n");
+        world.edt(&["begin", "s"]).landed();
+        world.overwrite("a.txt", "agent\n");
+        world.git(&["stash", "--quiet"]);
+        world.git(&["switch", "--quiet", "main"]);
+        std::fs::remove_file(world.root.join("dir/c.txt")).unwrap();
+        if linked {
+            std::os::unix::fs::symlink("../a.txt", world.root.join("dir/c.txt")).unwrap();
+        }
+        world.commit(if linked { &[] } else { &[("dir/c.txt/below.txt", b"below\n")] });
+        world.git(&["switch", "--quiet", "edt/s"]);
+        world.git(&["stash", "pop", "--quiet"]);
+        let answer = world.edt(&["abandon"]);
+        assert_eq!(
+            (answer.exit, &answer.json["warnings"][0]["code"]),
+            (0, &json!("head_detached")),
+            "{:#}",
+            answer.json
+        );
+        assert_eq!(world.rev("HEAD"), world.rev("main~1"));
+        assert_eq!((world.text("a.txt").as_str(), world.status().as_str()), ("a\n", " M b.txt\n"));
+        // What the warning says.
+        assert!(answer.json["warnings"][0]["message"].as_str().unwrap().ends_with("`git switch main` goes there."));
+        world.git(&["switch", "--quiet", "main"]);
+        assert_eq!(world.status(), " M b.txt\n");
+    }
+}
+
+/// Once the hint was to switch to a branch that abandoning had taken away.
+#[test]
+fn the_name_of_an_abandoned_session_is_taken_and_the_hint_brings_it_back() {
+    let world = world();
+    world.edt(&["begin", "s"]).landed();
+    world.overwrite("a.txt", "agent\n");
+    world.edt(&["abandon"]).landed();
+    let hint = world.refuses(&["SESSION_EXISTS"], 1, &["begin", "s"]).hint().to_owned();
+    for command in hint.split('`').filter(|part| part.starts_with("git ")) {
+        world.git(&command.split(' ').skip(1).collect::<Vec<_>>());
+    }
+    assert_eq!(world.text("a.txt"), "agent\n");
+    assert!(world.refuses(&["SESSION_EXISTS"], 1, &["begin", "s"]).hint().contains("`git switch edt/s`"));
+}
+
+/// Once every change of a link was told as an addition, without objects.
+#[test]
+fn links_are_told_as_what_became_of_them() {
+    let world = world();
+    let link = |name: &str, to: &str| std::os::unix::fs::symlink(to, world.root.join(name)).unwrap();
+    link("gone", "a.txt");
+    link("other", "a.txt");
+    world.commit(&[]);
+    world.edt(&["begin", "s"]).landed();
+    ["gone", "other"].iter().for_each(|name| std::fs::remove_file(world.root.join(name)).unwrap());
+    link("new", "b.txt");
+    link("other", "b.txt");
+    world.commit(&[]);
+    let answer = world.edt(&["land"]);
+    let told = |file: &Value| (file["change"].clone(), file["hash_before"].is_string(), file["hash_after"].is_string());
+    let told: Vec<_> = answer.json["files"].as_array().unwrap().iter().map(told).collect();
+    assert_eq!(
+        told,
+        [(json!("deleted"), true, false), (json!("added"), false, true), (json!("modified"), true, true)],
+        "{:#}",
+        answer.json
+    );
+}
+
 #[test]
 fn abandon_follows_a_branch_that_moved() {
     let world = world();
@@ -302,6 +436,28 @@ fn abandon_beside_head_takes_the_edits_off_the_disk() {
     world.edt(&["abandon"]).landed();
     assert_eq!((world.text("b.txt").as_str(), world.status().as_str()), ("a person's\n", " M b.txt\n"));
     assert_eq!(world.edt(&["status"]).json["session"], json!(null));
+}
+
+/// Once the other branch's files were recorded on the session and replaced.
+#[test]
+fn a_session_beside_head_leaves_the_files_of_another_branch_alone() {
+    let world = world();
+    world.git(&["switch", "--quiet", "-c", "other"]);
+    world.commit(&[("a.txt", b"of another branch\n")]);
+    world.git(&["switch", "--quiet", "main"]);
+    world.edt(&["begin", "s", "--no-switch"]).landed();
+    world.overwrite("a.txt", "agent\n");
+    world.git(&["checkout", "--quiet", "--force", "other"]);
+    world.refuses(&["SESSION_MOVED"], 3, &["undo"]);
+    world.refuses(&["SESSION_MOVED"], 3, &["abandon"]);
+    // Either way that the hint names.
+    world.edt(&["checkpoint", "a.txt"]).landed();
+    world.edt(&["undo"]).landed();
+    assert_eq!(world.text("a.txt"), "a\n");
+    world.edt(&["redo"]).landed();
+    world.git(&["checkout", "--quiet", "--force", "main"]);
+    world.edt(&["abandon"]).landed();
+    assert_eq!((world.text("a.txt").as_str(), world.status().as_str()), ("a\n", ""));
 }
 
 #[test]

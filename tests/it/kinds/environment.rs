@@ -142,3 +142,21 @@ fn a_repository_of_another_user_is_refused_as_git_refuses_it() {
     world.edt(APPEND).landed();
     assert_eq!(world.edt(&["status"]).json["uncommitted"], json!([]));
 }
+
+/// Once `git worktree add` wrote the new worktree's entries into the index that the environment names.
+#[test]
+fn a_worktree_of_a_sessions_own_is_not_made_with_the_callers_index() {
+    let world = World::with(&[("a.txt", b"a\n"), ("b.txt", b"b\n")]);
+    let index = world.home.join("index");
+    std::fs::copy(world.root.join(".git/index"), &index).unwrap();
+    world.write("a.txt", "staged\n");
+    world.command("git").args(["add", "a.txt"]).env("GIT_INDEX_FILE", &index).status().unwrap();
+    let before = std::fs::read(&index).unwrap();
+    let side = world.at(world.home.join("side"));
+    let mut begin = world.command(EDT);
+    begin.args(["begin", "s", "--json", "--worktree"]).arg(&side.root).env("GIT_INDEX_FILE", &index);
+    begin.env("GIT_DIR", world.root.join(".git")).env("GIT_WORK_TREE", &world.root);
+    run(begin, b"", &["begin"]).landed();
+    assert_eq!((std::fs::read(&index).unwrap() == before, world.text("a.txt").as_str()), (true, "staged\n"));
+    side.is_clean();
+}

@@ -207,6 +207,22 @@ fn a_worktree_of_a_session_of_its_own_runs_no_filter_that_nobody_trusts() {
     side.refuses(&["TRUST_REQUIRED"], 4, EDIT);
 }
 
+/// Once only the configuration of the worktree that it is made from was asked.
+#[test]
+fn a_filter_that_only_the_new_worktrees_branch_includes_waits_too() {
+    let world = world("--local");
+    world.git(&["config", "--rename-section", "filter.large", "not.large"]);
+    let smudge = large_files(&world).1;
+    let included = world.home.join("included");
+    world.git(&["config", "--file", included.to_str().unwrap(), "filter.large.smudge", &smudge]);
+    world.git(&["config", "includeIf.onbranch:edt/*.path", included.to_str().unwrap()]);
+    std::fs::remove_file(ran(&world)).unwrap();
+    let side = world.at(world.root.with_file_name("side"));
+    assert_eq!(world.edt(&["begin", "side", "--worktree", side.root.to_str().unwrap()]).exit, 0);
+    assert_eq!(runs(&world), 0, "nothing was executed");
+    assert!(side.text("a.big").starts_with("pointer "), "Git checked out what it recorded");
+}
+
 #[test]
 fn a_killed_edit_of_a_filtered_file_is_settled_without_its_filter() {
     // The journal carries the bytes on disk: see `crash.rs` for every point of an ordinary edit.

@@ -301,4 +301,9 @@ fn a_partial_clone_never_takes_a_missing_object_for_an_absent_file() {
     assert!(refused.message().contains(&missing), "{:#}", refused.json);
     assert!(!here(&clone) && clone.text("a.txt") == "one\ntwo\n");
     std::fs::rename(&away, &world.root).unwrap();
+    // Once Git fetched it to check out a session's worktree.
+    let side = clone.root.with_file_name("side");
+    let answer = clone.edt(&["begin", "side", "--worktree", side.to_str().unwrap()]);
+    assert_eq!((answer.codes().as_slice(), here(&clone)), (["IO_ERROR"].as_slice(), false), "{:#}", answer.json);
+    assert!(!side.exists() && !clone.try_git(&["rev-parse", "--quiet", "--verify", "edt/side"]).status.success());
 }
