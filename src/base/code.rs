@@ -68,7 +68,7 @@ codes! {
     SessionBusy "SESSION_BUSY" Conflict None,
         "Another edt process holds this worktree and did not finish within the time limit. The message names it; repeat the call.";
     SessionMoved "SESSION_MOVED" Conflict None,
-        "The session's branch moved between reading and writing. Nothing was changed; repeat the call.";
+        "The session's branch, or HEAD, moved between reading and writing; or files that an undo beside HEAD would write belong to another branch now. Nothing was changed. Repeat the call, or do what the message says.";
     UnsavedChanges "UNSAVED_CHANGES" Conflict None,
         "Files that the operation must write hold changes that are recorded nowhere. The answer names them. Record them (`edt checkpoint`, `git commit`, `git stash`), then repeat the call.";
     MergeConflict "MERGE_CONFLICT" Conflict None,

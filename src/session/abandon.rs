@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::checkpoint::{Checkpoints, Why};
+use super::checkpoint::{Checkpoints, STAGED, Why};
 use super::current::{POINTER, REFS, Session};
 use super::history::Commit;
 use super::list::{next_kept, origin};
@@ -13,7 +13,6 @@ use super::moving::{self, Step, Steps};
 use super::world::World;
 use crate::base::{Code, Finding, Findings, RepoPath, Result, Warning};
 use crate::git::diff::{Differs, Item};
-use crate::git::index::Staged;
 use crate::git::{Draft, FileId, Folders, InHead, Loose, Oid, Repo, Tracked};
 use crate::journal::index::EntryMove;
 use crate::journal::{Branch, Change, FileChange, From, IndexView, publish};
@@ -53,6 +52,7 @@ pub fn abandon(world: &mut World, session: &Session) -> Result<Abandoned> {
         leaving => (leaving?, back),
     };
     let Leaving { objects, tip, made, files, index, folders, paths, mut warnings } = leaving;
+    warnings.extend(staged_before(repo, session)?);
     let Kept { name: kept, from, mut create } = Kept::of(repo, session, tip)?;
     let (mut replace, mut head_to) = (Vec::new(), None);
     let branch = match (&back.onto, back.tip) {
@@ -154,16 +154,8 @@ fn is_of_others(error: &Findings) -> bool {
 
 /// Refuses to write over what stands in files that the session never touched, unless it is in the session or where HEAD goes.
 fn check_saved(looks: &[Look], paths: &[Differs], was: &BTreeMap<RepoPath, Option<FileId>>) -> Result<()> {
-    let is_saved = |look: &Look, wanted: Option<FileId>| {
-        let known = [look.tip, wanted];
-        let staged = match look.staged {
-            Staged::File(file) => known.contains(&Some(file)),
-            _ => true,
-        };
-        staged && known.contains(&look.disk_file())
-    };
     let others = looks.iter().zip(paths).filter(|(look, _)| !was.contains_key(&look.path));
-    let unsaved = others.filter(|(look, differs)| !is_saved(look, differs.new.and_then(Item::file)));
+    let unsaved = others.filter(|(look, differs)| !look.is_known(&[look.tip, differs.new.and_then(Item::file)]));
     Findings::check(unsaved.map(|(look, _)| moving::unsaved(&look.path)).collect())
 }
 
@@ -238,6 +230,27 @@ fn gone(session: &Session, origin: &str) -> Finding {
         format!("edt/{} began on {origin:?}, which is no branch with a commit. Nothing was changed.", session.name),
         "Go where you want to be with `git switch BRANCH`; the session's work stays on its branch.",
     )
+}
+
+/// Where the bytes are that were staged before an edit and stood nowhere else: the index does not get them back.
+fn staged_before(repo: &Repo, session: &Session) -> Result<Vec<Warning>> {
+    let mut warnings = Vec::new();
+    for commit in session.commits(repo) {
+        let commit = commit?;
+        if !commit.trailers.as_ref().is_some_and(|own| own.foreign) || !commit.subject().starts_with(STAGED) {
+            continue;
+        }
+        let before = commit.parent.map_or_else(|| Ok(repo.empty_tree()), |parent| repo.tree_of(parent))?;
+        for differs in repo.tree_diff(before, commit.tree)? {
+            let (path, oid) = (differs.path, commit.oid.to_hex_with_len(12));
+            warnings.push(Warning {
+                code: "staged_kept",
+                path: Some(path.to_string()),
+                message: format!("What was staged here before an edit is in {oid} alone: `git restore --source={oid} --staged -- {path}` stages it again."),
+            });
+        }
+    }
+    Ok(warnings)
 }
 
 /// Each path that the session touched, as it was before the first edit of it: what a person had not recorded included.

@@ -18,6 +18,9 @@ pub struct Checkpoints {
     pub made: Vec<Oid>,
 }
 
+/// How the subject of a checkpoint of what was staged begins.
+pub const STAGED: &str = "checkpoint: staged changes";
+
 /// Why a checkpoint is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why<'a> {

@@ -13,7 +13,6 @@ use super::world::World;
 use crate::base::{Code, Finding, Findings, Result, Settled, Warning};
 use crate::git::commit_hooks;
 use crate::git::diff::Differs;
-use crate::git::index::Staged;
 use crate::git::{self, Draft, FileId, InHead, Loose, Oid, Repo, Tracked};
 use crate::journal::{Branch, Change, From, IndexView, publish};
 
@@ -230,8 +229,13 @@ impl Following {
         };
         let (tip, mut unsaved) = (place.tree_of(session.tip)?, Vec::new());
         for (look, differs) in looks.iter().zip(&paths) {
-            if !is_saved(place, tip, look, differs.new.and_then(git::diff::Item::file))? {
-                unsaved.push(in_the_way(look, elsewhere));
+            let recorded = match place.tracked(tip, &look.path)? {
+                Tracked::File(file) => Some(file),
+                _ => None,
+            };
+            let known = [look.tip, differs.new.and_then(git::diff::Item::file), recorded];
+            if !look.is_known(&known) {
+                unsaved.push(in_the_way(look, &known, elsewhere));
             }
         }
         Findings::check(unsaved)?;
@@ -261,7 +265,7 @@ fn by_hand(found: Findings, session: &Session, elsewhere: Option<&Path>) -> Find
         .unwrap_or_else(|| Finding::new(Code::Internal, "No finding was left.", "Report this message.").into())
 }
 
-fn in_the_way(look: &Look, elsewhere: Option<&Path>) -> Finding {
+fn in_the_way(look: &Look, known: &[Option<FileId>], elsewhere: Option<&Path>) -> Finding {
     let path = &look.path;
     let place = elsewhere.map_or_else(String::new, |root| format!(" in {}", root.display()));
     let hint = match elsewhere {
@@ -269,6 +273,11 @@ fn in_the_way(look: &Look, elsewhere: Option<&Path>) -> Finding {
             "A person commits or stashes them there (`git -C {} stash push --include-untracked -- {path}`); then repeat `edt land`.",
             root.display()
         ),
+        None if known.contains(&look.disk_file()) => {
+            format!(
+                "They are staged. A person commits them, or unstages them with `git restore --staged {path}`; then repeat `edt land`."
+            )
+        }
         None => format!(
             "Record them with `edt checkpoint {path}`, or a person commits or stashes them; then repeat `edt land`."
         ),
@@ -276,22 +285,6 @@ fn in_the_way(look: &Look, elsewhere: Option<&Path>) -> Finding {
     let message =
         format!("{path} holds changes{place} that are recorded nowhere, and must be written. Nothing was changed.");
     Finding::new(Code::UnsavedChanges, message, hint).at(path)
-}
-
-/// Whether all that stands at a path, on disk and staged, is in the old tree, the new one or the session.
-fn is_saved(place: &Repo, tip: Oid, look: &Look, wanted: Option<FileId>) -> Result<bool> {
-    let recorded = match place.tracked(tip, &look.path)? {
-        Tracked::File(file) => Some(file),
-        _ => None,
-    };
-    let known = [look.tip, wanted, recorded];
-    let staged = match look.staged {
-        Staged::File(file) => known.contains(&Some(file)),
-        // A file taken out of the index, not off the disk: someone means to delete it.
-        Staged::Nothing => look.tip.is_none() || look.disk.is_none(),
-        Staged::Intended | Staged::Other => true,
-    };
-    Ok(staged && known.contains(&look.disk_file()))
 }
 
 fn folded(commits: &[Commit], target: &Target) -> Option<Warning> {

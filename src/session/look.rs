@@ -152,6 +152,23 @@ impl Look {
         if converts { repo.conversion(&self.path, from)?.of_blob(blob) } else { Ok(Forms::plain(blob)) }
     }
 
+    /// Whether all that stands here, on disk and staged, is one of `known`: nothing is lost if it is written over.
+    #[must_use]
+    pub fn is_known(&self, known: &[Option<FileId>]) -> bool {
+        self.is_staged_known(known) && known.contains(&self.disk_file())
+    }
+
+    /// The same of what is staged alone.
+    #[must_use]
+    pub fn is_staged_known(&self, known: &[Option<FileId>]) -> bool {
+        match self.staged {
+            Staged::File(file) => known.contains(&Some(file)),
+            // A file taken out of the index, not off the disk: someone means to delete it.
+            Staged::Nothing => self.tip.is_none() || self.disk.is_none(),
+            Staged::Intended | Staged::Other => true,
+        }
+    }
+
     /// Whether what is staged stands neither on disk nor in the session's tip.
     #[must_use]
     pub fn is_staged_apart(&self) -> bool {

@@ -613,3 +613,19 @@ fn what_the_shell_changed_is_recorded_on_request() {
     assert_eq!((world.text("a.txt").as_str(), world.text("made.txt").as_str()), ("by-the-shell\n", "made\n"));
     assert_eq!(world.blob("HEAD:a.txt"), b"by-the-shell\n");
 }
+
+#[test]
+fn abandon_says_where_what_was_staged_is() {
+    let world = world();
+    world.write("a.txt", "staged\n");
+    world.git(&["add", "a.txt"]);
+    world.write("a.txt", "on disk\n");
+    world.edt(&["begin", "s"]).landed();
+    world.overwrite("a.txt", "agent\n");
+    let answer = world.edt(&["abandon"]);
+    let warning = &answer.json["warnings"][0];
+    assert_eq!((&warning["code"], &warning["path"]), (&json!("staged_kept"), &json!("a.txt")), "{:#}", answer.json);
+    let command = warning["message"].as_str().unwrap().split('`').nth(1).unwrap().to_owned();
+    assert!(world.command("sh").args(["-c", &command]).status().unwrap().success(), "{command}");
+    assert_eq!((world.blob(":a.txt"), world.text("a.txt").as_str()), (b"staged\n".to_vec(), "on disk\n"));
+}
