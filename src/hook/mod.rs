@@ -17,6 +17,8 @@ pub mod pre_receive;
 pub mod receipt;
 pub mod reference_transaction;
 pub mod refs;
+pub mod renames;
+pub mod repair;
 pub mod script;
 pub mod who;
 
@@ -35,10 +37,20 @@ pub struct Call<'a> {
     pub input: &'a [u8],
     /// Who asks.
     pub who: Who,
-    /// The text of the person's own `edt.toml`, if there is one.
-    pub person_policy: Option<&'a str>,
+    /// The text of the person's own `edt.toml`, if there is one, or why it could not be read.
+    pub person_policy: &'a Result<Option<String>>,
     /// Overrides asked for (`EDT_ALLOW`).
     pub allow: &'a [String],
+}
+
+impl Call<'_> {
+    /// The text of the person's own `edt.toml`, if there is one. Asked for only where a rule of it may decide.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if it is there and could not be read.
+    pub fn person(&self) -> Result<Option<&str>> {
+        self.person_policy.as_ref().map(Option::as_deref).map_err(Clone::clone)
+    }
 }
 
 /// Where a hook belongs.

@@ -134,6 +134,38 @@ impl Git {
         Ok(self.line(&["rev-parse", "--show-toplevel"])?.map(PathBuf::from))
     }
 
+    /// The Git folder of this worktree. Without a process where it stands in the plain place, or the environment names it, as it
+    /// does when Git runs a hook.
+    ///
+    /// # Errors
+    /// `PROGRAM_NOT_FOUND`, `IO_ERROR`.
+    pub fn git_dir(&self) -> Result<PathBuf> {
+        let named = std::env::var_os("GIT_DIR").unwrap_or_else(|| ".git".into());
+        let plain = self.dir.join(named);
+        if plain.join("HEAD").symlink_metadata().is_ok() {
+            return Ok(plain);
+        }
+        let dir = self.line(&["rev-parse", "--path-format=absolute", "--git-dir"])?;
+        Ok(dir.map(PathBuf::from).unwrap_or_default())
+    }
+
+    /// The Git folder that all worktrees share, found in the same way.
+    ///
+    /// # Errors
+    /// `PROGRAM_NOT_FOUND`, `IO_ERROR`.
+    pub fn common(&self) -> Result<PathBuf> {
+        if std::env::var_os("GIT_COMMON_DIR").is_none() {
+            let own = self.git_dir()?;
+            match std::fs::read_to_string(own.join("commondir")) {
+                Ok(text) => return Ok(own.join(text.trim_end_matches('\n'))),
+                Err(_) if own.join("objects").is_dir() => return Ok(own),
+                Err(_) => {}
+            }
+        }
+        let dir = self.line(&["rev-parse", "--path-format=absolute", "--git-common-dir"])?;
+        Ok(dir.map(PathBuf::from).unwrap_or_default())
+    }
+
     fn failed(&self, args: &[&str], ran: &Ran) -> Finding {
         let said = ran.stderr.trim();
         if said.contains("not a git repository") {

@@ -48,7 +48,7 @@ impl Hook for PreCommit {
         }
         let file = if base_object.is_some() { base_policy } else { head_policy };
         let file = file.map(|file| String::from_utf8_lossy(&file.bytes).into_owned());
-        let policy = Policy::of(call.person_policy, file.as_deref())?;
+        let policy = Policy::of(call.person()?, file.as_deref())?;
         if merged.is_some() {
             parents.push(Parent { whose: "MERGE_HEAD", changes: staged(call, merged.as_ref())? });
         }

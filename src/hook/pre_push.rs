@@ -67,7 +67,7 @@ fn destroys(call: &Call<'_>, remote: &str, push: &Push) -> Result<Option<Finding
     }
     let specs = ["HEAD:edt.toml".to_owned(), format!("{}:edt.toml", push.stands)];
     let files: Vec<Vec<u8>> = git.objects(&specs)?.into_iter().flatten().map(|file| file.bytes).collect();
-    let protection = Protection::of(call.person_policy, files.iter().map(Vec::as_slice))?;
+    let protection = Protection::of(call.person()?, files.iter().map(Vec::as_slice))?;
     let default = remote_head(git, remote).is_some_and(|head| head == push.name);
     let kind = if default { Kind::Protected } else { protection.kind(&push.name) };
     let fate = fate(kind, Some(&push.stands), &push.new, || Ok(false))?;

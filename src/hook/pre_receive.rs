@@ -54,7 +54,7 @@ fn branch(call: &Call<'_>, update: &Update, warnings: &mut Vec<Warning>) -> Resu
     let head = files.pop().flatten();
     let both = head.iter().chain(&own).map(|file| file.bytes.as_slice());
     let default = git.line(&["symbolic-ref", "--quiet", "HEAD"])?.is_some_and(|head| head == update.name);
-    let kind = Protection::of(call.person_policy, both)?.kind(&update.name);
+    let kind = Protection::of(call.person()?, both)?.kind(&update.name);
     let kind = if default { Kind::Protected } else { kind };
     if kind == Kind::Free {
         return Ok(Vec::new());
@@ -74,7 +74,7 @@ fn branch(call: &Call<'_>, update: &Update, warnings: &mut Vec<Warning>) -> Resu
     let Some(from) = from else { return Ok(Vec::new()) };
     let file = if stands.is_some() { own } else { head };
     let file = file.map(|file| String::from_utf8_lossy(&file.bytes).into_owned());
-    let policy = Policy::of(call.person_policy, file.as_deref())?;
+    let policy = Policy::of(call.person()?, file.as_deref())?;
     let args = ["diff-tree", "-r", "--raw", "-z", "-M", "--no-abbrev", &from, &update.new];
     let parents = [Parent { whose: "the branch", changes: changes::between(git, &args)? }];
     let allow = allowed(call, &from, &update.new)?;

@@ -227,7 +227,7 @@ fn linked_worktrees_share_the_hooks() {
     let done = agent(&linked, "git add m.txt && git commit -m x");
     assert!(said(&done).contains("CONFLICT_MARKERS m.txt"), "{}", said(&done));
     let done = agent(&linked, "git commit -q --no-verify -m x && git reset --hard HEAD~1");
-    assert!(said(&done).contains("GIT_OPERATION_BLOCKED") && said(&done).contains("git restore"), "{}", said(&done));
+    assert!(said(&done).contains("GIT_OPERATION_BLOCKED") && said(&done).contains(" restore --source=HEAD"), "{}", said(&done));
 }
 
 /// A `git` that says it is 2.54, and is the one on PATH in all else.

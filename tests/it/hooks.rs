@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Output;
 
 use crate::hook_table::{BOTH, By, Hooked, shell};
-use crate::world::{Answer, EDT, World, lines, run};
+use crate::world::{Answer, EDT, Snapshot, World, changed, lines, run};
 
 /// A repository with all hooks and these files committed.
 fn hooked(files: &[(&str, &[u8])]) -> World {
@@ -20,13 +20,21 @@ fn said(done: &Output) -> String {
 /// A line of shell by an agent, which must be refused with exactly these words in what it prints.
 #[track_caller]
 fn refused(world: &World, line: &str, words: &[&str]) -> String {
-    let before = world.git(&["for-each-ref"]);
+    let before = history(world);
     let done = shell(world, By::Agent, line).output().unwrap();
     let said = said(&done);
     assert!(!done.status.success(), "{line} was let through: {said}");
     words.iter().for_each(|word| assert!(said.contains(word), "{line} does not say {word:?}:\n{said}"));
-    assert_eq!(world.git(&["for-each-ref"]), before, "{line}");
+    assert_eq!(changed(&before, &history(world)), Vec::<String>::new(), "{line}");
     said
+}
+
+/// Refs, HEAD, reflogs and locks.
+#[track_caller]
+fn history(world: &World) -> Snapshot {
+    let mut all = world.snapshot();
+    all.retain(|key, _| !key.starts_with("file ") && key != "index" && key != "config");
+    all
 }
 
 /// A line of shell by an agent, which must pass and print nothing of edt's.
@@ -346,6 +354,119 @@ fn a_guarded_ref_is_neither_deleted_nor_rewound_by_an_agent() {
     // Another branch's say counts even where HEAD's does not know it.
     world.git(&["switch", "--quiet", "--orphan", "bare"]);
     refused(world, "git branch -D live/one", &[blocked]);
+}
+
+/// Regression: Git deletes the old name before it asks of the new one, and gives nothing back when that is refused.
+#[test]
+fn a_refused_rename_leaves_both_branches_and_their_logs() {
+    for (setup, line, name) in [
+        ("git branch topic HEAD~1", "git branch -M topic release/1", "refs/heads/topic"),
+        ("true", "git branch -M edt/work release/1", "refs/heads/edt/work"),
+        ("git branch topic && git pack-refs --all", "git branch -M topic release/1", "refs/heads/topic"),
+    ] {
+        let hooked = Hooked::new();
+        let world = &hooked.world;
+        world.git(&["branch", "release/1"]);
+        world.edt(&["hooks", "install"]);
+        passes(world, setup);
+        let told = format!("Git had already taken {name} away to rename it; it is at ");
+        refused(world, line, &["GIT_OPERATION_BLOCKED", "refs/heads/release/1 is at", &told]);
+        world.is_sound();
+        // What was put back is an ordinary branch again.
+        passes(world, &format!("git branch -m {} edt/again && git rev-parse edt/again", &name["refs/heads/".len()..]));
+    }
+}
+
+/// Regression: HEAD was left on a branch that was gone.
+#[test]
+fn a_refused_rename_of_the_branch_that_is_checked_out_leaves_head_on_it() {
+    let hooked = Hooked::new();
+    let world = &hooked.world;
+    world.edt(&["hooks", "install"]);
+    passes(world, "git switch -q edt/work");
+    let before = history(world);
+    let done = shell(world, By::Agent, "git branch -M edt/work main").output().unwrap();
+    assert!(!done.status.success() && said(&done).contains("it is at"), "{}", said(&done));
+    let mut differ = changed(&before, &history(world));
+    // Git itself wrote into HEAD's log that the branch was gone.
+    differ.retain(|one| !one.starts_with("own log HEAD:") && !one.starts_with("common log HEAD:"));
+    assert_eq!(differ, Vec::<String>::new());
+    world.is_clean();
+}
+
+/// Regression: under a free name a session's branch could be deleted.
+#[test]
+fn a_sessions_branch_stays_one_under_another_name() {
+    let hooked = Hooked::new();
+    let world = &hooked.world;
+    world.edt(&["hooks", "install"]);
+    passes(world, "git branch -m edt/work tmp");
+    refused(world, "git branch -D tmp", &["GIT_OPERATION_BLOCKED", "refs/heads/tmp is at"]);
+    passes(world, "git branch -m tmp other");
+    refused(world, "git branch -f other HEAD~1", &["GIT_OPERATION_BLOCKED"]);
+    passes(world, "git branch -m other edt/work");
+}
+
+/// Regression: an index that equals the new commit was taken for a reset, and the hint destroyed what was staged.
+#[test]
+fn a_refused_amend_keeps_what_was_staged_and_says_so() {
+    for root in [false, true] {
+        let world = World::with(&[("a.txt", b"one\n")]);
+        if !root {
+            world.commit(&[("a.txt", b"two\n")]);
+        }
+        world.edt(&["hooks", "install"]);
+        world.write("a.txt", "mine\n");
+        world.git(&["add", "a.txt"]);
+        let words =
+            ["GIT_OPERATION_BLOCKED", "your changes are still staged", "next: Make a new commit without `--amend`."];
+        let said = refused(&world, "git commit --amend -m x", &words);
+        assert!(!said.contains("git restore") && !said.contains("--source"), "{said}");
+        assert_eq!((world.status().as_str(), world.text("a.txt").as_str()), ("M  a.txt\n", "mine\n"));
+        passes(&world, "git commit -qm x");
+        // A reset is known all the same, also one to a commit that no branch has.
+        let lost = world.git(&["commit-tree", "-m", "lost", "HEAD^^{tree}"]);
+        let said = refused(&world, &format!("git reset -q --hard {lost}"), &["had already rewritten"]);
+        passes(&world, said.split("next: `").nth(1).unwrap().split('`').next().unwrap());
+        world.is_clean();
+    }
+}
+
+/// Regression: from a subfolder the repair named paths that were not there.
+#[test]
+fn a_repair_works_from_a_subfolder() {
+    for keep in [false, true] {
+        let world = World::with(&[("a/x.txt", b"1\n"), ("[b]/y.txt", b"1\n"), ("c.txt", b"1\n")]);
+        world.commit(&[("a/x.txt", b"2\n"), ("[b]/y.txt", b"2\n")]);
+        world.edt(&["hooks", "install"]);
+        if keep {
+            world.write("c.txt", "mine\n");
+        }
+        let before = world.files();
+        let flag = if keep { "--keep" } else { "--hard" };
+        let said = refused(&world, &format!("cd '[b]' && git reset -q {flag} HEAD~1"), &["had already rewritten"]);
+        assert_eq!(said.contains("is gone, unless edt"), !keep, "{said}");
+        let repair = said.split("next: `").nth(1).unwrap().split('`').next().unwrap();
+        passes(&world, &format!("cd '[b]' && {repair}"));
+        crate::world::same(&before, &world.files());
+    }
+}
+
+/// Regression: a person's file that cannot be read stopped the person's own commands.
+#[test]
+fn an_unreadable_policy_of_the_persons_stops_no_ref_of_theirs() {
+    let hooked = Hooked::with("reference-transaction");
+    std::fs::create_dir_all(hooked.world.home.join(".config/edt/edt.toml")).unwrap();
+    for (by, line, passes) in [
+        (By::Agent, "git branch new", true),
+        (By::Agent, "git commit -q --allow-empty -m x", true),
+        (By::Agent, "git update-ref refs/heads/main HEAD~1", false),
+        (By::Person, "git update-ref refs/heads/main HEAD~1", true),
+    ] {
+        let done = hooked.sh(by, line);
+        assert_eq!(done.status.success(), passes, "{line} by {by:?}: {}", said(&done));
+        assert!(passes || said(&done).contains("read your policy"), "{}", said(&done));
+    }
 }
 
 #[test]
