@@ -11,6 +11,7 @@ pub mod install;
 pub mod live;
 pub mod place;
 pub mod plumbing;
+pub mod policies;
 pub mod pre_commit;
 pub mod pre_push;
 pub mod pre_receive;
@@ -21,6 +22,8 @@ pub mod renames;
 pub mod repair;
 pub mod script;
 pub mod who;
+
+use std::collections::BTreeSet;
 
 use crate::base::{Finding, Result, Warning};
 use plumbing::Git;
@@ -100,6 +103,12 @@ pub fn named(name: &str) -> Option<&'static dyn Hook> {
 /// Whether a person lets shadow refs through here (`edt.pushShadow`).
 fn shadow_may_pass(git: &Git) -> bool {
     git.says_yes("edt.pushShadow")
+}
+
+/// Every word that `found` would need, each after `flag`: what is meant so is decided at once.
+fn words(found: &[Finding], flag: &str) -> String {
+    let words: BTreeSet<&str> = found.iter().filter_map(|one| one.allow).collect();
+    words.into_iter().map(|word| format!("{flag} {word}")).collect::<Vec<String>>().join(" ")
 }
 
 /// `finding`, whose hint speaks of a request, for someone who called Git: its own part, then `way_out`.

@@ -120,6 +120,15 @@ impl Git {
         self.line(&["rev-list", "--count", &range]).ok().flatten()?.parse().ok()
     }
 
+    /// The id of the tree that holds nothing.
+    ///
+    /// # Errors
+    /// `PROGRAM_NOT_FOUND`, `IO_ERROR`.
+    pub fn empty_tree(&self) -> Result<String> {
+        let id = self.output(&["hash-object", "-t", "tree", "--stdin"], b"")?;
+        Ok(String::from_utf8_lossy(&id).trim().to_owned())
+    }
+
     /// Whether Git's configuration says yes to `key`.
     #[must_use]
     pub fn says_yes(&self, key: &str) -> bool {

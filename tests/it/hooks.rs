@@ -284,9 +284,146 @@ fn an_edt_that_ends_without_an_answer_stops_what_it_was_asked() {
     std::fs::set_permissions(&crash, PermissionsExt::from_mode(0o755)).unwrap();
     let crash = crash.to_str().unwrap();
     ["pre-commit", "pre-push", "reference-transaction"].iter().for_each(|hook| recorded(world, hook, crash));
-    refused(world, "git commit --allow-empty -m x", &["ended with status 134", "edt doctor"]);
-    refused(world, "git push origin main:new", &["ended with status 134"]);
-    refused(world, "git branch -D edt/work", &["ended with status 134"]);
+    refused(
+        world,
+        "git commit --allow-empty -m x",
+        &["ended with status 134", "edt doctor", "-c core.hooksPath=/dev/null"],
+    );
+    refused(world, "git push origin main:new", &["ended with status 134", "-c core.hooksPath=/dev/null"]);
+}
+
+/// Regression: an edt of another machine's, or one that was killed, stopped every command that writes a ref.
+#[test]
+fn an_edt_that_cannot_run_stops_no_ref() {
+    let hooked = Hooked::new();
+    let world = &hooked.world;
+    world.edt(&["hooks", "install"]);
+    for (n, (text, status)) in
+        [("#!/nowhere/loader\n", "126"), ("#!/bin/sh\nkill -KILL $$\n", "137"), ("#!/bin/sh\nexit 127\n", "127")]
+            .iter()
+            .enumerate()
+    {
+        world.write("../broken", text);
+        let broken = world.root.parent().unwrap().join("broken");
+        std::fs::set_permissions(&broken, PermissionsExt::from_mode(0o755)).unwrap();
+        world.edt(&["hooks", "install"]);
+        recorded(world, "reference-transaction", broken.to_str().unwrap());
+        let done = shell(world, By::Agent, &format!("git branch new{n}")).output().unwrap();
+        assert!(done.status.success() && said(&done).contains("Refs are NOT protected"), "{status}: {}", said(&done));
+        // One whose interpreter is missing is 126 to one shell and 127 to another.
+        assert!(said(&done).contains(status) || *status == "126", "{}", said(&done));
+        std::fs::remove_file(world.root.join(".git/hooks/reference-transaction")).unwrap();
+    }
+    world.write("../odd", "#!/bin/sh\nexit 2\n");
+    let odd = world.root.parent().unwrap().join("odd");
+    std::fs::set_permissions(&odd, PermissionsExt::from_mode(0o755)).unwrap();
+    world.edt(&["hooks", "install"]);
+    recorded(world, "reference-transaction", odd.to_str().unwrap());
+    refused(world, "git branch -D edt/work", &["ended with status 2", "git -c core.hooksPath=/dev/null"]);
+}
+
+/// Regression: every new picture and every file in an old encoding was refused, to persons too.
+#[test]
+fn what_was_no_text_may_be_committed() {
+    let world = hooked(&[("a.txt", b"text\n"), ("old.bin", b"a\0b"), ("gone.txt", b"x\n")]);
+    world.write("new.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\xff\xfe");
+    world.write("latin.txt", b"caf\xe9\n");
+    world.write("old.bin", b"\xff\0c");
+    passes(&world, "git add --all && git commit -qm x");
+    world.write("latin.txt", b"caf\xe9s\n");
+    passes(&world, "git commit -qam x");
+    world.write("a.txt", b"text\0\xff\n");
+    let both = "--allow binary_content --allow encoding`";
+    refused(&world, "git commit -qam x", &["BINARY_CONTENT a.txt", "ENCODING a.txt", both]);
+    passes(&world, "EDT_ALLOW=binary_content,encoding git commit -qam x");
+}
+
+/// Regression: where HEAD's file could not be read nothing could be committed any more, not even its mending.
+#[test]
+fn a_policy_that_cannot_be_read_can_be_mended_by_a_commit() {
+    for text in [Some("[refs]\n"), None] {
+        let world = hooked(&[("edt.toml", b"[guards\n"), ("a.txt", lines(80).as_bytes())]);
+        world.write("a.txt", lines(81));
+        let words = ["BAD_REQUEST", "The edt.toml of HEAD cannot be read", "git add edt.toml"];
+        let said = refused(&world, "git commit -qam x", &words);
+        assert!(!said.contains("begin a new session"), "{said}");
+        match text {
+            Some(text) => world.write("edt.toml", text),
+            None => std::fs::remove_file(world.root.join("edt.toml")).unwrap(),
+        }
+        world.write("a.txt", "fragment\n");
+        refused(&world, "git commit -qam x", &["SIZE_REDUCTION a.txt"]);
+        world.write("a.txt", lines(81));
+        passes(&world, "git commit -qam x");
+        world.write("edt.toml", "[guards\n");
+        refused(
+            &world,
+            "git add edt.toml && git commit -qm x",
+            &["BAD_REQUEST", "The edt.toml of the index cannot be read"],
+        );
+    }
+}
+
+/// Regression: a server whose HEAD has a file that cannot be read took no push at all.
+#[test]
+fn a_server_with_a_policy_that_cannot_be_read_is_mended_by_a_push() {
+    let hooked = Hooked::with("pre-receive");
+    let (world, remote) = (&hooked.world, hooked.remote());
+    let push = "git -c core.hooksPath=/dev/null push -q origin";
+    world.commit(&[("edt.toml", b"[guards\n")]);
+    refused(
+        world,
+        &format!("{push} main"),
+        &["BAD_REQUEST", "The edt.toml of what is pushed cannot be read", "refs/heads/main was not changed"],
+    );
+    passes(world, &format!("{push} main:topic"));
+    remote.git(&["update-ref", "refs/heads/main", "refs/heads/topic"]);
+    passes(world, &format!("{push} main:other && {push} :other"));
+    world.commit(&[("b.txt", b"three\n")]);
+    refused(world, &format!("{push} main"), &["The edt.toml of the branch here cannot be read"]);
+    world.commit(&[("edt.toml", b"[refs]\n")]);
+    passes(world, &format!("{push} main"));
+}
+
+/// Regression: a branch without a common commit was not judged, and any line of a message counted as a decision.
+#[test]
+fn a_server_judges_orphans_and_takes_decisions_from_trailers_only() {
+    let hooked = Hooked::with("pre-receive");
+    let world = &hooked.world;
+    world.git(&["switch", "--quiet", "--orphan", "release/9"]);
+    world.commit(&[("m.txt", MARKED.as_bytes())]);
+    refused(world, "git push origin release/9", &["CONFLICT_MARKERS m.txt"]);
+    let message = "Edt-Allowed: conflict_markers\n\nis what I would write here if I were to\nallow it.\n";
+    world.git(&["commit", "--quiet", "--amend", "-m", message]);
+    refused(world, "git push origin release/9", &["CONFLICT_MARKERS m.txt"]);
+    world.git(&["commit", "--quiet", "--amend", "-m", "meant so\n\nEdt-Allowed: conflict_markers"]);
+    passes(world, "git push -q origin release/9");
+}
+
+/// Regression: an agent that a person started in a terminal shares the terminal.
+#[test]
+fn a_program_that_reads_what_git_says_is_no_person() {
+    for (line, passes) in [("git branch -D edt/work 2>&1 | cat", false), ("git branch -D edt/work | cat", true)] {
+        let hooked = Hooked::with("reference-transaction");
+        let done = hooked.sh(By::Person, line);
+        assert_eq!(said(&done).contains("GIT_OPERATION_BLOCKED"), !passes, "{line}: {}", said(&done));
+        assert_eq!(
+            hooked.world.try_git(&["rev-parse", "-q", "--verify", "edt/work"]).status.success(),
+            !passes,
+            "{line}"
+        );
+    }
+}
+
+/// Regression: `git pack-refs` started several programs for each branch that it pruned.
+#[test]
+fn packing_refs_starts_no_git() {
+    let hooked = Hooked::with("reference-transaction");
+    let world = &hooked.world;
+    passes(world, "for n in 1 2 3; do git branch b$n; done; GIT_TRACE2_EVENT=$PWD/../trace git pack-refs --all");
+    let trace = std::fs::read_to_string(world.root.parent().unwrap().join("trace")).unwrap();
+    let started: Vec<&str> = trace.lines().filter(|line| line.contains("\"event\":\"start\"")).collect();
+    assert_eq!(started.len(), 1, "{started:#?}");
 }
 
 #[test]
