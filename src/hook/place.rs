@@ -73,8 +73,8 @@ impl Place {
         let said = String::from_utf8_lossy(&hooks_path.stdout).into_owned();
         let said = said.lines().filter_map(|line| line.split_once('\t')).rfind(|(scope, _)| *scope != "command");
         let hooks_path = said.map(|(scope, path)| (scope.to_owned(), path.to_owned()));
-        let base = top.clone().unwrap_or_else(|| common.clone());
-        let hooks = hooks_path.as_ref().map_or_else(|| common.join("hooks"), |(_, path)| base.join(path));
+        let from = top.clone().unwrap_or_else(|| common.clone());
+        let hooks = hooks_path.as_ref().map_or_else(|| common.join("hooks"), |(_, path)| from.join(path));
         let version = version(&git.line(&["version"])?.unwrap_or_default());
         Ok(Place { common, hooks, top, bare, hooks_path, version })
     }

@@ -73,9 +73,9 @@ impl<'a> Renames<'a> {
         if stands != aside || self.git.run(&["show-ref", "--verify", "--quiet", name], b"")?.ok {
             return Ok(None);
         }
-        let none = "0".repeat(stands.len());
+        let zeros = "0".repeat(stands.len());
         let quiet = ["-c", "core.logAllRefUpdates=false", "update-ref", "-m", "edt: refused rename taken back"];
-        self.git.output(&[&quiet, &[name, stands, &none][..]].concat(), b"")?;
+        self.git.output(&[&quiet, &[name, stands, &zeros][..]].concat(), b"")?;
         self.bring_back(name)?;
         whole::remove(&note).map_err(|error| failed("remove", &note, &error))?;
         Ok(Some((name.to_owned(), stands.to_owned())))
