@@ -2,10 +2,12 @@
 //! fetched objects, bare repositories and every ref format seen as Git sees them.
 
 use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::base::{Code, Finding, Result};
 use crate::io::spawn::{self, Hooks, Ran};
+use crate::io::whole::{self, There};
 
 /// Git in one repository: the one that holds the folder, or the one that the environment names.
 #[derive(Debug, Clone)]
@@ -165,10 +167,10 @@ impl Git {
     pub fn common(&self) -> Result<PathBuf> {
         if std::env::var_os("GIT_COMMON_DIR").is_none() {
             let own = self.git_dir()?;
-            match std::fs::read_to_string(own.join("commondir")) {
-                Ok(text) => return Ok(own.join(text.trim_end_matches('\n'))),
-                Err(_) if own.join("objects").is_dir() => return Ok(own),
-                Err(_) => {}
+            match whole::at(&own.join("commondir")) {
+                Ok(There::File { bytes, .. }) => return Ok(own.join(OsStr::from_bytes(bytes.trim_ascii_end()))),
+                _ if own.join("objects").is_dir() => return Ok(own),
+                _ => {}
             }
         }
         let dir = self.line(&["rev-parse", "--path-format=absolute", "--git-common-dir"])?;

@@ -2,6 +2,7 @@
 //!
 //! edt writes refs itself, which runs no hook. Git asks for every ref it writes, so names decide first.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use super::plumbing::{Git, Object};
@@ -53,8 +54,8 @@ impl Hook for ReferenceTransaction {
 fn judged(call: &Call<'_>, mut updates: Vec<Update>) -> Result<Vec<Finding>> {
     let git = &call.git;
     let common = git.common()?;
-    let packed = Packed::of(&common, &updates)?;
-    updates.retain(|one| !packed.keeps(one, &one.old));
+    let packed = Packed::of(&common)?;
+    updates.retain(|one| !packed.keeps(one, &one.old) && !(is_null(&one.old) && packed.is_new(&common, &one.name)));
     if updates.is_empty() {
         return Ok(Vec::new());
     }
@@ -118,24 +119,36 @@ fn kind(ours: &Result<Protection>, own: Option<&Object>, renames: &Renames<'_>, 
     Ok(if renames.was_session(name)? { Kind::Shadow } else { Kind::Free })
 }
 
-/// The packed refs while nobody has them locked. A ref whose loose file goes and whose packed value stays is not deleted: so
-/// `git pack-refs` and `git gc` end. A deletion holds the lock.
-struct Packed(Vec<u8>);
+/// The packed refs, which tell without a process what neither goes nor stood before.
+struct Packed {
+    bytes: Vec<u8>,
+    /// Someone is changing them: `git pack-refs`, or a deletion.
+    locked: bool,
+}
 
 impl Packed {
-    fn of(common: &Path, updates: &[Update]) -> Result<Packed> {
+    fn of(common: &Path) -> Result<Packed> {
         let path = common.join("packed-refs");
-        let lock = path.with_extension("lock");
-        let read = |path: &Path| whole::at(path).map_err(|error| crate::io::failed("read", path, &error));
-        if !updates.iter().any(|one| is_null(&one.new)) || read(&lock)? != There::Nothing {
-            return Ok(Packed(Vec::new()));
-        }
-        Ok(Packed(if let There::File { bytes, .. } = read(&path)? { bytes } else { Vec::new() }))
+        let locked = whole::minutes_old(&path.with_extension("lock")).is_some();
+        let there = whole::at(&path).map_err(|error| crate::io::failed("read", &path, &error))?;
+        Ok(Packed { bytes: if let There::File { bytes, .. } = there { bytes } else { Vec::new() }, locked })
     }
 
+    /// Whether only the loose file goes and the packed value stays: so `git pack-refs` and `git gc` end. A deletion holds the lock.
     fn keeps(&self, update: &Update, stands: &str) -> bool {
         let line = format!("\n{stands} {}\n", update.name);
-        is_null(&update.new) && !is_null(stands) && memchr::memmem::find(&self.0, line.as_bytes()).is_some()
+        !self.locked && is_null(&update.new) && !is_null(stands) && self.holds(&line)
+    }
+
+    /// Whether no such ref stands yet, where refs are files.
+    fn is_new(&self, common: &Path, name: &str) -> bool {
+        let is_absent =
+            |path: &str| common.join(path).symlink_metadata().is_err_and(|e| e.kind() == ErrorKind::NotFound);
+        is_absent("reftable") && is_absent(name) && !self.holds(&format!(" {name}\n"))
+    }
+
+    fn holds(&self, text: &str) -> bool {
+        memchr::memmem::find(&self.bytes, text.as_bytes()).is_some()
     }
 }
 

@@ -400,7 +400,10 @@ fn hooks_in_the_configuration_are_live() {
     {
         assert_eq!(run(line), "", "{line}");
     }
-    assert!(run("git branch -M edt/new main").contains("it is at"), "a refused rename is taken back");
+    assert!(
+        run("git branch -q release/1; git branch -M edt/new release/1").contains("it is at"),
+        "a refused rename is taken back"
+    );
     // Regression: a missing edt passed in silence.
     let key = "hook.edt-reference-transaction.command";
     let kept = world.git(&["config", key]);
