@@ -55,7 +55,8 @@ fn judged(call: &Call<'_>, mut updates: Vec<Update>) -> Result<Vec<Finding>> {
     let git = &call.git;
     let common = git.common()?;
     let packed = Packed::of(&common)?;
-    updates.retain(|one| !packed.keeps(one, &one.old) && !(is_null(&one.old) && packed.is_new(&common, &one.name)));
+    let is_new = |one: &Update| is_null(&one.old) && packed.is_new(&common, &one.name);
+    updates.retain(|one| !(packed.keeps(one, &one.old) || is_new(one)));
     if updates.is_empty() {
         return Ok(Vec::new());
     }
