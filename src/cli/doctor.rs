@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::context::Context;
 use super::render::{BAD, DIM, GOOD, NAME, NOTE, paint};
-use crate::base::{Result, Status};
+use crate::base::{Findings, Result, Status};
 use crate::hook::doctor::{self, Health, NOT_PROTECTED, Scene, Told};
 use crate::hook::install::{self, Force, Run};
 use crate::hook::place::Place;
@@ -58,9 +58,11 @@ impl Args {
         let mut fixed = Vec::new();
         let mut probes = doctor::examine(&scene);
         if self.fix {
-            fixed = fix(&scene, &probes)?;
+            let refused;
+            (fixed, refused) = fix(&scene, &probes)?;
             scene.place = Place::of(&scene.git)?;
             probes = doctor::examine(&scene);
+            probes.extend(refused.map(|findings| doctor::failed("fix", findings)));
         }
         let well = probes.iter().all(|told| told.health == Health::Ok);
         let answer = Answer { schema: "edt.doctor/1", well, probes, fixed, not_protected: NOT_PROTECTED.to_vec() };
@@ -69,14 +71,20 @@ impl Args {
     }
 }
 
-fn fix(scene: &Scene, probes: &[Told]) -> Result<Vec<String>> {
+/// What was done, and why the hooks could not be installed if they could not.
+fn fix(scene: &Scene, probes: &[Told]) -> Result<(Vec<String>, Option<Findings>)> {
     let mut done = doctor::tidy(scene)?;
-    if probes.iter().any(|told| told.health == Health::NotLive) {
-        let (_, steps) = install::install(&scene.git, Force::No, Run::Real)?;
-        let new = steps.into_iter().filter(|step| step.did != install::Did::Unchanged);
-        done.extend(new.map(|step| format!("installed {} as {}", step.hook, step.place)));
+    if probes.iter().all(|told| told.health != Health::NotLive) {
+        return Ok((done, None));
     }
-    Ok(done)
+    match install::install(&scene.git, Force::No, Run::Real) {
+        Ok((_, steps)) => {
+            let new = steps.into_iter().filter(|step| step.did != install::Did::Unchanged);
+            done.extend(new.map(|step| format!("installed {} as {}", step.hook, step.place)));
+            Ok((done, None))
+        }
+        Err(findings) => Ok((done, Some(findings))),
+    }
 }
 
 fn people(answer: &Answer) -> String {

@@ -176,8 +176,15 @@ fn against(
     };
     let subjects: Vec<Subject<'_>> = files.iter().enumerate().map(subject).collect();
     let heard = hear(&subjects, policy, allow, None);
-    refused.extend(heard.refused);
-    warnings.extend(heard.warnings);
+    // What an agent sends is text; what a commit brings may be a picture. Only text that would cease to be text counts.
+    let was_text = |bytes: &[u8]| memchr::memchr(0, bytes).is_none() && std::str::from_utf8(bytes).is_ok();
+    let free: BTreeSet<String> =
+        files.iter().filter(|one| !text(&one.old).is_some_and(was_text)).map(|one| one.path.to_string()).collect();
+    let is_free = |path: &Option<String>| path.as_ref().is_some_and(|path| free.contains(path));
+    let about_text = [Code::BinaryContent, Code::Encoding];
+    refused.extend(heard.refused.into_iter().filter(|one| !(about_text.contains(&one.code) && is_free(&one.path))));
+    let words = about_text.map(Code::allow);
+    warnings.extend(heard.warnings.into_iter().filter(|one| !(words.contains(&Some(one.code)) && is_free(&one.path))));
     Ok(Verdict { refused, warnings })
 }
 

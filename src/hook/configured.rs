@@ -1,13 +1,12 @@
 //! Hooks in Git's own configuration (Git 2.54 and newer): no file of anyone's is in the way, and no hooks folder shadows them.
 
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use super::install::{Did, Run, Step, look, taken};
 use super::place::Place;
 use super::plumbing::Git;
 use super::receipt::Receipt;
-use super::script::quoted;
+use super::script::{quoted, render};
 use super::{HOOKS, Hook};
 use crate::base::Result;
 use crate::io::failed;
@@ -19,13 +18,20 @@ pub fn section(hook: &dyn Hook) -> String {
     format!("hook.edt-{}", hook.name())
 }
 
+/// The very script, less what is for a hook that stands beside it: Git runs that by itself.
 fn command(hook: &dyn Hook, edt: &Path) -> String {
-    let edt = String::from_utf8_lossy(&quoted(edt.as_os_str().as_bytes())).into_owned();
-    match hook.name() {
-        // Without this a Git whose edt was removed could write no ref at all.
-        "reference-transaction" => format!("test ! -x {edt} || {edt} hook reference-transaction"),
-        name => format!("{edt} hook {name}"),
+    let script = String::from_utf8_lossy(&render(hook, edt)).into_owned();
+    let mut lines = Vec::new();
+    let mut inside = false;
+    for line in script.lines() {
+        inside |= line == "run_before() {";
+        if !inside && !line.is_empty() && !line.trim_start().starts_with('#') {
+            lines.push(if line.starts_with("before=") { "before=''" } else { line });
+        }
+        inside &= line != "}";
     }
+    let text = String::from_utf8_lossy(&quoted(lines.join("\n").as_bytes())).into_owned();
+    format!("sh -c {text} {}", section(hook))
 }
 
 /// Puts the hooks in the repository's configuration.
@@ -35,9 +41,10 @@ fn command(hook: &dyn Hook, edt: &Path) -> String {
 pub fn configure(git: &Git, place: &Place, edt: &Path, run: Run) -> Result<Vec<Step>> {
     let mut steps = Vec::new();
     // An older Git may have left files: both would run.
+    let receipt = Receipt::of(place);
     for folder in place.folders() {
         for hook in HOOKS {
-            steps.extend(taken(&folder, *hook, run)?);
+            steps.extend(taken(&folder, &receipt, *hook, run)?);
         }
     }
     let config = place.common.join("config");
@@ -79,14 +86,14 @@ pub fn unconfigure(place: &Place, receipt: &Receipt, run: Run) -> Result<Vec<Ste
     let mut steps = Vec::new();
     for hook in HOOKS {
         let section = section(*hook);
-        let listed =
-            git.run(&["config", "--local", "--get-regexp", &format!("^{}\\.", section.replace('.', "\\."))], b"")?;
+        let own = format!("^{}\\.", section.replace('.', "\\."));
+        let listed = git.run(&["config", "--local", "-z", "--get-regexp", &own], b"")?;
         if !listed.ok {
             continue;
         }
-        let own = [format!("{section}.event "), format!("{section}.command ")];
+        let own = [format!("{section}.event\n"), format!("{section}.command\n")];
         let text = String::from_utf8_lossy(&listed.stdout).into_owned();
-        if !text.lines().all(|line| own.iter().any(|key| line.starts_with(key.as_str()))) {
+        if !text.split_terminator('\0').all(|line| own.iter().any(|key| line.starts_with(key.as_str()))) {
             let detail = "something was added to the section; remove it yourself";
             steps.push(Step {
                 hook: hook.name().to_owned(),

@@ -10,7 +10,9 @@ use serde::Serialize;
 use super::place::{Mechanism, Place};
 use super::plumbing::Git;
 use super::{Hook, live};
-use crate::base::{Result, Settled};
+use crate::base::{Findings, Result, Settled};
+use crate::io::clock::is_running;
+use crate::io::scratch::Scratch;
 use crate::io::{abilities, whole};
 use crate::session::current::{BRANCHES, base_ref};
 
@@ -83,7 +85,7 @@ pub const NOT_PROTECTED: [&str; 7] = [
     "`git commit --no-verify` and `git push --no-verify` skip pre-commit and pre-push",
     "`git -c core.hooksPath=…` and edits of Git's configuration switch hooks off",
     "`rm -rf .git/refs`, and programs that write refs without Git (libgit2, jj), run no hook",
-    "an agent that opens a terminal of its own and hides its mark is taken for a person",
+    "an agent that lets its programs write to a terminal and hides its mark is taken for a person",
     "what is pushed to a server without edt's pre-receive is that server's to judge",
 ];
 
@@ -94,11 +96,7 @@ pub fn examine(scene: &Scene) -> Vec<Told> {
     for probe in PROBES {
         match (probe.run)(scene) {
             Ok(told) => all.extend(told),
-            Err(findings) => {
-                let found = findings.into_vec().into_iter().next();
-                let (found, next) = found.map_or_else(Default::default, |one| (one.message, one.hint));
-                all.push(told(probe.name, Health::Broken, &found, Some(&next)));
-            }
+            Err(findings) => all.push(failed(probe.name, findings)),
         }
     }
     all
@@ -115,6 +113,14 @@ pub fn tidy(scene: &Scene) -> Result<Vec<String>> {
             whole::remove(&path).map_err(|error| crate::io::failed("remove", &path, &error))?;
             done.push(format!("removed {}, whose bytes Git has", path.display()));
         }
+    }
+    for (name, value) in probes_left(scene)? {
+        scene.git.output(&["update-ref", "-d", &name, &value], b"")?;
+        done.push(format!("removed {name}, a probe of a killed doctor"));
+    }
+    for folder in Scratch::left(&scene.git_dir) {
+        whole::remove_folder(&folder).map_err(|error| crate::io::failed("remove", &folder, &error))?;
+        done.push(format!("removed {}, the scratch folder of a killed edt", folder.display()));
     }
     Ok(done)
 }
@@ -211,7 +217,6 @@ fn file_system(scene: &Scene) -> Result<Vec<Told>> {
     Ok(vec![one])
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "a probe may fail")]
 fn leftovers(scene: &Scene) -> Result<Vec<Told>> {
     let mut all = Vec::new();
     for name in ["index.lock", "HEAD.lock", "config.lock"] {
@@ -240,10 +245,31 @@ fn leftovers(scene: &Scene) -> Result<Vec<Told>> {
             Some("`edt doctor --fix` removes those whose bytes Git has; look at the others before you remove them."),
         ));
     }
+    let probes: Vec<String> = probes_left(scene)?.into_iter().map(|(name, _)| name).collect();
+    if !probes.is_empty() {
+        let found = format!("A killed doctor left {}.", probes.join(", "));
+        all.push(told("leftovers", Health::Broken, &found, Some("`edt doctor --fix` removes them.")));
+    }
+    let folders = Scratch::left(&scene.git_dir);
+    if let (true, Some(first)) = (all.is_empty(), folders.first()) {
+        let found = format!("No stale lock is left, but {} scratch folders: {}, ….", folders.len(), first.display());
+        all.push(told("leftovers", Health::Ok, &found, Some("`edt doctor --fix` removes them.")));
+    }
     if all.is_empty() {
         all.push(told("leftovers", Health::Ok, "No stale lock and no staged file is left.", None));
     }
     Ok(all)
+}
+
+/// Refs that an older doctor made to try a deletion and was killed before it took them away, with their values.
+fn probes_left(scene: &Scene) -> Result<Vec<(String, String)>> {
+    let listed =
+        scene.git.output(&["for-each-ref", "--format=%(refname) %(objectname)", "refs/edt/doctor-*/probe"], b"")?;
+    let text = String::from_utf8_lossy(&listed).into_owned();
+    let process = |name: &str| name.strip_prefix("refs/edt/doctor-")?.strip_suffix("/probe")?.parse().ok();
+    let is_left = |name: &str| process(name).is_some_and(|id| !is_running(id));
+    let pairs = text.lines().filter_map(|line| line.split_once(' ')).filter(|(name, _)| is_left(name));
+    Ok(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
 }
 
 /// Files that stand in edt's folder for staged ones, but for the index, which the next edit uses again.
@@ -287,5 +313,23 @@ fn sessions(scene: &Scene) -> Result<Vec<Told>> {
 }
 
 fn hooks(scene: &Scene) -> Result<Vec<Told>> {
-    scene.place.hooks_here().map(|hook: &'static dyn Hook| live::probe(scene, hook)).collect()
+    let one = |hook: &'static dyn Hook| {
+        live::probe(scene, hook).unwrap_or_else(|findings| failed(&format!("hook {}", hook.name()), findings))
+    };
+    let mut all: Vec<Told> = scene.place.hooks_here().map(one).collect();
+    for root in scene.place.unguarded()? {
+        let found =
+            format!("core.hooksPath is relative, so Git finds no hook of edt's in the worktree {}.", root.display());
+        let next = format!("`git config core.hooksPath '{}'` names one folder for all.", scene.place.hooks.display());
+        all.push(told("hooks", Health::NotLive, &found, Some(&next)));
+    }
+    Ok(all)
+}
+
+/// What could not be tried.
+#[must_use]
+pub fn failed(probe: &str, findings: Findings) -> Told {
+    let found = findings.into_vec().into_iter().next();
+    let (found, next) = found.map_or_else(Default::default, |one| (one.message, one.hint));
+    told(probe, Health::Broken, &found, Some(&next))
 }

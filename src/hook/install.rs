@@ -77,7 +77,8 @@ pub fn install(git: &Git, force: Force, run: Run) -> Result<(Place, Vec<Step>)> 
         place.check_own()?;
     }
     let hooks: Vec<&dyn Hook> = place.hooks_here().collect();
-    let plan: Vec<Result<Step>> = hooks.iter().map(|hook| planned(&place, *hook, &edt)).collect();
+    let receipt = Receipt::of(&place);
+    let plan: Vec<Result<Step>> = hooks.iter().map(|hook| planned(&place, &receipt, *hook, &edt)).collect();
     let (mut steps, mut refused) = (Vec::new(), Vec::new());
     for one in plan {
         match one {
@@ -86,6 +87,10 @@ pub fn install(git: &Git, force: Force, run: Run) -> Result<(Place, Vec<Step>)> 
         }
     }
     Findings::check(refused)?;
+    if let Some(other) = place.unguarded()?.first() {
+        let detail = format!("not in {}, because core.hooksPath is relative", other.display());
+        steps.iter_mut().filter(|step| step.detail.is_none()).for_each(|step| step.detail = Some(detail.clone()));
+    }
     if run == Run::Dry {
         return Ok((place, steps));
     }
@@ -119,13 +124,16 @@ pub enum Run {
     Real,
 }
 
-fn planned(place: &Place, hook: &dyn Hook, edt: &Path) -> Result<Step> {
+fn planned(place: &Place, receipt: &Receipt, hook: &dyn Hook, edt: &Path) -> Result<Step> {
     let at = file(&place.hooks, hook, "");
     let before = file(&place.hooks, hook, BEFORE);
     let step = |did, detail: Option<&str>| step(hook, &at, did, detail);
     match look(&at)? {
         There::Nothing if look(&before)? == There::Nothing => Ok(step(Did::Installed, None)),
-        There::Nothing => Ok(step(Did::Chained, Some("the hook at .before-edt is called first"))),
+        There::Nothing if receipt.kept.contains(&before) => {
+            Ok(step(Did::Chained, Some("the hook at .before-edt is called first")))
+        }
+        There::Nothing => Err(conflict(&before, "stands alone and was not put there by edt").into()),
         There::Other => Err(conflict(&at, "is no file that could be put back").into()),
         There::File { bytes, executable } => match whose(&bytes, hook) {
             Whose::Ours if bytes == render(hook, edt) && executable => Ok(step(Did::Unchanged, None)),
@@ -136,7 +144,7 @@ fn planned(place: &Place, hook: &dyn Hook, edt: &Path) -> Result<Step> {
             }
             Whose::Foreign => match look(&before)? {
                 There::Nothing => Ok(step(Did::Chained, Some("the hook that stands there is called first"))),
-                There::File { bytes: kept, .. } if kept == bytes => {
+                There::File { .. } if alike(&at, &before)? => {
                     Ok(step(Did::Chained, Some("the hook that stands there is called first")))
                 }
                 _ => Err(conflict(&at, "is new, and an older hook is kept beside it as .before-edt").into()),
@@ -163,6 +171,11 @@ fn put(place: &Place, hook: &dyn Hook, edt: &Path, did: Did) -> Result<()> {
     }
     let moved = did == Did::Chained && look(&at)? != There::Nothing;
     if moved {
+        Receipt::remember(place, |receipt| {
+            if !receipt.kept.contains(&before) {
+                receipt.kept.push(before.clone());
+            }
+        })?;
         if look(&before)? == There::Nothing {
             whole::shift(&at, &before).map_err(|error| failed("move", &at, &error))?;
         } else {
@@ -191,7 +204,7 @@ pub fn uninstall(git: &Git, run: Run) -> Result<(Place, Vec<Step>)> {
     let mut steps = Vec::new();
     for folder in &folders {
         for hook in HOOKS {
-            steps.extend(taken(folder, *hook, run)?);
+            steps.extend(taken(folder, &receipt, *hook, run)?);
         }
     }
     steps.extend(unconfigure(&place, &receipt, run)?);
@@ -204,7 +217,7 @@ pub fn uninstall(git: &Git, run: Run) -> Result<(Place, Vec<Step>)> {
     Ok((place, steps))
 }
 
-pub(super) fn taken(folder: &Path, hook: &dyn Hook, run: Run) -> Result<Vec<Step>> {
+pub(super) fn taken(folder: &Path, receipt: &Receipt, hook: &dyn Hook, run: Run) -> Result<Vec<Step>> {
     let (at, before) = (file(folder, hook, ""), file(folder, hook, BEFORE));
     let mut steps = Vec::new();
     let kept = look(&before)?;
@@ -219,6 +232,8 @@ pub(super) fn taken(folder: &Path, hook: &dyn Hook, run: Run) -> Result<Vec<Step
     let top = look(&at)?;
     let is_taken = matches!(&top, There::File { bytes, .. } if whose(bytes, hook) == Whose::Foreign);
     let mut waits = kept != There::Nothing;
+    // A file of that name that edt did not put there is somebody's own.
+    let is_known = receipt.kept.contains(&before);
     // Copies that other programs made of edt's hook when they took its place.
     for end in [LEGACY, OLD] {
         let copy = file(folder, hook, end);
@@ -248,15 +263,15 @@ pub(super) fn taken(folder: &Path, hook: &dyn Hook, run: Run) -> Result<Vec<Step
             let detail = "edt's hook was changed by hand; remove it yourself";
             steps.push(step(hook, &at, Did::Left, Some(detail)));
         }
-        There::Nothing if waits => {
+        There::Nothing if waits && is_known => {
             shift(&at)?;
             steps.push(step(hook, &at, Did::Restored, None));
         }
-        There::File { bytes, .. } if waits && matches!(&kept, There::File { bytes: kept, .. } if *kept == bytes) => {
+        There::File { .. } if waits && is_known && alike(&at, &before)? => {
             remove(&before)?;
             steps.push(step(hook, &before, Did::Removed, Some("it is the hook that stands there")));
         }
-        _ if waits => {
+        _ if waits && is_known => {
             let detail = "another hook has taken its place since; the one before edt's is kept as .before-edt";
             steps.push(step(hook, &at, Did::Left, Some(detail)));
         }
@@ -322,6 +337,10 @@ pub fn shadowed(place: &Place, hook: &dyn Hook) -> Result<bool> {
 
 pub(super) fn look(path: &Path) -> Result<There> {
     whole::at(path).map_err(|error| failed("read", path, &error).into())
+}
+
+fn alike(at: &Path, before: &Path) -> Result<bool> {
+    whole::alike(at, before).map_err(|error| failed("read", before, &error).into())
 }
 
 fn step(hook: &dyn Hook, at: &Path, did: Did, detail: Option<&str>) -> Step {

@@ -11,13 +11,12 @@ use super::place::{Mechanism, file};
 use super::plumbing::Git;
 use super::script::{Whose, whose};
 use crate::base::{Code, Finding, Result};
-use crate::io::clock::process_id;
 use crate::io::scratch::Scratch;
 use crate::io::spawn::{self, Ran};
 use crate::io::whole::{self, There};
 
 /// The name of the file that is staged for the probe.
-const STAGED: &str = "edt-doctor-probe.txt";
+const STAGED: &str = "edt.toml";
 /// Held in the environment, it lets edt's script skip a hook that stood there before: only edt's own is asked.
 const ASIDE: [(&str, &str); 2] = [("EDT_PROBE", "1"), ("EDT_AGENT", "doctor")];
 
@@ -43,7 +42,6 @@ pub fn probe(scene: &Scene, hook: &dyn Hook) -> Result<Told> {
     };
     let said = match hook.name() {
         "pre-commit" => pre_commit(scene, &way)?,
-        "reference-transaction" => reference_transaction(scene)?,
         other => fed(scene, hook, &way, other)?,
     };
     if said.refused {
@@ -150,7 +148,7 @@ fn scratch(scene: &Scene) -> Result<Scratch> {
         .map_err(|error| crate::io::failed("make a scratch folder beside", scene.git.dir(), &error).into())
 }
 
-/// A conflict marker staged in an index of its own, with objects of its own.
+/// An `edt.toml` that cannot be read, staged in an index of its own, with objects of its own: no policy lets that pass.
 fn pre_commit(scene: &Scene, way: &Way) -> Result<Said> {
     let scratch = scratch(scene)?;
     let wrap = |error| crate::io::failed("write", scratch.path(), &error);
@@ -167,36 +165,23 @@ fn pre_commit(scene: &Scene, way: &Way) -> Result<Said> {
     let git = &scene.git;
     let head = git.line(&["rev-parse", "--verify", "--quiet", "HEAD"])?;
     made(&git.run_with(&["read-tree", head.as_deref().unwrap_or("--empty")], b"", &env)?)?;
-    let text = b"<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n";
+    let text = b"[a probe of edt doctor\n";
     let blob = git.run_with(&["hash-object", "-w", "--stdin"], text, &env)?;
     made(&blob)?;
     let entry = format!("100644,{},{STAGED}", String::from_utf8_lossy(&blob.stdout).trim());
     made(&git.run_with(&["update-index", "--add", "--cacheinfo", &entry], b"", &env)?)?;
     let ran = run(scene, way, "pre-commit", &[], b"", &scratch, &env)?;
-    // Where policy only warns of conflict markers the hook was asked all the same.
-    Ok(Said { refused: ran.stderr.contains(STAGED), why: ran.stderr })
+    Ok(Said { refused: !ran.ok && ran.stderr.contains("The edt.toml of the index cannot be read"), why: ran.stderr })
 }
 
-/// A session's ref made for this purpose, which Git is then told to delete.
-fn reference_transaction(scene: &Scene) -> Result<Said> {
-    let name = format!("refs/edt/doctor-{}/probe", process_id());
-    let git = &scene.git;
-    let target = target(git)?;
-    let _gone = Gone { scene, name: &name };
-    made(&git.run(&["-c", "core.logAllRefUpdates=false", "update-ref", &name, &target], b"")?)?;
-    let env: Vec<(&str, &OsStr)> = ASIDE.iter().map(|(key, value)| (*key, OsStr::new(*value))).collect();
-    let ran = git.live(&["update-ref", "-d", &name], &env)?;
-    let stands = git.line(&["rev-parse", "--verify", "--quiet", &name])?.is_some();
-    Ok(Said { refused: !ran.ok && stands && ran.stderr.contains(Code::GitOperationBlocked.name()), why: ran.stderr })
-}
-
-/// A push, or its arrival, that would delete a protected branch.
+/// A deletion: of a session's ref that there is not, or of a protected branch by a push or on its arrival.
 fn fed(scene: &Scene, hook: &dyn Hook, way: &Way, name: &str) -> Result<Said> {
     let scratch = scratch(scene)?;
     let target = target(&scene.git)?;
     let null = "0".repeat(target.len());
     let (args, input): (&[&str], String) = match name {
         "pre-push" => (&["edt-probe", "edt-probe"], format!("(delete) {null} refs/heads/main {target}\n")),
+        "reference-transaction" => (&["prepared"], format!("{target} {null} refs/edt/doctor/probe\n")),
         _ => (&[], format!("{target} {null} refs/heads/main\n")),
     };
     let ran = run(scene, way, hook.name(), args, input.as_bytes(), &scratch, &[])?;
@@ -218,18 +203,4 @@ fn made(ran: &Ran) -> Result<()> {
     }
     let message = format!("The probe could not be made: {}", ran.stderr.trim());
     Err(Finding::new(Code::IoError, message, "Mend what Git reports, then repeat `edt doctor`.").into())
-}
-
-/// Removes the probe's ref, whatever happens.
-struct Gone<'a> {
-    scene: &'a Scene,
-    name: &'a str,
-}
-
-impl Drop for Gone<'_> {
-    fn drop(&mut self) {
-        let _ = self.scene.git.run(&["update-ref", "-d", self.name], b"");
-        // Git keeps the folder, even if it made it.
-        whole::remove_empty_folder(&self.scene.place.common.join("refs/edt"));
-    }
 }

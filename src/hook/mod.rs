@@ -11,14 +11,19 @@ pub mod install;
 pub mod live;
 pub mod place;
 pub mod plumbing;
+pub mod policies;
 pub mod pre_commit;
 pub mod pre_push;
 pub mod pre_receive;
 pub mod receipt;
 pub mod reference_transaction;
 pub mod refs;
+pub mod renames;
+pub mod repair;
 pub mod script;
 pub mod who;
+
+use std::collections::BTreeSet;
 
 use crate::base::{Finding, Result, Warning};
 use plumbing::Git;
@@ -35,10 +40,20 @@ pub struct Call<'a> {
     pub input: &'a [u8],
     /// Who asks.
     pub who: Who,
-    /// The text of the person's own `edt.toml`, if there is one.
-    pub person_policy: Option<&'a str>,
+    /// The text of the person's own `edt.toml`, if there is one, or why it could not be read.
+    pub person_policy: &'a Result<Option<String>>,
     /// Overrides asked for (`EDT_ALLOW`).
     pub allow: &'a [String],
+}
+
+impl Call<'_> {
+    /// The text of the person's own `edt.toml`, if there is one. Asked for only where a rule of it may decide.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if it is there and could not be read.
+    pub fn person(&self) -> Result<Option<&str>> {
+        self.person_policy.as_ref().map(Option::as_deref).map_err(Clone::clone)
+    }
 }
 
 /// Where a hook belongs.
@@ -88,6 +103,12 @@ pub fn named(name: &str) -> Option<&'static dyn Hook> {
 /// Whether a person lets shadow refs through here (`edt.pushShadow`).
 fn shadow_may_pass(git: &Git) -> bool {
     git.says_yes("edt.pushShadow")
+}
+
+/// Every word that `found` would need, each after `flag`: what is meant so is decided at once.
+fn words(found: &[Finding], flag: &str) -> String {
+    let words: BTreeSet<&str> = found.iter().filter_map(|one| one.allow).collect();
+    words.into_iter().map(|word| format!("{flag} {word}")).collect::<Vec<String>>().join(" ")
 }
 
 /// `finding`, whose hint speaks of a request, for someone who called Git: its own part, then `way_out`.

@@ -19,6 +19,8 @@ pub struct Place {
     pub hooks: PathBuf,
     /// The worktree's root; `None` in a bare repository.
     pub top: Option<PathBuf>,
+    /// Whether Git calls the repository bare: a server's.
+    pub bare: bool,
     /// What `core.hooksPath` says, and where it says so (`local`, `global`, …).
     pub hooks_path: Option<(String, String)>,
     /// Git's version.
@@ -52,7 +54,13 @@ impl Place {
     /// `NOT_A_REPOSITORY`, `PROGRAM_NOT_FOUND`, `IO_ERROR`.
     pub fn of(git: &Git) -> Result<Place> {
         git.output(&["rev-parse", "--git-dir"], b"")?;
-        let top = git.top()?;
+        let bare = git.line(&["rev-parse", "--is-bare-repository"])?.as_deref() == Some("true");
+        let mut top = git.top()?;
+        if top.is_none() && !bare {
+            // Called inside the Git folder: the worktree is beside it.
+            let own = git.line(&["rev-parse", "--path-format=absolute", "--git-common-dir"])?.map(PathBuf::from);
+            top = own.as_deref().and_then(Path::parent).map_or(Ok(None), |beside| Git::at(beside).top())?;
+        }
         // A relative path is meant from where Git runs hooks.
         let git = Git::at(top.as_deref().unwrap_or_else(|| git.dir()));
         let ask = |what: &[&str]| -> Result<PathBuf> {
@@ -65,10 +73,10 @@ impl Place {
         let said = String::from_utf8_lossy(&hooks_path.stdout).into_owned();
         let said = said.lines().filter_map(|line| line.split_once('\t')).rfind(|(scope, _)| *scope != "command");
         let hooks_path = said.map(|(scope, path)| (scope.to_owned(), path.to_owned()));
-        let base = top.clone().unwrap_or_else(|| common.clone());
-        let hooks = hooks_path.as_ref().map_or_else(|| common.join("hooks"), |(_, path)| base.join(path));
+        let from = top.clone().unwrap_or_else(|| common.clone());
+        let hooks = hooks_path.as_ref().map_or_else(|| common.join("hooks"), |(_, path)| from.join(path));
         let version = version(&git.line(&["version"])?.unwrap_or_default());
-        Ok(Place { common, hooks, top, hooks_path, version })
+        Ok(Place { common, hooks, top, bare, hooks_path, version })
     }
 
     /// How hooks are put in place here.
@@ -79,7 +87,7 @@ impl Place {
 
     /// The hooks that belong here.
     pub fn hooks_here(&self) -> impl Iterator<Item = &'static dyn Hook> + use<> {
-        let site = if self.top.is_some() { Site::Worktree } else { Site::Server };
+        let site = if self.bare { Site::Server } else { Site::Worktree };
         HOOKS.iter().copied().filter(move |hook| hook.site() == site)
     }
 
@@ -88,30 +96,63 @@ impl Place {
     /// # Errors
     /// `UNSUPPORTED_REPOSITORY` for one that other repositories or other people use, too.
     pub fn check_own(&self) -> Result<()> {
-        let Some((scope, path)) = &self.hooks_path else { return Ok(()) };
-        let why = if !matches!(scope.as_str(), "local" | "worktree") {
-            format!(
-                "core.hooksPath = {path} is set in the {scope} configuration, so other repositories use that folder, too"
-            )
+        let set = self.hooks_path.as_ref();
+        let named = set.map_or_else(
+            || format!("{} (really {})", self.hooks.display(), real(&self.hooks).display()),
+            |(_, path)| format!("core.hooksPath = {path}"),
+        );
+        let why = if let Some((scope, _)) = set.filter(|(scope, _)| !matches!(scope.as_str(), "local" | "worktree")) {
+            format!("{named} is set in the {scope} configuration, so other repositories use that folder, too")
+        } else if self.roots().iter().any(|root| real(root) == real(&self.hooks)) {
+            format!("{named} is no folder for hooks but the repository itself")
         } else if !self.is_inside() {
-            format!("core.hooksPath = {path} lies outside this repository, so others may use it, too")
+            format!("{named} lies outside this repository, so others may use it, too")
         } else if self.is_tracked()? {
-            format!("core.hooksPath = {path} is tracked by Git, so everyone who clones would get these hooks")
+            format!("{named} is tracked by Git, so everyone who clones would get these hooks")
         } else {
             return Ok(());
+        };
+        let usual = self.common.join("hooks");
+        let mend = match set {
+            Some(_) => format!(
+                "Set a folder of this repository's own (`git config --local core.hooksPath '{}'`)",
+                usual.display()
+            ),
+            None => format!("Put a folder of this repository's own in the place of {}", usual.display()),
         };
         Err(Finding::new(
             Code::UnsupportedRepository,
             format!("{why}. Nothing was installed."),
-            "Set a folder of this repository's own (`git config --local core.hooksPath .git/hooks`), or repeat with --force to use it all the same.",
+            format!("{mend}, or repeat `edt hooks install` with --force to use it all the same."),
         )
-        .with("hooks_path", path.as_str())
+        .with("hooks_path", self.hooks.display().to_string())
         .into())
+    }
+
+    /// The worktrees that Git runs no hook of edt's in, because a relative `core.hooksPath` means another folder there.
+    ///
+    /// # Errors
+    /// `IO_ERROR`.
+    pub fn unguarded(&self) -> Result<Vec<PathBuf>> {
+        let relative = self.hooks_path.as_ref().map(|(_, path)| Path::new(path)).filter(|path| path.is_relative());
+        let (Some(path), Some(top), Mechanism::Files) = (relative, &self.top, self.mechanism()) else {
+            return Ok(Vec::new());
+        };
+        let listed = Git::at(top).output(&["worktree", "list", "--porcelain"], b"")?;
+        let text = String::from_utf8_lossy(&listed).into_owned();
+        let roots = text.split("\n\n").filter(|one| !one.lines().any(|line| line == "bare"));
+        let roots = roots.filter_map(|one| one.lines().next()?.strip_prefix("worktree ")).map(PathBuf::from);
+        let here = real(&self.hooks);
+        Ok(roots.filter(|root| root.is_dir() && real(&root.join(path)) != here).collect())
+    }
+
+    fn roots(&self) -> Vec<&PathBuf> {
+        [Some(&self.common), self.top.as_ref()].into_iter().flatten().collect()
     }
 
     fn is_inside(&self) -> bool {
         let hooks = real(&self.hooks);
-        [Some(&self.common), self.top.as_ref()].into_iter().flatten().any(|own| hooks.starts_with(real(own)))
+        self.roots().into_iter().any(|own| hooks.starts_with(real(own)))
     }
 
     fn is_tracked(&self) -> Result<bool> {

@@ -2,10 +2,12 @@
 //! fetched objects, bare repositories and every ref format seen as Git sees them.
 
 use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::base::{Code, Finding, Result};
 use crate::io::spawn::{self, Hooks, Ran};
+use crate::io::whole::{self, There};
 
 /// Git in one repository: the one that holds the folder, or the one that the environment names.
 #[derive(Debug, Clone)]
@@ -120,6 +122,15 @@ impl Git {
         self.line(&["rev-list", "--count", &range]).ok().flatten()?.parse().ok()
     }
 
+    /// The id of the tree that holds nothing.
+    ///
+    /// # Errors
+    /// `PROGRAM_NOT_FOUND`, `IO_ERROR`.
+    pub fn empty_tree(&self) -> Result<String> {
+        let id = self.output(&["hash-object", "-t", "tree", "--stdin"], b"")?;
+        Ok(String::from_utf8_lossy(&id).trim().to_owned())
+    }
+
     /// Whether Git's configuration says yes to `key`.
     #[must_use]
     pub fn says_yes(&self, key: &str) -> bool {
@@ -132,6 +143,38 @@ impl Git {
     /// `PROGRAM_NOT_FOUND`, `IO_ERROR`.
     pub fn top(&self) -> Result<Option<PathBuf>> {
         Ok(self.line(&["rev-parse", "--show-toplevel"])?.map(PathBuf::from))
+    }
+
+    /// The Git folder of this worktree. Without a process where it stands in the plain place, or the environment names it, as it
+    /// does when Git runs a hook.
+    ///
+    /// # Errors
+    /// `PROGRAM_NOT_FOUND`, `IO_ERROR`.
+    pub fn git_dir(&self) -> Result<PathBuf> {
+        let named = std::env::var_os("GIT_DIR").unwrap_or_else(|| ".git".into());
+        let plain = self.dir.join(named);
+        if plain.join("HEAD").symlink_metadata().is_ok() {
+            return Ok(plain);
+        }
+        let dir = self.line(&["rev-parse", "--path-format=absolute", "--git-dir"])?;
+        Ok(dir.map(PathBuf::from).unwrap_or_default())
+    }
+
+    /// The Git folder that all worktrees share, found in the same way.
+    ///
+    /// # Errors
+    /// `PROGRAM_NOT_FOUND`, `IO_ERROR`.
+    pub fn common(&self) -> Result<PathBuf> {
+        if std::env::var_os("GIT_COMMON_DIR").is_none() {
+            let own = self.git_dir()?;
+            match whole::at(&own.join("commondir")) {
+                Ok(There::File { bytes, .. }) => return Ok(own.join(OsStr::from_bytes(bytes.trim_ascii_end()))),
+                _ if own.join("objects").is_dir() => return Ok(own),
+                _ => {}
+            }
+        }
+        let dir = self.line(&["rev-parse", "--path-format=absolute", "--git-common-dir"])?;
+        Ok(dir.map(PathBuf::from).unwrap_or_default())
     }
 
     fn failed(&self, args: &[&str], ran: &Ran) -> Finding {

@@ -2,11 +2,13 @@
 
 use super::changes::{self, Measure, Parent, Verdict};
 use super::plumbing::Object;
+use super::policies::Committed;
 use super::who::Who;
-use super::{Call, Hook, Site, for_git};
+use super::{Call, Hook, Site, for_git, policies, words};
 use crate::base::{Code, Finding, Findings, Result, Warning};
-use crate::policy::Policy;
 use crate::session::current::{BRANCHES, base_ref};
+
+const NOT_DONE: &str = "Nothing was committed.";
 
 /// The hook `pre-commit`.
 #[derive(Debug)]
@@ -39,16 +41,19 @@ impl Hook for PreCommit {
         let session = branch.as_deref().and_then(|branch| branch.strip_prefix(BRANCHES));
         // Without a session the names of its base name nothing.
         let base = session.map_or_else(|| "refs/edt/base".to_owned(), base_ref);
-        let specs = ["HEAD", "HEAD:edt.toml", &base, &format!("{base}:edt.toml"), "MERGE_HEAD"].map(str::to_owned);
-        let [head, head_policy, base_object, base_policy, merged] =
-            <[Option<Object>; 5]>::try_from(git.objects(&specs)?).unwrap_or_default();
+        let specs =
+            ["HEAD", "HEAD:edt.toml", &base, &format!("{base}:edt.toml"), "MERGE_HEAD", ":edt.toml"].map(str::to_owned);
+        let [head, head_policy, base_object, base_policy, merged, staged_policy] =
+            <[Option<Object>; 6]>::try_from(git.objects(&specs)?).unwrap_or_default();
         let mut parents = vec![Parent { whose: "HEAD", changes: staged(call, head.as_ref())? }];
         if parents[0].changes.is_empty() {
             return Ok(Vec::new());
         }
-        let file = if base_object.is_some() { base_policy } else { head_policy };
-        let file = file.map(|file| String::from_utf8_lossy(&file.bytes).into_owned());
-        let policy = Policy::of(call.person_policy, file.as_deref())?;
+        let (whose, file) =
+            if base_object.is_some() { ("the session's base", &base_policy) } else { ("HEAD", &head_policy) };
+        let old = Committed::of(whose, file.as_ref());
+        let new = Committed::of("the index", staged_policy.as_ref());
+        let policy = policies::ruling(call, old, new, NOT_DONE)?;
         if merged.is_some() {
             parents.push(Parent { whose: "MERGE_HEAD", changes: staged(call, merged.as_ref())? });
         }
@@ -63,9 +68,7 @@ impl Hook for PreCommit {
 fn staged(call: &Call<'_>, commit: Option<&Object>) -> Result<Vec<changes::Change>> {
     let tree = match commit {
         Some(commit) => commit.id.clone(),
-        None => {
-            String::from_utf8_lossy(&call.git.output(&["hash-object", "-t", "tree", "--stdin"], b"")?).trim().to_owned()
-        }
+        None => call.git.empty_tree()?,
     };
     // Renames are looked for among as many files as Git's own commits would.
     changes::between(&call.git, &["diff-index", "--cached", "--raw", "-z", "-M", "--no-abbrev", &tree])
@@ -84,17 +87,18 @@ fn told(verdict: Verdict, who: &Who) -> Result<Vec<Warning>> {
         ),
         path: one.path,
     }));
+    let flags = words(&refused, "--allow");
     let way_out = |allow: Option<&str>| match (who, allow) {
         (Who::Person, _) => "If it is meant so, `git commit --no-verify` passes once.".to_owned(),
-        (_, Some(word)) => {
+        (_, Some(_)) => {
             format!(
-                "If it is meant so, make the change with `edt apply … --allow {word}`, which records the decision; a person may use `git commit --no-verify`."
+                "If it is meant so, make the change with `edt apply … {flags}`, which records the decision; a person may use `git commit --no-verify`."
             )
         }
         (_, None) => {
             "Unstage it with `git restore --staged`; only a person may pass with `git commit --no-verify`.".to_owned()
         }
     };
-    Findings::check(refused.into_iter().map(|one| for_git(one, "Nothing was committed.", way_out)).collect())?;
+    Findings::check(refused.into_iter().map(|one| for_git(one, NOT_DONE, way_out)).collect())?;
     Ok(warnings)
 }

@@ -46,9 +46,7 @@ impl Hook for PrePush {
         if !leaving.is_empty() && !shadow_may_pass(&call.git) {
             found.extend(leaving.into_iter().map(|push| shadow_push(&push.name, remote)));
         }
-        for push in pushes.iter().filter(|push| shadow(&push.name) == Kind::Free && !is_null(&push.stands)) {
-            found.extend(destroys(call, remote, push)?);
-        }
+        found.extend(destructions(call, remote, &pushes)?);
         Findings::check(found)?;
         Ok(Vec::new())
     }
@@ -59,37 +57,51 @@ fn leaves(push: &Push, who: &Who) -> bool {
     shadow(&push.name) != Kind::Free && !(is_null(&push.new) && *who == Who::Person)
 }
 
-fn destroys(call: &Call<'_>, remote: &str, push: &Push) -> Result<Option<Finding>> {
+/// Which of `pushes` would rewind or delete a protected branch. Names decide first; then one question for all files.
+fn destructions(call: &Call<'_>, remote: &str, pushes: &[Push]) -> Result<Vec<Finding>> {
     let git = &call.git;
-    // The dear question only for what cannot be a fast-forward.
-    if !is_null(&push.new) && git.is_ancestor(&push.stands, &push.new)? {
-        return Ok(None);
+    let stays = |push: &&Push| !is_null(&push.stands) && push.stands != push.new;
+    let branches: Vec<&Push> = pushes
+        .iter()
+        .filter(|push| push.name.starts_with("refs/heads/") && shadow(&push.name) == Kind::Free)
+        .filter(stays)
+        .collect();
+    if branches.is_empty() {
+        return Ok(Vec::new());
     }
-    let specs = ["HEAD:edt.toml".to_owned(), format!("{}:edt.toml", push.stands)];
-    let files: Vec<Vec<u8>> = git.objects(&specs)?.into_iter().flatten().map(|file| file.bytes).collect();
-    let protection = Protection::of(call.person_policy, files.iter().map(Vec::as_slice))?;
-    let default = remote_head(git, remote).is_some_and(|head| head == push.name);
-    let kind = if default { Kind::Protected } else { protection.kind(&push.name) };
-    let fate = fate(kind, Some(&push.stands), &push.new, || Ok(false))?;
-    let what = match fate {
-        Fate::Kept => return Ok(None),
-        Fate::Deleted => "delete",
-        Fate::Rewound | Fate::Pointed => "rewind",
-    };
-    Ok(Some(
-        Finding::new(
-            Code::GitOperationBlocked,
-            format!(
-                "This push would {what} the protected branch {} of {remote}, which is at {}. Nothing was pushed.",
-                push.name,
-                &push.stands.get(..12).unwrap_or(&push.stands)
-            ),
-            "`git fetch` and merge or rebase onto what stands there, then push without --force; only a person may pass with `git push --no-verify`.",
-        )
-        .with("ref", push.name.as_str())
-        .with("stands", push.stands.as_str())
-        .with("rule", what),
-    ))
+    let mut specs = vec!["HEAD:edt.toml".to_owned()];
+    specs.extend(branches.iter().map(|push| format!("{}:edt.toml", push.stands)));
+    let files = git.objects(&specs)?;
+    let (head, own) = files.split_first().map_or((&None, &[][..]), |(head, own)| (head, own));
+    let default = remote_head(git, remote);
+    let mut found = Vec::new();
+    for (push, own) in branches.into_iter().zip(own) {
+        let said = head.iter().chain(own).map(|file| file.bytes.as_slice());
+        let kind = Protection::readable(call.person()?, said)?.kind(&push.name);
+        let kind = if default.as_ref() == Some(&push.name) { Kind::Protected } else { kind };
+        let what = match fate(kind, Some(&push.stands), &push.new, || git.is_ancestor(&push.stands, &push.new))? {
+            Fate::Kept => continue,
+            Fate::Deleted => "delete",
+            Fate::Rewound | Fate::Pointed => "rewind",
+        };
+        found.push(destroyed(push, remote, what));
+    }
+    Ok(found)
+}
+
+fn destroyed(push: &Push, remote: &str, what: &str) -> Finding {
+    Finding::new(
+        Code::GitOperationBlocked,
+        format!(
+            "This push would {what} the protected branch {} of {remote}, which is at {}. Nothing was pushed.",
+            push.name,
+            &push.stands.get(..12).unwrap_or(&push.stands)
+        ),
+        "`git fetch` and merge or rebase onto what stands there, then push without --force; only a person may pass with `git push --no-verify`.",
+    )
+    .with("ref", push.name.as_str())
+    .with("stands", push.stands.as_str())
+    .with("rule", what)
 }
 
 /// The branch that the remote itself calls its own, as far as the last fetch or clone told.

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::place::Place;
+use super::renames::note;
 use crate::base::Result;
 use crate::io::failed;
 use crate::io::whole::{self, There};
@@ -16,6 +17,8 @@ use crate::io::whole::{self, There};
 pub struct Receipt {
     /// Folders that hooks were put in; `true` if edt made it.
     pub folders: Vec<(PathBuf, bool)>,
+    /// Hooks that edt moved aside, where they are kept.
+    pub kept: Vec<PathBuf>,
     /// The checksum of the configuration before, if it did not end in a line break.
     pub config_without_end: Option<u32>,
 }
@@ -46,6 +49,7 @@ impl Receipt {
     /// Removes it, and edt's folder if nothing else is in it.
     pub fn forget(place: &Place) {
         let _ = whole::remove(&path(place));
+        let _ = whole::remove(&note(&place.common));
         whole::remove_empty_folder(&place.common.join("edt"));
     }
 }

@@ -2,12 +2,14 @@
 //!
 //! edt writes refs itself, which runs no hook. Git asks for every ref it writes, so names decide first.
 
-use std::collections::HashSet;
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::path::Path;
 
-use super::plumbing::Git;
+use super::plumbing::{Git, Object};
 use super::pre_push::unread;
 use super::refs::{Fate, Kind, Protection, Update, fate, is_null, shadow, updates};
+use super::renames::Renames;
+use super::repair::{Rewritten, rewritten};
 use super::who::Who;
 use super::{Call, Hook, Site};
 use crate::base::{Code, Finding, Findings, Result, Warning};
@@ -36,78 +38,126 @@ impl Hook for ReferenceTransaction {
 
     fn judge(&self, call: &Call<'_>) -> Result<Vec<Warning>> {
         // Only here are the locks held, and only here may it be refused.
-        if call.args.first().is_none_or(|state| state != "prepared") {
+        if call.args.first().is_none_or(|state| state != "prepared") || call.who == Who::Person {
             return Ok(Vec::new());
         }
         let mut concerned = updates(call.input).ok_or_else(|| unread("reference-transaction"))?;
         concerned.retain(|one| one.name.starts_with("refs/heads/") || shadow(&one.name) != Kind::Free);
-        if concerned.is_empty() || call.who == Who::Person {
+        if concerned.is_empty() {
             return Ok(Vec::new());
         }
-        Findings::check(judged(call, &concerned)?)?;
+        Findings::check(judged(call, concerned)?)?;
         Ok(Vec::new())
     }
 }
 
-fn judged(call: &Call<'_>, updates: &[Update]) -> Result<Vec<Finding>> {
+fn judged(call: &Call<'_>, mut updates: Vec<Update>) -> Result<Vec<Finding>> {
     let git = &call.git;
+    let common = git.common()?;
+    let packed = Packed::of(&common)?;
+    let is_new = |one: &Update| is_null(&one.old) && packed.is_new(&common, &one.name);
+    updates.retain(|one| !(packed.keeps(one, &one.old) || is_new(one)));
+    if updates.is_empty() {
+        return Ok(Vec::new());
+    }
     // One question for all: what stands (Git may have been told no old value), and what the branches say of themselves.
     let named = updates.iter().flat_map(|one| [one.name.clone(), format!("{}:edt.toml", one.name)]);
     let specs: Vec<String> = named.chain(["HEAD:edt.toml".to_owned()]).collect();
     let mut objects = git.objects(&specs)?;
     let head = objects.pop().flatten();
-    let mut found = Vec::new();
+    let ours = call.person().and_then(|own| Protection::of(own, head.iter().map(|file| file.bytes.as_slice())));
+    let renames = Renames::of(git, &common);
+    let (mut doomed, mut found) = (Vec::new(), Vec::new());
     for (update, pair) in updates.iter().zip(objects.chunks(2)) {
         let given = Some(update.old.as_str()).filter(|old| !is_null(old) && !old.starts_with("ref:"));
         let stands = pair.first().and_then(Option::as_ref).map(|object| object.id.as_str()).or(given);
-        let files = pair.get(1).and_then(Option::as_ref).into_iter().chain(&head).map(|file| file.bytes.as_slice());
-        let kind = Protection::of(call.person_policy, files).map(|protection| protection.kind(&update.name));
+        let Some(stands) = stands else { continue };
+        if stands == update.new || packed.keeps(update, stands) {
+            continue;
+        }
+        let own = pair.get(1).and_then(Option::as_ref).filter(|own| head.as_ref().is_none_or(|head| head.id != own.id));
+        let kind = kind(&ours, own, &renames, &update.name);
         // Whatever a file says that cannot be read: a ref that only grows is let through.
         let assumed = kind.as_ref().map_or(Kind::Protected, |kind| *kind);
-        let grows = || stands.map_or(Ok(true), |stands| git.is_ancestor(stands, &update.new));
-        let fate = fate(assumed, stands, &update.new, grows)?;
+        if is_null(&update.new) && assumed != Kind::Protected && renames.is_under_way(&update.name, stands)? {
+            renames.remember(&update.name, stands)?;
+            continue;
+        }
+        let fate = fate(assumed, Some(stands), &update.new, || git.is_ancestor(stands, &update.new))?;
         if fate == Fate::Kept {
             continue;
         }
-        let kind = kind?;
-        let Some(stands) = stands else { continue };
-        if fate == Fate::Deleted
-            && (is_packed(git, &update.name, stands)? || kind == Kind::Shadow && is_renamed(git, &update.name, stands)?)
-        {
-            continue;
+        if fate == Fate::Deleted {
+            renames.keep(&update.name, stands)?;
         }
-        found.push(refusal(git, update, stands, fate, &call.who)?);
+        match kind {
+            Ok(_) => doomed.push((update, stands.to_owned(), fate)),
+            Err(findings) => found.extend(findings.into_vec()),
+        }
+    }
+    let back = if doomed.is_empty() && found.is_empty() { None } else { renames.take_back()? };
+    for (update, stands, fate) in doomed {
+        let mut one = refusal(git, update, &stands, fate, &call.who)?;
+        if let Some((name, id)) = &back {
+            one.message
+                .push_str(&format!(" Git had already taken {name} away to rename it; it is at {} again.", short(id)));
+        }
+        found.push(one);
     }
     Ok(found)
 }
 
-/// Whether only the loose file of the ref goes because the packed one has its value: `git pack-refs`, `git gc`. A deletion
-/// holds the lock of the packed refs.
-fn is_packed(git: &Git, name: &str, stands: &str) -> Result<bool> {
-    let packed = common(git, "packed-refs")?;
-    let lock = packed.with_extension("lock");
-    let read = |path| whole::at(path).map_err(|error| crate::io::failed("read", path, &error));
-    let There::File { bytes, .. } = read(&packed)? else { return Ok(false) };
-    let line = format!("{stands} {name}");
-    Ok(read(&lock)? == There::Nothing && bytes.split(|&byte| byte == b'\n').any(|one| one == line.as_bytes()))
+/// What the ref is, by what the person and HEAD say, by its own file, and by the name that it had before.
+fn kind(ours: &Result<Protection>, own: Option<&Object>, renames: &Renames<'_>, name: &str) -> Result<Kind> {
+    let by_name = shadow(name);
+    if by_name != Kind::Free {
+        return Ok(by_name);
+    }
+    let all = [ours.as_ref().map_err(Clone::clone)?, &Protection::of(None, own.map(|own| own.bytes.as_slice()))?];
+    if let Some(kind) = all.iter().map(|one| one.kind(name)).find(|kind| *kind != Kind::Free) {
+        return Ok(kind);
+    }
+    Ok(if renames.was_session(name)? { Kind::Shadow } else { Kind::Free })
 }
 
-/// Whether the ref is being renamed: Git puts its log aside first, and the log ends at the ref's value.
-fn is_renamed(git: &Git, name: &str, stands: &str) -> Result<bool> {
-    let read = |path: PathBuf| whole::at(&path).map_err(|error| crate::io::failed("read", &path, &error));
-    let There::File { bytes, .. } = read(common(git, "logs/refs/.tmp-renamed-log")?)? else { return Ok(false) };
-    let own = read(common(git, &format!("logs/{name}"))?)?;
-    let last = bytes.trim_ascii_end().rsplit(|&byte| byte == b'\n').next().unwrap_or_default();
-    Ok(own == There::Nothing && last.split(|&byte| byte == b' ').nth(1) == Some(stands.as_bytes()))
+/// The packed refs, which tell without a process what neither goes nor stood before.
+struct Packed {
+    bytes: Vec<u8>,
+    /// Someone is changing them: `git pack-refs`, or a deletion.
+    locked: bool,
 }
 
-fn common(git: &Git, file: &str) -> Result<PathBuf> {
-    let dir = git.line(&["rev-parse", "--path-format=absolute", "--git-common-dir"])?;
-    Ok(PathBuf::from(dir.unwrap_or_default()).join(file))
+impl Packed {
+    fn of(common: &Path) -> Result<Packed> {
+        let path = common.join("packed-refs");
+        let locked = whole::minutes_old(&path.with_extension("lock")).is_some();
+        let there = whole::at(&path).map_err(|error| crate::io::failed("read", &path, &error))?;
+        Ok(Packed { bytes: if let There::File { bytes, .. } = there { bytes } else { Vec::new() }, locked })
+    }
+
+    /// Whether only the loose file goes and the packed value stays: so `git pack-refs` and `git gc` end. A deletion holds the lock.
+    fn keeps(&self, update: &Update, stands: &str) -> bool {
+        let line = format!("\n{stands} {}\n", update.name);
+        !self.locked && is_null(&update.new) && !is_null(stands) && self.holds(&line)
+    }
+
+    /// Whether no such ref stands yet, where refs are files.
+    fn is_new(&self, common: &Path, name: &str) -> bool {
+        let is_absent =
+            |path: &str| common.join(path).symlink_metadata().is_err_and(|e| e.kind() == ErrorKind::NotFound);
+        is_absent("reftable") && is_absent(name) && !self.holds(&format!(" {name}\n"))
+    }
+
+    fn holds(&self, text: &str) -> bool {
+        memchr::memmem::find(&self.bytes, text.as_bytes()).is_some()
+    }
+}
+
+fn short(id: &str) -> &str {
+    id.get(..12).unwrap_or(id)
 }
 
 fn refusal(git: &Git, update: &Update, stands: &str, fate: Fate, who: &Who) -> Result<Finding> {
-    let short = |id: &str| id.get(..12).unwrap_or(id).to_owned();
     let what = match fate {
         Fate::Deleted => "be deleted".to_owned(),
         Fate::Pointed => format!("become a name for {}", update.new.trim_start_matches("ref:")),
@@ -123,26 +173,12 @@ fn refusal(git: &Git, update: &Update, stands: &str, fate: Fate, who: &Who) -> R
         short(stands),
         who.reason()
     );
-    let rewritten = if fate == Fate::Rewound { rewritten(git, &update.new)? } else { Rewritten::Not };
-    let repair = match rewritten {
-        Rewritten::Not if is_rebasing(git)? => Some("`git rebase --abort` goes back to where the branch is."),
-        Rewritten::Not => None,
-        Rewritten::Index => {
-            message.push_str(" Git had already set the index to that commit; files were not touched.");
-            Some("`git reset --quiet` sets the index back to HEAD.")
-        }
-        Rewritten::Files { clean, paths } => {
-            message.push_str(&format!(
-                " Git had already rewritten the index and files to that commit ({paths} differ); what was uncommitted in them is gone, \
-                 unless edt recorded it (`edt log`)."
-            ));
-            Some(if clean {
-                "`git restore --source=HEAD --staged --worktree -- :/` brings the files back."
-            } else {
-                "`git diff --name-only -z --no-renames ORIG_HEAD HEAD | git restore --source=HEAD --staged --worktree --pathspec-from-file=- --pathspec-file-nul` brings those files back and leaves the others."
-            })
-        }
-    };
+    let rewritten = if fate == Fate::Rewound { rewritten(git, stands, &update.new)? } else { Rewritten::Not };
+    message.extend(rewritten.told().map(|told| format!(" {told}")));
+    let mut repair = rewritten.repair(short(&update.new));
+    if rewritten == Rewritten::Not && is_rebasing(git)? {
+        repair = Some("`git rebase --abort` goes back to where the branch is.".to_owned());
+    }
     let instead = match shadow(&update.name) {
         Kind::Free => {
             "To take changes back use `git revert` or `edt restore`; a person may repeat the command in a terminal of their own."
@@ -152,53 +188,11 @@ fn refusal(git: &Git, update: &Update, stands: &str, fate: Fate, who: &Who) -> R
         }
     };
     let hint = repair.map_or_else(|| instead.to_owned(), |repair| format!("{repair} {instead}"));
-    let hint = hint.replace("ORIG_HEAD HEAD", &format!("{} HEAD", short(&update.new)));
     let finding = Finding::new(Code::GitOperationBlocked, message, hint).with("ref", update.name.as_str());
     Ok(finding.with("stands", stands).with("new", update.new.as_str()))
 }
 
 fn is_rebasing(git: &Git) -> Result<bool> {
-    let dir = git.line(&["rev-parse", "--path-format=absolute", "--git-dir"])?.map(PathBuf::from).unwrap_or_default();
+    let dir = git.git_dir()?;
     Ok(["rebase-merge", "rebase-apply"].iter().any(|mark| whole::minutes_old(&dir.join(mark)).is_some()))
-}
-
-/// What Git did before it asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Rewritten {
-    /// Nothing that can be seen.
-    Not,
-    /// The index alone (`git reset`).
-    Index,
-    /// The index and the files (`git reset --hard`, `--keep`, `git checkout -B`).
-    Files {
-        /// No tracked file differs from the commit: nothing else can be harmed.
-        clean: bool,
-        /// How many files differ between HEAD and the commit.
-        paths: usize,
-    },
-}
-
-/// Compares the index and the files with the commit `new`, which HEAD is not at.
-fn rewritten(git: &Git, new: &str) -> Result<Rewritten> {
-    let Some(top) = git.top()? else { return Ok(Rewritten::Not) };
-    let git = Git::at(&top);
-    let names = |args: &[&str]| -> Result<HashSet<Vec<u8>>> {
-        let listed = git.output(
-            &[&["diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules"], args].concat(),
-            b"",
-        )?;
-        Ok(listed.split(|&byte| byte == 0).filter(|name| !name.is_empty()).map(<[u8]>::to_vec).collect())
-    };
-    let touched = names(&[new, "HEAD", "--"])?;
-    if touched.is_empty() || !names(&["--cached", new, "--"])?.is_disjoint(&touched) {
-        return Ok(Rewritten::Not);
-    }
-    let dirty = names(&["--"])?;
-    if !dirty.is_disjoint(&touched) {
-        return Ok(Rewritten::Index);
-    }
-    Ok(Rewritten::Files {
-        clean: dirty.is_empty() && names(&["--cached", new, "--"])?.is_empty(),
-        paths: touched.len(),
-    })
 }

@@ -58,6 +58,17 @@ impl Protection {
         Ok(Protection(all))
     }
 
+    /// The same, where a committed file that cannot be read protects nothing more: a push is not the place to mend it.
+    ///
+    /// # Errors
+    /// `BAD_REQUEST` if the person's own cannot be read.
+    pub fn readable<'t>(person: Option<&str>, committed: impl IntoIterator<Item = &'t [u8]>) -> Result<Protection> {
+        let read = |bytes: &[u8]| Policy::of(person, Some(&String::from_utf8_lossy(bytes))).ok();
+        let mut all = vec![Policy::of(person, None)?];
+        all.extend(committed.into_iter().filter_map(read));
+        Ok(Protection(all))
+    }
+
     /// What the ref `name` is.
     #[must_use]
     pub fn kind(&self, name: &str) -> Kind {

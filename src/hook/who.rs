@@ -6,36 +6,36 @@ use std::ffi::OsString;
 
 use crate::io::terminal;
 
-/// Variables that agents set for the programs they start. A name that ends in `*` stands for all that begin so.
-pub const AGENT_MARKERS: [&str; 19] = [
+/// Variables that agents set for the programs they start. Exact names: most of what begins like one is a setting, which a
+/// person may have in their profile.
+pub const AGENT_MARKERS: [&str; 21] = [
     "EDT_AGENT",
     "AI_AGENT",
     "AGENT",
     "CLAUDECODE",
-    "CLAUDE_CODE_*",
-    "CODEX_*",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_SESSION_ID",
+    "CODEX_THREAD_ID",
+    "CODEX_SANDBOX",
+    "CODEX_SANDBOX_NETWORK_DISABLED",
+    "CODEX_CI",
     "GEMINI_CLI",
     "QWEN_CODE",
     "OPENCODE",
-    "OPENCODE_*",
+    "OPENCODE_CLIENT",
     "CURSOR_AGENT",
-    "CLINE_*",
-    "AIDER_*",
-    "COPILOT_AGENT_*",
+    "CLINE_ACTIVE",
     "COPILOT_CLI",
     "GOOSE_TERMINAL",
-    "AMP_*",
+    "AMP_CURRENT_THREAD_ID",
     "AUGMENT_AGENT",
     "ANTIGRAVITY_AGENT",
 ];
 
-/// Ends of names that are settings of an agent, which a person may have in their profile: no mark of one that runs.
-pub const SETTINGS: [&str; 6] = ["_HOME", "_MODEL", "_KEY", "_CONFIG", "_DIR", "_URL"];
-
 /// Who it is, and why it is taken for that.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Who {
-    /// A terminal, and no agent's mark.
+    /// A terminal that messages go to, and no agent's mark.
     Person,
     /// An agent: this variable is set.
     Agent(String),
@@ -47,7 +47,7 @@ impl Who {
     /// Who runs this process.
     #[must_use]
     pub fn here() -> Who {
-        Who::of(std::env::vars_os().map(|(name, _)| name), terminal::controlling)
+        Who::of(std::env::vars_os().map(|(name, _)| name), terminal::at_hand)
     }
 
     /// Who it is, by the names of the variables and whether there is a terminal.
@@ -66,19 +66,13 @@ impl Who {
         match self {
             Who::Person => "a person at a terminal".to_owned(),
             Who::Agent(name) => format!("not a person's command, because {name} is set"),
-            Who::Unattended => "not a person's command, because there is no terminal".to_owned(),
+            Who::Unattended => "not a person's command, because there is no terminal for its messages".to_owned(),
         }
     }
 }
 
 fn is_marker(name: &str) -> bool {
-    if SETTINGS.iter().any(|end| name.ends_with(end)) {
-        return false;
-    }
-    AGENT_MARKERS.iter().any(|marker| match marker.strip_suffix('*') {
-        Some(start) => name.starts_with(start),
-        None => name == *marker,
-    })
+    AGENT_MARKERS.contains(&name)
 }
 
 #[cfg(test)]
@@ -92,6 +86,9 @@ mod tests {
         assert_eq!(who(&["HOME", "TERM"], false), Who::Unattended);
         assert_eq!(who(&["HOME", "CODEX_THREAD_ID"], true), Who::Agent("CODEX_THREAD_ID".to_owned()));
         assert_eq!(who(&["CLAUDECODE"], true), Who::Agent("CLAUDECODE".to_owned()));
-        assert_eq!(who(&["CLAUDECODES", "OPENCODER", "USER_AGENT", "CODEX_HOME", "AIDER_MODEL"], true), Who::Person);
+        // Regression: settings that a person has in their profile made them an agent.
+        let settings = ["CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_ENABLE_TELEMETRY", "AIDER_DARK_MODE", "AMP_LOG_LEVEL"];
+        assert_eq!(who(&settings, true), Who::Person);
+        assert_eq!(who(&["CLAUDECODES", "USER_AGENT", "CODEX_HOME", "COPILOT_MODEL"], true), Who::Person);
     }
 }

@@ -49,6 +49,13 @@ pub fn process_id() -> u32 {
     *ID.get_or_init(std::process::id)
 }
 
+/// Whether a process of that id runs.
+#[must_use]
+pub fn is_running(id: u32) -> bool {
+    let pid = i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw);
+    pid.is_some_and(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
+}
+
 /// The kernel's boot id, 16 bytes; `None` where `/proc` does not tell.
 ///
 /// After a power cut it differs, and that is how the journal knows to distrust what was never synced.

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -22,21 +22,28 @@ impl Scratch {
     /// # Errors
     /// Whatever the system says of the last place that was tried.
     pub fn outside(worktree: &Path) -> io::Result<Scratch> {
-        let named = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
-        let places = [Some(std::env::temp_dir()), named, Some(PathBuf::from("/tmp"))];
         let mut tried = Err(io::Error::from(io::ErrorKind::NotFound));
-        for place in places.into_iter().flatten() {
-            // By its real name: what tools print of it must be recognised.
-            let Ok(place) = place.canonicalize() else { continue };
-            if place.starts_with(worktree) {
-                continue;
-            }
+        for place in places(worktree) {
             tried = Scratch::below(&place);
             if tried.is_ok() {
                 break;
             }
         }
         tried
+    }
+
+    /// Folders of this user's that a killed edt left, at least ten minutes ago, where [`Scratch::outside`] makes them.
+    #[must_use]
+    pub fn left(worktree: &Path) -> Vec<PathBuf> {
+        let mut found: Vec<PathBuf> = places(worktree)
+            .iter()
+            .flat_map(|place| std::fs::read_dir(place).into_iter().flatten().flatten())
+            .map(|entry| entry.path())
+            .filter(|path| is_left(path))
+            .collect();
+        found.sort();
+        found.dedup();
+        found
     }
 
     fn below(place: &Path) -> io::Result<Scratch> {
@@ -71,6 +78,26 @@ impl Scratch {
         std::fs::write(&file, bytes)?;
         Ok(file)
     }
+}
+
+/// Where scratch folders may be, by their real names: what tools print of them must be recognised.
+fn places(worktree: &Path) -> Vec<PathBuf> {
+    let named = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    let places = [Some(std::env::temp_dir()), named, Some(PathBuf::from("/tmp"))];
+    let real = places.into_iter().flatten().filter_map(|place| place.canonicalize().ok());
+    real.filter(|place| !place.starts_with(worktree)).collect()
+}
+
+fn is_left(path: &Path) -> bool {
+    let name = path.file_name().and_then(OsStr::to_str).and_then(|name| name.strip_prefix("edt-"));
+    let Some((Ok(process), Ok(_))) =
+        name.and_then(|name| name.split_once('-')).map(|(process, count)| (process.parse(), count.parse::<u32>()))
+    else {
+        return false;
+    };
+    let own =
+        path.symlink_metadata().is_ok_and(|meta| meta.is_dir() && meta.uid() == rustix::process::getuid().as_raw());
+    own && !clock::is_running(process) && super::whole::minutes_old(path).is_some_and(|minutes| minutes >= 10)
 }
 
 impl Drop for Scratch {

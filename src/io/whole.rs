@@ -41,6 +41,22 @@ pub fn at(path: &Path) -> io::Result<There> {
     }
 }
 
+/// Whether `a` and `b` are the same kind of thing with the same permissions and content: a link with the same target, a file with
+/// the same bytes.
+///
+/// # Errors
+/// Whatever the system says.
+pub fn alike(a: &Path, b: &Path) -> io::Result<bool> {
+    let (one, other) = (std::fs::symlink_metadata(a)?, std::fs::symlink_metadata(b)?);
+    if one.file_type() != other.file_type() || one.permissions() != other.permissions() {
+        return Ok(false);
+    }
+    if one.is_symlink() {
+        return Ok(std::fs::read_link(a)? == std::fs::read_link(b)?);
+    }
+    Ok(one.is_file() && std::fs::read(a)? == std::fs::read(b)?)
+}
+
 /// Makes `path` hold `bytes` in one step, with the permissions `mode` less the umask; whatever file stood there goes.
 ///
 /// # Errors
@@ -92,6 +108,14 @@ pub fn make_folder(path: &Path) -> io::Result<bool> {
 /// Removes the folder `path` if it is empty.
 pub fn remove_empty_folder(path: &Path) {
     let _ = std::fs::remove_dir(path);
+}
+
+/// Removes the folder `path` with all that is in it.
+///
+/// # Errors
+/// Whatever the system says.
+pub fn remove_folder(path: &Path) -> io::Result<()> {
+    std::fs::remove_dir_all(path)
 }
 
 /// `path` without links and `..`, as far as it exists.

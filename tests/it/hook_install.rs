@@ -216,6 +216,94 @@ fn a_hooks_folder_that_others_use_too_is_refused_unless_forced() {
     same(&before, &around(&world));
 }
 
+/// Regression: a file named like a kept hook, which edt had not put there, became a live hook.
+#[test]
+fn a_kept_hook_that_edt_did_not_put_there_is_left_alone() {
+    let world = World::with(&[("a.txt", b"a\n")]);
+    let stale = world.root.join(".git/hooks/pre-commit.before-edt");
+    put(&stale, "#!/bin/sh\nexit 1\n", 0o755);
+    let before = around(&world);
+    let answer = world.unchanged(&["UNSUPPORTED_REPOSITORY"], 5, || world.edt(&["hooks", "install"]));
+    assert!(answer.message().contains("pre-commit.before-edt stands alone"), "{}", answer.message());
+    assert_eq!(did(&world.edt(&["hooks", "uninstall"])), []);
+    same(&before, &around(&world));
+}
+
+/// Regression: a hook was taken for the one that is kept although its mode or kind was another, and that was lost.
+#[test]
+fn a_hook_of_the_same_bytes_and_another_kind_is_another_hook() {
+    for other in [(|at: &Path| put(at, "#!/bin/sh\n# first\n", 0o700)) as fn(&Path), |at: &Path| {
+        put(&at.with_file_name("tool"), "#!/bin/sh\n# first\n", 0o755);
+        std::fs::remove_file(at).unwrap();
+        std::os::unix::fs::symlink("tool", at).unwrap();
+    }] {
+        let world = World::with(&[("a.txt", b"a\n")]);
+        let at = world.root.join(".git/hooks/pre-commit");
+        put(&at, "#!/bin/sh\n# first\n", 0o755);
+        world.edt(&["hooks", "install"]);
+        other(&at);
+        world.unchanged(&["UNSUPPORTED_REPOSITORY"], 5, || world.edt(&["hooks", "install"]));
+        assert_eq!(did(&world.edt(&["hooks", "uninstall"]))[0], ("pre-commit", "left"));
+    }
+}
+
+/// Regression: only a configured folder was looked at, and not what it really is.
+#[test]
+fn a_hooks_folder_is_judged_by_where_it_really_is() {
+    let refused = |prepare: &dyn Fn(&World), words: &str| {
+        let world = World::with(&[("a.txt", b"a\n")]);
+        prepare(&world);
+        let answer = world.unchanged(&["UNSUPPORTED_REPOSITORY"], 5, || world.edt(&["hooks", "install"]));
+        assert!(answer.message().contains(words), "{:#}", answer.json);
+    };
+    let link = |world: &World, target: &str| {
+        std::fs::remove_dir_all(world.root.join(".git/hooks")).unwrap();
+        std::os::unix::fs::symlink(target, world.root.join(".git/hooks")).unwrap();
+    };
+    refused(
+        &|world| {
+            std::fs::create_dir(world.root.parent().unwrap().join("shared")).unwrap();
+            link(world, "../../shared");
+        },
+        "lies outside this repository",
+    );
+    refused(
+        &|world| {
+            world.commit(&[("team/pre-commit", b"#!/bin/sh\n")]);
+            link(world, "../team");
+        },
+        "is tracked by Git",
+    );
+    refused(&|world| drop(world.git(&["config", "core.hooksPath", ""])), "the repository itself");
+    refused(&|world| drop(world.git(&["config", "core.hooksPath", "."])), "the repository itself");
+}
+
+/// Regression: a relative folder means another one in each worktree.
+#[test]
+fn a_worktree_that_a_relative_hooks_path_leaves_unguarded_is_told() {
+    let world = World::with(&[("a.txt", b"a\n")]);
+    world.git(&["config", "core.hooksPath", "team"]);
+    std::fs::create_dir(world.root.join("team")).unwrap();
+    world.git(&["worktree", "add", "--quiet", "../linked"]);
+    let answer = world.edt(&["hooks", "install"]);
+    let detail = answer.json["steps"][0]["detail"].as_str().unwrap_or_default().to_owned();
+    assert!(detail.contains("linked, because core.hooksPath is relative"), "{:#}", answer.json);
+    let doctor = world.edt(&["doctor"]);
+    let told = doctor.json["probes"].as_array().unwrap().iter().find(|one| one["probe"] == "hooks").unwrap().clone();
+    assert_eq!((doctor.exit, told["health"].as_str()), (1, Some("not_live")), "{told:#}");
+    let next = told["next"].as_str().unwrap();
+    assert!(agent(&world, next.split('`').nth(1).unwrap()).status.success(), "{next}");
+    assert_eq!(world.edt(&["doctor"]).exit, 0);
+}
+
+#[test]
+fn inside_the_git_folder_of_a_worktree_the_hooks_are_a_worktrees() {
+    let world = World::with(&[("a.txt", b"a\n")]);
+    let answer = world.at(world.root.join(".git")).edt(&["hooks", "install"]);
+    assert_eq!(did(&answer), ALL.map(|name| (name, "installed")));
+    assert_eq!(world.edt(&["doctor"]).exit, 0);
+}
+
 #[test]
 fn linked_worktrees_share_the_hooks() {
     let world = World::with(&[("a.txt", b"a\n")]);
@@ -227,7 +315,11 @@ fn linked_worktrees_share_the_hooks() {
     let done = agent(&linked, "git add m.txt && git commit -m x");
     assert!(said(&done).contains("CONFLICT_MARKERS m.txt"), "{}", said(&done));
     let done = agent(&linked, "git commit -q --no-verify -m x && git reset --hard HEAD~1");
-    assert!(said(&done).contains("GIT_OPERATION_BLOCKED") && said(&done).contains("git restore"), "{}", said(&done));
+    assert!(
+        said(&done).contains("GIT_OPERATION_BLOCKED") && said(&done).contains(" restore --source=HEAD"),
+        "{}",
+        said(&done)
+    );
 }
 
 /// A `git` that says it is 2.54, and is the one on PATH in all else.
@@ -265,7 +357,12 @@ fn a_git_that_reads_hooks_from_its_configuration_gets_them_there() {
         assert_eq!(answer.json["mechanism"], "config");
         assert_eq!(did(&hooks(&["install"])), ALL.map(|name| (name, "unchanged")));
         assert_eq!(world.git(&["config", "hook.edt-pre-push.event"]).trim(), "pre-push");
-        assert_eq!(world.git(&["config", "hook.edt-pre-push.command"]).trim(), format!("'{EDT}' hook pre-push"));
+        let command = world.git(&["config", "hook.edt-pre-push.command"]);
+        assert!(command.starts_with("sh -c '") && command.trim_end().ends_with("' hook.edt-pre-push"), "{command}");
+        assert!(
+            command.contains(EDT) && command.contains("command -v edt") && !command.contains("run_before()"),
+            "{command}"
+        );
         assert_eq!(did(&hooks(&["status"])), ALL.map(|name| (name, "installed")));
         // Also by an edt that finds an older Git again.
         let answer = world.edt(&["hooks", "uninstall"]);
@@ -303,6 +400,16 @@ fn hooks_in_the_configuration_are_live() {
     {
         assert_eq!(run(line), "", "{line}");
     }
+    assert!(
+        run("git branch -q release/1; git branch -M edt/new release/1").contains("it is at"),
+        "a refused rename is taken back"
+    );
+    // Regression: a missing edt passed in silence.
+    let key = "hook.edt-reference-transaction.command";
+    let kept = world.git(&["config", key]);
+    world.git(&["config", key, &kept.trim_end().replace(EDT, "/nowhere/edt").replace("command -v edt", "false")]);
+    assert!(run("git branch -q loud").contains("Refs are NOT protected"));
+    world.git(&["config", key, kept.trim_end()]);
     assert!(run(&format!("{EDT} hooks uninstall")).contains("removed"));
     assert_eq!(run("git branch -q -D edt/new"), "");
 }

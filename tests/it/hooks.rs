@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Output;
 
 use crate::hook_table::{BOTH, By, Hooked, shell};
-use crate::world::{Answer, EDT, World, lines, run};
+use crate::world::{Answer, EDT, Snapshot, World, changed, lines, run};
 
 /// A repository with all hooks and these files committed.
 fn hooked(files: &[(&str, &[u8])]) -> World {
@@ -20,13 +20,21 @@ fn said(done: &Output) -> String {
 /// A line of shell by an agent, which must be refused with exactly these words in what it prints.
 #[track_caller]
 fn refused(world: &World, line: &str, words: &[&str]) -> String {
-    let before = world.git(&["for-each-ref"]);
+    let before = history(world);
     let done = shell(world, By::Agent, line).output().unwrap();
     let said = said(&done);
     assert!(!done.status.success(), "{line} was let through: {said}");
     words.iter().for_each(|word| assert!(said.contains(word), "{line} does not say {word:?}:\n{said}"));
-    assert_eq!(world.git(&["for-each-ref"]), before, "{line}");
+    assert_eq!(changed(&before, &history(world)), Vec::<String>::new(), "{line}");
     said
+}
+
+/// Refs, HEAD, reflogs and locks.
+#[track_caller]
+fn history(world: &World) -> Snapshot {
+    let mut all = world.snapshot();
+    all.retain(|key, _| !key.starts_with("file ") && key != "index" && key != "config");
+    all
 }
 
 /// A line of shell by an agent, which must pass and print nothing of edt's.
@@ -276,9 +284,147 @@ fn an_edt_that_ends_without_an_answer_stops_what_it_was_asked() {
     std::fs::set_permissions(&crash, PermissionsExt::from_mode(0o755)).unwrap();
     let crash = crash.to_str().unwrap();
     ["pre-commit", "pre-push", "reference-transaction"].iter().for_each(|hook| recorded(world, hook, crash));
-    refused(world, "git commit --allow-empty -m x", &["ended with status 134", "edt doctor"]);
-    refused(world, "git push origin main:new", &["ended with status 134"]);
-    refused(world, "git branch -D edt/work", &["ended with status 134"]);
+    refused(
+        world,
+        "git commit --allow-empty -m x",
+        &["ended with status 134", "edt doctor", "-c core.hooksPath=/dev/null"],
+    );
+    refused(world, "git push origin main:new", &["ended with status 134", "-c core.hooksPath=/dev/null"]);
+}
+
+/// Regression: an edt of another machine's, or one that was killed, stopped every command that writes a ref.
+#[test]
+fn an_edt_that_cannot_run_stops_no_ref() {
+    let hooked = Hooked::new();
+    let world = &hooked.world;
+    world.edt(&["hooks", "install"]);
+    for (n, (text, status)) in
+        [("#!/nowhere/loader\n", "126"), ("#!/bin/sh\nkill -KILL $$\n", "137"), ("#!/bin/sh\nexit 127\n", "127")]
+            .iter()
+            .enumerate()
+    {
+        world.write("../broken", text);
+        let broken = world.root.parent().unwrap().join("broken");
+        std::fs::set_permissions(&broken, PermissionsExt::from_mode(0o755)).unwrap();
+        world.edt(&["hooks", "install"]);
+        recorded(world, "reference-transaction", broken.to_str().unwrap());
+        let done = shell(world, By::Agent, &format!("git branch new{n}")).output().unwrap();
+        assert!(done.status.success() && said(&done).contains("Refs are NOT protected"), "{status}: {}", said(&done));
+        // One whose interpreter is missing is 126 to one shell and 127 to another.
+        assert!(said(&done).contains(status) || *status == "126", "{}", said(&done));
+        std::fs::remove_file(world.root.join(".git/hooks/reference-transaction")).unwrap();
+    }
+    world.write("../odd", "#!/bin/sh\nexit 2\n");
+    let odd = world.root.parent().unwrap().join("odd");
+    std::fs::set_permissions(&odd, PermissionsExt::from_mode(0o755)).unwrap();
+    world.edt(&["hooks", "install"]);
+    recorded(world, "reference-transaction", odd.to_str().unwrap());
+    refused(world, "git branch -D edt/work", &["ended with status 2", "git -c core.hooksPath=/dev/null"]);
+}
+
+/// Regression: every new picture and every file in an old encoding was refused, to persons too.
+#[test]
+fn what_was_no_text_may_be_committed() {
+    let world = hooked(&[("a.txt", b"text\n"), ("old.bin", b"a\0b"), ("gone.txt", b"x\n")]);
+    world.write("new.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\xff\xfe");
+    world.write("latin.txt", b"caf\xe9\n");
+    world.write("old.bin", b"\xff\0c");
+    passes(&world, "git add --all && git commit -qm x");
+    world.write("latin.txt", b"caf\xe9s\n");
+    passes(&world, "git commit -qam x");
+    world.write("a.txt", b"text\0\xff\n");
+    let both = "--allow binary_content --allow encoding`";
+    refused(&world, "git commit -qam x", &["BINARY_CONTENT a.txt", "ENCODING a.txt", both]);
+    passes(&world, "EDT_ALLOW=binary_content,encoding git commit -qam x");
+}
+
+/// Regression: where HEAD's file could not be read nothing could be committed any more, not even its mending.
+#[test]
+fn a_policy_that_cannot_be_read_can_be_mended_by_a_commit() {
+    for text in [Some("[refs]\n"), None] {
+        let world = hooked(&[("edt.toml", b"[guards\n"), ("a.txt", lines(80).as_bytes())]);
+        world.write("a.txt", lines(81));
+        let words = ["BAD_REQUEST", "The edt.toml of HEAD cannot be read", "git add edt.toml"];
+        let said = refused(&world, "git commit -qam x", &words);
+        assert!(!said.contains("begin a new session"), "{said}");
+        match text {
+            Some(text) => world.write("edt.toml", text),
+            None => std::fs::remove_file(world.root.join("edt.toml")).unwrap(),
+        }
+        world.write("a.txt", "fragment\n");
+        refused(&world, "git commit -qam x", &["SIZE_REDUCTION a.txt"]);
+        world.write("a.txt", lines(81));
+        passes(&world, "git commit -qam x");
+        world.write("edt.toml", "[guards\n");
+        refused(
+            &world,
+            "git add edt.toml && git commit -qm x",
+            &["BAD_REQUEST", "The edt.toml of the index cannot be read"],
+        );
+    }
+}
+
+/// Regression: a server whose HEAD has a file that cannot be read took no push at all.
+#[test]
+fn a_server_with_a_policy_that_cannot_be_read_is_mended_by_a_push() {
+    let hooked = Hooked::with("pre-receive");
+    let (world, remote) = (&hooked.world, hooked.remote());
+    let push = "git -c core.hooksPath=/dev/null push -q origin";
+    world.commit(&[("edt.toml", b"[guards\n")]);
+    refused(
+        world,
+        &format!("{push} main"),
+        &["BAD_REQUEST", "The edt.toml of what is pushed cannot be read", "refs/heads/main was not changed"],
+    );
+    passes(world, &format!("{push} main:topic"));
+    remote.git(&["update-ref", "refs/heads/main", "refs/heads/topic"]);
+    passes(world, &format!("{push} main:other && {push} :other"));
+    world.commit(&[("b.txt", b"three\n")]);
+    refused(world, &format!("{push} main"), &["The edt.toml of the branch here cannot be read"]);
+    world.commit(&[("edt.toml", b"[refs]\n")]);
+    passes(world, &format!("{push} main"));
+}
+
+/// Regression: a branch without a common commit was not judged, and any line of a message counted as a decision.
+#[test]
+fn a_server_judges_orphans_and_takes_decisions_from_trailers_only() {
+    let hooked = Hooked::with("pre-receive");
+    let world = &hooked.world;
+    world.git(&["switch", "--quiet", "--orphan", "release/9"]);
+    world.commit(&[("m.txt", MARKED.as_bytes())]);
+    refused(world, "git push origin release/9", &["CONFLICT_MARKERS m.txt"]);
+    let message = "Edt-Allowed: conflict_markers\n\nis what I would write here if I were to\nallow it.\n";
+    world.git(&["commit", "--quiet", "--amend", "-m", message]);
+    refused(world, "git push origin release/9", &["CONFLICT_MARKERS m.txt"]);
+    world.git(&["commit", "--quiet", "--amend", "-m", "meant so\n\nEdt-Allowed: conflict_markers"]);
+    passes(world, "git push -q origin release/9");
+}
+
+/// Regression: an agent that a person started in a terminal shares the terminal.
+#[test]
+fn a_program_that_reads_what_git_says_is_no_person() {
+    for (line, passes) in [("git branch -D edt/work 2>&1 | cat", false), ("git branch -D edt/work | cat", true)] {
+        let hooked = Hooked::with("reference-transaction");
+        let done = hooked.sh(By::Person, line);
+        assert_eq!(said(&done).contains("GIT_OPERATION_BLOCKED"), !passes, "{line}: {}", said(&done));
+        assert_eq!(
+            hooked.world.try_git(&["rev-parse", "-q", "--verify", "edt/work"]).status.success(),
+            !passes,
+            "{line}"
+        );
+    }
+}
+
+/// Regression: `git pack-refs` started several programs for each branch that it pruned.
+#[test]
+fn packing_refs_asks_git_once() {
+    let hooked = Hooked::with("reference-transaction");
+    let world = &hooked.world;
+    passes(world, "for n in 1 2 3; do git branch b$n; done; GIT_TRACE2_EVENT=$PWD/../trace git pack-refs --all");
+    let trace = std::fs::read_to_string(world.root.parent().unwrap().join("trace")).unwrap();
+    let started: Vec<&str> = trace.lines().filter(|line| line.contains("\"event\":\"start\"")).collect();
+    // The command itself, and one question for all refs; none for each that is pruned.
+    assert_eq!(started.len(), 2, "{started:#?}");
 }
 
 #[test]
@@ -346,6 +492,119 @@ fn a_guarded_ref_is_neither_deleted_nor_rewound_by_an_agent() {
     // Another branch's say counts even where HEAD's does not know it.
     world.git(&["switch", "--quiet", "--orphan", "bare"]);
     refused(world, "git branch -D live/one", &[blocked]);
+}
+
+/// Regression: Git deletes the old name before it asks of the new one, and gives nothing back when that is refused.
+#[test]
+fn a_refused_rename_leaves_both_branches_and_their_logs() {
+    for (setup, line, name) in [
+        ("git branch topic HEAD~1", "git branch -M topic release/1", "refs/heads/topic"),
+        ("true", "git branch -M edt/work release/1", "refs/heads/edt/work"),
+        ("git branch topic && git pack-refs --all", "git branch -M topic release/1", "refs/heads/topic"),
+    ] {
+        let hooked = Hooked::new();
+        let world = &hooked.world;
+        world.git(&["branch", "release/1"]);
+        world.edt(&["hooks", "install"]);
+        passes(world, setup);
+        let told = format!("Git had already taken {name} away to rename it; it is at ");
+        refused(world, line, &["GIT_OPERATION_BLOCKED", "refs/heads/release/1 is at", &told]);
+        world.is_sound();
+        // What was put back is an ordinary branch again.
+        passes(world, &format!("git branch -m {} edt/again && git rev-parse edt/again", &name["refs/heads/".len()..]));
+    }
+}
+
+/// Regression: HEAD was left on a branch that was gone.
+#[test]
+fn a_refused_rename_of_the_branch_that_is_checked_out_leaves_head_on_it() {
+    let hooked = Hooked::new();
+    let world = &hooked.world;
+    world.edt(&["hooks", "install"]);
+    passes(world, "git switch -q edt/work");
+    let before = history(world);
+    let done = shell(world, By::Agent, "git branch -M edt/work main").output().unwrap();
+    assert!(!done.status.success() && said(&done).contains("it is at"), "{}", said(&done));
+    let mut differ = changed(&before, &history(world));
+    // Git itself wrote into HEAD's log that the branch was gone.
+    differ.retain(|one| !one.starts_with("own log HEAD:") && !one.starts_with("common log HEAD:"));
+    assert_eq!(differ, Vec::<String>::new());
+    world.is_clean();
+}
+
+/// Regression: under a free name a session's branch could be deleted.
+#[test]
+fn a_sessions_branch_stays_one_under_another_name() {
+    let hooked = Hooked::new();
+    let world = &hooked.world;
+    world.edt(&["hooks", "install"]);
+    passes(world, "git branch -m edt/work tmp");
+    refused(world, "git branch -D tmp", &["GIT_OPERATION_BLOCKED", "refs/heads/tmp is at"]);
+    passes(world, "git branch -m tmp other");
+    refused(world, "git branch -f other HEAD~1", &["GIT_OPERATION_BLOCKED"]);
+    passes(world, "git branch -m other edt/work");
+}
+
+/// Regression: an index that equals the new commit was taken for a reset, and the hint destroyed what was staged.
+#[test]
+fn a_refused_amend_keeps_what_was_staged_and_says_so() {
+    for root in [false, true] {
+        let world = World::with(&[("a.txt", b"one\n")]);
+        if !root {
+            world.commit(&[("a.txt", b"two\n")]);
+        }
+        world.edt(&["hooks", "install"]);
+        world.write("a.txt", "mine\n");
+        world.git(&["add", "a.txt"]);
+        let words =
+            ["GIT_OPERATION_BLOCKED", "your changes are still staged", "next: Make a new commit without `--amend`."];
+        let said = refused(&world, "git commit --amend -m x", &words);
+        assert!(!said.contains("git restore") && !said.contains("--source"), "{said}");
+        assert_eq!((world.status().as_str(), world.text("a.txt").as_str()), ("M  a.txt\n", "mine\n"));
+        passes(&world, "git commit -qm x");
+        // A reset is known all the same, also one to a commit that no branch has.
+        let lost = world.git(&["commit-tree", "-m", "lost", "HEAD^^{tree}"]);
+        let said = refused(&world, &format!("git reset -q --hard {lost}"), &["had already rewritten"]);
+        passes(&world, said.split("next: `").nth(1).unwrap().split('`').next().unwrap());
+        world.is_clean();
+    }
+}
+
+/// Regression: from a subfolder the repair named paths that were not there.
+#[test]
+fn a_repair_works_from_a_subfolder() {
+    for keep in [false, true] {
+        let world = World::with(&[("a/x.txt", b"1\n"), ("[b]/y.txt", b"1\n"), ("c.txt", b"1\n")]);
+        world.commit(&[("a/x.txt", b"2\n"), ("[b]/y.txt", b"2\n")]);
+        world.edt(&["hooks", "install"]);
+        if keep {
+            world.write("c.txt", "mine\n");
+        }
+        let before = world.files();
+        let flag = if keep { "--keep" } else { "--hard" };
+        let said = refused(&world, &format!("cd '[b]' && git reset -q {flag} HEAD~1"), &["had already rewritten"]);
+        assert_eq!(said.contains("is gone, unless edt"), !keep, "{said}");
+        let repair = said.split("next: `").nth(1).unwrap().split('`').next().unwrap();
+        passes(&world, &format!("cd '[b]' && {repair}"));
+        crate::world::same(&before, &world.files());
+    }
+}
+
+/// Regression: a person's file that cannot be read stopped the person's own commands.
+#[test]
+fn an_unreadable_policy_of_the_persons_stops_no_ref_of_theirs() {
+    let hooked = Hooked::with("reference-transaction");
+    std::fs::create_dir_all(hooked.world.home.join(".config/edt/edt.toml")).unwrap();
+    for (by, line, passes) in [
+        (By::Agent, "git branch new", true),
+        (By::Agent, "git commit -q --allow-empty -m x", true),
+        (By::Agent, "git update-ref refs/heads/main HEAD~1", false),
+        (By::Person, "git update-ref refs/heads/main HEAD~1", true),
+    ] {
+        let done = hooked.sh(by, line);
+        assert_eq!(done.status.success(), passes, "{line} by {by:?}: {}", said(&done));
+        assert!(passes || said(&done).contains("read your policy"), "{}", said(&done));
+    }
 }
 
 #[test]
