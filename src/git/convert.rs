@@ -14,7 +14,7 @@ use gix::worktree::stack::state::attributes::Source;
 
 use super::driver::{Driver, Way};
 use super::encoding::Encoding;
-use super::eol::{Action, End, has_crlf};
+use super::eol::{Action, AutoCrlf, End, has_crlf};
 use super::index::Staged;
 use super::read::ObjectKind;
 use super::repo::{FileId, Repo, Tracked};
@@ -357,14 +357,6 @@ impl Conversion<'_> {
             "Send text that the file's encoding can hold, or let a person mend the file or its working-tree-encoding.";
         refused(self.path, &format!("{why} (its working-tree-encoding attribute)"), hint)
     }
-}
-
-/// Whether Git converts line ends of files that no attribute speaks of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum AutoCrlf {
-    Off,
-    On,
-    Input,
 }
 
 /// What an attribute says.

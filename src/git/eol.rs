@@ -100,6 +100,14 @@ impl Stats {
     }
 }
 
+/// Whether Git converts line ends of files that no attribute speaks of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AutoCrlf {
+    Off,
+    On,
+    Input,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

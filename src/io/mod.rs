@@ -8,6 +8,7 @@ pub mod lock;
 pub mod once;
 pub mod scratch;
 pub mod spawn;
+mod stat;
 mod strays;
 pub mod terminal;
 pub mod whole;

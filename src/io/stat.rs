@@ -1,0 +1,66 @@
+//! What tells a file from every other, and one state of it from the next.
+
+use rustix::fs as sys;
+use serde::{Deserialize, Serialize};
+
+/// What identifies a file's inode and the last write to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stat {
+    /// Device number.
+    pub dev: u64,
+    /// Inode number.
+    pub ino: u64,
+    /// Size in bytes.
+    pub size: u64,
+    /// Last change of the content: seconds and nanoseconds.
+    pub mtime: (i64, u32),
+    /// Last change of the inode: seconds and nanoseconds.
+    pub ctime: (i64, u32),
+    /// File type and permissions.
+    pub mode: u32,
+    /// Owner.
+    pub uid: u32,
+    /// Group.
+    pub gid: u32,
+}
+
+impl Stat {
+    /// What tells the inode from every other: device and number.
+    #[must_use]
+    pub fn inode(&self) -> (u64, u64) {
+        (self.dev, self.ino)
+    }
+
+    /// Whether both are the same inode with the same last write of its content.
+    #[must_use]
+    pub fn same_content_as(&self, other: &Stat) -> bool {
+        (self.dev, self.ino, self.size, self.mtime) == (other.dev, other.ino, other.size, other.mtime)
+    }
+
+    /// Whether the owner may execute it: Git's mode bit.
+    #[must_use]
+    pub fn executable(&self) -> bool {
+        self.mode & 0o100 != 0
+    }
+}
+
+impl From<&sys::Stat> for Stat {
+    #[allow(
+        clippy::unnecessary_cast,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::useless_conversion
+    )]
+    fn from(st: &sys::Stat) -> Stat {
+        Stat {
+            dev: st.st_dev as u64,
+            ino: st.st_ino as u64,
+            size: st.st_size as u64,
+            mtime: (st.st_mtime as i64, st.st_mtime_nsec as u32),
+            ctime: (st.st_ctime as i64, st.st_ctime_nsec as u32),
+            mode: st.st_mode as u32,
+            uid: st.st_uid,
+            gid: st.st_gid,
+        }
+    }
+}
