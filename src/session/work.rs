@@ -177,9 +177,11 @@ fn replayed(
     let mut at = target.tree(repo)?;
     for commit in commits {
         let Merged::Clean(tree) = draft.merge(before, at, commit.tree)? else { return Ok(None) };
+        let says_only = commit.trailers.is_none() && commit.tree == before;
         before = commit.tree;
         let others = if commit.trailers.is_none() { others(repo, commit, target)? } else { Vec::new() };
-        if tree == at && others.is_empty() {
+        // What the target has already is not made again; a person's empty commit is there for its message.
+        if tree == at && others.is_empty() && !says_only {
             continue;
         }
         at = tree;

@@ -133,6 +133,16 @@ fn a_persons_commit_stays_a_commit() {
 }
 
 #[test]
+fn a_persons_empty_commit_stays() {
+    let world = world();
+    edit(&world, "a.txt", "two", "TWO");
+    world.git(&["commit", "--quiet", "--allow-empty", "-m", "a word"]);
+    edit(&world, "a.txt", "three", "THREE");
+    world.edt(&["land"]).landed();
+    assert_eq!(subjects(&world, "main~3..main"), ["edit a.txt (+1 -1)", "a word", "edit a.txt (+1 -1)"]);
+}
+
+#[test]
 fn a_session_rebased_by_a_person_lands_only_its_own_edits() {
     let world = world();
     edit(&world, "a.txt", "two", "TWO");
