@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::{Draft, Oid, Repo, objects};
+use super::diff::{Differs, Item};
+use super::read::ObjectKind;
+use super::{Draft, Oid, Repo, TreeChange, objects};
 use crate::base::{Code, Finding, RepoPath, Result};
 use crate::io::failed;
 use crate::io::spawn::{self, Hooks};
@@ -35,12 +37,12 @@ pub struct Proposed {
 }
 
 /// Lets Git's commit hooks judge `proposed`; they may change tree and message. They see the files of this worktree, which are those of
-/// the tree `disk`.
+/// the first tree of `moved`; where the second, what all comes to, differs, the branch moved.
 ///
 /// # Errors
 /// `GIT_OPERATION_BLOCKED` with the output of the hook that refused, or if hooks staged files that on disk are not the proposed ones; `PROGRAM_NOT_FOUND`, `IO_ERROR`. What a hook did to files of the
 /// worktree stays.
-pub fn run(repo: &Repo, draft: &Draft<'_>, mut proposed: Proposed, disk: Oid) -> Result<Proposed> {
+pub fn run(repo: &Repo, draft: &mut Draft<'_>, mut proposed: Proposed, moved: (Oid, Oid)) -> Result<Proposed> {
     if !repo.has_hooks(&BEFORE) {
         return Ok(proposed);
     }
@@ -64,7 +66,7 @@ pub fn run(repo: &Repo, draft: &Draft<'_>, mut proposed: Proposed, disk: Oid) ->
     let tree = folder.git(&[OsStr::new("write-tree")], Hooks::Off)?;
     let hex = String::from_utf8_lossy(&tree.stdout);
     let became = Oid::from_hex(hex.trim().as_bytes()).map_err(|_| blocked("pre-commit", &tree))?;
-    check_seen(repo, draft, proposed.tree, became, disk)?;
+    take_staged(repo, draft, proposed.tree, became, moved)?;
     proposed.tree = became;
     let text = std::fs::read(&message).map_err(|error| failed("read", &message, &error))?;
     proposed.message = cleaned(&String::from_utf8_lossy(&text));
@@ -80,8 +82,9 @@ pub fn run(repo: &Repo, draft: &Draft<'_>, mut proposed: Proposed, disk: Oid) ->
 
 /// A hook that stages a file from disk stages what stands there: in a path that the branch changed meanwhile that is not what was
 /// merged, and would undo it.
-fn check_seen(repo: &Repo, draft: &Draft<'_>, proposed: Oid, became: Oid, disk: Oid) -> Result<()> {
-    let stale: BTreeSet<RepoPath> = draft.tree_diff(disk, proposed)?.into_iter().map(|differs| differs.path).collect();
+fn take_staged(repo: &Repo, draft: &mut Draft<'_>, proposed: Oid, became: Oid, moved: (Oid, Oid)) -> Result<()> {
+    let stale: BTreeSet<RepoPath> =
+        draft.tree_diff(moved.0, moved.1)?.into_iter().map(|differs| differs.path).collect();
     let staged = repo.tree_diff_by(proposed, became, |oid| draft.tree_content(oid))?;
     let undone: Vec<String> = staged
         .iter()
@@ -90,7 +93,16 @@ fn check_seen(repo: &Repo, draft: &Draft<'_>, proposed: Oid, became: Oid, disk: 
         .map(ToString::to_string)
         .collect();
     if undone.is_empty() {
-        return Ok(());
+        // Git wrote these; drafted, they are as safe as the rest.
+        let mut changes = Vec::new();
+        for differs in staged.into_iter().filter(Differs::is_of_files) {
+            let file = differs.new.and_then(Item::file);
+            if let Some(file) = file {
+                draft.blob(&repo.object(file.oid, ObjectKind::Blob)?)?;
+            }
+            changes.push(TreeChange { path: differs.path, file });
+        }
+        return if changes.is_empty() { Ok(()) } else { draft.tree(proposed, &changes).map(drop) };
     }
     let message = format!(
         "Git's hooks staged files that on disk are not yet merged with the branch: {}. That would take the branch's changes back. Nothing was landed.",

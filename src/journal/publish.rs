@@ -225,6 +225,20 @@ pub(super) fn settle_refs(repo: &Repo, record: &ChangeRecord) -> Result<()> {
             move_ref(repo, name, from, to)?;
         }
     }
+    if record.drop.is_empty() {
+        return Ok(());
+    }
+    // What is dropped must stand elsewhere first: a ref that was to hold it may have been moved by someone, or be gone.
+    for (name, to) in
+        record.create.iter().map(|(name, to)| (name, to)).chain(record.replace.iter().map(|(name, _, to)| (name, to)))
+    {
+        let Some(to) = to.oid() else { return Ok(()) };
+        match repo.ref_value(name)? {
+            None => repo.create_ref(name, to)?,
+            Some(stands) if repo.tree_of(to).is_err() || repo.is_ancestor(to, stands)? => {}
+            Some(_) => return Ok(()),
+        }
+    }
     for (name, id) in &record.drop {
         // Who moved it since wants it.
         if let Some(from) = id.oid()

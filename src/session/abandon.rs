@@ -186,9 +186,13 @@ impl Back {
             let back = unborn.then_some(Back { onto: Some(origin.clone()), tip: None, base, warning: None });
             return back.ok_or_else(|| gone(session, &origin).into());
         };
-        let other = repo.worktrees(POINTER).into_iter().find(|one| !one.here && one.head.as_ref() == Some(&origin));
+        let other = repo
+            .worktrees(POINTER)
+            .into_iter()
+            .find(|one| !one.here && (one.head.as_ref() == Some(&origin) || one.is_held(&origin)));
         let Some(other) = other else { return Ok(Back { onto: Some(origin), tip: Some(tip), base, warning: None }) };
-        let why = format!("{} is checked out in {}.", short(&origin), repo.place_of(&other).display());
+        let why =
+            format!("{} is checked out, rebased or bisected in {}.", short(&origin), repo.place_of(&other).display());
         let after = "This worktree is of no further use if it was made for the session (`git worktree remove`).";
         Ok(Back { warning: Some(detached(tip, &why, after)), ..Back::at(tip, base) })
     }

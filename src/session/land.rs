@@ -8,7 +8,7 @@ use super::list::{next_kept, origin};
 use super::look::Look;
 use super::moving::{self, Steps};
 use super::squash::Squash;
-use super::work::{Target, Work};
+use super::work::{Piece, Target, Work};
 use super::world::World;
 use crate::base::{Code, Finding, Findings, Result, Settled, Warning};
 use crate::git::commit_hooks;
@@ -59,19 +59,30 @@ pub fn land(world: &mut World, session: &Session, how: &Land) -> Result<Landed> 
     // Git's hooks may take long, and may call edt: nothing is held meanwhile, and everything is looked at again after them.
     let drafted = world.unlocked(|repo| Drafted::of(repo, session, how))?;
     let repo = &world.repo;
-    if Session::current(repo, &repo.head()?)?.as_ref() != Some(session) {
-        let message = format!("edt/{} moved while Git's hooks ran. Nothing was landed.", session.name);
-        return Err(Finding::new(Code::SessionMoved, message, "Repeat the call.").into());
-    }
+    let Drafted { target, work, made, mut objects, commit, tree } = drafted;
     repo.check_idle()?;
-    let Drafted { target, work, made, commit, tree } = drafted;
+    session.check_alone(repo)?;
     let mut elsewhere = other_worktree(world, session, &target)?;
+    let moved = |what: &str| {
+        let message = format!("{what} moved while Git's hooks ran. Nothing was landed.");
+        Finding::new(Code::SessionMoved, message, "Repeat the call.")
+    };
+    if Session::current(repo, &repo.head()?)?.as_ref() != Some(session) {
+        return Err(moved(&format!("edt/{}", session.name)).into());
+    }
+    if repo.ref_value(&target.branch)? != target.tip {
+        return Err(moved(target.short()).into());
+    }
     let place = elsewhere.as_ref().map_or(repo, |(world, _)| &world.repo);
     place.check_idle()?;
     let root = elsewhere.as_ref().map(|(_, root)| root.as_path());
     let (mut following, stays) = Following::of(place, session, &target, tree, root)?;
     let mut warnings = Vec::from_iter(stays);
     warnings.extend(folded(&work.folded, &target));
+    warnings.extend(unused_message(&work, how));
+    // The commits themselves, too: nothing names them until the branch does.
+    objects.append(&mut following.objects);
+    let paths = repo.tree_diff(target.tree(repo)?, tree)?;
     let branch = Branch {
         name: target.branch.clone(),
         from: target.tip.map_or(From::Nothing(commit), From::Value),
@@ -82,7 +93,7 @@ pub fn land(world: &mut World, session: &Session, how: &Land) -> Result<Landed> 
         point: None,
     };
     let change = Change {
-        objects: following.objects,
+        objects,
         create: vec![
             (next_kept(repo, &session.name, "landed")?, session.tip),
             (next_kept(repo, &session.name, "landing")?, commit),
@@ -103,11 +114,9 @@ pub fn land(world: &mut World, session: &Session, how: &Land) -> Result<Landed> 
         world.repo.unpoint_ref(POINTER, &session.branch());
     }
     let place = root.clone().unwrap_or_else(|| world.repo.root_path().to_owned());
-    world.unlocked(|repo| {
-        commit_hooks::after(repo, &place);
-        Ok(())
-    })?;
-    let paths = world.repo.tree_diff(target.tree(&world.repo)?, tree)?;
+    // It is done: what the last hook does, and how long it takes, changes nothing, and needs no lock.
+    world.release();
+    commit_hooks::after(&world.repo, &place);
     let edits = work.commits.iter().filter(|commit| commit.is_edit()).count() as u64;
     Ok(Landed { target, commit, made, edits, paths, elsewhere: root, settled, warnings })
 }
@@ -117,6 +126,8 @@ struct Drafted {
     target: Target,
     work: Work,
     made: Vec<Oid>,
+    /// All that they need.
+    objects: Vec<Loose>,
     /// The last of them.
     commit: Oid,
     /// Its tree: a hook may have changed what was merged.
@@ -131,8 +142,9 @@ impl Drafted {
         let made = Squash { repo, session, target: &target, work: &work, how }.make(&mut draft)?;
         let commit = *made.last().unwrap_or(&session.tip);
         let tree = draft.tree_of(commit)?;
-        git::objects::write(repo.objects_dir(), &draft.loose())?;
-        Ok(Drafted { target, work, made, commit, tree })
+        let objects = draft.loose();
+        git::objects::write(repo.objects_dir(), &objects)?;
+        Ok(Drafted { target, work, made, objects, commit, tree })
     }
 }
 
@@ -285,6 +297,15 @@ fn in_the_way(look: &Look, known: &[Option<FileId>], elsewhere: Option<&Path>) -
     let message =
         format!("{path} holds changes{place} that are recorded nowhere, and must be written. Nothing was changed.");
     Finding::new(Code::UnsavedChanges, message, hint).at(path)
+}
+
+fn unused_message(work: &Work, how: &Land) -> Option<Warning> {
+    let kept = work.pieces.iter().all(|piece| matches!(piece, Piece::Kept { .. }));
+    (kept && how.message.is_some()).then(|| Warning {
+        code: "message_unused",
+        path: None,
+        message: "Every commit that landed is a person's and kept its own message.".to_owned(),
+    })
 }
 
 fn folded(commits: &[Commit], target: &Target) -> Option<Warning> {

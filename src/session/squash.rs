@@ -68,8 +68,8 @@ impl Squash<'_> {
         };
         let allowed = self.allowed(commits);
         let message = self.message(commits, &allowed);
-        let disk = self.repo.tree_of(self.session.tip)?;
-        let proposed = commit_hooks::run(self.repo, draft, Proposed { head, tree, parent, message, allowed }, disk)?;
+        let moved = (self.repo.tree_of(self.session.tip)?, self.work.tree);
+        let proposed = commit_hooks::run(self.repo, draft, Proposed { head, tree, parent, message, allowed }, moved)?;
         if let Some(signed) = commit_hooks::signed(self.repo, draft, &proposed)? {
             return Ok(signed);
         }

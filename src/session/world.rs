@@ -66,6 +66,11 @@ impl World {
         World::of(trusting(Repo::linked(root)?, &self.caller), self.caller.clone())
     }
 
+    /// Gives the lock back for good: all that needs it is done.
+    pub fn release(&mut self) {
+        self.lock = None;
+    }
+
     /// Does something without the lock, so that programs it starts may call edt here; then takes the lock again and settles what they
     /// left. What was read before may be true no longer.
     ///
