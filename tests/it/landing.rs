@@ -542,3 +542,41 @@ fn links_that_the_branch_changed_leave_head_on_the_session() {
     world.git(&["switch", "--quiet", "main"]);
     assert_eq!(world.text("a.txt"), "one\nTWO\nthree\nfour\nfive\n");
 }
+
+#[test]
+fn a_last_hook_that_holds_the_lock_changes_no_answer() {
+    let world = world();
+    hook(&world, "post-commit", "( exec 9>>.git/edt/main/lock; flock 9; sleep 3 ) > /dev/null 2>&1 &\nsleep .3");
+    edit(&world, "a.txt", "two", "TWO");
+    world.edt(&["land", "--wait", "1"]).landed();
+}
+
+#[test]
+fn a_branch_that_moves_while_hooks_run_is_told() {
+    let world = World::with(&[("a.txt", TEXT), ("b.txt", b"b\n")]);
+    let place = world.home.join("side");
+    world.edt(&["begin", "s", "--worktree", place.to_str().unwrap()]).landed();
+    let side = world.at(&place);
+    edit(&side, "a.txt", "two", "TWO");
+    let root = world.root.display();
+    hook(
+        &world,
+        "commit-msg",
+        &format!(
+            "unset GIT_DIR GIT_INDEX_FILE GIT_WORK_TREE; cd {root} && echo x >> a.txt && git commit --no-verify -qam x"
+        ),
+    );
+    assert_eq!(side.edt(&["land"]).codes(), ["SESSION_MOVED"]);
+}
+
+#[test]
+fn a_hook_that_stages_everything_lands_with_a_persons_commit_between() {
+    let world = world();
+    hook(&world, "pre-commit", "git add --update");
+    edit(&world, "a.txt", "two", "TWO");
+    world.write("a.txt", "one\nTWO\nthree\nmine\nfive\n");
+    world.git(&["commit", "--quiet", "-am", "mine"]);
+    world.edt(&["land"]).landed();
+    assert_eq!(world.text("a.txt"), "one\nTWO\nthree\nmine\nfive\n");
+    world.is_clean();
+}

@@ -179,3 +179,19 @@ fn a_journal_that_is_none_is_set_aside_and_nothing_is_touched() {
     assert_eq!(fs::read(folder.join("journal.damaged-1")).unwrap(), b"garbage");
     same(&files, &cut.world.files());
 }
+
+/// Once the landed commit was written, and not in the journal.
+#[test]
+fn a_landing_that_was_answered_comes_back() {
+    let world = World::with(&[("a.txt", b"one\n"), ("b.txt", b"other\n")]);
+    world.edt(&["begin", "s", "--no-switch"]).landed();
+    world.overwrite("a.txt", "two\n");
+    let commit = world.edt(&["land"]).landed().commit().to_owned();
+    fs::remove_file(world.root.join(format!(".git/objects/{}/{}", &commit[..2], &commit[2..]))).unwrap();
+    let cut = Cut { world, kept: PathBuf::new(), objects: Vec::new() };
+    cut.restart();
+    assert_eq!(cut.world.edt(&["status"]).exit, 0);
+    assert_eq!(cut.world.rev("main"), commit);
+    cut.world.is_sound();
+    cut.world.is_clean();
+}

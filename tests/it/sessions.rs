@@ -629,3 +629,24 @@ fn abandon_says_where_what_was_staged_is() {
     assert!(world.command("sh").args(["-c", &command]).status().unwrap().success(), "{command}");
     assert_eq!((world.blob(":a.txt"), world.text("a.txt").as_str()), (b"staged\n".to_vec(), "on disk\n"));
 }
+
+#[test]
+fn abandon_does_not_go_to_a_branch_that_is_being_rebased_elsewhere() {
+    let world = world();
+    world.edt(&["begin", "s"]).landed();
+    world.overwrite("a.txt", "agent\n");
+    let side = world.home.join("side");
+    world.git(&["worktree", "add", "--quiet", side.to_str().unwrap(), "main"]);
+    let side = world.at(side);
+    side.commit(&[("b.txt", b"more\n")]);
+    let stop = side
+        .command("git")
+        .env("GIT_SEQUENCE_EDITOR", "sed -i 1ibreak")
+        .args(["rebase", "--quiet", "-i", "HEAD~1"])
+        .status();
+    assert!(stop.unwrap().success());
+    let answer = world.edt(&["abandon"]);
+    assert_eq!((answer.exit, &answer.json["warnings"][0]["code"]), (0, &json!("head_detached")), "{:#}", answer.json);
+    side.git(&["rebase", "--continue"]);
+    assert_eq!((side.status(), world.status()), (String::new(), String::new()));
+}
