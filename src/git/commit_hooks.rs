@@ -66,7 +66,7 @@ pub fn run(repo: &Repo, draft: &mut Draft<'_>, mut proposed: Proposed, moved: (O
     let tree = folder.git(&[OsStr::new("write-tree")], Hooks::Off)?;
     let hex = String::from_utf8_lossy(&tree.stdout);
     let became = Oid::from_hex(hex.trim().as_bytes()).map_err(|_| blocked("pre-commit", &tree))?;
-    take_staged(repo, draft, proposed.tree, became, moved)?;
+    take_staged(repo, draft, &proposed, became, moved)?;
     proposed.tree = became;
     let text = std::fs::read(&message).map_err(|error| failed("read", &message, &error))?;
     proposed.message = cleaned(&String::from_utf8_lossy(&text));
@@ -82,10 +82,10 @@ pub fn run(repo: &Repo, draft: &mut Draft<'_>, mut proposed: Proposed, moved: (O
 
 /// A hook that stages a file from disk stages what stands there: in a path that the branch changed meanwhile that is not what was
 /// merged, and would undo it.
-fn take_staged(repo: &Repo, draft: &mut Draft<'_>, proposed: Oid, became: Oid, moved: (Oid, Oid)) -> Result<()> {
+fn take_staged(repo: &Repo, draft: &mut Draft<'_>, proposed: &Proposed, became: Oid, moved: (Oid, Oid)) -> Result<()> {
     let stale: BTreeSet<RepoPath> =
         draft.tree_diff(moved.0, moved.1)?.into_iter().map(|differs| differs.path).collect();
-    let staged = repo.tree_diff_by(proposed, became, |oid| draft.tree_content(oid))?;
+    let staged = repo.tree_diff_by(proposed.tree, became, |oid| draft.tree_content(oid))?;
     let undone: Vec<String> = staged
         .iter()
         .map(|differs| &differs.path)
@@ -102,14 +102,16 @@ fn take_staged(repo: &Repo, draft: &mut Draft<'_>, proposed: Oid, became: Oid, m
             }
             changes.push(TreeChange { path: differs.path, file });
         }
-        return if changes.is_empty() { Ok(()) } else { draft.tree(proposed, &changes).map(drop) };
+        return if changes.is_empty() { Ok(()) } else { draft.tree(proposed.tree, &changes).map(drop) };
     }
     let message = format!(
         "Git's hooks staged files that on disk are not yet merged with the branch: {}. That would take the branch's changes back. Nothing was landed.",
         undone.join(", ")
     );
-    let hint =
-        "Merge the branch into the session first (`git merge BRANCH` on the session's branch), then repeat `edt land`.";
+    let branch = proposed.head.strip_prefix("refs/heads/").unwrap_or(&proposed.head);
+    let hint = format!(
+        "Merge it into the session first (`git merge {branch}` on the session's branch), then repeat `edt land`."
+    );
     Err(Finding::new(Code::GitOperationBlocked, message, hint).with("paths", undone).into())
 }
 

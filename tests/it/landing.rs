@@ -354,6 +354,7 @@ fn a_formatter_does_not_take_back_what_the_branch_changed() {
     let main = world.rev("main");
     let hint = world.edt(&["land"]);
     assert_eq!((hint.codes(), world.rev("main")), (vec!["GIT_OPERATION_BLOCKED"], main));
+    assert!(hint.hint().contains("`git merge main`"), "{}", hint.hint());
     world.git(&["merge", "--quiet", "--no-edit", "main"]);
     world.edt(&["land"]);
     assert_eq!(world.blob("main:a.txt"), b"one\nTWO\nthree\nfour\nFIVE\n");
