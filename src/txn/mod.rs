@@ -1,6 +1,6 @@
 //! A transaction: the edits of one request, all or none, as exactly one commit.
 //!
-//! This is the product in five lines; [`apply`] spells them. Each stage is a type that only the stage before can make, so
+//! This is the product in five lines; `pipeline` spells them. Each stage is a type that only the stage before can make, so
 //! "the guards ran" needs no reviewer.
 
 pub mod commit;
@@ -10,6 +10,7 @@ pub mod report;
 pub mod request;
 pub mod resolve;
 pub mod restore;
+mod streak;
 pub mod words;
 
 use crate::base::{Outcome, Result, Status};
@@ -32,6 +33,14 @@ pub enum Run {
 /// # Errors
 /// Every finding that refuses it; nothing is then changed: no file, no index entry, no ref.
 pub fn apply(world: &mut World, request: &Request, run: Run) -> Result<Outcome> {
+    let answer = pipeline(world, request, run);
+    match run {
+        Run::Real => streak::keep(world, request, answer),
+        Run::Dry => answer,
+    }
+}
+
+fn pipeline(world: &mut World, request: &Request, run: Run) -> Result<Outcome> {
     let resolved = resolve::resolve(world, request)?; // blobs and disk read, beliefs checked     nothing changed
     let planned = plan::plan(world, resolved)?; //        every new text, computed in memory      nothing changed
     let cleared = guard::guard(world, planned)?; //       all guards, all files, all findings     nothing changed

@@ -31,6 +31,7 @@ mod restart;
 mod review;
 mod sessions;
 mod stories;
+mod streak;
 mod transcripts;
 mod trust;
 mod validators;
