@@ -4,6 +4,7 @@
 
 pub mod answer;
 pub mod code;
+pub mod excerpt;
 pub mod finding;
 pub mod path;
 pub mod text;

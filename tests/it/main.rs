@@ -26,6 +26,7 @@ mod kinds;
 mod landing;
 mod layers;
 mod readers;
+mod reading;
 mod repositories;
 mod restart;
 mod review;
