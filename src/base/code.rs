@@ -103,6 +103,10 @@ codes! {
         "`old_text` does not stand in the file exactly as sent. The answer shows the nearest place and the first difference; send the text as it stands.";
     OldTextAmbiguous "OLD_TEXT_AMBIGUOUS" Refused None,
         "`old_text` stands in the file more than once, so edt does not guess which is meant. Add lines around it until it is unique, or set replace_all to change every place.";
+    HashRequired "HASH_REQUIRED" Refused None,
+        "The edit would remove lines by their numbers without saying what stands there. The answer has those lines and the file's hash: send the same edit again with `expected_text` or `expected_hash` if they are the ones that are meant.";
+    TextMismatch "TEXT_MISMATCH" Refused None,
+        "Other lines stand at those numbers than `expected_text` says. The answer shows them and the first difference; send the numbers and the text as they stand.";
     LineOutOfRange "LINE_OUT_OF_RANGE" Refused None,
         "The request names lines that the file does not have. The message says how many it has; read it (`edt read`) and name lines that are there.";
     SizeReduction "SIZE_REDUCTION" Refused Some("size_reduction"),

@@ -5,7 +5,10 @@
 
 pub mod commit;
 pub mod guard;
+pub mod patch;
+mod patch_words;
 pub mod plan;
+mod range_words;
 pub mod report;
 pub mod request;
 pub mod resolve;
@@ -33,9 +36,10 @@ pub enum Run {
 /// # Errors
 /// Every finding that refuses it; nothing is then changed: no file, no index entry, no ref.
 pub fn apply(world: &mut World, request: &Request, run: Run) -> Result<Outcome> {
-    let answer = pipeline(world, request, run);
+    let understood = request.understood(); //                a patch is read into edits
+    let answer = understood.as_ref().map_err(Clone::clone).and_then(|request| pipeline(world, request, run));
     match run {
-        Run::Real => streak::keep(world, request, answer),
+        Run::Real => streak::keep(world, understood.as_ref().map_or(request, |request| request), answer),
         Run::Dry => answer,
     }
 }
