@@ -344,7 +344,7 @@ impl Replay {
                     Op::Overwrite { .. } => ("overwrite", &mut then),
                     Op::Append { .. } => ("append", &mut then),
                     Op::Delete { .. } => ("delete", &mut first),
-                    Op::Rename { .. } => ("rename", &mut then),
+                    _ => ("rename", &mut then),
                 };
                 *modes.entry(mode).or_default() += 1;
                 list.push(edit(&one.path, op));
