@@ -9,6 +9,9 @@
 use std::io::{BufRead, Write};
 use std::time::Instant;
 
+use edt::base::{Finding, RepoPath};
+use edt::edit::place::Matching;
+use edt::txn::patch::{PatchText, rehearse};
 use serde::{Deserialize, Serialize};
 
 #[derive(Deserialize)]
@@ -58,6 +61,30 @@ fn with_diffy(row: &Row) -> Answer {
 }
 
 fn with_edt(row: &Row) -> Answer {
-    let _ = (&row.path, row.named);
-    Answer { how: "refused", ..Answer::default() }
+    let matching = if row.r#match == "lenient" { Matching::Lenient } else { Matching::Strict };
+    let path = RepoPath::parse(row.path.as_bytes()).expect("a path that Git has recorded");
+    let beside = (!row.named).then_some(row.path.as_bytes());
+    let patch = PatchText::new(row.patch.clone().into_bytes(), beside, None, matching).expect("no hash is given");
+    match rehearse(&patch, &path, row.file.as_bytes()) {
+        Ok((text, step)) => Answer {
+            how: "applied",
+            text: Some(String::from_utf8(text.unwrap_or_default()).expect("UTF-8 stays UTF-8")),
+            matched_by: step.matched_by.map(|by| format!("{by:?}")),
+            ..Answer::default()
+        },
+        Err(findings) => refused(&findings.into_vec()),
+    }
+}
+
+fn refused(findings: &[Finding]) -> Answer {
+    let evidence =
+        |key: &str| findings.iter().find_map(|finding| finding.evidence.get(key).filter(|value| !value.is_null()));
+    Answer {
+        how: "refused",
+        codes: findings.iter().map(|finding| finding.code.name()).collect(),
+        said: Some(findings.iter().map(|finding| finding.message.as_str()).collect::<Vec<_>>().join("; ")),
+        correction: evidence("correction").and_then(|value| value.as_str()).map(str::to_owned),
+        already_applied: evidence("already_applied").is_some_and(|value| value == true),
+        ..Answer::default()
+    }
 }

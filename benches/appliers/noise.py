@@ -167,12 +167,21 @@ def elided_ctx(case, chance, form):
 
 
 def ws_trailing(case, chance, form):
+    """Not where the change itself is about such white space."""
+    if any(about_ends(hunk) for hunk in case.hunks):
+        return None
+
     def other(line):
         if line[0] == "+" or chance.random() < 0.5:
             return line
         return line[0] + line[1:].rstrip() if line[1:] != line[1:].rstrip() else line + chance.choice((" ", "  ", "\t"))
 
     return all_changed(case, other)
+
+
+def about_ends(hunk):
+    gone, come = ({line[1:].rstrip() for line in hunk.lines if line[0] == marker} for marker in "-+")
+    return any(gone & come - {""})
 
 
 def tabs_to_spaces_ctx(case, chance, form):
@@ -210,9 +219,16 @@ def all_changed(case, other):
 
 
 def told_apart(case, hunks):
-    """The hunks with their lines written otherwise; None if nothing is, or one now stands somewhere as it is written."""
-    changed = [new for old, new in zip(case.hunks, hunks) if new.lines != old.lines]
-    return None if not changed or any(places(case.lines, hunk.old) for hunk in changed if hunk.old) else sent(case, hunks)
+    """The hunks with their lines written otherwise; None if nothing is, or one now stands somewhere as it is written, or says less."""
+    changed = [(old, new) for old, new in zip(case.hunks, hunks) if new.lines != old.lines]
+    doubted = any(places(case.lines, new.old) or alike(new) > alike(old) for old, new in changed)
+    return None if not changed or doubted else sent(case, hunks)
+
+
+def alike(hunk):
+    """How many removed lines come back as they are."""
+    gone, come = ([line[1:] for line in hunk.lines if line[0] == marker] for marker in "-+")
+    return sum(line in come for line in gone)
 
 
 def blank_ctx_no_space(case, chance, form):
@@ -235,8 +251,11 @@ def patch_crlf(case, chance, form):
 
 
 def no_eof_newline(case, chance, form):
-    made = sent(case)
+    """Not where the end of the file goes and nothing comes for it: whether the line before then keeps its newline can be doubted."""
+    made, last = sent(case), case.hunks[-1]
     if made.file.endswith("\n\n") or made.truth.endswith("\n\n") or not made.truth:
+        return None
+    if last.lines[-1][0] == "-" and ends(last) == len(case.lines):
         return None
     made.file, made.truth = made.file[:-1], made.truth[:-1]
     return made
