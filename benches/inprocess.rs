@@ -84,7 +84,7 @@ fn run(root: &Path, switching: Switching, reuse: bool, edits: usize) -> Vec<Dura
         let path = RepoPath::parse(FILE.as_bytes()).expect("a path");
         let op = Op::Edit { old: touch(n), new: touch(n + 1), places: Places::One };
         let edits = vec![Edit { path, expect: Expect::Anything, op }];
-        Request { message: None, agent: None, allow: Vec::new(), edits, context: 3 }
+        Request { message: None, agent: None, allow: Vec::new(), edits, patch: None, context: 3 }
     };
     let mut timed = |n: usize| {
         let request = edit(n);

@@ -237,6 +237,7 @@ impl Replay {
                 agent: None,
                 allow: allow.clone(),
                 edits,
+                patch: None,
                 context: 3,
             };
             let of = format!("{}: {} edits of {} files", &commit[..12], request.edits.len(), ours.len());
@@ -318,7 +319,7 @@ impl Replay {
             };
             let create = || Op::Create { content: self.blob(&one.new), executable: one.new.mode == "100755" };
             let ops: Vec<Op> = match (one.old.is_there(), one.new.is_there()) {
-                (true, false) => vec![Op::Delete],
+                (true, false) => vec![Op::Delete { holds: None }],
                 (false, _) => vec![create()],
                 (true, true) if one.from.is_some() && one.old.mode == one.new.mode => {
                     let from = one.from.as_deref().unwrap_or_default();
@@ -327,13 +328,13 @@ impl Replay {
                     continue;
                 }
                 (true, true) if one.from.is_some() => {
-                    first.push(edit(one.from.as_deref().unwrap_or_default(), Op::Delete));
+                    first.push(edit(one.from.as_deref().unwrap_or_default(), Op::Delete { holds: None }));
                     vec![create()]
                 }
-                (true, true) if one.old.mode != one.new.mode => vec![Op::Delete, create()],
+                (true, true) if one.old.mode != one.new.mode => vec![Op::Delete { holds: None }, create()],
                 (true, true) => match rewritten(&self.blob(&one.old), &self.blob(&one.new)) {
                     Some(ops) => ops,
-                    None => vec![Op::Delete, create()],
+                    None => vec![Op::Delete { holds: None }, create()],
                 },
             };
             for op in ops {
@@ -342,8 +343,8 @@ impl Replay {
                     Op::Edit { .. } => ("edit", &mut then),
                     Op::Overwrite { .. } => ("overwrite", &mut then),
                     Op::Append { .. } => ("append", &mut then),
-                    Op::Delete => ("delete", &mut first),
-                    Op::Rename { .. } => ("rename", &mut then),
+                    Op::Delete { .. } => ("delete", &mut first),
+                    _ => ("rename", &mut then),
                 };
                 *modes.entry(mode).or_default() += 1;
                 list.push(edit(&one.path, op));

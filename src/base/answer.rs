@@ -182,6 +182,20 @@ pub struct FileReport {
     pub lines_removed: u64,
     /// The numbered text around the change, so that nobody must read the file again.
     pub context: Option<String>,
+    /// What the hunks of a patch were found by.
+    pub matched_by: Option<MatchedBy>,
+}
+
+/// What the old side of a patch's hunks was found by, the strictest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MatchedBy {
+    /// Every byte, line ends aside.
+    Exact,
+    /// All but white space at the ends of lines.
+    TrailingSpace,
+    /// All but indentation, by one rule for the whole hunk.
+    Indentation,
 }
 
 /// What a guard said of one path.

@@ -95,10 +95,20 @@ codes! {
         "There is no such file. Check the path with `edt status` or `git ls-files`; use mode \"create\" for a new file.";
     OldTextRequired "OLD_TEXT_REQUIRED" Refused None,
         "Mode \"edit\" replaces one exact piece of text and needs it in `old_text`. To add to the end use \"append\"; to replace the whole file use \"overwrite\".";
+    InvalidPatchLimitExceeded "INVALID_PATCH_LIMIT_EXCEEDED" Refused None,
+        "The second patch in a row for one file that does not fit it (INVALID_PATCH, OLD_TEXT_NOT_FOUND). Do not send a patch for this file again now: read it and send its whole new content with mode \"overwrite\". The answer has the text around the nearest place and the file's hash. Other files are not held up, and the count begins anew.";
+    InvalidPatch "INVALID_PATCH" Refused None,
+        "The patch cannot be read, or what it says stands in the file does not. The answer names the part, the nearest place and the first difference, with the file's hash; send the patch for what stands there. A second failure in a row on the file answers INVALID_PATCH_LIMIT_EXCEEDED.";
     OldTextNotFound "OLD_TEXT_NOT_FOUND" Refused None,
         "`old_text` does not stand in the file exactly as sent. The answer shows the nearest place and the first difference; send the text as it stands.";
     OldTextAmbiguous "OLD_TEXT_AMBIGUOUS" Refused None,
         "`old_text` stands in the file more than once, so edt does not guess which is meant. Add lines around it until it is unique, or set replace_all to change every place.";
+    HashRequired "HASH_REQUIRED" Refused None,
+        "The edit would remove lines by their numbers without saying what stands there. The answer has those lines and the file's hash: send the same edit again with `expected_text` or `expected_hash` if they are the ones that are meant.";
+    TextMismatch "TEXT_MISMATCH" Refused None,
+        "Other lines stand at those numbers than `expected_text` says. The answer shows them and the first difference; send the numbers and the text as they stand.";
+    LineOutOfRange "LINE_OUT_OF_RANGE" Refused None,
+        "The request names lines that the file does not have. The message says how many it has; read it (`edt read`) and name lines that are there.";
     SizeReduction "SIZE_REDUCTION" Refused Some("size_reduction"),
         "The edit would shrink the file far below what HEAD or the session's base holds: the mark of a file overwritten with a fragment. Use mode \"edit\" or \"append\"; if it really should shrink, allow size_reduction.";
     MassDeletion "MASS_DELETION" Refused Some("mass_deletion"),

@@ -79,6 +79,12 @@ impl Findings {
         self.0.first().map_or(Status::Bug, |finding| finding.code.status())
     }
 
+    /// Whether one of the findings is such.
+    #[must_use]
+    pub fn any(&self, such: impl Fn(&Finding) -> bool) -> bool {
+        self.0.iter().any(such)
+    }
+
     /// The findings in order.
     #[must_use]
     pub fn into_vec(self) -> Vec<Finding> {

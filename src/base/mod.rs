@@ -4,11 +4,12 @@
 
 pub mod answer;
 pub mod code;
+pub mod excerpt;
 pub mod finding;
 pub mod path;
 pub mod text;
 
-pub use answer::{Change, FileReport, GuardReport, Outcome, SessionReport, Settled, Status, Verdict};
+pub use answer::{Change, FileReport, GuardReport, MatchedBy, Outcome, SessionReport, Settled, Status, Verdict};
 pub use code::Code;
 pub use finding::{Finding, Findings, Result, Warning};
 pub use path::RepoPath;

@@ -23,9 +23,12 @@ impl Endings {
     /// Which line ends `text` uses; none if it is not text (a NUL byte, invalid UTF-8), so that its bytes are never converted.
     #[must_use]
     pub fn of(text: &[u8]) -> Endings {
-        if is_binary(text) {
-            return Endings::None;
-        }
+        if is_binary(text) { Endings::None } else { Endings::seen_in(text) }
+    }
+
+    /// Which line ends stand in `text`, whatever else it holds: to tell of, never to convert by.
+    #[must_use]
+    pub fn seen_in(text: &[u8]) -> Endings {
         let (mut lf, mut crlf) = (false, false);
         for at in memchr::memchr_iter(b'\n', text) {
             if at > 0 && text[at - 1] == b'\r' {
@@ -133,6 +136,27 @@ pub fn visible(line: &[u8]) -> String {
     out
 }
 
+/// A line as a terminal may get it, without its end: tabs stay, whatever else would steer the terminal or turn the direction of
+/// the text becomes `\u{…}`. With it, how many characters that were.
+#[must_use]
+pub fn harmless(line: &str) -> (String, usize) {
+    let mut out = String::with_capacity(line.len());
+    let mut changed = 0;
+    for c in line.chars() {
+        let steers = c.is_control() && c != '\t';
+        let turns =
+            matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        let hides = matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}');
+        if steers || turns || hides {
+            let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
+            changed += 1;
+        } else {
+            out.push(c);
+        }
+    }
+    (out, changed)
+}
+
 /// The lines `range` (0-based, end excluded) of `text` with `around` lines on both sides, numbered; long lines and long
 /// ranges are cut, and the cut is said.
 #[must_use]
@@ -186,6 +210,18 @@ mod tests {
     fn numbered_text_has_its_surroundings() {
         assert_eq!(numbered(b"a\nb\nc\nd\n", 1..2, 1), "1 | a\n2 | b\n3 | c\n");
         assert_eq!(numbered(b"", 0..0, 3), "");
+    }
+
+    #[test]
+    fn a_terminal_gets_nothing_that_steers_it() {
+        let line = "\ta\u{1b}[31m\u{7}\r b\u{202e}c\u{9b}\u{feff}é\u{200d}";
+        let shown = "\ta\\u{1b}[31m\\u{7}\\u{d} b\\u{202e}c\\u{9b}\\u{feff}é\u{200d}";
+        assert_eq!(harmless(line), (shown.to_owned(), 6));
+    }
+
+    #[test]
+    fn line_ends_are_seen_in_bytes_that_are_not_text() {
+        assert_eq!((Endings::of(b"\xff\r\n"), Endings::seen_in(b"\xff\r\n")), (Endings::None, Endings::Crlf));
     }
 
     #[test]

@@ -9,16 +9,18 @@ use super::context::Context;
 use super::render;
 use crate::base::{Code, Finding, Result, Status};
 use crate::edit::Mode;
-use crate::txn::request::{CONTEXT, Draft};
+use crate::edit::place::Matching;
+use crate::txn::patch::PatchText;
+use crate::txn::request::{CONTEXT, Draft, Match};
 use crate::txn::{self, Request, Run};
 
 /// Apply edits as one transaction: all or none, one commit.
 ///
-/// One edit is given by flags, several by a JSON request. Content comes from standard input if neither --content nor
+/// One edit is given by flags, several by a patch or a JSON request. Content comes from standard input if neither --content nor
 /// --content-file is given.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Modes: create (a new file), edit (--old-text once), append, overwrite (an existing file), delete, rename (--to).\n\nExamples:\n  edt apply Makefile --mode append --content-file targets.mk\n  edt apply src/calc.c --mode edit --old-text 'return a;' --content 'return a + b;'\n  echo '{\"path\": \"a.txt\", \"mode\": \"create\", \"content\": \"hi\\n\"}' | edt apply --request -"
+    after_help = "Modes: create (a new file), edit (--old-text once), append, overwrite (an existing file), insert (--start-line), replace_lines and delete_lines (--start-line, --end-line, and --expected-text or --expected-hash), delete, rename (--to).\n\nExamples:\n  edt apply Makefile --mode append --content-file targets.mk\n  edt apply src/calc.c --mode edit --old-text 'return a;' --content 'return a + b;'\n  git diff -R HEAD~1 | edt apply --patch -\n  echo '{\"path\": \"a.txt\", \"mode\": \"create\", \"content\": \"hi\\n\"}' | edt apply --request -"
 )]
 pub(super) struct Args {
     #[command(flatten)]
@@ -39,10 +41,10 @@ pub(super) struct CheckArgs {
 #[derive(Debug, clap::Args)]
 struct Input {
     /// The file, relative to the worktree's root.
-    #[arg(required_unless_present = "request")]
+    #[arg(required_unless_present_any = ["request", "patch"])]
     path: Option<OsString>,
     /// What to do.
-    #[arg(long, value_enum, required_unless_present = "request")]
+    #[arg(long, value_enum, required_unless_present_any = ["request", "patch"])]
     mode: Option<Mode>,
     /// The text to replace, exactly as it stands in the file.
     #[arg(long, value_name = "TEXT", conflicts_with = "old_text_file", allow_hyphen_values = true)]
@@ -65,11 +67,30 @@ struct Input {
     /// The new path (mode rename).
     #[arg(long, value_name = "PATH")]
     to: Option<OsString>,
+    /// The first line, 1-based (modes insert, `replace_lines`, `delete_lines`).
+    #[arg(long, value_name = "N")]
+    start_line: Option<u64>,
+    /// The last line, included (modes `replace_lines`, `delete_lines`).
+    #[arg(long, value_name = "N")]
+    end_line: Option<u64>,
+    /// The lines that stand there: those of the range; for insert those that follow.
+    #[arg(long, value_name = "TEXT", conflicts_with = "expected_text_file", allow_hyphen_values = true)]
+    expected_text: Option<OsString>,
+    /// A file that holds them.
+    #[arg(long, value_name = "FILE")]
+    expected_text_file: Option<PathBuf>,
     /// The blob id the file must have, as `edt read` gives it.
     #[arg(long, value_name = "OID")]
     expected_hash: Option<String>,
+    /// A patch instead of flags: a unified diff, `*** Begin Patch`, SEARCH/REPLACE blocks, or fenced files; `-` is standard input. PATH
+    /// is then the file that is meant where the patch names none.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["mode", "request", "old_text", "old_text_file", "content", "content_file", "replace_all", "executable", "to", "start_line", "end_line", "expected_text", "expected_text_file"])]
+    patch: Option<PathBuf>,
+    /// How far the hunks of a patch may differ from the file.
+    #[arg(long = "match", value_name = "HOW", value_enum, requires = "patch")]
+    matching: Option<Match>,
     /// A JSON request instead of flags; `-` is standard input.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["path", "mode", "old_text", "old_text_file", "content", "content_file", "replace_all", "executable", "to", "expected_hash"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["path", "mode", "old_text", "old_text_file", "content", "content_file", "replace_all", "executable", "to", "start_line", "end_line", "expected_text", "expected_text_file", "expected_hash"])]
     request: Option<PathBuf>,
     /// Why; becomes the commit's subject.
     #[arg(short, long)]
@@ -124,6 +145,12 @@ impl Input {
                 request.allow.extend(self.allow.iter().cloned());
                 request
             }
+            None if let Some(file) = &self.patch => {
+                let path = self.path.as_ref().map(|path| path.as_bytes());
+                let matching = self.matching.map_or(Matching::Strict, Match::matching);
+                let patch = PatchText::new(bytes_of(file)?, path, self.expected_hash.clone(), matching)?;
+                Request::patch(self.message.clone(), self.agent.clone(), self.allow.clone(), patch)?
+            }
             None => Request::of(self.message.clone(), self.agent.clone(), self.allow.clone(), vec![self.draft()?])?,
         };
         request.context = self.context;
@@ -149,6 +176,9 @@ impl Input {
             replace_all: self.replace_all.then_some(true),
             executable: self.executable.then_some(true),
             to: self.to.as_ref().map(|to| to.as_bytes().to_vec()),
+            start_line: self.start_line,
+            end_line: self.end_line,
+            expected_text: text(&self.expected_text, &self.expected_text_file)?,
             expected_hash: self.expected_hash.clone(),
         })
     }

@@ -35,5 +35,6 @@ fn file(repo: &Repo, differs: &Differs) -> Result<FileReport> {
         lines_added,
         lines_removed,
         context: None,
+        matched_by: None,
     })
 }

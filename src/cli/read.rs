@@ -1,6 +1,7 @@
 //! `edt read`.
 
 use std::ffi::OsString;
+use std::ops::RangeInclusive;
 use std::os::unix::ffi::OsStrExt as _;
 
 use schemars::JsonSchema;
@@ -8,26 +9,34 @@ use serde::Serialize;
 
 use super::context::Context;
 use super::render::{DIM, paint};
-use crate::base::text::{line_count, lines};
-use crate::base::{Code, Finding, RepoPath, Result, Status};
+use crate::base::excerpt::{self, Excerpt, Limits, excerpt};
+use crate::base::text::{BOM, Endings, harmless, line_count};
+use crate::base::{Code, Finding, Findings, RepoPath, Result, Status};
 use crate::session::Look;
 
 /// Print a file with line numbers and its blob id, which `expected_hash` takes.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  edt read src/calc.c --lines 10:40")]
+#[command(
+    after_help = "Examples:\n  edt read src/calc.c --lines 10:40\n  edt read src/calc.c --lines 1:20 --lines 300: --max-bytes 65536 --json"
+)]
 pub(super) struct Args {
     /// The file, relative to the worktree's root.
     path: OsString,
-    /// Only the lines A to B (1-based, both included); either may be left out.
+    /// Only the lines A to B (1-based, both included); either may be left out. Repeatable; ranges that overlap are shown as one.
     #[arg(long, value_name = "A:B")]
-    lines: Option<String>,
+    lines: Vec<String>,
     /// At most so many lines; a cut is said.
     #[arg(long, value_name = "N", default_value_t = 2000)]
     max_lines: u64,
+    /// At most so many bytes; a cut is said. A line is shown whole or not at all, unless it alone is longer.
+    #[arg(long, value_name = "N", default_value_t = 256 * 1024)]
+    max_bytes: usize,
 }
 
-/// The answer of `edt read`.
+/// The answer of `edt read`. `first_line`, `last_line`, `text` and `lossy` are of the first range that was asked for, which is
+/// usually the only one; the others stand in `further`.
 #[derive(Debug, Serialize, JsonSchema)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own on the wire")]
 pub(super) struct Answer {
     /// Always `edt.read/1`.
     schema: &'static str,
@@ -39,20 +48,59 @@ pub(super) struct Answer {
     bytes: u64,
     /// How many lines it has.
     lines: u64,
+    /// `lf`, `crlf`, `mixed`, or `none` if there is no line end. New text is written in the file's own, whichever is sent.
+    line_endings: &'static str,
+    /// Whether it begins with a byte-order mark, which is not part of `text` and stays when the file is changed.
+    bom: bool,
+    /// Whether it ends in a line end.
+    final_newline: bool,
     /// The first line shown, 1-based.
     first_line: u64,
-    /// The text of the lines shown; invalid UTF-8 is replaced.
+    /// The last line shown; `first_line` less one if there is none.
+    last_line: u64,
+    /// The text of the lines shown.
     text: String,
-    /// Whether `text` is not byte for byte what stands there.
+    /// Whether bytes of `text` that are not UTF-8 were replaced by U+FFFD.
     lossy: bool,
-    /// Whether the cut was made by `--max-lines`.
+    /// The other ranges that were asked for, in order.
+    further: Vec<Part>,
+    /// Whether something that was asked for is not shown, because of `--max-lines` or `--max-bytes`.
     truncated: bool,
+    /// The first line that was asked for and is not shown: where to read on.
+    next_line: Option<u64>,
+    /// A line that alone is longer than `--max-bytes`, and of which only the beginning is shown.
+    cut_line: Option<CutLine>,
+}
+
+/// Another range.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Part {
+    /// The first line shown, 1-based.
+    first_line: u64,
+    /// The last line shown.
+    last_line: u64,
+    /// Their text.
+    text: String,
+    /// Whether bytes that are not UTF-8 were replaced by U+FFFD.
+    lossy: bool,
+}
+
+/// A line that is longer than the limit.
+#[derive(Debug, Serialize, JsonSchema)]
+struct CutLine {
+    /// Its number, 1-based.
+    line: u64,
+    /// How many of its bytes are shown: whole characters.
+    bytes_shown: usize,
+    /// How many bytes it has.
+    bytes: usize,
 }
 
 impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let raw = self.path.as_bytes();
         let path = RepoPath::parse(raw).map_err(|problem| problem.finding(raw))?;
+        let asked = self.asked()?;
         let (repo, _) = context.repo()?;
         let look = Look::at(&repo, repo.empty_tree(), None, &path)?;
         let disk = look.disk.ok_or_else(|| {
@@ -63,54 +111,170 @@ impl Args {
             )
             .at(&path)
         })?;
-        let total = line_count(&disk.bytes);
-        let (first, last) = self.range(total)?;
-        let shown = last.saturating_sub(first - 1).min(self.max_lines);
-        let picked: Vec<u8> = lines(&disk.bytes).skip(index(first - 1)).take(index(shown)).flatten().copied().collect();
+        let body = disk.bytes.strip_prefix(BOM).unwrap_or(&disk.bytes);
+        let lines = line_count(body);
+        let ranges = within(&path, &asked, lines)?;
+        let first_line = ranges.first().map_or(1, |range| *range.start());
+        let shown = excerpt(body, &ranges, Limits { lines: self.max_lines, bytes: self.max_bytes });
+        let empty = Part { first_line, last_line: first_line - 1, text: String::new(), lossy: false };
+        let Excerpt { parts, next_line, cut_line } = shown;
+        let mut parts = parts.iter().map(Part::of);
+        let first = parts.next().unwrap_or(empty);
         let answer = Answer {
             schema: "edt.read/1",
             path: path.to_string(),
             hash: disk.file.oid.to_string(),
             bytes: disk.size(),
-            lines: total,
-            first_line: first,
-            lossy: std::str::from_utf8(&picked).is_err(),
-            text: String::from_utf8_lossy(&picked).into_owned(),
-            truncated: shown < last.saturating_sub(first - 1),
+            lines,
+            line_endings: name(Endings::seen_in(body)),
+            bom: body.len() < disk.bytes.len(),
+            final_newline: body.ends_with(b"\n"),
+            first_line: first.first_line,
+            last_line: first.last_line,
+            text: first.text,
+            lossy: first.lossy,
+            further: parts.collect(),
+            truncated: next_line.is_some() || cut_line.is_some(),
+            next_line,
+            cut_line: cut_line.map(CutLine::of),
         };
         Ok(context.answer(&answer, people))
     }
 
-    fn range(&self, total: u64) -> Result<(u64, u64)> {
-        let Some(range) = &self.lines else { return Ok((1, total)) };
-        let parse = |part: &str, default: u64| if part.is_empty() { Some(default) } else { part.parse::<u64>().ok() };
-        let (first, last) = range.split_once(':').unwrap_or((range, range));
-        match (parse(first, 1), parse(last, total)) {
-            (Some(first), Some(last)) if first >= 1 && first <= last.max(1) => Ok((first, last.min(total))),
-            _ => Err(Finding::new(
-                Code::BadRequest,
-                format!("{range:?} is not a range of lines."),
-                "Write --lines A:B with 1 ≤ A ≤ B, such as 10:40.",
-            )
-            .into()),
+    /// The ranges as they were asked for; an end that was left out is the last line there may be.
+    fn asked(&self) -> Result<Vec<(&str, RangeInclusive<u64>)>> {
+        let (mut asked, mut found) = (Vec::new(), Vec::new());
+        for range in &self.lines {
+            match parsed(range) {
+                Some(parsed) => asked.push((range.as_str(), parsed)),
+                None => found.push(Finding::new(
+                    Code::BadRequest,
+                    format!("{range:?} is not a range of lines."),
+                    "Write --lines A:B with 1 ≤ A ≤ B, such as 10:40.",
+                )),
+            }
         }
+        Findings::check(found)?;
+        Ok(asked)
     }
 }
 
-fn index(line: u64) -> usize {
-    usize::try_from(line).unwrap_or(usize::MAX)
+fn parsed(range: &str) -> Option<RangeInclusive<u64>> {
+    let number = |part: &str, default: u64| if part.is_empty() { Some(default) } else { part.parse::<u64>().ok() };
+    let (first, last) = range.split_once(':').unwrap_or((range, range));
+    let (first, last) = (number(first, 1)?, number(last, u64::MAX)?);
+    (!range.is_empty() && 1 <= first && first <= last).then_some(first..=last)
+}
+
+/// What was asked for of a file with that many lines, in order, ranges that overlap or touch as one. A range may end beyond the last
+/// line; it must not begin there.
+fn within(path: &RepoPath, asked: &[(&str, RangeInclusive<u64>)], lines: u64) -> Result<Vec<RangeInclusive<u64>>> {
+    let beyond = asked.iter().filter(|(_, range)| *range.start() > lines.max(1));
+    let found = beyond.map(|(text, range)| {
+        let hint = match lines {
+            0 => "The file is empty: there is nothing to read.".to_owned(),
+            _ => {
+                format!("Ask for lines from 1 to {lines}, such as --lines {}:{lines}.", lines.saturating_sub(39).max(1))
+            }
+        };
+        let message = format!("The range {text} begins beyond the end of {path}, which has {lines} lines.");
+        Finding::new(Code::LineOutOfRange, message, hint)
+            .at(path)
+            .with("lines", lines)
+            .with("first_line", *range.start())
+    });
+    Findings::check(found.collect())?;
+    if asked.is_empty() {
+        return Ok(vec![1..=u64::MAX]);
+    }
+    Ok(excerpt::merged(asked.iter().map(|(_, range)| range.clone()).collect()))
+}
+
+fn name(endings: Endings) -> &'static str {
+    match endings {
+        Endings::None => "none",
+        Endings::Lf => "lf",
+        Endings::Crlf => "crlf",
+        Endings::Mixed => "mixed",
+    }
+}
+
+impl Part {
+    fn of(part: &excerpt::Part<'_>) -> Part {
+        let text = String::from_utf8_lossy(part.text).into_owned();
+        let lossy = std::str::from_utf8(part.text).is_err();
+        Part { first_line: part.first_line, last_line: part.last_line, text, lossy }
+    }
+}
+
+impl CutLine {
+    fn of(cut: excerpt::CutLine) -> CutLine {
+        CutLine { line: cut.line, bytes_shown: cut.shown, bytes: cut.bytes }
+    }
 }
 
 fn people(answer: &Answer) -> String {
-    let head = format!("{} {} bytes, {} lines, blob {}", answer.path, answer.bytes, answer.lines, answer.hash);
-    let mut out = format!("{}\n", paint(DIM, &head));
-    let width = (answer.first_line + line_count(answer.text.as_bytes())).to_string().len();
-    for (i, line) in answer.text.lines().enumerate() {
-        out.push_str(&format!("{:>width$} | {line}\n", answer.first_line + i as u64));
+    let mut out = format!("{}\n", paint(DIM, &head(answer)));
+    let last = answer.further.last().map_or(answer.last_line, |part| part.last_line);
+    let width = last.to_string().len();
+    let mut escaped = 0;
+    let mut lines = |out: &mut String, first: u64, text: &str| {
+        for (number, line) in (first..).zip(text.split_inclusive('\n')) {
+            let ended = line.strip_suffix('\n');
+            let (line, crlf) = match ended.and_then(|line| line.strip_suffix('\r')) {
+                Some(line) => (line, true),
+                None => (ended.unwrap_or(line), false),
+            };
+            let (line, changed) = harmless(line);
+            let mark = if crlf && answer.line_endings == "mixed" { "␍" } else { "" };
+            out.push_str(&format!("{number:>width$} | {line}{mark}\n"));
+            escaped += changed;
+        }
+    };
+    lines(&mut out, answer.first_line, &answer.text);
+    for part in &answer.further {
+        out.push_str(&format!("{:>width$} …\n", ""));
+        lines(&mut out, part.first_line, &part.text);
     }
-    if answer.truncated {
-        let next = answer.first_line + line_count(answer.text.as_bytes());
-        out.push_str(&paint(DIM, &format!("… cut before line {next}: read on with --lines {next}:\n")));
+    for note in notes(answer, escaped) {
+        out.push_str(&format!("{}\n", paint(DIM, &format!("… {note}"))));
     }
     out
+}
+
+fn head(answer: &Answer) -> String {
+    let mut head = format!("{} {} bytes, {} lines, blob {}", answer.path, answer.bytes, answer.lines, answer.hash);
+    let odd = [
+        (answer.line_endings == "crlf", "CR LF line ends"),
+        (answer.line_endings == "mixed", "mixed line ends (␍ marks CR LF)"),
+        (answer.bom, "a byte-order mark"),
+        (!answer.final_newline && answer.lines > 0, "no newline at the end"),
+    ];
+    odd.iter().filter(|(is, _)| *is).for_each(|(_, words)| head.push_str(&format!("; {words}")));
+    head
+}
+
+/// What a reader must know of what is shown.
+fn notes(answer: &Answer, escaped: usize) -> Vec<String> {
+    let mut notes = Vec::new();
+    if answer.lines == 0 {
+        notes.push("the file has no lines".to_owned());
+    }
+    if answer.lossy || answer.further.iter().any(|part| part.lossy) {
+        notes.push("not UTF-8: � stands for other bytes".to_owned());
+    }
+    if escaped > 0 {
+        notes.push(format!(
+            "{escaped} characters that would steer a terminal are shown as \\u{{…}}; --json gives them as they are"
+        ));
+    }
+    if let Some(CutLine { line, bytes_shown, bytes }) = answer.cut_line {
+        notes.push(format!(
+            "line {line} is cut: {bytes_shown} of {bytes} bytes; all of it with --lines {line}:{line} --max-bytes {bytes}"
+        ));
+    }
+    if let Some(next) = answer.next_line {
+        notes.push(format!("cut before line {next}: read on with --lines {next}:"));
+    }
+    notes
 }

@@ -80,6 +80,12 @@ fn by_likeness(file: &[&[u8]], old: &[&[u8]]) -> Option<usize> {
     (score >= MIN_LIKENESS).then_some(at.saturating_sub(i))
 }
 
+/// How alike two lines are, from 0 to 1: the share of their pairs of characters that they have in common.
+#[must_use]
+pub fn similarity(one: &[u8], other: &[u8]) -> f64 {
+    likeness(&pairs_of(one), other)
+}
+
 fn pairs_of(line: &[u8]) -> HashMap<[u8; 2], i32> {
     let mut pairs = HashMap::new();
     for pair in line.trim_ascii().windows(2).take(500) {

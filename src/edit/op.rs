@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::hunk::Hunk;
+use super::place::Matching;
 use crate::base::RepoPath;
 
 /// The name of a mode on the wire.
@@ -17,6 +19,12 @@ pub enum Mode {
     Append,
     /// Replaces the whole of an existing file.
     Overwrite,
+    /// Inserts before a line.
+    Insert,
+    /// Replaces a range of lines.
+    ReplaceLines,
+    /// Removes a range of lines.
+    DeleteLines,
     /// Removes the file.
     Delete,
     /// Moves the file, content and mode bit kept.
@@ -25,8 +33,17 @@ pub enum Mode {
 
 impl Mode {
     /// Every mode, in the order of the documentation.
-    pub const ALL: &'static [Mode] =
-        &[Mode::Create, Mode::Edit, Mode::Append, Mode::Overwrite, Mode::Delete, Mode::Rename];
+    pub const ALL: &'static [Mode] = &[
+        Mode::Create,
+        Mode::Edit,
+        Mode::Append,
+        Mode::Overwrite,
+        Mode::Insert,
+        Mode::ReplaceLines,
+        Mode::DeleteLines,
+        Mode::Delete,
+        Mode::Rename,
+    ];
 
     /// The name on the wire.
     #[must_use]
@@ -36,6 +53,9 @@ impl Mode {
             Mode::Edit => "edit",
             Mode::Append => "append",
             Mode::Overwrite => "overwrite",
+            Mode::Insert => "insert",
+            Mode::ReplaceLines => "replace_lines",
+            Mode::DeleteLines => "delete_lines",
             Mode::Delete => "delete",
             Mode::Rename => "rename",
         }
@@ -48,6 +68,9 @@ impl Mode {
             Mode::Create => (&["content"], &["executable"]),
             Mode::Edit => (&["old_text", "content"], &["replace_all"]),
             Mode::Append | Mode::Overwrite => (&["content"], &[]),
+            Mode::Insert => (&["start_line", "content"], &["expected_text"]),
+            Mode::ReplaceLines => (&["start_line", "end_line", "content"], &["expected_text"]),
+            Mode::DeleteLines => (&["start_line", "end_line"], &["expected_text"]),
             Mode::Delete => (&[], &[]),
             Mode::Rename => (&["to"], &[]),
         }
@@ -103,13 +126,51 @@ pub enum Op {
         /// The new content.
         content: Vec<u8>,
     },
+    /// Let the file hold this, be it new or not.
+    Put {
+        /// The content.
+        content: Vec<u8>,
+    },
+    /// Change lines by their numbers.
+    Lines {
+        /// Which.
+        range: LineRange,
+        /// What comes in their place.
+        content: Vec<u8>,
+        /// What the caller believes stands there.
+        expected: Option<Vec<u8>>,
+    },
+    /// Put the hunks of a patch where they belong.
+    Patch {
+        /// The hunks.
+        hunks: Vec<Hunk>,
+        /// How far they may differ from the file.
+        matching: Matching,
+    },
+    /// Set or clear the mode bit.
+    Chmod {
+        /// The mode bit.
+        executable: bool,
+    },
     /// Remove the file.
-    Delete,
+    Delete {
+        /// What it must hold, line by line, if the caller says so.
+        holds: Option<Hunk>,
+    },
     /// Move the file.
     Rename {
         /// The new path.
         to: RepoPath,
     },
+}
+
+/// Lines by their numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LineRange {
+    /// No line: the place before this one (1-based; one past the last is the end).
+    Before(usize),
+    /// From one line to another (1-based, both included).
+    Of(usize, usize),
 }
 
 /// How many places a replacement is meant for.

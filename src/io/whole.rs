@@ -1,10 +1,10 @@
 //! Whole files by path, for what lies beneath no worktree: hooks, receipts.
 
-use std::io;
+use std::io::{self, Read as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Access, RenameFlags, access, renameat_with};
+use rustix::fs::{Access, OFlags, RenameFlags, access, renameat_with};
 
 /// What stands at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +39,22 @@ pub fn at(path: &Path) -> io::Result<There> {
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(There::Nothing),
         Err(error) => Err(error),
     }
+}
+
+/// The bytes of the regular file at `path`; `None` if there is none that can be read, or it has more than `most` bytes. What is not
+/// there costs one failed `open`.
+#[must_use]
+pub fn small(path: &Path, most: u64) -> Option<Vec<u8>> {
+    // Opening a FIFO must not wait for somebody to write to it.
+    let file = std::fs::File::options().read(true).custom_flags(libc_flag(OFlags::NONBLOCK)).open(path).ok()?;
+    let size = file.metadata().ok().filter(std::fs::Metadata::is_file)?.len();
+    let mut bytes = Vec::new();
+    let read = file.take(most + 1).read_to_end(&mut bytes).ok()? as u64;
+    (size <= most && read <= most).then_some(bytes)
+}
+
+fn libc_flag(flag: OFlags) -> i32 {
+    flag.bits().cast_signed()
 }
 
 /// Whether `a` and `b` are the same kind of thing with the same permissions and content: a link with the same target, a file with

@@ -1,15 +1,19 @@
 //! A transaction: the edits of one request, all or none, as exactly one commit.
 //!
-//! This is the product in five lines; [`apply`] spells them. Each stage is a type that only the stage before can make, so
+//! This is the product in five lines; `pipeline` spells them. Each stage is a type that only the stage before can make, so
 //! "the guards ran" needs no reviewer.
 
 pub mod commit;
 pub mod guard;
+pub mod patch;
+mod patch_words;
 pub mod plan;
+mod range_words;
 pub mod report;
 pub mod request;
 pub mod resolve;
 pub mod restore;
+mod streak;
 pub mod words;
 
 use crate::base::{Outcome, Result, Status};
@@ -32,6 +36,15 @@ pub enum Run {
 /// # Errors
 /// Every finding that refuses it; nothing is then changed: no file, no index entry, no ref.
 pub fn apply(world: &mut World, request: &Request, run: Run) -> Result<Outcome> {
+    let understood = request.understood(); //                a patch is read into edits
+    let answer = understood.as_ref().map_err(Clone::clone).and_then(|request| pipeline(world, request, run));
+    match run {
+        Run::Real => streak::keep(world, understood.as_ref().map_or(request, |request| request), answer),
+        Run::Dry => answer,
+    }
+}
+
+fn pipeline(world: &mut World, request: &Request, run: Run) -> Result<Outcome> {
     let resolved = resolve::resolve(world, request)?; // blobs and disk read, beliefs checked     nothing changed
     let planned = plan::plan(world, resolved)?; //        every new text, computed in memory      nothing changed
     let cleared = guard::guard(world, planned)?; //       all guards, all files, all findings     nothing changed

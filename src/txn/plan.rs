@@ -1,13 +1,13 @@
 //! Second stage: every new text, computed in memory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::request::Request;
 use super::resolve::{Resolved, Scene};
 use super::words;
 use crate::base::{Change, Finding, Findings, RepoPath, Result};
-use crate::edit::locate::{self, Located};
-use crate::edit::{Edit, Op, splice};
+use crate::edit::stage::{Stage, Staged, Step};
+use crate::edit::{Edit, Op};
 use crate::git::convert::Stored;
 use crate::git::{FileMode, Forms};
 use crate::io::disk::MAX_FILE;
@@ -34,6 +34,8 @@ pub struct FilePlan {
     pub change: Change,
     /// What is to stand there; `None` if it goes.
     pub after: Option<Content>,
+    /// What is to be told of how its edits were placed.
+    pub step: Step,
 }
 
 /// A file's content and mode.
@@ -67,15 +69,6 @@ impl Content {
     }
 }
 
-/// A file between two edits of a transaction.
-#[derive(Debug, Clone)]
-struct Draft {
-    content: Content,
-    from: Option<RepoPath>,
-}
-
-type Drafts = BTreeMap<RepoPath, Option<Draft>>;
-
 /// Computes every new text.
 ///
 /// # Errors
@@ -83,22 +76,34 @@ type Drafts = BTreeMap<RepoPath, Option<Draft>>;
 /// may answer.
 pub fn plan<'q>(world: &World, resolved: Resolved<'q>) -> Result<Planned<'q>> {
     let Resolved { request, scene } = resolved;
-    let mut drafts: Drafts = scene.looks.values().map(|look| (look.path.clone(), start(look))).collect();
-    let mut found = Vec::new();
+    let mut stage = Stage::default();
+    for look in scene.looks.values() {
+        let file = look.disk.as_ref().map(|disk| (disk.bytes.as_slice(), disk.file.mode == FileMode::Executable));
+        stage = stage.with(look.path.clone(), file);
+    }
+    let (mut found, mut notes) = (Vec::new(), Notes::new());
     for (i, edit) in request.edits.iter().enumerate() {
-        if let Err(finding) = step(&mut drafts, edit) {
-            found.push(finding.with("edit", i + 1));
+        match stage.apply(edit) {
+            Ok(step) => note(&mut notes, edit, step),
+            Err(refusal) => {
+                let look = scene.looks.get(stage.origin(&edit.path));
+                let hash = look.and_then(|look| look.disk.as_ref()).map(|disk| disk.file.oid.to_string());
+                let findings = words::refused(&stage, edit, refusal, hash.as_deref());
+                let numbered =
+                    |finding: Finding| if request.patch.is_some() { finding } else { finding.with("edit", i + 1) };
+                found.extend(findings.into_iter().map(numbered));
+            }
         }
     }
-    let too_large = |(path, draft): (&RepoPath, &Option<Draft>)| {
-        let size = draft.as_ref()?.content.bytes.len() as u64;
+    let too_large = |(path, text): (&RepoPath, Option<&[u8]>)| {
+        let size = text?.len() as u64;
         (size > MAX_FILE).then(|| too_large(path, size))
     };
-    found.extend(drafts.iter().filter_map(too_large));
-    found.extend(folder_and_file(&drafts));
+    found.extend(stage.files().filter_map(too_large));
+    found.extend(folder_and_file(&stage));
     Findings::check(found)?;
     let mut files: Vec<FilePlan> =
-        drafts.into_iter().filter_map(|(path, draft)| file_plan(&scene, path, draft)).collect();
+        stage.into_files().filter_map(|(path, file)| file_plan(&scene, &notes, path, file)).collect();
     Findings::check(attributes_too(&files).into_iter().collect())?;
     let converted = files.iter_mut().filter_map(|file| convert(world, &scene, file).err());
     Findings::check(converted.flat_map(Findings::into_vec).collect())?;
@@ -107,60 +112,20 @@ pub fn plan<'q>(world: &World, resolved: Resolved<'q>) -> Result<Planned<'q>> {
     Ok(Planned { request, scene, files })
 }
 
-fn start(look: &crate::session::Look) -> Option<Draft> {
-    let disk = look.disk.as_ref()?;
-    let content = Content { bytes: disk.bytes.clone(), stored: None, mode: disk.file.mode };
-    Some(Draft { content, from: None })
-}
+/// What is to be told of the edits of each path.
+type Notes = BTreeMap<RepoPath, Step>;
 
-/// Applies one edit to the result of those before it.
-fn step(drafts: &mut Drafts, edit: &Edit) -> std::result::Result<(), Box<Finding>> {
-    let path = &edit.path;
-    let draft = drafts.get_mut(path).ok_or_else(|| words::lost(path))?;
-    match (&edit.op, draft) {
-        (Op::Create { .. }, Some(_)) => return Err(words::exists(path).into()),
-        (Op::Create { content, executable }, draft @ None) => {
-            let content = Content { bytes: content.clone(), stored: None, mode: FileMode::of(*executable) };
-            *draft = Some(Draft { content, from: None });
-        }
-        (_, None) => return Err(words::not_found(path).into()),
-        (Op::Edit { old, new, places }, Some(draft)) => {
-            let text = &draft.content.bytes;
-            let at = match locate::locate(text, old, *places) {
-                Located::At(at) => at,
-                Located::Many(at) => return Err(words::ambiguous(path, text, &at).into()),
-                Located::Nowhere => return Err(words::text_not_found(path, text, old, new).into()),
-            };
-            draft.content.bytes = splice::apply(text, &locate::replace(text, &at, new));
-        }
-        (Op::Append { content }, Some(draft)) => {
-            let text = &draft.content.bytes;
-            draft.content.bytes = splice::apply(text, &[splice::append(text, content)]);
-        }
-        (Op::Overwrite { content }, Some(draft)) => {
-            let text = &draft.content.bytes;
-            draft.content.bytes = splice::apply(text, &[splice::overwrite(text, content)]);
-        }
-        (Op::Delete, draft) => *draft = None,
-        (Op::Rename { to }, draft) => {
-            let mut moved = draft.take().ok_or_else(|| words::not_found(path))?;
-            moved.from.get_or_insert_with(|| path.clone());
-            let target = drafts.get_mut(to).ok_or_else(|| words::lost(to))?;
-            if target.is_some() {
-                drafts.insert(path.clone(), Some(moved));
-                return Err(words::exists(to).into());
-            }
-            *target = Some(moved);
-        }
-    }
-    Ok(())
+fn note(notes: &mut Notes, edit: &Edit, step: Step) {
+    let noted = notes.remove(&edit.path).unwrap_or_default();
+    let path = if let Op::Rename { to } = &edit.op { to } else { &edit.path };
+    notes.insert(path.clone(), noted.and(step));
 }
 
 /// A path that would be a file and a folder at once.
-fn folder_and_file(drafts: &Drafts) -> Option<Finding> {
-    let stays = |path: &[u8]| drafts.get(&RepoPath::from_tree(path)).is_some_and(Option::is_some);
-    let mut new = drafts.iter().filter(|(_, draft)| draft.is_some());
-    new.find_map(|(path, _)| path.parents().find(|folder| stays(folder)).map(|_| words::below_a_file(path)))
+fn folder_and_file(stage: &Stage<'_>) -> Option<Finding> {
+    let there: BTreeSet<&RepoPath> = stage.files().filter(|(_, text)| text.is_some()).map(|(path, _)| path).collect();
+    let stays = |path: &[u8]| there.contains(&RepoPath::from_tree(path));
+    there.iter().find_map(|path| path.parents().find(|folder| stays(folder)).map(|_| words::below_a_file(path)))
 }
 
 /// A text is converted by the attributes that stand in the worktree; a request must not change them and the text at once.
@@ -191,9 +156,11 @@ fn recorded_already(scene: &Scene, file: &FilePlan) -> bool {
     disk.bytes == after.bytes && disk.blob() == after.blob() && disk.file.mode == after.mode
 }
 
-fn file_plan(scene: &Scene, path: RepoPath, draft: Option<Draft>) -> Option<FilePlan> {
+fn file_plan(scene: &Scene, notes: &Notes, path: RepoPath, file: Option<Staged<'_>>) -> Option<FilePlan> {
     let disk = scene.looks.get(&path).and_then(|look| look.disk.as_ref());
-    let (from, after) = draft.map_or((None, None), |draft| (draft.from, Some(draft.content)));
+    let content =
+        |file: Staged<'_>| Content { bytes: file.text.into_owned(), stored: None, mode: FileMode::of(file.executable) };
+    let (from, after) = file.map_or((None, None), |file| (file.from.clone(), Some(content(file))));
     let same = match (disk, &after) {
         (None, None) => true,
         (Some(disk), Some(after)) => disk.bytes == after.bytes && disk.file.mode == after.mode,
@@ -209,5 +176,6 @@ fn file_plan(scene: &Scene, path: RepoPath, draft: Option<Draft>) -> Option<File
         (None, Some(_), None) => Change::Added,
         (Some(_), Some(_), _) => Change::Modified,
     };
-    Some(FilePlan { path, from, change, after })
+    let step = notes.get(&path).cloned().unwrap_or_default();
+    Some(FilePlan { path, from, change, after, step })
 }

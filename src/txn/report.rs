@@ -54,12 +54,19 @@ fn file_report(world: &World, cleared: &Cleared<'_>, file: &FilePlan) -> FileRep
         lines_added,
         lines_removed,
         context,
+        matched_by: file.step.matched_by,
     }
 }
 
 fn warnings(cleared: &Cleared<'_>) -> Vec<Warning> {
     let mut warnings = cleared.warnings.clone();
     for file in &cleared.files {
+        for line in &file.step.unchecked {
+            let message = format!(
+                "Text was inserted before line {line}; nothing vouched for that number. See `context`, or send expected_text next time."
+            );
+            warnings.push(Warning { code: "line_not_checked", path: Some(file.path.to_string()), message });
+        }
         let (Some(old), Some(new)) = (before(cleared, file), &file.after) else { continue };
         let warn =
             |code, message: &str| Warning { code, path: Some(file.path.to_string()), message: message.to_owned() };

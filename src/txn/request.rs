@@ -1,12 +1,16 @@
 //! A request as it comes in: JSON or flags, checked and turned into typed edits.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use similar::get_close_matches;
 
+use super::patch::PatchText;
 use crate::base::{Code, Finding, Findings, RepoPath, Result};
 use crate::edit::op::Places;
-use crate::edit::{Edit, Expect, Mode, Op};
+use crate::edit::place::Matching;
+use crate::edit::{Edit, Expect, LineRange, Mode, Op};
 
 /// A request, understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +23,8 @@ pub struct Request {
     pub allow: Vec<String>,
     /// What to do, in order.
     pub edits: Vec<Edit>,
+    /// The same as a patch, not yet read.
+    pub patch: Option<PatchText>,
     /// Lines of context in the answer.
     pub context: usize,
 }
@@ -54,7 +60,29 @@ pub struct Wire {
     /// Of a single edit: see `edits`.
     pub to: Option<String>,
     /// Of a single edit: see `edits`.
+    pub start_line: Option<u64>,
+    /// Of a single edit: see `edits`.
+    pub end_line: Option<u64>,
+    /// Of a single edit: see `edits`.
+    pub expected_text: Option<String>,
+    /// Of a single edit: see `edits`. With `patch`: the file that the patch changes must have it.
     pub expected_hash: Option<String>,
+    /// Instead of edits: a unified diff, `*** Begin Patch` … `*** End Patch`, SEARCH/REPLACE blocks, or whole files in fences below
+    /// their paths. `path` beside it is the file that is meant where it names none.
+    pub patch: Option<String>,
+    /// With `patch`: how far its hunks may differ from the file.
+    #[serde(rename = "match")]
+    pub matching: Option<Match>,
+}
+
+/// How far the hunks of a patch may differ from the file; the answer says what was needed (`matched_by`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema, clap::ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum Match {
+    /// Not at all, line ends aside.
+    Strict,
+    /// In white space at the ends of lines, and in indentation by one rule for the whole hunk; still only where it stands once.
+    Lenient,
 }
 
 /// One edit of one file.
@@ -75,6 +103,12 @@ pub struct WireEdit {
     pub executable: Option<bool>,
     /// Mode rename: the new path.
     pub to: Option<String>,
+    /// Modes insert, `replace_lines`, `delete_lines`: the first line, 1-based.
+    pub start_line: Option<u64>,
+    /// Modes `replace_lines`, `delete_lines`: the last line, included.
+    pub end_line: Option<u64>,
+    /// The lines that stand there: those of the range, or, for insert, those that follow (empty at the end of the file).
+    pub expected_text: Option<String>,
     /// The blob id the file must have, as `edt read` gives it.
     pub expected_hash: Option<String>,
 }
@@ -96,6 +130,12 @@ pub struct Draft {
     pub executable: Option<bool>,
     /// The new path.
     pub to: Option<Vec<u8>>,
+    /// The first line.
+    pub start_line: Option<u64>,
+    /// The last line.
+    pub end_line: Option<u64>,
+    /// The lines that stand there.
+    pub expected_text: Option<Vec<u8>>,
     /// The blob id it must have.
     pub expected_hash: Option<String>,
 }
@@ -116,8 +156,34 @@ impl Request {
             replace_all: wire.replace_all,
             executable: wire.executable,
             to: wire.to,
+            start_line: wire.start_line,
+            end_line: wire.end_line,
+            expected_text: wire.expected_text,
             expected_hash: wire.expected_hash,
         };
+        if let Some(text) = wire.patch {
+            let alone =
+                WireEdit { path: None, expected_hash: None, ..single.clone() }.is_empty() && wire.edits.is_none();
+            if !alone {
+                let message = "The request has `patch` and edits beside it.";
+                return Err(bad(
+                    message,
+                    "Send the edits or the patch; beside it only `path`, `expected_hash` and `match`.",
+                )
+                .into());
+            }
+            let matching = wire.matching.map_or(Matching::Strict, Match::matching);
+            let path = single.path.map(String::into_bytes);
+            let patch = PatchText::new(text.into_bytes(), path.as_deref(), single.expected_hash, matching)?;
+            return Request::patch(wire.message, wire.agent, wire.allow, patch);
+        }
+        if wire.matching.is_some() {
+            return Err(bad(
+                "`match` stands without `patch`.",
+                "Leave it out: an edit's `old_text` matches exactly or not at all.",
+            )
+            .into());
+        }
         let drafts: Vec<Draft> = match wire.edits {
             None => vec![single.into()],
             Some(edits) if single.is_empty() => edits.into_iter().map(Into::into).collect(),
@@ -142,21 +208,10 @@ impl Request {
         allow: Vec<String>,
         drafts: Vec<Draft>,
     ) -> Result<Request> {
-        let mut found = Vec::new();
+        let mut found = faults(message.as_deref(), agent.as_deref(), &allow);
         if drafts.is_empty() {
             found.push(bad("`edits` is empty.", "Send at least one edit."));
         }
-        let control = |text: &str| text.chars().any(|c| c.is_control() && c != '\n' && c != '\t');
-        if message.as_deref().is_some_and(control) {
-            found.push(bad(
-                "`message` has a control character.",
-                "Send plain text; the first line becomes the commit's subject.",
-            ));
-        }
-        if agent.as_deref().is_some_and(|agent| agent.trim().is_empty() || agent.chars().any(char::is_control)) {
-            found.push(bad("`agent` is empty or has a control character.", "Send a name on one line."));
-        }
-        found.extend(allow.iter().filter_map(|word| unknown_allow(word)));
         let mut edits = Vec::new();
         for (i, draft) in drafts.into_iter().enumerate() {
             match edit_of(draft, i) {
@@ -166,17 +221,73 @@ impl Request {
         }
         Findings::check(found)?;
         let message = message.filter(|message| !message.trim().is_empty());
-        Ok(Request { message, agent, allow, edits, context: CONTEXT })
+        Ok(Request { message, agent, allow, edits, patch: None, context: CONTEXT })
+    }
+
+    /// A request that consists of a patch.
+    ///
+    /// # Errors
+    /// `BAD_REQUEST`; the patch itself is read later, by [`Request::understood`].
+    pub fn patch(
+        message: Option<String>,
+        agent: Option<String>,
+        allow: Vec<String>,
+        patch: PatchText,
+    ) -> Result<Request> {
+        Findings::check(faults(message.as_deref(), agent.as_deref(), &allow))?;
+        let message = message.filter(|message| !message.trim().is_empty());
+        Ok(Request { message, agent, allow, edits: Vec::new(), patch: Some(patch), context: CONTEXT })
+    }
+
+    /// The request with its patch read into edits.
+    ///
+    /// # Errors
+    /// `INVALID_PATCH` if it cannot be understood, and the findings of its paths.
+    pub fn understood(&self) -> Result<Cow<'_, Request>> {
+        match &self.patch {
+            None => Ok(Cow::Borrowed(self)),
+            Some(patch) => Ok(Cow::Owned(Request { edits: patch.edits()?, ..self.clone() })),
+        }
+    }
+}
+
+/// What is wrong with the parts that every request has.
+fn faults(message: Option<&str>, agent: Option<&str>, allow: &[String]) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let control = |text: &str| text.chars().any(|c| c.is_control() && c != '\n' && c != '\t');
+    if message.is_some_and(control) {
+        found.push(bad(
+            "`message` has a control character.",
+            "Send plain text; the first line becomes the commit's subject.",
+        ));
+    }
+    if agent.is_some_and(|agent| agent.trim().is_empty() || agent.chars().any(char::is_control)) {
+        found.push(bad("`agent` is empty or has a control character.", "Send a name on one line."));
+    }
+    found.extend(allow.iter().filter_map(|word| unknown_allow(word)));
+    found
+}
+
+impl Match {
+    /// The same for the placing of hunks.
+    #[must_use]
+    pub const fn matching(self) -> Matching {
+        match self {
+            Match::Strict => Matching::Strict,
+            Match::Lenient => Matching::Lenient,
+        }
     }
 }
 
 impl WireEdit {
     fn is_empty(&self) -> bool {
-        let texts = [&self.path, &self.old_text, &self.content, &self.to, &self.expected_hash];
+        let texts = [&self.path, &self.old_text, &self.content, &self.to, &self.expected_text, &self.expected_hash];
         texts.iter().all(|text| text.is_none())
             && self.mode.is_none()
             && self.replace_all.is_none()
             && self.executable.is_none()
+            && self.start_line.is_none()
+            && self.end_line.is_none()
     }
 }
 
@@ -190,6 +301,9 @@ impl From<WireEdit> for Draft {
             replace_all: wire.replace_all,
             executable: wire.executable,
             to: wire.to.map(String::into_bytes),
+            start_line: wire.start_line,
+            end_line: wire.end_line,
+            expected_text: wire.expected_text.map(String::into_bytes),
             expected_hash: wire.expected_hash,
         }
     }
@@ -205,22 +319,15 @@ fn edit_of(draft: Draft, i: usize) -> Result<Edit> {
     let path = path_of(&draft.path, &mut found);
     let to = draft.to.as_deref().filter(|_| mode == Mode::Rename).and_then(|to| path_of(to, &mut found));
     found.extend(check_keys(&draft, mode, i));
-    let expect = match draft.expected_hash {
-        None => Expect::Anything,
-        Some(hash) if (7..=64).contains(&hash.len()) && hash.bytes().all(|b| b.is_ascii_hexdigit()) => {
-            Expect::Hash(hash.to_ascii_lowercase())
-        }
-        Some(hash) => {
-            found.push(
-                bad(
-                    &format!("`expected_hash` {hash:?} is not a blob id."),
-                    "Send the hex id that `edt read` prints, at least 7 digits.",
-                )
-                .with("edit", i + 1),
-            );
-            Expect::Anything
-        }
-    };
+    let expect = expect(draft.expected_hash).unwrap_or_else(|finding| {
+        found.push(finding.with("edit", i + 1));
+        Expect::Anything
+    });
+    let (first, last) = (line(draft.start_line), line(draft.end_line));
+    if mode != Mode::Insert && draft.end_line.is_some_and(|end| end < draft.start_line.unwrap_or(0)) {
+        let message = format!("`end_line` {last} lies before `start_line` {first} (edit {}).", i + 1);
+        found.push(bad(&message, "Send the first and the last line, both included.").with("edit", i + 1));
+    }
     Findings::check(found)?;
     let path = path.ok_or_else(internal)?;
     let content = draft.content.unwrap_or_default();
@@ -232,10 +339,36 @@ fn edit_of(draft: Draft, i: usize) -> Result<Edit> {
         }
         Mode::Append => Op::Append { content },
         Mode::Overwrite => Op::Overwrite { content },
-        Mode::Delete => Op::Delete,
+        Mode::Insert => Op::Lines { range: LineRange::Before(first), content, expected: draft.expected_text },
+        Mode::ReplaceLines | Mode::DeleteLines => {
+            Op::Lines { range: LineRange::Of(first, last), content, expected: draft.expected_text }
+        }
+        Mode::Delete => Op::Delete { holds: None },
         Mode::Rename => Op::Rename { to: to.ok_or_else(internal)? },
     };
     Ok(Edit { path, expect, op })
+}
+
+/// The belief that `expected_hash` states.
+///
+/// # Errors
+/// `BAD_REQUEST` if it is no blob id.
+pub(super) fn expect(hash: Option<String>) -> std::result::Result<Expect, Finding> {
+    match hash {
+        None => Ok(Expect::Anything),
+        Some(hash) if (7..=64).contains(&hash.len()) && hash.bytes().all(|b| b.is_ascii_hexdigit()) => {
+            Ok(Expect::Hash(hash.to_ascii_lowercase()))
+        }
+        Some(hash) => Err(bad(
+            &format!("`expected_hash` {hash:?} is not a blob id."),
+            "Send the hex id that `edt read` prints, at least 7 digits.",
+        )),
+    }
+}
+
+/// A line number; one that is no line of any file becomes 0, which is out of every range.
+fn line(number: Option<u64>) -> usize {
+    number.and_then(|number| usize::try_from(number).ok()).unwrap_or(0)
 }
 
 fn path_of(raw: &[u8], found: &mut Vec<Finding>) -> Option<RepoPath> {
@@ -250,6 +383,9 @@ fn check_keys(draft: &Draft, mode: Mode, i: usize) -> Vec<Finding> {
         ("replace_all", draft.replace_all.is_some()),
         ("executable", draft.executable.is_some()),
         ("to", draft.to.is_some()),
+        ("start_line", draft.start_line.is_some()),
+        ("end_line", draft.end_line.is_some()),
+        ("expected_text", draft.expected_text.is_some()),
     ];
     let (needs, takes) = mode.keys();
     let mut found = Vec::new();
@@ -320,7 +456,7 @@ fn not_json(why: &str) -> Finding {
     .with("key", key)
 }
 
-fn bad(message: &str, hint: &str) -> Finding {
+pub(super) fn bad(message: &str, hint: &str) -> Finding {
     Finding::new(Code::BadRequest, message, hint)
 }
 

@@ -98,7 +98,7 @@ pub fn resolve<'q>(world: &World, request: &'q Request) -> Result<Resolved<'q>> 
 }
 
 /// The paths an edit speaks of.
-fn named(edit: &Edit) -> impl Iterator<Item = &RepoPath> {
+pub(super) fn named(edit: &Edit) -> impl Iterator<Item = &RepoPath> {
     let to = match &edit.op {
         Op::Rename { to } => Some(to),
         _ => None,

@@ -87,5 +87,6 @@ fn report(look: &Look, after: Option<&Content>, hash_after: Option<String>) -> F
         lines_added,
         lines_removed,
         context: None,
+        matched_by: None,
     }
 }

@@ -2,12 +2,36 @@
 
 use std::ops::Range;
 
-use serde_json::json;
+use serde_json::{Value, json};
+
+use super::patch_words;
+use super::range_words;
 
 use crate::base::text::{line_count, line_of, numbered, visible};
 use crate::base::{Code, Finding, RepoPath};
 use crate::edit::locate::MAX_PLACES;
 use crate::edit::near::{self, NearMiss};
+use crate::edit::stage::{Refusal, Stage};
+use crate::edit::{Edit, Op};
+
+/// Everything that refuses one edit of a plan; `hash` is the file's as it stood before.
+pub(super) fn refused(stage: &Stage<'_>, edit: &Edit, refusal: Refusal, hash: Option<&str>) -> Vec<Finding> {
+    let (path, text) = (&edit.path, stage.text(&edit.path));
+    let findings = match (refusal, &edit.op) {
+        (Refusal::Lost(path), _) => vec![lost(&path)],
+        (Refusal::Exists(path), _) => vec![exists(&path)],
+        (Refusal::NotFound, _) => return vec![not_found(path)],
+        (Refusal::Ambiguous(at), _) => vec![ambiguous(path, text, &at)],
+        (Refusal::TextNotFound, Op::Edit { old, new, .. }) => vec![text_not_found(path, text, old, new)],
+        (Refusal::Misplaced(missed), Op::Patch { hunks, .. }) => patch_words::misplaced(path, text, hunks, &missed),
+        (Refusal::HoldsOther, Op::Delete { holds: Some(hunk) }) => vec![patch_words::holds_other(path, text, hunk)],
+        (Refusal::Range(fault), Op::Lines { range, expected, .. }) => {
+            vec![range_words::refused(path, text, *range, expected.as_deref(), &fault, hash)]
+        }
+        _ => vec![lost(path)],
+    };
+    findings.into_iter().map(|finding| finding.with("hash", hash)).collect()
+}
 
 /// `HASH_MISMATCH` before anything was planned.
 pub(super) fn hash_mismatch(path: &RepoPath, expected: &str, stands: Option<String>) -> Finding {
@@ -73,7 +97,7 @@ pub(super) fn ambiguous(path: &RepoPath, text: &[u8], at: &[Range<usize>]) -> Fi
         "Add lines before or after it to `old_text` until it stands there once, or set replace_all to change every place.",
     )
     .at(path)
-    .with("count", if many { serde_json::Value::Null } else { at.len().into() })
+    .with("count", if many { Value::Null } else { at.len().into() })
     .with("lines", lines)
     .with("truncated", many)
 }
@@ -100,25 +124,27 @@ pub(super) fn text_not_found(path: &RepoPath, text: &[u8], old: &[u8], new: &[u8
     message.push_str(" Nothing was changed.");
     let finding =
         Finding::new(Code::OldTextNotFound, message, hint).at(path).with("already_applied", already.is_some());
-    let Some(near) = near else { return finding.with("nearest", serde_json::Value::Null) };
-    let first = near.first_line - 1;
-    let context = numbered(text, first..first + near.lines.min(20), 2);
-    finding.with(
-        "nearest",
-        json!({
-            "line": near.first_line,
-            "equal_lines": near.equal_lines,
-            "lines": near.lines,
-            "differs_at": near.differs_at,
-            "sent": visible(&near.sent),
-            "stands": near.stands.as_deref().map(visible),
-            "white_space_only": near.white_space_only,
-            "context": context,
-        }),
-    )
+    finding.with("nearest", near.as_ref().map(|near| nearest(text, near)))
 }
 
-fn describe(near: &NearMiss) -> String {
+/// The nearest place as evidence.
+pub(super) fn nearest(text: &[u8], near: &NearMiss) -> Value {
+    let first = near.first_line - 1;
+    let context = numbered(text, first..first + near.lines.min(20), 2);
+    json!({
+        "line": near.first_line,
+        "equal_lines": near.equal_lines,
+        "lines": near.lines,
+        "differs_at": near.differs_at,
+        "sent": visible(&near.sent),
+        "stands": near.stands.as_deref().map(visible),
+        "white_space_only": near.white_space_only,
+        "context": context,
+    })
+}
+
+/// The nearest place in a sentence.
+pub(super) fn describe(near: &NearMiss) -> String {
     let place = format!(
         "The nearest place is line {}, where {} of {} lines are equal",
         near.first_line, near.equal_lines, near.lines

@@ -1,0 +1,66 @@
+//! The line that begins a hunk: `@@ -1,2 +1,3 @@`, or what models make of it.
+
+/// What the head of a hunk says.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Head {
+    /// Where its old side begins (1-based) and how many lines it has; the same of the new side.
+    pub(super) ranges: Option<((usize, usize), (usize, usize))>,
+    /// A line said to stand before it.
+    pub(super) anchor: Option<Vec<u8>>,
+}
+
+/// Reads a line that begins with `@@`; `None` for any other.
+pub(super) fn read(line: &[u8]) -> Option<Head> {
+    let rest = line.strip_prefix(b"@@")?;
+    if rest.starts_with(b"@") {
+        return None;
+    }
+    let rest = rest.trim_ascii_end();
+    let (inner, closed) = match memchr::memmem::find(rest, b"@@") {
+        Some(at) => (&rest[..at], true),
+        None => (rest, false),
+    };
+    let ranges = ranges(inner.trim_ascii());
+    let numeric = |b: &u8| b.is_ascii_digit() || b" \t-+,.?_xXyYnNmM".contains(b);
+    let empty = inner.iter().all(numeric) || inner.trim_ascii() == "…".as_bytes();
+    // What follows the numbers is Git's guess at the function: it is not a claim about the place.
+    let anchor = (ranges.is_none() && !empty).then(|| if closed { inner.trim_ascii() } else { rest.trim_ascii() });
+    Some(Head { ranges, anchor: anchor.map(<[u8]>::to_vec) })
+}
+
+fn ranges(inner: &[u8]) -> Option<((usize, usize), (usize, usize))> {
+    let text = std::str::from_utf8(inner).ok()?;
+    let mut parts = text.split_ascii_whitespace();
+    let side = |part: Option<&str>, mark: char| {
+        let part = part?.strip_prefix(mark)?;
+        let (start, count) = part.split_once(',').unwrap_or((part, "1"));
+        Some((start.parse::<usize>().ok()?, count.parse::<usize>().ok()?))
+    };
+    let ranges = (side(parts.next(), '-')?, side(parts.next(), '+')?);
+    parts.next().is_none().then_some(ranges)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn anchor(line: &str) -> Option<String> {
+        read(line.as_bytes()).unwrap().anchor.map(|anchor| String::from_utf8(anchor).unwrap())
+    }
+
+    #[test]
+    fn numbers_are_read_and_junk_is_nothing() {
+        assert_eq!(read(b"@@ -1,2 +3 @@ int f()\n").unwrap().ranges, Some(((1, 2), (3, 1))));
+        for junk in ["@@", "@@ ... @@", "@@ -x,y +x,y @@", "@@ -,+ @@", "@@ … @@\r\n", "@@ -1,2 @@"] {
+            assert_eq!(read(junk.as_bytes()), Some(Head::default()), "{junk}");
+        }
+        assert_eq!(read(b"@@@ -1 -1 +1 @@@"), None);
+    }
+
+    #[test]
+    fn text_in_place_of_numbers_is_an_anchor() {
+        assert_eq!(anchor("@@ def f():\n").as_deref(), Some("def f():"));
+        assert_eq!(anchor("@@ class A @@\n").as_deref(), Some("class A"));
+        assert_eq!(anchor("@@ -1,2 +1,2 @@ def f():\n"), None);
+    }
+}

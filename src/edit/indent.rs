@@ -1,0 +1,106 @@
+//! How the indentation of a patch relates to that of a file: one rule for all of its lines, or none.
+
+/// A rule that turns the indentation of a patch into that of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Indent {
+    /// They are the same.
+    Same,
+    /// Every line of the file has `file` where the patch has `patch`.
+    Shift {
+        /// What the patch has.
+        patch: Vec<u8>,
+        /// What the file has in its place.
+        file: Vec<u8>,
+    },
+    /// The patch has so many spaces where the file has a tab.
+    Tabs(usize),
+    /// The patch has a tab where the file has so many spaces.
+    Spaces(usize),
+}
+
+impl Indent {
+    /// The rule that holds for every pair of a patch's line and a file's; blank lines say nothing. `None` if there is none.
+    #[must_use]
+    pub fn between(pairs: &[(&[u8], &[u8])]) -> Option<Indent> {
+        let mut indents: Vec<(&[u8], &[u8])> = pairs
+            .iter()
+            .filter(|(patch, _)| !patch.trim_ascii().is_empty())
+            .map(|(patch, file)| (indent_of(patch), indent_of(file)))
+            .collect();
+        indents.sort_unstable();
+        indents.dedup();
+        let fits = |rule: &Indent| indents.iter().all(|(patch, file)| rule.of(patch).as_deref() == Some(file));
+        let least = indents.iter().min_by_key(|(patch, _)| patch.len());
+        let shift = least.map(|(patch, file)| {
+            let common = patch.iter().rev().zip(file.iter().rev()).take_while(|(a, b)| a == b).count();
+            Indent::Shift { patch: patch[..patch.len() - common].to_vec(), file: file[..file.len() - common].to_vec() }
+        });
+        let units = [2, 3, 4, 8].into_iter().flat_map(|width| [Indent::Tabs(width), Indent::Spaces(width)]);
+        std::iter::once(Indent::Same).chain(shift).chain(units).find(fits)
+    }
+
+    /// `line` with the indentation that the file has; `None` if the rule says nothing of it.
+    #[must_use]
+    pub fn convert(&self, line: &[u8]) -> Option<Vec<u8>> {
+        if line.trim_ascii().is_empty() {
+            return Some(line.to_vec());
+        }
+        let indent = indent_of(line);
+        let mut out = self.of(indent)?;
+        out.extend_from_slice(&line[indent.len()..]);
+        Some(out)
+    }
+
+    fn of(&self, indent: &[u8]) -> Option<Vec<u8>> {
+        match self {
+            Indent::Same => Some(indent.to_vec()),
+            Indent::Shift { patch, file } => {
+                let rest = indent.strip_prefix(patch.as_slice())?;
+                Some([file.as_slice(), rest].concat())
+            }
+            Indent::Tabs(width) => {
+                let tabs = indent.iter().take_while(|&&b| b == b'\t').count();
+                let spaces = indent.len() - tabs;
+                indent[tabs..]
+                    .iter()
+                    .all(|&b| b == b' ')
+                    .then(|| [vec![b'\t'; tabs + spaces / width], vec![b' '; spaces % width]].concat())
+            }
+            Indent::Spaces(width) => {
+                let out = indent.iter().flat_map(|&b| vec![b' '; if b == b'\t' { *width } else { 1 }]);
+                Some(out.collect())
+            }
+        }
+    }
+}
+
+/// The white space a line begins with.
+#[must_use]
+pub fn indent_of(line: &[u8]) -> &[u8] {
+    &line[..line.len() - line.trim_ascii_start().len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn between(pairs: &[(&str, &str)]) -> Option<Indent> {
+        Indent::between(&pairs.iter().map(|(a, b)| (a.as_bytes(), b.as_bytes())).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn one_rule_holds_for_every_line_or_there_is_none() {
+        assert_eq!(between(&[("a", "a"), ("  b", "  b")]), Some(Indent::Same));
+        let shift = Indent::Shift { patch: Vec::new(), file: b"    ".to_vec() };
+        assert_eq!(between(&[("a", "    a"), ("  b", "      b"), ("", "")]), Some(shift.clone()));
+        assert_eq!(shift.convert(b"  c"), Some(b"      c".to_vec()));
+        assert_eq!(between(&[("a", "    a"), ("b", "  b")]), None);
+    }
+
+    #[test]
+    fn tabs_and_spaces_are_told_by_their_width() {
+        assert_eq!(between(&[("    a", "\ta"), ("        b", "\t\tb")]), Some(Indent::Tabs(4)));
+        assert_eq!(between(&[("\ta", "  a"), ("\t\tb", "    b")]), Some(Indent::Spaces(2)));
+        assert_eq!(Indent::Tabs(4).convert(b"      c"), Some(b"\t  c".to_vec()));
+    }
+}

@@ -1,0 +1,231 @@
+//! Where the hunks of a patch go: each exactly once, or a reason. Never the first match, never a part of the context.
+//!
+//! All hunks of one file are placed in the text as it stood before the patch. A line number only chooses between equals, and only
+//! when it points exactly at one of them. What a patch would do a second time is not done: a hunk whose new side stands where it
+//! would go is refused.
+
+use std::ops::Range;
+
+use super::anchor;
+use super::hunk::{Hunk, Line, Side};
+use super::seat::{self, Seat};
+use super::splice::Splice;
+use super::table::{Likeness, LineTable};
+use crate::base::MatchedBy;
+use crate::base::text::BOM;
+
+/// How far the old side of a hunk may differ from the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Matching {
+    /// Not at all, line ends aside.
+    #[default]
+    Strict,
+    /// In white space at the ends of lines, and in indentation by one rule for the whole hunk.
+    Lenient,
+}
+
+/// Where all hunks go.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// What they change, in order of the text.
+    pub splices: Vec<Splice>,
+    /// The weakest likeness that was needed.
+    pub matched_by: MatchedBy,
+    /// The 1-based lines where text was inserted by number alone.
+    pub unchecked: Vec<usize>,
+}
+
+/// Why a hunk goes nowhere. Lines are 0-based lines of the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Misfit {
+    /// Its old side stands at several places.
+    Ambiguous(Vec<usize>),
+    /// Its new side stands where it would go, at these places.
+    Already(Vec<usize>),
+    /// Its old side stands nowhere; its new side may stand at these places.
+    Absent(Vec<usize>),
+    /// An anchor stands nowhere, or, with nothing else to go by, at several places.
+    Anchor {
+        /// Which one.
+        index: usize,
+        /// Where it stands.
+        lines: Vec<usize>,
+    },
+    /// It has no old side, no anchor and no line number.
+    Nowhere,
+    /// It changes what the hunk of this index needs.
+    Overlaps(usize),
+}
+
+/// A hunk that goes nowhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Misplaced {
+    /// Its index.
+    pub hunk: usize,
+    /// Why.
+    pub why: Misfit,
+}
+
+/// Most places that are told of one hunk.
+pub const MAX_PLACES: usize = 20;
+
+/// Finds the one place of every hunk.
+///
+/// # Errors
+/// Every hunk that has none; nothing is half placed.
+pub fn place(text: &[u8], hunks: &[Hunk], matching: Matching) -> Result<Placed, Vec<Misplaced>> {
+    let seats = seats(text, hunks, matching);
+    let found = seats.iter().filter_map(|seat| seat.as_ref().ok()).map(|seat| seat.matched_by);
+    let matched_by = found.max().unwrap_or(MatchedBy::Exact);
+    let table = LineTable::new(text, Likeness::Exact);
+    let mut missed: Vec<Misplaced> = seats
+        .iter()
+        .enumerate()
+        .filter_map(|(hunk, seat)| Some(Misplaced { hunk, why: seat.as_ref().err()?.clone() }))
+        .collect();
+    let seats: Vec<(usize, Seat)> =
+        seats.into_iter().enumerate().filter_map(|(i, seat)| Some((i, seat.ok()?))).collect();
+    missed.extend(overlaps(&seats));
+    if !missed.is_empty() {
+        return Err(missed);
+    }
+    let unchecked = seats.iter().filter(|(_, seat)| seat.unchecked).map(|(_, seat)| seat.first + 1).collect();
+    let mut splices: Vec<Splice> = seats.iter().flat_map(|(_, seat)| seat.splices(&table)).collect();
+    splices.sort_by_key(|splice| splice.at.start);
+    Ok(Placed { splices, matched_by, unchecked })
+}
+
+/// The place of each hunk by itself.
+pub(super) fn seats(text: &[u8], hunks: &[Hunk], matching: Matching) -> Vec<Result<Seat, Misfit>> {
+    let exact = LineTable::new(text, Likeness::Exact);
+    let mut seats: Vec<Result<Seat, Misfit>> = hunks.iter().map(|hunk| seat_of(&exact, hunk)).collect();
+    if matching == Matching::Lenient && seats.iter().any(|seat| matches!(seat, Err(Misfit::Absent(_)))) {
+        let loose = LineTable::new(text, Likeness::Trimmed);
+        for (seat, hunk) in seats.iter_mut().zip(hunks) {
+            if matches!(seat, Err(Misfit::Absent(new)) if new.is_empty()) {
+                *seat = loose_seat_of(&loose, hunk);
+            }
+        }
+    }
+    seats
+}
+
+fn seat_of(table: &LineTable<'_>, hunk: &Hunk) -> Result<Seat, Misfit> {
+    if hunk.lines.iter().all(|line| line.side == Side::New) {
+        return inserted(table, hunk);
+    }
+    let mut absent = Misfit::Absent(Vec::new());
+    for reading in hunk.readings() {
+        match choose(table, &reading) {
+            Ok(first) => return Ok(Seat::exact(table, reading, first)),
+            Err(Misfit::Absent(new)) if new.is_empty() => {}
+            Err(Misfit::Absent(new)) => absent = Misfit::Absent(new),
+            Err(other) => return Err(other),
+        }
+    }
+    Err(absent)
+}
+
+/// A hunk of new lines alone goes after its anchor, at the end, or where its number says.
+fn inserted(table: &LineTable<'_>, hunk: &Hunk) -> Result<Seat, Misfit> {
+    let (first, unchecked) = if !hunk.anchors.is_empty() {
+        (anchor::line(table, &hunk.anchors)? + 1, false)
+    } else if hunk.at_end || table.is_empty() {
+        (table.len(), false)
+    } else {
+        match hunk.at {
+            Some(at) if at > 0 && at <= table.len() + 1 => (at - 1, true),
+            Some(_) => return Err(Misfit::Absent(Vec::new())),
+            None => return Err(Misfit::Nowhere),
+        }
+    };
+    let new = run(&hunk.new_side());
+    let before = first.checked_sub(new.len()).filter(|_| hunk.at_end).filter(|&at| table.stands(&new, at));
+    match before.or_else(|| table.stands(&new, first).then_some(first)) {
+        Some(at) if !new.is_empty() => Err(Misfit::Already(vec![at])),
+        _ => Ok(Seat { unchecked, ..Seat::exact(table, hunk.clone(), first) }),
+    }
+}
+
+/// The one place of a reading.
+fn choose(table: &LineTable<'_>, hunk: &Hunk) -> Result<usize, Misfit> {
+    let (old, new) = (hunk.old(), hunk.new_side());
+    let (old_run, new_run) = (run(&old), run(&new));
+    let marked = old.first().is_some_and(|line| line.text.starts_with(BOM));
+    let said = hunk.at.and_then(|at| at.checked_sub(1));
+    let fits = |at: &usize| {
+        (!hunk.at_end || at + old.len() == table.len()) && (!marked || (*at == 0 && table.text().starts_with(BOM)))
+    };
+    let mut places = table.find(&old_run, MAX_PLACES);
+    places.extend(said.filter(|at| !places.contains(at) && table.stands(&old_run, *at)));
+    places.retain(fits);
+    let places = anchor::narrow(table, &hunk.anchors, places, old.len())?;
+    let adds = hunk.lines.iter().any(|line| line.side == Side::New);
+    let mut done = if adds { table.find(&new_run, MAX_PLACES) } else { Vec::new() };
+    done.extend(said.filter(|at| adds && !done.contains(at) && table.stands(&new_run, *at)));
+    // Where the new side covers the old one the change has been made.
+    let covered = |at: &usize| done.iter().any(|new| new <= at && at + old.len() <= new + new_run.len());
+    let open: Vec<usize> = places.iter().copied().filter(|at| !covered(at)).collect();
+    match open.as_slice() {
+        [] if places.is_empty() => Err(Misfit::Absent(if is_telling(&new_run) { done } else { Vec::new() })),
+        [] => Err(Misfit::Already(done)),
+        [only] if said == Some(*only) => Ok(*only),
+        // The number says where the change was made already; what is left is its twin.
+        [_] if said.is_some_and(|said| done.contains(&said)) => Err(Misfit::Already(done)),
+        [_] if !done.is_empty() && is_telling(&new_run) => Err(Misfit::Already(done)),
+        [only] => Ok(*only),
+        several => said.filter(|at| several.contains(at)).ok_or(Misfit::Ambiguous(open)),
+    }
+}
+
+/// Whether lines say enough that finding them is no accident.
+fn is_telling(run: &[&[u8]]) -> bool {
+    run.iter().filter(|line| line.trim_ascii().len() > 2).count() >= 2
+}
+
+/// The one place of a hunk, white space at the ends of lines aside.
+fn loose_seat_of(table: &LineTable<'_>, hunk: &Hunk) -> Result<Seat, Misfit> {
+    let mut absent = Misfit::Absent(Vec::new());
+    for reading in hunk.readings() {
+        match choose(table, &reading) {
+            Ok(first) => {
+                if let Some(seat) = seat::indented(table, reading, first) {
+                    return Ok(seat);
+                }
+            }
+            Err(Misfit::Absent(new)) if new.is_empty() => {}
+            Err(Misfit::Absent(new)) => absent = Misfit::Absent(new),
+            Err(other) => return Err(other),
+        }
+    }
+    Err(absent)
+}
+
+/// The texts of lines as they are looked for.
+pub(super) fn run<'h>(lines: &[&'h Line]) -> Vec<&'h [u8]> {
+    lines.iter().map(|line| line.text.strip_prefix(BOM).unwrap_or(&line.text)).collect()
+}
+
+/// Hunks that change what another needs, each told with the other.
+fn overlaps(seats: &[(usize, Seat)]) -> Vec<Misplaced> {
+    let touches = |changed: &Range<usize>, other: &Range<usize>| {
+        changed.start < other.end && other.start < changed.end
+            || (changed.start == other.start && (changed.is_empty() || other.is_empty()))
+    };
+    let mut order: Vec<&(usize, Seat)> = seats.iter().collect();
+    order.sort_by_key(|(i, seat)| (seat.first, *i));
+    let mut missed = Vec::new();
+    for (at, (i, seat)) in order.iter().enumerate() {
+        let end = seat.first + seat.hunk.old().len();
+        for (j, other) in order[at + 1..].iter().take_while(|(_, other)| other.first <= end) {
+            let (mine, theirs) = (seat.changed(), other.changed());
+            let clash = mine.iter().any(|a| touches(a, &other.covered()) && theirs.iter().any(|b| touches(a, b)))
+                || mine.iter().any(|a| !a.is_empty() && touches(a, &other.covered()))
+                || theirs.iter().any(|b| !b.is_empty() && touches(b, &seat.covered()));
+            if clash {
+                missed.push(Misplaced { hunk: *j.max(i), why: Misfit::Overlaps(*j.min(i)) });
+            }
+        }
+    }
+    missed
+}

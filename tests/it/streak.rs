@@ -1,0 +1,202 @@
+//! The failure streak: the second patch in a row that does not fit a file is answered with what to do instead.
+
+use serde_json::{Value, json};
+
+use crate::world::{Answer, World};
+
+const NOT_FOUND: &str = "OLD_TEXT_NOT_FOUND";
+const LIMIT: &str = "INVALID_PATCH_LIMIT_EXCEEDED";
+
+/// An edit of `path` whose old text stands nowhere.
+fn stale(path: &str) -> Value {
+    json!({"path": path, "mode": "edit", "old_text": "gamma rays\n", "content": "delta\n"})
+}
+
+/// Sends the stale edit of `path`, which must be refused with `code`.
+#[track_caller]
+fn fails(world: &World, path: &str, code: &str) -> Answer {
+    world.refuses_request(&[code], 1, &stale(path))
+}
+
+fn world() -> World {
+    World::with(&[("a.txt", b"alpha\nbeta\ngamma ray\n"), ("b.txt", b"alpha\nbeta\ngamma ray\n")])
+}
+
+#[test]
+fn the_second_failure_in_a_row_says_what_to_do_instead_and_the_third_counts_anew() {
+    let world = world();
+    let first = fails(&world, "a.txt", NOT_FOUND);
+    let second = fails(&world, "a.txt", LIMIT);
+    let (first, limit) = (&first.errors()[0], &second.errors()[0]);
+    let message = first["message"].as_str().unwrap();
+    assert_eq!(limit["message"], json!(format!("The second patch in a row for a.txt failed. {message}")));
+    let hint = limit["hint"].as_str().unwrap();
+    for part in ["Do not send a patch for a.txt again now", "`edt read a.txt`", "mode \"overwrite\"", "expected_hash"] {
+        assert!(hint.contains(part), "{hint}");
+    }
+    assert_eq!((&limit["path"], &limit["allow"]), (&json!("a.txt"), &json!(null)));
+    assert_eq!(limit["evidence"]["nearest"], first["evidence"]["nearest"]);
+    assert_eq!(limit["evidence"]["nearest"]["context"], json!("1 | alpha\n2 | beta\n3 | gamma ray\n"));
+    assert_eq!(limit["evidence"]["failures"], json!([{"code": NOT_FOUND, "edit": 1, "message": message}]));
+    fails(&world, "a.txt", NOT_FOUND);
+    fails(&world, "a.txt", LIMIT);
+}
+
+#[test]
+fn the_hint_of_the_limit_can_be_obeyed_literally() {
+    let world = world();
+    fails(&world, "a.txt", NOT_FOUND);
+    fails(&world, "a.txt", LIMIT);
+    let read = world.edt(&["read", "a.txt"]).json;
+    let whole = read["text"].as_str().unwrap().replace("gamma ray", "delta");
+    let request = json!({"path": "a.txt", "mode": "overwrite", "content": whole, "expected_hash": read["hash"].as_str().unwrap()});
+    world.apply(&request).landed();
+    world.is_clean();
+}
+
+#[test]
+fn files_are_counted_apart_and_others_are_never_held_up() {
+    let world = world();
+    fails(&world, "a.txt", NOT_FOUND);
+    fails(&world, "b.txt", NOT_FOUND);
+    world.apply(&json!({"path": "c.txt", "mode": "create", "content": "c\n"})).landed();
+    fails(&world, "a.txt", LIMIT);
+    fails(&world, "b.txt", LIMIT);
+}
+
+#[test]
+fn sessions_are_counted_apart() {
+    let world = world();
+    // Before there is a session, the one that would begin counts, and goes on counting once it has begun.
+    fails(&world, "a.txt", NOT_FOUND);
+    world.edt(&["begin"]).landed();
+    fails(&world, "a.txt", LIMIT);
+    fails(&world, "a.txt", NOT_FOUND);
+    world.git(&["switch", "--quiet", "main"]);
+    world.edt(&["begin", "other"]).landed();
+    fails(&world, "a.txt", NOT_FOUND);
+    world.git(&["switch", "--quiet", "edt/main-1"]);
+    fails(&world, "a.txt", LIMIT);
+}
+
+#[test]
+fn a_successful_edit_of_the_file_begins_anew() {
+    let world = world();
+    for done in [
+        json!({"path": "a.txt", "mode": "append", "content": "more\n"}),
+        // One that changes nothing.
+        json!({"path": "a.txt", "mode": "edit", "old_text": "alpha", "content": "alpha"}),
+        json!({"path": "b.txt", "mode": "append", "content": "more\n", "message": "another file"}),
+    ] {
+        fails(&world, "a.txt", NOT_FOUND);
+        assert_eq!(world.apply(&done).exit, 0);
+        let other = done["path"] == "b.txt";
+        fails(&world, "a.txt", if other { LIMIT } else { NOT_FOUND });
+        if !other {
+            fails(&world, "a.txt", LIMIT);
+        }
+    }
+    fails(&world, "a.txt", NOT_FOUND);
+    world.edt(&["apply", "a.txt", "--mode", "rename", "--to", "c.txt"]).landed();
+    world.edt(&["apply", "c.txt", "--mode", "rename", "--to", "a.txt"]).landed();
+    fails(&world, "a.txt", NOT_FOUND);
+}
+
+#[test]
+fn a_failure_of_another_kind_on_the_file_begins_anew() {
+    let world = world();
+    let mut moved = stale("a.txt");
+    moved["expected_hash"] = json!("0123456789");
+    let ambiguous = json!({"path": "a.txt", "mode": "edit", "old_text": "a", "content": "b"});
+    for (other, code, exit) in [(&moved, "HASH_MISMATCH", 3), (&ambiguous, "OLD_TEXT_AMBIGUOUS", 1)] {
+        fails(&world, "a.txt", NOT_FOUND);
+        world.refuses_request(&[code], exit, other);
+        fails(&world, "a.txt", NOT_FOUND);
+        fails(&world, "a.txt", LIMIT);
+    }
+    // On another file it does not; nor does a call that was malformed.
+    fails(&world, "a.txt", NOT_FOUND);
+    world.refuses_request(&["FILE_NOT_FOUND"], 1, &json!({"path": "no.txt", "mode": "append", "content": "x"}));
+    world.refuses_request(&["BAD_REQUEST"], 2, &json!({"path": "a.txt", "mode": "append"}));
+    fails(&world, "a.txt", LIMIT);
+}
+
+#[test]
+fn of_several_files_only_the_one_that_fails_again_is_told() {
+    let world = world();
+    fails(&world, "a.txt", NOT_FOUND);
+    let good = json!({"path": "c.txt", "mode": "create", "content": "c\n"});
+    let request = json!({"edits": [good, stale("b.txt"), stale("a.txt"), stale("a.txt")]});
+    let answer = world.refuses_request(&[LIMIT, NOT_FOUND], 1, &request);
+    let paths: Vec<&Value> = answer.errors().iter().map(|error| &error["path"]).collect();
+    assert_eq!(paths, ["a.txt", "b.txt"]);
+    let edits: Vec<&Value> =
+        answer.errors()[0]["evidence"]["failures"].as_array().unwrap().iter().map(|failure| &failure["edit"]).collect();
+    assert_eq!(edits, [3, 4]);
+    assert!(
+        answer.errors()[0]["message"]
+            .as_str()
+            .unwrap()
+            .starts_with("The second patch in a row for a.txt failed, in 2 places. ")
+    );
+    fails(&world, "b.txt", LIMIT);
+    fails(&world, "a.txt", NOT_FOUND);
+}
+
+#[test]
+fn two_failures_in_one_request_are_one() {
+    let world = world();
+    world.refuses_request(&[NOT_FOUND; 2], 1, &json!({"edits": [stale("a.txt"), stale("a.txt")]}));
+    fails(&world, "a.txt", LIMIT);
+}
+
+#[test]
+fn dry_runs_neither_count_nor_begin_anew() {
+    let world = world();
+    let request = stale("a.txt").to_string();
+    let dry = |args: &[&str]| {
+        assert_eq!(world.edt_fed(request.as_bytes(), args).codes(), [NOT_FOUND]);
+    };
+    for _ in 0..3 {
+        dry(&["check", "--request", "-"]);
+        dry(&["apply", "--dry-run", "--request", "-"]);
+    }
+    fails(&world, "a.txt", NOT_FOUND);
+    dry(&["check", "--request", "-"]);
+    assert_eq!(world.edt(&["check", "a.txt", "--mode", "append", "--content", "x\n"]).exit, 0);
+    fails(&world, "a.txt", LIMIT);
+}
+
+#[test]
+fn of_eight_processes_that_fail_at_once_exactly_every_second_is_told() {
+    let world = world();
+    let codes: Vec<String> = std::thread::scope(|scope| {
+        let calls: Vec<_> = (0..8).map(|_| scope.spawn(|| world.apply(&stale("a.txt")).codes().join(" "))).collect();
+        calls.into_iter().map(|call| call.join().unwrap()).collect()
+    });
+    let told = |code: &str| codes.iter().filter(|told| *told == code).count();
+    assert_eq!((told(NOT_FOUND), told(LIMIT)), (4, 4), "{codes:?}");
+    fails(&world, "a.txt", NOT_FOUND);
+}
+
+#[test]
+fn what_was_counted_may_be_damaged_or_deleted_at_any_time() {
+    let world = world();
+    let file = world.root.join(".git/edt/main/failed-patches");
+    for damage in [&b"\0garbage"[..], b"", b"[[\"main-1\"", b"{\"a\": 1}"] {
+        fails(&world, "a.txt", NOT_FOUND);
+        std::fs::write(&file, damage).unwrap();
+        fails(&world, "a.txt", NOT_FOUND);
+        fails(&world, "a.txt", LIMIT);
+    }
+    fails(&world, "a.txt", NOT_FOUND);
+    std::fs::remove_dir_all(world.root.join(".git/edt")).unwrap();
+    fails(&world, "a.txt", NOT_FOUND);
+    fails(&world, "a.txt", LIMIT);
+    assert!(!file.exists(), "nothing is left where nothing is counted");
+    // A folder in its place: nothing can be counted, and nothing else is held up.
+    std::fs::create_dir(&file).unwrap();
+    fails(&world, "a.txt", NOT_FOUND);
+    fails(&world, "a.txt", NOT_FOUND);
+    world.overwrite("a.txt", "alpha\nomega\n");
+}
