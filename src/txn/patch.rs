@@ -1,5 +1,6 @@
 //! A request that consists of a patch, and the edits that it comes to.
 
+use super::offer::offer;
 use super::patch_words;
 use super::request;
 use super::words;
@@ -110,6 +111,7 @@ pub fn rehearse(patch: &PatchText, path: &RepoPath, text: &[u8]) -> Result<(Opti
             Err(refusal) => found.extend(words::refused(&stage, edit, refusal, None)),
         }
     }
+    offer(&stage, &edits, &mut found);
     Findings::check(found)?;
     let after = stage.into_files().find(|(named, _)| named == path).and_then(|(_, file)| file);
     Ok((after.map(|file| file.text.into_owned()), step))
