@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::world::{World, changed};
+use crate::world::{Snapshot, World, changed, walk};
 
 /// What may stand in a folder.
 const KNOWN: [&str; 8] = ["about.txt", "repo", "patch", "request.json", "args", "response.json", "expected", "log.txt"];
@@ -156,16 +156,25 @@ fn made(folder: &Path, before: &Files) -> Made {
     let (flag, name) = if patch { ("--patch", "patch") } else { ("--request", "request.json") };
     let args = std::fs::read_to_string(folder.join("args")).unwrap_or_default();
     let args: Vec<&str> = ["apply", flag, "-"].into_iter().chain(args.lines()).collect();
-    let snapshot = world.snapshot();
+    let state = git_state(&world);
     let answer = world.edt_fed(&std::fs::read(folder.join(name)).unwrap(), &args);
     let tip = world.rev("HEAD");
     if tip == base {
-        assert_eq!(changed(&snapshot, &world.snapshot()), Vec::<String>::new(), "{}: nothing landed", short(folder));
+        assert_eq!(changed(&state, &git_state(&world)), Vec::<String>::new(), "{}: nothing landed", short(folder));
+        assert!(files(&world.root) == *before, "{}: nothing landed", short(folder));
     }
-    world.is_clean();
+    assert_eq!(world.status(), "", "{}", short(folder));
     world.is_sound();
     let log = world.git(&["log", "--reverse", "--format=%s%n%(trailers)", &format!("{base}..HEAD")]);
     Made { response: masked(answer.json), files: files(&world.root), log }
+}
+
+/// Everything in the Git folder but objects and what edt may lose.
+fn git_state(world: &World) -> Snapshot {
+    let mut all = Snapshot::new();
+    walk(&world.root.join(".git"), "", &mut all);
+    all.retain(|path, _| !["objects", "edt"].contains(&path.split('/').next().unwrap_or_default()));
+    all
 }
 
 /// The answer as it is written down: the ids of commits are others each time.
