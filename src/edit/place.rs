@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::anchor;
-use super::hunk::{Hunk, Line, Side};
+use super::hunk::{FinalNewline, Hunk, Line, Side};
 use super::seat::{self, Seat};
 use super::splice::Splice;
 use super::table::{Likeness, LineTable};
@@ -163,6 +163,9 @@ fn choose(table: &LineTable<'_>, hunk: &Hunk) -> Result<usize, Misfit> {
     let adds = hunk.lines.iter().any(|line| line.side == Side::New);
     let mut done = if adds { table.find(&new_run, MAX_PLACES) } else { Vec::new() };
     done.extend(said.filter(|at| adds && !done.contains(at) && table.stands(&new_run, *at)));
+    if !is_newline_as_said(table, hunk.newline) {
+        done.clear();
+    }
     // Where the new side covers the old one the change has been made.
     let covered = |at: &usize| done.iter().any(|new| new <= at && at + old.len() <= new + new_run.len());
     let open: Vec<usize> = places.iter().copied().filter(|at| !covered(at)).collect();
@@ -175,6 +178,16 @@ fn choose(table: &LineTable<'_>, hunk: &Hunk) -> Result<usize, Misfit> {
         [_] if !done.is_empty() && is_telling(&new_run) => Err(Misfit::Already(done)),
         [only] => Ok(*only),
         several => said.filter(|at| several.contains(at)).ok_or(Misfit::Ambiguous(open)),
+    }
+}
+
+/// Whether the end of the file is already as a change of its newline would leave it: lines alone do not tell.
+fn is_newline_as_said(table: &LineTable<'_>, newline: FinalNewline) -> bool {
+    let terminated = table.len().checked_sub(1).is_some_and(|last| !table.end(last).is_empty());
+    match newline {
+        FinalNewline::Kept => true,
+        FinalNewline::Added => terminated,
+        FinalNewline::Removed => !terminated,
     }
 }
 
