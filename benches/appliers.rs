@@ -1,0 +1,90 @@
+//! Applies patches for `benches/appliers/run.py`: rows on the standard input, answers on the standard output, in step.
+//!
+//! A row is `{path, file, patch, named, match}`, where `match` is `strict` or `lenient` (edt) or `diffy` (the crate); an answer is
+//! `{how, text, codes, correction, matched_by, already_applied, micros}`. Nothing but memory is touched.
+
+#![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
+#![expect(clippy::print_stdout, reason = "it prints its answers")]
+
+use std::io::{BufRead, Write};
+use std::time::Instant;
+
+use edt::base::{Finding, RepoPath};
+use edt::edit::place::Matching;
+use edt::txn::patch::{PatchText, rehearse};
+use serde::{Deserialize, Serialize};
+
+#[derive(Deserialize)]
+struct Row {
+    path: String,
+    file: String,
+    patch: String,
+    /// Whether the patch names its file; else the path goes beside it.
+    named: bool,
+    r#match: String,
+}
+
+#[derive(Serialize, Default)]
+struct Answer {
+    how: &'static str,
+    text: Option<String>,
+    codes: Vec<&'static str>,
+    said: Option<String>,
+    correction: Option<String>,
+    matched_by: Option<String>,
+    already_applied: bool,
+    micros: u128,
+}
+
+fn main() {
+    if !std::env::args().any(|arg| arg == "--rows") {
+        println!("run benches/appliers/run.py");
+        return;
+    }
+    let mut stdout = std::io::stdout().lock();
+    for line in std::io::stdin().lock().lines() {
+        let row: Row = serde_json::from_str(&line.expect("the rows can be read")).expect("a row");
+        let begun = Instant::now();
+        let answer = if row.r#match == "diffy" { with_diffy(&row) } else { with_edt(&row) };
+        let answer = Answer { micros: begun.elapsed().as_micros(), ..answer };
+        serde_json::to_writer(&mut stdout, &answer).expect("an answer");
+        stdout.write_all(b"\n").and_then(|()| stdout.flush()).expect("someone reads the answers");
+    }
+}
+
+fn with_diffy(row: &Row) -> Answer {
+    let applied = diffy::Patch::from_str(&row.patch).map_err(|error| error.to_string());
+    match applied.and_then(|patch| diffy::apply(&row.file, &patch).map_err(|error| error.to_string())) {
+        Ok(text) => Answer { how: "applied", text: Some(text), ..Answer::default() },
+        Err(error) => Answer { how: "refused", said: Some(error), ..Answer::default() },
+    }
+}
+
+fn with_edt(row: &Row) -> Answer {
+    let matching = if row.r#match == "lenient" { Matching::Lenient } else { Matching::Strict };
+    let path = RepoPath::parse(row.path.as_bytes()).expect("a path that Git has recorded");
+    let beside = (!row.named).then_some(row.path.as_bytes());
+    let patch = PatchText::new(row.patch.clone().into_bytes(), beside, None, matching).expect("no hash is given");
+    match rehearse(&patch, &path, row.file.as_bytes()) {
+        Ok((text, step)) => Answer {
+            how: "applied",
+            text: Some(String::from_utf8(text.unwrap_or_default()).expect("UTF-8 stays UTF-8")),
+            matched_by: step.matched_by.map(|by| format!("{by:?}")),
+            ..Answer::default()
+        },
+        Err(findings) => refused(&findings.into_vec()),
+    }
+}
+
+fn refused(findings: &[Finding]) -> Answer {
+    let evidence =
+        |key: &str| findings.iter().find_map(|finding| finding.evidence.get(key).filter(|value| !value.is_null()));
+    Answer {
+        how: "refused",
+        codes: findings.iter().map(|finding| finding.code.name()).collect(),
+        said: Some(findings.iter().map(|finding| finding.message.as_str()).collect::<Vec<_>>().join("; ")),
+        correction: evidence("correction").and_then(|value| value.as_str()).map(str::to_owned),
+        already_applied: evidence("already_applied").is_some_and(|value| value == true),
+        ..Answer::default()
+    }
+}

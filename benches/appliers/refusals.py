@@ -1,0 +1,81 @@
+"""The classes that must be refused, in the manner of `noise.py`."""
+
+from case import UNIFIED, ends, places, sent
+
+NEAR = 3
+
+
+def must_refuse(made):
+    made.truth = None
+    return made
+
+
+def resent(case, chance, form):
+    """The patch comes again, after it has been applied, and the file shows that."""
+    return must_refuse(sent(case, lines=case.after)) if told(case, form) else None
+
+
+def resent_open(case, chance, form):
+    """The patch comes again, but could be meant as new, or could not have been applied at first: looked at, not judged."""
+    return None if told(case, form) else must_refuse(sent(case, lines=case.after))
+
+
+def told(case, form):
+    """Whether the file shows that the patch has been applied. Without numbers, each old side must have stood once before: else the
+    first sending could not have landed."""
+    if form != UNIFIED and any(len(places(case.lines, hunk.old)) != 1 for hunk in case.hunks):
+        return False
+    return any(stale(case.after, hunk, form) for hunk in case.hunks)
+
+
+def stale(after, hunk, form):
+    """Whether the old side is gone, or stands only within the new side. A number tells which place is meant."""
+    old, new = places(after, hunk.old), places(after, hunk.new)
+    if form == UNIFIED:
+        old = [at for at in old if at == hunk.said]
+    return all(any(start <= at and at + len(hunk.old) <= start + len(hunk.new) for start in new) for at in old)
+
+
+def twin_block(case, chance, form):
+    """The old side stands twice, and no number points at either place."""
+    if len(case.hunks) > 1:
+        return None
+    hunk = case.hunks[0].with_lines(case.hunks[0].lines)
+    spots = [at for at in range(len(case.lines) + 1) if not hunk.at - NEAR < at < ends(hunk) + NEAR]
+    if not spots or not any(line.strip() for line in hunk.old):
+        return None
+    at = chance.choice(spots)
+    lines = case.lines[:at] + hunk.old + case.lines[at:]
+    stands = places(lines, hunk.old)
+    numbers = [n for n in range(len(lines)) if all(abs(n - place) >= NEAR for place in stands)]
+    if not numbers:
+        return None
+    hunk.said = chance.choice(numbers)
+    return must_refuse(sent(case, [hunk], lines, anchored=False))
+
+
+def absent_block(case, chance, form):
+    """The place of one hunk is gone from the file, and nothing like it stands elsewhere."""
+    hunk = chance.choice(case.hunks)
+    rest = case.lines[: hunk.at] + case.lines[ends(hunk) :]
+    bare = [line.strip() for line in rest]
+    if len(rest) < 5 or any(places(bare, [line.strip() for line in core]) for core in cores(hunk)):
+        return None
+    return must_refuse(sent(case, lines=rest))
+
+
+def cores(hunk):
+    """Of each change: the removed lines and the line of context on either side."""
+    found, n = [], 0
+    while n < len(hunk.lines):
+        if hunk.lines[n][0] == " ":
+            n += 1
+            continue
+        first = n
+        while n < len(hunk.lines) and hunk.lines[n][0] != " ":
+            n += 1
+        found.append([line[1:] for line in hunk.lines[max(0, first - 1) : n + 1] if line[0] != "+"])
+    return found
+
+
+REFUSALS = [resent, resent_open, twin_block, absent_block]
