@@ -69,6 +69,9 @@ pub struct Misplaced {
 /// Most places that are told of one hunk.
 pub const MAX_PLACES: usize = 20;
 
+/// Most places that anchors choose from.
+const MAX_NARROWED: usize = 1000;
+
 /// Finds the one place of every hunk.
 ///
 /// # Errors
@@ -156,9 +159,16 @@ fn choose(table: &LineTable<'_>, hunk: &Hunk) -> Result<usize, Misfit> {
     let fits = |at: &usize| {
         (!hunk.at_end || at + old.len() == table.len()) && (!marked || (*at == 0 && table.text().starts_with(BOM)))
     };
-    let mut places = table.find(&old_run, MAX_PLACES);
+    let limit = if hunk.anchors.is_empty() { MAX_PLACES } else { MAX_NARROWED };
+    let mut places = match table.len().checked_sub(old.len()).filter(|_| hunk.at_end) {
+        Some(last) => Vec::from_iter(table.stands(&old_run, last).then_some(last)),
+        None => table.find(&old_run, limit),
+    };
+    // What was not looked at may be a place, too: then no place is the only one.
+    let all = marked || places.len() <= limit;
     places.extend(said.filter(|at| !places.contains(at) && table.stands(&old_run, *at)));
     places.retain(fits);
+    let found = places.clone();
     let places = anchor::narrow(table, &hunk.anchors, places, old.len())?;
     let adds = hunk.lines.iter().any(|line| line.side == Side::New);
     let mut done = if adds { table.find(&new_run, MAX_PLACES) } else { Vec::new() };
@@ -170,9 +180,11 @@ fn choose(table: &LineTable<'_>, hunk: &Hunk) -> Result<usize, Misfit> {
     let covered = |at: &usize| done.iter().any(|new| new <= at && at + old.len() <= new + new_run.len());
     let open: Vec<usize> = places.iter().copied().filter(|at| !covered(at)).collect();
     match open.as_slice() {
+        [only] if said == Some(*only) => Ok(*only),
+        [] if !all => Err(Misfit::Ambiguous(found)),
+        [_] if !all => Err(Misfit::Ambiguous(open)),
         [] if places.is_empty() => Err(Misfit::Absent(if is_telling(&new_run) { done } else { Vec::new() })),
         [] => Err(Misfit::Already(done)),
-        [only] if said == Some(*only) => Ok(*only),
         // The number says where the change was made already; what is left is its twin.
         [_] if said.is_some_and(|said| done.contains(&said)) => Err(Misfit::Already(done)),
         [_] if !done.is_empty() && is_telling(&new_run) => Err(Misfit::Already(done)),
