@@ -76,7 +76,8 @@ impl PatchText {
             Action::Delete { old } => vec![Op::Delete { holds: old }],
             Action::Whole { content } => vec![Op::Put { content }],
             Action::Update { hunks, to, executable } => {
-                let to = to.map(|to| parse(&to)).transpose()?;
+                // A move to its own name is none.
+                let to = to.map(|to| parse(&to)).transpose()?.filter(|to| *to != path);
                 let hunks = (!hunks.is_empty()).then_some(Op::Patch { hunks, matching: self.matching });
                 let mode = executable.map(|executable| Op::Chmod { executable });
                 // Hunks speak of the file under the name it had.

@@ -138,7 +138,7 @@ pub(super) fn holds_other(path: &RepoPath, text: &[u8], hunk: &Hunk) -> Finding 
     let old = side(hunk, Side::New);
     let near = near::nearest(text, &old);
     let mut message = format!(
-        "The patch deletes {path} with {} lines, and it has {}, not the same.",
+        "The patch deletes {path} as a file of {} lines, and they are not the {} lines that it has.",
         line_count(&old),
         line_count(text)
     );
