@@ -13,7 +13,6 @@ use super::diff::Lines;
 use super::format;
 use super::hunk::{Hunk, Line, Side};
 use super::indent::{Indent, indent_of};
-use super::near::Pairs;
 use super::place::{self, Matching, Misfit};
 use super::seat::{self, Seat};
 use super::splice::{self, Splice};
@@ -103,7 +102,7 @@ fn rebuilt(table: &LineTable<'_>, hunk: &Hunk, alignment: &Alignment) -> Option<
             return None;
         }
         for line in new {
-            let text = style.convert(table, line, &range)?;
+            let text = style.convert(table, line)?;
             lines.push(Line { side: Side::New, text, cr, marked: false });
         }
         at = range.end;
@@ -161,7 +160,7 @@ impl Style {
     }
 
     /// A new line as the file would have it; `None` if its indentation cannot be told.
-    fn convert(&self, table: &LineTable<'_>, line: &Line, place: &Range<usize>) -> Option<Vec<u8>> {
+    fn convert(&self, table: &LineTable<'_>, line: &Line) -> Option<Vec<u8>> {
         let text = if self.trailing { line.text.trim_ascii_end() } else { &line.text };
         if text.trim_ascii().is_empty() {
             return Some(if self.trailing { Vec::new() } else { text.to_vec() });
@@ -171,14 +170,6 @@ impl Style {
         }
         let own = indent_of(text);
         let with = |indent: &[u8]| [indent, text.trim_ascii_start()].concat();
-        // The line that it takes the place of, if it is much like one.
-        let mut pairs = Pairs::of(text);
-        let like = place.clone().map(|at| (pairs.likeness(table.line(at)), at)).max_by(|a, b| a.0.total_cmp(&b.0));
-        if let Some((likeness, at)) = like
-            && likeness > 0.6
-        {
-            return Some(with(indent_of(table.line(at))));
-        }
         let mut seen: Vec<&[u8]> =
             self.pairs.iter().filter(|(indent, _)| indent == own).map(|(_, at)| indent_of(table.line(*at))).collect();
         seen.sort_unstable();
