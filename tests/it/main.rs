@@ -26,6 +26,7 @@ mod incidents;
 mod kinds;
 mod landing;
 mod layers;
+mod patch_incidents;
 mod placing;
 mod readers;
 mod reading;
