@@ -28,6 +28,7 @@ mod landing;
 mod layers;
 mod patch_incidents;
 mod placing;
+mod printing;
 mod readers;
 mod reading;
 mod repositories;
