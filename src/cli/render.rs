@@ -47,7 +47,9 @@ pub(super) fn refused(outcome: &Outcome) -> String {
         let _ = writeln!(out, "  {} {}", paint(NOTE, "next:"), finding.hint);
         if let Some(patch) = finding.evidence.get("correction").and_then(|patch| patch.as_str()) {
             let _ = writeln!(out, "  {}", paint(NOTE, "evidence.correction:"));
-            patch.lines().for_each(|line| drop(writeln!(out, "    {}", harmless(line).0)));
+            for line in patch.lines() {
+                let _ = writeln!(out, "    {}", harmless(line).0);
+            }
         }
     }
     out
