@@ -54,9 +54,10 @@ pub(super) fn align(table: &LineTable<'_>, hunk: &Hunk, budget: &mut usize) -> O
         *budget = budget.checked_sub(window.len() * old.len())?;
         let Some(best) = in_window(table, &old, window.clone(), None) else { continue };
         // Where lines are left out, a second place may lie in the same window.
-        let second = elided.then(|| in_window(table, &old, window, change(hunk, &best))).flatten();
+        let without = change(hunk, &best).map(|hangs| (hangs.old, hangs.line));
+        let second = elided.then(|| in_window(table, &old, window, without)).flatten();
         for mut alignment in std::iter::once(best).chain(second) {
-            let Some((_, place)) = change(hunk, &alignment) else { continue };
+            let Some(place) = change(hunk, &alignment).map(|hangs| hangs.place) else { continue };
             if said.is_some_and(|said| alignment.lines.first() == Some(&Some(said))) {
                 alignment.score += NUMBER;
             }
@@ -75,11 +76,23 @@ pub(super) fn align(table: &LineTable<'_>, hunk: &Hunk, budget: &mut usize) -> O
     (telling && best.score >= MIN_SHARE * whole && best.score >= second + MARGIN).then_some(best)
 }
 
-/// The line of the old side that the first change of the hunk hangs on, and the line of the file that it stands for.
-fn change(hunk: &Hunk, alignment: &Alignment) -> Option<(usize, usize)> {
+/// What the first change of a hunk hangs on.
+struct Hangs {
+    /// A line of the old side.
+    old: usize,
+    /// The line of the file that it stands for.
+    line: usize,
+    /// The line of the file where the change would be made.
+    place: usize,
+}
+
+fn change(hunk: &Hunk, alignment: &Alignment) -> Option<Hangs> {
     let before = hunk.lines.iter().take_while(|line| line.side == Side::Both).count();
-    let stands = |old: usize| Some((old, alignment.lines.get(old).copied().flatten()?));
-    stands(before).or_else(|| stands(before.checked_sub(1)?))
+    let stands = |old: usize, after: usize| {
+        let line = alignment.lines.get(old).copied().flatten()?;
+        Some(Hangs { old, line, place: line + after })
+    };
+    stands(before, 0).or_else(|| stands(before.checked_sub(1)?, 1))
 }
 
 /// How much of the old side stands there to the letter; a line that stands at many places tells little of this one.
