@@ -18,6 +18,8 @@ pub struct Hunk {
     pub newline: FinalNewline,
     /// How many of its last lines may be prose that follows the patch.
     pub tail: usize,
+    /// Whether the patch ends with it, in a change, before the lines that its counts announce.
+    pub cut: bool,
 }
 
 /// What a hunk says of the newline at the end of the file.
@@ -76,7 +78,16 @@ impl Hunk {
     /// A hunk of `lines` that says nothing else.
     #[must_use]
     pub fn of(source: usize, lines: Vec<Line>) -> Hunk {
-        Hunk { source, anchors: Vec::new(), at: None, lines, at_end: false, newline: FinalNewline::Kept, tail: 0 }
+        Hunk {
+            source,
+            anchors: Vec::new(),
+            at: None,
+            lines,
+            at_end: false,
+            newline: FinalNewline::Kept,
+            tail: 0,
+            cut: false,
+        }
     }
 
     /// The lines that stand there before.

@@ -53,6 +53,8 @@ pub enum Misfit {
     },
     /// It has no old side, no anchor and no line number.
     Nowhere,
+    /// The patch ends within it, and what was to follow is not known.
+    Cut,
     /// It changes what the hunk of this index needs.
     Overlaps(usize),
 }
@@ -129,6 +131,7 @@ fn seat_of(table: &LineTable<'_>, hunk: &Hunk) -> Result<Seat, Misfit> {
     let mut absent = Misfit::Absent(Vec::new());
     for reading in hunk.readings() {
         match choose(table, &reading) {
+            Ok(first) if reading.cut && first + reading.old().len() < table.len() => return Err(Misfit::Cut),
             Ok(first) => return Ok(Seat::exact(table, reading, first)),
             Err(Misfit::Absent(new)) if new.is_empty() => {}
             Err(Misfit::Absent(new)) => absent = Misfit::Absent(new),

@@ -32,6 +32,7 @@ pub(super) fn misplaced(path: &RepoPath, text: &[u8], hunks: &[Hunk], missed: &[
             Misfit::Absent(new) => absent(path, text, &what, hunk, new, n < MAX_NEAR),
             Misfit::Anchor { index, lines } => anchor(path, &what, &hunk.anchors[*index], lines),
             Misfit::Nowhere => nowhere(path, &what),
+            Misfit::Cut => cut(path, &what),
             Misfit::Overlaps(other) => overlaps(path, &what, hunks[*other].source),
         };
         finding.with("hunk", missed.hunk + 1).with("patch_line", hunk.source)
@@ -123,6 +124,14 @@ fn nowhere(path: &RepoPath, what: &str) -> Finding {
     let message = format!("{what} only adds lines, and nothing says where in {path} they go. Nothing was changed.");
     let hint =
         "Add the line before or after them as context (marked with a space), or use mode \"append\" or \"insert\".";
+    Finding::new(Code::InvalidPatch, message, hint).at(path)
+}
+
+fn cut(path: &RepoPath, what: &str) -> Finding {
+    let message = format!(
+        "{what} has fewer lines than its `@@` line announces, and the patch ends there, in a change. Nothing was changed."
+    );
+    let hint = "The patch seems to be cut off: send all of it, with the lines of context that follow the change.";
     Finding::new(Code::InvalidPatch, message, hint).at(path)
 }
 

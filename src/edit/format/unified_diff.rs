@@ -222,6 +222,11 @@ impl Reader<'_> {
             None => None,
         };
         hunk.anchors.extend(head.anchor);
+        if let Some(((_, old), (_, new))) = head.ranges {
+            let short = hunk.old().len() < old && hunk.new_side().len() < new;
+            let changed = hunk.lines.last().is_some_and(|line| line.side != Side::Both);
+            hunk.cut = short && changed && end == self.source.lines.len();
+        }
         self.section.hunks.push(hunk);
         self.mark(start..end);
         self.at = end;
