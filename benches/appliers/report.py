@@ -110,7 +110,8 @@ def groups(told, to):
     """Only cases that every applier of the form was given."""
     for form in FORMS:
         there = {name: [kind for kind in kinds if told.made[form, kind]] for name, kinds in GROUPS.items()}
-        sizes = {name: sum(told.even[form, kind, EDT[0]].total() for kind in kinds) for name, kinds in there.items()}
+        first = told.peers[form][:1] * len(KINDS)
+        sizes = {name: sum(told.even[form, kind, peer].total() for kind, peer in zip(kinds, first)) for name, kinds in there.items()}
         print(f"\n## {form}: right %, in brackets wrong % and half done %; what must be refused: done anyway %\n", file=to)
         header(to, "applier", [f"{name} ({sizes[name]})" for name in GROUPS])
         for peer in told.peers[form]:
@@ -134,7 +135,7 @@ def classes(told, to):
             if kind in told.refused:
                 continue
             got = [told.got[form, kind, peer] for peer in EDT]
-            size, (right, peer, half) = told.even[form, kind, EDT[0]].total(), told.best(form, kind)
+            size, (right, peer, half) = told.even[form, kind, told.peers[form][0]].total(), told.best(form, kind)
             own = max(told.even[form, kind, peer]["right"] for peer in EDT)
             landed = got[0]["right"] + told.offers[form, kind, EDT[0]]["right"]
             beside = f"{share(own, size)} / {share(right, size)} {peer}" + (f", {share(half, size)} half done" if half else "")
