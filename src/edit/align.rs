@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::hunk::{Hunk, Line, Side};
-use super::near::similarity;
+use super::near::Pairs;
 use super::table::LineTable;
 
 /// An alignment of the old side of a hunk with lines of a file.
@@ -17,9 +17,11 @@ pub(super) struct Alignment {
 }
 
 /// Longest old side that is aligned; the work is its product with the part of the file that is looked at.
-const MAX_LINES: usize = 600;
+const MAX_LINES: usize = 300;
 /// Most places that are tried.
-const MAX_STARTS: usize = 24;
+const MAX_STARTS: usize = 16;
+/// Most pairs of a line of the hunk and a line of the file that are looked at for one file, in all of its hunks together.
+pub(super) const BUDGET: usize = 2_000_000;
 /// A content that stands more often says nothing of the place.
 const MAX_OFTEN: usize = 100;
 /// Lines of the file before and after the place that may belong to it.
@@ -36,7 +38,7 @@ const MARGIN: f64 = 0.7;
 const NUMBER: f64 = 0.8;
 
 /// The best alignment; `None` if a removed line stands nowhere, too little does, or a second place is nearly as good.
-pub(super) fn align(table: &LineTable<'_>, hunk: &Hunk) -> Option<Alignment> {
+pub(super) fn align(table: &LineTable<'_>, hunk: &Hunk, budget: &mut usize) -> Option<Alignment> {
     let old = hunk.old();
     if old.is_empty() || old.len() > MAX_LINES {
         return None;
@@ -46,6 +48,7 @@ pub(super) fn align(table: &LineTable<'_>, hunk: &Hunk) -> Option<Alignment> {
     let mut found: Vec<(usize, Alignment)> = Vec::new();
     for start in starts(table, &old, said) {
         let window = start.saturating_sub(slack)..(start + old.len() + slack).min(table.len());
+        *budget = budget.checked_sub(window.len() * old.len())?;
         let Some(mut alignment) = in_window(table, &old, window) else { continue };
         let Some(place) = place(hunk, &alignment) else { continue };
         if said.is_some_and(|said| alignment.lines.first() == Some(&Some(said))) {
@@ -116,22 +119,41 @@ fn is_elision(line: &Line) -> bool {
     line.side == Side::Both && (bare.starts_with(b"...") || bare.starts_with("…".as_bytes()))
 }
 
-/// What it is worth that a line of the hunk stands for one of the file; `None` if it cannot.
-fn likeness(table: &LineTable<'_>, line: &Line, at: usize) -> Option<f64> {
-    let stands = table.line(at);
-    let worth = weight(line);
-    if stands == line.text {
-        return Some(worth);
+/// A line of the hunk, ready to be compared with many of the file.
+struct Probe<'h> {
+    line: &'h Line,
+    weight: f64,
+    squeezed: Vec<u8>,
+    pairs: Option<Pairs>,
+}
+
+impl Probe<'_> {
+    fn of(line: &Line) -> Probe<'_> {
+        let weight = weight(line);
+        let pairs = (line.side == Side::Both && weight >= 1.0).then(|| Pairs::of(&line.text));
+        Probe { line, weight, squeezed: squeezed(&line.text), pairs }
     }
-    if table.alike(stands, &line.text) {
-        return Some(worth * 0.95);
+
+    /// What it is worth that the line stands for line `at` of the file; `None` if it cannot.
+    fn likeness(&mut self, table: &LineTable<'_>, at: usize) -> Option<f64> {
+        let (stands, text) = (table.line(at), &self.line.text);
+        if stands == text {
+            return Some(self.weight);
+        }
+        if table.alike(stands, text) {
+            return Some(self.weight * 0.95);
+        }
+        if self.line.side == Side::Old {
+            return (squeezed(stands) == self.squeezed).then_some(self.weight * 0.9);
+        }
+        let (less, more) = (stands.len().min(text.len()), stands.len().max(text.len()));
+        let likeness = self.pairs.as_mut().filter(|_| less * 2 >= more)?.likeness(stands);
+        (likeness >= 0.7).then_some(likeness * 0.5)
     }
-    if line.side == Side::Old {
-        let squeezed = |text: &[u8]| text.iter().copied().filter(|b| !b.is_ascii_whitespace()).collect::<Vec<u8>>();
-        return (squeezed(stands) == squeezed(&line.text)).then_some(worth * 0.9);
-    }
-    let likeness = similarity(stands, &line.text);
-    (likeness >= 0.7 && worth >= 1.0).then_some(likeness * 0.5)
+}
+
+fn squeezed(text: &[u8]) -> Vec<u8> {
+    text.iter().copied().filter(|b| !b.is_ascii_whitespace()).collect()
 }
 
 /// How a cell was reached.
@@ -153,12 +175,13 @@ fn in_window(table: &LineTable<'_>, old: &[&Line], window: Range<usize>) -> Opti
         // Between two removed lines nothing may stand that the hunk does not show.
         let within = i > 0 && i < old.len() && old[i - 1].side == Side::Old && old[i].side == Side::Old;
         let elided = (i > 0 && is_elision(old[i - 1])) || (i < old.len() && is_elision(old[i]));
+        let mut probe = (i > 0).then(|| Probe::of(old[i - 1]));
         for j in 0..width {
             let cell = i * width + j;
-            if i > 0 {
-                let line = old[i - 1];
+            if let Some(probe) = &mut probe {
+                let line = probe.line;
                 if j > 0
-                    && let Some(worth) = likeness(table, line, window.start + j - 1)
+                    && let Some(worth) = probe.likeness(table, window.start + j - 1)
                     && score[cell - width - 1] + worth > score[cell]
                 {
                     (score[cell], from[cell]) = (score[cell - width - 1] + worth, From::Both);

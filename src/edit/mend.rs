@@ -12,7 +12,7 @@ use super::diff::Lines;
 use super::format;
 use super::hunk::{Hunk, Line, Side};
 use super::indent::{Indent, indent_of};
-use super::near::similarity;
+use super::near::Pairs;
 use super::place::{self, Matching, Misfit};
 use super::splice::{self, Splice};
 use super::table::{Likeness, LineTable};
@@ -37,12 +37,12 @@ pub fn correction(path: &[u8], text: &[u8], hunks: &[Hunk]) -> Option<Vec<u8>> {
 fn meant(text: &[u8], hunks: &[Hunk]) -> Option<Vec<u8>> {
     let seats = place::seats(text, hunks, Matching::Lenient);
     let (exact, loose) = (LineTable::new(text, Likeness::Exact), LineTable::new(text, Likeness::Trimmed));
-    let mut splices: Vec<Splice> = Vec::new();
+    let (mut splices, mut budget) = (Vec::<Splice>::new(), align::BUDGET);
     for (seat, hunk) in seats.into_iter().zip(hunks) {
         match seat {
             Ok(seat) => splices.extend(seat.splices(&exact)),
             Err(Misfit::Absent(new)) if new.is_empty() => {
-                let (at, hunk) = mended(&loose, hunk)?;
+                let (at, hunk) = mended(&loose, hunk, &mut budget)?;
                 splices.extend(super::seat::Seat::exact(&exact, hunk, at).splices(&exact));
             }
             Err(_) => return None,
@@ -55,10 +55,10 @@ fn meant(text: &[u8], hunks: &[Hunk]) -> Option<Vec<u8>> {
 }
 
 /// The hunk as it would have to be, and the line where it begins.
-fn mended(table: &LineTable<'_>, hunk: &Hunk) -> Option<(usize, Hunk)> {
+fn mended(table: &LineTable<'_>, hunk: &Hunk, budget: &mut usize) -> Option<(usize, Hunk)> {
     let mut best: Option<(Alignment, Hunk)> = None;
     for reading in hunk.readings() {
-        let Some(found) = align::align(table, &reading) else { continue };
+        let Some(found) = align::align(table, &reading, budget) else { continue };
         if best.as_ref().is_none_or(|(other, _)| found.score > other.score) {
             best = Some((found, reading));
         }
@@ -167,7 +167,8 @@ impl Style {
         let own = indent_of(text);
         let with = |indent: &[u8]| [indent, text.trim_ascii_start()].concat();
         // The line that it takes the place of, if it is much like one.
-        let like = place.clone().map(|at| (similarity(table.line(at), text), at)).max_by(|a, b| a.0.total_cmp(&b.0));
+        let mut pairs = Pairs::of(text);
+        let like = place.clone().map(|at| (pairs.likeness(table.line(at)), at)).max_by(|a, b| a.0.total_cmp(&b.0));
         if let Some((likeness, at)) = like
             && likeness > 0.6
         {

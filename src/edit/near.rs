@@ -74,39 +74,52 @@ fn by_votes(file: &[&[u8]], old: &[&[u8]]) -> Option<usize> {
 /// No line of the text stands in the file: the line most like the text's longest.
 fn by_likeness(file: &[&[u8]], old: &[&[u8]]) -> Option<usize> {
     let (i, longest) = old.iter().enumerate().max_by_key(|(i, line)| (line.len(), usize::MAX - i))?;
-    let pairs = pairs_of(longest);
-    let alike = file.iter().take(MAX_LINES_COMPARED).enumerate().map(|(at, line)| (at, likeness(&pairs, line)));
+    let mut pairs = Pairs::of(longest);
+    let alike = file.iter().take(MAX_LINES_COMPARED).enumerate().map(|(at, line)| (at, pairs.likeness(line)));
     let (at, score) = alike.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))?;
     (score >= MIN_LIKENESS).then_some(at.saturating_sub(i))
 }
 
-/// How alike two lines are, from 0 to 1: the share of their pairs of characters that they have in common.
-#[must_use]
-pub fn similarity(one: &[u8], other: &[u8]) -> f64 {
-    likeness(&pairs_of(one), other)
+/// The pairs of neighbouring characters of a line, to tell how alike another line is.
+pub(super) struct Pairs {
+    counts: Vec<u16>,
+    total: u16,
 }
 
-fn pairs_of(line: &[u8]) -> HashMap<[u8; 2], i32> {
-    let mut pairs = HashMap::new();
-    for pair in line.trim_ascii().windows(2).take(500) {
-        *pairs.entry([pair[0], pair[1]]).or_default() += 1;
-    }
-    pairs
-}
+/// Longest part of a line that is compared, in pairs.
+const MAX_PAIRS: usize = 500;
 
-fn likeness(pairs: &HashMap<[u8; 2], i32>, line: &[u8]) -> f64 {
-    let mut left = pairs.clone();
-    let (mut common, mut all) = (0, pairs.values().sum::<i32>());
-    for pair in line.trim_ascii().windows(2).take(500) {
-        all += 1;
-        if let Some(n) = left.get_mut(&[pair[0], pair[1]])
-            && *n > 0
-        {
-            *n -= 1;
-            common += 2;
+impl Pairs {
+    /// The pairs of `line`, white space at its ends aside.
+    pub(super) fn of(line: &[u8]) -> Pairs {
+        let mut pairs = Pairs { counts: vec![0; 1 << 16], total: 0 };
+        for key in keys(line) {
+            pairs.counts[key] += 1;
+            pairs.total += 1;
         }
+        pairs
     }
-    if all == 0 { 0.0 } else { f64::from(common) / f64::from(all) }
+
+    /// How alike `line` is, from 0 to 1: the share of the pairs of both that they have in common (Dice).
+    pub(super) fn likeness(&mut self, line: &[u8]) -> f64 {
+        let mut taken = [0; MAX_PAIRS];
+        let (mut common, mut all) = (0, usize::from(self.total));
+        for key in keys(line) {
+            all += 1;
+            if self.counts[key] > 0 {
+                self.counts[key] -= 1;
+                taken[common] = key;
+                common += 1;
+            }
+        }
+        taken[..common].iter().for_each(|&key| self.counts[key] += 1);
+        let share = |n: usize| f64::from(u32::try_from(n).unwrap_or(u32::MAX));
+        if all == 0 { 0.0 } else { share(2 * common) / share(all) }
+    }
+}
+
+fn keys(line: &[u8]) -> impl Iterator<Item = usize> + '_ {
+    line.trim_ascii().windows(2).take(MAX_PAIRS).map(|pair| usize::from(pair[0]) << 8 | usize::from(pair[1]))
 }
 
 fn describe(file: &[&[u8]], old: &[&[u8]], start: usize) -> Option<NearMiss> {

@@ -22,7 +22,7 @@ pub(super) fn unreadable(fault: &Fault) -> Finding {
 /// Every hunk that has no place.
 pub(super) fn misplaced(path: &RepoPath, text: &[u8], hunks: &[Hunk], missed: &[Misplaced]) -> Vec<Finding> {
     let mut correction = mend::correction(path.as_bytes(), text, hunks).and_then(|patch| String::from_utf8(patch).ok());
-    let of = |missed: &Misplaced| {
+    let of = |(n, missed): (usize, &Misplaced)| {
         let hunk = &hunks[missed.hunk];
         let what = match hunks.len() {
             1 => format!("The change at line {} of the patch", hunk.source),
@@ -31,7 +31,7 @@ pub(super) fn misplaced(path: &RepoPath, text: &[u8], hunks: &[Hunk], missed: &[
         let finding = match &missed.why {
             Misfit::Ambiguous(lines) => ambiguous(path, &what, lines),
             Misfit::Already(lines) => already(path, &what, lines),
-            Misfit::Absent(new) => absent(path, text, &what, hunk, new),
+            Misfit::Absent(new) => absent(path, text, &what, hunk, new, n < MAX_NEAR),
             Misfit::Anchor { index, lines } => anchor(path, &what, &hunk.anchors[*index], lines),
             Misfit::Nowhere => nowhere(path, &what),
             Misfit::Overlaps(other) => overlaps(path, &what, hunks[*other].source),
@@ -42,7 +42,7 @@ pub(super) fn misplaced(path: &RepoPath, text: &[u8], hunks: &[Hunk], missed: &[
             None => finding,
         }
     };
-    missed.iter().map(of).collect()
+    missed.iter().enumerate().map(of).collect()
 }
 
 /// A patch that fits, ready to send.
@@ -85,9 +85,12 @@ fn already(path: &RepoPath, what: &str, lines: &[usize]) -> Finding {
     Finding::new(Code::InvalidPatch, message, hint).at(path).with("already_applied", true).with("lines", numbers(lines))
 }
 
-fn absent(path: &RepoPath, text: &[u8], what: &str, hunk: &Hunk, new: &[usize]) -> Finding {
+/// Most hunks of a file that the nearest place is looked for.
+const MAX_NEAR: usize = 8;
+
+fn absent(path: &RepoPath, text: &[u8], what: &str, hunk: &Hunk, new: &[usize], look: bool) -> Finding {
     let old: Vec<u8> = side(hunk, Side::New);
-    let near = near::nearest(text, &old);
+    let near = if look { near::nearest(text, &old) } else { None };
     let mut message = format!(
         "{what} does not fit {path}: its {} lines that should stand there do not stand together in the file's {} lines.",
         line_count(&old),
