@@ -82,7 +82,7 @@ class Told:
 
 def main(args):
     told = Told(common.read(os.path.join(args[0], VERDICTS)))
-    each(told)
+    whole(told)
     short = io.StringIO()
     groups(told, short)
     classes(told, short)
@@ -94,7 +94,7 @@ def main(args):
     goals(told)
 
 
-def each(told):
+def whole(told):
     for form in FORMS:
         peers = told.peers[form]
         print(f"\n## {form}: right / refused / half done / wrong, of all the applier was given\n")
@@ -176,9 +176,9 @@ def goals(told):
                 print(f"* missed: {form} {kind}: {'; '.join(said)}")
     for peer in EDT:
         offer = Counter()
-        for (form, kind, by), each_ in told.offers.items():
+        for (form, kind, by), one in told.offers.items():
             if by == peer and kind not in told.refused:
-                offer.update(each_)
+                offer.update(one)
         met = offer["right"] >= LANDS * offer["refused"]
         words = f"{share(offer['right'], offer['refused'])} % of {offer['refused']} refusals land by the correction"
         print(f"* {'met' if met else 'missed'}: {peer}: {words}, {share(offer['right'], offer['offered'])} % of those that have one")
