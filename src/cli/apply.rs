@@ -11,7 +11,8 @@ use crate::base::{Code, Finding, Result, Status};
 use crate::edit::Mode;
 use crate::edit::place::Matching;
 use crate::txn::patch::PatchText;
-use crate::txn::request::{CONTEXT, Draft, Match};
+use crate::txn::request::{CONTEXT, Draft};
+use crate::txn::wire::Match;
 use crate::txn::{self, Request, Run};
 
 /// Apply edits as one transaction: all or none, one commit.

@@ -5,7 +5,7 @@ use clap::{CommandFactory as _, ValueEnum};
 use super::context::Context;
 use super::{Cli, diff, doctor, gc, guards, hooks, log, read, status, trust};
 use crate::base::{Code, Finding, Outcome, Result, Status};
-use crate::txn::request::Wire;
+use crate::txn::wire::Wire;
 
 /// Tell what a code means and what to do.
 #[derive(Debug, clap::Args)]

@@ -34,6 +34,8 @@ const GAP: f64 = 0.45;
 const MIN_SHARE: f64 = 0.55;
 /// By how much the best place must be better than the second.
 const MARGIN: f64 = 0.7;
+/// How much of the old side must stand there to the letter, each line shared by all places where it stands.
+const MIN_TELLING: f64 = 0.5;
 /// What a line number that points at the place is worth.
 const NUMBER: f64 = 0.8;
 
@@ -43,35 +45,48 @@ pub(super) fn align(table: &LineTable<'_>, hunk: &Hunk, budget: &mut usize) -> O
     if old.is_empty() || old.len() > MAX_LINES {
         return None;
     }
-    let slack = if old.iter().any(|line| is_elision(line)) { SLACK_ELIDED } else { SLACK };
+    let elided = old.iter().any(|line| is_elision(line));
+    let slack = if elided { SLACK_ELIDED } else { SLACK };
     let said = hunk.at.and_then(|at| at.checked_sub(1));
     let mut found: Vec<(usize, Alignment)> = Vec::new();
     for start in starts(table, &old, said) {
         let window = start.saturating_sub(slack)..(start + old.len() + slack).min(table.len());
         *budget = budget.checked_sub(window.len() * old.len())?;
-        let Some(mut alignment) = in_window(table, &old, window) else { continue };
-        let Some(place) = place(hunk, &alignment) else { continue };
-        if said.is_some_and(|said| alignment.lines.first() == Some(&Some(said))) {
-            alignment.score += NUMBER;
-        }
-        match found.iter_mut().find(|(other, _)| *other == place) {
-            Some((_, best)) if best.score < alignment.score => *best = alignment,
-            Some(_) => {}
-            None => found.push((place, alignment)),
+        let Some(best) = in_window(table, &old, window.clone(), None) else { continue };
+        // Where lines are left out, a second place may lie in the same window.
+        let second = elided.then(|| in_window(table, &old, window, change(hunk, &best))).flatten();
+        for mut alignment in std::iter::once(best).chain(second) {
+            let Some((_, place)) = change(hunk, &alignment) else { continue };
+            if said.is_some_and(|said| alignment.lines.first() == Some(&Some(said))) {
+                alignment.score += NUMBER;
+            }
+            match found.iter_mut().find(|(other, _)| *other == place) {
+                Some((_, best)) if best.score < alignment.score => *best = alignment,
+                Some(_) => {}
+                None => found.push((place, alignment)),
+            }
         }
     }
     found.sort_by(|a, b| b.1.score.total_cmp(&a.1.score));
     let second = found.get(1).map_or(f64::MIN, |(_, alignment)| alignment.score);
     let (_, best) = found.into_iter().next()?;
     let whole: f64 = old.iter().filter(|line| !is_elision(line)).map(|line| weight(line)).sum();
-    (best.score >= MIN_SHARE * whole && best.score >= second + MARGIN).then_some(best)
+    let telling = telling(table, &old, &best) >= MIN_TELLING || said == best.lines.first().copied().flatten();
+    (telling && best.score >= MIN_SHARE * whole && best.score >= second + MARGIN).then_some(best)
 }
 
-/// The line of the file where the first change of the hunk would be made.
-fn place(hunk: &Hunk, alignment: &Alignment) -> Option<usize> {
+/// The line of the old side that the first change of the hunk hangs on, and the line of the file that it stands for.
+fn change(hunk: &Hunk, alignment: &Alignment) -> Option<(usize, usize)> {
     let before = hunk.lines.iter().take_while(|line| line.side == Side::Both).count();
-    let here = alignment.lines.get(before).copied().flatten();
-    here.or_else(|| Some(alignment.lines.get(before.checked_sub(1)?).copied().flatten()? + 1))
+    let stands = |old: usize| Some((old, alignment.lines.get(old).copied().flatten()?));
+    stands(before).or_else(|| stands(before.checked_sub(1)?))
+}
+
+/// How much of the old side stands there to the letter; a line that stands at many places tells little of this one.
+fn telling(table: &LineTable<'_>, old: &[&Line], alignment: &Alignment) -> f64 {
+    let stands = old.iter().zip(&alignment.lines).filter_map(|(line, at)| Some((line, (*at)?)));
+    let exact = stands.filter(|(line, at)| table.alike(&line.text, table.line(*at)));
+    exact.map(|(line, _)| weight(line) / often_f64(table.often(&line.text))).sum()
 }
 
 /// Lines where the old side may begin: its rarer lines vote.
@@ -166,7 +181,13 @@ enum From {
 }
 
 /// The best alignment within a part of the file. Lines of the file before and after it are free.
-fn in_window(table: &LineTable<'_>, old: &[&Line], window: Range<usize>) -> Option<Alignment> {
+/// `without` is a pair of an old line and a line of the file that may not be matched.
+fn in_window(
+    table: &LineTable<'_>,
+    old: &[&Line],
+    window: Range<usize>,
+    without: Option<(usize, usize)>,
+) -> Option<Alignment> {
     let width = window.len() + 1;
     let mut score = vec![f64::NEG_INFINITY; (old.len() + 1) * width];
     let mut from = vec![From::Start; (old.len() + 1) * width];
@@ -181,6 +202,7 @@ fn in_window(table: &LineTable<'_>, old: &[&Line], window: Range<usize>) -> Opti
             if let Some(probe) = &mut probe {
                 let line = probe.line;
                 if j > 0
+                    && without != Some((i - 1, window.start + j - 1))
                     && let Some(worth) = probe.likeness(table, window.start + j - 1)
                     && score[cell - width - 1] + worth > score[cell]
                 {

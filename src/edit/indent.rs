@@ -33,8 +33,13 @@ impl Indent {
         let least = indents.iter().min_by_key(|(patch, _)| patch.len());
         let shift = least.map(|(patch, file)| {
             let common = patch.iter().rev().zip(file.iter().rev()).take_while(|(a, b)| a == b).count();
-            Indent::Shift { patch: patch[..patch.len() - common].to_vec(), file: file[..file.len() - common].to_vec() }
+            let (patch, file) = (&patch[..patch.len() - common], &file[..file.len() - common]);
+            Indent::Shift { patch: patch.to_vec(), file: file.to_vec() }
         });
+        // Spaces for tabs are no shift: the next level would be written otherwise again.
+        let plain =
+            |rule: &Indent| matches!(rule, Indent::Shift { patch, file } if patch.is_empty() || file.is_empty());
+        let shift = shift.filter(plain);
         let units = [2, 3, 4, 8].into_iter().flat_map(|width| [Indent::Tabs(width), Indent::Spaces(width)]);
         std::iter::once(Indent::Same).chain(shift).chain(units).find(fits)
     }

@@ -5,6 +5,7 @@
 //! altered. The changes alone are carried over, into the file's own lines. A hunk with a second place that fits nearly as well is not
 //! mended.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::align::{self, Alignment};
@@ -12,17 +13,20 @@ use super::diff::Lines;
 use super::format;
 use super::hunk::{Hunk, Line, Side};
 use super::indent::{Indent, indent_of};
-use super::near::Pairs;
 use super::place::{self, Matching, Misfit};
+use super::seat::{self, Seat};
 use super::splice::{self, Splice};
 use super::table::{Likeness, LineTable};
 use crate::io::clock;
 
-/// A patch that does to `text` what `hunks` probably meant, as a unified diff of the file `path`; `None` unless every hunk has one
-/// likely place.
+/// A patch that does to `text` what the `edits`, each a list of hunks, probably meant one after another: a unified diff of the file
+/// `path`. `None` unless every hunk has one likely place.
 #[must_use]
-pub fn correction(path: &[u8], text: &[u8], hunks: &[Hunk]) -> Option<Vec<u8>> {
-    let meant = meant(text, hunks)?;
+pub fn correction(path: &[u8], text: &[u8], edits: &[&[Hunk]]) -> Option<Vec<u8>> {
+    let (mut meant, mut budget) = (Cow::Borrowed(text), align::BUDGET);
+    for hunks in edits {
+        meant = Cow::Owned(once(&meant, hunks, &mut budget)?);
+    }
     let patch = print(path, text, &meant);
     // Ready to send means: sent back it lands, and does just that.
     let (_, files) = format::read(&patch, None).ok()?;
@@ -30,20 +34,20 @@ pub fn correction(path: &[u8], text: &[u8], hunks: &[Hunk]) -> Option<Vec<u8>> {
         return None;
     };
     let placed = place::place(text, hunks, Matching::Strict).ok()?;
-    (named == path && splice::apply(text, &placed.splices) == meant).then_some(patch)
+    (named == path && splice::apply(text, &placed.splices) == *meant).then_some(patch)
 }
 
 /// The text that `hunks` probably meant.
-fn meant(text: &[u8], hunks: &[Hunk]) -> Option<Vec<u8>> {
+fn once(text: &[u8], hunks: &[Hunk], budget: &mut usize) -> Option<Vec<u8>> {
     let seats = place::seats(text, hunks, Matching::Lenient);
     let (exact, loose) = (LineTable::new(text, Likeness::Exact), LineTable::new(text, Likeness::Trimmed));
-    let (mut splices, mut budget) = (Vec::<Splice>::new(), align::BUDGET);
+    let mut splices: Vec<Splice> = Vec::new();
     for (seat, hunk) in seats.into_iter().zip(hunks) {
         match seat {
             Ok(seat) => splices.extend(seat.splices(&exact)),
             Err(Misfit::Absent(new)) if new.is_empty() => {
-                let (at, hunk) = mended(&loose, hunk, &mut budget)?;
-                splices.extend(super::seat::Seat::exact(&exact, hunk, at).splices(&exact));
+                let (at, hunk) = mended(&loose, hunk, budget)?;
+                splices.extend(Seat::exact(&exact, hunk, at).splices(&exact));
             }
             Err(_) => return None,
         }
@@ -89,7 +93,7 @@ fn rebuilt(table: &LineTable<'_>, hunk: &Hunk, alignment: &Alignment) -> Option<
         }
         lines.extend((at..range.start).map(|at| Line::new(Side::Both, table.bytes(at..at + 1))));
         lines.extend(range.clone().map(|at| Line::new(Side::Old, table.bytes(at..at + 1))));
-        let cr = super::seat::end_near(table, range.start) == b"\r\n";
+        let cr = seat::end_near(table, range.start) == b"\r\n";
         let new: Vec<&Line> = changed.iter().filter(|line| line.side == Side::New).collect();
         let texts: Vec<&[u8]> = new.iter().map(|line| line.text.as_slice()).collect();
         // Made already, it must not be made again.
@@ -98,7 +102,7 @@ fn rebuilt(table: &LineTable<'_>, hunk: &Hunk, alignment: &Alignment) -> Option<
             return None;
         }
         for line in new {
-            let text = style.convert(table, line, &range)?;
+            let text = style.convert(table, line)?;
             lines.push(Line { side: Side::New, text, cr, marked: false });
         }
         at = range.end;
@@ -156,7 +160,7 @@ impl Style {
     }
 
     /// A new line as the file would have it; `None` if its indentation cannot be told.
-    fn convert(&self, table: &LineTable<'_>, line: &Line, place: &Range<usize>) -> Option<Vec<u8>> {
+    fn convert(&self, table: &LineTable<'_>, line: &Line) -> Option<Vec<u8>> {
         let text = if self.trailing { line.text.trim_ascii_end() } else { &line.text };
         if text.trim_ascii().is_empty() {
             return Some(if self.trailing { Vec::new() } else { text.to_vec() });
@@ -166,14 +170,6 @@ impl Style {
         }
         let own = indent_of(text);
         let with = |indent: &[u8]| [indent, text.trim_ascii_start()].concat();
-        // The line that it takes the place of, if it is much like one.
-        let mut pairs = Pairs::of(text);
-        let like = place.clone().map(|at| (pairs.likeness(table.line(at)), at)).max_by(|a, b| a.0.total_cmp(&b.0));
-        if let Some((likeness, at)) = like
-            && likeness > 0.6
-        {
-            return Some(with(indent_of(table.line(at))));
-        }
         let mut seen: Vec<&[u8]> =
             self.pairs.iter().filter(|(indent, _)| indent == own).map(|(_, at)| indent_of(table.line(*at))).collect();
         seen.sort_unstable();

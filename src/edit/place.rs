@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::anchor;
-use super::hunk::{Hunk, Line, Side};
+use super::hunk::{FinalNewline, Hunk, Line, Side};
 use super::seat::{self, Seat};
 use super::splice::Splice;
 use super::table::{Likeness, LineTable};
@@ -69,12 +69,20 @@ pub struct Misplaced {
 /// Most places that are told of one hunk.
 pub const MAX_PLACES: usize = 20;
 
+/// Most places that anchors choose from.
+const MAX_NARROWED: usize = 1000;
+
 /// Finds the one place of every hunk.
 ///
 /// # Errors
 /// Every hunk that has none; nothing is half placed.
 pub fn place(text: &[u8], hunks: &[Hunk], matching: Matching) -> Result<Placed, Vec<Misplaced>> {
-    let seats = seats(text, hunks, matching);
+    let mut seats = seats(text, hunks, matching);
+    let off = seats.iter().zip(hunks).any(|(seat, hunk)| seat.as_ref().is_ok_and(|seat| is_off(seat, hunk)));
+    if off && seats.iter().all(Result::is_ok) {
+        let hunks: Vec<Hunk> = hunks.iter().map(|hunk| Hunk { at: None, ..hunk.clone() }).collect();
+        seats = self::seats(text, &hunks, matching);
+    }
     let found = seats.iter().filter_map(|seat| seat.as_ref().ok()).map(|seat| seat.matched_by);
     let matched_by = found.max().unwrap_or(MatchedBy::Exact);
     let table = LineTable::new(text, Likeness::Exact);
@@ -93,6 +101,11 @@ pub fn place(text: &[u8], hunks: &[Hunk], matching: Matching) -> Result<Placed, 
     let mut splices: Vec<Splice> = seats.iter().flat_map(|(_, seat)| seat.splices(&table)).collect();
     splices.sort_by_key(|splice| splice.at.start);
     Ok(Placed { splices, matched_by, unchecked })
+}
+
+/// Whether a hunk stands elsewhere than its number says: then no number of the patch is to be believed.
+fn is_off(seat: &Seat, hunk: &Hunk) -> bool {
+    hunk.at.is_some_and(|at| at != seat.first + 1)
 }
 
 /// The place of each hunk by itself.
@@ -156,25 +169,51 @@ fn choose(table: &LineTable<'_>, hunk: &Hunk) -> Result<usize, Misfit> {
     let fits = |at: &usize| {
         (!hunk.at_end || at + old.len() == table.len()) && (!marked || (*at == 0 && table.text().starts_with(BOM)))
     };
-    let mut places = table.find(&old_run, MAX_PLACES);
+    let limit = if hunk.anchors.is_empty() { MAX_PLACES } else { MAX_NARROWED };
+    let mut places = match table.len().checked_sub(old.len()).filter(|_| hunk.at_end) {
+        Some(last) => Vec::from_iter(table.stands(&old_run, last).then_some(last)),
+        None => table.find(&old_run, limit),
+    };
+    // What was not looked at may be a place, too: then no place is the only one.
+    let all = marked || places.len() <= limit;
     places.extend(said.filter(|at| !places.contains(at) && table.stands(&old_run, *at)));
     places.retain(fits);
+    let found = places.clone();
     let places = anchor::narrow(table, &hunk.anchors, places, old.len())?;
     let adds = hunk.lines.iter().any(|line| line.side == Side::New);
     let mut done = if adds { table.find(&new_run, MAX_PLACES) } else { Vec::new() };
-    done.extend(said.filter(|at| adds && !done.contains(at) && table.stands(&new_run, *at)));
+    let told = |at: &usize| !new_run.is_empty() && !done.contains(at) && table.stands(&new_run, *at);
+    let told = said.filter(told).filter(|at| adds || !places.contains(at));
+    done.extend(told);
+    if !is_newline_as_said(table, hunk.newline) {
+        done.clear();
+    }
     // Where the new side covers the old one the change has been made.
     let covered = |at: &usize| done.iter().any(|new| new <= at && at + old.len() <= new + new_run.len());
     let open: Vec<usize> = places.iter().copied().filter(|at| !covered(at)).collect();
     match open.as_slice() {
+        [only] if said == Some(*only) => Ok(*only),
+        [] if !all => Err(Misfit::Ambiguous(found)),
+        [_] if !all => Err(Misfit::Ambiguous(open)),
         [] if places.is_empty() => Err(Misfit::Absent(if is_telling(&new_run) { done } else { Vec::new() })),
         [] => Err(Misfit::Already(done)),
-        [only] if said == Some(*only) => Ok(*only),
-        // The number says where the change was made already; what is left is its twin.
-        [_] if said.is_some_and(|said| done.contains(&said)) => Err(Misfit::Already(done)),
-        [_] if !done.is_empty() && is_telling(&new_run) => Err(Misfit::Already(done)),
+        // It was made at one of them already, or is to be made there once more: that is not for edt to say.
+        [_] if places.len() > 1 => Err(Misfit::Already(done)),
+        [_] if !done.is_empty() && (is_telling(&new_run) || said.is_some_and(|said| done.contains(&said))) => {
+            Err(Misfit::Already(done))
+        }
         [only] => Ok(*only),
         several => said.filter(|at| several.contains(at)).ok_or(Misfit::Ambiguous(open)),
+    }
+}
+
+/// Whether the end of the file is already as a change of its newline would leave it: lines alone do not tell.
+fn is_newline_as_said(table: &LineTable<'_>, newline: FinalNewline) -> bool {
+    let terminated = table.len().checked_sub(1).is_some_and(|last| !table.end(last).is_empty());
+    match newline {
+        FinalNewline::Kept => true,
+        FinalNewline::Added => terminated,
+        FinalNewline::Removed => !terminated,
     }
 }
 

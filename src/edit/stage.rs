@@ -114,7 +114,7 @@ impl<'a> Stage<'a> {
     pub fn apply(&mut self, edit: &Edit) -> Result<Step, Refusal> {
         let mut step = Step::default();
         let path = &edit.path;
-        let original = self.original(path);
+        let original = self.before(path);
         let slot = self.files.get_mut(path).ok_or_else(|| Refusal::Lost(path.clone()))?;
         match (&edit.op, &mut slot.now) {
             (Op::Create { .. }, Some(_)) => return Err(Refusal::Exists(path.clone())),
@@ -177,8 +177,9 @@ impl<'a> Stage<'a> {
         file.and_then(|file| file.from.as_ref()).unwrap_or(path)
     }
 
-    /// The text that a hash vouches for: that of the file before the edits.
-    fn original(&self, path: &RepoPath) -> Option<&'a [u8]> {
+    /// The text of a file before the edits, which is what a hash vouches for.
+    #[must_use]
+    pub fn before(&self, path: &RepoPath) -> Option<&'a [u8]> {
         self.files.get(self.origin(path))?.before
     }
 

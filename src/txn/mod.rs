@@ -5,6 +5,7 @@
 
 pub mod commit;
 pub mod guard;
+mod offer;
 pub mod patch;
 mod patch_words;
 pub mod plan;
@@ -14,6 +15,7 @@ pub mod request;
 pub mod resolve;
 pub mod restore;
 mod streak;
+pub mod wire;
 pub mod words;
 
 use crate::base::{Outcome, Result, Status};

@@ -1,5 +1,6 @@
 //! A request that consists of a patch, and the edits that it comes to.
 
+use super::offer::offer;
 use super::patch_words;
 use super::request;
 use super::words;
@@ -75,7 +76,8 @@ impl PatchText {
             Action::Delete { old } => vec![Op::Delete { holds: old }],
             Action::Whole { content } => vec![Op::Put { content }],
             Action::Update { hunks, to, executable } => {
-                let to = to.map(|to| parse(&to)).transpose()?;
+                // A move to its own name is none.
+                let to = to.map(|to| parse(&to)).transpose()?.filter(|to| *to != path);
                 let hunks = (!hunks.is_empty()).then_some(Op::Patch { hunks, matching: self.matching });
                 let mode = executable.map(|executable| Op::Chmod { executable });
                 // Hunks speak of the file under the name it had.
@@ -110,6 +112,7 @@ pub fn rehearse(patch: &PatchText, path: &RepoPath, text: &[u8]) -> Result<(Opti
             Err(refusal) => found.extend(words::refused(&stage, edit, refusal, None)),
         }
     }
+    offer(&stage, &edits, &mut found);
     Findings::check(found)?;
     let after = stage.into_files().find(|(named, _)| named == path).and_then(|(_, file)| file);
     Ok((after.map(|file| file.text.into_owned()), step))

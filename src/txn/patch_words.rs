@@ -7,7 +7,6 @@ use crate::base::text::{line_count, visible};
 use crate::base::{Code, Finding, RepoPath};
 use crate::edit::format::Fault;
 use crate::edit::hunk::{Hunk, Side};
-use crate::edit::mend;
 use crate::edit::near;
 use crate::edit::place::{MAX_PLACES, Misfit, Misplaced};
 
@@ -21,7 +20,6 @@ pub(super) fn unreadable(fault: &Fault) -> Finding {
 
 /// Every hunk that has no place.
 pub(super) fn misplaced(path: &RepoPath, text: &[u8], hunks: &[Hunk], missed: &[Misplaced]) -> Vec<Finding> {
-    let mut correction = mend::correction(path.as_bytes(), text, hunks).and_then(|patch| String::from_utf8(patch).ok());
     let of = |(n, missed): (usize, &Misplaced)| {
         let hunk = &hunks[missed.hunk];
         let what = match hunks.len() {
@@ -36,23 +34,9 @@ pub(super) fn misplaced(path: &RepoPath, text: &[u8], hunks: &[Hunk], missed: &[
             Misfit::Nowhere => nowhere(path, &what),
             Misfit::Overlaps(other) => overlaps(path, &what, hunks[*other].source),
         };
-        let finding = finding.with("hunk", missed.hunk + 1).with("patch_line", hunk.source);
-        match correction.take() {
-            Some(patch) => with_correction(finding, patch),
-            None => finding,
-        }
+        finding.with("hunk", missed.hunk + 1).with("patch_line", hunk.source)
     };
     missed.iter().enumerate().map(of).collect()
-}
-
-/// A patch that fits, ready to send.
-fn with_correction(mut finding: Finding, patch: String) -> Finding {
-    let path = finding.path.clone().unwrap_or_default();
-    finding.hint = format!(
-        "If evidence.correction is what you mean (it makes these changes to {path} as it stands), send it as the patch. Else: {}",
-        finding.hint
-    );
-    finding.with("correction", patch)
 }
 
 /// 1-based line numbers in words.
@@ -154,7 +138,7 @@ pub(super) fn holds_other(path: &RepoPath, text: &[u8], hunk: &Hunk) -> Finding 
     let old = side(hunk, Side::New);
     let near = near::nearest(text, &old);
     let mut message = format!(
-        "The patch deletes {path} with {} lines, and it has {}, not the same.",
+        "The patch deletes {path} as a file of {} lines, and they are not the {} lines that it has.",
         line_count(&old),
         line_count(text)
     );

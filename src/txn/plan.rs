@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::offer::offer;
 use super::request::Request;
 use super::resolve::{Resolved, Scene};
 use super::words;
@@ -94,6 +95,9 @@ pub fn plan<'q>(world: &World, resolved: Resolved<'q>) -> Result<Planned<'q>> {
                 found.extend(findings.into_iter().map(numbered));
             }
         }
+    }
+    if request.patch.is_some() {
+        offer(&stage, &request.edits, &mut found);
     }
     let too_large = |(path, text): (&RepoPath, Option<&[u8]>)| {
         let size = text?.len() as u64;

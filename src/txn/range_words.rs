@@ -26,12 +26,12 @@ pub(super) fn refused(
     let stands: Vec<&[u8]> = lines(text).skip(first.saturating_sub(1)).take((last + 1).saturating_sub(first)).collect();
     let finding = match fault {
         RangeFault::OutOfRange(total) => {
-            let end = if matches!(range, LineRange::Before(_)) {
-                ", and line 0 is none; the place after the last is one more"
-            } else {
-                ""
+            let missing = match range {
+                LineRange::Before(_) => format!("text goes before line 1 to {}, not {first}", total + 1),
+                LineRange::Of(..) if first == last => format!("there is no {what}"),
+                LineRange::Of(..) => format!("{what} are not all there"),
             };
-            let message = format!("{path} has {total} lines; there is no {what}{end}. Nothing was changed.");
+            let message = format!("{path} has {total} lines; {missing}. Nothing was changed.");
             let hint = format!("Read the file (`edt read {path}`) and send the numbers that it has now.");
             return Finding::new(Code::LineOutOfRange, message, hint).at(path).with("lines", *total);
         }
@@ -69,7 +69,7 @@ fn mismatch(path: &RepoPath, what: &str, first: usize, stands: &[&[u8]], expecte
         line.map_or_else(|| "nothing".to_owned(), |line| format!("{:?}", visible(content(line))))
     };
     let message = format!(
-        "{what} of {path} hold other text than `expected_text` ({} lines, expected {}); line {} differs first: expected {}, found {}. Nothing was changed.",
+        "{path} holds other text at {what} than `expected_text` ({} lines, expected {}); line {} differs first: expected {}, found {}. Nothing was changed.",
         stands.len(),
         expected.len(),
         first + i,

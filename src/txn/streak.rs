@@ -144,7 +144,9 @@ fn limit(path: &str, failures: Vec<Finding>) -> Finding {
         .map(|failure| json!({"code": failure.code, "edit": failure.evidence.get("edit"), "message": failure.message}));
     let told: Vec<Value> = told.collect();
     let mut evidence = Map::new();
-    for (key, value) in failures.into_iter().flat_map(|failure| failure.evidence).filter(|(key, _)| key != "edit") {
+    // A corrected patch beside the advice to send none would be two voices.
+    let kept = |key: &str| !["edit", "correction"].contains(&key);
+    for (key, value) in failures.into_iter().flat_map(|failure| failure.evidence).filter(|(key, _)| kept(key)) {
         evidence.entry(key).or_insert(value);
     }
     let message = format!("The second patch in a row {of} failed{count}. {first}");
@@ -231,8 +233,11 @@ mod tests {
 
     #[test]
     fn the_limit_keeps_what_the_failures_carried() {
-        let one =
-            finding(Code::InvalidPatch, "a").with("edit", 1).with("hash", "beef").with("nearest", json!({"line": 3}));
+        let one = finding(Code::InvalidPatch, "a")
+            .with("edit", 1)
+            .with("hash", "beef")
+            .with("nearest", json!({"line": 3}))
+            .with("correction", "--- a");
         let two = finding(Code::OldTextNotFound, "a").with("edit", 2).with("hash", "beef").with("context", "3 | x");
         let (_, found) = streaks(&[("s", "a")]).failed("s", vec![one, finding(Code::OldTextNotFound, "b"), two]);
         assert_eq!(found.len(), 2);

@@ -19,6 +19,7 @@ pub(super) fn refused(stage: &Stage<'_>, edit: &Edit, refusal: Refusal, hash: Op
     let (path, text) = (&edit.path, stage.text(&edit.path));
     let findings = match (refusal, &edit.op) {
         (Refusal::Lost(path), _) => vec![lost(&path)],
+        (Refusal::Exists(other), _) if other != *path => return vec![exists(&other)],
         (Refusal::Exists(path), _) => vec![exists(&path)],
         (Refusal::NotFound, _) => return vec![not_found(path)],
         (Refusal::Ambiguous(at), _) => vec![ambiguous(path, text, &at)],

@@ -9,19 +9,21 @@
 //! | `response.json` | the whole answer, the ids of commits replaced |
 //! | `expected/` | the worktree afterwards; left out where nothing changes |
 //! | `log.txt` | subjects and trailers of what landed; left out where nothing did |
+//! | `corrected/` | the worktree after the correction that a refusal offers was sent back unread; left out where none is offered |
 //!
-//! `EDT_BLESS=1 cargo test --test it formats::` writes the last three. What it writes is to be read before it is believed.
+//! `EDT_BLESS=1 cargo test --test it formats::` writes the last four. What it writes is to be read before it is believed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::world::{World, changed};
+use crate::world::{Answer, Snapshot, World, changed, walk};
 
 /// What may stand in a folder.
-const KNOWN: [&str; 8] = ["about.txt", "repo", "patch", "request.json", "args", "response.json", "expected", "log.txt"];
+const KNOWN: [&str; 9] =
+    ["about.txt", "repo", "patch", "request.json", "args", "response.json", "expected", "log.txt", "corrected"];
 
 /// How many folders are played at once.
 const SHARES: usize = 4;
@@ -34,6 +36,7 @@ struct Made {
     response: String,
     files: Files,
     log: String,
+    corrected: Option<Files>,
 }
 
 #[test]
@@ -106,15 +109,18 @@ fn played(folder: &Path, bless: bool) -> Vec<String> {
     };
     compare("response.json", &text("response.json"), &made.response);
     compare("log.txt", &text("log.txt"), &made.log);
-    let expected = folder.join("expected");
-    let wanted = if expected.exists() { files(&expected) } else { before };
-    for path in wanted.keys().chain(made.files.keys()).collect::<std::collections::BTreeSet<_>>() {
-        let (wanted, found) = (wanted.get(path), made.files.get(path));
-        if wanted != found {
-            compare(&format!("expected/{path}"), &shown(wanted), &shown(found));
-        }
-    }
+    let held = |name: &str| Some(folder.join(name)).filter(|folder| folder.exists()).map(|folder| files(&folder));
+    differ("expected", &held("expected").unwrap_or(before), &made.files, &mut compare);
+    let (wanted, found) = (held("corrected").unwrap_or_default(), made.corrected.unwrap_or_default());
+    differ("corrected", &wanted, &found, &mut compare);
     faults
+}
+
+/// Compares two worktrees file by file.
+fn differ(name: &str, wanted: &Files, found: &Files, compare: &mut impl FnMut(&str, &str, &str)) {
+    for path in wanted.keys().chain(found.keys()).collect::<BTreeSet<_>>() {
+        compare(&format!("{name}/{path}"), &shown(wanted.get(path)), &shown(found.get(path)));
+    }
 }
 
 /// What is wrong with the folder itself.
@@ -156,16 +162,38 @@ fn made(folder: &Path, before: &Files) -> Made {
     let (flag, name) = if patch { ("--patch", "patch") } else { ("--request", "request.json") };
     let args = std::fs::read_to_string(folder.join("args")).unwrap_or_default();
     let args: Vec<&str> = ["apply", flag, "-"].into_iter().chain(args.lines()).collect();
-    let snapshot = world.snapshot();
+    let state = git_state(&world);
     let answer = world.edt_fed(&std::fs::read(folder.join(name)).unwrap(), &args);
     let tip = world.rev("HEAD");
     if tip == base {
-        assert_eq!(changed(&snapshot, &world.snapshot()), Vec::<String>::new(), "{}: nothing landed", short(folder));
+        assert_eq!(changed(&state, &git_state(&world)), Vec::<String>::new(), "{}: nothing landed", short(folder));
+        assert!(files(&world.root) == *before, "{}: nothing landed", short(folder));
     }
-    world.is_clean();
+    assert_eq!(world.status(), "", "{}", short(folder));
     world.is_sound();
     let log = world.git(&["log", "--reverse", "--format=%s%n%(trailers)", &format!("{base}..HEAD")]);
-    Made { response: masked(answer.json), files: files(&world.root), log }
+    let after = files(&world.root);
+    let corrected = corrected(&world, &answer);
+    Made { response: masked(answer.json), files: after, log, corrected }
+}
+
+/// The worktree after every correction that the answer offers was sent back as it is.
+fn corrected(world: &World, answer: &Answer) -> Option<Files> {
+    let offered = answer.errors().iter().filter_map(|error| error["evidence"]["correction"].as_str());
+    let mut sent = 0;
+    for patch in offered {
+        world.edt_fed(patch.as_bytes(), &["apply", "--patch", "-"]).landed();
+        sent += 1;
+    }
+    (sent > 0).then(|| files(&world.root))
+}
+
+/// Everything in the Git folder but objects and what edt may lose.
+fn git_state(world: &World) -> Snapshot {
+    let mut all = Snapshot::new();
+    walk(&world.root.join(".git"), "", &mut all);
+    all.retain(|path, _| !["objects", "edt"].contains(&path.split('/').next().unwrap_or_default()));
+    all
 }
 
 /// The answer as it is written down: the ids of commits are others each time.
@@ -198,16 +226,19 @@ fn laid_out(value: &Value, indent: &str) -> String {
 
 fn write(folder: &Path, before: &Files, made: &Made) {
     std::fs::write(folder.join("response.json"), &made.response).unwrap();
-    let (log, expected) = (folder.join("log.txt"), folder.join("expected"));
-    let _ = (std::fs::remove_file(&log), std::fs::remove_dir_all(&expected));
+    let log = folder.join("log.txt");
+    let _ = std::fs::remove_file(&log);
     if !made.log.is_empty() {
         std::fs::write(log, &made.log).unwrap();
     }
-    if made.files == *before {
-        return;
-    }
-    for (path, (executable, bytes)) in &made.files {
-        let file = expected.join(path);
+    write_files(&folder.join("expected"), Some(&made.files).filter(|files| *files != before));
+    write_files(&folder.join("corrected"), made.corrected.as_ref());
+}
+
+fn write_files(folder: &Path, files: Option<&Files>) {
+    let _ = std::fs::remove_dir_all(folder);
+    for (path, (executable, bytes)) in files.into_iter().flatten() {
+        let file = folder.join(path);
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         std::fs::write(&file, bytes).unwrap();
         set_executable(&file, *executable);

@@ -123,27 +123,28 @@ fn xzatoma_makefile_wipe() {
     assert_eq!(world.text("Makefile"), before + targets);
 }
 
-/// An agent that only ever sends the same broken edit is told, and helped out of it, at every second turn.
+/// An agent that only ever sends the same broken diff is told, and helped out of it, at every second turn.
 #[test]
 fn safe_patch_loop() {
     let world = World::with(&[("main.py", b"def main():\n    print('hello')\n")]);
-    let broken = json!({"path": "main.py", "mode": "edit", "old_text": "def main():\n  print(\"hello\")\n",
-        "content": "def main():\n    print('hello, world')\n"});
-    let codes = ["OLD_TEXT_NOT_FOUND", "INVALID_PATCH_LIMIT_EXCEEDED"];
+    let broken = json!({"patch": "--- a/main.py\n+++ b/main.py\n@@ -1,2 +1,2 @@\n def main():\n-  print(\"hello\")\n+    print('hello, world')\n"});
+    let codes = ["INVALID_PATCH", "INVALID_PATCH_LIMIT_EXCEEDED"];
     for turn in 0..6 {
         let answer = world.refuses_request(&[codes[turn % 2]], 1, &broken);
         let (hint, evidence) = (answer.hint(), &answer.errors()[0]["evidence"]);
         assert_eq!(evidence["nearest"]["context"], json!("1 | def main():\n2 |     print('hello')\n"));
         assert_eq!(hint.contains("Do not send a patch for main.py again now"), turn % 2 == 1, "{hint}");
+        assert_eq!(evidence["hash"], json!(world.rev("HEAD:main.py")));
     }
-    // Whoever obeys lands; what was done in between counts anew.
-    world.overwrite("main.py", "def main():\n    print('hello, world')\n");
+    // A failure of another kind on the file begins anew; whoever obeys lands, and that does so, too.
     world.refuses_request(&codes[..1], 1, &broken);
     world.refuses_request(
         &["HASH_MISMATCH"],
         3,
         &json!({"path": "main.py", "mode": "delete", "expected_hash": "0000000"}),
     );
+    world.refuses_request(&codes[..1], 1, &broken);
+    world.overwrite("main.py", "def main():\n    print('hello, all')\n");
     world.refuses_request(&codes[..1], 1, &broken);
     world.is_clean();
 }

@@ -26,6 +26,7 @@ mod incidents;
 mod kinds;
 mod landing;
 mod layers;
+mod placing;
 mod readers;
 mod reading;
 mod repositories;

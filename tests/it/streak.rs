@@ -31,7 +31,8 @@ fn the_second_failure_in_a_row_says_what_to_do_instead_and_the_third_counts_anew
     let message = first["message"].as_str().unwrap();
     assert_eq!(limit["message"], json!(format!("The second patch in a row for a.txt failed. {message}")));
     let hint = limit["hint"].as_str().unwrap();
-    for part in ["Do not send a patch for a.txt again now", "`edt read a.txt`", "mode \"overwrite\"", "expected_hash"] {
+    let hash = format!("expected_hash \"{}\"", world.rev("HEAD:a.txt"));
+    for part in ["Do not send a patch for a.txt again now", "`edt read a.txt`", "mode \"overwrite\"", &hash] {
         assert!(hint.contains(part), "{hint}");
     }
     assert_eq!((&limit["path"], &limit["allow"]), (&json!("a.txt"), &json!(null)));
@@ -147,6 +148,73 @@ fn of_several_files_only_the_one_that_fails_again_is_told() {
 fn two_failures_in_one_request_are_one() {
     let world = world();
     world.refuses_request(&[NOT_FOUND; 2], 1, &json!({"edits": [stale("a.txt"), stale("a.txt")]}));
+    fails(&world, "a.txt", LIMIT);
+}
+
+/// Sends `patch`, which must be refused with `code`.
+#[track_caller]
+fn patch_fails(world: &World, patch: &str, code: &str) -> Answer {
+    world.refuses_request(&[code], 1, &json!({"patch": patch}))
+}
+
+#[test]
+fn patches_in_any_form_and_edits_of_one_file_are_one_streak() {
+    let world = world();
+    let diff = "--- a/a.txt\n+++ b/a.txt\n@@ ... @@\n-gamma rays\n+delta\n";
+    let block = "a.txt\n<<<<<<< SEARCH\ngamma rays\n=======\ndelta\n>>>>>>> REPLACE\n";
+    patch_fails(&world, diff, "INVALID_PATCH");
+    patch_fails(&world, block, LIMIT);
+    patch_fails(&world, block, "INVALID_PATCH");
+    let limit = fails(&world, "a.txt", LIMIT);
+    assert_eq!(limit.errors()[0]["evidence"]["failures"][0]["code"], json!(NOT_FOUND));
+    // A patch that cannot be read, but names its file.
+    patch_fails(&world, "*** Begin Patch\n*** Update File: a.txt\n@@\n alpha\n*** End Patch\n", "INVALID_PATCH");
+    patch_fails(&world, "a.txt\n<<<<<<< SEARCH\ngamma ray\n", LIMIT);
+    // A failure in several places of one file is one failure.
+    let twice = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-alfa\n+a\n@@ -2 +2 @@\n-betta\n+b\n";
+    world.refuses_request(&["INVALID_PATCH"; 2], 1, &json!({"patch": twice}));
+    let limit = patch_fails(&world, twice, LIMIT);
+    assert_eq!(limit.errors()[0]["evidence"]["failures"].as_array().unwrap().len(), 2);
+    assert!(
+        limit.message().starts_with("The second patch in a row for a.txt failed, in 2 places. "),
+        "{}",
+        limit.message()
+    );
+}
+
+#[test]
+fn a_correction_is_offered_once_and_not_beside_the_advice_to_send_no_patch() {
+    let world = World::with(&[("a.c", b"int f(void)\n{\n\treturn 1;\n}\n")]);
+    let diff = "--- a/a.c\n+++ b/a.c\n@@ ... @@\n int f(void)\n {\n-    return 1;\n+    return 2;\n }\n";
+    let first = patch_fails(&world, diff, "INVALID_PATCH");
+    let correction = first.errors()[0]["evidence"]["correction"].as_str().unwrap();
+    let limit = patch_fails(&world, diff, LIMIT);
+    assert_eq!(limit.errors()[0]["evidence"].get("correction"), None);
+    // Whoever sends it all the same is not held up.
+    world.apply(&json!({"patch": correction})).landed();
+    assert_eq!(world.text("a.c"), "int f(void)\n{\n\treturn 2;\n}\n");
+}
+
+#[test]
+fn a_patch_that_names_no_file_is_a_streak_of_its_own() {
+    let world = world();
+    let prose = "Please rename alpha.\n";
+    let nameless = "@@ -1 +1 @@\n-alpha\n+omega\n";
+    patch_fails(&world, prose, "INVALID_PATCH");
+    fails(&world, "a.txt", NOT_FOUND);
+    let limit = patch_fails(&world, nameless, LIMIT);
+    assert_eq!(limit.errors()[0]["path"], json!(null));
+    assert!(
+        limit.message().starts_with("The second patch in a row that names no file failed. "),
+        "{}",
+        limit.message()
+    );
+    assert!(limit.hint().starts_with("Do not send a patch again now: read the file that is meant"), "{}", limit.hint());
+    // Whatever is applied begins it anew.
+    patch_fails(&world, prose, "INVALID_PATCH");
+    world.apply(&json!({"path": "b.txt", "mode": "append", "content": "more\n"})).landed();
+    patch_fails(&world, prose, "INVALID_PATCH");
+    patch_fails(&world, prose, LIMIT);
     fails(&world, "a.txt", LIMIT);
 }
 

@@ -120,6 +120,8 @@ pub enum Problem {
     TwoFiles(Vec<u8>),
     /// A header without a change.
     Empty,
+    /// Changed lines right below the names of a file.
+    NoHead,
     /// A hunk that neither removes nor adds anything.
     IdleHunk,
     /// A hunk of a new file that has lines that stand there, or of a deleted one that has lines that come.
@@ -182,10 +184,11 @@ impl fmt::Display for Problem {
             Problem::NoFile => f.write_str("nothing says which file this changes"),
             Problem::TwoFiles(other) => write!(
                 f,
-                "the header also names {}, and no `rename from` says that one becomes the other",
+                "the header names two files, the second {}, and no `rename from` says that one becomes the other",
                 quoted(other)
             ),
             Problem::Empty => f.write_str("no change follows"),
+            Problem::NoHead => f.write_str("changed lines stand here without a line `@@` above them"),
             Problem::IdleHunk => f.write_str("the hunk neither removes nor adds a line"),
             Problem::WrongSide => {
                 f.write_str("a new file has only `+` lines, a deleted one only `-` lines; this has others")
@@ -214,12 +217,15 @@ impl Problem {
                 "Name the file: `--- a/PATH` and `+++ b/PATH`, `*** Update File: PATH`, or its path on the line above the block."
             }
             Problem::TwoFiles(_) => "Send one path, or `rename from` and `rename to` lines for a move.",
+            Problem::NoHead => "Put a line `@@` above each run of changed lines; it needs no numbers.",
             Problem::Empty | Problem::IdleHunk => "Send at least one line marked `-` or `+`.",
             Problem::WrongSide => {
                 "Mark every line of the content; for a file that exists send a patch against it, not against /dev/null."
             }
             Problem::HeaderOrText => "Put `diff --git a/PATH b/PATH` above the header, or give the hunk's line counts.",
-            Problem::Unexpected { .. } | Problem::Ends(_) => "Send the whole patch again, complete to its last line.",
+            Problem::Unexpected { .. } | Problem::Ends(_) => {
+                "Send the patch again with what was due there, complete to its last line."
+            }
             Problem::Dividers => {
                 "Use longer markers (`<<<<<<<<< SEARCH`, `=========`, `>>>>>>>>> REPLACE`) than any line of the text."
             }

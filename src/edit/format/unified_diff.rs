@@ -71,6 +71,15 @@ impl Section {
     fn is_empty(&self) -> bool {
         self.old.is_none() && self.new.is_none() && self.git.is_none() && self.hunks.is_empty()
     }
+
+    /// The file it is about, as far as that is known: the new name of several.
+    fn path(&self) -> Option<Vec<u8>> {
+        let file = |named: &Option<Named>| named.clone().and_then(Named::file);
+        let (old, new) = name::without_prefix(file(&self.old), file(&self.new));
+        let (git_old, git_new) =
+            self.git.clone().map_or((None, None), |(old, new)| name::without_prefix(Some(old), Some(new)));
+        new.or(old).or(git_new).or(git_old)
+    }
 }
 
 struct Reader<'s> {
@@ -101,6 +110,8 @@ impl Reader<'_> {
             self.section = Section::new(at);
             self.section.git = name::of_git_line(rest);
             self.mark(at..at + 1);
+        } else if line.starts_with(b"@@@ ") || line.starts_with(b"diff --cc ") {
+            return Err(self.fault(at, Problem::Unsupported("a combined diff of a merge")));
         } else if let Some(head) = head::read(line) {
             return self.hunk(head);
         } else if is_file_header(lines, at) {
@@ -136,9 +147,7 @@ impl Reader<'_> {
     }
 
     fn fault(&self, line: usize, problem: Problem) -> Fault {
-        let file = |named: &Option<Named>| named.clone().and_then(Named::file);
-        let (old, new) = name::without_prefix(file(&self.section.old), file(&self.section.new));
-        Fault { line: line + 1, path: new.or(old), problem }
+        Fault { line: line + 1, path: self.section.path(), problem }
     }
 
     /// `--- old` and `+++ new`.
@@ -156,14 +165,11 @@ impl Reader<'_> {
             self.section.new = Some(name::of_header(rest));
             self.at += 1;
         }
-        let (old, new) = (self.section.old.clone(), self.section.new.clone());
-        // One of the two lines is missing: both sides have the name of the other.
-        match (&old, &new) {
-            (Some(Named::File(_)), None) => self.section.new.clone_from(&old),
-            (None, Some(Named::File(_))) => self.section.old.clone_from(&new),
-            _ => {}
-        }
         self.mark(start..self.at);
+        let next = self.source.lines.get(self.at).copied().unwrap_or_default();
+        if body::is_marked(next) && !is_file_header(&self.source.lines, self.at) {
+            return Err(self.fault(self.at, Problem::NoHead));
+        }
         Ok(())
     }
 
@@ -264,8 +270,8 @@ impl Reader<'_> {
         if section.is_empty() {
             return Ok(());
         }
-        let start = section.start;
-        let fault = |problem| Fault { line: start + 1, path: None, problem };
+        let (start, path) = (section.start, section.path());
+        let fault = |problem| Fault { line: start + 1, path: path.clone(), problem };
         let named = self.fence.as_ref().and_then(|(_, name)| name.as_deref()).or(self.source.path);
         self.files.push(finish(section, named).map_err(fault)?);
         Ok(())

@@ -1,0 +1,61 @@
+//! The corrected patch that a refusal offers: what the patch probably meant, made to fit.
+
+use std::collections::BTreeMap;
+
+use crate::base::{Code, Finding, RepoPath};
+use crate::edit::hunk::Hunk;
+use crate::edit::stage::Stage;
+use crate::edit::{Edit, Op, mend};
+
+/// Adds corrections to the findings of a patch whose hunks do not fit: one for the whole patch where every part of it can be told,
+/// else one for each file.
+pub(super) fn offer(stage: &Stage<'_>, edits: &[Edit], found: &mut [Finding]) {
+    let mut hunks: BTreeMap<&RepoPath, Option<Vec<&[Hunk]>>> = BTreeMap::new();
+    for edit in edits {
+        let of = hunks.entry(&edit.path).or_insert_with(|| Some(Vec::new()));
+        match (&edit.op, of) {
+            (Op::Patch { hunks, .. }, Some(list)) => list.push(hunks),
+            (_, of) => *of = None,
+        }
+    }
+    let mut patches = Vec::new();
+    for (path, hunks) in &hunks {
+        let mine = |finding: &Finding| finding.path.as_deref() == Some(path.to_string().as_str());
+        let failed = found.iter().any(mine);
+        let mendable = found.iter().filter(|finding| mine(finding)).all(is_misfit);
+        let before = stage.before(path).unwrap_or_default();
+        let patch = match hunks {
+            Some(hunks) if failed && mendable => mend::correction(path.as_bytes(), before, hunks),
+            Some(_) if !failed => Some(mend::print(path.as_bytes(), before, stage.text(path))),
+            _ => None,
+        };
+        patches.push((*path, failed, patch.and_then(|patch| String::from_utf8(patch).ok())));
+    }
+    let whole =
+        found.iter().all(|finding| finding.path.is_some()) && patches.iter().all(|(_, _, patch)| patch.is_some());
+    if whole {
+        let all: String = patches.iter().filter_map(|(_, _, patch)| patch.as_deref()).collect();
+        attach(found.first_mut(), all, "the patch");
+        return;
+    }
+    for (path, _, patch) in patches.into_iter().filter(|(_, failed, _)| *failed) {
+        let mine = found.iter_mut().find(|finding| finding.path.as_deref() == Some(path.to_string().as_str()));
+        if let Some(patch) = patch {
+            attach(mine, patch, "this file's part of the patch");
+        }
+    }
+}
+
+/// Whether a hunk merely did not fit, and was not made already.
+fn is_misfit(finding: &Finding) -> bool {
+    finding.code == Code::InvalidPatch && finding.evidence.get("already_applied").is_none_or(|already| already == false)
+}
+
+fn attach(finding: Option<&mut Finding>, patch: String, what: &str) {
+    let Some(finding) = finding else { return };
+    finding.hint = format!(
+        "If evidence.correction is what you mean (it makes the change to the file as it stands), send it as {what}. Else: {}",
+        finding.hint
+    );
+    finding.evidence.insert("correction".to_owned(), patch.into());
+}

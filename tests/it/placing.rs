@@ -1,0 +1,110 @@
+//! Where the hunks of a diff go, tried on small texts full of twins: rightly or not at all.
+
+use edt::base::RepoPath;
+use edt::edit::place::Matching;
+use edt::txn::patch::{PatchText, rehearse};
+use proptest::prelude::*;
+use similar::TextDiff;
+
+/// Lines to make texts of: the fewer, the more twins.
+const ALPHABETS: [&[&str]; 4] = [
+    &["a", "b", "c"],
+    &["alpha", "beta", "gamma", "delta", ""],
+    &["    return x;", "}", "", "if (x) {", "    y = 1;", "    z = 2;"],
+    &["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"],
+];
+
+/// A text and what becomes of it.
+fn change() -> impl Strategy<Value = (String, String)> {
+    let line = |alphabet: &'static [&'static str]| prop::sample::select(alphabet);
+    let texts = prop::sample::select(&ALPHABETS[..]).prop_flat_map(move |alphabet| {
+        let steps = prop::collection::vec((0_usize..3, any::<prop::sample::Index>(), line(alphabet)), 1..4);
+        (prop::collection::vec(line(alphabet), 1..14), steps, 0_usize..8)
+    });
+    texts.prop_map(|(old, steps, open)| {
+        let mut new = old.clone();
+        for (what, at, line) in steps {
+            match what {
+                0 if !new.is_empty() => drop(new.remove(at.index(new.len()))),
+                1 if !new.is_empty() => {
+                    let at = at.index(new.len());
+                    new[at] = line;
+                }
+                _ => new.insert(at.index(new.len() + 1), line),
+            }
+        }
+        let text = |lines: &[&str]| {
+            let end = if open == 0 || lines.is_empty() { "" } else { "\n" };
+            lines.join("\n") + end
+        };
+        (text(&old), text(&new))
+    })
+}
+
+fn diff(old: &str, new: &str, context: usize) -> String {
+    TextDiff::from_lines(old, new).unified_diff().context_radius(context).header("a/a.txt", "b/a.txt").to_string()
+}
+
+/// The diff with every head changed.
+fn with_heads(diff: &str, head: impl Fn(&str) -> String) -> String {
+    diff.lines().map(|line| if line.starts_with("@@") { head(line) } else { line.to_owned() } + "\n").collect()
+}
+
+/// What edt makes of `text`; `None` if it refuses.
+fn patched(diff: &str, text: &str) -> Option<String> {
+    let patch = PatchText::new(diff.as_bytes().to_vec(), None, None, Matching::Strict).unwrap();
+    let (after, _) = rehearse(&patch, &RepoPath::parse(b"a.txt").unwrap(), text.as_bytes()).ok()?;
+    Some(String::from_utf8(after.unwrap_or_default()).unwrap())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, max_global_rejects: 100_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn with_the_right_numbers_a_diff_does_what_it_says_or_nothing((old, new) in change(), context in 0_usize..4) {
+        prop_assume!(old != new && !old.is_empty());
+        let diff = diff(&old, &new, context);
+        if let Some(after) = patched(&diff, &old) {
+            prop_assert_eq!(after, new, "{}", diff);
+        }
+    }
+
+    #[test]
+    fn without_numbers_too((old, new) in change(), context in 0_usize..4) {
+        prop_assume!(old != new && !old.is_empty());
+        let diff = with_heads(&diff(&old, &new, context), |_| "@@ ... @@".to_owned());
+        if let Some(after) = patched(&diff, &old) {
+            prop_assert_eq!(after, new, "{}", diff);
+        }
+    }
+
+    #[test]
+    fn a_diff_that_adds_lines_in_context_is_not_made_twice((old, new) in change(), context in 2_usize..4) {
+        prop_assume!(old != new && !old.is_empty());
+        let diff = diff(&old, &new, context);
+        let adds = diff.split("\n@@ ").skip(1).all(|hunk| hunk.lines().any(|line| line.starts_with('+')));
+        prop_assume!(adds && !new.is_empty());
+        prop_assert_eq!(patched(&diff, &new), None, "{}", diff);
+    }
+}
+
+#[test]
+fn a_number_that_points_at_the_place_is_never_passed_over_for_another() {
+    // The new lines stand at line 6 by accident; the other place of the old ones is line 1.
+    let old = "b\na\nc\nc\na\nb\nb\na\nc\na\n";
+    let patch = "--- a/a.txt\n+++ b/a.txt\n@@ -7,2 +7,3 @@\n b\n+b\n a\n";
+    assert_eq!(patched(patch, old), None);
+}
+
+#[test]
+fn where_one_number_is_wrong_none_chooses() {
+    let old = "one\nx\ntwo\nthree\nx\nfour\nfive\n";
+    let twin = |number: usize, five: usize| {
+        format!("--- a/a.txt\n+++ b/a.txt\n@@ -{number} +{number} @@\n-x\n+y\n@@ -{five} +{five} @@\n-five\n+six\n")
+    };
+    assert_eq!(patched(&twin(5, 7), old).as_deref(), Some("one\nx\ntwo\nthree\ny\nfour\nsix\n"));
+    assert_eq!(patched(&twin(5, 9), old), None);
+    let insertion = "--- a/a.txt\n+++ b/a.txt\n@@ -2,0 +3 @@\n+new\n@@ -9 +10 @@\n-five\n+six\n";
+    assert_eq!(patched(insertion, old), None);
+    assert!(patched(&insertion.replace("-9 +10", "-7 +8"), old).is_some());
+}
