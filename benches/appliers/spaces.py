@@ -56,13 +56,13 @@ def all_changed(case, other):
 
 
 def told_apart(case, hunks):
-    """The hunks with their lines written otherwise; None if nothing is, or one now stands somewhere as it is written, or says less."""
+    """The hunks with their lines written otherwise; None if nothing is, or one now stands somewhere as it is written, or says another thing."""
     changed = [(old, new) for old, new in zip(case.hunks, hunks) if new.lines != old.lines]
     doubted = any(places(case.lines, new.old) or alike(new) > alike(old) for old, new in changed)
     return None if not changed or doubted else sent(case, hunks)
 
 
 def alike(hunk):
-    """How many removed lines come back as they are."""
-    gone, come = ([line[1:] for line in hunk.lines if line[0] == marker] for marker in "-+")
-    return sum(line in come for line in gone)
+    """How many lines of the old side are like an added one: in a block the two could be taken for each other."""
+    come = [line[1:] for line in hunk.lines if line[0] == "+"]
+    return sum(line in come for line in hunk.old)
