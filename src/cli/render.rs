@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
+use crate::base::text::harmless;
 use crate::base::{Change, FileReport, Findings, Outcome, Settled, Status};
 use crate::edit::diff::Lines;
 
@@ -44,6 +45,12 @@ pub(super) fn refused(outcome: &Outcome) -> String {
         let _ = writeln!(out, "{}{path}", paint(BAD, finding.code.name()));
         let _ = writeln!(out, "  {}", finding.message.replace('\n', "\n  "));
         let _ = writeln!(out, "  {} {}", paint(NOTE, "next:"), finding.hint);
+        if let Some(patch) = finding.evidence.get("correction").and_then(|patch| patch.as_str()) {
+            let _ = writeln!(out, "  {}", paint(NOTE, "evidence.correction:"));
+            for line in patch.lines() {
+                let _ = writeln!(out, "    {}", harmless(line).0);
+            }
+        }
     }
     out
 }

@@ -39,8 +39,8 @@ pub fn correction(path: &[u8], text: &[u8], edits: &[&[Hunk]]) -> Option<Vec<u8>
 
 /// The text that `hunks` probably meant.
 fn once(text: &[u8], hunks: &[Hunk], budget: &mut usize) -> Option<Vec<u8>> {
-    let seats = place::seats(text, hunks, Matching::Lenient);
     let (exact, loose) = (LineTable::new(text, Likeness::Exact), LineTable::new(text, Likeness::Trimmed));
+    let seats = place::seats(&exact, hunks, Matching::Lenient);
     let mut splices: Vec<Splice> = Vec::new();
     for (seat, hunk) in seats.into_iter().zip(hunks) {
         match seat {

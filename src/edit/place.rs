@@ -77,15 +77,15 @@ const MAX_NARROWED: usize = 1000;
 /// # Errors
 /// Every hunk that has none; nothing is half placed.
 pub fn place(text: &[u8], hunks: &[Hunk], matching: Matching) -> Result<Placed, Vec<Misplaced>> {
-    let mut seats = seats(text, hunks, matching);
+    let table = LineTable::new(text, Likeness::Exact);
+    let mut seats = seats(&table, hunks, matching);
     let off = seats.iter().zip(hunks).any(|(seat, hunk)| seat.as_ref().is_ok_and(|seat| is_off(seat, hunk)));
-    if off && seats.iter().all(Result::is_ok) {
+    if off && hunks.len() > 1 && seats.iter().all(Result::is_ok) {
         let hunks: Vec<Hunk> = hunks.iter().map(|hunk| Hunk { at: None, ..hunk.clone() }).collect();
-        seats = self::seats(text, &hunks, matching);
+        seats = self::seats(&table, &hunks, matching);
     }
     let found = seats.iter().filter_map(|seat| seat.as_ref().ok()).map(|seat| seat.matched_by);
     let matched_by = found.max().unwrap_or(MatchedBy::Exact);
-    let table = LineTable::new(text, Likeness::Exact);
     let mut missed: Vec<Misplaced> = seats
         .iter()
         .enumerate()
@@ -109,11 +109,10 @@ fn is_off(seat: &Seat, hunk: &Hunk) -> bool {
 }
 
 /// The place of each hunk by itself.
-pub(super) fn seats(text: &[u8], hunks: &[Hunk], matching: Matching) -> Vec<Result<Seat, Misfit>> {
-    let exact = LineTable::new(text, Likeness::Exact);
-    let mut seats: Vec<Result<Seat, Misfit>> = hunks.iter().map(|hunk| seat_of(&exact, hunk)).collect();
+pub(super) fn seats(table: &LineTable<'_>, hunks: &[Hunk], matching: Matching) -> Vec<Result<Seat, Misfit>> {
+    let mut seats: Vec<Result<Seat, Misfit>> = hunks.iter().map(|hunk| seat_of(table, hunk)).collect();
     if matching == Matching::Lenient && seats.iter().any(|seat| matches!(seat, Err(Misfit::Absent(_)))) {
-        let loose = LineTable::new(text, Likeness::Trimmed);
+        let loose = LineTable::new(table.text(), Likeness::Trimmed);
         for (seat, hunk) in seats.iter_mut().zip(hunks) {
             if matches!(seat, Err(Misfit::Absent(new)) if new.is_empty()) {
                 *seat = loose_seat_of(&loose, hunk);
