@@ -77,14 +77,13 @@ fn with_edt(row: &Row) -> Answer {
 }
 
 fn refused(findings: &[Finding]) -> Answer {
-    let evidence =
-        |key: &str| findings.iter().find_map(|finding| finding.evidence.get(key).filter(|value| !value.is_null()));
+    let correction = findings.iter().find_map(|finding| finding.evidence.get("correction")?.as_str());
     Answer {
         how: "refused",
         codes: findings.iter().map(|finding| finding.code.name()).collect(),
         said: Some(findings.iter().map(|finding| finding.message.as_str()).collect::<Vec<_>>().join("; ")),
-        correction: evidence("correction").and_then(|value| value.as_str()).map(str::to_owned),
-        already_applied: evidence("already_applied").is_some_and(|value| value == true),
+        correction: correction.map(str::to_owned),
+        already_applied: findings.iter().any(|finding| finding.evidence.get("already_applied") == Some(&true.into())),
         ..Answer::default()
     }
 }

@@ -32,11 +32,17 @@ class Program:
         with open(name, "w", encoding="utf-8", newline="") as opened:
             opened.write(file)
         command = self.command + ([path] if not named and self.beside else [])
-        ran = subprocess.run(command, input=patch.encode(), cwd=self.folder, env=self.environment, capture_output=True, timeout=SECONDS)
+        ran = self.run(command, patch)
         with open(name, encoding="utf-8", newline="") as opened:
             text = opened.read()
         how = "applied" if ran.returncode == 0 else "refused" if text == file else "half"
         return how, text, {"said": (ran.stdout + ran.stderr).decode(errors="replace")}
+
+    def run(self, command, patch):
+        try:
+            return subprocess.run(command, input=patch.encode(), cwd=self.folder, env=self.environment, capture_output=True, timeout=SECONDS)
+        except subprocess.TimeoutExpired:
+            return subprocess.CompletedProcess(command, 1, b"", b"too slow")
 
 
 class Process:

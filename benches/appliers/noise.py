@@ -8,6 +8,7 @@ import re
 
 from case import UNIFIED, carried_out, ends, indent, places, sent, trimmed
 from shared import CONTEXT, drawn
+from spaces import indent_lost, tabs_to_spaces_all, tabs_to_spaces_ctx, ws_trailing
 
 DRAWS = 20
 COMMENTS = {"c": "//", "go": "//", "python": "#"}
@@ -164,71 +165,6 @@ def elided_ctx(case, chance, form):
             yield hunk.with_lines([*hunk.lines, " " + indent(case.lines[ends(hunk) - 1]) + dots, " " + last])
 
     return one_changed(case, chance, options)
-
-
-def ws_trailing(case, chance, form):
-    """Not where the change itself is about such white space."""
-    if any(about_ends(hunk) for hunk in case.hunks):
-        return None
-
-    def other(line):
-        if line[0] == "+" or chance.random() < 0.5:
-            return line
-        return line[0] + line[1:].rstrip() if line[1:] != line[1:].rstrip() else line + chance.choice((" ", "  ", "\t"))
-
-    return all_changed(case, other)
-
-
-def about_ends(hunk):
-    gone, come = ({line[1:].rstrip() for line in hunk.lines if line[0] == marker} for marker in "-+")
-    return any(gone & come - {""})
-
-
-def tabs_to_spaces_ctx(case, chance, form):
-    width = chance.choice((4, 8))
-    return all_changed(case, lambda line: line if line[0] == "+" else line[0] + spaces(line[1:], width))
-
-
-def tabs_to_spaces_all(case, chance, form):
-    """Only where every indented line of the hunks is indented by tabs alone: then there is one way back."""
-    width = chance.choice((4, 8))
-    contents = [line[1:] for hunk in case.hunks for line in hunk.lines]
-    if any(set(indent(line)) - {"\t"} or (line and not line.strip()) for line in contents):
-        return None
-    return all_changed(case, lambda line: line[0] + spaces(line[1:], width))
-
-
-def spaces(line, width):
-    tabs = len(line) - len(line.lstrip("\t"))
-    return " " * (width * tabs) + line[tabs:]
-
-
-def indent_lost(case, chance, form):
-    """Every hunk without the indentation that all its lines have."""
-    hunks = []
-    for hunk in case.hunks:
-        indents = [indent(line[1:]) for line in hunk.lines if line[1:].strip()]
-        lost = min(indents, key=len) if indents else ""
-        lost = lost if all(each.startswith(lost) for each in indents) else ""
-        hunks.append(hunk.with_lines([line[0] + line[1:].removeprefix(lost) if line[1:].strip() else line for line in hunk.lines]))
-    return told_apart(case, hunks)
-
-
-def all_changed(case, other):
-    return told_apart(case, [hunk.with_lines([other(line) for line in hunk.lines]) for hunk in case.hunks])
-
-
-def told_apart(case, hunks):
-    """The hunks with their lines written otherwise; None if nothing is, or one now stands somewhere as it is written, or says less."""
-    changed = [(old, new) for old, new in zip(case.hunks, hunks) if new.lines != old.lines]
-    doubted = any(places(case.lines, new.old) or alike(new) > alike(old) for old, new in changed)
-    return None if not changed or doubted else sent(case, hunks)
-
-
-def alike(hunk):
-    """How many removed lines come back as they are."""
-    gone, come = ([line[1:] for line in hunk.lines if line[0] == marker] for marker in "-+")
-    return sum(line in come for line in gone)
 
 
 def blank_ctx_no_space(case, chance, form):

@@ -62,8 +62,10 @@ class Told:
             if landed:
                 offer["offered"] += 1
                 offer[landed] += 1
-            if landed == "wrong" or (landed != "right" and not row["refuse"]):
-                self.looks[f"correction {landed}", form, kind, peer].append(row["id"])
+            if landed == "wrong":
+                self.looks["its correction is wrong", form, kind, peer].append(row["id"])
+            if landed is None and not row["refuse"]:
+                self.looks["no correction", form, kind, peer].append(row["id"])
 
     def kinds(self, form):
         return [kind for kind in KINDS if self.made[form, kind]]
@@ -80,7 +82,7 @@ class Told:
 
 def main(args):
     told = Told(common.read(os.path.join(args[0], VERDICTS)))
-    each(told)
+    whole(told)
     short = io.StringIO()
     groups(told, short)
     classes(told, short)
@@ -92,7 +94,7 @@ def main(args):
     goals(told)
 
 
-def each(told):
+def whole(told):
     for form in FORMS:
         peers = told.peers[form]
         print(f"\n## {form}: right / refused / half done / wrong, of all the applier was given\n")
@@ -108,7 +110,8 @@ def groups(told, to):
     """Only cases that every applier of the form was given."""
     for form in FORMS:
         there = {name: [kind for kind in kinds if told.made[form, kind]] for name, kinds in GROUPS.items()}
-        sizes = {name: sum(told.even[form, kind, EDT[0]].total() for kind in kinds) for name, kinds in there.items()}
+        first = told.peers[form][:1] * len(KINDS)
+        sizes = {name: sum(told.even[form, kind, peer].total() for kind, peer in zip(kinds, first)) for name, kinds in there.items()}
         print(f"\n## {form}: right %, in brackets wrong % and half done %; what must be refused: done anyway %\n", file=to)
         header(to, "applier", [f"{name} ({sizes[name]})" for name in GROUPS])
         for peer in told.peers[form]:
@@ -127,18 +130,18 @@ def classes(told, to):
     """edt on all cases; beside the best peer on those that the peer was given, too."""
     for form in FORMS:
         print(f"\n## {form}, by class: right %\n", file=to)
-        header(to, "class", ["made", *EDT, "wrong", "lands by the correction %", "same cases: edt / best peer without a wrong"])
+        header(to, "class", ["made", *EDT, "wrong", "strict, then its correction", "same cases: edt / best peer without a wrong"])
         for kind in told.judged(form):
             if kind in told.refused:
                 continue
             got = [told.got[form, kind, peer] for peer in EDT]
-            size, (right, peer, half) = told.even[form, kind, EDT[0]].total(), told.best(form, kind)
+            size, (right, peer, half) = told.even[form, kind, told.peers[form][0]].total(), told.best(form, kind)
             own = max(told.even[form, kind, peer]["right"] for peer in EDT)
-            offer = told.offers[form, kind, EDT[0]]
+            landed = got[0]["right"] + told.offers[form, kind, EDT[0]]["right"]
             beside = f"{share(own, size)} / {share(right, size)} {peer}" + (f", {share(half, size)} half done" if half else "")
             wrong = sum(each["wrong"] for each in got)
             rights = [share(each["right"], each.total()) for each in got]
-            line(to, kind, [told.made[form, kind], *rights, wrong, share(offer["right"], offer["refused"]), beside])
+            line(to, kind, [told.made[form, kind], *rights, wrong, share(landed, told.made[form, kind]), beside])
 
 
 def times(told, to):
@@ -152,9 +155,8 @@ def corrections(told):
     for refuse, title in ((False, "that should have applied"), (True, "that must be refused")):
         print(f"\n## Corrections that edt offers with its refusals of patches {title}\n")
         header(sys.stdout, "class", ["refused", "offered", "lands as it should", "refused again", "lands otherwise", "said: already applied"])
-        for form, kind, peer in told.offers:
-            if kind in told.judged(form) and (kind in told.refused) == refuse:
-                offer = told.offers[form, kind, peer]
+        for (form, kind, peer), offer in sorted(told.offers.items()):
+            if offer["refused"] and kind in told.judged(form) and (kind in told.refused) == refuse:
                 cells = [offer[word] for word in ("refused", "offered", "right", "refused again", "wrong", "already")]
                 line(sys.stdout, f"{form} {kind}, {peer}", cells)
 
@@ -174,15 +176,17 @@ def goals(told):
                 print(f"* missed: {form} {kind}: {'; '.join(said)}")
     for peer in EDT:
         offer = Counter()
-        for (form, kind, by), each_ in told.offers.items():
+        for (form, kind, by), one in told.offers.items():
             if by == peer and kind not in told.refused:
-                offer.update(each_)
+                offer.update(one)
         met = offer["right"] >= LANDS * offer["refused"]
         words = f"{share(offer['right'], offer['refused'])} % of {offer['refused']} refusals land by the correction"
         print(f"* {'met' if met else 'missed'}: {peer}: {words}, {share(offer['right'], offer['offered'])} % of those that have one")
     print(f"* classes in which a goal is missed: {missed}")
-    for (what, *where), ids in sorted(told.looks.items()):
-        print(f"* look: {what}: {' '.join(where)} ({len(ids)}): {' '.join(ids[:EXAMPLES])}")
+    print("\n## To look at, with `show.py`\n")
+    for (what, form, kind, peer), ids in sorted(told.looks.items()):
+        if kind not in NOT_JUDGED:
+            print(f"* {what}: {form} {kind}, {peer} ({len(ids)}): {' '.join(ids[:EXAMPLES])}")
 
 
 def header(to, first, columns):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""run.py OUT [--limit N] [--jobs N] [--sample N]: every case of OUT/cases.ndjson in every class and form through every applier.
+"""run.py OUT: every case of OUT/cases.ndjson in every class and form through every applier.
 
 Writes OUT/verdicts.ndjson, then prints what `report.py OUT` says of it. Programs that must be started for each patch get the first `--sample`
 cases of a class and form; every other applier gets all, and the tables tell both.
@@ -29,6 +29,8 @@ def main():
     parser.add_argument("--limit", type=int, help="so many cases in all")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--sample", type=int, default=400, help="for programs that are started for each patch; 0: all")
+    parser.add_argument("--class", dest="kinds", action="append", metavar="CLASS", help="only this class; may be repeated")
+    parser.add_argument("--applier", action="append", help="only this applier; may be repeated")
     args = parser.parse_args()
     appliers.built()
     jobs = [(args, n) for n in range(args.jobs)]
@@ -45,7 +47,8 @@ def share(args, job):
     name = os.path.join(args.out, f"verdicts.{job}.ndjson")
     room = "/dev/shm" if os.path.isdir("/dev/shm") else None
     with tempfile.TemporaryDirectory(dir=room) as scratch:
-        common.write(name, verdicts(args, job, appliers.all_of(args.out, scratch)))
+        there = appliers.all_of(args.out, scratch)
+        common.write(name, verdicts(args, job, [each for each in there if not args.applier or each.name in args.applier]))
     return name
 
 
@@ -54,14 +57,15 @@ def verdicts(args, job, peers):
     for n, case in enumerate(cases(args.out, args.limit)):
         if n % args.jobs != job:
             continue
-        for form, kind, sent, patch in all_sent(case):
+        for form, kind, sent, patch in all_sent(case, args.kinds):
             met[form, kind] += 1
             slow = not args.sample or met[form, kind] <= args.sample // args.jobs
             row = {"id": case.id, "form": form, "class": kind, "refuse": sent.truth is None, "got": {}}
             for peer in peers:
                 if form in peer.forms and (slow or not peer.slow):
                     judge(row, peer, case, sent, patch, peers)
-            yield row
+            if row["got"]:
+                yield row
 
 
 def cases(out, limit=None):
@@ -72,10 +76,12 @@ def cases(out, limit=None):
         yield Case(row, donor["before"])
 
 
-def all_sent(case):
+def all_sent(case, kinds=None):
     """(form, class, Sent, patch) of everything that is sent of the case."""
     for form in FORMS:
         for make in makers(form):
+            if kinds and make.__name__ not in kinds:
+                continue
             sent = make(case, shared.drawn(make.__name__, case.id), form)
             patch = sent and rendered(form, case, sent)
             if patch:

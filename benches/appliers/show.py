@@ -19,7 +19,7 @@ def main():
     parser.add_argument("--all", action="store_true", help="the peers too")
     args = parser.parse_args()
     case = next(case for case in run.cases(args.out) if case.id == args.id)
-    sent, patch = next((sent, patch) for form, kind, sent, patch in run.all_sent(case) if (form, kind) == (args.form, args.kind))
+    sent, patch = next((sent, patch) for form, kind, sent, patch in run.all_sent(case, [args.kind]) if form == args.form)
     print(patch)
     print("must be refused" if sent.truth is None else difference(sent.file, sent.truth, "file", "truth"))
     with tempfile.TemporaryDirectory() as scratch:
