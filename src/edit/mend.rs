@@ -68,6 +68,11 @@ fn mended(table: &LineTable<'_>, hunk: &Hunk, budget: &mut usize) -> Option<(usi
         }
     }
     let (alignment, reading) = best?;
+    // One of several blank lines is like the other: which is meant cannot be told.
+    let blank = |line: &Line| line.side == Side::Both || line.text.trim_ascii().is_empty();
+    if reading.lines.iter().all(blank) {
+        return None;
+    }
     rebuilt(table, &reading, &alignment)
 }
 
