@@ -68,7 +68,7 @@ impl Reader<'_> {
             self.mark(at..at + 1);
         } else if self.fence.is_none() && fence::read(line).is_some() {
             self.close()?;
-            self.open(at);
+            self.open(at)?;
         } else if let Some(rest) = line.strip_prefix(b"diff --git ") {
             self.close()?;
             self.section = Section { of_git: true, git: name::of_git_line(rest), ..Section::new(at) };
@@ -95,7 +95,7 @@ impl Reader<'_> {
     }
 
     /// A fence belongs to the patch only if a patch is what it holds: from its first line on, or by what it is called.
-    fn open(&mut self, at: usize) {
+    fn open(&mut self, at: usize) -> Result<(), Fault> {
         let lines = &self.source.lines;
         let end = fence::end(lines, at).unwrap_or(lines.len());
         let inner = lines.get(at + 1..end).unwrap_or_default();
@@ -108,11 +108,17 @@ impl Reader<'_> {
         // A file that is itself a patch is a file.
         let is_patch = name.as_ref().is_some_and(|name| name.ends_with(b".patch") || name.ends_with(b".diff"));
         if !holds || is_patch {
+            let filled = || inner.iter().filter(|line| !line.trim_ascii().is_empty());
+            let changes = filled().any(|line| matches!(line.first(), Some(b'+' | b'-')));
+            if changes && filled().all(|line| body::is_marked(line)) {
+                return Err(self.fault(at + 1, Problem::NoHead));
+            }
             self.at = end;
-            return;
+            return Ok(());
         }
         self.fence = Some((at, name));
         self.mark(at..at + 1);
+        Ok(())
     }
 
     /// A line that is no part of the patch. One that is marked as a change would be left out in silence.
