@@ -81,13 +81,19 @@ impl RepoPath {
     /// The path as an argument for a shell: quoted where it must be, and after `--` where it would be read as an option.
     #[must_use]
     pub fn for_shell(&self) -> String {
+        let quoted = self.quoted();
+        if self.0.starts_with(b"-") { format!("-- {quoted}") } else { quoted }
+    }
+
+    /// The same for a place that follows `--`.
+    #[must_use]
+    pub fn quoted(&self) -> String {
         let plain = |b: &u8| b.is_ascii_alphanumeric() || b"._-/+,%@".contains(b);
-        let quoted = match std::str::from_utf8(&self.0) {
+        match std::str::from_utf8(&self.0) {
             Ok(path) if self.0.iter().all(plain) => path.to_owned(),
             Ok(path) if !path.chars().any(char::is_control) => format!("'{}'", path.replace('\'', r"'\''")),
             _ => format!("$'{}'", self.0.iter().map(|&byte| escaped(byte)).collect::<String>()),
-        };
-        if self.0.starts_with(b"-") { format!("-- {quoted}") } else { quoted }
+        }
     }
 
     /// The folders above the file, outermost first, without the root: `a/b/c` gives `a`, `a/b`.

@@ -10,11 +10,12 @@ use crate::edit::hunk::{Hunk, Side};
 use crate::edit::near::{self, NearMiss, Sent};
 use crate::edit::place::{MAX_PLACES, Matching, Misfit, Misplaced};
 
-/// `INVALID_PATCH` for a text that cannot be read.
-pub(super) fn unreadable(fault: &Fault) -> Finding {
+/// `INVALID_PATCH` for a text that cannot be read; `given` is the path beside it.
+pub(super) fn unreadable(fault: &Fault, given: Option<&RepoPath>) -> Finding {
     let message = format!("Line {} of the patch: {}. Nothing was changed.", fault.line, fault.problem);
     let mut finding = Finding::new(Code::InvalidPatch, message, fault.problem.hint());
-    finding.path = fault.path.as_ref().map(|path| String::from_utf8_lossy(path).into_owned());
+    let path = fault.path.as_deref().or(given.map(RepoPath::as_bytes));
+    finding.path = path.map(|path| String::from_utf8_lossy(path).into_owned());
     finding.with("patch_line", fault.line)
 }
 

@@ -46,7 +46,8 @@ pub(super) fn refused(stage: &Stage<'_>, edit: &Edit, refusal: Refusal, hash: Op
     };
     let told = |finding: Finding| {
         let finding = finding.with("hash", hash);
-        let finding = if earlier { after_earlier_parts(finding, path) } else { finding };
+        let finding =
+            if earlier && finding.code != Code::FileExists { after_earlier_parts(finding, path) } else { finding };
         if disk == path { finding } else { finding.with("on_disk", disk.to_string()) }
     };
     findings.into_iter().map(told).collect()
@@ -56,8 +57,7 @@ pub(super) fn refused(stage: &Stage<'_>, edit: &Edit, refusal: Refusal, hash: Op
 fn after_earlier_parts(mut finding: Finding, path: &RepoPath) -> Finding {
     const END: &str = " Nothing was changed.";
     let message = finding.message.strip_suffix(END).unwrap_or(&finding.message);
-    finding.message =
-        format!("{message} (All lines are counted in the text that the parts before it make of {path}.){END}");
+    finding.message = format!("{message} Lines are counted in the text that the parts before it make of {path}.{END}");
     finding.with("after_earlier_parts", true)
 }
 
