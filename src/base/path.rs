@@ -78,6 +78,24 @@ impl RepoPath {
         &self.0
     }
 
+    /// The path as an argument for a shell: quoted where it must be, and after `--` where it would be read as an option.
+    #[must_use]
+    pub fn for_shell(&self) -> String {
+        let quoted = self.quoted();
+        if self.0.starts_with(b"-") { format!("-- {quoted}") } else { quoted }
+    }
+
+    /// The same for a place that follows `--`.
+    #[must_use]
+    pub fn quoted(&self) -> String {
+        let plain = |b: &u8| b.is_ascii_alphanumeric() || b"._-/+,%@".contains(b);
+        match std::str::from_utf8(&self.0) {
+            Ok(path) if self.0.iter().all(plain) => path.to_owned(),
+            Ok(path) if !path.chars().any(char::is_control) => format!("'{}'", path.replace('\'', r"'\''")),
+            _ => format!("$'{}'", self.0.iter().map(|&byte| escaped(byte)).collect::<String>()),
+        }
+    }
+
     /// The folders above the file, outermost first, without the root: `a/b/c` gives `a`, `a/b`.
     pub fn parents(&self) -> impl Iterator<Item = &[u8]> {
         let slashes = self.0.iter().enumerate().filter(|(_, b)| **b == b'/');
@@ -109,6 +127,15 @@ impl fmt::Display for RepoPath {
 impl fmt::Debug for RepoPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}", String::from_utf8_lossy(&self.0))
+    }
+}
+
+/// A byte within the quotes of `$'…'`.
+fn escaped(byte: u8) -> String {
+    match byte {
+        b'\'' | b'\\' => format!("\\{}", char::from(byte)),
+        b' '..=b'~' => char::from(byte).to_string(),
+        _ => format!("\\x{byte:02x}"),
     }
 }
 
@@ -226,6 +253,22 @@ mod tests {
         }
         assert_eq!(problem(&[b'a'; 256]), Some(PathProblem::TooLong));
         assert_eq!(problem(&b"a/".repeat(2048)), Some(PathProblem::TooLong));
+    }
+
+    #[test]
+    fn a_path_is_quoted_for_a_shell_where_it_must_be() {
+        for (raw, shown) in [
+            (b"src/a-b_1.c".as_slice(), "src/a-b_1.c"),
+            (b"a b/$x.c", "'a b/$x.c'"),
+            (b"it's.c", r"'it'\''s.c'"),
+            (b"~x", "'~x'"),
+            ("\u{fc}.c".as_bytes(), "'\u{fc}.c'"),
+            (b"-x.txt", "-- -x.txt"),
+            (b"-x y", "-- '-x y'"),
+            (b"\xff'\\a", r"$'\xff\'\\a'"),
+        ] {
+            assert_eq!(RepoPath::from_tree(raw).for_shell(), shown);
+        }
     }
 
     #[test]

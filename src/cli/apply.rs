@@ -131,7 +131,14 @@ impl CheckArgs {
 
 impl Input {
     fn run(&self, context: &Context, run: Run) -> Result<Status> {
-        let request = self.request()?;
+        let request = self.request().inspect_err(|found| {
+            if run == Run::Real
+                && found.any(|finding| finding.path.is_some())
+                && let Ok(world) = context.world()
+            {
+                txn::refused(&world, found);
+            }
+        })?;
         let mut world = context.world()?;
         let outcome = txn::apply(&mut world, &request, run)?;
         Ok(context.outcome(&outcome, render::applied))

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use crate::base::text;
+use crate::base::text::{self, BOM};
 
 /// The place most like the text that was not found, and where the two first differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,13 +29,23 @@ const MAX_LINES_COMPARED: usize = 50_000;
 /// Least likeness of a single line to be worth showing (Dice coefficient of character pairs).
 const MIN_LIKENESS: f64 = 0.35;
 
+/// How a text that was not found is to stand in the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sent {
+    /// As a text, which may begin and end inside a line.
+    Text,
+    /// As whole lines.
+    Lines,
+}
+
 /// Finds the place in `file` most like `old`; `None` if nothing is alike.
 #[must_use]
-pub fn nearest(file: &[u8], old: &[u8]) -> Option<NearMiss> {
+pub fn nearest(file: &[u8], old: &[u8], sent: Sent) -> Option<NearMiss> {
+    let [file, old] = [file, old].map(|text| text.strip_prefix(BOM).unwrap_or(text));
     let file_lines: Vec<&[u8]> = text::lines(file).map(without_end).collect();
     let old_lines: Vec<&[u8]> = text::lines(old).map(without_end).collect();
     let start = by_votes(&file_lines, &old_lines).or_else(|| by_likeness(&file_lines, &old_lines))?;
-    describe(&file_lines, &old_lines, start)
+    describe(&file_lines, &old_lines, start, sent)
 }
 
 fn without_end(line: &[u8]) -> &[u8] {
@@ -122,10 +132,11 @@ fn keys(line: &[u8]) -> impl Iterator<Item = usize> + '_ {
     line.trim_ascii().windows(2).take(MAX_PAIRS).map(|pair| usize::from(pair[0]) << 8 | usize::from(pair[1]))
 }
 
-fn describe(file: &[&[u8]], old: &[&[u8]], start: usize) -> Option<NearMiss> {
+fn describe(file: &[&[u8]], old: &[&[u8]], start: usize, sent: Sent) -> Option<NearMiss> {
     let last = old.len().saturating_sub(1);
     let equal = |i: usize, line: &[u8]| match file.get(start + i) {
         None => false,
+        Some(stands) if sent == Sent::Lines => *stands == line,
         // A text may begin and end inside a line.
         Some(stands) if i == 0 && i == last => memchr::memmem::find(stands, line).is_some(),
         Some(stands) if i == 0 => stands.ends_with(line),
@@ -133,7 +144,7 @@ fn describe(file: &[&[u8]], old: &[&[u8]], start: usize) -> Option<NearMiss> {
         Some(stands) => *stands == line,
     };
     let equal_lines = old.iter().enumerate().filter(|(i, line)| equal(*i, line)).count();
-    let (i, sent) = old.iter().enumerate().find(|(i, line)| !equal(*i, line))?;
+    let (i, missed) = old.iter().enumerate().find(|(i, line)| !equal(*i, line))?;
     let stands = file.get(start + i);
     let squeeze = |line: &[u8]| line.iter().copied().filter(|b| !b.is_ascii_whitespace()).collect::<Vec<u8>>();
     Some(NearMiss {
@@ -141,9 +152,9 @@ fn describe(file: &[&[u8]], old: &[&[u8]], start: usize) -> Option<NearMiss> {
         equal_lines,
         lines: old.len(),
         differs_at: stands.map(|_| start + i + 1),
-        sent: sent.to_vec(),
+        sent: missed.to_vec(),
         stands: stands.map(|line| line.to_vec()),
-        white_space_only: stands.is_some_and(|line| squeeze(line) == squeeze(sent)),
+        white_space_only: stands.is_some_and(|line| squeeze(line) == squeeze(missed)),
     })
 }
 
@@ -154,20 +165,35 @@ mod tests {
     #[test]
     fn the_first_differing_line_is_named() {
         let file = b"int main(void)\n{\n\treturn 0;\n}\n";
-        let near = nearest(file, b"int main(void)\n{\n    return 0;\n}\n").unwrap();
+        let near = nearest(file, b"int main(void)\n{\n    return 0;\n}\n", Sent::Text).unwrap();
         assert_eq!((near.first_line, near.differs_at, near.equal_lines, near.white_space_only), (1, Some(3), 3, true));
         assert_eq!((near.sent, near.stands), (b"    return 0;".to_vec(), Some(b"\treturn 0;".to_vec())));
     }
 
     #[test]
     fn a_negation_is_a_near_miss_not_a_match() {
-        let near = nearest(b"x\nif (!is_admin(u)) deny();\ny\n", b"if (is_admin(u))").unwrap();
+        let near = nearest(b"x\nif (!is_admin(u)) deny();\ny\n", b"if (is_admin(u))", Sent::Text).unwrap();
         assert_eq!((near.first_line, near.differs_at, near.white_space_only), (2, Some(2), false));
     }
 
     #[test]
+    fn a_part_of_a_line_is_a_text_that_stands_there_but_no_whole_line() {
+        let file = b"int f(void)\n{\n\treturn 0;\n}\n";
+        assert_eq!(nearest(file, b"return 0;\n", Sent::Text), None);
+        let near = nearest(file, b"return 0;\n", Sent::Lines).unwrap();
+        assert_eq!((near.differs_at, near.equal_lines, near.white_space_only), (Some(3), 0, true));
+        assert_eq!(near.stands, Some(b"\treturn 0;".to_vec()));
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_difference() {
+        let near = nearest(b"\xef\xbb\xbfone\ntwo\n", b"one\ntw0\n", Sent::Lines).unwrap();
+        assert_eq!((near.differs_at, near.equal_lines), (Some(2), 1));
+    }
+
+    #[test]
     fn nothing_alike_is_nothing() {
-        assert_eq!(nearest(b"alpha\nbeta\n", b"0123456789"), None);
-        assert_eq!(nearest(b"", b"x"), None);
+        assert_eq!(nearest(b"alpha\nbeta\n", b"0123456789", Sent::Text), None);
+        assert_eq!(nearest(b"", b"x", Sent::Lines), None);
     }
 }

@@ -8,7 +8,7 @@ use super::hunk::Hunk;
 use super::locate::{self, Located};
 use super::op::{Edit, Expect, LineRange, Op};
 use super::place::{self, Misplaced};
-use super::range::{self, RangeFault, Voucher};
+use super::range::{self, Changed, RangeFault, Voucher};
 use super::splice::{self, Splice};
 use super::table::{Likeness, LineTable};
 use crate::base::text::BOM;
@@ -35,6 +35,7 @@ pub struct Staged<'a> {
     pub executable: bool,
     /// The path it was renamed from.
     pub from: Option<RepoPath>,
+    changed: Changed,
 }
 
 /// What the caller should know of an edit that was made.
@@ -80,7 +81,12 @@ impl<'a> Stage<'a> {
     /// A stage with one more file: its text and mode bit, or that there is none.
     #[must_use]
     pub fn with(mut self, path: RepoPath, file: Option<(&'a [u8], bool)>) -> Stage<'a> {
-        let now = file.map(|(text, executable)| Staged { text: Cow::Borrowed(text), executable, from: None });
+        let now = file.map(|(text, executable)| Staged {
+            text: Cow::Borrowed(text),
+            executable,
+            from: None,
+            changed: Changed::default(),
+        });
         self.files.insert(path, Slot { before: file.map(|(text, _)| text), now });
         self
     }
@@ -114,7 +120,7 @@ impl<'a> Stage<'a> {
     pub fn apply(&mut self, edit: &Edit) -> Result<Step, Refusal> {
         let mut step = Step::default();
         let path = &edit.path;
-        let original = self.before(path);
+        let existed = self.before(path).is_some();
         let slot = self.files.get_mut(path).ok_or_else(|| Refusal::Lost(path.clone()))?;
         match (&edit.op, &mut slot.now) {
             (Op::Create { .. }, Some(_)) => return Err(Refusal::Exists(path.clone())),
@@ -140,15 +146,15 @@ impl<'a> Stage<'a> {
                 file.change(&[splice::overwrite(&file.text, content)]);
             }
             (Op::Lines { range, content, expected }, Some(file)) => {
-                let voucher = match (&edit.expect, original) {
-                    (Expect::Hash(_), Some(original)) => Voucher::Text(original),
+                let voucher = match &edit.expect {
+                    Expect::Hash(_) if existed => Voucher::Hash(&file.changed),
                     _ => Voucher::Nothing,
                 };
-                let splices = range::splices(&file.text, *range, content, expected.as_deref(), voucher);
-                file.change(&splices.map_err(Refusal::Range)?);
                 if let (LineRange::Before(line), None, Voucher::Nothing) = (range, expected, voucher) {
                     step.unchecked.push(*line);
                 }
+                let splices = range::splices(&file.text, *range, content, expected.as_deref(), voucher);
+                file.change(&splices.map_err(Refusal::Range)?);
             }
             (Op::Patch { hunks, matching }, Some(file)) => {
                 let placed = place::place(&file.text, hunks, *matching).map_err(Refusal::Misplaced)?;
@@ -199,13 +205,14 @@ impl<'a> Stage<'a> {
 impl Staged<'_> {
     fn change(&mut self, splices: &[Splice]) {
         if !splices.is_empty() {
+            self.changed = std::mem::take(&mut self.changed).and(&self.text, splices);
             self.text = Cow::Owned(splice::apply(&self.text, splices));
         }
     }
 }
 
 fn new<'a>(content: &[u8], executable: bool) -> Staged<'a> {
-    Staged { text: Cow::Owned(content.to_vec()), executable, from: None }
+    Staged { text: Cow::Owned(content.to_vec()), executable, from: None, changed: Changed::all() }
 }
 
 /// Whether a text consists of the old side of a hunk and nothing else.

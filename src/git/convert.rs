@@ -344,7 +344,8 @@ impl Conversion<'_> {
                 let why = format!(": Git checks it out with {name}, and {crlf} of its {lf} lines end in CRLF");
                 let hint = format!(
                     "Let a person give it the line ends that Git checks out (`{tool} {}`), or drop the conversion (`git check-attr -a {}`, core.autocrlf).",
-                    self.path, self.path
+                    self.path.for_shell(),
+                    self.path.for_shell()
                 );
                 (why, hint)
             }

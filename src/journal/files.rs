@@ -350,7 +350,7 @@ fn changed_meanwhile(path: &RepoPath) -> Finding {
     Finding::new(
         Code::HashMismatch,
         format!("{path} was changed by someone else during the call. What they wrote stands there; nothing of this request was recorded."),
-        format!("Read it again (`edt read {path}`) and send the edit for what stands there now."),
+        format!("Read it again (`edt read {}`) and send the edit for what stands there now.", path.for_shell()),
     )
     .at(path)
 }

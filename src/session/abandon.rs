@@ -250,7 +250,7 @@ fn staged_before(repo: &Repo, session: &Session) -> Result<Vec<Warning>> {
             warnings.push(Warning {
                 code: "staged_kept",
                 path: Some(path.to_string()),
-                message: format!("What was staged here before an edit is in {oid} alone: `git restore --source={oid} --staged -- {path}` stages it again."),
+                message: format!("What was staged here before an edit is in {oid} alone: `git restore --source={oid} --staged -- {}` stages it again.", path.quoted()),
             });
         }
     }
@@ -320,8 +320,9 @@ fn overtaken(path: &RepoPath, session: &Session) -> Warning {
         code: "overtaken",
         path: Some(path.to_string()),
         message: format!(
-            "It held changes of a person's before the session, and the branch changed it meanwhile; it is as the branch has it. `git log refs/edt/{}/abandoned -- {path}` has the person's bytes, in the checkpoint.",
-            session.name
+            "It held changes of a person's before the session, and the branch changed it meanwhile; it is as the branch has it. `git log refs/edt/{}/abandoned -- {}` has the person's bytes, in the checkpoint.",
+            session.name,
+            path.quoted()
         ),
     }
 }

@@ -282,16 +282,19 @@ fn in_the_way(look: &Look, known: &[Option<FileId>], elsewhere: Option<&Path>) -
     let place = elsewhere.map_or_else(String::new, |root| format!(" in {}", root.display()));
     let hint = match elsewhere {
         Some(root) => format!(
-            "A person commits or stashes them there (`git -C {} stash push --include-untracked -- {path}`); then repeat `edt land`.",
-            root.display()
+            "A person commits or stashes them there (`git -C {} stash push --include-untracked -- {}`); then repeat `edt land`.",
+            root.display(),
+            path.quoted()
         ),
         None if known.contains(&look.disk_file()) => {
             format!(
-                "They are staged. A person commits them, or unstages them with `git restore --staged {path}`; then repeat `edt land`."
+                "They are staged. A person commits them, or unstages them with `git restore --staged {}`; then repeat `edt land`.",
+                path.for_shell()
             )
         }
         None => format!(
-            "Record them with `edt checkpoint {path}`, or a person commits or stashes them; then repeat `edt land`."
+            "Record them with `edt checkpoint {}`, or a person commits or stashes them; then repeat `edt land`.",
+            path.for_shell()
         ),
     };
     let message =

@@ -129,7 +129,7 @@ fn of_another_branch(path: &RepoPath, session: &Session) -> Finding {
     Finding::new(
         Code::SessionMoved,
         format!("{path} stands as HEAD's branch has it, which is neither what edt/{} holds nor what it began from. Nothing was changed.", session.name),
-        format!("`git switch` back to the branch that the session began on, or take this into the session (`edt checkpoint {path}`); then repeat the call."),
+        format!("`git switch` back to the branch that the session began on, or take this into the session (`edt checkpoint {}`); then repeat the call.", path.for_shell()),
     )
     .at(path)
 }

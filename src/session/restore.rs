@@ -33,8 +33,9 @@ pub fn before(repo: &Repo, session: &Session, path: &RepoPath, revision: u64) ->
         Code::NothingToUndo,
         format!("The session {} holds {seen} edits of {path}; revision {revision} does not exist.", session.name),
         format!(
-            "Revisions count from 0, the state before the latest edit. `git log edt/{} -- {path}` lists them.",
-            session.name
+            "Revisions count from 0, the state before the latest edit. `git log edt/{} -- {}` lists them.",
+            session.name,
+            path.quoted()
         ),
     )
     .at(path)

@@ -18,7 +18,7 @@ mod streak;
 pub mod wire;
 pub mod words;
 
-use crate::base::{Outcome, Result, Status};
+use crate::base::{Findings, Outcome, Result, Status};
 use crate::session::World;
 
 pub use request::Request;
@@ -44,6 +44,11 @@ pub fn apply(world: &mut World, request: &Request, run: Run) -> Result<Outcome> 
         Run::Real => streak::keep(world, understood.as_ref().map_or(request, |request| request), answer),
         Run::Dry => answer,
     }
+}
+
+/// Remembers that a request was refused with `found` before it could be tried.
+pub fn refused(world: &World, found: &Findings) {
+    streak::refused(world, found);
 }
 
 fn pipeline(world: &mut World, request: &Request, run: Run) -> Result<Outcome> {

@@ -43,8 +43,8 @@ impl PatchText {
     /// files.
     pub fn edits(&self) -> Result<Vec<Edit>> {
         let given = self.path.as_ref();
-        let (form, files) =
-            format::read(&self.text, given.map(RepoPath::as_bytes)).map_err(|fault| patch_words::unreadable(&fault))?;
+        let (form, files) = format::read(&self.text, given.map(RepoPath::as_bytes))
+            .map_err(|fault| patch_words::unreadable(&fault, given))?;
         let mut found = Vec::new();
         let mut edits = Vec::new();
         for file in files {

@@ -7,19 +7,25 @@ use crate::base::text::{line_count, visible};
 use crate::base::{Code, Finding, RepoPath};
 use crate::edit::format::Fault;
 use crate::edit::hunk::{Hunk, Side};
-use crate::edit::near;
-use crate::edit::place::{MAX_PLACES, Misfit, Misplaced};
+use crate::edit::near::{self, NearMiss, Sent};
+use crate::edit::place::{MAX_PLACES, Matching, Misfit, Misplaced};
 
-/// `INVALID_PATCH` for a text that cannot be read.
-pub(super) fn unreadable(fault: &Fault) -> Finding {
+/// `INVALID_PATCH` for a text that cannot be read; `given` is the path beside it.
+pub(super) fn unreadable(fault: &Fault, given: Option<&RepoPath>) -> Finding {
     let message = format!("Line {} of the patch: {}. Nothing was changed.", fault.line, fault.problem);
     let mut finding = Finding::new(Code::InvalidPatch, message, fault.problem.hint());
-    finding.path = fault.path.as_ref().map(|path| String::from_utf8_lossy(path).into_owned());
+    let path = fault.path.as_deref().or(given.map(RepoPath::as_bytes));
+    finding.path = path.map(|path| String::from_utf8_lossy(path).into_owned());
     finding.with("patch_line", fault.line)
 }
 
-/// Every hunk that has no place.
-pub(super) fn misplaced(path: &RepoPath, text: &[u8], hunks: &[Hunk], missed: &[Misplaced]) -> Vec<Finding> {
+/// Every hunk that has no place. `disk` is the name that the file has now.
+pub(super) fn misplaced(
+    (path, disk): (&RepoPath, &RepoPath),
+    text: &[u8],
+    (hunks, matching): (&[Hunk], Matching),
+    missed: &[Misplaced],
+) -> Vec<Finding> {
     let of = |(n, missed): (usize, &Misplaced)| {
         let hunk = &hunks[missed.hunk];
         let what = match hunks.len() {
@@ -29,7 +35,10 @@ pub(super) fn misplaced(path: &RepoPath, text: &[u8], hunks: &[Hunk], missed: &[
         let finding = match &missed.why {
             Misfit::Ambiguous(lines) => ambiguous(path, &what, lines),
             Misfit::Already(lines) => already(path, &what, lines),
-            Misfit::Absent(new) => absent(path, text, &what, hunk, new, n < MAX_NEAR),
+            Misfit::Absent(new) => {
+                let near = if n < MAX_NEAR { nearest_of(text, hunk) } else { None };
+                absent((path, disk), text, &what, hunk, new, near.as_ref(), matching)
+            }
             Misfit::Anchor { index, lines } => anchor(path, &what, &hunk.anchors[*index], lines),
             Misfit::Nowhere => nowhere(path, &what),
             Misfit::Cut => cut(path, &what),
@@ -73,20 +82,33 @@ fn already(path: &RepoPath, what: &str, lines: &[usize]) -> Finding {
 /// Most hunks of a file that the nearest place is looked for.
 const MAX_NEAR: usize = 8;
 
-fn absent(path: &RepoPath, text: &[u8], what: &str, hunk: &Hunk, new: &[usize], look: bool) -> Finding {
-    let old: Vec<u8> = side(hunk, Side::New);
-    let near = if look { near::nearest(text, &old) } else { None };
+fn nearest_of(text: &[u8], hunk: &Hunk) -> Option<NearMiss> {
+    near::nearest(text, &side(hunk, Side::New), Sent::Lines)
+}
+
+fn absent(
+    (path, disk): (&RepoPath, &RepoPath),
+    text: &[u8],
+    what: &str,
+    hunk: &Hunk,
+    new: &[usize],
+    near: Option<&NearMiss>,
+    matching: Matching,
+) -> Finding {
     let mut message = format!(
         "{what} does not fit {path}: its {} lines that should stand there do not stand together in the file's {} lines.",
-        line_count(&old),
+        hunk.old().len(),
         line_count(text)
     );
-    let mut hint = format!("Read the file (`edt read {path}`) and send the change with the lines as they stand there.");
-    if let Some(near) = &near {
+    let mut hint = format!(
+        "Read the file (`edt read {}`) and send the change with the lines as they stand there.",
+        disk.for_shell()
+    );
+    if let Some(near) = near {
         let _ = write!(message, " {}", describe(near));
         if near.white_space_only {
-            "Only white space differs there: copy the lines as they stand (· is a space, → a tab), or repeat with match: \"lenient\"."
-                .clone_into(&mut hint);
+            let or = if matching == Matching::Strict { ", or repeat with match: \"lenient\"" } else { "" };
+            hint = format!("Only white space differs there: copy the lines as they stand (· is a space, → a tab){or}.");
         }
     }
     if !new.is_empty() {
@@ -97,7 +119,7 @@ fn absent(path: &RepoPath, text: &[u8], what: &str, hunk: &Hunk, new: &[usize], 
     Finding::new(Code::InvalidPatch, message, hint)
         .at(path)
         .with("already_applied", !new.is_empty())
-        .with("nearest", near.as_ref().map(|near| nearest(text, near)))
+        .with("nearest", near.map(|near| nearest(text, near)))
 }
 
 fn anchor(path: &RepoPath, what: &str, anchor: &[u8], lines: &[usize]) -> Finding {
@@ -143,9 +165,9 @@ fn overlaps(path: &RepoPath, what: &str, other: usize) -> Finding {
 }
 
 /// A deletion of a file that holds something else.
-pub(super) fn holds_other(path: &RepoPath, text: &[u8], hunk: &Hunk) -> Finding {
+pub(super) fn holds_other((path, disk): (&RepoPath, &RepoPath), text: &[u8], hunk: &Hunk) -> Finding {
     let old = side(hunk, Side::New);
-    let near = near::nearest(text, &old);
+    let near = nearest_of(text, hunk);
     let mut message = format!(
         "The patch deletes {path} as a file of {} lines, and they are not the {} lines that it has.",
         line_count(&old),
@@ -155,7 +177,8 @@ pub(super) fn holds_other(path: &RepoPath, text: &[u8], hunk: &Hunk) -> Finding 
         let _ = write!(message, " {}", describe(near));
     }
     message.push_str(" Nothing was changed.");
-    let hint = format!("Read the file (`edt read {path}`); to delete it as it stands use mode \"delete\".");
+    let hint =
+        format!("Read the file (`edt read {}`); to delete it as it stands use mode \"delete\".", disk.for_shell());
     Finding::new(Code::InvalidPatch, message, hint).at(path).with("patch_line", hunk.source)
 }
 

@@ -127,6 +127,6 @@ pub(super) fn read_only(look: &Look) -> Option<Finding> {
     let path = &look.path;
     let message =
         format!("{path} is read-only (mode {mode:04o}): someone does not want it changed. Nothing was changed.");
-    let hint = format!("Leave it, or let a person make it writable: `chmod u+w {path}`.");
+    let hint = format!("Leave it, or let a person make it writable: `chmod u+w {}`.", path.for_shell());
     Some(Finding::new(Code::ProtectedPath, message, hint).at(path).with("mode", format!("{mode:04o}")))
 }

@@ -10,9 +10,10 @@ use serde_json::{Map, Value, json};
 
 use super::request::Request;
 use super::resolve::named;
-use crate::base::{Code, Finding, Findings, Outcome, Result};
+use crate::base::text::{BOM, is_binary, numbered};
+use crate::base::{Code, Finding, Findings, Outcome, RepoPath, Result};
 use crate::io::whole;
-use crate::session::{Session, World, begin};
+use crate::session::{Look, Session, World, begin};
 
 /// The file below the worktree's state folder.
 const FILE: &str = "failed-patches";
@@ -35,15 +36,29 @@ pub(super) fn keep(world: &World, request: &Request, answer: Result<Outcome>) ->
     let Some(session) = session_of(world, &answer) else { return answer };
     match &answer {
         Ok(outcome) => {
-            before.clone().succeeded(&session, &spoken_of(request, outcome)).write(&file, &before);
+            before.clone().succeeded(&session.name, &spoken_of(request, outcome)).write(&file, &before);
         }
         Err(found) => {
-            let (after, found) = before.clone().failed(&session, found.clone().into_vec());
+            let (after, mut found) = before.clone().failed(&session.name, found.clone().into_vec());
             after.write(&file, &before);
+            let limits = found.iter_mut().filter(|finding| finding.code == Code::InvalidPatchLimitExceeded);
+            limits.for_each(|limit| advise(world, &session, limit));
             Findings::check(found)?;
         }
     }
     answer
+}
+
+/// Counts what refused a request before it could be tried: a failure of another kind than a patch's begins its file anew.
+pub(super) fn refused(world: &World, found: &Findings) {
+    let file = world.repo.state_path().join(FILE);
+    let before = Streaks::read(&file);
+    let answer = Err(found.clone());
+    if before != Streaks::default()
+        && let Some(session) = session_of(world, &answer)
+    {
+        before.clone().failed(&session.name, found.clone().into_vec()).0.write(&file, &before);
+    }
 }
 
 /// The files whose latest patch failed, each with its session; the most recent last. A patch that names no file stands under the
@@ -114,17 +129,17 @@ fn path_of(finding: &Finding) -> String {
     finding.path.clone().unwrap_or_default()
 }
 
-/// The session's name: that of the one there is, else of the one that would begin.
-fn session_of(world: &World, answer: &Result<Outcome>) -> Option<String> {
-    if let Ok(Outcome { session: Some(session), .. }) = answer {
-        return Some(session.name.clone());
-    }
+/// The session there is, else the one that would begin; after an answer that names one, that.
+fn session_of(world: &World, answer: &Result<Outcome>) -> Option<Session> {
     let head = world.repo.head().ok()?;
     let session = match Session::current(&world.repo, &head).ok()? {
         Some(session) => session,
         None => begin::imagined(&world.repo, &head).ok()?,
     };
-    Some(session.name)
+    match answer {
+        Ok(Outcome { session: Some(named), .. }) => Some(Session { name: named.name.clone(), ..session }),
+        _ => Some(session),
+    }
 }
 
 /// Every path that a request and its answer name, and the empty one: the request could be read.
@@ -150,27 +165,52 @@ fn limit(path: &str, failures: Vec<Finding>) -> Finding {
         evidence.entry(key).or_insert(value);
     }
     let message = format!("The second patch in a row {of} failed{count}. {first}");
-    let mut limit = Finding::new(Code::InvalidPatchLimitExceeded, message, next(path, evidence.get("hash")));
+    let hint = next(path, path, evidence.get("hash").and_then(Value::as_str));
+    let mut limit = Finding::new(Code::InvalidPatchLimitExceeded, message, hint);
     limit.path = (!path.is_empty()).then(|| path.to_owned());
     limit.evidence = evidence;
     limit.with("failures", told)
 }
 
 /// The next call to make instead of a patch.
-fn next(path: &str, hash: Option<&Value>) -> String {
+fn next(path: &str, disk: &str, hash: Option<&str>) -> String {
     if path.is_empty() {
         return "Do not send a patch again now: read the file that is meant (`edt read PATH`) and send its whole new content as \
             an edit that names it, {\"path\": PATH, \"mode\": \"overwrite\", \"content\": TEXT}."
             .to_owned();
     }
-    let hash = match hash.and_then(Value::as_str) {
+    let hash = match hash {
         Some(hash) => format!("expected_hash \"{hash}\""),
         None => "the blob id that it prints as expected_hash".to_owned(),
     };
     format!(
-        "Do not send a patch for {path} again now: read the file (`edt read {path}`) and send its whole new content with mode \
-         \"overwrite\" and {hash}."
+        "Do not send a patch for {path} again now: read the file (`edt read {}`) and send its whole new content with mode \
+         \"overwrite\" and {hash}{}.",
+        RepoPath::from_tree(disk.as_bytes()).for_shell(),
+        if path == disk { String::new() } else { format!(" (its name is {disk} now: the request was to rename it)") },
     )
+}
+
+/// Completes the limit's answer by what stands on disk: the file's hash and text, or that there is none.
+fn advise(world: &World, session: &Session, limit: &mut Finding) {
+    let Some(path) = limit.path.clone() else { return };
+    let disk = limit.evidence.get("on_disk").and_then(Value::as_str).unwrap_or(&path).to_owned();
+    let Ok(named) = RepoPath::parse(disk.as_bytes()) else { return };
+    let tree = world.repo.tree_of(session.tip);
+    let Ok(look) = tree.and_then(|tree| Look::at(&world.repo, tree, None, &named)) else { return };
+    let Some(stands) = look.disk else {
+        limit.hint = format!(
+            "Do not send a patch for {path} again now: there is no such file; send its whole content with mode \"create\"."
+        );
+        return;
+    };
+    let hash = stands.file.oid.to_string();
+    limit.hint = next(&path, &disk, Some(&hash));
+    limit.evidence.insert("hash".to_owned(), hash.into());
+    if !is_binary(&stands.bytes) {
+        let text = stands.bytes.strip_prefix(BOM).unwrap_or(&stands.bytes);
+        limit.evidence.insert("file".to_owned(), numbered(text, 0..usize::MAX, 0).into());
+    }
 }
 
 #[cfg(test)]

@@ -10,35 +10,62 @@ use super::range_words;
 use crate::base::text::{line_count, line_of, numbered, visible};
 use crate::base::{Code, Finding, RepoPath};
 use crate::edit::locate::MAX_PLACES;
-use crate::edit::near::{self, NearMiss};
+use crate::edit::near::{self, NearMiss, Sent};
 use crate::edit::stage::{Refusal, Stage};
 use crate::edit::{Edit, Op};
 
 /// Everything that refuses one edit of a plan; `hash` is the file's as it stood before.
 pub(super) fn refused(stage: &Stage<'_>, edit: &Edit, refusal: Refusal, hash: Option<&str>) -> Vec<Finding> {
     let (path, text) = (&edit.path, stage.text(&edit.path));
+    let disk = stage.origin(path);
+    let earlier = stage.before(path) != Some(text);
     let findings = match (refusal, &edit.op) {
         (Refusal::Lost(path), _) => vec![lost(&path)],
         (Refusal::Exists(other), _) if other != *path => return vec![exists(&other)],
         (Refusal::Exists(path), _) => vec![exists(&path)],
         (Refusal::NotFound, _) => return vec![not_found(path)],
         (Refusal::Ambiguous(at), _) => vec![ambiguous(path, text, &at)],
-        (Refusal::TextNotFound, Op::Edit { old, new, .. }) => vec![text_not_found(path, text, old, new)],
-        (Refusal::Misplaced(missed), Op::Patch { hunks, .. }) => patch_words::misplaced(path, text, hunks, &missed),
-        (Refusal::HoldsOther, Op::Delete { holds: Some(hunk) }) => vec![patch_words::holds_other(path, text, hunk)],
+        (Refusal::TextNotFound, Op::Edit { old, new, .. }) => vec![text_not_found((path, disk), text, old, new)],
+        (Refusal::Misplaced(missed), Op::Patch { hunks, matching }) => {
+            patch_words::misplaced((path, disk), text, (hunks, *matching), &missed)
+        }
+        (Refusal::HoldsOther, Op::Delete { holds: Some(hunk) }) => {
+            vec![patch_words::holds_other((path, disk), text, hunk)]
+        }
         (Refusal::Range(fault), Op::Lines { range, expected, .. }) => {
-            vec![range_words::refused(path, text, *range, expected.as_deref(), &fault, hash)]
+            vec![range_words::refused(
+                (path, disk),
+                text,
+                *range,
+                expected.as_deref(),
+                &fault,
+                hash.filter(|_| !earlier),
+            )]
         }
         _ => vec![lost(path)],
     };
-    findings.into_iter().map(|finding| finding.with("hash", hash)).collect()
+    let told = |finding: Finding| {
+        let finding = finding.with("hash", hash);
+        let finding =
+            if earlier && finding.code != Code::FileExists { after_earlier_parts(finding, path) } else { finding };
+        if disk == path { finding } else { finding.with("on_disk", disk.to_string()) }
+    };
+    findings.into_iter().map(told).collect()
+}
+
+/// The lines of a finding stand nowhere yet: parts of the request before it have changed the file in memory.
+fn after_earlier_parts(mut finding: Finding, path: &RepoPath) -> Finding {
+    const END: &str = " Nothing was changed.";
+    let message = finding.message.strip_suffix(END).unwrap_or(&finding.message);
+    finding.message = format!("{message} Lines are counted in the text that the parts before it make of {path}.{END}");
+    finding.with("after_earlier_parts", true)
 }
 
 /// `HASH_MISMATCH` before anything was planned.
 pub(super) fn hash_mismatch(path: &RepoPath, expected: &str, stands: Option<String>) -> Finding {
     let found = stands.as_deref().unwrap_or("no file");
     let hint = match &stands {
-        Some(hash) => format!("Read it again (`edt read {path}`), make the edit for what stands there now, and send it with expected_hash \"{hash}\"."),
+        Some(hash) => format!("Read it again (`edt read {}`), make the edit for what stands there now, and send it with expected_hash \"{hash}\".", path.for_shell()),
         None => "There is no such file now. Check the path (`git ls-files`); for a new file use mode \"create\" without expected_hash.".to_owned(),
     };
     Finding::new(
@@ -104,12 +131,13 @@ pub(super) fn ambiguous(path: &RepoPath, text: &[u8], at: &[Range<usize>]) -> Fi
 }
 
 /// `OLD_TEXT_NOT_FOUND` with the nearest miss.
-pub(super) fn text_not_found(path: &RepoPath, text: &[u8], old: &[u8], new: &[u8]) -> Finding {
+pub(super) fn text_not_found((path, disk): (&RepoPath, &RepoPath), text: &[u8], old: &[u8], new: &[u8]) -> Finding {
     let already = (!new.is_empty()).then(|| memchr::memmem::find(text, new)).flatten().map(|at| line_of(text, at));
-    let near = near::nearest(text, old);
+    let near = near::nearest(text, old, Sent::Text);
     let mut message =
         format!("`old_text` ({} lines) does not stand in {path} ({} lines).", line_count(old), line_count(text));
-    let mut hint = format!("Read the file (`edt read {path}`) and send `old_text` exactly as it stands there.");
+    let mut hint =
+        format!("Read the file (`edt read {}`) and send `old_text` exactly as it stands there.", disk.for_shell());
     if let Some(near) = &near {
         message.push(' ');
         message.push_str(&describe(near));

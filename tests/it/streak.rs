@@ -268,3 +268,57 @@ fn what_was_counted_may_be_damaged_or_deleted_at_any_time() {
     fails(&world, "a.txt", NOT_FOUND);
     world.overwrite("a.txt", "alpha\nomega\n");
 }
+
+#[test]
+fn a_malformed_edit_of_the_file_begins_anew_as_another_failure_does() {
+    let world = world();
+    let without_old = json!({"path": "a.txt", "mode": "edit", "content": "x"});
+    fails(&world, "a.txt", NOT_FOUND);
+    world.refuses_request(&["OLD_TEXT_REQUIRED"], 1, &without_old);
+    fails(&world, "a.txt", NOT_FOUND);
+    fails(&world, "a.txt", LIMIT);
+}
+
+/// A patch that nobody can read, with a path beside it.
+fn unreadable(path: &str) -> Value {
+    json!({"path": path, "patch": "change it somehow\n"})
+}
+
+#[test]
+fn an_unreadable_patch_is_of_the_path_beside_it_and_the_limit_shows_the_file() {
+    let world = world();
+    let first = world.refuses_request(&["INVALID_PATCH"], 1, &unreadable("a.txt"));
+    assert_eq!(first.errors()[0]["path"], "a.txt");
+    let limit = world.refuses_request(&[LIMIT], 1, &unreadable("a.txt"));
+    let limit = &limit.errors()[0];
+    let hash = world.rev("HEAD:a.txt");
+    assert_eq!((&limit["path"], &limit["evidence"]["hash"]), (&json!("a.txt"), &json!(hash)));
+    assert_eq!(limit["evidence"]["file"], "1 | alpha\n2 | beta\n3 | gamma ray\n");
+    assert!(limit["hint"].as_str().unwrap().contains(&hash), "{limit}");
+}
+
+#[test]
+fn for_a_file_that_is_not_there_the_limit_says_create() {
+    let world = world();
+    world.refuses_request(&["INVALID_PATCH"], 1, &unreadable("z.txt"));
+    let limit = world.refuses_request(&[LIMIT], 1, &unreadable("z.txt"));
+    let hint = limit.errors()[0]["hint"].as_str().unwrap();
+    assert!(hint.contains("mode \"create\"") && !hint.contains("edt read"), "{hint}");
+}
+
+#[test]
+fn after_a_rename_in_the_request_the_limit_names_the_file_as_it_is_on_disk() {
+    let world = world();
+    let request = json!({"edits": [{"path": "a.txt", "mode": "rename", "to": "-c d.txt"}, stale("-c d.txt")]});
+    world.refuses_request(&[NOT_FOUND], 1, &request);
+    let limit = world.refuses_request(&[LIMIT], 1, &request);
+    let hint = limit.errors()[0]["hint"].as_str().unwrap();
+    assert!(hint.contains("`edt read a.txt`") && hint.contains(&world.rev("HEAD:a.txt")), "{hint}");
+}
+
+#[test]
+fn the_command_of_a_hint_names_a_file_that_looks_like_an_option_so_that_it_is_none() {
+    let world = World::with(&[("-x y.txt", b"alpha\n")]);
+    let hint = fails(&world, "-x y.txt", NOT_FOUND).errors()[0]["hint"].as_str().unwrap().to_owned();
+    assert!(hint.contains("`edt read -- '-x y.txt'`"), "{hint}");
+}
