@@ -10,10 +10,33 @@ use crate::edit::table::content;
 
 /// The first line (0-based) outside of `used` that may be a part of the patch, and what is wrong with it.
 pub(super) fn first_part(lines: &[&[u8]], used: &[Range<usize>]) -> Option<(usize, Problem)> {
-    let mut around = Vec::new();
-    let starts = std::iter::once(0).chain(used.iter().map(|used| used.end));
-    let ends = used.iter().map(|used| used.start).chain(std::iter::once(lines.len()));
-    starts.zip(ends).filter(|(start, end)| start < end).find_map(|(start, end)| in_gap(lines, start..end, &mut around))
+    let (mut around, mut from) = (Vec::new(), 0);
+    for used in used.iter().chain(std::iter::once(&(lines.len()..lines.len()))) {
+        if let Some(part) = in_gap(lines, from..used.start, &mut around) {
+            return Some(part);
+        }
+        pass(lines, used, &mut around);
+        from = used.end;
+    }
+    None
+}
+
+/// Opens and closes the fences that stand at the beginning and at the end of what was understood.
+fn pass<'a>(lines: &[&'a [u8]], used: &Range<usize>, around: &mut Vec<Fence<'a>>) {
+    let mut at = used.start;
+    while at < used.end {
+        match fence::read(lines[at]) {
+            Some(_) if around.last().is_some_and(|fence| fence.closed_by(lines[at])) => drop(around.pop()),
+            Some(fence) => around.push(fence),
+            None if lines[at].trim_ascii().is_empty() => {}
+            None if at == used.start && fence::name(lines[at]).is_some() => {}
+            None => break,
+        }
+        at += 1;
+    }
+    if at < used.end && around.last().is_some_and(|fence| fence.closed_by(lines[used.end - 1])) {
+        around.pop();
+    }
 }
 
 /// The same between two parts that were understood; `around` are the fences that were opened before one and are closed behind it.
@@ -49,11 +72,11 @@ fn in_gap<'a>(lines: &[&'a [u8]], gap: Range<usize>, around: &mut Vec<Fence<'a>>
 
 /// The same in a fence that was left out: one that shows the output of a command is none.
 fn in_fence(lines: &[&[u8]], at: Range<usize>, from: usize, fence: &Fence<'_>) -> Option<(usize, Problem)> {
-    if whole_file::may_be_named(lines, at.start, from) {
-        return Some((at.start, Problem::SecondForm(whole_file::NAME)));
-    }
     if fence.is_diff() {
         return Some((at.start, left_out(lines[at.start])));
+    }
+    if whole_file::may_be_named(lines, at.start, from) {
+        return Some((at.start, Problem::SecondForm(whole_file::NAME)));
     }
     let marked = (at.start + 1..at.end).find(|&line| is_marker(lines[line]));
     marked.map(|line| (line, left_out(lines[line])))
@@ -177,10 +200,19 @@ mod tests {
     }
 
     #[test]
+    fn a_named_fence_with_a_diff_in_its_text_is_not_left_out() {
+        let text = "used\n\nguide.md\n````\nSend:\n```diff\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n```\n````\n";
+        let lines: Vec<&[u8]> = text.split_inclusive('\n').map(str::as_bytes).collect();
+        assert_eq!(first_part(&lines, std::slice::from_ref(&(0..1))), Some((6, Problem::SecondForm("a unified diff"))));
+    }
+
+    #[test]
     fn a_fence_around_a_part_is_closed_behind_it() {
         let text = "```diff\nused\n```\n\nnew.c\n```c\nint a;\n```\n";
         let lines: Vec<&[u8]> = text.split_inclusive('\n').map(str::as_bytes).collect();
         let second = Problem::SecondForm(whole_file::NAME);
-        assert_eq!(first_part(&lines, std::slice::from_ref(&(1..2))), Some((5, second)));
+        assert_eq!(first_part(&lines, std::slice::from_ref(&(1..2))), Some((5, second.clone())), "all but the part");
+        assert_eq!(first_part(&lines, std::slice::from_ref(&(0..2))), Some((5, second.clone())), "its end alone");
+        assert_eq!(first_part(&lines, std::slice::from_ref(&(1..3))), Some((5, second)), "its beginning alone");
     }
 }

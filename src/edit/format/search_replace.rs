@@ -150,7 +150,12 @@ fn end_of(rest: &[&[u8]], width: usize) -> Result<usize, (usize, Problem)> {
         ([], [only]) if !goes_on() => Ok(*only),
         ([], [] | [_]) if next < rest.len() => Err((next, unexpected(rest[next]))),
         ([], []) => Err((rest.len().saturating_sub(1), Problem::Ends("`>>>>>>> REPLACE`"))),
-        _ => Err((exact.get(1).or(ends.get(1)).copied().unwrap_or_default(), Problem::Closings)),
+        _ => {
+            // A marker that is not quite one may stand between two blocks.
+            let last = exact.get(1).or(ends.get(1)).copied().unwrap_or_default();
+            let stray = (0..last).find(|&i| rest[i].starts_with(b"<") && is_like_a_marker(content(rest[i])));
+            Err(stray.map_or((last, Problem::Closings), |i| (i, Problem::LeftOut(content(rest[i]).to_vec()))))
+        }
     }
 }
 
@@ -201,4 +206,61 @@ pub(crate) fn between(search: &[u8], replace: &[u8]) -> Vec<Line> {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str, path: Option<&str>) -> Result<Vec<String>, (usize, Problem)> {
+        let lines = text.split_inclusive('\n').map(str::as_bytes).collect();
+        let parsed = SearchReplace.read(&Source { lines, path: path.map(str::as_bytes) });
+        let name = |file: FilePatch| String::from_utf8(file.path).unwrap();
+        parsed.map(|parsed| parsed.files.into_iter().map(name).collect()).map_err(|fault| (fault.line, fault.problem))
+    }
+
+    const BLOCK: &str = "<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n";
+
+    #[test]
+    fn the_file_asked_for_is_meant_unless_another_is_spoken_of() {
+        let asked = |above: &str| read(&format!("{above}\n{BLOCK}"), Some("a.c"));
+        assert_eq!(asked(""), Ok(vec!["a.c".to_owned()]));
+        assert_eq!(asked("Here it is:"), Ok(vec!["a.c".to_owned()]));
+        assert_eq!(asked("In `a.c`, I changed this."), Ok(vec!["a.c".to_owned()]));
+        assert_eq!(asked("b.c"), Ok(vec!["b.c".to_owned()]));
+        assert_eq!(asked("In `b.c`, I changed this."), Err((2, Problem::NoFile)));
+    }
+
+    #[test]
+    fn the_file_of_the_block_before_is_meant_only_right_below_it() {
+        let below = |between: &str| read(&format!("a.c\n{BLOCK}{between}{BLOCK}"), None);
+        assert_eq!(below("\n```\n\n```c\n"), Ok(vec!["a.c".to_owned(); 2]));
+        assert_eq!(below("And then:\n"), Err((8, Problem::NoFile)));
+        assert_eq!(below("b.c\n"), Ok(vec!["a.c".to_owned(), "b.c".to_owned()]));
+    }
+
+    #[test]
+    fn a_block_of_unlike_markers_ends_only_where_no_other_end_may_be_meant() {
+        let end = |text: &str| {
+            let lines: Vec<&[u8]> = text.split_inclusive('\n').map(str::as_bytes).collect();
+            end_of(&lines, 9)
+        };
+        let (seven, nine) = (">>>>>>> REPLACE\n", ">>>>>>>>> REPLACE\n");
+        assert_eq!(end(&format!("a\n{seven}")), Ok(1));
+        assert_eq!(end(&format!("a\n{seven}{nine}")), Ok(2));
+        assert_eq!(end(&format!("{nine}{seven}")), Ok(0), "the second is found to be left out");
+        assert_eq!(end(&format!("{seven}{seven}")), Err((1, Problem::Closings)));
+        assert_eq!(end(&format!("{nine}{nine}")), Err((1, Problem::Closings)));
+        let inside = end(&format!("a\n{seven}<<<<<<< SEARCH\n{nine}"));
+        assert!(matches!(inside, Err((2, Problem::Unexpected { .. }))), "{inside:?}");
+    }
+
+    #[test]
+    fn only_a_rule_right_below_the_line_numbers_is_theirs() {
+        let of = |lines: &[&str]| start_line(&lines.iter().map(|line| line.as_bytes()).collect::<Vec<_>>());
+        assert_eq!(of(&[":start_line:3\n", "-------\n", "a\n"]), (2, Some(3)));
+        assert_eq!(of(&[":start_line:3\n", ":end_line:4\n", "-------\n", "a\n"]), (3, Some(3)));
+        assert_eq!(of(&[":start_line:3\n", "Title\n", "-----\n"]), (1, Some(3)));
+        assert_eq!(of(&["Title\n", "-----\n"]), (0, None));
+    }
 }

@@ -49,9 +49,11 @@ impl Format for WholeFile {
 /// Why what stands in a fence is not the text of a file: it begins as another form, or the fence says that it is a diff.
 fn not_text(lines: &[&[u8]], at: usize, end: usize) -> Option<Problem> {
     let inner = lines.get(at + 1..end).unwrap_or_default();
-    let first = inner.iter().position(|line| !line.trim_ascii().is_empty())?;
+    // The name of the file may stand once more above a block.
+    let is_text = |line: &&[u8]| !line.trim_ascii().is_empty() && fence::name(line).is_none();
+    let first = inner.iter().position(is_text).unwrap_or(inner.len());
     let is_diff = fence::read(lines[at]).is_some_and(|fence| fence.is_diff());
-    let titled = [&b"diff "[..], b"Index: ", b"From "].iter().any(|title| inner[first].starts_with(title));
+    let titled = inner.get(first).is_some_and(|line| is_title_of_a_diff(line));
     let others = super::FORMATS.iter().filter(|format| format.name() != NAME);
     let found = others.filter_map(|format| Some((format.begins(inner)?, format.name()))).min();
     match found {
@@ -59,6 +61,12 @@ fn not_text(lines: &[&[u8]], at: usize, end: usize) -> Option<Problem> {
         _ if is_diff => Some(Problem::NoHead),
         _ => None,
     }
+}
+
+/// What stands above a diff in mails and in what other tools print.
+fn is_title_of_a_diff(line: &[u8]) -> bool {
+    let id = line.strip_prefix(b"From ").map(|rest| rest.iter().take_while(|b| b.is_ascii_hexdigit()).count());
+    line.starts_with(b"diff ") || line.starts_with(b"Index: ") || id.is_some_and(|len| len >= 7)
 }
 
 /// The name of a fenced file, and the line where it stands: in the fence, or on the last line above it that is not blank.
