@@ -213,7 +213,7 @@ impl Problem {
     pub const fn hint(&self) -> &'static str {
         match self {
             Problem::NoForm => {
-                "Send a unified diff, `*** Begin Patch` … `*** End Patch`, SEARCH/REPLACE blocks, or a whole file in a fence below its path."
+                "Send a unified diff, `*** Begin Patch` … `*** End Patch`, SEARCH/REPLACE blocks, or a whole file in a fence below its path in backticks."
             }
             Problem::SecondForm(_) => "Send each form in a request of its own.",
             Problem::LeftOut(_) => {
@@ -238,7 +238,7 @@ impl Problem {
             Problem::Unsupported(_) => "Make that change outside the patch; send the text changes alone.",
             Problem::BlindDeletion => "Use mode \"delete\", or `*** Delete File: PATH`.",
             Problem::NamelessFence => {
-                "Send only files, each fence below its path; use a fence longer than any inside the file."
+                "Send only files, each fence below its path in backticks; use a fence longer than any inside the file."
             }
         }
     }
