@@ -21,7 +21,7 @@ const MAX_LINES: usize = 300;
 /// Most places that are tried.
 const MAX_STARTS: usize = 16;
 /// Most pairs of a line of the hunk and a line of the file that are looked at for one file, in all of its hunks together.
-pub(super) const BUDGET: usize = 2_000_000;
+pub(super) const BUDGET: usize = 4_000_000;
 /// A content that stands more often says nothing of the place.
 const MAX_OFTEN: usize = 100;
 /// Lines of the file before and after the place that may belong to it.
@@ -51,11 +51,11 @@ pub(super) fn align(table: &LineTable<'_>, hunk: &Hunk, budget: &mut usize) -> O
     let mut found: Vec<(usize, Alignment)> = Vec::new();
     for start in starts(table, &old, said) {
         let window = start.saturating_sub(slack)..(start + old.len() + slack).min(table.len());
-        *budget = budget.checked_sub(window.len() * old.len())?;
+        *budget = budget.checked_sub(2 * window.len() * old.len())?;
         let Some(best) = in_window(table, &old, window.clone(), None) else { continue };
-        // Where lines are left out, a second place may lie in the same window.
+        // A second place may lie in the same window.
         let without = change(hunk, &best).map(|hangs| (hangs.old, hangs.line));
-        let second = elided.then(|| in_window(table, &old, window, without)).flatten();
+        let second = in_window(table, &old, window, without);
         for mut alignment in std::iter::once(best).chain(second) {
             let Some(place) = change(hunk, &alignment).map(|hangs| hangs.place) else { continue };
             if said.is_some_and(|said| alignment.lines.first() == Some(&Some(said))) {
@@ -136,7 +136,7 @@ fn weight(line: &Line) -> f64 {
 }
 
 /// Whether a line of context stands for lines left out.
-fn is_elision(line: &Line) -> bool {
+pub(super) fn is_elision(line: &Line) -> bool {
     let text = line.text.trim_ascii();
     let bare = text
         .strip_prefix(b"//")

@@ -6,11 +6,13 @@ use super::indent::indent_of;
 use super::place::Misfit;
 use super::table::LineTable;
 
-/// Of `places`, where a run of `len` lines stands, those that the chain of `anchors` allows: in the block below the last anchor,
-/// or, if there is none, anywhere after it.
+/// Most lines that one anchor may stand at: beyond, it says nothing.
+const MAX_LINES: usize = 100;
+
+/// Of `places`, where a run of `len` lines stands, those in the block below the last of the chain of `anchors`, or around it.
 ///
 /// # Errors
-/// [`Misfit::Anchor`] if an anchor stands nowhere.
+/// [`Misfit::Anchor`] if an anchor stands nowhere, or nearly everywhere.
 pub(super) fn narrow(
     table: &LineTable<'_>,
     anchors: &[Vec<u8>],
@@ -21,14 +23,8 @@ pub(super) fn narrow(
         return Ok(places);
     }
     let blocks = blocks(table, anchors)?;
-    let within = |at: &usize, end: fn(&Range<usize>, usize) -> usize| {
-        blocks.iter().any(|block| at + len > block.start && *at < end(block, table.len()))
-    };
-    let inside: Vec<usize> = places.iter().copied().filter(|at| within(at, |block, _| block.end)).collect();
-    if !inside.is_empty() {
-        return Ok(inside);
-    }
-    Ok(places.into_iter().filter(|at| within(at, |_, all| all)).collect())
+    let within = |at: &usize| blocks.iter().any(|block| at + len > block.start && *at < block.end);
+    Ok(places.into_iter().filter(within).collect())
 }
 
 /// The one line where the last of the chain stands.
@@ -50,37 +46,47 @@ fn blocks(table: &LineTable<'_>, anchors: &[Vec<u8>]) -> Result<Vec<Range<usize>
     for (index, anchor) in anchors.iter().enumerate() {
         let lines = |fits: &dyn Fn(&[u8]) -> bool| -> Vec<usize> {
             let from = usize::from(index > 0);
-            let mut lines: Vec<usize> = blocks
-                .iter()
-                .flat_map(|block| block.start + from..block.end)
-                .filter(|&at| fits(table.line(at)))
-                .collect();
-            lines.sort_unstable();
-            lines.dedup();
-            lines
+            let inside = |at: &usize| blocks.iter().any(|block| block.start + from <= *at && *at < block.end);
+            (0..table.len()).filter(|&at| fits(table.line(at))).filter(inside).take(MAX_LINES + 1).collect()
         };
         let anchor = anchor.trim_ascii();
         let mut found = lines(&|line| line.trim_ascii() == anchor);
         if found.is_empty() {
-            // The head of a block is often cut short: `class A` for `class A(B):`.
-            found = lines(&|line| line.trim_ascii().starts_with(anchor));
+            // The head of a block is often cut short: `class A` for `class A(B):`. Never within a word.
+            found = lines(&|line| {
+                let rest = line.trim_ascii().strip_prefix(anchor);
+                rest.is_some_and(|rest| !rest.first().is_some_and(|&b| b.is_ascii_alphanumeric() || b == b'_'))
+            });
         }
-        if found.is_empty() {
-            return Err(Misfit::Anchor { index, lines: Vec::new() });
+        if found.is_empty() || found.len() > MAX_LINES {
+            return Err(Misfit::Anchor { index, lines: found });
         }
         blocks = found.into_iter().map(|at| at..end_of_block(table, at)).collect();
     }
     Ok(blocks)
 }
 
-/// Where the block below line `at` ends: at the first line that is not indented deeper. Blank lines, lines that only open or close
-/// brackets, and lines that begin with `#` (a comment, the preprocessor) end nothing.
+/// Where the block that line `at` heads ends. One that opens with `{` ends with the first line that closes it at the same depth; any other
+/// at the first line that is not indented deeper; a line that heads nothing stands for what follows it in its own block. Blank lines,
+/// lines that only open or close brackets, labels, and lines that begin with `#` (a comment, the preprocessor) end nothing.
 fn end_of_block(table: &LineTable<'_>, at: usize) -> usize {
-    let depth = indent_of(table.line(at)).len();
-    let ends = |&at: &usize| {
-        let line = table.line(at);
-        let first = line.trim_ascii().first();
-        first.is_some_and(|b| !b"{}()[]#".contains(b)) && indent_of(line).len() <= depth
+    let depth = |at: usize| indent_of(table.line(at)).len();
+    let text = |at: usize| table.line(at).trim_ascii();
+    let filled = |from: usize| (from..table.len()).filter(|&at| !text(at).is_empty());
+    let (own, next) = (depth(at), filled(at + 1).next());
+    if text(at).ends_with(b"{") || next.is_some_and(|next| text(next) == b"{" && depth(next) <= own) {
+        let closes = |line: &usize| depth(*line) <= own && text(*line).starts_with(b"}");
+        return filled(at + 1).find(closes).map_or(table.len(), |line| line + 1);
+    }
+    let heads = next.is_some_and(|next| depth(next) > own);
+    let ends = |line: &usize| {
+        let text = text(*line);
+        let brackets = text.iter().all(|b| b"{}()[],;".contains(b));
+        let label =
+            text.strip_suffix(b":").is_some_and(|word| word.iter().all(|b| b.is_ascii_alphanumeric() || *b == b'_'));
+        let label = label && !table.line(at).trim_ascii().ends_with(b":");
+        let out = if heads { depth(*line) <= own } else { depth(*line) < own };
+        out && !brackets && !label && !text.starts_with(b"#")
     };
-    (at + 1..table.len()).find(ends).unwrap_or(table.len())
+    filled(at + 1).find(ends).unwrap_or(table.len())
 }

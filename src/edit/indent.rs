@@ -16,12 +16,15 @@ pub enum Indent {
     Tabs(usize),
     /// The patch has a tab where the file has so many spaces.
     Spaces(usize),
+    /// The patch has so many spaces a level, the file so many.
+    Scale(usize, usize),
 }
 
 impl Indent {
-    /// The rule that holds for every pair of a patch's line and a file's; blank lines say nothing. `None` if there is none.
+    /// The rule that holds for every pair of a patch's line and a file's, and by which the `new` lines of the patch are to be written;
+    /// blank lines say nothing. `None` if no rule holds, or several that would write the new lines differently.
     #[must_use]
-    pub fn between(pairs: &[(&[u8], &[u8])]) -> Option<Indent> {
+    pub fn for_lines<'t>(pairs: &[(&[u8], &[u8])], new: impl Iterator<Item = &'t [u8]>) -> Option<Indent> {
         let mut indents: Vec<(&[u8], &[u8])> = pairs
             .iter()
             .filter(|(patch, _)| !patch.trim_ascii().is_empty())
@@ -29,9 +32,11 @@ impl Indent {
             .collect();
         indents.sort_unstable();
         indents.dedup();
-        let fits = |rule: &Indent| indents.iter().all(|(patch, file)| rule.of(patch).as_deref() == Some(file));
-        let least = indents.iter().min_by_key(|(patch, _)| patch.len());
-        let shift = least.map(|(patch, file)| {
+        let holds = |rule: &Indent| indents.iter().all(|(patch, file)| rule.of(patch).as_deref() == Some(file));
+        if holds(&Indent::Same) {
+            return Some(Indent::Same);
+        }
+        let shift = indents.iter().min_by_key(|(patch, _)| patch.len()).map(|(patch, file)| {
             let common = patch.iter().rev().zip(file.iter().rev()).take_while(|(a, b)| a == b).count();
             let (patch, file) = (&patch[..patch.len() - common], &file[..file.len() - common]);
             Indent::Shift { patch: patch.to_vec(), file: file.to_vec() }
@@ -39,9 +44,14 @@ impl Indent {
         // Spaces for tabs are no shift: the next level would be written otherwise again.
         let plain =
             |rule: &Indent| matches!(rule, Indent::Shift { patch, file } if patch.is_empty() || file.is_empty());
-        let shift = shift.filter(plain);
-        let units = [2, 3, 4, 8].into_iter().flat_map(|width| [Indent::Tabs(width), Indent::Spaces(width)]);
-        std::iter::once(Indent::Same).chain(shift).chain(units).find(fits)
+        let widths = [2, 3, 4, 8];
+        let units = widths.into_iter().flat_map(|width| [Indent::Tabs(width), Indent::Spaces(width)]);
+        let scales = widths.into_iter().flat_map(|a| widths.map(|b| Indent::Scale(a, b)));
+        let rules: Vec<Indent> = units.chain(shift.filter(plain)).chain(scales).filter(holds).collect();
+        let new: Vec<&[u8]> = new.collect();
+        let written = |rule: &Indent| new.iter().map(|line| rule.convert(line)).collect::<Option<Vec<_>>>();
+        let first = rules.first().and_then(written)?;
+        rules.iter().all(|rule| written(rule).is_none_or(|other| other == first)).then(|| rules[0].clone())
     }
 
     /// `line` with the indentation that the file has; `None` if the rule says nothing of it.
@@ -61,7 +71,13 @@ impl Indent {
             Indent::Same => Some(indent.to_vec()),
             Indent::Shift { patch, file } => {
                 let rest = indent.strip_prefix(patch.as_slice())?;
-                Some([file.as_slice(), rest].concat())
+                // Tabs before spaces, or the other way round, are no indentation that the file has.
+                let mixed = file.last().is_some_and(|last| rest.iter().any(|b| b != last));
+                (!mixed).then(|| [file.as_slice(), rest].concat())
+            }
+            Indent::Scale(patch, file) => {
+                let fits = indent.iter().all(|&b| b == b' ') && indent.len().is_multiple_of(*patch);
+                fits.then(|| vec![b' '; indent.len() / patch * file])
             }
             Indent::Tabs(width) => {
                 let tabs = indent.iter().take_while(|&&b| b == b'\t').count();
@@ -89,8 +105,22 @@ pub fn indent_of(line: &[u8]) -> &[u8] {
 mod tests {
     use super::*;
 
+    fn with(pairs: &[(&str, &str)], new: &[&str]) -> Option<Indent> {
+        let pairs: Vec<_> = pairs.iter().map(|(a, b)| (a.as_bytes(), b.as_bytes())).collect();
+        Indent::for_lines(&pairs, new.iter().map(|line| line.as_bytes()))
+    }
+
     fn between(pairs: &[(&str, &str)]) -> Option<Indent> {
-        Indent::between(&pairs.iter().map(|(a, b)| (a.as_bytes(), b.as_bytes())).collect::<Vec<_>>())
+        with(pairs, &[])
+    }
+
+    #[test]
+    fn a_level_that_no_line_shows_is_not_guessed() {
+        // Two spaces less, or half as many: the deeper line would differ.
+        assert_eq!(with(&[("    a", "  a")], &["        b"]), None);
+        assert!(with(&[("    a", "  a")], &["    b"]).is_some());
+        assert_eq!(with(&[("    a", "  a"), ("        b", "    b")], &["            c"]), Some(Indent::Scale(4, 2)));
+        assert_eq!(with(&[("a", "\ta")], &["    b"]), None);
     }
 
     #[test]

@@ -40,22 +40,32 @@ pub fn correction(path: &[u8], text: &[u8], edits: &[&[Hunk]]) -> Option<Vec<u8>
 /// The text that `hunks` probably meant.
 fn once(text: &[u8], hunks: &[Hunk], budget: &mut usize) -> Option<Vec<u8>> {
     let (exact, loose) = (LineTable::new(text, Likeness::Exact), LineTable::new(text, Likeness::Trimmed));
-    let seats = place::seats(&exact, hunks, Matching::Lenient);
-    let mut splices: Vec<Splice> = Vec::new();
-    for (seat, hunk) in seats.into_iter().zip(hunks) {
-        match seat {
-            Ok(seat) => splices.extend(seat.splices(&exact)),
-            Err(Misfit::Absent(new)) if new.is_empty() => {
-                let (at, hunk) = mended(&loose, hunk, budget)?;
-                splices.extend(Seat::exact(&exact, hunk, at).splices(&exact));
-            }
-            Err(_) => return None,
-        }
+    let mut seats = meant(&exact, &loose, hunks, budget)?;
+    let off = |(seat, hunk): (&Seat, &Hunk)| hunk.at.is_some_and(|at| at != seat.first + 1);
+    if hunks.len() > 1 && seats.iter().zip(hunks).any(off) {
+        // As for placing: then no number of the patch is to be believed.
+        let hunks: Vec<Hunk> = hunks.iter().map(|hunk| Hunk { at: None, ..hunk.clone() }).collect();
+        seats = meant(&exact, &loose, &hunks, budget)?;
     }
+    let mut splices: Vec<Splice> = seats.iter().flat_map(|seat| seat.splices(&exact)).collect();
     splices.sort_by_key(|splice| (splice.at.start, splice.at.end));
     let apart =
         splices.windows(2).all(|pair| pair[0].at.end <= pair[1].at.start && pair[0].at.start < pair[1].at.start);
     (apart && !splices.is_empty()).then(|| splice::apply(text, &splices))
+}
+
+/// Where each hunk probably goes.
+fn meant(exact: &LineTable<'_>, loose: &LineTable<'_>, hunks: &[Hunk], budget: &mut usize) -> Option<Vec<Seat>> {
+    let seats = place::seats(exact, hunks, Matching::Lenient);
+    let seats = seats.into_iter().zip(hunks).map(|(seat, hunk)| match seat {
+        Ok(seat) => Some(seat),
+        Err(Misfit::Absent(new)) if new.is_empty() => {
+            let (at, hunk) = mended(loose, hunk, budget)?;
+            Some(Seat::exact(exact, hunk, at))
+        }
+        Err(_) => None,
+    });
+    seats.collect()
 }
 
 /// The hunk as it would have to be, and the line where it begins.
@@ -92,7 +102,8 @@ fn rebuilt(table: &LineTable<'_>, hunk: &Hunk, alignment: &Alignment) -> Option<
         let run = hunk.lines[i..].iter().take_while(|line| line.side != Side::Both).count();
         let changed = &hunk.lines[i..i + run];
         let gone = changed.iter().filter(|line| line.side == Side::Old).count();
-        let range = place_of(alignment, old, gone)?;
+        let neighbours = (i.checked_sub(1).map(|at| &hunk.lines[at]), hunk.lines.get(i + run));
+        let range = place_of(alignment, old, gone, neighbours)?;
         if range.start < at {
             return None;
         }
@@ -119,7 +130,12 @@ fn rebuilt(table: &LineTable<'_>, hunk: &Hunk, alignment: &Alignment) -> Option<
 
 /// The lines of the file that a run of changes takes the place of: `gone` removed lines from the old line `old` on, or, if it only adds,
 /// the place between its neighbours. `None` if that is not one place.
-fn place_of(alignment: &Alignment, old: usize, gone: usize) -> Option<Range<usize>> {
+fn place_of(
+    alignment: &Alignment,
+    old: usize,
+    gone: usize,
+    neighbours: (Option<&Line>, Option<&Line>),
+) -> Option<Range<usize>> {
     let lines = &alignment.lines;
     if gone > 0 {
         let first = lines[old]?;
@@ -128,11 +144,14 @@ fn place_of(alignment: &Alignment, old: usize, gone: usize) -> Option<Range<usiz
     }
     let before = old.checked_sub(1).and_then(|at| lines[at]);
     let after = lines.get(old).copied().flatten();
+    // A neighbour that stands elsewhere or nowhere says that this is not the place; dots say nothing.
+    let silent = |line: Option<&Line>| line.is_none_or(align::is_elision);
     match (before, after) {
         (Some(before), Some(after)) if after != before + 1 => None,
-        (Some(before), _) => Some(before + 1..before + 1),
-        (None, Some(after)) => Some(after..after),
-        (None, None) => None,
+        (Some(before), Some(_)) => Some(before + 1..before + 1),
+        (Some(before), None) if silent(neighbours.1) => Some(before + 1..before + 1),
+        (None, Some(after)) if silent(neighbours.0) => Some(after..after),
+        _ => None,
     }
 }
 
@@ -156,9 +175,10 @@ impl Style {
         let ends = |line: &[u8]| line.len() - line.trim_ascii_end().len();
         let extra = pairs.iter().filter(|(line, at)| ends(line) > 0 && ends(table.line(*at)) == 0).count();
         let same = pairs.iter().filter(|(line, at)| ends(line) > 0 && ends(line) == ends(table.line(*at))).count();
+        let new = hunk.lines.iter().filter(|line| line.side == Side::New).map(|line| line.text.as_slice());
         let texts: Vec<(&[u8], &[u8])> = pairs.iter().map(|(line, at)| (*line, table.line(*at))).collect();
         Style {
-            indent: Indent::between(&texts),
+            indent: Indent::for_lines(&texts, new),
             pairs: pairs.iter().map(|(line, at)| (indent_of(line).to_vec(), *at)).collect(),
             trailing: extra > 0 && same == 0,
         }

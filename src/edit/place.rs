@@ -100,6 +100,8 @@ pub fn place(text: &[u8], hunks: &[Hunk], matching: Matching) -> Result<Placed, 
         return Err(missed);
     }
     let unchecked = seats.iter().filter(|(_, seat)| seat.unchecked).map(|(_, seat)| seat.first + 1).collect();
+    let mut seats = seats;
+    seats.sort_by_key(|(i, seat)| (seat.first, *i));
     let mut splices: Vec<Splice> = seats.iter().flat_map(|(_, seat)| seat.splices(&table)).collect();
     splices.sort_by_key(|splice| splice.at.start);
     Ok(Placed { splices, matched_by, unchecked })
@@ -187,8 +189,17 @@ fn choose(table: &LineTable<'_>, hunk: &Hunk) -> Result<usize, Misfit> {
     let told = |at: &usize| !new_run.is_empty() && !done.contains(at) && table.stands(&new_run, *at);
     let told = said.filter(told).filter(|at| adds || !places.contains(at));
     done.extend(told);
-    if !is_newline_as_said(table, hunk.newline) {
+    // Lines alone do not tell whether a change of line ends, of the mark at the start, or of the final newline was made.
+    let of_form =
+        old_run.len() == new_run.len() && old_run.iter().zip(&new_run).all(|(old, new)| table.alike(old, new));
+    if of_form && hunk.newline == FinalNewline::Kept {
+        done.retain(|&at| stands_in_form(table, &new, at));
+    } else if !is_newline_as_said(table, hunk.newline) {
         done.clear();
+    }
+    // It stands where the number says, and what it brings does not: the number decides.
+    if let Some(said) = said.filter(|said| places.contains(said) && !done.contains(said)) {
+        return Ok(said);
     }
     // Where the new side covers the old one the change has been made.
     let covered = |at: &usize| done.iter().any(|new| new <= at && at + old.len() <= new + new_run.len());
@@ -207,6 +218,16 @@ fn choose(table: &LineTable<'_>, hunk: &Hunk) -> Result<usize, Misfit> {
         [only] => Ok(*only),
         several => said.filter(|at| several.contains(at)).ok_or(Misfit::Ambiguous(open)),
     }
+}
+
+/// Whether lines stand at `at` with their very white space, line ends and byte-order mark.
+fn stands_in_form(table: &LineTable<'_>, lines: &[&Line], at: usize) -> bool {
+    lines.iter().enumerate().all(|(i, line)| {
+        let marked = at + i == 0 && table.text().starts_with(BOM);
+        let text = if marked { line.text.strip_prefix(BOM) } else { Some(line.text.as_slice()) };
+        let end = table.end(at + i);
+        text == Some(table.line(at + i)) && (end.is_empty() || line.cr == (end == b"\r\n"))
+    })
 }
 
 /// Whether the end of the file is already as a change of its newline would leave it: lines alone do not tell.
@@ -253,6 +274,8 @@ fn overlaps(seats: &[(usize, Seat)]) -> Vec<Misplaced> {
         changed.start < other.end && other.start < changed.end
             || (changed.start == other.start && (changed.is_empty() || other.is_empty()))
     };
+    // One ends where the other begins: then both say what stands between their new lines.
+    let in_order = |one: &Seat, other: &Seat| one.covered().end <= other.covered().start && !one.covered().is_empty();
     let mut order: Vec<&(usize, Seat)> = seats.iter().collect();
     order.sort_by_key(|(i, seat)| (seat.first, *i));
     let mut missed = Vec::new();
@@ -263,7 +286,7 @@ fn overlaps(seats: &[(usize, Seat)]) -> Vec<Misplaced> {
             let clash = mine.iter().any(|a| touches(a, &other.covered()) && theirs.iter().any(|b| touches(a, b)))
                 || mine.iter().any(|a| !a.is_empty() && touches(a, &other.covered()))
                 || theirs.iter().any(|b| !b.is_empty() && touches(b, &seat.covered()));
-            if clash {
+            if clash && !in_order(seat, other) {
                 missed.push(Misplaced { hunk: *j.max(i), why: Misfit::Overlaps(*j.min(i)) });
             }
         }

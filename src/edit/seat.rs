@@ -33,11 +33,9 @@ impl Seat {
     /// A hunk whose old side stands at `first`.
     pub(super) fn exact(table: &LineTable<'_>, hunk: Hunk, first: usize) -> Seat {
         let old = hunk.old();
-        let ends = |(i, line): (usize, &&Line)| match table.end(first + i) {
-            b"" => true,
-            end => line.cr == (end == b"\r\n"),
-        };
-        let ends_agree = !old.is_empty() && old.iter().enumerate().all(ends);
+        let ends = old.iter().enumerate().map(|(i, line)| (table.end(first + i), line.cr));
+        let mut ends = ends.filter(|(end, _)| !end.is_empty()).map(|(end, cr)| cr == (end == b"\r\n")).peekable();
+        let ends_agree = ends.peek().is_some() && ends.all(|agrees| agrees);
         Seat { hunk, first, indent: Indent::Same, matched_by: MatchedBy::Exact, unchecked: false, ends_agree }
     }
 
@@ -152,10 +150,10 @@ pub(super) fn indented(table: &LineTable<'_>, hunk: Hunk, first: usize) -> Optio
     let old = hunk.old();
     let pairs: Vec<(&[u8], &[u8])> =
         old.iter().enumerate().map(|(i, line)| (line.text.as_slice(), table.line(first + i))).collect();
-    let indent = Indent::between(&pairs)?;
+    let new = hunk.lines.iter().filter(|line| line.side == Side::New).map(|line| line.text.as_slice());
+    let indent = Indent::for_lines(&pairs, new)?;
     let matched_by = if indent == Indent::Same { MatchedBy::TrailingSpace } else { MatchedBy::Indentation };
-    let said = hunk.lines.iter().filter(|line| line.side == Side::New).all(|line| indent.convert(&line.text).is_some());
-    said.then(|| Seat { indent, matched_by, ..Seat::exact(table, hunk, first) })
+    Some(Seat { indent, matched_by, ..Seat::exact(table, hunk, first) })
 }
 
 fn end_of(line: &Line) -> &'static [u8] {

@@ -138,7 +138,8 @@ impl<'a> LineTable<'a> {
     /// Whether the run stands at line `at`.
     #[must_use]
     pub fn stands(&self, run: &[&[u8]], at: usize) -> bool {
-        at + run.len() <= self.len() && run.iter().enumerate().all(|(i, line)| self.alike(self.line(at + i), line))
+        at.checked_add(run.len()).is_some_and(|end| end <= self.len())
+            && run.iter().enumerate().all(|(i, line)| self.alike(self.line(at + i), line))
     }
 
     /// Where a run of lines stands, overlapping places included, in order; at most `limit` places and one more.

@@ -27,6 +27,7 @@ mod kinds;
 mod landing;
 mod layers;
 mod patch_incidents;
+mod patch_review;
 mod placing;
 mod printing;
 mod readers;

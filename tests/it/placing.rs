@@ -93,7 +93,8 @@ fn a_number_that_points_at_the_place_is_never_passed_over_for_another() {
     // The new lines stand at line 6 by accident; the other place of the old ones is line 1.
     let old = "b\na\nc\nc\na\nb\nb\na\nc\na\n";
     let patch = "--- a/a.txt\n+++ b/a.txt\n@@ -7,2 +7,3 @@\n b\n+b\n a\n";
-    assert_eq!(patched(patch, old), None);
+    assert_eq!(patched(patch, old).as_deref(), Some("b\na\nc\nc\na\nb\nb\nb\na\nc\na\n"));
+    assert_eq!(patched(&patch.replace("-7,2", "-3,2"), old), None);
 }
 
 #[test]

@@ -6,6 +6,8 @@ use crate::edit::table::content;
 /// Whether prose may follow the hunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum After {
+    /// Nothing: its counts say where it ends.
+    Nothing,
     /// Nothing but blank lines.
     Blank,
     /// Blank lines, then sentences.
@@ -58,6 +60,7 @@ fn tail(raw: &[&[u8]], after: After) -> usize {
     let rest = &raw[marked..];
     let blank = |line: &&&[u8]| content(line).is_empty();
     match after {
+        After::Nothing => 0,
         After::Blank => rest.iter().rev().take_while(blank).count(),
         After::Prose => rest.iter().position(|line| blank(&line)).map_or(0, |at| rest.len() - at),
     }

@@ -16,12 +16,16 @@ pub(super) fn read(line: &[u8]) -> Option<Head> {
         return None;
     }
     let rest = rest.trim_ascii_end();
-    let (inner, closed) = match memchr::memmem::find(rest, b"@@") {
+    let closes = |at: &usize| {
+        let space = |b: Option<&u8>| b.is_none_or(u8::is_ascii_whitespace);
+        (*at == 0 || space(rest.get(at - 1))) && space(rest.get(at + 2))
+    };
+    let (inner, closed) = match memchr::memmem::find_iter(rest, b"@@").find(closes) {
         Some(at) => (&rest[..at], true),
         None => (rest, false),
     };
     let ranges = ranges(inner.trim_ascii());
-    let numeric = |b: &u8| b.is_ascii_digit() || b" \t-+,.?_xXyYnNmM".contains(b);
+    let numeric = |b: &u8| b.is_ascii_digit() || b" \t-+,.?".contains(b);
     let empty = inner.iter().all(numeric) || inner.trim_ascii() == "…".as_bytes() || is_placeholder(inner);
     // What follows the numbers is Git's guess at the function: it is not a claim about the place.
     let anchor = (ranges.is_none() && !empty).then(|| if closed { inner.trim_ascii() } else { rest.trim_ascii() });
@@ -76,5 +80,7 @@ mod tests {
         assert_eq!(anchor("@@ def f():\n").as_deref(), Some("def f():"));
         assert_eq!(anchor("@@ class A @@\n").as_deref(), Some("class A"));
         assert_eq!(anchor("@@ -1,2 +1,2 @@ def f():\n"), None);
+        assert_eq!(anchor("@@ @@count = 0\n").as_deref(), Some("@@count = 0"));
+        assert_eq!(anchor("@@ x\n").as_deref(), Some("x"));
     }
 }

@@ -9,6 +9,7 @@ mod head;
 mod name;
 mod rest;
 mod search_replace;
+mod section;
 mod unified_diff;
 mod whole_file;
 
@@ -157,6 +158,8 @@ pub enum Problem {
 /// # Errors
 /// The first place that cannot be understood. Nothing of a patch is ever left out in silence.
 pub fn read(patch: &[u8], path: Option<&[u8]>) -> Result<(&'static str, Vec<FilePatch>), Fault> {
+    // A byte-order mark is no part of its first line.
+    let patch = patch.strip_prefix(text::BOM).unwrap_or(patch);
     let source = Source { lines: text::lines(patch).collect(), path };
     let fault = |line: usize, problem| Fault { line: line + 1, path: None, problem };
     let begin = |format: &&'static dyn Format| format.begins(&source.lines);

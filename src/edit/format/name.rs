@@ -1,5 +1,7 @@
 //! The names of files in the headers of a unified diff.
 
+use crate::edit::table::content;
+
 /// What a `---` or `+++` line names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Named {
@@ -19,54 +21,115 @@ impl Named {
     }
 }
 
-/// The name in the rest of a `---` or `+++` line: unquoted, its time stamp cut.
+/// The name in the rest of a `---` or `+++` line: unquoted, its time stamp cut. Git puts a tab after a name that holds spaces.
 pub(super) fn of_header(rest: &[u8]) -> Named {
-    let rest = rest.trim_ascii_end();
-    let name = match rest.strip_prefix(b"\"") {
-        Some(quoted) => unquoted(quoted).0,
-        None => rest.split(|&b| b == b'\t').next().unwrap_or(rest).trim_ascii().to_vec(),
+    let rest = content(rest);
+    let (name, stamp) = match rest.strip_prefix(b"\"") {
+        Some(quoted) => (unquoted(quoted).0, &rest[..0]),
+        None => match memchr::memchr(b'\t', rest) {
+            Some(tab) => (rest[..tab].to_vec(), &rest[tab + 1..]),
+            None => (without_stamp(rest).trim_ascii().to_vec(), &rest[..0]),
+        },
     };
-    if name == b"/dev/null" { Named::Nothing } else { Named::File(name) }
+    // `diff -N` names a file that is not there by the time at which all time began.
+    let never = [&b"1970-01-01 00:00:00"[..], b"1969-12-31 "].iter().any(|epoch| stamp.starts_with(epoch));
+    if name == b"/dev/null" || never { Named::Nothing } else { Named::File(name) }
 }
 
-/// The names of both sides, without the folders that Git puts before them. A side that is absent has none.
-pub(super) fn without_prefix(old: Option<Vec<u8>>, new: Option<Vec<u8>>) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
-    /// What `git diff` puts before the two sides: by default, with `diff.mnemonicPrefix`, and with `-R`.
-    const PREFIXES: &[(&[u8], &[u8])] = &[
-        (b"a/", b"b/"),
-        (b"i/", b"w/"),
-        (b"c/", b"i/"),
-        (b"c/", b"w/"),
-        (b"o/", b"w/"),
-        (b"b/", b"a/"),
-        (b"w/", b"i/"),
-    ];
-    let cut =
-        |name: &Option<Vec<u8>>, prefix: &[u8]| name.as_ref().map(|name| name.strip_prefix(prefix).map(<[u8]>::to_vec));
-    for (left, right) in PREFIXES {
-        match (cut(&old, left), cut(&new, right)) {
-            (Some(Some(old)), Some(Some(new))) => return (Some(old), Some(new)),
-            (Some(Some(old)), None) if *left == b"a/" => return (Some(old), None),
-            (None, Some(Some(new))) if *right == b"b/" => return (None, Some(new)),
-            _ => {}
+/// A name without a time stamp that stands after a space: `x 2026-01-01 10:00:00`.
+fn without_stamp(rest: &[u8]) -> &[u8] {
+    let is_date = |word: &[u8]| {
+        word.len() == 10
+            && word.iter().enumerate().all(|(i, b)| if matches!(i, 4 | 7) { *b == b'-' } else { b.is_ascii_digit() })
+    };
+    let mut from = 0;
+    for word in rest.split(|&b| b == b' ') {
+        if from > 0 && is_date(word) {
+            return &rest[..from - 1];
+        }
+        from += word.len() + 1;
+    }
+    rest
+}
+
+/// The folders that stand before the names of the two sides.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Prefixes {
+    old: Vec<u8>,
+    new: Vec<u8>,
+}
+
+/// What `git diff` puts before the two sides: by default, with `diff.mnemonicPrefix`, and with `-R`.
+const PREFIXES: &[(&[u8], &[u8])] = &[
+    (b"a/", b"b/"),
+    (b"i/", b"w/"),
+    (b"c/", b"i/"),
+    (b"c/", b"w/"),
+    (b"o/", b"w/"),
+    (b"b/", b"a/"),
+    (b"w/", b"i/"),
+    (b"i/", b"c/"),
+    (b"w/", b"c/"),
+    (b"w/", b"o/"),
+];
+
+impl Prefixes {
+    /// As the two names of one `diff --git` line tell them: none if they are equal.
+    pub(super) fn of(old: &[u8], new: &[u8]) -> Prefixes {
+        let both = |old: &[u8], new: &[u8]| Prefixes { old: old.to_vec(), new: new.to_vec() };
+        if old == new {
+            return Prefixes::default();
+        }
+        if let Some((left, right)) =
+            PREFIXES.iter().find(|(left, right)| old.starts_with(left) && new.starts_with(right))
+        {
+            return both(left, right);
+        }
+        let folder = |name: &[u8]| memchr::memchr(b'/', name).map(|at| at + 1);
+        match (folder(old), folder(new)) {
+            (Some(left), Some(right)) if old[left..] == new[right..] => both(&old[..left], &new[..right]),
+            _ => Prefixes::default(),
         }
     }
-    (old, new)
+
+    /// As the names of `---` and `+++` tell them, where there is no `diff --git` line.
+    fn of_bare(old: Option<&[u8]>, new: Option<&[u8]>) -> Prefixes {
+        let fits = |(left, right): &&(&[u8], &[u8])| match (old, new) {
+            (Some(old), Some(new)) => old.starts_with(left) && new.starts_with(right),
+            (Some(old), None) => *left == b"a/" && old.starts_with(left),
+            (None, Some(new)) => *right == b"b/" && new.starts_with(right),
+            (None, None) => false,
+        };
+        let found = PREFIXES.iter().find(fits);
+        found.map_or_else(Prefixes::default, |(left, right)| Prefixes { old: left.to_vec(), new: right.to_vec() })
+    }
+
+    /// The names without them. A side that is absent has none.
+    pub(super) fn cut(&self, old: Option<Vec<u8>>, new: Option<Vec<u8>>) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
+        let cut = |name: Vec<u8>, prefix: &[u8]| name.strip_prefix(prefix).map_or_else(|| name.clone(), <[u8]>::to_vec);
+        (old.map(|name| cut(name, &self.old)), new.map(|name| cut(name, &self.new)))
+    }
+}
+
+/// The names of both sides, where there is no `diff --git` line to tell what stands before them.
+pub(super) fn without_prefix(old: Option<Vec<u8>>, new: Option<Vec<u8>>) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
+    Prefixes::of_bare(old.as_deref(), new.as_deref()).cut(old, new)
 }
 
 /// The two names of `diff --git a/x b/x`, prefixes kept; `None` unless they can be told apart.
 pub(super) fn of_git_line(rest: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
-    let rest = rest.trim_ascii();
+    let rest = content(rest);
     if let Some(quoted) = rest.strip_prefix(b"\"") {
         let (old, used) = unquoted(quoted);
-        return Some((old, of_header(quoted.get(used..)?.trim_ascii_start()).file()?));
+        return Some((old, of_header(quoted.get(used..)?.strip_prefix(b" ")?).file()?));
     }
     if let Some(at) = memchr::memmem::find(rest, b" \"") {
         return Some((rest[..at].to_vec(), of_header(&rest[at + 1..]).file()?));
     }
     // Names may hold spaces: the one split where both sides name the same file.
     let same = |at: &usize| {
-        let (old, new) = without_prefix(Some(rest[..*at].to_vec()), Some(rest[at + 1..].to_vec()));
+        let (old, new) = (&rest[..*at], &rest[at + 1..]);
+        let (old, new) = Prefixes::of(old, new).cut(Some(old.to_vec()), Some(new.to_vec()));
         old == new
     };
     let spaces: Vec<usize> = memchr::memchr_iter(b' ', rest).collect();
@@ -124,6 +187,18 @@ mod tests {
         assert_eq!(cut("a/x", "a/x"), (Some(b"a/x".to_vec()), Some(b"a/x".to_vec())));
         assert_eq!(cut("i/x", "w/x"), (Some(b"x".to_vec()), Some(b"x".to_vec())));
         assert_eq!(without_prefix(None, Some(b"b/x".to_vec())), (None, Some(b"x".to_vec())));
+    }
+
+    #[test]
+    fn the_git_line_says_what_stands_before_the_names() {
+        let cut = |old: &str, new: &str| {
+            Prefixes::of(old.as_bytes(), new.as_bytes()).cut(Some(old.into()), Some(new.into())).0.unwrap()
+        };
+        assert_eq!(cut("a/x", "b/x"), b"x");
+        assert_eq!(cut("a/x", "a/x"), b"a/x");
+        assert_eq!(cut("c/x", "i/x"), b"x");
+        assert_eq!(cut("b/x", "a/x"), b"x");
+        assert_eq!(cut("old/x", "new/x"), b"x");
     }
 
     #[test]

@@ -7,9 +7,10 @@ use std::ops::Range;
 
 use super::body::{self, After};
 use super::head::{self, Head};
-use super::name::{self, Named};
-use super::{Action, Fault, FilePatch, Format, Parsed, Problem, Source, fence};
-use crate::edit::hunk::{FinalNewline, Hunk, Side};
+use super::name;
+use super::section::{Fate, Section, finish};
+use super::{Fault, FilePatch, Format, Parsed, Problem, Source, fence};
+use crate::edit::hunk::Side;
 use crate::edit::table::content;
 
 /// The format.
@@ -45,43 +46,6 @@ fn is_file_header(lines: &[&[u8]], at: usize) -> bool {
         || (lines[at].starts_with(b"+++ ") && hunk(next(1)))
 }
 
-/// What is known of a file before its hunks are read.
-#[derive(Debug, Default)]
-struct Section {
-    start: usize,
-    /// The names of `---` and `+++`.
-    old: Option<Named>,
-    new: Option<Named>,
-    git: Option<(Vec<u8>, Vec<u8>)>,
-    from: Option<Vec<u8>>,
-    to: Option<Vec<u8>>,
-    added: bool,
-    deleted: bool,
-    /// Whether its content before is said to be empty.
-    empty: bool,
-    executable: Option<bool>,
-    hunks: Vec<Hunk>,
-}
-
-impl Section {
-    fn new(start: usize) -> Section {
-        Section { start, ..Section::default() }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.old.is_none() && self.new.is_none() && self.git.is_none() && self.hunks.is_empty()
-    }
-
-    /// The file it is about, as far as that is known: the new name of several.
-    fn path(&self) -> Option<Vec<u8>> {
-        let file = |named: &Option<Named>| named.clone().and_then(Named::file);
-        let (old, new) = name::without_prefix(file(&self.old), file(&self.new));
-        let (git_old, git_new) =
-            self.git.clone().map_or((None, None), |(old, new)| name::without_prefix(Some(old), Some(new)));
-        new.or(old).or(git_new).or(git_old)
-    }
-}
-
 struct Reader<'s> {
     source: &'s Source<'s>,
     at: usize,
@@ -104,11 +68,10 @@ impl Reader<'_> {
             self.mark(at..at + 1);
         } else if self.fence.is_none() && fence::read(line).is_some() {
             self.close()?;
-            self.open(at);
+            self.open(at)?;
         } else if let Some(rest) = line.strip_prefix(b"diff --git ") {
             self.close()?;
-            self.section = Section::new(at);
-            self.section.git = name::of_git_line(rest);
+            self.section = Section { of_git: true, git: name::of_git_line(rest), ..Section::new(at) };
             self.mark(at..at + 1);
         } else if line.starts_with(b"@@@ ") || line.starts_with(b"diff --cc ") {
             return Err(self.fault(at, Problem::Unsupported("a combined diff of a merge")));
@@ -117,8 +80,8 @@ impl Reader<'_> {
         } else if is_file_header(lines, at) {
             self.names()?;
             return Ok(());
-        } else if self.section.git.is_some() && self.section.hunks.is_empty() {
-            self.extended(line)?;
+        } else if !self.section.of_git || !self.section.hunks.is_empty() || !self.extended(line)? {
+            self.prose(line)?;
         }
         self.at += 1;
         Ok(())
@@ -131,19 +94,39 @@ impl Reader<'_> {
         }
     }
 
-    /// A fence belongs to the patch only if a patch is what it holds.
-    fn open(&mut self, at: usize) {
+    /// A fence belongs to the patch only if a patch is what it holds: from its first line on, or by what it is called.
+    fn open(&mut self, at: usize) -> Result<(), Fault> {
         let lines = &self.source.lines;
         let end = fence::end(lines, at).unwrap_or(lines.len());
         let inner = lines.get(at + 1..end).unwrap_or_default();
-        if UnifiedDiff.begins(inner).is_none() {
-            self.at = end;
-            return;
-        }
-        let info = fence::read(lines[at]).and_then(|fence| fence::name_in(fence.info));
+        let info = fence::read(lines[at]).map(|fence| fence.info).unwrap_or_default();
         let above = (0..at).rev().take(2).find(|&above| !lines[above].trim_ascii().is_empty());
-        self.fence = Some((at, info.or_else(|| fence::name(lines[above?]))));
+        let name = fence::name_in(info).or_else(|| fence::name(lines[above?]));
+        let first = inner.iter().position(|line| !line.trim_ascii().is_empty());
+        let begins = UnifiedDiff.begins(inner);
+        let holds = begins.is_some() && (begins == first || [&b"diff"[..], b"patch"].contains(&info));
+        // A file that is itself a patch is a file.
+        let is_patch = name.as_ref().is_some_and(|name| name.ends_with(b".patch") || name.ends_with(b".diff"));
+        if !holds || is_patch {
+            let filled = || inner.iter().filter(|line| !line.trim_ascii().is_empty());
+            let changes = filled().any(|line| matches!(line.first(), Some(b'+' | b'-')));
+            if changes && filled().all(|line| body::is_marked(line)) {
+                return Err(self.fault(at + 1, Problem::NoHead));
+            }
+            self.at = end;
+            return Ok(());
+        }
+        self.fence = Some((at, name));
         self.mark(at..at + 1);
+        Ok(())
+    }
+
+    /// A line that is no part of the patch. One that is marked as a change would be left out in silence.
+    fn prose(&self, line: &[u8]) -> Result<(), Fault> {
+        let within = self.fence.is_some() || !self.section.is_empty();
+        let listed = self.fence.is_none() && line.starts_with(b"- ");
+        let marked = matches!(line.first(), Some(b'+' | b'-')) && !is_rule(line) && !listed;
+        if within && marked { Err(self.fault(self.at, Problem::NoHead)) } else { Ok(()) }
     }
 
     fn fault(&self, line: usize, problem: Problem) -> Fault {
@@ -152,7 +135,7 @@ impl Reader<'_> {
 
     /// `--- old` and `+++ new`.
     fn names(&mut self) -> Result<(), Fault> {
-        if self.section.git.is_none() || self.section.old.is_some() || !self.section.hunks.is_empty() {
+        if !self.section.of_git || self.section.old.is_some() || !self.section.hunks.is_empty() {
             self.close()?;
             self.section = Section::new(self.at);
         }
@@ -173,11 +156,11 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Git's lines between `diff --git` and `---`.
-    fn extended(&mut self, line: &[u8]) -> Result<(), Fault> {
+    /// Git's lines between `diff --git` and `---`; whether this is one.
+    fn extended(&mut self, line: &[u8]) -> Result<bool, Fault> {
         let (line, at) = (content(line), self.at);
         let rest = |word: &str| line.strip_prefix(word.as_bytes());
-        let known = ["index ", "similarity ", "dissimilarity ", "old mode ", "copy to "];
+        let known = ["similarity ", "dissimilarity ", "old mode ", "copy to "];
         let mode = rest("new mode ").or_else(|| rest("new file mode ")).or_else(|| rest("deleted file mode "));
         if let Some(mode) = mode {
             match mode.trim_ascii() {
@@ -185,10 +168,17 @@ impl Reader<'_> {
                 b"160000" => return Err(self.fault(at, Problem::Unsupported("a submodule"))),
                 mode => self.section.executable = Some(mode == b"100755"),
             }
-            self.section.added |= rest("new file mode ").is_some();
-            self.section.deleted |= rest("deleted file mode ").is_some();
-        } else if rest("index e69de29").is_some() {
-            self.section.empty = true;
+            self.section.fate = match line.first() {
+                Some(b'd') => Fate::Goes,
+                _ if rest("new file mode ").is_some() => Fate::Comes,
+                _ => self.section.fate,
+            };
+        } else if let Some(ids) = rest("index ") {
+            match ids.rsplit(|&b| b == b' ').next() {
+                Some(b"120000") => return Err(self.fault(at, Problem::Unsupported("a symbolic link"))),
+                Some(b"160000") => return Err(self.fault(at, Problem::Unsupported("a submodule"))),
+                _ => self.section.empty = is_empty_blob(ids),
+            }
         } else if let Some(name) = rest("rename from ") {
             self.section.from = name::of_header(name).file();
         } else if let Some(name) = rest("rename to ") {
@@ -198,10 +188,10 @@ impl Reader<'_> {
         } else if rest("GIT binary patch").is_some() || rest("Binary files ").is_some() {
             return Err(self.fault(at, Problem::Unsupported("a binary patch")));
         } else if !known.iter().any(|word| rest(word).is_some()) {
-            return Ok(());
+            return Ok(false);
         }
         self.mark(at..at + 1);
-        Ok(())
+        Ok(true)
     }
 
     fn hunk(&mut self, head: Head) -> Result<(), Fault> {
@@ -217,7 +207,9 @@ impl Reader<'_> {
         let added = hunk.lines.iter().filter(|line| line.side == Side::New).count();
         hunk.at = match head.ranges {
             // Where there is no old side the number is all there is: it must be well formed.
-            Some(((start, 0), (_, count))) => (added == hunk.lines.len() && count == added).then_some(start + 1),
+            Some(((start, 0), (_, count))) => {
+                (added == hunk.lines.len() && count == added).then_some(start.saturating_add(1))
+            }
             Some(((start, _), _)) => Some(start).filter(|_| added < hunk.lines.len()),
             None => None,
         };
@@ -236,9 +228,8 @@ impl Reader<'_> {
     /// Where the lines of a hunk end, and what may follow it.
     fn extent(&self, from: usize, ranges: Option<((usize, usize), (usize, usize))>) -> Result<(usize, After), Fault> {
         let lines = &self.source.lines;
-        let counted = ranges.and_then(|((_, old), (_, new))| counted(lines, from, old, new));
-        if let Some(end) = counted {
-            return Ok((end, After::Blank));
+        if let Some(end) = ranges.and_then(|((_, old), (_, new))| self.counted(from, old, new)) {
+            return Ok((end, After::Nothing));
         }
         let end = (from..lines.len()).find(|&at| self.is_boundary(at)).unwrap_or(lines.len());
         // A lone header just above the next hunk could as well be a changed line.
@@ -254,10 +245,12 @@ impl Reader<'_> {
     fn is_boundary(&self, at: usize) -> bool {
         let lines = &self.source.lines;
         let line = lines[at];
-        let closes = self
-            .fence
-            .as_ref()
-            .is_some_and(|(open, _)| fence::read(lines[*open]).is_some_and(|fence| fence.closed_by(line)));
+        // A space would mark it as context.
+        let closes = !line.starts_with(b" ")
+            && self
+                .fence
+                .as_ref()
+                .is_some_and(|(open, _)| fence::read(lines[*open]).is_some_and(|fence| fence.closed_by(line)));
         let header = lines[at].starts_with(b"--- ")
             && lines.get(at + 1).is_some_and(|next| next.starts_with(b"+++ "))
             && lines.get(at + 2).is_none_or(|next| head::read(next).is_some());
@@ -267,6 +260,35 @@ impl Reader<'_> {
             || head::read(line).is_some()
             || (line.starts_with(b"-- \n") && is_signature(lines, at))
             || (self.fence.is_none() && fence::read(line).is_some() && !line.starts_with(b" "))
+    }
+
+    /// Where the counts of a hunk are used up, if they agree with its lines: no header comes before, and no line that is marked after.
+    fn counted(&self, from: usize, mut old: usize, mut new: usize) -> Option<usize> {
+        let lines = &self.source.lines;
+        let mut at = from;
+        while old > 0 || new > 0 {
+            let line = lines.get(at)?;
+            if self.is_boundary(at) {
+                return None;
+            }
+            match line.first() {
+                Some(b'-') => old = old.checked_sub(1)?,
+                Some(b'+') => new = new.checked_sub(1)?,
+                Some(b'\\') if line.starts_with(b"\\ ") => {}
+                _ => (old, new) = (old.checked_sub(1)?, new.checked_sub(1)?),
+            }
+            at += 1;
+        }
+        at += usize::from(lines.get(at).is_some_and(|line| line.starts_with(b"\\ ")));
+        let rest = (at..lines.len()).take_while(|&at| !self.is_boundary(at) && !is_file_header(lines, at));
+        let signed = |at: usize| content(lines[at]) == b"-- ";
+        let mut rest = rest.take_while(|&at| !signed(at));
+        let listed = |at: usize| self.fence.is_none() && at > from && lines[at].starts_with(b"- ");
+        let goes_on = match lines.get(at) {
+            Some(next) if next.starts_with(b" ") && !self.is_boundary(at) => true,
+            _ => rest.any(|at| matches!(lines[at].first(), Some(b'+' | b'-')) && !listed(at) && !is_rule(lines[at])),
+        };
+        (!goes_on).then_some(at)
     }
 
     /// Ends a section: its file is known now.
@@ -283,97 +305,22 @@ impl Reader<'_> {
     }
 }
 
+/// A line of dashes alone: a rule in prose, or the end of a mail's text.
+fn is_rule(line: &[u8]) -> bool {
+    content(line).trim_ascii_end().iter().all(|&b| b == b'-')
+}
+
+/// Whether the first id of `index OLD..NEW` is that of the empty blob, in SHA-1 or SHA-256.
+fn is_empty_blob(ids: &[u8]) -> bool {
+    const EMPTY: [&[u8]; 2] = [
+        b"e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
+        b"473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
+    ];
+    let old = &ids[..memchr::memmem::find(ids, b"..").unwrap_or(0)];
+    old.len() >= 4 && EMPTY.iter().any(|empty| empty.starts_with(old))
+}
+
 /// `-- ` and a version: the end of a mail made by `git format-patch`.
 fn is_signature(lines: &[&[u8]], at: usize) -> bool {
     lines.get(at + 1).is_some_and(|next| next.first().is_some_and(u8::is_ascii_digit))
-}
-
-/// Where the counts of a hunk are used up, if they agree with its lines.
-fn counted(lines: &[&[u8]], from: usize, mut old: usize, mut new: usize) -> Option<usize> {
-    let mut at = from;
-    while old > 0 || new > 0 {
-        let line = lines.get(at)?;
-        if head::read(line).is_some() || line.starts_with(b"diff --git ") {
-            return None;
-        }
-        match line.first() {
-            Some(b'-') => old = old.checked_sub(1)?,
-            Some(b'+') => new = new.checked_sub(1)?,
-            Some(b'\\') if line.starts_with(b"\\ ") => {}
-            _ => (old, new) = (old.checked_sub(1)?, new.checked_sub(1)?),
-        }
-        at += 1;
-    }
-    at += usize::from(lines.get(at).is_some_and(|line| line.starts_with(b"\\ ")));
-    let next = lines.get(at).copied().unwrap_or_default();
-    let goes_on = body::is_marked(next)
-        && !is_file_header(lines, at.min(lines.len() - 1))
-        && !(next.starts_with(b"-- ") && is_signature(lines, at));
-    (!goes_on).then_some(at)
-}
-
-/// What a section does, now that all of it has been read.
-fn finish(section: Section, named: Option<&[u8]>) -> Result<FilePatch, Problem> {
-    let Section { start, old, new, git, from, to, added, deleted, empty, executable, hunks } = section;
-    let git = git.map(|(old, new)| name::without_prefix(Some(old), Some(new)));
-    let (git_old, git_new) = git.unwrap_or_default();
-    let nothing = |named: &Option<Named>| *named == Some(Named::Nothing);
-    let gone = deleted || (nothing(&new) && !nothing(&old));
-    let fresh = added || (nothing(&old) && !nothing(&new));
-    let (old, new) = name::without_prefix(old.and_then(Named::file), new.and_then(Named::file));
-    let (old, new) = (old.or(git_old), new.or(git_new));
-    let source = start + 1;
-    let bare = || named.map(<[u8]>::to_vec);
-    if fresh {
-        let path = new.or_else(bare).ok_or(Problem::NoFile)?;
-        let content = hunks.iter().map(|hunk| all_of(hunk, Side::New)).collect::<Result<Vec<_>, _>>()?.concat();
-        return Ok(FilePatch {
-            path,
-            source,
-            action: Action::Create { content, executable: executable == Some(true) },
-        });
-    }
-    if gone {
-        let path = old.or_else(bare).ok_or(Problem::NoFile)?;
-        let old = match hunks.as_slice() {
-            [] if empty => Hunk::of(source, Vec::new()),
-            [] => return Err(Problem::BlindDeletion),
-            [only] => all_of(only, Side::Old).map(|_| only.clone())?,
-            _ => return Err(Problem::WrongSide),
-        };
-        return Ok(FilePatch { path, source, action: Action::Delete { old: Some(old) } });
-    }
-    let (path, to) = match (from, to, old, new) {
-        (Some(from), Some(to), ..) => (from, Some(to)),
-        (_, _, Some(old), Some(new)) if old == new || is_backup(&old, &new) => (new, None),
-        (_, _, Some(old), Some(new)) if is_backup(&new, &old) => (old, None),
-        (_, _, Some(_), Some(new)) => return Err(Problem::TwoFiles(new)),
-        (_, _, old, new) => (new.or(old).or_else(bare).ok_or(Problem::NoFile)?, None),
-    };
-    if hunks.is_empty() && to.is_none() && executable.is_none() {
-        return Err(Problem::Empty);
-    }
-    Ok(FilePatch { path, source, action: Action::Update { hunks, to, executable } })
-}
-
-/// Whether one name is the other's copy from before, as `diff -u a.orig a` names it.
-fn is_backup(copy: &[u8], of: &[u8]) -> bool {
-    let rest = copy.strip_prefix(of);
-    rest.is_some_and(|rest| [&b".orig"[..], b".old", b".bak", b"~"].contains(&rest))
-}
-
-/// The text of a hunk that has lines of one side only.
-fn all_of(hunk: &Hunk, side: Side) -> Result<Vec<u8>, Problem> {
-    let lines = &hunk.lines[..hunk.lines.len() - hunk.tail];
-    if lines.iter().any(|line| line.side != side) {
-        return Err(Problem::WrongSide);
-    }
-    let mut out = Vec::new();
-    for (i, line) in lines.iter().enumerate() {
-        out.extend_from_slice(&line.text);
-        let open = i + 1 == lines.len() && hunk.newline == FinalNewline::Removed;
-        let end: &[u8] = if line.cr { b"\r\n" } else { b"\n" };
-        out.extend_from_slice(if open { b"" } else { end });
-    }
-    Ok(out)
 }
