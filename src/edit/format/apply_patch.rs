@@ -48,12 +48,12 @@ impl<'a> Reader<'a> {
     }
 
     fn is_at(&self, mark: &[u8]) -> bool {
-        self.line().is_some_and(|line| line.trim_ascii() == mark)
+        self.line().is_some_and(|line| line.trim_ascii_end() == mark)
     }
 
-    /// The rest of a line that begins with `mark`.
+    /// The rest of a line that begins with `mark`: with a space before it, it is a line of the file.
     fn after(&self, mark: &[u8]) -> Option<Vec<u8>> {
-        self.line()?.trim_ascii().strip_prefix(mark).map(|rest| rest.trim_ascii().to_vec())
+        self.line()?.strip_prefix(mark).map(|rest| rest.trim_ascii().to_vec())
     }
 
     fn fault(&self, path: Option<&[u8]>, problem: Problem) -> Fault {

@@ -23,6 +23,12 @@ pub(super) fn read(line: &[u8]) -> Option<Fence<'_>> {
 }
 
 impl Fence<'_> {
+    /// Whether it says that it holds a patch.
+    pub(super) fn is_diff(&self) -> bool {
+        let word = self.info.split(|b| !b.is_ascii_alphanumeric()).next().unwrap_or_default();
+        word.eq_ignore_ascii_case(b"diff") || word.eq_ignore_ascii_case(b"patch")
+    }
+
     /// Whether `line` closes it.
     pub(super) fn closed_by(&self, line: &[u8]) -> bool {
         read(line).is_some_and(|other| other.mark == self.mark && other.width >= self.width && other.info.is_empty())
@@ -37,48 +43,97 @@ pub(super) fn end(lines: &[&[u8]], at: usize) -> Option<usize> {
 
 /// The name of a file that a line consists of, its decoration taken off: `**src/a.c**`, `### a.c:`, `File: a.c`, a comment.
 pub(super) fn name(line: &[u8]) -> Option<Vec<u8>> {
-    let mut name = line.trim_ascii();
+    let bare = undecorated(line);
+    (is_name(bare.text) && (has_extension(bare.text) || bare.text.contains(&b'/'))).then(|| bare.text.to_vec())
+}
+
+/// The same where a file is written that need not exist: words such as `Before/After` and `Node.js:` are none.
+pub(super) fn title(line: &[u8]) -> Option<Vec<u8>> {
+    let bare = undecorated(line);
+    let folder = bare.text.contains(&b'/');
+    let extension = has_extension(bare.text);
+    let sure = bare.quoted || (extension && (!bare.colon || bare.marked || folder));
+    (is_name(bare.text) && sure && (extension || folder)).then(|| bare.text.to_vec())
+}
+
+/// A line without its decoration.
+struct Undecorated<'a> {
+    text: &'a [u8],
+    /// Whether it was said to be a name: in backticks, or behind `File:`.
+    quoted: bool,
+    /// Whether it was set off from sentences in any way.
+    marked: bool,
+    /// Whether a colon stood behind it.
+    colon: bool,
+}
+
+fn undecorated(line: &[u8]) -> Undecorated<'_> {
+    let mut text = line.trim_ascii();
+    let whole = text;
     for prefix in [&b"#"[..], b"//", b"--", b"<!--", b"- ", b"* "] {
-        while let Some(rest) = name.strip_prefix(prefix) {
-            name = rest.trim_ascii_start();
+        while let Some(rest) = text.strip_prefix(prefix) {
+            text = rest.trim_ascii_start();
         }
     }
-    name = name.strip_suffix(b"-->").unwrap_or(name).trim_ascii();
+    text = text.strip_suffix(b"-->").unwrap_or(text).trim_ascii();
+    let (mut quoted, mut marked, mut colon) = (false, text.len() < whole.len(), false);
     for word in [&b"file:"[..], b"path:", b"filename:", b"file "] {
-        if name.len() > word.len() && name[..word.len()].eq_ignore_ascii_case(word) {
-            name = name[word.len()..].trim_ascii_start();
+        if text.len() > word.len() && text[..word.len()].eq_ignore_ascii_case(word) {
+            text = text[word.len()..].trim_ascii_start();
+            (quoted, marked) = (true, true);
         }
     }
     loop {
-        let before = name.len();
-        name = name.strip_suffix(b":").unwrap_or(name).trim_ascii();
+        let before = text.len();
+        if let Some(rest) = text.strip_suffix(b":") {
+            (text, colon) = (rest.trim_ascii(), true);
+        }
         for mark in [b'*', b'`', b'"', b'\''] {
-            if name.len() > 2 && name.first() == Some(&mark) && name.last() == Some(&mark) {
-                name = &name[1..name.len() - 1];
+            if text.len() > 2 && text.first() == Some(&mark) && text.last() == Some(&mark) {
+                text = &text[1..text.len() - 1];
+                (quoted, marked) = (quoted || mark == b'`', true);
             }
         }
-        if name.len() == before {
+        if text.len() == before {
             break;
         }
     }
-    let plain = !name.is_empty()
-        && !name.iter().any(|b| b.is_ascii_whitespace() || b.is_ascii_control() || b"<>|`*\"".contains(b));
-    let like = name.contains(&b'.') || name.contains(&b'/') || is_bare_name(name);
-    (plain && like && name != b"..." && !name.ends_with(b".")).then(|| name.to_vec())
+    Undecorated { text, quoted, marked, colon }
+}
+
+/// Whether nothing in it speaks against the name of a file.
+fn is_name(name: &[u8]) -> bool {
+    !name.is_empty()
+        && !name.iter().any(|b| b.is_ascii_whitespace() || b.is_ascii_control() || b"<>|`*\"(),=;".contains(b))
+        && name.iter().any(u8::is_ascii_alphabetic)
+        && !name.ends_with(b".")
+        && !name.ends_with(b"/")
+}
+
+/// Whether its last part has an extension, begins with a dot, or is known without one.
+fn has_extension(name: &[u8]) -> bool {
+    let last = name.rsplit(|&b| b == b'/').next().unwrap_or_default();
+    let extension = last.rsplit(|&b| b == b'.').next().filter(|extension| extension.len() < last.len());
+    let plain = |b: &u8| b.is_ascii_alphanumeric() || b"+-_".contains(b);
+    is_bare_name(last)
+        || (last.len() > 1 && last.starts_with(b"."))
+        || extension.is_some_and(|extension| (1..=10).contains(&extension.len()) && extension.iter().all(plain))
 }
 
 /// The name in what follows the mark of a fence: `src/a.c`, `c src/a.c`, `c:src/a.c`, `path=src/a.c`, `title="src/a.c"`.
 pub(super) fn name_in(info: &[u8]) -> Option<Vec<u8>> {
     let words = info.split(|b: &u8| b.is_ascii_whitespace()).filter(|word| !word.is_empty());
-    let mut words = words.map(|word| {
+    // `{.python .numberLines}` are attributes.
+    let mut words = words.filter(|word| !word.starts_with(b"{") && !word.ends_with(b"}"));
+    words.find_map(|word| {
         let key = [&b"path="[..], b"file=", b"filename=", b"title="].into_iter().find_map(|key| word.strip_prefix(key));
         match (key, word.iter().position(|&b| b == b':')) {
-            (Some(value), _) => value,
-            (None, Some(at)) if word[..at].iter().all(u8::is_ascii_alphanumeric) => &word[at + 1..],
-            _ => word,
+            (Some(value), _) => name(value),
+            (None, Some(at)) if word[..at].iter().all(u8::is_ascii_alphanumeric) => name(&word[at + 1..]),
+            // A language may have a slash: `text/x-python`.
+            _ => title(word),
         }
-    });
-    words.find_map(name)
+    })
 }
 
 /// Files that are known without a dot or a folder.
@@ -123,11 +178,33 @@ mod tests {
     }
 
     #[test]
+    fn a_title_is_no_word_with_a_dot_or_a_slash() {
+        for line in ["Before/After:", "Before/After", "**and/or**", "Node.js:", "foo.bar():", "`foo.bar()`", "x=a.c"] {
+            assert_eq!(title(line.as_bytes()), None, "{line}");
+        }
+        for (line, wanted) in [
+            ("a.c", "a.c"),
+            ("`a.c`:", "a.c"),
+            ("**a.c:**", "a.c"),
+            ("### a.c:", "a.c"),
+            ("src/a.c:", "src/a.c"),
+            ("File: bin/run", "bin/run"),
+            ("`debian/rules`", "debian/rules"),
+            (".gitignore", ".gitignore"),
+            ("src/Makefile", "src/Makefile"),
+        ] {
+            assert_eq!(title(line.as_bytes()), Some(wanted.as_bytes().to_vec()), "{line}");
+        }
+    }
+
+    #[test]
     fn a_fence_may_carry_the_name() {
         for info in ["src/a.c", "c src/a.c", "c:src/a.c", "c path=src/a.c", "c title=\"src/a.c\""] {
             assert_eq!(name_in(info.as_bytes()), Some(b"src/a.c".to_vec()), "{info}");
         }
-        assert_eq!(name_in(b"python"), None);
+        for info in ["python", "text/x-python", "{.python .numberLines}", "python 3.11"] {
+            assert_eq!(name_in(info.as_bytes()), None, "{info}");
+        }
     }
 
     #[test]

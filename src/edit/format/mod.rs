@@ -7,6 +7,7 @@ mod body;
 mod fence;
 mod head;
 mod name;
+mod rest;
 mod search_replace;
 mod section;
 mod unified_diff;
@@ -115,6 +116,8 @@ pub enum Problem {
     NoForm,
     /// It has a second form, of this name, that would be left out.
     SecondForm(&'static str),
+    /// A line that looks like a part of a patch, and belongs to none that was understood.
+    LeftOut(Vec<u8>),
     /// A change without the name of its file.
     NoFile,
     /// A header that names two files, without saying that one becomes the other.
@@ -140,6 +143,8 @@ pub enum Problem {
     Ends(&'static str),
     /// The divider of a block stands in it more than once.
     Dividers,
+    /// The end of a block stands below it more than once.
+    Closings,
     /// A feature that is not a text change, such as a binary patch.
     Unsupported(&'static str),
     /// A deletion that does not say what is deleted.
@@ -161,14 +166,8 @@ pub fn read(patch: &[u8], path: Option<&[u8]>) -> Result<(&'static str, Vec<File
     let found = FORMATS.iter().filter_map(|format| Some((begin(format)?, *format)));
     let (_, format) = found.min_by_key(|(line, _)| *line).ok_or_else(|| fault(0, Problem::NoForm))?;
     let parsed = format.read(&source)?;
-    let mut from = 0;
-    for used in parsed.used.iter().chain(std::iter::once(&(source.lines.len()..source.lines.len()))) {
-        let prose = source.lines.get(from..used.start).unwrap_or_default();
-        let second = FORMATS.iter().find_map(|format| Some((format.begins(prose)?, format.name())));
-        if let Some((line, name)) = second {
-            return Err(fault(from + line, Problem::SecondForm(name)));
-        }
-        from = used.end;
+    if let Some((line, problem)) = rest::first_part(&source.lines, &parsed.used) {
+        return Err(fault(line, problem));
     }
     if parsed.files.is_empty() {
         return Err(fault(0, Problem::Empty));
@@ -184,6 +183,9 @@ impl fmt::Display for Problem {
                 "it is no unified diff, no `*** Begin Patch`, no SEARCH/REPLACE block and no fenced file with its name",
             ),
             Problem::SecondForm(name) => write!(f, "another part, {name}, begins here and would be left out"),
+            Problem::LeftOut(line) => {
+                write!(f, "the line {} looks like a part of a patch and would be left out", quoted(line))
+            }
             Problem::NoFile => f.write_str("nothing says which file this changes"),
             Problem::TwoFiles(other) => write!(
                 f,
@@ -200,6 +202,7 @@ impl fmt::Display for Problem {
             Problem::Unexpected { due, found } => write!(f, "{due} was due, found {}", quoted(found)),
             Problem::Ends(due) => write!(f, "the text ends before {due}"),
             Problem::Dividers => f.write_str("the block has more than one divider `=======`"),
+            Problem::Closings => f.write_str("the block has more than one end `>>>>>>> REPLACE`"),
             Problem::Unsupported(what) => write!(f, "{what} is no text change"),
             Problem::BlindDeletion => f.write_str("the file is deleted, but not one of its lines is shown"),
             Problem::NamelessFence => f.write_str("this fence has no file name"),
@@ -213,9 +216,12 @@ impl Problem {
     pub const fn hint(&self) -> &'static str {
         match self {
             Problem::NoForm => {
-                "Send a unified diff, `*** Begin Patch` … `*** End Patch`, SEARCH/REPLACE blocks, or a whole file in a fence below its path."
+                "Send a unified diff, `*** Begin Patch` … `*** End Patch`, SEARCH/REPLACE blocks, or a whole file in a fence below its path in backticks."
             }
             Problem::SecondForm(_) => "Send each form in a request of its own.",
+            Problem::LeftOut(_) => {
+                "Write that part in the form of the rest, unindented and with its file, or take the line out."
+            }
             Problem::NoFile => {
                 "Name the file: `--- a/PATH` and `+++ b/PATH`, `*** Update File: PATH`, or its path on the line above the block."
             }
@@ -229,13 +235,13 @@ impl Problem {
             Problem::Unexpected { .. } | Problem::Ends(_) => {
                 "Send the patch again with what was due there, complete to its last line."
             }
-            Problem::Dividers => {
+            Problem::Dividers | Problem::Closings => {
                 "Use longer markers (`<<<<<<<<< SEARCH`, `=========`, `>>>>>>>>> REPLACE`) than any line of the text."
             }
             Problem::Unsupported(_) => "Make that change outside the patch; send the text changes alone.",
             Problem::BlindDeletion => "Use mode \"delete\", or `*** Delete File: PATH`.",
             Problem::NamelessFence => {
-                "Send only files, each fence below its path; use a fence longer than any inside the file."
+                "Send only files, each fence below its path in backticks; use a fence longer than any inside the file."
             }
         }
     }

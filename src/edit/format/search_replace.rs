@@ -1,6 +1,8 @@
 //! SEARCH/REPLACE blocks: `<<<<<<< SEARCH`, the text that stands there, `=======`, the text that comes, `>>>>>>> REPLACE`, each marker
 //! of five to nine characters. The file is named above the block, in the fence around it, or by the block before.
 
+use std::ops::Range;
+
 use similar::{Algorithm, DiffTag};
 
 use super::{Action, Fault, FilePatch, Format, Parsed, Problem, Source, fence};
@@ -24,11 +26,15 @@ impl Format for SearchReplace {
 
     fn read(&self, source: &Source<'_>) -> Result<Parsed, Fault> {
         let (mut files, mut used) = (Vec::new(), Vec::new());
-        let (mut from, mut last) = (0, source.path.map(<[u8]>::to_vec));
+        let (mut from, mut last) = (0, None);
         while let Some(at) = (from..source.lines.len()).find(|&at| opens(source.lines[at]).is_some()) {
-            let named = name_above(&source.lines[from..at]);
-            let (start, path) = named.map_or((at, None), |(line, path)| (from + line, Some(path)));
-            let path = path.or_else(|| last.take());
+            let (start, path) = match named_above(&source.lines, from..at) {
+                Above::Name(line, path) => (line, Some(path)),
+                Above::Nothing => (at, last.or_else(|| source.path.map(<[u8]>::to_vec))),
+                Above::Prose(line) => {
+                    (at, source.path.filter(|path| !speaks_of_another(line, path)).map(<[u8]>::to_vec))
+                }
+            };
             let fault = |line: usize, problem| Fault { line: line + 1, path: path.clone(), problem };
             let Some(path) = path.clone() else { return Err(fault(at, Problem::NoFile)) };
             let (block, end) = block(&source.lines, at).map_err(|(line, problem)| fault(line, problem))?;
@@ -59,16 +65,48 @@ fn closes(line: &[u8]) -> Option<usize> {
     marker(line, b'>', b"REPLACE").or_else(|| marker(line, b'+', b"REPLACE"))
 }
 
-/// The name of the file in the lines just above a block: at most three, blank ones and the fence between.
-fn name_above(lines: &[&[u8]]) -> Option<(usize, Vec<u8>)> {
-    let from = lines.len().saturating_sub(3);
-    (from..lines.len()).rev().find_map(|at| {
+/// Whether a line is meant as the first or the last of a block, in whatever width and with whatever behind it.
+pub(super) fn is_like_a_marker(line: &[u8]) -> bool {
+    const WORDS: [&[u8]; 5] = [b"SEARCH", b"REPLACE", b"ORIGINAL", b"UPDATED", b"HEAD"];
+    let Some(mark) = line.first().filter(|b| b"<>-+".contains(b)) else { return false };
+    let width = line.iter().take_while(|b| *b == mark).count();
+    let rest = line[width..].trim_ascii_start();
+    let word = rest.split(|b| !b.is_ascii_alphanumeric()).next().unwrap_or_default();
+    let known = WORDS.iter().any(|known| word.eq_ignore_ascii_case(known));
+    let angle = matches!(mark, b'<' | b'>');
+    (known && width >= 3) || (angle && width >= 4 && word.len() > 1 && word.iter().all(u8::is_ascii_uppercase))
+}
+
+/// What stands above a block, between it and the one before.
+enum Above<'a> {
+    /// The name of its file, on this line.
+    Name(usize, Vec<u8>),
+    /// Blank lines and fences.
+    Nothing,
+    /// Something else: the nearest line.
+    Prose(&'a [u8]),
+}
+
+/// The nearest line that is not blank and no fence must be the name, or a fence bears it.
+fn named_above<'a>(lines: &[&'a [u8]], above: Range<usize>) -> Above<'a> {
+    for at in above.rev() {
         let name = match fence::read(lines[at]) {
             Some(fence) => fence::name_in(fence.info),
-            None => fence::name(lines[at]),
+            None if lines[at].trim_ascii().is_empty() => None,
+            None => return fence::name(lines[at]).map_or(Above::Prose(lines[at]), |name| Above::Name(at, name)),
         };
-        Some((at, name?))
-    })
+        if let Some(name) = name {
+            return Above::Name(at, name);
+        }
+    }
+    Above::Nothing
+}
+
+/// Whether a sentence has the name of another file than the one that was asked for.
+fn speaks_of_another(sentence: &[u8], path: &[u8]) -> bool {
+    let end = |word: &&[u8]| word.iter().rposition(|b| !b".,;:!?)".contains(b)).map_or(0, |last| last + 1);
+    let words = sentence.split(u8::is_ascii_whitespace).map(|word| &word[..end(&word)]);
+    words.filter_map(fence::title).any(|name| name != path)
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -83,14 +121,10 @@ struct Block {
 fn block(lines: &[&[u8]], at: usize) -> Result<(Block, usize), (usize, Problem)> {
     let width = opens(lines[at]).unwrap_or_default();
     let rest = &lines[at + 1..];
-    let end = rest.iter().position(|line| closes(line).is_some() || opens(line).is_some());
-    let end = match end {
-        Some(end) if closes(rest[end]).is_some() => end,
-        Some(end) => return Err((at + 1 + end, unexpected(rest[end]))),
-        None => return Err((lines.len() - 1, Problem::Ends("`>>>>>>> REPLACE`"))),
-    };
+    let end = end_of(rest, width).map_err(|(line, problem)| (at + 1 + line, problem))?;
     let dividers: Vec<usize> = (0..end).filter(|&i| marker(rest[i], b'=', b"").is_some()).collect();
-    let exact: Vec<usize> = dividers.iter().copied().filter(|&i| marker(rest[i], b'=', b"") == Some(width)).collect();
+    let exact = |&i: &usize| marker(rest[i], b'=', b"") == Some(width) && closes(rest[end]) == Some(width);
+    let exact: Vec<usize> = dividers.iter().copied().filter(exact).collect();
     let divider = match (exact.as_slice(), dividers.as_slice()) {
         ([only], _) | ([], [only]) => *only,
         ([], []) => return Err((at + 1 + end, unexpected_divider(rest[end]))),
@@ -101,6 +135,30 @@ fn block(lines: &[&[u8]], at: usize) -> Result<(Block, usize), (usize, Problem)>
     Ok((block, at + 1 + end + 1))
 }
 
+/// The line that ends a block whose first marker is `width` wide: the only one of that width before the next block, or the only one.
+fn end_of(rest: &[&[u8]], width: usize) -> Result<usize, (usize, Problem)> {
+    let next = rest.iter().position(|line| opens(line).is_some()).unwrap_or(rest.len());
+    let ends: Vec<usize> = (0..next).filter(|&i| closes(rest[i]).is_some()).collect();
+    let exact: Vec<usize> = ends.iter().copied().filter(|&i| closes(rest[i]) == Some(width)).collect();
+    // Markers of another width may be text; then the block goes on beyond the next of those.
+    let goes_on = || {
+        let mut beyond = rest[next..].iter().take_while(|line| opens(line) != Some(width));
+        beyond.any(|line| closes(line) == Some(width))
+    };
+    match (exact.as_slice(), ends.as_slice()) {
+        ([only], _) => Ok(*only),
+        ([], [only]) if !goes_on() => Ok(*only),
+        ([], [] | [_]) if next < rest.len() => Err((next, unexpected(rest[next]))),
+        ([], []) => Err((rest.len().saturating_sub(1), Problem::Ends("`>>>>>>> REPLACE`"))),
+        _ => {
+            // A marker that is not quite one may stand between two blocks.
+            let last = exact.get(1).or(ends.get(1)).copied().unwrap_or_default();
+            let stray = (0..last).find(|&i| rest[i].starts_with(b"<") && is_like_a_marker(content(rest[i])));
+            Err(stray.map_or((last, Problem::Closings), |i| (i, Problem::LeftOut(content(rest[i]).to_vec()))))
+        }
+    }
+}
+
 fn unexpected(line: &[u8]) -> Problem {
     Problem::Unexpected { due: "`>>>>>>> REPLACE`", found: content(line).to_vec() }
 }
@@ -109,17 +167,16 @@ fn unexpected_divider(line: &[u8]) -> Problem {
     Problem::Unexpected { due: "the divider `=======`", found: content(line).to_vec() }
 }
 
-/// Some write `:start_line:12` and `-------` before the text.
+/// Some write `:start_line:12`, perhaps `:end_line:14`, and `-------` before the text.
 fn start_line(search: &[&[u8]]) -> (usize, Option<usize>) {
-    let number = search.first().and_then(|line| {
-        std::str::from_utf8(content(line)).ok()?.trim().strip_prefix(":start_line:")?.trim().parse().ok()
-    });
-    let rule = |line: &&&[u8]| content(line).len() >= 5 && content(line).iter().all(|&b| b == b'-');
-    match (number, search.iter().take(3).position(|line| rule(&line))) {
-        (Some(number), Some(at)) => (at + 1, Some(number)),
-        (Some(number), None) => (1, Some(number)),
-        _ => (0, None),
-    }
+    let number = |at: usize, word: &str| -> Option<usize> {
+        let line = std::str::from_utf8(content(search.get(at)?)).ok()?;
+        line.trim().strip_prefix(word)?.trim().parse().ok()
+    };
+    let Some(start) = number(0, ":start_line:") else { return (0, None) };
+    let at = 1 + usize::from(number(1, ":end_line:").is_some());
+    let line = search.get(at).map(|line| content(line)).unwrap_or_default();
+    (at + usize::from(line.len() >= 5 && line.iter().all(|&b| b == b'-')), Some(start))
 }
 
 impl Block {
@@ -149,4 +206,61 @@ pub(crate) fn between(search: &[u8], replace: &[u8]) -> Vec<Line> {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str, path: Option<&str>) -> Result<Vec<String>, (usize, Problem)> {
+        let lines = text.split_inclusive('\n').map(str::as_bytes).collect();
+        let parsed = SearchReplace.read(&Source { lines, path: path.map(str::as_bytes) });
+        let name = |file: FilePatch| String::from_utf8(file.path).unwrap();
+        parsed.map(|parsed| parsed.files.into_iter().map(name).collect()).map_err(|fault| (fault.line, fault.problem))
+    }
+
+    const BLOCK: &str = "<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n";
+
+    #[test]
+    fn the_file_asked_for_is_meant_unless_another_is_spoken_of() {
+        let asked = |above: &str| read(&format!("{above}\n{BLOCK}"), Some("a.c"));
+        assert_eq!(asked(""), Ok(vec!["a.c".to_owned()]));
+        assert_eq!(asked("Here it is:"), Ok(vec!["a.c".to_owned()]));
+        assert_eq!(asked("In `a.c`, I changed this."), Ok(vec!["a.c".to_owned()]));
+        assert_eq!(asked("b.c"), Ok(vec!["b.c".to_owned()]));
+        assert_eq!(asked("In `b.c`, I changed this."), Err((2, Problem::NoFile)));
+    }
+
+    #[test]
+    fn the_file_of_the_block_before_is_meant_only_right_below_it() {
+        let below = |between: &str| read(&format!("a.c\n{BLOCK}{between}{BLOCK}"), None);
+        assert_eq!(below("\n```\n\n```c\n"), Ok(vec!["a.c".to_owned(); 2]));
+        assert_eq!(below("And then:\n"), Err((8, Problem::NoFile)));
+        assert_eq!(below("b.c\n"), Ok(vec!["a.c".to_owned(), "b.c".to_owned()]));
+    }
+
+    #[test]
+    fn a_block_of_unlike_markers_ends_only_where_no_other_end_may_be_meant() {
+        let end = |text: &str| {
+            let lines: Vec<&[u8]> = text.split_inclusive('\n').map(str::as_bytes).collect();
+            end_of(&lines, 9)
+        };
+        let (seven, nine) = (">>>>>>> REPLACE\n", ">>>>>>>>> REPLACE\n");
+        assert_eq!(end(&format!("a\n{seven}")), Ok(1));
+        assert_eq!(end(&format!("a\n{seven}{nine}")), Ok(2));
+        assert_eq!(end(&format!("{nine}{seven}")), Ok(0), "the second is found to be left out");
+        assert_eq!(end(&format!("{seven}{seven}")), Err((1, Problem::Closings)));
+        assert_eq!(end(&format!("{nine}{nine}")), Err((1, Problem::Closings)));
+        let inside = end(&format!("a\n{seven}<<<<<<< SEARCH\n{nine}"));
+        assert!(matches!(inside, Err((2, Problem::Unexpected { .. }))), "{inside:?}");
+    }
+
+    #[test]
+    fn only_a_rule_right_below_the_line_numbers_is_theirs() {
+        let of = |lines: &[&str]| start_line(&lines.iter().map(|line| line.as_bytes()).collect::<Vec<_>>());
+        assert_eq!(of(&[":start_line:3\n", "-------\n", "a\n"]), (2, Some(3)));
+        assert_eq!(of(&[":start_line:3\n", ":end_line:4\n", "-------\n", "a\n"]), (3, Some(3)));
+        assert_eq!(of(&[":start_line:3\n", "Title\n", "-----\n"]), (1, Some(3)));
+        assert_eq!(of(&["Title\n", "-----\n"]), (0, None));
+    }
 }
