@@ -35,7 +35,8 @@ impl Seat {
         let old = hunk.old();
         let ends = old.iter().enumerate().map(|(i, line)| (table.end(first + i), line.cr));
         let mut ends = ends.filter(|(end, _)| !end.is_empty()).map(|(end, cr)| cr == (end == b"\r\n")).peekable();
-        let ends_agree = ends.peek().is_some() && ends.all(|agrees| agrees);
+        // An empty file has no line ends that new lines could keep.
+        let ends_agree = table.is_empty() || (ends.peek().is_some() && ends.all(|agrees| agrees));
         Seat { hunk, first, indent: Indent::Same, matched_by: MatchedBy::Exact, unchecked: false, ends_agree }
     }
 

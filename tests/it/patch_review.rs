@@ -214,3 +214,65 @@ fn anchors_that_stand_everywhere_cost_no_time() {
     assert_eq!(refused(&text, &envelope("@@ }\n-end\n+END\n"))["code"], "OLD_TEXT_AMBIGUOUS");
     assert!(begun.elapsed().as_secs() < 5);
 }
+
+#[test]
+fn counts_that_are_too_small_leave_out_no_list() {
+    let file = "/*\n * old one\n * keep\n * gone\n */\nint a;\n";
+    let patch = diff("@@ -1,3 +1,3 @@\n /*\n- * old one\n+ * new one\n  * keep\n- * gone\n  */\n");
+    assert_eq!(made(file, &patch), "/*\n * new one\n * keep\n */\nint a;\n");
+    let dashes = format!("```diff\n{}```\n", diff("@@ -1,1 +1,1 @@\n-a: 1\n+a: 2\n----\n b: 2\n"));
+    assert_eq!(made("a: 1\n---\nb: 2\n", &dashes), "a: 2\nb: 2\n");
+}
+
+#[test]
+fn sentences_after_a_hunk_are_not_counted_as_context() {
+    let patch = diff("@@ -1,5 +1,5 @@\n a\n-b\n+B\n c\n\nThis is the change.\n");
+    assert_eq!(made("a\nb\nc\nd\n", &patch), "a\nB\nc\nd\n");
+}
+
+#[test]
+fn a_later_block_has_no_line_number() {
+    let file = "import os\n\ndef f():\n    pass\n\ndef g():\n    pass\n";
+    let block = |line: usize, old: &str, new: &str| {
+        format!("F\n<<<<<<< SEARCH\n:start_line:{line}\n-------\n{old}\n=======\n{new}\n>>>>>>> REPLACE\n")
+    };
+    let patch =
+        block(1, "import os", "import os\nimport re\nimport io\nimport sys") + &block(7, "    pass", "    return 1");
+    assert_eq!(refused(file, &patch)["code"], "OLD_TEXT_AMBIGUOUS");
+}
+
+#[test]
+fn a_bare_header_below_another_files_lines_is_its_own() {
+    let mode = "diff --git a/run.sh b/run.sh\nold mode 100644\nnew mode 100755\n";
+    let bare = "--- a/x.c\n+++ b/x.c\n@@ -1 +1 @@\n-a\n+b\n";
+    assert_eq!(files(&format!("{mode}{bare}")), [("run.sh".to_owned(), "update"), ("x.c".to_owned(), "update")]);
+    let empty = "diff --git a/p/__init__.py b/p/__init__.py\nnew file mode 100644\nindex 0000000..e69de29\n";
+    let new = "--- /dev/null\n+++ b/p/mod.py\n@@ -0,0 +1 @@\n+x\n";
+    assert_eq!(
+        files(&format!("{empty}{new}")),
+        [("p/__init__.py".to_owned(), "create"), ("p/mod.py".to_owned(), "create")]
+    );
+    assert!(read(format!("diff --git a/y.c b/y.c\n{bare}").as_bytes(), None).is_err());
+}
+
+#[test]
+fn a_fence_in_a_markdown_file_does_not_cut_it() {
+    let patch = "`README.md`\n```markdown\n# T\n\nRun:\n\n```\nscripts/build.sh\n```\n\nMore text.\n```\n";
+    assert!(read(patch.as_bytes(), None).is_err());
+    let long = patch.replacen("```markdown", "````markdown", 1).replace("More text.\n```", "More text.\n````");
+    assert_eq!(files(&long), one("README.md", "whole"));
+}
+
+#[test]
+fn what_is_no_text_is_named() {
+    let log = "Submodule libs/z 1234567..89abcde:\n  > Fix it\n";
+    assert!(read((log.to_owned() + &diff("@@ -1 +1 @@\n-a\n+b\n")).as_bytes(), None).is_err());
+    let moved = "diff --git a/b b/ lead\nsimilarity index 100%\nrename from b\nrename to  lead\n";
+    let (_, files) = read(moved.as_bytes(), None).unwrap();
+    assert!(matches!(&files[0].action, Action::Update { to: Some(to), .. } if to == b" lead"));
+}
+
+#[test]
+fn an_empty_file_takes_the_line_ends_of_the_patch() {
+    assert_eq!(made("", &diff("@@ -0,0 +1,2 @@\n+a\r\n+b\r\n")), "a\r\nb\r\n");
+}

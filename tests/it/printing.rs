@@ -7,7 +7,8 @@ use edt::edit::place::Matching;
 use edt::txn::patch::{PatchText, rehearse};
 use proptest::prelude::*;
 
-/// Lines that look like parts of a patch, and some that do not.
+/// Lines that look like parts of a patch, and some that do not. (`-- ` that goes above `++ b/x` that comes is the header of a file: such a pair
+/// is read as one, whatever the counts say.)
 const ODD: [&str; 22] = [
     "",
     " ",
@@ -20,7 +21,7 @@ const ODD: [&str; 22] = [
     "-- ",
     "--- a/x",
     "++",
-    "++ b/x",
+    "+ b/x",
     "+++ b/x",
     "@@",
     "@@ -1 +1 @@",

@@ -35,6 +35,11 @@ impl Fence<'_> {
     }
 }
 
+/// Whether a fence is longer than those that its text may hold.
+pub(super) fn is_long(line: &[u8]) -> bool {
+    read(line).is_some_and(|fence| fence.width > 3)
+}
+
 /// The line that closes the fence opened at line `at`.
 pub(super) fn end(lines: &[&[u8]], at: usize) -> Option<usize> {
     let fence = read(lines.get(at)?)?;

@@ -151,6 +151,8 @@ pub enum Problem {
     BlindDeletion,
     /// A fence without the name of a file beside one that has it.
     NamelessFence,
+    /// A fence that may end the text of a Markdown file, or stand in it.
+    InnerFence,
 }
 
 /// Reads a patch of any form; `path` is the file that is meant where it names none.
@@ -205,6 +207,9 @@ impl fmt::Display for Problem {
             Problem::Closings => f.write_str("the block has more than one end `>>>>>>> REPLACE`"),
             Problem::Unsupported(what) => write!(f, "{what} is no text change"),
             Problem::BlindDeletion => f.write_str("the file is deleted, but not one of its lines is shown"),
+            Problem::InnerFence => {
+                f.write_str("this fence may be the end of the file's text, or a part of it: more fences follow")
+            }
             Problem::NamelessFence => f.write_str("this fence has no file name"),
         }
     }
@@ -240,6 +245,9 @@ impl Problem {
             }
             Problem::Unsupported(_) => "Make that change outside the patch; send the text changes alone.",
             Problem::BlindDeletion => "Use mode \"delete\", or `*** Delete File: PATH`.",
+            Problem::InnerFence => {
+                "Put the file into a fence of four or more marks, longer than any inside it, or send it alone."
+            }
             Problem::NamelessFence => {
                 "Send only files, each fence below its path in backticks; use a fence longer than any inside the file."
             }

@@ -36,6 +36,12 @@ pub(super) fn of_header(rest: &[u8]) -> Named {
     if name == b"/dev/null" || never { Named::Nothing } else { Named::File(name) }
 }
 
+/// The name in one of Git's own lines: unquoted, every other byte kept.
+pub(super) fn of_git(rest: &[u8]) -> Vec<u8> {
+    let rest = content(rest);
+    rest.strip_prefix(b"\"").map_or_else(|| rest.to_vec(), |quoted| unquoted(quoted).0)
+}
+
 /// A name without a time stamp that stands after a space: `x 2026-01-01 10:00:00`.
 fn without_stamp(rest: &[u8]) -> &[u8] {
     let is_date = |word: &[u8]| {

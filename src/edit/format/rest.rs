@@ -88,7 +88,7 @@ fn left_out(line: &[u8]) -> Problem {
 
 /// Whether a line outside of all fences is one that only a patch has.
 fn is_part(line: &[u8]) -> bool {
-    const BEGINNINGS: [&[u8]; 11] = [
+    const BEGINNINGS: [&[u8]; 12] = [
         b"rename from ",
         b"rename to ",
         b"old mode 1",
@@ -100,6 +100,7 @@ fn is_part(line: &[u8]) -> bool {
         b"+++ b/",
         b"@@ -",
         b"GIT binary patch",
+        b"Submodule ",
     ];
     let text = content(line).trim_ascii();
     let only_in = || {

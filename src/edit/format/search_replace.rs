@@ -38,6 +38,9 @@ impl Format for SearchReplace {
             let fault = |line: usize, problem| Fault { line: line + 1, path: path.clone(), problem };
             let Some(path) = path.clone() else { return Err(fault(at, Problem::NoFile)) };
             let (block, end) = block(&source.lines, at).map_err(|(line, problem)| fault(line, problem))?;
+            // Blocks follow one another; a number is of the file as it was read, and says nothing after another block.
+            let first = files.iter().all(|file: &FilePatch| file.path != path);
+            let block = Block { line: block.line.filter(|_| first), ..block };
             files.push(FilePatch { path: path.clone(), source: at + 1, action: block.action(at) });
             let closing =
                 source.lines.get(end).is_some_and(|line| fence::read(line).is_some_and(|fence| fence.info.is_empty()));

@@ -42,6 +42,14 @@ impl Section {
         !self.of_git && self.old.is_none() && self.new.is_none() && self.hunks.is_empty()
     }
 
+    /// Whether the `---` and `+++` that `lines` begin with may name the files of the `diff --git` line.
+    pub(super) fn is_named(&self, lines: &[&[u8]]) -> bool {
+        let Some((git_old, git_new)) = &self.git else { return true };
+        let named = |mark: &[u8]| lines.iter().take(2).find_map(|line| line.strip_prefix(mark)).map(name::of_header);
+        let is = |named: Option<Named>, name: &Vec<u8>| named.and_then(Named::file).is_none_or(|named| named == *name);
+        is(named(b"--- "), git_old) && is(named(b"+++ "), git_new)
+    }
+
     /// The names of both sides, without what stands before them.
     pub(super) fn names(&self) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
         let file = |named: &Option<Named>| named.clone().and_then(Named::file);

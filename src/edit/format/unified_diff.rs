@@ -124,8 +124,8 @@ impl Reader<'_> {
     /// A line that is no part of the patch. One that is marked as a change would be left out in silence.
     fn prose(&self, line: &[u8]) -> Result<(), Fault> {
         let within = self.fence.is_some() || !self.section.is_empty();
-        let listed = self.fence.is_none() && line.starts_with(b"- ");
-        let marked = matches!(line.first(), Some(b'+' | b'-')) && !is_rule(line) && !listed;
+        let listed = self.fence.is_none() && (line.starts_with(b"- ") || is_rule(line));
+        let marked = matches!(line.first(), Some(b'+' | b'-')) && !listed;
         if within && marked { Err(self.fault(self.at, Problem::NoHead)) } else { Ok(()) }
     }
 
@@ -140,6 +140,11 @@ impl Reader<'_> {
             self.section = Section::new(self.at);
         }
         let start = self.at;
+        if !self.section.is_named(self.source.lines.get(start..).unwrap_or_default()) {
+            // These names are of another file than the `diff --git` line above: it stands for itself.
+            self.close()?;
+            self.section = Section::new(start);
+        }
         if let Some(rest) = self.source.lines[self.at].strip_prefix(b"--- ") {
             self.section.old = Some(name::of_header(rest));
             self.at += 1;
@@ -180,9 +185,9 @@ impl Reader<'_> {
                 _ => self.section.empty = is_empty_blob(ids),
             }
         } else if let Some(name) = rest("rename from ") {
-            self.section.from = name::of_header(name).file();
+            self.section.from = Some(name::of_git(name));
         } else if let Some(name) = rest("rename to ") {
-            self.section.to = name::of_header(name).file();
+            self.section.to = Some(name::of_git(name));
         } else if rest("copy from ").is_some() {
             return Err(self.fault(at, Problem::Unsupported("a copy")));
         } else if rest("GIT binary patch").is_some() || rest("Binary files ").is_some() {
@@ -275,7 +280,8 @@ impl Reader<'_> {
                 Some(b'-') => old = old.checked_sub(1)?,
                 Some(b'+') => new = new.checked_sub(1)?,
                 Some(b'\\') if line.starts_with(b"\\ ") => {}
-                _ => (old, new) = (old.checked_sub(1)?, new.checked_sub(1)?),
+                Some(b' ' | b'\r' | b'\n') => (old, new) = (old.checked_sub(1)?, new.checked_sub(1)?),
+                _ => return None,
             }
             at += 1;
         }
@@ -283,10 +289,12 @@ impl Reader<'_> {
         let rest = (at..lines.len()).take_while(|&at| !self.is_boundary(at) && !is_file_header(lines, at));
         let signed = |at: usize| content(lines[at]) == b"-- ";
         let mut rest = rest.take_while(|&at| !signed(at));
-        let listed = |at: usize| self.fence.is_none() && at > from && lines[at].starts_with(b"- ");
+        // Within a fence there is no prose; outside of one it begins with a blank line.
+        let apart = self.fence.is_none() && lines.get(at).is_some_and(|line| content(line).is_empty());
+        let listed = |at: usize| apart && (lines[at].starts_with(b"- ") || is_rule(lines[at]));
         let goes_on = match lines.get(at) {
             Some(next) if next.starts_with(b" ") && !self.is_boundary(at) => true,
-            _ => rest.any(|at| matches!(lines[at].first(), Some(b'+' | b'-')) && !listed(at) && !is_rule(lines[at])),
+            _ => rest.any(|at| matches!(lines[at].first(), Some(b'+' | b'-')) && !listed(at)),
         };
         (!goes_on).then_some(at)
     }

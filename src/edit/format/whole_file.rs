@@ -37,6 +37,12 @@ impl Format for WholeFile {
                 return Err(fault(at, problem));
             }
             let (start, path) = name(lines, at, from).ok_or_else(|| fault(at, Problem::NamelessFence))?;
+            // A fence within a Markdown file closes the one around it, unless that is longer.
+            let markdown = [&b".md"[..], b".mdx", b".markdown"].iter().any(|end| path.ends_with(end));
+            if markdown && lines[end + 1..].iter().any(|line| fence::read(line).is_some()) && !fence::is_long(lines[at])
+            {
+                return Err(Fault { path: Some(path), ..fault(end, Problem::InnerFence) });
+            }
             let content = lines[at + 1..end].concat();
             files.push(FilePatch { path, source: at + 1, action: Action::Whole { content } });
             used.push(start..end + 1);
