@@ -27,6 +27,14 @@ pub(super) fn narrow(
     Ok(places.into_iter().filter(within).collect())
 }
 
+/// Whether line `at` comes after the last of the chain.
+///
+/// # Errors
+/// As [`narrow`].
+pub(super) fn is_below(table: &LineTable<'_>, anchors: &[Vec<u8>], at: usize) -> Result<bool, Misfit> {
+    Ok(blocks(table, anchors)?.iter().any(|block| block.start <= at))
+}
+
 /// The one line where the last of the chain stands.
 ///
 /// # Errors

@@ -183,7 +183,15 @@ fn choose(table: &LineTable<'_>, hunk: &Hunk) -> Result<usize, Misfit> {
     places.extend(said.filter(|at| !places.contains(at) && table.stands(&old_run, *at)));
     places.retain(fits);
     let found = places.clone();
-    let places = anchor::narrow(table, &hunk.anchors, places, old.len())?;
+    let mut places = anchor::narrow(table, &hunk.anchors, places, old.len())?;
+    if let ([], [only]) = (places.as_slice(), found.as_slice())
+        && all
+        && is_telling(&old_run)
+        && anchor::is_below(table, &hunk.anchors, *only)?
+    {
+        // It stands once in the whole file, and says enough by itself: the anchor heads another block than it was taken for.
+        places.push(*only);
+    }
     let adds = hunk.lines.iter().any(|line| line.side == Side::New);
     let mut done = if adds { table.find(&new_run, MAX_PLACES) } else { Vec::new() };
     let told = |at: &usize| !new_run.is_empty() && !done.contains(at) && table.stands(&new_run, *at);

@@ -121,6 +121,9 @@ fn an_anchor_is_never_cut_short_or_passed_over() {
     );
     let next = "function f() {\n  keep();\n}\n(function g() {\n  value = 1;\n})();\n";
     assert_eq!(refused(next, &envelope("@@ function f() {\n-  value = 1;\n+  value = 2;\n"))["code"], "INVALID_PATCH");
+    // Unless what stands there is told by more than a line, and stands once.
+    let more = "@@ def f():\n def g():\n-    return 1\n+    return 3\n";
+    assert_eq!(made(twins, &envelope(more)), twins.replace("return 1", "return 3"));
     // A block goes on to the brace that closes it, labels and other halves included.
     let c = "int f(void)\n{\n\tif (a)\n\t\tgoto out;\n#ifdef X\n\tb();\n#endif\nout:\n\treturn 1;\n}\n\nint g(void)\n{\n\treturn 1;\n}\n";
     assert_eq!(
