@@ -102,12 +102,6 @@ impl Hunk {
         self.lines.iter().filter(|line| line.side != Side::Old).collect()
     }
 
-    /// Whether it changes nothing.
-    #[must_use]
-    pub fn is_idle(&self) -> bool {
-        self.newline == FinalNewline::Kept && self.lines.iter().all(|line| line.side == Side::Both)
-    }
-
     /// The ways to read it, the likeliest first: as it is marked; with every line of context as one that lost its mark; without
     /// what may be prose after it.
     #[must_use]

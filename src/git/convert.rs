@@ -342,10 +342,9 @@ impl Conversion<'_> {
             Action::Text(end) | Action::Auto(end) => {
                 let (name, tool) = if end == End::CrLf { ("CRLF", "unix2dos") } else { ("LF", "dos2unix") };
                 let why = format!(": Git checks it out with {name}, and {crlf} of its {lf} lines end in CRLF");
+                let path = self.path.for_shell();
                 let hint = format!(
-                    "Let a person give it the line ends that Git checks out (`{tool} {}`), or drop the conversion (`git check-attr -a {}`, core.autocrlf).",
-                    self.path.for_shell(),
-                    self.path.for_shell()
+                    "Let a person give it the line ends that Git checks out (`{tool} {path}`), or drop the conversion (`git check-attr -a {path}`, core.autocrlf)."
                 );
                 (why, hint)
             }
