@@ -9,7 +9,7 @@ use super::context::Context;
 use super::log::Line;
 use super::render::{self, BAD, DIM, GOOD, NAME, NOTE, paint};
 use crate::base::{Code, Finding, Outcome, Result, Status};
-use crate::io::spawn;
+use crate::io::{spawn, whole};
 use crate::session::undo::{self, Back};
 use crate::session::world::{Caller, LOCK_WAIT};
 use crate::session::{Session, World};
@@ -86,9 +86,9 @@ impl Scene<'_> {
             return Err(Finding::new(Code::FileExists, message, "Name a folder that does not exist with --at.").into());
         }
         let fail = |error: std::io::Error| crate::io::failed("make the scratch repository at", &self.dir, &error);
-        std::fs::create_dir_all(self.dir.join("src")).map_err(fail)?;
-        std::fs::write(self.dir.join("src/calc.c"), source()).map_err(fail)?;
-        std::fs::write(self.dir.join("Makefile"), "calc: src/calc.c\n\tcc -o calc src/calc.c\n").map_err(fail)?;
+        whole::make_folder(&self.dir.join("src")).map_err(fail)?;
+        whole::write(&self.dir.join("src/calc.c"), source().as_bytes()).map_err(fail)?;
+        whole::write(&self.dir.join("Makefile"), b"calc: src/calc.c\n\tcc -o calc src/calc.c\n").map_err(fail)?;
         self.git(&["init", "-q", "-b", "main"])?;
         self.git(&["config", "user.name", "A Person"])?;
         self.git(&["config", "user.email", "person@example.com"])?;

@@ -11,6 +11,7 @@ use super::{Draft, Oid, Repo, TreeChange, objects};
 use crate::base::{Code, Finding, RepoPath, Result};
 use crate::io::failed;
 use crate::io::spawn::{self, Hooks};
+use crate::io::whole;
 
 /// Hooks that `git commit` runs before the commit is made, in order.
 const BEFORE: [&str; 3] = ["pre-commit", "prepare-commit-msg", "commit-msg"];
@@ -50,7 +51,7 @@ pub fn run(repo: &Repo, draft: &mut Draft<'_>, mut proposed: Proposed, moved: (O
     let folder = Folder::make(repo, &proposed)?;
     folder.fill_index(&proposed.tree.to_string())?;
     let message = folder.path.join("COMMIT_EDITMSG");
-    std::fs::write(&message, &proposed.message).map_err(|error| failed("write", &message, &error))?;
+    whole::write(&message, proposed.message.as_bytes()).map_err(|error| failed("write", &message, &error))?;
     for hook in BEFORE {
         let mut args: Vec<&OsStr> = ["hook", "run", "--ignore-missing", hook].map(OsStr::new).to_vec();
         match hook {
@@ -134,7 +135,7 @@ pub fn signed(repo: &Repo, draft: &mut Draft<'_>, proposed: &Proposed) -> Result
     objects::write(repo.objects_dir(), &draft.loose())?;
     let folder = Folder::make(repo, proposed)?;
     let message = folder.path.join("COMMIT_EDITMSG");
-    std::fs::write(&message, &proposed.message).map_err(|error| failed("write", &message, &error))?;
+    whole::write(&message, proposed.message.as_bytes()).map_err(|error| failed("write", &message, &error))?;
     let (tree, parent) = (proposed.tree.to_string(), proposed.parent.map(|parent| parent.to_string()));
     let mut args: Vec<&OsStr> = ["commit-tree", "-S", &tree].map(OsStr::new).to_vec();
     if let Some(parent) = &parent {
@@ -161,7 +162,7 @@ struct Folder<'r> {
 
 impl Drop for Folder<'_> {
     fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.path);
+        let _ = whole::remove_folder(&self.path);
     }
 }
 
@@ -170,20 +171,20 @@ impl Folder<'_> {
         let head = &proposed.head;
         let state = repo.state_path().canonicalize().map_err(|error| failed("find", repo.state_path(), &error))?;
         let path = state.join("land");
-        let _ = std::fs::remove_dir_all(&path);
+        let _ = whole::remove_folder(&path);
         let absolute = |path: &Path| path.canonicalize().map_err(|error| failed("find", path, &error));
         let common = absolute(repo.common_dir())?;
         let head = if head.starts_with("refs/") { format!("ref: {head}\n") } else { format!("{head}\n") };
         let write = |name: &str, text: &OsStr| {
             let file = path.join(name);
-            std::fs::write(&file, text.as_encoded_bytes()).map_err(|error| failed("write", &file, &error))
+            whole::write(&file, text.as_encoded_bytes()).map_err(|error| failed("write", &file, &error))
         };
-        std::fs::create_dir_all(path.join("info")).map_err(|error| failed("make", &path, &error))?;
+        whole::make_folder(&path.join("info")).map_err(|error| failed("make", &path, &error))?;
         write("HEAD", OsStr::new(&head))?;
         write("commondir", common.as_os_str())?;
         write("gitdir", repo.real_root()?.join(".git").as_os_str())?;
         for own in ["config.worktree", "info/sparse-checkout"] {
-            let _ = std::fs::copy(repo.git_dir().join(own), path.join(own));
+            let _ = whole::copy(&repo.git_dir().join(own), &path.join(own));
         }
         Ok(Folder { repo, path, allowed: proposed.allowed.join(",") })
     }
@@ -191,11 +192,11 @@ impl Folder<'_> {
     /// Gives it an index that holds `tree`; a copy of the worktree's own spares Git to read every file again.
     fn fill_index(&self, tree: &str) -> Result<()> {
         let index = self.path.join("index");
-        let copied = std::fs::copy(self.repo.index_path(), &index).is_ok();
+        let copied = whole::copy(&self.repo.index_path(), &index).is_ok();
         if copied && self.git(&["read-tree", "-m", tree].map(OsStr::new), Hooks::Off)?.ok {
             return Ok(());
         }
-        let _ = std::fs::remove_file(&index);
+        let _ = whole::remove(&index);
         let ran = self.git(&["read-tree", tree].map(OsStr::new), Hooks::Off)?;
         if ran.ok { Ok(()) } else { Err(blocked("reading the tree into an index", &ran).into()) }
     }

@@ -146,7 +146,7 @@ pub fn sync(objects_dir: &Path, objects: &[Loose]) -> Result<()> {
         let file = objects_dir.join(object.oid.to_hex_with_len(2).to_string());
         let file = file.join(&object.oid.to_string()[2..]);
         for path in file.ancestors().take(2) {
-            let synced = std::fs::File::open(path).and_then(|file| file.sync_all());
+            let synced = crate::io::file::sync(path);
             synced.map_err(|error| failed("sync", path, &error))?;
         }
     }

@@ -4,9 +4,7 @@
 //! `<ref>.lock`, which appears whole in the same way; the old value is compared under it, and it is renamed onto the ref. Only in
 //! those few system calls can a kill leave a lock, and one that the next call knows for edt's own, by its inode, and removes. Reflog lines follow, each in one write; a kill before them is mended.
 
-use std::fs::File;
-use std::io::Write as _;
-use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -15,7 +13,8 @@ use super::identity::Role;
 use super::repo::{InHead, Repo};
 use crate::base::{Code, Finding, Result};
 use crate::io::clock::Countdown;
-use crate::io::{failed, spawn};
+use crate::io::file::{File, Open};
+use crate::io::{failed, spawn, whole};
 
 /// How long a ref's lock is waited for. Git holds one for well under a millisecond.
 const LOCK_WAIT: Duration = Duration::from_secs(2);
@@ -49,7 +48,7 @@ struct RefLock(PathBuf);
 
 impl Drop for RefLock {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
+        let _ = whole::remove(&self.0);
     }
 }
 
@@ -75,11 +74,11 @@ impl Repo {
     /// did not come true.
     pub fn drop_created_ref(&self, name: &str, to: Oid) {
         let path = self.ref_path(name);
-        if !holds(&path, &to.to_string()) || std::fs::remove_file(&path).is_err() {
+        if !holds(&path, &to.to_string()) || whole::remove(&path).is_err() {
             return;
         }
         let emptied = path.ancestors().skip(1).take_while(|folder| !folder.ends_with("refs"));
-        emptied.take_while(|folder| std::fs::remove_dir(folder).is_ok()).for_each(drop);
+        emptied.take_while(|folder| whole::removed_empty_folder(folder)).for_each(drop);
     }
 
     /// Moves a branch.
@@ -129,8 +128,8 @@ impl Repo {
             Some(stands) if stands == from => {}
             stands => return Err(moved(name, Some(from), stands).into()),
         }
-        std::fs::remove_file(&path).map_err(|error| failed("delete the ref", &path, &error))?;
-        let _ = std::fs::remove_file(self.common_dir().join("logs").join(name));
+        whole::remove(&path).map_err(|error| failed("delete the ref", &path, &error))?;
+        let _ = whole::remove(&self.common_dir().join("logs").join(name));
         Ok(())
     }
 
@@ -158,7 +157,7 @@ impl Repo {
     pub fn unpoint_ref(&self, name: &str, at: &str) {
         let path = self.ref_path(name);
         if holds(&path, &format!("ref: {at}")) {
-            let _ = std::fs::remove_file(&path);
+            let _ = whole::remove(&path);
         }
     }
 
@@ -167,7 +166,7 @@ impl Repo {
         let lock = lock_path(&self.ref_path(name));
         let inode = |path: &Path| std::fs::symlink_metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
         if inode(&lock).is_some() && inode(&lock) == inode(&self.fresh_path()) {
-            let _ = std::fs::remove_file(&lock);
+            let _ = whole::remove(&lock);
         }
     }
 
@@ -180,7 +179,7 @@ impl Repo {
     fn replace(&self, path: &Path, content: &str, check: impl FnOnce() -> Result<()>) -> Result<()> {
         let lock = self.lock_ref(path, content)?;
         check()?;
-        std::fs::rename(&lock.0, path).map_err(|error| failed("move the ref", path, &error))?;
+        whole::rename(&lock.0, path).map_err(|error| failed("move the ref", path, &error))?;
         std::mem::forget(lock);
         Ok(())
     }
@@ -202,19 +201,18 @@ impl Repo {
     fn link_whole(&self, content: &str, path: &Path) -> Result<bool> {
         // Never written in place: a name that a kill left may be the same file as the ref that was made from it.
         let fresh = self.fresh_path();
-        let _ = std::fs::remove_file(&fresh);
-        let made = File::options().write(true).create_new(true).open(&fresh);
-        let written = made.and_then(|mut file| file.write_all(content.as_bytes()));
+        let _ = whole::remove(&fresh);
+        let written = File::open(&fresh, Open::New(0o666)).and_then(|file| file.write_all(content.as_bytes()));
         written.map_err(|error| failed("write", &fresh, &error))?;
         let mut tries = 0;
         loop {
-            match std::fs::hard_link(&fresh, path) {
+            match whole::link(&fresh, path) {
                 Ok(()) => return Ok(true),
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => return Ok(false),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound && tries < 8 => {
                     tries += 1;
                     let folder = path.parent().unwrap_or(path);
-                    std::fs::create_dir_all(folder).map_err(|error| failed("make", folder, &error))?;
+                    whole::make_folder(folder).map_err(|error| failed("make", folder, &error))?;
                 }
                 Err(error) => return Err(failed("make a ref at", path, &error).into()),
             }
@@ -249,12 +247,12 @@ impl Repo {
             .string("core.logAllRefUpdates")
             .map(|value| value.to_string().to_ascii_lowercase());
         let create = !matches!(wanted.as_deref(), Some("false" | "no" | "off" | "0"));
-        let mut file = match File::options().read(true).append(true).create(create).open(&path) {
+        let file = match File::open(&path, if create { Open::AppendMade } else { Open::Append }) {
             Ok(file) => file,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound && create => {
                 let folder = path.parent().unwrap_or(&path);
-                std::fs::create_dir_all(folder).map_err(|error| failed("make", folder, &error))?;
-                let open = File::options().read(true).append(true).create(true).open(&path);
+                whole::make_folder(folder).map_err(|error| failed("make", folder, &error))?;
+                let open = File::open(&path, Open::AppendMade);
                 open.map_err(|error| failed("open the log", &path, &error))?
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
@@ -285,7 +283,7 @@ impl Repo {
 fn tail(file: &File, path: &Path) -> Result<String> {
     const TAIL: u64 = 4096;
     let wrap = |error: std::io::Error| failed("read the log", path, &error);
-    let len = file.metadata().map_err(wrap)?.len();
+    let len = file.len().map_err(wrap)?;
     let mut tail = vec![0; usize::try_from(len.min(TAIL)).unwrap_or(0)];
     file.read_exact_at(&mut tail, len.saturating_sub(TAIL)).map_err(wrap)?;
     Ok(String::from_utf8_lossy(&tail).into_owned())

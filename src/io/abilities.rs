@@ -1,10 +1,13 @@
 //! What the file system and the kernel can do here, tried out.
 
-use std::fs::File;
 use std::io;
 use std::path::Path;
 
 use rustix::fs::{CWD, FlockOperation, Mode, OFlags, RenameFlags, ResolveFlags, flock, openat2, renameat_with};
+
+use super::effect::{self, Effect};
+use super::file::{File, Open};
+use super::whole;
 
 /// What was tried, and what the system said where it does not work.
 #[derive(Debug)]
@@ -21,19 +24,20 @@ pub struct Ability {
 /// Whatever the system says if the folder cannot be written.
 pub fn tried(folder: &Path) -> io::Result<Vec<Ability>> {
     let place = folder.join(format!("probe-{}", super::clock::process_id()));
-    std::fs::create_dir_all(&place)?;
+    whole::make_folder(&place)?;
     let tried = try_in(&place);
-    let _ = std::fs::remove_dir_all(&place);
+    let _ = whole::remove_folder(&place);
     tried
 }
 
 fn try_in(place: &Path) -> io::Result<Vec<Ability>> {
     let (a, b) = (place.join("a"), place.join("b"));
-    std::fs::write(&a, "a")?;
-    std::fs::write(&b, "b")?;
+    whole::write(&a, b"a")?;
+    whole::write(&b, b"b")?;
+    effect::step(Effect::Rename, &a)?;
     let exchange = renameat_with(CWD, &a, CWD, &b, RenameFlags::EXCHANGE);
-    let linked = std::fs::hard_link(&a, place.join("c"));
-    let locked = flock(&File::open(&a)?, FlockOperation::NonBlockingLockExclusive);
+    let linked = whole::link(&a, &place.join("c"));
+    let locked = flock(&File::open(&a, Open::There)?, FlockOperation::NonBlockingLockExclusive);
     let opened = openat2(CWD, place, OFlags::PATH, Mode::empty(), ResolveFlags::NO_MAGICLINKS);
     Ok(vec![
         Ability { name: "RENAME_EXCHANGE", failed: exchange.err().map(Into::into) },

@@ -14,6 +14,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, OFlags, fcntl_setfl, memfd_create};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
+use super::effect::{self, Effect};
 use super::{clock, strays};
 
 /// How much of the output is kept: its end.
@@ -111,6 +112,7 @@ pub fn run(job: &Job<'_>) -> io::Result<Done> {
         command.envs(std::env::var_os(name).map(|value| (name, value)));
     }
     command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer).process_group(0);
+    effect::step(Effect::Start, job.program)?;
     let mut group = Group { child: command.spawn()?, folder: job.dir, over: false };
     // The writing ends that are left are the program's.
     drop(command);
@@ -136,6 +138,7 @@ pub fn through(bytes: &Through<'_>) -> io::Result<Passed> {
     let mut command = Command::new("/bin/sh");
     command.arg("-c").arg(bytes.command).current_dir(bytes.dir).env("TMPDIR", bytes.scratch);
     command.stdin(input).stdout(out_writer).stderr(err_writer).process_group(0);
+    effect::step(Effect::Start, Path::new("/bin/sh"))?;
     let mut group = Group { child: command.spawn()?, folder: bytes.scratch, over: false };
     drop(command);
     let mut output = Output::new(out_reader.into(), bytes.most)?;

@@ -14,6 +14,7 @@ use std::path::Path;
 use rustix::fs::{self as sys, AtFlags, FileType, Mode, OFlags, RenameFlags, ResolveFlags};
 use rustix::io::Errno;
 
+use super::effect::{self, Effect};
 pub use super::stat::Stat;
 
 /// Largest file edt edits, in bytes (GitHub's limit for one file).
@@ -100,6 +101,7 @@ impl Dir {
     /// # Errors
     /// Whatever else the system says.
     pub fn make(&self, name: &[u8]) -> io::Result<()> {
+        step(Effect::MakeFolder, name)?;
         match sys::mkdirat(&self.0, OsStr::from_bytes(name), Mode::from_raw_mode(0o777)) {
             Ok(()) | Err(Errno::EXIST) => Ok(()),
             Err(error) => Err(error.into()),
@@ -137,7 +139,9 @@ impl Dir {
             if there.is_none() || there == here {
                 return;
             }
-            if sys::unlinkat(&dir.0, OsStr::from_bytes(name), AtFlags::REMOVEDIR).is_err() {
+            let removed = step(Effect::RemoveFolder, name)
+                .and_then(|()| Ok(sys::unlinkat(&dir.0, OsStr::from_bytes(name), AtFlags::REMOVEDIR)?));
+            if removed.is_err() {
                 return;
             }
             rest = above;
@@ -201,9 +205,11 @@ impl Dir {
             Perms::Of(like, ..) => like.mode & 0o7777,
             Perms::Exactly(mode) => mode,
         };
+        step(Effect::Open, name)?;
         let fd = sys::openat(&self.0, OsStr::from_bytes(name), flags, Mode::from_raw_mode(mode))?;
         let mut file = File::from(fd);
-        let written = file.write_all(bytes).and_then(|()| finish(&file, perms));
+        let written = effect::written(as_path(name), bytes, |bytes| file.write_all(bytes));
+        let written = written.and_then(|()| finish(&file, name, perms));
         if written.is_err() {
             let _ = self.unlink(name);
         }
@@ -216,8 +222,10 @@ impl Dir {
     /// Whatever the system says.
     pub fn patch(&self, name: &[u8], parts: &[(u64, &[u8])]) -> io::Result<()> {
         let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        step(Effect::Open, name)?;
         let file = File::from(sys::openat(&self.0, OsStr::from_bytes(name), flags, Mode::empty())?);
-        parts.iter().try_for_each(|(at, bytes)| file.write_all_at(bytes, *at))
+        let mut parts = parts.iter();
+        parts.try_for_each(|(at, bytes)| effect::written(as_path(name), bytes, |part| file.write_all_at(part, *at)))
     }
 
     /// Removes the file `name`; that it is not there is no error.
@@ -225,6 +233,7 @@ impl Dir {
     /// # Errors
     /// Whatever the system says.
     pub fn unlink(&self, name: &[u8]) -> io::Result<()> {
+        step(Effect::Unlink, name)?;
         match sys::unlinkat(&self.0, OsStr::from_bytes(name), AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
             Err(error) => Err(error.into()),
@@ -241,6 +250,7 @@ impl Dir {
             Move::Exchange => RenameFlags::EXCHANGE,
             Move::Replace => RenameFlags::empty(),
         };
+        step(Effect::Rename, to)?;
         Ok(sys::renameat_with(&self.0, OsStr::from_bytes(name), &dir.0, OsStr::from_bytes(to), flags)?)
     }
 
@@ -249,6 +259,7 @@ impl Dir {
     /// # Errors
     /// `AlreadyExists` if `to` is taken; whatever else the system says.
     pub fn link(&self, name: &[u8], dir: &Dir, to: &[u8]) -> io::Result<()> {
+        step(Effect::Link, to)?;
         Ok(sys::linkat(&self.0, OsStr::from_bytes(name), &dir.0, OsStr::from_bytes(to), AtFlags::empty())?)
     }
 
@@ -267,6 +278,7 @@ impl Dir {
     pub fn sync_file_system(&self) -> io::Result<()> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let dir = sys::openat(&self.0, ".", flags, Mode::empty())?;
+        step(Effect::Sync, b".")?;
         Ok(sys::syncfs(dir.as_fd())?)
     }
 }
@@ -277,6 +289,7 @@ impl Dir {
 /// Whatever the system says.
 pub fn make_private(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt as _;
+    effect::step(Effect::MakeFolder, path)?;
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
@@ -305,21 +318,30 @@ pub enum Move {
     Replace,
 }
 
-fn finish(file: &File, perms: Perms) -> io::Result<Stat> {
+fn finish(file: &File, name: &[u8], perms: Perms) -> io::Result<Stat> {
     if let Perms::Of(like, executable) = perms {
         let mine = Stat::from(&sys::fstat(file)?);
         if (mine.uid, mine.gid) != (like.uid, like.gid) {
             // Without the right to give a file away it stays ours: better than no edit.
             let (uid, gid) = (sys::Uid::from_raw(like.uid), sys::Gid::from_raw(like.gid));
-            let _ = sys::fchown(file, Some(uid), Some(gid));
+            let _ = step(Effect::Owner, name).map(|()| sys::fchown(file, Some(uid), Some(gid)));
         }
         let read = like.mode & 0o444;
         let bits = if executable { like.mode & 0o7777 | read >> 2 } else { like.mode & 0o7666 };
         if bits != mine.mode & 0o7777 {
+            step(Effect::Mode, name)?;
             sys::fchmod(file, Mode::from_raw_mode(bits))?;
         }
     }
     Ok(Stat::from(&sys::fstat(file)?))
+}
+
+fn step(effect: Effect, name: &[u8]) -> io::Result<()> {
+    effect::step(effect, as_path(name))
+}
+
+fn as_path(name: &[u8]) -> &Path {
+    Path::new(OsStr::from_bytes(name))
 }
 
 fn parent_error(error: Errno) -> io::Result<Parent> {

@@ -2,8 +2,6 @@
 //!
 //! It is for the queue. Correctness rests on compare-and-swap and on looking at what was displaced.
 
-use std::fs::File;
-use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -12,6 +10,7 @@ use rustix::io::Errno;
 
 use super::clock::{Countdown, process_id};
 use super::failed;
+use super::file::{File, Open};
 use crate::base::{Code, Finding, Result};
 
 /// Held until dropped; the kernel drops it when the process dies.
@@ -26,9 +25,7 @@ pub struct Held {
 /// # Errors
 /// `SESSION_BUSY` naming the holder when the time is over; `IO_ERROR` or `GIT_DIR_READ_ONLY` if the file cannot be opened.
 pub fn take(path: &Path, limit: Duration) -> Result<Held> {
-    let mut options = File::options();
-    options.read(true).write(true).create(true).truncate(false);
-    let file = options.open(path).map_err(|error| failed("open the lock file", path, &error))?;
+    let file = File::open(path, Open::Made).map_err(|error| failed("open the lock file", path, &error))?;
     let mut countdown = Countdown::new(limit);
     loop {
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {

@@ -4,6 +4,8 @@ pub mod abilities;
 pub mod bounded;
 pub mod clock;
 pub mod disk;
+pub mod effect;
+pub mod file;
 pub mod lock;
 pub mod once;
 pub mod scratch;

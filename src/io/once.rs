@@ -1,7 +1,8 @@
 //! Things that are told once: remembered in a file that may be deleted at any time.
 
-use std::io::Write as _;
 use std::path::Path;
+
+use super::file::{File, Open};
 
 /// Whether `what` has not been told yet; from now on it has. Where nothing can be remembered, it is told each time.
 #[must_use]
@@ -11,8 +12,8 @@ pub fn once(folder: &Path, what: &str) -> bool {
     if std::fs::read_to_string(&file).is_ok_and(|told| told.lines().any(|told| told == line)) {
         return false;
     }
-    if let Ok(mut file) = std::fs::File::options().append(true).create(true).open(&file) {
-        let _ = writeln!(file, "{line}");
+    if let Ok(file) = File::open(&file, Open::AppendMade) {
+        let _ = file.write_all(format!("{line}\n").as_bytes());
     }
     true
 }

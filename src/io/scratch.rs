@@ -7,7 +7,8 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::clock;
+use super::effect::{self, Effect};
+use super::{clock, whole};
 
 /// A folder that only this user can enter. Dropping it removes it with all that is in it.
 #[must_use = "the folder is removed when this value is dropped"]
@@ -51,7 +52,8 @@ impl Scratch {
         for _ in 0..100 {
             let name = format!("edt-{}-{}", clock::process_id(), COUNT.fetch_add(1, Ordering::Relaxed));
             let path = place.join(name);
-            match std::fs::DirBuilder::new().mode(0o700).create(&path) {
+            let made = effect::step(Effect::MakeFolder, &path);
+            match made.and_then(|()| std::fs::DirBuilder::new().mode(0o700).create(&path)) {
                 Ok(()) => return Ok(Scratch { path }),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
@@ -73,9 +75,9 @@ impl Scratch {
     pub fn put(&self, rel: &[u8], bytes: &[u8]) -> io::Result<PathBuf> {
         let file = self.path.join(OsStr::from_bytes(rel));
         if let Some(folder) = file.parent() {
-            std::fs::create_dir_all(folder)?;
+            whole::make_folder(folder)?;
         }
-        std::fs::write(&file, bytes)?;
+        whole::write(&file, bytes)?;
         Ok(file)
     }
 }
@@ -97,20 +99,21 @@ fn is_left(path: &Path) -> bool {
     };
     let own =
         path.symlink_metadata().is_ok_and(|meta| meta.is_dir() && meta.uid() == rustix::process::getuid().as_raw());
-    own && !clock::is_running(process) && super::whole::minutes_old(path).is_some_and(|minutes| minutes >= 10)
+    own && !clock::is_running(process) && whole::minutes_old(path).is_some_and(|minutes| minutes >= 10)
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        if std::fs::remove_dir_all(&self.path).is_err() {
+        if whole::remove_folder(&self.path).is_err() {
             // Some tools leave folders that may not be written (module caches).
             let _ = make_writable(&self.path);
-            let _ = std::fs::remove_dir_all(&self.path);
+            let _ = whole::remove_folder(&self.path);
         }
     }
 }
 
 fn make_writable(folder: &Path) -> io::Result<()> {
+    effect::step(Effect::Mode, folder)?;
     std::fs::set_permissions(folder, PermissionsExt::from_mode(0o700))?;
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;

@@ -6,6 +6,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use super::effect::{self, Effect};
 use crate::base::{Code, Finding, Result};
 
 /// What a program left.
@@ -114,7 +115,8 @@ fn run<A: AsRef<OsStr>>(mut command: Command, args: &[A], input: &[u8], hooks: H
         let own = CONFIG_HOOKS.iter().map(|name| format!("hook.{name}.enabled=false"));
         quiet = off.into_iter().chain(own).flat_map(|set| ["-c".to_owned(), set]).collect();
     }
-    let mut child = command.args(quiet).args(args).spawn().map_err(|error| not_started("git", &error))?;
+    let started = effect::step(Effect::Start, Path::new("git")).and_then(|()| command.args(quiet).args(args).spawn());
+    let mut child = started.map_err(|error| not_started("git", &error))?;
     let pipe = child.stdin.take();
     // Fed from beside: a program may answer before it has read all.
     let (fed, output) = std::thread::scope(|scope| {
@@ -139,7 +141,8 @@ fn run<A: AsRef<OsStr>>(mut command: Command, args: &[A], input: &[u8], hooks: H
 /// `IO_ERROR` if it could not be started.
 pub fn script(path: &Path, dir: &Path, args: &[&str], input: &[u8], env: &[(&str, &OsStr)]) -> Result<Ran> {
     let shown = path.display().to_string();
-    let mut child = command(path, dir, env).args(args).spawn().map_err(|error| not_started(&shown, &error))?;
+    let started = effect::step(Effect::Start, path).and_then(|()| command(path, dir, env).args(args).spawn());
+    let mut child = started.map_err(|error| not_started(&shown, &error))?;
     // A few lines: they fit a pipe, whether they are read or not.
     let _ = child.stdin.take().map(|mut pipe| pipe.write_all(input));
     let output = child.wait_with_output().map_err(|error| not_started(&shown, &error))?;

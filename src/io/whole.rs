@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, OFlags, RenameFlags, access, renameat_with};
 
+use super::effect::{self, Effect};
+use super::file::{File, Open};
+
 /// What stands at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum There {
@@ -81,14 +84,48 @@ pub fn put(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".edt-new");
     let fresh = path.with_file_name(name);
-    let _ = std::fs::remove_file(&fresh);
-    let opened = std::fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(&fresh);
-    let written = opened.and_then(|mut file| io::Write::write_all(&mut file, bytes));
-    let moved = written.and_then(|()| std::fs::rename(&fresh, path));
+    let _ = remove(&fresh);
+    let written = File::open(&fresh, Open::New(mode)).and_then(|file| file.write_all(bytes));
+    let moved = written.and_then(|()| rename(&fresh, path));
     if moved.is_err() {
-        let _ = std::fs::remove_file(&fresh);
+        let _ = remove(&fresh);
     }
     moved
+}
+
+/// Writes a file at `path` in place, making it if needed.
+///
+/// # Errors
+/// Whatever the system says; a part of it may be written.
+pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    File::open(path, Open::Written)?.write_all(bytes)
+}
+
+/// Moves `from` to `to`; whatever stood there goes.
+///
+/// # Errors
+/// Whatever the system says.
+pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    effect::step(Effect::Rename, to)?;
+    std::fs::rename(from, to)
+}
+
+/// Gives the file `from` a second name `to`.
+///
+/// # Errors
+/// `AlreadyExists` if `to` is taken; whatever else the system says.
+pub fn link(from: &Path, to: &Path) -> io::Result<()> {
+    effect::step(Effect::Link, to)?;
+    std::fs::hard_link(from, to)
+}
+
+/// Copies the file `from` to `to`, permissions too.
+///
+/// # Errors
+/// Whatever the system says; a part of it may be written.
+pub fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    effect::step(Effect::Write, to)?;
+    std::fs::copy(from, to).map(drop)
 }
 
 /// Moves `from` to `to`, where nothing may stand.
@@ -97,9 +134,10 @@ pub fn put(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
 /// `AlreadyExists` if something stands there; whatever else the system says.
 pub fn shift(from: &Path, to: &Path) -> io::Result<()> {
     let here = rustix::fs::CWD;
+    effect::step(Effect::Rename, from)?;
     match renameat_with(here, from, here, to, RenameFlags::NOREPLACE) {
         // Some file systems know no such flag.
-        Err(rustix::io::Errno::INVAL) if std::fs::symlink_metadata(to).is_err() => std::fs::rename(from, to),
+        Err(rustix::io::Errno::INVAL) if std::fs::symlink_metadata(to).is_err() => rename(from, to),
         done => Ok(done?),
     }
 }
@@ -109,6 +147,7 @@ pub fn shift(from: &Path, to: &Path) -> io::Result<()> {
 /// # Errors
 /// Whatever the system says.
 pub fn remove(path: &Path) -> io::Result<()> {
+    effect::step(Effect::Unlink, path)?;
     std::fs::remove_file(path)
 }
 
@@ -118,12 +157,19 @@ pub fn remove(path: &Path) -> io::Result<()> {
 /// Whatever the system says.
 pub fn make_folder(path: &Path) -> io::Result<bool> {
     let new = !path.is_dir();
+    effect::step(Effect::MakeFolder, path)?;
     std::fs::create_dir_all(path).map(|()| new)
 }
 
 /// Removes the folder `path` if it is empty.
 pub fn remove_empty_folder(path: &Path) {
-    let _ = std::fs::remove_dir(path);
+    let _ = removed_empty_folder(path);
+}
+
+/// The same; whether it is gone.
+#[must_use]
+pub fn removed_empty_folder(path: &Path) -> bool {
+    effect::step(Effect::RemoveFolder, path).and_then(|()| std::fs::remove_dir(path)).is_ok()
 }
 
 /// Removes the folder `path` with all that is in it.
@@ -131,6 +177,7 @@ pub fn remove_empty_folder(path: &Path) {
 /// # Errors
 /// Whatever the system says.
 pub fn remove_folder(path: &Path) -> io::Result<()> {
+    effect::step(Effect::RemoveFolder, path)?;
     std::fs::remove_dir_all(path)
 }
 
@@ -169,6 +216,7 @@ pub fn own_program() -> io::Result<PathBuf> {
 pub fn put_like(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let permissions = std::fs::metadata(path)?.permissions();
     put(path, bytes, permissions.mode() & 0o777)?;
+    effect::step(Effect::Mode, path)?;
     std::fs::set_permissions(path, permissions)
 }
 

@@ -9,6 +9,7 @@ use crate::git::convert::Stored;
 use crate::git::{Draft, FileId, FileMode, Forms, Repo};
 use crate::io::disk::{Dir, Found, Move, Parent, Perms, Stat};
 use crate::io::failed;
+use crate::io::whole::make_folder;
 
 /// One file of a change.
 #[derive(Debug, Clone)]
@@ -116,7 +117,7 @@ impl<'r> Stage<'r> {
         let dir = if let Ok(dir) = Dir::open(&path) {
             dir
         } else {
-            std::fs::create_dir_all(&path).map_err(|error| failed("make", &path, &error))?;
+            make_folder(&path).map_err(|error| failed("make", &path, &error))?;
             Dir::open(&path).map_err(|error| failed("open", &path, &error))?
         };
         let device = repo.root().device().map_err(|error| failed("read", repo.root_path(), &error))?;

@@ -5,15 +5,14 @@
 //! believed, and every record of the epoch counts. A record is `magic, length, crc32, epoch, number, payload`; one that is
 //! torn was never answered.
 
-use std::fs::File;
-use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use super::record::{Record, VERSION};
 use crate::base::{Code, Finding, Result};
 use crate::io::clock::boot_id;
 use crate::io::disk::Dir;
-use crate::io::failed;
+use crate::io::file::{self, File, Open};
+use crate::io::{failed, whole};
 
 const MAGIC: &[u8; 8] = b"edt-jrnl";
 const RECORD_MAGIC: u32 = 0xed7_0ec0;
@@ -61,7 +60,7 @@ impl Journal {
     pub fn open(folder: &Path, root: &Path) -> Result<(Journal, Pending)> {
         let path = folder.join("journal");
         let boot = boot_id();
-        let file = match File::options().read(true).write(true).open(&path) {
+        let file = match File::open(&path, Open::There) {
             Ok(file) => file,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Ok((Journal::make(&path, root, boot)?, Pending::Nothing));
@@ -74,7 +73,7 @@ impl Journal {
             let aside = set_aside(&path)?;
             return Ok((Journal::make(&path, root, boot)?, Pending::SetAside(aside)));
         }
-        let size = file.metadata().map_err(|error| failed("read the journal", &path, &error))?.len();
+        let size = file.len().map_err(|error| failed("read the journal", &path, &error))?;
         let sound = crc32fast::hash(&head[..52]) == u32_at(&head, 52);
         let mut journal = Journal {
             file,
@@ -184,7 +183,7 @@ impl Journal {
     fn make(path: &Path, root: &Path, boot: Option<[u8; 16]>) -> Result<Journal> {
         let fail = |error: std::io::Error| failed("make the journal", path, &error);
         let fresh = path.with_extension("new");
-        let file = File::options().read(true).write(true).create(true).truncate(true).open(&fresh).map_err(fail)?;
+        let file = File::open(&fresh, Open::Emptied).map_err(fail)?;
         // Written, not only reserved: later syncs then move data alone.
         file.write_all_at(&vec![0; usize::try_from(SIZE).unwrap_or(0)], 0).map_err(fail)?;
         let mut journal = Journal {
@@ -200,10 +199,9 @@ impl Journal {
         };
         journal.close()?;
         journal.file.sync_all().map_err(fail)?;
-        std::fs::rename(&fresh, path).map_err(fail)?;
+        whole::rename(&fresh, path).map_err(fail)?;
         // Until the folder's entry is durable, so is nothing the journal says.
-        let folder = File::open(path.parent().unwrap_or(path)).map_err(fail)?;
-        folder.sync_all().map_err(fail)?;
+        file::sync(path.parent().unwrap_or(path)).map_err(fail)?;
         Ok(journal)
     }
 
@@ -252,7 +250,7 @@ impl Journal {
 fn set_aside(path: &Path) -> Result<PathBuf> {
     let free = (1..1000).map(|n| path.with_extension(format!("damaged-{n}"))).find(|path| !path.exists());
     let aside = free.unwrap_or_else(|| path.with_extension("damaged"));
-    std::fs::rename(path, &aside).map_err(|error| failed("set aside the journal", path, &error))?;
+    whole::rename(path, &aside).map_err(|error| failed("set aside the journal", path, &error))?;
     Ok(aside)
 }
 
@@ -270,6 +268,8 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::FileExt as _;
+
     use super::*;
 
     fn record(n: u64) -> Record {
@@ -277,7 +277,7 @@ mod tests {
     }
 
     fn restarted(path: &Path) {
-        let file = File::options().write(true).open(path.join("journal")).unwrap();
+        let file = std::fs::File::options().write(true).open(path.join("journal")).unwrap();
         file.write_all_at(&[0xaa; 16], 36).unwrap();
     }
 

@@ -31,7 +31,7 @@ pub const POINTER: &str = "refs/worktree/edt/session";
 pub fn open_settled(repo: &Repo) -> Result<(Journal, Option<Settled>)> {
     let folder = repo.state_path();
     if !folder.is_dir() {
-        std::fs::create_dir_all(folder).map_err(|error| crate::io::failed("make", folder, &error))?;
+        crate::io::whole::make_folder(folder).map_err(|error| crate::io::failed("make", folder, &error))?;
     }
     let (mut journal, pending) = Journal::open(folder, repo.root_path())?;
     let settled = match pending {

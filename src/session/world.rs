@@ -51,7 +51,7 @@ impl World {
     fn of(repo: Repo, caller: Caller) -> Result<World> {
         let folder = repo.state_path();
         if !folder.is_dir() {
-            std::fs::create_dir_all(folder).map_err(|error| crate::io::failed("make", folder, &error))?;
+            crate::io::whole::make_folder(folder).map_err(|error| crate::io::failed("make", folder, &error))?;
         }
         let held = lock::take(&folder.join("lock"), caller.lock_wait)?;
         let (journal, settled) = open_settled(&repo)?;
