@@ -369,4 +369,19 @@ impl Repo {
         hasher.update(bytes);
         hasher.try_finalize().ok()
     }
+
+    /// Whether these are the bytes of an index as some program wrote it, by their checksum.
+    #[must_use]
+    pub fn is_whole_index(&self, bytes: &[u8]) -> bool {
+        let Some(end) = bytes.len().checked_sub(self.null().as_slice().len()).filter(|_| bytes.starts_with(b"DIRC"))
+        else {
+            return false;
+        };
+        let skipped = || self.inner.config_snapshot().boolean("index.skipHash") == Some(true);
+        let (content, sum) = bytes.split_at(end);
+        if sum == self.null().as_slice() {
+            return skipped() && Index::parse(bytes.to_vec(), sum.len()).is_ok();
+        }
+        self.checksum(content).is_some_and(|oid| oid.as_slice() == sum)
+    }
 }

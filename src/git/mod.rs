@@ -21,6 +21,7 @@ pub mod merge;
 pub mod objects;
 mod pkt_line;
 pub mod read;
+pub mod reflog;
 pub mod refs;
 pub mod repo;
 mod status;

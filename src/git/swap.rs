@@ -2,19 +2,18 @@
 //!
 //! A new ref appears whole, by a hard link from a file that holds its value. A ref that moves is locked as Git does, by
 //! `<ref>.lock`, which appears whole in the same way; the old value is compared under it, and it is renamed onto the ref. Only in
-//! those few system calls can a kill leave a lock, and one that the next call knows for edt's own, by its inode, and removes. Reflog lines follow, each in one write; a kill before them is mended.
+//! those few system calls can a kill leave a lock, and one that the next call knows for edt's own, by its inode, and removes. Reflog lines follow (`reflog.rs`).
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use super::Oid;
-use super::identity::Role;
 use super::repo::{InHead, Repo};
 use crate::base::{Code, Finding, Result};
 use crate::io::clock::Countdown;
 use crate::io::file::{File, Open};
-use crate::io::{failed, spawn, whole};
+use crate::io::{failed, file, spawn, whole};
 
 /// How long a ref's lock is waited for. Git holds one for well under a millisecond.
 const LOCK_WAIT: Duration = Duration::from_secs(2);
@@ -32,15 +31,6 @@ pub struct Swap<'a> {
     pub log: &'a str,
     /// Whether HEAD is on it, so that HEAD's log gets the line too.
     pub head: InHead,
-}
-
-/// Whether a reflog line may be there already.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Line {
-    /// It is new.
-    New,
-    /// A crash may have come after it, or in the middle of it: it is written unless it is there.
-    Once,
 }
 
 /// A lock that is removed again.
@@ -93,14 +83,27 @@ impl Repo {
         })
     }
 
-    /// Rewrites the ref `name` if its loose file is blank: what a power cut may leave of a file that was not synced.
+    /// Writes the ref `name` again if its loose file is torn: what a power cut may leave of a file that was not synced. `value` is an
+    /// object id or a ref in full. Whether it was.
     ///
     /// # Errors
     /// As [`swap_ref`](Repo::swap_ref).
-    pub fn heal_ref(&self, name: &str, to: Oid) -> Result<()> {
+    pub fn mend_ref(&self, name: &str, value: &str) -> Result<bool> {
         let path = self.ref_path(name);
-        let blank = std::fs::read(&path).is_ok_and(|bytes| bytes.iter().all(|b| *b == 0 || b.is_ascii_whitespace()));
-        if blank { self.replace(&path, &format!("{to}\n"), || Ok(())) } else { Ok(()) }
+        let torn = std::fs::read(&path).is_ok_and(|bytes| !self.is_ref(&bytes));
+        if torn {
+            self.replace(&path, &content(value), || Ok(()))?;
+        }
+        Ok(torn)
+    }
+
+    /// Whether these are the bytes of a whole loose ref.
+    fn is_ref(&self, bytes: &[u8]) -> bool {
+        let Some(line) = bytes.strip_suffix(b"\n").or(Some(bytes)).filter(|line| !line.is_empty()) else {
+            return false;
+        };
+        let hex = line.len() == self.null().as_slice().len() * 2 && line.iter().all(u8::is_ascii_hexdigit);
+        hex || line.starts_with(b"ref: ") && bytes.ends_with(b"\n") && !line.contains(&0)
     }
 
     /// Points the symbolic ref `name` (HEAD, or one of this worktree's own) at `at`, a ref in full; HEAD at a commit is detached.
@@ -108,8 +111,11 @@ impl Repo {
     /// # Errors
     /// `SESSION_BUSY` if its lock is held; `IO_ERROR`, `GIT_DIR_READ_ONLY`. The ref then points where it did.
     pub fn point_ref(&self, name: &str, at: &str) -> Result<()> {
-        let content = if at.starts_with("refs/") { format!("ref: {at}\n") } else { format!("{at}\n") };
-        self.replace(&self.ref_path(name), &content, || Ok(()))
+        self.replace(&self.ref_path(name), &content(at), || {
+            // With HEAD torn there would be no repository, neither for Git nor for edt.
+            let fresh = self.fresh_path();
+            file::sync(&fresh).map_err(|error| failed("sync", &fresh, &error).into())
+        })
     }
 
     /// Deletes the ref `name` with its log, if it has the value `from`; that it is gone is no error.
@@ -170,6 +176,15 @@ impl Repo {
         }
     }
 
+    /// Removes the lock of the ref `name` if it was there before `before`: the machine was restarted since, and its holder is gone.
+    pub fn unlock_left(&self, name: &str, before: SystemTime) {
+        self.unlock_ref(name);
+        let lock = lock_path(&self.ref_path(name));
+        if std::fs::symlink_metadata(&lock).and_then(|meta| meta.modified()).is_ok_and(|modified| modified <= before) {
+            let _ = whole::remove(&lock);
+        }
+    }
+
     /// The file that refs and their locks are linked from; it stays until the next one is made.
     fn fresh_path(&self) -> PathBuf {
         self.state_path().join("ref")
@@ -224,69 +239,11 @@ impl Repo {
         let own = name == "HEAD" || name.starts_with("refs/worktree/");
         if own { self.git_dir().join(name) } else { self.common_dir().join(name) }
     }
-
-    /// Writes the reflog lines of `swap`.
-    ///
-    /// # Errors
-    /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
-    pub fn log_swap(&self, swap: &Swap<'_>, line: Line) -> Result<()> {
-        let names = [Some(swap.name), (swap.head == InHead::Yes).then_some("HEAD")];
-        names.into_iter().flatten().try_for_each(|name| self.log_ref(name, swap.from, swap.to, swap.log, line))
-    }
-
-    /// Appends one line to the log of `name`, where Git would write one.
-    ///
-    /// # Errors
-    /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
-    pub fn log_ref(&self, name: &str, from: Oid, to: Oid, log: &str, once: Line) -> Result<()> {
-        let dir = if name == "HEAD" { self.git_dir() } else { self.common_dir() };
-        let path = dir.join("logs").join(name);
-        let wanted = self
-            .inner
-            .config_snapshot()
-            .string("core.logAllRefUpdates")
-            .map(|value| value.to_string().to_ascii_lowercase());
-        let create = !matches!(wanted.as_deref(), Some("false" | "no" | "off" | "0"));
-        let file = match File::open(&path, if create { Open::AppendMade } else { Open::Append }) {
-            Ok(file) => file,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound && create => {
-                let folder = path.parent().unwrap_or(&path);
-                whole::make_folder(folder).map_err(|error| failed("make", folder, &error))?;
-                let open = File::open(&path, Open::AppendMade);
-                open.map_err(|error| failed("open the log", &path, &error))?
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(failed("open the log", &path, &error).into()),
-        };
-        let mut line = Vec::new();
-        if once == Line::Once {
-            let tail = tail(&file, &path)?;
-            let same = |line: &str| line.starts_with(&format!("{from} {to} ")) && line.ends_with(&format!("\t{log}"));
-            if tail.lines().any(same) {
-                return Ok(());
-            }
-            // A last line that a crash tore is ended first.
-            if !tail.is_empty() && !tail.ends_with('\n') {
-                line.push(b'\n');
-            }
-        }
-        line.extend_from_slice(format!("{from} {to} ").as_bytes());
-        line.extend_from_slice(&self.signature(Role::Committer)?);
-        line.push(b'\t');
-        line.extend(log.bytes().map(|b| if b == b'\n' { b' ' } else { b }));
-        line.push(b'\n');
-        file.write_all(&line).map_err(|error| failed("write the log", &path, &error).into())
-    }
 }
 
-/// The last lines of a log.
-fn tail(file: &File, path: &Path) -> Result<String> {
-    const TAIL: u64 = 4096;
-    let wrap = |error: std::io::Error| failed("read the log", path, &error);
-    let len = file.len().map_err(wrap)?;
-    let mut tail = vec![0; usize::try_from(len.min(TAIL)).unwrap_or(0)];
-    file.read_exact_at(&mut tail, len.saturating_sub(TAIL)).map_err(wrap)?;
-    Ok(String::from_utf8_lossy(&tail).into_owned())
+/// What a loose ref of that value holds.
+fn content(value: &str) -> String {
+    if value.starts_with("refs/") { format!("ref: {value}\n") } else { format!("{value}\n") }
 }
 
 fn lock_path(path: &Path) -> PathBuf {

@@ -1,5 +1,7 @@
 //! What tells a file from every other, and one state of it from the next.
 
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
 use rustix::fs as sys;
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +31,14 @@ impl Stat {
     #[must_use]
     pub fn inode(&self) -> (u64, u64) {
         (self.dev, self.ino)
+    }
+
+    /// When its content was last written.
+    #[must_use]
+    pub fn modified(&self) -> SystemTime {
+        let whole = Duration::from_secs(self.mtime.0.unsigned_abs());
+        let second = if self.mtime.0 < 0 { UNIX_EPOCH - whole } else { UNIX_EPOCH + whole };
+        second + Duration::from_nanos(self.mtime.1.into())
     }
 
     /// Whether both are the same inode with the same last write of its content.

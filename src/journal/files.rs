@@ -147,17 +147,18 @@ impl<'r> Stage<'r> {
         };
         let near = self.near && device == Some(self.device);
         let stage = if near { format!("{tx}-{i}") } else { format!(".edt-{tx}-{i}.tmp") };
-        let record = FileRecord {
+        let mut record = FileRecord {
             path: change.path.as_bytes().to_vec(),
             old: change.old.map(|old| (Id::from(old.file.oid), old.file.mode == FileMode::Executable, old.stat)),
             new: change.new.as_ref().map(|new| (Id::from(new.file.oid), new.file.mode == FileMode::Executable)),
+            staged: None,
             stage,
             beside: !near,
         };
         if let Some(new) = &change.new {
             let executable = new.file.mode == FileMode::Executable;
             let perms = change.old.map_or(Perms::Usual { executable }, |old| Perms::Of(old.stat, executable));
-            self.stage_bytes(&record, &new.bytes, perms)?;
+            record.staged = Some(self.stage_bytes(&record, &new.bytes, perms)?);
         }
         Ok(record)
     }
@@ -166,7 +167,7 @@ impl<'r> Stage<'r> {
     ///
     /// # Errors
     /// `IO_ERROR` and the like.
-    pub fn stage_bytes(&self, record: &FileRecord, bytes: &[u8], perms: Perms) -> Result<()> {
+    pub fn stage_bytes(&self, record: &FileRecord, bytes: &[u8], perms: Perms) -> Result<Stat> {
         let path = RepoPath::from_tree(&record.path);
         let wrap = |error: io::Error| {
             failed("stage the new content of", &self.repo.root_path().join(path.to_string()), &error)
@@ -178,8 +179,7 @@ impl<'r> Stage<'r> {
         }
         let place = self.place(record).map_err(wrap)?;
         place.unlink(record.stage.as_bytes()).map_err(wrap)?;
-        place.write_new(record.stage.as_bytes(), bytes, perms).map_err(wrap)?;
-        Ok(())
+        Ok(place.write_new(record.stage.as_bytes(), bytes, perms).map_err(wrap)?)
     }
 
     /// Makes the change of `record` on disk.
@@ -222,17 +222,22 @@ impl<'r> Stage<'r> {
     /// The file that stands at the path of `record`, as Git would record it.
     ///
     /// # Errors
-    /// `IO_ERROR` if it cannot be read.
+    /// `INTERNAL` if hashing fails.
     pub fn current(&self, record: &FileRecord) -> Result<Option<FileId>> {
+        let Some((stat, bytes)) = self.read(record) else { return Ok(None) };
+        Ok(Some(FileId { oid: self.repo.blob_id(&bytes)?, mode: self.mode(record, &stat) }))
+    }
+
+    /// The file that stands at the path of `record`; `None` if there is none that can be read.
+    pub(super) fn read(&self, record: &FileRecord) -> Option<(Stat, Vec<u8>)> {
         let path = RepoPath::from_tree(&record.path);
-        match self.repo.root().beneath(path.split().0) {
-            Ok(Parent::Open(dir)) => match dir.read(path.split().1) {
-                Ok(Found::File(stat, bytes)) => {
-                    Ok(Some(FileId { oid: self.repo.blob_id(&bytes)?, mode: self.mode(record, &stat) }))
-                }
-                _ => Ok(None),
+        let (folder, name) = path.split();
+        match self.repo.root().beneath(folder).ok()? {
+            Parent::Open(dir) => match dir.read(name).ok()? {
+                Found::File(stat, bytes) => Some((stat, bytes)),
+                _ => None,
             },
-            _ => Ok(None),
+            _ => None,
         }
     }
 

@@ -6,10 +6,12 @@
 //! torn was never answered.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
+use super::index;
 use super::record::{Record, VERSION};
 use crate::base::{Code, Finding, Result};
-use crate::io::clock::boot_id;
+use crate::io::clock::{boot_id, booted};
 use crate::io::disk::Dir;
 use crate::io::file::{self, File, Open};
 use crate::io::{failed, whole};
@@ -166,11 +168,25 @@ impl Journal {
         Err(Finding::new(Code::SessionBusy, message, "Repeat the call: it finishes the other one first.").into())
     }
 
+    /// The latest time at which a process of an earlier boot can have written here: what is as old and was locked is locked no longer.
+    ///
+    /// # Errors
+    /// `IO_ERROR`.
+    pub fn last_written(&self) -> Result<SystemTime> {
+        /// A transaction takes milliseconds, a restart seconds.
+        const SLACK: Duration = Duration::from_secs(2);
+        let written = self.file.modified().map_err(|error| failed("read the journal", &self.path, &error))? + SLACK;
+        // The time of the file may itself be lost: then all that is older than this boot.
+        Ok(booted().map_or(written, |booted| booted.max(written)))
+    }
+
     /// Makes everything older durable, then starts again at the front.
     ///
     /// # Errors
     /// `IO_ERROR`: the journal is then as it was.
     pub fn checkpoint(&mut self) -> Result<()> {
+        let folder = self.path.parent().unwrap_or(&self.path);
+        index::forget(folder).map_err(|error| failed("clear", folder, &error))?;
         for folder in [self.path.parent().unwrap_or(&self.path), &self.root] {
             let synced = Dir::open(folder).and_then(|dir| dir.sync_file_system());
             synced.map_err(|error| failed("sync", folder, &error))?;

@@ -12,6 +12,8 @@ pub mod publish;
 pub mod put_back;
 pub mod record;
 pub mod recover;
+mod restart;
+mod restart_index;
 
 pub use files::{FileChange, NewFile, OldFile};
 pub use index::IndexView;

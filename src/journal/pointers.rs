@@ -1,7 +1,7 @@
 //! The refs of a change: the branch that decides, what is pointed at it, and what goes with it.
 
 use crate::base::Result;
-use crate::git::swap::Line;
+use crate::git::reflog::Line;
 use crate::git::{InHead, Oid, Repo, Swap};
 
 /// The ref that decides, and what follows it.

@@ -9,7 +9,7 @@ use super::put_back::PutBack;
 use super::record::{BranchRecord, ChangeRecord, EntryRecord, FileRecord, Id, Record};
 use crate::base::{Code, Finding, Findings, Result, Warning};
 use crate::git::objects::Look;
-use crate::git::swap::Line;
+use crate::git::reflog::Line;
 use crate::git::{Folders, InHead, Loose, Oid, Repo, Swap, objects};
 use crate::io::clock::process_id;
 

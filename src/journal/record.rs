@@ -10,7 +10,7 @@ use crate::git::{FileId, FileMode, InHead, Loose, Oid};
 use crate::io::disk::Stat;
 
 /// Version of this format; a journal of another version is set aside.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// One entry of the journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -116,6 +116,8 @@ pub struct FileRecord {
     pub old: Option<(Id, bool, Stat)>,
     /// What is to stand there.
     pub new: Option<(Id, bool)>,
+    /// The file that is staged: after a power cut, what is under its inode and differs was torn, or written to by someone.
+    pub staged: Option<Stat>,
     /// The name it is staged under.
     pub stage: String,
     /// Whether it is staged beside its target (another file system) rather than in edt's own folder.

@@ -1,24 +1,21 @@
 //! Settling: what a crash left is finished or taken back. Both may themselves be killed anywhere and run again.
 //!
 //! In one boot there is at most one open transaction, and its branch decides: if it holds the new commit, or one after it, the
-//! transaction is finished; else it is taken back. After a restart of the machine every transaction since the last checkpoint may
-//! have lost parts, answered or not. All go forward, but only where the disk still holds the very inode that the transaction
-//! replaced: who changed something afterwards made another.
-
-use std::collections::{BTreeMap, HashMap, HashSet};
+//! transaction is finished; else it is taken back. [`restart`] settles what a restart of the machine left.
 
 use super::files::{InStage, Stage, Stands};
-use super::index::{self, IndexView, Lock, Plan};
+use super::index;
 use super::log::{Journal, Pending};
 use super::pointers::{Branch, From};
 use super::publish::settle_refs;
 use super::put_back::PutBack;
-use super::record::{ChangeRecord, EntryRecord, FileRecord, Record};
+use super::record::{ChangeRecord, FileRecord, Record};
+use super::{restart, restart_index};
 use crate::base::{RepoPath, Result, Settled};
 use crate::git::objects::Look;
 use crate::git::read::ObjectKind;
-use crate::git::swap::Line;
-use crate::git::{Folders, InHead, Oid, Repo, objects};
+use crate::git::reflog::Line;
+use crate::git::{InHead, Oid, Repo, objects};
 use crate::io::disk::Perms;
 
 /// This worktree's session while HEAD stays elsewhere; `session::current` tells of it.
@@ -41,7 +38,7 @@ pub fn open_settled(repo: &Repo) -> Result<(Journal, Option<Settled>)> {
             None
         }
         Pending::Open(number, Record::Change(record)) => Some(settle_one(repo, &mut journal, number, &record)?),
-        Pending::AfterRestart(records) => settle_all(repo, &mut journal, &records)?,
+        Pending::AfterRestart(records) => restart::settle_all(repo, &mut journal, &records)?,
         Pending::SetAside(aside) => Some(Settled {
             action: "set_aside",
             commit: None,
@@ -152,7 +149,7 @@ fn take_back(repo: &Repo, record: &ChangeRecord) -> Result<Settled> {
 }
 
 /// Swaps the new bytes in, from where they are staged or from their blob.
-fn forward(repo: &Repo, stage: &Stage<'_>, file: &FileRecord) -> Result<()> {
+pub(super) fn forward(repo: &Repo, stage: &Stage<'_>, file: &FileRecord) -> Result<()> {
     if let Some(new) = file.new_file() {
         let bytes = match repo.object(new.oid, ObjectKind::Blob) {
             // The bytes of a file that Git converts are in no commit: `git gc --prune=now` may have dropped them meanwhile.
@@ -194,183 +191,18 @@ fn follow(repo: &Repo, record: &ChangeRecord, branch: &Branch) -> Result<()> {
     branch.point = branch.point.filter(|name| matches!(repo.symbolic_ref(name), Ok(None)));
     branch.follow(repo, Line::Once, record.head_to.as_deref())?;
     settle_refs(repo, record)?;
-    if branch.head == InHead::Yes && is_in_head(repo, record, &branch)? && !record.entries.is_empty() {
-        follow_index(repo, record)?;
-    }
-    Ok(())
+    restart_index::bring(repo, &Stage::open(repo)?, &[record])
 }
 
 /// Whether HEAD names what it is to name once all is done.
-fn is_in_head(repo: &Repo, record: &ChangeRecord, branch: &Branch) -> Result<bool> {
-    Ok(repo.head_names()?.as_ref() == Some(record.head_to.as_ref().unwrap_or(&branch.name)))
+pub(super) fn is_in_head(repo: &Repo, record: &ChangeRecord, branch: &Branch) -> Result<bool> {
+    Ok(branch.head == InHead::Yes
+        && repo.head_names()?.as_ref() == Some(record.head_to.as_ref().unwrap_or(&branch.name)))
 }
 
-/// Moves the index entries that still hold what they held when the change was planned.
-fn follow_index(repo: &Repo, record: &ChangeRecord) -> Result<()> {
-    let stage = Stage::open(repo)?;
-    for _ in 0..20 {
-        let view = IndexView::read(repo)?;
-        let mut moves = Vec::new();
-        for entry in record.entries.iter().filter_map(EntryRecord::entry) {
-            if view.staged(repo, &entry.path)? == entry.seen {
-                moves.push(entry);
-            }
-        }
-        if moves.is_empty() {
-            return Ok(());
-        }
-        let Plan::Patch(mut prepared) = view.prepare(&stage, &moves, &Folders::new())? else {
-            return index::delegate(repo, &moves);
-        };
-        if prepared.lock(repo, &stage)? == Lock::Changed {
-            continue;
-        }
-        let stats = index::stats(&stage, &moves, &record.files);
-        let written = prepared.refresh(repo, &stage, &stats).and_then(|()| prepared.rename_in(repo, &stage));
-        if written.is_err() {
-            index::unlock(repo, &stage);
-        }
-        return written;
-    }
-    Err(index::restaged(repo).into())
-}
-
-/// After a restart: every transaction of the epoch goes forward, as far as nobody changed things since.
-fn settle_all(repo: &Repo, journal: &mut Journal, records: &[(u64, Record)]) -> Result<Option<Settled>> {
-    let taken_back: Vec<u64> = records.iter().filter_map(|(_, record)| taken_back_by(record)).collect();
-    let change = |(number, record): &'_ (u64, Record)| match record {
-        Record::Change(record) if !taken_back.contains(number) => Some(((**record).clone(), record.branch.branch()?)),
-        _ => None,
-    };
-    let changes: Vec<Recorded> = records.iter().filter_map(change).collect();
-    let stage = Stage::open(repo)?;
-    for (record, branch) in &changes {
-        objects::write_missing(repo.objects_dir(), &record.loose(), Look::Bytes)?;
-        unlock(repo, &stage, record, branch);
-        repo.heal_ref(&branch.name, branch.new)?;
-        for (name, id) in &record.create {
-            if let Some(to) = id.oid() {
-                repo.heal_ref(name, to)?;
-            }
-            if let Some(to) = id.oid()
-                && repo.ref_value(name)?.is_none()
-            {
-                repo.create_ref(name, to)?;
-            }
-        }
-    }
-    restore_branches(repo, &changes)?;
-    let landed = landed(repo, &changes)?;
-    let restored = restore_files(repo, &changes, &landed)?;
-    for (record, branch) in &landed {
-        if branch.head == InHead::Yes
-            && repo.head()?.branch.as_ref() == Some(&branch.name)
-            && !record.entries.is_empty()
-        {
-            follow_index(repo, record)?;
-        }
-    }
-    journal.checkpoint()?;
-    let Some(last) = landed.last().filter(|_| !restored.is_empty()) else { return Ok(None) };
-    Ok(Some(report("recovered", &last.0, &restored, &[])))
-}
-
-fn taken_back_by(record: &Record) -> Option<u64> {
-    match record {
-        Record::TakenBack(number) => Some(*number),
-        Record::Change(_) => None,
-    }
-}
-
-/// A record and its branch.
-type Recorded = (ChangeRecord, Branch);
-
-/// Those whose commit is in their branch as it stands: a person may have moved it since.
-fn landed<'a>(repo: &Repo, changes: &'a [Recorded]) -> Result<Vec<&'a Recorded>> {
-    let mut held: HashMap<&str, HashSet<Oid>> = HashMap::new();
-    for (_, branch) in changes {
-        if !held.contains_key(branch.name.as_str()) {
-            let near = match repo.ref_value(&branch.name)? {
-                Some(tip) => repo.first_parents(tip, changes.len() * 3 + 1000)?,
-                None => HashSet::new(),
-            };
-            held.insert(&branch.name, near);
-        }
-    }
-    let in_branch = |(_, branch): &&Recorded| {
-        let held = &held[branch.name.as_str()];
-        let left = match branch.from {
-            From::Later(old) => !held.contains(&old),
-            From::Value(_) | From::Nothing(_) => true,
-        };
-        left && held.contains(&branch.new)
-    };
-    Ok(changes.iter().filter(in_branch).collect())
-}
-
-/// Brings each path to the state of its last landed record, if its inode is still one that some record replaced.
-fn restore_files(repo: &Repo, changes: &[Recorded], landed: &[&Recorded]) -> Result<Vec<RepoPath>> {
-    let stage = Stage::open(repo)?;
-    let mut last: BTreeMap<&[u8], (&FileRecord, &str)> = BTreeMap::new();
-    for (record, branch) in landed {
-        last.extend(record.files.iter().map(|file| (file.path.as_slice(), (file, branch.name.as_str()))));
-    }
-    let named = [repo.head()?.branch, repo.symbolic_ref(POINTER)?];
-    let mut restored = Vec::new();
-    for (path, (file, branch)) in last {
-        let in_session = named.iter().flatten().any(|name| name == branch);
-        let here = stage.stat(file);
-        let replaced = |old: &FileRecord| match (&here, &old.old) {
-            // A lost creation and a deletion look alike; only in the worktree of the session is it the former.
-            (None, None) => in_session,
-            (Some(here), Some((_, _, seen))) => seen.same_content_as(here),
-            _ => false,
-        };
-        let is_old = changes.iter().flat_map(|(record, _)| &record.files).any(|old| old.path == path && replaced(old));
-        if is_old && stage.stands(file)? != Stands::New {
-            let mut file = file.clone();
-            file.old = match (here, stage.current(&file)?) {
-                (Some(stat), Some(now)) => Some((now.oid.into(), now.mode.bits() & 0o100 != 0, stat)),
-                _ => None,
-            };
-            forward(repo, &stage, &file)?;
-            restored.push(RepoPath::from_tree(path));
-        }
-    }
-    changes
-        .iter()
-        .flat_map(|(record, _)| &record.files)
-        .try_for_each(|file| stage.discard_known(file).or(Ok::<(), crate::base::Findings>(())))?;
-    Ok(restored)
-}
-
-/// Brings each branch to its last value, if its loose file is still one that a record replaced.
-fn restore_branches(repo: &Repo, changes: &[Recorded]) -> Result<()> {
-    for (i, (_, branch)) in changes.iter().enumerate() {
-        let name = &branch.name;
-        if changes[i + 1..].iter().any(|(_, later)| later.name == *name) {
-            continue;
-        }
-        // A branch that is gone was deleted: its creation was synced before it was answered.
-        let (Some(stands), stat) = (repo.ref_value(name)?, repo.loose_ref_stat(name)) else { continue };
-        let replaced = |(record, earlier): &Recorded| {
-            let same_file = match (&record.branch.stat, &stat) {
-                (None, None) => true,
-                (Some(seen), Some(stat)) => seen.same_content_as(stat),
-                _ => false,
-            };
-            earlier.name == *name && earlier.old() == Some(stands) && same_file
-        };
-        if stands == branch.new || !changes[..=i].iter().any(replaced) {
-            continue;
-        }
-        let from = From::Value(stands);
-        let head = if repo.head()?.branch.as_ref() == Some(name) { branch.head } else { InHead::No };
-        let moved = Branch { from, head, head_from: None, point: None, ..branch.clone() };
-        moved.decide(repo)?;
-        repo.log_swap(&moved.swap(), Line::Once)?;
-    }
-    Ok(())
+/// Those of `files` that stand as they were written: only of them may an entry bear the stat.
+pub(super) fn standing(stage: &Stage<'_>, files: &[FileRecord]) -> Vec<FileRecord> {
+    files.iter().filter(|file| matches!(stage.stands(file), Ok(Stands::New))).cloned().collect()
 }
 
 /// A record that names no commit was written by something else.
@@ -384,7 +216,7 @@ fn unreadable() -> Settled {
     }
 }
 
-fn report(action: &'static str, record: &ChangeRecord, files: &[RepoPath], left: &[RepoPath]) -> Settled {
+pub(super) fn report(action: &'static str, record: &ChangeRecord, files: &[RepoPath], left: &[RepoPath]) -> Settled {
     let what = match action {
         "finished" => "An interrupted transaction had been recorded; it was finished.",
         "taken_back" => "An interrupted transaction had not been recorded; it was taken back.",

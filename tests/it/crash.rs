@@ -230,7 +230,7 @@ fn a_torn_reflog_would_be_noticed() {
     assert!(is_torn(&format!("{}{line}", &line[..50])));
 }
 
-fn has_strace() -> bool {
+pub(crate) fn has_strace() -> bool {
     let there = std::process::Command::new("strace").arg("-V").stdout(Stdio::null()).stderr(Stdio::null()).status();
     let there = there.is_ok_and(|status| status.success());
     if !there {

@@ -29,6 +29,7 @@ mod layers;
 mod patch_incidents;
 mod patch_review;
 mod placing;
+mod power;
 mod printing;
 mod readers;
 mod reading;

@@ -1,0 +1,150 @@
+//! Reflogs: one write a line, so that a kill cannot tear it; what a power cut tore is mended.
+
+use super::Oid;
+use super::identity::Role;
+use super::repo::{InHead, Repo};
+use super::swap::Swap;
+use crate::base::Result;
+use crate::io::file::{File, Open};
+use crate::io::{failed, whole};
+use std::path::{Path, PathBuf};
+
+/// Whether a reflog line may be there already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Line {
+    /// It is new.
+    New,
+    /// A crash may have come after it, or in the middle of it: it is written unless it is there.
+    Once,
+}
+
+/// A line that a log should have: where the ref came from, where it went, why.
+pub type Wanted<'a> = (Oid, Oid, &'a str);
+
+impl Repo {
+    /// Writes the reflog lines of `swap`.
+    ///
+    /// # Errors
+    /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
+    pub fn log_swap(&self, swap: &Swap<'_>, line: Line) -> Result<()> {
+        let names = [Some(swap.name), (swap.head == InHead::Yes).then_some("HEAD")];
+        names.into_iter().flatten().try_for_each(|name| self.log_ref(name, swap.from, swap.to, swap.log, line))
+    }
+
+    /// Appends one line to the log of `name`, where Git would write one.
+    ///
+    /// # Errors
+    /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
+    pub fn log_ref(&self, name: &str, from: Oid, to: Oid, log: &str, once: Line) -> Result<()> {
+        let path = self.log_path(name);
+        let wanted = self
+            .inner
+            .config_snapshot()
+            .string("core.logAllRefUpdates")
+            .map(|value| value.to_string().to_ascii_lowercase());
+        let create = !matches!(wanted.as_deref(), Some("false" | "no" | "off" | "0"));
+        let file = match File::open(&path, if create { Open::AppendMade } else { Open::Append }) {
+            Ok(file) => file,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && create => {
+                let folder = path.parent().unwrap_or(&path);
+                whole::make_folder(folder).map_err(|error| failed("make", folder, &error))?;
+                let open = File::open(&path, Open::AppendMade);
+                open.map_err(|error| failed("open the log", &path, &error))?
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(failed("open the log", &path, &error).into()),
+        };
+        let mut line = Vec::new();
+        if once == Line::Once {
+            let tail = tail(&file, &path)?;
+            let same = |line: &str| line.starts_with(&format!("{from} {to} ")) && line.ends_with(&format!("\t{log}"));
+            if tail.lines().any(same) {
+                return Ok(());
+            }
+            // A last line that a crash tore is ended first.
+            if !tail.is_empty() && !tail.ends_with('\n') {
+                line.push(b'\n');
+            }
+        }
+        line.extend_from_slice(format!("{from} {to} ").as_bytes());
+        line.extend_from_slice(&self.signature(Role::Committer)?);
+        line.push(b'\t');
+        line.extend(log.bytes().map(|b| if b == b'\n' { b' ' } else { b }));
+        line.push(b'\n');
+        file.write_all(&line).map_err(|error| failed("write the log", &path, &error).into())
+    }
+
+    /// Mends the log of `name` after a power cut: a torn end is cut off, and those of `wanted` that are missing after the last one that
+    /// is there are written again. A log that knows none of them and does not lead up to one is left alone.
+    ///
+    /// # Errors
+    /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
+    pub fn mend_log(&self, name: &str, wanted: &[Wanted<'_>]) -> Result<()> {
+        let path = self.log_path(name);
+        let Ok(bytes) = std::fs::read(&path) else { return Ok(()) };
+        let whole = whole_lines(&bytes, self.null().as_slice().len() * 2);
+        if whole < bytes.len() {
+            let cut = File::open(&path, Open::There).and_then(|file| file.truncate(whole as u64));
+            cut.map_err(|error| failed("mend the log", &path, &error))?;
+        }
+        let text = String::from_utf8_lossy(&bytes[..whole]);
+        let is_there = |(from, to, log): &Wanted<'_>| {
+            let (start, end) = (format!("{from} {to} "), format!("\t{log}"));
+            text.lines().any(|line| line.starts_with(&start) && line.ends_with(&end))
+        };
+        let last = text.lines().last().and_then(|line| line.split(' ').nth(1)).unwrap_or_default();
+        let next = match wanted.iter().rposition(is_there) {
+            Some(at) => Some(at + 1),
+            None => wanted.iter().position(|(from, ..)| from.to_string() == last),
+        };
+        let missing = next.map_or(&[][..], |next| &wanted[next..]);
+        missing.iter().try_for_each(|(from, to, log)| self.log_ref(name, *from, *to, log, Line::New))
+    }
+
+    fn log_path(&self, name: &str) -> PathBuf {
+        let dir = if name == "HEAD" { self.git_dir() } else { self.common_dir() };
+        dir.join("logs").join(name)
+    }
+}
+
+/// How many bytes of a log come before what a power cut left torn or zero at its end.
+fn whole_lines(bytes: &[u8], hex: usize) -> usize {
+    let mut end = bytes.len();
+    while end > 0 {
+        let start = bytes[..end - 1].iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
+        let line = &bytes[start..end];
+        let ids =
+            line.split(|b| *b == b' ').take(2).filter(|id| id.len() == hex && id.iter().all(u8::is_ascii_hexdigit));
+        if line.ends_with(b"\n") && !line.contains(&0) && ids.count() == 2 {
+            break;
+        }
+        end = start;
+    }
+    end
+}
+
+/// The last lines of a log.
+fn tail(file: &File, path: &Path) -> Result<String> {
+    const TAIL: u64 = 4096;
+    let wrap = |error: std::io::Error| failed("read the log", path, &error);
+    let len = file.len().map_err(wrap)?;
+    let mut tail = vec![0; usize::try_from(len.min(TAIL)).unwrap_or(0)];
+    file.read_exact_at(&mut tail, len.saturating_sub(TAIL)).map_err(wrap)?;
+    Ok(String::from_utf8_lossy(&tail).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::whole_lines;
+
+    #[test]
+    fn a_torn_end_is_told_from_whole_lines() {
+        let line = format!("{0} {0} A <a@b> 1 +0000\twhy\n", "0".repeat(40));
+        let twice = line.repeat(2);
+        assert_eq!(whole_lines(twice.as_bytes(), 40), twice.len());
+        for torn in ["\0\0\0", "\0\0\n", "00", "000 111 A", &line[..60]] {
+            assert_eq!(whole_lines(format!("{twice}{torn}").as_bytes(), 40), twice.len(), "{torn:?}");
+        }
+        assert_eq!((whole_lines(b"", 40), whole_lines(b"\0\0", 40)), (0, 0));
+    }
+}

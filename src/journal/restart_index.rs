@@ -1,0 +1,78 @@
+//! The index after a restart: a torn one is made again, and entries follow the branch.
+
+use std::collections::BTreeMap;
+
+use super::files::Stage;
+use super::index::{self, EntryMove, IndexView, Lock, Plan};
+use super::record::{ChangeRecord, EntryRecord, FileRecord};
+use super::recover::{is_in_head, standing};
+use crate::base::Result;
+use crate::git::index::Staged;
+use crate::git::{Folders, Repo};
+
+/// Puts a whole index in the place of a torn one: the last that another program wrote, else HEAD's. Says what that may cost.
+///
+/// # Errors
+/// `REPOSITORY_BUSY`, `IO_ERROR`.
+pub(super) fn mend(repo: &Repo, stage: &Stage<'_>, changes: &[&ChangeRecord]) -> Result<Option<&'static str>> {
+    if changes.iter().all(|record| record.entries.is_empty()) || IndexView::is_whole(repo)? {
+        return Ok(None);
+    }
+    if index::bring_back(repo, stage)? {
+        return Ok(None);
+    }
+    index::read_head(repo)?;
+    Ok(Some(
+        " The index was torn and was made again from HEAD: what was staged and not committed must be staged again (`git fsck --lost-found` lists blobs that nothing names).",
+    ))
+}
+
+/// Moves each entry that still holds what some change found or left to what the last one left.
+///
+/// # Errors
+/// `REPOSITORY_BUSY`, `IO_ERROR`.
+pub(super) fn bring(repo: &Repo, stage: &Stage<'_>, changes: &[&ChangeRecord]) -> Result<()> {
+    let mut chains: BTreeMap<Vec<u8>, (Vec<Staged>, EntryMove, &ChangeRecord)> = BTreeMap::new();
+    for record in changes {
+        for entry in record.entries.iter().filter_map(EntryRecord::entry) {
+            let (path, left) = (entry.path.as_bytes().to_vec(), entry.file.map_or(Staged::Nothing, Staged::File));
+            let (held, last, by) = chains.entry(path).or_insert_with(|| (Vec::new(), entry.clone(), record));
+            held.extend([entry.seen, left]);
+            (*last, *by) = (entry, record);
+        }
+    }
+    let mut moving = Vec::new();
+    for (held, last, by) in chains.into_values() {
+        let Some(branch) = by.branch.branch() else { continue };
+        if is_in_head(repo, by, &branch)? {
+            moving.push((held, last, by));
+        }
+    }
+    for _ in 0..20 {
+        let view = IndexView::read(repo)?;
+        let (mut moves, mut files): (Vec<EntryMove>, Vec<FileRecord>) = (Vec::new(), Vec::new());
+        for (held, last, by) in &moving {
+            let staged = view.staged(repo, &last.path)?;
+            if held.contains(&staged) && staged != last.file.map_or(Staged::Nothing, Staged::File) {
+                moves.push(EntryMove { seen: staged, ..last.clone() });
+                files.extend(by.files.iter().filter(|file| file.path == last.path.as_bytes()).cloned());
+            }
+        }
+        if moves.is_empty() {
+            return Ok(());
+        }
+        let Plan::Patch(mut prepared) = view.prepare(stage, &moves, &Folders::new())? else {
+            return index::delegate(repo, &moves);
+        };
+        if prepared.lock(repo, stage)? == Lock::Changed {
+            continue;
+        }
+        let stats = index::stats(stage, &moves, &standing(stage, &files));
+        let written = prepared.refresh(repo, stage, &stats).and_then(|()| prepared.rename_in(repo, stage));
+        if written.is_err() {
+            index::unlock(repo, stage);
+        }
+        return written;
+    }
+    Err(index::restaged(repo).into())
+}

@@ -1,0 +1,447 @@
+//! What a disk may legally hold after a power cut.
+//!
+//! The rules are those that POSIX and the file systems of Linux leave (`docs/design/atomicity.md`): data of a file counts once
+//! the file was synced; a name counts once its folder was synced; a rename is one step, lost or kept as a whole; what was not
+//! synced may be there or not, in any combination and any order; unsynced data may be missing, zero, or cut short.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{Hash as _, Hasher as _};
+use std::path::{Path, PathBuf};
+
+use super::trace::Event;
+
+/// A file, folder or link, whatever its names are.
+pub(super) type Ino = usize;
+
+/// What an inode is.
+#[derive(Debug, Clone)]
+pub(super) enum Node {
+    Folder,
+    Link(Vec<u8>),
+    File(Contents),
+}
+
+/// A file's bytes, and what of them is on the medium.
+#[derive(Debug, Clone)]
+pub(super) struct Contents {
+    pub(super) mode: u32,
+    /// As every program sees them.
+    pub(super) now: Vec<u8>,
+    /// As they were when the file was last synced; `None` if it never was.
+    synced: Option<Vec<u8>>,
+    /// Writes since then: where and what.
+    pending: Vec<(usize, Vec<u8>)>,
+    /// How often it was written, ever.
+    version: usize,
+}
+
+/// A change of names: each entry and what it names then. Lost or kept as a whole.
+#[derive(Debug, Clone)]
+struct Step(Vec<((Ino, Vec<u8>), Option<Ino>)>);
+
+/// A disk and its page cache.
+#[derive(Debug, Clone)]
+pub(super) struct Disk {
+    root: PathBuf,
+    pub(super) nodes: Vec<Node>,
+    /// Names as every program sees them.
+    now: BTreeMap<(Ino, Vec<u8>), Ino>,
+    /// Names on the medium.
+    durable: BTreeMap<(Ino, Vec<u8>), Ino>,
+    /// Changes of names since.
+    steps: Vec<Step>,
+}
+
+/// What a power cut left: each path with its inode, and the data of files that differ from what every program saw.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Image {
+    pub(super) names: BTreeMap<PathBuf, Ino>,
+    pub(super) data: BTreeMap<Ino, Vec<u8>>,
+    pub(super) how: String,
+}
+
+/// How unsynced data may look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Torn {
+    Missing,
+    Zero,
+    Half,
+}
+
+const TORN: [Torn; 3] = [Torn::Missing, Torn::Zero, Torn::Half];
+/// The root folder.
+const ROOT: Ino = 0;
+
+impl Disk {
+    /// The tree at `root`, all of it on the medium.
+    pub(super) fn of(root: &Path) -> Disk {
+        let mut disk = Disk {
+            root: root.to_owned(),
+            nodes: vec![Node::Folder],
+            now: BTreeMap::new(),
+            durable: BTreeMap::new(),
+            steps: Vec::new(),
+        };
+        let mut known = BTreeMap::new();
+        disk.take(root, ROOT, &mut known);
+        disk.durable.clone_from(&disk.now);
+        disk
+    }
+
+    fn take(&mut self, folder: &Path, ino: Ino, known: &mut BTreeMap<u64, Ino>) {
+        use std::os::unix::ffi::OsStrExt as _;
+        use std::os::unix::fs::MetadataExt as _;
+        for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+            let (path, meta) = (entry.path(), entry.metadata().unwrap());
+            let node = if meta.is_dir() {
+                Node::Folder
+            } else if meta.is_symlink() {
+                Node::Link(std::fs::read_link(&path).unwrap().as_os_str().as_bytes().to_vec())
+            } else {
+                let now = std::fs::read(&path).unwrap();
+                Node::File(Contents {
+                    mode: meta.mode(),
+                    synced: Some(now.clone()),
+                    now,
+                    pending: Vec::new(),
+                    version: 0,
+                })
+            };
+            let new = if let Some(seen) = known.get(&meta.ino()) {
+                *seen
+            } else {
+                self.nodes.push(node);
+                self.nodes.len() - 1
+            };
+            known.insert(meta.ino(), new);
+            self.now.insert((ino, entry.file_name().as_bytes().to_vec()), new);
+            if meta.is_dir() {
+                self.take(&path, new, known);
+            }
+        }
+    }
+
+    /// The inode at `path` as every program sees it.
+    pub(super) fn at(&self, path: &Path) -> Option<Ino> {
+        let mut ino = ROOT;
+        for name in names(path.strip_prefix(&self.root).ok()?) {
+            ino = *self.now.get(&(ino, name))?;
+        }
+        Some(ino)
+    }
+
+    /// Every name of a file as every program sees it.
+    pub(super) fn all(&self) -> BTreeMap<PathBuf, Ino> {
+        tree(&self.now)
+    }
+
+    /// Whether it is outside: of no interest.
+    fn entry(&self, path: &Path) -> Option<(Ino, Vec<u8>)> {
+        let name = names(path.strip_prefix(&self.root).ok()?).pop()?;
+        Some((self.at(path.parent()?)?, name))
+    }
+
+    fn step(&mut self, changes: Vec<((Ino, Vec<u8>), Option<Ino>)>) {
+        for (entry, ino) in &changes {
+            match ino {
+                Some(ino) => self.now.insert(entry.clone(), *ino),
+                None => self.now.remove(entry),
+            };
+        }
+        self.steps.push(Step(changes));
+    }
+
+    fn make(&mut self, path: &Path, node: Node) {
+        let Some(entry) = self.entry(path) else { return };
+        self.nodes.push(node);
+        let ino = self.nodes.len() - 1;
+        self.step(vec![(entry, Some(ino))]);
+    }
+
+    fn file(&mut self, path: &Path) -> Option<&mut Contents> {
+        let ino = self.at(path)?;
+        match &mut self.nodes[ino] {
+            Node::File(contents) => Some(contents),
+            _ => None,
+        }
+    }
+
+    /// Does what a program did.
+    pub(super) fn replay(&mut self, event: &Event) {
+        match event {
+            Event::Open { path, create, truncate, mode } => {
+                if *create && self.at(path).is_none() {
+                    let mode = mode & 0o777 & !0o022;
+                    let contents = Contents { mode, now: Vec::new(), synced: None, pending: Vec::new(), version: 0 };
+                    self.make(path, Node::File(contents));
+                } else if *truncate && let Some(file) = self.file(path) {
+                    file.set(Vec::new());
+                }
+            }
+            Event::Write { path, at, bytes } => {
+                if let Some(file) = self.file(path) {
+                    file.write(at.map_or(file.now.len(), |at| usize::try_from(at).unwrap()), bytes.clone());
+                }
+            }
+            Event::Copy { from, to } => {
+                let Some(bytes) = self.file(from).map(|file| file.now.clone()) else { return };
+                if let Some(file) = self.file(to) {
+                    file.set(bytes);
+                }
+            }
+            Event::Truncate { path, len } => {
+                if let Some(file) = self.file(path) {
+                    let mut bytes = file.now.clone();
+                    bytes.resize(usize::try_from(*len).unwrap(), 0);
+                    file.set(bytes);
+                }
+            }
+            Event::Chmod { path, mode } => {
+                if let Some(file) = self.file(path) {
+                    file.mode = *mode;
+                }
+            }
+            Event::Rename { from, to } => {
+                let (Some(ino), Some(old), Some(new)) = (self.at(from), self.entry(from), self.entry(to)) else {
+                    return;
+                };
+                // Two names of one file: nothing happens.
+                if self.at(to) != Some(ino) {
+                    self.step(vec![(old, None), (new, Some(ino))]);
+                }
+            }
+            Event::Exchange { one, other } => {
+                let (Some(a), Some(b)) = (self.at(one), self.at(other)) else { panic!("{one:?} and {other:?}") };
+                let (at_a, at_b) = (self.entry(one).unwrap(), self.entry(other).unwrap());
+                self.step(vec![(at_a, Some(b)), (at_b, Some(a))]);
+            }
+            Event::Link { from, to } => {
+                if let (Some(ino), Some(entry)) = (self.at(from), self.entry(to)) {
+                    self.step(vec![(entry, Some(ino))]);
+                }
+            }
+            Event::Unlink { path } => {
+                if let Some(entry) = self.entry(path) {
+                    self.step(vec![(entry, None)]);
+                }
+            }
+            Event::Mkdir { path } => self.make(path, Node::Folder),
+            Event::Symlink { target, path } => self.make(path, Node::Link(target.clone())),
+            Event::Sync { path } => self.sync(path),
+            Event::SyncAll => self.sync_all(),
+            Event::Answer => {}
+        }
+    }
+
+    fn sync(&mut self, path: &Path) {
+        let Some(ino) = self.at(path) else { return };
+        if let Node::File(contents) = &mut self.nodes[ino] {
+            contents.sync();
+            return;
+        }
+        let (kept, lost): (Vec<Step>, Vec<Step>) = std::mem::take(&mut self.steps)
+            .into_iter()
+            .partition(|step| step.0.iter().any(|((dir, _), _)| *dir == ino));
+        apply(&mut self.durable, kept.iter());
+        self.steps = lost;
+    }
+
+    pub(super) fn sync_all(&mut self) {
+        self.durable.clone_from(&self.now);
+        self.steps.clear();
+        for node in &mut self.nodes {
+            if let Node::File(contents) = node {
+                contents.sync();
+            }
+        }
+    }
+
+    /// What a power cut may leave now: everything kept, everything lost, each change of names lost alone and kept alone, the data of each
+    /// file torn alone and with all names kept, single writes lost, and `random` mixtures.
+    pub(super) fn images(&self, random: usize, seed: &mut u64) -> Vec<Image> {
+        let all: BTreeSet<usize> = (0..self.steps.len()).collect();
+        let torn: Vec<Ino> = (0..self.nodes.len()).filter(|ino| self.is_pending(*ino)).collect();
+        let none = BTreeMap::new();
+        let lost = |torn_as: Torn| -> BTreeMap<Ino, Vec<u8>> {
+            torn.iter().map(|ino| (*ino, self.torn(*ino, torn_as))).collect()
+        };
+        let mut images = vec![self.image(&all, none.clone(), "all kept".into())];
+        for how in TORN {
+            images.push(self.image(&all, lost(how), format!("all names kept, all data {how:?}")));
+            images.push(self.image(&BTreeSet::new(), lost(how), format!("all names lost, all data {how:?}")));
+        }
+        images.push(self.image(&BTreeSet::new(), none.clone(), "all names lost, all data kept".into()));
+        for one in &all {
+            let mut without = all.clone();
+            without.remove(one);
+            let told = self.told(*one);
+            images.push(self.image(&without, none.clone(), format!("lost alone: {told}")));
+            images.push(self.image(&BTreeSet::from([*one]), none.clone(), format!("kept alone: {told}")));
+        }
+        for ino in &torn {
+            for how in TORN {
+                let data = BTreeMap::from([(*ino, self.torn(*ino, how))]);
+                images.push(self.image(&all, data, format!("data {how:?} alone: {}", self.name(*ino))));
+            }
+            for (n, bytes) in self.without_one_write(*ino).into_iter().enumerate() {
+                let data = BTreeMap::from([(*ino, bytes)]);
+                images.push(self.image(&all, data, format!("write {n} lost alone: {}", self.name(*ino))));
+            }
+        }
+        for n in 0..random {
+            let kept = all.iter().copied().filter(|_| draw(seed, 2) == 0).collect();
+            let data = torn.iter().filter_map(|ino| match draw(seed, 5) {
+                0 => Some((*ino, self.torn(*ino, Torn::Missing))),
+                1 => Some((*ino, self.torn(*ino, Torn::Zero))),
+                2 => Some((*ino, self.torn(*ino, Torn::Half))),
+                _ => None,
+            });
+            images.push(self.image(&kept, data.collect(), format!("mixture {n}")));
+        }
+        images
+    }
+
+    fn image(&self, kept: &BTreeSet<usize>, data: BTreeMap<Ino, Vec<u8>>, how: String) -> Image {
+        let mut entries = self.durable.clone();
+        apply(&mut entries, kept.iter().map(|n| &self.steps[*n]));
+        let names = tree(&entries);
+        let there: BTreeSet<Ino> = names.values().copied().collect();
+        Image { data: data.into_iter().filter(|(ino, _)| there.contains(ino)).collect(), names, how }
+    }
+
+    /// What tells the image from every other.
+    pub(super) fn key(&self, image: &Image) -> u64 {
+        let mut hasher = std::hash::DefaultHasher::new();
+        (&image.names, &image.data).hash(&mut hasher);
+        for ino in image.names.values().filter(|ino| !image.data.contains_key(ino)) {
+            if let Node::File(file) = &self.nodes[*ino] {
+                (ino, file.version, file.mode).hash(&mut hasher);
+            }
+        }
+        hasher.finish()
+    }
+
+    fn is_pending(&self, ino: Ino) -> bool {
+        matches!(&self.nodes[ino], Node::File(file) if !file.pending.is_empty())
+    }
+
+    fn torn(&self, ino: Ino, how: Torn) -> Vec<u8> {
+        let Node::File(file) = &self.nodes[ino] else { unreachable!() };
+        file.torn(how)
+    }
+
+    /// The bytes of a file of which one write since the last sync did not reach the medium, and the others did.
+    fn without_one_write(&self, ino: Ino) -> Vec<Vec<u8>> {
+        let Node::File(file) = &self.nodes[ino] else { unreachable!() };
+        if file.pending.len() < 2 {
+            return Vec::new();
+        }
+        (0..file.pending.len()).map(|lost| file.with_writes(|n| n != lost)).collect()
+    }
+
+    fn told(&self, step: usize) -> String {
+        let shown = |((dir, name), ino): &((Ino, Vec<u8>), Option<Ino>)| {
+            let sign = if ino.is_some() { '+' } else { '-' };
+            format!("{sign}{}/{}", self.name(*dir), String::from_utf8_lossy(name))
+        };
+        self.steps[step].0.iter().map(shown).collect::<Vec<_>>().join(" ")
+    }
+
+    fn name(&self, ino: Ino) -> String {
+        let all = self.all();
+        let found = all.iter().find(|(_, at)| **at == ino);
+        found.map_or_else(|| format!("#{ino}"), |(path, _)| path.display().to_string())
+    }
+}
+
+impl Contents {
+    fn write(&mut self, at: usize, bytes: Vec<u8>) {
+        put(&mut self.now, at, &bytes);
+        self.pending.push((at, bytes));
+        self.version += 1;
+    }
+
+    /// Other bytes from the first to the last.
+    fn set(&mut self, bytes: Vec<u8>) {
+        self.now.clone_from(&bytes);
+        self.synced.get_or_insert_default().truncate(bytes.len());
+        self.pending = vec![(0, bytes)];
+        self.version += 1;
+    }
+
+    fn sync(&mut self) {
+        self.synced = Some(self.now.clone());
+        self.pending.clear();
+    }
+
+    fn torn(&self, how: Torn) -> Vec<u8> {
+        match how {
+            Torn::Missing => self.synced.clone().unwrap_or_default(),
+            Torn::Zero => {
+                // Blocks that were on the medium keep what they held; new ones read as zeros.
+                let mut bytes = self.synced.clone().unwrap_or_default();
+                let end = self.pending.iter().map(|(at, written)| at + written.len()).max().unwrap_or(0);
+                bytes.resize(bytes.len().max(end), 0);
+                bytes
+            }
+            Torn::Half => {
+                let mut bytes = self.synced.clone().unwrap_or_default();
+                for (at, written) in &self.pending {
+                    put(&mut bytes, *at, &written[..written.len() / 2]);
+                }
+                bytes
+            }
+        }
+    }
+
+    fn with_writes(&self, kept: impl Fn(usize) -> bool) -> Vec<u8> {
+        let mut bytes = self.synced.clone().unwrap_or_default();
+        for (_, (at, written)) in self.pending.iter().enumerate().filter(|(n, _)| kept(*n)) {
+            put(&mut bytes, *at, written);
+        }
+        bytes
+    }
+}
+
+fn put(bytes: &mut Vec<u8>, at: usize, written: &[u8]) {
+    if bytes.len() < at + written.len() {
+        bytes.resize(at + written.len(), 0);
+    }
+    bytes[at..at + written.len()].copy_from_slice(written);
+}
+
+fn apply<'a>(entries: &mut BTreeMap<(Ino, Vec<u8>), Ino>, steps: impl Iterator<Item = &'a Step>) {
+    for (entry, ino) in steps.flat_map(|step| &step.0) {
+        match ino {
+            Some(ino) => entries.insert(entry.clone(), *ino),
+            None => entries.remove(entry),
+        };
+    }
+}
+
+/// Every path that is reachable from the root.
+fn tree(entries: &BTreeMap<(Ino, Vec<u8>), Ino>) -> BTreeMap<PathBuf, Ino> {
+    use std::os::unix::ffi::OsStrExt as _;
+    let (mut found, mut open) = (BTreeMap::new(), vec![(ROOT, PathBuf::new())]);
+    while let Some((dir, path)) = open.pop() {
+        for ((_, name), ino) in entries.range((dir, Vec::new())..(dir + 1, Vec::new())) {
+            let path = path.join(std::ffi::OsStr::from_bytes(name));
+            found.insert(path.clone(), *ino);
+            open.push((*ino, path));
+        }
+    }
+    found
+}
+
+fn names(path: &Path) -> Vec<Vec<u8>> {
+    use std::os::unix::ffi::OsStrExt as _;
+    path.iter().map(|name| name.as_bytes().to_vec()).collect()
+}
+
+/// A number below `below` (xorshift).
+pub(super) fn draw(seed: &mut u64, below: u64) -> u64 {
+    *seed ^= *seed << 13;
+    *seed ^= *seed >> 7;
+    *seed ^= *seed << 17;
+    *seed % below
+}
