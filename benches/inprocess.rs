@@ -72,7 +72,8 @@ fn make(root: &Path) {
 }
 
 fn open(root: &Path) -> World {
-    World::open(root, Caller { lock_wait: LOCK_WAIT, person_policy: None, trust: None }).expect("the repository opens")
+    World::open(root, Caller { lock_wait: LOCK_WAIT, person_policy: None, trust: None, durability: None })
+        .expect("the repository opens")
 }
 
 fn run(root: &Path, switching: Switching, reuse: bool, edits: usize) -> Vec<Duration> {

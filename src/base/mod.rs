@@ -4,6 +4,7 @@
 
 pub mod answer;
 pub mod code;
+mod durability;
 pub mod excerpt;
 pub mod finding;
 pub mod path;
@@ -11,5 +12,6 @@ pub mod text;
 
 pub use answer::{Change, FileReport, GuardReport, MatchedBy, Outcome, SessionReport, Settled, Status, Verdict};
 pub use code::Code;
+pub use durability::Durability;
 pub use finding::{Finding, Findings, Result, Warning};
 pub use path::RepoPath;

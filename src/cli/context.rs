@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::{Global, render};
-use crate::base::{Findings, Outcome, Result, Settled, Status};
+use crate::base::{Durability, Findings, Outcome, Result, Settled, Status};
 use crate::git::{Oid, Repo};
 use crate::policy::Policy;
 use crate::policy::trust::Store;
@@ -20,6 +20,7 @@ pub(super) struct Context {
     pub(super) start: PathBuf,
     pub(super) json: bool,
     wait: f64,
+    durability: Option<Durability>,
     settled: RefCell<Option<Settled>>,
 }
 
@@ -47,7 +48,13 @@ fn persons(variable: &str, below_home: &str) -> Option<PathBuf> {
 impl Context {
     pub(super) fn new(global: &Global) -> Context {
         let start = global.dir.clone().unwrap_or_else(|| PathBuf::from("."));
-        Context { start, json: global.json, wait: global.wait, settled: RefCell::default() }
+        Context {
+            start,
+            json: global.json,
+            wait: global.wait,
+            durability: global.durability,
+            settled: RefCell::default(),
+        }
     }
 
     /// What the caller of edt brings along.
@@ -64,7 +71,7 @@ impl Context {
             _ => None,
         };
         let lock_wait = Duration::try_from_secs_f64(self.wait).unwrap_or(crate::session::world::LOCK_WAIT);
-        Ok(Caller { lock_wait, person_policy, trust: trust_store() })
+        Ok(Caller { lock_wait, person_policy, trust: trust_store(), durability: self.durability })
     }
 
     /// The repository, to read it, with the session's base (else HEAD's commit) and the policy that holds there.

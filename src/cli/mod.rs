@@ -28,7 +28,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::base::{Code, Finding, Findings, Status};
+use crate::base::{Code, Durability, Finding, Findings, Status};
 use context::Context;
 
 /// edt: every edit of an AI agent is one guarded transaction and one Git commit.
@@ -61,6 +61,9 @@ struct Global {
     /// Longest wait for another edt process, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0, global = true, hide_short_help = true)]
     wait: f64,
+    /// What is on disk before the answer: journal (edt brings answered edits back after a power cut), full (plain Git finds them), off.
+    #[arg(long, value_name = "LEVEL", global = true, hide_short_help = true)]
+    durability: Option<Durability>,
 }
 
 #[derive(Debug, Subcommand)]

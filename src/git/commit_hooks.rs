@@ -47,7 +47,7 @@ pub fn run(repo: &Repo, draft: &mut Draft<'_>, mut proposed: Proposed, moved: (O
     if !repo.has_hooks(&BEFORE) {
         return Ok(proposed);
     }
-    objects::write(repo.objects_dir(), &draft.loose())?;
+    objects::write_synced(repo.objects_dir(), &draft.loose())?;
     let folder = Folder::make(repo, &proposed)?;
     folder.fill_index(&proposed.tree.to_string())?;
     let message = folder.path.join("COMMIT_EDITMSG");
@@ -132,7 +132,7 @@ pub fn signed(repo: &Repo, draft: &mut Draft<'_>, proposed: &Proposed) -> Result
     if !repo.signs_commits() {
         return Ok(None);
     }
-    objects::write(repo.objects_dir(), &draft.loose())?;
+    objects::write_synced(repo.objects_dir(), &draft.loose())?;
     let folder = Folder::make(repo, proposed)?;
     let message = folder.path.join("COMMIT_EDITMSG");
     whole::write(&message, proposed.message.as_bytes()).map_err(|error| failed("write", &message, &error))?;

@@ -93,7 +93,7 @@ pub fn write(objects_dir: &Path, objects: &[Loose]) -> Result<()> {
     }
     let open = Dir::open(objects_dir).map_err(|error| failed("open", objects_dir, &error))?;
     for object in objects {
-        write_one(&open, object).map_err(|error| failed("write an object to", objects_dir, &error))?;
+        write_one(&open, object, Sync::Never).map_err(|error| failed("write an object to", objects_dir, &error))?;
     }
     Ok(())
 }
@@ -131,26 +131,37 @@ pub fn write_missing(objects_dir: &Path, objects: &[Loose], look: Look) -> Resul
             Look::Bytes => matches!(open.read(&name), Ok(Found::File(_, bytes)) if bytes == object.bytes),
         };
         if !there {
-            write_one(&open, object).map_err(|error| failed("write an object to", objects_dir, &error))?;
+            write_one(&open, object, Sync::Never).map_err(|error| failed("write an object to", objects_dir, &error))?;
         }
     }
     Ok(())
 }
 
-/// Waits until `objects` and their folders are on the medium.
+/// Writes `objects` ahead of the journal's record: each is on the medium before it has its name, so that a power cut leaves none that
+/// is torn and that Git would take for whole.
 ///
 /// # Errors
-/// `IO_ERROR`.
-pub fn sync(objects_dir: &Path, objects: &[Loose]) -> Result<()> {
-    for object in objects {
-        let file = objects_dir.join(object.oid.to_hex_with_len(2).to_string());
-        let file = file.join(&object.oid.to_string()[2..]);
-        for path in file.ancestors().take(2) {
-            let synced = crate::io::file::sync(path);
-            synced.map_err(|error| failed("sync", path, &error))?;
-        }
+/// As [`write`].
+pub fn write_synced(objects_dir: &Path, objects: &[Loose]) -> Result<()> {
+    if objects.is_empty() {
+        return Ok(());
     }
+    let wrap = |error: std::io::Error| failed("write an object to", objects_dir, &error);
+    let open = Dir::open(objects_dir).map_err(wrap)?;
+    objects.iter().try_for_each(|object| write_one(&open, object, Sync::Before).map_err(wrap))?;
+    let mut folders: Vec<_> = objects.iter().map(|object| object.oid.to_hex_with_len(2).to_string()).collect();
+    folders.sort();
+    folders.dedup();
+    folders.push(".".to_owned());
+    folders.iter().try_for_each(|folder| crate::io::file::sync(&objects_dir.join(folder))).map_err(wrap)?;
     Ok(())
+}
+
+/// Whether an object is on the medium before it has its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sync {
+    Before,
+    Never,
 }
 
 /// `ab/cdef…`, as the object lies below the folder of loose objects.
@@ -160,14 +171,15 @@ fn name_of(oid: Oid) -> Vec<u8> {
     name
 }
 
-fn write_one(objects: &Dir, object: &Loose) -> std::io::Result<()> {
+fn write_one(objects: &Dir, object: &Loose, sync: Sync) -> std::io::Result<()> {
     let name = name_of(object.oid);
     // `git gc` removes empty folders while others write: make it and try again, a bounded number of times.
     for attempt in 0.. {
         // Named as Git names its own, so that `git gc` sweeps what a crash leaves.
         let tmp = [&name[..3], format!("tmp_obj_{:x}_{attempt}", process_id()).as_bytes()].concat();
         let written = objects.write_new(&tmp, &object.bytes, Perms::Exactly(0o444));
-        match written.and_then(|_| objects.rename(&tmp, objects, &name, Move::Replace)) {
+        let synced = written.and_then(|_| if sync == Sync::Before { objects.sync(&tmp) } else { Ok(()) });
+        match synced.and_then(|()| objects.rename(&tmp, objects, &name, Move::Replace)) {
             Ok(()) => return Ok(()),
             Err(error) if attempt < 8 && error.kind() == std::io::ErrorKind::NotFound => {
                 objects.make(&name[..2])?;

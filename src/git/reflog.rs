@@ -93,9 +93,10 @@ impl Repo {
             text.lines().any(|line| line.starts_with(&start) && line.ends_with(&end))
         };
         let last = text.lines().last().and_then(|line| line.split(' ').nth(1)).unwrap_or_default();
+        let last = Oid::from_hex(last.as_bytes()).ok();
         let next = match wanted.iter().rposition(is_there) {
             Some(at) => Some(at + 1),
-            None => wanted.iter().position(|(from, ..)| from.to_string() == last),
+            None => wanted.iter().position(|(from, ..)| Some(*from) == last),
         };
         let missing = next.map_or(&[][..], |next| &wanted[next..]);
         missing.iter().try_for_each(|(from, to, log)| self.log_ref(name, *from, *to, log, Line::New))

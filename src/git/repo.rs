@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::driver::Trust;
 use super::{Oid, causes};
-use crate::base::{Code, Finding, Result};
+use crate::base::{Code, Durability, Finding, Result};
 use crate::io::disk::Dir;
 use crate::io::failed;
 
@@ -196,6 +196,16 @@ impl Repo {
         let head = self.inner.head().map_err(|error| unreadable("HEAD", &error))?;
         let branch = head.referent_name().map(|name| name.as_bstr().to_string());
         Ok(Head { branch, commit: head.id().map(gix::Id::detach) })
+    }
+
+    /// How much is waited for, by Git's `core.fsync`; `None` if that says nothing of what edt writes.
+    #[must_use]
+    pub fn durability(&self) -> Option<Durability> {
+        let config = self.inner.config_snapshot();
+        match config.string("core.fsync") {
+            Some(components) => Durability::of_git(&components.to_string()),
+            None => (config.boolean("core.fsyncObjectFiles") == Some(true)).then_some(Durability::Full),
+        }
     }
 
     /// Whether `dir` is a Git folder: this repository's own, under whatever name, or a bare one.

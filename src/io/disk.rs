@@ -271,6 +271,17 @@ impl Dir {
         Ok(Stat::from(&sys::fstat(&self.0)?).dev)
     }
 
+    /// Waits until the bytes of the file `name` are on the medium.
+    ///
+    /// # Errors
+    /// Whatever the system says.
+    pub fn sync(&self, name: &[u8]) -> io::Result<()> {
+        let name = OsStr::from_bytes(name);
+        effect::step(Effect::Sync, Path::new(name))?;
+        let file = sys::openat(&self.0, name, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
+        Ok(sys::fdatasync(&file)?)
+    }
+
     /// Waits until everything written to this folder's file system is on the medium.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use super::index;
 use super::record::{Record, VERSION};
-use crate::base::{Code, Finding, Result};
+use crate::base::{Code, Durability, Finding, Result};
 use crate::io::clock::{boot_id, booted};
 use crate::io::disk::Dir;
 use crate::io::file::{self, File, Open};
@@ -37,6 +37,8 @@ pub struct Journal {
     size: u64,
     /// Whether a record was appended and not closed.
     open: bool,
+    /// What is waited for.
+    durability: Durability,
     /// The worktree's root: its file system holds what the records speak of, too.
     root: PathBuf,
 }
@@ -86,6 +88,7 @@ impl Journal {
             boot,
             size,
             open: false,
+            durability: Durability::default(),
             root: root.to_owned(),
         };
         let same_boot = sound && boot.is_some() && boot.as_ref().map(<[u8; 16]>::as_slice) == Some(&head[36..52]);
@@ -128,13 +131,44 @@ impl Journal {
         let crc = crc32fast::hash(&bytes[12..]);
         bytes[8..12].copy_from_slice(&crc.to_le_bytes());
         self.open = true;
-        let written = self.file.write_all_at(&bytes, self.tail).and_then(|()| self.file.sync_data());
+        let mut written = self.file.write_all_at(&bytes, self.tail);
+        if self.durability > Durability::Off {
+            written = written.and_then(|()| self.file.sync_data());
+        }
         written.map_err(|error| failed("write the journal", &self.path, &error))?;
         let number = self.next;
         self.tail += needed;
         self.size = self.size.max(self.tail);
         self.next += 1;
         Ok(number)
+    }
+
+    /// Waits from now on for at least as much as `level` says.
+    pub fn heed(&mut self, level: Durability) {
+        self.durability = self.durability.max(level);
+    }
+
+    /// What is waited for.
+    #[must_use]
+    pub fn durability(&self) -> Durability {
+        self.durability
+    }
+
+    /// Waits from now on for as much as `level` says.
+    pub fn set_durability(&mut self, level: Durability) {
+        self.durability = level;
+    }
+
+    /// Says that everything appended so far is done. If `lasting`, or where that is asked for, it is on the medium then.
+    ///
+    /// # Errors
+    /// `IO_ERROR`: the next call settles it again, to the same state.
+    pub fn finish(&mut self, lasting: bool) -> Result<()> {
+        match self.durability {
+            Durability::Full => self.checkpoint(),
+            Durability::Journal if lasting => self.checkpoint(),
+            Durability::Off | Durability::Journal => self.close(),
+        }
     }
 
     /// Says that everything appended so far is done.
@@ -211,6 +245,7 @@ impl Journal {
             boot,
             size: SIZE,
             open: false,
+            durability: Durability::default(),
             root: root.to_owned(),
         };
         journal.close()?;

@@ -28,6 +28,8 @@ pub struct Change {
     pub create: Vec<(String, Oid)>,
     /// What HEAD is to name instead of the branch, if it goes elsewhere: another branch in full, or a commit.
     pub head_to: Option<String>,
+    /// The session's branch that this worktree is to remember no longer.
+    pub forget: Option<String>,
     /// Refs to move once the branch has moved, with the values they must have and get.
     pub replace: Vec<(String, Oid, Oid)>,
     /// Refs to delete once the branch has moved, with the values they must have.
@@ -48,6 +50,7 @@ impl Change {
             objects: Vec::new(),
             create: Vec::new(),
             head_to: None,
+            forget: None,
             replace: Vec::new(),
             drop: Vec::new(),
             files: Vec::new(),
@@ -105,8 +108,7 @@ pub fn publish(repo: &Repo, journal: &mut Journal, mut change: Change) -> Result
             if let From::Nothing(_) = change.branch.from {
                 objects::make_folders(repo.objects_dir());
             }
-            let closed = if change.must_be_synced() { journal.checkpoint() } else { journal.close() };
-            warnings.extend(closed.err().map(|error| unfinished(&error)));
+            warnings.extend(journal.finish(change.must_be_synced()).err().map(|error| unfinished(&error)));
             Ok(warnings)
         }
         Err(error) => {
@@ -202,6 +204,7 @@ fn after_commit_point(
     // `git gc --prune=now` may have run between the objects and the ref.
     objects::write_missing(repo.objects_dir(), &change.objects, Look::Size)?;
     change.branch.follow(repo, Line::New, change.head_to.as_deref())?;
+    change.forget.iter().for_each(|branch| repo.unpoint_ref(POINTER, branch));
     change.replace.iter().try_for_each(|(name, from, to)| move_ref(repo, name, *from, *to))?;
     change.drop.iter().try_for_each(|(name, from)| drop_ref(repo, name, *from))?;
     match plan {
@@ -218,6 +221,7 @@ fn move_ref(repo: &Repo, name: &str, from: Oid, to: Oid) -> Result<()> {
 
 /// The refs that follow a recorded change, after a crash: those that nobody moved since.
 pub(super) fn settle_refs(repo: &Repo, record: &ChangeRecord) -> Result<()> {
+    record.forget.iter().for_each(|branch| repo.unpoint_ref(POINTER, branch));
     for (name, from, to) in &record.replace {
         if let (Some(from), Some(to)) = (from.oid(), to.oid())
             && repo.ref_value(name)? == Some(from)
@@ -287,8 +291,7 @@ fn take_back(
 /// Writes and syncs the objects that are too large for the journal.
 fn sync_large(repo: &Repo, all: &[Loose]) -> Result<()> {
     let large: Vec<Loose> = all.iter().filter(|object| object.bytes.len() > JOURNAL_MAX).cloned().collect();
-    objects::write(repo.objects_dir(), &large)?;
-    objects::sync(repo.objects_dir(), &large)
+    objects::write_synced(repo.objects_dir(), &large)
 }
 
 fn carried(object: &Loose) -> (Id, Vec<u8>) {
@@ -312,6 +315,7 @@ fn record_of(repo: &Repo, change: &Change, files: &[FileRecord], moves: &[EntryM
         },
         create: refs(&change.create),
         head_to: change.head_to.clone(),
+        forget: change.forget.clone(),
         replace: change.replace.iter().map(|(name, from, to)| (name.clone(), (*from).into(), (*to).into())).collect(),
         drop: refs(&change.drop),
         files: files.to_vec(),

@@ -67,11 +67,7 @@ fn settle_one(repo: &Repo, journal: &mut Journal, number: u64, record: &ChangeRe
     if !landed {
         journal.append(&Record::TakenBack(number))?;
     }
-    if landed && (branch.must_be_synced() || !record.drop.is_empty()) {
-        journal.checkpoint()?;
-    } else {
-        journal.close()?;
-    }
+    journal.finish(landed && (branch.must_be_synced() || !record.drop.is_empty()))?;
     Ok(settled)
 }
 
@@ -187,7 +183,8 @@ fn back(repo: &Repo, stage: &Stage<'_>, file: &FileRecord) -> Result<()> {
 fn follow(repo: &Repo, record: &ChangeRecord, branch: &Branch) -> Result<()> {
     let mut branch = branch.clone();
     // HEAD follows only if it is still the very file that it was: who switched since made another.
-    branch.head_from = branch.head_from.filter(|_| repo.head_stat() == record.branch.head_stat);
+    let same_file = repo.head_stat().zip(record.branch.head_stat).is_some_and(|(is, was)| is.same_content_as(&was));
+    branch.head_from = branch.head_from.filter(|_| same_file);
     branch.point = branch.point.filter(|name| matches!(repo.symbolic_ref(name), Ok(None)));
     branch.follow(repo, Line::Once, record.head_to.as_deref())?;
     settle_refs(repo, record)?;

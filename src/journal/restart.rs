@@ -42,6 +42,9 @@ pub(super) fn settle_all(repo: &Repo, journal: &mut Journal, records: &[(u64, Re
     moved |= bring_branches(repo, &changes)?;
     let landed = landed(repo, &changes)?;
     let restored = bring_files(repo, &stage, &landed, &changes, &undone)?;
+    for branch in landed.iter().filter_map(|(record, _)| record.forget.as_deref()) {
+        repo.unpoint_ref(POINTER, branch);
+    }
     if let Some((record, branch)) = landed.last().filter(|(record, branch)| must_follow(record, branch)) {
         follow(repo, record, branch)?;
     }
@@ -88,7 +91,9 @@ fn unlock(repo: &Repo, journal: &Journal, stage: &Stage<'_>, changes: &[Recorded
         names.extend(branch.point.as_deref());
         names.extend(record.replace.iter().map(|(name, ..)| name.as_str()));
         names.extend(record.drop.iter().map(|(name, _)| name.as_str()));
-        names.into_iter().for_each(|name| repo.unlock_left(name, before));
+        for name in names {
+            repo.unlock_left(name, before);
+        }
     }
     Ok(())
 }
@@ -243,6 +248,9 @@ fn bring_files(
         // One that cannot be looked at must not keep every later call from going on.
         let _ = stage.discard_known(file);
     }
+    for path in aims.iter().filter(|(_, aim)| aim.new.is_none()).map(|(path, _)| path) {
+        repo.root().remove_empty_beneath(RepoPath::from_tree(path).split().0);
+    }
     Ok(restored)
 }
 
@@ -290,7 +298,8 @@ fn must_follow(record: &ChangeRecord, branch: &Branch) -> bool {
 fn follow(repo: &Repo, record: &ChangeRecord, branch: &Branch) -> Result<()> {
     let mut branch = branch.clone();
     // HEAD follows only if it is still the very file that it was: who switched since made another.
-    branch.head_from = branch.head_from.filter(|_| repo.head_stat() == record.branch.head_stat);
+    let same_file = repo.head_stat().zip(record.branch.head_stat).is_some_and(|(is, was)| is.same_content_as(&was));
+    branch.head_from = branch.head_from.filter(|_| same_file);
     branch.point = branch.point.filter(|name| matches!(repo.symbolic_ref(name), Ok(None)));
     branch.follow(repo, Line::Once, record.head_to.as_deref())?;
     settle_refs(repo, record)

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use super::files::Stage;
 use super::index::{self, EntryMove, IndexView, Lock, Plan};
 use super::record::{ChangeRecord, EntryRecord, FileRecord};
-use super::recover::{is_in_head, standing};
+use super::recover::standing;
 use crate::base::Result;
 use crate::git::index::Staged;
-use crate::git::{Folders, Repo};
+use crate::git::{Folders, Repo, Tracked};
 
 /// Puts a whole index in the place of a torn one: the last that another program wrote, else HEAD's. Says what that may cost.
 ///
@@ -32,6 +32,9 @@ pub(super) fn mend(repo: &Repo, stage: &Stage<'_>, changes: &[&ChangeRecord]) ->
 /// # Errors
 /// `REPOSITORY_BUSY`, `IO_ERROR`.
 pub(super) fn bring(repo: &Repo, stage: &Stage<'_>, changes: &[&ChangeRecord]) -> Result<()> {
+    if changes.iter().all(|record| record.entries.is_empty()) {
+        return Ok(());
+    }
     let mut chains: BTreeMap<Vec<u8>, (Vec<Staged>, EntryMove, &ChangeRecord)> = BTreeMap::new();
     for record in changes {
         for entry in record.entries.iter().filter_map(EntryRecord::entry) {
@@ -41,10 +44,15 @@ pub(super) fn bring(repo: &Repo, stage: &Stage<'_>, changes: &[&ChangeRecord]) -
             (*last, *by) = (entry, record);
         }
     }
+    // The index follows HEAD: an entry that HEAD does not hold waits for nobody.
+    let head = repo.head()?.commit.map_or_else(|| Ok(repo.empty_tree()), |commit| repo.tree_of(commit))?;
     let mut moving = Vec::new();
     for (held, last, by) in chains.into_values() {
-        let Some(branch) = by.branch.branch() else { continue };
-        if is_in_head(repo, by, &branch)? {
+        let in_head = match repo.tracked(head, &last.path)? {
+            Tracked::File(file) => Some(file),
+            _ => None,
+        };
+        if in_head == last.file {
             moving.push((held, last, by));
         }
     }

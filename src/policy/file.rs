@@ -10,7 +10,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::Deserialize;
 
 use super::validator::{self, Trust, Validator};
-use crate::base::{Code, Finding, RepoPath, Result};
+use crate::base::{Code, Durability, Finding, RepoPath, Result};
 
 /// Whose file it is, for messages.
 const PERSONS: &str = "your own edt.toml";
@@ -21,6 +21,8 @@ const REPOSITORYS: &str = "edt.toml in the session's base commit";
 pub struct Policy {
     /// Whether `begin` switches HEAD to the session's branch.
     pub switch: bool,
+    /// What must be on the medium before an edit is answered, if a file says so.
+    pub durability: Option<Durability>,
     /// The size guard's limits.
     pub size_limits: SizeLimits,
     /// What a transaction may remove.
@@ -133,6 +135,7 @@ pub const GUARDS: [&str; 10] = [
 #[serde(deny_unknown_fields, default)]
 struct Session {
     switch: Option<bool>,
+    durability: Option<Durability>,
 }
 
 /// Branches, as globs of their short names. Both files only add to the built-in list.
@@ -196,6 +199,7 @@ impl Policy {
         let branches = globs(branches, "edt.toml")?;
         Ok(Policy {
             switch,
+            durability: tightened(person.session.durability, repo.session.durability, Ord::max),
             size_limits: SizeLimits {
                 max_bytes_lost: tightened(ps.max_bytes_lost, rs.max_bytes_lost, f64::min).unwrap_or(0.90),
                 min_bytes: tightened(ps.min_bytes, rs.min_bytes, u64::min).unwrap_or(1000),

@@ -82,6 +82,7 @@ pub fn abandon(world: &mut World, session: &Session) -> Result<Abandoned> {
     let drop = vec![(session.branch(), session.tip)];
     let change = Change { objects, create, head_to, replace, drop, files, index, folders, ..Change::of(branch) };
     warnings.extend(back.warning);
+    world.heed(session.base);
     warnings.extend(publish(&world.repo, &mut world.journal, change)?);
     Ok(Abandoned { kept, tip, onto: back.onto, paths, checkpoints: made, warnings })
 }

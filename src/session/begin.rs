@@ -60,6 +60,7 @@ pub fn begin(world: &mut World, how: &Begin) -> Result<(Session, Vec<Warning>)> 
     let session = begun.session.clone();
     let (branch, create) = branch(&session, Some(begun), session.tip, String::new());
     let change = Change { objects: objects.loose(), create, ..Change::of(branch) };
+    world.heed(session.base);
     let warnings = publish(&world.repo, &mut world.journal, change)?;
     Ok((session, warnings))
 }

@@ -94,6 +94,7 @@ pub fn land(world: &mut World, session: &Session, how: &Land) -> Result<Landed> 
     };
     let change = Change {
         objects,
+        forget: (elsewhere.is_none() && session.head == InHead::No).then(|| session.branch()),
         create: vec![
             (next_kept(repo, &session.name, "landed")?, session.tip),
             (next_kept(repo, &session.name, "landing")?, commit),
@@ -103,6 +104,8 @@ pub fn land(world: &mut World, session: &Session, how: &Land) -> Result<Landed> 
         folders: following.steps.folders,
         ..Change::of(branch)
     };
+    world.heed(session.base);
+    let repo = &world.repo;
     let (there, journal) = match &mut elsewhere {
         Some((world, _)) => (&world.repo, &mut world.journal),
         None => (repo, &mut world.journal),
@@ -110,7 +113,8 @@ pub fn land(world: &mut World, session: &Session, how: &Land) -> Result<Landed> 
     warnings.extend(publish(there, journal, change)?);
     let settled = elsewhere.as_ref().and_then(|(world, _)| world.settled.clone());
     let root = elsewhere.map(|(_, root)| root);
-    if session.head == InHead::No {
+    // Where the change was another worktree's, its record says nothing of this one.
+    if root.is_some() && session.head == InHead::No {
         world.repo.unpoint_ref(POINTER, &session.branch());
     }
     let place = root.clone().unwrap_or_else(|| world.repo.root_path().to_owned());
@@ -143,7 +147,7 @@ impl Drafted {
         let commit = *made.last().unwrap_or(&session.tip);
         let tree = draft.tree_of(commit)?;
         let objects = draft.loose();
-        git::objects::write(repo.objects_dir(), &objects)?;
+        git::objects::write_synced(repo.objects_dir(), &objects)?;
         Ok(Drafted { target, work, made, objects, commit, tree })
     }
 }

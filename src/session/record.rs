@@ -84,6 +84,7 @@ pub fn record(world: &mut World, message: Option<&str>, only: &[RepoPath]) -> Re
     let (branch, create) = begin::branch(&session, new, checkpoints.tip, "edt checkpoint".to_owned());
     let index = (session.head == InHead::Yes).then(|| (index, looks.iter().map(entry).collect()));
     let change = Change { objects: draft.loose(), create, index, folders, ..Change::of(branch) };
+    world.heed(session.base);
     warnings.extend(publish(&world.repo, &mut world.journal, change)?);
     let parent = session.tip;
     let session = Session { tip: checkpoints.tip, ..session };

@@ -113,6 +113,7 @@ fn go(world: &mut World, session: &Session, target: Oid, from: From, keep: Optio
         folders,
         ..Change::of(branch)
     };
+    world.heed(session.base);
     let warnings = publish(&world.repo, &mut world.journal, change)?;
     Ok(Moved { from: session.tip, to: target, paths, checkpoints: checkpoints.made, warnings })
 }

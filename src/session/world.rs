@@ -3,8 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::base::RepoPath;
-use crate::base::{Code, Findings, Result, Settled};
+use crate::base::{Code, Durability, Findings, RepoPath, Result, Settled};
 use crate::git::read::ObjectKind;
 use crate::git::{self, FileId, Oid, Repo, Tracked};
 use crate::io::lock::{self, Held};
@@ -24,6 +23,8 @@ pub struct Caller {
     pub person_policy: Option<String>,
     /// Where the person keeps what they trust.
     pub trust: Option<Store>,
+    /// How much is waited for, if the caller says so.
+    pub durability: Option<Durability>,
 }
 
 /// A repository in which nothing is left unfinished, locked against other edt processes.
@@ -54,7 +55,8 @@ impl World {
             crate::io::whole::make_folder(folder).map_err(|error| crate::io::failed("make", folder, &error))?;
         }
         let held = lock::take(&folder.join("lock"), caller.lock_wait)?;
-        let (journal, settled) = open_settled(&repo)?;
+        let (mut journal, settled) = open_settled(&repo)?;
+        journal.set_durability(caller.durability.or_else(|| repo.durability()).unwrap_or_default());
         Ok(World { repo, journal, settled, caller, lock: Some(held) })
     }
 
@@ -80,7 +82,8 @@ impl World {
         self.lock = None;
         let done = act(&self.repo);
         self.lock = Some(lock::take(&self.repo.state_path().join("lock"), self.caller.lock_wait)?);
-        let (journal, settled) = open_settled(&self.repo)?;
+        let (mut journal, settled) = open_settled(&self.repo)?;
+        journal.set_durability(self.journal.durability());
         self.journal = journal;
         self.settled = self.settled.take().or(settled);
         done
@@ -108,6 +111,13 @@ impl World {
     /// As [`policy`].
     pub fn policy(&self, base_tree: Oid) -> Result<Policy> {
         policy(&self.repo, &self.caller, base_tree)
+    }
+
+    /// Waits for at least as much as the policy of a session with that base says. One that cannot be read is told by `edt apply`, and
+    /// keeps nobody from taking an edit back.
+    pub fn heed(&mut self, base: Oid) {
+        let policy = self.repo.tree_of(base).and_then(|tree| self.policy(tree));
+        self.journal.heed(policy.ok().and_then(|policy| policy.durability).unwrap_or(Durability::Off));
     }
 }
 

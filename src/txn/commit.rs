@@ -3,7 +3,7 @@
 use super::guard::Cleared;
 use super::plan::Content;
 use super::report;
-use crate::base::{Change as FileChanged, Outcome, Result, Status};
+use crate::base::{Change as FileChanged, Durability, Outcome, Result, Status};
 use crate::edit::diff::Lines;
 use crate::git::{Commit, Draft, FileId, Forms, InHead, Oid, Repo, TreeChange};
 use crate::io::clock;
@@ -119,6 +119,7 @@ impl Committed<'_, '_> {
     pub fn publish(self) -> Result<Outcome> {
         let Committed { world, cleared, session, drafted } = self;
         let Drafted { change, checkpoints, commit, edit } = drafted;
+        world.journal.heed(cleared.scene.policy.durability.unwrap_or(Durability::Off));
         let warnings = publish(&world.repo, &mut world.journal, change)?;
         let mut outcome = report::of(world, &cleared, Status::Applied);
         outcome.session = Some(session.report(!cleared.scene.exists));

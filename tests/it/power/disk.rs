@@ -35,9 +35,10 @@ pub(super) struct Contents {
     version: usize,
 }
 
+/// A name in a folder.
+type Entry = (Ino, Vec<u8>);
 /// A change of names: each entry and what it names then. Lost or kept as a whole.
-#[derive(Debug, Clone)]
-struct Step(Vec<((Ino, Vec<u8>), Option<Ino>)>);
+type Step = Vec<(Entry, Option<Ino>)>;
 
 /// A disk and its page cache.
 #[derive(Debug, Clone)]
@@ -45,19 +46,46 @@ pub(super) struct Disk {
     root: PathBuf,
     pub(super) nodes: Vec<Node>,
     /// Names as every program sees them.
-    now: BTreeMap<(Ino, Vec<u8>), Ino>,
+    now: BTreeMap<Entry, Ino>,
     /// Names on the medium.
-    durable: BTreeMap<(Ino, Vec<u8>), Ino>,
+    durable: BTreeMap<Entry, Ino>,
     /// Changes of names since.
     steps: Vec<Step>,
 }
 
 /// What a power cut left: each path with its inode, and the data of files that differ from what every program saw.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone)]
 pub(super) struct Image {
     pub(super) names: BTreeMap<PathBuf, Ino>,
     pub(super) data: BTreeMap<Ino, Vec<u8>>,
-    pub(super) how: String,
+}
+
+/// What of the unsynced changes reached the medium.
+#[derive(Debug, Clone)]
+pub(super) struct Cut {
+    names: Names,
+    data: Data,
+}
+
+/// Which changes of names are kept.
+#[derive(Debug, Clone)]
+enum Names {
+    All,
+    None,
+    Without(usize),
+    Only(usize),
+    Some(BTreeSet<usize>),
+}
+
+/// Which data is torn.
+#[derive(Debug, Clone)]
+enum Data {
+    Whole,
+    All(Torn),
+    One(Ino, Torn),
+    /// One write of several is missing.
+    Write(Ino, usize),
+    Some(BTreeMap<Ino, Torn>),
 }
 
 /// How unsynced data may look.
@@ -141,14 +169,14 @@ impl Disk {
         Some((self.at(path.parent()?)?, name))
     }
 
-    fn step(&mut self, changes: Vec<((Ino, Vec<u8>), Option<Ino>)>) {
+    fn step(&mut self, changes: Step) {
         for (entry, ino) in &changes {
             match ino {
                 Some(ino) => self.now.insert(entry.clone(), *ino),
                 None => self.now.remove(entry),
             };
         }
-        self.steps.push(Step(changes));
+        self.steps.push(changes);
     }
 
     fn make(&mut self, path: &Path, node: Node) {
@@ -211,7 +239,9 @@ impl Disk {
                 }
             }
             Event::Exchange { one, other } => {
-                let (Some(a), Some(b)) = (self.at(one), self.at(other)) else { panic!("{one:?} and {other:?}") };
+                let (Some(a), Some(b)) = (self.at(one), self.at(other)) else {
+                    panic!("an exchange with nothing: {event:?}")
+                };
                 let (at_a, at_b) = (self.entry(one).unwrap(), self.entry(other).unwrap());
                 self.step(vec![(at_a, Some(b)), (at_b, Some(a))]);
             }
@@ -239,9 +269,8 @@ impl Disk {
             contents.sync();
             return;
         }
-        let (kept, lost): (Vec<Step>, Vec<Step>) = std::mem::take(&mut self.steps)
-            .into_iter()
-            .partition(|step| step.0.iter().any(|((dir, _), _)| *dir == ino));
+        let (kept, lost): (Vec<Step>, Vec<Step>) =
+            std::mem::take(&mut self.steps).into_iter().partition(|step| step.iter().any(|((dir, _), _)| *dir == ino));
         apply(&mut self.durable, kept.iter());
         self.steps = lost;
     }
@@ -256,57 +285,82 @@ impl Disk {
         }
     }
 
-    /// What a power cut may leave now: everything kept, everything lost, each change of names lost alone and kept alone, the data of each
-    /// file torn alone and with all names kept, single writes lost, and `random` mixtures.
-    pub(super) fn images(&self, random: usize, seed: &mut u64) -> Vec<Image> {
-        let all: BTreeSet<usize> = (0..self.steps.len()).collect();
-        let torn: Vec<Ino> = (0..self.nodes.len()).filter(|ino| self.is_pending(*ino)).collect();
-        let none = BTreeMap::new();
-        let lost = |torn_as: Torn| -> BTreeMap<Ino, Vec<u8>> {
-            torn.iter().map(|ino| (*ino, self.torn(*ino, torn_as))).collect()
-        };
-        let mut images = vec![self.image(&all, none.clone(), "all kept".into())];
+    /// What a power cut may do now: keep everything, lose everything, lose and keep each change of names alone, tear the data of each
+    /// file alone and of all, lose single writes, and `random` mixtures.
+    pub(super) fn cuts(&self, random: usize, seed: &mut u64) -> Vec<Cut> {
+        let torn: Vec<Ino> = (0..self.nodes.len()).filter(|ino| self.writes(*ino) > 0).collect();
+        let mut cuts =
+            vec![Cut { names: Names::All, data: Data::Whole }, Cut { names: Names::None, data: Data::Whole }];
         for how in TORN {
-            images.push(self.image(&all, lost(how), format!("all names kept, all data {how:?}")));
-            images.push(self.image(&BTreeSet::new(), lost(how), format!("all names lost, all data {how:?}")));
+            cuts.push(Cut { names: Names::All, data: Data::All(how) });
+            cuts.push(Cut { names: Names::None, data: Data::All(how) });
+            cuts.extend(torn.iter().map(|ino| Cut { names: Names::All, data: Data::One(*ino, how) }));
         }
-        images.push(self.image(&BTreeSet::new(), none.clone(), "all names lost, all data kept".into()));
-        for one in &all {
-            let mut without = all.clone();
-            without.remove(one);
-            let told = self.told(*one);
-            images.push(self.image(&without, none.clone(), format!("lost alone: {told}")));
-            images.push(self.image(&BTreeSet::from([*one]), none.clone(), format!("kept alone: {told}")));
+        for step in 0..self.steps.len() {
+            cuts.push(Cut { names: Names::Without(step), data: Data::Whole });
+            cuts.push(Cut { names: Names::Only(step), data: Data::Whole });
         }
-        for ino in &torn {
-            for how in TORN {
-                let data = BTreeMap::from([(*ino, self.torn(*ino, how))]);
-                images.push(self.image(&all, data, format!("data {how:?} alone: {}", self.name(*ino))));
-            }
-            for (n, bytes) in self.without_one_write(*ino).into_iter().enumerate() {
-                let data = BTreeMap::from([(*ino, bytes)]);
-                images.push(self.image(&all, data, format!("write {n} lost alone: {}", self.name(*ino))));
-            }
+        for ino in torn.iter().copied().filter(|ino| self.writes(*ino) > 1) {
+            cuts.extend((0..self.writes(ino)).map(|n| Cut { names: Names::All, data: Data::Write(ino, n) }));
         }
-        for n in 0..random {
-            let kept = all.iter().copied().filter(|_| draw(seed, 2) == 0).collect();
+        for _ in 0..random {
+            let kept = (0..self.steps.len()).filter(|_| draw(seed, 2) == 0).collect();
             let data = torn.iter().filter_map(|ino| match draw(seed, 5) {
-                0 => Some((*ino, self.torn(*ino, Torn::Missing))),
-                1 => Some((*ino, self.torn(*ino, Torn::Zero))),
-                2 => Some((*ino, self.torn(*ino, Torn::Half))),
+                0 => Some((*ino, Torn::Missing)),
+                1 => Some((*ino, Torn::Zero)),
+                2 => Some((*ino, Torn::Half)),
                 _ => None,
             });
-            images.push(self.image(&kept, data.collect(), format!("mixture {n}")));
+            cuts.push(Cut { data: Data::Some(data.collect()), names: Names::Some(kept) });
         }
-        images
+        cuts
     }
 
-    fn image(&self, kept: &BTreeSet<usize>, data: BTreeMap<Ino, Vec<u8>>, how: String) -> Image {
+    /// The disk that `cut` leaves.
+    pub(super) fn image(&self, cut: &Cut) -> Image {
         let mut entries = self.durable.clone();
-        apply(&mut entries, kept.iter().map(|n| &self.steps[*n]));
+        let kept = |n: usize| match &cut.names {
+            Names::All => true,
+            Names::None => false,
+            Names::Without(lost) => n != *lost,
+            Names::Only(kept) => n == *kept,
+            Names::Some(kept) => kept.contains(&n),
+        };
+        apply(&mut entries, self.steps.iter().enumerate().filter(|(n, _)| kept(*n)).map(|(_, step)| step));
         let names = tree(&entries);
-        let there: BTreeSet<Ino> = names.values().copied().collect();
-        Image { data: data.into_iter().filter(|(ino, _)| there.contains(ino)).collect(), names, how }
+        let torn = |ino: Ino| match (&self.nodes[ino], &cut.data) {
+            (Node::File(file), _) if file.pending.is_empty() => None,
+            (Node::File(file), Data::All(how)) => Some(file.torn(*how)),
+            (Node::File(file), Data::One(one, how)) if *one == ino => Some(file.torn(*how)),
+            (Node::File(file), Data::Write(one, lost)) if *one == ino => Some(file.with_writes(|n| n != *lost)),
+            (Node::File(file), Data::Some(all)) => all.get(&ino).map(|how| file.torn(*how)),
+            _ => None,
+        };
+        let data = names.values().filter_map(|ino| Some((*ino, torn(*ino)?))).collect();
+        Image { names, data }
+    }
+
+    /// What the cut did, in words.
+    pub(super) fn told(&self, cut: &Cut) -> String {
+        let names = match &cut.names {
+            Names::All => "all names kept".to_owned(),
+            Names::None => "all names lost".to_owned(),
+            Names::Without(step) => format!("lost alone: {}", self.step_told(*step)),
+            Names::Only(step) => format!("kept alone: {}", self.step_told(*step)),
+            Names::Some(kept) => {
+                format!("kept: {}", kept.iter().map(|n| self.step_told(*n)).collect::<Vec<_>>().join(", "))
+            }
+        };
+        let data = match &cut.data {
+            Data::Whole => "all data kept".to_owned(),
+            Data::All(how) => format!("all data {how:?}"),
+            Data::One(ino, how) => format!("{how:?}: {}", self.name(*ino)),
+            Data::Write(ino, n) => format!("write {n} lost: {}", self.name(*ino)),
+            Data::Some(all) => {
+                all.iter().map(|(ino, how)| format!("{how:?}: {}", self.name(*ino))).collect::<Vec<_>>().join(", ")
+            }
+        };
+        format!("{names}; {data}")
     }
 
     /// What tells the image from every other.
@@ -321,30 +375,17 @@ impl Disk {
         hasher.finish()
     }
 
-    fn is_pending(&self, ino: Ino) -> bool {
-        matches!(&self.nodes[ino], Node::File(file) if !file.pending.is_empty())
+    /// How many writes to a file are not on the medium.
+    fn writes(&self, ino: Ino) -> usize {
+        if let Node::File(file) = &self.nodes[ino] { file.pending.len() } else { 0 }
     }
 
-    fn torn(&self, ino: Ino, how: Torn) -> Vec<u8> {
-        let Node::File(file) = &self.nodes[ino] else { unreachable!() };
-        file.torn(how)
-    }
-
-    /// The bytes of a file of which one write since the last sync did not reach the medium, and the others did.
-    fn without_one_write(&self, ino: Ino) -> Vec<Vec<u8>> {
-        let Node::File(file) = &self.nodes[ino] else { unreachable!() };
-        if file.pending.len() < 2 {
-            return Vec::new();
-        }
-        (0..file.pending.len()).map(|lost| file.with_writes(|n| n != lost)).collect()
-    }
-
-    fn told(&self, step: usize) -> String {
-        let shown = |((dir, name), ino): &((Ino, Vec<u8>), Option<Ino>)| {
+    fn step_told(&self, step: usize) -> String {
+        let shown = |((dir, name), ino): &(Entry, Option<Ino>)| {
             let sign = if ino.is_some() { '+' } else { '-' };
             format!("{sign}{}/{}", self.name(*dir), String::from_utf8_lossy(name))
         };
-        self.steps[step].0.iter().map(shown).collect::<Vec<_>>().join(" ")
+        self.steps[step].iter().map(shown).collect::<Vec<_>>().join(" ")
     }
 
     fn name(&self, ino: Ino) -> String {
@@ -410,8 +451,8 @@ fn put(bytes: &mut Vec<u8>, at: usize, written: &[u8]) {
     bytes[at..at + written.len()].copy_from_slice(written);
 }
 
-fn apply<'a>(entries: &mut BTreeMap<(Ino, Vec<u8>), Ino>, steps: impl Iterator<Item = &'a Step>) {
-    for (entry, ino) in steps.flat_map(|step| &step.0) {
+fn apply<'a>(entries: &mut BTreeMap<Entry, Ino>, steps: impl Iterator<Item = &'a Step>) {
+    for (entry, ino) in steps.flatten() {
         match ino {
             Some(ino) => entries.insert(entry.clone(), *ino),
             None => entries.remove(entry),
@@ -420,7 +461,7 @@ fn apply<'a>(entries: &mut BTreeMap<(Ino, Vec<u8>), Ino>, steps: impl Iterator<I
 }
 
 /// Every path that is reachable from the root.
-fn tree(entries: &BTreeMap<(Ino, Vec<u8>), Ino>) -> BTreeMap<PathBuf, Ino> {
+fn tree(entries: &BTreeMap<Entry, Ino>) -> BTreeMap<PathBuf, Ino> {
     use std::os::unix::ffi::OsStrExt as _;
     let (mut found, mut open) = (BTreeMap::new(), vec![(ROOT, PathBuf::new())]);
     while let Some((dir, path)) = open.pop() {

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::SystemTime;
 
-use disk::{Disk, Image, Ino, Node};
+use disk::{Cut, Disk, Image, Ino, Node};
 use trace::{CALLS, Event, events};
 
 use crate::world::{EDT, Snapshot, World, changed};
@@ -200,14 +200,13 @@ fn is_what_stands(disk: &Disk, root: &Path, name: &str) {
     assert!(differs.is_empty(), "{name}: the replay differs from the disk at {differs:?}");
 }
 
-/// Goes through every disk that may be left of the story; `judge` gets those whose number `wanted` takes.
-fn each_disk(
+/// Goes through every cut of the story; `judge` gets those that are `wanted`, by their numbers, with what is legal after them.
+fn each_cut(
     played: &Played,
     wanted: impl Fn(usize) -> bool,
-    mut judge: impl FnMut(&Disk, &Image, &[State], usize),
+    mut judge: impl FnMut(&Disk, &Cut, &[State], usize),
 ) -> usize {
-    let (mut disk, mut seen, mut count, mut seed) = (played.before.clone(), HashSet::new(), 0, 0x0edc_ba98_7654_3210);
-    let mut answered = 0;
+    let (mut disk, mut count, mut seed, mut answered) = (played.before.clone(), 0, 0x0edc_ba98_7654_3210, 0);
     for (at, (n, event)) in played.events.iter().enumerate() {
         disk.replay(event);
         if matches!(event, Event::Answer) {
@@ -215,12 +214,10 @@ fn each_disk(
         }
         // Before its answer a command may have happened or not; the ones before it have.
         let first = answered.max(*n);
-        for image in disk.images(8, &mut seed) {
-            if seen.insert((disk.key(&image), first)) {
-                count += 1;
-                if wanted(count) {
-                    judge(&disk, &image, &played.states[first..=n + 1], at);
-                }
+        for cut in disk.cuts(8, &mut seed) {
+            count += 1;
+            if wanted(count) {
+                judge(&disk, &cut, &played.states[first..=n + 1], at);
             }
         }
     }
@@ -233,25 +230,30 @@ fn survives(story: &Story) {
     }
     let played = play(story);
     let all = std::env::var("EDT_POWER").is_ok_and(|value| value == "all");
-    let count = each_disk(&played, |_| false, |_, _, _, _| ());
+    let count = each_cut(&played, |_| false, |_, _, _, _| ());
     let stride = if all { 1 } else { count.div_ceil(SHARE) };
     let (mut faults, mut judged, mut blind): (BTreeMap<String, Vec<String>>, usize, usize) = (BTreeMap::new(), 0, 0);
-    each_disk(
+    let mut seen = HashSet::new();
+    each_cut(
         &played,
         |n| n % stride == 0,
-        |disk, image, legal, at| {
-            played.farm.build(disk, image, &story.world.root);
+        |disk, cut, legal, at| {
+            let image = disk.image(cut);
+            if !seen.insert((disk.key(&image), legal.as_ptr() as usize, legal.len())) {
+                return;
+            }
+            played.farm.build(disk, &image, &story.world.root);
             judged += 1;
             blind += usize::from(all && !story.world.try_git(&["status"]).status.success());
             for fault in after_the_cut(story, legal, judged.is_multiple_of(8)) {
                 let event = format!("{:?}", played.events[at].1);
                 let event: String = event.chars().take(160).collect();
-                faults.entry(fault).or_default().push(format!("event {at} {event}: {}", image.how));
+                faults.entry(fault).or_default().push(format!("event {at} {event}: {}", disk.told(cut)));
             }
         },
     );
     println!(
-        "{}: {} events, {count} disks, {judged} judged, plain git status failed before edt's next call on {blind}",
+        "{}: {} events, {count} cuts, {judged} different disks judged, plain git status failed before edt's next call on {blind}",
         story.name,
         played.events.len()
     );

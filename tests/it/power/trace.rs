@@ -74,7 +74,6 @@ impl Reader {
         if returned < 0 { None } else { self.call(pid, name, &args, returned) }
     }
 
-    #[expect(clippy::too_many_lines, reason = "one arm a system call")]
     fn call(&mut self, pid: u32, name: &str, args: &[String], returned: i64) -> Option<Event> {
         let here = self.folders.get(&pid).unwrap_or(&self.cwd).clone();
         let plain = |arg: &String| here.join(path(&quoted(arg)));
