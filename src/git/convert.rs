@@ -135,6 +135,14 @@ impl Repo {
     /// The attributes of `path`, built-in macros resolved.
     fn attributes_of(&self, path: &RepoPath, from: Attributes) -> Result<Vec<(String, Value)>> {
         let fail = |why: &str| unread(path, why);
+        for file in attribute_files(path) {
+            // Opening a FIFO would wait until somebody writes to it.
+            if let Ok(Some(stat)) = self.root().stat(file.as_bytes())
+                && stat.is_special()
+            {
+                return Err(fail(&format!("{file} is a FIFO, a socket or a device")).into());
+            }
+        }
         let (tree, source) = match from {
             Attributes::Worktree(tree) => (tree, Source::WorktreeThenIdMapping),
             Attributes::Tree(tree) => (tree, Source::IdMapping),

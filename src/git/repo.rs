@@ -1,13 +1,13 @@
 //! An opened repository with a worktree, and what can be read from it.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::driver::Trust;
 use super::{Oid, causes};
 use crate::base::{Code, Finding, Result};
-use crate::io::disk::Dir;
+use crate::io::disk::{Dir, MAX_FILE};
 use crate::io::failed;
 
 /// A repository that edt may work in.
@@ -20,6 +20,8 @@ pub struct Repo {
     git_dirs: OnceCell<[Option<(u64, u64)>; 2]>,
     /// What the person trusts of what this repository names.
     pub(super) trust: Option<Box<dyn Trust>>,
+    /// The largest file that is looked at.
+    most: Cell<u64>,
     root: Dir,
     root_path: PathBuf,
     state_path: PathBuf,
@@ -138,10 +140,23 @@ impl Repo {
             read: RefCell::default(),
             git_dirs: OnceCell::new(),
             trust: None,
+            most: Cell::new(MAX_FILE),
             root,
             root_path,
             state_path,
         })
+    }
+
+    /// Lets no file of more than `most` bytes be looked at from now on: what policy says of edits and checkpoints. What a session
+    /// holds already is put back whatever its size.
+    pub fn limit_files(&self, most: u64) {
+        self.most.set(most.min(MAX_FILE));
+    }
+
+    /// The largest file that is looked at, in bytes.
+    #[must_use]
+    pub fn largest_file(&self) -> u64 {
+        self.most.get()
     }
 
     /// The worktree's root.
