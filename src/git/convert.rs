@@ -19,6 +19,7 @@ use super::index::Staged;
 use super::read::ObjectKind;
 use super::repo::{FileId, Repo, Tracked};
 use super::{Oid, causes, keyword};
+use crate::io::fifos;
 use crate::base::{Code, Finding, RepoPath, Result};
 
 /// Where the attributes come from.
@@ -161,6 +162,7 @@ impl Repo {
             }
         }
         index.sort_entries();
+        let _watch = fifos::watch(self.root_path());
         let stack = self.inner.attributes_only(&index, source).map_err(|error| fail(&causes(&error)))?;
         let mut stack = stack.detach();
         let mut found = stack.attribute_matches();

@@ -128,6 +128,7 @@ impl Repo {
         let Some(root_path) = inner.workdir().map(Path::to_owned) else {
             return Err(unsupported("it is bare: there is no worktree to edit").into());
         };
+        check_apart(&inner, &root_path)?;
         let root = Dir::open(&root_path).map_err(|error| failed("open the worktree", &root_path, &error))?;
         let (git_dir, common_dir) = (inner.git_dir(), inner.common_dir());
         let state_path = if inner.worktree().is_none_or(|worktree| worktree.is_main()) {
@@ -319,6 +320,28 @@ fn check_supported(repo: &gix::Repository) -> Result<()> {
                 return Err(unsupported(&format!("it uses the extension {name} = {value}")).into());
             }
         }
+    }
+    Ok(())
+}
+
+/// A worktree that `core.worktree` or the environment puts into the Git folder itself: its files would be hooks and configuration. A
+/// linked worktree may stand in the Git folder, but not where Git keeps things.
+fn check_apart(repo: &gix::Repository, root: &Path) -> Result<()> {
+    // Nearly always: `.git` at the root.
+    if repo.git_dir() == root.join(".git") && repo.common_dir() == repo.git_dir() {
+        return Ok(());
+    }
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let root = real(root);
+    let inside = |dir: &Path| root.strip_prefix(real(dir)).ok().map(Path::to_owned);
+    let linked = repo.common_dir() != repo.git_dir();
+    let gits = ["hooks", "info", "logs", "modules", "objects", "refs", "worktrees", "edt"];
+    let kept = |below: &PathBuf| match below.components().next() {
+        None => true,
+        Some(first) => !linked || gits.iter().any(|name| first.as_os_str() == *name),
+    };
+    if inside(repo.git_dir()).is_some() || inside(repo.common_dir()).is_some_and(|below| kept(&below)) {
+        return Err(unsupported(&format!("its worktree {} lies in its own Git folder", root.display())).into());
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ pub mod abilities;
 pub mod bounded;
 pub mod clock;
 pub mod disk;
+pub mod fifos;
 pub mod lock;
 pub mod once;
 pub mod scratch;
