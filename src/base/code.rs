@@ -86,7 +86,7 @@ codes! {
     NotAFile "NOT_A_FILE" Refused None,
         "The path, or a parent of it, is not what an edit needs: a folder where a file must be, a file where a folder must be, a FIFO, a device. Name a regular file.";
     FileTooLarge "FILE_TOO_LARGE" Refused None,
-        "The file or the new content is larger than edt edits (100 MiB). Change it outside edt.";
+        "The file or the new content is larger than edt edits (100 MiB, or what `[limits] max_file_bytes` allows), or what was sent is longer than edt reads. The message has the figures. Change a large file outside edt.";
     ProtectedPath "PROTECTED_PATH" Refused None,
         "The path is protected: read-only on disk, or listed under [[protect]] in edt.toml of the session's base commit. A person must make this change.";
     FileExists "FILE_EXISTS" Refused None,
@@ -134,7 +134,7 @@ codes! {
     ApprovalRequired "APPROVAL_REQUIRED" Held None,
         "The request asks to override a guard, and policy lets only a person do so here (override = \"approval\"). Nothing was changed. Send an edit that the guard lets pass, or ask a person to make the change.";
     TrustRequired "TRUST_REQUIRED" Held None,
-        "edt.toml names programs to run, or a file goes through a filter that the repository's own Git configuration defines, and no person has trusted that as it is now; or `edt trust` was called without a terminal. A person runs `edt trust` in a terminal, which shows the commands first. A changed edt.toml or filter needs new trust.";
+        "edt.toml names programs to run, a file goes through a filter that the repository's own Git configuration defines, or Git would run files of the worktree as hooks of a landing, and no person has trusted that as it is now; or `edt trust` was called without a terminal. A person runs `edt trust` in a terminal, which shows the commands first. A changed edt.toml, filter or hook needs new trust.";
     SessionExists "SESSION_EXISTS" Refused None,
         "A session of that name exists, or its branch would collide with another. Choose another name, or continue it with `git switch edt/<name>`.";
     NoSession "NO_SESSION" Refused None,

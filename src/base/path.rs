@@ -1,10 +1,13 @@
 //! A path inside the worktree, proven safe to name.
 //!
 //! The rules are Git's own (`verify_path` in Git's `read-cache.c`) with HFS+ and NTFS protection always on, plus what no
-//! system should be asked to hold: control characters, `\`, `:`, device names, trailing dots and spaces. `..` is never
-//! normalised. What stands on disk (links, nested repositories) is checked where files are opened.
+//! system should be asked to hold: control characters (those that reverse text on a screen, too), `\`, `:`, device names, trailing
+//! dots and spaces, disguises of `.gitmodules`. `..` is never normalised. What stands on disk (links, nested repositories) is checked
+//! where files are opened.
 
 use std::fmt;
+
+use gix_validate::path::component;
 
 use super::{Code, Finding};
 
@@ -25,8 +28,10 @@ pub enum PathProblem {
     NotPlain,
     /// Spells `.git` for some file system.
     GitDir,
-    /// Has a NUL or another control character.
+    /// Has a NUL or another control character, or one that turns the direction of text.
     Control,
+    /// Is `.gitmodules` for some file system, but spelt otherwise.
+    Disguise,
     /// Has `\` or `:`.
     Separator,
     /// Is a device name or ends in a dot or a space.
@@ -49,7 +54,7 @@ impl RepoPath {
         if raw.is_empty() {
             return Err(PathProblem::Empty);
         }
-        if raw.iter().any(u8::is_ascii_control) {
+        if steers_a_screen(raw) {
             return Err(PathProblem::Control);
         }
         let drive = raw.len() >= 2 && raw[1] == b':' && raw[0].is_ascii_alphabetic();
@@ -70,6 +75,27 @@ impl RepoPath {
     #[must_use]
     pub fn from_tree(raw: &[u8]) -> RepoPath {
         RepoPath(raw.to_vec())
+    }
+
+    /// Why this path must not be opened, whoever names it: a tree may hold what Git would never check out. Names that are only odd
+    /// (`a:b`, `CON`) are Git's to hold, and stay.
+    #[must_use]
+    pub fn peril(&self) -> Option<PathProblem> {
+        if self.0.is_empty() {
+            return Some(PathProblem::Empty);
+        }
+        if self.0.contains(&0) {
+            return Some(PathProblem::Control);
+        }
+        if self.0[0] == b'/' {
+            return Some(PathProblem::Absolute);
+        }
+        let peril = |name: &[u8]| match name {
+            b".." => Some(PathProblem::Parent),
+            b"" | b"." => Some(PathProblem::NotPlain),
+            name => spells_git(name).then_some(PathProblem::GitDir),
+        };
+        self.0.split(|&b| b == b'/').find_map(peril)
     }
 
     /// The bytes.
@@ -139,28 +165,63 @@ fn escaped(byte: u8) -> String {
     }
 }
 
+/// Whether a terminal or an editor would show another name: control characters of ASCII and Latin-1, line and paragraph separators,
+/// and what turns the direction of all text after it.
+fn steers_a_screen(raw: &[u8]) -> bool {
+    let steers = |c: char| {
+        c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    raw.iter().any(u8::is_ascii_control)
+        || (!raw.is_ascii() && raw.utf8_chunks().any(|chunk| chunk.valid().chars().any(steers)))
+}
+
 fn check_component(name: &[u8]) -> Result<(), PathProblem> {
-    use gix_validate::path::component::{Error, Options};
     if name.is_empty() || name == b"." {
         return Err(PathProblem::NotPlain);
     }
     if name.len() > MAX_NAME {
         return Err(PathProblem::TooLong);
     }
-    let options = Options { protect_windows: false, protect_hfs: true, protect_ntfs: true };
-    match gix_validate::path::component(name.into(), None, options) {
-        Ok(_) => {}
-        Err(Error::DotGitDir) => return Err(PathProblem::GitDir),
-        Err(_) => return Err(PathProblem::Separator),
+    if spells_git(name) {
+        return Err(PathProblem::GitDir);
     }
     if name.iter().any(|b| matches!(b, b'\\' | b':')) {
         return Err(PathProblem::Separator);
     }
-    let reserved = gix_validate::path::component_is_windows_device(name.into());
-    if reserved || name.ends_with(b".") || name.ends_with(b" ") {
+    if is_device(name) || name.ends_with(b".") || name.ends_with(b" ") {
         return Err(PathProblem::Reserved);
     }
+    if name != b".gitmodules" && spells_gitmodules(name) {
+        return Err(PathProblem::Disguise);
+    }
     Ok(())
+}
+
+const GITS_OWN: component::Options =
+    component::Options { protect_windows: false, protect_hfs: true, protect_ntfs: true };
+
+/// Whether some file system takes `name` for `.git`.
+fn spells_git(name: &[u8]) -> bool {
+    matches!(gix_validate::path::component(name.into(), None, GITS_OWN), Err(component::Error::DotGitDir))
+}
+
+/// Whether some file system takes `name` for `.gitmodules`.
+fn spells_gitmodules(name: &[u8]) -> bool {
+    let as_link = Some(component::Mode::Symlink);
+    matches!(gix_validate::path::component(name.into(), as_link, GITS_OWN), Err(component::Error::SymlinkedGitModules))
+}
+
+/// Whether Windows takes `name` for a device. It counts the superscript digits of Latin-1 as digits.
+fn is_device(name: &[u8]) -> bool {
+    let superscript = |digit: &str| {
+        let port =
+            name.get(..3).is_some_and(|port| port.eq_ignore_ascii_case(b"COM") || port.eq_ignore_ascii_case(b"LPT"));
+        let rest = name.get(3..).and_then(|rest| rest.strip_prefix(digit.as_bytes()));
+        let rest = rest.map(|rest| rest.iter().find(|&&byte| byte != b' '));
+        port && matches!(rest, Some(None | Some(b'.' | b':')))
+    };
+    gix_validate::path::component_is_windows_device(name.into())
+        || ["\u{b9}", "\u{b2}", "\u{b3}"].into_iter().any(superscript)
 }
 
 impl PathProblem {
@@ -173,6 +234,7 @@ impl PathProblem {
             PathProblem::Empty
             | PathProblem::NotPlain
             | PathProblem::Control
+            | PathProblem::Disguise
             | PathProblem::Separator
             | PathProblem::Reserved
             | PathProblem::TooLong => Code::PathInvalid,
@@ -189,7 +251,8 @@ impl PathProblem {
             PathProblem::Parent => "has a component `..`",
             PathProblem::NotPlain => "has a component `.`, or an empty one",
             PathProblem::GitDir => "spells a Git folder",
-            PathProblem::Control => "has a control character",
+            PathProblem::Control => "has a control character, or one that turns the direction of text",
+            PathProblem::Disguise => "spells `.gitmodules` otherwise",
             PathProblem::Separator => "has `\\` or `:`",
             PathProblem::Reserved => "has a device name, or a name that ends in a dot or a space",
             PathProblem::TooLong => "is too long (4095 bytes, 255 a name)",
@@ -253,6 +316,27 @@ mod tests {
         }
         assert_eq!(problem(&[b'a'; 256]), Some(PathProblem::TooLong));
         assert_eq!(problem(&b"a/".repeat(2048)), Some(PathProblem::TooLong));
+    }
+
+    #[test]
+    fn a_tree_may_hold_what_is_not_opened() {
+        for (raw, problem) in [
+            (b"".as_slice(), PathProblem::Empty),
+            (b"..", PathProblem::Parent),
+            (b"a/../b", PathProblem::Parent),
+            (b"./a", PathProblem::NotPlain),
+            (b"a//b", PathProblem::NotPlain),
+            (b"/etc/passwd", PathProblem::Absolute),
+            (b".git", PathProblem::GitDir),
+            (b"a/.Git/hooks/x", PathProblem::GitDir),
+            (b"git~1/hooks/x", PathProblem::GitDir),
+            (b"a\0b", PathProblem::Control),
+        ] {
+            assert_eq!(RepoPath::from_tree(raw).peril(), Some(problem), "{raw:?}");
+        }
+        for raw in [b"a:b".as_slice(), b"CON", b"a\\b", b"a.", b"\x07", b".gitmodules", b"...", b"\xff"] {
+            assert_eq!(RepoPath::from_tree(raw).peril(), None, "{raw:?}");
+        }
     }
 
     #[test]

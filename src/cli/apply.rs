@@ -1,7 +1,6 @@
 //! `edt apply` and `edt check`.
 
 use std::ffi::OsString;
-use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
@@ -10,10 +9,15 @@ use super::render;
 use crate::base::{Code, Finding, Result, Status};
 use crate::edit::Mode;
 use crate::edit::place::Matching;
+use crate::io::disk::MAX_FILE;
+use crate::io::whole;
 use crate::txn::patch::PatchText;
 use crate::txn::request::{CONTEXT, Draft};
 use crate::txn::wire::Match;
 use crate::txn::{self, Request, Run};
+
+/// The longest request or patch that is read, in bytes: one file of the largest size, and what JSON adds to it.
+const MOST_REQUEST: u64 = 2 * MAX_FILE;
 
 /// Apply edits as one transaction: all or none, one commit.
 ///
@@ -147,7 +151,7 @@ impl Input {
     fn request(&self) -> Result<Request> {
         let mut request = match &self.request {
             Some(file) => {
-                let mut request = Request::from_json(&bytes_of(file)?)?;
+                let mut request = Request::from_json(&bytes_of(file, MOST_REQUEST)?)?;
                 request.message = self.message.clone().or(request.message);
                 request.agent = self.agent.clone().or(request.agent);
                 request.allow.extend(self.allow.iter().cloned());
@@ -156,7 +160,7 @@ impl Input {
             None if let Some(file) = &self.patch => {
                 let path = self.path.as_ref().map(|path| path.as_bytes());
                 let matching = self.matching.map_or(Matching::Strict, Match::matching);
-                let patch = PatchText::new(bytes_of(file)?, path, self.expected_hash.clone(), matching)?;
+                let patch = PatchText::new(bytes_of(file, MOST_REQUEST)?, path, self.expected_hash.clone(), matching)?;
                 Request::patch(self.message.clone(), self.agent.clone(), self.allow.clone(), patch)?
             }
             None => Request::of(self.message.clone(), self.agent.clone(), self.allow.clone(), vec![self.draft()?])?,
@@ -168,13 +172,13 @@ impl Input {
     fn draft(&self) -> Result<Draft> {
         let text = |text: &Option<OsString>, file: &Option<PathBuf>| match (text, file) {
             (Some(text), _) => Ok(Some(text.as_bytes().to_vec())),
-            (None, Some(file)) => bytes_of(file).map(Some),
+            (None, Some(file)) => bytes_of(file, MAX_FILE).map(Some),
             (None, None) => Ok(None),
         };
         let mode = self.mode.unwrap_or(Mode::Edit);
         let mut content = text(&self.content, &self.content_file)?;
         if content.is_none() && mode.keys().0.contains(&"content") {
-            content = Some(bytes_of(Path::new("-"))?);
+            content = Some(bytes_of(Path::new("-"), MAX_FILE)?);
         }
         Ok(Draft {
             path: self.path.as_ref().map(|path| path.as_bytes().to_vec()).unwrap_or_default(),
@@ -192,16 +196,29 @@ impl Input {
     }
 }
 
-/// The bytes of a file, or of standard input.
-fn bytes_of(file: &Path) -> Result<Vec<u8>> {
+/// The bytes of a file, or of standard input, if they are not more than `most`: what is too much is not read to its end.
+fn bytes_of(file: &Path, most: u64) -> Result<Vec<u8>> {
     let read = if file == Path::new("-") {
-        let mut bytes = Vec::new();
-        std::io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
+        whole::at_most(std::io::stdin().lock(), most)
     } else {
-        std::fs::read(file)
+        std::fs::File::open(file).and_then(|file| match file.metadata()?.len() {
+            long if long > most => Ok(None),
+            _ => whole::at_most(file, most),
+        })
     };
-    read.map_err(|error| {
+    let bytes = read.map_err(|error| {
         let message = format!("Could not read {}: {error}.", file.display());
-        Finding::new(Code::BadRequest, message, "Give a file that can be read, or `-` for standard input.").into()
+        Finding::new(Code::BadRequest, message, "Give a file that can be read, or `-` for standard input.")
+    })?;
+    bytes.ok_or_else(|| {
+        let name = if file == Path::new("-") { "Standard input".to_owned() } else { file.display().to_string() };
+        let message = format!("{name} has more than {most} bytes, which is more than edt takes. Nothing was changed.");
+        Finding::new(
+            Code::FileTooLarge,
+            message,
+            "Send less at once; a large file is changed outside edt and recorded with Git.",
+        )
+        .with("limit", most)
+        .into()
     })
 }

@@ -11,17 +11,18 @@ use super::context::{Context, Ruled, trust_store};
 use super::guards::Program;
 use super::render::{self, DIM, GOOD, NAME, NOTE, paint, short};
 use crate::base::{Code, Finding, Result, Settled, Status};
+use crate::git::commit_programs::Programs;
 use crate::git::driver::Driver;
 use crate::git::{self, Repo};
 use crate::policy::Trust;
 use crate::policy::trust::{Entry, Store};
 use crate::session::world;
 
-/// Let the programs run that this repository names: validators of edt.toml, filters of its Git configuration. Shows them first
-/// and asks; needs a terminal.
+/// Let the programs run that this repository names: validators of edt.toml, filters of its Git configuration, Git's hooks where they
+/// are files of the worktree. Shows them first and asks; needs a terminal.
 ///
 /// What is trusted of edt.toml is the whole file as the session's base commit (else HEAD) has it; of a filter, its commands and
-/// the files of the worktree that they name; both in this worktree. What changes needs new trust. It is recorded outside the repository. It tells a person's decision from the repository's wish; it is no boundary
+/// the files of the worktree that they name; of hooks, the files; all in this worktree. What changes needs new trust. It is recorded outside the repository. It tells a person's decision from the repository's wish; it is no boundary
 /// against a program that runs with your own rights.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  edt trust\n  edt trust --list\n  edt trust --revoke")]
@@ -49,6 +50,8 @@ pub(super) struct Answer {
     validators: Vec<Program>,
     /// The filters that the repository's own Git configuration defines.
     filters: Vec<Filter>,
+    /// The files of the worktree that Git would run when `edt land` commits (hooks, signing); `null` if there are none.
+    hooks: Option<Hooks>,
     /// Everything that is trusted, in every worktree.
     entries: Vec<Line>,
     /// An interrupted transaction that this call settled.
@@ -65,6 +68,17 @@ struct Filter {
     /// The SHA-256 of the commands and of the files of the worktree that they name, as hex.
     hash: String,
     /// `given` if a person trusts it in this worktree, else `awaited`: it does not run.
+    trust: &'static str,
+}
+
+/// Files of the worktree that Git would run for a commit.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Hooks {
+    /// Their paths, with what they may run beside them.
+    files: Vec<String>,
+    /// The SHA-256 of all of them, as hex.
+    hash: String,
+    /// `given` if a person trusts them in this worktree, else `awaited`: `edt land` waits.
     trust: &'static str,
 }
 
@@ -88,15 +102,21 @@ impl Args {
         let mut validators: Vec<Program> = named.map(Program::of).collect();
         let hash = world::policy_file(&repo, tree)?.map(|bytes| git::sha256(&bytes)).transpose()?;
         let mut filters = filters(&repo)?;
+        let hooks = repo.commit_programs(&root)?;
+        let mut hooks = hooks.map(|Programs { files, hash }| Hooks { files, hash, trust: "awaited" });
         if self.revoke {
             at_a_terminal()?;
             store.revoke(&root)?;
         } else if !self.list {
             let file = hash.as_ref().filter(|_| !validators.is_empty());
-            let hashes: Vec<&String> = file.into_iter().chain(filters.iter().map(|filter| &filter.hash)).collect();
+            let hashes: Vec<&String> = file
+                .into_iter()
+                .chain(filters.iter().map(|filter| &filter.hash))
+                .chain(hooks.iter().map(|hooks| &hooks.hash))
+                .collect();
             let trusted = hashes.iter().map(|hash| store.trusts(hash, &root)).collect::<Result<Vec<bool>>>()?;
             if trusted.contains(&false) {
-                ask(&validators, &filters, &base.to_string(), &root)?;
+                ask(&validators, &filters, hooks.as_ref(), &base.to_string(), &root)?;
                 hashes.iter().try_for_each(|hash| store.trust(hash, &root))?;
             }
         }
@@ -107,16 +127,19 @@ impl Args {
         for one in &mut filters {
             one.trust = if store.trusts(&one.hash, &root)? { "given" } else { "awaited" };
         }
+        if let Some(hooks) = hooks.as_mut().filter(|hooks| store.trusts(&hooks.hash, &root).unwrap_or(false)) {
+            hooks.trust = "given";
+        }
         let entries = store.entries()?.into_iter().map(Line::from).collect();
         let (schema, base) = ("edt.trust/1", base.to_string());
-        let answer = Answer { schema, base, hash, trusted, validators, filters, entries, settled };
+        let answer = Answer { schema, base, hash, trusted, validators, filters, hooks, entries, settled };
         Ok(context.answer(&answer, |answer| self.people(answer, &store)))
     }
 
     fn people(&self, answer: &Answer, store: &Store) -> String {
         let mut out = render::settled(answer.settled.as_ref());
         let state = match (answer.validators.is_empty(), answer.trusted) {
-            (true, _) if answer.filters.is_empty() => {
+            (true, _) if answer.filters.is_empty() && answer.hooks.is_none() => {
                 "edt.toml names no programs here: there is nothing to trust".to_owned()
             }
             (true, _) => "edt.toml names no programs here".to_owned(),
@@ -126,6 +149,7 @@ impl Args {
         let _ = writeln!(out, "{state} {}", paint(DIM, &format!("(as {} has it)", short(&answer.base))));
         out.extend(answer.validators.iter().map(Program::people));
         out.extend(answer.filters.iter().map(Filter::people));
+        out.extend(answer.hooks.iter().map(Hooks::people));
         if self.list {
             let _ = writeln!(out, "{}", paint(DIM, &store.file().display().to_string()));
             for Line { hash, date, root } in &answer.entries {
@@ -158,6 +182,19 @@ impl Filter {
     }
 }
 
+impl Hooks {
+    /// For people, as [`Filter::people`].
+    fn people(&self) -> String {
+        let trust = match self.trust {
+            "awaited" => paint(NOTE, "wait for `edt trust`"),
+            _ => paint(GOOD, "trusted"),
+        };
+        let mut out = format!("  files that Git runs for a commit  {trust}\n");
+        out.extend(self.files.iter().map(|file| format!("    {}\n", file.escape_debug())));
+        out
+    }
+}
+
 impl From<Entry> for Line {
     fn from(entry: Entry) -> Line {
         Line { hash: entry.hash, date: entry.date, root: entry.root.to_string_lossy().into_owned() }
@@ -178,7 +215,7 @@ fn at_a_terminal() -> Result<()> {
 }
 
 /// Shows what would be trusted and asks the person at the terminal.
-fn ask(validators: &[Program], filters: &[Filter], base: &str, root: &Path) -> Result<()> {
+fn ask(validators: &[Program], filters: &[Filter], hooks: Option<&Hooks>, base: &str, root: &Path) -> Result<()> {
     at_a_terminal()?;
     let root = root.display().to_string();
     let mut text = String::new();
@@ -198,6 +235,14 @@ fn ask(validators: &[Program], filters: &[Filter], base: &str, root: &Path) -> R
             root.escape_debug()
         );
         text.extend(filters.iter().map(Filter::people));
+    }
+    if let Some(hooks) = hooks {
+        let _ = writeln!(
+            text,
+            "Git is set up to run these files of the worktree when it commits. They would run with your rights whenever `edt land` commits in {}; read them first:",
+            root.escape_debug()
+        );
+        text.push_str(&hooks.people());
     }
     text.push_str("Let them run? Type yes: ");
     let mut screen = anstream::stderr().lock();

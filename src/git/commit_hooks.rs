@@ -41,12 +41,13 @@ pub struct Proposed {
 /// the first tree of `moved`; where the second, what all comes to, differs, the branch moved.
 ///
 /// # Errors
-/// `GIT_OPERATION_BLOCKED` with the output of the hook that refused, or if hooks staged files that on disk are not the proposed ones; `PROGRAM_NOT_FOUND`, `IO_ERROR`. What a hook did to files of the
+/// `TRUST_REQUIRED`, before anything runs, if hooks are content of the repository that nobody trusts; `GIT_OPERATION_BLOCKED` with the output of the hook that refused, or if hooks staged files that on disk are not the proposed ones; `PROGRAM_NOT_FOUND`, `IO_ERROR`. What a hook did to files of the
 /// worktree stays.
 pub fn run(repo: &Repo, draft: &mut Draft<'_>, mut proposed: Proposed, moved: (Oid, Oid)) -> Result<Proposed> {
     if !repo.has_hooks(&BEFORE) {
         return Ok(proposed);
     }
+    repo.check_commit_programs()?;
     objects::write_synced(repo.objects_dir(), &draft.loose())?;
     let folder = Folder::make(repo, &proposed)?;
     folder.fill_index(&proposed.tree.to_string())?;
@@ -116,9 +117,10 @@ fn take_staged(repo: &Repo, draft: &mut Draft<'_>, proposed: &Proposed, became: 
     Err(Finding::new(Code::GitOperationBlocked, message, hint).with("paths", undone).into())
 }
 
-/// Runs the hook that `git commit` runs after the fact, in the worktree at `root`; what it answers changes nothing.
+/// Runs the hook that `git commit` runs after the fact, in the worktree at `root`; what it answers changes nothing. One that is content
+/// of the repository there, and not trusted, is left out.
 pub fn after(repo: &Repo, root: &Path) {
-    if repo.has_hooks(&["post-commit"]) {
+    if repo.has_hooks(&["post-commit"]) && repo.may_commit(root).unwrap_or(false) {
         let args = ["hook", "run", "--ignore-missing", "post-commit"];
         let _ = spawn::git_with(root, &args, b"", Hooks::Live, &[]);
     }
@@ -127,11 +129,12 @@ pub fn after(repo: &Repo, root: &Path) {
 /// The commit, signed by Git, where the configuration asks for that; its objects are then on disk.
 ///
 /// # Errors
-/// `GIT_OPERATION_BLOCKED` if it could not be signed; `PROGRAM_NOT_FOUND`, `IO_ERROR`.
+/// `TRUST_REQUIRED` as in [`run`]; `GIT_OPERATION_BLOCKED` if it could not be signed; `PROGRAM_NOT_FOUND`, `IO_ERROR`.
 pub fn signed(repo: &Repo, draft: &mut Draft<'_>, proposed: &Proposed) -> Result<Option<Oid>> {
     if !repo.signs_commits() {
         return Ok(None);
     }
+    repo.check_commit_programs()?;
     objects::write_synced(repo.objects_dir(), &draft.loose())?;
     let folder = Folder::make(repo, proposed)?;
     let message = folder.path.join("COMMIT_EDITMSG");

@@ -19,6 +19,7 @@ use super::index::Staged;
 use super::read::ObjectKind;
 use super::repo::{FileId, Repo, Tracked};
 use super::{Oid, causes, keyword};
+use crate::io::fifos;
 use crate::base::{Code, Finding, RepoPath, Result};
 
 /// Where the attributes come from.
@@ -135,6 +136,14 @@ impl Repo {
     /// The attributes of `path`, built-in macros resolved.
     fn attributes_of(&self, path: &RepoPath, from: Attributes) -> Result<Vec<(String, Value)>> {
         let fail = |why: &str| unread(path, why);
+        for file in attribute_files(path) {
+            // Opening a FIFO would wait until somebody writes to it.
+            if let Ok(Some(stat)) = self.root().stat(file.as_bytes())
+                && stat.is_special()
+            {
+                return Err(fail(&format!("{file} is a FIFO, a socket or a device")).into());
+            }
+        }
         let (tree, source) = match from {
             Attributes::Worktree(tree) => (tree, Source::WorktreeThenIdMapping),
             Attributes::Tree(tree) => (tree, Source::IdMapping),
@@ -153,6 +162,7 @@ impl Repo {
             }
         }
         index.sort_entries();
+        let _watch = fifos::watch(self.root_path());
         let stack = self.inner.attributes_only(&index, source).map_err(|error| fail(&causes(&error)))?;
         let mut stack = stack.detach();
         let mut found = stack.attribute_matches();

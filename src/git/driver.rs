@@ -125,11 +125,9 @@ impl Repo {
             all.extend_from_slice(format!("{key} {:?}\n", command.as_bstr()).as_bytes());
             for word in command.split(|byte| b" \t\n'\"=;|&<>()$`".contains(byte)).filter(|word| !word.is_empty()) {
                 let file = self.root_path().join(OsStr::from_bytes(word));
-                if file.is_file()
-                    && let Ok(bytes) = std::fs::read(&file)
-                {
+                if file.is_file() {
                     let inside = file.canonicalize().is_ok_and(|file| self.is_below(&file));
-                    let sum = if inside { sha256(&bytes)? } else { "outside".to_owned() };
+                    let sum = if inside { sum_of(&file)? } else { "outside".to_owned() };
                     all.extend_from_slice(format!("file {:?} {sum}\n", word.as_bstr()).as_bytes());
                 }
             }
@@ -255,6 +253,14 @@ impl Driver {
             command.as_ref().map(|command| format!("{key}: {}", String::from_utf8_lossy(command)))
         };
         named.into_iter().filter_map(shown).collect()
+    }
+}
+
+/// What tells the content of `file` from any other. One that cannot be read, or is too large, is like no other: it is never trusted.
+pub(super) fn sum_of(file: &Path) -> Result<String> {
+    match crate::io::whole::small(file, MAX_FILE) {
+        Some(bytes) => sha256(&bytes),
+        None => Ok(format!("unread at {}", crate::io::clock::utc())),
     }
 }
 

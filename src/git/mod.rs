@@ -5,6 +5,7 @@
 
 mod cache_tree;
 pub mod commit_hooks;
+pub mod commit_programs;
 pub mod convert;
 pub mod diff;
 pub mod draft;

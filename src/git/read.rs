@@ -38,6 +38,15 @@ impl Repo {
         Ok(data)
     }
 
+    /// The size of the object `oid`, which is not read for it.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING`.
+    pub fn size_of(&self, oid: Oid) -> Result<usize> {
+        let header = self.inner.find_header(oid).map_err(|error| missing(oid, &causes(&error)))?;
+        Ok(usize::try_from(header.size()).unwrap_or(usize::MAX))
+    }
+
     /// The tree of `commit`; of the empty tree, itself.
     ///
     /// # Errors

@@ -1,13 +1,13 @@
 //! An opened repository with a worktree, and what can be read from it.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::driver::Trust;
 use super::{Oid, causes};
 use crate::base::{Code, Durability, Finding, Result};
-use crate::io::disk::Dir;
+use crate::io::disk::{Dir, MAX_FILE};
 use crate::io::failed;
 
 /// A repository that edt may work in.
@@ -20,6 +20,8 @@ pub struct Repo {
     git_dirs: OnceCell<[Option<(u64, u64)>; 2]>,
     /// What the person trusts of what this repository names.
     pub(super) trust: Option<Box<dyn Trust>>,
+    /// The largest file that is looked at.
+    most: Cell<u64>,
     root: Dir,
     root_path: PathBuf,
     state_path: PathBuf,
@@ -126,6 +128,7 @@ impl Repo {
         let Some(root_path) = inner.workdir().map(Path::to_owned) else {
             return Err(unsupported("it is bare: there is no worktree to edit").into());
         };
+        check_apart(&inner, &root_path)?;
         let root = Dir::open(&root_path).map_err(|error| failed("open the worktree", &root_path, &error))?;
         let (git_dir, common_dir) = (inner.git_dir(), inner.common_dir());
         let state_path = if inner.worktree().is_none_or(|worktree| worktree.is_main()) {
@@ -138,10 +141,23 @@ impl Repo {
             read: RefCell::default(),
             git_dirs: OnceCell::new(),
             trust: None,
+            most: Cell::new(MAX_FILE),
             root,
             root_path,
             state_path,
         })
+    }
+
+    /// Lets no file of more than `most` bytes be looked at from now on: what policy says of edits and checkpoints. What a session
+    /// holds already is put back whatever its size.
+    pub fn limit_files(&self, most: u64) {
+        self.most.set(most.min(MAX_FILE));
+    }
+
+    /// The largest file that is looked at, in bytes.
+    #[must_use]
+    pub fn largest_file(&self) -> u64 {
+        self.most.get()
     }
 
     /// The worktree's root.
@@ -314,6 +330,28 @@ fn check_supported(repo: &gix::Repository) -> Result<()> {
                 return Err(unsupported(&format!("it uses the extension {name} = {value}")).into());
             }
         }
+    }
+    Ok(())
+}
+
+/// A worktree that `core.worktree` or the environment puts into the Git folder itself: its files would be hooks and configuration. A
+/// linked worktree may stand in the Git folder, but not where Git keeps things.
+fn check_apart(repo: &gix::Repository, root: &Path) -> Result<()> {
+    // Nearly always: `.git` at the root.
+    if repo.git_dir() == root.join(".git") && repo.common_dir() == repo.git_dir() {
+        return Ok(());
+    }
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let root = real(root);
+    let inside = |dir: &Path| root.strip_prefix(real(dir)).ok().map(Path::to_owned);
+    let linked = repo.common_dir() != repo.git_dir();
+    let gits = ["hooks", "info", "logs", "modules", "objects", "refs", "worktrees", "edt"];
+    let kept = |below: &PathBuf| match below.components().next() {
+        None => true,
+        Some(first) => !linked || gits.iter().any(|name| first.as_os_str() == *name),
+    };
+    if inside(repo.git_dir()).is_some() || inside(repo.common_dir()).is_some_and(|below| kept(&below)) {
+        return Err(unsupported(&format!("its worktree {} lies in its own Git folder", root.display())).into());
     }
     Ok(())
 }

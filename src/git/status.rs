@@ -15,6 +15,7 @@ use super::repo::{FileMode, Repo};
 use super::{Oid, causes};
 use crate::base::{Code, Finding, RepoPath, Result};
 use crate::io::disk::{Found, Parent};
+use crate::io::fifos;
 
 impl Repo {
     /// The paths that differ between HEAD, the index and the worktree, tracked or not: what `git status` lists.
@@ -24,6 +25,7 @@ impl Repo {
     pub fn uncommitted(&self, untracked: Untracked) -> Result<Vec<RepoPath>> {
         let fail = |error: gix::Error| super::repo::unreadable("the worktree's status", &error);
         let mut paths = BTreeSet::new();
+        let _watch = fifos::watch(self.root_path());
         let mut index = self.expanded(&*self.inner.index_or_empty().map_err(fail)?)?;
         self.judge_converted(&mut index, &mut paths)?;
         let bare = self.without_filters()?;

@@ -9,7 +9,7 @@ use super::doctor::{Health, Scene, Told, told};
 use super::install::{LEGACY, calls_ours, shadowed};
 use super::place::{Mechanism, file};
 use super::plumbing::Git;
-use super::script::{Whose, whose};
+use super::script::{Whose, render, whose};
 use crate::base::{Code, Finding, Result};
 use crate::io::scratch::Scratch;
 use crate::io::spawn::{self, Ran};
@@ -72,7 +72,19 @@ fn way(scene: &Scene, hook: &dyn Hook) -> Result<std::result::Result<Way, String
         }
         _ => "it is not installed".to_owned(),
     };
+    // Whoever writes to the repository can change such a file, and give it any checksum.
+    let content = place.top.as_ref().is_some_and(|top| {
+        let at = whole::real(&at);
+        at.starts_with(whole::real(top)) && !at.starts_with(whole::real(&place.common))
+    });
+    let own = whole::own_program().map_err(|error| crate::io::failed("find", &at, &error))?;
     Ok(match there {
+        There::File { bytes, .. } if content && bytes != render(hook, &own) && whose(&bytes, hook) != Whose::Foreign => {
+            Err(format!("{} is a file of the worktree and not as this edt writes it, so it was not run", at.display()))
+        }
+        There::File { bytes, .. } if content && calls_ours(place, hook, &bytes)? => {
+            Err(format!("{} is a file of the worktree, so it was not run", at.display()))
+        }
         There::File { bytes, executable } => match whose(&bytes, hook) {
             Whose::Foreign if calls_ours(place, hook, &bytes)? => Ok(Way::Behind(file(&place.hooks, hook, LEGACY))),
             Whose::Foreign => {

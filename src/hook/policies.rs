@@ -22,7 +22,7 @@ impl<'a> Committed<'a> {
     }
 
     fn read(&self, person: Option<&str>) -> Result<Policy> {
-        Policy::of(person, self.bytes.map(String::from_utf8_lossy).as_deref())
+        Policy::of_recorded(person, self.bytes)
     }
 }
 

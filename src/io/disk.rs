@@ -31,7 +31,7 @@ pub enum Found {
     Nothing,
     /// A regular file with its bytes.
     File(Stat, Vec<u8>),
-    /// A regular file of more than [`MAX_FILE`] bytes.
+    /// A regular file of more bytes than were asked for at most, and how many.
     TooLarge(u64),
     /// A symbolic link.
     Symlink,
@@ -82,6 +82,10 @@ impl Dir {
     fn beneath_by_steps(&self, rel: &[u8]) -> io::Result<Parent> {
         let mut dir = Dir(self.0.try_clone()?);
         for name in rel.split(|&b| b == b'/').filter(|name| *name != b".") {
+            // `O_NOFOLLOW` says nothing about it, and it may lead out: the kernel's own rule answers as for a link.
+            if name == b".." {
+                return Ok(Parent::Symlink);
+            }
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             match sys::openat(&dir.0, OsStr::from_bytes(name), flags, Mode::empty()) {
                 Ok(fd) => dir = Dir(fd),
@@ -160,11 +164,19 @@ impl Dir {
         }
     }
 
-    /// Reads the file `name`; never follows a link, never waits on a FIFO.
+    /// Reads the file `name` of at most [`MAX_FILE`] bytes; never follows a link, never waits on a FIFO.
     ///
     /// # Errors
     /// Whatever the system says beyond the cases of [`Found`].
     pub fn read(&self, name: &[u8]) -> io::Result<Found> {
+        self.read_at_most(name, MAX_FILE)
+    }
+
+    /// The same with another limit. A file that grows meanwhile is no way around it.
+    ///
+    /// # Errors
+    /// As [`read`](Dir::read).
+    pub fn read_at_most(&self, name: &[u8], most: u64) -> io::Result<Found> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let fd = match sys::openat(&self.0, OsStr::from_bytes(name), flags, Mode::empty()) {
             Ok(fd) => fd,
@@ -175,10 +187,13 @@ impl Dir {
         };
         let stat = Stat::from(&sys::fstat(&fd)?);
         match FileType::from_raw_mode(stat.mode) {
-            FileType::RegularFile if stat.size > MAX_FILE => Ok(Found::TooLarge(stat.size)),
+            FileType::RegularFile if stat.size > most => Ok(Found::TooLarge(stat.size)),
             FileType::RegularFile => {
                 let mut bytes = Vec::with_capacity(usize::try_from(stat.size).unwrap_or(0) + 1);
                 while rustix::io::read(&fd, rustix::buffer::spare_capacity(&mut bytes))? > 0 {
+                    if bytes.len() as u64 > most {
+                        return Ok(Found::TooLarge(bytes.len() as u64));
+                    }
                     bytes.reserve(1);
                 }
                 Ok(Found::File(stat, bytes))
@@ -375,5 +390,88 @@ impl SplitSlash for [u8] {
             Some(at) => (&self[..at], &self[at + 1..]),
             None => (&[], self),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    /// What each way of opening a folder beneath another answers, in one word.
+    fn word(answer: io::Result<Parent>) -> String {
+        match answer {
+            Ok(Parent::Open(dir)) => format!("inode {}", dir.stat(b".").unwrap().unwrap().inode().1),
+            Ok(other) => format!("{other:?}"),
+            Err(error) => format!("{:?}", error.kind()),
+        }
+    }
+
+    #[test]
+    fn one_step_at_a_time_leads_where_the_kernel_leads() {
+        let dir = tempfile::tempdir().unwrap();
+        let (root, outside) = (dir.path().join("root"), dir.path().join("outside"));
+        std::fs::create_dir_all(root.join("a/b/c")).unwrap();
+        std::fs::create_dir_all(outside.join("in")).unwrap();
+        std::fs::write(root.join("file"), "x").unwrap();
+        for (target, name) in [
+            (outside.as_path(), "absolute"),
+            (Path::new("../outside"), "relative"),
+            (Path::new("a"), "inner"),
+            (Path::new("nothing"), "dangling"),
+            (Path::new("loop"), "loop"),
+            (Path::new("/proc/self/root"), "proc"),
+            (Path::new("../../outside"), "a/up"),
+            (Path::new("file"), "to-file"),
+            (Path::new("."), "dot"),
+        ] {
+            symlink(target, root.join(name)).unwrap();
+        }
+        rustix::fs::mknodat(rustix::fs::CWD, root.join("pipe"), FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+        let open = Dir::open(&root).unwrap();
+        for rel in [
+            "",
+            ".",
+            "a",
+            "a/b",
+            "a/b/c",
+            "./a",
+            "a/./b",
+            "missing",
+            "a/missing/b",
+            "file",
+            "file/x",
+            "pipe",
+            "pipe/x",
+            "absolute",
+            "absolute/in",
+            "relative/in",
+            "inner",
+            "inner/b",
+            "dangling",
+            "dangling/x",
+            "loop",
+            "loop/x",
+            "proc",
+            "proc/etc",
+            "a/up",
+            "a/up/in",
+            "to-file",
+            "to-file/x",
+            "dot",
+            "dot/a",
+            "..",
+            "../outside",
+            "../root",
+            "a/../..",
+            "a/../../outside/in",
+        ] {
+            let (kernel, steps) = (word(open.beneath(rel.as_bytes())), word(open.beneath_by_steps(rel.as_bytes())));
+            assert_eq!(kernel, steps, "{rel}");
+            assert!(!rel.starts_with("..") || kernel == "Symlink", "{rel}: {kernel}");
+        }
+        // Steps refuse every `..`, the kernel only those that leave: no path with one comes here.
+        assert_eq!(word(open.beneath_by_steps(b"a/../a")), "Symlink");
     }
 }

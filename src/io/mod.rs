@@ -6,6 +6,7 @@ pub mod clock;
 pub mod disk;
 pub mod effect;
 pub mod file;
+pub mod fifos;
 pub mod lock;
 pub mod once;
 pub mod scratch;

@@ -3,6 +3,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -22,6 +23,14 @@ pub struct Ran {
 
 /// The names of edt's own hooks in Git's configuration (Git 2.54 and newer).
 pub const CONFIG_HOOKS: [&str; 4] = ["edt-pre-commit", "edt-pre-push", "edt-reference-transaction", "edt-pre-receive"];
+
+/// Events of a local repository for which Git's configuration may name hooks; a Git that knows the switch leaves out all of them.
+const EVENTS: [&str; 6] =
+    ["reference-transaction", "post-index-change", "post-checkout", "post-rewrite", "pre-auto-gc", "proc-receive"];
+
+/// Commands that may ask a hook of the configuration, whatever its name.
+const ASKING: [&str; 8] =
+    ["update-ref", "update-index", "read-tree", "worktree", "reset", "repack", "symbolic-ref", "checkout-index"];
 
 /// What the environment may say of one repository and not of another (`git rev-parse --local-env-vars`, without its configuration).
 const LOCAL: [&str; 12] = [
@@ -112,7 +121,10 @@ fn run<A: AsRef<OsStr>>(mut command: Command, args: &[A], input: &[u8], hooks: H
         // Nothing is fetched behind anyone's back (Git 2.45 and newer heed this).
         command.env("GIT_NO_LAZY_FETCH", "1");
         let off = ["core.fsmonitor=false", "core.hooksPath=/dev/null", "commit.gpgSign=false"].map(str::to_owned);
-        let own = CONFIG_HOOKS.iter().map(|name| format!("hook.{name}.enabled=false"));
+        let own = CONFIG_HOOKS.iter().chain(&EVENTS).map(|name| format!("hook.{name}.enabled=false"));
+        if args.iter().any(|arg| ASKING.iter().any(|name| arg.as_ref() == *name)) {
+            disable_configured(&mut command)?;
+        }
         quiet = off.into_iter().chain(own).flat_map(|set| ["-c".to_owned(), set]).collect();
     }
     let started = effect::step(Effect::Start, Path::new("git")).and_then(|()| command.args(quiet).args(args).spawn());
@@ -133,6 +145,35 @@ fn run<A: AsRef<OsStr>>(mut command: Command, args: &[A], input: &[u8], hooks: H
         return Err(not_started("git", &error).into());
     }
     Ok(Ran { ok: output.status.success(), stdout: output.stdout, stderr })
+}
+
+/// Switches off every hook that the configuration names, for the `git` that is about to run: Git 2.54 and newer run them, and know no
+/// switch for all.
+fn disable_configured(command: &mut Command) -> Result<()> {
+    let dir = command.get_current_dir().unwrap_or(Path::new(".")).to_owned();
+    let mut ask = self::command("git", &dir, &[]);
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => ask.env(name, value),
+            None => ask.env_remove(name),
+        };
+    }
+    ask.args(["config", "--null", "--name-only", "--get-regexp", r"^hook\..*\.command$"]).stdin(Stdio::null());
+    let listed = ask.output().map_err(|error| not_started("git", &error))?.stdout;
+    let keys: Vec<&[u8]> = listed.split(|&byte| byte == 0).filter_map(|key| key.strip_suffix(b".command")).collect();
+    if keys.is_empty() {
+        return Ok(());
+    }
+    let set = command.get_envs().find(|(name, _)| *name == "GIT_CONFIG_COUNT").and_then(|(_, value)| value);
+    let given = set.map(OsStr::to_owned).or_else(|| std::env::var_os("GIT_CONFIG_COUNT"));
+    let given = given.and_then(|count| count.to_str()?.parse::<usize>().ok()).unwrap_or(0);
+    // Through the environment: with `-c` a name could hold a `=`.
+    for (key, n) in keys.iter().zip(given..) {
+        let key = [key, b".enabled".as_slice()].concat();
+        command.env(format!("GIT_CONFIG_KEY_{n}"), OsStr::from_bytes(&key)).env(format!("GIT_CONFIG_VALUE_{n}"), "false");
+    }
+    command.env("GIT_CONFIG_COUNT", (given + keys.len()).to_string());
+    Ok(())
 }
 
 /// Runs a hook's script as Git would, with `input`: only to see whether it refuses.

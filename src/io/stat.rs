@@ -47,6 +47,19 @@ impl Stat {
         (self.dev, self.ino, self.size, self.mtime) == (other.dev, other.ino, other.size, other.mtime)
     }
 
+    /// Whether it is a folder.
+    #[must_use]
+    pub fn is_folder(&self) -> bool {
+        sys::FileType::from_raw_mode(self.mode) == sys::FileType::Directory
+    }
+
+    /// Whether it is a FIFO, a socket or a device: reading it may wait for somebody.
+    #[must_use]
+    pub fn is_special(&self) -> bool {
+        use sys::FileType::{Directory, RegularFile, Symlink};
+        !matches!(sys::FileType::from_raw_mode(self.mode), Directory | RegularFile | Symlink)
+    }
+
     /// Whether the owner may execute it: Git's mode bit.
     #[must_use]
     pub fn executable(&self) -> bool {

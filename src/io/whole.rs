@@ -51,9 +51,17 @@ pub fn small(path: &Path, most: u64) -> Option<Vec<u8>> {
     // Opening a FIFO must not wait for somebody to write to it.
     let file = std::fs::File::options().read(true).custom_flags(libc_flag(OFlags::NONBLOCK)).open(path).ok()?;
     let size = file.metadata().ok().filter(std::fs::Metadata::is_file)?.len();
+    if size > most { None } else { at_most(file, most).ok()? }
+}
+
+/// All that `from` gives, or `None` if that is more than `most` bytes: then little more than that has been read.
+///
+/// # Errors
+/// Whatever the system says.
+pub fn at_most(from: impl io::Read, most: u64) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
-    let read = file.take(most + 1).read_to_end(&mut bytes).ok()? as u64;
-    (size <= most && read <= most).then_some(bytes)
+    let read = from.take(most.saturating_add(1)).read_to_end(&mut bytes)? as u64;
+    Ok((read <= most).then_some(bytes))
 }
 
 fn libc_flag(flag: OFlags) -> i32 {

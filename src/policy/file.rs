@@ -11,6 +11,7 @@ use serde::Deserialize;
 
 use super::validator::{self, Trust, Validator};
 use crate::base::{Code, Durability, Finding, RepoPath, Result};
+use crate::io::disk::MAX_FILE;
 
 /// Whose file it is, for messages.
 const PERSONS: &str = "your own edt.toml";
@@ -25,6 +26,8 @@ pub struct Policy {
     pub durability: Option<Durability>,
     /// The size guard's limits.
     pub size_limits: SizeLimits,
+    /// The largest file that an edit or a checkpoint touches or brings, in bytes.
+    pub max_file_bytes: u64,
     /// What a transaction may remove.
     pub deletion_limits: DeletionLimits,
     /// The longest that guards may look at one file.
@@ -43,6 +46,12 @@ pub struct Policy {
 
 /// Branches that are protected in every repository, as globs of their short names.
 pub const PROTECTED: [&str; 5] = ["main", "master", "trunk", "develop", "release/*"];
+
+/// The longest `edt.toml` of a repository that is read, in bytes.
+pub const MOST_BYTES: usize = 1024 * 1024;
+
+/// The longest that guards may be told to look at one file, in milliseconds.
+const MOST_MS: u64 = 60_000;
 
 /// The rules of one file: for all paths, then for some.
 #[derive(Debug, Clone, Default)]
@@ -110,6 +119,7 @@ pub struct DeletionLimits {
 #[serde(deny_unknown_fields, default)]
 struct File {
     session: Session,
+    limits: Limits,
     guards: Guards,
     paths: Vec<Paths>,
     protect: Vec<Protect>,
@@ -136,6 +146,13 @@ pub const GUARDS: [&str; 10] = [
 struct Session {
     switch: Option<bool>,
     durability: Option<Durability>,
+}
+
+/// What edt takes on at all.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Limits {
+    max_file_bytes: Option<u64>,
 }
 
 /// Branches, as globs of their short names. Both files only add to the built-in list.
@@ -180,6 +197,22 @@ struct Protect {
 }
 
 impl Policy {
+    /// The same with the repository's file as it was recorded.
+    ///
+    /// # Errors
+    /// As [`Policy::of`]; `BAD_REQUEST`, too, for one of more than [`MOST_BYTES`] or that is not UTF-8.
+    pub fn of_recorded(person: Option<&str>, repository: Option<&[u8]>) -> Result<Policy> {
+        let Some(bytes) = repository else { return Policy::of(person, None) };
+        if bytes.len() > MOST_BYTES {
+            return Err(too_long(bytes.len()).into());
+        }
+        let text = std::str::from_utf8(bytes).map_err(|error| {
+            let line = bytes[..error.valid_up_to()].split(|&byte| byte == b'\n').count();
+            unreadable(REPOSITORYS, &format!("line {line} is not UTF-8"))
+        })?;
+        Policy::of(person, Some(text))
+    }
+
     /// The policy of a person's file and a repository's file, either of which may be absent.
     ///
     /// # Errors
@@ -206,6 +239,8 @@ impl Policy {
                 max_lines_lost: tightened(ps.max_lines_lost, rs.max_lines_lost, f64::min).unwrap_or(0.66),
                 min_lines: tightened(ps.min_lines, rs.min_lines, u64::min).unwrap_or(50),
             },
+            max_file_bytes: tightened(person.limits.max_file_bytes, repo.limits.max_file_bytes, u64::min)
+                .unwrap_or(MAX_FILE),
             deletion_limits: DeletionLimits {
                 max_files: tightened(pd.max_files, rd.max_files, u64::min).unwrap_or(10),
                 max_lines: tightened(pd.max_lines, rd.max_lines, u64::min).unwrap_or(2000),
@@ -300,12 +335,20 @@ fn parse(text: Option<&str>, whose: &str) -> Result<File> {
             unreadable(whose, "mass_deletion judges a whole transaction and cannot be set for some paths").into()
         );
     }
+    if let Some(most) = file.limits.max_file_bytes.filter(|most| !(1..=MAX_FILE).contains(most)) {
+        return Err(
+            unreadable(whose, &format!("max_file_bytes must lie between 1 and {MAX_FILE}, not be {most}")).into()
+        );
+    }
     for (name, guard, allowed) in everywhere.chain(somewhere) {
         if !GUARDS.contains(&name.as_str()) {
             return Err(unreadable(whose, &format!("there is no guard {name}; there are {}", GUARDS.join(", "))).into());
         }
         if let Some(key) = guard.limits().into_iter().find(|key| !allowed.contains(key)) {
             return Err(unreadable(whose, &format!("{name} has no key {key} here")).into());
+        }
+        if let Some(ms) = guard.time_limit_ms.filter(|ms| *ms > MOST_MS) {
+            return Err(unreadable(whose, &format!("time_limit_ms is at most {MOST_MS}, not {ms}")).into());
         }
         for share in [guard.max_bytes_lost, guard.max_lines_lost].into_iter().flatten() {
             if !(0.0..=1.0).contains(&share) {
@@ -340,6 +383,18 @@ pub(super) fn globs<'a>(patterns: impl Iterator<Item = &'a String>, whose: &str)
         set.add(glob.map_err(|error| unreadable(whose, &error.to_string()))?);
     }
     set.build().map_err(|error| unreadable(whose, &error.to_string()).into())
+}
+
+/// The refusal of a repository's file of `bytes` bytes.
+#[must_use]
+pub fn too_long(bytes: usize) -> Finding {
+    unreadable(REPOSITORYS, &format!("it has {bytes} bytes; edt reads at most {MOST_BYTES}"))
+}
+
+/// The refusal of something that is called `edt.toml` and is no file.
+#[must_use]
+pub fn not_a_file() -> Finding {
+    unreadable(REPOSITORYS, "it is a link, a folder or a submodule, not a file")
 }
 
 pub(super) fn unreadable(whose: &str, why: &str) -> Finding {
@@ -405,6 +460,29 @@ mod tests {
             let error = Policy::of(None, Some(text)).unwrap_err();
             assert!(error.to_string().contains("min_lines"), "{error}");
         }
+    }
+
+    #[test]
+    fn the_largest_file_is_the_smaller_of_both_words() {
+        let limit = |most: u64| format!("[limits]\nmax_file_bytes = {most}\n");
+        let largest = |person: Option<u64>, repo: Option<u64>| {
+            let (person, repo) = (person.map(limit), repo.map(limit));
+            Policy::of(person.as_deref(), repo.as_deref()).unwrap().max_file_bytes
+        };
+        assert_eq!(largest(None, None), 100 * 1024 * 1024);
+        assert_eq!((largest(Some(10), Some(20)), largest(Some(20), Some(10)), largest(None, Some(7))), (10, 10, 7));
+        for wrong in ["0", "-1", "1.5", "nan", "inf", "104857601", "99999999999999999999999"] {
+            let text = format!("[limits]\nmax_file_bytes = {wrong}\n");
+            assert!(Policy::of(None, Some(&text)).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_recorded_file_is_read_whole_and_as_utf_8_or_not_at_all() {
+        let error = |bytes: &[u8]| Policy::of_recorded(None, Some(bytes)).unwrap_err().to_string();
+        assert!(error(b"# fine\n[session]\n# caf\xe9\n").contains("line 3 is not UTF-8"));
+        assert!(error(&vec![b'#'; MOST_BYTES + 1]).contains("1048577 bytes"));
+        assert!(Policy::of_recorded(None, Some(&vec![b'#'; MOST_BYTES])).is_ok());
     }
 
     #[test]

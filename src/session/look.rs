@@ -5,7 +5,7 @@ use crate::base::{Code, Finding, RepoPath, Result};
 use crate::git::convert::Stored;
 use crate::git::index::Staged;
 use crate::git::{Attributes, FileId, FileMode, Forms, Oid, Repo, Tracked};
-use crate::io::disk::{Dir, Found, MAX_FILE, Parent, Stat};
+use crate::io::disk::{Dir, Found, Parent, Stat};
 use crate::io::failed;
 use crate::journal::{IndexView, OldFile};
 
@@ -73,9 +73,12 @@ impl Look {
     /// Looks at `path`.
     ///
     /// # Errors
-    /// `PATH_THROUGH_SYMLINK`, `PATH_OUTSIDE_REPO` (nested repository, submodule), `NOT_A_FILE`, `FILE_TOO_LARGE`,
+    /// `PATH_IN_GIT_DIR`, `PATH_THROUGH_SYMLINK`, `PATH_OUTSIDE_REPO` (nested repository, submodule), `NOT_A_FILE`, `FILE_TOO_LARGE`,
     /// `UNSUPPORTED_REPOSITORY` (Git would not check out these bytes), `IO_ERROR`, `OBJECT_MISSING`; what a filter may answer.
     pub fn at(repo: &Repo, tip_tree: Oid, index: Option<&IndexView>, path: &RepoPath) -> Result<Look> {
+        if let Some(peril) = path.peril() {
+            return Err(peril.finding(path.as_bytes()).into());
+        }
         let tip = match repo.tracked(tip_tree, path)? {
             Tracked::Nothing => None,
             Tracked::Folder => return Err(not_a_file(path, "the session holds files below it").into()),
@@ -193,14 +196,14 @@ fn on_disk(repo: &Repo, path: &RepoPath) -> Result<Option<OnDisk>> {
         Parent::NotAFolder => return Err(not_a_file(path, "a parent of it is a file, not a folder").into()),
     };
     check_not_nested(repo, path)?;
-    match dir.read(name).map_err(wrap)? {
+    match dir.read_at_most(name, repo.largest_file()).map_err(wrap)? {
         Found::Nothing => Ok(None),
         Found::File(stat, bytes) => {
             let raw = repo.blob_id(&bytes)?;
             let file = FileId { oid: raw, mode: FileMode::of(stat.executable()) };
             Ok(Some(OnDisk { file, raw, stat, bytes, stored: None }))
         }
-        Found::TooLarge(size) => Err(too_large(path, size).into()),
+        Found::TooLarge(size) => Err(too_large(path, size, repo.largest_file()).into()),
         Found::Symlink => Err(symlink(path).into()),
         Found::Folder => Err(not_a_file(path, "it is a folder").into()),
         Found::Special => Err(not_a_file(path, "it is a FIFO, a socket or a device").into()),
@@ -239,17 +242,17 @@ fn has_git(dir: &Dir) -> bool {
     !matches!(dir.stat(b".git"), Ok(None))
 }
 
-/// The refusal of content or a file of `size` bytes.
+/// The refusal of content or a file of `size` bytes where `most` are allowed.
 #[must_use]
-pub fn too_large(path: &RepoPath, size: u64) -> Finding {
+pub fn too_large(path: &RepoPath, size: u64, most: u64) -> Finding {
     Finding::new(
         Code::FileTooLarge,
-        format!("{path} has {size} bytes; edt edits files of at most {MAX_FILE}."),
+        format!("{path} has {size} bytes; edt edits files of at most {most}."),
         "Change it outside edt, then record it with Git.",
     )
     .at(path)
     .with("bytes", size)
-    .with("limit", MAX_FILE)
+    .with("limit", most)
 }
 
 fn unmerged(path: &RepoPath) -> Finding {

@@ -1,8 +1,5 @@
 //! `edt checkpoint`: what changed outside edt, recorded on the session's branch because someone asks for it.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
-
 use super::begin::{self, Begin, Switching};
 use super::checkpoint::{Checkpoints, Why};
 use super::current::Session;
@@ -11,6 +8,7 @@ use super::world::World;
 use crate::base::{Code, Finding, Findings, RepoPath, Result, Warning};
 use crate::git::diff::{Differs, Untracked};
 use crate::git::{Draft, InHead, Oid, Repo, Tracked, TreeChange};
+use crate::io::disk::Parent;
 use crate::journal::index::{Disk, EntryMove};
 use crate::journal::{Change, IndexView, publish};
 
@@ -50,6 +48,7 @@ pub fn record(world: &mut World, message: Option<&str>, only: &[RepoPath]) -> Re
         (new.session.clone(), Some(new))
     };
     let tree = draft.tree_of(session.tip)?;
+    repo.limit_files(world.policy(draft.tree_of(session.base)?)?.max_file_bytes);
     let index = IndexView::read(repo)?;
     let (candidates, mut warnings) = candidates(repo, tree, only)?;
     let (mut looks, mut found) = (Vec::new(), Vec::new());
@@ -115,11 +114,22 @@ fn candidates(repo: &Repo, tree: Oid, only: &[RepoPath]) -> Result<(Vec<RepoPath
         if all.iter().any(|path| below(path, named)) || repo.tracked(tree, named)? != Tracked::Nothing {
             continue;
         }
-        match repo.root_path().join(OsStr::from_bytes(named.as_bytes())).symlink_metadata() {
-            Err(_) => return Err(not_found(named).into()),
-            Ok(found) if found.is_dir() => warnings.push(nothing_below(named)),
+        let (folder, name) = named.split();
+        let failed = |error| crate::io::failed("look at", &repo.root_path().join(named.to_string()), &error);
+        let found = match repo.root().beneath(folder).map_err(failed)? {
+            Parent::Open(dir) => dir.stat(name).map_err(failed)?,
+            Parent::Missing | Parent::NotAFolder => None,
+            // Looking at it says what is in the way.
+            Parent::Symlink => {
+                all.push(named.clone());
+                continue;
+            }
+        };
+        match found {
+            None => return Err(not_found(named).into()),
+            Some(found) if found.is_folder() => warnings.push(nothing_below(named)),
             // Ignored; who names it means it.
-            Ok(_) => all.push(named.clone()),
+            Some(_) => all.push(named.clone()),
         }
     }
     all.sort();

@@ -9,7 +9,7 @@ use crate::git::{self, FileId, Oid, Repo, Tracked};
 use crate::io::lock::{self, Held};
 use crate::journal::{Journal, open_settled};
 use crate::policy::trust::Store;
-use crate::policy::{Policy, Trust};
+use crate::policy::{Policy, Trust, file};
 
 /// How long the worktree's lock is waited for unless told otherwise.
 pub const LOCK_WAIT: Duration = Duration::from_secs(10);
@@ -150,8 +150,7 @@ impl git::driver::Trust for Person {
 /// cannot be read.
 pub fn policy(repo: &Repo, caller: &Caller, base_tree: Oid) -> Result<Policy> {
     let bytes = policy_file(repo, base_tree)?;
-    let text = bytes.as_ref().map(|bytes| String::from_utf8_lossy(bytes));
-    let mut policy = Policy::of(caller.person_policy.as_deref(), text.as_deref())?;
+    let mut policy = Policy::of_recorded(caller.person_policy.as_deref(), bytes.as_deref())?;
     let mut awaiting = policy.validators.iter_mut().filter(|one| one.trust == Trust::Awaited).peekable();
     if let (Some(bytes), Some(store), Some(_)) = (&bytes, &caller.trust, awaiting.peek())
         && store.trusts(&git::sha256(bytes)?, &repo.real_root()?)?
@@ -164,11 +163,15 @@ pub fn policy(repo: &Repo, caller: &Caller, base_tree: Oid) -> Result<Policy> {
 /// The bytes of the repository's `edt.toml` in `base_tree`.
 ///
 /// # Errors
-/// `OBJECT_MISSING`.
+/// `OBJECT_MISSING`; `BAD_REQUEST` if it is too long, or no file: a policy that cannot be read is never skipped.
 pub fn policy_file(repo: &Repo, base_tree: Oid) -> Result<Option<Vec<u8>>> {
     match repo.tracked(base_tree, &RepoPath::from_tree(b"edt.toml"))? {
-        Tracked::File(FileId { oid, .. }) => repo.object(oid, ObjectKind::Blob).map(Some),
-        _ => Ok(None),
+        Tracked::File(FileId { oid, .. }) => match repo.size_of(oid)? {
+            long if long > file::MOST_BYTES => Err(file::too_long(long).into()),
+            _ => repo.object(oid, ObjectKind::Blob).map(Some),
+        },
+        Tracked::Nothing => Ok(None),
+        Tracked::Symlink | Tracked::Submodule | Tracked::Folder | Tracked::BelowFile => Err(file::not_a_file().into()),
     }
 }
 

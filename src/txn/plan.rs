@@ -11,7 +11,6 @@ use crate::edit::stage::{Stage, Staged, Step};
 use crate::edit::{Edit, Op};
 use crate::git::convert::Stored;
 use crate::git::{FileMode, Forms};
-use crate::io::disk::MAX_FILE;
 use crate::session::World;
 use crate::session::look::too_large;
 
@@ -100,8 +99,8 @@ pub fn plan<'q>(world: &World, resolved: Resolved<'q>) -> Result<Planned<'q>> {
         offer(&stage, &request.edits, &mut found);
     }
     let too_large = |(path, text): (&RepoPath, Option<&[u8]>)| {
-        let size = text?.len() as u64;
-        (size > MAX_FILE).then(|| too_large(path, size))
+        let (size, most) = (text?.len() as u64, scene.policy.max_file_bytes);
+        (size > most).then(|| too_large(path, size, most))
     };
     found.extend(stage.files().filter_map(too_large));
     found.extend(folder_and_file(&stage));

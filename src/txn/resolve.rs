@@ -60,6 +60,7 @@ pub fn resolve<'q>(world: &World, request: &'q Request) -> Result<Resolved<'q>> 
     let (tip_tree, base_tree) = (repo.tree_of(session.tip)?, repo.tree_of(session.base)?);
     let head_tree = head.commit.map_or(Ok(repo.empty_tree()), |commit| repo.tree_of(commit))?;
     let policy = world.policy(base_tree)?;
+    repo.limit_files(policy.max_file_bytes);
     let follows = if exists { session.head == InHead::Yes } else { policy.switch };
     let index = if follows { Some(IndexView::read(repo)?) } else { None };
     let (mut looks, mut found) = (BTreeMap::new(), Vec::new());
