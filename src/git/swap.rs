@@ -46,6 +46,15 @@ pub enum Line {
 /// A lock that is removed again.
 struct RefLock(PathBuf);
 
+impl RefLock {
+    /// Removes it, and says so if that fails: settling then knows it for edt's own.
+    fn release(self) -> Result<()> {
+        let removed = whole::remove(&self.0).map_err(|error| failed("unlock", &self.0, &error).into());
+        std::mem::forget(self);
+        removed
+    }
+}
+
 impl Drop for RefLock {
     fn drop(&mut self) {
         let _ = whole::remove(&self.0);
@@ -72,13 +81,18 @@ impl Repo {
 
     /// Removes the loose ref `name` if it has the value `to`: one that [`create_ref`](Repo::create_ref) made for a change that
     /// did not come true.
-    pub fn drop_created_ref(&self, name: &str, to: Oid) {
+    ///
+    /// # Errors
+    /// `IO_ERROR`, `GIT_DIR_READ_ONLY`: it is still there.
+    pub fn drop_created_ref(&self, name: &str, to: Oid) -> Result<()> {
         let path = self.ref_path(name);
-        if !holds(&path, &to.to_string()) || whole::remove(&path).is_err() {
-            return;
+        if !holds(&path, &to.to_string()) {
+            return Ok(());
         }
+        whole::remove(&path).map_err(|error| failed("delete the ref", &path, &error))?;
         let emptied = path.ancestors().skip(1).take_while(|folder| !folder.ends_with("refs"));
         emptied.take_while(|folder| whole::removed_empty_folder(folder)).for_each(drop);
+        Ok(())
     }
 
     /// Moves a branch.
@@ -122,15 +136,22 @@ impl Repo {
             return self.delete_refs(&[(name.to_owned(), from)]);
         }
         let path = self.ref_path(name);
-        let _lock = self.lock_ref(&path, &format!("{from}\n"))?;
+        let lock = self.lock_ref(&path, &format!("{from}\n"))?;
         match self.ref_value(name)? {
-            None => return Ok(()),
+            None => return lock.release(),
             Some(stands) if stands == from => {}
             stands => return Err(moved(name, Some(from), stands).into()),
         }
+        // The log first: what is done again after a crash goes by the ref.
+        let log = self.common_dir().join("logs").join(name);
+        match whole::remove(&log) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(failed("delete the log", &log, &error).into());
+            }
+            _ => {}
+        }
         whole::remove(&path).map_err(|error| failed("delete the ref", &path, &error))?;
-        let _ = whole::remove(&self.common_dir().join("logs").join(name));
-        Ok(())
+        lock.release()
     }
 
     /// Deletes refs, loose or packed, with their logs, all or none, if each has its value. Git does it: packed refs are its own.
@@ -154,20 +175,28 @@ impl Repo {
     }
 
     /// Removes the symbolic ref `name`, one of this worktree's own, if it names `at`.
-    pub fn unpoint_ref(&self, name: &str, at: &str) {
+    ///
+    /// # Errors
+    /// `IO_ERROR`, `GIT_DIR_READ_ONLY`: it is still there.
+    pub fn unpoint_ref(&self, name: &str, at: &str) -> Result<()> {
         let path = self.ref_path(name);
         if holds(&path, &format!("ref: {at}")) {
-            let _ = whole::remove(&path);
+            whole::remove(&path).map_err(|error| failed("delete the ref", &path, &error))?;
         }
+        Ok(())
     }
 
     /// Removes the lock of the ref `name` if it is edt's own: the very file that it was linked from.
-    pub fn unlock_ref(&self, name: &str) {
+    ///
+    /// # Errors
+    /// `IO_ERROR`, `GIT_DIR_READ_ONLY`: it is still there, and still known for edt's own.
+    pub fn unlock_ref(&self, name: &str) -> Result<()> {
         let lock = lock_path(&self.ref_path(name));
         let inode = |path: &Path| std::fs::symlink_metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
         if inode(&lock).is_some() && inode(&lock) == inode(&self.fresh_path()) {
-            let _ = whole::remove(&lock);
+            whole::remove(&lock).map_err(|error| failed("unlock", &lock, &error))?;
         }
+        Ok(())
     }
 
     /// The file that refs and their locks are linked from; it stays until the next one is made.
@@ -258,23 +287,25 @@ impl Repo {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(failed("open the log", &path, &error).into()),
         };
-        let mut line = Vec::new();
-        if once == Line::Once {
-            let tail = tail(&file, &path)?;
-            let same = |line: &str| line.starts_with(&format!("{from} {to} ")) && line.ends_with(&format!("\t{log}"));
-            if tail.lines().any(same) {
-                return Ok(());
-            }
-            // A last line that a crash tore is ended first.
-            if !tail.is_empty() && !tail.ends_with('\n') {
-                line.push(b'\n');
-            }
-        }
-        line.extend_from_slice(format!("{from} {to} ").as_bytes());
+        let mut line = format!("{from} {to} ").into_bytes();
         line.extend_from_slice(&self.signature(Role::Committer)?);
+        let told = line.len();
         line.push(b'\t');
         line.extend(log.bytes().map(|b| if b == b'\n' { b' ' } else { b }));
         line.push(b'\n');
+        if once == Line::Once {
+            let tail = tail(&file, &path)?;
+            let same = |line: &str| line.starts_with(&format!("{from} {to} ")) && line.ends_with(&format!("\t{log}"));
+            let torn = tail.rsplit('\n').next().unwrap_or_default().as_bytes();
+            if tail[..tail.len() - torn.len()].lines().any(same) {
+                return Ok(());
+            }
+            // A last line that a crash tore is completed if it is this one, else ended.
+            match rest(&line, torn, told) {
+                Some(rest) => line = rest.to_vec(),
+                None => line.insert(0, b'\n'),
+            }
+        }
         file.write_all(&line).map_err(|error| failed("write the log", &path, &error).into())
     }
 }
@@ -287,6 +318,15 @@ fn tail(file: &File, path: &Path) -> Result<String> {
     let mut tail = vec![0; usize::try_from(len.min(TAIL)).unwrap_or(0)];
     file.read_exact_at(&mut tail, len.saturating_sub(TAIL)).map_err(wrap)?;
     Ok(String::from_utf8_lossy(&tail).into_owned())
+}
+
+/// What is still to be written of `line`, which tells its moment before `told`, after its beginning `torn`: the moment may be another.
+fn rest<'l>(line: &'l [u8], torn: &[u8], told: usize) -> Option<&'l [u8]> {
+    let moment = memchr::memrchr(b'>', &line[..told]).map_or(told, |at| at + 1);
+    let differs = torn.iter().zip(line).position(|(torn, line)| torn != line);
+    let same = differs.is_none_or(|at| at >= moment)
+        && torn.iter().skip(told).eq(line.iter().skip(told).take(torn.len().saturating_sub(told)));
+    (same && torn.len() < line.len()).then(|| &line[torn.len()..])
 }
 
 fn lock_path(path: &Path) -> PathBuf {
@@ -314,4 +354,27 @@ fn locked(lock: &Path) -> Finding {
         format!("Another program holds the lock {}. Nothing was changed.", lock.display()),
         "Repeat the call. If no Git program runs here, a crashed one left the lock: a person may remove it.",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_torn_line_is_completed_if_it_is_the_same_but_for_its_moment() {
+        let line = b"11 22 A <a@b> 1700000055 +0000\tedt undo\n";
+        let completed = |torn: &[u8]| rest(line, torn, 30).map(|rest| [torn, rest].concat());
+        assert_eq!(completed(b"").as_deref(), Some(line.as_slice()));
+        assert_eq!(completed(&line[..4]).as_deref(), Some(line.as_slice()));
+        assert_eq!(completed(&line[..35]).as_deref(), Some(line.as_slice()));
+        let earlier = b"11 22 A <a@b> 1699999999 +0000\tedt undo\n";
+        assert_eq!(
+            completed(&earlier[..22]).as_deref(),
+            Some(b"11 22 A <a@b> 1699999955 +0000\tedt undo\n".as_slice())
+        );
+        assert_eq!(completed(&earlier[..35]).as_deref(), Some(earlier.as_slice()));
+        for other in [b"11 23".as_slice(), b"11 22 B", b"11 22 A <a@b> 1700000055 +0000\tedt redo"] {
+            assert_eq!(completed(other), None, "{}", String::from_utf8_lossy(other));
+        }
+    }
 }

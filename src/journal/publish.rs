@@ -7,7 +7,7 @@ use super::log::Journal;
 use super::pointers::{Branch, From};
 use super::put_back::PutBack;
 use super::record::{BranchRecord, ChangeRecord, EntryRecord, FileRecord, Id, Record};
-use crate::base::{Code, Finding, Findings, Result, Warning};
+use crate::base::{Code, Finding, Findings, RepoPath, Result, Warning};
 use crate::git::objects::Look;
 use crate::git::swap::Line;
 use crate::git::{Folders, InHead, Loose, Oid, Repo, Swap, objects};
@@ -85,9 +85,12 @@ pub fn publish(repo: &Repo, journal: &mut Journal, mut change: Change) -> Result
     } else {
         moves = Vec::new();
     }
-    sync_large(repo, &change.objects)?;
     let record = record_of(repo, &change, &staged.records, &moves);
-    let number = journal.append(&Record::Change(Box::new(record)))?;
+    let recorded = sync_large(repo, &change.objects).and_then(|()| journal.append(&Record::Change(Box::new(record))));
+    if let (Err(_), Some(Plan::Patch(prepared))) = (&recorded, &plan) {
+        prepared.discard(&stage);
+    }
+    let number = recorded?;
 
     let mut swapped = 0;
     match until_commit_point(repo, &change, &mut staged, &moves, &mut plan, &mut swapped) {
@@ -252,7 +255,7 @@ pub(super) fn settle_refs(repo: &Repo, record: &ChangeRecord) -> Result<()> {
 
 /// Deletes a ref; a worktree that remembers it as its session does so no longer.
 fn drop_ref(repo: &Repo, name: &str, from: Oid) -> Result<()> {
-    repo.unpoint_ref(POINTER, name);
+    repo.unpoint_ref(POINTER, name)?;
     repo.delete_ref(name, from)
 }
 
@@ -269,15 +272,19 @@ fn take_back(
     let records = std::mem::take(&mut staged.records);
     let put_back = |record: &FileRecord| matches!(staged.stage.put_back(record), Ok(PutBack::Restored | PutBack::Left));
     let back = records[..swapped].iter().rev().all(put_back);
-    if let Some(Plan::Patch(prepared)) = plan {
-        index::unlock(repo, staged.stage);
-        prepared.discard(staged.stage);
-    }
+    let unlocked = plan.is_none() || index::unlock(repo, staged.stage).is_ok();
     // What could not be put back here is put back by the next call: the journal stays open.
-    if !back || records[swapped..].iter().any(|record| staged.stage.discard_known(record).is_err()) {
+    if !back || !unlocked || records[swapped..].iter().any(|record| staged.stage.discard_known(record).is_err()) {
         return;
     }
-    change.create.iter().for_each(|(name, oid)| repo.drop_created_ref(name, *oid));
+    for record in records.iter().filter(|record| record.old.is_none()) {
+        repo.root().remove_empty_beneath(RepoPath::from_tree(&record.path).split().0);
+    }
+    let mut names = [change.branch.name.as_str(), "HEAD"].into_iter().chain(change.branch.point.as_deref());
+    let dropped = change.create.iter().try_for_each(|(name, oid)| repo.drop_created_ref(name, *oid));
+    if dropped.and_then(|()| names.try_for_each(|name| repo.unlock_ref(name))).is_err() {
+        return;
+    }
     // If this fails the journal stays open, and the next call takes back what is left.
     if journal.append(&Record::TakenBack(number)).is_ok() {
         let _ = journal.close();
