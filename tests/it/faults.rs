@@ -562,7 +562,7 @@ impl Trial {
     /// A death at some effect, then another fault at every effect of the settling; how many there were.
     fn doubles(&self, faults: &mut Faults) -> usize {
         let mut count = 0;
-        let share = if all_points() { 5 } else { 17 };
+        let share = if all_points() { 11 } else { 17 };
         // A fixed share, another one for each case.
         let first = self.case.name.len() % share;
         for n in (1..=self.steps.len()).filter(|n| n % share == first) {
