@@ -47,7 +47,8 @@ pub fn failed(what: &str, path: &Path, error: &std::io::Error) -> Finding {
 pub fn may_go_well_later(found: &Findings) -> bool {
     use libc_errno::LATER;
     let number = |finding: &Finding| finding.evidence.get("errno").and_then(serde_json::Value::as_i64);
-    found.any(|finding| number(finding).is_some_and(|number| LATER.iter().any(|later| i64::from(*later) == number)))
+    let later = |number| LATER.iter().any(|later| i64::from(*later) == number);
+    found.any(|finding| finding.code == Code::GitDirReadOnly || number(finding).is_some_and(later))
 }
 
 /// What came of `done`; `None` where it failed for good, so that it must not keep the rest from going on.
@@ -75,4 +76,24 @@ mod libc_errno {
     const MFILE: i32 = Errno::MFILE.raw_os_error();
     const NOMEM: i32 = Errno::NOMEM.raw_os_error();
     pub(super) const LATER: [i32; 7] = [IO, NOSPC, DQUOT, NFILE, MFILE, NOMEM, EROFS];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answered(number: i32, path: &str) -> Result<Option<()>> {
+        for_good(Err(failed("write", Path::new(path), &std::io::Error::from_raw_os_error(number)).into()))
+    }
+
+    #[test]
+    fn a_full_disk_is_waited_for_and_a_file_that_may_not_be_written_is_not() {
+        let (io, full, denied) = (5, 28, libc_errno::EACCES);
+        assert!(
+            answered(io, "a").is_err() && answered(full, "a").is_err() && answered(libc_errno::EROFS, "a").is_err()
+        );
+        assert_eq!(answered(denied, "a"), Ok(None));
+        assert!(answered(denied, ".git/x").is_err(), "the whole Git folder, which the journal lies in");
+        assert_eq!(for_good(Ok(1)), Ok(Some(1)));
+    }
 }
