@@ -54,23 +54,25 @@ impl Repo {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(failed("open the log", &path, &error).into()),
         };
-        let mut line = Vec::new();
-        if once == Line::Once {
-            let tail = tail(&file, &path)?;
-            let same = |line: &str| line.starts_with(&format!("{from} {to} ")) && line.ends_with(&format!("\t{log}"));
-            if tail.lines().any(same) {
-                return Ok(());
-            }
-            // A last line that a crash tore is ended first.
-            if !tail.is_empty() && !tail.ends_with('\n') {
-                line.push(b'\n');
-            }
-        }
-        line.extend_from_slice(format!("{from} {to} ").as_bytes());
+        let mut line = format!("{from} {to} ").into_bytes();
         line.extend_from_slice(&self.signature(Role::Committer)?);
+        let told = line.len();
         line.push(b'\t');
         line.extend(log.bytes().map(|b| if b == b'\n' { b' ' } else { b }));
         line.push(b'\n');
+        if once == Line::Once {
+            let tail = tail(&file, &path)?;
+            let same = |line: &str| line.starts_with(&format!("{from} {to} ")) && line.ends_with(&format!("\t{log}"));
+            let torn = tail.rsplit('\n').next().unwrap_or_default().as_bytes();
+            if tail[..tail.len() - torn.len()].lines().any(same) {
+                return Ok(());
+            }
+            // A last line that a crash tore is completed if it is this one, else ended.
+            match rest(&line, torn, told) {
+                Some(rest) => line = rest.to_vec(),
+                None => line.insert(0, b'\n'),
+            }
+        }
         file.write_all(&line).map_err(|error| failed("write the log", &path, &error).into())
     }
 
@@ -108,6 +110,15 @@ impl Repo {
     }
 }
 
+/// What is still to be written of `line`, which tells its moment before `told`, after its beginning `torn`: the moment may be another.
+fn rest<'l>(line: &'l [u8], torn: &[u8], told: usize) -> Option<&'l [u8]> {
+    let moment = memchr::memrchr(b'>', &line[..told]).map_or(told, |at| at + 1);
+    let differs = torn.iter().zip(line).position(|(torn, line)| torn != line);
+    let same = differs.is_none_or(|at| at >= moment)
+        && torn.iter().skip(told).eq(line.iter().skip(told).take(torn.len().saturating_sub(told)));
+    (same && torn.len() < line.len()).then(|| &line[torn.len()..])
+}
+
 /// How many bytes of a log come before what a power cut left torn or zero at its end.
 fn whole_lines(bytes: &[u8], hex: usize) -> usize {
     let mut end = bytes.len();
@@ -136,7 +147,25 @@ fn tail(file: &File, path: &Path) -> Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::whole_lines;
+    use super::{rest, whole_lines};
+
+    #[test]
+    fn a_torn_line_is_completed_if_it_is_the_same_but_for_its_moment() {
+        let line = b"11 22 A <a@b> 1700000055 +0000\tedt undo\n";
+        let completed = |torn: &[u8]| rest(line, torn, 30).map(|rest| [torn, rest].concat());
+        assert_eq!(completed(b"").as_deref(), Some(line.as_slice()));
+        assert_eq!(completed(&line[..4]).as_deref(), Some(line.as_slice()));
+        assert_eq!(completed(&line[..35]).as_deref(), Some(line.as_slice()));
+        let earlier = b"11 22 A <a@b> 1699999999 +0000\tedt undo\n";
+        assert_eq!(
+            completed(&earlier[..22]).as_deref(),
+            Some(b"11 22 A <a@b> 1699999955 +0000\tedt undo\n".as_slice())
+        );
+        assert_eq!(completed(&earlier[..35]).as_deref(), Some(earlier.as_slice()));
+        for other in [b"11 23".as_slice(), b"11 22 B", b"11 22 A <a@b> 1700000055 +0000\tedt redo"] {
+            assert_eq!(completed(other), None, "{}", String::from_utf8_lossy(other));
+        }
+    }
 
     #[test]
     fn a_torn_end_is_told_from_whole_lines() {

@@ -36,6 +36,15 @@ pub struct Swap<'a> {
 /// A lock that is removed again.
 struct RefLock(PathBuf);
 
+impl RefLock {
+    /// Removes it, and says so if that fails: settling then knows it for edt's own.
+    fn release(self) -> Result<()> {
+        let removed = whole::remove(&self.0).map_err(|error| failed("unlock", &self.0, &error).into());
+        std::mem::forget(self);
+        removed
+    }
+}
+
 impl Drop for RefLock {
     fn drop(&mut self) {
         let _ = whole::remove(&self.0);
@@ -62,13 +71,18 @@ impl Repo {
 
     /// Removes the loose ref `name` if it has the value `to`: one that [`create_ref`](Repo::create_ref) made for a change that
     /// did not come true.
-    pub fn drop_created_ref(&self, name: &str, to: Oid) {
+    ///
+    /// # Errors
+    /// `IO_ERROR`, `GIT_DIR_READ_ONLY`: it is still there.
+    pub fn drop_created_ref(&self, name: &str, to: Oid) -> Result<()> {
         let path = self.ref_path(name);
-        if !holds(&path, &to.to_string()) || whole::remove(&path).is_err() {
-            return;
+        if !holds(&path, &to.to_string()) {
+            return Ok(());
         }
+        whole::remove(&path).map_err(|error| failed("delete the ref", &path, &error))?;
         let emptied = path.ancestors().skip(1).take_while(|folder| !folder.ends_with("refs"));
         emptied.take_while(|folder| whole::removed_empty_folder(folder)).for_each(drop);
+        Ok(())
     }
 
     /// Moves a branch.
@@ -128,15 +142,22 @@ impl Repo {
             return self.delete_refs(&[(name.to_owned(), from)]);
         }
         let path = self.ref_path(name);
-        let _lock = self.lock_ref(&path, &format!("{from}\n"))?;
+        let lock = self.lock_ref(&path, &format!("{from}\n"))?;
         match self.ref_value(name)? {
-            None => return Ok(()),
+            None => return lock.release(),
             Some(stands) if stands == from => {}
             stands => return Err(moved(name, Some(from), stands).into()),
         }
+        // The log first: what is done again after a crash goes by the ref.
+        let log = self.common_dir().join("logs").join(name);
+        match whole::remove(&log) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(failed("delete the log", &log, &error).into());
+            }
+            _ => {}
+        }
         whole::remove(&path).map_err(|error| failed("delete the ref", &path, &error))?;
-        let _ = whole::remove(&self.common_dir().join("logs").join(name));
-        Ok(())
+        lock.release()
     }
 
     /// Deletes refs, loose or packed, with their logs, all or none, if each has its value. Git does it: packed refs are its own.
@@ -160,29 +181,41 @@ impl Repo {
     }
 
     /// Removes the symbolic ref `name`, one of this worktree's own, if it names `at`.
-    pub fn unpoint_ref(&self, name: &str, at: &str) {
+    ///
+    /// # Errors
+    /// `IO_ERROR`, `GIT_DIR_READ_ONLY`: it is still there.
+    pub fn unpoint_ref(&self, name: &str, at: &str) -> Result<()> {
         let path = self.ref_path(name);
         if holds(&path, &format!("ref: {at}")) {
-            let _ = whole::remove(&path);
+            whole::remove(&path).map_err(|error| failed("delete the ref", &path, &error))?;
         }
+        Ok(())
     }
 
     /// Removes the lock of the ref `name` if it is edt's own: the very file that it was linked from.
-    pub fn unlock_ref(&self, name: &str) {
+    ///
+    /// # Errors
+    /// `IO_ERROR`, `GIT_DIR_READ_ONLY`: it is still there, and still known for edt's own.
+    pub fn unlock_ref(&self, name: &str) -> Result<()> {
         let lock = lock_path(&self.ref_path(name));
         let inode = |path: &Path| std::fs::symlink_metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
         if inode(&lock).is_some() && inode(&lock) == inode(&self.fresh_path()) {
-            let _ = whole::remove(&lock);
+            whole::remove(&lock).map_err(|error| failed("unlock", &lock, &error))?;
         }
+        Ok(())
     }
 
     /// Removes the lock of the ref `name` if it was there before `before`: the machine was restarted since, and its holder is gone.
-    pub fn unlock_left(&self, name: &str, before: SystemTime) {
-        self.unlock_ref(name);
+    ///
+    /// # Errors
+    /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
+    pub fn unlock_left(&self, name: &str, before: SystemTime) -> Result<()> {
+        self.unlock_ref(name)?;
         let lock = lock_path(&self.ref_path(name));
         if std::fs::symlink_metadata(&lock).and_then(|meta| meta.modified()).is_ok_and(|modified| modified <= before) {
-            let _ = whole::remove(&lock);
+            whole::remove(&lock).map_err(|error| failed("unlock", &lock, &error))?;
         }
+        Ok(())
     }
 
     /// The file that refs and their locks are linked from; it stays until the next one is made.

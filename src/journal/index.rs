@@ -209,7 +209,7 @@ impl Prepared {
         if same {
             return Ok(Lock::Held);
         }
-        unlock(repo, stage);
+        unlock(repo, stage)?;
         Ok(Lock::Changed)
     }
 
@@ -307,15 +307,20 @@ pub(super) fn read_head(repo: &Repo) -> Result<()> {
 }
 
 /// Removes an `index.lock` that was there before `before`: the machine was restarted since, and its holder is gone.
-pub(super) fn unlock_left(repo: &Repo, stage: &Stage<'_>, before: SystemTime) {
-    unlock(repo, stage);
-    let Ok((dir, name)) = open_folder(&repo.index_path()) else { return };
+///
+/// # Errors
+/// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
+pub(super) fn unlock_left(repo: &Repo, stage: &Stage<'_>, before: SystemTime) -> Result<()> {
+    unlock(repo, stage)?;
+    let path = repo.index_path();
+    let (dir, name) = open_folder(&path)?;
     let lock = [&name, b".lock".as_slice()].concat();
     if let Ok(Some(stat)) = dir.stat(&lock)
         && stat.modified() <= before
     {
-        let _ = dir.unlink(&lock);
+        dir.unlink(&lock).map_err(|error| failed("unlock", &path, &error))?;
     }
+    Ok(())
 }
 
 /// The stats that the entries of `moves` may bear.
@@ -330,15 +335,21 @@ pub(super) fn stats(stage: &Stage<'_>, moves: &[EntryMove], files: &[FileRecord]
     borne.filter_map(|entry| Some((entry.path.clone(), stat(entry)?))).collect()
 }
 
-/// Removes `index.lock` if it is edt's own: the very file that is staged.
-pub fn unlock(repo: &Repo, stage: &Stage<'_>) {
-    let Ok((dir, name)) = open_folder(&repo.index_path()) else { return };
+/// Removes `index.lock` if it is edt's own: the very file that is staged; then that, too.
+///
+/// # Errors
+/// `IO_ERROR`, `GIT_DIR_READ_ONLY`: it is still there, and still known for edt's own.
+pub fn unlock(repo: &Repo, stage: &Stage<'_>) -> Result<()> {
+    let path = repo.index_path();
+    let (dir, name) = open_folder(&path)?;
     let lock = [&name, b".lock".as_slice()].concat();
     if let (Ok(Some(lock_stat)), Ok(Some(staged))) = (dir.stat(&lock), stage.dir().stat(STAGED))
         && (lock_stat.dev, lock_stat.ino) == (staged.dev, staged.ino)
     {
-        let _ = dir.unlink(&lock);
+        dir.unlink(&lock).map_err(|error| failed("unlock", &path, &error))?;
     }
+    let _ = stage.dir().unlink(STAGED);
+    Ok(())
 }
 
 /// `REPOSITORY_BUSY` because what is staged for a touched path changed.

@@ -62,12 +62,18 @@ impl Branch {
         Swap { name: &self.name, from: self.start(), to: self.new, log: &self.log, head: self.head }
     }
 
+    /// Whether it stays where it is, and HEAD, which goes to it, decides.
+    pub(super) fn stays(&self) -> bool {
+        self.old() == Some(self.new) && self.head_from.is_some()
+    }
+
     /// The instant that decides.
     pub(super) fn decide(&self, repo: &Repo) -> Result<()> {
         match self.from {
             From::Nothing(_) => repo.create_ref(&self.name, self.new),
             From::Value(_) | From::Later(_) => repo.swap_ref(&self.swap()),
-        }
+        }?;
+        if self.stays() { repo.point_ref("HEAD", &self.name) } else { Ok(()) }
     }
 
     /// What follows it: the symbolic refs, then the logs.
@@ -79,7 +85,9 @@ impl Branch {
         }
         if self.head_from.is_some() {
             let to = head_to.unwrap_or(&self.name);
-            repo.point_ref("HEAD", to)?;
+            if repo.head_names()?.as_deref() != Some(to) {
+                repo.point_ref("HEAD", to)?;
+            }
             let at = head_to.and_then(|to| Oid::from_hex(to.as_bytes()).ok()).unwrap_or(start);
             repo.log_ref("HEAD", at, at, &format!("checkout: moving from {from} to {}", short(to)), line)?;
         }

@@ -7,7 +7,7 @@ use super::log::Journal;
 use super::pointers::{Branch, From};
 use super::put_back::PutBack;
 use super::record::{BranchRecord, ChangeRecord, EntryRecord, FileRecord, Id, Record};
-use crate::base::{Code, Finding, Findings, Result, Warning};
+use crate::base::{Code, Finding, Findings, RepoPath, Result, Warning};
 use crate::git::objects::Look;
 use crate::git::reflog::Line;
 use crate::git::{Folders, InHead, Loose, Oid, Repo, Swap, objects};
@@ -28,8 +28,6 @@ pub struct Change {
     pub create: Vec<(String, Oid)>,
     /// What HEAD is to name instead of the branch, if it goes elsewhere: another branch in full, or a commit.
     pub head_to: Option<String>,
-    /// The session's branch that this worktree is to remember no longer.
-    pub forget: Option<String>,
     /// Refs to move once the branch has moved, with the values they must have and get.
     pub replace: Vec<(String, Oid, Oid)>,
     /// Refs to delete once the branch has moved, with the values they must have.
@@ -50,7 +48,6 @@ impl Change {
             objects: Vec::new(),
             create: Vec::new(),
             head_to: None,
-            forget: None,
             replace: Vec::new(),
             drop: Vec::new(),
             files: Vec::new(),
@@ -88,9 +85,12 @@ pub fn publish(repo: &Repo, journal: &mut Journal, mut change: Change) -> Result
     } else {
         moves = Vec::new();
     }
-    sync_large(repo, &change.objects)?;
     let record = record_of(repo, &change, &staged.records, &moves);
-    let number = journal.append(&Record::Change(Box::new(record)))?;
+    let recorded = sync_large(repo, &change.objects).and_then(|()| journal.append(&Record::Change(Box::new(record))));
+    if let (Err(_), Some(Plan::Patch(prepared))) = (&recorded, &plan) {
+        prepared.discard(&stage);
+    }
+    let number = recorded?;
 
     let mut swapped = 0;
     match until_commit_point(repo, &change, &mut staged, &moves, &mut plan, &mut swapped) {
@@ -204,7 +204,6 @@ fn after_commit_point(
     // `git gc --prune=now` may have run between the objects and the ref.
     objects::write_missing(repo.objects_dir(), &change.objects, Look::Size)?;
     change.branch.follow(repo, Line::New, change.head_to.as_deref())?;
-    change.forget.iter().for_each(|branch| repo.unpoint_ref(POINTER, branch));
     change.replace.iter().try_for_each(|(name, from, to)| move_ref(repo, name, *from, *to))?;
     change.drop.iter().try_for_each(|(name, from)| drop_ref(repo, name, *from))?;
     match plan {
@@ -221,7 +220,6 @@ fn move_ref(repo: &Repo, name: &str, from: Oid, to: Oid) -> Result<()> {
 
 /// The refs that follow a recorded change, after a crash: those that nobody moved since.
 pub(super) fn settle_refs(repo: &Repo, record: &ChangeRecord) -> Result<()> {
-    record.forget.iter().for_each(|branch| repo.unpoint_ref(POINTER, branch));
     for (name, from, to) in &record.replace {
         if let (Some(from), Some(to)) = (from.oid(), to.oid())
             && repo.ref_value(name)? == Some(from)
@@ -244,11 +242,11 @@ pub(super) fn settle_refs(repo: &Repo, record: &ChangeRecord) -> Result<()> {
         }
     }
     for (name, id) in &record.drop {
-        // Who moved it since wants it.
-        if let Some(from) = id.oid()
-            && repo.ref_value(name)? == Some(from)
-        {
-            drop_ref(repo, name, from)?;
+        match (repo.ref_value(name)?, id.oid()) {
+            (None, _) => repo.unpoint_ref(POINTER, name)?,
+            (Some(stands), Some(from)) if stands == from => drop_ref(repo, name, from)?,
+            // Who moved it since wants it.
+            _ => {}
         }
     }
     Ok(())
@@ -256,7 +254,7 @@ pub(super) fn settle_refs(repo: &Repo, record: &ChangeRecord) -> Result<()> {
 
 /// Deletes a ref; a worktree that remembers it as its session does so no longer.
 fn drop_ref(repo: &Repo, name: &str, from: Oid) -> Result<()> {
-    repo.unpoint_ref(POINTER, name);
+    repo.unpoint_ref(POINTER, name)?;
     repo.delete_ref(name, from)
 }
 
@@ -273,15 +271,19 @@ fn take_back(
     let records = std::mem::take(&mut staged.records);
     let put_back = |record: &FileRecord| matches!(staged.stage.put_back(record), Ok(PutBack::Restored | PutBack::Left));
     let back = records[..swapped].iter().rev().all(put_back);
-    if let Some(Plan::Patch(prepared)) = plan {
-        index::unlock(repo, staged.stage);
-        prepared.discard(staged.stage);
-    }
+    let unlocked = plan.is_none() || index::unlock(repo, staged.stage).is_ok();
     // What could not be put back here is put back by the next call: the journal stays open.
-    if !back || records[swapped..].iter().any(|record| staged.stage.discard_known(record).is_err()) {
+    if !back || !unlocked || records[swapped..].iter().any(|record| staged.stage.discard_known(record).is_err()) {
         return;
     }
-    change.create.iter().for_each(|(name, oid)| repo.drop_created_ref(name, *oid));
+    for record in records.iter().filter(|record| record.old.is_none()) {
+        repo.root().remove_empty_beneath(RepoPath::from_tree(&record.path).split().0);
+    }
+    let mut names = [change.branch.name.as_str(), "HEAD"].into_iter().chain(change.branch.point.as_deref());
+    let dropped = change.create.iter().try_for_each(|(name, oid)| repo.drop_created_ref(name, *oid));
+    if dropped.and_then(|()| names.try_for_each(|name| repo.unlock_ref(name))).is_err() {
+        return;
+    }
     // If this fails the journal stays open, and the next call takes back what is left.
     if journal.append(&Record::TakenBack(number)).is_ok() {
         let _ = journal.close();
@@ -315,7 +317,6 @@ fn record_of(repo: &Repo, change: &Change, files: &[FileRecord], moves: &[EntryM
         },
         create: refs(&change.create),
         head_to: change.head_to.clone(),
-        forget: change.forget.clone(),
         replace: change.replace.iter().map(|(name, from, to)| (name.clone(), (*from).into(), (*to).into())).collect(),
         drop: refs(&change.drop),
         files: files.to_vec(),

@@ -30,8 +30,6 @@ pub struct ChangeRecord {
     pub create: Vec<(String, Id)>,
     /// What HEAD is to name instead of the branch.
     pub head_to: Option<String>,
-    /// The session's branch that the worktree is to remember no longer.
-    pub forget: Option<String>,
     /// Refs to move after, with the values they must have and get.
     pub replace: Vec<(String, Id, Id)>,
     /// Refs to delete after, with the values they must have.

@@ -17,6 +17,7 @@ use crate::git::read::ObjectKind;
 use crate::git::reflog::Line;
 use crate::git::{InHead, Oid, Repo, objects};
 use crate::io::disk::Perms;
+use crate::io::for_good;
 
 /// This worktree's session while HEAD stays elsewhere; `session::current` tells of it.
 pub const POINTER: &str = "refs/worktree/edt/session";
@@ -57,12 +58,13 @@ fn settle_one(repo: &Repo, journal: &mut Journal, number: u64, record: &ChangeRe
     let Some(branch) = record.branch.branch() else { return Ok(unreadable()) };
     let landed = match (repo.ref_value(&branch.name)?, branch.from) {
         (None, _) => false,
+        _ if branch.stays() => repo.head_names()? != branch.head_from,
         (Some(stands), _) if stands == branch.new => true,
         // An undo moves back: who still holds what it left has not been moved.
         (Some(stands), From::Later(old)) => !repo.is_ancestor(old, stands)? && repo.is_ancestor(branch.new, stands)?,
         (Some(stands), _) => repo.is_ancestor(branch.new, stands)?,
     };
-    unlock(repo, &Stage::open(repo)?, record, &branch);
+    unlock(repo, &Stage::open(repo)?, record, &branch)?;
     let settled = if landed { finish(repo, record, &branch)? } else { take_back(repo, record)? };
     if !landed {
         journal.append(&Record::TakenBack(number))?;
@@ -72,13 +74,13 @@ fn settle_one(repo: &Repo, journal: &mut Journal, number: u64, record: &ChangeRe
 }
 
 /// Removes the locks of Git's own that edt took to move `branch`, and no others.
-fn unlock(repo: &Repo, stage: &Stage<'_>, record: &ChangeRecord, branch: &Branch) {
-    index::unlock(repo, stage);
+fn unlock(repo: &Repo, stage: &Stage<'_>, record: &ChangeRecord, branch: &Branch) -> Result<()> {
+    index::unlock(repo, stage)?;
     let dropped = record.drop.iter().map(|(name, _)| name.as_str());
     let moved = record.replace.iter().map(|(name, ..)| name.as_str());
-    for name in [branch.name.as_str(), "HEAD"].into_iter().chain(branch.point.as_deref()).chain(dropped).chain(moved) {
-        repo.unlock_ref(name);
-    }
+    let mut names =
+        [branch.name.as_str(), "HEAD"].into_iter().chain(branch.point.as_deref()).chain(dropped).chain(moved);
+    names.try_for_each(|name| repo.unlock_ref(name))
 }
 
 /// Brings everything forward to what `record` says.
@@ -96,17 +98,18 @@ fn finish(repo: &Repo, record: &ChangeRecord, branch: &Branch) -> Result<Settled
     let (mut files, mut left) = (Vec::new(), Vec::new());
     for file in &record.files {
         let path = RepoPath::from_tree(&file.path);
-        let done = match stage.stands(file) {
-            Ok(Stands::New) => true,
-            Ok(Stands::Old(_)) => forward(repo, &stage, file).is_ok(),
-            Ok(Stands::Other) | Err(_) => false,
+        // What may go well later is left to the next call: only what fails for good must not keep the rest from going on.
+        let done = match for_good(stage.stands(file))? {
+            Some(Stands::New) => true,
+            Some(Stands::Old(_)) => for_good(forward(repo, &stage, file))?.is_some(),
+            Some(Stands::Other) | None => false,
         };
         if done {
             files.push(path);
         } else {
             left.push(path);
         }
-        if stage.discard_known(file).is_err() {
+        if for_good(stage.discard_known(file))?.is_none() {
             left.push(RepoPath::from_tree(&file.path));
         }
     }
@@ -121,11 +124,12 @@ fn take_back(repo: &Repo, record: &ChangeRecord) -> Result<Settled> {
     for file in record.files.iter().rev() {
         let path = RepoPath::from_tree(&file.path);
         let untouched = matches!(stage.stands(file), Ok(Stands::Old(_)));
-        // One file that cannot be put back must not keep the others, nor every later call, from going on.
-        let restored = match stage.put_back(file) {
-            Ok(PutBack::Restored) => true,
-            Ok(PutBack::FromBlob) => back(repo, &stage, file).is_ok(),
-            Ok(PutBack::Left) | Err(_) => false,
+        // One file that cannot be put back must not keep the others, nor every later call, from going on; but a disk that is full
+        // or fails may be mended.
+        let restored = match for_good(stage.put_back(file))? {
+            Some(PutBack::Restored) => true,
+            Some(PutBack::FromBlob) => for_good(back(repo, &stage, file))?.is_some(),
+            Some(PutBack::Left) | None => false,
         };
         match (untouched, restored) {
             (_, false) => left.push(path),
@@ -138,7 +142,7 @@ fn take_back(repo: &Repo, record: &ChangeRecord) -> Result<Settled> {
     }
     for (name, id) in &record.create {
         if let Some(to) = id.oid() {
-            repo.drop_created_ref(name, to);
+            repo.drop_created_ref(name, to)?;
         }
     }
     Ok(report("taken_back", record, &files, &left))
@@ -182,9 +186,10 @@ fn back(repo: &Repo, stage: &Stage<'_>, file: &FileRecord) -> Result<()> {
 /// Symbolic refs, logs and the index follow the branch.
 fn follow(repo: &Repo, record: &ChangeRecord, branch: &Branch) -> Result<()> {
     let mut branch = branch.clone();
-    // HEAD follows only if it is still the very file that it was: who switched since made another.
+    // HEAD follows only if it is still the very file that it was: who switched since made another. If it did follow, its log does.
     let same_file = repo.head_stat().zip(record.branch.head_stat).is_some_and(|(is, was)| is.same_content_as(&was));
-    branch.head_from = branch.head_from.filter(|_| same_file);
+    let followed = is_in_head(repo, record, &branch)?;
+    branch.head_from = branch.head_from.filter(|_| followed || same_file);
     branch.point = branch.point.filter(|name| matches!(repo.symbolic_ref(name), Ok(None)));
     branch.follow(repo, Line::Once, record.head_to.as_deref())?;
     settle_refs(repo, record)?;

@@ -37,14 +37,11 @@ pub(super) fn settle_all(repo: &Repo, journal: &mut Journal, records: &[(u64, Re
     unlock(repo, journal, &stage, &changes, &undone)?;
     let mut moved = mend_refs(repo, &changes)?;
     for (record, _) in &undone {
-        drop_created(repo, record, &changes);
+        drop_created(repo, record, &changes)?;
     }
     moved |= bring_branches(repo, &changes)?;
     let landed = landed(repo, &changes)?;
     let restored = bring_files(repo, &stage, &landed, &changes, &undone)?;
-    for branch in landed.iter().filter_map(|(record, _)| record.forget.as_deref()) {
-        repo.unpoint_ref(POINTER, branch);
-    }
     if let Some((record, branch)) = landed.last().filter(|(record, branch)| must_follow(record, branch)) {
         follow(repo, record, branch)?;
     }
@@ -84,7 +81,7 @@ fn sorted(records: &[(u64, Record)]) -> (Vec<Recorded>, Vec<Recorded>) {
 fn unlock(repo: &Repo, journal: &Journal, stage: &Stage<'_>, changes: &[Recorded], undone: &[Recorded]) -> Result<()> {
     let before = journal.last_written()?;
     if changes.iter().chain(undone).any(|(record, _)| !record.entries.is_empty()) {
-        index::unlock_left(repo, stage, before);
+        index::unlock_left(repo, stage, before)?;
     }
     for (record, branch) in changes.iter().chain(undone) {
         let mut names: Vec<&str> = vec![&branch.name, "HEAD"];
@@ -92,7 +89,7 @@ fn unlock(repo: &Repo, journal: &Journal, stage: &Stage<'_>, changes: &[Recorded
         names.extend(record.replace.iter().map(|(name, ..)| name.as_str()));
         names.extend(record.drop.iter().map(|(name, _)| name.as_str()));
         for name in names {
-            repo.unlock_left(name, before);
+            repo.unlock_left(name, before)?;
         }
     }
     Ok(())
@@ -125,13 +122,14 @@ fn mend_refs(repo: &Repo, changes: &[Recorded]) -> Result<bool> {
 }
 
 /// Removes the refs that a change made which was then taken back.
-fn drop_created(repo: &Repo, record: &ChangeRecord, changes: &[Recorded]) {
+fn drop_created(repo: &Repo, record: &ChangeRecord, changes: &[Recorded]) -> Result<()> {
     let made = |name: &str| changes.iter().any(|(record, _)| record.create.iter().any(|(made, _)| made == name));
     for (name, to) in record.create.iter().filter(|(name, _)| !made(name)) {
         if let Some(to) = to.oid() {
-            repo.drop_created_ref(name, to);
+            repo.drop_created_ref(name, to)?;
         }
     }
+    Ok(())
 }
 
 /// Brings each branch to its last value, if its loose file is still one that a record replaced; whether one was.
@@ -299,7 +297,8 @@ fn follow(repo: &Repo, record: &ChangeRecord, branch: &Branch) -> Result<()> {
     let mut branch = branch.clone();
     // HEAD follows only if it is still the very file that it was: who switched since made another.
     let same_file = repo.head_stat().zip(record.branch.head_stat).is_some_and(|(is, was)| is.same_content_as(&was));
-    branch.head_from = branch.head_from.filter(|_| same_file);
+    let followed = is_in_head(repo, record, &branch)?;
+    branch.head_from = branch.head_from.filter(|_| followed || same_file);
     branch.point = branch.point.filter(|name| matches!(repo.symbolic_ref(name), Ok(None)));
     branch.follow(repo, Line::Once, record.head_to.as_deref())?;
     settle_refs(repo, record)

@@ -78,7 +78,7 @@ pub(super) fn bring(repo: &Repo, stage: &Stage<'_>, changes: &[&ChangeRecord]) -
         let stats = index::stats(stage, &moves, &standing(stage, &files));
         let written = prepared.refresh(repo, stage, &stats).and_then(|()| prepared.rename_in(repo, stage));
         if written.is_err() {
-            index::unlock(repo, stage);
+            index::unlock(repo, stage)?;
         }
         return written;
     }

@@ -92,9 +92,15 @@ pub fn land(world: &mut World, session: &Session, how: &Land) -> Result<Landed> 
         head_from: following.head_from.take(),
         point: None,
     };
+    // A session beside HEAD is over with its landing.
+    let pointer = match (session.head, &elsewhere) {
+        (InHead::No, None) if repo.symbolic_ref(POINTER)? == Some(session.branch()) => {
+            vec![(POINTER.to_owned(), session.tip)]
+        }
+        _ => Vec::new(),
+    };
     let change = Change {
         objects,
-        forget: (elsewhere.is_none() && session.head == InHead::No).then(|| session.branch()),
         create: vec![
             (next_kept(repo, &session.name, "landed")?, session.tip),
             (next_kept(repo, &session.name, "landing")?, commit),
@@ -102,6 +108,7 @@ pub fn land(world: &mut World, session: &Session, how: &Land) -> Result<Landed> 
         files: following.steps.files,
         index: following.index.map(|index| (index, following.steps.moves)),
         folders: following.steps.folders,
+        drop: pointer,
         ..Change::of(branch)
     };
     world.heed(session.base);
@@ -113,9 +120,9 @@ pub fn land(world: &mut World, session: &Session, how: &Land) -> Result<Landed> 
     warnings.extend(publish(there, journal, change)?);
     let settled = elsewhere.as_ref().and_then(|(world, _)| world.settled.clone());
     let root = elsewhere.map(|(_, root)| root);
-    // Where the change was another worktree's, its record says nothing of this one.
-    if root.is_some() && session.head == InHead::No {
-        world.repo.unpoint_ref(POINTER, &session.branch());
+    if session.head == InHead::No {
+        // The other worktree's journal cannot tell of it: what a crash leaves here is a session that may go on.
+        let _ = world.repo.unpoint_ref(POINTER, &session.branch());
     }
     let place = root.clone().unwrap_or_else(|| world.repo.root_path().to_owned());
     // It is done: what the last hook does, and how long it takes, changes nothing, and needs no lock.

@@ -1,4 +1,9 @@
-//! A kill at every system call that writes: the next call finds the old state or the new one, whole.
+//! A kill at every system call that writes: the next call finds the old state or the new one, whole. Then an error at every such call,
+//! once or for good: a coded answer, the old state; or success, and the new one.
+//!
+//! `strace` counts calls by thread and name. A command that starts Git is killed by what is counted over all its processes: each call is
+//! held up for a moment, and the group ends as soon as the line of the one before is there. By default the later scenarios take a fixed
+//! share of their points; `EDT_FAULTS=all` takes all.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -110,8 +115,22 @@ fn points(trace: &str) -> Vec<(String, usize)> {
     found
 }
 
+/// A fixed share of `points`, some `count` of them; all, if that is asked for.
+fn share<T>(points: Vec<T>, count: usize) -> Vec<T> {
+    if std::env::var("EDT_FAULTS").is_ok_and(|value| value == "all") {
+        return points;
+    }
+    let (step, first) = (points.len().div_ceil(count), points.len() % 3);
+    points.into_iter().skip(first).step_by(step.max(1)).collect()
+}
+
 /// Kills the scenario's command at every point and checks what is left.
 fn survives(scenario: &Scenario) {
+    survives_at(scenario, usize::MAX);
+}
+
+/// The same at some `count` points.
+fn survives_at(scenario: &Scenario, count: usize) {
     let dir = tempfile::tempdir().unwrap();
     let world = copy(scenario, &dir.path().join("whole"));
     let old = state(&world);
@@ -120,6 +139,7 @@ fn survives(scenario: &Scenario) {
     assert_ne!(old, new, "{}: the command does something", scenario.name);
     let points = points(&trace);
     assert!(points.len() > 10, "{}: only {} points were found:\n{trace}", scenario.name, points.len());
+    let points = share(points, count);
 
     let faults: Mutex<BTreeMap<String, Vec<String>>> = Mutex::default();
     let next = std::sync::atomic::AtomicUsize::new(0);
@@ -472,4 +492,301 @@ fn four_processes_record_a_hundred_edits_of_their_own_files() {
     world.is_clean();
     world.is_sound();
     assert_eq!(world.locks(), Vec::<String>::new());
+}
+
+fn eight_files() -> serde_json::Value {
+    let paths = ["a.txt", "b.txt", "dir/c.txt", "1.txt", "2.txt", "new/3.txt", "new/4.txt", "new/deep/5.txt"];
+    let mode = |n| if n < 3 { "append" } else { "create" };
+    let edit = |(n, path): (usize, &&str)| json!({"path": path, "mode": mode(n), "content": format!("{path}\n")});
+    json!({"edits": paths.iter().enumerate().map(edit).collect::<Vec<_>>()})
+}
+
+fn both(count: usize, names: [&'static str; 2], args: &[&'static str], request: Option<&serde_json::Value>) {
+    if has_strace() {
+        survives_at(&scenario(names[0], true, args, request.cloned()), count);
+        survives_at(&scenario(names[1], false, args, request.cloned()), count);
+    }
+}
+
+#[test]
+fn eight_files_in_one_edit() {
+    both(6, ["8 files, switched", "8 files, beside"], &["apply"], Some(&eight_files()));
+}
+
+#[test]
+fn a_deletion() {
+    both(5, ["delete, switched", "delete, beside"], &["apply", "dir/c.txt", "--mode", "delete"], None);
+}
+
+#[test]
+fn a_rename() {
+    let args = &["apply", "dir/c.txt", "--mode", "rename", "--to", "far/e.txt"];
+    both(5, ["rename alone, switched", "rename alone, beside"], args, None);
+}
+
+#[test]
+fn an_executable_file() {
+    let request = json!({"path": "bin/run", "mode": "create", "content": "#!/bin/sh\n", "executable": true});
+    both(5, ["executable, switched", "executable, beside"], &["apply"], Some(&request));
+}
+
+#[test]
+fn a_restored_file() {
+    both(5, ["restore, switched", "restore, beside"], &["restore", "a.txt"], None);
+}
+
+#[test]
+fn redo_beside_head() {
+    if has_strace() {
+        let scenario = scenario("redo, beside", false, &["redo"], None);
+        scenario.template.edt(&["undo"]).landed();
+        survives_at(&scenario, 6);
+    }
+}
+
+#[test]
+fn a_checkpoint_beside_head() {
+    if has_strace() {
+        let scenario = scenario("checkpoint, beside", false, &["checkpoint"], None);
+        scenario.template.write("b.txt", "a person's\n");
+        survives_at(&Scenario { threads: true, ..scenario }, 6);
+    }
+}
+
+#[test]
+fn leaving_a_session_beside_head() {
+    if has_strace() {
+        survives_at(&scenario("abandon, beside", false, &["abandon"], None), 6);
+    }
+}
+
+#[test]
+fn the_beginning_of_a_session_beside_head() {
+    if has_strace() {
+        survives_at(&beginning("begin, beside", &["begin", "s", "--no-switch"], false), 8);
+    }
+}
+
+fn beginning(name: &'static str, args: &[&'static str], switched: bool) -> Scenario {
+    let template = World::with(&[("a.txt", b"one\n"), ("z.txt", b"z\n")]);
+    Scenario { name, template, args: args.to_vec(), request: None, switched, threads: false }
+}
+
+// --- commands that start Git ----------------------------------------------------------------------------------------------
+
+/// Those of [`CALLS`] that are counted over a whole tree of processes: `openat` is mostly reading.
+const TREE_CALLS: &str = "write,pwrite64,rename,renameat,renameat2,link,linkat,unlink,unlinkat,mkdir,mkdirat,fdatasync,fsync,fchmod,fchmodat,ftruncate";
+
+/// Runs the scenario's command; the whole group of its processes is killed once `limit` calls were made. Returns how many were.
+fn killed_after(scenario: &Scenario, world: &World, limit: usize) -> usize {
+    use std::io::BufRead as _;
+    use std::os::unix::process::CommandExt as _;
+    let mut command = world.command("strace");
+    command.args(["-f", "-qq", "-o", "|exec cat", "-e", &format!("trace={TREE_CALLS}"), "-e", "signal=none"]);
+    command.args(["-e", &format!("inject={TREE_CALLS}:delay_enter=4000")]);
+    command.arg(EDT).args(&scenario.args).process_group(0);
+    command.env("GIT_AUTHOR_DATE", "1700000000 +0000").env("GIT_COMMITTER_DATE", "1700000000 +0000");
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut made = 0;
+    let lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines().map_while(std::result::Result::ok);
+    // What the command itself answers comes through the same pipe.
+    for _ in lines.filter(|line| line.contains("(DELAYED)") && !line.contains("resumed>")) {
+        made += 1;
+        if made == limit {
+            let _ = rustix::process::kill_process_group(
+                rustix::process::Pid::from_child(&child),
+                rustix::process::Signal::KILL,
+            );
+        }
+    }
+    child.wait().unwrap();
+    made
+}
+
+/// Kills the scenario's command with all that it started at some `count` points, and lets `judge` say what is wrong then.
+fn the_tree_survives(scenario: &Scenario, count: usize, judge: impl Fn(&World, &State, &State) -> Vec<String>) {
+    let dir = tempfile::tempdir().unwrap();
+    let world = copy(scenario, &dir.path().join("repo"));
+    let old = state(&world);
+    let made = killed_after(scenario, &world, usize::MAX);
+    let new = state(&world);
+    assert!(made > 20, "{}: only {made} calls", scenario.name);
+    let (mut faults, mut killed) = (Vec::new(), 0);
+    for limit in share((1..made).collect(), count) {
+        let _ = std::fs::remove_dir_all(dir.path().join("beside"));
+        let world = copy(scenario, &dir.path().join("repo"));
+        killed += usize::from(killed_after(scenario, &world, limit) < made);
+        faults.extend(judge(&world, &old, &new).into_iter().map(|fault| format!("after {limit} calls: {fault}")));
+    }
+    println!("{}: {made} calls of the tree, {killed} killed", scenario.name);
+    assert!(killed > 0 && faults.is_empty(), "{}: {killed} killed\n{}", scenario.name, faults.join("\n"));
+}
+
+/// What must hold whatever Git was doing: Git works, edt works, a second settling does nothing, nothing is unsound.
+fn works_on(world: &World) -> Vec<String> {
+    let mut faults = Vec::new();
+    let status = world.try_git(&["status"]);
+    let fsck = world.try_git(&["fsck", "--strict", "--no-dangling", "--no-progress"]);
+    let (first, second) = (world.edt(&["status"]), world.edt(&["status"]));
+    let more = world.edt(&["apply", "z.txt", "--mode", "append", "--content", "more\n"]);
+    faults.extend((!status.status.success()).then(|| "plain git status fails".to_owned()));
+    faults.extend((!fsck.status.success()).then(|| format!("git fsck: {}", String::from_utf8_lossy(&fsck.stderr))));
+    faults.extend((first.exit != 0).then(|| format!("edt status: {}", first.json)));
+    faults.extend((!second.json["settled"].is_null()).then(|| format!("settled again: {}", second.json["settled"])));
+    faults.extend((more.exit != 0).then(|| format!("a further apply: {:?}", more.codes())));
+    faults
+}
+
+/// A session that was to have a worktree of its own may have none, or one that Git did not fill yet: both are seen by `edt status`
+/// and `git worktree list`. The worktree that it was called in stays as it was.
+#[test]
+fn the_beginning_of_a_session_in_a_worktree_of_its_own() {
+    if has_strace() {
+        let scenario = beginning("begin, elsewhere", &["begin", "s", "--worktree", "../beside"], false);
+        the_tree_survives(&scenario, 7, |world, old, _| {
+            let left = state(world);
+            let mut faults = works_on(world);
+            let here = (&left.files, &left.head, &left.status) == (&old.files, &old.head, &old.status);
+            faults.extend((!here).then(|| format!("this worktree: {:?}", changed(&old.files, &left.files))));
+            faults
+        });
+    }
+}
+
+/// What it removed stays removed; all that is to stay stays.
+#[test]
+fn housekeeping() {
+    if has_strace() {
+        let scenario = scenario("gc", true, &["gc", "--older-than", "0"], None);
+        scenario.template.command(EDT).arg("abandon").env("GIT_COMMITTER_DATE", "1600000000 +0000").status().unwrap();
+        scenario.template.edt(&["begin", "t"]).landed();
+        the_tree_survives(&scenario, 7, |world, old, _| {
+            let left = state(world);
+            let mut faults = works_on(world);
+            let same = (&left.files, &left.head, &left.status) == (&old.files, &old.head, &old.status);
+            faults.extend((!same).then(|| format!("the worktree: {:?}", changed(&old.files, &left.files))));
+            faults
+        });
+    }
+}
+
+/// Git's hooks run for a landing: they are killed with it.
+#[test]
+fn a_landing_that_hooks_judge() {
+    if has_strace() {
+        let scenario = scenario("land, hooks", true, &["land"], None);
+        let hook = scenario.template.root.join(".git/hooks/pre-commit");
+        std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
+        std::fs::write(&hook, "#!/bin/sh\nexit 0\n").unwrap();
+        std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        the_tree_survives(&scenario, 7, |world, old, new| after_the_kill(&scenario, world, old, new));
+    }
+}
+
+// --- errors ---------------------------------------------------------------------------------------------------------------
+
+/// Lets every point of the scenario's command fail with every error, once and for good, and checks answer and state.
+fn fails_well(scenario: &Scenario, count: usize) {
+    let dir = tempfile::tempdir().unwrap();
+    let world = copy(scenario, &dir.path().join("repo"));
+    let old = state(&world);
+    let trace = traced(scenario, &world, &dir.path().join("trace"), &["-e".into(), format!("trace={CALLS}")]);
+    let new = state(&world);
+    let mut all: Vec<(String, usize, String)> = Vec::new();
+    for (call, number) in points(&trace) {
+        for error in ["ENOSPC", "EIO", "EINTR"] {
+            // An interrupted call is made again; that it never ends is no case. Whether files can be opened at all is another matter.
+            let stays = error != "EINTR" && call != "openat";
+            let ways = [Some(""), stays.then_some("+")];
+            all.extend(
+                ways.into_iter().flatten().map(|way| (call.clone(), number, format!("{error}:when={number}{way}"))),
+            );
+        }
+    }
+    let tried = share(all, count);
+    let mut faults = Vec::new();
+    for (call, number, how) in &tried {
+        let world = copy(scenario, &dir.path().join("repo"));
+        let inject = format!("inject={call}:error={how}");
+        for fault in after_the_error(scenario, &world, &inject, dir.path(), &old, &new) {
+            faults.push(format!("{call} {number} {how}: {fault}"));
+        }
+    }
+    println!("{}: {} errors", scenario.name, tried.len());
+    assert!(faults.is_empty(), "{}: {} of {} errors:\n{}", scenario.name, faults.len(), tried.len(), faults.join("\n"));
+}
+
+fn after_the_error(
+    scenario: &Scenario,
+    world: &World,
+    inject: &str,
+    dir: &Path,
+    old: &State,
+    new: &State,
+) -> Vec<String> {
+    let log = dir.join("log");
+    let mut command = world.command("strace");
+    command.args(["-f", "-qq", "-o"]).arg(&log).args([
+        "-e",
+        "signal=none",
+        "-e",
+        &format!("trace={CALLS}"),
+        "-e",
+        inject,
+    ]);
+    command.arg(EDT).args(&scenario.args).arg("--json");
+    if let Some(request) = &scenario.request {
+        command.arg("--request").arg(request);
+    }
+    command.env("GIT_AUTHOR_DATE", "1700000000 +0000").env("GIT_COMMITTER_DATE", "1700000000 +0000");
+    let done = command.output().unwrap();
+    let trace = std::fs::read_to_string(&log).unwrap();
+    let mute = trace.lines().any(|line| line.contains("write(1,") && line.contains("(INJECTED)"));
+    let answer: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap_or_default();
+    let codes: Vec<&str> =
+        answer["errors"].as_array().into_iter().flatten().filter_map(|error| error["code"].as_str()).collect();
+    let mut faults = Vec::new();
+    match done.status.code() {
+        Some(0..=5) if mute => {}
+        Some(0) if answer["status"] == "applied" => {}
+        Some(1..=5) if !codes.is_empty() && !codes.contains(&"INTERNAL") => {}
+        code => faults.push(format!("exit {code:?}, {codes:?}: {}", String::from_utf8_lossy(&done.stderr))),
+    }
+    faults.extend(after_the_kill(scenario, world, old, new));
+    // The further edit of that look has no part in this one.
+    let left = State { files: world.files(), ..old.clone() };
+    let is_old = left
+        .files
+        .iter()
+        .filter(|(path, _)| *path != "z.txt")
+        .eq(old.files.iter().filter(|(path, _)| *path != "z.txt"));
+    let is_new = left
+        .files
+        .iter()
+        .filter(|(path, _)| *path != "z.txt")
+        .eq(new.files.iter().filter(|(path, _)| *path != "z.txt"));
+    let told = answer["status"].as_str().unwrap_or_default();
+    faults.extend((told == "applied" && !is_new).then(|| "applied, and not new".to_owned()));
+    faults.extend((!codes.is_empty() && !is_old).then(|| format!("{codes:?}, and not old")));
+    faults
+}
+
+#[test]
+fn errors_from_outside() {
+    if has_strace() {
+        fails_well(&scenario("edit, switched", true, EDIT, None), 14);
+        fails_well(&scenario("edit, beside", false, EDIT, None), 8);
+        fails_well(&scenario("several, switched", true, &["apply"], Some(several())), 14);
+        fails_well(&scenario("undo, switched", true, &["undo"], None), 8);
+    }
+}
+
+#[test]
+fn errors_from_outside_as_a_session_begins_and_ends() {
+    if has_strace() {
+        fails_well(&scenario("land, switched", true, &["land"], None), 10);
+        fails_well(&scenario("land, beside", false, &["land"], None), 6);
+        fails_well(&scenario("abandon, switched", true, &["abandon"], None), 10);
+        fails_well(&beginning("begin", &["begin", "s"], true), 10);
+    }
 }

@@ -16,7 +16,7 @@ fn world(switched: bool) -> World {
 }
 
 fn told(name: &'static str, world: World, commands: Vec<Command>) {
-    let clean = world.status().is_empty();
+    let clean = world.status().is_empty() && !name.contains("beside");
     survives(&Story { name, world, commands, clean });
 }
 
