@@ -53,7 +53,7 @@ struct State {
 }
 
 fn caller() -> Caller {
-    Caller { lock_wait: std::time::Duration::from_millis(200), person_policy: None, trust: None }
+    Caller { lock_wait: std::time::Duration::from_millis(200), person_policy: None, trust: None, durability: None }
 }
 
 fn open(root: &Path) -> Result<Place> {
