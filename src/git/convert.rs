@@ -19,8 +19,8 @@ use super::index::Staged;
 use super::read::ObjectKind;
 use super::repo::{FileId, Repo, Tracked};
 use super::{Oid, causes, keyword};
-use crate::io::fifos;
 use crate::base::{Code, Finding, RepoPath, Result};
+use crate::io::fifos;
 
 /// Where the attributes come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

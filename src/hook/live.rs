@@ -79,7 +79,9 @@ fn way(scene: &Scene, hook: &dyn Hook) -> Result<std::result::Result<Way, String
     });
     let own = whole::own_program().map_err(|error| crate::io::failed("find", &at, &error))?;
     Ok(match there {
-        There::File { bytes, .. } if content && bytes != render(hook, &own) && whose(&bytes, hook) != Whose::Foreign => {
+        There::File { bytes, .. }
+            if content && bytes != render(hook, &own) && whose(&bytes, hook) != Whose::Foreign =>
+        {
             Err(format!("{} is a file of the worktree and not as this edt writes it, so it was not run", at.display()))
         }
         There::File { bytes, .. } if content && calls_ours(place, hook, &bytes)? => {

@@ -168,7 +168,9 @@ fn disable_configured(command: &mut Command) -> Result<()> {
     // Through the environment: with `-c` a name could hold a `=`.
     for (key, n) in keys.iter().zip(given..) {
         let key = [key, b".enabled".as_slice()].concat();
-        command.env(format!("GIT_CONFIG_KEY_{n}"), OsStr::from_bytes(&key)).env(format!("GIT_CONFIG_VALUE_{n}"), "false");
+        command
+            .env(format!("GIT_CONFIG_KEY_{n}"), OsStr::from_bytes(&key))
+            .env(format!("GIT_CONFIG_VALUE_{n}"), "false");
     }
     command.env("GIT_CONFIG_COUNT", (given + keys.len()).to_string());
     Ok(())

@@ -10,10 +10,34 @@ use crate::world::World;
 
 /// Every hook that Git knows.
 const HOOKS: &[&str] = &[
-    "applypatch-msg", "pre-applypatch", "post-applypatch", "pre-commit", "pre-merge-commit", "prepare-commit-msg", "commit-msg", "post-commit",
-    "pre-rebase", "post-checkout", "post-merge", "pre-push", "pre-receive", "update", "proc-receive", "post-receive", "post-update",
-    "reference-transaction", "push-to-checkout", "pre-auto-gc", "post-rewrite", "sendemail-validate", "fsmonitor-watchman", "p4-changelist",
-    "p4-prepare-changelist", "p4-post-changelist", "p4-pre-submit", "post-index-change",
+    "applypatch-msg",
+    "pre-applypatch",
+    "post-applypatch",
+    "pre-commit",
+    "pre-merge-commit",
+    "prepare-commit-msg",
+    "commit-msg",
+    "post-commit",
+    "pre-rebase",
+    "post-checkout",
+    "post-merge",
+    "pre-push",
+    "pre-receive",
+    "update",
+    "proc-receive",
+    "post-receive",
+    "post-update",
+    "reference-transaction",
+    "push-to-checkout",
+    "pre-auto-gc",
+    "post-rewrite",
+    "sendemail-validate",
+    "fsmonitor-watchman",
+    "p4-changelist",
+    "p4-prepare-changelist",
+    "p4-post-changelist",
+    "p4-pre-submit",
+    "post-index-change",
 ];
 
 /// Settings that name a program; `{}` is the canary.
@@ -64,7 +88,11 @@ const SETTINGS: &[(&str, &str)] = &[
 /// A program that tells who ran it.
 fn canary(world: &World) -> (PathBuf, PathBuf) {
     let (program, sung) = (world.home.join("canary"), world.home.join("sung"));
-    std::fs::write(&program, format!("#!/bin/sh\necho \"$0 $*\" >> '{}'\ncat >/dev/null 2>&1\nexit 0\n", sung.display())).unwrap();
+    std::fs::write(
+        &program,
+        format!("#!/bin/sh\necho \"$0 $*\" >> '{}'\ncat >/dev/null 2>&1\nexit 0\n", sung.display()),
+    )
+    .unwrap();
     std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
     (program, sung)
 }
@@ -90,7 +118,11 @@ fn poison(world: &World, program: &Path) {
         }
     }
     world.git(&["config", "include.path", "more"]);
-    std::fs::write(world.root.join(".git/info/attributes"), "*.evil filter=evil diff=evil merge=evil\n*.txt diff=evil merge=evil\n").unwrap();
+    std::fs::write(
+        world.root.join(".git/info/attributes"),
+        "*.evil filter=evil diff=evil merge=evil\n*.txt diff=evil merge=evil\n",
+    )
+    .unwrap();
 }
 
 /// Every command of edt's but `land`.
@@ -148,7 +180,16 @@ fn no_program_of_the_git_configuration_runs() {
     every_command(&world);
     silent(&sung);
     // With a split index, which only Git rewrites, edt's calls of Git must not run any either.
-    world.git(&["-c", "core.fsmonitor=false", "-c", "filter.evil.process=", "-c", "filter.evil.clean=", "update-index", "--split-index"]);
+    world.git(&[
+        "-c",
+        "core.fsmonitor=false",
+        "-c",
+        "filter.evil.process=",
+        "-c",
+        "filter.evil.clean=",
+        "update-index",
+        "--split-index",
+    ]);
     let _ = std::fs::remove_file(&sung);
     world.edt(&["begin", "u"]);
     world.edt(&["apply", "a.txt", "--mode", "append", "--content", "y\n"]);
@@ -166,7 +207,11 @@ fn no_hook_runs_but_those_of_a_commit_when_a_session_lands() {
     world.edt(&["begin", "l"]);
     world.edt(&["apply", "a.txt", "--mode", "append", "--content", "z\n"]);
     world.edt(&["land"]).landed();
-    let names: Vec<String> = std::fs::read_to_string(&sung).unwrap().lines().map(|line| line.split(' ').next().unwrap().rsplit('/').next().unwrap().to_owned()).collect();
+    let names: Vec<String> = std::fs::read_to_string(&sung)
+        .unwrap()
+        .lines()
+        .map(|line| line.split(' ').next().unwrap().rsplit('/').next().unwrap().to_owned())
+        .collect();
     assert_eq!(names, ["pre-commit", "prepare-commit-msg", "commit-msg", "post-commit"]);
 }
 
@@ -188,7 +233,11 @@ fn hooks_that_are_content_of_the_repository_wait_for_trust() {
     silent(&sung);
     let listed = world.edt(&["trust", "--list"]);
     assert_eq!(listed.json["hooks"]["trust"], "awaited", "{:#}", listed.json);
-    assert!(listed.json["hooks"]["files"].as_array().unwrap().contains(&json!(".husky/pre-commit")), "{:#}", listed.json);
+    assert!(
+        listed.json["hooks"]["files"].as_array().unwrap().contains(&json!(".husky/pre-commit")),
+        "{:#}",
+        listed.json
+    );
     let (exit, screen) = at_terminal(&world, "yes\n");
     assert_eq!(exit, Some(0), "{screen}");
     assert!(screen.contains(".husky/_/pre-commit"), "{screen}");

@@ -31,7 +31,8 @@ fn measured(world: &World, stdin: &[u8], args: &[&str], mib: u64) -> Cost {
     let took = started.elapsed();
     feeder.join().unwrap();
     let said = String::from_utf8_lossy(&done.stderr).into_owned();
-    let json: Value = serde_json::from_slice(&done.stdout).unwrap_or_else(|error| panic!("{args:?}: {} {error}: {said}", done.status));
+    let json: Value = serde_json::from_slice(&done.stdout)
+        .unwrap_or_else(|error| panic!("{args:?}: {} {error}: {said}", done.status));
     let codes = json["errors"].as_array().into_iter().flatten().map(|error| error["code"].as_str().unwrap().to_owned());
     Cost { exit: done.status.code().unwrap_or(-1), codes: codes.collect(), json, took }
 }
@@ -77,7 +78,8 @@ fn a_gigabyte_on_standard_input_is_read_no_further_than_the_limit() {
         (&["apply", "--patch", "-"], 700),
         (&["apply", "--request", "-"], 700),
     ] {
-        let script = format!("head -c 1073741824 /dev/zero | prlimit --as={} \"$0\" {} --json; true", mib << 20, args.join(" "));
+        let script =
+            format!("head -c 1073741824 /dev/zero | prlimit --as={} \"$0\" {} --json; true", mib << 20, args.join(" "));
         let mut command = world.command("sh");
         command.args(["-c", &script, EDT]);
         let started = Instant::now();
@@ -91,7 +93,10 @@ fn a_gigabyte_on_standard_input_is_read_no_further_than_the_limit() {
 #[test]
 fn policy_says_how_large_a_file_may_be_and_the_repository_only_tightens() {
     let world = World::with(&[
-        ("edt.toml", b"[limits]\nmax_file_bytes = 100\n"), ("small.txt", b"small\n"), ("large.txt", &[b'x'; 101]), ("full.txt", &[b'x'; 100]),
+        ("edt.toml", b"[limits]\nmax_file_bytes = 100\n"),
+        ("small.txt", b"small\n"),
+        ("large.txt", &[b'x'; 101]),
+        ("full.txt", &[b'x'; 100]),
     ]);
     let over = |world: &World, args: &[&str]| {
         let answer = world.refuses(&["FILE_TOO_LARGE"], 1, args);
@@ -101,7 +106,9 @@ fn policy_says_how_large_a_file_may_be_and_the_repository_only_tightens() {
     assert_eq!(over(&world, &["apply", "full.txt", "--mode", "append", "--content", "y"]), json!(100));
     assert_eq!(over(&world, &["apply", "new.txt", "--mode", "create", "--content", &"n".repeat(101)]), json!(100));
     assert_eq!(over(&world, &["apply", "small.txt", "--mode", "overwrite", "--content", &"n".repeat(101)]), json!(100));
-    world.edt(&["apply", "full.txt", "--mode", "edit", "--old-text", "xxxxx", "--content", "yyyyy", "--replace-all"]).landed();
+    world
+        .edt(&["apply", "full.txt", "--mode", "edit", "--old-text", "xxxxx", "--content", "yyyyy", "--replace-all"])
+        .landed();
     assert_eq!(world.edt(&["read", "large.txt"]).exit, 0, "reading is not editing");
     world.write("large.txt", [b'y'; 102]);
     world.write("other.txt", "fine\n");
@@ -119,7 +126,8 @@ fn policy_says_how_large_a_file_may_be_and_the_repository_only_tightens() {
 
 #[test]
 fn texts_made_to_break_a_parser_do_not() {
-    let deep = |open: &str, middle: &str, close: &str, n: usize| [open.repeat(n), middle.to_owned(), close.repeat(n)].concat();
+    let deep =
+        |open: &str, middle: &str, close: &str, n: usize| [open.repeat(n), middle.to_owned(), close.repeat(n)].concat();
     let bombs: Vec<(String, String)> = vec![
         ("a.c".into(), deep("(", "1", ")", 100_000)),
         ("b.c".into(), format!("int x = {};\n", "1+".repeat(200_000) + "1")),
@@ -179,11 +187,23 @@ fn a_million_lines_are_placed_and_compared_in_bounded_time() {
     most("one more", &json!({"path": "same.txt", "mode": "overwrite", "content": format!("{same}x\n")}));
     let twice = most("ambiguous", &json!({"path": "same.txt", "mode": "edit", "old_text": "x\nx\n", "content": "y\n"}));
     assert_eq!(twice.codes, ["OLD_TEXT_AMBIGUOUS"]);
-    most("replace all", &json!({"path": "same.txt", "mode": "edit", "old_text": "x", "content": "yy", "replace_all": true}));
-    most("not there", &json!({"path": "same.txt", "mode": "edit", "old_text": "x\n".repeat(500) + "y", "content": "z"}));
+    most(
+        "replace all",
+        &json!({"path": "same.txt", "mode": "edit", "old_text": "x", "content": "yy", "replace_all": true}),
+    );
+    most(
+        "not there",
+        &json!({"path": "same.txt", "mode": "edit", "old_text": "x\n".repeat(500) + "y", "content": "z"}),
+    );
     most("all unlike", &json!({"path": "unlike.txt", "mode": "overwrite", "content": others}));
-    most("a patch that fits nowhere", &json!({"patch": format!("--- a/same.txt\n+++ b/same.txt\n@@ -1,500 +1,501 @@\n{}+y\n", " x\n".repeat(499) + " z\n")}));
-    most("a patch that fits everywhere", &json!({"patch": format!("--- a/same.txt\n+++ b/same.txt\n@@\n{}+y\n", " x\n".repeat(500))}));
+    most(
+        "a patch that fits nowhere",
+        &json!({"patch": format!("--- a/same.txt\n+++ b/same.txt\n@@ -1,500 +1,501 @@\n{}+y\n", " x\n".repeat(499) + " z\n")}),
+    );
+    most(
+        "a patch that fits everywhere",
+        &json!({"patch": format!("--- a/same.txt\n+++ b/same.txt\n@@\n{}+y\n", " x\n".repeat(500))}),
+    );
 }
 
 #[test]
@@ -191,7 +211,8 @@ fn patches_of_a_hundred_thousand_parts_are_read_in_bounded_time() {
     let unlike: String = (0..300_000).map(|n| format!("{n}\n")).collect();
     let world = World::with(&[("unlike.txt", unlike.as_bytes())]);
     let check = |what: &str, patch: String| {
-        measured(&world, patch.as_bytes(), &["check", "--patch", "-", "--allow", "mass_deletion"], 2000).within(what, 60)
+        measured(&world, patch.as_bytes(), &["check", "--patch", "-", "--allow", "mass_deletion"], 2000)
+            .within(what, 60)
     };
     let hunks: String = (0..100_000).map(|n| format!("@@ -{0},1 +{0},1 @@\n-{1}\n+y{1}\n", n * 3 + 1, n * 3)).collect();
     let fits = check("hunks", format!("--- a/unlike.txt\n+++ b/unlike.txt\n{hunks}"));
@@ -199,7 +220,13 @@ fn patches_of_a_hundred_thousand_parts_are_read_in_bounded_time() {
     let wrong = hunks.replace("\n-", "\n-z");
     check("hunks that fit nowhere", format!("--- a/unlike.txt\n+++ b/unlike.txt\n{wrong}"));
     let blocks: String = (0..20_000)
-        .map(|n| format!("unlike.txt\n<<<<<<< SEARCH\n{0}\n{1}\n=======\ny{0}\n{1}\n>>>>>>> REPLACE\n", n * 3 + 100_000, n * 3 + 100_001))
+        .map(|n| {
+            format!(
+                "unlike.txt\n<<<<<<< SEARCH\n{0}\n{1}\n=======\ny{0}\n{1}\n>>>>>>> REPLACE\n",
+                n * 3 + 100_000,
+                n * 3 + 100_001
+            )
+        })
         .collect();
     check("blocks", blocks);
     let files: String = (0..20_000).map(|n| format!("*** Add File: f/{n}.txt\n+x\n")).collect();
@@ -217,7 +244,12 @@ fn json_made_to_break_a_reader_is_a_bad_request() {
         br#"{"path": "a.txt", "mode": "insert", "content": "x", "start_line": 1e400}"#.to_vec(),
         br#"{"path": "a.txt", "mode": "insert", "content": "x", "start_line": -1}"#.to_vec(),
         br#"{"path": "a.txt", "mode": "insert", "content": "x", "start_line": 99999999999999999999999999}"#.to_vec(),
-        [br#"{"path": "a.txt", "mode": "insert", "content": "x", "start_line": "#.as_slice(), "9".repeat(1_000_000).as_bytes(), b"}"].concat(),
+        [
+            br#"{"path": "a.txt", "mode": "insert", "content": "x", "start_line": "#.as_slice(),
+            "9".repeat(1_000_000).as_bytes(),
+            b"}",
+        ]
+        .concat(),
         br#"{"path": "a.txt", "path": "../x", "mode": "append", "content": "x"}"#.to_vec(),
         br#"{"path": "a.txt", "mode": "append", "content": "x", "content": "y"}"#.to_vec(),
         content(r#""\ud800""#).into_bytes(),
@@ -230,15 +262,18 @@ fn json_made_to_break_a_reader_is_a_bad_request() {
     ];
     let before = world.snapshot();
     for case in cases {
-        let cost = measured(&world, &case, &["apply", "--request", "-"], 300).within(&String::from_utf8_lossy(&case[..case.len().min(60)]), 10);
+        let cost = measured(&world, &case, &["apply", "--request", "-"], 300)
+            .within(&String::from_utf8_lossy(&case[..case.len().min(60)]), 10);
         assert_eq!((cost.codes, cost.exit), (vec!["BAD_REQUEST".to_owned()], 2));
     }
     crate::world::same(&before, &world.snapshot());
     // The largest number there is names a line that is not there; no arithmetic overflows.
     for n in [u64::MAX, u64::MAX - 1, 1 << 63] {
-        for edit in [json!({"path": "a.txt", "mode": "insert", "content": "x", "start_line": n}),
+        for edit in [
+            json!({"path": "a.txt", "mode": "insert", "content": "x", "start_line": n}),
             json!({"path": "a.txt", "mode": "delete_lines", "start_line": 1, "end_line": n, "expected_text": "a\n"}),
-            json!({"path": "a.txt", "mode": "delete_lines", "start_line": n, "end_line": n, "expected_text": "a\n"})] {
+            json!({"path": "a.txt", "mode": "delete_lines", "start_line": n, "end_line": n, "expected_text": "a\n"}),
+        ] {
             assert_eq!(world.apply(&edit).codes(), ["LINE_OUT_OF_RANGE"], "{edit}");
         }
     }
@@ -246,7 +281,23 @@ fn json_made_to_break_a_reader_is_a_bad_request() {
     measured(&world, hunk.as_bytes(), &["check", "--patch", "-"], 200).within("numbers of a hunk", 10);
     let read = format!("{0}:{0}", u64::MAX);
     assert_eq!(world.edt(&["read", "a.txt", "--lines", &read]).codes(), ["LINE_OUT_OF_RANGE"]);
-    run({ let mut command = world.command(EDT); command.args(["read", "a.txt", "--max-lines", "18446744073709551615", "--max-bytes", "18446744073709551615", "--json"]); command }, b"", &[]);
+    run(
+        {
+            let mut command = world.command(EDT);
+            command.args([
+                "read",
+                "a.txt",
+                "--max-lines",
+                "18446744073709551615",
+                "--max-bytes",
+                "18446744073709551615",
+                "--json",
+            ]);
+            command
+        },
+        b"",
+        &[],
+    );
 }
 
 #[test]
@@ -270,7 +321,8 @@ fn a_hostile_policy_is_refused_with_its_line_or_read_in_bounded_time() {
     ];
     for (what, text) in refused {
         let world = World::with(&[("a.txt", b"a\n"), ("edt.toml", &text)]);
-        let cost = measured(&world, b"", &["apply", "a.txt", "--mode", "append", "--content", "x\n"], 400).within(what, 15);
+        let cost =
+            measured(&world, b"", &["apply", "a.txt", "--mode", "append", "--content", "x\n"], 400).within(what, 15);
         if ["braces", "classes"].contains(&what) && cost.exit == 0 {
             continue;
         }
@@ -285,8 +337,17 @@ fn a_hostile_policy_is_refused_with_its_line_or_read_in_bounded_time() {
         ("many globs", format!("[[protect]]\npaths = [{}]\n", many(20_000, "\"src/*.c\","))),
         ("many tables", many(5_000, "[[paths]]\nmatch = [\"a*\"]\n[paths.guards.syntax]\nmode = \"off\"\n")),
     ] {
-        let world = World::with(&[("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.txt", b"a\n"), ("edt.toml", text.as_bytes())]);
-        measured(&world, b"", &["apply", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.txt", "--mode", "append", "--content", "x\n"], 600).within(what, 30);
+        let world = World::with(&[
+            ("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.txt", b"a\n"),
+            ("edt.toml", text.as_bytes()),
+        ]);
+        measured(
+            &world,
+            b"",
+            &["apply", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.txt", "--mode", "append", "--content", "x\n"],
+            600,
+        )
+        .within(what, 30);
         measured(&world, b"", &["guards"], 600).within(what, 30);
     }
     // On disk it is a file like any other: only the base's counts.
@@ -302,4 +363,3 @@ fn a_hostile_policy_is_refused_with_its_line_or_read_in_bounded_time() {
     world.git(&["commit", "--quiet", "-m", "a link"]);
     assert_eq!(world.edt(&["apply", "a.txt", "--mode", "append", "--content", "x\n"]).codes(), ["BAD_REQUEST"]);
 }
-

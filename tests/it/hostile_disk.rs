@@ -160,9 +160,11 @@ fn rows(_: &World) -> Vec<(String, &'static str)> {
 fn whatever_stands_at_a_path_no_call_goes_through_it() {
     refused(&[], |world| {
         let mut rows = rows(world);
-        for (name, kind, (major, minor)) in
-            [("null", FileType::CharacterDevice, (1, 3)), ("zero", FileType::CharacterDevice, (1, 5)), ("disk", FileType::BlockDevice, (7, 250))]
-        {
+        for (name, kind, (major, minor)) in [
+            ("null", FileType::CharacterDevice, (1, 3)),
+            ("zero", FileType::CharacterDevice, (1, 5)),
+            ("disk", FileType::BlockDevice, (7, 250)),
+        ] {
             let device = rustix::fs::makedev(major, minor);
             if mknodat(CWD, world.root.join(name), kind, Mode::from_raw_mode(0o666), device).is_ok() {
                 rows.push((name.to_owned(), NO_FILE));
@@ -176,7 +178,8 @@ fn whatever_stands_at_a_path_no_call_goes_through_it() {
 
 /// The arguments of `strace` that make `openat2` fail as on an old kernel; `None` if it cannot be used here.
 fn without_openat2(world: &World) -> Option<Vec<&'static str>> {
-    let args = vec!["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=openat2", "-e", "inject=openat2:error=ENOSYS"];
+    let args =
+        vec!["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=openat2", "-e", "inject=openat2:error=ENOSYS"];
     let tried = world.command(args[0]).args(&args[1..]).arg("true").stderr(Stdio::null()).status();
     if tried.is_ok_and(|status| status.success()) {
         return Some(args);
@@ -209,7 +212,16 @@ fn a_checkpoint_of_everything_takes_files_and_nothing_else() {
 
 /// Without the Git folder, which commands that write change.
 fn outside(all: Snapshot) -> Snapshot {
-    let changes = ["git/refs", "git/logs", "git/objects", "git/index", "git/HEAD", "git/ORIG_HEAD", "git/packed-refs", "git/COMMIT_EDITMSG"];
+    let changes = [
+        "git/refs",
+        "git/logs",
+        "git/objects",
+        "git/index",
+        "git/HEAD",
+        "git/ORIG_HEAD",
+        "git/packed-refs",
+        "git/COMMIT_EDITMSG",
+    ];
     all.into_iter().filter(|(path, _)| !changes.iter().any(|name| path.starts_with(name))).collect()
 }
 
@@ -289,7 +301,8 @@ fn rules_that_are_links_out_of_the_worktree_are_not_followed() {
         let world = place();
         symlink("/dev/zero", world.root.join(name)).unwrap();
         for args in [&["status"][..], &["checkpoint"], &["apply", "a.txt", "--mode", "append", "--content", "x\n"]] {
-            let answer = edt(&world, &["prlimit", "--as=2000000000"], b"", &args.iter().map(OsStr::new).collect::<Vec<_>>());
+            let answer =
+                edt(&world, &["prlimit", "--as=2000000000"], b"", &args.iter().map(OsStr::new).collect::<Vec<_>>());
             assert_eq!(answer.exit, 0, "{name}: {:#}", answer.json);
         }
     }
@@ -309,15 +322,31 @@ fn tree(world: &World, entries: &[(&str, &str, &[u8])]) -> String {
 }
 
 fn write_object(world: &World, kind: &str, raw: &[u8]) -> String {
-    let mut child = world.command("git").args(["hash-object", "-w", "--literally", "--stdin", "-t", kind]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = world
+        .command("git")
+        .args(["hash-object", "-w", "--literally", "--stdin", "-t", kind])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), raw).unwrap();
     String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap().trim().to_owned()
 }
 
 /// Names in trees that lead into a Git folder or out of the worktree.
 const IN_TREES: &[&[u8]] = &[
-    b".git", b".GIT", b"git~1", b".git ", b".g\xe2\x80\x8cit", b"..", b".", b"../up", b".git/hooks/pre-push", b"/tmp/edt-hostile-absolute",
-    b"dir/../../up", b"",
+    b".git",
+    b".GIT",
+    b"git~1",
+    b".git ",
+    b".g\xe2\x80\x8cit",
+    b"..",
+    b".",
+    b"../up",
+    b".git/hooks/pre-push",
+    b"/tmp/edt-hostile-absolute",
+    b"dir/../../up",
+    b"",
 ];
 
 /// A session whose only edit took away what a hostile commit held: `undo` would bring it back.
@@ -328,7 +357,9 @@ fn hostile_session(world: &World, name: &[u8], below: bool) -> String {
     let (mode, oid) = if below { ("40000", &hooks) } else { ("100644", &evil) };
     let a = world.rev("main:a.txt");
     let root = tree(world, &[("100644", &a, b"a.txt"), (mode, oid, name)]);
-    let commit = |tree: &str, parent: &str, message: &str| world.git(&["commit-tree", "-p", parent, "-m", message, tree]).trim().to_owned();
+    let commit = |tree: &str, parent: &str, message: &str| {
+        world.git(&["commit-tree", "-p", parent, "-m", message, tree]).trim().to_owned()
+    };
     world.edt(&["begin", "s"]).landed();
     let base = commit(&root, "main", "hostile");
     let clean = tree(world, &[("100644", &a, b"a.txt")]);
@@ -363,13 +394,26 @@ fn a_tree_that_git_would_not_check_out_brings_nothing_onto_the_disk() {
                 walk(&world.root, "", &mut worktree);
                 let place = main.root.parent().unwrap().join(format!("home/z{n}"));
                 let all: [&[&str]; 10] = [
-                    &["status"], &["log"], &["diff"], &["show", &base], &["undo"], &["undo", "--to", &base], &["redo"], &["checkpoint"],
-                    &["begin", "z", "--base", &base, "--worktree", place.to_str().unwrap()], &["land"],
+                    &["status"],
+                    &["log"],
+                    &["diff"],
+                    &["show", &base],
+                    &["undo"],
+                    &["undo", "--to", &base],
+                    &["redo"],
+                    &["checkpoint"],
+                    &["begin", "z", "--base", &base, "--worktree", place.to_str().unwrap()],
+                    &["land"],
                 ];
                 for args in all {
                     let answer = edt(&world, &[], b"", &args.iter().map(OsStr::new).collect::<Vec<_>>());
                     assert_ne!(answer.exit, 70, "{:?} {args:?}: {:#}", OsStr::from_bytes(name), answer.json);
-                    assert!(args[0] != "undo" || answer.exit != 0, "{:?} {args:?}: {:#}", OsStr::from_bytes(name), answer.json);
+                    assert!(
+                        args[0] != "undo" || answer.exit != 0,
+                        "{:?} {args:?}: {:#}",
+                        OsStr::from_bytes(name),
+                        answer.json
+                    );
                 }
                 let mut now = Snapshot::new();
                 walk(&world.root, "", &mut now);
@@ -399,7 +443,11 @@ fn a_tree_that_git_would_not_check_out_brings_nothing_onto_the_disk() {
 }
 
 /// While `race` runs over and over, `call` is made `times` times; every answer must be coded.
-fn racing(times: usize, race: impl Fn() + Sync, mut call: impl FnMut(usize) -> Answer) -> std::collections::BTreeMap<String, usize> {
+fn racing(
+    times: usize,
+    race: impl Fn() + Sync,
+    mut call: impl FnMut(usize) -> Answer,
+) -> std::collections::BTreeMap<String, usize> {
     let stop = AtomicBool::new(false);
     let mut seen = std::collections::BTreeMap::new();
     std::thread::scope(|scope| {
@@ -495,7 +543,10 @@ fn a_file_swapped_for_something_else_while_edt_works_is_not_followed() {
 /// Runs `script` with `sh` where mounts are its own; `None` if that is not possible here.
 fn with_mounts(world: &World, script: &str) -> Option<String> {
     let mut command = world.command("unshare");
-    let done = command.args(["--mount", "sh", "-ec", &format!("mount --make-rprivate / 2>/dev/null || exit 77\n{script}")]).env("EDT", EDT).output();
+    let done = command
+        .args(["--mount", "sh", "-ec", &format!("mount --make-rprivate / 2>/dev/null || exit 77\n{script}")])
+        .env("EDT", EDT)
+        .output();
     let done = done.ok().filter(|done| done.status.success())?;
     Some(String::from_utf8_lossy(&done.stdout).into_owned())
 }
@@ -526,7 +577,10 @@ fn a_mount_in_the_worktree_is_part_of_it_and_a_file_that_is_one_is_refused() {
     let status = |n: usize| -> serde_json::Value {
         let text = std::fs::read(world.root.parent().unwrap().join(format!("{n}.json"))).unwrap();
         let json: serde_json::Value = serde_json::from_slice(&text).unwrap();
-        json!([json["status"], json["errors"].as_array().unwrap().iter().map(|error| error["code"].clone()).collect::<Vec<_>>()])
+        json!([
+            json["status"],
+            json["errors"].as_array().unwrap().iter().map(|error| error["code"].clone()).collect::<Vec<_>>()
+        ])
     };
     assert_eq!(status(1)[0], "applied");
     assert_eq!(status(2)[0], "applied");

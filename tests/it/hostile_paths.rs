@@ -39,25 +39,156 @@ const IGNORED_BY_HFS: [char; 16] = [
 fn rows() -> Vec<(Vec<u8>, Want)> {
     let mut rows: Vec<(Vec<u8>, Want)> = Vec::new();
     let mut put = |want: Want, paths: &[&str]| rows.extend(paths.iter().map(|path| (path.as_bytes().to_vec(), want)));
-    put(OUTSIDE, &[
-        "..", "../", "../x", "../outside/secret", "../outside/new", "../home/x", "../../x", "a/..", "a/../", "a/../..", "a/../b",
-        "a/../../outside/secret", "a/b/../../../x", "./../x", "dir/../../outside/secret", "..\\", "..\\x", "..\\..\\x",
-        "a\\..\\..\\x", "a/..\\..\\x", "../.git/config", "../repo/a.txt", "../repo/.git/config", "dir/../a.txt", "dir/..//x", "//x",
-        "/", "/x", "/etc/passwd", "/proc/self/cwd/x", "/proc/self/root/etc/passwd", "/dev/null", "/tmp/x", "///x", "C:", "C:x",
-        "C:\\x", "c:/x", "Z:\\Windows\\System32", "C:..\\x", "a:b", "a:", "\\\\server\\share\\x", "\\\\?\\C:\\x", "\\\\.\\PhysicalDrive0",
-        "\\\\?\\UNC\\server\\x", "\\\\x",
-    ]);
-    put(INVALID, &[
-        "", ".", "./", "./x", "./a.txt", "a/.", "a/./b", "a//b", "a/", "dir/", "dir//c.txt", "a.txt/", "a.txt/.", "\\x", "\\", "a\\b",
-        "dir\\c.txt", "file:///etc/passwd", "file:x", "https://example.com/x", "ab:c", "a.txt::$DATA", "a.txt:stream", "dir/c.txt:x",
-        ":(top)x", ":/x", ":!x", "ab:", "ssh://host/x", "...", "....", "a.", "a..", "a ", "a. ", "a .", " ", "  ", "dir./c.txt",
-        "dir /c.txt", "x/...", ".../x", ".. /x", ".. ", "..  /..  /x", "a/.. /b", "con", "CON", "Con.txt", "con .txt", "nul", "NUL",
-        "nul.txt", "a/NUL/b", "aux", "aux.c", "PRN", "prn.tar.gz", "com1", "COM9.x", "lpt1", "LPT9", "lpt0", "CONIN$", "conout$",
-        "com\u{b9}", "COM\u{b2}.txt", "lpt\u{b3}", "LPT\u{b9} .x", ".gitmodules ", ".gitmodules.", ".GITMODULES", ".GitModules",
-        ".git\u{200c}modules", ".gitmodules\u{feff}", "gitmod~1", "GITMOD~4", "GI7EBA~1", "gi7eba~9", "sub/GI7EBA~1",
-        ".gitmodules::$DATA", "a\u{202e}txt.exe", "\u{202a}x", "x\u{202b}", "a\u{202c}b", "a\u{202d}b", "a\u{2066}b", "a\u{2067}b",
-        "a\u{2068}b", "a\u{2069}b", "a\u{2028}b", "a\u{2029}b", "dir/a\u{202e}b/c",
-    ]);
+    put(
+        OUTSIDE,
+        &[
+            "..",
+            "../",
+            "../x",
+            "../outside/secret",
+            "../outside/new",
+            "../home/x",
+            "../../x",
+            "a/..",
+            "a/../",
+            "a/../..",
+            "a/../b",
+            "a/../../outside/secret",
+            "a/b/../../../x",
+            "./../x",
+            "dir/../../outside/secret",
+            "..\\",
+            "..\\x",
+            "..\\..\\x",
+            "a\\..\\..\\x",
+            "a/..\\..\\x",
+            "../.git/config",
+            "../repo/a.txt",
+            "../repo/.git/config",
+            "dir/../a.txt",
+            "dir/..//x",
+            "//x",
+            "/",
+            "/x",
+            "/etc/passwd",
+            "/proc/self/cwd/x",
+            "/proc/self/root/etc/passwd",
+            "/dev/null",
+            "/tmp/x",
+            "///x",
+            "C:",
+            "C:x",
+            "C:\\x",
+            "c:/x",
+            "Z:\\Windows\\System32",
+            "C:..\\x",
+            "a:b",
+            "a:",
+            "\\\\server\\share\\x",
+            "\\\\?\\C:\\x",
+            "\\\\.\\PhysicalDrive0",
+            "\\\\?\\UNC\\server\\x",
+            "\\\\x",
+        ],
+    );
+    put(
+        INVALID,
+        &[
+            "",
+            ".",
+            "./",
+            "./x",
+            "./a.txt",
+            "a/.",
+            "a/./b",
+            "a//b",
+            "a/",
+            "dir/",
+            "dir//c.txt",
+            "a.txt/",
+            "a.txt/.",
+            "\\x",
+            "\\",
+            "a\\b",
+            "dir\\c.txt",
+            "file:///etc/passwd",
+            "file:x",
+            "https://example.com/x",
+            "ab:c",
+            "a.txt::$DATA",
+            "a.txt:stream",
+            "dir/c.txt:x",
+            ":(top)x",
+            ":/x",
+            ":!x",
+            "ab:",
+            "ssh://host/x",
+            "...",
+            "....",
+            "a.",
+            "a..",
+            "a ",
+            "a. ",
+            "a .",
+            " ",
+            "  ",
+            "dir./c.txt",
+            "dir /c.txt",
+            "x/...",
+            ".../x",
+            ".. /x",
+            ".. ",
+            "..  /..  /x",
+            "a/.. /b",
+            "con",
+            "CON",
+            "Con.txt",
+            "con .txt",
+            "nul",
+            "NUL",
+            "nul.txt",
+            "a/NUL/b",
+            "aux",
+            "aux.c",
+            "PRN",
+            "prn.tar.gz",
+            "com1",
+            "COM9.x",
+            "lpt1",
+            "LPT9",
+            "lpt0",
+            "CONIN$",
+            "conout$",
+            "com\u{b9}",
+            "COM\u{b2}.txt",
+            "lpt\u{b3}",
+            "LPT\u{b9} .x",
+            ".gitmodules ",
+            ".gitmodules.",
+            ".GITMODULES",
+            ".GitModules",
+            ".git\u{200c}modules",
+            ".gitmodules\u{feff}",
+            "gitmod~1",
+            "GITMOD~4",
+            "GI7EBA~1",
+            "gi7eba~9",
+            "sub/GI7EBA~1",
+            ".gitmodules::$DATA",
+            "a\u{202e}txt.exe",
+            "\u{202a}x",
+            "x\u{202b}",
+            "a\u{202c}b",
+            "a\u{202d}b",
+            "a\u{2066}b",
+            "a\u{2067}b",
+            "a\u{2068}b",
+            "a\u{2069}b",
+            "a\u{2028}b",
+            "a\u{2029}b",
+            "dir/a\u{202e}b/c",
+        ],
+    );
     for byte in (0..0x20_u8).chain([0x7f]) {
         put(INVALID, &[&format!("a{}b", char::from(byte))]);
     }
@@ -65,8 +196,25 @@ fn rows() -> Vec<(Vec<u8>, Want)> {
         put(INVALID, &[&format!("dir/{latin}x")]);
     }
     let mut spelt: Vec<String> = [
-        ".git", ".GIT", ".Git", ".giT", "git~1", "GIT~1", "Git~1", ".git ", ".git.", ".git..", ".git . .", "git~1 ", "git~1.",
-        ".git::$INDEX_ALLOCATION", ".git:x", ".git::$DATA", ".GIT::$index_allocation", "git~1:x", ".git. :x",
+        ".git",
+        ".GIT",
+        ".Git",
+        ".giT",
+        "git~1",
+        "GIT~1",
+        "Git~1",
+        ".git ",
+        ".git.",
+        ".git..",
+        ".git . .",
+        "git~1 ",
+        "git~1.",
+        ".git::$INDEX_ALLOCATION",
+        ".git:x",
+        ".git::$DATA",
+        ".GIT::$index_allocation",
+        "git~1:x",
+        ".git. :x",
     ]
     .map(str::to_owned)
     .into();
@@ -77,22 +225,99 @@ fn rows() -> Vec<(Vec<u8>, Want)> {
     for name in &spelt {
         // Those that turn the direction of text are refused as such, before anything else.
         let want = if name.chars().any(|c| ('\u{202a}'..='\u{202e}').contains(&c)) { INVALID } else { GIT_DIR };
-        let forms = [name.clone(), format!("{name}/config"), format!("{name}/hooks/pre-commit"), format!("dir/{name}/HEAD")];
+        let forms =
+            [name.clone(), format!("{name}/config"), format!("{name}/hooks/pre-commit"), format!("dir/{name}/HEAD")];
         put(want, &forms.each_ref().map(String::as_str));
     }
     put(GIT_DIR, &[".git/refs/heads/main", ".git/edt/main/journal", ".git/index", ".git/objects/info/alternates"]);
     put(OUTSIDE, &[".git/../a.txt"]);
     let long = "n".repeat(256);
-    put(INVALID, &[&long, &format!("{long}/x"), &format!("dir/{long}"), &"d/".repeat(2100), &format!("{}x", "dd/".repeat(1400))]);
-    put(Lands, &[
-        "...x", "..x", "x..y", "a..b/c", "~", "~/x", "~root/x", "$HOME/x", "$(touch x)", "`x`", "a b", " a", "-rf", "--help", "-", "*.c", "?",
-        "[a]", "a;b", "a&b", "a|b", "a>b", "a'b", "a\"b", "#x", "!x", "%2e%2e/x", "%2e%2e%2fx", "\u{ff0e}\u{ff0e}/x", "\u{2024}\u{2024}/x",
-        "\u{fc}", "u\u{308}", "\u{df}/\u{1f600}", "\u{200b}x", "git", "git/config", "a.git/b", ".gitx", ".gi", "git~2", "git~1x", ".github/x",
-        ".gitmodules2", "gitmodules", "gi7eba", "console", "com10", "com", "nullo", "lpt", "CONfig", "a\u{e9}.txt", "refs/heads/x", "HEAD", "hooks/pre-commit",
-        "edt/x", "proc/self/x", "dev/null", "etc/passwd", "..gitx", "x.git", "@", "@{0}", "HEAD~1", "^x", "a,b=c", "{a,b}",
-        "\u{5d0}\u{200f}", "\u{627}\u{644}",
-    ]);
-    for raw in [b"\xff.txt".as_slice(), b"caf\xe9", b"\xc0\xae\xc0\xae/x", b"\xed\xa0\x80", b"a/\xfe\xff", b"\xe0\x80\xae\xe0\x80\xae/y"] {
+    put(
+        INVALID,
+        &[&long, &format!("{long}/x"), &format!("dir/{long}"), &"d/".repeat(2100), &format!("{}x", "dd/".repeat(1400))],
+    );
+    put(
+        Lands,
+        &[
+            "...x",
+            "..x",
+            "x..y",
+            "a..b/c",
+            "~",
+            "~/x",
+            "~root/x",
+            "$HOME/x",
+            "$(touch x)",
+            "`x`",
+            "a b",
+            " a",
+            "-rf",
+            "--help",
+            "-",
+            "*.c",
+            "?",
+            "[a]",
+            "a;b",
+            "a&b",
+            "a|b",
+            "a>b",
+            "a'b",
+            "a\"b",
+            "#x",
+            "!x",
+            "%2e%2e/x",
+            "%2e%2e%2fx",
+            "\u{ff0e}\u{ff0e}/x",
+            "\u{2024}\u{2024}/x",
+            "\u{fc}",
+            "u\u{308}",
+            "\u{df}/\u{1f600}",
+            "\u{200b}x",
+            "git",
+            "git/config",
+            "a.git/b",
+            ".gitx",
+            ".gi",
+            "git~2",
+            "git~1x",
+            ".github/x",
+            ".gitmodules2",
+            "gitmodules",
+            "gi7eba",
+            "console",
+            "com10",
+            "com",
+            "nullo",
+            "lpt",
+            "CONfig",
+            "a\u{e9}.txt",
+            "refs/heads/x",
+            "HEAD",
+            "hooks/pre-commit",
+            "edt/x",
+            "proc/self/x",
+            "dev/null",
+            "etc/passwd",
+            "..gitx",
+            "x.git",
+            "@",
+            "@{0}",
+            "HEAD~1",
+            "^x",
+            "a,b=c",
+            "{a,b}",
+            "\u{5d0}\u{200f}",
+            "\u{627}\u{644}",
+        ],
+    );
+    for raw in [
+        b"\xff.txt".as_slice(),
+        b"caf\xe9",
+        b"\xc0\xae\xc0\xae/x",
+        b"\xed\xa0\x80",
+        b"a/\xfe\xff",
+        b"\xe0\x80\xae\xe0\x80\xae/y",
+    ] {
         rows.push((raw.to_vec(), Lands));
     }
     rows
@@ -197,7 +422,16 @@ fn patches(path: &[u8]) -> [(&'static str, Vec<u8>); 5] {
     [
         ("diff, new", with(&[b"--- /dev/null\n+++ b/", path, b"\n@@ -0,0 +1 @@\n+evil\n"])),
         ("diff, old", with(&[b"--- a/", path, b"\n+++ b/", path, b"\n@@ -1 +1 @@\n-secret\n+evil\n"])),
-        ("rename", with(&[b"diff --git a/a.txt b/", path, b"\nsimilarity index 100%\nrename from a.txt\nrename to ", path, b"\n"])),
+        (
+            "rename",
+            with(&[
+                b"diff --git a/a.txt b/",
+                path,
+                b"\nsimilarity index 100%\nrename from a.txt\nrename to ",
+                path,
+                b"\n",
+            ]),
+        ),
         ("add", with(&[b"*** Begin Patch\n*** Add File: ", path, b"\n+evil\n*** End Patch\n"])),
         ("block", with(&[path, b"\n<<<<<<< SEARCH\n=======\nevil\n>>>>>>> REPLACE\n"])),
     ]
@@ -215,8 +449,12 @@ impl ToOs for [u8] {
 
 /// Whether a path that a patch would write is an ordinary one.
 fn tame(path: &str) -> bool {
-    let plain = |name: &str| !name.is_empty() && name != "." && name != ".." && !name.to_lowercase().starts_with(".git");
-    !path.starts_with('/') && path.split('/').all(|name| plain(name) || name == ".github" || name.starts_with(".gitx") || name.starts_with(".gitmodules"))
+    let plain =
+        |name: &str| !name.is_empty() && name != "." && name != ".." && !name.to_lowercase().starts_with(".git");
+    !path.starts_with('/')
+        && path.split('/').all(|name| {
+            plain(name) || name == ".github" || name.starts_with(".gitx") || name.starts_with(".gitmodules")
+        })
 }
 
 fn refusals(part: usize, parts: usize) {
