@@ -30,6 +30,10 @@ const BLIND: (usize, usize) = (80, 3);
 const MAX_LOOKS: usize = 64;
 /// Longest run looked for, in lines.
 const MAX_RUN: usize = 400;
+/// So many lines are compared for one added range, and so many runs judged by the tree, before the rest is let pass: a text of one line
+/// a million times over has more runs than anybody can wait for.
+const MAX_COMPARED: usize = 20_000_000;
+const MAX_JUDGED: usize = 100_000;
 
 /// The rows (0-based, end excluded) of the two copies of the first run that stands twice in a row, one copy in `added` lines, and did
 /// not before.
@@ -50,6 +54,10 @@ struct Window<'s> {
     rows: Vec<usize>,
     /// For each a number that equal lines share.
     ids: Vec<usize>,
+    /// For each how many characters that are not white space stand in all before it; one more at the end.
+    weights: Vec<usize>,
+    /// For each where the lines that equal it, from it on, end.
+    alike: Vec<usize>,
     /// Those that were added.
     added: Range<usize>,
     /// The lines of the text before that are not blank.
@@ -81,8 +89,17 @@ impl<'s> Window<'s> {
             let next = numbers.len();
             *numbers.entry(lines[*row].trim_ascii_end()).or_insert(next)
         };
-        let ids = before.iter().map(&mut number).collect();
-        Window { lines, rows: before, ids, added: from..from + added, kept: OnceCell::new() }
+        let ids: Vec<usize> = before.iter().map(&mut number).collect();
+        let mut weights = vec![0];
+        for row in &before {
+            let solid = lines[*row].iter().filter(|byte| !byte.is_ascii_whitespace()).count();
+            weights.push(weights.last().copied().unwrap_or(0) + solid);
+        }
+        let mut alike: Vec<usize> = (1..=ids.len()).collect();
+        for at in (1..ids.len()).rev().filter(|&at| ids[at] == ids[at - 1]) {
+            alike[at - 1] = alike[at];
+        }
+        Window { lines, rows: before, ids, weights, alike, added: from..from + added, kept: OnceCell::new() }
     }
 
     fn first(
@@ -91,14 +108,25 @@ impl<'s> Window<'s> {
         tree: Option<&Parsed<'_>>,
         test: bool,
     ) -> Option<(Range<usize>, Range<usize>)> {
-        let mut looks = 0;
+        let (mut looks, mut compared, mut judged) = (0, 0, 0);
         for length in 1..=self.added.len().min(MAX_RUN) {
             let mut equal = 0;
+            compared += self.ids.len();
+            if compared > MAX_COMPARED && length > 1 {
+                return None;
+            }
             for at in length..self.ids.len() {
                 equal = if self.ids[at] == self.ids[at - length] { equal + 1 } else { 0 };
                 if equal >= length {
                     let pair = Pair { first: at + 1 - 2 * length, second: at + 1 - length, length };
-                    if !self.is_new(pair) || !self.counts(pair, subject, tree, test) {
+                    if !self.is_new(pair) || !self.weighs(pair, tree.is_some(), test) {
+                        continue;
+                    }
+                    judged += 1;
+                    if judged > MAX_JUDGED {
+                        return None;
+                    }
+                    if !self.counts(pair, subject, tree, test) {
                         continue;
                     }
                     if !self.stood_before(pair, subject) {
@@ -120,21 +148,31 @@ impl<'s> Window<'s> {
         within(pair.first) || within(pair.second)
     }
 
+    /// Whether a run is long enough, and of more than one line said again and again: cheap, and false for nearly all.
+    fn weighs(&self, pair: Pair, tree: bool, test: bool) -> bool {
+        let Pair { second, length, .. } = pair;
+        let weight = self.weights[second + length] - self.weights[second];
+        let one_line = self.alike[second] >= second + length;
+        match (tree, length) {
+            (false, _) => weight >= BLIND.0 && length >= BLIND.1 && !one_line,
+            (true, 1) => weight >= BAR.line,
+            (true, _) => !one_line && weight >= if test { BAR.test_block } else { BAR.block },
+        }
+    }
+
+    /// Whether a run that weighs enough means something when it is said twice.
     fn counts(&self, pair: Pair, subject: &Subject<'_>, tree: Option<&Parsed<'_>>, test: bool) -> bool {
         let Pair { first, second, length } = pair;
-        let copy = &self.rows[second..second + length];
-        let solid = |row: &usize| self.lines[*row].iter().filter(|byte| !byte.is_ascii_whitespace()).count();
-        let weight: usize = copy.iter().map(solid).sum();
+        let weight = self.weights[second + length] - self.weights[second];
         let line = self.lines[self.rows[second]];
-        let one_line = self.ids[second..second + length].iter().all(|id| *id == self.ids[second]);
-        let Some(tree) = tree else { return weight >= BLIND.0 && length >= BLIND.1 && !one_line };
+        let Some(tree) = tree else { return true };
         let starts = |at: usize| tree.starts_in_container(subject.start_of(self.rows[at]));
         if length == 1 {
-            let idle = weight >= BAR.line && says_nothing_twice(line);
+            let idle = says_nothing_twice(line);
             let call = weight >= BAR.call && !test && is_said_once(line);
             return (idle || call) && starts(first) && starts(second);
         }
-        if one_line || weight < if test { BAR.test_block } else { BAR.block } || self.goes_on(pair) {
+        if self.goes_on(pair) {
             return false;
         }
         let last = self.lines[self.rows[second + length - 1]];

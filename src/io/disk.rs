@@ -81,7 +81,7 @@ impl Dir {
     /// The same without `openat2` (older kernels, some containers): one checked step a component.
     fn beneath_by_steps(&self, rel: &[u8]) -> io::Result<Parent> {
         let mut dir = Dir(self.0.try_clone()?);
-        for name in rel.split(|&b| b == b'/').filter(|name| *name != b".") {
+        for name in rel.split(|&b| b == b'/').filter(|name| !matches!(*name, b"" | b".")) {
             // `O_NOFOLLOW` says nothing about it, and it may lead out: the kernel's own rule answers as for a link.
             if name == b".." {
                 return Ok(Parent::Symlink);

@@ -398,6 +398,12 @@ pub fn not_a_file() -> Finding {
 }
 
 pub(super) fn unreadable(whose: &str, why: &str) -> Finding {
+    // A hostile file has one long line; the message quotes it.
+    let short = |line: &str| match line.char_indices().nth(200) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line.to_owned(),
+    };
+    let why = why.lines().map(short).collect::<Vec<_>>().join("\n");
     Finding::new(
         Code::BadRequest,
         format!("Could not read {whose}: {}", why.trim_end()),

@@ -36,6 +36,7 @@ const IGNORED_BY_HFS: [char; 16] = [
 ];
 
 /// The table.
+#[expect(clippy::too_many_lines, reason = "data")]
 fn rows() -> Vec<(Vec<u8>, Want)> {
     let mut rows: Vec<(Vec<u8>, Want)> = Vec::new();
     let mut put = |want: Want, paths: &[&str]| rows.extend(paths.iter().map(|path| (path.as_bytes().to_vec(), want)));
@@ -370,7 +371,7 @@ pub(crate) fn edt(world: &World, wrapper: &[&str], stdin: &[u8], args: &[&OsStr]
         None => world.command(EDT),
     };
     command.arg("--json").args(args);
-    let shown: Vec<String> = args.iter().map(|arg| format!("{arg:?}")).collect();
+    let shown: Vec<String> = args.iter().map(|arg| arg.display().to_string()).collect();
     let started = Instant::now();
     let answer = run(command, stdin, &shown.iter().map(String::as_str).collect::<Vec<_>>());
     assert!(started.elapsed() < LIMIT, "{shown:?} took {:?}", started.elapsed());

@@ -23,6 +23,8 @@ mod hook_install;
 mod hook_managers;
 mod hook_table;
 mod hooks;
+mod hostile_config;
+mod hostile_content;
 mod hostile_disk;
 mod hostile_paths;
 mod incidents;
