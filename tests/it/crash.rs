@@ -660,7 +660,7 @@ fn the_beginning_of_a_session_in_a_worktree_of_its_own() {
 fn housekeeping() {
     if has_strace() {
         let scenario = scenario("gc", true, &["gc", "--older-than", "0"], None);
-        scenario.template.command(EDT).arg("abandon").env("GIT_COMMITTER_DATE", "1600000000 +0000").status().unwrap();
+        scenario.template.edt(&["abandon"]).landed();
         scenario.template.edt(&["begin", "t"]).landed();
         the_tree_survives(&scenario, 7, |world, old, _| {
             let left = state(world);
