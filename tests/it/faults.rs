@@ -97,7 +97,7 @@ fn delete(root: &Path) -> Result<Vec<&'static str>> {
     apply(root, &json!({"path": "dir/c.txt", "mode": "delete"}))
 }
 
-fn rename(root: &Path) -> Result<Vec<&'static str>> {
+fn rename_far(root: &Path) -> Result<Vec<&'static str>> {
     apply(root, &json!({"path": "dir/c.txt", "mode": "rename", "to": "far/e.txt"}))
 }
 
@@ -238,7 +238,7 @@ fn a_deletion() {
 
 #[test]
 fn a_rename() {
-    alone("a_rename", || in_both_modes(["rename, switched", "rename, beside"], session, rename));
+    alone("a_rename", || in_both_modes(["rename, switched", "rename, beside"], session, rename_far));
 }
 
 #[test]
@@ -307,6 +307,31 @@ fn an_abandoned_session() {
 #[test]
 fn housekeeping() {
     alone("housekeeping", || meets_faults("gc", with_an_old_session, collect));
+}
+
+/// Each of these left something for ever, or answered what did not come true, when it was first tried.
+#[test]
+fn what_came_out_before() {
+    alone("what_came_out_before", || {
+        let of = |name, template, act| Trial::of(Case { name, template, act });
+        let (unlink, rename) = (Effect::Unlink, Effect::Rename);
+        // A lock, a file or a ref that settling could not remove or put back.
+        of("delete, switched", session(true), delete).twice((Effect::Write, "logs/HEAD"), (unlink, "index.lock"));
+        of("redo, switched", undone(true), redo).twice((Effect::Link, "s.lock"), (rename, "a.txt"));
+        of("begin, switched", plain(), begin_switched).twice((Effect::Link, "edt/s"), (unlink, "refs/edt/s/base"));
+        // An error that the next call made true; a lock and a pointer that stayed.
+        let trial = of("abandon, switched", session(true), leave);
+        trial.once(Fault::Once(Errno::IO), (Effect::Sync, "journal"));
+        trial.once(Fault::Once(Errno::IO), (unlink, "refs/heads/edt/s.lock"));
+        trial.once(Fault::Crash, (unlink, "refs/heads/edt/s"));
+        let trial = of("abandon, beside", session(false), leave);
+        trial.once(Fault::Once(Errno::IO), (unlink, "refs/worktree/edt/session"));
+        // A pointer that outlived its landing; a missing line of HEAD's log; a torn line; folders that stayed.
+        of("land, beside", session(false), landing).once(Fault::Crash, (Effect::Open, "logs/refs/heads/main"));
+        of("begin, switched", plain(), begin_switched).once(Fault::Crash, (Effect::Open, "logs/HEAD"));
+        of("edit, switched", session(true), edit).once(Fault::Crash, (Effect::Write, "logs/HEAD"));
+        of("rename, switched", session(true), rename_far).once(Fault::Once(Errno::IO), (rename, "e.txt"));
+    });
 }
 
 // --- the trial ------------------------------------------------------------------------------------------------------------
@@ -434,6 +459,34 @@ impl Trial {
         let root = self.copy();
         let (answer, _) = effect::under(plan, || (self.case.act)(&root));
         self.after(&root, plan.fault, &self.steps[plan.at - 1], &answer)
+    }
+
+    /// The effect of `steps` that is of this kind, on a path that ends so.
+    fn number(steps: &[Step], (effect, end): (Effect, &str)) -> usize {
+        let at = steps.iter().position(|step| step.0 == effect && step.1.ends_with(end));
+        at.unwrap_or_else(|| panic!("no {effect:?} of {end} among {steps:#?}")) + 1
+    }
+
+    fn once(&self, fault: Fault, at: (Effect, &str)) {
+        let plan = Plan { at: Trial::number(&self.steps, at), fault, torn: at.0 == Effect::Write };
+        assert_eq!(self.fault(plan), Vec::<String>::new(), "{}: {plan:?}", self.case.name);
+    }
+
+    /// A death, then an error in the settling.
+    fn twice(&self, death: (Effect, &str), error: (Effect, &str)) {
+        let plan = |at, fault| Plan { at, fault, torn: false };
+        let death = plan(Trial::number(&self.steps, death), Fault::Crash);
+        let root = self.copy();
+        let _ = effect::under(death, || (self.case.act)(&root));
+        let (_, settling) = effect::under(plan(0, Fault::None), || settle(&root).map(drop));
+        let root = self.copy();
+        let _ = effect::under(death, || (self.case.act)(&root));
+        let error = plan(Trial::number(&settling, error), Fault::Once(Errno::IO));
+        let (answer, _) = effect::under(error, || settle(&root).map(drop));
+        assert!(answer.is_err(), "{}: {death:?}, {error:?}", self.case.name);
+        let mut found = self.judge(&root, None, Hands::Tied);
+        found.extend(self.goes_on(&root));
+        assert_eq!(found, Vec::<String>::new(), "{}: {death:?}, {error:?}", self.case.name);
     }
 
     fn after(&self, root: &Path, fault: Fault, step: &Step, answer: &Result<Vec<&'static str>>) -> Vec<String> {
