@@ -15,6 +15,7 @@ mod codes;
 mod crash;
 mod day;
 mod doctor;
+mod durability;
 mod faults;
 mod formats;
 mod grammars;

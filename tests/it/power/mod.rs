@@ -28,6 +28,8 @@ struct Story {
     commands: Vec<Command>,
     /// Whether the worktree is clean before and after each command.
     clean: bool,
+    /// Whether plain Git must find what was answered before edt is called again.
+    plain: bool,
 }
 
 struct Command {
@@ -269,6 +271,9 @@ fn survives(story: &Story) {
 /// What is wrong once edt was called again.
 fn after_the_cut(story: &Story, legal: &[State], go_on: bool) -> Vec<String> {
     let world = &story.world;
+    if story.plain && legal.len() == 1 && state(world) != legal[0] {
+        return vec!["plain Git does not find what was answered".to_owned()];
+    }
     let first = world.edt(&["status"]);
     if first.exit != 0 {
         return vec![format!("edt status: {} {}", first.exit, first.json["errors"])];

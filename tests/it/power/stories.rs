@@ -17,7 +17,8 @@ fn world(switched: bool) -> World {
 
 fn told(name: &'static str, world: World, commands: Vec<Command>) {
     let clean = world.status().is_empty() && !name.contains("beside");
-    survives(&Story { name, world, commands, clean });
+    let plain = commands.iter().any(|command| command.args.iter().any(|arg| arg == "full"));
+    survives(&Story { name, world, commands, clean, plain });
 }
 
 fn edit(text: &str) -> Command {
@@ -41,6 +42,12 @@ fn three_edits_with_head_on_the_session() {
 #[test]
 fn three_edits_beside_head() {
     told("edits, beside", world(false), vec![edit("three\n"), edit("four\n"), edit("five\n")]);
+}
+
+#[test]
+fn an_edit_that_plain_git_finds() {
+    let full = call(&["apply", "a.txt", "--mode", "overwrite", "--content", "three\n", "--durability", "full"]);
+    told("edit, fully durable", world(true), vec![full]);
 }
 
 #[test]
