@@ -120,7 +120,9 @@ fn run<A: AsRef<OsStr>>(mut command: Command, args: &[A], input: &[u8], hooks: H
     if hooks == Hooks::Off {
         // Nothing is fetched behind anyone's back (Git 2.45 and newer heed this).
         command.env("GIT_NO_LAZY_FETCH", "1");
-        let off = ["core.fsmonitor=false", "core.hooksPath=/dev/null", "commit.gpgSign=false"].map(str::to_owned);
+        // What Git writes for edt is in no journal of edt's: it is synced.
+        let off = ["core.fsmonitor=false", "core.hooksPath=/dev/null", "commit.gpgSign=false", "core.fsync=all"];
+        let off = off.map(str::to_owned);
         let own = CONFIG_HOOKS.iter().chain(&EVENTS).map(|name| format!("hook.{name}.enabled=false"));
         if args.iter().any(|arg| ASKING.iter().any(|name| arg.as_ref() == *name)) {
             disable_configured(&mut command)?;

@@ -8,7 +8,10 @@ use crate::world::{EDT, World};
 fn waits(world: &World, text: &str, args: &[&str]) -> (usize, usize) {
     let log = world.home.join("trace");
     let mut command = world.command("strace");
-    command.args(["-f", "-qq", "-e", "trace=fdatasync,fsync,syncfs,sync_file_range,msync,sync", "-o"]).arg(&log).arg(EDT);
+    command
+        .args(["-f", "-qq", "-e", "trace=fdatasync,fsync,syncfs,sync_file_range,msync,sync", "-o"])
+        .arg(&log)
+        .arg(EDT);
     command.args(["apply", "a.txt", "--mode", "overwrite", "--content", text]).args(args);
     assert!(command.stdout(Stdio::null()).status().unwrap().success(), "{args:?}");
     let trace = std::fs::read_to_string(&log).unwrap();
@@ -36,7 +39,9 @@ fn an_edit_waits_for_one_record_for_everything_or_for_nothing() {
     assert_eq!(waits(&world, "4\n", &["--durability", "journal"]), (1, 0));
     assert_eq!(waits(&world, "5\n", &["--durability", "full"]), (1, 2));
     assert_eq!(waits(&world, "6\n", &["--durability", "off"]), (0, 0));
-    for (value, expected) in [("all", (1, 2)), ("committed", (1, 2)), ("none", (0, 0)), ("default", (1, 0)), ("pack", (1, 0))] {
+    for (value, expected) in
+        [("all", (1, 2)), ("committed", (1, 2)), ("none", (0, 0)), ("default", (1, 0)), ("pack", (1, 0))]
+    {
         world.git(&["config", "core.fsync", value]);
         assert_eq!(waits(&world, &format!("{value}\n"), &[]), expected, "core.fsync={value}");
     }

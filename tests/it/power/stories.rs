@@ -71,6 +71,41 @@ fn an_edit_taken_back_and_brought_again_beside_head() {
 }
 
 #[test]
+fn edits_with_an_index_that_only_git_rewrites() {
+    let world = world(true);
+    world.git(&["config", "core.splitIndex", "true"]);
+    world.git(&["update-index", "--split-index"]);
+    assert!(
+        world
+            .root
+            .join(".git")
+            .read_dir()
+            .unwrap()
+            .flatten()
+            .any(|one| one.file_name().to_string_lossy().starts_with("sharedindex"))
+    );
+    told("edit, split index", world, vec![edit("three\n"), edit("four\n")]);
+}
+
+#[test]
+fn edits_of_files_that_git_converts() {
+    let world = world(true);
+    world.git(&["config", "core.autocrlf", "true"]);
+    world.git(&["rm", "--quiet", "--cached", "-r", "."]);
+    world.git(&["reset", "--quiet", "--hard"]);
+    assert_eq!(world.text("a.txt"), "two\r\n");
+    told("edits, converted", world, vec![edit("three\n"), several()]);
+}
+
+#[test]
+fn staged_work_of_other_files() {
+    let world = world(true);
+    world.write("b.txt", "staged\n");
+    world.git(&["add", "b.txt"]);
+    told("edits beside staged work", world, vec![edit("three\n"), edit("four\n")]);
+}
+
+#[test]
 fn a_file_restored() {
     told("restore", world(true), vec![edit("three\n"), call(&["restore", "a.txt"])]);
 }
