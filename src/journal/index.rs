@@ -123,6 +123,12 @@ impl IndexView {
         }
     }
 
+    /// Its file; `None` if there is none.
+    #[must_use]
+    pub fn stat(&self) -> Option<Stat> {
+        self.stat
+    }
+
     /// What it holds for `path`.
     ///
     /// # Errors

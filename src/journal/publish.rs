@@ -78,14 +78,14 @@ pub fn publish(repo: &Repo, journal: &mut Journal, mut change: Change) -> Result
         staged.records.push(stage.put(file, &tx, i)?);
     }
     let moves: Vec<EntryMove>;
-    let mut plan = None;
+    let (mut plan, mut index) = (None, None);
     if let Some((view, wanted)) = change.index.take() {
-        moves = wanted;
+        (moves, index) = (wanted, view.stat());
         plan = Some(view.prepare(&stage, &moves, &change.folders)?);
     } else {
         moves = Vec::new();
     }
-    let record = record_of(repo, &change, &staged.records, &moves);
+    let record = ChangeRecord { index, ..record_of(repo, &change, &staged.records, &moves) };
     let recorded = sync_large(repo, &change.objects).and_then(|()| journal.append(&Record::Change(Box::new(record))));
     if let (Err(_), Some(Plan::Patch(prepared))) = (&recorded, &plan) {
         prepared.discard(&stage);
@@ -321,6 +321,7 @@ fn record_of(repo: &Repo, change: &Change, files: &[FileRecord], moves: &[EntryM
         drop: refs(&change.drop),
         files: files.to_vec(),
         entries: moves.iter().filter_map(EntryRecord::of).collect(),
+        index: None,
         objects: change.objects.iter().filter(|object| object.bytes.len() <= JOURNAL_MAX).map(carried).collect(),
     }
 }

@@ -38,6 +38,8 @@ pub struct ChangeRecord {
     pub files: Vec<FileRecord>,
     /// The index entries to move, if HEAD is on the branch.
     pub entries: Vec<EntryRecord>,
+    /// The index they stood in: after a power cut, the same file means that the move was lost.
+    pub index: Option<Stat>,
     /// New objects as loose files; larger ones were synced before and are named by the commit alone.
     pub objects: Vec<(Id, Vec<u8>)>,
 }

@@ -46,8 +46,7 @@ pub(super) fn settle_all(repo: &Repo, journal: &mut Journal, records: &[(u64, Re
         follow(repo, record, branch)?;
     }
     let landed: Vec<&ChangeRecord> = landed.iter().map(|(record, _)| record).collect();
-    let lost = restart_index::mend(repo, &stage, &landed)?;
-    restart_index::bring(repo, &stage, &landed)?;
+    let lost = restart_index::restore(repo, &stage, &landed)?;
     mend_logs(repo, &changes)?;
     journal.checkpoint()?;
     let Some(last) = landed.last().filter(|_| moved || !restored.is_empty() || lost.is_some()) else { return Ok(None) };

@@ -10,22 +10,32 @@ use crate::base::Result;
 use crate::git::index::Staged;
 use crate::git::{Folders, Repo, Tracked};
 
-/// Puts a whole index in the place of a torn one: the last that another program wrote, else HEAD's. Says what that may cost.
+/// Brings the index to what `changes` left, after a power cut: a torn one is replaced by the last that another program wrote, else by one
+/// made from HEAD, and what that may cost is said. One that was written since by someone else is left alone.
 ///
 /// # Errors
 /// `REPOSITORY_BUSY`, `IO_ERROR`.
-pub(super) fn mend(repo: &Repo, stage: &Stage<'_>, changes: &[&ChangeRecord]) -> Result<Option<&'static str>> {
-    if changes.iter().all(|record| record.entries.is_empty()) || IndexView::is_whole(repo)? {
+pub(super) fn restore(repo: &Repo, stage: &Stage<'_>, changes: &[&ChangeRecord]) -> Result<Option<&'static str>> {
+    if changes.iter().all(|record| record.entries.is_empty()) {
         return Ok(None);
     }
-    if index::bring_back(repo, stage)? {
-        return Ok(None);
+    let mut lost = None;
+    if IndexView::is_whole(repo)? {
+        let here = IndexView::read(repo)?.stat().map(|stat| stat.inode());
+        let replaced = |record: &&ChangeRecord| record.index.map(|stat| stat.inode()) == here;
+        if !changes.iter().filter(|record| !record.entries.is_empty()).any(replaced) {
+            return Ok(None);
+        }
+    } else if !index::bring_back(repo, stage)? {
+        index::read_head(repo)?;
+        lost = Some(LOST);
     }
-    index::read_head(repo)?;
-    Ok(Some(
-        " The index was torn and was made again from HEAD: what was staged and not committed must be staged again (`git fsck --lost-found` lists blobs that nothing names).",
-    ))
+    bring(repo, stage, changes)?;
+    Ok(lost)
 }
+
+/// What is said where nothing but HEAD was left to make an index from.
+const LOST: &str = " The index was torn and was made again from HEAD: what was staged and not committed must be staged again (`git fsck --lost-found` lists blobs that nothing names).";
 
 /// Moves each entry that still holds what some change found or left to what the last one left.
 ///

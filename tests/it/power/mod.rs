@@ -19,7 +19,7 @@ use trace::{CALLS, Event, events};
 use crate::world::{EDT, Snapshot, World, changed};
 
 /// Disks judged of each story unless more are asked for.
-const SHARE: usize = 60;
+const SHARE: usize = 16;
 
 /// Commands that run one after another, in a repository of their own.
 struct Story {
