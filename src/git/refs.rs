@@ -98,9 +98,11 @@ impl Repo {
 }
 
 fn unreadable(name: &str, error: &gix::Error) -> Finding {
-    Finding::new(
-        Code::IoError,
-        format!("Could not read the ref {name}: {}.", causes(error)),
-        "`git fsck` and `git for-each-ref` tell what is wrong; mend it and repeat the call.",
-    )
+    // Each worktree has a journal of its own, and only that of the session's knows what its refs held.
+    let hint = if name.starts_with("refs/edt/") || name.starts_with("refs/heads/edt/") {
+        "If a power cut tore it, `edt status` in that session's worktree (`git worktree list`) brings it back; then repeat the call."
+    } else {
+        "`git fsck` and `git for-each-ref` tell what is wrong; mend it and repeat the call."
+    };
+    Finding::new(Code::IoError, format!("Could not read the ref {name}: {}.", causes(error)), hint)
 }

@@ -252,7 +252,7 @@ impl Journal {
         journal.file.sync_all().map_err(fail)?;
         whole::rename(&fresh, path).map_err(fail)?;
         // Until the entries of the folder and of those above it are durable, so is nothing the journal says.
-        let above = path.ancestors().skip(1).take(3);
+        let above = path.ancestors().skip(1).take(4);
         above.into_iter().try_for_each(file::sync).map_err(fail)?;
         Ok(journal)
     }

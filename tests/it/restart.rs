@@ -195,3 +195,24 @@ fn a_landing_that_was_answered_comes_back() {
     cut.world.is_sound();
     cut.world.is_clean();
 }
+
+/// Each worktree has a journal of its own: a ref that was torn there is mended there, and a call from elsewhere says so.
+#[test]
+fn a_torn_branch_of_another_worktree_is_mended_in_that_worktree() {
+    let world = World::with(&[("a.txt", b"one\n")]);
+    world.edt(&["begin", "s"]).landed();
+    let place = world.root.with_file_name("other");
+    world.edt(&["begin", "o", "--worktree", place.to_str().unwrap()]).landed();
+    let other = world.at(&place);
+    let commit = other.overwrite("a.txt", "two\n").commit().to_owned();
+    fs::write(world.root.join(".git/refs/heads/edt/o"), b"").unwrap();
+    let journal = world.root.join(".git/edt/linked/other/journal");
+    File::options().write(true).open(journal).unwrap().write_all_at(&[0xee; 16], 36).unwrap();
+    let here = world.refuses(&["IO_ERROR"], 5, &["status"]);
+    assert!(here.hint().contains("git worktree list"), "{}", here.hint());
+    world.overwrite("a.txt", "here\n");
+    assert_eq!(other.edt(&["status"]).exit, 0);
+    assert_eq!((other.rev("edt/o"), world.edt(&["status"]).exit), (commit, 0));
+    other.is_clean();
+    other.is_sound();
+}
