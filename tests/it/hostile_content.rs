@@ -213,7 +213,7 @@ fn a_million_lines_are_placed_and_compared_in_bounded_time() {
 #[test]
 fn patches_of_very_many_parts_are_read_in_bounded_time() {
     let unlike: String = (0..300_000).map(|n| format!("{n}\n")).collect();
-    let world = World::with(&[("unlike.txt", unlike.as_bytes()), ("few.txt", unlike[..13_890].as_bytes())]);
+    let world = World::with(&[("unlike.txt", unlike.as_bytes()), ("few.txt", &unlike.as_bytes()[..13_890])]);
     let check = |what: &str, patch: String| {
         measured(&world, patch.as_bytes(), &["check", "--patch", "-", "--allow", "mass_deletion"], 2000)
             .within(what, 60)
