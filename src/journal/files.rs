@@ -136,13 +136,17 @@ impl<'r> Stage<'r> {
     /// `IO_ERROR` and the like; nothing is left behind.
     pub fn put(&self, change: &FileChange, tx: &str, i: usize) -> Result<FileRecord> {
         let (folder, _) = change.path.split();
-        // A folder that is there may be a mount; one that is yet to be made is on the worktree's file system.
+        // A folder that is there may be a mount; one that is yet to be made is on the file system of the one above it.
         let device = match change.old {
             Some(old) => Some(old.stat.dev),
-            None => match self.repo.root().beneath(folder) {
-                Ok(Parent::Open(dir)) => dir.device().ok(),
-                _ => Some(self.device),
-            },
+            None => {
+                let above = std::iter::once(folder).chain(change.path.parents().collect::<Vec<_>>().into_iter().rev());
+                let mut there = above.filter_map(|folder| match self.repo.root().beneath(folder) {
+                    Ok(Parent::Open(dir)) => dir.device().ok(),
+                    _ => None,
+                });
+                there.next().or(Some(self.device))
+            }
         };
         let near = self.near && device == Some(self.device);
         let stage = if near { format!("{tx}-{i}") } else { format!(".edt-{tx}-{i}.tmp") };
