@@ -135,19 +135,7 @@ impl<'r> Stage<'r> {
     /// # Errors
     /// `IO_ERROR` and the like; nothing is left behind.
     pub fn put(&self, change: &FileChange, tx: &str, i: usize) -> Result<FileRecord> {
-        let (folder, _) = change.path.split();
-        // A folder that is there may be a mount; one that is yet to be made is on the file system of the one above it.
-        let device = match change.old {
-            Some(old) => Some(old.stat.dev),
-            None => {
-                let above = std::iter::once(folder).chain(change.path.parents().collect::<Vec<_>>().into_iter().rev());
-                let mut there = above.filter_map(|folder| match self.repo.root().beneath(folder) {
-                    Ok(Parent::Open(dir)) => dir.device().ok(),
-                    _ => None,
-                });
-                there.next().or(Some(self.device))
-            }
-        };
+        let device = change.old.map_or_else(|| self.device_above(&change.path), |old| Some(old.stat.dev));
         let near = self.near && device == Some(self.device);
         let stage = if near { format!("{tx}-{i}") } else { format!(".edt-{tx}-{i}.tmp") };
         let record = FileRecord {
@@ -163,6 +151,18 @@ impl<'r> Stage<'r> {
             self.stage_bytes(&record, &new.bytes, perms)?;
         }
         Ok(record)
+    }
+
+    /// The device that a new file at `path` will be on. A folder that is there may be a mount; one that is yet to be made is on the file
+    /// system of the one above it.
+    fn device_above(&self, path: &RepoPath) -> Option<u64> {
+        let mut folders: Vec<&[u8]> = path.parents().collect();
+        while let Some(folder) = folders.pop() {
+            if let Ok(Parent::Open(dir)) = self.repo.root().beneath(folder) {
+                return dir.device().ok();
+            }
+        }
+        Some(self.device)
     }
 
     /// Writes the bytes that `record` stages.
