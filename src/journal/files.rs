@@ -136,15 +136,7 @@ impl<'r> Stage<'r> {
     /// # Errors
     /// `IO_ERROR` and the like; nothing is left behind.
     pub fn put(&self, change: &FileChange, tx: &str, i: usize) -> Result<FileRecord> {
-        let (folder, _) = change.path.split();
-        // A folder that is there may be a mount; one that is yet to be made is on the worktree's file system.
-        let device = match change.old {
-            Some(old) => Some(old.stat.dev),
-            None => match self.repo.root().beneath(folder) {
-                Ok(Parent::Open(dir)) => dir.device().ok(),
-                _ => Some(self.device),
-            },
-        };
+        let device = change.old.map_or_else(|| self.device_above(&change.path), |old| Some(old.stat.dev));
         let near = self.near && device == Some(self.device);
         let stage = if near { format!("{tx}-{i}") } else { format!(".edt-{tx}-{i}.tmp") };
         let mut record = FileRecord {
@@ -161,6 +153,18 @@ impl<'r> Stage<'r> {
             record.staged = Some(self.stage_bytes(&record, &new.bytes, perms)?);
         }
         Ok(record)
+    }
+
+    /// The device that a new file at `path` will be on. A folder that is there may be a mount; one that is yet to be made is on the file
+    /// system of the one above it.
+    fn device_above(&self, path: &RepoPath) -> Option<u64> {
+        let mut folders: Vec<&[u8]> = path.parents().collect();
+        while let Some(folder) = folders.pop() {
+            if let Ok(Parent::Open(dir)) = self.repo.root().beneath(folder) {
+                return dir.device().ok();
+            }
+        }
+        Some(self.device)
     }
 
     /// Writes the bytes that `record` stages.
