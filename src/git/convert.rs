@@ -18,7 +18,7 @@ use super::eol::{Action, AutoCrlf, End, has_crlf};
 use super::index::Staged;
 use super::read::ObjectKind;
 use super::repo::{FileId, Repo, Tracked};
-use super::{Oid, causes, keyword};
+use super::{Oid, causes, environment, keyword};
 use crate::base::{Code, Finding, RepoPath, Result};
 use crate::io::fifos;
 
@@ -119,7 +119,7 @@ impl Repo {
             return Ok(true);
         }
         let configured = self.inner.config_snapshot().trusted_path("core.attributesFile").ok().flatten();
-        let personal = configured.or_else(|| config_home().map(|home| home.join("git/attributes")));
+        let personal = configured.or_else(|| environment::config_home().map(|home| home.join("git/attributes")));
         let fixed =
             [Some(self.common_dir().join("info/attributes")), personal, Some(PathBuf::from("/etc/gitattributes"))];
         if fixed.iter().flatten().any(|file| file.exists()) {
@@ -392,11 +392,6 @@ fn attribute_files(path: &RepoPath) -> impl Iterator<Item = RepoPath> + '_ {
         let name = if folder.is_empty() { b".gitattributes".to_vec() } else { [folder, b"/.gitattributes"].concat() };
         RepoPath::from_tree(&name)
     })
-}
-
-fn config_home() -> Option<PathBuf> {
-    let given = std::env::var_os("XDG_CONFIG_HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
-    given.or_else(|| std::env::var_os("HOME").map(|home| Path::new(&home).join(".config")))
 }
 
 fn refused(path: &RepoPath, why: &str, hint: &str) -> Finding {

@@ -93,3 +93,9 @@ fn foreign(place: &Path) -> Finding {
         ),
     )
 }
+
+/// Where the person's own configuration of Git lies beside `~/.gitconfig`, without `git`.
+pub(super) fn config_home() -> Option<PathBuf> {
+    let given = std::env::var_os("XDG_CONFIG_HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
+    given.or_else(|| std::env::var_os("HOME").map(|home| Path::new(&home).join(".config")))
+}

@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use super::files::Stage;
 use super::record::FileRecord;
+use super::spare;
 use crate::base::{Code, Finding, RepoPath, Result};
 use crate::git::index::{EntryChange, Index, NotUnderstood, Staged};
 use crate::git::{FileId, Folders, Oid, Repo};
@@ -84,12 +85,7 @@ pub enum Lock {
 }
 
 /// The staged index's name.
-const STAGED: &[u8] = b"index";
-/// A second name of the index that edt wrote last, so that the next call knows it for edt's own.
-const OWN: &[u8] = b"index.own";
-/// A second name of the last index that was not edt's own or was synced: all that is staged in it and in no commit outlives a power cut
-/// that tears the ones edt wrote after it.
-const BEFORE: &[u8] = b"index.before";
+pub(super) const STAGED: &[u8] = b"index";
 
 impl IndexView {
     /// Reads the index.
@@ -175,7 +171,7 @@ impl IndexView {
         }
         let wrap = |error: std::io::Error| failed("stage the index in", Path::new(".git/edt"), &error);
         if let Some(stat) = self.stat {
-            keep_before(stage, &stat).map_err(wrap)?;
+            spare::keep_before(stage, &stat).map_err(wrap)?;
         }
         stage.dir().unlink(STAGED).map_err(wrap)?;
         let perms = self.stat.map_or(Perms::Exactly(0o666), |like| Perms::Of(like, false));
@@ -246,70 +242,9 @@ impl Prepared {
         let (dir, name) = open_folder(&path)?;
         let lock = [&name, b".lock".as_slice()].concat();
         dir.rename(&lock, &dir, &name, Move::Replace).map_err(|error| failed("write", &path, &error))?;
-        let _ = stage.dir().rename(STAGED, stage.dir(), OWN, Move::Replace);
+        let _ = stage.dir().rename(STAGED, stage.dir(), spare::OWN, Move::Replace);
         Ok(())
     }
-}
-
-/// Gives the index with that stat a second name, unless it is edt's own.
-fn keep_before(stage: &Stage<'_>, stat: &Stat) -> std::io::Result<()> {
-    let is = |name| Ok::<_, std::io::Error>(stage.dir().stat(name)?.is_some_and(|own| own.inode() == stat.inode()));
-    if is(OWN)? || is(STAGED)? {
-        return Ok(());
-    }
-    let Ok((dir, name)) = open_folder(&stage.repo.index_path()) else { return Ok(()) };
-    // An index that is replaced at this moment, or a file system without links: then there is one chance less, and no harm.
-    stage.dir().unlink(BEFORE)?;
-    let _ = dir.link(&name, stage.dir(), BEFORE);
-    Ok(())
-}
-
-/// Forgets the other names of indexes in edt's `folder`: the index itself is about to be synced.
-///
-/// # Errors
-/// Whatever the system says.
-pub(super) fn forget(folder: &Path) -> std::io::Result<()> {
-    let Ok(dir) = Dir::open(&folder.join("stage")) else { return Ok(()) };
-    [OWN, STAGED, BEFORE].into_iter().try_for_each(|name| dir.unlink(name))
-}
-
-/// Puts the last index that another program wrote in the place of the present one; false if there is none, or it is torn, too.
-///
-/// # Errors
-/// `REPOSITORY_BUSY` if another program holds the index; `IO_ERROR`.
-pub(super) fn bring_back(repo: &Repo, stage: &Stage<'_>) -> Result<bool> {
-    let Ok(Found::File(_, bytes)) = stage.dir().read(BEFORE) else { return Ok(false) };
-    if !repo.is_whole_index(&bytes) {
-        return Ok(false);
-    }
-    let path = repo.index_path();
-    let (dir, name) = open_folder(&path)?;
-    let lock = [&name, b".lock".as_slice()].concat();
-    match stage.dir().link(BEFORE, &dir, &lock) {
-        Ok(()) => {}
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-            return Err(busy(&path, "is locked by another program").into());
-        }
-        Err(error) => return Err(failed("lock", &path, &error).into()),
-    }
-    dir.rename(&lock, &dir, &name, Move::Replace).map_err(|error| failed("write", &path, &error))?;
-    Ok(true)
-}
-
-/// Makes the index anew from HEAD's tree.
-///
-/// # Errors
-/// `IO_ERROR` if Git cannot; `PROGRAM_NOT_FOUND`.
-pub(super) fn read_head(repo: &Repo) -> Result<()> {
-    let head = repo.head()?.commit.map(|commit| commit.to_string());
-    let tree = head.as_deref().unwrap_or("--empty");
-    let ran = spawn::git(repo.root_path(), &["read-tree", tree], b"")?;
-    if !ran.ok {
-        let message = format!("Git could not make the index anew: {}", ran.stderr.trim());
-        return Err(Finding::new(Code::IoError, message, "Mend what Git reports, then repeat the call.").into());
-    }
-    let settings = repo.without_untrusted()?;
-    spawn::git_with_settings(repo.root_path(), &settings, &["update-index", "-q", "--refresh"], b"").map(drop)
 }
 
 /// Removes an `index.lock` that was there before `before`: the machine was restarted since, and its holder is gone.
@@ -393,14 +328,14 @@ pub fn delegate(repo: &Repo, moves: &[EntryMove]) -> Result<()> {
     }
 }
 
-fn open_folder(index: &Path) -> Result<(Dir, Vec<u8>)> {
+pub(super) fn open_folder(index: &Path) -> Result<(Dir, Vec<u8>)> {
     let folder = index.parent().unwrap_or(index);
     let name = index.file_name().unwrap_or_default().as_bytes().to_vec();
     let dir = Dir::open(folder).map_err(|error| failed("open", folder, &error))?;
     Ok((dir, name))
 }
 
-fn busy(path: &Path, what: &str) -> Finding {
+pub(super) fn busy(path: &Path, what: &str) -> Finding {
     Finding::new(
         Code::RepositoryBusy,
         format!("The index {} {what}. Nothing was changed.", path.display()),

@@ -8,8 +8,8 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::index;
 use super::record::{Record, VERSION};
+use super::spare;
 use crate::base::{Code, Durability, Finding, Result};
 use crate::io::clock::{boot_id, booted};
 use crate::io::disk::Dir;
@@ -220,7 +220,7 @@ impl Journal {
     /// `IO_ERROR`: the journal is then as it was.
     pub fn checkpoint(&mut self) -> Result<()> {
         let folder = self.path.parent().unwrap_or(&self.path);
-        index::forget(folder).map_err(|error| failed("clear", folder, &error))?;
+        spare::forget(folder).map_err(|error| failed("clear", folder, &error))?;
         for folder in [self.path.parent().unwrap_or(&self.path), &self.root] {
             let synced = Dir::open(folder).and_then(|dir| dir.sync_file_system());
             synced.map_err(|error| failed("sync", folder, &error))?;

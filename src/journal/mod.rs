@@ -14,6 +14,7 @@ pub mod record;
 pub mod recover;
 mod restart;
 mod restart_index;
+mod spare;
 
 pub use files::{FileChange, NewFile, OldFile};
 pub use index::IndexView;

@@ -6,6 +6,7 @@ use super::files::Stage;
 use super::index::{self, EntryMove, IndexView, Lock, Plan};
 use super::record::{ChangeRecord, EntryRecord, FileRecord};
 use super::recover::standing;
+use super::spare;
 use crate::base::Result;
 use crate::git::index::Staged;
 use crate::git::{Folders, Repo, Tracked};
@@ -26,8 +27,8 @@ pub(super) fn restore(repo: &Repo, stage: &Stage<'_>, changes: &[&ChangeRecord])
         if !changes.iter().filter(|record| !record.entries.is_empty()).any(replaced) {
             return Ok(None);
         }
-    } else if !index::bring_back(repo, stage)? {
-        index::read_head(repo)?;
+    } else if !spare::bring_back(repo, stage)? {
+        spare::read_head(repo)?;
         lost = Some(LOST);
     }
     bring(repo, stage, changes)?;

@@ -9,6 +9,7 @@ use std::time::Duration;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::Deserialize;
 
+use super::limits::{DeletionLimits, SizeLimits};
 use super::validator::{self, Trust, Validator};
 use crate::base::{Code, Durability, Finding, RepoPath, Result};
 use crate::io::disk::MAX_FILE;
@@ -91,28 +92,6 @@ pub enum Override {
     Approval,
     /// Nobody.
     Never,
-}
-
-/// How far a file may shrink.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SizeLimits {
-    /// Largest part of the bytes that may go (0 to 1).
-    pub max_bytes_lost: f64,
-    /// Files of more bytes than this are judged by bytes.
-    pub min_bytes: u64,
-    /// Largest part of the lines that may go (0 to 1).
-    pub max_lines_lost: f64,
-    /// Files of at least this many lines are judged by lines.
-    pub min_lines: u64,
-}
-
-/// How much a transaction may remove.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DeletionLimits {
-    /// More files than this may not go at once.
-    pub max_files: u64,
-    /// More lines than this, those added subtracted, may not go at once.
-    pub max_lines: u64,
 }
 
 #[derive(Debug, Default, Deserialize)]
