@@ -7,7 +7,7 @@
 //! Nothing is converted that would not come back: a file whose bytes are not those that Git would check out again is refused,
 //! so that every recorded state gives the very bytes back.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use gix::bstr::ByteSlice as _;
 use gix::worktree::stack::state::attributes::Source;
