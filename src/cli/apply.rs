@@ -201,10 +201,7 @@ fn bytes_of(file: &Path, most: u64) -> Result<Vec<u8>> {
     let read = if file == Path::new("-") {
         whole::at_most(std::io::stdin().lock(), most)
     } else {
-        std::fs::File::open(file).and_then(|file| match file.metadata()?.len() {
-            long if long > most => Ok(None),
-            _ => whole::at_most(file, most),
-        })
+        whole::read_at_most(file, most)
     };
     let bytes = read.map_err(|error| {
         let message = format!("Could not read {}: {error}.", file.display());

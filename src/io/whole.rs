@@ -64,6 +64,15 @@ pub fn at_most(from: impl io::Read, most: u64) -> io::Result<Option<Vec<u8>>> {
     Ok((read <= most).then_some(bytes))
 }
 
+/// The bytes of the file at `path`; `None` if it has more than `most`: then it is not read to its end.
+///
+/// # Errors
+/// Whatever the system says.
+pub fn read_at_most(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
+    let file = std::fs::File::open(path)?;
+    if file.metadata()?.len() > most { Ok(None) } else { at_most(file, most) }
+}
+
 fn libc_flag(flag: OFlags) -> i32 {
     flag.bits().cast_signed()
 }
