@@ -1,6 +1,6 @@
 //! Chance that a seed repeats.
 
-/// Numbers that follow from a seed (SplitMix64).
+/// Numbers that follow from a seed (`SplitMix64`).
 #[derive(Debug, Clone)]
 pub(crate) struct Dice(u64);
 

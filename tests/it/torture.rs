@@ -83,7 +83,7 @@ impl<'t> Round<'t> {
             world.write(".gitattributes", "*.txt text eol=crlf\n");
         }
         for path in &PATHS[..7] {
-            let end = if crlf && path.ends_with(".txt") { "\r\n" } else { "\n" };
+            let end = if crlf && is_text(path) { "\r\n" } else { "\n" };
             world.write(path, format!("{path} at first{end}second line{end}third line{end}"));
         }
         fs::set_permissions(world.root.join("run.sh"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
@@ -136,7 +136,7 @@ impl<'t> Round<'t> {
     /// What a person writes has the line ends that Git checks out, mostly.
     fn persons(&self, path: &str, who: &str) -> String {
         let content = self.content(who);
-        let ends = self.crlf && path.ends_with(".txt") && !content.contains('7');
+        let ends = self.crlf && is_text(path) && !content.contains('7');
         if ends { content.replace('\n', "\r\n") } else { content }
     }
 
@@ -183,7 +183,7 @@ impl<'t> Round<'t> {
     fn request(&self, dice: &mut Dice) -> Value {
         let mut edits = Vec::new();
         let first = usize::try_from(dice.roll(8)).unwrap();
-        for i in 0..usize::try_from(dice.roll(4)).unwrap() + 1 {
+        for i in 0..=usize::try_from(dice.roll(4)).unwrap() {
             let path = PATHS[(first + i) % PATHS.len()];
             let content = self.content("agent");
             let old = fs::read_to_string(self.world.root.join(path));
@@ -207,10 +207,10 @@ impl<'t> Round<'t> {
         let moment = Duration::from_micros(dice.roll(60_000));
         match dice.roll(20) {
             0..=4 => Fault::Kill(moment),
-            5..=6 if self.traced => Fault::KillAt(*dice.pick(CALLS), dice.roll(8) + 1),
+            5..=6 if self.traced => Fault::KillAt(dice.pick::<&str>(CALLS), dice.roll(8) + 1),
             7..=8 if self.traced => {
                 let error = *dice.pick(&["ENOSPC", "EIO"]);
-                Fault::Error(error, *dice.pick(CALLS), dice.roll(8) + 1, dice.chance(40))
+                Fault::Error(error, dice.pick::<&str>(CALLS), dice.roll(8) + 1, dice.chance(40))
             }
             9..=10 => Fault::Stop(moment),
             _ => Fault::None,
@@ -315,7 +315,7 @@ impl<'t> Round<'t> {
             3 => {
                 // What stands there is the person's to overwrite.
                 self.written.lock().unwrap().insert(path, None);
-                if let Ok(mut open) = fs::File::options().write(true).append(true).open(&file) {
+                if let Ok(mut open) = fs::File::options().append(true).open(&file) {
                     let _ = open.write_all(self.persons(path, "person, more").as_bytes());
                 }
             }
@@ -494,6 +494,10 @@ impl<'t> Round<'t> {
     }
 }
 
+fn is_text(path: &str) -> bool {
+    std::path::Path::new(path).extension().is_some_and(|extension| extension == "txt")
+}
+
 fn check(holds: bool, otherwise: impl FnOnce() -> String) -> Judged {
     if holds { Ok(()) } else { Err(otherwise()) }
 }
@@ -526,7 +530,7 @@ fn torture(seed: u64, first: u64, time: Duration, most: u64) {
             panic!("seed {seed}, round {number} (kept in {}):\n{}\n{fault}", kept.display(), log.join("\n"));
         }
         tally.rounds.fetch_add(1, Ordering::Relaxed);
-        if begun.elapsed() - told > Duration::from_secs(10) {
+        if begun.elapsed() > told + Duration::from_secs(10) {
             told = begun.elapsed();
             println!("{:5.0} s: {tally:?}", told.as_secs_f64());
         }
