@@ -293,6 +293,25 @@ fn half_of_the_processes_are_killed() {
     crowd.is_right(&world, "edt/s");
 }
 
+/// The journal begins again at its front about every thousand edits: what is staged then must not be forgotten.
+#[test]
+fn an_edit_lands_where_the_journal_begins_again() {
+    for flags in [&["begin", "s"][..], &["begin", "s", "--no-switch"]] {
+        let world = template();
+        world.edt(flags).landed();
+        let journal = world.root.join(".git/edt/main/journal");
+        std::fs::File::options().write(true).open(journal).unwrap().set_len(40 * 1024).unwrap();
+        for n in 0..25 {
+            let edit = |path| json!({"path": path, "mode": "append", "content": format!("more {n}\n")});
+            let edits = ["shared.log", "own/1.txt"].map(edit);
+            world.apply(&json!({"edits": edits})).landed();
+        }
+        world.edt(&["undo", "3"]).landed();
+        assert!(world.text("shared.log").ends_with("more 21\n"));
+        world.is_sound();
+    }
+}
+
 /// What a person's Git met.
 #[derive(Debug, Default)]
 struct Storm {
@@ -415,7 +434,7 @@ fn who_holds_the_worktree_is_named_within_the_limit() {
         let answer = world.edt(&["--wait", wait, "apply", "own/1.txt", "--mode", "append", "--content", "x\n"]);
         let (took, limit) = (begun.elapsed().as_secs_f64(), wait.parse::<f64>().unwrap());
         assert_eq!((answer.codes().as_slice(), answer.exit), (["SESSION_BUSY"].as_slice(), 3));
-        assert!(took >= limit && took < limit + 2.0, "--wait {wait}: {took} s");
+        assert!(took >= limit && took < limit + 5.0, "--wait {wait}: {took} s");
         assert_eq!(answer.errors()[0]["evidence"]["holder"], json!(holder.id().to_string()), "{:#}", answer.json);
         assert_eq!(answer.errors()[0]["evidence"]["command"], "apply", "{:#}", answer.json);
         assert!(answer.message().contains(&format!("{} (edt apply)", holder.id())), "{}", answer.message());
