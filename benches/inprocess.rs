@@ -72,7 +72,8 @@ fn make(root: &Path) {
 }
 
 fn open(root: &Path) -> World {
-    World::open(root, Caller { lock_wait: LOCK_WAIT, person_policy: None, trust: None, durability: None })
+    let command = "apply".to_owned();
+    World::open(root, Caller { command, lock_wait: LOCK_WAIT, person_policy: None, trust: None, durability: None })
         .expect("the repository opens")
 }
 

@@ -135,7 +135,8 @@ impl Replay {
         for (key, value) in [("user.name", "replay"), ("user.email", "replay@example.com"), ("gc.auto", "0")] {
             git(&root, &["config", key, value], b"");
         }
-        let caller = Caller { lock_wait: LOCK_WAIT, person_policy: None, trust: None, durability: None };
+        let command = "apply".to_owned();
+        let caller = Caller { command, lock_wait: LOCK_WAIT, person_policy: None, trust: None, durability: None };
         let oldest = Replay::range(&root, args).remove(0);
         git(&root, &["checkout", "-q", "--no-track", "-B", "replayed", &oldest], b"");
         let world = World::open(&root, caller).expect("the clone opens");

@@ -19,6 +19,7 @@ use crate::session::{Session, World};
 pub(super) struct Context {
     pub(super) start: PathBuf,
     pub(super) json: bool,
+    command: String,
     wait: f64,
     durability: Option<Durability>,
     settled: RefCell<Option<Settled>>,
@@ -46,11 +47,12 @@ fn persons(variable: &str, below_home: &str) -> Option<PathBuf> {
 }
 
 impl Context {
-    pub(super) fn new(global: &Global) -> Context {
+    pub(super) fn new(global: &Global, command: String) -> Context {
         let start = global.dir.clone().unwrap_or_else(|| PathBuf::from("."));
         Context {
             start,
             json: global.json,
+            command,
             wait: global.wait,
             durability: global.durability,
             settled: RefCell::default(),
@@ -71,7 +73,8 @@ impl Context {
             _ => None,
         };
         let lock_wait = Duration::try_from_secs_f64(self.wait).unwrap_or(crate::session::world::LOCK_WAIT);
-        Ok(Caller { lock_wait, person_policy, trust: trust_store(), durability: self.durability })
+        let (command, durability) = (self.command.clone(), self.durability);
+        Ok(Caller { command, lock_wait, person_policy, trust: trust_store(), durability })
     }
 
     /// The repository, to read it, with the session's base (else HEAD's commit) and the policy that holds there.

@@ -156,7 +156,11 @@ impl Scene<'_> {
     }
 
     fn world(&self) -> Result<World> {
-        World::open(&self.dir, Caller { lock_wait: LOCK_WAIT, person_policy: None, trust: None, durability: None })
+        let command = "demo".to_owned();
+        World::open(
+            &self.dir,
+            Caller { command, lock_wait: LOCK_WAIT, person_policy: None, trust: None, durability: None },
+        )
     }
 
     fn git(&self, args: &[&str]) -> Result<String> {

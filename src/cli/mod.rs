@@ -26,7 +26,7 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::base::{Code, Durability, Finding, Findings, Status};
 use context::Context;
@@ -131,11 +131,15 @@ impl Command {
 #[must_use]
 pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.collect();
-    let cli = match Cli::try_parse_from(&args) {
-        Ok(cli) => cli,
+    let parsed = Cli::command().try_get_matches_from(&args).and_then(|matches| {
+        let name = matches.subcommand_name().unwrap_or_default().to_owned();
+        Cli::from_arg_matches(&matches).map(|cli| (cli, name))
+    });
+    let (cli, name) = match parsed {
+        Ok(parsed) => parsed,
         Err(error) => return wrong_arguments(&error, args.iter().any(|arg| arg == "--json")),
     };
-    let context = Context::new(&cli.global);
+    let context = Context::new(&cli.global, name);
     let status = cli.command.run(&context).unwrap_or_else(|findings| {
         let status = findings.status();
         context.refusal(findings, status);

@@ -17,6 +17,8 @@ pub const LOCK_WAIT: Duration = Duration::from_secs(10);
 /// What the caller of edt brings along.
 #[derive(Debug, Clone)]
 pub struct Caller {
+    /// The command's name, for those who wait for it.
+    pub command: String,
     /// Longest wait for another edt process.
     pub lock_wait: Duration,
     /// The text of the person's own `edt.toml`, if there is one.
@@ -54,7 +56,7 @@ impl World {
         if !folder.is_dir() {
             crate::io::whole::make_folder(folder).map_err(|error| crate::io::failed("make", folder, &error))?;
         }
-        let held = lock::take(&folder.join("lock"), caller.lock_wait)?;
+        let held = lock::take(&folder.join("lock"), &caller.command, caller.lock_wait)?;
         let (mut journal, settled) = open_settled(&repo)?;
         journal.set_durability(caller.durability.or_else(|| repo.durability()).unwrap_or_default());
         Ok(World { repo, journal, settled, caller, lock: Some(held) })
@@ -81,7 +83,8 @@ impl World {
     pub fn unlocked<T>(&mut self, act: impl FnOnce(&Repo) -> Result<T>) -> Result<T> {
         self.lock = None;
         let done = act(&self.repo);
-        self.lock = Some(lock::take(&self.repo.state_path().join("lock"), self.caller.lock_wait)?);
+        self.lock =
+            Some(lock::take(&self.repo.state_path().join("lock"), &self.caller.command, self.caller.lock_wait)?);
         let (mut journal, settled) = open_settled(&self.repo)?;
         journal.set_durability(self.journal.durability());
         self.journal = journal;

@@ -53,7 +53,13 @@ struct State {
 }
 
 fn caller() -> Caller {
-    Caller { lock_wait: std::time::Duration::from_millis(200), person_policy: None, trust: None, durability: None }
+    Caller {
+        command: "apply".to_owned(),
+        lock_wait: std::time::Duration::from_millis(200),
+        person_policy: None,
+        trust: None,
+        durability: None,
+    }
 }
 
 fn open(root: &Path) -> Result<Place> {

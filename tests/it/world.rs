@@ -73,6 +73,11 @@ impl World {
         World { _dir: None, home: self.home.clone(), root: root.into() }
     }
 
+    /// The same, seen from `root`; its folder goes away with what is returned.
+    pub(crate) fn moved(self, root: PathBuf) -> World {
+        World { root, ..self }
+    }
+
     /// A command that sees neither the real home nor the real configuration.
     pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
