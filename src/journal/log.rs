@@ -109,15 +109,6 @@ impl Journal {
         Ok((journal, Pending::AfterRestart(all)))
     }
 
-    /// Starts again at the front if a record of `needed` bytes may not fit. Before anything is staged: a checkpoint forgets what is.
-    ///
-    /// # Errors
-    /// `IO_ERROR`: the journal is then as it was.
-    pub fn make_room(&mut self, needed: usize) -> Result<()> {
-        let full = self.tail + (RECORD_HEAD + needed) as u64 > self.size && self.tail > PAGE;
-        if full { self.checkpoint() } else { Ok(()) }
-    }
-
     /// Appends `record` and waits until it is on the medium; returns its number.
     ///
     /// # Errors

@@ -71,7 +71,6 @@ impl Change {
 /// moved nothing fails: what is left to do is a warning, and the next call does it.
 pub fn publish(repo: &Repo, journal: &mut Journal, mut change: Change) -> Result<Vec<Warning>> {
     journal.check_closed()?;
-    journal.make_room(most_bytes(&change))?;
     let stage = Stage::open(repo)?;
     let tx = format!("{:x}-{}", process_id(), change.branch.new.to_hex_with_len(8));
     let mut staged = Staged { stage: &stage, records: Vec::new() };
@@ -295,20 +294,6 @@ fn take_back(
 fn sync_large(repo: &Repo, all: &[Loose]) -> Result<()> {
     let large: Vec<Loose> = all.iter().filter(|object| object.bytes.len() > JOURNAL_MAX).cloned().collect();
     objects::write_synced(repo.objects_dir(), &large)
-}
-
-/// At least as many bytes as the record of `change` takes in the journal.
-fn most_bytes(change: &Change) -> usize {
-    /// What a path or a ref takes beside its name: ids, stats, flags.
-    const EACH: usize = 512;
-    let objects = change.objects.iter().filter(|object| object.bytes.len() <= JOURNAL_MAX);
-    let objects: usize = objects.map(|object| object.bytes.len() + EACH).sum();
-    let files: usize = change.files.iter().map(|file| file.path.as_bytes().len() + EACH).sum();
-    let moves = change.index.iter().flat_map(|(_, moves)| moves);
-    let entries: usize = moves.map(|entry| entry.path.as_bytes().len() + EACH).sum();
-    let names = change.create.iter().map(|(name, _)| name).chain(change.replace.iter().map(|(name, ..)| name));
-    let refs: usize = names.chain(change.drop.iter().map(|(name, _)| name)).map(|name| name.len() + EACH).sum();
-    objects + files + entries + refs + change.branch.log.len() + 4 * EACH
 }
 
 fn carried(object: &Loose) -> (Id, Vec<u8>) {

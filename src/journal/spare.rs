@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::files::Stage;
-use super::index::{STAGED, busy, open_folder};
+use super::index::{busy, open_folder};
 use crate::base::{Code, Finding, Result};
 use crate::git::Repo;
 use crate::io::disk::{Dir, Found, Move, Stat};
@@ -17,8 +17,7 @@ const BEFORE: &[u8] = b"index.before";
 
 /// Gives the index with that stat a second name, unless it is edt's own.
 pub(super) fn keep_before(stage: &Stage<'_>, stat: &Stat) -> std::io::Result<()> {
-    let is = |name| Ok::<_, std::io::Error>(stage.dir().stat(name)?.is_some_and(|own| own.inode() == stat.inode()));
-    if is(OWN)? || is(STAGED)? {
+    if stage.dir().stat(OWN)?.is_some_and(|own| own.inode() == stat.inode()) {
         return Ok(());
     }
     let Ok((dir, name)) = open_folder(&stage.repo.index_path()) else { return Ok(()) };
@@ -34,7 +33,7 @@ pub(super) fn keep_before(stage: &Stage<'_>, stat: &Stat) -> std::io::Result<()>
 /// Whatever the system says.
 pub(super) fn forget(folder: &Path) -> std::io::Result<()> {
     let Ok(dir) = Dir::open(&folder.join("stage")) else { return Ok(()) };
-    [OWN, STAGED, BEFORE].into_iter().try_for_each(|name| dir.unlink(name))
+    [OWN, BEFORE].into_iter().try_for_each(|name| dir.unlink(name))
 }
 
 /// Puts the last index that another program wrote in the place of the present one; false if there is none, or it is torn, too.
