@@ -183,7 +183,8 @@ impl Repo {
         let (mut found, mut next) = (HashSet::new(), Some(tip));
         while let Some(oid) = next.filter(|_| found.len() < limit) {
             found.insert(oid);
-            next = self.first_parent(oid)?;
+            // A shallow clone ends where a parent is missing.
+            next = self.first_parent(oid).unwrap_or(None);
         }
         Ok(found)
     }

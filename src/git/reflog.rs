@@ -104,6 +104,15 @@ impl Repo {
         missing.iter().try_for_each(|(from, to, log)| self.log_ref(name, *from, *to, log, Line::New))
     }
 
+    /// Where the last whole line of the log of `name` says that the ref went.
+    #[must_use]
+    pub fn last_logged(&self, name: &str) -> Option<Oid> {
+        let bytes = std::fs::read(self.log_path(name)).ok()?;
+        let whole = &bytes[..whole_lines(&bytes, self.null().as_slice().len() * 2)];
+        let line = whole.strip_suffix(b"\n")?.rsplit(|b| *b == b'\n').next()?;
+        Oid::from_hex(line.split(|b| *b == b' ').nth(1)?).ok()
+    }
+
     fn log_path(&self, name: &str) -> PathBuf {
         let dir = if name == "HEAD" { self.git_dir() } else { self.common_dir() };
         dir.join("logs").join(name)

@@ -87,13 +87,16 @@ impl Repo {
         Dir::open(self.git_dir()).ok()?.stat(b"HEAD").ok().flatten()
     }
 
-    /// The stat of the loose file of the ref `name`; `None` if it has none (absent, or packed).
+    /// The stat of the file that holds the ref `name`: its loose file, else the packed refs.
     #[must_use]
-    pub fn loose_ref_stat(&self, name: &str) -> Option<Stat> {
+    pub fn ref_stat(&self, name: &str) -> Option<Stat> {
         let below = Dir::open(self.common_dir()).ok()?;
         let (folder, file) = name.rsplit_once('/')?;
-        let Ok(Parent::Open(dir)) = below.beneath(folder.as_bytes()) else { return None };
-        dir.stat(file.as_bytes()).ok().flatten()
+        let loose = match below.beneath(folder.as_bytes()) {
+            Ok(Parent::Open(dir)) => dir.stat(file.as_bytes()).ok().flatten(),
+            _ => None,
+        };
+        loose.or_else(|| below.stat(b"packed-refs").ok().flatten())
     }
 }
 

@@ -214,6 +214,12 @@ impl Repo {
         Ok(Head { branch, commit: head.id().map(gix::Id::detach) })
     }
 
+    /// Whether a sparse checkout leaves files out.
+    #[must_use]
+    pub fn is_sparse(&self) -> bool {
+        self.inner.config_snapshot().boolean("core.sparseCheckout") == Some(true)
+    }
+
     /// How much is waited for, by Git's `core.fsync`; `None` if that says nothing of what edt writes.
     #[must_use]
     pub fn durability(&self) -> Option<Durability> {

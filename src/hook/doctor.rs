@@ -279,7 +279,7 @@ fn staged(scene: &Scene) -> Vec<PathBuf> {
         return Vec::new();
     }
     let Some(state) = &scene.state else { return Vec::new() };
-    let own = |path: &PathBuf| path.file_name().is_some_and(|name| name != "index");
+    let own = |path: &PathBuf| path.file_name().is_some_and(|name| !name.as_encoded_bytes().starts_with(b"index"));
     let old = |path: &PathBuf| whole::minutes_old(path).is_some_and(|minutes| minutes >= 10);
     whole::files_in(&state.join("stage")).into_iter().filter(own).filter(old).collect()
 }

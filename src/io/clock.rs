@@ -70,15 +70,6 @@ pub fn boot_id() -> Option<[u8; 16]> {
     Some(id)
 }
 
-/// When this boot began, to a second or two; `None` where `/proc` does not tell.
-#[must_use]
-#[expect(clippy::disallowed_methods, reason = "the one place that reads the clock")]
-pub fn booted() -> Option<SystemTime> {
-    let text = std::fs::read_to_string("/proc/uptime").ok()?;
-    let seconds: f64 = text.split(' ').next()?.parse().ok()?;
-    SystemTime::now().checked_sub(Duration::try_from_secs_f64(seconds).ok()?)
-}
-
 /// A bounded wait with growing pauses.
 #[derive(Debug)]
 pub struct Countdown {

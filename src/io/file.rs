@@ -4,7 +4,6 @@ use std::io::{self, Write as _};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use super::effect::{self, Effect};
 
@@ -60,14 +59,6 @@ impl File {
     /// Whatever the system says.
     pub fn len(&self) -> io::Result<u64> {
         Ok(self.inner.metadata()?.len())
-    }
-
-    /// When it was last written.
-    ///
-    /// # Errors
-    /// Whatever the system says.
-    pub fn modified(&self) -> io::Result<SystemTime> {
-        self.inner.metadata()?.modified()
     }
 
     /// Cuts it to `len` bytes.

@@ -6,12 +6,11 @@
 //! torn was never answered.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
 use super::record::{Record, VERSION};
 use super::spare;
 use crate::base::{Code, Durability, Finding, Result};
-use crate::io::clock::{boot_id, booted};
+use crate::io::clock::boot_id;
 use crate::io::disk::Dir;
 use crate::io::file::{self, File, Open};
 use crate::io::{failed, whole};
@@ -91,7 +90,8 @@ impl Journal {
             durability: Durability::default(),
             root: root.to_owned(),
         };
-        let same_boot = sound && boot.is_some() && boot.as_ref().map(<[u8; 16]>::as_slice) == Some(&head[36..52]);
+        // Where the system does not tell the boot, no restart can be seen: the header is believed.
+        let same_boot = sound && boot.as_ref().is_none_or(|boot| boot.as_slice() == &head[36..52]);
         if same_boot {
             let pending = match journal.read(journal.tail)? {
                 Some((epoch, number, record, end)) if (epoch, number) == (journal.epoch, journal.next) => {
@@ -166,7 +166,8 @@ impl Journal {
     pub fn finish(&mut self, lasting: bool) -> Result<()> {
         match self.durability {
             Durability::Full => self.checkpoint(),
-            Durability::Journal if lasting => self.checkpoint(),
+            // At every level: they are rare, and what they leave could not be told from what a person did.
+            _ if lasting => self.checkpoint(),
             Durability::Off | Durability::Journal => self.close(),
         }
     }
@@ -202,16 +203,12 @@ impl Journal {
         Err(Finding::new(Code::SessionBusy, message, "Repeat the call: it finishes the other one first.").into())
     }
 
-    /// The latest time at which a process of an earlier boot can have written here: what is as old and was locked is locked no longer.
+    /// Starts again at the front if little room is left. Before anything is staged: a checkpoint forgets which index was edt's own.
     ///
     /// # Errors
-    /// `IO_ERROR`.
-    pub fn last_written(&self) -> Result<SystemTime> {
-        /// A transaction takes milliseconds, a restart seconds.
-        const SLACK: Duration = Duration::from_secs(2);
-        let written = self.file.modified().map_err(|error| failed("read the journal", &self.path, &error))? + SLACK;
-        // The time of the file may itself be lost: then all that is older than this boot.
-        Ok(booted().map_or(written, |booted| booted.max(written)))
+    /// `IO_ERROR`: the journal is then as it was.
+    pub fn make_room(&mut self) -> Result<()> {
+        if self.tail > self.size / 4 * 3 { self.checkpoint() } else { Ok(()) }
     }
 
     /// Makes everything older durable, then starts again at the front.

@@ -11,7 +11,7 @@ use crate::base::{Code, Finding, Findings, RepoPath, Result, Warning};
 use crate::git::objects::Look;
 use crate::git::reflog::Line;
 use crate::git::{Folders, InHead, Loose, Oid, Repo, Swap, objects};
-use crate::io::clock::process_id;
+use crate::io::clock::{process_id, wall};
 
 /// Deflated objects larger than this, in bytes, are synced by themselves rather than through the journal.
 const JOURNAL_MAX: usize = 128 * 1024;
@@ -71,6 +71,7 @@ impl Change {
 /// moved nothing fails: what is left to do is a warning, and the next call does it.
 pub fn publish(repo: &Repo, journal: &mut Journal, mut change: Change) -> Result<Vec<Warning>> {
     journal.check_closed()?;
+    journal.make_room()?;
     let stage = Stage::open(repo)?;
     let tx = format!("{:x}-{}", process_id(), change.branch.new.to_hex_with_len(8));
     let mut staged = Staged { stage: &stage, records: Vec::new() };
@@ -308,7 +309,7 @@ fn record_of(repo: &Repo, change: &Change, files: &[FileRecord], moves: &[EntryM
             name: branch.name.clone(),
             from: branch.from.into(),
             new: branch.new.into(),
-            stat: repo.loose_ref_stat(&branch.name),
+            stat: repo.ref_stat(&branch.name),
             log: branch.log.clone(),
             in_head: branch.head == InHead::Yes,
             head_stat: branch.head_from.as_ref().and_then(|_| repo.head_stat()),
@@ -316,6 +317,7 @@ fn record_of(repo: &Repo, change: &Change, files: &[FileRecord], moves: &[EntryM
             point: branch.point.clone(),
         },
         create: refs(&change.create),
+        time: wall().0,
         head_to: change.head_to.clone(),
         replace: change.replace.iter().map(|(name, from, to)| (name.clone(), (*from).into(), (*to).into())).collect(),
         drop: refs(&change.drop),

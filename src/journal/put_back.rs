@@ -50,10 +50,28 @@ impl Stage<'_> {
         Ok(PutBack::Left)
     }
 
+    /// Gives what is staged a name of its own if it is a person's: neither what the record replaces, nor the file that it staged, whole or
+    /// torn. Says which.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if it cannot be looked at or kept.
+    pub fn keep_foreign(&self, record: &FileRecord) -> Result<Option<PathBuf>> {
+        if self.is_own(record) || self.staged(record)? != InStage::Foreign {
+            return Ok(None);
+        }
+        self.keep(record).map(Some)
+    }
+
+    /// Whether what is staged is the very file that the record staged, and nobody wrote to it since: a power cut may have torn it.
+    fn is_own(&self, record: &FileRecord) -> bool {
+        let here = self.place(record).ok().and_then(|place| place.stat(record.stage.as_bytes()).ok().flatten());
+        here.zip(record.staged).is_some_and(|(here, own)| here.inode() == own.inode() && here.mtime <= own.mtime)
+    }
+
     /// Removes what is staged if it is one of `known`; keeps anything else.
     fn discard_if(&self, record: &FileRecord, known: &[InStage]) -> Result<()> {
         let staged = self.staged(record)?;
-        if staged == InStage::Nothing || known.contains(&staged) {
+        if staged == InStage::Nothing || known.contains(&staged) || self.is_own(record) {
             self.discard(record);
             return Ok(());
         }

@@ -28,6 +28,8 @@ pub struct ChangeRecord {
     pub branch: BranchRecord,
     /// Refs that must exist first, with their values.
     pub create: Vec<(String, Id)>,
+    /// When it was recorded, in seconds since 1970.
+    pub time: i64,
     /// What HEAD is to name instead of the branch.
     pub head_to: Option<String>,
     /// Refs to move after, with the values they must have and get.

@@ -150,6 +150,8 @@ fn take_back(repo: &Repo, record: &ChangeRecord) -> Result<Settled> {
 
 /// Swaps the new bytes in, from where they are staged or from their blob.
 pub(super) fn forward(repo: &Repo, stage: &Stage<'_>, file: &FileRecord) -> Result<()> {
+    // What was displaced from under a person may be their only copy.
+    stage.keep_foreign(file)?;
     if let Some(new) = file.new_file() {
         let bytes = match repo.object(new.oid, ObjectKind::Blob) {
             // The bytes of a file that Git converts are in no commit: `git gc --prune=now` may have dropped them meanwhile.

@@ -6,6 +6,8 @@
 //! made another inode, or a later one, and is left alone.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::PathBuf;
+use std::time::{Duration, UNIX_EPOCH};
 
 use super::files::{Stage, Stands};
 use super::log::Journal;
@@ -19,7 +21,8 @@ use crate::git::objects::Look;
 use crate::git::read::ObjectKind;
 use crate::git::reflog::Line;
 use crate::git::{InHead, Oid, Repo, objects};
-use crate::io::disk::Stat;
+use crate::io::disk::{Parent, Stat};
+use crate::io::{failed, for_good};
 
 /// A transaction and its branch.
 type Recorded = (ChangeRecord, Branch);
@@ -31,17 +34,17 @@ type Recorded = (ChangeRecord, Branch);
 pub(super) fn settle_all(repo: &Repo, journal: &mut Journal, records: &[(u64, Record)]) -> Result<Option<Settled>> {
     let (changes, undone) = sorted(records);
     let stage = Stage::open(repo)?;
-    for (record, _) in &changes {
+    for (record, _) in changes.iter().chain(&undone) {
         objects::write_missing(repo.objects_dir(), &record.loose(), Look::Bytes)?;
     }
-    unlock(repo, journal, &stage, &changes, &undone)?;
+    unlock(repo, &stage, &changes, &undone)?;
     let mut moved = mend_refs(repo, &changes)?;
     for (record, _) in &undone {
         drop_created(repo, record, &changes)?;
     }
     moved |= bring_branches(repo, &changes)?;
     let landed = landed(repo, &changes)?;
-    let restored = bring_files(repo, &stage, &landed, &changes, &undone)?;
+    let brought = bring_files(repo, &stage, &landed, &changes, &undone)?;
     if let Some((record, branch)) = landed.last().filter(|(record, branch)| must_follow(record, branch)) {
         follow(repo, record, branch)?;
     }
@@ -49,9 +52,17 @@ pub(super) fn settle_all(repo: &Repo, journal: &mut Journal, records: &[(u64, Re
     let lost = restart_index::restore(repo, &stage, &landed)?;
     mend_logs(repo, &changes)?;
     journal.checkpoint()?;
-    let Some(last) = landed.last().filter(|_| moved || !restored.is_empty() || lost.is_some()) else { return Ok(None) };
-    let mut settled = report("recovered", last, &restored, &[]);
+    let Brought { files, left, kept } = brought;
+    let anything = moved || lost.is_some() || !(files.is_empty() && left.is_empty() && kept.is_empty());
+    let Some(last) = landed.last().copied().or(changes.last().map(|(record, _)| record)).filter(|_| anything) else {
+        return Ok(None);
+    };
+    let mut settled = report("recovered", last, &files, &left);
     settled.detail.push_str(lost.unwrap_or_default());
+    if !kept.is_empty() {
+        let names: Vec<String> = kept.iter().map(|path| path.display().to_string()).collect();
+        settled.detail.push_str(&format!(" What edt had displaced and does not know is kept: {}.", names.join(", ")));
+    }
     Ok(Some(settled))
 }
 
@@ -77,8 +88,10 @@ fn sorted(records: &[(u64, Record)]) -> (Vec<Recorded>, Vec<Recorded>) {
 }
 
 /// Removes the locks of Git's own that edt held when the machine stopped.
-fn unlock(repo: &Repo, journal: &Journal, stage: &Stage<'_>, changes: &[Recorded], undone: &[Recorded]) -> Result<()> {
-    let before = journal.last_written()?;
+fn unlock(repo: &Repo, stage: &Stage<'_>, changes: &[Recorded], undone: &[Recorded]) -> Result<()> {
+    // A lock that is younger than the last transaction is somebody's who lives.
+    let last = changes.iter().chain(undone).map(|(record, _)| record.time).max().unwrap_or(0);
+    let before = UNIX_EPOCH + Duration::from_secs((last + SWAP).unsigned_abs());
     if changes.iter().chain(undone).any(|(record, _)| !record.entries.is_empty()) {
         index::unlock_left(repo, stage, before)?;
     }
@@ -107,11 +120,19 @@ fn mend_refs(repo: &Repo, changes: &[Recorded]) -> Result<bool> {
     }
     let mut moved = false;
     for (name, value) in &last {
-        moved |= repo.mend_ref(name, value)?;
+        // The log may know of a later commit, a person's.
+        let later = |oid: &Oid| {
+            let own = Oid::from_hex(value.as_bytes()).ok();
+            own.is_some_and(|own| repo.tree_of(*oid).is_ok() && repo.is_ancestor(own, *oid).unwrap_or(false))
+        };
+        let logged = repo.last_logged(name).filter(later);
+        moved |= repo.mend_ref(name, &logged.map_or_else(|| value.clone(), |oid| oid.to_string()))?;
     }
     for (name, to) in changes.iter().flat_map(|(record, _)| &record.create) {
+        // A pin that a person deleted and whose objects are gone would keep `git gc` from running.
         if let Some(to) = to.oid()
             && repo.ref_value(name)?.is_none()
+            && (!name.contains("/undone/") || repo.tree_of(to).is_ok())
         {
             repo.create_ref(name, to)?;
             moved = true;
@@ -147,7 +168,7 @@ fn bring_branches(repo: &Repo, changes: &[Recorded]) -> Result<bool> {
             }
             continue;
         };
-        let stat = repo.loose_ref_stat(name);
+        let stat = repo.ref_stat(name);
         let replaced = |(record, earlier): &Recorded| {
             let same_file = match (&record.branch.stat, &stat) {
                 (None, None) => true,
@@ -189,57 +210,50 @@ fn landed(repo: &Repo, changes: &[Recorded]) -> Result<Vec<Recorded>> {
     Ok(changes.iter().filter(in_branch).cloned().collect())
 }
 
-/// What a path is to hold, and in which session's worktree a lost creation is one.
+/// What a path is to hold, and the branch and commit that say so.
 struct Aim<'r> {
     file: &'r FileRecord,
     new: Option<(Id, bool)>,
-    branch: &'r str,
+    branch: &'r Branch,
+    /// Whether the commit came true; else the path is to hold what it held.
+    landed: bool,
 }
 
-/// Brings each path to its last recorded state, if what stands there is edt's own.
+/// Brings each path to its last recorded state, if what stands there is edt's own; says which, and which could not be.
 fn bring_files(
     repo: &Repo,
     stage: &Stage<'_>,
     landed: &[Recorded],
     changes: &[Recorded],
     undone: &[Recorded],
-) -> Result<Vec<RepoPath>> {
+) -> Result<Brought> {
     let mut aims: BTreeMap<&[u8], Aim<'_>> = BTreeMap::new();
     // What was taken back is to hold what it held; a later change begins from that.
     for (record, branch) in undone {
         for file in &record.files {
             let old = file.old.as_ref().map(|(id, executable, _)| (id.clone(), *executable));
-            aims.insert(&file.path, Aim { file, new: old, branch: &branch.name });
+            aims.insert(&file.path, Aim { file, new: old, branch, landed: false });
         }
     }
     for (record, branch) in landed {
         for file in &record.files {
-            aims.insert(&file.path, Aim { file, new: file.new.clone(), branch: &branch.name });
+            aims.insert(&file.path, Aim { file, new: file.new.clone(), branch, landed: true });
         }
     }
-    let mut known: HashMap<&[u8], Known> = HashMap::new();
+    let (mut known, mut brought): (HashMap<&[u8], Known>, Brought) = Default::default();
     for file in changes.iter().chain(undone).flat_map(|(record, _)| &record.files) {
         known.entry(&file.path).or_default().add(file);
+        // What was displaced from under a person may be their only copy: it gets a name of its own before anything else is staged.
+        brought.kept.extend(for_good(stage.keep_foreign(file))?.flatten());
     }
     let named = [repo.head()?.branch, repo.symbolic_ref(POINTER)?];
-    let mut restored = Vec::new();
     for (path, aim) in &aims {
-        let mut file = FileRecord { new: aim.new.clone(), ..aim.file.clone() };
-        let here = stage.stat(&file);
-        let is_edts = match &here {
-            // A lost creation and a deletion look alike; only in the worktree of the session is it the former.
-            None => known[path].nothing && named.iter().flatten().any(|name| name == aim.branch),
-            Some(here) => known[path].holds(repo, stage, &file, here),
-        };
-        if !is_edts || stage.stands(&file)? == Stands::New {
-            continue;
+        let in_session = named.iter().flatten().any(|name| *name == aim.branch.name);
+        match for_good(bring_file(repo, stage, aim, &known[path], in_session))? {
+            Some(true) => brought.files.push(RepoPath::from_tree(path)),
+            Some(false) => {}
+            None => brought.left.push(RepoPath::from_tree(path)),
         }
-        file.old = match (here, stage.current(&file)?) {
-            (Some(stat), Some(now)) => Some((now.oid.into(), now.mode.bits() & 0o100 != 0, stat)),
-            _ => None,
-        };
-        forward(repo, stage, &file)?;
-        restored.push(RepoPath::from_tree(path));
     }
     for file in changes.iter().chain(undone).flat_map(|(record, _)| &record.files) {
         // One that cannot be looked at must not keep every later call from going on.
@@ -248,7 +262,50 @@ fn bring_files(
     for path in aims.iter().filter(|(_, aim)| aim.new.is_none()).map(|(path, _)| path) {
         repo.root().remove_empty_beneath(RepoPath::from_tree(path).split().0);
     }
-    Ok(restored)
+    Ok(brought)
+}
+
+/// What became of the files.
+#[derive(Default)]
+struct Brought {
+    files: Vec<RepoPath>,
+    /// Those that could not be looked at or written.
+    left: Vec<RepoPath>,
+    /// A person's bytes that were displaced, under the names they are kept by.
+    kept: Vec<PathBuf>,
+}
+
+/// Brings one path to its aim; whether it had to be.
+fn bring_file(repo: &Repo, stage: &Stage<'_>, aim: &Aim<'_>, known: &Known, in_session: bool) -> Result<bool> {
+    let mut file = FileRecord { new: aim.new.clone(), ..aim.file.clone() };
+    let path = RepoPath::from_tree(&file.path);
+    let here = match repo.root().beneath(path.split().0) {
+        Ok(Parent::Open(dir)) => dir.stat(path.split().1).map_err(|error| failed("read", repo.root_path(), &error))?,
+        Ok(Parent::Missing) => None,
+        // A link or a file where a folder was is a person's work.
+        Ok(Parent::Symlink | Parent::NotAFolder) => return Ok(false),
+        Err(error) => return Err(failed("read", repo.root_path(), &error).into()),
+    };
+    let is_edts = match &here {
+        // A lost creation and a deletion look alike; only in the worktree of the session is it the former.
+        None => known.nothing && in_session,
+        Some(here) => known.holds(repo, stage, &file, here),
+    };
+    if !is_edts || aim.landed && !is_in_tip(repo, aim.branch, &path)? || stage.stands(&file)? == Stands::New {
+        return Ok(false);
+    }
+    file.old = match (here, stage.current(&file)?) {
+        (Some(stat), Some(now)) => Some((now.oid.into(), now.mode.bits() & 0o100 != 0, stat)),
+        _ => None,
+    };
+    forward(repo, stage, &file)?;
+    Ok(true)
+}
+
+/// Whether the branch as it stands holds `path` as its recorded commit does: nobody changed or deleted it in a later commit.
+fn is_in_tip(repo: &Repo, branch: &Branch, path: &RepoPath) -> Result<bool> {
+    let Some(tip) = repo.ref_value(&branch.name)? else { return Ok(false) };
+    Ok(repo.tracked(repo.tree_of(tip)?, path)? == repo.tracked(repo.tree_of(branch.new)?, path)?)
 }
 
 /// What edt knows of what stood at a path.
@@ -256,28 +313,45 @@ fn bring_files(
 struct Known {
     /// At some time nothing did.
     nothing: bool,
-    /// Each inode's last write, and its bytes.
-    inodes: Vec<(Stat, Option<Oid>)>,
+    /// What records found there, with its bytes.
+    found: Vec<(Stat, Option<Oid>)>,
+    /// What records put there, with its bytes.
+    put: Vec<(Stat, Option<Oid>)>,
 }
+
+/// The longest between the staging of a file and its swap: two locks may be waited for.
+const SWAP: i64 = 10;
+/// The longest that writing a staged file takes: a cut may leave its inode's time at any moment of that.
+const WRITING: i64 = 2;
 
 impl Known {
     fn add(&mut self, file: &FileRecord) {
         self.nothing |= file.old.is_none();
-        let old = file.old.as_ref().map(|(id, _, stat)| (*stat, id.oid()));
-        let new = file.staged.zip(file.new.as_ref()).map(|(stat, (id, _))| (stat, id.oid()));
-        self.inodes.extend(old.into_iter().chain(new));
+        self.found.extend(file.old.as_ref().map(|(id, _, stat)| (*stat, id.oid())));
+        self.put.extend(file.staged.zip(file.new.as_ref()).map(|(stat, (id, _))| (stat, id.oid())));
     }
 
-    /// Whether `here`, at the path of `file`, is one of them, whole or torn by the cut, and nobody wrote to it since.
+    /// Whether `here`, at the path of `file`, is a file whose replacement was lost, or one that edt put there and the cut tore; and nobody
+    /// touched it since. The time of the inode (`ctime`) tells, which no program sets: a file that was written, moved, linked, or
+    /// unpacked over has a later one.
     fn holds(&self, repo: &Repo, stage: &Stage<'_>, file: &FileRecord, here: &Stat) -> bool {
-        let torn = |bytes: Oid| {
-            let whole = repo.object(bytes, ObjectKind::Blob).ok();
-            whole.zip(stage.read(file)).is_some_and(|(whole, (_, left))| is_torn_form(&left, &whole))
+        let whole = |bytes: Option<Oid>| bytes.and_then(|oid| repo.object(oid, ObjectKind::Blob).ok());
+        let bytes = || stage.read(file).map(|(_, bytes)| bytes);
+        let found = |(stat, oid): &(Stat, Option<Oid>)| {
+            stat.inode() == here.inode()
+                && here.ctime <= stat.ctime
+                && whole(*oid)
+                    .zip(bytes())
+                    .map_or(stat.same_content_as(here), |(whole, left)| is_torn_form(&left, &whole))
         };
-        self.inodes
-            .iter()
-            .filter(|(stat, _)| stat.inode() == here.inode())
-            .any(|(stat, bytes)| stat.same_content_as(here) || here.mtime <= stat.mtime && bytes.is_some_and(torn))
+        let put = |(stat, oid): &(Stat, Option<Oid>)| {
+            stat.inode() == here.inode()
+                && here.mtime <= stat.mtime
+                && here.mtime.0 >= stat.mtime.0 - WRITING
+                && here.ctime.0 <= stat.ctime.0 + SWAP
+                && whole(*oid).zip(bytes()).is_some_and(|(whole, left)| left != whole && is_torn_form(&left, &whole))
+        };
+        self.found.iter().any(found) || self.put.iter().any(put)
     }
 }
 

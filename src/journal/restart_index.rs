@@ -22,12 +22,18 @@ pub(super) fn restore(repo: &Repo, stage: &Stage<'_>, changes: &[&ChangeRecord])
     }
     let mut lost = None;
     if IndexView::is_whole(repo)? {
-        let here = IndexView::read(repo)?.stat().map(|stat| stat.inode());
-        let replaced = |record: &&ChangeRecord| record.index.map(|stat| stat.inode()) == here;
+        let here = IndexView::read(repo)?.stat();
+        let replaced = |record: &&ChangeRecord| match (record.index, here) {
+            (Some(index), Some(here)) => index.same_content_as(&here),
+            (None, None) => true,
+            _ => false,
+        };
         if !changes.iter().filter(|record| !record.entries.is_empty()).any(replaced) {
             return Ok(None);
         }
-    } else if !spare::bring_back(repo, stage)? {
+    } else if spare::bring_back(repo, stage)? {
+        lost = Some(OLDER);
+    } else {
         spare::read_head(repo)?;
         lost = Some(LOST);
     }
@@ -35,6 +41,8 @@ pub(super) fn restore(repo: &Repo, stage: &Stage<'_>, changes: &[&ChangeRecord])
     Ok(lost)
 }
 
+/// What is said where an older index was whole.
+const OLDER: &str = " The index was torn; the last one that another program wrote before edt's edits was put back: look at `git status` before you commit.";
 /// What is said where nothing but HEAD was left to make an index from.
 const LOST: &str = " The index was torn and was made again from HEAD: what was staged and not committed must be staged again (`git fsck --lost-found` lists blobs that nothing names).";
 

@@ -71,6 +71,10 @@ pub(super) fn read_head(repo: &Repo) -> Result<()> {
         let message = format!("Git could not make the index anew: {}", ran.stderr.trim());
         return Err(Finding::new(Code::IoError, message, "Mend what Git reports, then repeat the call.").into());
     }
+    // Without this the files that a sparse checkout leaves out would look deleted.
+    if repo.is_sparse() {
+        spawn::git(repo.root_path(), &["sparse-checkout", "reapply"], b"")?;
+    }
     let settings = repo.without_untrusted()?;
     spawn::git_with_settings(repo.root_path(), &settings, &["update-index", "-q", "--refresh"], b"").map(drop)
 }

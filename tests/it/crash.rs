@@ -236,7 +236,7 @@ fn after_the_kill(scenario: &Scenario, world: &World, old: &State, new: &State) 
 }
 
 /// Whether a reflog has a line that is not whole.
-fn is_torn(log: &str) -> bool {
+pub(crate) fn is_torn(log: &str) -> bool {
     let whole = |line: &str| {
         let oids: Vec<&str> = line.split(' ').take(2).collect();
         line.contains(" <") && line.contains("> ") && line.contains('\t') && oids.iter().all(|oid| oid.len() == 40)

@@ -86,6 +86,9 @@ impl Cut {
 
     fn restart(&self) {
         let journal = self.world.git_dir("--git-common-dir").join("edt/main/journal");
+        let mut bytes = fs::read(&journal).unwrap();
+        crate::power::forgive(&mut bytes);
+        fs::write(&journal, bytes).unwrap();
         File::options().write(true).open(journal).unwrap().write_all_at(&[0xee; 16], 36).unwrap();
     }
 }
