@@ -293,6 +293,24 @@ pub fn unlock(repo: &Repo, stage: &Stage<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Renames edt's own `index.lock` onto the index, once the branch has moved: it is whole since before that, and its being there kept
+/// everyone from writing the index. Were it removed instead, a person could commit the old index upon the new commit.
+///
+/// # Errors
+/// `IO_ERROR`, `GIT_DIR_READ_ONLY`: it is still there, and still known for edt's own.
+pub(super) fn rename_own_in(repo: &Repo, stage: &Stage<'_>) -> Result<()> {
+    let path = repo.index_path();
+    let (dir, name) = open_folder(&path)?;
+    let lock = [&name, b".lock".as_slice()].concat();
+    if let (Ok(Some(lock_stat)), Ok(Some(staged))) = (dir.stat(&lock), stage.dir().stat(STAGED))
+        && lock_stat.inode() == staged.inode()
+    {
+        dir.rename(&lock, &dir, &name, Move::Replace).map_err(|error| failed("write", &path, &error))?;
+        let _ = stage.dir().rename(STAGED, stage.dir(), OWN, Move::Replace);
+    }
+    Ok(())
+}
+
 /// `REPOSITORY_BUSY` because what is staged for a touched path changed.
 #[must_use]
 pub fn restaged(repo: &Repo) -> Finding {

@@ -64,7 +64,11 @@ fn settle_one(repo: &Repo, journal: &mut Journal, number: u64, record: &ChangeRe
         (Some(stands), From::Later(old)) => !repo.is_ancestor(old, stands)? && repo.is_ancestor(branch.new, stands)?,
         (Some(stands), _) => repo.is_ancestor(branch.new, stands)?,
     };
-    unlock(repo, &Stage::open(repo)?, record, &branch)?;
+    let stage = Stage::open(repo)?;
+    if landed && branch.old() != Some(branch.new) {
+        index::rename_own_in(repo, &stage)?;
+    }
+    unlock(repo, &stage, record, &branch)?;
     let settled = if landed { finish(repo, record, &branch)? } else { take_back(repo, record)? };
     if !landed {
         journal.append(&Record::TakenBack(number))?;

@@ -207,7 +207,8 @@ impl Crowd {
 
     /// What those refusals say that no one's commit explains.
     fn strange(&self) -> Vec<(&String, &String)> {
-        let strange = |call: &Call| call.codes.iter().any(|code| code != "SESSION_MOVED");
+        let strange =
+            |call: &Call| call.codes.iter().any(|code| !["SESSION_MOVED", "REPOSITORY_BUSY"].contains(&code.as_str()));
         self.calls.iter().filter(|(_, call)| strange(call)).map(|(token, call)| (token, &call.said)).collect()
     }
 
@@ -390,7 +391,7 @@ fn a_storm_of_plain_git_beside_them() {
         storm.runs, looks.runs, storm.in_the_way, looks.in_the_way
     );
     assert_eq!((&storm.faults, &looks.faults), (&Vec::new(), &Vec::new()));
-    // Nothing but a commit of the person's just then is a reason to refuse.
+    // Nothing but what the person's Git did just then is a reason to refuse.
     assert_eq!(crowd.strange(), Vec::new(), "{:?}", crowd.refusals());
     world.edt(&["status"]);
     crowd.is_right(&world, "edt/s");
