@@ -84,12 +84,18 @@ impl Repo {
     pub fn mend_log(&self, name: &str, wanted: &[Wanted<'_>]) -> Result<()> {
         let path = self.log_path(name);
         let Ok(bytes) = std::fs::read(&path) else { return Ok(()) };
-        let whole = whole_lines(&bytes, self.null().as_slice().len() * 2);
-        if whole < bytes.len() {
-            let cut = File::open(&path, Open::There).and_then(|file| file.truncate(whole as u64));
+        let hex = self.null().as_slice().len() * 2;
+        let mut whole = bytes[..whole_lines(&bytes, hex)].to_vec();
+        // A hole in the middle: what was written in one block is lost, and what came after it is there.
+        if whole.contains(&0) {
+            let lines = whole.split_inclusive(|b| *b == b'\n').filter(|line| is_line(line, hex));
+            whole = lines.flatten().copied().collect();
+            whole::put_like(&path, &whole).map_err(|error| failed("mend the log", &path, &error))?;
+        } else if whole.len() < bytes.len() {
+            let cut = File::open(&path, Open::There).and_then(|file| file.truncate(whole.len() as u64));
             cut.map_err(|error| failed("mend the log", &path, &error))?;
         }
-        let text = String::from_utf8_lossy(&bytes[..whole]);
+        let text = String::from_utf8_lossy(&whole);
         let is_there = |(from, to, log): &Wanted<'_>| {
             let (start, end) = (format!("{from} {to} "), format!("\t{log}"));
             text.lines().any(|line| line.starts_with(&start) && line.ends_with(&end))
@@ -126,6 +132,12 @@ fn rest<'l>(line: &'l [u8], torn: &[u8], told: usize) -> Option<&'l [u8]> {
     let same = differs.is_none_or(|at| at >= moment)
         && torn.iter().skip(told).eq(line.iter().skip(told).take(torn.len().saturating_sub(told)));
     (same && torn.len() < line.len()).then(|| &line[torn.len()..])
+}
+
+/// Whether it is a whole line of a log.
+fn is_line(line: &[u8], hex: usize) -> bool {
+    let ids = line.split(|b| *b == b' ').take(2).filter(|id| id.len() == hex && id.iter().all(u8::is_ascii_hexdigit));
+    line.ends_with(b"\n") && !line.contains(&0) && ids.count() == 2
 }
 
 /// How many bytes of a log come before what a power cut left torn or zero at its end.

@@ -297,6 +297,17 @@ impl Dir {
         Ok(sys::fdatasync(&file)?)
     }
 
+    /// Waits until the names in this folder are on the medium.
+    ///
+    /// # Errors
+    /// Whatever the system says.
+    pub fn sync_entries(&self) -> io::Result<()> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let dir = sys::openat(&self.0, ".", flags, Mode::empty())?;
+        step(Effect::Sync, b".")?;
+        Ok(sys::fsync(&dir)?)
+    }
+
     /// Waits until everything written to this folder's file system is on the medium.
     ///
     /// # Errors

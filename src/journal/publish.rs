@@ -101,6 +101,8 @@ pub fn publish(repo: &Repo, journal: &mut Journal, mut change: Change) -> Result
             return Err(error);
         }
     }
+    // An index that Git rewrites, and more than once, could not be told from a person's.
+    let lasting = change.must_be_synced() || matches!(plan, Some(Plan::Delegate));
     match after_commit_point(repo, &change, &stage, &moves, plan) {
         Ok(()) => {
             let records = std::mem::take(&mut staged.records);
@@ -109,7 +111,7 @@ pub fn publish(repo: &Repo, journal: &mut Journal, mut change: Change) -> Result
             if let From::Nothing(_) = change.branch.from {
                 objects::make_folders(repo.objects_dir());
             }
-            warnings.extend(journal.finish(change.must_be_synced()).err().map(|error| unfinished(&error)));
+            warnings.extend(journal.finish(lasting).err().map(|error| unfinished(&error)));
             Ok(warnings)
         }
         Err(error) => {

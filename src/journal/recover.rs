@@ -199,7 +199,7 @@ fn follow(repo: &Repo, record: &ChangeRecord, branch: &Branch) -> Result<()> {
     branch.point = branch.point.filter(|name| matches!(repo.symbolic_ref(name), Ok(None)));
     branch.follow(repo, Line::Once, record.head_to.as_deref())?;
     settle_refs(repo, record)?;
-    restart_index::bring(repo, &Stage::open(repo)?, &[record])
+    restart_index::bring(repo, &Stage::open(repo)?, &[record], &[record])
 }
 
 /// Whether HEAD names what it is to name once all is done.

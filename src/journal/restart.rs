@@ -38,6 +38,10 @@ pub(super) fn settle_all(repo: &Repo, journal: &mut Journal, records: &[(u64, Re
         objects::write_missing(repo.objects_dir(), &record.loose(), Look::Bytes)?;
     }
     unlock(repo, &stage, &changes, &undone)?;
+    // Before anything is appended to them.
+    for name in changes.iter().map(|(_, branch)| branch.name.as_str()).chain(["HEAD"]) {
+        repo.mend_log(name, &[])?;
+    }
     let mut moved = mend_refs(repo, &changes)?;
     for (record, _) in &undone {
         drop_created(repo, record, &changes)?;
@@ -49,7 +53,8 @@ pub(super) fn settle_all(repo: &Repo, journal: &mut Journal, records: &[(u64, Re
         follow(repo, record, branch)?;
     }
     let landed: Vec<&ChangeRecord> = landed.iter().map(|(record, _)| record).collect();
-    let lost = restart_index::restore(repo, &stage, &landed)?;
+    let all: Vec<&ChangeRecord> = changes.iter().map(|(record, _)| record).collect();
+    let lost = restart_index::restore(repo, &stage, &landed, &all)?;
     mend_logs(repo, &changes)?;
     journal.checkpoint()?;
     let Brought { files, left, kept } = brought;
@@ -125,7 +130,12 @@ fn mend_refs(repo: &Repo, changes: &[Recorded]) -> Result<bool> {
             let own = Oid::from_hex(value.as_bytes()).ok();
             own.is_some_and(|own| repo.tree_of(*oid).is_ok() && repo.is_ancestor(own, *oid).unwrap_or(false))
         };
-        let logged = repo.last_logged(name).filter(later);
+        let recorded = |oid: &Oid| {
+            changes
+                .iter()
+                .any(|(_, branch)| branch.name == *name && [Some(branch.new), branch.old()].contains(&Some(*oid)))
+        };
+        let logged = repo.last_logged(name).filter(|oid| !recorded(oid) && later(oid));
         moved |= repo.mend_ref(name, &logged.map_or_else(|| value.clone(), |oid| oid.to_string()))?;
     }
     for (name, to) in changes.iter().flat_map(|(record, _)| &record.create) {

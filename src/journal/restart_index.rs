@@ -11,13 +11,18 @@ use crate::base::Result;
 use crate::git::index::Staged;
 use crate::git::{Folders, Repo, Tracked};
 
-/// Brings the index to what `changes` left, after a power cut: a torn one is replaced by the last that another program wrote, else by one
+/// Brings the index to what the `landed` ones of `all` changes left, after a power cut: a torn one is replaced by the last that another program wrote, else by one
 /// made from HEAD, and what that may cost is said. One that was written since by someone else is left alone.
 ///
 /// # Errors
 /// `REPOSITORY_BUSY`, `IO_ERROR`.
-pub(super) fn restore(repo: &Repo, stage: &Stage<'_>, changes: &[&ChangeRecord]) -> Result<Option<&'static str>> {
-    if changes.iter().all(|record| record.entries.is_empty()) {
+pub(super) fn restore(
+    repo: &Repo,
+    stage: &Stage<'_>,
+    landed: &[&ChangeRecord],
+    all: &[&ChangeRecord],
+) -> Result<Option<&'static str>> {
+    if landed.iter().all(|record| record.entries.is_empty()) {
         return Ok(None);
     }
     let mut lost = None;
@@ -28,7 +33,7 @@ pub(super) fn restore(repo: &Repo, stage: &Stage<'_>, changes: &[&ChangeRecord])
             (None, None) => true,
             _ => false,
         };
-        if !changes.iter().filter(|record| !record.entries.is_empty()).any(replaced) {
+        if !all.iter().filter(|record| !record.entries.is_empty()).any(replaced) {
             return Ok(None);
         }
     } else if spare::bring_back(repo, stage)? {
@@ -37,7 +42,7 @@ pub(super) fn restore(repo: &Repo, stage: &Stage<'_>, changes: &[&ChangeRecord])
         spare::read_head(repo)?;
         lost = Some(LOST);
     }
-    bring(repo, stage, changes)?;
+    bring(repo, stage, landed, all)?;
     Ok(lost)
 }
 
@@ -46,21 +51,23 @@ const OLDER: &str = " The index was torn; the last one that another program wrot
 /// What is said where nothing but HEAD was left to make an index from.
 const LOST: &str = " The index was torn and was made again from HEAD: what was staged and not committed must be staged again (`git fsck --lost-found` lists blobs that nothing names).";
 
-/// Moves each entry that still holds what some change found or left to what the last one left.
+/// Moves each entry that still holds what any of `all` changes found or left to what the last of the `landed` ones left.
 ///
 /// # Errors
 /// `REPOSITORY_BUSY`, `IO_ERROR`.
-pub(super) fn bring(repo: &Repo, stage: &Stage<'_>, changes: &[&ChangeRecord]) -> Result<()> {
-    if changes.iter().all(|record| record.entries.is_empty()) {
+pub(super) fn bring(repo: &Repo, stage: &Stage<'_>, landed: &[&ChangeRecord], all: &[&ChangeRecord]) -> Result<()> {
+    if landed.iter().all(|record| record.entries.is_empty()) {
         return Ok(());
     }
     let mut chains: BTreeMap<Vec<u8>, (Vec<Staged>, EntryMove, &ChangeRecord)> = BTreeMap::new();
-    for record in changes {
+    for record in landed {
         for entry in record.entries.iter().filter_map(EntryRecord::entry) {
-            let (path, left) = (entry.path.as_bytes().to_vec(), entry.file.map_or(Staged::Nothing, Staged::File));
-            let (held, last, by) = chains.entry(path).or_insert_with(|| (Vec::new(), entry.clone(), record));
-            held.extend([entry.seen, left]);
-            (*last, *by) = (entry, record);
+            chains.insert(entry.path.as_bytes().to_vec(), (Vec::new(), entry, record));
+        }
+    }
+    for entry in all.iter().flat_map(|record| &record.entries).filter_map(EntryRecord::entry) {
+        if let Some((held, ..)) = chains.get_mut(entry.path.as_bytes()) {
+            held.extend([entry.seen, entry.file.map_or(Staged::Nothing, Staged::File)]);
         }
     }
     // The index follows HEAD: an entry that HEAD does not hold waits for nobody.

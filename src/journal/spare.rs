@@ -23,7 +23,11 @@ pub(super) fn keep_before(stage: &Stage<'_>, stat: &Stat) -> std::io::Result<()>
     let Ok((dir, name)) = open_folder(&stage.repo.index_path()) else { return Ok(()) };
     // An index that is replaced at this moment, or a file system without links: then there is one chance less, and no harm.
     stage.dir().unlink(BEFORE)?;
-    let _ = dir.link(&name, stage.dir(), BEFORE);
+    if dir.link(&name, stage.dir(), BEFORE).is_ok() {
+        // Git does not sync its index. Only after another program wrote it does an edit wait for this.
+        stage.dir().sync(BEFORE)?;
+        stage.dir().sync_entries()?;
+    }
     Ok(())
 }
 

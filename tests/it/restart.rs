@@ -219,3 +219,107 @@ fn a_torn_branch_of_another_worktree_is_mended_in_that_worktree() {
     other.is_clean();
     other.is_sound();
 }
+
+/// Each did something that once was undone by the next call after a restart in which nothing was lost.
+#[test]
+fn after_a_restart_in_which_nothing_was_lost_everything_stays_as_it_is() {
+    type Act = (&'static str, fn(&World));
+    let acts: [Act; 14] = [
+        ("amend", |w| drop(w.git(&["commit", "--quiet", "--amend", "-m", "a better message"]))),
+        ("reset --soft", |w| drop(w.git(&["reset", "--quiet", "--soft", "HEAD~1"]))),
+        ("reset", |w| drop(w.git(&["reset", "--quiet", "HEAD~1"]))),
+        ("reset of packed refs", |w| {
+            w.git(&["pack-refs", "--all"]);
+            w.overwrite("a.txt", "five\n");
+            w.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
+            w.git(&["pack-refs", "--all"]);
+        }),
+        ("a backup copied back", |w| {
+            w.write("backup", "fo");
+            let old = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+            fs::write(w.root.join("a.txt"), "fo").unwrap();
+            File::options().write(true).open(w.root.join("a.txt")).unwrap().set_modified(old).unwrap();
+        }),
+        ("written, with the time set back", |w| {
+            let time = fs::metadata(w.root.join("a.txt")).unwrap().modified().unwrap();
+            fs::write(w.root.join("a.txt"), "FOUR\n").unwrap();
+            File::options().write(true).open(w.root.join("a.txt")).unwrap().set_modified(time).unwrap();
+        }),
+        ("chmod", |w| {
+            use std::os::unix::fs::PermissionsExt as _;
+            fs::set_permissions(w.root.join("a.txt"), fs::Permissions::from_mode(0o755)).unwrap();
+        }),
+        ("a committed deletion", |w| {
+            w.edt(&["apply", "n.txt", "--mode", "create", "--content", "n\n"]).landed();
+            w.git(&["rm", "--quiet", "n.txt"]);
+            w.git(&["commit", "--quiet", "-m", "gone"]);
+        }),
+        ("a recorded deletion", |w| {
+            w.edt(&["apply", "n.txt", "--mode", "create", "--content", "n\n"]).landed();
+            fs::remove_file(w.root.join("n.txt")).unwrap();
+            w.edt(&["checkpoint"]).landed();
+        }),
+        ("moved away and linked", |w| {
+            w.edt(&["apply", "nd/n.txt", "--mode", "create", "--content", "n\n"]).landed();
+            fs::rename(w.root.join("nd"), w.root.join("real")).unwrap();
+            std::os::unix::fs::symlink("real", w.root.join("nd")).unwrap();
+        }),
+        ("a file where a folder was", |w| {
+            w.edt(&["apply", "nd/n.txt", "--mode", "create", "--content", "n\n"]).landed();
+            fs::remove_dir_all(w.root.join("nd")).unwrap();
+            w.write("nd", "mine\n");
+        }),
+        ("put back after edt deleted it", |w| {
+            fs::hard_link(w.root.join("b.txt"), w.root.join("kept")).unwrap();
+            w.edt(&["apply", "b.txt", "--mode", "delete"]).landed();
+            fs::rename(w.root.join("kept"), w.root.join("b.txt")).unwrap();
+        }),
+        ("unstaged", |w| drop(w.git(&["restore", "--staged", "--source=HEAD~1", "a.txt"]))),
+        ("stashed", |w| {
+            w.write("a.txt", "mine\n");
+            w.git(&["stash", "--quiet"]);
+        }),
+    ];
+    for (name, act) in acts {
+        let world = World::with(&[("a.txt", b"one\n"), ("b.txt", b"b\n")]);
+        world.edt(&["begin", "s"]).landed();
+        for text in ["two\n", "three\n", "four\n"] {
+            world.overwrite("a.txt", text);
+        }
+        act(&world);
+        let (before, status) = (world.snapshot(), world.status());
+        let journal = world.root.join(".git/edt/main/journal");
+        File::options().write(true).open(journal).unwrap().write_all_at(&[0xee; 16], 36).unwrap();
+        let answer = world.edt(&["status"]);
+        assert_eq!(answer.exit, 0, "{name}: {:#}", answer.json);
+        assert_eq!(world.status(), status, "{name}");
+        let after = world.snapshot();
+        let differs: Vec<&String> = before.keys().filter(|key| before.get(*key) != after.get(*key)).collect();
+        assert!(differs.is_empty() && before.len() == after.len(), "{name}: {differs:?}");
+    }
+}
+
+#[test]
+fn a_shallow_clone_is_settled_after_a_restart() {
+    let origin = World::with(&[("a.txt", b"one\n")]);
+    origin.commit(&[("a.txt", b"two\n")]);
+    let place = origin.root.with_file_name("clone");
+    origin.git(&[
+        "clone",
+        "--quiet",
+        "--depth=1",
+        &format!("file://{}", origin.root.display()),
+        place.to_str().unwrap(),
+    ]);
+    let world = origin.at(&place);
+    world.edt(&["begin", "s"]).landed();
+    world.overwrite("a.txt", "three\n");
+    File::options()
+        .write(true)
+        .open(place.join(".git/edt/main/journal"))
+        .unwrap()
+        .write_all_at(&[0xee; 16], 36)
+        .unwrap();
+    assert_eq!(world.edt(&["status"]).exit, 0);
+    world.is_clean();
+}
