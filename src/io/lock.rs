@@ -14,8 +14,8 @@ use super::failed;
 use super::file::{File, Open};
 use crate::base::{Code, Finding, Result};
 
-/// How long the lock is tried for again and again before its process joins the kernel's queue. Trying has twice the throughput of a
-/// queue, in which the lock lies idle until its next holder is awake; the queue lets nobody starve.
+/// How long the lock is tried for again and again before its process joins the kernel's queue. In a queue the lock lies idle until its
+/// next holder is awake; but the queue lets nobody starve.
 const TRIED: Duration = Duration::from_millis(250);
 
 /// Held until dropped; the kernel drops it when the process dies.
