@@ -524,3 +524,20 @@ fn guard_off_switch() {
     world.refuses_request(&["SIZE_REDUCTION"], 1, &json!({"path": "a.txt", "mode": "create", "content": "gone\n"}));
     assert!(!Path::new(&world.root.join("a.txt")).exists());
 }
+
+/// The list of incidents is longer than any of us remembers: each row has a test of its name.
+#[test]
+fn every_row_of_the_list_has_a_test() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let Ok(list) = std::fs::read_to_string(root.join("../shared/design/incidents.md")) else {
+        println!("skipped: the list of incidents is not here");
+        return;
+    };
+    let tests = std::fs::read_dir(root.join("tests/it")).unwrap().map(|entry| entry.unwrap().path());
+    let tests: String =
+        tests.filter(|path| path.is_file()).map(|path| std::fs::read_to_string(path).unwrap()).collect();
+    let rows: Vec<&str> = list.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).collect();
+    assert!(rows.len() >= 30, "{rows:?}");
+    let missing: Vec<&&str> = rows.iter().filter(|row| !tests.contains(&format!("fn {row}"))).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
