@@ -24,8 +24,8 @@ use crate::git::{InHead, Oid, Repo, objects};
 use crate::io::disk::{Parent, Stat};
 use crate::io::{failed, for_good};
 
-/// A transaction and its branch.
-type Recorded = (ChangeRecord, Branch);
+/// A transaction, its branch and its number.
+type Recorded = (ChangeRecord, Branch, u64);
 
 /// Settles all that the journal holds of an earlier boot.
 ///
@@ -34,32 +34,32 @@ type Recorded = (ChangeRecord, Branch);
 pub(super) fn settle_all(repo: &Repo, journal: &mut Journal, records: &[(u64, Record)]) -> Result<Option<Settled>> {
     let (changes, undone) = sorted(records);
     let stage = Stage::open(repo)?;
-    for (record, _) in changes.iter().chain(&undone) {
+    for (record, ..) in changes.iter().chain(&undone) {
         objects::write_missing(repo.objects_dir(), &record.loose(), Look::Bytes)?;
     }
     unlock(repo, &stage, &changes, &undone)?;
     // Before anything is appended to them.
-    for name in changes.iter().map(|(_, branch)| branch.name.as_str()).chain(["HEAD"]) {
+    for name in changes.iter().map(|(_, branch, _)| branch.name.as_str()).chain(["HEAD"]) {
         repo.mend_log(name, &[])?;
     }
     let mut moved = mend_refs(repo, &changes)?;
-    for (record, _) in &undone {
+    for (record, ..) in &undone {
         drop_created(repo, record, &changes)?;
     }
     moved |= bring_branches(repo, &changes)?;
     let landed = landed(repo, &changes)?;
     let brought = bring_files(repo, &stage, &landed, &changes, &undone)?;
-    if let Some((record, branch)) = landed.last().filter(|(record, branch)| must_follow(record, branch)) {
+    if let Some((record, branch, _)) = landed.last().filter(|(record, branch, _)| must_follow(record, branch)) {
         follow(repo, record, branch)?;
     }
-    let landed: Vec<&ChangeRecord> = landed.iter().map(|(record, _)| record).collect();
-    let all: Vec<&ChangeRecord> = changes.iter().map(|(record, _)| record).collect();
+    let landed: Vec<&ChangeRecord> = landed.iter().map(|(record, ..)| record).collect();
+    let all: Vec<&ChangeRecord> = changes.iter().map(|(record, ..)| record).collect();
     let lost = restart_index::restore(repo, &stage, &landed, &all)?;
     mend_logs(repo, &changes)?;
     journal.checkpoint()?;
     let Brought { files, left, kept } = brought;
     let anything = moved || lost.is_some() || !(files.is_empty() && left.is_empty() && kept.is_empty());
-    let Some(last) = landed.last().copied().or(changes.last().map(|(record, _)| record)).filter(|_| anything) else {
+    let Some(last) = landed.last().copied().or(changes.last().map(|(record, ..)| record)).filter(|_| anything) else {
         return Ok(None);
     };
     let mut settled = report("recovered", last, &files, &left);
@@ -86,7 +86,7 @@ fn sorted(records: &[(u64, Record)]) -> (Vec<Recorded>, Vec<Recorded>) {
             && let Some(branch) = record.branch.branch()
         {
             let list = if taken_back.contains(number) { &mut undone } else { &mut changes };
-            list.push(((**record).clone(), branch));
+            list.push(((**record).clone(), branch, *number));
         }
     }
     (changes, undone)
@@ -95,12 +95,12 @@ fn sorted(records: &[(u64, Record)]) -> (Vec<Recorded>, Vec<Recorded>) {
 /// Removes the locks of Git's own that edt held when the machine stopped.
 fn unlock(repo: &Repo, stage: &Stage<'_>, changes: &[Recorded], undone: &[Recorded]) -> Result<()> {
     // A lock that is younger than the last transaction is somebody's who lives.
-    let last = changes.iter().chain(undone).map(|(record, _)| record.time).max().unwrap_or(0);
+    let last = changes.iter().chain(undone).map(|(record, ..)| record.time).max().unwrap_or(0);
     let before = UNIX_EPOCH + Duration::from_secs((last + SWAP).unsigned_abs());
-    if changes.iter().chain(undone).any(|(record, _)| !record.entries.is_empty()) {
+    if changes.iter().chain(undone).any(|(record, ..)| !record.entries.is_empty()) {
         index::unlock_left(repo, stage, before)?;
     }
-    for (record, branch) in changes.iter().chain(undone) {
+    for (record, branch, _) in changes.iter().chain(undone) {
         let mut names: Vec<&str> = vec![&branch.name, "HEAD"];
         names.extend(branch.point.as_deref());
         names.extend(record.replace.iter().map(|(name, ..)| name.as_str()));
@@ -115,7 +115,7 @@ fn unlock(repo: &Repo, stage: &Stage<'_>, changes: &[Recorded], undone: &[Record
 /// Writes torn refs again, and refs that must be there and are not; whether there were any.
 fn mend_refs(repo: &Repo, changes: &[Recorded]) -> Result<bool> {
     let mut last: BTreeMap<&str, String> = BTreeMap::new();
-    for (record, branch) in changes {
+    for (record, branch, _) in changes {
         let ids = record.create.iter().map(|(name, to)| (name.as_str(), to));
         for (name, to) in ids.chain(record.replace.iter().map(|(name, _, to)| (name.as_str(), to))) {
             last.extend(to.oid().map(|to| (name, to.to_string())));
@@ -133,12 +133,12 @@ fn mend_refs(repo: &Repo, changes: &[Recorded]) -> Result<bool> {
         let recorded = |oid: &Oid| {
             changes
                 .iter()
-                .any(|(_, branch)| branch.name == *name && [Some(branch.new), branch.old()].contains(&Some(*oid)))
+                .any(|(_, branch, _)| branch.name == *name && [Some(branch.new), branch.old()].contains(&Some(*oid)))
         };
         let logged = repo.last_logged(name).filter(|oid| !recorded(oid) && later(oid));
         moved |= repo.mend_ref(name, &logged.map_or_else(|| value.clone(), |oid| oid.to_string()))?;
     }
-    for (name, to) in changes.iter().flat_map(|(record, _)| &record.create) {
+    for (name, to) in changes.iter().flat_map(|(record, ..)| &record.create) {
         // A pin that a person deleted and whose objects are gone would keep `git gc` from running.
         if let Some(to) = to.oid()
             && repo.ref_value(name)?.is_none()
@@ -153,7 +153,7 @@ fn mend_refs(repo: &Repo, changes: &[Recorded]) -> Result<bool> {
 
 /// Removes the refs that a change made which was then taken back.
 fn drop_created(repo: &Repo, record: &ChangeRecord, changes: &[Recorded]) -> Result<()> {
-    let made = |name: &str| changes.iter().any(|(record, _)| record.create.iter().any(|(made, _)| made == name));
+    let made = |name: &str| changes.iter().any(|(record, ..)| record.create.iter().any(|(made, _)| made == name));
     for (name, to) in record.create.iter().filter(|(name, _)| !made(name)) {
         if let Some(to) = to.oid() {
             repo.drop_created_ref(name, to)?;
@@ -165,9 +165,9 @@ fn drop_created(repo: &Repo, record: &ChangeRecord, changes: &[Recorded]) -> Res
 /// Brings each branch to its last value, if its loose file is still one that a record replaced; whether one was.
 fn bring_branches(repo: &Repo, changes: &[Recorded]) -> Result<bool> {
     let mut moved = false;
-    for (i, (_, branch)) in changes.iter().enumerate() {
+    for (i, (_, branch, _)) in changes.iter().enumerate() {
         let name = &branch.name;
-        if changes[i + 1..].iter().any(|(_, later)| later.name == *name) {
+        if changes[i + 1..].iter().any(|(_, later, _)| later.name == *name) {
             continue;
         }
         let Some(stands) = repo.ref_value(name)? else {
@@ -179,7 +179,7 @@ fn bring_branches(repo: &Repo, changes: &[Recorded]) -> Result<bool> {
             continue;
         };
         let stat = repo.ref_stat(name);
-        let replaced = |(record, earlier): &Recorded| {
+        let replaced = |(record, earlier, _): &Recorded| {
             let same_file = match (&record.branch.stat, &stat) {
                 (None, None) => true,
                 (Some(seen), Some(stat)) => seen.same_content_as(stat),
@@ -200,7 +200,7 @@ fn bring_branches(repo: &Repo, changes: &[Recorded]) -> Result<bool> {
 /// Those whose commit is in their branch as it stands: a person may have moved it since.
 fn landed(repo: &Repo, changes: &[Recorded]) -> Result<Vec<Recorded>> {
     let mut held: HashMap<&str, HashSet<Oid>> = HashMap::new();
-    for (_, branch) in changes {
+    for (_, branch, _) in changes {
         if !held.contains_key(branch.name.as_str()) {
             let near = match repo.ref_value(&branch.name)? {
                 Some(tip) => repo.first_parents(tip, changes.len() * 3 + 1000)?,
@@ -209,7 +209,7 @@ fn landed(repo: &Repo, changes: &[Recorded]) -> Result<Vec<Recorded>> {
             held.insert(&branch.name, near);
         }
     }
-    let in_branch = |(_, branch): &&Recorded| {
+    let in_branch = |(_, branch, _): &&Recorded| {
         let held = &held[branch.name.as_str()];
         let left = match branch.from {
             From::Later(old) => !held.contains(&old),
@@ -237,22 +237,21 @@ fn bring_files(
     changes: &[Recorded],
     undone: &[Recorded],
 ) -> Result<Brought> {
+    let mut all: Vec<(&Recorded, bool)> = landed.iter().map(|one| (one, true)).collect();
+    all.extend(undone.iter().map(|one| (one, false)));
+    all.sort_by_key(|((.., number), _)| *number);
+    // The last word on a path counts: what was taken back last is to hold what it held.
     let mut aims: BTreeMap<&[u8], Aim<'_>> = BTreeMap::new();
-    // What was taken back is to hold what it held; a later change begins from that.
-    for (record, branch) in undone {
+    for ((record, branch, _), landed) in all {
         for file in &record.files {
-            let old = file.old.as_ref().map(|(id, executable, _)| (id.clone(), *executable));
-            aims.insert(&file.path, Aim { file, new: old, branch, landed: false });
-        }
-    }
-    for (record, branch) in landed {
-        for file in &record.files {
-            aims.insert(&file.path, Aim { file, new: file.new.clone(), branch, landed: true });
+            let old = || file.old.as_ref().map(|(id, executable, _)| (id.clone(), *executable));
+            let new = if landed { file.new.clone() } else { old() };
+            aims.insert(&file.path, Aim { file, new, branch, landed });
         }
     }
     let (mut known, mut brought): (HashMap<&[u8], Known>, Brought) = Default::default();
-    for file in changes.iter().chain(undone).flat_map(|(record, _)| &record.files) {
-        known.entry(&file.path).or_default().add(file);
+    for (file, undone) in files(changes, false).chain(files(undone, true)) {
+        known.entry(&file.path).or_default().add(file, undone);
         // What was displaced from under a person may be their only copy: it gets a name of its own before anything else is staged.
         brought.kept.extend(for_good(stage.keep_foreign(file))?.flatten());
     }
@@ -265,7 +264,7 @@ fn bring_files(
             None => brought.left.push(RepoPath::from_tree(path)),
         }
     }
-    for file in changes.iter().chain(undone).flat_map(|(record, _)| &record.files) {
+    for file in changes.iter().chain(undone).flat_map(|(record, ..)| &record.files) {
         // One that cannot be looked at must not keep every later call from going on.
         let _ = stage.discard_known(file);
     }
@@ -273,6 +272,11 @@ fn bring_files(
         repo.root().remove_empty_beneath(RepoPath::from_tree(path).split().0);
     }
     Ok(brought)
+}
+
+/// The files of `records`, and whether those were taken back.
+fn files(records: &[Recorded], undone: bool) -> impl Iterator<Item = (&FileRecord, bool)> {
+    records.iter().flat_map(move |(record, ..)| record.files.iter().map(move |file| (file, undone)))
 }
 
 /// What became of the files.
@@ -325,8 +329,8 @@ struct Known {
     nothing: bool,
     /// What records found there, with its bytes.
     found: Vec<(Stat, Option<Oid>)>,
-    /// What records put there, with its bytes.
-    put: Vec<(Stat, Option<Oid>)>,
+    /// What records put there, with its bytes; and whether it was taken away again, so that it is to go whole or torn.
+    put: Vec<(Stat, Option<Oid>, bool)>,
 }
 
 /// The longest between the staging of a file and its swap: two locks may be waited for.
@@ -335,10 +339,13 @@ const SWAP: i64 = 10;
 const WRITING: i64 = 2;
 
 impl Known {
-    fn add(&mut self, file: &FileRecord) {
-        self.nothing |= file.old.is_none();
-        self.found.extend(file.old.as_ref().map(|(id, _, stat)| (*stat, id.oid())));
-        self.put.extend(file.staged.zip(file.new.as_ref()).map(|(stat, (id, _))| (stat, id.oid())));
+    fn add(&mut self, file: &FileRecord, undone: bool) {
+        self.nothing |= if undone { file.new.is_none() } else { file.old.is_none() };
+        // What was taken back replaced nothing.
+        if !undone {
+            self.found.extend(file.old.as_ref().map(|(id, _, stat)| (*stat, id.oid())));
+        }
+        self.put.extend(file.staged.zip(file.new.as_ref()).map(|(stat, (id, _))| (stat, id.oid(), undone)));
     }
 
     /// Whether `here`, at the path of `file`, is a file whose replacement was lost, or one that edt put there and the cut tore; and nobody
@@ -354,12 +361,14 @@ impl Known {
                     .zip(bytes())
                     .map_or(stat.same_content_as(here), |(whole, left)| is_torn_form(&left, &whole))
         };
-        let put = |(stat, oid): &(Stat, Option<Oid>)| {
+        let put = |(stat, oid, undone): &(Stat, Option<Oid>, bool)| {
             stat.inode() == here.inode()
                 && here.mtime <= stat.mtime
                 && here.mtime.0 >= stat.mtime.0 - WRITING
                 && here.ctime.0 <= stat.ctime.0 + SWAP
-                && whole(*oid).zip(bytes()).is_some_and(|(whole, left)| left != whole && is_torn_form(&left, &whole))
+                && whole(*oid)
+                    .zip(bytes())
+                    .is_some_and(|(whole, left)| (*undone || left != whole) && is_torn_form(&left, &whole))
         };
         self.found.iter().any(found) || self.put.iter().any(put)
     }
@@ -390,7 +399,7 @@ fn follow(repo: &Repo, record: &ChangeRecord, branch: &Branch) -> Result<()> {
 /// Ends the torn last lines of logs, and adds the lines that are missing after the last that is there.
 fn mend_logs(repo: &Repo, changes: &[Recorded]) -> Result<()> {
     let mut lines: BTreeMap<&str, Vec<(Oid, Oid, &str)>> = BTreeMap::new();
-    for (record, branch) in changes.iter().filter(|(_, branch)| branch.start() != branch.new) {
+    for (record, branch, _) in changes.iter().filter(|(_, branch, _)| branch.start() != branch.new) {
         let line = (branch.start(), branch.new, branch.log.as_str());
         lines.entry(&branch.name).or_default().push(line);
         if branch.head == InHead::Yes && record.head_to.is_none() && is_in_head(repo, record, branch)? {
