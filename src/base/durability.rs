@@ -25,14 +25,19 @@ impl Durability {
     /// references or the index that it writes; `None` if it says no more than Git does without it.
     #[must_use]
     pub fn of_git(components: &str) -> Option<Durability> {
-        let mut synced = vec!["pack", "pack-metadata", "commit-graph"];
+        // As Git reads it: what is named with `-` goes from the base, what is named without is added at the end, `none` empties the base.
+        let mut base = vec!["pack", "pack-metadata", "commit-graph"];
+        let (mut added, mut taken): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
         for word in components.split(',').map(str::trim) {
-            let (word, add) = word.strip_prefix('-').map_or((word, true), |word| (word, false));
-            let named: &[&'static str] = match word {
-                "none" => {
-                    synced.clear();
-                    continue;
-                }
+            if word == "none" {
+                base.clear();
+                continue;
+            }
+            let (word, list) = match word.strip_prefix('-') {
+                Some(word) => (word, &mut taken),
+                None => (word, &mut added),
+            };
+            list.extend_from_slice(match word {
                 "loose-object" => &["loose-object"],
                 "pack" => &["pack"],
                 "pack-metadata" => &["pack-metadata"],
@@ -44,13 +49,11 @@ impl Durability {
                 "committed" => &["loose-object", "pack", "reference"],
                 "added" => &["loose-object", "pack", "reference", "index"],
                 "all" => &["loose-object", "pack", "pack-metadata", "commit-graph", "index", "reference"],
-                _ => &[],
-            };
-            synced.retain(|known| !named.contains(known));
-            if add {
-                synced.extend(named);
-            }
+                _ => &[][..],
+            });
         }
+        base.retain(|part| !taken.contains(part));
+        let synced = [base, added].concat();
         if synced.is_empty() {
             return Some(Durability::Off);
         }
@@ -79,12 +82,14 @@ mod tests {
     #[test]
     fn what_git_is_told_to_sync_edt_syncs_too() {
         let of = |text: &str| Durability::of_git(text);
-        assert_eq!((of("default"), of("objects,-loose-object"), of("pack")), (None, None, None));
+        assert_eq!((of("default"), of("-loose-object"), of("pack")), (None, None, None));
         assert_eq!(
-            (of("none"), of("all,none"), of("-pack,-derived-metadata")),
+            (of("none"), of("none,-pack"), of("-pack,-derived-metadata")),
             (Some(Durability::Off), Some(Durability::Off), Some(Durability::Off))
         );
-        for full in ["all", "committed", "added,-index", "index", "none,reference", "loose-object"] {
+        for full in
+            ["all", "all,none", "committed", "added,-index", "index,-index", "index", "none,reference", "loose-object"]
+        {
             assert_eq!(of(full), Some(Durability::Full), "{full}");
         }
     }

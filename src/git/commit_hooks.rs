@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::diff::{Differs, Item};
 use super::read::ObjectKind;
 use super::{Draft, Oid, Repo, TreeChange, objects};
-use crate::base::{Code, Finding, RepoPath, Result};
+use crate::base::{Code, Finding, RepoPath, Result, Warning};
 use crate::io::failed;
 use crate::io::spawn::{self, Hooks};
 use crate::io::whole;
@@ -118,12 +118,18 @@ fn take_staged(repo: &Repo, draft: &mut Draft<'_>, proposed: &Proposed, became: 
 }
 
 /// Runs the hook that `git commit` runs after the fact, in the worktree at `root`; what it answers changes nothing. One that is content
-/// of the repository there, and not trusted, is left out.
-pub fn after(repo: &Repo, root: &Path) {
-    if repo.has_hooks(&["post-commit"]) && repo.may_commit(root).unwrap_or(false) {
-        let args = ["hook", "run", "--ignore-missing", "post-commit"];
-        let _ = spawn::git_with(root, &args, b"", Hooks::Live, &[]);
+/// of the repository there, and not trusted, is left out, and that is said.
+pub fn after(repo: &Repo, root: &Path) -> Option<Warning> {
+    if !repo.has_hooks(&["post-commit"]) {
+        return None;
     }
+    if !repo.may_commit(root).unwrap_or(false) {
+        let message = "The hook post-commit is a file of the repository that nobody has trusted as it is: it was not run (`edt trust` in a terminal shows it and asks).";
+        return Some(Warning { code: "trust_required", path: None, message: message.to_owned() });
+    }
+    let args = ["hook", "run", "--ignore-missing", "post-commit"];
+    let _ = spawn::git_with(root, &args, b"", Hooks::Live, &[]);
+    None
 }
 
 /// The commit, signed by Git, where the configuration asks for that; its objects are then on disk.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use gix::bstr::ByteSlice as _;
 
-use super::driver::sum_of;
+use super::driver::{named_by, sum_of};
 use super::repo::Repo;
 use super::sha256;
 use crate::base::{Code, Finding, Result};
@@ -34,32 +34,38 @@ impl Repo {
     /// `IO_ERROR` if the root cannot be found; `INTERNAL` if hashing fails.
     pub fn commit_programs(&self, root: &Path) -> Result<Option<Programs>> {
         let root = root.canonicalize().map_err(|error| crate::io::failed("find", root, &error))?;
+        // A file of another worktree is content of the same repository.
+        let mut roots = vec![root.clone()];
+        roots.extend(self.worktrees("").iter().filter_map(|one| self.root_of(one)?.canonicalize().ok()));
+        roots.sort_by_key(|root| std::cmp::Reverse(root.as_os_str().len()));
+        let holder = |path: &Path| roots.iter().find(|root| path.starts_with(root));
         let git_dirs = [self.git_dir(), self.common_dir()].map(|dir| dir.canonicalize().unwrap_or_default());
         let content = |path: &Path| {
             let path = path.canonicalize().ok()?;
             let apart = git_dirs.iter().all(|dir| !path.starts_with(dir));
-            (apart && path.starts_with(&root) && path.is_file()).then_some(path)
+            (apart && holder(&path).is_some() && path.is_file()).then_some(path)
         };
         let mut files: BTreeSet<PathBuf> = BTreeSet::new();
         let folder = self.hooks_folder(&root);
         for hook in HOOKS {
             let Some(file) = content(&folder.join(hook)) else { continue };
             // A hook of husky's runs others of its folder, and the one of its own name above it.
-            if let Some(beside) = file.parent() {
+            let own = folder.canonicalize().ok().filter(|folder| !roots.contains(folder));
+            if let Some(beside) = file.parent().filter(|beside| own.as_deref() == Some(beside)) {
                 files.extend(whole::files_in(beside).iter().filter_map(|file| content(file)));
                 files.extend(beside.parent().and_then(|above| content(&above.join(hook))));
             }
             files.insert(file);
         }
-        let named = self.commands().into_iter().flat_map(|command| words(&command, &root)).collect::<Vec<_>>();
-        files.extend(named.iter().filter_map(|file| content(file)));
+        let named = self.commands().into_iter().flat_map(|command| named_by(&command));
+        files.extend(named.filter_map(|name| content(&root.join(OsStr::from_bytes(&name)))));
         if files.is_empty() {
             return Ok(None);
         }
         let mut all = b"edt commit programs 1\n".to_vec();
         let mut shown = Vec::new();
         for file in files {
-            let below = file.strip_prefix(&root).unwrap_or(&file);
+            let below = holder(&file).and_then(|root| file.strip_prefix(root).ok()).unwrap_or(&file);
             all.extend(format!("{:?} {}\n", below.as_os_str().as_bytes().as_bstr(), sum_of(&file)?).into_bytes());
             shown.push(below.to_string_lossy().into_owned());
         }
@@ -122,13 +128,6 @@ impl Repo {
         }
         all
     }
-}
-
-/// The paths that the words of a command line may be. A first word without a slash is looked for on PATH.
-fn words(command: &[u8], root: &Path) -> Vec<PathBuf> {
-    let split = command.split(|byte| b" \t\n'\"=;|&<>()$`".contains(byte)).filter(|word| !word.is_empty());
-    let paths = split.enumerate().filter(|(at, word)| *at > 0 || word.contains(&b'/'));
-    paths.map(|(_, word)| root.join(OsStr::from_bytes(word))).collect()
 }
 
 fn untrusted(files: &[String]) -> Finding {

@@ -20,7 +20,6 @@ use super::read::ObjectKind;
 use super::repo::{FileId, Repo, Tracked};
 use super::{Oid, causes, environment, keyword};
 use crate::base::{Code, Finding, RepoPath, Result};
-use crate::io::fifos;
 
 /// Where the attributes come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -162,7 +161,6 @@ impl Repo {
             }
         }
         index.sort_entries();
-        let _watch = fifos::watch(self.root_path());
         let stack = self.inner.attributes_only(&index, source).map_err(|error| fail(&causes(&error)))?;
         let mut stack = stack.detach();
         let mut found = stack.attribute_matches();

@@ -123,8 +123,8 @@ impl Repo {
         for (key, command) in [("clean", &driver.clean), ("smudge", &driver.smudge), ("process", &driver.process)] {
             let Some(command) = command else { continue };
             all.extend_from_slice(format!("{key} {:?}\n", command.as_bstr()).as_bytes());
-            for word in command.split(|byte| b" \t\n'\"=;|&<>()$`".contains(byte)).filter(|word| !word.is_empty()) {
-                let file = self.root_path().join(OsStr::from_bytes(word));
+            for word in named_by(command) {
+                let file = self.root_path().join(OsStr::from_bytes(&word));
                 if file.is_file() {
                     let inside = file.canonicalize().is_ok_and(|file| self.is_below(&file));
                     let sum = if inside { sum_of(&file)? } else { "outside".to_owned() };
@@ -254,6 +254,32 @@ impl Driver {
         };
         named.into_iter().filter_map(shown).collect()
     }
+}
+
+/// What a command line, or a setting that is a path, may name: its words, as they stand and as a shell reads quotes and backslashes, and
+/// the whole.
+pub(super) fn named_by(command: &[u8]) -> Vec<Vec<u8>> {
+    const BETWEEN: &[u8] = b" \t\n'\"=;|&<>()$`";
+    let mut all: Vec<Vec<u8>> =
+        command.split(|byte| BETWEEN.contains(byte)).filter(|word| !word.is_empty()).map(<[u8]>::to_vec).collect();
+    let (mut word, mut quote, mut bytes) = (Vec::new(), None, command.iter().copied());
+    let mut read = vec![command.trim_ascii().to_vec()];
+    while let Some(byte) = bytes.next() {
+        match (byte, quote) {
+            (b'\'' | b'"', None) => quote = Some(byte),
+            (_, Some(open)) if byte == open => quote = None,
+            (b'\\', None | Some(b'"')) => word.extend(bytes.next()),
+            (_, None) if BETWEEN.contains(&byte) => read.push(std::mem::take(&mut word)),
+            _ => word.push(byte),
+        }
+    }
+    read.push(word);
+    for word in read {
+        if !word.is_empty() && !all.contains(&word) {
+            all.push(word);
+        }
+    }
+    all
 }
 
 /// What tells the content of `file` from any other. One that cannot be read, or is too large, is like no other: it is never trusted.

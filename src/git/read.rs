@@ -175,18 +175,15 @@ impl Repo {
         Ok(parent.and_then(|hex| Oid::from_hex(hex).ok()))
     }
 
-    /// `tip` and the commits before it along first parents, `limit` at most.
-    ///
-    /// # Errors
-    /// `OBJECT_MISSING` if the history cannot be walked.
-    pub fn first_parents(&self, tip: Oid, limit: usize) -> Result<HashSet<Oid>> {
+    /// `tip` and the commits before it along first parents, `limit` at most, as far as they are there: a shallow clone ends.
+    #[must_use]
+    pub fn first_parents(&self, tip: Oid, limit: usize) -> HashSet<Oid> {
         let (mut found, mut next) = (HashSet::new(), Some(tip));
         while let Some(oid) = next.filter(|_| found.len() < limit) {
             found.insert(oid);
-            // A shallow clone ends where a parent is missing.
             next = self.first_parent(oid).unwrap_or(None);
         }
-        Ok(found)
+        found
     }
 
     /// The object id that `spec` names, in Git's revision syntax, peeled to a commit.

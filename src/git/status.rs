@@ -25,9 +25,10 @@ impl Repo {
     pub fn uncommitted(&self, untracked: Untracked) -> Result<Vec<RepoPath>> {
         let fail = |error: gix::Error| super::repo::unreadable("the worktree's status", &error);
         let mut paths = BTreeSet::new();
-        let _watch = fifos::watch(self.root_path());
         let mut index = self.expanded(&*self.inner.index_or_empty().map_err(fail)?)?;
         self.judge_converted(&mut index, &mut paths)?;
+        // Not while filters run: who then waits at a FIFO need not be edt.
+        let _watch = fifos::watch(self.root_path());
         let bare = self.without_filters()?;
         let platform = bare.status(gix::progress::Discard).map_err(fail)?;
         // Into submodules only as far as their commit: theirs is another configuration, with filters of its own.

@@ -77,6 +77,7 @@ fn queued(file: File, limit: Duration) -> Option<std::io::Result<File>> {
 fn busy(path: &Path, limit: Duration) -> Finding {
     let name = std::fs::read(path).unwrap_or_default();
     let name = String::from_utf8_lossy(&name[..name.len().min(31)]).into_owned();
+    let name = name.lines().next().unwrap_or_default();
     let (pid, command) = name.trim().split_once(' ').unwrap_or((name.trim(), ""));
     let command = command.trim();
     let doing = if command.is_empty() { String::new() } else { format!(" (edt {command})") };

@@ -242,7 +242,7 @@ impl Prepared {
         let (dir, name) = open_folder(&path)?;
         let lock = [&name, b".lock".as_slice()].concat();
         dir.rename(&lock, &dir, &name, Move::Replace).map_err(|error| failed("write", &path, &error))?;
-        let _ = stage.dir().rename(STAGED, stage.dir(), spare::OWN, Move::Replace);
+        spare::know_own(stage);
         Ok(())
     }
 }
@@ -306,7 +306,7 @@ pub(super) fn rename_own_in(repo: &Repo, stage: &Stage<'_>) -> Result<()> {
         && lock_stat.inode() == staged.inode()
     {
         dir.rename(&lock, &dir, &name, Move::Replace).map_err(|error| failed("write", &path, &error))?;
-        let _ = stage.dir().rename(STAGED, stage.dir(), spare::OWN, Move::Replace);
+        spare::know_own(stage);
     }
     Ok(())
 }

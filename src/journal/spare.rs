@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::files::Stage;
-use super::index::{busy, open_folder};
+use super::index::{STAGED, busy, open_folder};
 use crate::base::{Code, Finding, Result};
 use crate::git::Repo;
 use crate::io::disk::{Dir, Found, Move, Stat};
@@ -14,6 +14,13 @@ pub(super) const OWN: &[u8] = b"index.own";
 /// A second name of the last index that was not edt's own or was synced: all that is staged in it and in no commit outlives a power cut
 /// that tears the ones edt wrote after it.
 const BEFORE: &[u8] = b"index.before";
+
+/// Notes that the staged index is the index now.
+pub(super) fn know_own(stage: &Stage<'_>) {
+    if stage.dir().rename(STAGED, stage.dir(), OWN, Move::Replace).is_err() {
+        let _ = stage.dir().unlink(STAGED);
+    }
+}
 
 /// Gives the index with that stat a second name, unless it is edt's own.
 pub(super) fn keep_before(stage: &Stage<'_>, stat: &Stat) -> std::io::Result<()> {

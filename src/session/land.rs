@@ -112,11 +112,12 @@ pub fn land(world: &mut World, session: &Session, how: &Land) -> Result<Landed> 
         ..Change::of(branch)
     };
     world.heed(session.base);
-    let repo = &world.repo;
+    let (repo, level) = (&world.repo, world.journal.durability());
     let (there, journal) = match &mut elsewhere {
         Some((world, _)) => (&world.repo, &mut world.journal),
         None => (repo, &mut world.journal),
     };
+    journal.heed(level);
     warnings.extend(publish(there, journal, change)?);
     let settled = elsewhere.as_ref().and_then(|(world, _)| world.settled.clone());
     let root = elsewhere.map(|(_, root)| root);
@@ -127,7 +128,7 @@ pub fn land(world: &mut World, session: &Session, how: &Land) -> Result<Landed> 
     let place = root.clone().unwrap_or_else(|| world.repo.root_path().to_owned());
     // It is done: what the last hook does, and how long it takes, changes nothing, and needs no lock.
     world.release();
-    commit_hooks::after(&world.repo, &place);
+    warnings.extend(commit_hooks::after(&world.repo, &place));
     let edits = work.commits.iter().filter(|commit| commit.is_edit()).count() as u64;
     Ok(Landed { target, commit, made, edits, paths, elsewhere: root, settled, warnings })
 }

@@ -763,6 +763,8 @@ fn leftovers(root: &Path, hands: Hands) -> Vec<String> {
         "edt/main/ref",
         "edt/main/told",
         "edt/main/journal.new",
+        "edt/main/stage/index.own",
+        "edt/main/stage/index.before",
     ];
     let odd = |name: &&String| {
         let staged = name.starts_with("edt") && !known.contains(&name.as_str()) && name.as_str() != "edt/main/stage";

@@ -291,3 +291,52 @@ fn the_doctor_runs_no_hook_of_the_worktree_that_only_looks_like_edts() {
         }
     }
 }
+
+#[test]
+fn a_hook_that_is_a_file_of_another_worktree_waits_too() {
+    let world = place();
+    let (program, sung) = canary(&world);
+    world.write("scripts/pre-commit", std::fs::read(&program).unwrap());
+    std::fs::set_permissions(world.root.join("scripts/pre-commit"), PermissionsExt::from_mode(0o755)).unwrap();
+    world.git(&["add", "--all"]);
+    world.git(&["commit", "--quiet", "-m", "a hook"]);
+    let other = world.root.with_file_name("other");
+    world.edt(&["begin", "w", "--worktree", other.to_str().unwrap()]).landed();
+    let other = world.at(&other);
+    other.edt(&["apply", "a.txt", "--mode", "append", "--content", "z\n"]).landed();
+    let folder = world.root.join("scripts");
+    world.git(&["config", "core.hooksPath", folder.to_str().unwrap()]);
+    other.refuses(&["TRUST_REQUIRED"], 4, &["land"]);
+    silent(&sung);
+}
+
+#[test]
+fn a_program_whose_path_has_a_space_is_seen() {
+    let world = place();
+    let (program, sung) = canary(&world);
+    world.write("my hooks/sign", std::fs::read(&program).unwrap());
+    std::fs::set_permissions(world.root.join("my hooks/sign"), PermissionsExt::from_mode(0o755)).unwrap();
+    world.git(&["add", "--all"]);
+    world.git(&["commit", "--quiet", "-m", "a tool"]);
+    world.git(&["config", "commit.gpgSign", "true"]);
+    world.git(&["config", "gpg.program", "my hooks/sign"]);
+    world.edt(&["begin", "l"]);
+    world.edt(&["apply", "a.txt", "--mode", "append", "--content", "z\n"]).landed();
+    world.refuses(&["TRUST_REQUIRED"], 4, &["land"]);
+    silent(&sung);
+}
+
+#[test]
+fn a_hook_that_is_left_out_after_the_fact_is_named() {
+    let world = place();
+    let (program, sung) = canary(&world);
+    hooks_in(&world.root.join(".husky"), &program, &["post-commit"]);
+    world.git(&["add", "--all"]);
+    world.git(&["commit", "--quiet", "-m", "a hook"]);
+    world.git(&["config", "core.hooksPath", ".husky"]);
+    world.edt(&["begin", "l"]);
+    world.edt(&["apply", "a.txt", "--mode", "append", "--content", "z\n"]).landed();
+    let landed = world.edt(&["land"]);
+    assert_eq!(landed.json["warnings"][0]["code"], "trust_required", "{:#}", landed.json);
+    silent(&sung);
+}
