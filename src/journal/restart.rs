@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
 
-use super::files::{Stage, Stands};
+use super::files::{InStage, Stage, Stands};
 use super::log::Journal;
 use super::pointers::{Branch, From};
 use super::publish::settle_refs;
@@ -265,11 +265,11 @@ fn bring_files(
         }
     }
     for file in changes.iter().chain(undone).flat_map(|(record, ..)| &record.files) {
-        // One that cannot be looked at must not keep every later call from going on.
-        let _ = stage.discard_known(file);
-    }
-    for path in aims.iter().filter(|(_, aim)| aim.new.is_none()).map(|(path, _)| path) {
-        repo.root().remove_empty_beneath(RepoPath::from_tree(path).split().0);
+        // One that cannot be looked at must not keep every later call from going on. Where nothing is staged nothing is tidied, either: an
+        // empty folder may be a person's.
+        if !matches!(stage.staged(file), Ok(InStage::Nothing)) {
+            let _ = stage.discard_known(file);
+        }
     }
     Ok(brought)
 }

@@ -224,7 +224,7 @@ fn a_torn_branch_of_another_worktree_is_mended_in_that_worktree() {
 #[test]
 fn after_a_restart_in_which_nothing_was_lost_everything_stays_as_it_is() {
     type Act = (&'static str, fn(&World));
-    let acts: [Act; 15] = [
+    let acts: [Act; 16] = [
         ("amend", |w| drop(w.git(&["commit", "--quiet", "--amend", "-m", "a better message"]))),
         ("reset --soft", |w| drop(w.git(&["reset", "--quiet", "--soft", "HEAD~1"]))),
         ("reset", |w| drop(w.git(&["reset", "--quiet", "HEAD~1"]))),
@@ -273,6 +273,11 @@ fn after_a_restart_in_which_nothing_was_lost_everything_stays_as_it_is() {
             fs::hard_link(w.root.join("b.txt"), w.root.join("kept")).unwrap();
             w.edt(&["apply", "b.txt", "--mode", "delete"]).landed();
             fs::rename(w.root.join("kept"), w.root.join("b.txt")).unwrap();
+        }),
+        ("an empty folder made again", |w| {
+            w.edt(&["apply", "nd/n.txt", "--mode", "create", "--content", "n\n"]).landed();
+            w.edt(&["apply", "nd/n.txt", "--mode", "delete"]).landed();
+            fs::create_dir(w.root.join("nd")).unwrap();
         }),
         ("written before an undo that failed", |w| {
             w.write("a.txt", "mine\n");
