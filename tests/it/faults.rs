@@ -322,7 +322,7 @@ fn what_came_out_before() {
         let of = |name, template, act| Trial::of(Case { name, template, act });
         let (unlink, rename) = (Effect::Unlink, Effect::Rename);
         // A lock, a file or a ref that settling could not remove or put back.
-        of("delete, switched", session(true), delete).twice((Effect::Write, "logs/HEAD"), (unlink, "index.lock"));
+        of("delete, switched", session(true), delete).twice((Effect::Write, "logs/HEAD"), (rename, "index"));
         of("redo, switched", undone(true), redo).twice((Effect::Link, "s.lock"), (rename, "a.txt"));
         of("begin, switched", plain(), begin_switched).twice((Effect::Link, "edt/s"), (unlink, "refs/edt/s/base"));
         // An error that the next call made true; a lock and a pointer that stayed.
