@@ -305,7 +305,8 @@ fn bring_file(repo: &Repo, stage: &Stage<'_>, aim: &Aim<'_>, known: &Known, in_s
         None => known.nothing && in_session,
         Some(here) => known.holds(repo, stage, &file, here),
     };
-    if !is_edts || aim.landed && !is_in_tip(repo, aim.branch, &path)? || stage.stands(&file)? == Stands::New {
+    let told_by = if aim.landed { aim.branch.new } else { aim.branch.start() };
+    if !is_edts || !is_in_tip(repo, aim.branch, told_by, &path)? || stage.stands(&file)? == Stands::New {
         return Ok(false);
     }
     file.old = match (here, stage.current(&file)?) {
@@ -316,10 +317,10 @@ fn bring_file(repo: &Repo, stage: &Stage<'_>, aim: &Aim<'_>, known: &Known, in_s
     Ok(true)
 }
 
-/// Whether the branch as it stands holds `path` as its recorded commit does: nobody changed or deleted it in a later commit.
-fn is_in_tip(repo: &Repo, branch: &Branch, path: &RepoPath) -> Result<bool> {
+/// Whether the branch as it stands holds `path` as the commit `told_by` does: nobody changed or deleted it in a later one.
+fn is_in_tip(repo: &Repo, branch: &Branch, told_by: Oid, path: &RepoPath) -> Result<bool> {
     let Some(tip) = repo.ref_value(&branch.name)? else { return Ok(false) };
-    Ok(repo.tracked(repo.tree_of(tip)?, path)? == repo.tracked(repo.tree_of(branch.new)?, path)?)
+    Ok(repo.tracked(repo.tree_of(tip)?, path)? == repo.tracked(repo.tree_of(told_by)?, path)?)
 }
 
 /// What edt knows of what stood at a path.
