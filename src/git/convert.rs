@@ -161,8 +161,7 @@ impl Repo {
             }
         }
         index.sort_entries();
-        let stack = self.inner.attributes_only(&index, source).map_err(|error| fail(&causes(&error)))?;
-        let mut stack = stack.detach();
+        let mut stack = self.inner.attributes_only(&index, source).map_err(|error| fail(&causes(&error)))?.detach();
         let mut found = stack.attribute_matches();
         let at = stack.at_entry(path.as_bytes().as_bstr(), None, &self.inner.objects);
         at.map_err(|error| fail(&error.to_string()))?.matching_attributes(&mut found);
@@ -320,10 +319,8 @@ impl Conversion<'_> {
         if let Some(encoding) = self.encoding {
             text = encoding.encode(&text).map_err(|why| self.not_encoded(why))?;
         }
-        match &self.driver {
-            Some(driver) => self.repo.filtered(driver, Way::Smudge, self.path, text),
-            None => Ok(text),
-        }
+        let Some(driver) = &self.driver else { return Ok(text) };
+        self.repo.filtered(driver, Way::Smudge, self.path, text)
     }
 
     /// Whether what the index holds of the file is a text with CRLF.

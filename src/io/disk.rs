@@ -124,7 +124,7 @@ impl Dir {
         let mut ends: Vec<usize> = rel.iter().enumerate().filter(|(_, b)| **b == b'/').map(|(at, _)| at).collect();
         ends.push(rel.len());
         for end in ends {
-            let (above, name) = rel[..end].rsplit_once_slash();
+            let (above, name) = split_last(&rel[..end]);
             let Parent::Open(dir) = self.beneath(above)? else { return self.beneath(rel) };
             dir.make(name)?;
         }
@@ -137,7 +137,7 @@ impl Dir {
         let here = sys::stat(".").ok().map(|st| (st.st_dev, st.st_ino));
         let mut rest = rel;
         while !rest.is_empty() {
-            let (above, name) = rest.rsplit_once_slash();
+            let (above, name) = split_last(rest);
             let Ok(Parent::Open(dir)) = self.beneath(above) else { return };
             let there = dir.stat(name).ok().flatten().map(|st| (st.dev, st.ino));
             if there.is_none() || there == here {
@@ -391,17 +391,8 @@ fn parent_error(error: Errno) -> io::Result<Parent> {
 }
 
 /// `a/b/c` as `a/b` and `c`; a single name has the empty folder above it.
-trait SplitSlash {
-    fn rsplit_once_slash(&self) -> (&[u8], &[u8]);
-}
-
-impl SplitSlash for [u8] {
-    fn rsplit_once_slash(&self) -> (&[u8], &[u8]) {
-        match self.iter().rposition(|&b| b == b'/') {
-            Some(at) => (&self[..at], &self[at + 1..]),
-            None => (&[], self),
-        }
-    }
+fn split_last(path: &[u8]) -> (&[u8], &[u8]) {
+    path.iter().rposition(|&b| b == b'/').map_or((&[], path), |at| (&path[..at], &path[at + 1..]))
 }
 
 #[cfg(test)]

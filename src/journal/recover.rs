@@ -189,8 +189,14 @@ fn back(repo: &Repo, stage: &Stage<'_>, file: &FileRecord) -> Result<()> {
     forward(repo, stage, &reverse)
 }
 
-/// Symbolic refs, logs and the index follow the branch.
+/// Symbolic refs, logs, the refs that go with the branch and the index follow it.
 fn follow(repo: &Repo, record: &ChangeRecord, branch: &Branch) -> Result<()> {
+    follow_refs(repo, record, branch)?;
+    restart_index::bring(repo, &Stage::open(repo)?, &[record], &[record])
+}
+
+/// The same without the index.
+pub(super) fn follow_refs(repo: &Repo, record: &ChangeRecord, branch: &Branch) -> Result<()> {
     let mut branch = branch.clone();
     // HEAD follows only if it is still the very file that it was: who switched since made another. If it did follow, its log does.
     let same_file = repo.head_stat().zip(record.branch.head_stat).is_some_and(|(is, was)| is.same_content_as(&was));
@@ -198,8 +204,7 @@ fn follow(repo: &Repo, record: &ChangeRecord, branch: &Branch) -> Result<()> {
     branch.head_from = branch.head_from.filter(|_| followed || same_file);
     branch.point = branch.point.filter(|name| matches!(repo.symbolic_ref(name), Ok(None)));
     branch.follow(repo, Line::Once, record.head_to.as_deref())?;
-    settle_refs(repo, record)?;
-    restart_index::bring(repo, &Stage::open(repo)?, &[record], &[record])
+    settle_refs(repo, record)
 }
 
 /// Whether HEAD names what it is to name once all is done.

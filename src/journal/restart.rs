@@ -12,14 +12,12 @@ use std::time::{Duration, UNIX_EPOCH};
 use super::files::{InStage, Stage, Stands};
 use super::log::Journal;
 use super::pointers::{Branch, From};
-use super::publish::settle_refs;
 use super::record::{ChangeRecord, FileRecord, Id, Record};
-use super::recover::{POINTER, forward, is_in_head, report};
+use super::recover::{POINTER, follow_refs, forward, is_in_head, report};
 use super::{index, restart_index};
 use crate::base::{RepoPath, Result, Settled};
 use crate::git::objects::Look;
 use crate::git::read::ObjectKind;
-use crate::git::reflog::Line;
 use crate::git::{InHead, Oid, Repo, objects};
 use crate::io::disk::{Parent, Stat};
 use crate::io::{failed, for_good};
@@ -50,7 +48,7 @@ pub(super) fn settle_all(repo: &Repo, journal: &mut Journal, records: &[(u64, Re
     let landed = landed(repo, &changes)?;
     let brought = bring_files(repo, &stage, &landed, &changes, &undone)?;
     if let Some((record, branch, _)) = landed.last().filter(|(record, branch, _)| must_follow(record, branch)) {
-        follow(repo, record, branch)?;
+        follow_refs(repo, record, branch)?;
     }
     let landed: Vec<&ChangeRecord> = landed.iter().map(|(record, ..)| record).collect();
     let all: Vec<&ChangeRecord> = changes.iter().map(|(record, ..)| record).collect();
@@ -383,18 +381,6 @@ fn is_torn_form(bytes: &[u8], whole: &[u8]) -> bool {
 /// Whether more than the branch moves: such a change was never answered, for the answer waits for a checkpoint.
 fn must_follow(record: &ChangeRecord, branch: &Branch) -> bool {
     branch.must_be_synced() || branch.point.is_some() || !record.replace.is_empty() || !record.drop.is_empty()
-}
-
-/// Symbolic refs, and the refs that go with the branch.
-fn follow(repo: &Repo, record: &ChangeRecord, branch: &Branch) -> Result<()> {
-    let mut branch = branch.clone();
-    // HEAD follows only if it is still the very file that it was: who switched since made another.
-    let same_file = repo.head_stat().zip(record.branch.head_stat).is_some_and(|(is, was)| is.same_content_as(&was));
-    let followed = is_in_head(repo, record, &branch)?;
-    branch.head_from = branch.head_from.filter(|_| followed || same_file);
-    branch.point = branch.point.filter(|name| matches!(repo.symbolic_ref(name), Ok(None)));
-    branch.follow(repo, Line::Once, record.head_to.as_deref())?;
-    settle_refs(repo, record)
 }
 
 /// Ends the torn last lines of logs, and adds the lines that are missing after the last that is there.
