@@ -7,6 +7,7 @@ pub mod code;
 mod durability;
 pub mod excerpt;
 pub mod finding;
+mod level;
 pub mod path;
 pub mod text;
 
@@ -14,4 +15,5 @@ pub use answer::{Change, FileReport, GuardReport, MatchedBy, Outcome, SessionRep
 pub use code::Code;
 pub use durability::Durability;
 pub use finding::{Finding, Findings, Result, Warning};
+pub use level::Level;
 pub use path::RepoPath;

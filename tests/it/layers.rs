@@ -6,11 +6,13 @@ use std::path::Path;
 const LAYERS: &[&[&str]] = &[
     &["base"],
     &["io", "lang"],
-    &["edit", "policy", "git"],
+    &["edit", "policy", "git", "sandbox"],
     &["guard"],
     &["journal"],
     &["session"],
     &["txn"],
+    &["proposal"],
+    &["run"],
     &["hook"],
     &["cli"],
 ];
