@@ -17,6 +17,8 @@ pub enum Status {
     Unchanged,
     /// A dry run that would have been applied.
     WouldApply,
+    /// It was done, and the program that was run ended with a failure.
+    Failed,
     /// Understood and refused: send something else.
     Refused,
     /// Malformed: fix the call.
@@ -42,6 +44,7 @@ impl Status {
             Status::Conflict => 3,
             Status::Held => 4,
             Status::Environment => 5,
+            Status::Failed => 10,
             Status::Bug => 70,
         }
     }
@@ -53,6 +56,7 @@ impl Status {
             Status::Applied => "applied",
             Status::Unchanged => "unchanged",
             Status::WouldApply => "would_apply",
+            Status::Failed => "failed",
             Status::Refused => "refused",
             Status::Invalid => "invalid",
             Status::Conflict => "conflict",

@@ -61,6 +61,8 @@ codes! {
         "A program that this call needs is not installed or not on PATH. The message names it.";
     CommandTimeout "COMMAND_TIMEOUT" Environment None,
         "A program that this call needs did not end within its time limit and was ended, with all that it had started. Nothing was changed. The message names it and the setting that gives it more time.";
+    SandboxUnavailable "SANDBOX_UNAVAILABLE" Environment None,
+        "The sandbox level that was asked for, or that policy demands, cannot be had on this system. Nothing was run: a level is never silently replaced by less. The message says what is missing; a person may install it, or allow a lower level in their own edt.toml.";
     FilterFailed "FILTER_FAILED" Environment None,
         "A filter driver (`filter.<name>` in the Git configuration) that the file's attributes name failed. The message has its exit status and the end of what it said. Nothing was changed; let a person mend the filter.";
     RepositoryBusy "REPOSITORY_BUSY" Conflict None,
@@ -73,6 +75,8 @@ codes! {
         "Files that the operation must write hold changes that are recorded nowhere. The answer names them. Record them (`edt checkpoint`, `git commit`, `git stash`), then repeat the call.";
     MergeConflict "MERGE_CONFLICT" Conflict None,
         "The base branch moved, and what it changed does not go together with the session. The answer lists the paths; nothing was changed. Merge that branch into the session's, settle the conflicts, and land again.";
+    ProposalStale "PROPOSAL_STALE" Conflict None,
+        "What a proposal was made on has changed since, and it cannot be carried over without a guess: the same lines changed, or the carried-over change is not what a person approved. Nothing was changed. Read the files again and send the proposal anew with `edt propose`.";
     HashMismatch "HASH_MISMATCH" Conflict None,
         "The file is not the one the edit was made for: its blob id differs from `expected_hash`, or it changed on disk during the call. Read it again with `edt read` and send the edit for what stands there now.";
     PathInvalid "PATH_INVALID" Refused None,
@@ -131,6 +135,10 @@ codes! {
         "A program that edt.toml names rejects the new text, and did not reject the text before. The answer has its exit status and the end of its output; correct the content, or allow validator_failed.";
     GitOperationBlocked "GIT_OPERATION_BLOCKED" Refused None,
         "A Git hook of edt's refused to delete or rewind a protected branch or a session's ref, or to push shadow branches. The message names the ref and both commits. Take edits back with `edt undo` or `git revert`; a person may repeat the command in a terminal of their own. Or one of Git's commit hooks refused a landing: the message has its output.";
+    ProposalNotFound "PROPOSAL_NOT_FOUND" Refused None,
+        "There is no proposal of that number in this repository. `edt proposals --all` lists them.";
+    ProposalRejected "PROPOSAL_REJECTED" Refused None,
+        "The proposal is closed: a person rejected it, a newer one took its place, or it has landed already. The message has the person's words. Send a new one that heeds them.";
     ApprovalRequired "APPROVAL_REQUIRED" Held None,
         "The request asks to override a guard, and policy lets only a person do so here (override = \"approval\"). Nothing was changed. Send an edit that the guard lets pass, or ask a person to make the change.";
     TrustRequired "TRUST_REQUIRED" Held None,

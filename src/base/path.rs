@@ -114,12 +114,7 @@ impl RepoPath {
     /// The same for a place that follows `--`.
     #[must_use]
     pub fn quoted(&self) -> String {
-        let plain = |b: &u8| b.is_ascii_alphanumeric() || b"._-/+,%@".contains(b);
-        match std::str::from_utf8(&self.0) {
-            Ok(path) if self.0.iter().all(plain) => path.to_owned(),
-            Ok(path) if !path.chars().any(char::is_control) => format!("'{}'", path.replace('\'', r"'\''")),
-            _ => format!("$'{}'", self.0.iter().map(|&byte| escaped(byte)).collect::<String>()),
-        }
+        super::text::shell_word(&self.0)
     }
 
     /// The folders above the file, outermost first, without the root: `a/b/c` gives `a`, `a/b`.
@@ -153,15 +148,6 @@ impl fmt::Display for RepoPath {
 impl fmt::Debug for RepoPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}", String::from_utf8_lossy(&self.0))
-    }
-}
-
-/// A byte within the quotes of `$'…'`.
-fn escaped(byte: u8) -> String {
-    match byte {
-        b'\'' | b'\\' => format!("\\{}", char::from(byte)),
-        b' '..=b'~' => char::from(byte).to_string(),
-        _ => format!("\\x{byte:02x}"),
     }
 }
 

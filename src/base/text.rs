@@ -136,6 +136,23 @@ pub fn visible(line: &[u8]) -> String {
     out
 }
 
+/// One word as a shell reads it back: as it is, in single quotes, or in `$'…'` where bytes are no plain text.
+#[must_use]
+pub fn shell_word(bytes: &[u8]) -> String {
+    let plain = |b: &u8| b.is_ascii_alphanumeric() || b"._-/+,%@:".contains(b);
+    let escaped = |byte: &u8| match byte {
+        b'\'' | b'\\' => format!("\\{}", char::from(*byte)),
+        b'\n' => r"\n".to_owned(),
+        b' '..=b'~' => char::from(*byte).to_string(),
+        _ => format!("\\x{byte:02x}"),
+    };
+    match std::str::from_utf8(bytes) {
+        Ok(text) if !bytes.is_empty() && bytes.iter().all(plain) => text.to_owned(),
+        Ok(text) if !text.contains(char::is_control) => format!("'{}'", text.replace('\'', r"'\''")),
+        _ => format!("$'{}'", bytes.iter().map(escaped).collect::<String>()),
+    }
+}
+
 /// A line as a terminal may get it, without its end: tabs stay, whatever else would steer the terminal or turn the direction of
 /// the text becomes `\u{…}`. With it, how many characters that were.
 #[must_use]

@@ -197,7 +197,7 @@ impl Input {
 }
 
 /// The bytes of a file, or of standard input, if they are not more than `most`: what is too much is not read to its end.
-fn bytes_of(file: &Path, most: u64) -> Result<Vec<u8>> {
+pub(super) fn bytes_of(file: &Path, most: u64) -> Result<Vec<u8>> {
     let read = if file == Path::new("-") {
         whole::at_most(std::io::stdin().lock(), most)
     } else {

@@ -3,7 +3,7 @@
 use clap::{CommandFactory as _, ValueEnum};
 
 use super::context::Context;
-use super::{Cli, diff, doctor, gc, guards, hooks, log, read, status, trust};
+use super::{Cli, diff, doctor, gc, guards, hooks, log, read, run, status, trust};
 use crate::base::{Code, Finding, Outcome, Result, Status};
 use crate::txn::wire::Wire;
 
@@ -63,6 +63,12 @@ enum Shape {
     Request,
     /// What every command that changes something answers, and every refusal.
     Outcome,
+    /// What `edt run --request` takes.
+    RunRequest,
+    /// What `edt run` answers.
+    Run,
+    /// What `edt run --output` answers.
+    RunOutput,
     /// What `edt read` answers.
     Read,
     /// What `edt status` answers.
@@ -88,6 +94,9 @@ impl SchemaArgs {
         let schema = match self.of {
             Shape::Request => schemars::schema_for!(Wire),
             Shape::Outcome => schemars::schema_for!(Outcome),
+            Shape::RunRequest => schemars::schema_for!(crate::run::request::Wire),
+            Shape::Run => schemars::schema_for!(crate::run::Answer),
+            Shape::RunOutput => schemars::schema_for!(run::Page),
             Shape::Read => schemars::schema_for!(read::Answer),
             Shape::Status => schemars::schema_for!(status::Answer),
             Shape::Log => schemars::schema_for!(log::Answer),

@@ -1,9 +1,10 @@
 //! `edt checkpoint`.
 
-use super::changed;
 use super::context::Context;
 use super::render::{self, GOOD, NAME, paint, short};
 use crate::base::{Outcome, RepoPath, Result, Status};
+use crate::session::changed;
+use crate::session::checkpoint::Why;
 use crate::session::record::record;
 
 /// Record what changed outside edt (tracked and new files, not ignored ones) as one commit of the session.
@@ -29,7 +30,7 @@ impl Args {
         let named: &[String] = if all { &[] } else { &self.paths };
         let only = named.iter().map(parse).collect::<Result<Vec<RepoPath>>>()?;
         let mut world = context.world()?;
-        let recorded = record(&mut world, self.message.as_deref(), &only)?;
+        let recorded = record(&mut world, Why::Asked(self.message.as_deref()), &only)?;
         let done = recorded.made.last();
         let mut outcome = Outcome::new(if done.is_some() { Status::Applied } else { Status::Unchanged });
         outcome.session = Some(recorded.session.report(recorded.began)).filter(|_| recorded.began || done.is_some());

@@ -88,6 +88,11 @@ impl Context {
         Ok(Ruled { repo, settled, base, tree, policy })
     }
 
+    /// What was settled on the way in.
+    pub(super) fn settled(&self) -> Option<Settled> {
+        self.settled.take()
+    }
+
     /// The repository, to change it.
     pub(super) fn world(&self) -> Result<World> {
         let world = World::open(&self.start, self.caller()?)?;
@@ -146,7 +151,7 @@ impl Context {
     /// Prints a refusal: as JSON on standard output, for people on standard error.
     pub(super) fn refusal(&self, findings: Findings, status: Status) {
         let mut outcome = render::refusal(findings, status);
-        outcome.settled = self.settled.take();
+        outcome.settled = self.settled();
         if self.json {
             self.print(&render::json(&outcome));
         } else {

@@ -3,11 +3,12 @@
 use std::fmt::Write as _;
 
 use super::context::Context;
+use super::render::details;
 use super::render::{self, GOOD, NAME, paint, short};
-use super::{changed, render::details};
 use crate::base::{Outcome, Result, Status};
 use crate::session::Session;
 use crate::session::abandon::abandon;
+use crate::session::changed;
 use crate::session::land::{Land, land};
 
 /// Land the session: one commit on the branch it began from, merged if that branch moved. Git's own commit hooks judge it.

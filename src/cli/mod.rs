@@ -3,7 +3,6 @@
 mod apply;
 mod begin;
 mod care;
-mod changed;
 mod checkpoint;
 mod context;
 mod demo;
@@ -18,6 +17,7 @@ mod log;
 mod read;
 mod render;
 mod restore;
+mod run;
 mod status;
 mod trust;
 mod undo;
@@ -80,6 +80,7 @@ enum Command {
     Redo(undo::RedoArgs),
     Restore(restore::Args),
     Checkpoint(checkpoint::Args),
+    Run(Box<run::Args>),
     Land(land::Args),
     Abandon(land::AbandonArgs),
     Gc(gc::Args),
@@ -110,6 +111,7 @@ impl Command {
             Command::Redo(_) => undo::redo(context),
             Command::Restore(args) => args.run(context),
             Command::Checkpoint(args) => args.run(context),
+            Command::Run(args) => args.run(context),
             Command::Land(args) => args.run(context),
             Command::Abandon(_) => land::run_abandon(context),
             Command::Gc(args) => args.run(context),

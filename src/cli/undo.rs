@@ -1,8 +1,9 @@
 //! `edt undo` and `edt redo`.
 
 use super::context::Context;
-use super::{changed, render};
+use super::render;
 use crate::base::{Outcome, Result, Status};
+use crate::session::changed;
 use crate::session::undo::{self, Back, Moved};
 use crate::session::{Session, World};
 

@@ -13,6 +13,7 @@ pub mod scratch;
 pub mod spawn;
 mod stat;
 mod strays;
+pub mod streams;
 pub mod terminal;
 pub mod whole;
 

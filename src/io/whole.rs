@@ -1,6 +1,8 @@
 //! Whole files by path, for what lies beneath no worktree: hooks, receipts.
 
-use std::io::{self, Read as _};
+use std::ffi::OsString;
+use std::io::{self, Read as _, Seek as _};
+use std::ops::ControlFlow;
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -178,6 +180,19 @@ pub fn make_folder(path: &Path) -> io::Result<bool> {
     std::fs::create_dir_all(path).map(|()| new)
 }
 
+/// Makes the folder `path`, in one that is there; false if something has that name.
+///
+/// # Errors
+/// Whatever else the system says.
+pub fn make_new_folder(path: &Path) -> io::Result<bool> {
+    effect::step(Effect::MakeFolder, path)?;
+    match std::fs::create_dir(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 /// Removes the folder `path` if it is empty.
 pub fn remove_empty_folder(path: &Path) {
     let _ = removed_empty_folder(path);
@@ -244,6 +259,37 @@ pub fn files_in(folder: &Path) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| path.is_file()).collect();
     files.sort();
     files
+}
+
+/// The names in `folder`; none if it is not there.
+#[must_use]
+pub fn names_in(folder: &Path) -> Vec<OsString> {
+    std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name()).collect()
+}
+
+/// How many bytes the file `path` has; `None` if it is not there.
+#[must_use]
+pub fn size(path: &Path) -> Option<u64> {
+    std::fs::metadata(path).ok().map(|found| found.len())
+}
+
+/// Reads the file `path` from byte `from` on, in pieces, until `take` has enough or the file ends; `take` gets each piece.
+///
+/// # Errors
+/// Whatever the system says.
+pub fn read_pieces(path: &Path, from: u64, mut take: impl FnMut(&[u8]) -> ControlFlow<()>) -> io::Result<()> {
+    let mut file = std::fs::File::open(path)?;
+    file.seek(io::SeekFrom::Start(from))?;
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(read) if take(&buffer[..read]).is_break() => return Ok(()),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 /// How many minutes ago `path` was last written; `None` if it is not there.

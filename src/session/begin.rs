@@ -35,7 +35,7 @@ pub enum Switching {
 
 /// Names that edt uses below `refs/edt/`.
 const RESERVED: &[&str] =
-    &["base", "origin", "undone", "landed", "landing", "abandoned", "pending", "memory", "proposals"];
+    &["base", "origin", "undone", "refused", "landed", "landing", "abandoned", "pending", "memory", "proposals"];
 
 /// A session about to begin: what its first change brings along.
 #[derive(Debug)]

@@ -28,6 +28,17 @@ pub enum Why<'a> {
     Foreign,
     /// Someone asked for it, with a message or without.
     Asked(Option<&'a str>),
+    /// A program that `edt run` started made the changes.
+    Run(&'a Ran),
+}
+
+/// What a run is recorded with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ran {
+    /// Subject and body.
+    pub message: String,
+    /// Who asked for it.
+    pub agent: Option<String>,
 }
 
 impl Checkpoints {
@@ -85,8 +96,14 @@ impl Checkpoints {
             (_, [one]) => format!("checkpoint: {what} changes of {}", one.path),
             (_, many) => format!("checkpoint: {what} changes of {} files", many.len()),
         };
-        let trailers =
-            Trailers { foreign: why == Why::Foreign, ..Trailers::plain(&session.name, Kind::Checkpoint, edit) };
+        let plain = Trailers::plain(&session.name, Kind::Checkpoint, edit);
+        let (subject, trailers) = match why {
+            Why::Run(ran) if what != "staged" => {
+                let trailers = Trailers { kind: Kind::Run, edit: edit + 1, agent: ran.agent.clone(), ..plain };
+                (ran.message.clone(), trailers)
+            }
+            _ => (subject, Trailers { foreign: why == Why::Foreign, ..plain }),
+        };
         let message = message::compose(&subject, &trailers);
         let commit = draft.commit(&Commit { tree, parent: Some(self.tip), message: &message })?;
         self.made.push(commit);

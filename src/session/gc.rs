@@ -112,7 +112,9 @@ fn refs_of(repo: &Repo, session: &Listed) -> Result<Vec<(String, Oid)>> {
     let prefix = format!("{REFS}{}/", session.name);
     let own = |name: &str| match name.split_once('/') {
         None => matches!(name, "base" | "origin" | "abandoned"),
-        Some((kind, number)) => matches!(kind, "undone" | "landed" | "landing") && number.parse::<u64>().is_ok(),
+        Some((kind, number)) => {
+            matches!(kind, "undone" | "refused" | "landed" | "landing") && number.parse::<u64>().is_ok()
+        }
     };
     let mut refs = repo.refs_below(&prefix)?;
     refs.retain(|(name, _)| name.strip_prefix(&prefix).is_some_and(own));

@@ -11,12 +11,14 @@ pub enum Kind {
     Checkpoint,
     /// A file set to an earlier state.
     Restore,
+    /// What a program that `edt run` started changed.
+    Run,
     /// A session's work as one commit on the branch it landed on.
     Land,
 }
 
 impl Kind {
-    const ALL: &'static [Kind] = &[Kind::Begin, Kind::Edit, Kind::Checkpoint, Kind::Restore, Kind::Land];
+    const ALL: &'static [Kind] = &[Kind::Begin, Kind::Edit, Kind::Checkpoint, Kind::Restore, Kind::Run, Kind::Land];
 
     /// The word in the trailer.
     #[must_use]
@@ -26,6 +28,7 @@ impl Kind {
             Kind::Edit => "edit",
             Kind::Checkpoint => "checkpoint",
             Kind::Restore => "restore",
+            Kind::Run => "run",
             Kind::Land => "land",
         }
     }
@@ -33,7 +36,7 @@ impl Kind {
     /// Whether it counts as an edit, which `undo` takes back.
     #[must_use]
     pub const fn is_edit(self) -> bool {
-        matches!(self, Kind::Edit | Kind::Restore | Kind::Land)
+        matches!(self, Kind::Edit | Kind::Restore | Kind::Run | Kind::Land)
     }
 }
 

@@ -13,6 +13,7 @@
 
 pub mod abandon;
 pub mod begin;
+pub mod changed;
 pub mod checkpoint;
 pub mod current;
 pub mod gc;

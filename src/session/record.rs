@@ -35,7 +35,7 @@ pub struct Recorded {
 /// # Errors
 /// `FILE_NOT_FOUND` for a path that is neither there nor recorded; what looking at a path named in full may answer; what publishing may
 /// answer. Nothing is then changed.
-pub fn record(world: &mut World, message: Option<&str>, only: &[RepoPath]) -> Result<Recorded> {
+pub fn record(world: &mut World, why: Why<'_>, only: &[RepoPath]) -> Result<Recorded> {
     let repo = &world.repo;
     repo.check_idle()?;
     let mut draft = Draft::new(repo);
@@ -64,7 +64,7 @@ pub fn record(world: &mut World, message: Option<&str>, only: &[RepoPath]) -> Re
     Findings::check(found)?;
     let edits = if new.is_some() { 0 } else { session.edits(repo)? };
     let all: Vec<&Look> = looks.iter().collect();
-    let checkpoints = Checkpoints::draft(&mut draft, &session, tree, edits, &all, Why::Asked(message))?;
+    let checkpoints = Checkpoints::draft(&mut draft, &session, tree, edits, &all, why)?;
     let began = new.is_some();
     if checkpoints.made.is_empty() {
         let parent = session.tip;
@@ -80,7 +80,8 @@ pub fn record(world: &mut World, message: Option<&str>, only: &[RepoPath]) -> Re
         looks.iter().map(|look| TreeChange { path: look.path.clone(), file: look.disk_file() }).collect();
     let folders = draft.folders(tree, &changes)?;
     let paths = draft.tree_diff(tree, checkpoints.tree)?;
-    let (branch, create) = begin::branch(&session, new, checkpoints.tip, "edt checkpoint".to_owned());
+    let log = if matches!(why, Why::Run(_)) { "edt run" } else { "edt checkpoint" };
+    let (branch, create) = begin::branch(&session, new, checkpoints.tip, log.to_owned());
     let index = (session.head == InHead::Yes).then(|| (index, looks.iter().map(entry).collect()));
     let change = Change { objects: draft.loose(), create, index, folders, ..Change::of(branch) };
     world.heed(session.base);

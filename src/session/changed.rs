@@ -8,7 +8,10 @@ use crate::git::read::ObjectKind;
 use crate::io::clock;
 
 /// Each path that differs.
-pub(super) fn files(repo: &Repo, paths: &[Differs]) -> Result<Vec<FileReport>> {
+///
+/// # Errors
+/// `OBJECT_MISSING`.
+pub fn files(repo: &Repo, paths: &[Differs]) -> Result<Vec<FileReport>> {
     paths.iter().map(|differs| file(repo, differs)).collect()
 }
 

@@ -1,0 +1,126 @@
+//! What a running program writes, followed as it comes: two pipes, and the word that it is over.
+
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{MemfdFlags, OFlags, fcntl_setfl, memfd_create};
+
+use super::clock;
+
+/// The reading end of a pipe.
+#[derive(Debug)]
+pub struct Reader {
+    pipe: File,
+    open: bool,
+}
+
+/// Why [`follow`] came back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Followed {
+    /// It is over.
+    Over,
+    /// The time is.
+    Late,
+}
+
+/// A pipe: the end to read, and the end to give to a program.
+///
+/// # Errors
+/// Whatever the system says.
+pub fn pipe() -> io::Result<(Reader, Stdio)> {
+    let (reader, writer) = io::pipe()?;
+    let pipe = File::from(std::os::fd::OwnedFd::from(reader));
+    fcntl_setfl(&pipe, OFlags::NONBLOCK)?;
+    Ok((Reader { pipe, open: true }, writer.into()))
+}
+
+/// Reads all `readers` as bytes come, until `over` can be read or `until` has come. `take` gets the reader's number and the bytes.
+///
+/// # Errors
+/// What the system says while waiting, or what `take` answers.
+pub fn follow(
+    readers: &mut [Reader],
+    over: BorrowedFd<'_>,
+    until: Instant,
+    mut take: impl FnMut(usize, &[u8]),
+) -> io::Result<Followed> {
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        let left = until.saturating_duration_since(clock::now());
+        if left.is_zero() {
+            return Ok(Followed::Late);
+        }
+        // Woken once in a while at least, so that a clock that stood still (a suspended machine) is noticed.
+        let timeout = Timespec::try_from(left.min(Duration::from_secs(60))).unwrap_or_default();
+        let mut fds = vec![PollFd::from_borrowed_fd(over, PollFlags::IN)];
+        let open: Vec<usize> = (0..readers.len()).filter(|at| readers[*at].open).collect();
+        fds.extend(open.iter().map(|at| PollFd::from_borrowed_fd(readers[*at].pipe.as_fd(), PollFlags::IN)));
+        match poll(&mut fds, Some(&timeout)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
+        drop(fds);
+        for (at, _) in open.iter().zip(&ready[1..]).filter(|(_, ready)| **ready) {
+            if let Some(read) = readers[*at].read(&mut buffer) {
+                take(*at, &buffer[..read]);
+            }
+        }
+        if ready[0] {
+            return Ok(Followed::Over);
+        }
+    }
+}
+
+/// Reads what is in the pipes now, for at most `limit`: what nobody writes any more is there at once.
+pub fn rest(readers: &mut [Reader], limit: Duration, mut take: impl FnMut(usize, &[u8])) {
+    let mut buffer = vec![0; 64 * 1024];
+    let until = clock::now() + limit;
+    for (at, reader) in readers.iter_mut().enumerate() {
+        while clock::now() < until {
+            let Some(read) = reader.read(&mut buffer) else { break };
+            take(at, &buffer[..read]);
+        }
+    }
+}
+
+impl Reader {
+    /// Reads once; `None` if there is nothing now, or nothing more.
+    fn read(&mut self, buffer: &mut [u8]) -> Option<usize> {
+        match self.pipe.read(buffer) {
+            Ok(0) => {
+                self.open = false;
+                None
+            }
+            Ok(read) => Some(read),
+            Err(error) => {
+                self.open &= matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted);
+                None
+            }
+        }
+    }
+}
+
+/// `bytes` to be read by a program, in a file that only memory holds: whether and when it reads them needs no watching.
+///
+/// # Errors
+/// Whatever the system says.
+pub fn memory(bytes: &[u8]) -> io::Result<Stdio> {
+    let mut file = File::from(memfd_create("edt-input", MemfdFlags::CLOEXEC)?);
+    file.write_all(bytes)?;
+    file.rewind()?;
+    Ok(file.into())
+}
+
+/// The file `path`, to be read by a program.
+///
+/// # Errors
+/// Whatever the system says.
+pub fn open(path: &Path) -> io::Result<Stdio> {
+    File::open(path).map(Stdio::from)
+}

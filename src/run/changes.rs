@@ -1,0 +1,123 @@
+//! What the guards say of what a program changed, and whether it may stay.
+
+use crate::base::{Code, Finding, GuardReport, RepoPath, Result, Warning};
+use crate::git::diff::{Differs, Item};
+use crate::git::read::ObjectKind;
+use crate::git::{FileId, Oid, Repo, Tracked};
+use crate::guard::{Reference, Side, Subject, protected};
+use crate::policy::Policy;
+use crate::txn::guard::hear;
+
+/// How many files are judged: a generator may write thousands, and every one of them is recorded.
+const MOST_FILES: usize = 500;
+/// How many bytes of both sides are judged.
+const MOST_BYTES: u64 = 32 * 1024 * 1024;
+
+/// What an ordinary finding leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnFindings {
+    /// It is told.
+    Warn,
+    /// Everything is put back.
+    Refuse,
+}
+
+/// What was said.
+#[derive(Debug, Default)]
+pub(super) struct Said {
+    /// By each guard.
+    pub(super) reports: Vec<GuardReport>,
+    /// What the caller should know; what was found is among it unless it is in `refused`.
+    pub(super) warnings: Vec<Warning>,
+    /// Why the changes may not stay.
+    pub(super) refused: Vec<Finding>,
+}
+
+/// One file that differs, with its texts.
+struct Changed<'a> {
+    path: &'a RepoPath,
+    before: Option<Vec<u8>>,
+    after: Option<Vec<u8>>,
+    base: Option<Vec<u8>>,
+}
+
+/// Lets the guards judge `paths`. A finding that policy lets only a person override, or nobody, is a reason to put everything back;
+/// any other is one if `on` says so. `base` is the tree of the session's base.
+///
+/// # Errors
+/// `OBJECT_MISSING`.
+pub(super) fn judge(repo: &Repo, policy: &Policy, on: OnFindings, base: Oid, paths: &[Differs]) -> Result<Said> {
+    let (files, special): (Vec<&Differs>, Vec<&Differs>) = paths.iter().partition(|one| one.is_of_files());
+    let mut said = Said::default();
+    let guarded = special.iter().filter(|one| policy.protects(&one.path));
+    said.refused.extend(guarded.map(|one| protected::protected(&one.path)));
+    let (mut changed, mut bytes) = (Vec::new(), 0);
+    for (at, differs) in files.iter().enumerate() {
+        let sizes = [differs.old, differs.new].into_iter().flatten().filter_map(Item::file);
+        let size: u64 = sizes.map(|file| repo.size_of(file.oid).map(|size| size as u64)).sum::<Result<u64>>()?;
+        if at >= MOST_FILES || bytes + size > MOST_BYTES {
+            // Where a path is said to be a person's, no number of files hides one.
+            said.refused.extend(policy.protects(&differs.path).then(|| protected::protected(&differs.path)));
+            continue;
+        }
+        bytes += size;
+        changed.push(Changed::read(repo, base, differs)?);
+    }
+    if changed.len() < files.len() {
+        let (judged, all) = (changed.len(), files.len());
+        let message = format!("The guards judged {judged} of {all} files that the program changed; all are recorded.");
+        said.warnings.push(Warning { code: "not_all_judged", path: None, message });
+    }
+    let sides: Vec<Side<'_>> = changed.iter().map(Changed::side).collect();
+    let subjects: Vec<Subject<'_>> = changed.iter().map(|one| one.subject(policy).beside(&sides)).collect();
+    let heard = hear(&subjects, policy, &[], None);
+    said.reports = heard.reports;
+    said.warnings.extend(heard.warnings);
+    // What programs write may be a picture; only text that would cease to be text counts.
+    let was_text = |bytes: &Vec<u8>| memchr::memchr(0, bytes).is_none() && std::str::from_utf8(bytes).is_ok();
+    let is_new = |finding: &Finding| {
+        let named = |one: &&Changed<'_>| finding.path == Some(one.path.to_string());
+        changed.iter().find(named).is_some_and(|one| !one.before.as_ref().is_some_and(was_text))
+    };
+    for finding in heard.refused {
+        if matches!(finding.code, Code::BinaryContent | Code::Encoding) && is_new(&finding) {
+            continue;
+        }
+        // A word that no request could override is a person's to say, or nobody's.
+        if finding.allow.is_none() || on == OnFindings::Refuse {
+            said.refused.push(finding);
+        } else {
+            let message = finding.message.trim_end_matches("Nothing was changed.").trim_end().to_owned();
+            said.warnings.push(Warning { code: finding.allow.unwrap_or("found"), path: finding.path, message });
+        }
+    }
+    Ok(said)
+}
+
+impl<'a> Changed<'a> {
+    fn read(repo: &Repo, base: Oid, differs: &'a Differs) -> Result<Changed<'a>> {
+        let blob = |file: FileId| repo.object(file.oid, ObjectKind::Blob);
+        let text = |item: Option<Item>| item.and_then(Item::file).map(blob).transpose();
+        let base = match repo.tracked(base, &differs.path)? {
+            Tracked::File(file) if differs.old.and_then(Item::file) != Some(file) => Some(blob(file)?),
+            _ => None,
+        };
+        Ok(Changed { path: &differs.path, before: text(differs.old)?, after: text(differs.new)?, base })
+    }
+
+    fn side(&self) -> Side<'_> {
+        Side {
+            path: self.path,
+            before: self.before.as_deref().unwrap_or_default(),
+            after: self.after.as_deref().unwrap_or_default(),
+        }
+    }
+
+    fn subject<'s>(&'s self, policy: &Policy) -> Subject<'s> {
+        let texts = [("the session", &self.before), ("the session's base", &self.base)];
+        let references =
+            texts.into_iter().filter_map(|(whose, text)| Some(Reference { whose, text: text.as_deref()? }));
+        let (before, after) = (self.before.as_deref(), self.after.as_deref());
+        Subject::new(self.path, None, before, after, references.collect(), policy.time_limit)
+    }
+}

@@ -1,0 +1,167 @@
+//! The program's life: started in its sandbox, its outputs followed, ended with all that it started.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use super::answer::{Ran, Sandbox};
+use super::kept::Kept;
+use super::permit::Permitted;
+use super::request::Input;
+use super::store::{Store, Stream};
+use crate::base::{Code, Finding, Findings, Result, Warning};
+use crate::git::Repo;
+use crate::io::streams::{self, Followed, Reader};
+use crate::io::{clock, failed};
+use crate::sandbox::{self, How, Limits, NotStarted, Plan, Running};
+
+/// A program that was run.
+#[derive(Debug)]
+pub(super) struct Executed {
+    pub(super) ran: Ran,
+    /// Its command line, for people.
+    pub(super) line: String,
+    pub(super) took: Duration,
+    /// The longest that it might have taken.
+    pub(super) limit: Duration,
+    pub(super) warnings: Vec<Warning>,
+}
+
+/// Runs it. When this returns, nothing that it started is left.
+///
+/// # Errors
+/// `SANDBOX_UNAVAILABLE`, `PROGRAM_NOT_FOUND` if it cannot be executed, `IO_ERROR`.
+pub(super) fn execute(repo: &Repo, permitted: &Permitted<'_>, live: &mut dyn FnMut(Stream, &[u8])) -> Result<Executed> {
+    let request = permitted.request;
+    let mut store = Store::new(repo.state_path())?;
+    let io = |what: &'static str| move |error: std::io::Error| failed(what, &permitted.program, &error);
+    let ((out, stdout), (err, stderr)) = (streams::pipe().map_err(io("run"))?, streams::pipe().map_err(io("run"))?);
+    let (plan, withheld) = plan(repo, permitted)?;
+    let started = clock::now();
+    let running =
+        sandbox::start(&plan, input(&request.stdin)?, stdout, stderr).map_err(|why| not_started(permitted, why))?;
+    let obtained = running.obtained();
+    let mut outputs = Outputs { kept: [Kept::default(), Kept::default()], store: &mut store, live };
+    let (ended, timed_out) =
+        follow(running, [out, err], started + permitted.limit, &mut outputs).map_err(io("watch"))?;
+    let took = started.elapsed();
+    let Outputs { kept: [out, err], .. } = outputs;
+    let id = store.id();
+    let shown = |kept: &Kept, stream: Stream| {
+        kept.output(|from, to| {
+            format!("`edt run --output {id} --stream {} --bytes {from}:{to}` shows them", stream.name())
+        })
+    };
+    let (exit_code, signal) = match ended.how {
+        How::Exit(code) => (Some(code), None),
+        How::Signal(signal) => (None, Some(signal)),
+    };
+    let lossy = |text: &OsString| text.to_string_lossy().into_owned();
+    let ran = Ran {
+        id,
+        program: permitted.program.display().to_string(),
+        args: request.args.iter().map(lossy).collect(),
+        cwd: request.dir.display().to_string(),
+        exit_code: exit_code.filter(|_| !timed_out),
+        signal: if timed_out { Some(9) } else { signal },
+        timed_out,
+        limit: ended.limit,
+        duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+        sandbox: Sandbox {
+            level: obtained.level,
+            by: obtained.by,
+            note: obtained.note,
+            withheld: withheld.iter().map(lossy).collect(),
+        },
+        stdout: shown(&out, Stream::Stdout),
+        stderr: shown(&err, Stream::Stderr),
+    };
+    let warnings = store.failed().map(super::not_stored).into_iter().collect();
+    Ok(Executed { ran, line: request.line(), took, limit: permitted.limit, warnings })
+}
+
+/// What is to be started, and the variables that it does not get.
+fn plan(repo: &Repo, permitted: &Permitted<'_>) -> Result<(Plan, Vec<OsString>)> {
+    let request = permitted.request;
+    let mut env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    for (name, value) in &request.env {
+        env.retain(|(known, _)| known != name);
+        env.push((name.clone(), value.clone()));
+    }
+    let withheld = sandbox::withheld(permitted.level, &env);
+    env.retain(|(name, _)| !withheld.contains(name));
+    let root = repo.real_root()?;
+    let git = [root.join(".git"), repo.git_dir().to_owned(), repo.common_dir().to_owned()];
+    let plan = Plan {
+        level: permitted.level,
+        program: permitted.program.clone(),
+        args: request.args.clone(),
+        dir: request.dir.clone(),
+        env,
+        root,
+        git: git.into(),
+        writable: permitted.writable.clone(),
+        secrets: permitted.secrets.clone(),
+        limits: Limits::default(),
+    };
+    Ok((plan, withheld))
+}
+
+fn input(input: &Input) -> Result<Stdio> {
+    match input {
+        Input::Closed => Ok(Stdio::null()),
+        Input::File(path) => streams::open(path).map_err(|error| failed("read", path, &error).into()),
+        Input::Inherited => Ok(Stdio::inherit()),
+        Input::Bytes(bytes) => {
+            let file = streams::memory(bytes);
+            file.map_err(|error| failed("hold", &PathBuf::from("the program's input"), &error).into())
+        }
+    }
+}
+
+/// Where the outputs go.
+struct Outputs<'a> {
+    kept: [Kept; 2],
+    store: &'a mut Store,
+    live: &'a mut dyn FnMut(Stream, &[u8]),
+}
+
+impl Outputs<'_> {
+    fn take(&mut self, stream: usize, bytes: &[u8]) {
+        self.kept[stream].push(bytes);
+        self.store.push(stream, bytes);
+        (self.live)(Stream::ALL[stream], bytes);
+    }
+}
+
+fn follow(
+    running: Running,
+    mut readers: [Reader; 2],
+    until: Instant,
+    outputs: &mut Outputs<'_>,
+) -> std::io::Result<(sandbox::Ended, bool)> {
+    let followed = streams::follow(&mut readers, running.watch(), until, |stream, bytes| outputs.take(stream, bytes))?;
+    let ended = if followed == Followed::Over { running.wait()? } else { running.end()? };
+    streams::rest(&mut readers, Duration::from_secs(10), |stream, bytes| outputs.take(stream, bytes));
+    Ok((ended, followed == Followed::Late))
+}
+
+fn not_started(permitted: &Permitted<'_>, why: NotStarted) -> Findings {
+    let program = permitted.program.display();
+    let finding = match why {
+        NotStarted::Unavailable { level, why } => Finding::new(
+            Code::SandboxUnavailable,
+            format!("The sandbox level {level} cannot be had here: {why} Nothing was run."),
+            "`edt doctor` says what this system offers; a person may allow a lower level with `sandbox` below [run] in their own edt.toml.",
+        )
+        .with("level", level.name()),
+        NotStarted::Program(error) => Finding::new(
+            Code::ProgramNotFound,
+            format!("{program} could not be executed: {error}. Nothing was run."),
+            "Check that it is a program for this machine (`edt run -- file PATH`), executable, and that its interpreter is there.",
+        ),
+        NotStarted::System(error) => failed("start", &permitted.program, &error),
+    };
+    finding.into()
+}

@@ -1,0 +1,177 @@
+//! `edt run`: a program with exactly these arguments, judged, confined, its output kept, and what it changed recorded as one commit.
+//!
+//! ```text
+//! permit    policy on the resolved arguments, approvals      nothing was run
+//! record    what was unrecorded before, as a checkpoint      its bytes are safe
+//! execute   the sandbox; no lock is held meanwhile           outputs are followed
+//! record    what it changed, as one commit                   one `edt undo` away
+//! judge     guards on what it changed; policy may refuse     then it is put back
+//! ```
+
+pub mod answer;
+mod changes;
+mod execute;
+pub mod kept;
+mod permit;
+pub mod request;
+pub mod store;
+
+use crate::base::{Code, Finding, Findings, Result, Status, Warning};
+use crate::session::checkpoint::{Ran as Recording, Why};
+use crate::session::record::{Recorded, record};
+use crate::session::undo;
+use crate::session::{Session, World};
+
+pub use answer::Answer;
+pub use changes::OnFindings;
+use execute::Executed;
+use permit::Permitted;
+pub use request::Request;
+pub use store::Stream;
+
+/// The longest subject line, in characters.
+const SUBJECT: usize = 72;
+/// How much of a command line a commit's message has, in bytes.
+const LINE: usize = 4096;
+
+/// Runs `request` in `world`; `live` gets what the program writes as it comes. What goes wrong after the program was started is in the
+/// answer beside what it did.
+///
+/// # Errors
+/// Why it was not started; nothing is then changed, but that what had been left unrecorded may be recorded.
+pub fn run(world: &mut World, request: &Request, live: &mut dyn FnMut(Stream, &[u8])) -> Result<Answer> {
+    request.check()?;
+    world.repo.check_idle()?;
+    let policy = policy(world)?;
+    let permitted = permit::permit(world, &policy, request)?;
+    let before = record(world, Why::Foreign, &[])?;
+    let mut answer = Answer::new();
+    told(&mut answer, &before);
+    // The program may call edt here itself; it must not wait for the lock of the call that waits for it.
+    let mut executed = None;
+    let back = world.unlocked(|repo| execute::execute(repo, &permitted, live).map(|done| executed = Some(done)));
+    answer.settled.clone_from(&world.settled);
+    let Some(executed) = executed else { return back.map(|()| answer) };
+    answer.warnings.extend(executed.warnings.iter().cloned());
+    answer.run = Some(executed.ran.clone());
+    let done = back.and_then(|()| keep(world, &permitted, &executed, &mut answer));
+    let mut errors = ended_badly(&executed).into_iter().collect::<Vec<Finding>>();
+    errors.extend(done.err().map(Findings::into_vec).unwrap_or_default());
+    errors.append(&mut answer.errors);
+    let failed = executed.ran.exit_code != Some(0);
+    answer.status = match Findings::check(errors) {
+        Err(found) => {
+            let status = found.status();
+            answer.errors = found.into_vec();
+            status
+        }
+        Ok(()) if failed => Status::Failed,
+        Ok(()) if answer.commit.is_some() => Status::Applied,
+        Ok(()) => Status::Unchanged,
+    };
+    Ok(answer)
+}
+
+fn policy(world: &World) -> Result<crate::policy::Policy> {
+    let head = world.repo.head()?;
+    let base = match Session::current(&world.repo, &head)? {
+        Some(session) => session.base,
+        None => head.commit.unwrap_or_else(|| world.repo.empty_tree()),
+    };
+    world.policy(world.repo.tree_of(base)?)
+}
+
+/// What was recorded before the program ran.
+fn told(answer: &mut Answer, before: &Recorded) {
+    answer.checkpoints = before.made.iter().map(ToString::to_string).collect();
+    answer.warnings.extend(before.warnings.iter().cloned());
+    answer.session = (!before.made.is_empty()).then(|| before.session.report(before.began));
+}
+
+/// Records what the program changed, lets the guards judge it, and puts it back if policy says so.
+fn keep(world: &mut World, permitted: &Permitted<'_>, executed: &Executed, answer: &mut Answer) -> Result<()> {
+    let message = message(permitted.request, executed);
+    let recording = Recording { message, agent: permitted.request.agent.clone() };
+    let mut recorded = record(world, Why::Run(&recording), &[])?;
+    // What was left out before the program ran is not news.
+    recorded.warnings.retain(|warning| !answer.warnings.contains(warning));
+    answer.warnings.append(&mut recorded.warnings);
+    let began = answer.session.as_ref().is_some_and(|session| session.began);
+    let Some(commit) = recorded.made.last() else { return Ok(()) };
+    let (session, parent) = (&recorded.session, recorded.parent);
+    answer.session = Some(session.report(recorded.began || began));
+    answer.commit = Some(commit.to_string());
+    answer.parent = Some(parent.to_string());
+    answer.edit = Some(session.edits(&world.repo)?);
+    answer.files = crate::session::changed::files(&world.repo, &recorded.paths)?;
+    let base = world.repo.tree_of(session.base)?;
+    let policy = world.policy(base)?;
+    let said = changes::judge(&world.repo, &policy, permitted.on_findings, base, &recorded.paths)?;
+    answer.guards = said.reports;
+    answer.warnings.extend(said.warnings);
+    if said.refused.is_empty() {
+        return Ok(());
+    }
+    let (moved, kept) = undo::put_back(world, session, parent)?;
+    answer.session = Some(Session { tip: moved.to, ..session.clone() }.report(recorded.began || began));
+    answer.edit = answer.edit.map(|edit| edit.saturating_sub(1));
+    answer.warnings.extend(moved.warnings);
+    answer.errors = said.refused.into_iter().map(|finding| put_back(finding, &kept)).collect();
+    Ok(())
+}
+
+/// A finding of a guard in words that are true of a program: it was run, and what it changed is gone again.
+fn put_back(mut finding: Finding, kept: &str) -> Finding {
+    let found = finding.message.trim_end_matches("Nothing was changed.").trim_end();
+    finding.message =
+        format!("{found} The program had done this; all that it changed was put back and is kept at {kept}.");
+    finding.hint = format!(
+        "Run it so that it leaves this alone; `git diff {kept}~1 {kept}` shows what it had changed. A person may take it over with `git cherry-pick {kept}`."
+    );
+    finding.allow = None;
+    finding.with("kept", kept)
+}
+
+/// A program that did not end by itself.
+fn ended_badly(executed: &Executed) -> Option<Finding> {
+    let ran = &executed.ran;
+    if !ran.timed_out {
+        return None;
+    }
+    let seconds = executed.limit.as_secs_f64();
+    let finding = Finding::new(
+        Code::CommandTimeout,
+        format!("{} took longer than {seconds} s and was ended, with all that it had started.", executed.line),
+        "Look at the end of its output for what it waited for; give it input with --stdin, or more time with --timeout SECONDS.",
+    );
+    Some(finding.with("timeout_s", seconds))
+}
+
+/// The commit's message: subject, the whole command line, how it ended.
+fn message(request: &Request, executed: &Executed) -> String {
+    let line = crate::base::text::harmless(&executed.line).0;
+    let subject = cut(&format!("run: {line}"), SUBJECT);
+    let ran = &executed.ran;
+    let end = match (ran.exit_code, ran.signal) {
+        _ if ran.timed_out => format!("its time of {} s was over", executed.limit.as_secs_f64()),
+        (Some(code), _) => format!("exit status {code}"),
+        (None, signal) => format!("signal {}", signal.unwrap_or_default()),
+    };
+    let whole = if line.len() > LINE { format!("{} [{} bytes in all]", cut(&line, LINE), line.len()) } else { line };
+    let folder = crate::base::text::harmless(&request.dir.display().to_string()).0;
+    format!("{subject}\n\nCommand: {whole}\nFolder: {folder}\nEnded: {end} after {:.1} s", executed.took.as_secs_f64())
+}
+
+/// The first `most` characters of a text, with a mark if there are more.
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some(_) => text.chars().take(most - 1).chain(['…']).collect(),
+    }
+}
+
+/// A warning that the output is not all there to be read again.
+fn not_stored(why: &str) -> Warning {
+    let message = format!("Not all of the program's output was stored: {why}. What this answer shows is right.");
+    Warning { code: "output_not_stored", path: None, message }
+}

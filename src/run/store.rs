@@ -1,0 +1,174 @@
+//! Where a run's output lies until later runs push it out: `<git-dir>/edt/runs/<n>/{stdout,stderr}`.
+
+use std::path::{Path, PathBuf};
+
+use crate::base::{Code, Finding, Result};
+use crate::io::file::{File, Open};
+use crate::io::whole;
+
+/// How much of each output is stored, at most, in bytes.
+pub const MOST: u64 = 2 * 1024 * 1024 * 1024;
+/// How much all runs but the newest keep together, in bytes.
+const MOST_OF_OLD: u64 = 256 * 1024 * 1024;
+/// How many runs are kept.
+const MOST_RUNS: usize = 50;
+
+/// Which output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, serde::Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Stream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
+impl Stream {
+    /// Both, in the order of their descriptors.
+    pub const ALL: [Stream; 2] = [Stream::Stdout, Stream::Stderr];
+
+    /// The name of its file.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Stream::Stdout => "stdout",
+            Stream::Stderr => "stderr",
+        }
+    }
+}
+
+/// The outputs of one run, as they are written.
+#[derive(Debug)]
+pub struct Store {
+    folder: PathBuf,
+    id: u64,
+    files: [Option<File>; 2],
+    stored: [u64; 2],
+    /// Why nothing more is stored, once that is so.
+    failed: Option<String>,
+}
+
+impl Store {
+    /// A place for one more run, below `state`; what old runs left there too much of is removed.
+    ///
+    /// # Errors
+    /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
+    pub fn new(state: &Path) -> Result<Store> {
+        let runs = state.join("runs");
+        let mut ids = ids(&runs);
+        push_out(&runs, &mut ids);
+        let mut id = ids.last().copied().unwrap_or(0) + 1;
+        whole::make_folder(&runs).map_err(|error| crate::io::failed("make", &runs, &error))?;
+        loop {
+            let folder = runs.join(id.to_string());
+            // Of two calls at once one makes the folder.
+            match whole::make_new_folder(&folder) {
+                Ok(true) => return Ok(Store { folder, id, files: [None, None], stored: [0; 2], failed: None }),
+                Ok(false) => id += 1,
+                Err(error) => return Err(crate::io::failed("make", &folder, &error).into()),
+            }
+        }
+    }
+
+    /// The run's number.
+    #[must_use]
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Why not all of it was stored, if so.
+    #[must_use]
+    pub fn failed(&self) -> Option<&str> {
+        self.failed.as_deref()
+    }
+
+    /// Stores what comes next; what cannot be stored stops no program.
+    pub fn push(&mut self, stream: usize, bytes: &[u8]) {
+        if self.failed.is_some() {
+            return;
+        }
+        let room = usize::try_from(MOST - self.stored[stream]).unwrap_or(usize::MAX);
+        let part = &bytes[..bytes.len().min(room)];
+        if let Err(error) = self.write(stream, part) {
+            self.failed = Some(error.to_string());
+        }
+        self.stored[stream] += part.len() as u64;
+        if part.len() < bytes.len() && self.failed.is_none() {
+            self.failed = Some(format!("an output has more than {MOST} bytes"));
+        }
+    }
+
+    fn write(&mut self, stream: usize, bytes: &[u8]) -> std::io::Result<()> {
+        let file = match &mut self.files[stream] {
+            Some(file) => file,
+            none => none.insert(File::open(&self.folder.join(Stream::ALL[stream].name()), Open::Written)?),
+        };
+        file.write_all(bytes)
+    }
+}
+
+/// One stored output, to read.
+#[derive(Debug)]
+pub struct Stored {
+    /// Where it lies.
+    pub path: PathBuf,
+    /// How many bytes it has.
+    pub bytes: u64,
+}
+
+/// The output of run `id`.
+///
+/// # Errors
+/// `FILE_NOT_FOUND` if there is no such run here any more.
+pub fn stored(state: &Path, id: u64, stream: Stream) -> Result<Stored> {
+    let runs = state.join("runs");
+    let folder = runs.join(id.to_string());
+    if !folder.is_dir() {
+        let known = ids(&runs);
+        let kept = match (known.first(), known.last()) {
+            (Some(first), Some(last)) => format!("runs {first} to {last} are"),
+            _ => "none is".to_owned(),
+        };
+        return Err(Finding::new(
+            Code::FileNotFound,
+            format!("The output of run {id} is not kept: of this worktree {kept}."),
+            "Run the program again; every answer of `edt run` has its own number.",
+        )
+        .into());
+    }
+    let path = folder.join(stream.name());
+    let bytes = whole::size(&path).unwrap_or(0);
+    Ok(Stored { path, bytes })
+}
+
+/// The numbers of the runs that are kept, in order.
+fn ids(runs: &Path) -> Vec<u64> {
+    let mut ids: Vec<u64> = whole::names_in(runs).iter().filter_map(|name| name.to_str()?.parse().ok()).collect();
+    ids.sort_unstable();
+    ids
+}
+
+/// Removes the oldest runs until few and small ones are left. One that cannot be removed is in nobody's way.
+fn push_out(runs: &Path, ids: &mut Vec<u64>) {
+    let size = |id: &u64| {
+        let folder = runs.join(id.to_string());
+        Stream::ALL.iter().map(|stream| whole::size(&folder.join(stream.name())).unwrap_or(0)).sum::<u64>()
+    };
+    let (mut left, mut keep) = (MOST_OF_OLD, MOST_RUNS - 1);
+    let mut gone = Vec::new();
+    for id in ids.iter().rev() {
+        let bytes = size(id);
+        if keep == 0 || bytes > left {
+            gone.push(*id);
+        } else {
+            (left, keep) = (left - bytes, keep - 1);
+        }
+    }
+    for id in gone {
+        let _ = whole::remove_folder(&runs.join(id.to_string()));
+    }
+    // The newest keeps its number, so that none comes twice while anyone may remember it.
+    if let Some(last) = ids.last().copied() {
+        *ids = vec![last];
+    }
+}
