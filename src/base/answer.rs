@@ -17,6 +17,8 @@ pub enum Status {
     Unchanged,
     /// A dry run that would have been applied.
     WouldApply,
+    /// It waits for a person's word, as it was asked for.
+    Proposed,
     /// It was done, and the program that was run ended with a failure.
     Failed,
     /// Understood and refused: send something else.
@@ -38,7 +40,7 @@ impl Status {
     #[must_use]
     pub const fn exit(self) -> u8 {
         match self {
-            Status::Applied | Status::Unchanged | Status::WouldApply => 0,
+            Status::Applied | Status::Unchanged | Status::WouldApply | Status::Proposed => 0,
             Status::Refused => 1,
             Status::Invalid => 2,
             Status::Conflict => 3,
@@ -56,6 +58,7 @@ impl Status {
             Status::Applied => "applied",
             Status::Unchanged => "unchanged",
             Status::WouldApply => "would_apply",
+            Status::Proposed => "proposed",
             Status::Failed => "failed",
             Status::Refused => "refused",
             Status::Invalid => "invalid",

@@ -7,7 +7,7 @@ use crate::base::{Code, Finding, RepoPath, Result, Warning};
 use crate::guard::{Reference, Side, Subject, protected};
 use crate::io::disk::MAX_FILE;
 use crate::policy::Policy;
-use crate::txn::guard::hear;
+use crate::txn::guard::{Leave, hear};
 
 /// One path that differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -175,14 +175,14 @@ fn against(
             .beside(&sides)
     };
     let subjects: Vec<Subject<'_>> = files.iter().enumerate().map(subject).collect();
-    let heard = hear(&subjects, policy, allow, None);
+    let heard = hear(&subjects, policy, Leave { asked: allow, grants: &[] }, None);
     // What an agent sends is text; what a commit brings may be a picture. Only text that would cease to be text counts.
     let was_text = |bytes: &[u8]| memchr::memchr(0, bytes).is_none() && std::str::from_utf8(bytes).is_ok();
     let free: BTreeSet<String> =
         files.iter().filter(|one| !text(&one.old).is_some_and(was_text)).map(|one| one.path.to_string()).collect();
     let is_free = |path: &Option<String>| path.as_ref().is_some_and(|path| free.contains(path));
     let about_text = [Code::BinaryContent, Code::Encoding];
-    refused.extend(heard.refused.into_iter().filter(|one| !(about_text.contains(&one.code) && is_free(&one.path))));
+    refused.extend(heard.refused.into_iter().chain(heard.held).filter(|one| !(about_text.contains(&one.code) && is_free(&one.path))));
     let words = about_text.map(Code::allow);
     warnings.extend(heard.warnings.into_iter().filter(|one| !(words.contains(&Some(one.code)) && is_free(&one.path))));
     Ok(Verdict { refused, warnings })

@@ -39,8 +39,8 @@ pub struct Policy {
     pub require_trust: bool,
     /// What each guard's finding leads to: the person's word, then the repository's.
     layers: [Rules; 2],
-    /// Paths that need a person.
-    protect: GlobSet,
+    /// Paths that need a person: all of them, and those of which a person must make the change.
+    protect: [GlobSet; 2],
     /// Branches that are neither deleted nor rewound, beside [`PROTECTED`].
     branches: GlobSet,
 }
@@ -92,6 +92,12 @@ pub enum Override {
     Approval,
     /// Nobody.
     Never,
+}
+
+impl Override {
+    const fn never() -> Override {
+        Override::Never
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -173,6 +179,8 @@ struct Paths {
 #[serde(deny_unknown_fields)]
 struct Protect {
     paths: Vec<String>,
+    #[serde(default = "Override::never")]
+    r#override: Override,
 }
 
 impl Policy {
@@ -204,8 +212,12 @@ impl Policy {
         let ((ps, rs), (pd, rd), (pt, rt)) = (of("size_reduction"), of("mass_deletion"), of("syntax"));
         let (pv, rv) = of("validator");
         let switch = repo.session.switch.or(person.session.switch).unwrap_or(true);
-        let protect = person.protect.iter().chain(&repo.protect).flat_map(|protect| &protect.paths);
-        let protect = globs(protect, "edt.toml")?;
+        let protect = person.protect.iter().chain(&repo.protect);
+        let never = protect.clone().filter(|protect| protect.r#override == Override::Never);
+        let protect = [
+            globs(protect.flat_map(|protect| &protect.paths), "edt.toml")?,
+            globs(never.flat_map(|protect| &protect.paths), "edt.toml")?,
+        ];
         let built_in = PROTECTED.map(str::to_owned);
         let branches = built_in.iter().chain(&person.refs.protected).chain(&repo.refs.protected);
         let branches = globs(branches, "edt.toml")?;
@@ -236,7 +248,7 @@ impl Policy {
     /// Whether a person must make changes of `path`.
     #[must_use]
     pub fn protects(&self, path: &RepoPath) -> bool {
-        !self.protect.is_empty() && self.protect.is_match(path.to_string())
+        !self.protect[0].is_empty() && self.protect[0].is_match(path.to_string())
     }
 
     /// Whether the branch `name` (without `refs/heads/`) is neither deleted nor rewound by anyone but a person.
@@ -249,7 +261,9 @@ impl Policy {
     #[must_use]
     pub fn rule(&self, guard: &str, path: Option<&RepoPath>) -> GuardRule {
         if guard == "protected_path" {
-            return GuardRule { mode: GuardMode::Refuse, overriding: Override::Never };
+            let never = path.is_none_or(|path| self.protect[1].is_match(path.to_string()));
+            let overriding = if never { Override::Never } else { Override::Approval };
+            return GuardRule { mode: GuardMode::Refuse, overriding };
         }
         let [person, mut repo] = self.layers.each_ref().map(|layer| layer.of(guard, path));
         // A repository may not switch off what a person has set up to run.
@@ -313,6 +327,10 @@ fn parse(text: Option<&str>, whose: &str) -> Result<File> {
         return Err(
             unreadable(whose, "mass_deletion judges a whole transaction and cannot be set for some paths").into()
         );
+    }
+    if file.protect.iter().any(|protect| protect.r#override == Override::Allow) {
+        let why = "[[protect]] is for paths that need a person: its override is \"approval\" or \"never\"";
+        return Err(unreadable(whose, why).into());
     }
     if let Some(most) = file.limits.max_file_bytes.filter(|most| !(1..=MAX_FILE).contains(most)) {
         return Err(

@@ -6,7 +6,7 @@ use crate::git::read::ObjectKind;
 use crate::git::{FileId, Oid, Repo, Tracked};
 use crate::guard::{Reference, Side, Subject, protected};
 use crate::policy::Policy;
-use crate::txn::guard::hear;
+use crate::txn::guard::{Leave, hear};
 
 /// How many files are judged: a generator may write thousands, and every one of them is recorded.
 const MOST_FILES: usize = 500;
@@ -70,7 +70,7 @@ pub(super) fn judge(repo: &Repo, policy: &Policy, on: OnFindings, base: Oid, pat
     }
     let sides: Vec<Side<'_>> = changed.iter().map(Changed::side).collect();
     let subjects: Vec<Subject<'_>> = changed.iter().map(|one| one.subject(policy).beside(&sides)).collect();
-    let heard = hear(&subjects, policy, &[], None);
+    let heard = hear(&subjects, policy, Leave { asked: &[], grants: &[] }, None);
     said.reports = heard.reports;
     said.warnings.extend(heard.warnings);
     // What programs write may be a picture; only text that would cease to be text counts.
@@ -79,7 +79,7 @@ pub(super) fn judge(repo: &Repo, policy: &Policy, on: OnFindings, base: Oid, pat
         let named = |one: &&Changed<'_>| finding.path == Some(one.path.to_string());
         changed.iter().find(named).is_some_and(|one| !one.before.as_ref().is_some_and(was_text))
     };
-    for finding in heard.refused {
+    for finding in heard.refused.into_iter().chain(heard.held) {
         if matches!(finding.code, Code::BinaryContent | Code::Encoding) && is_new(&finding) {
             continue;
         }

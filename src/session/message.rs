@@ -15,10 +15,23 @@ pub enum Kind {
     Run,
     /// A session's work as one commit on the branch it landed on.
     Land,
+    /// A change, or a command, that waits for a person's word. On no branch.
+    Proposal,
+    /// What became of one. On no branch.
+    Decision,
 }
 
 impl Kind {
-    const ALL: &'static [Kind] = &[Kind::Begin, Kind::Edit, Kind::Checkpoint, Kind::Restore, Kind::Run, Kind::Land];
+    const ALL: &'static [Kind] = &[
+        Kind::Begin,
+        Kind::Edit,
+        Kind::Checkpoint,
+        Kind::Restore,
+        Kind::Run,
+        Kind::Land,
+        Kind::Proposal,
+        Kind::Decision,
+    ];
 
     /// The word in the trailer.
     #[must_use]
@@ -30,6 +43,8 @@ impl Kind {
             Kind::Restore => "restore",
             Kind::Run => "run",
             Kind::Land => "land",
+            Kind::Proposal => "proposal",
+            Kind::Decision => "decision",
         }
     }
 
@@ -89,14 +104,18 @@ pub fn compose(text: &str, trailers: &Trailers) -> String {
     out
 }
 
+/// The values of the trailer `key` in a message's last paragraph.
+#[must_use]
+pub fn values(message: &str, key: &str) -> Vec<String> {
+    let last = message.trim_end().rsplit("\n\n").next().unwrap_or_default();
+    let prefix = format!("{key}: ");
+    last.lines().filter_map(|line| line.strip_prefix(&prefix).map(str::to_owned)).collect()
+}
+
 /// The trailers of a message, from its last paragraph alone, so that no subject can forge them; `None` if it is not edt's.
 #[must_use]
 pub fn parse(message: &str) -> Option<Trailers> {
-    let last = message.trim_end().rsplit("\n\n").next()?;
-    let values = |key: &str| {
-        let prefix = format!("{key}: ");
-        last.lines().filter_map(move |line| line.strip_prefix(&prefix).map(str::to_owned)).collect::<Vec<_>>()
-    };
+    let values = |key: &str| values(message, key);
     let kind = values("Edt-Kind").pop()?;
     Some(Trailers {
         session: values("Edt-Session").pop()?,

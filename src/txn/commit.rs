@@ -48,6 +48,7 @@ pub fn commit<'w, 'q>(world: &'w mut World, mut cleared: Cleared<'q>) -> Result<
         verb: "edt apply",
         agent: cleared.request.agent.clone(),
         allowed: cleared.allowed.clone(),
+        more: cleared.request.proposal.iter().map(|id| ("Edt-Proposal", id.to_string())).collect(),
     };
     let drafted = recipe.draft(&world.repo, draft)?;
     Ok(Committed { world, cleared, session, drafted })
@@ -67,6 +68,8 @@ pub(super) struct Recipe<'s> {
     pub(super) verb: &'static str,
     pub(super) agent: Option<String>,
     pub(super) allowed: Vec<String>,
+    /// Further trailers.
+    pub(super) more: Vec<(&'static str, String)>,
 }
 
 /// A commit whose objects are drafted, with everything that makes it true.
@@ -101,7 +104,8 @@ impl Recipe<'_> {
         let (tree, folders) = draft.tree(checkpoints.tree, &changes)?;
         let (name, kind) = (session.name.clone(), self.kind);
         let trailers = Trailers { session: name, kind, edit, agent: self.agent, allowed: self.allowed, foreign: false };
-        let message = message::compose(&self.text, &trailers);
+        let more = self.more.iter().map(|(key, value)| format!("{key}: {value}\n"));
+        let message = message::compose(&self.text, &trailers) + &more.collect::<String>();
         let commit = draft.commit(&Commit { tree, parent: Some(checkpoints.tip), message: &message })?;
         let log = format!("{}: {}", self.verb, self.text.lines().next().unwrap_or_default());
         let (branch, create) = begin::branch(session, self.begun, commit, log);
@@ -133,7 +137,7 @@ impl Committed<'_, '_> {
 }
 
 /// A subject made from the change: `edit src/calc.c (+1 -1)`.
-fn subject(cleared: &Cleared<'_>) -> String {
+pub(super) fn subject(cleared: &Cleared<'_>) -> String {
     let moved_away = |file: &super::plan::FilePlan| {
         file.after.is_none() && cleared.files.iter().any(|other| other.from.as_ref() == Some(&file.path))
     };

@@ -39,11 +39,32 @@ impl Cleared<'_> {
     }
 }
 
-/// Lets every guard judge every file.
+/// A plan that every guard has judged, and that needs a person's word first.
+#[derive(Debug)]
+pub struct Held<'q> {
+    pub(super) cleared: Cleared<'q>,
+    /// What only a person may allow.
+    pub(super) needs: Vec<Finding>,
+}
+
+impl Held<'_> {
+    /// What only a person may allow, as a refusal.
+    #[must_use]
+    pub fn findings(self) -> Findings {
+        let mut needs = self.needs;
+        let first = needs.remove(0);
+        match Findings::check(std::iter::once(first.clone()).chain(needs).collect()) {
+            Err(findings) => findings,
+            Ok(()) => first.into(),
+        }
+    }
+}
+
+/// Lets every guard judge every file. What only a person may allow is in the [`Held`].
 ///
 /// # Errors
 /// Every refusal found; `OBJECT_MISSING` if a recorded state cannot be read.
-pub fn guard<'q>(world: &World, planned: Planned<'q>) -> Result<Cleared<'q>> {
+pub fn guard<'q>(world: &World, planned: Planned<'q>) -> Result<std::result::Result<Cleared<'q>, Held<'q>>> {
     let Planned { request, scene, files } = planned;
     let texts = files.iter().map(|file| Texts::of(&world.repo, &scene, file)).collect::<Result<Vec<Texts>>>()?;
     let sides: Vec<Side<'_>> = files.iter().map(|file| side(&scene, file)).collect();
@@ -52,15 +73,41 @@ pub fn guard<'q>(world: &World, planned: Planned<'q>) -> Result<Cleared<'q>> {
     let runs = !scene.policy.validators.is_empty();
     let root = if runs { world.repo.real_root()? } else { PathBuf::new() };
     let site = Site { root: &root, state: world.repo.state_path() };
-    let Heard { reports, warnings, refused, mut allowed } = hear(&subjects, &scene.policy, &request.allow, Some(site));
+    let leave = Leave { asked: &request.allow, grants: &request.grants };
+    let Heard { reports, warnings, refused, held, mut allowed } = hear(&subjects, &scene.policy, leave, Some(site));
     Findings::check(refused)?;
     allowed.sort_unstable();
     allowed.dedup();
-    Ok(Cleared { request, scene, files, reports, warnings, allowed, _judged: Judged })
+    let cleared = Cleared { request, scene, files, reports, warnings, allowed, _judged: Judged };
+    Ok(if held.is_empty() { Ok(cleared) } else { Err(Held { cleared, needs: held }) })
+}
+
+/// What a person granted by approving a proposal.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Grant {
+    /// The override, as `allow` names it; `protected_path` for a path of `[[protect]]`.
+    pub word: String,
+    /// The path; `None` for what speaks of a transaction as a whole.
+    pub path: Option<String>,
+}
+
+/// Which findings may be overridden.
+#[derive(Debug, Clone, Copy)]
+pub struct Leave<'a> {
+    /// The overrides that the request asks for.
+    pub asked: &'a [String],
+    /// What a person granted.
+    pub grants: &'a [Grant],
+}
+
+impl Leave<'_> {
+    fn grants(&self, word: &str, path: Option<&str>) -> bool {
+        self.grants.iter().any(|grant| grant.word == word && grant.path.as_deref() == path)
+    }
 }
 
 /// What all guards said of all files, and what policy makes of it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Heard {
     /// What each guard said.
     pub reports: Vec<GuardReport>,
@@ -68,16 +115,17 @@ pub struct Heard {
     pub warnings: Vec<Warning>,
     /// What stops the change.
     pub refused: Vec<Finding>,
+    /// What stops it until a person says otherwise.
+    pub held: Vec<Finding>,
     /// Overrides that were needed.
     pub allowed: Vec<String>,
 }
 
-/// Lets every guard judge all `subjects` together; `allow` are the overrides asked for. Without a `site` there is no worktree, and
+/// Lets every guard judge all `subjects` together; `leave` says what may be overridden. Without a `site` there is no worktree, and
 /// no program of `edt.toml` runs.
 #[must_use]
-pub fn hear(subjects: &[Subject<'_>], policy: &Policy, allow: &[String], site: Option<Site<'_>>) -> Heard {
-    let (reports, warnings, refused, allowed) = Default::default();
-    let mut court = Court { allow, policy, reports, warnings, refused, allowed };
+pub fn hear(subjects: &[Subject<'_>], policy: &Policy, leave: Leave<'_>, site: Option<Site<'_>>) -> Heard {
+    let mut court = Court { leave, policy, heard: Heard::default() };
     // Programs judge files in their worktree, and only there.
     let applies = |guard: &&&dyn Guard| site.is_some() || guard.name() != "validator";
     for guard in GUARDS.iter().filter(applies) {
@@ -95,8 +143,7 @@ pub fn hear(subjects: &[Subject<'_>], policy: &Policy, allow: &[String], site: O
             court.hear(*guard, None, None, guard.say_all(subjects, policy));
         }
     }
-    let Court { reports, warnings, refused, allowed, .. } = court;
-    Heard { reports, warnings, refused, allowed }
+    court.heard
 }
 
 fn side<'a>(scene: &'a Scene, file: &'a FilePlan) -> Side<'a> {
@@ -111,12 +158,9 @@ fn side<'a>(scene: &'a Scene, file: &'a FilePlan) -> Side<'a> {
 
 /// Collects what the guards say and what policy makes of it.
 struct Court<'c> {
-    allow: &'c [String],
+    leave: Leave<'c>,
     policy: &'c Policy,
-    reports: Vec<GuardReport>,
-    warnings: Vec<Warning>,
-    refused: Vec<Finding>,
-    allowed: Vec<String>,
+    heard: Heard,
 }
 
 impl Court<'_> {
@@ -147,15 +191,19 @@ impl Court<'_> {
             };
             for finding in findings {
                 let found = finding.message.trim_end_matches("Nothing was changed.").trim_end().to_owned();
-                match ruling(finding, rule, self.allow) {
+                match ruling(finding, rule, self.leave) {
                     Ruling::Warn => self.warn(guard, path, word, found),
                     Ruling::Allow(allowed) => {
                         self.report(guard, path, Verdict::Allowed, Some(found));
-                        self.allowed.push(allowed.to_owned());
+                        self.heard.allowed.push(allowed.to_owned());
                     }
                     Ruling::Refuse(finding) => {
                         self.report(guard, path, Verdict::Refuse, Some(found));
-                        self.refused.push(*finding);
+                        self.heard.refused.push(*finding);
+                    }
+                    Ruling::Hold(finding) => {
+                        self.report(guard, path, Verdict::Refuse, Some(found));
+                        self.heard.held.push(*finding);
                     }
                 }
             }
@@ -166,16 +214,16 @@ impl Court<'_> {
     fn found_more(&self, guards: &[&str], path: &RepoPath) -> bool {
         let found = |report: &&GuardReport| matches!(report.verdict, Verdict::Refuse | Verdict::Allowed);
         let named = |report: &GuardReport| guards.contains(&report.guard) && report.path == path.to_string();
-        !guards.is_empty() && self.reports.iter().filter(found).any(named)
+        !guards.is_empty() && self.heard.reports.iter().filter(found).any(named)
     }
 
     fn report(&mut self, guard: &'static str, path: Option<&RepoPath>, verdict: Verdict, detail: Option<String>) {
         let path = path.map(ToString::to_string).unwrap_or_default();
-        self.reports.push(GuardReport { guard, verdict, path, detail });
+        self.heard.reports.push(GuardReport { guard, verdict, path, detail });
     }
 
     fn warn(&mut self, guard: &'static str, path: Option<&RepoPath>, word: &'static str, why: String) {
-        self.warnings.push(Warning { code: word, path: path.map(ToString::to_string), message: why.clone() });
+        self.heard.warnings.push(Warning { code: word, path: path.map(ToString::to_string), message: why.clone() });
         self.report(guard, path, Verdict::Warn, Some(why));
     }
 }
@@ -188,21 +236,30 @@ enum Ruling {
     Allow(&'static str),
     /// It stops the transaction, in these words.
     Refuse(Box<Finding>),
+    /// It stops the transaction until a person allows it.
+    Hold(Box<Finding>),
 }
 
-fn ruling(finding: Finding, rule: GuardRule, allow: &[String]) -> Ruling {
+fn ruling(finding: Finding, rule: GuardRule, leave: Leave<'_>) -> Ruling {
     if rule.mode != GuardMode::Refuse {
         return Ruling::Warn;
     }
-    let Some(word) = finding.allow else { return Ruling::Refuse(Box::new(finding)) };
-    let asked = allow.iter().any(|allow| allow == word);
+    // A protected path has no word that a request could say; that it is changed at all asks for a person.
+    let protected = finding.code == Code::ProtectedPath;
+    let Some(word) = finding.allow.or(protected.then_some("protected_path")) else {
+        return Ruling::Refuse(Box::new(finding));
+    };
+    let asked = protected || leave.asked.iter().any(|allow| allow == word);
     Ruling::Refuse(Box::new(match rule.overriding {
         Override::Allow if asked => return Ruling::Allow(word),
         Override::Allow => finding,
-        Override::Approval if asked => held(finding, word),
-        Override::Approval => {
-            not_by_request(finding, "Only a person may override this here: ask one to approve it and make the change.")
-        }
+        Override::Approval if leave.grants(word, finding.path.as_deref()) => return Ruling::Allow(word),
+        Override::Approval if asked => return Ruling::Hold(Box::new(held(finding, word))),
+        Override::Approval => not_by_request(
+            finding,
+            &format!("Only a person may override this here; with allow: [\"{word}\"] the same request becomes a proposal that a person can approve."),
+        ),
+        Override::Never if protected => finding,
         Override::Never => not_by_request(finding, "Policy lets nobody override this."),
     }))
 }
@@ -216,15 +273,15 @@ fn not_by_request(mut finding: Finding, hint: &str) -> Finding {
 }
 
 /// The request asks for what only a person may grant.
-fn held(finding: Finding, word: &str) -> Finding {
+fn held(finding: Finding, word: &'static str) -> Finding {
     let mut held = Finding::new(
         Code::ApprovalRequired,
         format!("Only a person may allow {word} here. {}", finding.message),
-        "Do not repeat the request as it is: send an edit that needs no override, or ask a person to approve it and make the change.",
+        "Send it with `edt propose` for a person to approve, or send an edit that needs no approval.",
     );
     held.path = finding.path;
     held.evidence = finding.evidence;
-    held.with("code", finding.code.name())
+    held.with("code", finding.code.name()).with("word", word)
 }
 
 /// The texts a subject speaks of.

@@ -3,7 +3,9 @@
 //! This is the product in five lines; `pipeline` spells them. Each stage is a type that only the stage before can make, so
 //! "the guards ran" needs no reviewer.
 
+pub mod aside;
 pub mod commit;
+pub mod digest;
 pub mod guard;
 mod offer;
 pub mod patch;
@@ -21,6 +23,7 @@ pub mod words;
 use crate::base::{Findings, Outcome, Result, Status};
 use crate::session::World;
 
+pub use aside::Aside;
 pub use request::Request;
 pub use restore::restore;
 
@@ -36,7 +39,8 @@ pub enum Run {
 /// Applies `request` in `world`.
 ///
 /// # Errors
-/// Every finding that refuses it; nothing is then changed: no file, no index entry, no ref.
+/// Every finding that refuses it; nothing is then changed: no file, no index entry, no ref. `APPROVAL_REQUIRED` alone, where only a
+/// person may allow it.
 pub fn apply(world: &mut World, request: &Request, run: Run) -> Result<Outcome> {
     let understood = request.understood(); //                a patch is read into edits
     let answer = understood.as_ref().map_err(Clone::clone).and_then(|request| pipeline(world, request, run));
@@ -44,6 +48,17 @@ pub fn apply(world: &mut World, request: &Request, run: Run) -> Result<Outcome> 
         Run::Real => streak::keep(world, understood.as_ref().map_or(request, |request| request), answer),
         Run::Dry => answer,
     }
+}
+
+/// `request` judged as [`apply`] does, and drafted for a person to decide on.
+///
+/// # Errors
+/// As [`apply`], but that what only a person may allow is in the answer.
+pub fn set_aside(world: &World, request: &Request) -> Result<Aside> {
+    let understood = request.understood()?;
+    let resolved = resolve::resolve(world, &understood)?;
+    let planned = plan::plan(world, resolved)?;
+    aside::draft(world, guard::guard(world, planned)?)
 }
 
 /// Remembers that a request was refused with `found` before it could be tried.
@@ -54,7 +69,8 @@ pub fn refused(world: &World, found: &Findings) {
 fn pipeline(world: &mut World, request: &Request, run: Run) -> Result<Outcome> {
     let resolved = resolve::resolve(world, request)?; // blobs and disk read, beliefs checked     nothing changed
     let planned = plan::plan(world, resolved)?; //        every new text, computed in memory      nothing changed
-    let cleared = guard::guard(world, planned)?; //       all guards, all files, all findings     nothing changed
+    let judged = guard::guard(world, planned)?; //        all guards, all files, all findings     nothing changed
+    let cleared = judged.map_err(guard::Held::findings)?;
     if run == Run::Dry || cleared.changes_nothing() {
         let status = if cleared.changes_nothing() { Status::Unchanged } else { Status::WouldApply };
         return Ok(report::of(world, &cleared, status));

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use similar::get_close_matches;
 
+use super::guard::Grant;
 use super::patch::PatchText;
 use crate::base::{Code, Finding, Findings, RepoPath, Result};
 use crate::edit::op::Places;
@@ -18,6 +19,10 @@ pub struct Request {
     pub agent: Option<String>,
     /// Overrides asked for.
     pub allow: Vec<String>,
+    /// What a person granted: no wire form can say this.
+    pub grants: Vec<Grant>,
+    /// The proposal that this carries out.
+    pub proposal: Option<u64>,
     /// What to do, in order.
     pub edits: Vec<Edit>,
     /// The same as a patch, not yet read.
@@ -80,7 +85,7 @@ impl Request {
         }
         Findings::check(found)?;
         let message = message.filter(|message| !message.trim().is_empty());
-        Ok(Request { message, agent, allow, edits, patch: None, context: CONTEXT })
+        Ok(Request { message, agent, allow, grants: Vec::new(), proposal: None, edits, patch: None, context: CONTEXT })
     }
 
     /// A request that consists of a patch.
@@ -95,7 +100,7 @@ impl Request {
     ) -> Result<Request> {
         Findings::check(faults(message.as_deref(), agent.as_deref(), &allow))?;
         let message = message.filter(|message| !message.trim().is_empty());
-        Ok(Request { message, agent, allow, edits: Vec::new(), patch: Some(patch), context: CONTEXT })
+        Ok(Request { message, agent, allow, grants: Vec::new(), proposal: None, edits: Vec::new(), patch: Some(patch), context: CONTEXT })
     }
 
     /// The request with its patch read into edits.

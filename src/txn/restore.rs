@@ -56,6 +56,7 @@ pub fn restore(world: &mut World, path: &RepoPath, revision: u64) -> Result<Outc
         verb: "edt restore",
         agent: None,
         allowed: Vec::new(),
+        more: Vec::new(),
     };
     let Drafted { change, checkpoints, commit, edit } = recipe.draft(repo, Draft::new(repo))?;
     world.heed(session.base);
