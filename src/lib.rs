@@ -23,6 +23,7 @@ pub mod io;
 pub mod journal;
 pub mod lang;
 pub mod policy;
+pub mod proposal;
 pub mod run;
 pub mod sandbox;
 pub mod session;

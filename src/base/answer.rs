@@ -85,6 +85,8 @@ pub struct Outcome {
     pub parent: Option<String>,
     /// How many edits the session holds now.
     pub edit: Option<u64>,
+    /// The proposal that this made, waits for, or carried out.
+    pub proposal: Option<u64>,
     /// Commits that first recorded what a person had left unrecorded in the touched paths.
     pub checkpoints: Vec<String>,
     /// Each path that changed, or would.
@@ -115,6 +117,7 @@ impl Outcome {
             commit: None,
             parent: None,
             edit: None,
+            proposal: None,
             checkpoints: Vec::new(),
             files: Vec::new(),
             guards: Vec::new(),

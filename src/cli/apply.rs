@@ -11,6 +11,7 @@ use crate::edit::Mode;
 use crate::edit::place::Matching;
 use crate::io::disk::MAX_FILE;
 use crate::io::whole;
+use crate::proposal;
 use crate::txn::patch::PatchText;
 use crate::txn::request::{CONTEXT, Draft};
 use crate::txn::wire::Match;
@@ -35,6 +36,18 @@ pub(super) struct Args {
     dry_run: bool,
 }
 
+/// Propose edits: judged as by `apply`, then kept for a person to approve or reject.
+///
+/// A newer proposal of the same session that changes all that an older one did closes it.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example:\n  edt propose .github/workflows/ci.yml --mode overwrite --content-file ci.yml -m 'run the tests on arm64'\n  edt proposals\n  edt apply --proposal 7   # once a person has typed: edt approve 7"
+)]
+pub(super) struct ProposeArgs {
+    #[command(flatten)]
+    input: Input,
+}
+
 /// Check edits: everything `apply` does but the writing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  edt check --request edits.json --json")]
@@ -46,10 +59,10 @@ pub(super) struct CheckArgs {
 #[derive(Debug, clap::Args)]
 struct Input {
     /// The file, relative to the worktree's root.
-    #[arg(required_unless_present_any = ["request", "patch"])]
+    #[arg(required_unless_present_any = ["request", "patch", "proposal"])]
     path: Option<OsString>,
     /// What to do.
-    #[arg(long, value_enum, required_unless_present_any = ["request", "patch"])]
+    #[arg(long, value_enum, required_unless_present_any = ["request", "patch", "proposal"])]
     mode: Option<Mode>,
     /// The text to replace, exactly as it stands in the file.
     #[arg(long, value_name = "TEXT", conflicts_with = "old_text_file", allow_hyphen_values = true)]
@@ -97,6 +110,9 @@ struct Input {
     /// A JSON request instead of flags; `-` is standard input.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["path", "mode", "old_text", "old_text_file", "content", "content_file", "replace_all", "executable", "to", "start_line", "end_line", "expected_text", "expected_text_file", "expected_hash"])]
     request: Option<PathBuf>,
+    /// Carry out the approved proposal of this number instead.
+    #[arg(long, value_name = "ID", conflicts_with_all = ["path", "mode", "patch", "request", "allow", "message", "agent"])]
+    proposal: Option<u64>,
     /// Why; becomes the commit's subject.
     #[arg(short, long)]
     message: Option<String>,
@@ -127,6 +143,19 @@ impl Args {
     }
 }
 
+impl ProposeArgs {
+    pub(super) fn run(&self, context: &Context) -> Result<Status> {
+        if let Some(id) = self.input.proposal {
+            let message = format!("Proposal {id} is a proposal already. Nothing was changed.");
+            return Err(Finding::new(Code::BadRequest, message, format!("`edt show {id}` shows it.")).into());
+        }
+        let request = self.input.request()?;
+        let mut world = context.world()?;
+        let outcome = proposal::make::propose(&mut world, &request)?;
+        Ok(context.outcome(&outcome, render::applied))
+    }
+}
+
 impl CheckArgs {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         self.input.run(context, Run::Dry)
@@ -135,6 +164,10 @@ impl CheckArgs {
 
 impl Input {
     fn run(&self, context: &Context, run: Run) -> Result<Status> {
+        if let Some(id) = self.proposal {
+            let outcome = proposal::apply(&mut context.world()?, id, run)?;
+            return Ok(context.outcome(&outcome, render::applied));
+        }
         let request = self.request().inspect_err(|found| {
             if run == Run::Real
                 && found.any(|finding| finding.path.is_some())
@@ -144,7 +177,7 @@ impl Input {
             }
         })?;
         let mut world = context.world()?;
-        let outcome = txn::apply(&mut world, &request, run)?;
+        let outcome = proposal::make::apply(&mut world, &request, run)?;
         Ok(context.outcome(&outcome, render::applied))
     }
 

@@ -3,7 +3,7 @@
 use clap::{CommandFactory as _, ValueEnum};
 
 use super::context::Context;
-use super::{Cli, diff, doctor, gc, guards, hooks, log, read, run, status, trust};
+use super::{Cli, diff, doctor, gc, guards, hooks, log, proposals, read, run, status, trust};
 use crate::base::{Code, Finding, Outcome, Result, Status};
 use crate::txn::wire::Wire;
 
@@ -73,6 +73,10 @@ enum Shape {
     Read,
     /// What `edt status` answers.
     Status,
+    /// What `edt show` answers for a proposal, and `edt approve` and `edt reject`.
+    Proposal,
+    /// What `edt proposals` answers.
+    Proposals,
     /// What `edt log` answers.
     Log,
     /// What `edt diff` and `edt show` answer.
@@ -99,6 +103,8 @@ impl SchemaArgs {
             Shape::RunOutput => schemars::schema_for!(run::Page),
             Shape::Read => schemars::schema_for!(read::Answer),
             Shape::Status => schemars::schema_for!(status::Answer),
+            Shape::Proposal => schemars::schema_for!(proposals::Shown),
+            Shape::Proposals => schemars::schema_for!(proposals::Listed),
             Shape::Log => schemars::schema_for!(log::Answer),
             Shape::Diff => schemars::schema_for!(diff::Answer),
             Shape::Guards => schemars::schema_for!(guards::Answer),

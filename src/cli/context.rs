@@ -8,10 +8,12 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::{Global, render};
-use crate::base::{Durability, Findings, Outcome, Result, Settled, Status};
+use crate::base::{Durability, Findings, Outcome, Result, Settled, Status, Warning};
 use crate::git::{Oid, Repo};
+use crate::hook::who::Who;
 use crate::policy::Policy;
 use crate::policy::trust::Store;
+use crate::proposal::told::{self, News};
 use crate::session::world::{self, Caller};
 use crate::session::{Session, World};
 
@@ -23,6 +25,7 @@ pub(super) struct Context {
     wait: f64,
     durability: Option<Durability>,
     settled: RefCell<Option<Settled>>,
+    news: RefCell<News>,
 }
 
 /// A repository and the rules that hold in it.
@@ -56,6 +59,7 @@ impl Context {
             wait: global.wait,
             durability: global.durability,
             settled: RefCell::default(),
+            news: RefCell::default(),
         }
     }
 
@@ -88,6 +92,16 @@ impl Context {
         Ok(Ruled { repo, settled, base, tree, policy })
     }
 
+    /// What persons decided on proposals of this worktree, to be told with the answer that is printed now.
+    pub(super) fn news(&self) -> Vec<Warning> {
+        let news = self.news.take();
+        // A person's own call is no answer to the agent.
+        if Who::here() != Who::Person {
+            news.told();
+        }
+        news.warnings
+    }
+
     /// What was settled on the way in.
     pub(super) fn settled(&self) -> Option<Settled> {
         self.settled.take()
@@ -97,6 +111,7 @@ impl Context {
     pub(super) fn world(&self) -> Result<World> {
         let world = World::open(&self.start, self.caller()?)?;
         self.settled.replace(world.settled.clone());
+        self.news.replace(told::news(&world.repo));
         Ok(world)
     }
 
@@ -109,6 +124,10 @@ impl Context {
 
     /// Prints the answer of a command that changes something.
     pub(super) fn outcome(&self, outcome: &Outcome, people: impl FnOnce(&Outcome) -> String) -> Status {
+        let news = self.news();
+        let told = (!news.is_empty())
+            .then(|| Outcome { warnings: [news, outcome.warnings.clone()].concat(), ..outcome.clone() });
+        let outcome = told.as_ref().unwrap_or(outcome);
         if self.json {
             self.print(&render::json(outcome));
         } else {
@@ -152,6 +171,8 @@ impl Context {
     pub(super) fn refusal(&self, findings: Findings, status: Status) {
         let mut outcome = render::refusal(findings, status);
         outcome.settled = self.settled();
+        outcome.warnings = self.news();
+        outcome.proposal = outcome.errors.iter().find_map(|one| one.evidence.get("proposal")?.as_u64());
         if self.json {
             self.print(&render::json(&outcome));
         } else {

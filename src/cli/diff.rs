@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::context::Context;
 use super::log::Line;
+use super::proposals;
 use super::render::{DIM, coloured, hunks, paint};
 use crate::base::{Result, Status};
 use crate::git::diff::{Differs, Item};
@@ -16,11 +17,11 @@ use crate::git::{Oid, Repo};
 use crate::session::Session;
 use crate::session::history::Commit;
 
-/// Show one edit: who, why, overrides, and its diff.
+/// Show one edit, or one proposal: who, why, overrides, and its diff.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  edt show HEAD~1")]
+#[command(after_help = "Example:\n  edt show HEAD~1\n  edt show 7        # proposal 7")]
 pub(super) struct ShowArgs {
-    /// The commit; the session's tip if not given.
+    /// The commit, or the number of a proposal; the session's tip if not given.
     rev: Option<String>,
 }
 
@@ -55,7 +56,7 @@ pub(super) struct Answer {
 
 /// One path that differs.
 #[derive(Debug, Serialize, JsonSchema)]
-struct File {
+pub(super) struct File {
     /// The path.
     path: String,
     /// Blob id before.
@@ -75,6 +76,11 @@ struct File {
 impl ShowArgs {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let (repo, _) = context.repo()?;
+        if let Some(id) = self.rev.as_ref().and_then(|rev| rev.parse().ok())
+            && let Some(proposal) = proposals::found(&repo, id)?
+        {
+            return Ok(proposals::show(context, &repo, &proposal)?);
+        }
         let oid = match &self.rev {
             Some(rev) => repo.commit_named(rev)?,
             None => Session::needed(&repo, &repo.head()?)?.tip,
@@ -99,9 +105,13 @@ impl DiffArgs {
 }
 
 fn answer(repo: &Repo, from: Oid, to: Oid) -> Result<Answer> {
-    let differs = repo.tree_diff(repo.tree_of(from)?, repo.tree_of(to)?)?;
-    let files = differs.iter().map(|differs| file(repo, differs)).collect::<Result<_>>()?;
+    let files = files(repo, repo.tree_of(from)?, repo.tree_of(to)?)?;
     Ok(Answer { schema: "edt.diff/1", commit: None, message: None, from: from.to_string(), to: to.to_string(), files })
+}
+
+/// Each path in which two trees differ.
+pub(super) fn files(repo: &Repo, from: Oid, to: Oid) -> Result<Vec<File>> {
+    repo.tree_diff(from, to)?.iter().map(|differs| file(repo, differs)).collect()
 }
 
 fn file(repo: &Repo, differs: &Differs) -> Result<File> {
@@ -140,7 +150,13 @@ fn people(answer: &Answer) -> String {
             let _ = writeln!(out, "     {}", paint(DIM, line));
         });
     }
-    for file in &answer.files {
+    out + &people_files(&answer.files)
+}
+
+/// The diffs as Git prints them.
+pub(super) fn people_files(files: &[File]) -> String {
+    let mut out = String::new();
+    for file in files {
         let bold = Style::new().bold();
         let _ = writeln!(out, "{}", paint(bold, &format!("diff --git a/{0} b/{0}", file.path)));
         match (&file.mode_before, &file.mode_after) {

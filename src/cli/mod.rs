@@ -14,6 +14,8 @@ mod hook;
 mod hooks;
 mod land;
 mod log;
+mod person;
+mod proposals;
 mod read;
 mod render;
 mod restore;
@@ -81,6 +83,10 @@ enum Command {
     Restore(restore::Args),
     Checkpoint(checkpoint::Args),
     Run(Box<run::Args>),
+    Propose(apply::ProposeArgs),
+    Proposals(proposals::Args),
+    Approve(proposals::ApproveArgs),
+    Reject(proposals::RejectArgs),
     Land(land::Args),
     Abandon(land::AbandonArgs),
     Gc(gc::Args),
@@ -112,6 +118,10 @@ impl Command {
             Command::Restore(args) => args.run(context),
             Command::Checkpoint(args) => args.run(context),
             Command::Run(args) => args.run(context),
+            Command::Propose(args) => args.run(context),
+            Command::Proposals(args) => args.run(context),
+            Command::Approve(args) => args.run(context),
+            Command::Reject(args) => args.run(context),
             Command::Land(args) => args.run(context),
             Command::Abandon(_) => land::run_abandon(context),
             Command::Gc(args) => args.run(context),

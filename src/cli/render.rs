@@ -66,6 +66,8 @@ pub(super) fn applied(outcome: &Outcome) -> String {
         if session.began {
             let _ = write!(out, " {}", paint(DIM, "(session begun)"));
         }
+    } else if let (Status::Proposed, Some(id)) = (outcome.status, outcome.proposal) {
+        let _ = write!(out, " as {id}: it waits for a person, who types {}", paint(NAME, &format!("edt approve {id}")));
     } else if outcome.status == Status::Unchanged {
         let _ = write!(out, ": the edits change nothing, so nothing was recorded");
     }

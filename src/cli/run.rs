@@ -102,11 +102,13 @@ impl Args {
         if let Some(id) = self.output {
             return self.page.show(context, id);
         }
-        let answer = self.answer(context).unwrap_or_else(|findings| {
+        let mut answer = self.answer(context).unwrap_or_else(|findings| {
             let mut answer = Answer { status: findings.status(), settled: context.settled(), ..Answer::new() };
             answer.errors = findings.into_vec();
+            answer.proposal = answer.errors.iter().find_map(|one| one.evidence.get("proposal")?.as_u64());
             answer
         });
+        answer.warnings.extend(context.news());
         if context.json {
             context.print(&render::json(&answer));
         } else {

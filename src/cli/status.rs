@@ -10,6 +10,7 @@ use super::render::{self, DIM, NAME, NOTE, paint, short};
 use crate::base::{RepoPath, Result, SessionReport, Settled, Status};
 use crate::git::diff::{Differs, Untracked};
 use crate::git::{InHead, Repo};
+use crate::proposal::{self, State};
 use crate::session::list::{self, Listed};
 use crate::session::{Look, Session};
 
@@ -107,7 +108,11 @@ fn answer(repo: &Repo, settled: Option<Settled>) -> Result<Answer> {
         uncommitted: repo.uncommitted(Untracked::Folders)?.iter().map(ToString::to_string).collect(),
         foreign,
         sessions: list::sessions(repo)?.into_iter().map(SessionLine::of).collect(),
-        proposals: Vec::new(),
+        proposals: proposal::store::all(repo)?
+            .into_iter()
+            .filter(|one| one.state == State::Open)
+            .map(|one| one.id.to_string())
+            .collect(),
         settled,
     })
 }
@@ -133,6 +138,13 @@ fn people(answer: &Answer) -> String {
     }
     paths(&mut out, "changed outside edt since its last edit", &answer.foreign);
     paths(&mut out, "uncommitted", &answer.uncommitted);
+    if !answer.proposals.is_empty() {
+        let _ = writeln!(
+            out,
+            "{}",
+            paint(NOTE, &format!("proposals that wait for a person: {}", answer.proposals.join(", ")))
+        );
+    }
     others(&mut out, answer);
     out
 }

@@ -45,6 +45,16 @@ impl Repo {
         Ok(format!("{name} <{mail}> {time}").into_bytes())
     }
 
+    /// The committer's name and mail address, without line breaks.
+    ///
+    /// # Errors
+    /// As [`Repo::signature`].
+    pub fn identity(&self) -> Result<String> {
+        let line = String::from_utf8_lossy(&self.signature(Role::Committer)?).into_owned();
+        let end = line.rfind('>').map_or(line.len(), |at| at + 1);
+        Ok(line[..end].replace(char::is_control, " "))
+    }
+
     fn who(&self, role: Role, what: &str) -> Option<String> {
         let (upper, lower) = role.names();
         let config = self.inner.config_snapshot();

@@ -182,7 +182,13 @@ fn against(
         files.iter().filter(|one| !text(&one.old).is_some_and(was_text)).map(|one| one.path.to_string()).collect();
     let is_free = |path: &Option<String>| path.as_ref().is_some_and(|path| free.contains(path));
     let about_text = [Code::BinaryContent, Code::Encoding];
-    refused.extend(heard.refused.into_iter().chain(heard.held).filter(|one| !(about_text.contains(&one.code) && is_free(&one.path))));
+    refused.extend(
+        heard
+            .refused
+            .into_iter()
+            .chain(heard.held)
+            .filter(|one| !(about_text.contains(&one.code) && is_free(&one.path))),
+    );
     let words = about_text.map(Code::allow);
     warnings.extend(heard.warnings.into_iter().filter(|one| !(words.contains(&Some(one.code)) && is_free(&one.path))));
     Ok(Verdict { refused, warnings })

@@ -24,6 +24,8 @@ pub struct Answer {
     pub parent: Option<String>,
     /// How many edits the session holds now.
     pub edit: Option<u64>,
+    /// The proposal that this made or waits for, if policy asks for a person's word.
+    pub proposal: Option<u64>,
     /// Commits that first recorded what had been left unrecorded when the program was started.
     pub checkpoints: Vec<String>,
     /// Each path that the program changed.
@@ -97,6 +99,7 @@ impl Answer {
             commit: None,
             parent: None,
             edit: None,
+            proposal: None,
             checkpoints: Vec::new(),
             files: Vec::new(),
             guards: Vec::new(),

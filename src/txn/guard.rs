@@ -257,7 +257,9 @@ fn ruling(finding: Finding, rule: GuardRule, leave: Leave<'_>) -> Ruling {
         Override::Approval if asked => return Ruling::Hold(Box::new(held(finding, word))),
         Override::Approval => not_by_request(
             finding,
-            &format!("Only a person may override this here; with allow: [\"{word}\"] the same request becomes a proposal that a person can approve."),
+            &format!(
+                "Only a person may override this here; with allow: [\"{word}\"] the same request becomes a proposal that a person can approve."
+            ),
         ),
         Override::Never if protected => finding,
         Override::Never => not_by_request(finding, "Policy lets nobody override this."),

@@ -100,7 +100,16 @@ impl Request {
     ) -> Result<Request> {
         Findings::check(faults(message.as_deref(), agent.as_deref(), &allow))?;
         let message = message.filter(|message| !message.trim().is_empty());
-        Ok(Request { message, agent, allow, grants: Vec::new(), proposal: None, edits: Vec::new(), patch: Some(patch), context: CONTEXT })
+        Ok(Request {
+            message,
+            agent,
+            allow,
+            grants: Vec::new(),
+            proposal: None,
+            edits: Vec::new(),
+            patch: Some(patch),
+            context: CONTEXT,
+        })
     }
 
     /// The request with its patch read into edits.

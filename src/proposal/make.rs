@@ -1,0 +1,102 @@
+//! A change put before a person: `edt propose`, and `edt apply` where policy asks for one.
+
+use super::store::{self, New, Proposal, State};
+use super::told;
+use crate::base::{Code, Finding, Findings, Outcome, Result, Warning};
+use crate::session::World;
+use crate::txn::{self, Aside, Request, Run};
+
+/// Proposes what `request` would change.
+///
+/// # Errors
+/// As [`txn::apply`], but that what only a person may allow is what a proposal is for; `BAD_REQUEST` if it changes nothing.
+pub fn propose(world: &mut World, request: &Request) -> Result<Outcome> {
+    let aside = txn::set_aside(world, request)?;
+    let mut outcome = aside.outcome.clone();
+    let (id, warnings) = put_before(world, aside)?;
+    outcome.proposal = Some(id);
+    outcome.warnings.extend(warnings);
+    Ok(outcome)
+}
+
+/// Applies `request`; where only a person may allow it, it becomes a proposal.
+///
+/// # Errors
+/// As [`txn::apply`]. `APPROVAL_REQUIRED` then carries the number of the proposal, and the words that a person types.
+pub fn apply(world: &mut World, request: &Request, run: Run) -> Result<Outcome> {
+    let answer = txn::apply(world, request, run);
+    match answer {
+        Err(found) if run == Run::Real && !found.any(|finding| finding.code != Code::ApprovalRequired) => {
+            let aside = txn::set_aside(world, request)?;
+            let (id, _) = put_before(world, aside)?;
+            Err(waits(found, id))
+        }
+        answer => answer,
+    }
+}
+
+/// The refusal that names the proposal which a person is to look at.
+pub(super) fn waits(found: Findings, id: u64) -> Findings {
+    let say = |mut finding: Finding| {
+        finding.hint = hint(id);
+        finding.with("proposal", id)
+    };
+    let mut all = found.into_vec().into_iter().map(say);
+    let first = all.next();
+    let again: Vec<Finding> = first.into_iter().chain(all).collect();
+    Findings::check(again).err().unwrap_or_else(|| not_needed().into())
+}
+
+/// What the agent and the person are to do.
+#[must_use]
+pub fn hint(id: u64) -> String {
+    format!(
+        "It waits as proposal {id}. Tell the person to type `edt approve {id}` in a terminal of theirs (`edt show {id}` shows it), go on with other work, and land it with `edt apply --proposal {id}` once an answer of edt's says that it was approved."
+    )
+}
+
+fn not_needed() -> Finding {
+    Finding::new(Code::Internal, "A person's word was asked for without a reason.", "Report this message.")
+}
+
+/// Makes the proposal, unless the same one waits already; those that it replaces are closed.
+fn put_before(world: &mut World, aside: Aside) -> Result<(u64, Vec<Warning>)> {
+    let live = store::all(&world.repo)?.into_iter().filter(|one| one.state.is_live() && one.command.is_none());
+    let mine: Vec<Proposal> = live.filter(|one| one.session() == aside.session.name).collect();
+    let same =
+        |one: &&Proposal| one.digest == aside.digest && one.made.tree == aside.tree && one.grants == aside.grants();
+    if let Some(same) = mine.iter().find(same) {
+        return Ok((same.id, Vec::new()));
+    }
+    let grants = aside.grants();
+    let new = New {
+        session: &aside.session.name,
+        parent: Some(aside.parent),
+        tree: aside.tree,
+        objects: aside.objects,
+        text: &aside.text,
+        digest: &aside.digest,
+        agent: aside.agent,
+        allowed: aside.allowed,
+        grants: &grants,
+        command: None,
+    };
+    let (id, mut warnings) = store::make(world, new)?;
+    told::await_word(world, id);
+    for old in mine {
+        let paths = paths_of(world, &old)?;
+        if old.state == State::Open && paths.iter().all(|path| aside.paths.contains(path)) {
+            warnings.extend(store::decide(world, &old, ("superseded", &id.to_string()), None)?);
+            let message = format!("Proposal {} was closed: this one changes all that it did.", old.id);
+            warnings.push(Warning { code: "superseded", path: None, message });
+        }
+    }
+    Ok((id, warnings))
+}
+
+fn paths_of(world: &World, proposal: &Proposal) -> Result<Vec<String>> {
+    let repo = &world.repo;
+    let parent = proposal.made.parent.map_or_else(|| Ok(repo.empty_tree()), |parent| repo.tree_of(parent))?;
+    let differs = repo.tree_diff(parent, proposal.made.tree)?;
+    Ok(differs.iter().map(|differs| differs.path.to_string()).collect())
+}
