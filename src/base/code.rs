@@ -131,6 +131,8 @@ codes! {
         "A program that edt.toml names rejects the new text, and did not reject the text before. The answer has its exit status and the end of its output; correct the content, or allow validator_failed.";
     GitOperationBlocked "GIT_OPERATION_BLOCKED" Refused None,
         "A Git hook of edt's refused to delete or rewind a protected branch or a session's ref, or to push shadow branches. The message names the ref and both commits. Take edits back with `edt undo` or `git revert`; a person may repeat the command in a terminal of their own. Or one of Git's commit hooks refused a landing: the message has its output.";
+    CommandDenied "COMMAND_DENIED" Refused None,
+        "A rule says that no agent runs this command, or one inside it. Nothing was run. The message has the rule, its reason and what to do instead; `edt policy check -- PROGRAM ARG...` shows how the command was read, `edt policy explain RULE` the rule. Only a person's own edt.toml may loosen it.";
     ApprovalRequired "APPROVAL_REQUIRED" Held None,
         "The request asks to override a guard, and policy lets only a person do so here (override = \"approval\"). Nothing was changed. Send an edit that the guard lets pass, or ask a person to make the change.";
     TrustRequired "TRUST_REQUIRED" Held None,
