@@ -139,6 +139,8 @@ codes! {
         "There is no proposal of that number in this repository. `edt proposals --all` lists them.";
     ProposalRejected "PROPOSAL_REJECTED" Refused None,
         "The proposal is closed: a person rejected it, a newer one took its place, or it has landed already. The message has the person's words. Send a new one that heeds them.";
+    CommandDenied "COMMAND_DENIED" Refused None,
+        "A rule says that no agent runs this command, or one inside it. Nothing was run. The message has the rule, its reason and what to do instead; `edt policy check -- PROGRAM ARG...` shows how the command was read, `edt policy explain RULE` the rule. Only a person's own edt.toml may loosen it.";
     ApprovalRequired "APPROVAL_REQUIRED" Held None,
         "The request asks to override a guard, and policy lets only a person do so here (override = \"approval\"). Nothing was changed. Send an edit that the guard lets pass, or ask a person to make the change.";
     TrustRequired "TRUST_REQUIRED" Held None,

@@ -93,7 +93,8 @@ pub fn find(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&search_path()).filter(|folder| folder.is_absolute()).map(|dir| dir.join(name)).find(runs)
 }
 
-fn search_path() -> OsString {
+/// The `PATH` by which programs are looked for.
+pub(super) fn search_path() -> OsString {
     std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into())
 }
 

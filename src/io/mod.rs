@@ -9,6 +9,7 @@ pub mod fifos;
 pub mod file;
 pub mod lock;
 pub mod once;
+pub mod programs;
 pub mod scratch;
 pub mod spawn;
 mod stat;

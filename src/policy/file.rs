@@ -9,6 +9,7 @@ use std::time::Duration;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::Deserialize;
 
+use super::command::{self, Commands};
 use super::limits::{DeletionLimits, SizeLimits};
 use super::validator::{self, Trust, Validator};
 use crate::base::{Code, Durability, Finding, RepoPath, Result};
@@ -37,6 +38,8 @@ pub struct Policy {
     pub validators: Vec<Validator>,
     /// Whether an edit waits until a person has trusted the validators of its files.
     pub require_trust: bool,
+    /// Which programs may run, and how.
+    pub commands: Commands,
     /// What each guard's finding leads to: the person's word, then the repository's.
     layers: [Rules; 2],
     /// Paths that need a person: all of them, and those of which a person must make the change.
@@ -110,6 +113,8 @@ struct File {
     protect: Vec<Protect>,
     refs: Refs,
     validator: Vec<validator::Table>,
+    run: command::RunTable,
+    command: Vec<command::Table>,
 }
 
 /// Guards that `edt.toml` may set. `guard::GUARDS` has one more, `protected_path`, which `[[protect]]` alone sets.
@@ -208,6 +213,7 @@ impl Policy {
         let (mut person, mut repo) = (parse(person, PERSONS)?, parse(repository, REPOSITORYS)?);
         let mut validators = validator::checked(std::mem::take(&mut person.validator), PERSONS, Trust::Own)?;
         validators.extend(validator::checked(std::mem::take(&mut repo.validator), REPOSITORYS, Trust::Awaited)?);
+        let commands = commands(&mut person, &mut repo)?;
         let of = |guard: &str| (person.guards.of(guard), repo.guards.of(guard));
         let ((ps, rs), (pd, rd), (pt, rt)) = (of("size_reduction"), of("mass_deletion"), of("syntax"));
         let (pv, rv) = of("validator");
@@ -239,6 +245,7 @@ impl Policy {
             time_limit: Duration::from_millis(tightened(pt.time_limit_ms, rt.time_limit_ms, u64::max).unwrap_or(1000)),
             validators,
             require_trust: tightened(pv.require, rv.require, |a, b| a || b).unwrap_or(false),
+            commands,
             layers: [person.rules()?, repo.rules()?],
             protect,
             branches,
@@ -275,6 +282,13 @@ impl Policy {
             overriding: tightened(person.r#override, repo.r#override, Ord::max).unwrap_or(Override::Allow),
         }
     }
+}
+
+/// The rules over commands of both files, which are taken out of them.
+fn commands(person: &mut File, repo: &mut File) -> Result<Commands> {
+    let take = |file: &mut File| (std::mem::take(&mut file.run), std::mem::take(&mut file.command));
+    command::of(take(person), take(repo))
+        .map_err(|(repositorys, why)| unreadable(if repositorys { REPOSITORYS } else { PERSONS }, &why).into())
 }
 
 impl Guards {

@@ -1,5 +1,6 @@
 //! What the team and the person allow.
 
+pub mod command;
 pub mod file;
 mod limits;
 pub mod trust;

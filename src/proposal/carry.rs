@@ -3,7 +3,7 @@
 
 use super::make::hint;
 use super::store::{self, Proposal, State};
-use crate::base::{Code, Finding, Outcome, RepoPath, Result};
+use crate::base::{Code, Finding, Outcome, RepoPath, Result, Warning};
 use crate::edit::{Edit, Expect, Op};
 use crate::git::diff::{Differs, Item};
 use crate::git::{Attributes, Draft, FileId, FileMode, Merged, Oid, TreeChange};
@@ -24,7 +24,11 @@ pub fn apply(world: &mut World, id: u64, run: Run) -> Result<Outcome> {
     let mut outcome = txn::apply(world, &request, run).map_err(|found| held_anew(found, id))?;
     outcome.proposal = Some(id);
     if let Some(commit) = outcome.commit.clone().filter(|_| run == Run::Real) {
-        outcome.warnings.extend(store::decide(world, &proposal, ("done", &commit), None)?);
+        // It is done; that nobody could write it down must not make it look undone.
+        match store::decide(world, &proposal, ("done", &commit), None) {
+            Ok(warnings) => outcome.warnings.extend(warnings),
+            Err(found) => outcome.warnings.push(not_closed(id, &found)),
+        }
     }
     Ok(outcome)
 }
@@ -171,6 +175,11 @@ fn edits_of(differs: &Differs, disk: Option<Oid>, text: impl Fn(FileId) -> Resul
             edits
         }
     })
+}
+
+fn not_closed(id: u64, found: &crate::base::Findings) -> Warning {
+    let message = format!("The change was made, but proposal {id} still counts as approved: {found}.");
+    Warning { code: "proposal_not_closed", path: None, message }
 }
 
 fn stale(proposal: &Proposal, paths: &[RepoPath]) -> Finding {

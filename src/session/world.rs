@@ -8,6 +8,7 @@ use crate::git::read::ObjectKind;
 use crate::git::{self, FileId, Oid, Repo, Tracked};
 use crate::io::lock::{self, Held};
 use crate::journal::{Journal, open_settled};
+use crate::policy::command::Trusted;
 use crate::policy::trust::Store;
 use crate::policy::{Policy, Trust, file};
 
@@ -149,15 +150,18 @@ impl git::driver::Trust for Person {
 /// The policy for a session with that base.
 ///
 /// # Errors
-/// `BAD_REQUEST` if a policy file cannot be read; `OBJECT_MISSING`; `IO_ERROR` if it names validators and what the person trusts
+/// `BAD_REQUEST` if a policy file cannot be read; `OBJECT_MISSING`; `IO_ERROR` if it names validators or allows commands and what the person trusts
 /// cannot be read.
 pub fn policy(repo: &Repo, caller: &Caller, base_tree: Oid) -> Result<Policy> {
     let bytes = policy_file(repo, base_tree)?;
     let mut policy = Policy::of_recorded(caller.person_policy.as_deref(), bytes.as_deref())?;
-    let mut awaiting = policy.validators.iter_mut().filter(|one| one.trust == Trust::Awaited).peekable();
-    if let (Some(bytes), Some(store), Some(_)) = (&bytes, &caller.trust, awaiting.peek())
+    let awaits =
+        policy.validators.iter().any(|one| one.trust == Trust::Awaited) || policy.commands.awaiting().next().is_some();
+    if let (Some(bytes), Some(store), true) = (&bytes, &caller.trust, awaits)
         && store.trusts(&git::sha256(bytes)?, &repo.real_root()?)?
     {
+        policy.commands.trusted = Trusted::Yes;
+        let awaiting = policy.validators.iter_mut().filter(|one| one.trust == Trust::Awaited);
         awaiting.for_each(|one| one.trust = Trust::Given);
     }
     Ok(policy)

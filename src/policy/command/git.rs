@@ -1,0 +1,96 @@
+//! Git's own options before the subcommand: they can name programs, other repositories, other configuration.
+
+use super::judge::{Call, Judge, Word};
+use super::{Decision, found};
+
+/// Options that change nothing that matters. `[[options]]` of the built-in rules has all that take a value.
+const HARMLESS: [&str; 12] = [
+    "-P",
+    "--no-pager",
+    "--no-replace-objects",
+    "--no-optional-locks",
+    "--no-lazy-fetch",
+    "--no-advice",
+    "--literal-pathspecs",
+    "--glob-pathspecs",
+    "--noglob-pathspecs",
+    "--icase-pathspecs",
+    "--version",
+    "--help",
+];
+
+/// Settings, in lower case, that decide how things look. What ends with a dot stands for all below it.
+const LOOKS: [&str; 14] = [
+    "color.",
+    "column.",
+    "advice.",
+    "core.quotepath",
+    "core.abbrev",
+    "core.precomposeunicode",
+    "diff.context",
+    "diff.renames",
+    "diff.algorithm",
+    "diff.noprefix",
+    "log.date",
+    "log.showsignature",
+    "status.",
+    "init.defaultbranch",
+];
+
+/// Settings that would let Git run what edt cannot see, or go past edt's hooks.
+const DENIED: [&str; 5] = ["alias.", "core.hookspath", "include.", "includeif.", "hook."];
+
+/// What is said of the options.
+pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
+    if !call.invocation.is(&["git"]) {
+        return Vec::new();
+    }
+    let args = &call.invocation.args;
+    let mut words = Vec::new();
+    let mut at = 0;
+    while let Some(arg) = args.get(at).filter(|arg| arg.starts_with('-')) {
+        at += 1;
+        match arg.as_str() {
+            "-c" => {
+                words.extend(args.get(at).and_then(|setting| judged(setting)));
+                at += 1;
+            }
+            "-C" => {
+                let to = args.get(at).map_or("", String::as_str);
+                let within = |path: &std::path::PathBuf| judge.is_inside(&found::plain(&path.join(to)));
+                if !call.way.dirs.iter().all(within) {
+                    words.push(Word::ask("git-option", format!("-C {to} is outside of the worktree.")));
+                }
+                at += 1;
+            }
+            harmless if HARMLESS.contains(&harmless) => {}
+            other => {
+                let valued = ["--git-dir", "--work-tree", "--namespace", "--config-env", "--attr-source"];
+                at += usize::from(valued.contains(&other));
+                let reason = format!(
+                    "{other} is an option of Git that can change which repository, configuration or program it uses. Leave it out."
+                );
+                words.push(Word::ask("git-option", reason));
+            }
+        }
+    }
+    if at >= args.len() && words.is_empty() && !call.way.open {
+        words.push(Word::new(Decision::Allow, "git-option", "Git tells of itself."));
+    }
+    words
+}
+
+/// What becomes of `-c setting`.
+fn judged(setting: &str) -> Option<Word> {
+    let lower = setting.to_lowercase();
+    let (name, value) = lower.split_once('=').unwrap_or((&lower, "true"));
+    let such = |list: &[&str]| list.iter().any(|one| *one == name || one.ends_with('.') && name.starts_with(one));
+    if such(&DENIED) {
+        let reason = format!("-c {name} would let Git run what edt cannot see, or go past edt's hooks. Leave it out.");
+        return Some(Word::new(Decision::Deny, "git-option", reason));
+    }
+    let pager =
+        matches!(name, "core.pager" | "core.editor" | "sequence.editor") && matches!(value, "cat" | "" | "true" | ":");
+    let free = such(&LOOKS) || pager;
+    (!free).then(|| Word::ask("git-option", format!("-c {name} can change which programs Git runs. Leave it out.")))
+}

@@ -1,0 +1,142 @@
+//! Programs of `sed` and `awk` that only look: what they are told can run others and write files.
+
+/// Whether a `sed` script does no more than print, delete and replace.
+pub(super) fn sed_is_plain(script: &str) -> bool {
+    let mut rest: Vec<char> = script.chars().rev().collect();
+    loop {
+        while rest.last().is_some_and(|c| c.is_whitespace() || matches!(c, ';' | '{' | '}')) {
+            rest.pop();
+        }
+        if rest.is_empty() {
+            return true;
+        }
+        if !address(&mut rest) {
+            return false;
+        }
+        while rest.last().is_some_and(|c| c.is_whitespace() || *c == '!') {
+            rest.pop();
+        }
+        match rest.pop() {
+            Some(
+                'p' | 'd' | 'q' | 'Q' | '=' | 'n' | 'N' | 'D' | 'P' | 'g' | 'G' | 'h' | 'H' | 'x' | 'l' | '{' | '}',
+            ) => {}
+            Some('s') => {
+                let Some(by) = rest.pop().filter(|by| *by != '\n' && *by != '\\') else { return false };
+                if !(until(&mut rest, by) && until(&mut rest, by)) {
+                    return false;
+                }
+                while rest.last().is_some_and(|c| c.is_ascii_digit() || "gpIiMm".contains(*c)) {
+                    rest.pop();
+                }
+            }
+            Some('y') => {
+                let Some(by) = rest.pop() else { return false };
+                if !(until(&mut rest, by) && until(&mut rest, by)) {
+                    return false;
+                }
+            }
+            _ => return false,
+        }
+        if rest.last().is_some_and(|c| !c.is_whitespace() && !matches!(c, ';' | '}' | '{')) {
+            return false;
+        }
+    }
+}
+
+/// Takes an address, of which there may be none.
+fn address(rest: &mut Vec<char>) -> bool {
+    loop {
+        match rest.last() {
+            Some('/') => {
+                rest.pop();
+                if !until(rest, '/') {
+                    return false;
+                }
+                while rest.last().is_some_and(|c| "IM".contains(*c)) {
+                    rest.pop();
+                }
+            }
+            Some(c) if c.is_ascii_digit() || "$,~+".contains(*c) => {
+                rest.pop();
+            }
+            _ => return true,
+        }
+    }
+}
+
+/// Takes all up to `by` and `by` itself.
+fn until(rest: &mut Vec<char>, by: char) -> bool {
+    while let Some(c) = rest.pop() {
+        if c == '\\' {
+            rest.pop();
+        } else if c == by {
+            return true;
+        }
+    }
+    false
+}
+
+/// Whether an `awk` program runs nothing and writes nothing but its output.
+pub(super) fn awk_is_plain(program: &str) -> bool {
+    let odd = ["system", "getline", "|&", "@", "close", "ENVIRON", "PROCINFO", "extension", "fflush"];
+    let pipes = program.replace("||", "");
+    !odd.iter().any(|one| program.contains(one)) && !pipes.contains('|') && !writes(program)
+}
+
+/// Whether `print > file` may stand in it: a `>` after a `print` in the same statement.
+fn writes(program: &str) -> bool {
+    program
+        .split([';', '{', '}', '\n'])
+        .any(|statement| statement.find("print").is_some_and(|at| statement[at..].contains('>')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sed_script_that_runs_or_writes_is_not_plain() {
+        for plain in [
+            "1,5p",
+            "$d",
+            "/a/d",
+            "s/a/b/g",
+            "s|a|b|;s,c,d,gI",
+            "/x/,/y/p",
+            "1q",
+            "10,20{p;d}",
+            "/a\\/b/!d",
+            "s/a\\/b/e/",
+            "",
+        ] {
+            assert!(sed_is_plain(plain), "{plain}");
+        }
+        for odd in [
+            "e",
+            "1e ls",
+            "s/a/b/e",
+            "s/a/b/w x",
+            "w x",
+            "r /etc/passwd",
+            "s/a/b/ge",
+            "s/a/",
+            "1,5W x",
+            "a text",
+            "s/a/b/;e id",
+            "p e",
+        ] {
+            assert!(!sed_is_plain(odd), "{odd}");
+        }
+    }
+
+    #[test]
+    fn an_awk_program_that_runs_or_writes_is_not_plain() {
+        for plain in ["{print $1}", "$1 > 3 || /x/ {n++} END {print n}", "NR>=5 && NR<=9"] {
+            assert!(awk_is_plain(plain), "{plain}");
+        }
+        for odd in ["BEGIN{system(\"id\")}", "{print > \"x\"}", "{print | \"sh\"}", "{\"id\" | getline}", "@load \"x\""]
+        {
+            assert!(!awk_is_plain(odd), "{odd}");
+        }
+    }
+}

@@ -1,0 +1,342 @@
+//! Programs that run another one: the other one is what is judged.
+
+use std::path::PathBuf;
+
+use super::judge::{Call, Judge, Way, Word};
+use super::{Decision, found, shell as script};
+
+/// How a program says which other one it runs.
+struct Wrapper {
+    names: &'static [&'static str],
+    /// Words that come first.
+    prefix: &'static [&'static str],
+    /// Options that take the next argument.
+    values: &'static [&'static str],
+    /// Options that stand alone.
+    alone: &'static [&'static str],
+    /// Operands before the command.
+    operands: usize,
+    /// Whether it adds arguments that cannot be seen.
+    open: bool,
+}
+
+const PLAIN: Wrapper = Wrapper { names: &[], prefix: &[], values: &[], alone: &[], operands: 0, open: false };
+
+/// The family. What a wrapper has beyond this list is asked about.
+const WRAPPERS: &[Wrapper] = &[
+    Wrapper { names: &["nice"], values: &["-n", "--adjustment"], alone: &["-[0-9]"], ..PLAIN },
+    Wrapper {
+        names: &["ionice"],
+        values: &["-c", "--class", "-n", "--classdata"],
+        alone: &["-t", "--ignore"],
+        ..PLAIN
+    },
+    Wrapper { names: &["nohup", "exec", "builtin", "setarch", "linux64"], ..PLAIN },
+    Wrapper { names: &["command"], alone: &["-p"], ..PLAIN },
+    Wrapper {
+        names: &["timeout", "gtimeout"],
+        values: &["-s", "--signal", "-k", "--kill-after"],
+        alone: &["--foreground", "--preserve-status", "-v", "--verbose", "-p", "-f"],
+        operands: 1,
+        ..PLAIN
+    },
+    Wrapper { names: &["setsid"], alone: &["-c", "--ctty", "-f", "--fork", "-w", "--wait"], ..PLAIN },
+    Wrapper { names: &["stdbuf"], values: &["-i", "--input", "-o", "--output", "-e", "--error"], ..PLAIN },
+    Wrapper { names: &["time"], alone: &["-p", "--portability", "-v", "--verbose", "-q", "--quiet"], ..PLAIN },
+    Wrapper {
+        names: &["chrt"],
+        alone: &["-b", "--batch", "-i", "--idle", "-o", "--other", "-f", "--fifo", "-r", "--rr"],
+        operands: 1,
+        ..PLAIN
+    },
+    Wrapper { names: &["taskset"], alone: &["-c", "--cpu-list"], operands: 1, ..PLAIN },
+    Wrapper { names: &["prlimit"], values: &[], alone: &["--*=*"], ..PLAIN },
+    Wrapper { names: &["busybox", "toybox", "coreutils"], ..PLAIN },
+    Wrapper {
+        names: &["xargs", "gxargs"],
+        values: &[
+            "-I",
+            "-L",
+            "--max-lines",
+            "-n",
+            "--max-args",
+            "-P",
+            "--max-procs",
+            "-s",
+            "--max-chars",
+            "-d",
+            "--delimiter",
+            "-a",
+            "--arg-file",
+            "-E",
+        ],
+        alone: &["-0", "--null", "-r", "--no-run-if-empty", "-t", "--verbose", "-x", "--exit"],
+        open: true,
+        ..PLAIN
+    },
+    Wrapper { names: &["rustup"], prefix: &["run"], operands: 1, ..PLAIN },
+    Wrapper { names: &["poetry", "pipenv", "uv", "hatch", "pdm", "rye"], prefix: &["run"], ..PLAIN },
+    Wrapper { names: &["bundle"], prefix: &["exec"], ..PLAIN },
+    Wrapper { names: &["edt"], prefix: &["run"], values: &["--timeout"], ..PLAIN },
+];
+
+/// Programs that run another one as somebody else or somewhere else.
+const OTHERS: [&str; 9] = ["sudo", "doas", "su", "runuser", "pkexec", "sudoedit", "run0", "machinectl", "gosu"];
+
+/// Shells.
+const SHELLS: [&str; 12] =
+    ["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash", "ksh93", "yash", "hush", "posh"];
+
+/// What it runs, judged; what it is itself.
+pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
+    let invocation = call.invocation;
+    if invocation.is(&["env", "printenv"]) {
+        return env(judge, call, &invocation.args, &call.way.dirs);
+    }
+    if invocation.is(&OTHERS) {
+        inner(judge, call, call.way, "sudo", invocation.args.iter().position(|arg| !arg.starts_with('-')).unwrap_or(0));
+        let reason =
+            "It would run as another user. Run the command without it; what needs other rights is for a person.";
+        return vec![Word::new(Decision::Deny, "other-user", reason)];
+    }
+    let wrapper = WRAPPERS.iter().find(|wrapper| {
+        invocation.is(wrapper.names)
+            && wrapper.prefix.iter().zip(&invocation.args).filter(|(a, b)| a == b).count() == wrapper.prefix.len()
+    });
+    let Some(wrapper) = wrapper else { return Vec::new() };
+    let name = wrapper.names.iter().find(|name| invocation.is(&[name])).copied().unwrap_or_default();
+    let Some(at) = wrapper.command_at(&invocation.args) else {
+        return vec![Word::ask(
+            "wrapper",
+            format!("It has an option of {name} that edt does not read, so what it runs cannot be seen."),
+        )];
+    };
+    if at >= invocation.args.len() {
+        let nothing = matches!(name, "xargs" | "gxargs" | "busybox" | "time" | "rustup" | "edt");
+        let word = if nothing { Decision::Allow } else { Decision::Ask };
+        return vec![Word::new(word, "wrapper", format!("{name} is given no command."))];
+    }
+    let replaced = invocation.args[..at].iter().any(|arg| arg.starts_with("-I"));
+    let way = Way { by: name.to_owned(), dirs: call.way.dirs.clone(), open: call.way.open || wrapper.open };
+    if replaced && wrapper.open {
+        // The text that is put in may stand anywhere, and be an option.
+        let argv = &invocation.args[at..];
+        judge.note(&way, argv, Word::ask("wrapper", "It puts text that cannot be seen into the command."));
+    }
+    judge.command(&invocation.args[at..], &way);
+    vec![Word::new(Decision::Allow, "wrapper", format!("{name} runs another command, which is judged."))]
+}
+
+impl Wrapper {
+    /// Where its command begins; `None` if it has an option that is not read.
+    fn command_at(&self, args: &[String]) -> Option<usize> {
+        let mut at = self.prefix.len();
+        while let Some(arg) = args.get(at).filter(|arg| arg.starts_with('-') && *arg != "-") {
+            if arg == "--" {
+                at += 1;
+                break;
+            }
+            at += self.taken(arg)?;
+        }
+        Some(at + self.operands)
+    }
+
+    fn taken(&self, arg: &str) -> Option<usize> {
+        let alone = |one: &&str| match *one {
+            "-[0-9]" => arg[1..].trim_start_matches(['-', '+']).chars().all(|c| c.is_ascii_digit()),
+            one => super::fit::alike(one, arg),
+        };
+        if self.values.contains(&arg) {
+            return Some(2);
+        }
+        if self.alone.iter().any(alone) {
+            return Some(1);
+        }
+        if arg.starts_with("--") {
+            let (name, value) = arg.split_once('=').map_or((arg, false), |(name, _)| (name, true));
+            let cut_short = |list: &[&str]| list.iter().filter(|one| one.starts_with(name)).count();
+            return match (cut_short(self.values), cut_short(self.alone)) {
+                (1, 0) => Some(if value { 1 } else { 2 }),
+                (0, 1) if !value => Some(1),
+                _ => None,
+            };
+        }
+        // Short ones together: the last may take a value, attached or next.
+        for (at, letter) in arg.char_indices().skip(1) {
+            let short = format!("-{letter}");
+            if self.values.contains(&short.as_str()) {
+                return Some(if at + letter.len_utf8() == arg.len() { 2 } else { 1 });
+            }
+            self.alone.contains(&short.as_str()).then_some(())?;
+        }
+        Some(1)
+    }
+}
+
+/// `env`: options, variables, then a command.
+fn env(judge: &mut Judge<'_>, call: &Call<'_>, args: &[String], dirs: &[PathBuf]) -> Vec<Word> {
+    let doubt = || {
+        vec![Word::ask("wrapper", "It has an option of env that edt does not read, so what it runs cannot be seen.")]
+    };
+    let (mut at, mut dirs, mut variables) = (0, dirs.to_vec(), Vec::new());
+    while let Some(arg) = args.get(at) {
+        let value = |long: &str, short: &str| {
+            let next = args.get(at + 1).cloned();
+            match arg
+                .strip_prefix(long)
+                .and_then(|rest| rest.strip_prefix('='))
+                .or_else(|| arg.strip_prefix(short).filter(|rest| !arg.starts_with("--") && !rest.is_empty()))
+            {
+                Some(value) => Some((1, value.to_owned())),
+                None if arg == long || arg == short => next.map(|next| (2, next)),
+                None => None,
+            }
+        };
+        if matches!(arg.as_str(), "-" | "-i" | "--ignore-environment" | "-0" | "--null" | "-v" | "--debug") {
+            at += 1;
+        } else if arg == "--" {
+            at += 1;
+            break;
+        } else if let Some((taken, _)) = value("--unset", "-u") {
+            at += taken;
+        } else if let Some((taken, dir)) = value("--chdir", "-C") {
+            dirs = dirs.iter().map(|before| before.join(&dir)).collect();
+            at += taken;
+        } else if let Some((taken, text)) = value("--split-string", "-S") {
+            // The text is split as env does it, which a shell's rules without expansions cover; the rest follows.
+            let read = script::read(&text);
+            let [simple] = read.commands.as_slice() else { return doubt() };
+            if !read.doubts.is_empty() || !simple.writes.is_empty() {
+                return doubt();
+            }
+            let mut args_left: Vec<String> = simple.words.iter().map(|word| word.text.clone()).collect();
+            args_left.extend_from_slice(args.get(at + taken..).unwrap_or_default());
+            judge.environment("env", &variables);
+            return env(judge, call, &args_left, &dirs);
+        } else if arg.starts_with('-') {
+            return doubt();
+        } else {
+            break;
+        }
+    }
+    while let Some((name, value)) = args.get(at).and_then(|arg| arg.split_once('=')) {
+        variables.push((name.to_owned(), value.to_owned()));
+        at += 1;
+    }
+    judge.environment("env", &variables);
+    if at < args.len() {
+        judge.command(&args[at..], &Way { by: "env".to_owned(), dirs, open: call.way.open });
+    } else if call.way.open {
+        return vec![Word::ask("wrapper", "What env runs cannot be seen.")];
+    }
+    vec![Word::new(Decision::Allow, "wrapper", "env runs another command, which is judged, or prints the environment.")]
+}
+
+/// `sh -c`, `sh FILE`, `sh`, and what a shell has built in that runs text.
+pub(super) fn shell(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
+    let (invocation, way) = (call.invocation, call.way);
+    if invocation.is(&["eval"]) {
+        judge_script(judge, &invocation.args.join(" "), "eval", way);
+        return vec![Word::ask("shell", "eval runs text as a command. Give the command itself.")];
+    }
+    if invocation.is(&["watch", "script", "parallel", "entr", "ssh", "fish", "pwsh", "powershell", "cmd"]) {
+        let text = invocation.args.iter().filter(|arg| !arg.starts_with('-')).cloned().collect::<Vec<_>>();
+        judge.command(&text, &Way { by: invocation.names[0].clone(), open: true, ..way.clone() });
+        return Vec::new();
+    }
+    if !invocation.is(&SHELLS) {
+        return Vec::new();
+    }
+    let (mut at, mut command) = (0, false);
+    while let Some(arg) = invocation.args.get(at).filter(|arg| arg.starts_with(['-', '+']) && arg.len() > 1) {
+        at += 1;
+        if arg == "--" {
+            break;
+        }
+        if arg.starts_with("--") {
+            if matches!(arg.as_str(), "--version" | "--help") {
+                return vec![Word::new(Decision::Allow, "shell", "It tells of itself.")];
+            }
+            if !matches!(arg.as_str(), "--norc" | "--noprofile" | "--login" | "--posix" | "--verbose" | "--noediting") {
+                return vec![Word::ask("shell", format!("{arg} is an option of a shell that edt does not read."))];
+            }
+            continue;
+        }
+        for letter in arg.chars().skip(1) {
+            match letter {
+                'c' => command = true,
+                'o' | 'O' => at += 1,
+                'l' | 'e' | 'u' | 'x' | 'f' | 'v' | 'n' | 'h' | 'm' | 'a' | 'b' | 'C' | 'E' | 'T' | 'B' | 'p' => {}
+                _ => return vec![Word::ask("shell", format!("{arg} is an option of a shell that edt does not read."))],
+            }
+        }
+    }
+    match (invocation.args.get(at), command) {
+        (Some(text), true) => {
+            let by = format!("{} -c", invocation.names[0]);
+            if call.way.open && text.contains('$') {
+                judge.note(way, std::slice::from_ref(text), Word::ask("shell", "It runs text that cannot be seen."));
+            }
+            judge_script(judge, text, &by, &Way { open: false, ..way.clone() });
+            vec![Word::new(Decision::Allow, "shell", "It runs a script, whose commands are judged.")]
+        }
+        (Some(file), false) if file != "-" => vec![judge.script_file(file, way)],
+        _ => vec![Word::ask(
+            "shell",
+            "It would read commands that cannot be seen. Give them as a program with arguments.",
+        )],
+    }
+}
+
+fn judge_script(judge: &mut Judge<'_>, text: &str, by: &str, way: &Way) {
+    let read = script::read(text);
+    let mut way = Way { by: by.to_owned(), ..way.clone() };
+    for doubt in &read.doubts {
+        let reason =
+            format!("What the script runs cannot be seen before it runs: {doubt}. Run each command by itself.");
+        judge.note(&way, &[text.to_owned()], Word::ask("script", reason));
+    }
+    for simple in read.commands {
+        for file in &simple.writes {
+            judge.writes(file, &way);
+        }
+        let mut words = simple.words.as_slice();
+        let mut variables = Vec::new();
+        while let Some((name, value)) = words.first().and_then(|word| assignment(&word.text)) {
+            variables.push((name, value));
+            words = &words[1..];
+        }
+        let declares = ["export", "declare", "typeset", "local", "readonly"];
+        if words.first().is_some_and(|word| declares.contains(&word.text.as_str())) {
+            variables.extend(words.iter().filter_map(|word| assignment(&word.text)));
+        }
+        judge.environment(by, &variables);
+        let argv: Vec<String> = words.iter().map(|word| word.text.clone()).collect();
+        if argv.is_empty() {
+            continue;
+        }
+        let open = way.open || words.iter().skip(1).any(|word| word.spreads);
+        judge.command(&argv, &Way { open, ..way.clone() });
+        if argv[0] == "cd" || argv[0] == "pushd" {
+            // Whether it went well cannot be seen: what follows runs here or there.
+            let to = argv.iter().skip(1).find(|arg| !arg.starts_with('-')).cloned().unwrap_or_else(|| "~".to_owned());
+            let there: Vec<PathBuf> = way.dirs.iter().map(|dir| found::plain(&judge.placed_at(&to, dir))).collect();
+            way.dirs.extend(there);
+        }
+    }
+}
+
+/// `NAME=value`, `NAME+=value`, `NAME[i]=value`.
+fn assignment(word: &str) -> Option<(String, String)> {
+    let (name, value) = word.split_once('=')?;
+    let name = name.trim_end_matches('+').split('[').next().unwrap_or_default();
+    let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    (plain && !name.starts_with(|c: char| c.is_ascii_digit())).then(|| (name.to_owned(), value.to_owned()))
+}
+
+/// Has the command judged that begins at `at`, for what is forbidden in it.
+fn inner(judge: &mut Judge<'_>, call: &Call<'_>, way: &Way, by: &str, at: usize) {
+    if let Some(argv) = call.invocation.args.get(at..).filter(|argv| !argv.is_empty()) {
+        judge.command(argv, &Way { by: by.to_owned(), ..way.clone() });
+    }
+}
