@@ -23,5 +23,6 @@ pub mod io;
 pub mod journal;
 pub mod lang;
 pub mod policy;
+pub mod sandbox;
 pub mod session;
 pub mod txn;
