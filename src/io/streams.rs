@@ -2,9 +2,8 @@
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, Write as _};
-use std::os::fd::{AsFd as _, BorrowedFd};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
-use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -32,9 +31,9 @@ pub enum Followed {
 ///
 /// # Errors
 /// Whatever the system says.
-pub fn pipe() -> io::Result<(Reader, Stdio)> {
+pub fn pipe() -> io::Result<(Reader, OwnedFd)> {
     let (reader, writer) = io::pipe()?;
-    let pipe = File::from(std::os::fd::OwnedFd::from(reader));
+    let pipe = File::from(OwnedFd::from(reader));
     fcntl_setfl(&pipe, OFlags::NONBLOCK)?;
     Ok((Reader { pipe, open: true }, writer.into()))
 }
@@ -110,7 +109,7 @@ impl Reader {
 ///
 /// # Errors
 /// Whatever the system says.
-pub fn memory(bytes: &[u8]) -> io::Result<Stdio> {
+pub fn memory(bytes: &[u8]) -> io::Result<OwnedFd> {
     let mut file = File::from(memfd_create("edt-input", MemfdFlags::CLOEXEC)?);
     file.write_all(bytes)?;
     file.rewind()?;
@@ -121,6 +120,14 @@ pub fn memory(bytes: &[u8]) -> io::Result<Stdio> {
 ///
 /// # Errors
 /// Whatever the system says.
-pub fn open(path: &Path) -> io::Result<Stdio> {
-    File::open(path).map(Stdio::from)
+pub fn open(path: &Path) -> io::Result<OwnedFd> {
+    File::open(path).map(OwnedFd::from)
+}
+
+/// What edt itself reads, to be read by a program.
+///
+/// # Errors
+/// Whatever the system says.
+pub fn own_input() -> io::Result<OwnedFd> {
+    io::stdin().as_fd().try_clone_to_owned()
 }

@@ -53,14 +53,14 @@ pub struct Ran {
     pub args: Vec<String>,
     /// Its folder.
     pub cwd: String,
-    /// Its exit status; `null` if a signal ended it.
+    /// Its exit status; `null` if a signal ended it, or it is not known.
     pub exit_code: Option<i32>,
     /// The signal that ended it, if one did.
     pub signal: Option<i32>,
     /// Whether its time was over.
     pub timed_out: bool,
     /// The limit of the sandbox that it hit, if one.
-    pub limit: Option<String>,
+    pub limit: Option<&'static str>,
     /// How long it took, in milliseconds.
     pub duration_ms: u64,
     /// Where it ran.
@@ -77,9 +77,7 @@ pub struct Sandbox {
     /// The level.
     pub level: Level,
     /// What holds it.
-    pub by: String,
-    /// What differs here from what the level means elsewhere.
-    pub note: Option<String>,
+    pub by: &'static str,
     /// Variables of the environment that were withheld because they look like secrets.
     pub withheld: Vec<String>,
 }

@@ -6,21 +6,13 @@ use crate::git::read::ObjectKind;
 use crate::git::{FileId, Oid, Repo, Tracked};
 use crate::guard::{Reference, Side, Subject, protected};
 use crate::policy::Policy;
+use crate::policy::command::OnFindings;
 use crate::txn::guard::{Leave, hear};
 
 /// How many files are judged: a generator may write thousands, and every one of them is recorded.
 const MOST_FILES: usize = 500;
 /// How many bytes of both sides are judged.
 const MOST_BYTES: u64 = 32 * 1024 * 1024;
-
-/// What an ordinary finding leads to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OnFindings {
-    /// It is told.
-    Warn,
-    /// Everything is put back.
-    Refuse,
-}
 
 /// What was said.
 #[derive(Debug, Default)]

@@ -1,8 +1,8 @@
 //! The program's life: started in its sandbox, its outputs followed, ended with all that it started.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
-use std::process::Stdio;
+use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::answer::{Ran, Sandbox};
@@ -10,11 +10,11 @@ use super::kept::Kept;
 use super::permit::Permitted;
 use super::request::Input;
 use super::store::{Store, Stream};
-use crate::base::{Code, Finding, Findings, Result, Warning};
+use crate::base::{Code, Finding, Findings, Level, Result, Warning};
 use crate::git::Repo;
 use crate::io::streams::{self, Followed, Reader};
 use crate::io::{clock, failed};
-use crate::sandbox::{self, How, Limits, NotStarted, Plan, Running};
+use crate::sandbox::{self, How, Limit, Limits, Means, NotStarted, Plan, Running};
 
 /// A program that was run.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ pub(super) fn execute(repo: &Repo, permitted: &Permitted<'_>, live: &mut dyn FnM
     let started = clock::now();
     let running =
         sandbox::start(&plan, input(&request.stdin)?, stdout, stderr).map_err(|why| not_started(permitted, why))?;
-    let obtained = running.obtained();
+    let (level, by) = (running.level(), running.by());
     let mut outputs = Outputs { kept: [Kept::default(), Kept::default()], store: &mut store, live };
     let (ended, timed_out) =
         follow(running, [out, err], started + permitted.limit, &mut outputs).map_err(io("watch"))?;
@@ -56,29 +56,33 @@ pub(super) fn execute(repo: &Repo, permitted: &Permitted<'_>, live: &mut dyn FnM
     let (exit_code, signal) = match ended.how {
         How::Exit(code) => (Some(code), None),
         How::Signal(signal) => (None, Some(signal)),
+        How::Lost => (None, None),
     };
     let lossy = |text: &OsString| text.to_string_lossy().into_owned();
     let ran = Ran {
         id,
         program: permitted.program.display().to_string(),
         args: request.args.iter().map(lossy).collect(),
-        cwd: request.dir.display().to_string(),
+        cwd: permitted.dir.display().to_string(),
         exit_code: exit_code.filter(|_| !timed_out),
         signal: if timed_out { Some(9) } else { signal },
         timed_out,
-        limit: ended.limit,
+        limit: ended.limit.map(limit_name),
         duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
-        sandbox: Sandbox {
-            level: obtained.level,
-            by: obtained.by,
-            note: obtained.note,
-            withheld: withheld.iter().map(lossy).collect(),
-        },
+        sandbox: Sandbox { level, by, withheld: withheld.iter().map(lossy).collect() },
         stdout: shown(&out, Stream::Stdout),
         stderr: shown(&err, Stream::Stderr),
     };
-    let warnings = store.failed().map(super::not_stored).into_iter().collect();
+    let warnings = store.failed().map(super::not_stored).into_iter().chain(left_alive(ended.left)).collect();
     Ok(Executed { ran, line: request.line(), took, limit: permitted.limit, warnings })
+}
+
+/// A warning of processes that live on.
+fn left_alive(count: u32) -> Option<Warning> {
+    let message = format!(
+        "{count} processes that the program started could not be ended: they belong to another user, or wait in the kernel."
+    );
+    (count > 0).then_some(Warning { code: "processes_left", path: None, message })
 }
 
 /// What is to be started, and the variables that it does not get.
@@ -89,34 +93,42 @@ fn plan(repo: &Repo, permitted: &Permitted<'_>) -> Result<(Plan, Vec<OsString>)>
         env.retain(|(known, _)| known != name);
         env.push((name.clone(), value.clone()));
     }
-    let withheld = sandbox::withheld(permitted.level, &env);
-    env.retain(|(name, _)| !withheld.contains(name));
+    let confined = permitted.level > Level::Permissive;
+    let withheld = if confined { sandbox::withheld(&env) } else { Vec::new() };
     let root = repo.real_root()?;
     let git = [root.join(".git"), repo.git_dir().to_owned(), repo.common_dir().to_owned()];
     let plan = Plan {
         level: permitted.level,
         program: permitted.program.clone(),
         args: request.args.clone(),
-        dir: request.dir.clone(),
+        dir: permitted.dir.clone(),
         env,
         root,
         git: git.into(),
         writable: permitted.writable.clone(),
         secrets: permitted.secrets.clone(),
-        limits: Limits::default(),
+        limits: Limits::of(permitted.level),
+        means: Means::Any,
+        edt: crate::io::whole::own_program().map_err(|error| failed("find", Path::new("edt"), &error))?,
     };
     Ok((plan, withheld))
 }
 
-fn input(input: &Input) -> Result<Stdio> {
-    match input {
-        Input::Closed => Ok(Stdio::null()),
-        Input::File(path) => streams::open(path).map_err(|error| failed("read", path, &error).into()),
-        Input::Inherited => Ok(Stdio::inherit()),
-        Input::Bytes(bytes) => {
-            let file = streams::memory(bytes);
-            file.map_err(|error| failed("hold", &PathBuf::from("the program's input"), &error).into())
-        }
+fn input(input: &Input) -> Result<OwnedFd> {
+    let (what, path, opened) = match input {
+        Input::Closed => ("read", Path::new("/dev/null"), streams::open(Path::new("/dev/null"))),
+        Input::Bytes(bytes) => ("hold", Path::new("the program's input"), streams::memory(bytes)),
+        Input::File(path) => ("read", path.as_path(), streams::open(path)),
+        Input::Inherited => ("hand on", Path::new("standard input"), streams::own_input()),
+    };
+    opened.map_err(|error| failed(what, path, &error).into())
+}
+
+const fn limit_name(limit: Limit) -> &'static str {
+    match limit {
+        Limit::Memory => "memory",
+        Limit::Processes => "processes",
+        Limit::Cpu => "cpu",
     }
 }
 

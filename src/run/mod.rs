@@ -23,7 +23,6 @@ use crate::session::undo;
 use crate::session::{Session, World};
 
 pub use answer::Answer;
-pub use changes::OnFindings;
 use execute::Executed;
 use permit::Permitted;
 pub use request::Request;
@@ -43,8 +42,11 @@ pub fn run(world: &mut World, request: &Request, live: &mut dyn FnMut(Stream, &[
     request.check()?;
     world.repo.check_idle()?;
     let policy = policy(world)?;
-    let permitted = permit::permit(world, &policy, request)?;
+    let mut permitted = permit::permit(world, &policy, request)?;
     let before = record(world, Why::Foreign, &[])?;
+    if let Some(word) = permitted.word.take() {
+        word.spend(world)?;
+    }
     let mut answer = Answer::new();
     told(&mut answer, &before);
     // The program may call edt here itself; it must not wait for the lock of the call that waits for it.
@@ -90,7 +92,7 @@ fn told(answer: &mut Answer, before: &Recorded) {
 
 /// Records what the program changed, lets the guards judge it, and puts it back if policy says so.
 fn keep(world: &mut World, permitted: &Permitted<'_>, executed: &Executed, answer: &mut Answer) -> Result<()> {
-    let message = message(permitted.request, executed);
+    let message = message(&permitted.dir, executed);
     let recording = Recording { message, agent: permitted.request.agent.clone() };
     let mut recorded = record(world, Why::Run(&recording), &[])?;
     // What was left out before the program ran is not news.
@@ -148,7 +150,7 @@ fn ended_badly(executed: &Executed) -> Option<Finding> {
 }
 
 /// The commit's message: subject, the whole command line, how it ended.
-fn message(request: &Request, executed: &Executed) -> String {
+fn message(dir: &std::path::Path, executed: &Executed) -> String {
     let line = crate::base::text::harmless(&executed.line).0;
     let subject = cut(&format!("run: {line}"), SUBJECT);
     let ran = &executed.ran;
@@ -158,7 +160,7 @@ fn message(request: &Request, executed: &Executed) -> String {
         (None, signal) => format!("signal {}", signal.unwrap_or_default()),
     };
     let whole = if line.len() > LINE { format!("{} [{} bytes in all]", cut(&line, LINE), line.len()) } else { line };
-    let folder = crate::base::text::harmless(&request.dir.display().to_string()).0;
+    let folder = crate::base::text::harmless(&dir.display().to_string()).0;
     format!("{subject}\n\nCommand: {whole}\nFolder: {folder}\nEnded: {end} after {:.1} s", executed.took.as_secs_f64())
 }
 

@@ -1,43 +1,178 @@
 //! Whether a program may run, and how: the only maker of a [`Permitted`].
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::changes::OnFindings;
-use super::request::Request;
-use crate::base::{Code, Finding, Level, Result};
+use super::request::{Input, Request};
+use crate::base::text::shell_word;
+use crate::base::{Code, Finding, Findings, Level, Result};
+use crate::git::sha256;
+use crate::io::{failed, whole};
 use crate::policy::Policy;
+use crate::policy::command::{Asked, Decision, Judgement, OnDisk, OnFindings, Programs as _, RunRules};
+use crate::proposal::command::{Ask, Word, word};
 use crate::session::World;
 
-/// A request that policy lets through.
+/// A request that policy, or a person, lets through.
 #[derive(Debug)]
 pub(super) struct Permitted<'q> {
     pub(super) request: &'q Request,
     /// What is to be executed: an absolute path.
     pub(super) program: PathBuf,
+    /// Its folder, without links.
+    pub(super) dir: PathBuf,
     pub(super) level: Level,
     pub(super) limit: Duration,
     pub(super) writable: Vec<PathBuf>,
     pub(super) secrets: Vec<PathBuf>,
     pub(super) on_findings: OnFindings,
+    /// The person's word that lets it through, if policy asks for one: to be spent before it runs.
+    pub(super) word: Option<Word>,
 }
 
 /// Judges `request`.
 ///
 /// # Errors
-/// `COMMAND_DENIED`, `APPROVAL_REQUIRED`, `PROGRAM_NOT_FOUND`, `BAD_REQUEST`.
-pub(super) fn permit<'q>(world: &World, policy: &Policy, request: &'q Request) -> Result<Permitted<'q>> {
-    let _ = (world, policy);
-    request.check()?;
-    let program = crate::io::bounded::find(&request.program.to_string_lossy())
-        .ok_or_else(|| Finding::new(Code::BadRequest, "x", "y"))?;
+/// `COMMAND_DENIED`, `APPROVAL_REQUIRED`, `PROPOSAL_REJECTED`, `PROGRAM_NOT_FOUND`, `PATH_OUTSIDE_REPO`, `BAD_REQUEST`.
+pub(super) fn permit<'q>(world: &mut World, policy: &Policy, request: &'q Request) -> Result<Permitted<'q>> {
+    let rules = &policy.commands.run;
+    let (root, dir) = (world.repo.real_root()?, whole::real(&request.dir));
+    check_folder(&root, &dir)?;
+    let limit = limit(request, rules)?;
+    let level = request.sandbox.unwrap_or(rules.least);
+    let asked =
+        Asked { program: &request.program, args: &request.args, dir: &dir, root: &root, env: &request.env, level };
+    let judged = policy.commands.judge(&asked, &OnDisk);
+    let Some(program) = judged.program.clone() else { return Err(not_found(request).into()) };
+    let line = request.line();
+    let word = match judged.decision {
+        Decision::Allow => None,
+        Decision::Deny => return Err(denied(&line, &judged).into()),
+        Decision::Ask => {
+            let ask = Ask {
+                line: &line,
+                parts: parts(request, &judged, &dir, level)?,
+                about: about(&judged, &dir, level, request),
+                agent: request.agent.clone(),
+            };
+            Some(word(world, &ask).map_err(|found| explained(found, &judged))?)
+        }
+    };
+    let paths = |paths: &[PathBuf]| paths.iter().map(|path| at_home(path)).collect();
     Ok(Permitted {
         request,
         program,
-        level: request.sandbox.unwrap_or(Level::Standard),
-        limit: request.timeout.unwrap_or(Duration::from_secs(120)),
-        writable: Vec::new(),
-        secrets: Vec::new(),
-        on_findings: OnFindings::Warn,
+        dir,
+        level,
+        limit,
+        writable: paths(&rules.writable),
+        secrets: paths(&rules.secrets),
+        on_findings: rules.on_findings,
+        word,
     })
+}
+
+fn limit(request: &Request, rules: &RunRules) -> Result<Duration> {
+    match request.timeout {
+        None => Ok(rules.timeout),
+        Some(asked) if asked <= rules.max_timeout => Ok(asked),
+        Some(asked) => {
+            let (asked, most) = (asked.as_secs_f64(), rules.max_timeout.as_secs());
+            let message =
+                format!("A time limit of {asked} s is more than the {most} s that policy allows. Nothing was run.");
+            let hint =
+                format!("Ask for at most {most} s; a person may raise `timeout` below [run] in their own edt.toml.");
+            Err(Finding::new(Code::BadRequest, message, hint).with("most_s", most).into())
+        }
+    }
+}
+
+/// A folder that programs run in lies in the worktree.
+fn check_folder(root: &Path, dir: &Path) -> Result<()> {
+    if !dir.starts_with(root) {
+        let message = format!("{} lies outside the worktree {}. Nothing was run.", dir.display(), root.display());
+        let hint = "Run it in a folder of the worktree; a path outside can be an argument.";
+        return Err(Finding::new(Code::PathOutsideRepo, message, hint).into());
+    }
+    if !dir.is_dir() {
+        let error = std::io::Error::from(std::io::ErrorKind::NotFound);
+        return Err(failed("run in", dir, &error).into());
+    }
+    Ok(())
+}
+
+/// A path that may begin with `~`.
+fn at_home(path: &Path) -> PathBuf {
+    match (path.strip_prefix("~"), OnDisk.home()) {
+        (Ok(below), Some(home)) => home.join(below),
+        _ => path.to_owned(),
+    }
+}
+
+/// All that makes a command the same one: a person's yes is for nothing else.
+fn parts(request: &Request, judged: &Judgement, dir: &Path, level: Level) -> Result<Vec<Vec<u8>>> {
+    let bytes = |text: &std::ffi::OsStr| text.as_encoded_bytes().to_vec();
+    let mut parts = vec![level.name().as_bytes().to_vec(), bytes(dir.as_os_str())];
+    parts.extend(judged.program.iter().chain(&judged.real).map(|path| bytes(path.as_os_str())));
+    parts.push(match &request.stdin {
+        Input::Closed => b"closed".to_vec(),
+        Input::Inherited => b"inherited".to_vec(),
+        Input::Bytes(text) => sha256(text)?.into_bytes(),
+        Input::File(path) => bytes(path.as_os_str()),
+    });
+    let env = request.env.iter().flat_map(|(name, value)| [b"env".to_vec(), bytes(name), bytes(value)]);
+    parts.extend(env);
+    parts.push(b"args".to_vec());
+    parts.extend(std::iter::once(&request.program).chain(&request.args).map(|arg| bytes(arg)));
+    Ok(parts)
+}
+
+/// What a person should know of it, in sentences.
+fn about(judged: &Judgement, dir: &Path, level: Level, request: &Request) -> String {
+    let mut about =
+        format!("{} (rule {}, {}).", judged.reason.trim_end_matches('.'), judged.rule, judged.origin.name());
+    about +=
+        &format!(" It would run in {} at the sandbox level {level}.", shell_word(dir.as_os_str().as_encoded_bytes()));
+    if let Some(real) = &judged.real {
+        about += &format!(" The program is {}.", shell_word(real.as_os_str().as_encoded_bytes()));
+    }
+    let word = |text: &std::ffi::OsString| shell_word(text.as_encoded_bytes());
+    let env: Vec<String> = request.env.iter().map(|(name, value)| format!("{}={}", word(name), word(value))).collect();
+    if !env.is_empty() {
+        about += &format!(" Its environment would also have {}.", env.join(" "));
+    }
+    about
+}
+
+fn denied(line: &str, judged: &Judgement) -> Finding {
+    let message = format!(
+        "{line} is denied: {} (rule {}, {}). Nothing was run.",
+        judged.reason.trim_end_matches('.'),
+        judged.rule,
+        judged.origin.name()
+    );
+    with_facts(Finding::new(Code::CommandDenied, message, judged.hint), judged)
+}
+
+fn explained(found: Findings, judged: &Judgement) -> Findings {
+    let all: Vec<Finding> = found.into_vec().into_iter().map(|finding| with_facts(finding, judged)).collect();
+    Findings::check(all).err().unwrap_or_else(|| {
+        Finding::new(Code::Internal, "A command was held without a reason.", "Report this message.").into()
+    })
+}
+
+fn with_facts(finding: Finding, judged: &Judgement) -> Finding {
+    let steps: Vec<String> = judged.steps.iter().map(|step| format!("{}: {}", step.by, step.argv.join(" "))).collect();
+    finding.with("rule", judged.rule.clone()).with("origin", judged.origin.name()).with("steps", steps)
+}
+
+fn not_found(request: &Request) -> Finding {
+    let name = shell_word(request.program.as_encoded_bytes());
+    Finding::new(
+        Code::ProgramNotFound,
+        format!(
+            "There is no program {name}: neither such a file that may be executed, nor a name on PATH. Nothing was run."
+        ),
+        "Check the spelling; a program of the worktree is named with its path, such as ./demo/calculate. The first word is the program alone, its arguments are words of their own.",
+    )
 }

@@ -1,136 +1,130 @@
-//! A stand-in until the levels are merged.
+//! Running a program confined: [`start`] it at a [level](crate::base::Level), watch it, end it with everything that it started.
+//!
+//! edt starts *itself* as a supervisor (`/proc/self/exe __sandbox`, [`child`]), which confines itself, starts the program as its own
+//! child and is the reaper of all that the program leaves behind. So nothing has to run between `fork` and `exec`, and what ends
+//! everything does not depend on what the program does to groups, sessions or its environment.
+//!
+//! ```text
+//! edt ─ socket ─ supervisor ─ the program ─ what it starts
+//!                │ namespaces, mounts          (its main thread is outside Landlock and seccomp,
+//!                └ a thread: capabilities, Landlock, seccomp, then the start     the program cannot reach it)
+//! ```
+//!
+//! The socket is the lifeline: when edt is gone, killed or not, the supervisor ends everything. A level is had whole or not at all
+//! ([`NotStarted::Unavailable`]). `docs/sandbox.md` has what each level holds.
+
+mod bubblewrap;
+pub mod child;
+mod confine;
+mod layout;
+mod limits;
+mod mounts;
+mod privileges;
+mod running;
+mod seccomp;
+mod secrets;
+mod spaces;
+mod start;
+mod supervise;
+mod tree;
+mod wire;
+
 use std::ffi::OsString;
 use std::io;
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
-use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::path::{Path, PathBuf};
 
 use crate::base::Level;
 
-/// a
-#[derive(Debug)]
+pub use limits::{Limit, Limits};
+pub use running::{Ended, How, Running};
+pub use secrets::withheld;
+pub use start::start;
+
+/// What is to run, and within which bounds.
+#[derive(Debug, Clone)]
 pub struct Plan {
-    /// a
+    /// How closely it is confined.
     pub level: Level,
-    /// a
+    /// The program: an absolute path, which is also its `argv[0]`.
     pub program: PathBuf,
-    /// a
+    /// The arguments after that.
     pub args: Vec<OsString>,
-    /// a
+    /// The folder it starts in.
     pub dir: PathBuf,
-    /// a
+    /// Its whole environment. At standard and strict, [`withheld`] names what of it the program does not get.
     pub env: Vec<(OsString, OsString)>,
-    /// a
+    /// The worktree: an absolute path without links.
     pub root: PathBuf,
-    /// a
+    /// `.git` (file or folder), the Git folder, the common folder, edt's state: readable only.
     pub git: Vec<PathBuf>,
-    /// a
+    /// Further folders that may be written, where a person allows it. Those that do not exist are passed over.
     pub writable: Vec<PathBuf>,
-    /// a
+    /// Files and folders that must not be read, beside the built-in list.
     pub secrets: Vec<PathBuf>,
-    /// a
+    /// What it may use.
     pub limits: Limits,
+    /// Who makes the namespaces of [`Level::Strict`].
+    pub means: Means,
+    /// The program edt, which supervises.
+    pub edt: PathBuf,
 }
-/// a
-#[derive(Debug, Default)]
-pub struct Limits {}
-/// a
+
+impl Plan {
+    /// `program` without arguments or environment, in `root`, with the limits of `level`.
+    #[must_use]
+    pub fn new(level: Level, program: &Path, root: &Path) -> Plan {
+        Plan {
+            level,
+            program: program.to_owned(),
+            args: Vec::new(),
+            dir: root.to_owned(),
+            env: Vec::new(),
+            root: root.to_owned(),
+            git: Vec::new(),
+            writable: Vec::new(),
+            secrets: Vec::new(),
+            limits: Limits::of(level),
+            means: Means::Any,
+            edt: "/proc/self/exe".into(),
+        }
+    }
+}
+
+/// Who makes the namespaces of [`Level::Strict`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Means {
+    /// Bubblewrap if it is installed, else edt.
+    Any,
+    /// edt.
+    Own,
+    /// Bubblewrap.
+    Bubblewrap,
+}
+
+/// Why a program did not start. Nothing of it ran.
 #[derive(Debug)]
 pub enum NotStarted {
-    /// a
+    /// The level cannot be had here.
     Unavailable {
-        /// a
+        /// The level asked for.
         level: Level,
-        /// a
+        /// What the system said, and what would help: whole sentences.
         why: String,
     },
-    /// a
+    /// The program itself could not be executed.
     Program(io::Error),
-    /// a
+    /// Something else failed.
     System(io::Error),
 }
-/// a
-#[derive(Debug, Clone)]
-pub struct Obtained {
-    /// a
-    pub level: Level,
-    /// a
-    pub by: String,
-    /// a
-    pub note: Option<String>,
-}
-/// a
-#[derive(Debug)]
-pub struct Running {
-    child: Child,
-    fd: OwnedFd,
-}
-/// a
-#[derive(Debug)]
-pub enum How {
-    /// a
-    Exit(i32),
-    /// a
-    Signal(i32),
-}
-/// a
-#[derive(Debug)]
-pub struct Ended {
-    /// a
-    pub how: How,
-    /// a
-    pub limit: Option<String>,
-    /// a
-    pub cpu: Duration,
-}
-/// # Errors
-/// a
-#[expect(clippy::disallowed_methods, reason = "stand-in")]
-pub fn start(plan: &Plan, stdin: Stdio, stdout: Stdio, stderr: Stdio) -> Result<Running, NotStarted> {
-    let mut command = Command::new(&plan.program);
-    command.args(&plan.args).current_dir(&plan.dir).env_clear().envs(plan.env.iter().cloned());
-    command.stdin(stdin).stdout(stdout).stderr(stderr).process_group(0);
-    let child = command.spawn().map_err(NotStarted::Program)?;
-    let fd =
-        rustix::process::pidfd_open(rustix::process::Pid::from_child(&child), rustix::process::PidfdFlags::empty())
-            .map_err(|e| NotStarted::System(e.into()))?;
-    Ok(Running { child, fd })
-}
-impl Running {
-    /// a
-    #[must_use]
-    pub fn obtained(&self) -> Obtained {
-        Obtained { level: Level::Permissive, by: "stand-in".into(), note: None }
-    }
-    /// a
-    #[must_use]
-    pub fn watch(&self) -> BorrowedFd<'_> {
-        self.fd.as_fd()
-    }
-    /// # Errors
-    /// a
-    pub fn wait(mut self) -> io::Result<Ended> {
-        let status = self.child.wait()?;
-        Ok(Ended {
-            how: status.code().map_or_else(|| How::Signal(status.signal().unwrap_or(0)), How::Exit),
-            limit: None,
-            cpu: Duration::ZERO,
-        })
-    }
-    /// # Errors
-    /// a
-    pub fn end(self) -> io::Result<Ended> {
-        let _ = rustix::process::kill_process_group(
-            rustix::process::Pid::from_child(&self.child),
-            rustix::process::Signal::KILL,
-        );
-        self.wait()
+
+impl From<io::Error> for NotStarted {
+    fn from(error: io::Error) -> NotStarted {
+        NotStarted::System(error)
     }
 }
-/// a
-#[must_use]
-pub fn withheld(_level: Level, _env: &[(OsString, OsString)]) -> Vec<OsString> {
-    Vec::new()
+
+impl From<rustix::io::Errno> for NotStarted {
+    fn from(error: rustix::io::Errno) -> NotStarted {
+        NotStarted::System(error.into())
+    }
 }

@@ -10,6 +10,7 @@
 )]
 
 mod bad_input;
+mod cage;
 mod checkpoints;
 mod codes;
 mod crash;
@@ -44,6 +45,7 @@ mod reading;
 mod repositories;
 mod restart;
 mod review;
+mod sandbox;
 mod sessions;
 mod stories;
 mod streak;

@@ -30,8 +30,8 @@ use crate::base::Level;
 pub use on_disk::OnDisk;
 pub use rule::Rule;
 pub(super) use rule::Table;
-pub use run::RunRules;
 pub(super) use run::Table as RunTable;
+pub use run::{OnFindings, RunRules};
 
 /// A program that is to be run.
 #[derive(Debug, Clone, Copy)]

@@ -1,0 +1,300 @@
+//! What a confined program must not read: files and folders by their place, variables by their name or value.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use super::Plan;
+
+/// Below a home.
+const AT_HOME: &[&str] = &[
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".oci",
+    ".kube",
+    ".docker/config.json",
+    ".docker/run",
+    ".netrc",
+    "_netrc",
+    ".authinfo",
+    ".authinfo.gpg",
+    ".git-credentials",
+    ".npmrc",
+    ".yarnrc.yml",
+    ".pypirc",
+    ".pgpass",
+    ".my.cnf",
+    ".vault-token",
+    ".terraformrc",
+    ".terraform.d/credentials.tfrc.json",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".gem/credentials",
+    ".bundle/config",
+    ".m2/settings.xml",
+    ".m2/settings-security.xml",
+    ".gradle/gradle.properties",
+    ".composer/auth.json",
+    ".nuget/NuGet/NuGet.Config",
+    ".huggingface/token",
+    ".cache/huggingface/token",
+    ".kaggle",
+    ".databrickscfg",
+    ".snowflake",
+    ".boto",
+    ".s3cfg",
+    ".password-store",
+    ".local/share/keyrings",
+    ".local/share/kwalletd",
+    ".pki",
+    ".1password",
+    ".bash_history",
+    ".zsh_history",
+    ".python_history",
+    ".psql_history",
+    ".mysql_history",
+    ".node_repl_history",
+    ".mozilla",
+    ".thunderbird",
+    ".config/google-chrome",
+    ".config/chromium",
+    ".config/BraveSoftware",
+    ".config/microsoft-edge",
+    ".config/vivaldi",
+    ".config/opera",
+    "snap/firefox",
+    "snap/chromium",
+    ".var/app",
+    ".claude/.credentials.json",
+    ".claude.json",
+    ".codex/auth.json",
+    ".gemini/oauth_creds.json",
+    ".local/share/opencode/auth.json",
+    ".aider.conf.yml",
+];
+
+/// Below the folder of configurations, `~/.config` by default.
+const IN_CONFIG: &[&str] = &[
+    "gcloud",
+    "gh",
+    "glab-cli",
+    "hub",
+    "git/credentials",
+    "op",
+    "doctl",
+    "hcloud",
+    "rclone",
+    "sops",
+    "age",
+    "helm/registry",
+    "stripe",
+    "heroku",
+    "netlify",
+    "vercel",
+    "fly",
+    "containers/auth.json",
+    "pip/pip.conf",
+    "pypoetry/auth.toml",
+    "composer/auth.json",
+    "configstore",
+    "1Password",
+    "Bitwarden CLI",
+    "keepassxc",
+    "github-copilot",
+    "goose/secrets.yaml",
+];
+
+/// Of the system; only root can read most of them.
+const OF_THE_SYSTEM: &[&str] = &[
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/sudoers",
+    "/etc/sudoers.d",
+    "/etc/ssl/private",
+    "/etc/krb5.keytab",
+    "/etc/wireguard",
+    "/etc/NetworkManager/system-connections",
+    "/etc/docker/key.json",
+    "/etc/ssh/ssh_host_rsa_key",
+    "/etc/ssh/ssh_host_ecdsa_key",
+    "/etc/ssh/ssh_host_ed25519_key",
+    "/etc/kubernetes",
+    "/var/lib/docker",
+    "/var/lib/kubelet",
+    "/run/secrets",
+    "/var/run/secrets",
+    "/run/credentials",
+    "/var/spool/cron",
+];
+
+/// Variables that name such files.
+const NAMED_BY: &[&str] = &[
+    "NETRC",
+    "KUBECONFIG",
+    "AWS_SHARED_CREDENTIALS_FILE",
+    "AWS_CONFIG_FILE",
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+    "BOTO_CONFIG",
+    "GOOGLE_APPLICATION_CREDENTIALS",
+    "CLOUDSDK_CONFIG",
+    "AZURE_CONFIG_DIR",
+    "DOCKER_CONFIG",
+    "REGISTRY_AUTH_FILE",
+    "GNUPGHOME",
+    "NPM_CONFIG_USERCONFIG",
+    "npm_config_userconfig",
+    "PGPASSFILE",
+    "PASSWORD_STORE_DIR",
+    "GH_CONFIG_DIR",
+    "VAULT_TOKEN_FILE",
+];
+
+/// Parts of names of variables.
+const NAMES: &[&str] = &[
+    "TOKEN",
+    "SECRET",
+    "PASSWORD",
+    "PASSWD",
+    "PASSPHRASE",
+    "CREDENTIAL",
+    "API_KEY",
+    "APIKEY",
+    "PRIVATE_KEY",
+    "ACCESS_KEY",
+    "SIGNING_KEY",
+    "ENCRYPTION_KEY",
+    "AUTH_KEY",
+    "COOKIE",
+    "_PAT",
+];
+
+/// Whole names: what leads to an agent of keys, to a bus, to a daemon.
+const WHOLE_NAMES: &[&str] = &[
+    "SSH_AUTH_SOCK",
+    "SSH_AGENT_PID",
+    "GPG_AGENT_INFO",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "DOCKER_HOST",
+    "GIT_ASKPASS",
+    "SSH_ASKPASS",
+    "SUDO_ASKPASS",
+    "XAUTHORITY",
+    "PGPASS",
+    "MYSQL_PWD",
+    "REDISCLI_AUTH",
+    "NPM_CONFIG__AUTH",
+];
+
+/// How values begin that are keys by their form.
+const VALUES: &[&str] = &[
+    "ghp_",
+    "gho_",
+    "ghu_",
+    "ghs_",
+    "ghr_",
+    "github_pat_",
+    "glpat-",
+    "sk-ant-",
+    "sk-proj-",
+    "xoxb-",
+    "xoxp-",
+    "xapp-",
+    "AKIA",
+    "ASIA",
+    "npm_",
+    "pypi-",
+    "hf_",
+    "dckr_pat_",
+    "-----BEGIN",
+];
+
+/// The names of what of `env` a program does not get at standard and strict.
+#[must_use]
+pub fn withheld(env: &[(OsString, OsString)]) -> Vec<OsString> {
+    env.iter().filter(|(name, value)| is_secret(name, value)).map(|(name, _)| name.clone()).collect()
+}
+
+/// Whether a variable looks like a secret.
+pub(super) fn is_secret(name: &OsStr, value: &OsStr) -> bool {
+    let upper = name.to_string_lossy().to_uppercase();
+    let value = value.to_string_lossy();
+    NAMES.iter().any(|part| upper.contains(part))
+        || WHOLE_NAMES.contains(&upper.as_str())
+        || VALUES.iter().any(|start| value.starts_with(start))
+        || names_a_password(&value)
+}
+
+/// `scheme://user:password@host`.
+fn names_a_password(value: &str) -> bool {
+    let Some((_, rest)) = value.split_once("://") else { return false };
+    let authority = rest.split(['/', '?', '#', ' ']).next().unwrap_or_default();
+    authority.rsplit_once('@').and_then(|(user, _)| user.split_once(':')).is_some_and(|(_, word)| !word.is_empty())
+}
+
+/// All places where secrets may be, whether they are there or not.
+pub(super) fn places(plan: &Plan) -> Vec<PathBuf> {
+    let mut places: Vec<PathBuf> = plan.secrets.clone();
+    let variable = |name: &str| {
+        let of_plan = plan.env.iter().filter(|(key, _)| key == name).map(|(_, value)| value.clone());
+        of_plan.chain(std::env::var_os(name)).map(PathBuf::from).filter(|path| path.is_absolute()).collect::<Vec<_>>()
+    };
+    for home in homes(variable("HOME")) {
+        places.extend(AT_HOME.iter().map(|name| home.join(name)));
+        places.extend(IN_CONFIG.iter().map(|name| home.join(".config").join(name)));
+    }
+    for config in variable("XDG_CONFIG_HOME") {
+        places.extend(IN_CONFIG.iter().map(|name| config.join(name)));
+    }
+    for data in variable("XDG_DATA_HOME") {
+        places.extend(["keyrings", "kwalletd"].map(|name| data.join(name)));
+    }
+    for cargo in variable("CARGO_HOME") {
+        places.extend(["credentials", "credentials.toml"].map(|name| cargo.join(name)));
+    }
+    places.extend(NAMED_BY.iter().flat_map(|name| variable(name)));
+    places.extend(OF_THE_SYSTEM.iter().map(PathBuf::from));
+    places
+}
+
+/// The homes whose secrets this user could read: the user's own, as the environment and the system's table say; for root, all.
+fn homes(named: Vec<PathBuf>) -> Vec<PathBuf> {
+    let me = rustix::process::geteuid();
+    let table = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let mut homes = named;
+    for line in table.lines() {
+        let fields: Vec<&str> = line.split(':').collect();
+        let [_, _, user, _, _, home, ..] = fields[..] else { continue };
+        let own = user.parse() == Ok(me.as_raw());
+        if own || me.is_root() && (home.starts_with("/home/") || home == "/root") {
+            homes.push(home.into());
+        }
+    }
+    homes.retain(|home| home.is_absolute() && home != Path::new("/"));
+    homes.sort();
+    homes.dedup();
+    homes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_known_by_name_and_by_value() {
+        let env = [
+            ("PATH", "/bin"),
+            ("GITHUB_TOKEN", "x"),
+            ("my_api_key", "x"),
+            ("SSH_AUTH_SOCK", "/x"),
+            ("DATABASE_URL", "postgres://me:pass@host/db"),
+            ("HOMEPAGE", "https://example.com/a@b"),
+            ("X", "ghp_0123"),
+            ("USER_AT", "https://me@example.com"),
+        ];
+        let env = env.map(|(name, value)| (OsString::from(name), OsString::from(value)));
+        assert_eq!(withheld(&env), ["GITHUB_TOKEN", "my_api_key", "SSH_AUTH_SOCK", "DATABASE_URL", "X"]);
+    }
+}

@@ -1,0 +1,103 @@
+//! Namespaces that edt makes itself.
+
+use std::ffi::OsStr;
+use std::io::{self, Write as _};
+use std::process::{Command, ExitCode};
+
+use landlock::{CompatLevel, Compatible as _, Ruleset, RulesetAttr as _, Scope};
+use nix::sched::{CloneFlags, unshare};
+use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, send, socket_with};
+use rustix::thread::CapabilitySet;
+
+use super::{Limits, child};
+
+/// Whether Landlock keeps signals inside (Linux 6.12).
+pub(super) fn signals_are_held() -> bool {
+    let rules = Ruleset::default().set_compatibility(CompatLevel::HardRequirement).scope(Scope::Signal);
+    rules.and_then(Ruleset::create).is_ok()
+}
+
+/// Gives this process a namespace of mounts.
+pub(super) fn mounts() -> Result<(), String> {
+    make(CloneFlags::CLONE_NEWNS)
+}
+
+/// `edt __sandbox spaces WHICH`: makes namespaces, in which a supervisor is the first process, and waits for its end.
+pub(super) fn enter(which: &OsStr) -> ExitCode {
+    child::close_others();
+    let processes = CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID;
+    let flags = match which.to_str() {
+        Some("processes") => processes,
+        Some("everything") => {
+            processes
+                | CloneFlags::CLONE_NEWNET
+                | CloneFlags::CLONE_NEWIPC
+                | CloneFlags::CLONE_NEWUTS
+                | CloneFlags::CLONE_NEWCGROUP
+        }
+        _ => return ExitCode::FAILURE,
+    };
+    match make(flags).and_then(|()| first_process(flags)) {
+        Ok(code) => code,
+        Err(why) => {
+            let _ = write!(io::stderr(), "{why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the supervisor, which must be a process of its own to be the first")]
+fn first_process(flags: CloneFlags) -> Result<ExitCode, String> {
+    if flags.contains(CloneFlags::CLONE_NEWNET) {
+        loopback().map_err(|error| format!("The loopback device cannot be set up: {error}."))?;
+    }
+    // Its errors have been told by then, and none of its own may hold edt's end of the pipe open.
+    let status = Command::new("/proc/self/exe").arg(child::NAME).status().map_err(|error| error.to_string())?;
+    Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn make(flags: CloneFlags) -> Result<(), String> {
+    let privileged =
+        rustix::thread::capabilities(None).is_ok_and(|had| had.effective.contains(CapabilitySet::SYS_ADMIN));
+    let flags = if privileged { flags } else { flags | CloneFlags::CLONE_NEWUSER };
+    let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    unshare(flags).map_err(|error| {
+        format!(
+            "Namespaces cannot be made: {error}. Allow them (sysctl kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0; in a container --security-opt seccomp=unconfined or --cap-add SYS_ADMIN), or ask for the level permissive."
+        )
+    })?;
+    if !privileged {
+        let write = |file: &str, text: String| {
+            let path = format!("/proc/self/{file}");
+            std::fs::write(&path, text).map_err(|error| format!("{path} cannot be written: {error}."))
+        };
+        write("setgroups", "deny".to_owned())?;
+        write("uid_map", format!("{user} {user} 1"))?;
+        write("gid_map", format!("{group} {group} 1"))?;
+    }
+    Ok(())
+}
+
+/// Sets the loopback device up: a new namespace of networks has it, but down.
+fn loopback() -> rustix::io::Result<()> {
+    let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
+    // struct nlmsghdr: length 32, RTM_NEWLINK, NLM_F_REQUEST, sequence 1, port 0; struct ifinfomsg: the first device, IFF_UP.
+    let mut message = [0_u8; 32];
+    message[0..4].copy_from_slice(&32_u32.to_ne_bytes());
+    message[4..6].copy_from_slice(&16_u16.to_ne_bytes());
+    message[6..8].copy_from_slice(&1_u16.to_ne_bytes());
+    message[8..12].copy_from_slice(&1_u32.to_ne_bytes());
+    message[20..24].copy_from_slice(&1_u32.to_ne_bytes());
+    message[24..28].copy_from_slice(&1_u32.to_ne_bytes());
+    message[28..32].copy_from_slice(&1_u32.to_ne_bytes());
+    send(&socket, &message, SendFlags::empty())?;
+    Ok(())
+}
+
+/// Where the kernel has a limit of processes for a namespace (Linux 6.14), sets it: a bomb meets it before the supervisor looks.
+pub(super) fn limit_processes(limits: &Limits) {
+    if let Some(most) = limits.processes {
+        // Less than this the kernel refuses.
+        let _ = std::fs::write("/proc/sys/kernel/pid_max", most.saturating_add(2).max(301).to_string());
+    }
+}
