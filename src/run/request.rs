@@ -130,6 +130,10 @@ impl Request {
             );
         }
         let wrong = |name: &OsString| name.is_empty() || name.as_encoded_bytes().contains(&b'=') || nul(name);
+        if self.agent.as_ref().is_some_and(|agent| agent.trim().is_empty() || agent.contains(char::is_control)) {
+            let message = "`agent` is empty or has a control character. Nothing was run.".to_owned();
+            return Err(bad(message).into());
+        }
         match self.env.iter().find(|(name, value)| wrong(name) || nul(value)) {
             Some((name, _)) => {
                 Err(bad(format!("The variable {} cannot be set. Nothing was run.", name.display())).into())

@@ -19,6 +19,7 @@ use edt::io::disk::{Dir, Found, Parent};
 use edt::io::effect::{self, Effect, Fault, Plan, Step};
 use edt::session::abandon::abandon;
 use edt::session::begin::{self, Begin, Switching};
+use edt::session::checkpoint::Why;
 use edt::session::gc::{Gc, gc};
 use edt::session::land::{Land, land};
 use edt::session::record::record;
@@ -137,7 +138,7 @@ fn restore(root: &Path) -> Result<Vec<&'static str>> {
 }
 
 fn checkpoint(root: &Path) -> Result<Vec<&'static str>> {
-    Ok(codes(&record(&mut open(root)?, None, &[])?.warnings))
+    Ok(codes(&record(&mut open(root)?, Why::Asked(None), &[])?.warnings))
 }
 
 fn landing(root: &Path) -> Result<Vec<&'static str>> {

@@ -21,7 +21,7 @@ pub(crate) fn at_terminal(world: &World, typed: &str) -> (Option<i32>, String) {
 }
 
 /// The same for another call.
-fn says_at_terminal(world: &World, call: &str, typed: &str) -> (Option<i32>, String) {
+pub(crate) fn says_at_terminal(world: &World, call: &str, typed: &str) -> (Option<i32>, String) {
     let mut command = world.command("script");
     command.args(["-qec", &format!("\"$EDT\" {call}"), "/dev/null"]).env("EDT", EDT).env("SHELL", "/bin/sh");
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();

@@ -131,6 +131,14 @@ impl World {
         run(command, stdin, args)
     }
 
+    /// `edt run --json FLAGS -- ARGV`.
+    #[track_caller]
+    pub(crate) fn runs<S: AsRef<OsStr>>(&self, flags: &[&str], argv: &[S]) -> Answer {
+        let mut command = self.command(EDT);
+        command.args(["run", "--json"]).args(flags).arg("--").args(argv);
+        run(command, b"", flags)
+    }
+
     /// `edt apply --request -` with `request`.
     #[track_caller]
     pub(crate) fn apply(&self, request: &Value) -> Answer {
@@ -278,7 +286,7 @@ pub(crate) fn run(mut command: Command, stdin: &[u8], args: &[&str]) -> Answer {
     let validator = validators().get(shape).unwrap_or_else(|| panic!("no schema {shape}"));
     let faults: Vec<String> = validator.iter_errors(&json).map(|fault| fault.to_string()).collect();
     assert!(faults.is_empty(), "{}against the schema: {faults:#?}\n{json:#}", shown());
-    if shape == "outcome" {
+    if matches!(shape, "outcome" | "run") {
         let told = json["status"].as_str().unwrap();
         assert_eq!(exit, exit_of(told), "status {told:?} and exit status of {}", shown());
     } else if shape == "doctor" {
@@ -292,7 +300,8 @@ pub(crate) fn run(mut command: Command, stdin: &[u8], args: &[&str]) -> Answer {
 /// The contract's table of exit statuses.
 fn exit_of(status: &str) -> i32 {
     match status {
-        "applied" | "unchanged" | "would_apply" => 0,
+        "applied" | "unchanged" | "would_apply" | "proposed" => 0,
+        "failed" => 10,
         "refused" => 1,
         "invalid" => 2,
         "conflict" => 3,
@@ -311,7 +320,23 @@ fn validators() -> &'static BTreeMap<&'static str, jsonschema::Validator> {
         (shape, jsonschema::validator_for(&serde_json::from_slice(&printed).unwrap()).unwrap())
     };
     ALL.get_or_init(|| {
-        ["outcome", "read", "status", "log", "diff", "guards", "trust", "gc", "hooks", "doctor"].map(compiled).into()
+        const SHAPES: [&str; 14] = [
+            "outcome",
+            "read",
+            "status",
+            "log",
+            "diff",
+            "guards",
+            "trust",
+            "gc",
+            "hooks",
+            "doctor",
+            "run",
+            "run-output",
+            "proposal",
+            "proposals",
+        ];
+        SHAPES.map(compiled).into()
     })
 }
 

@@ -1,0 +1,558 @@
+//! `edt run`: the arguments, the output, the end of everything that was started, and what is recorded.
+
+use std::ffi::{OsStr, OsString};
+use std::io::Read as _;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::world::{Answer, EDT, World, lines};
+
+/// A person's file that lets everything run, with the sandbox that a call names.
+const FREE: &str = "[run]\nsandbox = \"permissive\"\nunknown = \"allow\"\ntimeout = 3600\n";
+
+/// A repository in which programs may run, and a program of its own that writes each argument between brackets, its length first.
+fn world() -> World {
+    let world = World::with(&[("a.txt", b"one\n"), ("src/b.txt", lines(40).as_bytes()), ("src/c.txt", b"c\n")]);
+    world.write(".git/info/exclude", "/echo\n");
+    std::fs::copy(echo(), world.root.join("echo")).unwrap();
+    world
+}
+
+/// The same for a person who allows everything.
+fn free() -> World {
+    let world = world();
+    policy(&world, FREE);
+    world
+}
+
+fn policy(world: &World, text: &str) {
+    let folder = world.home.join(".config/edt");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("edt.toml"), text).unwrap();
+}
+
+/// A program that writes what it was given, built once.
+fn echo() -> &'static PathBuf {
+    static BUILT: OnceLock<(TempDir, PathBuf)> = OnceLock::new();
+    let build = || {
+        let dir = tempfile::tempdir().unwrap();
+        let (source, program) = (dir.path().join("echo.c"), dir.path().join("echo"));
+        let text = "#include <stdio.h>\n#include <string.h>\nint main(int n, char **a) {\n  for (int i = 1; i < n; i++) { printf(\"%zu[\", strlen(a[i])); fwrite(a[i], 1, strlen(a[i]), stdout); printf(\"]\\n\"); }\n  return 0;\n}\n";
+        std::fs::write(&source, text).unwrap();
+        let done = Command::new("cc").arg("-o").arg(&program).arg(&source).status().unwrap();
+        assert!(done.success(), "a C compiler is needed");
+        (dir, program)
+    };
+    &BUILT.get_or_init(build).1
+}
+
+fn text<'a>(answer: &'a Answer, stream: &str) -> &'a str {
+    answer.json["run"][stream]["text"].as_str().unwrap_or_else(|| panic!("{:#}", answer.json))
+}
+
+fn sh(world: &World, flags: &[&str], script: &str) -> Answer {
+    world.runs(flags, &["sh", "-c", script])
+}
+
+#[test]
+fn arguments_arrive_byte_for_byte() {
+    let world = world();
+    let odd: [&[u8]; 14] = [
+        b"5 + 3",
+        b"",
+        b"it's \"quoted\"",
+        b"$HOME ${x} $(id) `id`",
+        b"*.txt ?[a]",
+        b"a\nb\n\tc",
+        b"\xff\xfe\x80",
+        b"-x",
+        b"--",
+        b"--json",
+        b"a\\b\\",
+        "ä€𝄞 \u{202e}".as_bytes(),
+        b"; rm -rf / &",
+        b"~ !! {a,b}",
+    ];
+    let words: Vec<OsString> =
+        std::iter::once(&b"./echo"[..]).chain(odd).map(|word| OsString::from_vec(word.to_vec())).collect();
+    for level in ["standard", "strict"] {
+        // The very bytes, as edt keeps them: an answer shows what is not UTF-8 as U+FFFD.
+        let answer = world.runs(&["--sandbox", level], &words);
+        assert_eq!(
+            (answer.exit, answer.json["run"]["sandbox"]["level"].as_str()),
+            (0, Some(level)),
+            "{:#}",
+            answer.json
+        );
+        let mut wanted = Vec::new();
+        for word in odd {
+            wanted.extend_from_slice(format!("{}[", word.len()).as_bytes());
+            wanted.extend_from_slice(word);
+            wanted.extend_from_slice(b"]\n");
+        }
+        let id = answer.json["run"]["id"].to_string();
+        let stored = world.command(EDT).args(["run", "--output", &id]).output().unwrap();
+        assert_eq!(stored.stdout, wanted, "{level}");
+        assert_eq!(answer.json["run"]["stdout"]["utf8"], json!(false));
+    }
+    let request = json!({"program": "./echo", "args": ["5 + 3", "", "$HOME", "\n"], "env": {"A": "b c"}, "timeout": 5});
+    let answer = world.edt_fed(request.to_string().as_bytes(), &["run", "--request", "-"]);
+    assert_eq!(text(&answer, "stdout"), "5[5 + 3]\n0[]\n5[$HOME]\n1[\n]\n");
+    world.is_clean();
+}
+
+#[test]
+fn what_no_program_can_be_given_is_refused() {
+    let world = world();
+    for (request, says) in [
+        (json!({"program": ""}), "empty"),
+        (json!({"program": "echo\u{0}x"}), "NUL"),
+        (json!({"program": "true", "args": ["\u{0}"]}), "NUL"),
+        (json!({"program": "true", "env": {"A=B": "c"}}), "A=B"),
+        (json!({"program": "true", "timeout": 0}), "time limit"),
+        (json!({"program": "true", "timeout": 1e300}), "time limit"),
+        (json!({"program": "true", "timeout": 9999}), "more than the 600 s"),
+        (json!({"program": "true", "argv": []}), "Did you mean args"),
+        (json!({"program": "true", "agent": "a\nEdt-Kind: edit"}), "agent"),
+        (json!({"program": 7}), "string"),
+    ] {
+        let answer = world.edt_fed(request.to_string().as_bytes(), &["run", "--request", "-"]);
+        assert_eq!((answer.exit, answer.codes()), (2, vec!["BAD_REQUEST"]), "{request}: {:#}", answer.json);
+        assert!(answer.message().contains(says) && answer.json["run"] == Value::Null, "{request}: {:#}", answer.json);
+    }
+    let missing = world.runs(&[], &["no-such-program"]);
+    assert_eq!((missing.exit, missing.codes()), (5, vec!["PROGRAM_NOT_FOUND"]), "{:#}", missing.json);
+    // A whole command line as one word is the mistake that agents make.
+    let joined = world.runs(&[], &["cargo test --workspace"]);
+    assert_eq!(joined.codes(), ["PROGRAM_NOT_FOUND"], "{:#}", joined.json);
+    assert!(joined.hint().contains("words of their own"), "{}", joined.hint());
+    let away = world.runs(&["--cwd", "/"], &["ls"]);
+    assert_eq!((away.exit, away.codes()), (1, vec!["PATH_OUTSIDE_REPO"]), "{:#}", away.json);
+    let nowhere = world.runs(&["--cwd", "nowhere"], &["ls"]);
+    assert_eq!((nowhere.exit, nowhere.codes()), (5, vec!["IO_ERROR"]), "{:#}", nowhere.json);
+    world.is_clean();
+}
+
+#[test]
+fn a_program_runs_where_and_as_it_was_asked() {
+    let world = free();
+    let answer = world.runs(
+        &["--cwd", "src", "--env", "A=x y", "--env", "B=", "--env", "A=z"],
+        &["sh", "-c", "pwd; echo \"[$A][$B]\"; cat; echo bad >&2; exit 7"],
+    );
+    let pwd = world.root.join("src").canonicalize().unwrap();
+    assert_eq!((answer.exit, answer.json["status"].as_str()), (10, Some("failed")), "{:#}", answer.json);
+    assert_eq!(text(&answer, "stdout"), format!("{}\n[z][]\n", pwd.display()));
+    assert_eq!((text(&answer, "stderr"), &answer.json["run"]["exit_code"]), ("bad\n", &json!(7)));
+    let killed = sh(&world, &[], "kill -SEGV $$");
+    assert_eq!(
+        (killed.exit, &killed.json["run"]["signal"], &killed.json["run"]["exit_code"]),
+        (10, &json!(11), &Value::Null)
+    );
+    world.write("input", "from a file\n");
+    let fed = world.runs(&["--stdin", "input"], &["cat"]);
+    assert_eq!(text(&fed, "stdout"), "from a file\n");
+    let request = json!({"program": "cat", "stdin": "given"}).to_string();
+    assert_eq!(text(&world.edt_fed(request.as_bytes(), &["run", "--request", "-"]), "stdout"), "given");
+    let mut through = world.command(EDT);
+    through.args(["run", "--json", "--stdin", "-", "--", "cat"]);
+    assert_eq!(text(&crate::world::run(through, b"handed on", &[]), "stdout"), "handed on");
+    // Nothing but its three streams, and no terminal.
+    let open = sh(&world, &[], "ls /proc/self/fd; (: </dev/tty) 2>/dev/null && echo tty; :");
+    assert_eq!(text(&open, "stdout"), "0\n1\n2\n3\n", "3 is ls's own");
+}
+
+#[test]
+fn what_a_program_changes_is_one_commit_and_one_undo_away() {
+    let world = world();
+    let before = world.files();
+    let gone = world.runs(&["--agent", "robot"], &["rm", "-rf", "src"]);
+    assert_eq!(
+        (gone.exit, gone.json["status"].as_str(), &gone.json["edit"]),
+        (0, Some("applied"), &json!(1)),
+        "{:#}",
+        gone.json
+    );
+    let changed: Vec<(&str, &str)> = gone.json["files"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|file| (file["path"].as_str().unwrap(), file["change"].as_str().unwrap()))
+        .collect();
+    assert_eq!(changed, [("src/b.txt", "deleted"), ("src/c.txt", "deleted")]);
+    let message = world.git(&["log", "-1", "--format=%B"]);
+    let wanted = "run: rm -rf src\n\nCommand: rm -rf src\nFolder: ";
+    assert!(message.starts_with(wanted) && message.contains("\nEnded: exit status 0 after "), "{message}");
+    assert!(message.contains("Edt-Kind: run\nEdt-Edit: 1\nEdt-Agent: robot\n"), "{message}");
+    world.is_clean();
+    world.edt(&["undo"]).landed();
+    assert_eq!(world.files(), before);
+    // Tracked, new and deleted, in one commit; ignored files are nobody's.
+    let script = "echo more >> a.txt; echo new > new.txt; mkdir d; echo deep > d/deep.txt; rm src/c.txt; chmod +x src/b.txt; echo x > echo";
+    policy(&world, FREE);
+    let all = sh(&world, &[], script);
+    assert_eq!(
+        world.git(&["show", "--format=", "--name-status"]),
+        "M\ta.txt\nA\td/deep.txt\nA\tnew.txt\nM\tsrc/b.txt\nD\tsrc/c.txt\n",
+        "{:#}",
+        all.json
+    );
+    assert_eq!(world.git(&["ls-files", "-s", "src/b.txt"]).split(' ').next(), Some("100755"));
+    world.edt(&["undo"]);
+    assert_eq!(world.text("src/c.txt"), "c\n");
+    world.edt(&["redo"]);
+    assert!(!world.exists("src/c.txt") && world.exists("d/deep.txt"));
+    world.is_clean();
+    world.is_sound();
+}
+
+#[test]
+fn what_was_unrecorded_before_has_its_own_commit() {
+    let world = free();
+    world.write("a.txt", "a person's\n");
+    world.write("draft.txt", "not tracked\n");
+    let answer = world.runs(&[], &["rm", "a.txt", "draft.txt"]);
+    assert_eq!((answer.checkpoints(), answer.json["session"]["began"].as_bool()), (1, Some(true)), "{:#}", answer.json);
+    assert_eq!(world.blob("HEAD~1:a.txt"), b"a person's\n");
+    world.edt(&["undo"]);
+    assert_eq!((world.text("a.txt").as_str(), world.text("draft.txt").as_str()), ("a person's\n", "not tracked\n"));
+    assert!(world.git(&["log", "-1", "--format=%B"]).contains("Edt-Foreign: true"));
+    // A program that changes nothing leaves no commit.
+    let tip = world.rev("HEAD");
+    let looked = world.runs(&[], &["cat", "a.txt"]);
+    assert_eq!(
+        (looked.json["status"].as_str(), &looked.json["commit"], world.rev("HEAD")),
+        (Some("unchanged"), &Value::Null, tip)
+    );
+}
+
+#[test]
+fn no_session_begins_for_a_program_that_changes_nothing() {
+    let world = world();
+    let before = world.snapshot();
+    let looked = world.runs(&[], &["ls", "src"]);
+    assert_eq!((looked.exit, &looked.json["session"], text(&looked, "stdout")), (0, &Value::Null, "b.txt\nc.txt\n"));
+    assert_eq!(world.snapshot(), before);
+    // On a branch without a commit, too, and without switching.
+    let unborn = World::unborn(&[]);
+    policy(&unborn, FREE);
+    let made = sh(&unborn, &[], "echo x > x.txt");
+    assert_eq!(made.json["status"], "applied", "{:#}", made.json);
+    unborn.is_clean();
+    let beside = free();
+    beside.edt(&["begin", "--no-switch"]).landed();
+    let head = beside.rev("HEAD");
+    let made = sh(&beside, &[], "echo x > x.txt");
+    assert_eq!((made.json["status"].as_str(), beside.rev("HEAD")), (Some("applied"), head));
+    assert_eq!(beside.blob("edt/main-1:x.txt"), b"x\n");
+}
+
+#[test]
+fn guards_tell_what_a_program_did_and_policy_may_put_it_back() {
+    let world = free();
+    let harm = "printf '}' > src/b.txt; echo kept > kept.txt";
+    world.write("src/b.txt", "int main(void) { return 0; }\n".repeat(60));
+    world.commit(&[]);
+    let told = sh(&world, &[], harm);
+    let words: Vec<&str> =
+        told.json["warnings"].as_array().unwrap().iter().map(|one| one["code"].as_str().unwrap()).collect();
+    assert_eq!((told.exit, words), (0, vec!["size_reduction"]), "{:#}", told.json);
+    world.edt(&["undo"]).landed();
+    policy(&world, &format!("{FREE}on_findings = \"refuse\"\n"));
+    let (before, tip) = (world.files(), world.rev("HEAD"));
+    let refused = sh(&world, &[], harm);
+    assert_eq!((refused.exit, refused.codes()), (1, vec!["SIZE_REDUCTION"]), "{:#}", refused.json);
+    assert_eq!((world.files(), world.rev("HEAD")), (before, tip), "put back");
+    let kept = refused.errors()[0]["evidence"]["kept"].as_str().unwrap();
+    assert_eq!(world.blob(&format!("{kept}:src/b.txt")), b"}", "the bytes are kept");
+    assert_eq!(world.blob(&format!("{kept}:kept.txt")), b"kept\n");
+    assert_eq!(world.rev(kept), refused.commit());
+    // What was put back by policy does not come back by a redo.
+    world.refuses(&["NOTHING_TO_REDO"], 1, &["redo"]);
+    world.is_clean();
+    world.is_sound();
+}
+
+#[test]
+fn a_program_does_not_get_round_protected_paths() {
+    let protect = b"[[protect]]\npaths = [\"ci/**\"]\n".as_slice();
+    let world = World::with(&[("edt.toml", protect), ("ci/run", b"true\n"), ("a.txt", b"a\n")]);
+    policy(&world, FREE);
+    let before = world.files();
+    for script in [
+        "echo x >> ci/run",
+        "rm -r ci",
+        "mv ci elsewhere",
+        "echo x > ci/new",
+        "ln -sf /etc/passwd ci/link; echo > ci/y",
+    ] {
+        let refused = sh(&world, &[], script);
+        assert!(refused.codes().contains(&"PROTECTED_PATH") && refused.exit == 1, "{script}: {:#}", refused.json);
+        let _ = std::fs::remove_file(world.root.join("ci/link"));
+        assert_eq!(world.files(), before, "{script}");
+    }
+    // Nor by being one of very many.
+    let many = "for i in $(seq 700); do echo $i > m$i; done; echo x > ci/z";
+    let refused = sh(&world, &[], many);
+    assert!(refused.codes().contains(&"PROTECTED_PATH"), "{:#}", refused.json["errors"]);
+    assert_eq!(world.files(), before);
+}
+
+#[test]
+fn an_output_is_kept_whole_and_shown_in_part() {
+    let world = free();
+    let answer = sh(&world, &[], "seq 1 200000; seq 1 10 >&2");
+    let shown = &answer.json["run"]["stdout"];
+    let whole: String = (1..=200_000).map(|number| format!("{number}\n")).collect();
+    assert_eq!((shown["truncated"].as_bool(), shown["bytes"].as_u64()), (Some(true), Some(whole.len() as u64)));
+    let (from, to) = (shown["left_out"][0].as_u64().unwrap(), shown["left_out"][1].as_u64().unwrap());
+    let id = answer.json["run"]["id"].to_string();
+    let line = format!(
+        "[edt: {} bytes left out; `edt run --output {id} --stream stdout --bytes {from}:{to}` shows them]\n",
+        to - from
+    );
+    let part = |from: u64, to: u64| &whole[usize::try_from(from).unwrap()..usize::try_from(to).unwrap()];
+    assert_eq!(shown["text"], json!([part(0, from), &line, part(to, whole.len() as u64)].concat()));
+    assert!(
+        to < whole.len() as u64 - 20_000 && from < 9000 && shown["utf8"] == true,
+        "more of the tail than of the head"
+    );
+    let err = &answer.json["run"]["stderr"];
+    assert_eq!(
+        (err["truncated"].as_bool(), &err["left_out"], err["bytes"].as_u64()),
+        (Some(false), &Value::Null, Some(21))
+    );
+    // The rest, page by page.
+    let (mut at, mut read) = (from, String::new());
+    while at < to {
+        let page = world.edt(&["run", "--output", &id, "--bytes", &format!("{at}:{to}")]);
+        read += page.json["text"].as_str().unwrap();
+        assert_eq!((page.json["from"].as_u64(), page.json["utf8"].as_bool()), (Some(at), Some(true)));
+        at = page.json["to"].as_u64().unwrap();
+        assert_eq!(page.json["truncated"], json!(at < to));
+    }
+    assert_eq!(read, part(from, to));
+    let lines =
+        |range: &str| world.edt(&["run", "--output", &id, "--lines", range]).json["text"].as_str().unwrap().to_owned();
+    assert_eq!(
+        (lines("1:2").as_str(), lines("99999:100001").as_str(), lines("200000:").as_str(), lines("300000:").as_str()),
+        ("1\n2\n", "99999\n100000\n100001\n", "200000\n", "")
+    );
+    world.refuses(&["FILE_NOT_FOUND"], 1, &["run", "--output", "999"]);
+    world.refuses(&["BAD_REQUEST"], 2, &["run", "--output", &id, "--bytes", "9:1"]);
+    world.is_clean();
+}
+
+#[test]
+fn two_streams_that_take_turns_are_each_in_order() {
+    let world = free();
+    let script = "i=0; while [ $i -lt 3000 ]; do echo out $i; echo err $i >&2; i=$((i+1)); done";
+    let answer = sh(&world, &["--timeout", "60"], script);
+    for (stream, word) in [("stdout", "out"), ("stderr", "err")] {
+        let id = answer.json["run"]["id"].to_string();
+        let stored = world
+            .command(EDT)
+            .args(["run", "--output", &id, "--stream", stream, "--max-bytes", "4000000"])
+            .output()
+            .unwrap();
+        let wanted: String = (0..3000).map(|number| format!("{word} {number}\n")).collect();
+        assert_eq!(String::from_utf8(stored.stdout).unwrap(), wanted);
+    }
+}
+
+#[test]
+fn a_gigabyte_of_output_takes_bounded_memory() {
+    let world = free();
+    // The address space of edt and all that it starts, the libraries included.
+    let mib = if std::env::var_os("EDT_RUN").is_some() { 1024 } else { 128 };
+    let mut command = world.command("prlimit");
+    let script = format!("head -c {mib}M /dev/zero | tr '\\0' 'x'; echo end");
+    command.args([
+        "--as=268435456",
+        EDT,
+        "run",
+        "--json",
+        "--sandbox",
+        "permissive",
+        "--timeout",
+        "600",
+        "--",
+        "sh",
+        "-c",
+        &script,
+    ]);
+    let answer = crate::world::run(command, b"", &["run"]);
+    let shown = &answer.json["run"]["stdout"];
+    assert_eq!(
+        (shown["bytes"].as_u64(), shown["truncated"].as_bool()),
+        (Some(mib * 1024 * 1024 + 4), Some(true)),
+        "{:#}",
+        answer.json
+    );
+    assert!(shown["text"].as_str().unwrap().ends_with("xend\n") && answer.json["warnings"] == json!([]));
+    let id = answer.json["run"]["id"].to_string();
+    let at = mib * 512 * 1024;
+    let page = world.edt(&["run", "--output", &id, "--bytes", &format!("{at}:{}", at + 5)]);
+    assert_eq!(page.json["text"], "xxxxx");
+    // The next runs push it out: old output does not fill the disk.
+    (0..2).for_each(|_| drop(sh(&world, &[], "echo next")));
+    if mib > 256 {
+        world.refuses(&["FILE_NOT_FOUND"], 1, &["run", "--output", &id]);
+    }
+}
+
+/// The processes whose command line has `mark`.
+fn alive(mark: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let mut line = Vec::new();
+        if let Ok(mut file) = std::fs::File::open(entry.path().join("cmdline")) {
+            let _ = file.read_to_end(&mut line);
+        }
+        let line = String::from_utf8_lossy(&line).replace('\0', " ");
+        if line.contains(mark) && !line.contains("--exact") {
+            found.push(format!("{} {line}", entry.file_name().display()));
+        }
+    }
+    found
+}
+
+/// A script that leaves children in every way a shell can: in the background, in sessions of their own, without an environment.
+fn litter(mark: &str) -> String {
+    format!(
+        "sleep {mark} & setsid sleep {mark} & setsid sh -c 'setsid env -i /bin/sleep {mark} & exit' & (trap '' TERM INT HUP; sleep {mark}) & echo started; "
+    )
+}
+
+fn a_mark(number: u32) -> String {
+    format!("9{:06}.{}", std::process::id() % 1_000_000, number)
+}
+
+#[test]
+fn a_hung_program_ends_with_all_that_it_started() {
+    let world = free();
+    for (number, level) in [(1, "permissive"), (2, "standard"), (3, "strict")] {
+        let mark = a_mark(number);
+        let began = Instant::now();
+        let late =
+            sh(&world, &["--sandbox", level, "--timeout", "0.7"], &(litter(&mark) + &format!("exec sleep {mark}")));
+        assert_eq!((late.exit, late.codes()), (5, vec!["COMMAND_TIMEOUT"]), "{:#}", late.json);
+        assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+        let run = &late.json["run"];
+        assert_eq!(
+            (run["timed_out"].as_bool(), &run["exit_code"], text(&late, "stdout")),
+            (Some(true), &Value::Null, "started\n")
+        );
+        assert_eq!(alive(&mark), Vec::<String>::new(), "{level}");
+        assert!(late.message().contains("0.7 s") && late.hint().contains("--timeout"), "{:#}", late.json);
+    }
+    // What it changed before is recorded all the same.
+    let late = sh(&world, &["--timeout", "0.5"], "echo half > half.txt; sleep 60");
+    assert_eq!((late.codes(), late.json["files"][0]["path"].as_str()), (vec!["COMMAND_TIMEOUT"], Some("half.txt")));
+    world.is_clean();
+}
+
+#[test]
+fn nothing_survives_a_program_that_ends() {
+    let world = free();
+    for (number, level) in [(4, "permissive"), (5, "standard"), (6, "strict")] {
+        let mark = a_mark(number);
+        let done = sh(&world, &["--sandbox", level], &(litter(&mark) + "sleep 0.2"));
+        assert_eq!((done.exit, text(&done, "stdout")), (0, "started\n"), "{:#}", done.json);
+        assert_eq!(alive(&mark), Vec::<String>::new(), "{level}");
+    }
+}
+
+#[test]
+fn nothing_survives_edt_itself() {
+    let world = free();
+    for (number, level) in [(7, "permissive"), (8, "standard"), (9, "strict")] {
+        let mark = a_mark(number);
+        let mut command = world.command(EDT);
+        let script = format!("echo was here > killed.txt; {}exec sleep {mark}", litter(&mark));
+        command
+            .args(["run", "--sandbox", level, "--", "sh", "-c", &script])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let wait = |what: &dyn Fn() -> bool| {
+            let until = Instant::now() + Duration::from_secs(30);
+            while !what() && Instant::now() < until {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            what()
+        };
+        assert!(wait(&|| alive(&mark).len() >= 4), "{level}: {:?}", alive(&mark));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(wait(&|| alive(&mark).is_empty()), "{level}: {:?}", alive(&mark));
+        // The next call goes on as if nothing had been; what the program had changed is recorded as another's.
+        let next = world.runs(&["--sandbox", level], &["rm", "killed.txt"]);
+        assert_eq!((next.exit, next.checkpoints()), (0, 1), "{:#}", next.json);
+    }
+    world.is_sound();
+}
+
+#[test]
+fn a_program_may_call_edt_and_git_itself() {
+    let world = free();
+    let script = format!(
+        "'{EDT}' apply inner.txt --mode create --content x && git log -1 --format=%s && git status --short && echo y >> a.txt"
+    );
+    let answer = sh(&world, &["--sandbox", "permissive"], &script);
+    assert_eq!((answer.exit, answer.json["edit"].as_u64()), (0, Some(2)), "{:#}", answer.json);
+    assert!(text(&answer, "stdout").contains("create inner.txt"), "{:#}", answer.json);
+    assert_eq!(world.git(&["log", "--format=%(trailers:key=Edt-Kind,valueonly,separator=)", "-2"]), "run\nedit\n");
+    world.is_clean();
+    // Git reads at standard; what writes there is refused by the system.
+    let reads = sh(
+        &world,
+        &["--sandbox", "standard"],
+        "git status --short && git log --oneline | wc -l && git add -A; echo $?",
+    );
+    assert!(text(&reads, "stdout").starts_with("3\n") && !text(&reads, "stdout").contains("\n0\n"), "{:#}", reads.json);
+}
+
+#[test]
+fn two_programs_at_once_are_both_recorded() {
+    let world = free();
+    world.edt(&["begin"]).landed();
+    let all: Vec<Answer> = std::thread::scope(|scope| {
+        let one = |number: u32| {
+            let world = &world;
+            scope.spawn(move || sh(world, &[], &format!("for i in 1 2 3; do echo $i > f{number}-$i; sleep 0.05; done")))
+        };
+        (0..4).map(one).collect::<Vec<_>>().into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert!(
+        all.iter().all(|answer| answer.exit == 0),
+        "{:#?}",
+        all.iter().map(|answer| &answer.json).collect::<Vec<_>>()
+    );
+    assert_eq!(world.git(&["ls-tree", "--name-only", "HEAD"]).lines().filter(|name| name.starts_with('f')).count(), 12);
+    world.is_clean();
+    world.is_sound();
+}
+
+#[test]
+fn people_read_what_a_program_wrote_and_what_became_of_it() {
+    let world = free();
+    let done = world
+        .command(EDT)
+        .args(["run", "--", "sh", "-c", "echo out; echo err >&2; echo x > x; exit 3"])
+        .output()
+        .unwrap();
+    assert_eq!((done.status.code(), done.stdout.as_slice()), (Some(10), b"out\n".as_slice()));
+    let told = String::from_utf8(done.stderr).unwrap();
+    let parts = ["err\n", "exit status 3", "recorded 1 changed on edt/main-1", "A x +1 -0"];
+    assert!(parts.iter().all(|part| told.contains(part)), "{told}");
+    let plain = OsStr::from_bytes(b"\xff");
+    let named = world.runs(&[], &[OsStr::new("echo"), plain]);
+    assert_eq!(named.json["run"]["args"], json!(["\u{fffd}"]));
+}
