@@ -52,6 +52,8 @@ pub struct Parent {
 pub struct Verdict {
     /// What stops it.
     pub refused: Vec<Finding>,
+    /// What stops it unless a person says otherwise.
+    pub held: Vec<Finding>,
     /// What is told.
     pub warnings: Vec<Warning>,
 }
@@ -124,6 +126,7 @@ pub fn judge(
             Some(mut before) => {
                 let same = |a: &Finding, b: &Finding| (a.code, &a.path) == (b.code, &b.path);
                 before.refused.retain(|one| said.refused.iter().any(|other| same(one, other)));
+                before.held.retain(|one| said.held.iter().any(|other| same(one, other)));
                 before
             }
         });
@@ -182,16 +185,10 @@ fn against(
         files.iter().filter(|one| !text(&one.old).is_some_and(was_text)).map(|one| one.path.to_string()).collect();
     let is_free = |path: &Option<String>| path.as_ref().is_some_and(|path| free.contains(path));
     let about_text = [Code::BinaryContent, Code::Encoding];
-    refused.extend(
-        heard
-            .refused
-            .into_iter()
-            .chain(heard.held)
-            .filter(|one| !(about_text.contains(&one.code) && is_free(&one.path))),
-    );
+    refused.extend(heard.refused.into_iter().filter(|one| !(about_text.contains(&one.code) && is_free(&one.path))));
     let words = about_text.map(Code::allow);
     warnings.extend(heard.warnings.into_iter().filter(|one| !(words.contains(&Some(one.code)) && is_free(&one.path))));
-    Ok(Verdict { refused, warnings })
+    Ok(Verdict { refused, held: heard.held, warnings })
 }
 
 /// The blobs of both sides, by id. What is larger than edt edits is told and left out.

@@ -7,6 +7,7 @@
 pub mod changes;
 pub mod configured;
 pub mod doctor;
+mod granted;
 pub mod install;
 pub mod live;
 pub mod place;

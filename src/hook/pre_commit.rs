@@ -4,7 +4,7 @@ use super::changes::{self, Measure, Parent, Verdict};
 use super::plumbing::Object;
 use super::policies::Committed;
 use super::who::Who;
-use super::{Call, Hook, Site, for_git, policies, words};
+use super::{Call, Hook, Site, for_git, granted, policies, words};
 use crate::base::{Code, Finding, Findings, Result, Warning};
 use crate::session::current::{BRANCHES, base_ref};
 
@@ -59,7 +59,8 @@ impl Hook for PreCommit {
         }
         let measure = Measure { whose: "the session's base", rev: &base };
         let measures = if base_object.is_some() { std::slice::from_ref(&measure) } else { &[] };
-        let verdict = changes::judge(git, &parents, measures, &policy, call.allow)?;
+        let mut verdict = changes::judge(git, &parents, measures, &policy, call.allow)?;
+        verdict.held = granted::not_granted(git, &parents[0].changes, verdict.held)?;
         told(verdict, &call.who)
     }
 }
@@ -76,15 +77,19 @@ fn staged(call: &Call<'_>, commit: Option<&Object>) -> Result<Vec<changes::Chang
 
 /// A person may change what needs a person; what else is found they may pass with Git's own way out.
 fn told(verdict: Verdict, who: &Who) -> Result<Vec<Warning>> {
-    let Verdict { refused, mut warnings } = verdict;
-    let (by_person, refused): (Vec<Finding>, Vec<Finding>) =
-        refused.into_iter().partition(|one| one.code == Code::ProtectedPath && *who == Who::Person);
+    let Verdict { refused, held, mut warnings } = verdict;
+    let persons =
+        |one: &Finding| *who == Who::Person && matches!(one.code, Code::ProtectedPath | Code::ApprovalRequired);
+    let (by_person, refused): (Vec<Finding>, Vec<Finding>) = refused.into_iter().chain(held).partition(persons);
     warnings.extend(by_person.into_iter().map(|one| Warning {
-        code: "protected_path",
-        message: format!(
-            "{} is protected by edt.toml; as a person you may change it.",
-            one.path.clone().unwrap_or_default()
-        ),
+        code: if one.code == Code::ProtectedPath { "protected_path" } else { "needs_a_person" },
+        message: match one.code {
+            Code::ProtectedPath => format!(
+                "{} is protected by edt.toml; as a person you may change it.",
+                one.path.clone().unwrap_or_default()
+            ),
+            _ => format!("{} As a person you may.", one.message.trim_end_matches("Nothing was changed.").trim_end()),
+        },
         path: one.path,
     }));
     let flags = words(&refused, "--allow");

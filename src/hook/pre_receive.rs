@@ -109,7 +109,9 @@ impl Server {
         let args = ["diff-tree", "-r", "--raw", "-z", "-M", "--no-abbrev", &base, &update.new];
         let parents = [Parent { whose: "the branch", changes: changes::between(git, &args)? }];
         let allow = allowed(call, from.as_deref(), &update.new)?;
-        let verdict = changes::judge(git, &parents, &[], &policy, &allow)?;
+        let mut verdict = changes::judge(git, &parents, &[], &policy, &allow)?;
+        // Proposals are not pushed: here nobody can see that a person said yes.
+        verdict.refused.append(&mut verdict.held);
         warnings.extend(verdict.warnings);
         let trailers = words(&verdict.refused, "Edt-Allowed:").replace(" Edt-Allowed:", "` and `Edt-Allowed:");
         let way_out = |allow: Option<&str>| match allow {

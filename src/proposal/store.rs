@@ -14,9 +14,9 @@ pub const PREFIX: &str = "refs/edt/proposals/";
 /// The trailer that says what is proposed, as one value.
 const DIGEST: &str = "Edt-Digest";
 /// The trailer that says what a person grants by approving.
-const GRANT: &str = "Edt-Grant";
+pub const GRANT: &str = "Edt-Grant";
 /// The trailer that says what was decided.
-const DECISION: &str = "Edt-Decision";
+pub const DECISION: &str = "Edt-Decision";
 /// The trailer of a proposal that is a command.
 const COMMAND: &str = "Edt-Command";
 
@@ -232,7 +232,9 @@ fn line(grant: &Grant) -> String {
     format!("{}{path}", grant.word)
 }
 
-fn grant(line: &str) -> Grant {
+/// Reads a line of the trailer [`GRANT`].
+#[must_use]
+pub fn grant(line: &str) -> Grant {
     match line.split_once(' ') {
         Some((word, path)) => Grant { word: word.to_owned(), path: Some(path.to_owned()) },
         None => Grant { word: line.to_owned(), path: None },

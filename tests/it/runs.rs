@@ -3,9 +3,11 @@
 use std::ffi::{OsStr, OsString};
 use std::io::Read as _;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -19,7 +21,7 @@ const FREE: &str = "[run]\nsandbox = \"permissive\"\nunknown = \"allow\"\ntimeou
 /// A repository in which programs may run, and a program of its own that writes each argument between brackets, its length first.
 fn world() -> World {
     let world = World::with(&[("a.txt", b"one\n"), ("src/b.txt", lines(40).as_bytes()), ("src/c.txt", b"c\n")]);
-    world.write(".git/info/exclude", "/echo\n");
+    world.write(".git/info/exclude", "/echo\n/job-*\n");
     std::fs::copy(echo(), world.root.join("echo")).unwrap();
     world
 }
@@ -56,9 +58,19 @@ fn text<'a>(answer: &'a Answer, stream: &str) -> &'a str {
     answer.json["run"][stream]["text"].as_str().unwrap_or_else(|| panic!("{:#}", answer.json))
 }
 
-fn sh(world: &World, flags: &[&str], script: &str) -> Answer {
-    world.runs(flags, &["sh", "-c", script])
+/// A script as a program of the worktree's own: what `sh -c` would be given, policy would take apart.
+fn script(world: &World, text: &str) -> String {
+    let path = world.root.join(format!("job-{}", NUMBER.fetch_add(1, Ordering::Relaxed)));
+    std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path.to_str().unwrap().to_owned()
 }
+
+fn sh(world: &World, flags: &[&str], text: &str) -> Answer {
+    world.runs(flags, &[script(world, text)])
+}
+
+static NUMBER: AtomicU32 = AtomicU32::new(0);
 
 #[test]
 fn arguments_arrive_byte_for_byte() {
@@ -144,7 +156,7 @@ fn a_program_runs_where_and_as_it_was_asked() {
     let world = free();
     let answer = world.runs(
         &["--cwd", "src", "--env", "A=x y", "--env", "B=", "--env", "A=z"],
-        &["sh", "-c", "pwd; echo \"[$A][$B]\"; cat; echo bad >&2; exit 7"],
+        &[script(&world, "pwd; echo \"[$A][$B]\"; cat; echo bad >&2; exit 7")],
     );
     let pwd = world.root.join("src").canonicalize().unwrap();
     assert_eq!((answer.exit, answer.json["status"].as_str()), (10, Some("failed")), "{:#}", answer.json);
@@ -475,9 +487,9 @@ fn nothing_survives_edt_itself() {
     for (number, level) in [(7, "permissive"), (8, "standard"), (9, "strict")] {
         let mark = a_mark(number);
         let mut command = world.command(EDT);
-        let script = format!("echo was here > killed.txt; {}exec sleep {mark}", litter(&mark));
+        let text = format!("echo was here > killed.txt; {}exec sleep {mark}", litter(&mark));
         command
-            .args(["run", "--sandbox", level, "--", "sh", "-c", &script])
+            .args(["run", "--sandbox", level, "--", &script(&world, &text)])
             .stdout(Stdio::null())
             .stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
@@ -545,7 +557,7 @@ fn people_read_what_a_program_wrote_and_what_became_of_it() {
     let world = free();
     let done = world
         .command(EDT)
-        .args(["run", "--", "sh", "-c", "echo out; echo err >&2; echo x > x; exit 3"])
+        .args(["run", "--", &script(&world, "echo out; echo err >&2; echo x > x; exit 3")])
         .output()
         .unwrap();
     assert_eq!((done.status.code(), done.stdout.as_slice()), (Some(10), b"out\n".as_slice()));

@@ -1,0 +1,57 @@
+//! What a person granted by approving a proposal, as far as a commit now holds just that.
+
+use super::changes::Change;
+use super::plumbing::{Git, Object};
+use crate::base::{Finding, Result};
+use crate::proposal::store::{DECISION, GRANT, PREFIX, grant};
+use crate::session::message::values;
+
+/// How many decisions a proposal may have.
+const MOST_DECISIONS: usize = 32;
+
+/// Those of `held` that no person granted. A grant counts where the path now holds the very blob (or nothing) that the approved change left
+/// there.
+///
+/// # Errors
+/// `IO_ERROR` if Git cannot tell.
+pub(super) fn not_granted(git: &Git, changes: &[Change], held: Vec<Finding>) -> Result<Vec<Finding>> {
+    if held.is_empty() {
+        return Ok(held);
+    }
+    let granted = granted(git, changes)?;
+    let word = |finding: &Finding| finding.evidence.get("word").and_then(|word| word.as_str()).map(str::to_owned);
+    let is_free = |finding: &Finding| {
+        let (word, path) = (word(finding), finding.path.as_ref());
+        granted.iter().any(|(granted, at)| Some(granted) == word.as_ref() && Some(at) == path)
+    };
+    Ok(held.into_iter().filter(|finding| !is_free(finding)).collect())
+}
+
+/// The words and paths that were granted, and still hold what was approved.
+fn granted(git: &Git, changes: &[Change]) -> Result<Vec<(String, String)>> {
+    let refs = git.output(&["for-each-ref", "--format=%(objectname)", PREFIX], b"")?;
+    let tips: Vec<String> = String::from_utf8_lossy(&refs).lines().map(str::to_owned).collect();
+    let mut found = Vec::new();
+    for (tip, newest) in tips.iter().zip(git.objects(&tips)?) {
+        let Some(newest) = newest.map(text) else { continue };
+        let decision = values(&newest, DECISION).pop().unwrap_or_default();
+        let Some(commit) = decision.strip_prefix("done ") else { continue };
+        let above: Vec<String> = (1..=MOST_DECISIONS).map(|number| format!("{tip}~{number}")).collect();
+        let made = git.objects(&above)?.into_iter().flatten().map(text);
+        let made = made.into_iter().find(|text| values(text, "Edt-Kind") == ["proposal"]);
+        for grant in made.iter().flat_map(|text| values(text, GRANT)).map(|line| grant(&line)) {
+            let Some(path) = grant.path else { continue };
+            let staged = changes.iter().find(|one| one.path.to_string() == path);
+            let left = git.objects(&[format!("{commit}:{path}")])?.pop().flatten();
+            let holds = staged.and_then(|one| one.new.as_ref()).map(|entry| entry.id.clone());
+            if staged.is_some() && holds == left.map(|object| object.id) {
+                found.push((grant.word, path));
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn text(object: Object) -> String {
+    String::from_utf8_lossy(&object.bytes).into_owned()
+}
