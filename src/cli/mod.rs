@@ -15,6 +15,7 @@ mod hook;
 mod hooks;
 mod land;
 mod log;
+mod policy;
 mod read;
 mod render;
 mod restore;
@@ -84,6 +85,7 @@ enum Command {
     Abandon(land::AbandonArgs),
     Gc(gc::Args),
     Guards(guards::Args),
+    Policy(policy::Args),
     Trust(trust::Args),
     Hooks(hooks::Args),
     Hook(hook::Args),
@@ -114,6 +116,7 @@ impl Command {
             Command::Abandon(_) => land::run_abandon(context),
             Command::Gc(args) => args.run(context),
             Command::Guards(args) => args.run(context),
+            Command::Policy(args) => args.run(context),
             Command::Trust(args) => args.run(context),
             Command::Hooks(args) => args.run(context),
             Command::Hook(args) => args.run(context),

@@ -12,6 +12,7 @@
 mod bad_input;
 mod checkpoints;
 mod codes;
+mod commands;
 mod crash;
 mod crowds;
 mod day;

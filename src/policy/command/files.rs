@@ -270,10 +270,11 @@ impl Judge<'_> {
 
     /// What becomes of removing files.
     fn removal(&self, files: &[String], way: &Way) -> Vec<Word> {
+        let mut words: Vec<Word> = files.iter().map(|file| removed(file, self.place(file, way))).collect();
         if way.open {
-            return vec![Word::ask("remove", "It would remove files that cannot be seen. Name them.")];
+            words.push(Word::ask("remove", "It would remove files that cannot be seen. Name them."));
         }
-        files.iter().map(|file| removed(file, self.place(file, way))).collect()
+        words
     }
 
     /// What `find -delete` removes.

@@ -170,7 +170,8 @@ impl Judge<'_> {
     fn placed(&self, word: Option<Word>, found: &Found, argv: &[String]) -> Word {
         let program = argv.first().map(String::as_str).unwrap_or_default();
         let unknown = || {
-            let reason = format!("No rule speaks of {program}.");
+            let head = argv.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(" ");
+            let reason = format!("No rule speaks of `{head}`.");
             Word::new(self.commands.run.unknown, "unknown", reason)
         };
         let own = |word: &Word| word.origin == Origin::Yours;

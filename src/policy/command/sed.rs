@@ -17,9 +17,8 @@ pub(super) fn sed_is_plain(script: &str) -> bool {
             rest.pop();
         }
         match rest.pop() {
-            Some(
-                'p' | 'd' | 'q' | 'Q' | '=' | 'n' | 'N' | 'D' | 'P' | 'g' | 'G' | 'h' | 'H' | 'x' | 'l' | '{' | '}',
-            ) => {}
+            Some('{' | '}') => continue,
+            Some('p' | 'd' | 'q' | 'Q' | '=' | 'n' | 'N' | 'D' | 'P' | 'g' | 'G' | 'h' | 'H' | 'x' | 'l') => {}
             Some('s') => {
                 let Some(by) = rest.pop().filter(|by| *by != '\n' && *by != '\\') else { return false };
                 if !(until(&mut rest, by) && until(&mut rest, by)) {

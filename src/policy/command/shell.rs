@@ -223,6 +223,10 @@ impl Reader<'_> {
                     }
                     self.at += 2;
                 }
+                '$' if matches!(self.peek(1), Some('"' | '\'')) => {
+                    word.text.push(c);
+                    self.at += 1;
+                }
                 '$' | '`' => self.expansion(word),
                 _ => {
                     word.text.push(c);
