@@ -100,7 +100,7 @@ struct Judged {
 
 /// One rule.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Described {
+pub(super) struct Described {
     /// Its name.
     name: String,
     /// Where it comes from.
@@ -244,7 +244,7 @@ impl Described {
     }
 
     /// For people: what a file says is quoted, so that nothing in it can move the cursor.
-    fn people(&self, whole: bool) -> String {
+    pub(super) fn people(&self, whole: bool) -> String {
         let origin = paint(DIM, &format!("({})", self.origin.name()));
         let mut out = format!("{} {} {origin}\n", painted(self.decision), paint(NAME, &self.name));
         let _ = writeln!(out, "  {}", self.reason.escape_debug());

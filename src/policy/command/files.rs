@@ -24,7 +24,33 @@ enum Where {
 
 const REMOVE: [&str; 4] = ["rm", "rmdir", "unlink", "grm"];
 const COPY: [&str; 6] = ["cp", "ln", "install", "link", "gcp", "ditto"];
-const WRITE: [&str; 8] = ["tee", "touch", "mkdir", "truncate", "mkfifo", "mktemp", "split", "csplit"];
+const WRITE: [&str; 25] = [
+    "tee",
+    "touch",
+    "mkdir",
+    "truncate",
+    "mkfifo",
+    "mktemp",
+    "split",
+    "csplit",
+    "uniq",
+    "gzip",
+    "gunzip",
+    "bzip2",
+    "bunzip2",
+    "xz",
+    "unxz",
+    "zstd",
+    "unzstd",
+    "lz4",
+    "dos2unix",
+    "unix2dos",
+    "zip",
+    "unzip",
+    "patch",
+    "shuf",
+    "gtruncate",
+];
 const MODES: [&str; 6] = ["chmod", "chown", "chgrp", "setfacl", "chattr", "chcon"];
 
 /// Folders of the system, none of which a command of an agent removes.
@@ -56,8 +82,10 @@ pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
     let into = args
         .iter()
         .any(|arg| arg.starts_with("--t") || arg.starts_with('-') && !arg.starts_with("--") && arg.contains('t'));
-    let valued =
-        args.iter().filter_map(|arg| arg.strip_prefix("--")?.split_once('=')).map(|(_, value)| value.to_owned());
+    let valued = args.iter().filter_map(|arg| match arg.strip_prefix("--") {
+        Some(long) => Some(long.split_once('=')?.1.to_owned()),
+        None => Some(arg.strip_prefix('-')?.split_once('t')?.1.to_owned()).filter(|value| !value.is_empty()),
+    });
     if invocation.is(&["mv", "gmv"]) || invocation.is(&COPY) {
         let targets: Vec<String> = if into { operands.clone() } else { operands.last().cloned().into_iter().collect() };
         let targets: Vec<String> = targets.into_iter().chain(valued).collect();
@@ -110,7 +138,16 @@ pub(super) fn find(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
             "It gets arguments that cannot be seen; with some, find removes files and runs programs.",
         ));
     }
-    let first = args.iter().position(|arg| !matches!(arg.as_str(), "-H" | "-L" | "-P")).unwrap_or(args.len());
+    let mut first = 0;
+    while let Some(option) = args.get(first) {
+        first += match option.as_str() {
+            "-D" => 2,
+            "-H" | "-L" | "-P" => 1,
+            level if level.starts_with("-O") => 1,
+            _ => break,
+        };
+    }
+    let first = first.min(args.len());
     let expression = |arg: &String| arg.starts_with(['-', '(', ')', '!', ',']);
     let begins = args.iter().skip(first).position(expression).map_or(args.len(), |at| at + first);
     let mut starts = args[first..begins].to_vec();
@@ -125,8 +162,8 @@ pub(super) fn find(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
         match arg.as_str() {
             "-delete" => words.extend(judge.deletion(&starts, narrowed, way)),
             "-exec" | "-execdir" | "-ok" | "-okdir" => {
-                let ends = |arg: &String| arg == ";" || arg == "+";
-                let end = tests.iter().skip(at).position(ends).map_or(tests.len(), |end| end + at);
+                let ends = |end: &usize| tests[*end] == ";" || tests[*end] == "+" && tests[*end - 1] == "{}";
+                let end = (at..tests.len()).find(ends).unwrap_or(tests.len());
                 for start in &starts {
                     let stands = if narrowed { format!("{start}/found") } else { start.clone() };
                     let argv: Vec<String> = tests[at..end].iter().map(|arg| arg.replace("{}", &stands)).collect();

@@ -48,7 +48,7 @@ pub(super) struct Options {
 }
 
 /// The most unknown options before a rule's words that are tried in both readings.
-const MOST_UNKNOWN: usize = 10;
+const MOST_UNKNOWN: usize = 6;
 
 impl Invocation {
     /// A command as it is written, its program neither looked up nor unwrapped.

@@ -176,6 +176,9 @@ impl Judge<'_> {
         };
         let own = |word: &Word| word.origin == Origin::Yours;
         let allows = |word: &Word| word.decision == Decision::Allow;
+        if program.is_empty() {
+            return Word::ask("no-program", "No program is named where one must be.");
+        }
         match (word, found.place) {
             (Some(word), _) if own(&word) || !allows(&word) => word,
             (_, Place::Worktree) => self.held("worktree-program", program),

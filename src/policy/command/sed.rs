@@ -18,6 +18,11 @@ pub(super) fn sed_is_plain(script: &str) -> bool {
         }
         match rest.pop() {
             Some('{' | '}') => continue,
+            Some(':' | 'b' | 't' | 'T') => {
+                while rest.last().is_some_and(|c| !matches!(c, ';' | '\n' | '}')) {
+                    rest.pop();
+                }
+            }
             Some('p' | 'd' | 'q' | 'Q' | '=' | 'n' | 'N' | 'D' | 'P' | 'g' | 'G' | 'h' | 'H' | 'x' | 'l') => {}
             Some('s') => {
                 let Some(by) = rest.pop().filter(|by| *by != '\n' && *by != '\\') else { return false };
