@@ -259,7 +259,7 @@ fn told_otherwise(mut argv: Vec<String>, how: usize) -> Vec<String> {
             arg.truncate(arg.len() - 1);
         }
     };
-    if how % 2 == 0 && ["git", "rm", "chmod", "chown"].contains(&argv[0].as_str()) {
+    if how.is_multiple_of(2) && ["git", "rm", "chmod", "chown"].contains(&argv[0].as_str()) {
         argv.iter_mut().skip(2).for_each(cut_short);
     }
     argv

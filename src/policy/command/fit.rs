@@ -193,7 +193,7 @@ fn stands(option: &str, arg: &str) -> bool {
     let letter = option.strip_prefix('-').filter(|rest| rest.chars().count() == 1);
     match (letter, arg.strip_prefix('-')) {
         (Some(letter), Some(together)) if !together.starts_with('-') => {
-            let letters: String = together.chars().take_while(|c| c.is_ascii_alphanumeric()).collect();
+            let letters: String = together.chars().take_while(char::is_ascii_alphanumeric).collect();
             letters.contains(letter)
         }
         // A long option with one dash.

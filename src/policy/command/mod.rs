@@ -177,10 +177,12 @@ pub(super) fn of(
     (person, yours): (RunTable, Vec<Table>),
     (repo, repository): (RunTable, Vec<Table>),
 ) -> Result<Commands, (bool, String)> {
-    let known = builtin::known;
-    let checked = |tables: Vec<Table>, of_repository| match tables.is_empty() {
-        true => Ok(Vec::new()),
-        false => rule::checked(tables, known()).map_err(|why| (of_repository, why)),
+    let checked = |tables: Vec<Table>, of_repository| {
+        // Without a rule, the built-in ones need not be read.
+        if tables.is_empty() {
+            return Ok(Vec::new());
+        }
+        rule::checked(tables, builtin::known()).map_err(|why| (of_repository, why))
     };
     let (yours, repository) = (checked(yours, false)?, checked(repository, true)?);
     Ok(Commands { run: run::merged(person, repo)?, yours, repository, trusted: Trusted::No })
