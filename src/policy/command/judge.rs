@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::fit::{Fit, Invocation};
 use super::found::{self, Found, Place};
 use super::{Asked, Commands, Decision, Judgement, Origin, Programs, Rule, Step, Trusted};
-use super::{builtin, environment, files, git, interpreter, wrapper};
+use super::{builtin, environment, files, find, git, interpreter, wrapper};
 use crate::base::Level;
 
 /// One family of programs whose arguments say more than rules can: what it finds itself, while it has commands inside judged.
@@ -14,7 +14,7 @@ type Family = fn(&mut Judge<'_>, &Call<'_>) -> Vec<Word>;
 
 /// All families.
 const FAMILIES: &[Family] =
-    &[wrapper::judge, wrapper::shell, interpreter::judge, files::judge, files::find, git::judge];
+    &[wrapper::judge, wrapper::shell, interpreter::judge, files::judge, find::judge, git::judge];
 
 /// How deep commands may stand in one another.
 const DEEPEST: usize = 12;

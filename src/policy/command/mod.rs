@@ -1,6 +1,6 @@
 //! Which programs an agent may run: rules over what is really executed.
 //!
-//! [`Commands::judge`] finds the program (`found`), takes it apart where it runs another one (`wrapper`, `shell`, `interpreter`, `files`),
+//! [`Commands::judge`] finds the program (`found`), takes it apart where it runs another one (`wrapper`, `shell`, `interpreter`, `find`),
 //! and asks the rules of three layers about every command in it (`judge`): the person's own, the built-in ones (`builtin.toml`, in the same
 //! language as theirs), the repository's. The strictest word counts; what nobody speaks of is asked about. Pure: the file system is
 //! behind [`Programs`].
@@ -8,6 +8,7 @@
 mod builtin;
 mod environment;
 mod files;
+mod find;
 mod fit;
 mod found;
 mod git;
