@@ -247,7 +247,7 @@ impl Described {
     pub(super) fn people(&self, whole: bool) -> String {
         let origin = paint(DIM, &format!("({})", self.origin.name()));
         let mut out = format!("{} {} {origin}\n", painted(self.decision), paint(NAME, &self.name));
-        let _ = writeln!(out, "  {}", self.reason.escape_debug());
+        let _ = writeln!(out, "  {}", harmless(&self.reason));
         if whole {
             let mut list = |key: &str, value: String| {
                 let _ = writeln!(out, "  {key} = {value}");
@@ -269,7 +269,7 @@ impl Judged {
         let _ = writeln!(
             out,
             "  {} {}",
-            self.reason.escape_debug(),
+            harmless(&self.reason),
             paint(DIM, &format!("(rule {}, {})", self.rule, self.origin.name()))
         );
         let _ = match (&self.program, &self.real) {
@@ -288,6 +288,11 @@ impl Judged {
         }
         out
     }
+}
+
+/// A text that cannot move the cursor or change the direction of what follows; its quotes stay as they are.
+fn harmless(text: &str) -> String {
+    text.escape_debug().to_string().replace("\\'", "'").replace("\\\"", "\"")
 }
 
 /// A command as one line; what is not plain is quoted.

@@ -230,12 +230,15 @@ fn disguised(argv: Vec<String>, how: (usize, usize)) -> Vec<String> {
         26 => before(&["poetry", "run"]),
         27 => before(&["fd", "-x"]),
         28 => shell(&["-o", "pipefail", "-c"], format!("! {} &", quoted(&single))),
+        29 => before(&["edt", "-C", ".", "run", "--"]),
+        30 => before(&["ccache"]),
+        31 => before(&["uv", "run", "--"]),
         _ => argv,
     }
 }
 
 /// How many ways [`disguised`] knows.
-const WAYS: usize = 29;
+const WAYS: usize = 32;
 
 /// Git's options before the subcommand, and a place for options among the operands.
 fn told_otherwise(mut argv: Vec<String>, how: usize) -> Vec<String> {

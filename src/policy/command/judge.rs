@@ -247,14 +247,21 @@ fn inside(path: &Path, root: &Path) -> bool {
         .is_ok_and(|below| !below.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git")))
 }
 
-/// A program's own way of naming a part of itself taken apart: `git-push` is `git push`.
+/// The arguments as the program reads them: `git-push` is `git push`, `tar xf` is `tar -xf`.
 fn invocation(names: &[String], argv: &[String], open: bool) -> Invocation {
     let args = argv.get(1..).unwrap_or_default();
     if let Some(part) = names.iter().find_map(|name| name.strip_prefix("git-")) {
         let args = std::iter::once(part.to_owned()).chain(args.iter().cloned()).collect();
         return Invocation { names: vec!["git".to_owned()], args, open };
     }
-    Invocation { names: names.to_vec(), args: args.to_vec(), open }
+    let mut args = args.to_vec();
+    // The first word of `tar` is options, with or without a dash.
+    if let Some(first) = args.first_mut().filter(|first| !first.starts_with('-'))
+        && names.iter().any(|name| name == "tar")
+    {
+        first.insert(0, '-');
+    }
+    Invocation { names: names.to_vec(), args, open }
 }
 
 /// The strictest word of one layer's rules.

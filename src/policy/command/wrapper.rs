@@ -31,7 +31,7 @@ const WRAPPERS: &[Wrapper] = &[
         alone: &["-t", "--ignore"],
         ..PLAIN
     },
-    Wrapper { names: &["nohup", "exec", "builtin", "setarch", "linux64"], ..PLAIN },
+    Wrapper { names: &["nohup", "exec", "builtin"], ..PLAIN },
     Wrapper { names: &["command"], alone: &["-p"], ..PLAIN },
     Wrapper {
         names: &["timeout", "gtimeout"],
@@ -106,7 +106,7 @@ pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
         invocation.is(wrapper.names)
             && wrapper.prefix.iter().zip(&invocation.args).filter(|(a, b)| a == b).count() == wrapper.prefix.len()
     });
-    let Some(wrapper) = wrapper else { return Vec::new() };
+    let Some(wrapper) = wrapper else { return prefixed(call) };
     let name = wrapper.names.iter().find(|name| invocation.is(&[name])).copied().unwrap_or_default();
     let Some(at) = wrapper.command_at(&invocation.args) else {
         return vec![Word::ask(
@@ -128,6 +128,23 @@ pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
     }
     judge.command(&invocation.args[at..], &way);
     vec![Word::new(Decision::Allow, "wrapper", format!("{name} runs another command, which is judged."))]
+}
+
+/// A wrapper whose word comes after options: what it runs is not looked for behind them.
+fn prefixed(call: &Call<'_>) -> Vec<Word> {
+    let args = &call.invocation.args;
+    let hidden = |wrapper: &&Wrapper| {
+        let word = wrapper.prefix.first().is_some_and(|word| args.iter().any(|arg| arg == word));
+        word && call.invocation.is(wrapper.names)
+    };
+    let found = WRAPPERS.iter().find(hidden).filter(|_| args.first().is_some_and(|arg| arg.starts_with(['-', '+'])));
+    found.map_or_else(Vec::new, |wrapper| {
+        let word = wrapper.prefix[0];
+        vec![Word::ask(
+            "wrapper",
+            format!("Options stand before {word}, so what it runs cannot be seen. Leave them out."),
+        )]
+    })
 }
 
 impl Wrapper {
