@@ -3,7 +3,7 @@
 use clap::{CommandFactory as _, ValueEnum};
 
 use super::context::Context;
-use super::{Cli, diff, doctor, gc, guards, hooks, log, proposals, read, run, status, trust};
+use super::{Cli, diff, doctor, gc, guards, hooks, log, policy, proposals, read, run, status, trust};
 use crate::base::{Code, Finding, Outcome, Result, Status};
 use crate::txn::wire::Wire;
 
@@ -83,6 +83,8 @@ enum Shape {
     Diff,
     /// What `edt guards` answers.
     Guards,
+    /// What `edt policy` answers.
+    Policy,
     /// What `edt trust` answers.
     Trust,
     /// What `edt gc` answers.
@@ -108,6 +110,7 @@ impl SchemaArgs {
             Shape::Log => schemars::schema_for!(log::Answer),
             Shape::Diff => schemars::schema_for!(diff::Answer),
             Shape::Guards => schemars::schema_for!(guards::Answer),
+            Shape::Policy => schemars::schema_for!(policy::Answer),
             Shape::Trust => schemars::schema_for!(trust::Answer),
             Shape::Gc => schemars::schema_for!(gc::Answer),
             Shape::Hooks => schemars::schema_for!(hooks::Answer),

@@ -15,6 +15,7 @@ mod hooks;
 mod land;
 mod log;
 mod person;
+mod policy;
 mod proposals;
 mod read;
 mod render;
@@ -91,6 +92,7 @@ enum Command {
     Abandon(land::AbandonArgs),
     Gc(gc::Args),
     Guards(guards::Args),
+    Policy(policy::Args),
     Trust(trust::Args),
     Hooks(hooks::Args),
     Hook(hook::Args),
@@ -126,6 +128,7 @@ impl Command {
             Command::Abandon(_) => land::run_abandon(context),
             Command::Gc(args) => args.run(context),
             Command::Guards(args) => args.run(context),
+            Command::Policy(args) => args.run(context),
             Command::Trust(args) => args.run(context),
             Command::Hooks(args) => args.run(context),
             Command::Hook(args) => args.run(context),

@@ -9,16 +9,18 @@ use serde::Serialize;
 
 use super::context::{Context, Ruled, trust_store};
 use super::guards::Program;
+use super::policy::Described;
 use super::render::{self, DIM, GOOD, NAME, NOTE, paint, short};
 use crate::base::{Code, Finding, Result, Settled, Status};
 use crate::git::commit_programs::Programs;
 use crate::git::driver::Driver;
 use crate::git::{self, Repo};
 use crate::policy::Trust;
+use crate::policy::command::Origin;
 use crate::policy::trust::{Entry, Store};
 use crate::session::world;
 
-/// Let the programs run that this repository names: validators of edt.toml, filters of its Git configuration, Git's hooks where they
+/// Let the programs run that this repository names: validators of edt.toml, commands that its rules allow, filters of its Git configuration, Git's hooks where they
 /// are files of the worktree. Shows them first and asks; needs a terminal.
 ///
 /// What is trusted of edt.toml is the whole file as the session's base commit (else HEAD) has it; of a filter, its commands and
@@ -48,6 +50,8 @@ pub(super) struct Answer {
     trusted: bool,
     /// The programs that the repository's file names.
     validators: Vec<Program>,
+    /// The rules of the repository's file that allow commands which no other rule speaks of.
+    commands: Vec<Described>,
     /// The filters that the repository's own Git configuration defines.
     filters: Vec<Filter>,
     /// The files of the worktree that Git would run when `edt land` commits (hooks, signing); `null` if there are none.
@@ -100,6 +104,8 @@ impl Args {
         let root = repo.real_root()?;
         let named = policy.validators.iter().filter(|one| one.trust != Trust::Own);
         let mut validators: Vec<Program> = named.map(Program::of).collect();
+        let commands: Vec<Described> =
+            policy.commands.awaiting().map(|rule| Described::of(Origin::Repository, rule)).collect();
         let hash = world::policy_file(&repo, tree)?.map(|bytes| git::sha256(&bytes)).transpose()?;
         let mut filters = filters(&repo)?;
         let hooks = repo.commit_programs(&root)?;
@@ -108,7 +114,7 @@ impl Args {
             at_a_terminal()?;
             store.revoke(&root)?;
         } else if !self.list {
-            let file = hash.as_ref().filter(|_| !validators.is_empty());
+            let file = hash.as_ref().filter(|_| !validators.is_empty() || !commands.is_empty());
             let hashes: Vec<&String> = file
                 .into_iter()
                 .chain(filters.iter().map(|filter| &filter.hash))
@@ -116,7 +122,7 @@ impl Args {
                 .collect();
             let trusted = hashes.iter().map(|hash| store.trusts(hash, &root)).collect::<Result<Vec<bool>>>()?;
             if trusted.contains(&false) {
-                ask(&validators, &filters, hooks.as_ref(), &base.to_string(), &root)?;
+                ask(&validators, &commands, &filters, hooks.as_ref(), &base.to_string(), &root)?;
                 hashes.iter().try_for_each(|hash| store.trust(hash, &root))?;
             }
         }
@@ -132,13 +138,13 @@ impl Args {
         }
         let entries = store.entries()?.into_iter().map(Line::from).collect();
         let (schema, base) = ("edt.trust/1", base.to_string());
-        let answer = Answer { schema, base, hash, trusted, validators, filters, hooks, entries, settled };
+        let answer = Answer { schema, base, hash, trusted, validators, commands, filters, hooks, entries, settled };
         Ok(context.answer(&answer, |answer| self.people(answer, &store)))
     }
 
     fn people(&self, answer: &Answer, store: &Store) -> String {
         let mut out = render::settled(answer.settled.as_ref());
-        let state = match (answer.validators.is_empty(), answer.trusted) {
+        let state = match (answer.validators.is_empty() && answer.commands.is_empty(), answer.trusted) {
             (true, _) if answer.filters.is_empty() && answer.hooks.is_none() => {
                 "edt.toml names no programs here: there is nothing to trust".to_owned()
             }
@@ -148,6 +154,7 @@ impl Args {
         };
         let _ = writeln!(out, "{state} {}", paint(DIM, &format!("(as {} has it)", short(&answer.base))));
         out.extend(answer.validators.iter().map(Program::people));
+        out.extend(answer.commands.iter().map(|rule| rule.people(true)));
         out.extend(answer.filters.iter().map(Filter::people));
         out.extend(answer.hooks.iter().map(Hooks::people));
         if self.list {
@@ -215,7 +222,14 @@ fn at_a_terminal() -> Result<()> {
 }
 
 /// Shows what would be trusted and asks the person at the terminal.
-fn ask(validators: &[Program], filters: &[Filter], hooks: Option<&Hooks>, base: &str, root: &Path) -> Result<()> {
+fn ask(
+    validators: &[Program],
+    commands: &[Described],
+    filters: &[Filter],
+    hooks: Option<&Hooks>,
+    base: &str,
+    root: &Path,
+) -> Result<()> {
     at_a_terminal()?;
     let root = root.display().to_string();
     let mut text = String::new();
@@ -227,6 +241,15 @@ fn ask(validators: &[Program], filters: &[Filter], hooks: Option<&Hooks>, base: 
             root.escape_debug()
         );
         text.extend(validators.iter().map(Program::people));
+    }
+    if !commands.is_empty() {
+        let _ = writeln!(
+            text,
+            "edt.toml of commit {} lets agents run these commands without asking you in {}:",
+            short(base),
+            root.escape_debug()
+        );
+        text.extend(commands.iter().map(|rule| rule.people(true)));
     }
     if !filters.is_empty() {
         let _ = writeln!(

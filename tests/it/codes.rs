@@ -87,7 +87,8 @@ fn every_commands_help_has_an_example() {
 
 #[test]
 fn every_schema_is_one() {
-    for shape in ["request", "outcome", "read", "status", "log", "diff", "guards", "trust", "hooks", "doctor"] {
+    for shape in ["request", "outcome", "read", "status", "log", "diff", "guards", "trust", "hooks", "doctor", "policy"]
+    {
         let schema: serde_json::Value = serde_json::from_str(&prints(&["schema", shape])).unwrap();
         jsonschema::validator_for(&schema).unwrap_or_else(|error| panic!("{shape}: {error}"));
     }

@@ -13,6 +13,7 @@ mod bad_input;
 mod cage;
 mod checkpoints;
 mod codes;
+mod commands;
 mod crash;
 mod crowds;
 mod day;

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::world::{Answer, EDT, World, lines};
+use crate::world::{Answer, EDT, Snapshot, World, lines};
 
 /// A person's file that lets everything run, with the sandbox that a call names.
 const FREE: &str = "[run]\nsandbox = \"permissive\"\nunknown = \"allow\"\ntimeout = 3600\n";
@@ -68,6 +68,13 @@ fn script(world: &World, text: &str) -> String {
 
 fn sh(world: &World, flags: &[&str], text: &str) -> Answer {
     world.runs(flags, &[script(world, text)])
+}
+
+/// All files but such scripts.
+fn files(world: &World) -> Snapshot {
+    let mut files = world.files();
+    files.retain(|name, _| !name.starts_with("job-"));
+    files
 }
 
 static NUMBER: AtomicU32 = AtomicU32::new(0);
@@ -183,7 +190,7 @@ fn a_program_runs_where_and_as_it_was_asked() {
 #[test]
 fn what_a_program_changes_is_one_commit_and_one_undo_away() {
     let world = world();
-    let before = world.files();
+    let before = files(&world);
     let gone = world.runs(&["--agent", "robot"], &["rm", "-rf", "src"]);
     assert_eq!(
         (gone.exit, gone.json["status"].as_str(), &gone.json["edit"]),
@@ -204,7 +211,7 @@ fn what_a_program_changes_is_one_commit_and_one_undo_away() {
     assert!(message.contains("Edt-Kind: run\nEdt-Edit: 1\nEdt-Agent: robot\n"), "{message}");
     world.is_clean();
     world.edt(&["undo"]).landed();
-    assert_eq!(world.files(), before);
+    assert_eq!(files(&world), before);
     // Tracked, new and deleted, in one commit; ignored files are nobody's.
     let script = "echo more >> a.txt; echo new > new.txt; mkdir d; echo deep > d/deep.txt; rm src/c.txt; chmod +x src/b.txt; echo x > echo";
     policy(&world, FREE);
@@ -277,10 +284,10 @@ fn guards_tell_what_a_program_did_and_policy_may_put_it_back() {
     assert_eq!((told.exit, words), (0, vec!["size_reduction"]), "{:#}", told.json);
     world.edt(&["undo"]).landed();
     policy(&world, &format!("{FREE}on_findings = \"refuse\"\n"));
-    let (before, tip) = (world.files(), world.rev("HEAD"));
+    let (before, tip) = (files(&world), world.rev("HEAD"));
     let refused = sh(&world, &[], harm);
     assert_eq!((refused.exit, refused.codes()), (1, vec!["SIZE_REDUCTION"]), "{:#}", refused.json);
-    assert_eq!((world.files(), world.rev("HEAD")), (before, tip), "put back");
+    assert_eq!((files(&world), world.rev("HEAD")), (before, tip), "put back");
     let kept = refused.errors()[0]["evidence"]["kept"].as_str().unwrap();
     assert_eq!(world.blob(&format!("{kept}:src/b.txt")), b"}", "the bytes are kept");
     assert_eq!(world.blob(&format!("{kept}:kept.txt")), b"kept\n");
@@ -296,7 +303,7 @@ fn a_program_does_not_get_round_protected_paths() {
     let protect = b"[[protect]]\npaths = [\"ci/**\"]\n".as_slice();
     let world = World::with(&[("edt.toml", protect), ("ci/run", b"true\n"), ("a.txt", b"a\n")]);
     policy(&world, FREE);
-    let before = world.files();
+    let before = files(&world);
     for script in [
         "echo x >> ci/run",
         "rm -r ci",
@@ -307,13 +314,13 @@ fn a_program_does_not_get_round_protected_paths() {
         let refused = sh(&world, &[], script);
         assert!(refused.codes().contains(&"PROTECTED_PATH") && refused.exit == 1, "{script}: {:#}", refused.json);
         let _ = std::fs::remove_file(world.root.join("ci/link"));
-        assert_eq!(world.files(), before, "{script}");
+        assert_eq!(files(&world), before, "{script}");
     }
     // Nor by being one of very many.
     let many = "for i in $(seq 700); do echo $i > m$i; done; echo x > ci/z";
     let refused = sh(&world, &[], many);
     assert!(refused.codes().contains(&"PROTECTED_PATH"), "{:#}", refused.json["errors"]);
-    assert_eq!(world.files(), before);
+    assert_eq!(files(&world), before);
 }
 
 #[test]

@@ -291,6 +291,17 @@ pub(crate) fn run(mut command: Command, stdin: &[u8], args: &[&str]) -> Answer {
         assert_eq!(exit, exit_of(told), "status {told:?} and exit status of {}", shown());
     } else if shape == "doctor" {
         assert_eq!(exit, i32::from(json["well"] == false), "{}", shown());
+    } else if shape == "policy" {
+        let decided =
+            |word: &str| json["judgements"].as_array().is_some_and(|all| all.iter().any(|one| one["decision"] == word));
+        let strictest = if decided("deny") {
+            1
+        } else if decided("ask") {
+            4
+        } else {
+            0
+        };
+        assert_eq!(exit, strictest, "{}", shown());
     } else {
         assert_eq!(exit, 0, "{}", shown());
     }
@@ -320,7 +331,8 @@ fn validators() -> &'static BTreeMap<&'static str, jsonschema::Validator> {
         (shape, jsonschema::validator_for(&serde_json::from_slice(&printed).unwrap()).unwrap())
     };
     ALL.get_or_init(|| {
-        const SHAPES: [&str; 14] = [
+        const SHAPES: [&str; 15] = [
+            "policy",
             "outcome",
             "read",
             "status",

@@ -150,6 +150,9 @@ const HARMLESS: &[&str] = &[
 const HARMLESS_VALUES: &[(&str, &[&str])] =
     &[("GIT_PAGER", &["cat", ""]), ("PAGER", &["cat", ""]), ("GIT_EDITOR", &["true", ":"]), ("EDITOR", &["true", ":"])];
 
+/// Lists of folders with code; folders of the worktree are where code comes from anyway.
+const LISTS: [&str; 4] = ["PYTHONPATH", "NODE_PATH", "RUBYLIB", "PERL5LIB"];
+
 /// What becomes of setting `name` to `value`, with the reason; `None` if it is free.
 pub(super) fn judged(name: &str, value: &str) -> Option<(Decision, String)> {
     use super::fit::alike;
@@ -157,7 +160,10 @@ pub(super) fn judged(name: &str, value: &str) -> Option<(Decision, String)> {
     if any(&DENIED) {
         return Some((Decision::Deny, format!("{name} speaks to edt itself. Leave it out.")));
     }
-    let free = any(HARMLESS) || HARMLESS_VALUES.iter().any(|(one, values)| *one == name && values.contains(&value));
+    let below = LISTS.contains(&name)
+        && value.split(':').all(|one| !one.starts_with('/') && !one.split('/').any(|part| part == ".."));
+    let free =
+        below || any(HARMLESS) || HARMLESS_VALUES.iter().any(|(one, values)| *one == name && values.contains(&value));
     let asked = any(ASKED) && !free;
     asked.then(|| {
         (Decision::Ask, format!("{name} can change which program or code runs. Leave it out, or ask a person."))

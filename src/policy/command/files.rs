@@ -24,7 +24,33 @@ enum Where {
 
 const REMOVE: [&str; 4] = ["rm", "rmdir", "unlink", "grm"];
 const COPY: [&str; 6] = ["cp", "ln", "install", "link", "gcp", "ditto"];
-const WRITE: [&str; 8] = ["tee", "touch", "mkdir", "truncate", "mkfifo", "mktemp", "split", "csplit"];
+const WRITE: [&str; 25] = [
+    "tee",
+    "touch",
+    "mkdir",
+    "truncate",
+    "mkfifo",
+    "mktemp",
+    "split",
+    "csplit",
+    "uniq",
+    "gzip",
+    "gunzip",
+    "bzip2",
+    "bunzip2",
+    "xz",
+    "unxz",
+    "zstd",
+    "unzstd",
+    "lz4",
+    "dos2unix",
+    "unix2dos",
+    "zip",
+    "unzip",
+    "patch",
+    "shuf",
+    "gtruncate",
+];
 const MODES: [&str; 6] = ["chmod", "chown", "chgrp", "setfacl", "chattr", "chcon"];
 
 /// Folders of the system, none of which a command of an agent removes.
@@ -56,8 +82,10 @@ pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
     let into = args
         .iter()
         .any(|arg| arg.starts_with("--t") || arg.starts_with('-') && !arg.starts_with("--") && arg.contains('t'));
-    let valued =
-        args.iter().filter_map(|arg| arg.strip_prefix("--")?.split_once('=')).map(|(_, value)| value.to_owned());
+    let valued = args.iter().filter_map(|arg| match arg.strip_prefix("--") {
+        Some(long) => Some(long.split_once('=')?.1.to_owned()),
+        None => Some(arg.strip_prefix('-')?.split_once('t')?.1.to_owned()).filter(|value| !value.is_empty()),
+    });
     if invocation.is(&["mv", "gmv"]) || invocation.is(&COPY) {
         let targets: Vec<String> = if into { operands.clone() } else { operands.last().cloned().into_iter().collect() };
         let targets: Vec<String> = targets.into_iter().chain(valued).collect();
@@ -92,81 +120,6 @@ pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
         return words;
     }
     Vec::new()
-}
-
-/// `find` and `fd`: what they remove, write and run.
-pub(super) fn find(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
-    let (args, way) = (&call.invocation.args, call.way);
-    if call.invocation.is(&["fd", "fdfind"]) {
-        return fd(judge, call);
-    }
-    if !call.invocation.is(&["find", "gfind"]) {
-        return Vec::new();
-    }
-    let mut words = vec![Word::new(Decision::Allow, "find", "It looks for files.")];
-    if way.open {
-        words.push(Word::ask(
-            "find",
-            "It gets arguments that cannot be seen; with some, find removes files and runs programs.",
-        ));
-    }
-    let first = args.iter().position(|arg| !matches!(arg.as_str(), "-H" | "-L" | "-P")).unwrap_or(args.len());
-    let expression = |arg: &String| arg.starts_with(['-', '(', ')', '!', ',']);
-    let begins = args.iter().skip(first).position(expression).map_or(args.len(), |at| at + first);
-    let mut starts = args[first..begins].to_vec();
-    if starts.is_empty() {
-        starts.push(".".to_owned());
-    }
-    let tests = &args[begins..];
-    let narrowed = narrowed(tests);
-    let mut at = 0;
-    while let Some(arg) = tests.get(at) {
-        at += 1;
-        match arg.as_str() {
-            "-delete" => words.extend(judge.deletion(&starts, narrowed, way)),
-            "-exec" | "-execdir" | "-ok" | "-okdir" => {
-                let ends = |arg: &String| arg == ";" || arg == "+";
-                let end = tests.iter().skip(at).position(ends).map_or(tests.len(), |end| end + at);
-                for start in &starts {
-                    let stands = if narrowed { format!("{start}/found") } else { start.clone() };
-                    let argv: Vec<String> = tests[at..end].iter().map(|arg| arg.replace("{}", &stands)).collect();
-                    judge.command(&argv, &Way { by: format!("find {arg}"), ..way.clone() });
-                }
-                at = end;
-            }
-            "-fprint" | "-fprint0" | "-fls" | "-fprintf" => {
-                words.extend(judge.writing(tests.get(at..=at).unwrap_or_default(), way));
-                at += 1;
-            }
-            "-files0-from" => words.push(Word::ask("find", "Where it begins to look cannot be seen.")),
-            _ => {}
-        }
-    }
-    words
-}
-
-/// Whether a test of `find` leaves out most of what there is.
-fn narrowed(tests: &[String]) -> bool {
-    let by_name = ["-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex"];
-    let widens = tests.iter().any(|test| matches!(test.as_str(), "-o" | "-or" | "!" | "-not" | ","));
-    let git = tests.iter().any(|test| test.to_lowercase().contains(".git"));
-    let named =
-        tests.windows(2).any(|two| by_name.contains(&two[0].as_str()) && two[1].contains(char::is_alphanumeric));
-    named && !widens && !git
-}
-
-fn fd(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
-    let args = &call.invocation.args;
-    let runs = ["-x", "-X", "--exec", "--exec-batch"];
-    let list: Vec<String> = runs.iter().map(ToString::to_string).collect();
-    let mut words = vec![Word::new(Decision::Allow, "find", "It looks for files.")];
-    if let Some(at) = args.iter().position(|arg| runs.contains(&arg.as_str())) {
-        let end = args.iter().skip(at + 1).position(|arg| arg == ";").map_or(args.len(), |end| end + at + 1);
-        judge.command(&args[at + 1..end], &Way { by: "fd --exec".to_owned(), open: true, ..call.way.clone() });
-    } else if super::fit::carries(&list, args) || call.way.open {
-        words.push(Word::ask("find", "It may run a command for each file that cannot be seen."));
-    }
-    words
 }
 
 fn awk(args: &[String]) -> Vec<Word> {
@@ -270,14 +223,15 @@ impl Judge<'_> {
 
     /// What becomes of removing files.
     fn removal(&self, files: &[String], way: &Way) -> Vec<Word> {
+        let mut words: Vec<Word> = files.iter().map(|file| removed(file, self.place(file, way))).collect();
         if way.open {
-            return vec![Word::ask("remove", "It would remove files that cannot be seen. Name them.")];
+            words.push(Word::ask("remove", "It would remove files that cannot be seen. Name them."));
         }
-        files.iter().map(|file| removed(file, self.place(file, way))).collect()
+        words
     }
 
     /// What `find -delete` removes.
-    fn deletion(&self, starts: &[String], narrowed: bool, way: &Way) -> Vec<Word> {
+    pub(super) fn deletion(&self, starts: &[String], narrowed: bool, way: &Way) -> Vec<Word> {
         let word = |start: &String| match self.place(start, way) {
             Where::Root if narrowed => removed(start, Where::Inside),
             place => removed(start, place),
@@ -286,7 +240,7 @@ impl Judge<'_> {
     }
 
     /// What becomes of writing files.
-    fn writing(&self, files: &[String], way: &Way) -> Vec<Word> {
+    pub(super) fn writing(&self, files: &[String], way: &Way) -> Vec<Word> {
         let mut words: Vec<Word> = files.iter().map(|file| written(file, self.place(file, way))).collect();
         if way.open {
             words.push(Word::ask("write-outside", "It would write files that cannot be seen. Name them."));

@@ -48,7 +48,7 @@ pub(super) struct Options {
 }
 
 /// The most unknown options before a rule's words that are tried in both readings.
-const MOST_UNKNOWN: usize = 10;
+const MOST_UNKNOWN: usize = 6;
 
 impl Invocation {
     /// A command as it is written, its program neither looked up nor unwrapped.
@@ -193,7 +193,7 @@ fn stands(option: &str, arg: &str) -> bool {
     let letter = option.strip_prefix('-').filter(|rest| rest.chars().count() == 1);
     match (letter, arg.strip_prefix('-')) {
         (Some(letter), Some(together)) if !together.starts_with('-') => {
-            let letters: String = together.chars().take_while(|c| c.is_ascii_alphanumeric()).collect();
+            let letters: String = together.chars().take_while(char::is_ascii_alphanumeric).collect();
             letters.contains(letter)
         }
         // A long option with one dash.

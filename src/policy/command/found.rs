@@ -5,6 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::Programs;
 use super::fit::names_of;
+use super::wrapper::SHELLS;
 
 /// Where a program is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,10 +110,15 @@ fn in_worktree(path: PathBuf, real: PathBuf, root: &Path) -> Found {
     Found { path: Some(path), real: Some(real), place: Place::Worktree, names: vec![names] }
 }
 
-/// By what it is called and by what it is.
+/// By what it is called and by what it is: once where both say the same, so that what is inside is not read twice.
 fn both(called: &str, real: &Path) -> Vec<Vec<String>> {
-    let (typed, target) = (names_of(called), named(real));
-    if typed == target || is_many(&target) && !is_many(&typed) { vec![typed] } else { vec![typed, target] }
+    let (mut typed, target) = (names_of(called), named(real));
+    let shells = [&typed, &target].iter().all(|names| names.iter().any(|name| SHELLS.contains(&name.as_str())));
+    if shells || target.iter().any(|name| typed.contains(name)) {
+        typed.extend(target);
+        return vec![typed];
+    }
+    if is_many(&target) && !is_many(&typed) { vec![typed] } else { vec![typed, target] }
 }
 
 /// A link from where anybody may put one: what it is called by is no more than a word.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::fit::{Fit, Invocation};
 use super::found::{self, Found, Place};
 use super::{Asked, Commands, Decision, Judgement, Origin, Programs, Rule, Step, Trusted};
-use super::{builtin, environment, files, git, interpreter, wrapper};
+use super::{builtin, environment, files, find, git, interpreter, wrapper};
 use crate::base::Level;
 
 /// One family of programs whose arguments say more than rules can: what it finds itself, while it has commands inside judged.
@@ -14,7 +14,7 @@ type Family = fn(&mut Judge<'_>, &Call<'_>) -> Vec<Word>;
 
 /// All families.
 const FAMILIES: &[Family] =
-    &[wrapper::judge, wrapper::shell, interpreter::judge, files::judge, files::find, git::judge];
+    &[wrapper::judge, wrapper::shell, interpreter::judge, files::judge, find::judge, git::judge];
 
 /// How deep commands may stand in one another.
 const DEEPEST: usize = 12;
@@ -137,6 +137,14 @@ impl Judge<'_> {
         if self.asked.level >= Level::Standard {
             return Word::new(Decision::Allow, rule, format!("{what} is code of the worktree; the sandbox holds it."));
         }
+        // Only a person's own file brings the floor below standard: that is their word.
+        if self.commands.run.least < Level::Standard {
+            return Word::new(
+                Decision::Allow,
+                rule,
+                format!("{what} is code of the worktree; [run] sandbox lets it run."),
+            );
+        }
         Word::ask(
             rule,
             format!(
@@ -170,11 +178,15 @@ impl Judge<'_> {
     fn placed(&self, word: Option<Word>, found: &Found, argv: &[String]) -> Word {
         let program = argv.first().map(String::as_str).unwrap_or_default();
         let unknown = || {
-            let reason = format!("No rule speaks of {program}.");
+            let head = argv.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(" ");
+            let reason = format!("No rule speaks of `{head}`.");
             Word::new(self.commands.run.unknown, "unknown", reason)
         };
         let own = |word: &Word| word.origin == Origin::Yours;
         let allows = |word: &Word| word.decision == Decision::Allow;
+        if program.is_empty() {
+            return Word::ask("no-program", "No program is named where one must be.");
+        }
         match (word, found.place) {
             (Some(word), _) if own(&word) || !allows(&word) => word,
             (_, Place::Worktree) => self.held("worktree-program", program),
@@ -243,14 +255,21 @@ fn inside(path: &Path, root: &Path) -> bool {
         .is_ok_and(|below| !below.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git")))
 }
 
-/// A program's own way of naming a part of itself taken apart: `git-push` is `git push`.
+/// The arguments as the program reads them: `git-push` is `git push`, `tar xf` is `tar -xf`.
 fn invocation(names: &[String], argv: &[String], open: bool) -> Invocation {
     let args = argv.get(1..).unwrap_or_default();
     if let Some(part) = names.iter().find_map(|name| name.strip_prefix("git-")) {
         let args = std::iter::once(part.to_owned()).chain(args.iter().cloned()).collect();
         return Invocation { names: vec!["git".to_owned()], args, open };
     }
-    Invocation { names: names.to_vec(), args: args.to_vec(), open }
+    let mut args = args.to_vec();
+    // The first word of `tar` is options, with or without a dash.
+    if let Some(first) = args.first_mut().filter(|first| !first.starts_with('-'))
+        && names.iter().any(|name| name == "tar")
+    {
+        first.insert(0, '-');
+    }
+    Invocation { names: names.to_vec(), args, open }
 }
 
 /// The strictest word of one layer's rules.

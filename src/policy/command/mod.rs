@@ -1,6 +1,6 @@
 //! Which programs an agent may run: rules over what is really executed.
 //!
-//! [`Commands::judge`] finds the program (`found`), takes it apart where it runs another one (`wrapper`, `shell`, `interpreter`, `files`),
+//! [`Commands::judge`] finds the program (`found`), takes it apart where it runs another one (`wrapper`, `shell`, `interpreter`, `find`),
 //! and asks the rules of three layers about every command in it (`judge`): the person's own, the built-in ones (`builtin.toml`, in the same
 //! language as theirs), the repository's. The strictest word counts; what nobody speaks of is asked about. Pure: the file system is
 //! behind [`Programs`].
@@ -8,6 +8,7 @@
 mod builtin;
 mod environment;
 mod files;
+mod find;
 mod fit;
 mod found;
 mod git;
@@ -177,10 +178,12 @@ pub(super) fn of(
     (person, yours): (RunTable, Vec<Table>),
     (repo, repository): (RunTable, Vec<Table>),
 ) -> Result<Commands, (bool, String)> {
-    let known = builtin::known;
-    let checked = |tables: Vec<Table>, of_repository| match tables.is_empty() {
-        true => Ok(Vec::new()),
-        false => rule::checked(tables, known()).map_err(|why| (of_repository, why)),
+    let checked = |tables: Vec<Table>, of_repository| {
+        // Without a rule, the built-in ones need not be read.
+        if tables.is_empty() {
+            return Ok(Vec::new());
+        }
+        rule::checked(tables, builtin::known()).map_err(|why| (of_repository, why))
     };
     let (yours, repository) = (checked(yours, false)?, checked(repository, true)?);
     Ok(Commands { run: run::merged(person, repo)?, yours, repository, trusted: Trusted::No })

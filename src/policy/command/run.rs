@@ -58,7 +58,7 @@ impl Default for RunRules {
     fn default() -> RunRules {
         RunRules {
             least: Level::Standard,
-            max_timeout: Duration::from_mins(10),
+            max_timeout: Duration::from_secs(600),
             timeout: Duration::from_secs(DEFAULT),
             writable: Vec::new(),
             secrets: Vec::new(),
@@ -125,10 +125,10 @@ mod tests {
         let mine = of(loose, "");
         assert_eq!(
             (mine.least, mine.max_timeout, mine.unknown),
-            (Level::Permissive, Duration::from_hours(1), Decision::Allow)
+            (Level::Permissive, Duration::from_secs(3600), Decision::Allow)
         );
         let both = of(loose, strict);
-        assert_eq!((both.least, both.timeout, both.unknown), (Level::Strict, Duration::from_mins(1), Decision::Deny));
+        assert_eq!((both.least, both.timeout, both.unknown), (Level::Strict, Duration::from_secs(60), Decision::Deny));
         assert_eq!(both.on_findings, OnFindings::Refuse);
         let secrets = of("secrets = [\"~/a\"]", "secrets = [\"/b\"]").secrets;
         assert_eq!(secrets, [PathBuf::from("~/a"), PathBuf::from("/b")]);

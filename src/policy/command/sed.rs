@@ -17,9 +17,13 @@ pub(super) fn sed_is_plain(script: &str) -> bool {
             rest.pop();
         }
         match rest.pop() {
-            Some(
-                'p' | 'd' | 'q' | 'Q' | '=' | 'n' | 'N' | 'D' | 'P' | 'g' | 'G' | 'h' | 'H' | 'x' | 'l' | '{' | '}',
-            ) => {}
+            Some('{' | '}') => continue,
+            Some(':' | 'b' | 't' | 'T') => {
+                while rest.last().is_some_and(|c| !matches!(c, ';' | '\n' | '}')) {
+                    rest.pop();
+                }
+            }
+            Some('p' | 'd' | 'q' | 'Q' | '=' | 'n' | 'N' | 'D' | 'P' | 'g' | 'G' | 'h' | 'H' | 'x' | 'l') => {}
             Some('s') => {
                 let Some(by) = rest.pop().filter(|by| *by != '\n' && *by != '\\') else { return false };
                 if !(until(&mut rest, by) && until(&mut rest, by)) {

@@ -27,8 +27,6 @@ pub(super) struct Word {
     pub(super) spreads: bool,
     /// Whether any of it is quoted: then it is no keyword.
     quoted: bool,
-    /// Whether it has begun at all, as `""` has.
-    begun: bool,
     /// Whether it is a pattern.
     pattern: bool,
 }
@@ -148,7 +146,7 @@ impl Reader<'_> {
 
     fn word(&mut self) -> Word {
         let mut word = Word::default();
-        let mut braces = false;
+        let (mut braces, mut begun) = (false, false);
         while let Some(c) = self.peek(0) {
             match c {
                 ' ' | '\t' | '\r' | '\n' | ';' | '&' | '|' | '(' | ')' | '<' | '>' => break,
@@ -178,7 +176,7 @@ impl Reader<'_> {
                     word.text.push(c);
                     self.at += 1;
                 }
-                '~' if !word.begun
+                '~' if !begun
                     && !matches!(self.peek(1), None | Some('/' | ' ' | '\t' | '\n' | ';' | '&' | '|' | ')')) =>
                 {
                     self.doubt("it names another user's folder");
@@ -194,7 +192,7 @@ impl Reader<'_> {
                     self.at += 1;
                 }
             }
-            word.begun = true;
+            begun = true;
         }
         word
     }
@@ -222,6 +220,10 @@ impl Reader<'_> {
                         word.text.push(c);
                     }
                     self.at += 2;
+                }
+                '$' if matches!(self.peek(1), Some('"' | '\'')) => {
+                    word.text.push(c);
+                    self.at += 1;
                 }
                 '$' | '`' => self.expansion(word),
                 _ => {
@@ -274,7 +276,6 @@ impl Reader<'_> {
         for (at, &c) in self.chars.iter().enumerate().skip(from) {
             match (quote, c) {
                 (Some(open), c) if c == open => quote = None,
-                (Some(_), _) => {}
                 (None, '\'' | '"') => quote = Some(c),
                 (None, '(') => depth += 1,
                 (None, ')') => depth -= 1,

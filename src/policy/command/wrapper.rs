@@ -31,7 +31,7 @@ const WRAPPERS: &[Wrapper] = &[
         alone: &["-t", "--ignore"],
         ..PLAIN
     },
-    Wrapper { names: &["nohup", "exec", "builtin", "setarch", "linux64"], ..PLAIN },
+    Wrapper { names: &["nohup", "exec", "builtin"], ..PLAIN },
     Wrapper { names: &["command"], alone: &["-p"], ..PLAIN },
     Wrapper {
         names: &["timeout", "gtimeout"],
@@ -51,7 +51,7 @@ const WRAPPERS: &[Wrapper] = &[
     },
     Wrapper { names: &["taskset"], alone: &["-c", "--cpu-list"], operands: 1, ..PLAIN },
     Wrapper { names: &["prlimit"], values: &[], alone: &["--*=*"], ..PLAIN },
-    Wrapper { names: &["busybox", "toybox", "coreutils"], ..PLAIN },
+    Wrapper { names: &["busybox", "toybox", "coreutils", "ccache", "sccache", "distcc", "icecc"], ..PLAIN },
     Wrapper {
         names: &["xargs", "gxargs"],
         values: &[
@@ -84,13 +84,13 @@ const WRAPPERS: &[Wrapper] = &[
 const OTHERS: [&str; 9] = ["sudo", "doas", "su", "runuser", "pkexec", "sudoedit", "run0", "machinectl", "gosu"];
 
 /// Shells.
-const SHELLS: [&str; 12] =
+pub(super) const SHELLS: [&str; 12] =
     ["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash", "ksh93", "yash", "hush", "posh"];
 
 /// What it runs, judged; what it is itself.
 pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
     let invocation = call.invocation;
-    if invocation.is(&["env", "printenv"]) {
+    if invocation.is(&["env"]) {
         return env(judge, call, &invocation.args, &call.way.dirs);
     }
     if invocation.is(&OTHERS) {
@@ -99,11 +99,14 @@ pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
             "It would run as another user. Run the command without it; what needs other rights is for a person.";
         return vec![Word::new(Decision::Deny, "other-user", reason)];
     }
+    if invocation.is(&["command"]) && invocation.args.first().is_some_and(|arg| arg == "-v" || arg == "-V") {
+        return vec![Word::new(Decision::Allow, "wrapper", "It tells where a program is.")];
+    }
     let wrapper = WRAPPERS.iter().find(|wrapper| {
         invocation.is(wrapper.names)
             && wrapper.prefix.iter().zip(&invocation.args).filter(|(a, b)| a == b).count() == wrapper.prefix.len()
     });
-    let Some(wrapper) = wrapper else { return Vec::new() };
+    let Some(wrapper) = wrapper else { return prefixed(call) };
     let name = wrapper.names.iter().find(|name| invocation.is(&[name])).copied().unwrap_or_default();
     let Some(at) = wrapper.command_at(&invocation.args) else {
         return vec![Word::ask(
@@ -113,7 +116,7 @@ pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
     };
     if at >= invocation.args.len() {
         let nothing = matches!(name, "xargs" | "gxargs" | "busybox" | "time" | "rustup" | "edt");
-        let word = if nothing { Decision::Allow } else { Decision::Ask };
+        let word = if nothing && !call.way.open { Decision::Allow } else { Decision::Ask };
         return vec![Word::new(word, "wrapper", format!("{name} is given no command."))];
     }
     let replaced = invocation.args[..at].iter().any(|arg| arg.starts_with("-I"));
@@ -125,6 +128,23 @@ pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
     }
     judge.command(&invocation.args[at..], &way);
     vec![Word::new(Decision::Allow, "wrapper", format!("{name} runs another command, which is judged."))]
+}
+
+/// A wrapper whose word comes after options: what it runs is not looked for behind them.
+fn prefixed(call: &Call<'_>) -> Vec<Word> {
+    let args = &call.invocation.args;
+    let hidden = |wrapper: &&Wrapper| {
+        let word = wrapper.prefix.first().is_some_and(|word| args.iter().any(|arg| arg == word));
+        word && call.invocation.is(wrapper.names)
+    };
+    let found = WRAPPERS.iter().find(hidden).filter(|_| args.first().is_some_and(|arg| arg.starts_with(['-', '+'])));
+    found.map_or_else(Vec::new, |wrapper| {
+        let word = wrapper.prefix[0];
+        vec![Word::ask(
+            "wrapper",
+            format!("Options stand before {word}, so what it runs cannot be seen. Leave them out."),
+        )]
+    })
 }
 
 impl Wrapper {
@@ -205,6 +225,9 @@ fn env(judge: &mut Judge<'_>, call: &Call<'_>, args: &[String], dirs: &[PathBuf]
         } else if let Some((taken, text)) = value("--split-string", "-S") {
             // The text is split as env does it, which a shell's rules without expansions cover; the rest follows.
             let read = script::read(&text);
+            if text.contains('\\') {
+                return doubt();
+            }
             let [simple] = read.commands.as_slice() else { return doubt() };
             if !read.doubts.is_empty() || !simple.writes.is_empty() {
                 return doubt();
@@ -248,9 +271,12 @@ pub(super) fn shell(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
         return Vec::new();
     }
     let (mut at, mut command) = (0, false);
-    while let Some(arg) = invocation.args.get(at).filter(|arg| arg.starts_with(['-', '+']) && arg.len() > 1) {
+    while let Some(arg) = invocation.args.get(at).filter(|arg| arg.starts_with(['-', '+'])) {
+        if arg == "-" && !command {
+            break;
+        }
         at += 1;
-        if arg == "--" {
+        if arg == "--" || arg == "-" {
             break;
         }
         if arg.starts_with("--") {
