@@ -40,8 +40,8 @@ pub(crate) struct Cage {
 pub(crate) struct Call {
     pub(crate) level: String,
     pub(crate) means: String,
-    argv: Vec<Vec<u8>>,
-    root: PathBuf,
+    pub(crate) argv: Vec<Vec<u8>>,
+    pub(crate) root: PathBuf,
     pub(crate) dir: PathBuf,
     pub(crate) git: Vec<PathBuf>,
     pub(crate) writable: Vec<PathBuf>,
@@ -54,7 +54,7 @@ pub(crate) struct Call {
     pub(crate) input: Option<String>,
     /// After this many milliseconds it is ended.
     pub(crate) ms: u64,
-    edt: PathBuf,
+    pub(crate) edt: PathBuf,
 }
 
 /// What came of it.
@@ -132,12 +132,8 @@ impl Cage {
         }
     }
 
-    pub(crate) fn sh(&self, level: Level, script: &str) -> Told {
-        self.run(&self.call(level, &["sh", "-c", script]))
-    }
-
     pub(crate) fn run(&self, call: &Call) -> Told {
-        let (command, mut writer, mut reader) = self.begin(call);
+        let (command, mut writer, mut reader) = self.begin();
         let mut child = { command }.spawn().unwrap();
         writer.write_all(&serde_json::to_vec(call).unwrap()).unwrap();
         drop(writer);
@@ -148,7 +144,7 @@ impl Cage {
     }
 
     /// The driver, which reads its call from the one end and answers on the other.
-    pub(crate) fn begin(&self, _: &Call) -> (Command, io::PipeWriter, io::PipeReader) {
+    pub(crate) fn begin(&self) -> (Command, io::PipeWriter, io::PipeReader) {
         let ((theirs_in, writer), (reader, theirs_out)) = (io::pipe().unwrap(), io::pipe().unwrap());
         let driver = &programs().0;
         let mut command = match self.user {
@@ -200,6 +196,19 @@ fn programs() -> &'static (PathBuf, PathBuf) {
         let [driver, edt] = copies;
         (driver, edt)
     })
+}
+
+pub(crate) fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// Whether bubblewrap is installed; says so if not.
+pub(crate) fn bubblewrap() -> bool {
+    let there = Path::new("/usr/bin/bwrap").exists();
+    if !there {
+        println!("skipped: bubblewrap is not installed");
+    }
+    there
 }
 
 fn find(name: &std::ffi::OsStr) -> PathBuf {
