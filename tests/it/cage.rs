@@ -92,11 +92,17 @@ impl Cage {
         std::fs::write(cage.root.join("a.txt"), "one\n").unwrap();
         cage.git(&["add", "a.txt"]);
         cage.git(&["commit", "-qm", "first"]);
-        if user == As::Nobody {
-            let chown = Command::new("chown").args(["-R", "65534:65534"]).arg(cage.dir.path()).status().unwrap();
+        cage.hand_over();
+        cage
+    }
+
+    /// Gives everything to the user who runs edt.
+    pub(crate) fn hand_over(&self) {
+        if self.user == As::Nobody {
+            let owner = format!("{NOBODY}:{NOBODY}");
+            let chown = Command::new("chown").args(["-hR", &owner]).arg(self.dir.path()).status().unwrap();
             assert!(chown.success());
         }
-        cage
     }
 
     pub(crate) fn git(&self, args: &[&str]) -> String {
@@ -143,6 +149,20 @@ impl Cage {
         serde_json::from_str(&answer).unwrap_or_else(|error| panic!("{error}: {answer:?}"))
     }
 
+    /// A command of the user who runs edt.
+    pub(crate) fn as_user(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
+        match self.user {
+            As::Self_ => Command::new(program),
+            As::Nobody => {
+                let mut command = Command::new("setpriv");
+                let id = NOBODY;
+                let ids = [format!("--reuid={id}"), format!("--regid={id}"), "--clear-groups".to_owned()];
+                command.args(ids).arg(program);
+                command
+            }
+        }
+    }
+
     /// The driver, which reads its call from the one end and answers on the other.
     pub(crate) fn begin(&self) -> (Command, io::PipeWriter, io::PipeReader) {
         let ((theirs_in, writer), (reader, theirs_out)) = (io::pipe().unwrap(), io::pipe().unwrap());
@@ -160,6 +180,7 @@ impl Cage {
         };
         command.args(["--exact", "cage::driver", "--ignored", "--nocapture", "--test-threads=1"]);
         command.env_clear().env("PATH", path()).env("HOME", &self.home).current_dir(self.dir.path());
+        command.env("EDT_SECRET", "1");
         // What the harness prints goes elsewhere.
         command.stdin(theirs_in).stdout(Stdio::null()).stderr(theirs_out);
         (command, writer, reader)

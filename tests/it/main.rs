@@ -19,6 +19,7 @@ mod day;
 mod dice;
 mod doctor;
 mod durability;
+mod escapes;
 mod faults;
 mod formats;
 mod grammars;

@@ -282,6 +282,7 @@ fn a_linked_worktree_and_a_separate_git_folder_are_held_too() {
         let move_away = format!("cd {root}; mv .git x || mv inner y || rm -f .git || echo z > .git || echo held");
         std::fs::create_dir_all(cage.root.join("inner/deep")).unwrap();
         cage.git(&["init", "-q", "--separate-git-dir", &format!("{root}/inner/deep/gitdir")]);
+        cage.hand_over();
         let mut call = call(&["sh", "-c", &move_away]);
         call.git = vec![cage.root.join(".git"), cage.root.join("inner/deep/gitdir")];
         let told = cage.run(&call);
