@@ -27,7 +27,7 @@ pub(super) fn find(means: Means) -> Result<Option<PathBuf>, String> {
     };
     let found = || PLACES.iter().find(of_root).map(PathBuf::from);
     match means {
-        Means::Own => Ok(None),
+        Means::Own | Means::OwnWithoutSignals => Ok(None),
         Means::Any => Ok(found()),
         Means::Bubblewrap => found().map(Some).ok_or_else(|| {
             format!(

@@ -17,23 +17,19 @@ pub(super) fn signals_are_held() -> bool {
     rules.and_then(Ruleset::create).is_ok()
 }
 
-/// Gives this process a namespace of mounts.
+/// Gives this process a namespace of mounts, and one of shared memory and queues, which have no place in the file system.
 pub(super) fn mounts() -> Result<(), String> {
-    make(CloneFlags::CLONE_NEWNS)
+    make(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWIPC)
 }
 
 /// `edt __sandbox spaces WHICH`: makes namespaces, in which a supervisor is the first process, and waits for its end.
 pub(super) fn enter(which: &OsStr) -> ExitCode {
     child::close_others();
-    let processes = CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID;
+    let processes = CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWIPC | CloneFlags::CLONE_NEWPID;
     let flags = match which.to_str() {
         Some("processes") => processes,
         Some("everything") => {
-            processes
-                | CloneFlags::CLONE_NEWNET
-                | CloneFlags::CLONE_NEWIPC
-                | CloneFlags::CLONE_NEWUTS
-                | CloneFlags::CLONE_NEWCGROUP
+            processes | CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWUTS | CloneFlags::CLONE_NEWCGROUP
         }
         _ => return ExitCode::FAILURE,
     };

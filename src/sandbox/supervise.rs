@@ -21,15 +21,25 @@ use crate::base::Level;
 pub(super) fn supervise(control: &OwnedFd) -> io::Result<()> {
     let (orders, streams) = wire::receive_orders(control.as_fd())?;
     let report = |report: &Report| wire::report(control, report);
-    match prepare(&orders).and_then(|()| launch(&orders, streams)) {
+    match prepare(&orders).and_then(|()| launch(&orders, streams, control)) {
         Ok(program) => {
             report(&Report::Started);
             let over = watch(control, &orders, program)?;
             report(&Report::Over(over));
+            empty(&orders);
         }
         Err(failed) => report(&failed),
     }
     Ok(())
+}
+
+/// Removes what the program left in its temporary folder: edt, whose folder it is, may be gone. Nothing runs any more that could
+/// put links in the way, or what does is in the same namespace and ends with this process.
+fn empty(orders: &Orders) {
+    let Some(temporary) = orders.temporary.as_ref().filter(|_| orders.level == Level::Standard) else { return };
+    for entry in std::fs::read_dir(temporary.path()).into_iter().flatten().flatten() {
+        let _ = std::fs::remove_dir_all(entry.path()).or_else(|_| std::fs::remove_file(entry.path()));
+    }
 }
 
 /// What the supervisor does to itself. After this it is, but for its main thread, as the program will be.
@@ -56,12 +66,13 @@ fn prepare(orders: &Orders) -> Result<(), Report> {
 }
 
 /// Starts the program from a thread that confines itself first: the main thread stays outside, where the program cannot reach it.
-fn launch(orders: &Orders, streams: [OwnedFd; 3]) -> Result<Pid, Report> {
+fn launch(orders: &Orders, streams: [OwnedFd; 3], control: &OwnedFd) -> Result<Pid, Report> {
     let start = || {
         if orders.level > Level::Permissive {
             confine::this_thread(orders).map_err(Report::Unavailable)?;
         }
         let [input, output, errors] = streams;
+        wire::report(control, &Report::Starting);
         spawn(orders, input.into(), output.into(), errors.into()).map_err(|error| not_started(orders, &error))
     };
     if orders.level == Level::Permissive {

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{Read as _, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -45,6 +45,7 @@ pub(crate) struct Call {
     pub(crate) dir: PathBuf,
     pub(crate) git: Vec<PathBuf>,
     pub(crate) writable: Vec<PathBuf>,
+    pub(crate) secrets: Vec<PathBuf>,
     pub(crate) env: Vec<(String, String)>,
     pub(crate) memory: Option<u64>,
     pub(crate) processes: Option<u64>,
@@ -74,10 +75,15 @@ const NOBODY: u32 = 65_534;
 
 impl Cage {
     pub(crate) fn new(user: As) -> Cage {
-        let dir = tempfile::Builder::new().prefix("edt-cage-").tempdir_in(PLACE).unwrap();
+        Cage::at(user, Path::new(PLACE), "repo")
+    }
+
+    /// A cage below `place` with a worktree of that name.
+    pub(crate) fn at(user: As, place: &Path, name: &str) -> Cage {
+        let dir = tempfile::Builder::new().prefix("edt-cage-").tempdir_in(place).unwrap();
         std::fs::set_permissions(dir.path(), PermissionsExt::from_mode(0o755)).unwrap();
         let path = dir.path().canonicalize().unwrap();
-        let [root, home, outside] = ["repo", "home", "outside"].map(|name| path.join(name));
+        let [root, home, outside] = [name, "home", "outside"].map(|name| path.join(name));
         for folder in [&root, &home, &outside, &home.join(".ssh"), &home.join(".config/gh")] {
             std::fs::create_dir_all(folder).unwrap();
         }
@@ -126,6 +132,7 @@ impl Cage {
             dir: self.root.clone(),
             git: vec![self.root.join(".git")],
             writable: Vec::new(),
+            secrets: Vec::new(),
             env: env.map(|(name, value)| (name.to_owned(), value)).to_vec(),
             memory: None,
             processes: None,
@@ -139,7 +146,12 @@ impl Cage {
     }
 
     pub(crate) fn run(&self, call: &Call) -> Told {
-        let (command, mut writer, mut reader) = self.begin();
+        self.run_by(self.as_user(&programs().0), call)
+    }
+
+    /// The same by a command that starts the driver.
+    pub(crate) fn run_by(&self, command: Command, call: &Call) -> Told {
+        let (command, mut writer, mut reader) = self.begin_by(command);
         let mut child = { command }.spawn().unwrap();
         writer.write_all(&serde_json::to_vec(call).unwrap()).unwrap();
         drop(writer);
@@ -165,19 +177,12 @@ impl Cage {
 
     /// The driver, which reads its call from the one end and answers on the other.
     pub(crate) fn begin(&self) -> (Command, io::PipeWriter, io::PipeReader) {
+        self.begin_by(self.as_user(&programs().0))
+    }
+
+    /// The same by a command that starts the driver, whose arguments follow.
+    pub(crate) fn begin_by(&self, mut command: Command) -> (Command, io::PipeWriter, io::PipeReader) {
         let ((theirs_in, writer), (reader, theirs_out)) = (io::pipe().unwrap(), io::pipe().unwrap());
-        let driver = &programs().0;
-        let mut command = match self.user {
-            As::Self_ => Command::new(driver),
-            As::Nobody => {
-                let mut command = Command::new("setpriv");
-                let id = NOBODY;
-                command
-                    .args([format!("--reuid={id}"), format!("--regid={id}"), "--clear-groups".to_owned()])
-                    .arg(driver);
-                command
-            }
-        };
         command.args(["--exact", "cage::driver", "--ignored", "--nocapture", "--test-threads=1"]);
         command.env_clear().env("PATH", path()).env("HOME", &self.home).current_dir(self.dir.path());
         command.env("EDT_SECRET", "1");
@@ -187,14 +192,12 @@ impl Cage {
     }
 }
 
-use std::io;
-
 fn path() -> OsString {
     std::env::var_os("PATH").unwrap()
 }
 
 /// The driver and edt, where every user can execute them.
-fn programs() -> &'static (PathBuf, PathBuf) {
+pub(crate) fn programs() -> &'static (PathBuf, PathBuf) {
     static PROGRAMS: OnceLock<(PathBuf, PathBuf)> = OnceLock::new();
     PROGRAMS.get_or_init(|| {
         let own = std::env::current_exe().unwrap();
@@ -254,10 +257,16 @@ fn drive(call: &Call) -> Told {
     let level: Level = call.level.parse().unwrap();
     let mut plan = Plan::new(level, &find(&argv.next().unwrap()), &call.root);
     plan.args = argv.collect();
+    plan.secrets.clone_from(&call.secrets);
     plan.env = call.env.iter().map(|(name, value)| (name.into(), value.into())).collect();
     (plan.git, plan.writable) = (call.git.clone(), call.writable.clone());
     (plan.edt, plan.dir) = (call.edt.clone(), call.dir.clone());
-    plan.means = if call.means == "own" { Means::Own } else { Means::Bubblewrap };
+    plan.means = match call.means.as_str() {
+        "own" => Means::Own,
+        "older" => Means::OwnWithoutSignals,
+        "any" => Means::Any,
+        _ => Means::Bubblewrap,
+    };
     let limits = Limits::of(level);
     plan.limits = Limits {
         memory_bytes: call.memory.or(limits.memory_bytes),

@@ -6,6 +6,7 @@ use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
 
 use edt::base::Level;
 
@@ -70,9 +71,10 @@ print('OUT' if os.path.exists('{O}/raced') else '')")),
             any("through /proc/self/root and /proc/self/cwd", Sh("echo x > /proc/self/root{O}/file; cd {O}; echo x > /proc/self/cwd/file; grep -q x {O}/file && echo OUT")),
             any("through /proc/PID/root and /proc/PID/cwd of a process outside", Sh("echo x > /proc/{P}/root{O}/file; echo x > /proc/{P}/cwd/file; grep -q x {O}/file && echo OUT")),
             any("through the descriptors of edt and its supervisor", Sh("p=$PPID; for f in /proc/$p/fd/* /proc/{P}/fd/*; do readlink $f >/dev/null && echo OUT; done")),
-            root("make a device file and read the disk by it", Py("
-d=os.stat('{O}').st_dev
-os.mknod('dev', stat.S_IFBLK|0o600, d); open('dev','rb').read(1); print('OUT')")),
+            root(
+                "make a device file and open it",
+                Py("os.mknod('dev', stat.S_IFCHR|0o600, os.makedev(1,11)); open('dev','rb').close(); print('OUT')"),
+            ),
             root("open a raw device in /dev", Py("
 for n in os.listdir('/dev'):
     p='/dev/'+n
@@ -150,7 +152,16 @@ char b[8] = {0}; struct iovec l = {b, 8}, r = {(void*)0x400000, 8}; errno = 0;
 if (process_vm_readv({P}, &l, 1, &r, 1, 0) >= 0 || errno == EFAULT) puts(\"OUT\");
 if (open(\"/proc/{P}/mem\", O_RDWR) >= 0) puts(\"OUT\");")),
             any("see its command line", Sh("grep -q . /proc/{P}/cmdline && echo OUT")),
-            any("change its priority", Sh("renice -n 5 -p {P} >/dev/null && echo OUT")),
+any(
+                "lower its limits (prlimit)",
+                Py("import resource; resource.prlimit({P}, resource.RLIMIT_CORE, (0, 0)); print('OUT')"),
+            ),
+            any("pin it to one processor (sched_setaffinity)", Py("os.sched_setaffinity({P}, {0}); print('OUT')")),
+            any(
+                "shared memory and queues of processes outside (System V)",
+                C("int m = shmget({S}, 4, 0600); if (m >= 0 && shmat(m, 0, 0) != (void *)-1) puts(\"OUT\");"),
+            ),
+                        any("change its priority", Sh("renice -n 5 -p {P} >/dev/null && echo OUT")),
             any("type into the terminal (TIOCSTI)", C("
 int m = posix_openpt(O_RDWR | O_NOCTTY); grantpt(m); unlockpt(m);
 int s = open(ptsname(m), O_RDWR); errno = 0; ioctl(s, TIOCSCTTY, 0);
@@ -168,14 +179,52 @@ char *st = malloc(65536); int p = syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0,
 unsigned long long a[11] = {CLONE_NEWUSER, 0, 0, 0, SIGCHLD}; long p = syscall(435, a, 64); if (p == 0) _exit(0); if (p > 0) puts(\"OUT\");")),
             any("enter the namespaces of a process outside", Sh("nsenter -t {P} -m true && echo OUT; nsenter -t {P} -U true && echo OUT")),
             root("chroot", Sh("chroot . /nothing; test $? = 127 && echo OUT")),
-            any("a setuid program", C("
-if (getuid() == 0) { puts(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) ? \"\" : \"OUT\"); return 0; }
-puts(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) ? \"\" : \"OUT\");")),
+            any("a setuid program", C("if (geteuid() != getuid()) puts(\"OUT\");")),
             any("bpf, perf, userfaultfd", C("
 char z[128]; memset(z, 0, sizeof z);
 long f = syscall(SYS_userfaultfd, 1); if (f >= 0) puts(\"OUT\");
 *(int*)z = 1; *(int*)(z+4) = 128; *(long*)(z+40) = 0x60; if (syscall(SYS_perf_event_open, z, 0, -1, -1, 0) >= 0) puts(\"OUT\");
 memset(z, 0, sizeof z); *(int*)z = 2; *(int*)(z+4) = 4; *(int*)(z+8) = 8; *(int*)(z+12) = 1; if (syscall(SYS_bpf, 0, z, 72) >= 0) puts(\"OUT\");")),
+        ],
+    ),
+    (
+        "Using up the machine (limits made small at strict: 300 MB, 400 processes, 1 s, 16 MB)",
+        &[
+            any("start 1000 processes", Py("
+import signal
+made = []
+try:
+    for _ in range(1000):
+        pid = os.fork()
+        if pid == 0:
+            signal.pause()
+        made.append(pid)
+    print('OUT', flush=True)
+finally:
+    for pid in made: os.kill(pid, 9)")),
+            any("take 800 MB in one process", Py("b = bytearray(800 << 20); print('OUT')")),
+            any("take 800 MB in eight processes", Py("
+import time
+for _ in range(8):
+    if os.fork() == 0:
+        b = bytearray(os.urandom(1 << 20) * 100); time.sleep(1); os._exit(0)
+for _ in range(8): os.wait()
+print('OUT')")),
+            any("compute for three seconds in one process", Py("
+import time
+while time.process_time() < 3: pass
+print('OUT')")),
+            any("compute for three seconds in six processes", Py("
+import time
+for _ in range(6):
+    if os.fork() == 0:
+        while time.process_time() < .5: pass
+        os._exit(0)
+for _ in range(6): os.wait()
+print('OUT')")),
+            any("fill the temporary folder with 64 MB", Sh("f=${TMPDIR:-/tmp}/edt-escape-$$; head -c 64M /dev/zero > $f && echo OUT; rm $f")),
+            any("fill /dev/shm with 64 MB", Sh("head -c 64M /dev/zero > /dev/shm/edt-escape && echo OUT; rm /dev/shm/edt-escape")),
+            any("write a file of 64 MB in the worktree", Sh("head -c 64M /dev/zero > big && echo OUT")),
         ],
     ),
 ];
@@ -187,6 +236,8 @@ struct Outside {
     udp: std::net::UdpSocket,
     _path: UnixListener,
     _abstract: UnixListener,
+    /// Of System V: its key and its number.
+    memory: (i32, String),
     name: String,
 }
 
@@ -203,7 +254,12 @@ impl Outside {
         let path = UnixListener::bind(cage.outside.join("sock")).unwrap();
         let address = SocketAddr::from_abstract_name(format!("edt-escape-{name}")).unwrap();
         let listener = UnixListener::bind_addr(&address).unwrap();
-        Outside { process, tcp, udp, _path: path, _abstract: listener, name }
+        // A key that nobody else has at this moment.
+        let key = i32::try_from(process.id()).unwrap() + 0x0ED7_0000;
+        let script = format!("import ctypes; print(ctypes.CDLL(None).shmget({key}, 4, 0o1600))");
+        let made = cage.as_user("python3").args(["-c", &script]).output().unwrap().stdout;
+        let memory = (key, String::from_utf8(made).unwrap().trim().to_owned());
+        Outside { process, tcp, udp, _path: path, _abstract: listener, memory, name }
     }
 
     fn alive(&mut self) -> bool {
@@ -215,6 +271,7 @@ impl Drop for Outside {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
+        let _ = Command::new("ipcrm").args(["-m", &self.memory.1]).output();
     }
 }
 
@@ -230,6 +287,7 @@ const HEAD: &str = "#define _GNU_SOURCE
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/shm.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -260,6 +318,7 @@ fn held(attempt: &Attempt, level: Level, user: As, means: &str) -> bool {
             .replace("{P}", &outside.process.id().to_string())
             .replace("{N}", &outside.tcp.local_addr().unwrap().port().to_string())
             .replace("{U}", &outside.udp.local_addr().unwrap().port().to_string())
+            .replace("{S}", &outside.memory.0.to_string())
             .replace("{X}", &outside.name)
     };
     let argv: Vec<String> = match &attempt.how {
@@ -283,11 +342,24 @@ fn held(attempt: &Attempt, level: Level, user: As, means: &str) -> bool {
     if argv[0] == "./attempt" {
         call = Call { argv: vec![cage.root.join("attempt").to_str().unwrap().as_bytes().to_vec()], ..call };
     }
+    if attempt.name == "a setuid program" {
+        // It belongs to the other of the two users.
+        let program = cage.root.join("attempt");
+        let owner = if user == As::Self_ && is_root() { 65_534 } else { 0 };
+        std::os::unix::fs::chown(&program, Some(owner), None).unwrap();
+        std::fs::set_permissions(program, std::os::unix::fs::PermissionsExt::from_mode(0o4755)).unwrap();
+    }
     call.env.push(("SOME_API_TOKEN".to_owned(), "x".to_owned()));
+    let using_up = LIMITED.iter().any(|limited| std::ptr::eq(limited, attempt));
+    if using_up && level == Level::Strict {
+        (call.memory, call.processes, call.cpu) = (Some(300 << 20), Some(400), Some(1));
+        (call.file_bytes, call.temporary_bytes) = (Some(16 << 20), Some(16 << 20));
+    }
     let told = cage.run(&call);
-    assert!(told.how.starts_with("Exit") || told.how == "Lost", "{}: {told:?}", attempt.name);
+    let ended = told.how.starts_with("Exit") || told.how == "Lost" || using_up && told.how.starts_with("Signal");
+    assert!(ended, "{}: {told:?}", attempt.name);
     let mut done = told.out.contains("OUT")
-        && !(attempt.name.contains("temporary") && temporary.path().read_dir().unwrap().next().is_none());
+        && !(attempt.name.contains("system's temporary") && temporary.path().read_dir().unwrap().next().is_none());
     if told.out.contains("SENT") {
         std::thread::sleep(std::time::Duration::from_millis(20));
         done |= outside.udp.recv(&mut [0; 8]).is_ok();
@@ -298,6 +370,9 @@ fn held(attempt: &Attempt, level: Level, user: As, means: &str) -> bool {
     done |= !outside.alive() && attempt.name.contains("kill a process");
     !done
 }
+
+/// The last part of the table.
+const LIMITED: &[Attempt] = ATTEMPTS[ATTEMPTS.len() - 1].1;
 
 const MEANS: [(&str, Level, &str); 4] = [
     ("permissive", Level::Permissive, "own"),
@@ -345,6 +420,8 @@ fn part(number: usize) {
 
 fn compare(mark: &str, table: &str) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/sandbox.md");
+    static WRITING: Mutex<()> = Mutex::new(());
+    let _one = WRITING.lock();
     let page = std::fs::read_to_string(&file).unwrap_or_default();
     let (begin, end) = (format!("<!-- {mark}, made by tests/it/escapes.rs -->\n"), "<!-- end -->");
     let from = page.find(&begin).unwrap_or_else(|| panic!("no {begin}in docs/sandbox.md")) + begin.len();
@@ -388,4 +465,9 @@ fn what_is_held_of_other_processes() {
 #[test]
 fn what_is_held_of_undoing_the_sandbox() {
     part(5);
+}
+
+#[test]
+fn what_is_held_of_using_up_the_machine() {
+    part(6);
 }

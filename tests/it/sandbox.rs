@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use edt::base::Level;
 
-use crate::cage::{As, Cage, Call, Told, bubblewrap, is_root};
+use crate::cage::{As, Cage, Call, Told, bubblewrap, is_root, programs};
 
 const CONFINED: [Level; 2] = [Level::Standard, Level::Strict];
 
@@ -15,8 +15,13 @@ fn everywhere(levels: &[Level], check: impl Fn(&Cage, &dyn Fn(&[&str]) -> Call))
     let users = if is_root() { vec![As::Self_, As::Nobody] } else { vec![As::Self_] };
     for user in users {
         for level in levels {
-            for means in ["own", "bubblewrap"] {
-                if means == "bubblewrap" && (*level != Level::Strict || !bubblewrap()) {
+            for means in ["own", "bubblewrap", "older"] {
+                let meant = match means {
+                    "bubblewrap" => *level == Level::Strict && bubblewrap(),
+                    "older" => *level == Level::Standard,
+                    _ => true,
+                };
+                if !meant {
                     continue;
                 }
                 let cage = Cage::new(user);
@@ -162,7 +167,7 @@ fn nothing_survives_a_killed_edt() {
     everywhere(&Level::ALL, |cage, call| {
         use std::io::Write as _;
         let mark = mark();
-        let call = call(&["sh", "-c", &format!("{}; sleep {mark}", litter(&mark))]);
+        let call = call(&["sh", "-c", &format!("echo x > ${{TMPDIR:-.}}/left; {}; sleep {mark}", litter(&mark))]);
         let (mut command, mut writer, reader) = cage.begin();
         let mut driver = command.spawn().unwrap();
         writer.write_all(&serde_json::to_vec(&call).unwrap()).unwrap();
@@ -177,6 +182,15 @@ fn nothing_survives_a_killed_edt() {
         drop(reader);
         soon_gone(&mark);
         soon_gone(cage.dir.path().file_name().unwrap().to_str().unwrap());
+        // edt alone could remove its folder; what is in it is gone.
+        let own =
+            |path: &Path| path.file_name().unwrap().to_string_lossy().starts_with(&format!("edt-{}-", driver.id()));
+        for folder in std::fs::read_dir("/tmp").unwrap().flatten().map(|entry| entry.path()).filter(|path| own(path)) {
+            let left = std::fs::read_dir(&folder).unwrap().flatten().map(|entry| entry.file_name());
+            let left: Vec<_> = left.filter(|name| name != "empty").collect();
+            assert!(left.is_empty(), "{left:?}");
+            std::fs::remove_dir_all(folder).unwrap();
+        }
     });
 }
 
@@ -296,5 +310,132 @@ fn a_linked_worktree_and_a_separate_git_folder_are_held_too() {
         again.git.clone_from(&call.git);
         assert_eq!(cage.run(&again).out, "fine\n");
         assert!(cage.git(&["status", "--porcelain"]).contains("inner"));
+    });
+}
+
+#[test]
+fn a_worktree_in_a_place_that_is_hidden_is_there() {
+    for place in ["/tmp", "/dev/shm"].map(Path::new) {
+        for level in CONFINED {
+            for means in ["own", "bubblewrap"] {
+                if means == "bubblewrap" && !bubblewrap() {
+                    continue;
+                }
+                let cage = Cage::at(As::Self_, place, "a b\\c\nd");
+                let script = "pwd; echo x > new && cat new a.txt; echo x > .git/config || echo held; ls ../outside";
+                let call = Call { means: means.to_owned(), ..cage.call(level, &["sh", "-c", script]) };
+                let told = cage.run(&call);
+                let mut expected = format!("{}\nx\none\nheld\n", cage.root.display());
+                if level == Level::Standard && place == Path::new("/tmp") {
+                    expected.push_str("file\n");
+                }
+                assert_eq!(told.out, expected, "{told:?}");
+                assert_eq!(std::fs::read(cage.root.join("new")).unwrap(), b"x\n");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_person_may_allow_a_folder_and_hide_a_file() {
+    everywhere(&CONFINED, |cage, call| {
+        let script = "cd; echo x > cache/new && cat cache/new; echo x > other || echo held; cat notes";
+        std::fs::create_dir(cage.home.join("cache")).unwrap();
+        cage.hand_over();
+        let call = Call {
+            writable: vec![cage.home.join("cache"), cage.home.join("not there")],
+            secrets: vec![cage.home.join("notes")],
+            ..call(&["sh", "-c", script])
+        };
+        assert_eq!(cage.run(&call).out, "x\nheld\n");
+    });
+}
+
+#[test]
+fn a_home_that_is_the_worktree_keeps_its_secrets() {
+    everywhere(&CONFINED, |cage, call| {
+        let mut call = call(&["sh", "-c", "ls -A .ssh; wc -c < .netrc; echo x > fine; cat fine"]);
+        call.env.retain(|(name, _)| name != "HOME");
+        call.env.push(("HOME".to_owned(), cage.root.to_str().unwrap().to_owned()));
+        std::fs::create_dir(cage.root.join(".ssh")).unwrap();
+        std::fs::write(cage.root.join(".ssh/id"), "secret").unwrap();
+        std::fs::write(cage.root.join(".netrc"), "secret").unwrap();
+        cage.hand_over();
+        assert_eq!(cage.run(&call).out, "0\nx\n");
+    });
+}
+
+#[test]
+fn a_git_folder_behind_a_link_is_no_worktree_to_confine() {
+    for level in CONFINED {
+        let cage = Cage::new(As::Self_);
+        std::fs::rename(cage.root.join(".git"), cage.outside.join("git")).unwrap();
+        std::os::unix::fs::symlink(cage.outside.join("git"), cage.root.join(".git")).unwrap();
+        let told = cage.run(&cage.call(level, &["true"]));
+        assert!(told.how.starts_with("unavailable: ") && told.how.contains(".git is a link"), "{told:?}");
+    }
+}
+
+#[test]
+fn a_level_that_cannot_be_had_is_not_had() {
+    // A user who may not make namespaces, as in most containers.
+    let none = "echo 0 > /proc/sys/user/max_user_namespaces && exec setpriv --inh-caps=-all --bounding-set=-all \"$@\"";
+    for level in Level::ALL {
+        for means in ["own", "any"] {
+            let cage = Cage::new(As::Self_);
+            let mut command = Command::new("unshare");
+            command.args(["-Ur", "sh", "-c", none, "sh"]).arg(&programs().0);
+            let call = Call { means: means.to_owned(), ..cage.call(level, &["sh", "-c", "echo ran | tee ran"]) };
+            let told = cage.run_by(command, &call);
+            if level == Level::Permissive {
+                assert_eq!((told.how.as_str(), told.out.as_str()), ("Exit(0)", "ran\n"), "{told:?}");
+            } else {
+                assert!(told.how.starts_with("unavailable: "), "{told:?}");
+                assert!(!cage.root.join("ran").exists());
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_over_a_limit_is_ended_and_named() {
+    everywhere(&[Level::Strict], |cage, call| {
+        let python = |script: &str| call(&["python3", "-c", script]);
+        let fork = "import os,time\nfor _ in range(8):\n  if os.fork()==0:\n    b=bytearray(os.urandom(1<<20)*60); time.sleep(5); os._exit(0)\ntime.sleep(5)";
+        let told = cage.run(&Call { memory: Some(250 << 20), ..python(fork) });
+        assert_eq!((told.how.as_str(), told.limit.as_str()), ("Signal(9)", "Memory"), "{told:?}");
+        let shared = "import os,time\nb=bytearray(os.urandom(1<<20)*60)\nfor _ in range(8):\n  if os.fork()==0:\n    time.sleep(.4); os._exit(0)\nfor _ in range(8): os.wait()\nprint(1)";
+        let told = cage.run(&Call { memory: Some(250 << 20), ..python(shared) });
+        assert_eq!(
+            (told.how.as_str(), told.limit.as_str(), told.out.as_str()),
+            ("Exit(0)", "", "1\n"),
+            "shared pages count once"
+        );
+        let told = cage.run(&Call { cpu: Some(1), ..python("while True: pass") });
+        assert_eq!(told.limit, "Cpu", "{told:?}");
+        let several = "import os\nfor _ in range(4): os.fork()\nwhile True: pass";
+        let told = cage.run(&Call { cpu: Some(1), ..python(several) });
+        assert_eq!((told.how.as_str(), told.limit.as_str()), ("Signal(9)", "Cpu"), "{told:?}");
+        let told = cage.run(&Call { memory: Some(200 << 20), ..python("bytearray(400 << 20)") });
+        assert!(told.how == "Exit(1)" && told.err.contains("MemoryError"), "{told:?}");
+    });
+}
+
+#[test]
+fn a_fork_bomb_ends_with_its_namespace() {
+    let new = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    let mut numbers = new.split(['.', '-']).map(|number| number.parse::<u32>().unwrap_or(0));
+    if (numbers.next(), numbers.next()) < (Some(6), Some(14)) {
+        println!("skipped: before Linux 6.14 no namespace has a limit of processes of its own");
+        return;
+    }
+    everywhere(&[Level::Strict], |cage, call| {
+        let mark = mark();
+        let bomb = format!("b() {{ b | b & }}; b; exec sleep {mark}");
+        let started = Instant::now();
+        let told = cage.run(&Call { processes: Some(200), ms: 3000, ..call(&["bash", "-c", &bomb]) });
+        assert_eq!((told.how.as_str(), told.left), ("Signal(9)", 0), "{told:?}");
+        assert!(started.elapsed() < Duration::from_secs(10));
+        assert_eq!(alive(&mark), Vec::<String>::new());
     });
 }
