@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use edt::base::Level;
-use edt::sandbox::{Means, Plan, start};
+use edt::sandbox::{How, Means, Plan, start};
 
 const RUNS: usize = 300;
 
@@ -32,7 +32,7 @@ fn main() {
         plan.git = vec![root.join(".git")];
         (plan.means, plan.edt) = (means, env!("CARGO_BIN_EXE_edt").into());
         let run = || start(&plan, null(), null(), null()).unwrap().wait().unwrap();
-        show(name, &measured(|| drop(run())));
+        show(name, &measured(|| assert_eq!(run().how, How::Exit(0))));
     }
 }
 

@@ -54,7 +54,9 @@ pub(super) fn command(bwrap: &Path, plan: &Plan, ops: &[Op], scratch: Option<&Sc
         command.arg("--unshare-user");
     }
     command.args(["--ro-bind", "/", "/"]);
-    ops.iter().for_each(|op| render(op, &empty, &mut command));
+    for op in ops {
+        render(op, &empty, &mut command);
+    }
     command.args(["--remount-ro", "/dev"]);
     command.args([
         OsStr::new("--ro-bind"),

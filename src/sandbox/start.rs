@@ -68,16 +68,15 @@ fn begin(plan: &Plan, streams: &[OwnedFd; 3]) -> Result<Running, NotStarted> {
         }
         Level::Strict => {
             orders.spaces = Spaces::All;
-            match bubblewrap::find(plan.means).map_err(|why| NotStarted::Unavailable { level: plan.level, why })? {
-                Some(bwrap) => {
-                    let command = bubblewrap::command(&bwrap, plan, &ops, scratch.as_ref())?;
-                    ("bubblewrap, Landlock, seccomp, limits", command)
-                }
-                None => {
-                    orders.mounts = Some(ops);
-                    let command = edt(plan, &["spaces".as_ref(), "everything".as_ref()]);
-                    ("namespaces, Landlock, seccomp, limits", command)
-                }
+            let found =
+                bubblewrap::find(plan.means).map_err(|why| NotStarted::Unavailable { level: plan.level, why })?;
+            if let Some(bwrap) = found {
+                let command = bubblewrap::command(&bwrap, plan, &ops, scratch.as_ref())?;
+                ("bubblewrap, Landlock, seccomp, limits", command)
+            } else {
+                orders.mounts = Some(ops);
+                let command = edt(plan, &["spaces".as_ref(), "everything".as_ref()]);
+                ("namespaces, Landlock, seccomp, limits", command)
             }
         }
     };

@@ -46,7 +46,7 @@ fn empty(orders: &Orders) {
 fn prepare(orders: &Orders) -> Result<(), Report> {
     // bubblewrap has made a session already.
     let _ = setsid();
-    set_child_subreaper(Some(getpid())).map_err(|error| system(error.into()))?;
+    set_child_subreaper(Some(getpid())).map_err(|error| system(&error.into()))?;
     if orders.spaces == Spaces::Mounts {
         spaces::mounts().map_err(Report::Unavailable)?;
     }
@@ -55,12 +55,12 @@ fn prepare(orders: &Orders) -> Result<(), Report> {
     }
     if orders.spaces == Spaces::All {
         // What held the old root must not lead out of the new one.
-        rustix::process::chdir("/").map_err(|error| system(error.into()))?;
+        rustix::process::chdir("/").map_err(|error| system(&error.into()))?;
         spaces::limit_processes(&orders.limits);
     }
-    orders.limits.apply().map_err(|error| system(error.into()))?;
+    orders.limits.apply().map_err(|error| system(&error.into()))?;
     if orders.level == Level::Strict {
-        orders.limits.apply_to_user().map_err(|error| system(error.into()))?;
+        orders.limits.apply_to_user().map_err(|error| system(&error.into()))?;
     }
     Ok(())
 }
@@ -96,11 +96,11 @@ fn spawn(orders: &Orders, input: Stdio, output: Stdio, errors: Stdio) -> io::Res
 fn not_started(orders: &Orders, error: &io::Error) -> Report {
     match error.raw_os_error() {
         Some(number) if orders.dir.path().is_dir() => Report::NoProgram(number),
-        _ => system(io::Error::from_raw_os_error(error.raw_os_error().unwrap_or(0))),
+        _ => system(&io::Error::from_raw_os_error(error.raw_os_error().unwrap_or(0))),
     }
 }
 
-fn system(error: io::Error) -> Report {
+fn system(error: &io::Error) -> Report {
     Report::System(error.raw_os_error().unwrap_or_default())
 }
 
@@ -164,7 +164,7 @@ fn over_limit(limits: &Limits) -> Option<Limit> {
     }
     if let Some(most) = limits.cpu {
         let ticks: u64 = all.iter().map(|process| process.ticks).sum();
-        let running = Duration::from_secs_f64(ticks as f64 / rustix::param::clock_ticks_per_second() as f64);
+        let running = Duration::from_millis(ticks * 1000 / rustix::param::clock_ticks_per_second().max(1));
         if used().0 + running > most {
             return Some(Limit::Cpu);
         }
