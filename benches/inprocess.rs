@@ -86,7 +86,16 @@ fn run(root: &Path, switching: Switching, reuse: bool, edits: usize) -> Vec<Dura
         let path = RepoPath::parse(FILE.as_bytes()).expect("a path");
         let op = Op::Edit { old: touch(n), new: touch(n + 1), places: Places::One };
         let edits = vec![Edit { path, expect: Expect::Anything, op }];
-        Request { message: None, agent: None, allow: Vec::new(), edits, patch: None, context: 3 }
+        Request {
+            message: None,
+            agent: None,
+            allow: Vec::new(),
+            grants: Vec::new(),
+            proposal: None,
+            edits,
+            patch: None,
+            context: 3,
+        }
     };
     let mut timed = |n: usize| {
         let request = edit(n);

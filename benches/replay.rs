@@ -239,6 +239,8 @@ impl Replay {
                 allow: allow.clone(),
                 edits,
                 patch: None,
+                grants: Vec::new(),
+                proposal: None,
                 context: 3,
             };
             let of = format!("{}: {} edits of {} files", &commit[..12], request.edits.len(), ours.len());

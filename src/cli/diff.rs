@@ -79,7 +79,7 @@ impl ShowArgs {
         if let Some(id) = self.rev.as_ref().and_then(|rev| rev.parse().ok())
             && let Some(proposal) = proposals::found(&repo, id)?
         {
-            return Ok(proposals::show(context, &repo, &proposal)?);
+            return proposals::show(context, &repo, &proposal);
         }
         let oid = match &self.rev {
             Some(rev) => repo.commit_named(rev)?,

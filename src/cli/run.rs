@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io::{IsTerminal as _, Write as _};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -112,7 +113,7 @@ impl Args {
         if context.json {
             context.print(&render::json(&answer));
         } else {
-            self.tell(context, &answer);
+            tell(context, &answer);
         }
         Ok(answer.status)
     }
@@ -136,7 +137,7 @@ impl Args {
     fn as_request(&self, start: &std::path::Path) -> Result<Request> {
         let (program, args) =
             self.command.split_first().map_or_else(Default::default, |(first, rest)| (first.clone(), rest.to_vec()));
-        let env = self.env.iter().map(|pair| split_pair(pair)).collect::<Result<_>>()?;
+        let env = self.env.iter().map(split_pair).collect::<Result<_>>()?;
         let stdin = match &self.stdin {
             None => Input::Closed,
             Some(file) if file.as_os_str() == "-" => Input::Inherited,
@@ -153,44 +154,42 @@ impl Args {
             agent: self.agent.clone(),
         })
     }
+}
 
-    /// For people: what the program wrote where it wrote it, then what became of it.
-    fn tell(&self, context: &Context, answer: &Answer) {
-        let mut out = render::settled(answer.settled.as_ref());
-        if let Some(ran) = &answer.run {
-            if !std::io::stdout().is_terminal() {
-                write(Stream::Stdout, ran.stdout.text.as_bytes());
-                write(Stream::Stderr, ran.stderr.text.as_bytes());
-            }
-            let end = match (ran.exit_code, ran.signal) {
-                _ if ran.timed_out => paint(BAD, "time over"),
-                (Some(0), _) => paint(GOOD, "done"),
-                (Some(code), _) => paint(BAD, &format!("exit status {code}")),
-                (None, signal) => paint(BAD, &format!("signal {}", signal.unwrap_or_default())),
-            };
-            let seconds = ran.duration_ms as f64 / 1000.0;
-            out += &format!(
-                "{end} {}\n",
-                paint(DIM, &format!("run {} took {seconds:.1} s, {}", ran.id, ran.sandbox.level))
-            );
+/// For people: what the program wrote where it wrote it, then what became of it.
+fn tell(context: &Context, answer: &Answer) {
+    let mut out = render::settled(answer.settled.as_ref());
+    if let Some(ran) = &answer.run {
+        if !std::io::stdout().is_terminal() {
+            write(Stream::Stdout, ran.stdout.text.as_bytes());
+            write(Stream::Stderr, ran.stderr.text.as_bytes());
         }
-        if let (Some(commit), Some(session)) = (&answer.commit, &answer.session) {
-            let (count, branch) = (answer.files.len(), paint(NAME, &session.branch));
-            let verb =
-                if answer.errors.is_empty() { paint(GOOD, "recorded") } else { paint(NOTE, "recorded and put back") };
-            out += &format!("{verb} {count} changed on {branch} as {}\n", short(commit));
-        }
-        let outcome = Outcome {
-            files: answer.files.clone(),
-            warnings: answer.warnings.clone(),
-            errors: answer.errors.clone(),
-            checkpoints: answer.checkpoints.clone(),
-            ..Outcome::new(answer.status)
+        let end = match (ran.exit_code, ran.signal) {
+            _ if ran.timed_out => paint(BAD, "time over"),
+            (Some(0), _) => paint(GOOD, "done"),
+            (Some(code), _) => paint(BAD, &format!("exit status {code}")),
+            (None, signal) => paint(BAD, &format!("signal {}", signal.unwrap_or_default())),
         };
-        render::details(&mut out, &outcome);
-        out += &render::refused(&outcome);
-        context.note(&out);
+        let seconds = Duration::from_millis(ran.duration_ms).as_secs_f64();
+        out +=
+            &format!("{end} {}\n", paint(DIM, &format!("run {} took {seconds:.1} s, {}", ran.id, ran.sandbox.level)));
     }
+    if let (Some(commit), Some(session)) = (&answer.commit, &answer.session) {
+        let (count, branch) = (answer.files.len(), paint(NAME, &session.branch));
+        let verb =
+            if answer.errors.is_empty() { paint(GOOD, "recorded") } else { paint(NOTE, "recorded and put back") };
+        out += &format!("{verb} {count} changed on {branch} as {}\n", short(commit));
+    }
+    let outcome = Outcome {
+        files: answer.files.clone(),
+        warnings: answer.warnings.clone(),
+        errors: answer.errors.clone(),
+        checkpoints: answer.checkpoints.clone(),
+        ..Outcome::new(answer.status)
+    };
+    render::details(&mut out, &outcome);
+    out += &render::refused(&outcome);
+    context.note(&out);
 }
 
 impl PageArgs {

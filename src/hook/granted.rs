@@ -33,12 +33,12 @@ fn granted(git: &Git, changes: &[Change]) -> Result<Vec<(String, String)>> {
     let tips: Vec<String> = String::from_utf8_lossy(&refs).lines().map(str::to_owned).collect();
     let mut found = Vec::new();
     for (tip, newest) in tips.iter().zip(git.objects(&tips)?) {
-        let Some(newest) = newest.map(text) else { continue };
+        let Some(newest) = newest.as_ref().map(text) else { continue };
         let decision = values(&newest, DECISION).pop().unwrap_or_default();
         let Some(commit) = decision.strip_prefix("done ") else { continue };
         let above: Vec<String> = (1..=MOST_DECISIONS).map(|number| format!("{tip}~{number}")).collect();
-        let made = git.objects(&above)?.into_iter().flatten().map(text);
-        let made = made.into_iter().find(|text| values(text, "Edt-Kind") == ["proposal"]);
+        let above = git.objects(&above)?;
+        let made = above.iter().flatten().map(text).find(|text| values(text, "Edt-Kind") == ["proposal"]);
         for grant in made.iter().flat_map(|text| values(text, GRANT)).map(|line| grant(&line)) {
             let Some(path) = grant.path else { continue };
             let staged = changes.iter().find(|one| one.path.to_string() == path);
@@ -52,6 +52,6 @@ fn granted(git: &Git, changes: &[Change]) -> Result<Vec<(String, String)>> {
     Ok(found)
 }
 
-fn text(object: Object) -> String {
+fn text(object: &Object) -> String {
     String::from_utf8_lossy(&object.bytes).into_owned()
 }

@@ -87,5 +87,5 @@ fn write(file: &std::path::Path, ids: &[u64]) {
 }
 
 fn lines(ids: &[u64]) -> String {
-    ids.iter().map(|id| format!("{id}\n")).collect()
+    ids.iter().fold(String::new(), |text, id| text + &format!("{id}\n"))
 }

@@ -27,7 +27,7 @@ pub(super) fn find(means: Means) -> Result<Option<PathBuf>, String> {
     };
     let found = || PLACES.iter().find(of_root).map(PathBuf::from);
     match means {
-        Means::Own => Ok(None),
+        Means::Own | Means::OwnWithoutSignals => Ok(None),
         Means::Any => Ok(found()),
         Means::Bubblewrap => found().map(Some).ok_or_else(|| {
             format!(
@@ -54,7 +54,9 @@ pub(super) fn command(bwrap: &Path, plan: &Plan, ops: &[Op], scratch: Option<&Sc
         command.arg("--unshare-user");
     }
     command.args(["--ro-bind", "/", "/"]);
-    ops.iter().for_each(|op| render(op, &empty, &mut command));
+    for op in ops {
+        render(op, &empty, &mut command);
+    }
     command.args(["--remount-ro", "/dev"]);
     command.args([
         OsStr::new("--ro-bind"),

@@ -63,7 +63,7 @@ pub struct Plan {
     pub secrets: Vec<PathBuf>,
     /// What it may use.
     pub limits: Limits,
-    /// Who makes the namespaces of [`Level::Strict`].
+    /// Who makes the namespaces.
     pub means: Means,
     /// The program edt, which supervises.
     pub edt: PathBuf,
@@ -90,15 +90,17 @@ impl Plan {
     }
 }
 
-/// Who makes the namespaces of [`Level::Strict`].
+/// Who makes the namespaces. All but the first are for tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Means {
-    /// Bubblewrap if it is installed, else edt.
+    /// For [`Level::Strict`] bubblewrap if it is installed, else edt.
     Any,
     /// edt.
     Own,
     /// Bubblewrap.
     Bubblewrap,
+    /// edt, as on kernels before 6.12, whose Landlock does not hold signals: [`Level::Standard`] then has a namespace of processes.
+    OwnWithoutSignals,
 }
 
 /// Why a program did not start. Nothing of it ran.

@@ -54,7 +54,7 @@ pub(super) fn perform(ops: &[Op]) -> Result<(), String> {
                     .map_err(|error| failed("mounted", Path::new("/proc"), error))?;
             }
             Op::Devices { room } => {
-                devices(*room, held).map_err(|error| failed("made", Path::new("/dev"), error))?;
+                devices(*room, &held).map_err(|error| failed("made", Path::new("/dev"), error))?;
             }
             Op::Room { at, bytes, open } => {
                 let mode = if *open { "1777" } else { "0755" };
@@ -112,10 +112,10 @@ fn memory(at: &Path, bytes: u64, mode: &str) -> rustix::io::Result<()> {
 /// Where the empty file and folder stand that cover secrets.
 const EMPTY: &str = "/dev/.empty";
 
-fn devices(room: u64, nodes: Vec<OwnedFd>) -> rustix::io::Result<()> {
+fn devices(room: u64, nodes: &[OwnedFd]) -> rustix::io::Result<()> {
     let dev = Path::new("/dev");
     memory(dev, 1 << 20, "0755")?;
-    for (name, node) in NODES.iter().zip(&nodes) {
+    for (name, node) in NODES.iter().zip(nodes) {
         put(node, &dev.join(name))?;
     }
     for (name, to) in LINKS {

@@ -49,6 +49,10 @@ const RULES: &[Rule] = &[
     (libc::SYS_process_vm_writev, ALWAYS, libc::EPERM),
     (libc::SYS_process_madvise, ALWAYS, libc::EPERM),
     (libc::SYS_pidfd_getfd, ALWAYS, libc::EPERM),
+    // What changes others of the same user, where Landlock has no say. Zero is the caller.
+    (libc::SYS_prlimit64, &[When::IsNot(0, &[0])], libc::EPERM),
+    (libc::SYS_setpriority, &[When::IsNot(1, &[0])], libc::EPERM),
+    (libc::SYS_ioprio_set, &[When::IsNot(1, &[0])], libc::EPERM),
     (libc::SYS_kcmp, ALWAYS, libc::EPERM),
     // Mounts and namespaces.
     (libc::SYS_mount, ALWAYS, libc::EPERM),

@@ -7,7 +7,7 @@ use std::process::{Command, ExitCode};
 use landlock::{CompatLevel, Compatible as _, Ruleset, RulesetAttr as _, Scope};
 use nix::sched::{CloneFlags, unshare};
 use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, send, socket_with};
-use rustix::thread::CapabilitySet;
+use rustix::thread::{CapabilitySet, capabilities, configure_capability_in_ambient_set, set_capabilities};
 
 use super::{Limits, child};
 
@@ -17,23 +17,19 @@ pub(super) fn signals_are_held() -> bool {
     rules.and_then(Ruleset::create).is_ok()
 }
 
-/// Gives this process a namespace of mounts.
+/// Gives this process a namespace of mounts, and one of shared memory and queues, which have no place in the file system.
 pub(super) fn mounts() -> Result<(), String> {
-    make(CloneFlags::CLONE_NEWNS)
+    make(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWIPC)
 }
 
 /// `edt __sandbox spaces WHICH`: makes namespaces, in which a supervisor is the first process, and waits for its end.
 pub(super) fn enter(which: &OsStr) -> ExitCode {
     child::close_others();
-    let processes = CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID;
+    let processes = CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWIPC | CloneFlags::CLONE_NEWPID;
     let flags = match which.to_str() {
         Some("processes") => processes,
         Some("everything") => {
-            processes
-                | CloneFlags::CLONE_NEWNET
-                | CloneFlags::CLONE_NEWIPC
-                | CloneFlags::CLONE_NEWUTS
-                | CloneFlags::CLONE_NEWCGROUP
+            processes | CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWUTS | CloneFlags::CLONE_NEWCGROUP
         }
         _ => return ExitCode::FAILURE,
     };
@@ -51,14 +47,28 @@ fn first_process(flags: CloneFlags) -> Result<ExitCode, String> {
     if flags.contains(CloneFlags::CLONE_NEWNET) {
         loopback().map_err(|error| format!("The loopback device cannot be set up: {error}."))?;
     }
+    hand_down().map_err(|error| format!("Capabilities cannot be handed down: {error}."))?;
     // Its errors have been told by then, and none of its own may hold edt's end of the pipe open.
     let status = Command::new("/proc/self/exe").arg(child::NAME).status().map_err(|error| error.to_string())?;
     Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+/// Lets the first process mount and give up privileges: those of the new namespace would end with the start of a program.
+fn hand_down() -> rustix::io::Result<()> {
+    let needed = [CapabilitySet::SYS_ADMIN, CapabilitySet::SETPCAP];
+    let mut sets = capabilities(None)?;
+    for one in needed {
+        sets.inheritable |= one & sets.permitted;
+    }
+    set_capabilities(None, sets)?;
+    for one in needed.into_iter().filter(|one| sets.permitted.contains(*one)) {
+        configure_capability_in_ambient_set(one, true)?;
+    }
+    Ok(())
+}
+
 fn make(flags: CloneFlags) -> Result<(), String> {
-    let privileged =
-        rustix::thread::capabilities(None).is_ok_and(|had| had.effective.contains(CapabilitySet::SYS_ADMIN));
+    let privileged = capabilities(None).is_ok_and(|had| had.effective.contains(CapabilitySet::SYS_ADMIN));
     let flags = if privileged { flags } else { flags | CloneFlags::CLONE_NEWUSER };
     let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     unshare(flags).map_err(|error| {

@@ -10,7 +10,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::{getpid, set_child_subreaper};
 
 use super::wire::{self, Bytes, Orders, Report, Spaces};
-use super::{NotStarted, Plan, Running, bubblewrap, layout, secrets, spaces, tree};
+use super::{Means, NotStarted, Plan, Running, bubblewrap, layout, secrets, spaces, tree};
 use crate::base::Level;
 use crate::io::scratch::Scratch;
 
@@ -51,11 +51,12 @@ fn begin(plan: &Plan, streams: &[OwnedFd; 3]) -> Result<Running, NotStarted> {
         spaces: Spaces::None,
         mounts: None,
         writable: wire::bytes_of(&writable),
+        temporary: scratch.as_ref().map(|scratch| scratch.path().as_os_str().into()),
         limits: plan.limits,
     };
     let (by, command) = match plan.level {
         Level::Permissive => ("a session of its own, resource limits", edt(plan, &[])),
-        Level::Standard if spaces::signals_are_held() => {
+        Level::Standard if plan.means != Means::OwnWithoutSignals && spaces::signals_are_held() => {
             (orders.spaces, orders.mounts) = (Spaces::Mounts, Some(ops));
             ("namespaces, Landlock, seccomp", edt(plan, &[]))
         }
@@ -67,16 +68,15 @@ fn begin(plan: &Plan, streams: &[OwnedFd; 3]) -> Result<Running, NotStarted> {
         }
         Level::Strict => {
             orders.spaces = Spaces::All;
-            match bubblewrap::find(plan.means).map_err(|why| NotStarted::Unavailable { level: plan.level, why })? {
-                Some(bwrap) => {
-                    let command = bubblewrap::command(&bwrap, plan, &ops, scratch.as_ref())?;
-                    ("bubblewrap, Landlock, seccomp, limits", command)
-                }
-                None => {
-                    orders.mounts = Some(ops);
-                    let command = edt(plan, &["spaces".as_ref(), "everything".as_ref()]);
-                    ("namespaces, Landlock, seccomp, limits", command)
-                }
+            let found =
+                bubblewrap::find(plan.means).map_err(|why| NotStarted::Unavailable { level: plan.level, why })?;
+            if let Some(bwrap) = found {
+                let command = bubblewrap::command(&bwrap, plan, &ops, scratch.as_ref())?;
+                ("bubblewrap, Landlock, seccomp, limits", command)
+            } else {
+                orders.mounts = Some(ops);
+                let command = edt(plan, &["spaces".as_ref(), "everything".as_ref()]);
+                ("namespaces, Landlock, seccomp, limits", command)
             }
         }
     };
@@ -112,7 +112,11 @@ fn launch(
     // Where the supervisor is gone already, its end says why.
     let _ = wire::send_orders(std::os::fd::AsFd::as_fd(control), orders, streams);
     let unavailable = |why| NotStarted::Unavailable { level: orders.level, why };
-    match wire::next_report(control)? {
+    let first = wire::next_report(control)?;
+    let starting = matches!(first, Some(Report::Starting));
+    match if starting { wire::next_report(control)? } else { first } {
+        // A program that killed its supervisor at once did start.
+        None if starting => Ok(running),
         Some(Report::Started) => {
             running.supervisor.stderr = None;
             Ok(running)
@@ -120,7 +124,7 @@ fn launch(
         Some(Report::Unavailable(why)) => Err(unavailable(why)),
         Some(Report::NoProgram(number)) => Err(NotStarted::Program(io::Error::from_raw_os_error(number))),
         Some(Report::System(number)) => Err(io::Error::from_raw_os_error(number).into()),
-        Some(Report::Over(_)) => Err(io::Error::from(io::ErrorKind::InvalidData).into()),
+        Some(Report::Starting | Report::Over(_)) => Err(io::Error::from(io::ErrorKind::InvalidData).into()),
         None => Err(unavailable(what_it_said(&mut running))),
     }
 }

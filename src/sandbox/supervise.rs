@@ -21,22 +21,32 @@ use crate::base::Level;
 pub(super) fn supervise(control: &OwnedFd) -> io::Result<()> {
     let (orders, streams) = wire::receive_orders(control.as_fd())?;
     let report = |report: &Report| wire::report(control, report);
-    match prepare(&orders).and_then(|()| launch(&orders, streams)) {
+    match prepare(&orders).and_then(|()| launch(&orders, streams, control)) {
         Ok(program) => {
             report(&Report::Started);
             let over = watch(control, &orders, program)?;
             report(&Report::Over(over));
+            empty(&orders);
         }
         Err(failed) => report(&failed),
     }
     Ok(())
 }
 
+/// Removes what the program left in its temporary folder: edt, whose folder it is, may be gone. Nothing runs any more that could
+/// put links in the way, or what does is in the same namespace and ends with this process.
+fn empty(orders: &Orders) {
+    let Some(temporary) = orders.temporary.as_ref().filter(|_| orders.level == Level::Standard) else { return };
+    for entry in std::fs::read_dir(temporary.path()).into_iter().flatten().flatten() {
+        let _ = std::fs::remove_dir_all(entry.path()).or_else(|_| std::fs::remove_file(entry.path()));
+    }
+}
+
 /// What the supervisor does to itself. After this it is, but for its main thread, as the program will be.
 fn prepare(orders: &Orders) -> Result<(), Report> {
     // bubblewrap has made a session already.
     let _ = setsid();
-    set_child_subreaper(Some(getpid())).map_err(|error| system(error.into()))?;
+    set_child_subreaper(Some(getpid())).map_err(|error| system(&error.into()))?;
     if orders.spaces == Spaces::Mounts {
         spaces::mounts().map_err(Report::Unavailable)?;
     }
@@ -45,23 +55,24 @@ fn prepare(orders: &Orders) -> Result<(), Report> {
     }
     if orders.spaces == Spaces::All {
         // What held the old root must not lead out of the new one.
-        rustix::process::chdir("/").map_err(|error| system(error.into()))?;
+        rustix::process::chdir("/").map_err(|error| system(&error.into()))?;
         spaces::limit_processes(&orders.limits);
     }
-    orders.limits.apply().map_err(|error| system(error.into()))?;
+    orders.limits.apply().map_err(|error| system(&error.into()))?;
     if orders.level == Level::Strict {
-        orders.limits.apply_to_user().map_err(|error| system(error.into()))?;
+        orders.limits.apply_to_user().map_err(|error| system(&error.into()))?;
     }
     Ok(())
 }
 
 /// Starts the program from a thread that confines itself first: the main thread stays outside, where the program cannot reach it.
-fn launch(orders: &Orders, streams: [OwnedFd; 3]) -> Result<Pid, Report> {
+fn launch(orders: &Orders, streams: [OwnedFd; 3], control: &OwnedFd) -> Result<Pid, Report> {
     let start = || {
         if orders.level > Level::Permissive {
             confine::this_thread(orders).map_err(Report::Unavailable)?;
         }
         let [input, output, errors] = streams;
+        wire::report(control, &Report::Starting);
         spawn(orders, input.into(), output.into(), errors.into()).map_err(|error| not_started(orders, &error))
     };
     if orders.level == Level::Permissive {
@@ -85,11 +96,11 @@ fn spawn(orders: &Orders, input: Stdio, output: Stdio, errors: Stdio) -> io::Res
 fn not_started(orders: &Orders, error: &io::Error) -> Report {
     match error.raw_os_error() {
         Some(number) if orders.dir.path().is_dir() => Report::NoProgram(number),
-        _ => system(io::Error::from_raw_os_error(error.raw_os_error().unwrap_or(0))),
+        _ => system(&io::Error::from_raw_os_error(error.raw_os_error().unwrap_or(0))),
     }
 }
 
-fn system(error: io::Error) -> Report {
+fn system(error: &io::Error) -> Report {
     Report::System(error.raw_os_error().unwrap_or_default())
 }
 
@@ -153,7 +164,7 @@ fn over_limit(limits: &Limits) -> Option<Limit> {
     }
     if let Some(most) = limits.cpu {
         let ticks: u64 = all.iter().map(|process| process.ticks).sum();
-        let running = Duration::from_secs_f64(ticks as f64 / rustix::param::clock_ticks_per_second() as f64);
+        let running = Duration::from_millis(ticks * 1000 / rustix::param::clock_ticks_per_second().max(1));
         if used().0 + running > most {
             return Some(Limit::Cpu);
         }

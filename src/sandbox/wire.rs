@@ -58,6 +58,8 @@ pub(super) struct Orders {
     pub(super) mounts: Option<Vec<Op>>,
     /// Where Landlock lets the program write.
     pub(super) writable: Vec<Bytes>,
+    /// The private temporary folder, which the supervisor empties if edt is gone.
+    pub(super) temporary: Option<Bytes>,
     pub(super) limits: Limits,
 }
 
@@ -75,6 +77,8 @@ pub(super) enum Spaces {
 /// What the supervisor answers.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Report {
+    /// The program is being started: a supervisor that is gone after this may have been killed by it.
+    Starting,
     Started,
     Unavailable(String),
     NoProgram(i32),

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{Read as _, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -40,11 +40,12 @@ pub(crate) struct Cage {
 pub(crate) struct Call {
     pub(crate) level: String,
     pub(crate) means: String,
-    argv: Vec<Vec<u8>>,
-    root: PathBuf,
+    pub(crate) argv: Vec<Vec<u8>>,
+    pub(crate) root: PathBuf,
     pub(crate) dir: PathBuf,
     pub(crate) git: Vec<PathBuf>,
     pub(crate) writable: Vec<PathBuf>,
+    pub(crate) secrets: Vec<PathBuf>,
     pub(crate) env: Vec<(String, String)>,
     pub(crate) memory: Option<u64>,
     pub(crate) processes: Option<u64>,
@@ -54,7 +55,7 @@ pub(crate) struct Call {
     pub(crate) input: Option<String>,
     /// After this many milliseconds it is ended.
     pub(crate) ms: u64,
-    edt: PathBuf,
+    pub(crate) edt: PathBuf,
 }
 
 /// What came of it.
@@ -74,10 +75,15 @@ const NOBODY: u32 = 65_534;
 
 impl Cage {
     pub(crate) fn new(user: As) -> Cage {
-        let dir = tempfile::Builder::new().prefix("edt-cage-").tempdir_in(PLACE).unwrap();
+        Cage::at(user, Path::new(PLACE), "repo")
+    }
+
+    /// A cage below `place` with a worktree of that name.
+    pub(crate) fn at(user: As, place: &Path, name: &str) -> Cage {
+        let dir = tempfile::Builder::new().prefix("edt-cage-").tempdir_in(place).unwrap();
         std::fs::set_permissions(dir.path(), PermissionsExt::from_mode(0o755)).unwrap();
         let path = dir.path().canonicalize().unwrap();
-        let [root, home, outside] = ["repo", "home", "outside"].map(|name| path.join(name));
+        let [root, home, outside] = [name, "home", "outside"].map(|name| path.join(name));
         for folder in [&root, &home, &outside, &home.join(".ssh"), &home.join(".config/gh")] {
             std::fs::create_dir_all(folder).unwrap();
         }
@@ -92,11 +98,17 @@ impl Cage {
         std::fs::write(cage.root.join("a.txt"), "one\n").unwrap();
         cage.git(&["add", "a.txt"]);
         cage.git(&["commit", "-qm", "first"]);
-        if user == As::Nobody {
-            let chown = Command::new("chown").args(["-R", "65534:65534"]).arg(cage.dir.path()).status().unwrap();
+        cage.hand_over();
+        cage
+    }
+
+    /// Gives everything to the user who runs edt.
+    pub(crate) fn hand_over(&self) {
+        if self.user == As::Nobody {
+            let owner = format!("{NOBODY}:{NOBODY}");
+            let chown = Command::new("chown").args(["-hR", &owner]).arg(self.dir.path()).status().unwrap();
             assert!(chown.success());
         }
-        cage
     }
 
     pub(crate) fn git(&self, args: &[&str]) -> String {
@@ -120,6 +132,7 @@ impl Cage {
             dir: self.root.clone(),
             git: vec![self.root.join(".git")],
             writable: Vec::new(),
+            secrets: Vec::new(),
             env: env.map(|(name, value)| (name.to_owned(), value)).to_vec(),
             memory: None,
             processes: None,
@@ -132,12 +145,13 @@ impl Cage {
         }
     }
 
-    pub(crate) fn sh(&self, level: Level, script: &str) -> Told {
-        self.run(&self.call(level, &["sh", "-c", script]))
+    pub(crate) fn run(&self, call: &Call) -> Told {
+        self.run_by(self.as_user(&programs().0), call)
     }
 
-    pub(crate) fn run(&self, call: &Call) -> Told {
-        let (command, mut writer, mut reader) = self.begin(call);
+    /// The same by a command that starts the driver.
+    pub(crate) fn run_by(&self, command: Command, call: &Call) -> Told {
+        let (command, mut writer, mut reader) = self.begin_by(command);
         let mut child = { command }.spawn().unwrap();
         writer.write_all(&serde_json::to_vec(call).unwrap()).unwrap();
         drop(writer);
@@ -147,37 +161,43 @@ impl Cage {
         serde_json::from_str(&answer).unwrap_or_else(|error| panic!("{error}: {answer:?}"))
     }
 
-    /// The driver, which reads its call from the one end and answers on the other.
-    pub(crate) fn begin(&self, _: &Call) -> (Command, io::PipeWriter, io::PipeReader) {
-        let ((theirs_in, writer), (reader, theirs_out)) = (io::pipe().unwrap(), io::pipe().unwrap());
-        let driver = &programs().0;
-        let mut command = match self.user {
-            As::Self_ => Command::new(driver),
+    /// A command of the user who runs edt.
+    pub(crate) fn as_user(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
+        match self.user {
+            As::Self_ => Command::new(program),
             As::Nobody => {
                 let mut command = Command::new("setpriv");
                 let id = NOBODY;
-                command
-                    .args([format!("--reuid={id}"), format!("--regid={id}"), "--clear-groups".to_owned()])
-                    .arg(driver);
+                let ids = [format!("--reuid={id}"), format!("--regid={id}"), "--clear-groups".to_owned()];
+                command.args(ids).arg(program);
                 command
             }
-        };
+        }
+    }
+
+    /// The driver, which reads its call from the one end and answers on the other.
+    pub(crate) fn begin(&self) -> (Command, io::PipeWriter, io::PipeReader) {
+        self.begin_by(self.as_user(&programs().0))
+    }
+
+    /// The same by a command that starts the driver, whose arguments follow.
+    pub(crate) fn begin_by(&self, mut command: Command) -> (Command, io::PipeWriter, io::PipeReader) {
+        let ((theirs_in, writer), (reader, theirs_out)) = (io::pipe().unwrap(), io::pipe().unwrap());
         command.args(["--exact", "cage::driver", "--ignored", "--nocapture", "--test-threads=1"]);
         command.env_clear().env("PATH", path()).env("HOME", &self.home).current_dir(self.dir.path());
+        command.env("EDT_SECRET", "1");
         // What the harness prints goes elsewhere.
         command.stdin(theirs_in).stdout(Stdio::null()).stderr(theirs_out);
         (command, writer, reader)
     }
 }
 
-use std::io;
-
 fn path() -> OsString {
     std::env::var_os("PATH").unwrap()
 }
 
 /// The driver and edt, where every user can execute them.
-fn programs() -> &'static (PathBuf, PathBuf) {
+pub(crate) fn programs() -> &'static (PathBuf, PathBuf) {
     static PROGRAMS: OnceLock<(PathBuf, PathBuf)> = OnceLock::new();
     PROGRAMS.get_or_init(|| {
         let own = std::env::current_exe().unwrap();
@@ -202,6 +222,19 @@ fn programs() -> &'static (PathBuf, PathBuf) {
     })
 }
 
+pub(crate) fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// Whether bubblewrap is installed; says so if not.
+pub(crate) fn bubblewrap() -> bool {
+    let there = Path::new("/usr/bin/bwrap").exists();
+    if !there {
+        println!("skipped: bubblewrap is not installed");
+    }
+    there
+}
+
 fn find(name: &std::ffi::OsStr) -> PathBuf {
     if name.as_bytes().contains(&b'/') {
         return name.into();
@@ -224,10 +257,16 @@ fn drive(call: &Call) -> Told {
     let level: Level = call.level.parse().unwrap();
     let mut plan = Plan::new(level, &find(&argv.next().unwrap()), &call.root);
     plan.args = argv.collect();
+    plan.secrets.clone_from(&call.secrets);
     plan.env = call.env.iter().map(|(name, value)| (name.into(), value.into())).collect();
     (plan.git, plan.writable) = (call.git.clone(), call.writable.clone());
     (plan.edt, plan.dir) = (call.edt.clone(), call.dir.clone());
-    plan.means = if call.means == "own" { Means::Own } else { Means::Bubblewrap };
+    plan.means = match call.means.as_str() {
+        "own" => Means::Own,
+        "older" => Means::OwnWithoutSignals,
+        "any" => Means::Any,
+        _ => Means::Bubblewrap,
+    };
     let limits = Limits::of(level);
     plan.limits = Limits {
         memory_bytes: call.memory.or(limits.memory_bytes),

@@ -20,6 +20,7 @@ mod day;
 mod dice;
 mod doctor;
 mod durability;
+mod escapes;
 mod faults;
 mod formats;
 mod grammars;
