@@ -611,10 +611,16 @@ fn what_nobody_may_override_offers_no_word() {
 fn what_a_person_must_approve_is_held_when_asked_for() {
     let world = ruled("[guards.syntax]\noverride = \"approval\"\n");
     let answer = world.refuses_request(&["SYNTAX_ERROR"], 1, &broken("src/a.c"));
-    assert!(!answer.hint().contains("allow:") && answer.hint().contains("person"), "{}", answer.hint());
+    assert!(
+        answer.hint().contains("with allow: [\"syntax_error\"]") && answer.hint().contains("person"),
+        "{}",
+        answer.hint()
+    );
     let mut asked = broken("src/a.c");
     asked["allow"] = json!(["syntax_error"]);
-    let answer = world.refuses_request(&["APPROVAL_REQUIRED"], 4, &asked);
+    let before = world.files();
+    let answer = world.apply(&asked);
+    assert_eq!((answer.exit, answer.codes(), world.files()), (4, vec!["APPROVAL_REQUIRED"], before));
     assert_eq!(answer.errors()[0]["evidence"]["code"], json!("SYNTAX_ERROR"));
 }
 

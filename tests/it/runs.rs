@@ -282,7 +282,9 @@ fn guards_tell_what_a_program_did_and_policy_may_put_it_back() {
     let words: Vec<&str> =
         told.json["warnings"].as_array().unwrap().iter().map(|one| one["code"].as_str().unwrap()).collect();
     assert_eq!((told.exit, words), (0, vec!["size_reduction"]), "{:#}", told.json);
-    world.edt(&["undo"]).landed();
+    let world = free();
+    world.write("src/b.txt", "int main(void) { return 0; }\n".repeat(60));
+    world.commit(&[]);
     policy(&world, &format!("{FREE}on_findings = \"refuse\"\n"));
     let (before, tip) = (files(&world), world.rev("HEAD"));
     let refused = sh(&world, &[], harm);

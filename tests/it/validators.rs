@@ -216,7 +216,8 @@ fn only_a_person_may_override_what_needs_approval() {
     let args = ["apply", "f.txt", "--mode", "overwrite", "--content", "}\n"];
     let refused = world.refuses(&["SIZE_REDUCTION"], 1, &args);
     assert!(refused.hint().contains("a person") && refused.errors()[0]["allow"].is_null(), "{:#}", refused.json);
-    let held = world.refuses(&["APPROVAL_REQUIRED"], 4, &[&args[..], &["--allow", "size_reduction"]].concat());
+    let held = world.edt(&[&args[..], &["--allow", "size_reduction"]].concat());
+    assert_eq!((held.exit, held.codes(), world.text("f.txt") == text), (4, vec!["APPROVAL_REQUIRED"], true));
     assert_eq!(held.json["status"], "held");
     assert_eq!(held.errors()[0]["evidence"]["code"], "SIZE_REDUCTION");
     assert!(held.message().contains("size_reduction") && held.message().contains("f.txt"), "{}", held.message());
