@@ -361,7 +361,11 @@ fn held(attempt: &Attempt, level: Level, user: As, means: &str) -> bool {
         (call.memory, call.processes, call.cpu) = (Some(300 << 20), Some(400), Some(1));
         (call.file_bytes, call.temporary_bytes) = (Some(16 << 20), Some(16 << 20));
     }
+    let began = std::time::Instant::now();
     let told = cage.run(&call);
+    let took = began.elapsed();
+    println!("{} {level} {user:?} {means}: {took:?}", attempt.name);
+    assert!(took.as_millis() < u128::from(call.ms), "{}: it hangs: {told:?}", attempt.name);
     let ended = told.how.starts_with("Exit") || told.how == "Lost" || using_up && told.how.starts_with("Signal");
     assert!(ended, "{}: {told:?}", attempt.name);
     let mut done = told.out.contains("OUT")
