@@ -51,12 +51,7 @@ impl Held<'_> {
     /// What only a person may allow, as a refusal.
     #[must_use]
     pub fn findings(self) -> Findings {
-        let mut needs = self.needs;
-        let first = needs.remove(0);
-        match Findings::check(std::iter::once(first.clone()).chain(needs).collect()) {
-            Err(findings) => findings,
-            Ok(()) => first.into(),
-        }
+        Findings::check(self.needs).err().unwrap_or_else(no_reason)
     }
 }
 
@@ -75,11 +70,18 @@ pub fn guard<'q>(world: &World, planned: Planned<'q>) -> Result<std::result::Res
     let site = Site { root: &root, state: world.repo.state_path() };
     let leave = Leave { asked: &request.allow, grants: &request.grants };
     let Heard { reports, warnings, refused, held, mut allowed } = hear(&subjects, &scene.policy, leave, Some(site));
-    Findings::check(refused)?;
+    if !refused.is_empty() {
+        // Everything that was found is told, what waits for a person after what can be sent otherwise.
+        return Err(Findings::check(refused.into_iter().chain(held).collect()).err().unwrap_or_else(no_reason));
+    }
     allowed.sort_unstable();
     allowed.dedup();
     let cleared = Cleared { request, scene, files, reports, warnings, allowed, _judged: Judged };
     Ok(if held.is_empty() { Ok(cleared) } else { Err(Held { cleared, needs: held }) })
+}
+
+fn no_reason() -> Findings {
+    Finding::new(Code::Internal, "A plan was refused without a reason.", "Report this message.").into()
 }
 
 /// What a person granted by approving a proposal.

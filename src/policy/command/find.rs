@@ -44,7 +44,11 @@ pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
             "-delete" => words.extend(judge.deletion(&starts, narrowed, way)),
             "-exec" | "-execdir" | "-ok" | "-okdir" => {
                 let ends = |end: &usize| tests[*end] == ";" || tests[*end] == "+" && tests[*end - 1] == "{}";
-                let end = (at..tests.len()).find(ends).unwrap_or(tests.len());
+                let ended = (at..tests.len()).find(ends);
+                if ended.is_none() {
+                    words.push(Word::ask("find", "The end of the command that it runs cannot be seen."));
+                }
+                let end = ended.unwrap_or(tests.len());
                 for start in &starts {
                     let stands = if narrowed { format!("{start}/found") } else { start.clone() };
                     let argv: Vec<String> = tests[at..end].iter().map(|arg| arg.replace("{}", &stands)).collect();
