@@ -171,7 +171,7 @@ if (s < 0) return 1; char c = 'x'; if (ioctl(s, TIOCSTI, &c) == 0 || errno == EI
     (
         "Undoing the sandbox",
         &[
-            any("mount, unmount, remount writable", Sh("mount -t tmpfs x {O} && echo OUT; umount .git && echo OUT; mount -o remount,rw,bind / && echo OUT; mount --bind {O} . && echo OUT")),
+            any("mount, unmount, remount writable", Sh("mount -t tmpfs x {O} && echo OUT; umount .git && echo OUT; mount -o remount,rw,bind / && echo OUT; cd {R}; mount --bind {O} . && echo OUT; cd /; umount {R}; umount {O}")),
             any("a namespace of users, to be root in", Sh("unshare -Ur true && echo OUT; unshare -Urm true && echo OUT")),
             any("the same by clone", C("
 char *st = malloc(65536); int p = syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0); if (p == 0) _exit(0); if (p > 0) puts(\"OUT\"); (void)st;")),
