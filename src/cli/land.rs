@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 use super::context::Context;
 use super::render::details;
 use super::render::{self, GOOD, NAME, paint, short};
-use crate::base::{Outcome, Result, Status};
+use crate::base::{Findings, Outcome, Result, Status};
+use crate::hook::who::Who;
+use crate::proposal::landing;
 use crate::session::Session;
 use crate::session::abandon::abandon;
 use crate::session::changed;
@@ -40,6 +42,10 @@ impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let mut world = context.world()?;
         let session = Session::needed(&world.repo, &world.repo.head()?)?;
+        if Who::here() != Who::Person {
+            let policy = world.policy(world.repo.tree_of(session.base)?)?;
+            Findings::check(landing::uncovered(&world.repo, &policy, &session)?)?;
+        }
         let landed = land(
             &mut world,
             &session,

@@ -141,7 +141,7 @@ impl Args {
         let stdin = match &self.stdin {
             None => Input::Closed,
             Some(file) if file.as_os_str() == "-" => Input::Inherited,
-            Some(file) => Input::File(file.clone()),
+            Some(file) => Input::File(start.join(file)),
         };
         Ok(Request {
             program,

@@ -51,6 +51,31 @@ impl Repo {
         Ok(paths.into_iter().collect())
     }
 
+    /// The files that Git was told not to look at (`--assume-unchanged`, `--skip-worktree`), that are there all the same, and hold other
+    /// bytes than the index says.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if the index cannot be read.
+    pub fn not_looked_at(&self) -> Result<Vec<RepoPath>> {
+        let fail = |error: gix::Error| super::repo::unreadable("the index", &error);
+        let index = self.inner.index_or_empty().map_err(fail)?;
+        let flagged = |entry: &&gix::index::Entry| {
+            let is_file = matches!(entry.mode, Mode::FILE | Mode::FILE_EXECUTABLE);
+            is_file && entry.flags.intersects(Flags::SKIP_WORKTREE | Flags::ASSUME_VALID)
+        };
+        let mut found = Vec::new();
+        for entry in index.entries().iter().filter(flagged) {
+            let path = RepoPath::from_tree(entry.path(&index));
+            let (folder, name) = path.split();
+            let Ok(Parent::Open(dir)) = self.root().beneath(folder) else { continue };
+            let Ok(Found::File(_, bytes)) = dir.read_at_most(name, self.largest_file()) else { continue };
+            if self.blob_id(&bytes)? != entry.id {
+                found.push(path);
+            }
+        }
+        Ok(found)
+    }
+
     /// The repository as `gix` may see it: without any filter.
     fn without_filters(&self) -> Result<gix::Repository> {
         let mut repo = self.inner.clone();

@@ -41,15 +41,36 @@ fn granted(git: &Git, changes: &[Change]) -> Result<Vec<(String, String)>> {
         let made = above.iter().flatten().map(text).find(|text| values(text, "Edt-Kind") == ["proposal"]);
         for grant in made.iter().flat_map(|text| values(text, GRANT)).map(|line| grant(&line)) {
             let Some(path) = grant.path else { continue };
-            let staged = changes.iter().find(|one| one.path.to_string() == path);
-            let left = git.objects(&[format!("{commit}:{path}")])?.pop().flatten();
-            let holds = staged.and_then(|one| one.new.as_ref()).map(|entry| entry.id.clone());
-            if staged.is_some() && holds == left.map(|object| object.id) {
+            let Some(staged) = changes.iter().find(|one| one.path.to_string() == path) else { continue };
+            let holds = staged.new.as_ref().map_or_else(String::new, |entry| format!("{} {}", entry.mode, entry.id));
+            if held_by(git, commit, &path)?.is_some_and(|left| left == holds) && !has_landed(git, commit, &made)? {
                 found.push((grant.word, path));
             }
         }
     }
     Ok(found)
+}
+
+/// The mode and blob that `commit` holds at `path`, empty if nothing; `None` if there is no such commit.
+fn held_by(git: &Git, commit: &str, path: &str) -> Result<Option<String>> {
+    let ran = git.run(&["ls-tree", "--full-tree", "-z", commit, "--", path], b"")?;
+    if !ran.ok {
+        return Ok(None);
+    }
+    let line = String::from_utf8_lossy(&ran.stdout).into_owned();
+    let words: Vec<&str> = line.split(['\t', '\0']).next().unwrap_or_default().split(' ').collect();
+    Ok(Some(match words[..] {
+        [mode, _, id] => format!("{mode} {id}"),
+        _ => String::new(),
+    }))
+}
+
+/// Whether the session has landed with that commit: then what was approved is done, and is no leave to bring it back.
+fn has_landed(git: &Git, commit: &str, made: &Option<String>) -> Result<bool> {
+    let session = made.as_ref().and_then(|text| values(text, "Edt-Session").pop()).unwrap_or_default();
+    let landed = format!("refs/edt/{session}/landed/");
+    let refs = git.output(&["for-each-ref", "--count=1", "--contains", commit, &landed], b"")?;
+    Ok(!refs.is_empty())
 }
 
 fn text(object: &Object) -> String {

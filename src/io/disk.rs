@@ -203,6 +203,14 @@ impl Dir {
         }
     }
 
+    /// Where the symbolic link `name` leads, as it is written.
+    ///
+    /// # Errors
+    /// Whatever the system says.
+    pub fn link_target(&self, name: &[u8]) -> io::Result<Vec<u8>> {
+        Ok(rustix::fs::readlinkat(&self.0, name, Vec::new())?.into_bytes())
+    }
+
     /// Writes a new file `name` with `bytes` and the permissions and owner of `like` (else the usual ones).
     ///
     /// # Errors

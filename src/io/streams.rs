@@ -124,10 +124,10 @@ pub fn open(path: &Path) -> io::Result<OwnedFd> {
     File::open(path).map(OwnedFd::from)
 }
 
-/// What edt itself reads, to be read by a program.
+/// What edt itself is given to read, to its end; `None` if that is more than `most` bytes.
 ///
 /// # Errors
 /// Whatever the system says.
-pub fn own_input() -> io::Result<OwnedFd> {
-    io::stdin().as_fd().try_clone_to_owned()
+pub fn own_input_at_most(most: u64) -> io::Result<Option<Vec<u8>>> {
+    super::whole::at_most(io::stdin().lock(), most)
 }

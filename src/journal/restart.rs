@@ -140,7 +140,8 @@ fn mend_refs(repo: &Repo, changes: &[Recorded]) -> Result<bool> {
         // A pin that a person deleted and whose objects are gone would keep `git gc` from running.
         if let Some(to) = to.oid()
             && repo.ref_value(name)?.is_none()
-            && (!["/undone/", "/refused/"].iter().any(|kept| name.contains(kept)) || repo.tree_of(to).is_ok())
+            && (!["/undone/", "/refused/", "/aside/"].iter().any(|kept| name.contains(kept))
+                || repo.tree_of(to).is_ok())
         {
             repo.create_ref(name, to)?;
             moved = true;

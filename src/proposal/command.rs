@@ -51,18 +51,39 @@ pub fn word(world: &mut World, ask: &Ask<'_>) -> Result<Word> {
     newest.map(Word).ok_or_else(|| waits(ask, 0).into())
 }
 
+/// An approval that was used up.
+#[derive(Debug)]
+pub struct Spent {
+    id: u64,
+    by: String,
+}
+
 impl Word {
-    /// Uses it up.
+    /// Uses it up: of two calls at once only one can.
     ///
     /// # Errors
-    /// `SESSION_MOVED` if another call used it meanwhile; what publishing may answer.
-    pub fn spend(self, world: &mut World) -> Result<u64> {
-        let now = store::read(&world.repo, self.0.id)?;
-        if now.at != self.0.at {
+    /// `PROPOSAL_REJECTED` if another call used it meanwhile; what publishing may answer.
+    pub fn spend(self, world: &mut World) -> Result<Spent> {
+        let Word(proposal) = self;
+        let now = store::read(&world.repo, proposal.id)?;
+        if now.at != proposal.at {
             return Err(closed(&now, &now.state).into());
         }
         store::decide(world, &now, ("done", "a run"), None)?;
-        Ok(now.id)
+        let by = proposal.state.detail().unwrap_or_default().to_owned();
+        Ok(Spent { id: proposal.id, by })
+    }
+}
+
+impl Spent {
+    /// The program did not start: the person's word is good for the next call.
+    ///
+    /// # Errors
+    /// What publishing may answer.
+    pub fn give_back(self, world: &mut World) -> Result<()> {
+        let now = store::read(&world.repo, self.id)?;
+        store::decide(world, &now, ("approved", &self.by), Some("The program did not start."))?;
+        Ok(())
     }
 }
 

@@ -11,6 +11,7 @@
 pub mod carry;
 pub mod command;
 pub mod decide;
+pub mod landing;
 pub mod make;
 pub mod store;
 pub mod told;

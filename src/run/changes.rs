@@ -2,17 +2,19 @@
 
 use crate::base::{Code, Finding, GuardReport, RepoPath, Result, Warning};
 use crate::git::diff::{Differs, Item};
-use crate::git::read::ObjectKind;
-use crate::git::{FileId, Oid, Repo, Tracked};
+use crate::git::{Draft, Oid, Repo, Tracked};
 use crate::guard::{Reference, Side, Subject, protected};
 use crate::policy::Policy;
 use crate::policy::command::OnFindings;
+use crate::proposal::landing;
+use crate::session::Session;
+use crate::session::record::About;
 use crate::txn::guard::{Leave, hear};
 
 /// How many files are judged: a generator may write thousands, and every one of them is recorded.
 const MOST_FILES: usize = 500;
 /// How many bytes of both sides are judged.
-const MOST_BYTES: u64 = 32 * 1024 * 1024;
+const MOST_BYTES: usize = 32 * 1024 * 1024;
 
 /// What was said.
 #[derive(Debug, Default)]
@@ -23,6 +25,8 @@ pub(super) struct Said {
     pub(super) warnings: Vec<Warning>,
     /// Why the changes may not stay.
     pub(super) refused: Vec<Finding>,
+    /// What may not stay, and cannot be put back.
+    pub(super) stays: Vec<Finding>,
 }
 
 /// One file that differs, with its texts.
@@ -33,27 +37,32 @@ struct Changed<'a> {
     base: Option<Vec<u8>>,
 }
 
-/// Lets the guards judge `paths`. A finding that policy lets only a person override, or nobody, is a reason to put everything back;
-/// any other is one if `on` says so. `base` is the tree of the session's base.
+/// Lets the guards judge what is about to be recorded. A finding that policy lets only a person override, or nobody, is a reason to put
+/// everything back; any other is one if `on` says so.
 ///
 /// # Errors
 /// `OBJECT_MISSING`.
-pub(super) fn judge(repo: &Repo, policy: &Policy, on: OnFindings, base: Oid, paths: &[Differs]) -> Result<Said> {
-    let (files, special): (Vec<&Differs>, Vec<&Differs>) = paths.iter().partition(|one| one.is_of_files());
-    let mut said = Said::default();
+pub(super) fn judge(about: &About<'_>, policy: &Policy, on: OnFindings) -> Result<Said> {
+    let (draft, mut said) = (about.draft, Said::default());
+    let base = draft.tree_of(about.session.base)?;
+    let (files, special): (Vec<&Differs>, Vec<&Differs>) = about.paths.iter().partition(|one| one.is_of_files());
     let guarded = special.iter().filter(|one| policy.protects(&one.path));
     said.refused.extend(guarded.map(|one| protected::protected(&one.path)));
+    // What cannot be recorded cannot be put back either.
+    let left_out = about.left_out.iter().filter(|(path, _)| stands_over(policy, path));
+    said.stays.extend(left_out.map(|(path, why)| stays(path, why)));
     let (mut changed, mut bytes) = (Vec::new(), 0);
     for (at, differs) in files.iter().enumerate() {
-        let sizes = [differs.old, differs.new].into_iter().flatten().filter_map(Item::file);
-        let size: u64 = sizes.map(|file| repo.size_of(file.oid).map(|size| size as u64)).sum::<Result<u64>>()?;
-        if at >= MOST_FILES || bytes + size > MOST_BYTES {
-            // Where a path is said to be a person's, no number of files hides one.
-            said.refused.extend(policy.protects(&differs.path).then(|| protected::protected(&differs.path)));
-            continue;
+        if at < MOST_FILES {
+            let one = Changed::read(draft, base, differs)?;
+            bytes += one.bytes();
+            if bytes <= MOST_BYTES {
+                changed.push(one);
+                continue;
+            }
         }
-        bytes += size;
-        changed.push(Changed::read(repo, base, differs)?);
+        // Where a path is said to be a person's, no number of files hides one.
+        said.refused.extend(policy.protects(&differs.path).then(|| protected::protected(&differs.path)));
     }
     if changed.len() < files.len() {
         let (judged, all) = (changed.len(), files.len());
@@ -86,15 +95,54 @@ pub(super) fn judge(repo: &Repo, policy: &Policy, on: OnFindings, base: Oid, pat
     Ok(said)
 }
 
+/// Protected paths that somebody else recorded while the program ran, and no person approved: nobody can tell whether the program did it.
+///
+/// # Errors
+/// `OBJECT_MISSING`.
+pub(super) fn others(repo: &Repo, policy: &Policy, session: &Session, before: Oid, after: Oid) -> Result<Vec<Finding>> {
+    let seen = Session { base: before, tip: after, ..session.clone() };
+    let found = landing::uncovered(repo, policy, &seen)?;
+    Ok(found
+        .into_iter()
+        .map(|mut finding| {
+            finding.message = finding.message.replace(
+                "Nothing was landed.",
+                "It was recorded while the program ran, and stays; `edt land` waits for a person.",
+            );
+            finding
+        })
+        .collect())
+}
+
+/// Whether policy protects `path`, or something that stands below it.
+fn stands_over(policy: &Policy, path: &RepoPath) -> bool {
+    let below = RepoPath::from_tree(&[path.as_bytes(), b"/x"].concat());
+    policy.protects(path)
+        || policy.protects(&below)
+        || path.parents().any(|above| policy.protects(&RepoPath::from_tree(above)))
+}
+
+fn stays(path: &RepoPath, why: &Finding) -> Finding {
+    Finding::new(
+        Code::ProtectedPath,
+        format!("{path} needs a person, and the program changed it in a way that edt cannot put back: {}", why.message.replace(" Nothing was changed.", "")),
+        "Nothing of it is recorded. A person sets it back: `git status` shows it, `git restore` gives the recorded file.",
+    )
+    .at(path)
+}
+
 impl<'a> Changed<'a> {
-    fn read(repo: &Repo, base: Oid, differs: &'a Differs) -> Result<Changed<'a>> {
-        let blob = |file: FileId| repo.object(file.oid, ObjectKind::Blob);
-        let text = |item: Option<Item>| item.and_then(Item::file).map(blob).transpose();
-        let base = match repo.tracked(base, &differs.path)? {
-            Tracked::File(file) if differs.old.and_then(Item::file) != Some(file) => Some(blob(file)?),
+    fn read(draft: &Draft<'_>, base: Oid, differs: &'a Differs) -> Result<Changed<'a>> {
+        let text = |item: Option<Item>| item.and_then(Item::file).map(|file| draft.content(file.oid)).transpose();
+        let base = match draft.repo().tracked(base, &differs.path)? {
+            Tracked::File(file) if differs.old.and_then(Item::file) != Some(file) => Some(draft.content(file.oid)?),
             _ => None,
         };
         Ok(Changed { path: &differs.path, before: text(differs.old)?, after: text(differs.new)?, base })
+    }
+
+    fn bytes(&self) -> usize {
+        [&self.before, &self.after, &self.base].into_iter().flatten().map(Vec::len).sum()
     }
 
     fn side(&self) -> Side<'_> {

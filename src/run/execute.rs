@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use super::answer::{Ran, Sandbox};
 use super::kept::Kept;
 use super::permit::Permitted;
-use super::request::Input;
 use super::store::{Store, Stream};
 use crate::base::{Code, Finding, Findings, Level, Result, Warning};
 use crate::git::Repo;
@@ -39,8 +38,8 @@ pub(super) fn execute(repo: &Repo, permitted: &Permitted<'_>, live: &mut dyn FnM
     let ((out, stdout), (err, stderr)) = (streams::pipe().map_err(io("run"))?, streams::pipe().map_err(io("run"))?);
     let (plan, withheld) = plan(repo, permitted)?;
     let started = clock::now();
-    let running =
-        sandbox::start(&plan, input(&request.stdin)?, stdout, stderr).map_err(|why| not_started(permitted, why))?;
+    let running = sandbox::start(&plan, input(permitted.input.as_deref())?, stdout, stderr)
+        .map_err(|why| not_started(permitted, why))?;
     let (level, by) = (running.level(), running.by());
     let mut outputs = Outputs { kept: [Kept::default(), Kept::default()], store: &mut store, live };
     let (ended, timed_out) =
@@ -114,14 +113,15 @@ fn plan(repo: &Repo, permitted: &Permitted<'_>) -> Result<(Plan, Vec<OsString>)>
     Ok((plan, withheld))
 }
 
-fn input(input: &Input) -> Result<OwnedFd> {
-    let (what, path, opened) = match input {
-        Input::Closed => ("read", Path::new("/dev/null"), streams::open(Path::new("/dev/null"))),
-        Input::Bytes(bytes) => ("hold", Path::new("the program's input"), streams::memory(bytes)),
-        Input::File(path) => ("read", path.as_path(), streams::open(path)),
-        Input::Inherited => ("hand on", Path::new("standard input"), streams::own_input()),
-    };
-    opened.map_err(|error| failed(what, path, &error).into())
+fn input(bytes: Option<&[u8]>) -> Result<OwnedFd> {
+    match bytes {
+        None => {
+            streams::open(Path::new("/dev/null")).map_err(|error| failed("read", Path::new("/dev/null"), &error).into())
+        }
+        Some(bytes) => {
+            streams::memory(bytes).map_err(|error| failed("hold", Path::new("the program's input"), &error).into())
+        }
+    }
 }
 
 const fn limit_name(limit: Limit) -> &'static str {

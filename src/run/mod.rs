@@ -4,8 +4,8 @@
 //! permit    policy on the resolved arguments, approvals      nothing was run
 //! record    what was unrecorded before, as a checkpoint      its bytes are safe
 //! execute   the sandbox; no lock is held meanwhile           outputs are followed
-//! record    what it changed, as one commit                   one `edt undo` away
-//! judge     guards on what it changed; policy may refuse     then it is put back
+//! judge     guards on what it changed, drafted               nothing of it is on a branch
+//! record    as one commit; or, refused, put back             one `edt undo` away
 //! ```
 
 pub mod answer;
@@ -18,11 +18,11 @@ pub mod store;
 
 use crate::base::{Code, Finding, Findings, Result, Status, Warning};
 use crate::session::checkpoint::{Ran as Recording, Why};
-use crate::session::record::{Recorded, record};
-use crate::session::undo;
-use crate::session::{Session, World};
+use crate::session::record::{Fate, Recorded, record, record_judged};
+use crate::session::{Session, World, aside};
 
 pub use answer::Answer;
+use changes::Said;
 use execute::Executed;
 use permit::Permitted;
 pub use request::Request;
@@ -44,24 +44,33 @@ pub fn run(world: &mut World, request: &Request, live: &mut dyn FnMut(Stream, &[
     let policy = policy(world)?;
     let mut permitted = permit::permit(world, &policy, request)?;
     let before = record(world, Why::Foreign, &[])?;
-    if let Some(word) = permitted.word.take() {
-        word.spend(world)?;
-    }
+    let kept = aside::keep(world, &before.session, &before.left_out)?;
+    let spent = permitted.word.take().map(|word| word.spend(world)).transpose()?;
     let mut answer = Answer::new();
     told(&mut answer, &before);
+    answer.warnings.extend(kept);
     // The program may call edt here itself; it must not wait for the lock of the call that waits for it.
     let mut executed = None;
     let back = world.unlocked(|repo| execute::execute(repo, &permitted, live).map(|done| executed = Some(done)));
     answer.settled.clone_from(&world.settled);
-    let Some(executed) = executed else { return back.map(|()| answer) };
+    let Some(executed) = executed else {
+        let given_back = spent.map_or(Ok(()), |spent| spent.give_back(world));
+        let found = [back.err(), given_back.err()].into_iter().flatten().flat_map(Findings::into_vec);
+        return Ok(closed(answer, found.collect()));
+    };
     answer.warnings.extend(executed.warnings.iter().cloned());
     answer.run = Some(executed.ran.clone());
-    let done = back.and_then(|()| keep(world, &permitted, &executed, &mut answer));
+    let done = back.and_then(|()| keep(world, &permitted, &before, &executed, &mut answer));
     let mut errors = ended_badly(&executed).into_iter().collect::<Vec<Finding>>();
     errors.extend(done.err().map(Findings::into_vec).unwrap_or_default());
     errors.append(&mut answer.errors);
-    let failed = executed.ran.exit_code != Some(0);
-    answer.status = match Findings::check(errors) {
+    Ok(closed(answer, errors))
+}
+
+/// The answer with everything that was found, and the status that it comes to.
+fn closed(mut answer: Answer, found: Vec<Finding>) -> Answer {
+    let failed = answer.run.as_ref().is_some_and(|ran| ran.exit_code != Some(0));
+    answer.status = match Findings::check(found) {
         Err(found) => {
             let status = found.status();
             answer.errors = found.into_vec();
@@ -71,7 +80,7 @@ pub fn run(world: &mut World, request: &Request, live: &mut dyn FnMut(Stream, &[
         Ok(()) if answer.commit.is_some() => Status::Applied,
         Ok(()) => Status::Unchanged,
     };
-    Ok(answer)
+    answer
 }
 
 fn policy(world: &World) -> Result<crate::policy::Policy> {
@@ -90,48 +99,78 @@ fn told(answer: &mut Answer, before: &Recorded) {
     answer.session = (!before.made.is_empty()).then(|| before.session.report(before.began));
 }
 
-/// Records what the program changed, lets the guards judge it, and puts it back if policy says so.
-fn keep(world: &mut World, permitted: &Permitted<'_>, executed: &Executed, answer: &mut Answer) -> Result<()> {
+/// Records what the program changed; the guards judge it first, and what policy refuses is put back instead. Returns why.
+fn keep(
+    world: &mut World,
+    permitted: &Permitted<'_>,
+    before: &Recorded,
+    executed: &Executed,
+    answer: &mut Answer,
+) -> Result<()> {
     let message = message(&permitted.dir, executed);
     let recording = Recording { message, agent: permitted.request.agent.clone() };
-    let mut recorded = record(world, Why::Run(&recording), &[])?;
+    let policy = policy(world)?;
+    let mut said = Said::default();
+    let recorded = record_judged(world, Why::Run(&recording), &[], &mut |about| {
+        said = changes::judge(about, &policy, permitted.on_findings)?;
+        Ok(if said.refused.is_empty() { Fate::Kept } else { Fate::PutBack })
+    });
+    // What was found is told, whatever then becomes of the files.
+    let kept = recorded.as_ref().ok().and_then(|recorded| recorded.refused.clone());
+    answer.guards = said.reports;
+    answer.errors.extend(said.refused.into_iter().map(|finding| refused(finding, kept.as_deref())));
+    answer.errors.extend(said.stays);
+    let mut recorded = recorded?;
     // What was left out before the program ran is not news.
     recorded.warnings.retain(|warning| !answer.warnings.contains(warning));
     answer.warnings.append(&mut recorded.warnings);
+    answer.warnings.extend(said.warnings);
+    let session = &recorded.session;
+    if recorded.parent != before.session.tip && before.session.name == session.name {
+        let others = changes::others(&world.repo, &policy, session, before.session.tip, recorded.parent)?;
+        answer.errors.extend(others);
+    }
+    if before.session.name != session.name && (recorded.began || !before.began) && !before.made.is_empty() {
+        answer.warnings.push(moved_away(&before.session, session));
+    }
     let began = answer.session.as_ref().is_some_and(|session| session.began);
     let Some(commit) = recorded.made.last() else { return Ok(()) };
-    let (session, parent) = (&recorded.session, recorded.parent);
-    answer.session = Some(session.report(recorded.began || began));
-    answer.commit = Some(commit.to_string());
-    answer.parent = Some(parent.to_string());
-    answer.edit = Some(session.edits(&world.repo)?);
-    answer.files = crate::session::changed::files(&world.repo, &recorded.paths)?;
-    let base = world.repo.tree_of(session.base)?;
-    let policy = world.policy(base)?;
-    let said = changes::judge(&world.repo, &policy, permitted.on_findings, base, &recorded.paths)?;
-    answer.guards = said.reports;
-    answer.warnings.extend(said.warnings);
-    if said.refused.is_empty() {
-        return Ok(());
+    if kept.is_none() {
+        answer.session = Some(session.report(recorded.began || began));
+        answer.edit = Some(session.edits(&world.repo)?);
     }
-    let (moved, kept) = undo::put_back(world, session, parent)?;
-    answer.session = Some(Session { tip: moved.to, ..session.clone() }.report(recorded.began || began));
-    answer.edit = answer.edit.map(|edit| edit.saturating_sub(1));
-    answer.warnings.extend(moved.warnings);
-    answer.errors = said.refused.into_iter().map(|finding| put_back(finding, &kept)).collect();
+    answer.commit = Some(commit.to_string());
+    answer.parent = Some(recorded.parent.to_string());
+    answer.files = crate::session::changed::files(&world.repo, &recorded.paths)?;
     Ok(())
 }
 
-/// A finding of a guard in words that are true of a program: it was run, and what it changed is gone again.
-fn put_back(mut finding: Finding, kept: &str) -> Finding {
+/// A finding of a guard in words that are true of a program: it was run, and what it changed is gone again, or could not be.
+fn refused(mut finding: Finding, kept: Option<&str>) -> Finding {
     let found = finding.message.trim_end_matches("Nothing was changed.").trim_end();
+    finding.allow = None;
+    let Some(kept) = kept else {
+        finding.message =
+            format!("{found} The program had done this, and it could not be put back; it is recorded nowhere.");
+        finding.hint =
+            "Put it back before anything else: `git status` shows what differs, `git restore PATH` sets a file back."
+                .to_owned();
+        return finding;
+    };
     finding.message =
         format!("{found} The program had done this; all that it changed was put back and is kept at {kept}.");
     finding.hint = format!(
         "Run it so that it leaves this alone; `git diff {kept}~1 {kept}` shows what it had changed. A person may take it over with `git cherry-pick {kept}`."
     );
-    finding.allow = None;
     finding.with("kept", kept)
+}
+
+fn moved_away(from: &Session, to: &Session) -> Warning {
+    let message = format!(
+        "HEAD left the session {} while the program ran; what it changed is recorded in {}.",
+        from.name, to.name
+    );
+    Warning { code: "session_left", path: None, message }
 }
 
 /// A program that did not end by itself.

@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use super::request::{Input, Request};
 use crate::base::text::shell_word;
-use crate::base::{Code, Finding, Findings, Level, Result};
-use crate::git::sha256;
-use crate::io::{failed, whole};
+use crate::base::{Code, Finding, Findings, Level, RepoPath, Result};
+use crate::git::{Repo, sha256};
+use crate::io::{failed, streams, whole};
 use crate::policy::Policy;
 use crate::policy::command::{Asked, Decision, Judgement, OnDisk, OnFindings, Programs as _, RunRules};
 use crate::proposal::command::{Ask, Word, word};
 use crate::session::World;
+use crate::session::look::{self, OnDiskFile};
 
 /// A request that policy, or a person, lets through.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub(super) struct Permitted<'q> {
     pub(super) program: PathBuf,
     /// Its folder, without links.
     pub(super) dir: PathBuf,
+    /// What it reads: these very bytes were judged.
+    pub(super) input: Option<Vec<u8>>,
     pub(super) level: Level,
     pub(super) limit: Duration,
     pub(super) writable: Vec<PathBuf>,
@@ -39,6 +42,7 @@ pub(super) fn permit<'q>(world: &mut World, policy: &Policy, request: &'q Reques
     let (root, dir) = (world.repo.real_root()?, whole::real(&request.dir));
     check_folder(&root, &dir)?;
     let limit = limit(request, rules)?;
+    let input = input(&world.repo, &root, &request.stdin)?;
     let level = request.sandbox.unwrap_or(rules.least);
     let asked =
         Asked { program: &request.program, args: &request.args, dir: &dir, root: &root, env: &request.env, level };
@@ -51,8 +55,8 @@ pub(super) fn permit<'q>(world: &mut World, policy: &Policy, request: &'q Reques
         Decision::Ask => {
             let ask = Ask {
                 line: &line,
-                parts: parts(request, &judged, &dir, level)?,
-                about: about(&judged, &dir, level, request),
+                parts: parts(request, &judged, (&root, &dir), level, input.as_deref())?,
+                about: about(&judged, &dir, level, request, input.as_deref()),
                 agent: request.agent.clone(),
             };
             Some(word(world, &ask).map_err(|found| explained(found, &judged))?)
@@ -63,6 +67,7 @@ pub(super) fn permit<'q>(world: &mut World, policy: &Policy, request: &'q Reques
         request,
         program,
         dir,
+        input,
         level,
         limit,
         writable: paths(&rules.writable),
@@ -90,15 +95,18 @@ fn limit(request: &Request, rules: &RunRules) -> Result<Duration> {
 /// A folder that programs run in lies in the worktree.
 fn check_folder(root: &Path, dir: &Path) -> Result<()> {
     if !dir.starts_with(root) {
-        let message = format!("{} lies outside the worktree {}. Nothing was run.", dir.display(), root.display());
-        let hint = "Run it in a folder of the worktree; a path outside can be an argument.";
-        return Err(Finding::new(Code::PathOutsideRepo, message, hint).into());
+        return Err(outside(dir, root).into());
     }
     if !dir.is_dir() {
         let error = std::io::Error::from(std::io::ErrorKind::NotFound);
         return Err(failed("run in", dir, &error).into());
     }
     Ok(())
+}
+
+fn outside(path: &Path, root: &Path) -> Finding {
+    let message = format!("{} lies outside the worktree {}. Nothing was run.", path.display(), root.display());
+    Finding::new(Code::PathOutsideRepo, message, "Name something in the worktree; a path outside can be an argument.")
 }
 
 /// A path that may begin with `~`.
@@ -109,17 +117,67 @@ fn at_home(path: &Path) -> PathBuf {
     }
 }
 
+/// The most that a program may be given to read, in bytes.
+const MOST_INPUT: u64 = 64 * 1024 * 1024;
+
+/// What the program is to read, read to its end before anything is decided. A file must be one of the worktree: what edt may read, the
+/// sandbox may hold back.
+fn input(repo: &Repo, root: &Path, input: &Input) -> Result<Option<Vec<u8>>> {
+    let too_large = |name: &str| {
+        let message =
+            format!("{name} has more than {MOST_INPUT} bytes, more than a program is given to read. Nothing was run.");
+        Finding::new(Code::FileTooLarge, message, "Give it the file's path as an argument instead.")
+            .with("limit", MOST_INPUT)
+    };
+    match input {
+        Input::Closed => Ok(None),
+        Input::Bytes(bytes) => Ok(Some(bytes.clone())),
+        Input::Inherited => {
+            let read = streams::own_input_at_most(MOST_INPUT);
+            let read = read.map_err(|error| failed("read", Path::new("standard input"), &error))?;
+            read.map(Some).ok_or_else(|| too_large("Standard input").into())
+        }
+        Input::File(file) => {
+            let file = whole::real(file);
+            let Ok(below) = file.strip_prefix(root) else { return Err(outside(&file, root).into()) };
+            let bytes = below.as_os_str().as_encoded_bytes();
+            let path = RepoPath::parse(bytes).map_err(|problem| problem.finding(bytes))?;
+            let name = path.to_string();
+            match look::file_on_disk(repo, &path, MOST_INPUT)? {
+                Some(OnDiskFile::Bytes(bytes)) => Ok(Some(bytes)),
+                Some(OnDiskFile::TooLarge) => Err(too_large(&name).into()),
+                None => {
+                    let message = format!("{name} is no file in the worktree. Nothing was run.");
+                    Err(Finding::new(Code::FileNotFound, message, "Check the path with `edt status`.").at(&path).into())
+                }
+            }
+        }
+    }
+}
+
+/// What a file of the worktree among the words of a command holds, as a hash: a person's yes is for this content.
+fn content(root: &Path, path: &Path) -> Option<Vec<u8>> {
+    let real = whole::real(path);
+    let bytes = real.starts_with(root).then(|| whole::small(&real, MOST_INPUT)).flatten()?;
+    sha256(&bytes).ok().map(String::into_bytes)
+}
+
 /// All that makes a command the same one: a person's yes is for nothing else.
-fn parts(request: &Request, judged: &Judgement, dir: &Path, level: Level) -> Result<Vec<Vec<u8>>> {
+fn parts(
+    request: &Request,
+    judged: &Judgement,
+    (root, dir): (&Path, &Path),
+    level: Level,
+    input: Option<&[u8]>,
+) -> Result<Vec<Vec<u8>>> {
     let bytes = |text: &std::ffi::OsStr| text.as_encoded_bytes().to_vec();
     let mut parts = vec![level.name().as_bytes().to_vec(), bytes(dir.as_os_str())];
     parts.extend(judged.program.iter().chain(&judged.real).map(|path| bytes(path.as_os_str())));
-    parts.push(match &request.stdin {
-        Input::Closed => b"closed".to_vec(),
-        Input::Inherited => b"inherited".to_vec(),
-        Input::Bytes(text) => sha256(text)?.into_bytes(),
-        Input::File(path) => bytes(path.as_os_str()),
-    });
+    parts.push(input.map_or_else(|| Ok(b"closed".to_vec()), |bytes| sha256(bytes).map(String::into_bytes))?);
+    // Programs and scripts of the worktree are what they hold, not what they are called.
+    let words = std::iter::once(&request.program).chain(&request.args);
+    let files = judged.real.iter().cloned().chain(words.map(|word| dir.join(word)));
+    parts.extend(files.map(|file| content(root, &file).unwrap_or_default()));
     let env = request.env.iter().flat_map(|(name, value)| [b"env".to_vec(), bytes(name), bytes(value)]);
     parts.extend(env);
     parts.push(b"args".to_vec());
@@ -128,7 +186,7 @@ fn parts(request: &Request, judged: &Judgement, dir: &Path, level: Level) -> Res
 }
 
 /// What a person should know of it, in sentences.
-fn about(judged: &Judgement, dir: &Path, level: Level, request: &Request) -> String {
+fn about(judged: &Judgement, dir: &Path, level: Level, request: &Request, input: Option<&[u8]>) -> String {
     let mut about =
         format!("{} (rule {}, {}).", judged.reason.trim_end_matches('.'), judged.rule, judged.origin.name());
     about +=
@@ -140,6 +198,14 @@ fn about(judged: &Judgement, dir: &Path, level: Level, request: &Request) -> Str
     let env: Vec<String> = request.env.iter().map(|(name, value)| format!("{}={}", word(name), word(value))).collect();
     if !env.is_empty() {
         about += &format!(" Its environment would also have {}.", env.join(" "));
+    }
+    if level > Level::Permissive {
+        about += " It would reach no network there.";
+    }
+    if let Some(input) = input {
+        let shown = &input[..input.len().min(2000)];
+        let cut = if shown.len() < input.len() { ", of which these are the first 2000" } else { "" };
+        about += &format!(" It would read {} bytes{cut}: {}", input.len(), shell_word(shown));
     }
     about
 }

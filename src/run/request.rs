@@ -39,9 +39,9 @@ pub enum Input {
     Closed,
     /// These bytes.
     Bytes(Vec<u8>),
-    /// What this file holds.
+    /// What this file of the worktree holds: an absolute path.
     File(PathBuf),
-    /// What edt itself reads.
+    /// What edt itself is given, to its end.
     Inherited,
 }
 

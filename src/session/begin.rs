@@ -34,8 +34,19 @@ pub enum Switching {
 }
 
 /// Names that edt uses below `refs/edt/`.
-const RESERVED: &[&str] =
-    &["base", "origin", "undone", "refused", "landed", "landing", "abandoned", "pending", "memory", "proposals"];
+const RESERVED: &[&str] = &[
+    "base",
+    "origin",
+    "undone",
+    "refused",
+    "aside",
+    "landed",
+    "landing",
+    "abandoned",
+    "pending",
+    "memory",
+    "proposals",
+];
 
 /// A session about to begin: what its first change brings along.
 #[derive(Debug)]

@@ -113,7 +113,7 @@ fn refs_of(repo: &Repo, session: &Listed) -> Result<Vec<(String, Oid)>> {
     let own = |name: &str| match name.split_once('/') {
         None => matches!(name, "base" | "origin" | "abandoned"),
         Some((kind, number)) => {
-            matches!(kind, "undone" | "refused" | "landed" | "landing") && number.parse::<u64>().is_ok()
+            matches!(kind, "undone" | "refused" | "aside" | "landed" | "landing") && number.parse::<u64>().is_ok()
         }
     };
     let mut refs = repo.refs_below(&prefix)?;

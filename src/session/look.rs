@@ -185,6 +185,47 @@ impl Look {
     }
 }
 
+/// A file as it stands in the worktree.
+#[derive(Debug)]
+pub enum OnDiskFile {
+    /// Its bytes.
+    Bytes(Vec<u8>),
+    /// It has more than was asked for.
+    TooLarge,
+}
+
+/// The bytes at `path`, if they are at most `most`; `None` if there is no regular file.
+///
+/// # Errors
+/// `PATH_THROUGH_SYMLINK`, `PATH_OUTSIDE_REPO`, `PATH_IN_GIT_DIR`, `NOT_A_FILE`, `IO_ERROR`.
+pub fn file_on_disk(repo: &Repo, path: &RepoPath, most: u64) -> Result<Option<OnDiskFile>> {
+    let wrap = |error: std::io::Error| failed("read", &repo.root_path().join(path.to_string()), &error);
+    let (folder, name) = path.split();
+    let Parent::Open(dir) = repo.root().beneath(folder).map_err(wrap)? else { return Ok(None) };
+    check_not_nested(repo, path)?;
+    match dir.read_at_most(name, most).map_err(wrap)? {
+        Found::File(_, bytes) => Ok(Some(OnDiskFile::Bytes(bytes))),
+        Found::TooLarge(_) => Ok(Some(OnDiskFile::TooLarge)),
+        Found::Symlink => Err(symlink(path).into()),
+        Found::Folder => Err(not_a_file(path, "it is a folder").into()),
+        Found::Special => Err(not_a_file(path, "it is a FIFO, a socket or a device").into()),
+        Found::Nothing => Ok(None),
+    }
+}
+
+/// What stands at `path`, as it is: a file's bytes, where a link leads; and whether it may be executed. `None` if there is neither, or it
+/// cannot be read, or has more bytes than edt records.
+#[must_use]
+pub fn raw(repo: &Repo, path: &RepoPath) -> Option<(Vec<u8>, bool)> {
+    let (folder, name) = path.split();
+    let Ok(Parent::Open(dir)) = repo.root().beneath(folder) else { return None };
+    match dir.read_at_most(name, repo.largest_file()).ok()? {
+        Found::File(stat, bytes) => Some((bytes, stat.executable())),
+        Found::Symlink => Some((dir.link_target(name).ok()?, false)),
+        Found::TooLarge(_) | Found::Folder | Found::Special | Found::Nothing => None,
+    }
+}
+
 fn on_disk(repo: &Repo, path: &RepoPath) -> Result<Option<OnDisk>> {
     let full = || repo.root_path().join(path.to_string());
     let wrap = |error: std::io::Error| failed("read", &full(), &error);

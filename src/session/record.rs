@@ -3,14 +3,38 @@
 use super::begin::{self, Begin, Switching};
 use super::checkpoint::{Checkpoints, Why};
 use super::current::Session;
+use super::list::next_kept;
 use super::look::Look;
+use super::moving::{Step, Steps};
 use super::world::World;
 use crate::base::{Code, Finding, Findings, RepoPath, Result, Warning};
 use crate::git::diff::{Differs, Untracked};
-use crate::git::{Draft, InHead, Oid, Repo, Tracked, TreeChange};
+use crate::git::{Attributes, Draft, InHead, Oid, Repo, Tracked, TreeChange};
 use crate::io::disk::Parent;
 use crate::journal::index::{Disk, EntryMove};
-use crate::journal::{Change, IndexView, publish};
+use crate::journal::{Branch, Change, From, IndexView, publish};
+
+/// What is about to be recorded, for a judge.
+#[derive(Debug)]
+pub struct About<'a> {
+    /// Everything that it needs, drafted.
+    pub draft: &'a Draft<'a>,
+    /// The session, as it was.
+    pub session: &'a Session,
+    /// The paths that would be recorded.
+    pub paths: &'a [Differs],
+    /// The paths that differ and cannot be recorded, and why.
+    pub left_out: &'a [(RepoPath, Finding)],
+}
+
+/// What becomes of what changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// It is recorded.
+    Kept,
+    /// The files are set back to what the session holds; the bytes stay at `refs/edt/<name>/refused/<n>`.
+    PutBack,
+}
 
 /// What was recorded.
 #[derive(Debug)]
@@ -25,6 +49,10 @@ pub struct Recorded {
     pub made: Vec<Oid>,
     /// The paths recorded.
     pub paths: Vec<Differs>,
+    /// The paths that differ and could not be recorded.
+    pub left_out: Vec<RepoPath>,
+    /// The ref that keeps what was put back, if it was.
+    pub refused: Option<String>,
     /// What the caller should know.
     pub warnings: Vec<Warning>,
 }
@@ -36,6 +64,19 @@ pub struct Recorded {
 /// `FILE_NOT_FOUND` for a path that is neither there nor recorded; what looking at a path named in full may answer; what publishing may
 /// answer. Nothing is then changed.
 pub fn record(world: &mut World, why: Why<'_>, only: &[RepoPath]) -> Result<Recorded> {
+    record_judged(world, why, only, &mut |_| Ok(Fate::Kept))
+}
+
+/// The same; `judge` says what becomes of it before anything is on the session's branch.
+///
+/// # Errors
+/// As [`record`]; what `judge` answers.
+pub fn record_judged(
+    world: &mut World,
+    why: Why<'_>,
+    only: &[RepoPath],
+    judge: &mut dyn FnMut(&About<'_>) -> Result<Fate>,
+) -> Result<Recorded> {
     let repo = &world.repo;
     repo.check_idle()?;
     let mut draft = Draft::new(repo);
@@ -51,24 +92,36 @@ pub fn record(world: &mut World, why: Why<'_>, only: &[RepoPath]) -> Result<Reco
     repo.limit_files(world.policy(draft.tree_of(session.base)?)?.max_file_bytes);
     let index = IndexView::read(repo)?;
     let (candidates, mut warnings) = candidates(repo, tree, only)?;
-    let (mut looks, mut found) = (Vec::new(), Vec::new());
+    let (mut looks, mut found, mut left) = (Vec::new(), Vec::new(), Vec::new());
     for path in candidates {
         let seen = (session.head == InHead::Yes).then_some(&index);
         match Look::at(repo, tree, seen, &path) {
             Ok(look) if look.disk_file() != look.tip || look.is_staged_apart() => looks.push(look),
             Ok(_) => {}
             Err(error) if only.contains(&path) => found.extend(error.into_vec()),
-            Err(error) => warnings.extend(error.into_vec().into_iter().map(|finding| left_out(&path, &finding))),
+            Err(error) => left.extend(error.into_vec().into_iter().map(|finding| (path.clone(), finding))),
         }
     }
     Findings::check(found)?;
+    warnings.extend(left.iter().map(|(path, finding)| left_out(path, finding)));
+    let left_out: Vec<RepoPath> = left.iter().map(|(path, _)| path.clone()).collect();
     let edits = if new.is_some() { 0 } else { session.edits(repo)? };
     let all: Vec<&Look> = looks.iter().collect();
     let checkpoints = Checkpoints::draft(&mut draft, &session, tree, edits, &all, why)?;
-    let began = new.is_some();
+    let paths = draft.tree_diff(tree, checkpoints.tree)?;
+    let about = About { draft: &draft, session: &session, paths: &paths, left_out: &left };
+    let (began, parent, fate) = (new.is_some(), session.tip, judge(&about)?);
     if checkpoints.made.is_empty() {
-        let parent = session.tip;
-        return Ok(Recorded { session, began: false, parent, made: Vec::new(), paths: Vec::new(), warnings });
+        let (made, paths, refused) = Default::default();
+        return Ok(Recorded { session, began: false, parent, made, paths, left_out, refused, warnings });
+    }
+    if fate == Fate::PutBack {
+        let name = next_kept(repo, &session.name, "refused")?;
+        let change = back(draft, &session, &name, (tree, checkpoints.tip), index, looks)?;
+        world.heed(session.base);
+        warnings.extend(publish(&world.repo, &mut world.journal, change)?);
+        let made = checkpoints.made;
+        return Ok(Recorded { session, began: false, parent, made, paths, left_out, refused: Some(name), warnings });
     }
     let entry = |look: &Look| EntryMove {
         path: look.path.clone(),
@@ -79,16 +132,43 @@ pub fn record(world: &mut World, why: Why<'_>, only: &[RepoPath]) -> Result<Reco
     let changes: Vec<TreeChange> =
         looks.iter().map(|look| TreeChange { path: look.path.clone(), file: look.disk_file() }).collect();
     let folders = draft.folders(tree, &changes)?;
-    let paths = draft.tree_diff(tree, checkpoints.tree)?;
     let log = if matches!(why, Why::Run(_)) { "edt run" } else { "edt checkpoint" };
     let (branch, create) = begin::branch(&session, new, checkpoints.tip, log.to_owned());
     let index = (session.head == InHead::Yes).then(|| (index, looks.iter().map(entry).collect()));
     let change = Change { objects: draft.loose(), create, index, folders, ..Change::of(branch) };
     world.heed(session.base);
     warnings.extend(publish(&world.repo, &mut world.journal, change)?);
-    let parent = session.tip;
     let session = Session { tip: checkpoints.tip, ..session };
-    Ok(Recorded { session, began, parent, made: checkpoints.made, paths, warnings })
+    Ok(Recorded { session, began, parent, made: checkpoints.made, paths, left_out, refused: None, warnings })
+}
+
+/// The change that sets files and index back to `tree` and keeps `refused` under `name`. The session's branch does not move.
+fn back(
+    mut draft: Draft<'_>,
+    session: &Session,
+    name: &str,
+    (tree, refused): (Oid, Oid),
+    index: IndexView,
+    looks: Vec<Look>,
+) -> Result<Change> {
+    let step = |look: Look| Step { disk: look.tip, entry: look.tip, look };
+    let steps: Vec<Step> = looks.into_iter().map(step).collect();
+    let follows = session.head == InHead::Yes;
+    let attributes = steps.iter().any(|step| step.look.path.is_attributes());
+    let from = if attributes { Attributes::Tree(tree) } else { Attributes::Worktree(tree) };
+    let Steps { files, moves, folders } = Steps::of(&mut draft, follows.then_some(tree), from, &steps)?;
+    let (log, head) = (format!("edt run: put back {}", refused.to_hex_with_len(12)), InHead::No);
+    let branch = Branch {
+        name: name.to_owned(),
+        from: From::Nothing(refused),
+        new: refused,
+        log,
+        head,
+        head_from: None,
+        point: None,
+    };
+    let index = follows.then_some((index, moves));
+    Ok(Change { objects: draft.loose(), files, index, folders, ..Change::of(branch) })
 }
 
 /// The paths that may differ from `tree`, in order, those below `only` alone if that names any; a warning for each folder of which

@@ -49,17 +49,6 @@ pub fn undo(world: &mut World, session: &Session, back: &Back) -> Result<Moved> 
     go(world, session, target, From::Later(session.tip), Some(keep))
 }
 
-/// Goes back to `target`, before what policy refuses. The tip that is left is kept at `refs/edt/<name>/refused/<n>`, from where no
-/// `redo` brings it back; returned with what was moved.
-///
-/// # Errors
-/// What looking and publishing may answer; nothing is then put back.
-pub fn put_back(world: &mut World, session: &Session, target: Oid) -> Result<(Moved, String)> {
-    let keep = next_kept(&world.repo, &session.name, "refused")?;
-    let moved = go(world, session, target, From::Later(session.tip), Some(keep.clone()))?;
-    Ok((moved, keep))
-}
-
 /// Brings back what the last `undo` took.
 ///
 /// # Errors

@@ -311,6 +311,43 @@ fn a_command_that_policy_asks_about_runs_once_after_a_persons_word() {
 }
 
 #[test]
+fn a_word_for_a_command_is_for_what_it_holds() {
+    let world = world();
+    let rule = "[[command]]\nname = \"dep\"\nargv = [\"./dep\"]\ndecision = \"ask\"\nreason = \"It deploys.\"\nmatch = [\"./dep\"]\n[[command]]\nname = \"sh\"\nargv = [\"sh\"]\ndecision = \"ask\"\nreason = \"A shell.\"\nmatch = [\"sh\"]\n";
+    let folder = world.home.join(".config/edt");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("edt.toml"), rule).unwrap();
+    let program = |text: &str| {
+        world.write("dep", text);
+        std::fs::set_permissions(world.root.join("dep"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    };
+    let call = || world.runs(&[], &["./dep"]);
+    program("#!/bin/sh\necho good\n");
+    assert_eq!(call().json["proposal"], json!(1));
+    approve(&world, 1);
+    program("#!/bin/sh\necho evil\n");
+    assert_eq!(call().json["proposal"], json!(2), "another program");
+    program("#!/bin/sh\necho good\n");
+    assert_eq!(call().json["run"]["stdout"]["text"], "good\n");
+    // What it reads is part of it, and is shown.
+    let fed = |text: &str| {
+        world.edt_fed(json!({"program": "sh", "stdin": text}).to_string().as_bytes(), &["run", "--request", "-"])
+    };
+    let held = fed("echo one");
+    assert!(held.message().contains("echo one"), "{}", held.message());
+    approve(&world, 3);
+    assert_eq!(fed("echo two").json["proposal"], json!(4));
+    assert_eq!(fed("echo one").json["run"]["stdout"]["text"], "one\n");
+    // One that does not start spends nothing.
+    program("#!/no/such/interpreter\n");
+    assert_eq!(call().json["proposal"], json!(5));
+    approve(&world, 5);
+    assert_eq!(call().codes(), ["PROGRAM_NOT_FOUND"]);
+    assert_eq!(call().codes(), ["PROGRAM_NOT_FOUND"], "the word is still good");
+    world.is_sound();
+}
+
+#[test]
 fn a_denied_command_is_refused_with_the_way_that_is_edts() {
     let world = world();
     let before = world.snapshot();
@@ -355,13 +392,23 @@ fn a_session_with_an_approved_change_lands_with_git_hooks_in_place() {
     world.apply(&ci("x\n"));
     approve(&world, 1);
     assert_eq!(world.edt(&["apply", "--proposal", "1"]).exit, 0);
+    // The same bytes as another kind of file are something else.
+    let blob = world.rev("HEAD:ci/run");
+    world.git(&["update-index", "--cacheinfo", &format!("120000,{blob},ci/run")]);
+    assert!(!world.try_git(&["commit", "-m", "a link"]).status.success());
+    world.git(&["reset", "--quiet"]);
     let landed = world.edt(&["land"]);
     assert_eq!(landed.exit, 0, "{:#}", landed.json);
     assert_eq!(world.blob("main:ci/run"), b"x\n");
-    // Without a proposal the hook still refuses it.
-    world.write("ci/run", "by hand\n");
-    world.git(&["add", "ci/run"]);
-    assert!(!world.try_git(&["commit", "-m", "past edt"]).status.success());
+    // Without a proposal the hook still refuses it, and the word that was given is used up.
+    let commit = |text: &str, flags: &[&str]| {
+        world.write("ci/run", text);
+        world.git(&["add", "ci/run"]);
+        world.try_git(&[&["commit", "-m", "past edt"], flags].concat()).status.success()
+    };
+    assert!(!commit("by hand\n", &[]));
+    assert!(commit("cargo test\n", &["--no-verify"]), "a person takes it back");
+    assert!(!commit("x\n", &[]), "and nobody brings it again");
 }
 
 impl Answer {

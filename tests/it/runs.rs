@@ -285,6 +285,7 @@ fn guards_tell_what_a_program_did_and_policy_may_put_it_back() {
     let world = free();
     world.write("src/b.txt", "int main(void) { return 0; }\n".repeat(60));
     world.commit(&[]);
+    world.edt(&["begin"]).landed();
     policy(&world, &format!("{FREE}on_findings = \"refuse\"\n"));
     let (before, tip) = (files(&world), world.rev("HEAD"));
     let refused = sh(&world, &[], harm);
@@ -576,4 +577,112 @@ fn people_read_what_a_program_wrote_and_what_became_of_it() {
     let plain = OsStr::from_bytes(b"\xff");
     let named = world.runs(&[], &[OsStr::new("echo"), plain]);
     assert_eq!(named.json["run"]["args"], json!(["\u{fffd}"]));
+}
+
+#[test]
+fn what_a_person_must_change_does_not_land_by_way_of_a_checkpoint() {
+    let protect = b"[[protect]]\npaths = [\"ci/**\"]\noverride = \"approval\"\n".as_slice();
+    let world = World::with(&[("edt.toml", protect), ("ci/run", b"true\n"), ("a.txt", b"a\n")]);
+    policy(&world, FREE);
+    // One that goes on while another call records what stands there.
+    let first = script(&world, "echo evil >> ci/run; sleep 2");
+    let mut running = world.command(EDT);
+    running.args(["run", "--json", "--", &first]).stdout(Stdio::piped());
+    let running = running.spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(900));
+    world.edt(&["checkpoint"]);
+    let told = running.wait_with_output().unwrap();
+    let told: Value = serde_json::from_slice(&told.stdout).unwrap();
+    assert_eq!(
+        (told["status"].as_str(), told["errors"][0]["code"].as_str()),
+        (Some("held"), Some("APPROVAL_REQUIRED")),
+        "{told:#}"
+    );
+    let land = world.edt(&["land"]);
+    assert_eq!(
+        (land.exit, land.codes(), land.errors()[0]["path"].as_str()),
+        (4, vec!["APPROVAL_REQUIRED"], Some("ci/run")),
+        "{:#}",
+        land.json
+    );
+    assert_eq!(world.blob("main:ci/run"), b"true\n");
+    // A person lands it all the same.
+    let (status, screen) = crate::trust::says_at_terminal(&world, "land", "");
+    assert_eq!((status, world.blob("main:ci/run")), (Some(0), b"true\nevil\n".to_vec()), "{screen}");
+}
+
+#[test]
+fn what_cannot_be_recorded_of_protected_paths_is_refused_too() {
+    let protect = b"[[protect]]\npaths = [\"ci/**\"]\n".as_slice();
+    for text in [
+        "rm ci/run; ln -s ../a.txt ci/run",
+        "mv ci other; ln -s other ci",
+        "printf '* text eol=lf\\n' > .gitattributes; printf 'x\\r\\n' > ci/run",
+    ] {
+        let world = World::with(&[("edt.toml", protect), ("ci/run", b"true\n"), ("a.txt", b"a\n")]);
+        policy(&world, FREE);
+        let refused = sh(&world, &[], text);
+        assert!(refused.exit == 1 && refused.codes().contains(&"PROTECTED_PATH"), "{text}: {:#}", refused.json);
+        let heads = world.git(&["for-each-ref", "--format=%(refname)", "refs/heads"]);
+        assert!(
+            heads
+                .lines()
+                .all(|head| world.try_git(&["cat-file", "blob", &format!("{head}:ci/run")]).stdout == b"true\n"),
+            "{text}: {heads}"
+        );
+    }
+}
+
+#[test]
+fn what_a_session_cannot_hold_is_kept_aside_before_a_program_runs() {
+    let world = free();
+    world.commit(&[("local.conf", b"team\n"), ("other.conf", b"team\n")]);
+    world.git(&["update-index", "--skip-worktree", "local.conf"]);
+    world.git(&["update-index", "--assume-unchanged", "other.conf"]);
+    world.write("local.conf", "mine\n");
+    world.write("other.conf", "mine, too\n");
+    std::os::unix::fs::symlink("some/where", world.root.join("link")).unwrap();
+    let gone = world.runs(&[], &["rm", "local.conf", "other.conf", "link"]);
+    let codes: Vec<&str> =
+        gone.json["warnings"].as_array().unwrap().iter().map(|one| one["code"].as_str().unwrap()).collect();
+    assert!(codes.contains(&"kept_aside"), "{:#}", gone.json);
+    let aside = world.git(&["for-each-ref", "--format=%(refname)", "refs/edt/main-1/aside"]);
+    assert_eq!(world.blob(&format!("{}:local.conf", aside.trim())), b"mine\n");
+    assert_eq!(world.blob(&format!("{}:other.conf", aside.trim())), b"mine, too\n");
+    assert_eq!(world.blob(&format!("{}:link", aside.trim())), b"some/where");
+    world.is_sound();
+}
+
+#[test]
+fn what_a_program_reads_is_a_file_of_the_worktree() {
+    let world = free();
+    std::fs::write(world.home.join("secret"), "key").unwrap();
+    let secret = world.home.join("secret");
+    let given = |file: &str| world.runs(&["--stdin", file], &["cat"]);
+    for (file, code) in [
+        (secret.to_str().unwrap(), "PATH_OUTSIDE_REPO"),
+        ("/proc/self/environ", "PATH_OUTSIDE_REPO"),
+        (".git/config", "PATH_IN_GIT_DIR"),
+        ("src", "NOT_A_FILE"),
+        ("nowhere", "FILE_NOT_FOUND"),
+    ] {
+        assert_eq!(given(file).codes(), [code], "{file}");
+    }
+    std::os::unix::fs::symlink(&secret, world.root.join("job-link")).unwrap();
+    assert_eq!(given("job-link").codes(), ["PATH_OUTSIDE_REPO"]);
+    world.command("mkfifo").arg("job-fifo").status().unwrap();
+    assert_eq!(given("job-fifo").codes(), ["NOT_A_FILE"], "and nobody waits");
+    let mut elsewhere = world.command(EDT);
+    elsewhere.current_dir(&world.home).args([
+        "-C",
+        world.root.join("src").to_str().unwrap(),
+        "run",
+        "--json",
+        "--stdin",
+        "b.txt",
+        "--",
+        "head",
+        "-n1",
+    ]);
+    assert_eq!(text(&crate::world::run(elsewhere, b"", &[]), "stdout"), "line 1 of a text\n");
 }
