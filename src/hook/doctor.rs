@@ -76,6 +76,7 @@ pub const PROBES: &[Probe] = &[
     Probe { name: "leftovers", asks: "Did a killed program leave locks or staged files?", run: leftovers },
     Probe { name: "sessions", asks: "Has every session its base?", run: sessions },
     Probe { name: "hooks", asks: "Does each hook really refuse?", run: hooks },
+    Probe { name: "sandbox", asks: "Which levels of the sandbox can be had?", run: super::confinement::probe },
 ];
 
 /// What no hook of Git's can stop, whatever is installed.

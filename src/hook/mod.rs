@@ -6,6 +6,7 @@
 
 pub mod changes;
 pub mod configured;
+mod confinement;
 pub mod doctor;
 mod granted;
 pub mod install;
