@@ -17,12 +17,13 @@ use edt::git::Repo;
 use edt::git::index::Index;
 use edt::io::disk::{Dir, Found, Parent};
 use edt::io::effect::{self, Effect, Fault, Plan, Step};
+use edt::proposal;
 use edt::session::abandon::abandon;
 use edt::session::begin::{self, Begin, Switching};
-use edt::session::checkpoint::Why;
+use edt::session::checkpoint::{Ran, Why};
 use edt::session::gc::{Gc, gc};
 use edt::session::land::{Land, land};
-use edt::session::record::record;
+use edt::session::record::{About, Fate, record, record_judged};
 use edt::session::undo::{self, Back};
 use edt::session::world::Caller;
 use edt::session::{Session, World as Place};
@@ -139,6 +140,19 @@ fn restore(root: &Path) -> Result<Vec<&'static str>> {
 
 fn checkpoint(root: &Path) -> Result<Vec<&'static str>> {
     Ok(codes(&record(&mut open(root)?, Why::Asked(None), &[])?.warnings))
+}
+
+/// What a program changed, refused: files and index go back, the bytes stay behind a ref.
+fn put_back(root: &Path) -> Result<Vec<&'static str>> {
+    let why = Ran { message: "run: x".to_owned(), agent: None };
+    let mut judge = |_: &About<'_>| Ok(Fate::PutBack);
+    Ok(codes(&record_judged(&mut open(root)?, Why::Run(&why), &[], &mut judge)?.warnings))
+}
+
+fn propose(root: &Path) -> Result<Vec<&'static str>> {
+    let request = json!({"path": "a.txt", "mode": "append", "content": "more\n"});
+    let request = Request::from_json(request.to_string().as_bytes())?;
+    Ok(codes(&proposal::make::propose(&mut open(root)?, &request)?.warnings))
 }
 
 fn landing(root: &Path) -> Result<Vec<&'static str>> {
@@ -276,6 +290,22 @@ fn a_redo() {
 #[test]
 fn a_restored_file() {
     alone("a_restored_file", || in_both_modes(["restore, switched", "restore, beside"], session, restore));
+}
+
+#[test]
+fn what_is_put_back() {
+    alone("what_is_put_back", || {
+        in_both_modes(
+            ["recorded and put back, switched", "recorded and put back, beside"],
+            with_a_persons_bytes,
+            put_back,
+        );
+    });
+}
+
+#[test]
+fn a_proposal() {
+    alone("a_proposal", || in_both_modes(["propose, switched", "propose, beside"], session, propose));
 }
 
 #[test]
@@ -763,6 +793,9 @@ fn leftovers(root: &Path, hands: Hands) -> Vec<String> {
         "edt/main/lock",
         "edt/main/ref",
         "edt/main/told",
+        "edt/main/proposals-awaited",
+        // Of a call that was killed while it wrote that.
+        "edt/main/proposals-awaited.edt-new",
         "edt/main/journal.new",
         "edt/main/stage/index.own",
         "edt/main/stage/index.before",
