@@ -168,8 +168,10 @@ const NAMES: &[&str] = &[
     "ENCRYPTION_KEY",
     "AUTH_KEY",
     "COOKIE",
-    "_PAT",
 ];
+
+/// Words of names, between underscores: part of a name would be part of `LIBRARY_PATH`.
+const WORDS: &[&str] = &["PAT"];
 
 /// Whole names: what leads to an agent of keys, to a bus, to a daemon.
 const WHOLE_NAMES: &[&str] = &[
@@ -222,6 +224,7 @@ pub(super) fn is_secret(name: &OsStr, value: &OsStr) -> bool {
     let upper = name.to_string_lossy().to_uppercase();
     let value = value.to_string_lossy();
     NAMES.iter().any(|part| upper.contains(part))
+        || upper.split('_').skip(1).any(|word| WORDS.contains(&word))
         || WHOLE_NAMES.contains(&upper.as_str())
         || VALUES.iter().any(|start| value.starts_with(start))
         || names_a_password(&value)
@@ -293,8 +296,12 @@ mod tests {
             ("HOMEPAGE", "https://example.com/a@b"),
             ("X", "ghp_0123"),
             ("USER_AT", "https://me@example.com"),
+            // Regression: PAT, a personal access token, was found in these.
+            ("LD_LIBRARY_PATH", "/x"),
+            ("PKG_CONFIG_PATH", "/x"),
+            ("GH_PAT", "x"),
         ];
         let env = env.map(|(name, value)| (OsString::from(name), OsString::from(value)));
-        assert_eq!(withheld(&env), ["GITHUB_TOKEN", "my_api_key", "SSH_AUTH_SOCK", "DATABASE_URL", "X"]);
+        assert_eq!(withheld(&env), ["GITHUB_TOKEN", "my_api_key", "SSH_AUTH_SOCK", "DATABASE_URL", "X", "GH_PAT"]);
     }
 }
