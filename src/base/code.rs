@@ -58,9 +58,9 @@ codes! {
     ObjectMissing "OBJECT_MISSING" Environment None,
         "An object that the repository names is missing or damaged. edt never treats a missing object as an absent file; nothing was touched. `git fsck` tells more.";
     ProgramNotFound "PROGRAM_NOT_FOUND" Environment None,
-        "A program that this call needs is not installed or not on PATH. The message names it.";
+        "A program that this call needs, or that `edt run` was to run, is not there, not on PATH, or cannot be executed. The message names it. A program of the worktree is named with its path, and its arguments are words of their own.";
     CommandTimeout "COMMAND_TIMEOUT" Environment None,
-        "A program that this call needs did not end within its time limit and was ended, with all that it had started. Nothing was changed. The message names it and the setting that gives it more time.";
+        "A program did not end within its time limit and was ended, with all that it had started. The message names it and what gives it more time. What a program of `edt run` had changed by then is recorded; where a call needed the program itself, nothing was changed.";
     SandboxUnavailable "SANDBOX_UNAVAILABLE" Environment None,
         "The sandbox level that was asked for, or that policy demands, cannot be had on this system. Nothing was run: a level is never silently replaced by less. The message says what is missing; a person may install it, or allow a lower level in their own edt.toml.";
     FilterFailed "FILTER_FAILED" Environment None,
@@ -142,7 +142,7 @@ codes! {
     CommandDenied "COMMAND_DENIED" Refused None,
         "A rule says that no agent runs this command, or one inside it. Nothing was run. The message has the rule, its reason and what to do instead; `edt policy check -- PROGRAM ARG...` shows how the command was read, `edt policy explain RULE` the rule. Only a person's own edt.toml may loosen it.";
     ApprovalRequired "APPROVAL_REQUIRED" Held None,
-        "The request asks to override a guard, and policy lets only a person do so here (override = \"approval\"). Nothing was changed. Send an edit that the guard lets pass, or ask a person to make the change.";
+        "Only a person may let this pass: an override that policy keeps for them (override = \"approval\"), a path of [[protect]], a command that a rule asks about, or a landing that holds such a path. Nothing was changed. It waits as the proposal that the answer names; the person types `edt approve N` in a terminal. Go on with other work until an answer says that it was approved.";
     TrustRequired "TRUST_REQUIRED" Held None,
         "edt.toml names programs to run, a file goes through a filter that the repository's own Git configuration defines, or Git would run files of the worktree as hooks of a landing, and no person has trusted that as it is now; or `edt trust` was called without a terminal. A person runs `edt trust` in a terminal, which shows the commands first. A changed edt.toml, filter or hook needs new trust.";
     SessionExists "SESSION_EXISTS" Refused None,
