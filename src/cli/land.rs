@@ -7,7 +7,7 @@ use super::render::details;
 use super::render::{self, GOOD, NAME, paint, short};
 use crate::base::{Findings, Outcome, Result, Status};
 use crate::hook::who::Who;
-use crate::proposal::landing;
+use crate::proposal::landing::{self, Plain};
 use crate::session::Session;
 use crate::session::abandon::abandon;
 use crate::session::changed;
@@ -44,7 +44,7 @@ impl Args {
         let session = Session::needed(&world.repo, &world.repo.head()?)?;
         if Who::here() != Who::Person {
             let policy = world.policy(world.repo.tree_of(session.base)?)?;
-            Findings::check(landing::uncovered(&world.repo, &policy, &session)?)?;
+            Findings::check(landing::uncovered(&world.repo, &policy, &session, Plain::Person)?)?;
         }
         let landed = land(
             &mut world,

@@ -8,12 +8,21 @@ use crate::session::Session;
 use crate::session::history::Commit;
 use crate::session::message::values;
 
+/// What a commit counts for that edt did not make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Plain {
+    /// A person's word: Git's hooks judged it when it was made.
+    Person,
+    /// Nothing: a program may have made it.
+    Nobody,
+}
+
 /// The refusals of paths that `session` would land as neither a person's own commit nor an approved proposal left them. However such a
 /// change came into the session (a program, a checkpoint of what stood there), here it waits.
 ///
 /// # Errors
 /// `OBJECT_MISSING`, `IO_ERROR`.
-pub fn uncovered(repo: &Repo, policy: &Policy, session: &Session) -> Result<Vec<Finding>> {
+pub fn uncovered(repo: &Repo, policy: &Policy, session: &Session, plain: Plain) -> Result<Vec<Finding>> {
     let (base, tip) = (repo.tree_of(session.base)?, repo.tree_of(session.tip)?);
     let differs = repo.tree_diff(base, tip)?.into_iter().map(|differs| differs.path);
     let mut open: Vec<RepoPath> = differs.filter(|path| policy.protects(path)).collect();
@@ -24,7 +33,8 @@ pub fn uncovered(repo: &Repo, policy: &Policy, session: &Session) -> Result<Vec<
         }
         let commit = commit?;
         let before = commit.parent.map_or_else(|| Ok(repo.empty_tree()), |parent| repo.tree_of(parent))?;
-        let is_covered = commit.trailers.is_none() || is_approved(repo, &commit)?;
+        let is_persons = commit.trailers.is_none() && plain == Plain::Person;
+        let is_covered = is_persons || is_approved(repo, &commit)?;
         for changed in repo.tree_diff(before, commit.tree)? {
             // The newest commit that changed a path says whose it is.
             if let Some(at) = open.iter().position(|path| *path == changed.path) {

@@ -6,7 +6,7 @@ use crate::git::{Draft, Oid, Repo, Tracked};
 use crate::guard::{Reference, Side, Subject, protected};
 use crate::policy::Policy;
 use crate::policy::command::OnFindings;
-use crate::proposal::landing;
+use crate::proposal::landing::{self, Plain};
 use crate::session::Session;
 use crate::session::record::About;
 use crate::txn::guard::{Leave, hear};
@@ -101,7 +101,7 @@ pub(super) fn judge(about: &About<'_>, policy: &Policy, on: OnFindings) -> Resul
 /// `OBJECT_MISSING`.
 pub(super) fn others(repo: &Repo, policy: &Policy, session: &Session, before: Oid, after: Oid) -> Result<Vec<Finding>> {
     let seen = Session { base: before, tip: after, ..session.clone() };
-    let found = landing::uncovered(repo, policy, &seen)?;
+    let found = landing::uncovered(repo, policy, &seen, Plain::Nobody)?;
     Ok(found
         .into_iter()
         .map(|mut finding| {

@@ -130,7 +130,7 @@ fn keep(
         let others = changes::others(&world.repo, &policy, session, before.session.tip, recorded.parent)?;
         answer.errors.extend(others);
     }
-    if before.session.name != session.name && (recorded.began || !before.began) && !before.made.is_empty() {
+    if before.session.name != session.name && !recorded.made.is_empty() {
         answer.warnings.push(moved_away(&before.session, session));
     }
     let began = answer.session.as_ref().is_some_and(|session| session.began);

@@ -686,3 +686,28 @@ fn what_a_program_reads_is_a_file_of_the_worktree() {
     ]);
     assert_eq!(text(&crate::world::run(elsewhere, b"", &[]), "stdout"), "line 1 of a text\n");
 }
+
+#[test]
+fn what_a_program_commits_itself_is_looked_at_too() {
+    let protect = b"[[protect]]\npaths = [\"ci/**\"]\n".as_slice();
+    let world = World::with(&[("edt.toml", protect), ("ci/run", b"true\n"), ("a.txt", b"a\n")]);
+    policy(&world, FREE);
+    world.edt(&["begin"]).landed();
+    let told = sh(&world, &[], "echo x >> ci/run; git add ci; git commit -qm theirs; echo more >> a.txt");
+    assert_eq!(
+        (told.exit, told.codes(), told.errors()[0]["path"].as_str()),
+        (4, vec!["APPROVAL_REQUIRED"], Some("ci/run")),
+        "{:#}",
+        told.json
+    );
+    assert!(
+        told.message().contains("while the program ran") && told.json["files"][0]["path"] == "a.txt",
+        "{:#}",
+        told.json
+    );
+    // Going elsewhere is told.
+    let left = sh(&world, &[], "git switch -q -c other; echo z > z.txt");
+    let codes: Vec<&str> =
+        left.json["warnings"].as_array().unwrap().iter().map(|one| one["code"].as_str().unwrap()).collect();
+    assert!(codes.contains(&"session_left"), "{:#}", left.json);
+}
