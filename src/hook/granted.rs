@@ -43,7 +43,9 @@ fn granted(git: &Git, changes: &[Change]) -> Result<Vec<(String, String)>> {
             let Some(path) = grant.path else { continue };
             let Some(staged) = changes.iter().find(|one| one.path.to_string() == path) else { continue };
             let holds = staged.new.as_ref().map_or_else(String::new, |entry| format!("{} {}", entry.mode, entry.id));
-            if held_by(git, commit, &path)?.is_some_and(|left| left == holds) && !has_landed(git, commit, &made)? {
+            if held_by(git, commit, &path)?.is_some_and(|left| left == holds)
+                && !has_landed(git, commit, made.as_deref())?
+            {
                 found.push((grant.word, path));
             }
         }
@@ -66,8 +68,8 @@ fn held_by(git: &Git, commit: &str, path: &str) -> Result<Option<String>> {
 }
 
 /// Whether the session has landed with that commit: then what was approved is done, and is no leave to bring it back.
-fn has_landed(git: &Git, commit: &str, made: &Option<String>) -> Result<bool> {
-    let session = made.as_ref().and_then(|text| values(text, "Edt-Session").pop()).unwrap_or_default();
+fn has_landed(git: &Git, commit: &str, made: Option<&str>) -> Result<bool> {
+    let session = made.and_then(|text| values(text, "Edt-Session").pop()).unwrap_or_default();
     let landed = format!("refs/edt/{session}/landed/");
     let refs = git.output(&["for-each-ref", "--count=1", "--contains", commit, &landed], b"")?;
     Ok(!refs.is_empty())

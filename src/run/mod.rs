@@ -152,9 +152,9 @@ fn refused(mut finding: Finding, kept: Option<&str>) -> Finding {
     let Some(kept) = kept else {
         finding.message =
             format!("{found} The program had done this, and it could not be put back; it is recorded nowhere.");
-        finding.hint =
-            "Put it back before anything else: `git status` shows what differs, `git restore PATH` sets a file back."
-                .to_owned();
+        let hint =
+            "Put it back before anything else: `git status` shows what differs, `git restore PATH` sets a file back.";
+        finding.hint = String::from(hint);
         return finding;
     };
     finding.message =
