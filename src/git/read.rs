@@ -1,6 +1,6 @@
 //! Objects read: blobs, trees along a path, commits along first parents. A missing object is an error, never an absent file.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use gix::bstr::ByteSlice as _;
 use gix::objs::Kind;
@@ -110,7 +110,7 @@ impl Repo {
         if data.len() <= CACHED_MAX {
             return Ok(super::tree::entry(&data, name, len));
         }
-        let names: HashMap<Vec<u8>, _> =
+        let names: super::tree::ByName =
             super::tree::all_entries(&data, len).map(|(mode, name, oid)| (name.to_vec(), (mode, oid))).collect();
         let found = names.get(name).copied();
         let mut long = self.long.borrow_mut();

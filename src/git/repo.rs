@@ -17,7 +17,7 @@ pub struct Repo {
     /// Trees and commits read so far: a transaction reads those on its paths several times.
     pub(super) read: RefCell<HashMap<Oid, Vec<u8>>>,
     /// Entries of long trees by name: who changes one file of a folder often changes many.
-    pub(super) long: RefCell<HashMap<Oid, HashMap<Vec<u8>, (u32, Oid)>>>,
+    pub(super) long: RefCell<HashMap<Oid, super::tree::ByName>>,
     /// The inodes of the Git folders, once asked for.
     git_dirs: OnceCell<[Option<(u64, u64)>; 2]>,
     /// What the person trusts of what this repository names.

@@ -1,12 +1,15 @@
 //! Trees as bytes: entries found, and many set, added and removed in one pass. The others keep their bytes.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::Oid;
 
 /// The mode of a folder.
 pub(super) const FOLDER: u32 = 0o040_000;
+
+/// Mode and object of each entry, by its name.
+pub(super) type ByName = HashMap<Vec<u8>, (u32, Oid)>;
 
 /// One entry of a raw tree.
 struct RawEntry<'a> {
