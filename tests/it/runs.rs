@@ -335,7 +335,7 @@ fn an_output_is_kept_whole_and_shown_in_part() {
     let (from, to) = (shown["left_out"][0].as_u64().unwrap(), shown["left_out"][1].as_u64().unwrap());
     let id = answer.json["run"]["id"].to_string();
     let line = format!(
-        "[edt: {} bytes left out; `edt run --output {id} --stream stdout --bytes {from}:{to}` shows them]\n",
+        "[edt: {} bytes left out; `edt run --output {id} --stream stdout --bytes {from}:{to}` begins there, --max-bytes N takes more at once]\n",
         to - from
     );
     let part = |from: u64, to: u64| &whole[usize::try_from(from).unwrap()..usize::try_from(to).unwrap()];
