@@ -85,6 +85,12 @@ impl Findings {
         self.0.iter().any(such)
     }
 
+    /// Every one of them as `said` says it.
+    #[must_use]
+    pub fn each(self, said: impl FnMut(Finding) -> Finding) -> Findings {
+        Findings(self.0.into_iter().map(said).collect())
+    }
+
     /// The findings in order.
     #[must_use]
     pub fn into_vec(self) -> Vec<Finding> {

@@ -102,6 +102,11 @@ impl Context {
         news.warnings
     }
 
+    /// Looks for what persons decided.
+    pub(super) fn hear(&self, repo: &Repo) {
+        self.news.replace(told::news(repo));
+    }
+
     /// What was settled on the way in.
     pub(super) fn settled(&self) -> Option<Settled> {
         self.settled.take()
@@ -111,7 +116,7 @@ impl Context {
     pub(super) fn world(&self) -> Result<World> {
         let world = World::open(&self.start, self.caller()?)?;
         self.settled.replace(world.settled.clone());
-        self.news.replace(told::news(&world.repo));
+        self.hear(&world.repo);
         Ok(world)
     }
 

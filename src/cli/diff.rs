@@ -10,6 +10,7 @@ use super::context::Context;
 use super::log::Line;
 use super::proposals;
 use super::render::{DIM, coloured, hunks, paint};
+use crate::base::text::harmless;
 use crate::base::{Result, Status};
 use crate::git::diff::{Differs, Item};
 use crate::git::read::ObjectKind;
@@ -147,7 +148,7 @@ fn people(answer: &Answer) -> String {
         let _ = writeln!(out, "{}", line.people().trim_start());
         let message = answer.message.as_deref().unwrap_or_default();
         message.lines().skip(1).filter(|line| !line.is_empty()).for_each(|line| {
-            let _ = writeln!(out, "     {}", paint(DIM, line));
+            let _ = writeln!(out, "     {}", paint(DIM, &harmless(line).0));
         });
     }
     out + &people_files(&answer.files)
@@ -157,8 +158,8 @@ fn people(answer: &Answer) -> String {
 pub(super) fn people_files(files: &[File]) -> String {
     let mut out = String::new();
     for file in files {
-        let bold = Style::new().bold();
-        let _ = writeln!(out, "{}", paint(bold, &format!("diff --git a/{0} b/{0}", file.path)));
+        let (bold, path) = (Style::new().bold(), harmless(&file.path).0);
+        let _ = writeln!(out, "{}", paint(bold, &format!("diff --git a/{path} b/{path}")));
         match (&file.mode_before, &file.mode_after) {
             (None, Some(mode)) => out.push_str(&format!("new file mode {mode}\n")),
             (Some(mode), None) => out.push_str(&format!("deleted file mode {mode}\n")),
@@ -169,7 +170,7 @@ pub(super) fn people_files(files: &[File]) -> String {
             out.push_str("Binary files differ\n");
         } else if !file.patch.is_empty() {
             let side = |there: bool, prefix: &str| {
-                if there { format!("{prefix}/{}", file.path) } else { "/dev/null".to_owned() }
+                if there { format!("{prefix}/{path}") } else { "/dev/null".to_owned() }
             };
             let (old, new) = (side(file.hash_before.is_some(), "a"), side(file.hash_after.is_some(), "b"));
             out.push_str(&format!("--- {old}\n+++ {new}\n{}", coloured(&file.patch)));

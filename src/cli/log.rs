@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::context::Context;
 use super::render::{DIM, NAME, NOTE, paint, short};
+use crate::base::text::harmless;
 use crate::base::{Result, SessionReport, Status};
 use crate::session::Session;
 use crate::session::history::Commit;
@@ -79,12 +80,12 @@ impl Line {
             (Some(kind), _) => format!("   {}", kind.chars().next().unwrap_or(' ')),
             (None, _) => "   *".to_owned(),
         };
-        let mut out = format!("{kind} {} {}", paint(NAME, short(&self.commit)), self.subject);
+        let mut out = format!("{kind} {} {}", paint(NAME, short(&self.commit)), harmless(&self.subject).0);
         if !self.allowed.is_empty() {
             let _ = write!(out, " {}", paint(NOTE, &format!("[allowed: {}]", self.allowed.join(", "))));
         }
         if let Some(agent) = &self.agent {
-            let _ = write!(out, " {}", paint(DIM, &format!("({agent})")));
+            let _ = write!(out, " {}", paint(DIM, &format!("({})", harmless(agent).0)));
         }
         out
     }

@@ -12,6 +12,7 @@ use super::{person, render::short};
 use crate::base::text::harmless;
 use crate::base::{Code, Finding, Result, Status, Warning};
 use crate::git::Repo;
+use crate::hook::who::Who;
 use crate::proposal::{self, Proposal, decide, store};
 use crate::txn::Run;
 
@@ -35,7 +36,7 @@ pub(super) struct ApproveArgs {
     apply: bool,
 }
 
-/// Reject a proposal, and say what to do instead: the agent reads it with its next answer.
+/// Reject a proposal, and say what to do instead: the agent reads it with its next answer. Called by no person, it withdraws an open one.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  edt reject 7 -m 'Pin the action to a commit, then propose it again.'")]
 pub(super) struct RejectArgs {
@@ -60,9 +61,9 @@ pub(super) struct Listed {
 struct Line {
     /// Its number.
     id: u64,
-    /// `open`, `approved`, `rejected`, `superseded` or `done`.
+    /// `open`, `approved`, `rejected`, `withdrawn`, `superseded` or `done`.
     state: &'static str,
-    /// Who approved it, why it was rejected, what took its place, what it became.
+    /// Who approved it, why it was rejected or withdrawn, what took its place, what it became.
     detail: Option<String>,
     /// The session it was made in.
     session: String,
@@ -125,11 +126,8 @@ impl Line {
         let agent = self.agent.as_deref().map_or_else(String::new, |agent| format!(" by {agent}"));
         let detail = self.detail.as_deref().map_or_else(String::new, |detail| format!(": {detail}"));
         let (subject, detail) = (harmless(&self.subject).0, harmless(&detail).0);
-        format!(
-            "{} {state}{detail} {subject} {}\n",
-            paint(NAME, &self.id.to_string()),
-            paint(DIM, &format!("({}{agent})", self.session))
-        )
+        let whose = harmless(&format!("({}{agent})", self.session)).0;
+        format!("{} {state}{detail} {subject} {}\n", paint(NAME, &self.id.to_string()), paint(DIM, &whose))
     }
 }
 
@@ -169,10 +167,14 @@ impl ApproveArgs {
         }
         drop(repo);
         let mut world = context.world()?;
+        if self.apply {
+            proposal::carry::try_out(&mut world, &seen)?;
+        }
         // What was shown is what is approved.
         let warnings = decide::approve(&mut world, &seen)?;
         if self.apply {
-            let outcome = proposal::apply(&mut world, self.id, Run::Real)?;
+            let applied = proposal::apply(&mut world, self.id, Run::Real);
+            let outcome = applied.map_err(|found| found.each(|finding| but_approved(finding, self.id)))?;
             return Ok(context.outcome(&outcome, render::applied));
         }
         decided(context, &world.repo, self.id, warnings)
@@ -183,9 +185,16 @@ impl RejectArgs {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let mut world = context.world()?;
         let seen = store::read(&world.repo, self.id)?;
-        let warnings = decide::reject(&mut world, &seen, &self.message)?;
+        let decide = if Who::here() == Who::Person { decide::reject } else { decide::withdraw };
+        let warnings = decide(&mut world, &seen, &self.message)?;
         decided(context, &world.repo, self.id, warnings)
     }
+}
+
+/// What went wrong after it had been approved, in words that are true of both.
+fn but_approved(mut finding: Finding, id: u64) -> Finding {
+    finding.message = format!("Proposal {id} was approved, but not carried out: {}", finding.message);
+    finding
 }
 
 fn decided(context: &Context, repo: &Repo, id: u64, warnings: Vec<Warning>) -> Result<Status> {
@@ -230,14 +239,15 @@ fn shown(repo: &Repo, proposal: &Proposal) -> Result<Shown> {
 
 fn people(shown: &Shown) -> String {
     let mut out = format!("proposal {}", shown.proposal.people());
-    for line in shown.message.lines().skip(1).filter(|line| !line.is_empty()) {
-        let _ = writeln!(out, "  {}", harmless(line).0);
+    // What its maker says has a mark of its own, so that no line of it looks like one of edt's.
+    for line in shown.message.split('\n').skip(1).filter(|line| !line.is_empty()) {
+        let _ = writeln!(out, "  {} {}", paint(DIM, "|"), harmless(line).0);
     }
     for grant in &shown.grants {
         let _ = writeln!(out, "  {} {}", paint(NOTE, "approving it allows"), harmless(grant).0);
     }
     for word in &shown.allowed {
-        let _ = writeln!(out, "  {} {word}", paint(NOTE, "it overrides"));
+        let _ = writeln!(out, "  {} {}", paint(NOTE, "it overrides"), harmless(word).0);
     }
     let _ =
         writeln!(out, "  {}", paint(DIM, &format!("commit {} digest {}", short(&shown.commit), short(&shown.digest))));

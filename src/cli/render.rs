@@ -6,8 +6,9 @@ use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
 use crate::base::text::harmless;
-use crate::base::{Change, FileReport, Findings, Outcome, Settled, Status};
+use crate::base::{Change, FileReport, Findings, Outcome, Settled, Status, Warning};
 use crate::edit::diff::Lines;
+use crate::proposal::make::APPROVED_ALREADY;
 
 /// Green: done.
 pub(super) const GOOD: Style = AnsiColor::Green.on_default().bold();
@@ -23,6 +24,11 @@ pub(super) const DIM: Style = Style::new().dimmed();
 /// `text` in `style`.
 pub(super) fn paint(style: Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
+}
+
+/// A text of several lines as a terminal may get it: what others wrote steers nothing, and stands in lines of its own.
+pub(super) fn safe(text: &str) -> String {
+    text.split('\n').map(|line| harmless(line).0).collect::<Vec<_>>().join("\n")
 }
 
 /// One JSON object on one line.
@@ -41,13 +47,13 @@ pub(super) fn refusal(findings: Findings, status: Status) -> Outcome {
 pub(super) fn refused(outcome: &Outcome) -> String {
     let mut out = settled(outcome.settled.as_ref());
     for finding in &outcome.errors {
-        let path = finding.path.as_ref().map(|path| format!(" {path}")).unwrap_or_default();
+        let path = finding.path.as_ref().map(|path| format!(" {}", harmless(path).0)).unwrap_or_default();
         let _ = writeln!(out, "{}{path}", paint(BAD, finding.code.name()));
-        let _ = writeln!(out, "  {}", finding.message.replace('\n', "\n  "));
-        let _ = writeln!(out, "  {} {}", paint(NOTE, "next:"), finding.hint);
+        let _ = writeln!(out, "  {}", safe(&finding.message).replace('\n', "\n  "));
+        let _ = writeln!(out, "  {} {}", paint(NOTE, "next:"), safe(&finding.hint));
         if let Some(patch) = finding.evidence.get("correction").and_then(|patch| patch.as_str()) {
             let _ = writeln!(out, "  {}", paint(NOTE, "evidence.correction:"));
-            for line in patch.lines() {
+            for line in patch.split_terminator('\n') {
                 let _ = writeln!(out, "    {}", harmless(line).0);
             }
         }
@@ -67,7 +73,10 @@ pub(super) fn applied(outcome: &Outcome) -> String {
             let _ = write!(out, " {}", paint(DIM, "(session begun)"));
         }
     } else if let (Status::Proposed, Some(id)) = (outcome.status, outcome.proposal) {
-        let _ = write!(out, " as {id}: it waits for a person, who types {}", paint(NAME, &format!("edt approve {id}")));
+        let approved = outcome.warnings.iter().any(|warning| warning.code == APPROVED_ALREADY);
+        let (state, call) =
+            if approved { ("was approved;", "apply --proposal") } else { ("waits for a person, who types", "approve") };
+        let _ = write!(out, " as {id}: it {state} {}", paint(NAME, &format!("edt {call} {id}")));
     } else if outcome.status == Status::Unchanged {
         let _ = write!(out, ": the edits change nothing, so nothing was recorded");
     }
@@ -101,10 +110,16 @@ pub(super) fn details(out: &mut String, outcome: &Outcome) {
 /// Each changed file, then each warning.
 pub(super) fn files_and_warnings(out: &mut String, outcome: &Outcome) {
     outcome.files.iter().for_each(|file| file_line(out, file));
-    outcome.warnings.iter().for_each(|warning| {
-        let path = warning.path.as_ref().map(|path| format!("{path}: ")).unwrap_or_default();
-        let _ = writeln!(out, "  {} {path}{}", paint(NOTE, "warning:"), warning.message);
-    });
+    warnings(out, &outcome.warnings);
+}
+
+/// Each warning.
+pub(super) fn warnings(out: &mut String, warnings: &[Warning]) {
+    for warning in warnings {
+        let path = warning.path.as_ref().map(|path| format!("{}: ", harmless(path).0)).unwrap_or_default();
+        let message = safe(&warning.message).replace('\n', "\n    ");
+        let _ = writeln!(out, "  {} {path}{message}", paint(NOTE, "warning:"));
+    }
 }
 
 /// One changed file and the text around the change.
@@ -115,7 +130,7 @@ pub(super) fn file_line(out: &mut String, file: &FileReport) {
         Change::Deleted => "D",
         Change::Renamed => "R",
     };
-    let from = file.from.as_ref().map(|from| format!("{from} -> ")).unwrap_or_default();
+    let from = file.from.as_ref().map(|from| format!("{} -> ", harmless(from).0)).unwrap_or_default();
     let sizes = match (file.bytes_before, file.bytes_after) {
         (Some(before), Some(after)) => format!("{before} -> {after} bytes"),
         (None, Some(after)) => format!("{after} bytes"),
@@ -123,10 +138,10 @@ pub(super) fn file_line(out: &mut String, file: &FileReport) {
         (None, None) => String::new(),
     };
     let counts = format!("+{} -{}", file.lines_added, file.lines_removed);
-    let _ = writeln!(out, "  {letter} {from}{} {counts} {}", file.path, paint(DIM, &sizes));
+    let _ = writeln!(out, "  {letter} {from}{} {counts} {}", harmless(&file.path).0, paint(DIM, &sizes));
     if let Some(context) = &file.context {
-        context.lines().for_each(|line| {
-            let _ = writeln!(out, "    {}", paint(DIM, line));
+        context.split_terminator('\n').for_each(|line| {
+            let _ = writeln!(out, "    {}", paint(DIM, &harmless(line).0));
         });
     }
 }
@@ -136,10 +151,10 @@ pub(super) fn settled(settled: Option<&Settled>) -> String {
     let Some(settled) = settled else { return String::new() };
     let mut out = format!("{} {}\n", paint(NOTE, "settled:"), settled.detail);
     settled.files.iter().for_each(|path| {
-        let _ = writeln!(out, "  {path}");
+        let _ = writeln!(out, "  {}", harmless(path).0);
     });
     settled.left.iter().for_each(|path| {
-        let _ = writeln!(out, "  {path} {}", paint(NOTE, "(left alone)"));
+        let _ = writeln!(out, "  {} {}", harmless(path).0, paint(NOTE, "(left alone)"));
     });
     out
 }
@@ -165,7 +180,7 @@ pub(super) fn hunks(old: &[u8], new: &[u8]) -> String {
     out
 }
 
-/// The same for people: each line in the colour of its marker.
+/// The same for people: each line in the colour of its marker, and nothing in it that steers their terminal.
 pub(super) fn coloured(hunks: &str) -> String {
     let style = |line: &str| match line.as_bytes().first() {
         Some(b'+') => AnsiColor::Green.on_default(),
@@ -173,5 +188,5 @@ pub(super) fn coloured(hunks: &str) -> String {
         Some(b'@') => NAME,
         _ => Style::new(),
     };
-    hunks.lines().map(|line| paint(style(line), line) + "\n").collect()
+    hunks.split_terminator('\n').map(|line| paint(style(line), &harmless(line).0) + "\n").collect()
 }

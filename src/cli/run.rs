@@ -110,6 +110,7 @@ impl Args {
             answer
         });
         answer.warnings.extend(context.news());
+        answer.bound();
         if context.json {
             context.print(&render::json(&answer));
         } else {
@@ -175,7 +176,7 @@ fn tell(context: &Context, answer: &Answer) {
             &format!("{end} {}\n", paint(DIM, &format!("run {} took {seconds:.1} s, {}", ran.id, ran.sandbox.level)));
     }
     if let (Some(commit), Some(session)) = (&answer.commit, &answer.session) {
-        let (count, branch) = (answer.files.len(), paint(NAME, &session.branch));
+        let (count, branch) = (answer.files_in_all, paint(NAME, &session.branch));
         let verb =
             if answer.errors.is_empty() { paint(GOOD, "recorded") } else { paint(NOTE, "recorded and put back") };
         out += &format!("{verb} {count} changed on {branch} as {}\n", short(commit));
@@ -219,10 +220,10 @@ impl PageArgs {
     fn page(&self, id: u64, stored: &store::Stored) -> Result<Page> {
         let (from, wanted) = match (&self.lines, &self.bytes) {
             (Some(lines), _) => {
-                let (first, last) = range(lines, "--lines")?;
-                lines_at(stored, first.max(1), last)?
+                let (first, last) = range(lines, "--lines", 1)?;
+                lines_at(stored, first, last)?
             }
-            (None, Some(bytes)) => range(bytes, "--bytes")?,
+            (None, Some(bytes)) => range(bytes, "--bytes", 0)?,
             (None, None) => (0, stored.bytes),
         };
         let wanted = wanted.min(stored.bytes);
@@ -281,11 +282,12 @@ fn pieces(stored: &store::Stored, from: u64, to: u64, mut take: impl FnMut(&[u8]
     whole::read_pieces(&stored.path, from, each).map_err(|error| failed("read", &stored.path, &error).into())
 }
 
-/// `A:B`, either of which may be left out.
-fn range(text: &str, flag: &str) -> Result<(u64, u64)> {
+/// `A:B`, either of which may be left out; they count from `least`.
+fn range(text: &str, flag: &str, least: u64) -> Result<(u64, u64)> {
     let number = |text: &str, none: u64| if text.is_empty() { Some(none) } else { text.parse().ok() };
-    let parsed = text.split_once(':').and_then(|(from, to)| Some((number(from, 0)?, number(to, u64::MAX)?)));
-    parsed.filter(|(from, to)| from <= to).ok_or_else(|| bad(format!("{flag} {text} is no range A:B.")).into())
+    let parsed = text.split_once(':').and_then(|(from, to)| Some((number(from, least)?, number(to, u64::MAX)?)));
+    let no_range = || bad(format!("{flag} {text} is no range A:B of numbers from {least} on, the smaller one first."));
+    parsed.filter(|(from, to)| least <= *from && from <= to).ok_or_else(|| no_range().into())
 }
 
 /// `NAME=VALUE`.

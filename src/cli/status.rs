@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::context::Context;
 use super::render::{self, DIM, NAME, NOTE, paint, short};
-use crate::base::{RepoPath, Result, SessionReport, Settled, Status};
+use crate::base::{RepoPath, Result, SessionReport, Settled, Status, Warning};
 use crate::git::diff::{Differs, Untracked};
 use crate::git::{InHead, Repo};
 use crate::proposal::{self, State};
@@ -42,6 +42,8 @@ pub(super) struct Answer {
     sessions: Vec<SessionLine>,
     /// Ids of proposals that wait for a person.
     proposals: Vec<String>,
+    /// What persons decided on proposals since the last answer that told it.
+    warnings: Vec<Warning>,
     /// An interrupted transaction that this call settled.
     settled: Option<Settled>,
 }
@@ -85,7 +87,8 @@ impl SessionLine {
 
 pub(super) fn run(context: &Context) -> Result<Status> {
     let (repo, settled) = context.repo()?;
-    let answer = answer(&repo, settled)?;
+    context.hear(&repo);
+    let answer = Answer { warnings: context.news(), ..answer(&repo, settled)? };
     Ok(context.answer(&answer, people))
 }
 
@@ -113,6 +116,7 @@ fn answer(repo: &Repo, settled: Option<Settled>) -> Result<Answer> {
             .filter(|one| one.state == State::Open)
             .map(|one| one.id.to_string())
             .collect(),
+        warnings: Vec::new(),
         settled,
     })
 }
@@ -145,6 +149,7 @@ fn people(answer: &Answer) -> String {
             paint(NOTE, &format!("proposals that wait for a person: {}", answer.proposals.join(", ")))
         );
     }
+    render::warnings(&mut out, &answer.warnings);
     others(&mut out, answer);
     out
 }

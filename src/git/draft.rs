@@ -10,7 +10,7 @@ use super::identity::Role;
 use super::objects::{Deflater, Loose, id_of};
 use super::read::ObjectKind;
 use super::repo::{FileId, Repo};
-use super::tree::{FOLDER, entry, set_entry};
+use super::tree::{FOLDER, folders_of, merged};
 use crate::base::{RepoPath, Result};
 
 /// Objects that are not written yet, and can already be read.
@@ -227,26 +227,37 @@ impl<'r> Draft<'r> {
         folders: &mut Folders,
     ) -> Result<Option<Oid>> {
         let hash_len = self.repo.null().as_slice().len();
-        let mut data = old.map_or_else(|| Ok(Vec::new()), |old| self.read_tree(old))?;
-        let mut rest = changes;
-        while let Some((path, file)) = rest.first() {
-            let below = &path[prefix.len()..];
-            let Some(slash) = below.iter().position(|&b| b == b'/') else {
-                set_entry(&mut data, below, file.map(|file| (file.mode.bits(), file.oid)), hash_len);
-                rest = &rest[1..];
-                continue;
-            };
-            let name = &below[..slash];
-            let inner = [prefix, name, b"/"].concat();
-            let count = rest.iter().take_while(|(path, _)| path.starts_with(&inner)).count();
-            let old = entry(&data, name, hash_len).filter(|(mode, _)| *mode == FOLDER).map(|(_, oid)| oid);
-            let new = self.folder(old, &inner, &rest[..count], folders)?;
-            folders.insert(inner[..inner.len() - 1].to_vec(), (old, new));
-            if new.is_some() || old.is_some() {
-                set_entry(&mut data, name, new.map(|new| (FOLDER, new)), hash_len);
+        let data = old.map_or_else(|| Ok(Vec::new()), |old| self.read_tree(old))?;
+        // What is below one folder stands together, because the changes are sorted.
+        let (mut entries, mut inner) = (BTreeMap::new(), Vec::new());
+        for group in changes.chunk_by(|(a, _), (b, _)| name(a, prefix).1 && name(a, prefix) == name(b, prefix)) {
+            let ((path, file), (name, below)) = (group[0], name(group[0].0, prefix));
+            if below {
+                inner.push((name, &path[..=prefix.len() + name.len()], group));
+            } else {
+                entries.insert(name, file.map(|file| (file.mode.bits(), file.oid)));
             }
-            rest = &rest[count..];
         }
+        inner.sort_unstable_by_key(|(name, ..)| *name);
+        let names: Vec<&[u8]> = inner.iter().map(|(name, ..)| *name).collect();
+        let olds = folders_of(&data, &names, hash_len);
+        for (name, prefix, group) in inner {
+            // A file that takes the folder's place takes it with all that it held.
+            let replaced = entries.get(name).is_some_and(Option::is_some);
+            let old = olds.get(name).copied().filter(|_| !replaced);
+            let new = self.folder(old, prefix, group, folders)?;
+            folders.insert(prefix[..prefix.len() - 1].to_vec(), (old, new));
+            if new.is_some() || old.is_some() {
+                entries.insert(name, new.map(|new| (FOLDER, new)));
+            }
+        }
+        let data = merged(&data, &entries, hash_len);
         if data.is_empty() { Ok(None) } else { self.add(Kind::Tree, data).map(Some) }
     }
+}
+
+/// The entry of the folder `prefix` that `path` is, or is below; and which of them.
+fn name<'p>(path: &'p [u8], prefix: &[u8]) -> (&'p [u8], bool) {
+    let rest = &path[prefix.len()..];
+    memchr::memchr(b'/', rest).map_or((rest, false), |slash| (&rest[..slash], true))
 }

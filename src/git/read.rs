@@ -12,6 +12,8 @@ use crate::base::{Code, Finding, RepoPath, Result};
 /// Largest tree or commit kept in memory, in bytes, and how many.
 const CACHED_MAX: usize = 64 * 1024;
 const CACHED_COUNT: usize = 512;
+/// How many larger trees are kept, by name.
+const LONG_COUNT: usize = 8;
 
 impl Repo {
     /// The content of `oid`, which must be of `kind`.
@@ -85,10 +87,7 @@ impl Repo {
             if at == self.empty_tree() {
                 return Ok(Tracked::Nothing);
             }
-            let data = self.object(at, ObjectKind::Tree)?;
-            let Some((mode, oid)) = super::tree::entry(&data, name, self.null().as_slice().len()) else {
-                return Ok(Tracked::Nothing);
-            };
+            let Some((mode, oid)) = self.entry(at, name)? else { return Ok(Tracked::Nothing) };
             let last = names.peek().is_none();
             match (mode, last) {
                 (0o160_000, _) => return Ok(Tracked::Submodule),
@@ -100,6 +99,26 @@ impl Repo {
             }
         }
         Ok(Tracked::Nothing)
+    }
+
+    /// The entry `name` of the folder `tree`. Of a long one all entries are kept by name: whoever asks for one asks for more.
+    fn entry(&self, tree: Oid, name: &[u8]) -> Result<Option<(u32, Oid)>> {
+        if let Some(names) = self.long.borrow().get(&tree) {
+            return Ok(names.get(name).copied());
+        }
+        let (data, len) = (self.object(tree, ObjectKind::Tree)?, self.null().as_slice().len());
+        if data.len() <= CACHED_MAX {
+            return Ok(super::tree::entry(&data, name, len));
+        }
+        let names: super::tree::ByName =
+            super::tree::all_entries(&data, len).map(|(mode, name, oid)| (name.to_vec(), (mode, oid))).collect();
+        let found = names.get(name).copied();
+        let mut long = self.long.borrow_mut();
+        if long.len() >= LONG_COUNT {
+            long.clear();
+        }
+        long.insert(tree, names);
+        Ok(found)
     }
 
     /// Whether `tree` holds anything at `path`.
@@ -120,13 +139,12 @@ impl Repo {
             if at == self.empty_tree() {
                 return Ok(None);
             }
-            let data = self.object(at, ObjectKind::Tree)?;
-            let len = self.null().as_slice().len();
-            match super::tree::entry(&data, name, len) {
+            match self.entry(at, name)? {
                 Some((super::tree::FOLDER, oid)) => at = oid,
                 Some(_) => return Ok(None),
                 None => {
-                    let mut all = super::tree::all_entries(&data, len);
+                    let data = self.object(at, ObjectKind::Tree)?;
+                    let mut all = super::tree::all_entries(&data, self.null().as_slice().len());
                     let twin = all.find(|(_, other, _)| other.eq_ignore_ascii_case(name));
                     return Ok(twin.map(|(_, other, _)| RepoPath::from_tree(&[&so_far, other].concat())));
                 }

@@ -16,6 +16,8 @@ pub struct Repo {
     pub(super) inner: gix::Repository,
     /// Trees and commits read so far: a transaction reads those on its paths several times.
     pub(super) read: RefCell<HashMap<Oid, Vec<u8>>>,
+    /// Entries of long trees by name: who changes one file of a folder often changes many.
+    pub(super) long: RefCell<HashMap<Oid, super::tree::ByName>>,
     /// The inodes of the Git folders, once asked for.
     git_dirs: OnceCell<[Option<(u64, u64)>; 2]>,
     /// What the person trusts of what this repository names.
@@ -139,6 +141,7 @@ impl Repo {
         Ok(Repo {
             inner,
             read: RefCell::default(),
+            long: RefCell::default(),
             git_dirs: OnceCell::new(),
             trust: None,
             most: Cell::new(MAX_FILE),

@@ -1,9 +1,15 @@
-//! Trees as bytes: entries found, set, added and removed in place. The others keep their bytes.
+//! Trees as bytes: entries found, and many set, added and removed in one pass. The others keep their bytes.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, HashMap};
 
 use super::Oid;
 
 /// The mode of a folder.
 pub(super) const FOLDER: u32 = 0o040_000;
+
+/// Mode and object of each entry, by its name.
+pub(super) type ByName = HashMap<Vec<u8>, (u32, Oid)>;
 
 /// One entry of a raw tree.
 struct RawEntry<'a> {
@@ -39,34 +45,51 @@ pub(super) fn all_entries(tree: &[u8], hash_len: usize) -> impl Iterator<Item = 
     entries(tree, hash_len).map(|entry| (entry.mode, entry.name, Oid::from_bytes_or_panic(entry.oid)))
 }
 
-/// Sets, adds or removes one entry; the others keep their bytes. Git sorts a folder as if its name ended in `/`.
-pub(super) fn set_entry(tree: &mut Vec<u8>, name: &[u8], value: Option<(u32, Oid)>, hash_len: usize) {
-    let old = entries(tree, hash_len).find(|entry| entry.name == name).map(|old| (old.start..old.end, old.mode));
-    if let Some((span, old_mode)) = old {
-        match value {
-            Some((mode, oid)) if mode == old_mode => {
-                tree[span.end - hash_len..span.end].copy_from_slice(oid.as_slice());
-            }
-            _ => {
-                tree.drain(span);
-                if value.is_some() {
-                    set_entry(tree, name, value, hash_len);
-                }
+/// The folders among `names`, which are sorted.
+pub(super) fn folders_of<'n>(tree: &[u8], names: &[&'n [u8]], hash_len: usize) -> BTreeMap<&'n [u8], Oid> {
+    let folders = all_entries(tree, hash_len).filter(|(mode, ..)| *mode == FOLDER && !names.is_empty());
+    folders.filter_map(|(_, name, oid)| names.binary_search(&name).ok().map(|at| (names[at], oid))).collect()
+}
+
+/// `tree` with the entries of these names set, added or removed, in one pass; the others keep their bytes.
+pub(super) fn merged(tree: &[u8], changes: &BTreeMap<&[u8], Option<(u32, Oid)>>, hash_len: usize) -> Vec<u8> {
+    let mut added: Vec<(u32, &[u8], Oid)> =
+        changes.iter().filter_map(|(name, value)| value.map(|(mode, oid)| (mode, *name, oid))).collect();
+    added.sort_by(|a, b| order((a.0, a.1), (b.0, b.1)));
+    let mut added = added.into_iter().peekable();
+    let mut out = Vec::with_capacity(tree.len() + added.len() * (hash_len + 32));
+    let mut copied = 0;
+    for old in entries(tree, hash_len) {
+        let before = |(mode, name, _): &(u32, &[u8], Oid)| order((*mode, name), (old.mode, old.name)).is_lt();
+        if added.peek().is_some_and(before) {
+            out.extend_from_slice(&tree[copied..old.start]);
+            copied = old.start;
+            while let Some(next) = added.next_if(before) {
+                push(&mut out, next);
             }
         }
-        return;
+        if changes.contains_key(old.name) {
+            out.extend_from_slice(&tree[copied..old.start]);
+            copied = old.end;
+        }
     }
-    let Some((mode, oid)) = value else { return };
-    let key = |mode: u32, name: &[u8]| if mode == FOLDER { [name, b"/"].concat() } else { name.to_vec() };
-    let mine = key(mode, name);
-    let at = entries(tree, hash_len)
-        .find(|entry| key(entry.mode, entry.name) > mine)
-        .map_or(tree.len(), |entry| entry.start);
-    let mut bytes = format!("{mode:o} ").into_bytes();
-    bytes.extend_from_slice(name);
-    bytes.push(0);
-    bytes.extend_from_slice(oid.as_slice());
-    tree.splice(at..at, bytes);
+    out.extend_from_slice(&tree[copied..]);
+    added.for_each(|next| push(&mut out, next));
+    out
+}
+
+fn push(tree: &mut Vec<u8>, (mode, name, oid): (u32, &[u8], Oid)) {
+    tree.extend_from_slice(format!("{mode:o} ").as_bytes());
+    tree.extend_from_slice(name);
+    tree.push(0);
+    tree.extend_from_slice(oid.as_slice());
+}
+
+/// Git's order: a folder sorts as if its name ended in `/`.
+fn order((a_mode, a): (u32, &[u8]), (b_mode, b): (u32, &[u8])) -> Ordering {
+    let both = a.len().min(b.len());
+    let next = |mode, name: &[u8]| name.get(both).copied().or((mode == FOLDER).then_some(b'/'));
+    a[..both].cmp(&b[..both]).then_with(|| next(a_mode, a).cmp(&next(b_mode, b)))
 }
 
 #[cfg(test)]
@@ -83,17 +106,28 @@ mod tests {
             .collect()
     }
 
+    fn changed(tree: &[u8], changes: &[(&'static str, Option<(u32, u8)>)]) -> Vec<u8> {
+        let value = |(mode, byte): (u32, u8)| (mode, oid(byte));
+        merged(tree, &changes.iter().map(|(name, to)| (name.as_bytes(), to.map(value))).collect(), 20)
+    }
+
     #[test]
     fn entries_are_set_added_and_removed_in_gits_order() {
-        let mut tree = Vec::new();
-        set_entry(&mut tree, b"a.c", Some((0o100_644, oid(1))), 20);
-        set_entry(&mut tree, b"a", Some((FOLDER, oid(2))), 20);
-        set_entry(&mut tree, b"a-b", Some((0o100_755, oid(3))), 20);
+        let tree =
+            changed(b"", &[("a.c", Some((0o100_644, 1))), ("a", Some((FOLDER, 2))), ("a-b", Some((0o100_755, 3)))]);
         assert_eq!(names(&tree), ["100755 a-b 03", "100644 a.c 01", "40000 a 02"]);
-        set_entry(&mut tree, b"a.c", Some((0o100_644, oid(9))), 20);
-        set_entry(&mut tree, b"a-b", None, 20);
+        let tree = changed(&tree, &[("a.c", Some((0o100_644, 9))), ("a-b", None), ("not-there", None)]);
         assert_eq!(names(&tree), ["100644 a.c 09", "40000 a 02"]);
-        set_entry(&mut tree, b"a", Some((0o100_644, oid(4))), 20);
-        assert_eq!(names(&tree), ["100644 a 04", "100644 a.c 09"]);
+        let tree = changed(&tree, &[("a", Some((0o100_644, 4))), ("z", Some((0o100_644, 5)))]);
+        assert_eq!(names(&tree), ["100644 a 04", "100644 a.c 09", "100644 z 05"]);
+        assert_eq!(folders_of(&tree, &[b"a"], 20), BTreeMap::new());
+    }
+
+    #[test]
+    fn a_tree_out_of_order_loses_nothing() {
+        let tree = [changed(b"", &[("b", Some((0o100_644, 1)))]), changed(b"", &[("a", Some((FOLDER, 2)))])].concat();
+        assert_eq!(folders_of(&tree, &[b"a", b"b"], 20), BTreeMap::from([(b"a".as_slice(), oid(2))]));
+        let tree = changed(&tree, &[("c", Some((0o100_644, 3))), ("a", Some((FOLDER, 4)))]);
+        assert_eq!(names(&tree), ["40000 a 04", "100644 b 01", "100644 c 03"]);
     }
 }

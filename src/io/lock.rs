@@ -50,6 +50,13 @@ pub fn take(path: &Path, command: &str, limit: Duration) -> Result<Held> {
     Ok(Held { _file: file })
 }
 
+/// Whether a living process holds the lock at `path`.
+#[must_use]
+pub fn is_held(path: &Path) -> bool {
+    let tried = File::open(path, Open::There).map(|file| flock(&file, FlockOperation::NonBlockingLockExclusive));
+    matches!(tried, Ok(Err(Errno::WOULDBLOCK)))
+}
+
 /// Waits in the kernel's queue; `None` if the time is over.
 ///
 /// A thread waits, because a blocked `flock` knows no limit. One that is left behind gives the lock back as soon as it gets it.

@@ -33,6 +33,15 @@ pub fn apply(world: &mut World, id: u64, run: Run) -> Result<Outcome> {
     Ok(outcome)
 }
 
+/// Whether `proposal` could be carried out now, if it is approved.
+///
+/// # Errors
+/// As [`apply`].
+pub fn try_out(world: &mut World, proposal: &Proposal) -> Result<()> {
+    let request = request(world, proposal)?;
+    txn::apply(world, &request, Run::Dry).map_err(|found| held_anew(found, proposal.id)).map(drop)
+}
+
 fn check(proposal: &Proposal) -> Result<()> {
     let id = proposal.id;
     let finding = match &proposal.state {
@@ -62,6 +71,10 @@ pub(super) fn closed(proposal: &Proposal, state: &State) -> Finding {
         State::Rejected(why) => (
             format!("A person rejected proposal {id} ({}): {why}", proposal.subject()),
             "Do what these words ask for; send a new proposal only if it heeds them.".to_owned(),
+        ),
+        State::Withdrawn(why) => (
+            format!("Proposal {id} ({}) was withdrawn, by no person: {why} Nothing was changed.", proposal.subject()),
+            "Send it again with `edt propose` if it is wanted after all.".to_owned(),
         ),
         State::Superseded(by) => (
             format!("Proposal {id} was closed when proposal {by} took its place. Nothing was changed."),

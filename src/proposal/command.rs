@@ -44,7 +44,7 @@ pub fn word(world: &mut World, ask: &Ask<'_>) -> Result<Word> {
             let found = newest.as_ref().map(|one| closed(one, &one.state).with("proposal", one.id));
             return Err(found.unwrap_or_else(|| waits(ask, 0)).into());
         }
-        Some(State::Superseded(_) | State::Done(_)) | None => {
+        Some(State::Withdrawn(_) | State::Superseded(_) | State::Done(_)) | None => {
             return Err(waits(ask, make(world, ask, &session, &digest)?).into());
         }
     }

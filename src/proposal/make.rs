@@ -2,9 +2,12 @@
 
 use super::store::{self, New, Proposal, State};
 use super::told;
-use crate::base::{Code, Finding, Findings, Outcome, Result, Warning};
+use crate::base::{Code, Finding, Outcome, Result, Warning};
 use crate::session::World;
 use crate::txn::{self, Aside, Request, Run};
+
+/// The warning that the same change was approved already.
+pub const APPROVED_ALREADY: &str = "approved_already";
 
 /// Proposes what `request` would change.
 ///
@@ -13,9 +16,12 @@ use crate::txn::{self, Aside, Request, Run};
 pub fn propose(world: &mut World, request: &Request) -> Result<Outcome> {
     let aside = txn::set_aside(world, request)?;
     let mut outcome = aside.outcome.clone();
-    let (id, warnings) = put_before(world, aside)?;
+    let (id, waits, warnings) = put_before(world, aside)?;
     outcome.proposal = Some(id);
     outcome.warnings.extend(warnings);
+    if waits == Waits::ForApply {
+        outcome.warnings.push(Warning { code: APPROVED_ALREADY, path: None, message: lands(id) });
+    }
     Ok(outcome)
 }
 
@@ -28,23 +34,19 @@ pub fn apply(world: &mut World, request: &Request, run: Run) -> Result<Outcome> 
     match answer {
         Err(found) if run == Run::Real && !found.any(|finding| finding.code != Code::ApprovalRequired) => {
             let aside = txn::set_aside(world, request)?;
-            let (id, _) = put_before(world, aside)?;
-            Err(waits(found, id))
+            let (id, waits, _) = put_before(world, aside)?;
+            let hint = if waits == Waits::ForApply { lands(id) } else { hint(id) };
+            Err(found.each(|finding| Finding { hint: hint.clone(), ..finding }.with("proposal", id)))
         }
         answer => answer,
     }
 }
 
-/// The refusal that names the proposal which a person is to look at.
-pub(super) fn waits(found: Findings, id: u64) -> Findings {
-    let say = |mut finding: Finding| {
-        finding.hint = hint(id);
-        finding.with("proposal", id)
-    };
-    let mut all = found.into_vec().into_iter().map(say);
-    let first = all.next();
-    let again: Vec<Finding> = first.into_iter().chain(all).collect();
-    Findings::check(again).err().unwrap_or_else(|| not_needed().into())
+/// What a proposal waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Waits {
+    ForAPerson,
+    ForApply,
 }
 
 /// What the agent and the person are to do.
@@ -55,18 +57,23 @@ pub fn hint(id: u64) -> String {
     )
 }
 
-fn not_needed() -> Finding {
-    Finding::new(Code::Internal, "A person's word was asked for without a reason.", "Report this message.")
+/// What the agent is to do with an approved change.
+fn lands(id: u64) -> String {
+    format!("Proposal {id} was approved: `edt apply --proposal {id}` lands it.")
 }
 
 /// Makes the proposal, unless the same one waits already; those that it replaces are closed.
-fn put_before(world: &mut World, aside: Aside) -> Result<(u64, Vec<Warning>)> {
+fn put_before(world: &mut World, aside: Aside) -> Result<(u64, Waits, Vec<Warning>)> {
     let live = store::all(&world.repo)?.into_iter().filter(|one| one.state.is_live() && one.command.is_none());
     let mine: Vec<Proposal> = live.filter(|one| one.session() == aside.session.name).collect();
     let same =
         |one: &&Proposal| one.digest == aside.digest && one.made.tree == aside.tree && one.grants == aside.grants();
     if let Some(same) = mine.iter().find(same) {
-        return Ok((same.id, Vec::new()));
+        if same.state != State::Open {
+            return Ok((same.id, Waits::ForApply, Vec::new()));
+        }
+        told::await_word(world, same.id);
+        return Ok((same.id, Waits::ForAPerson, Vec::new()));
     }
     let grants = aside.grants();
     let new = New {
@@ -91,7 +98,7 @@ fn put_before(world: &mut World, aside: Aside) -> Result<(u64, Vec<Warning>)> {
             warnings.push(Warning { code: "superseded", path: None, message });
         }
     }
-    Ok((id, warnings))
+    Ok((id, Waits::ForAPerson, warnings))
 }
 
 fn paths_of(world: &World, proposal: &Proposal) -> Result<Vec<String>> {

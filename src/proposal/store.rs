@@ -48,6 +48,8 @@ pub enum State {
     Approved(String),
     /// A person said no, and why.
     Rejected(String),
+    /// Who asked for it wants it no more, and why.
+    Withdrawn(String),
     /// A newer one took its place: its number.
     Superseded(String),
     /// It was carried out: the commit, or the run.
@@ -62,6 +64,7 @@ impl State {
             State::Open => "open",
             State::Approved(_) => "approved",
             State::Rejected(_) => "rejected",
+            State::Withdrawn(_) => "withdrawn",
             State::Superseded(_) => "superseded",
             State::Done(_) => "done",
         }
@@ -72,7 +75,11 @@ impl State {
     pub fn detail(&self) -> Option<&str> {
         match self {
             State::Open => None,
-            State::Approved(text) | State::Rejected(text) | State::Superseded(text) | State::Done(text) => Some(text),
+            State::Approved(text)
+            | State::Rejected(text)
+            | State::Withdrawn(text)
+            | State::Superseded(text)
+            | State::Done(text) => Some(text),
         }
     }
 
@@ -175,6 +182,7 @@ fn state(newest: &Commit) -> State {
     match word {
         "approved" => State::Approved(rest.to_owned()),
         "rejected" => State::Rejected(body.to_owned()),
+        "withdrawn" => State::Withdrawn(body.to_owned()),
         "superseded" => State::Superseded(rest.to_owned()),
         "done" => State::Done(rest.to_owned()),
         _ => State::Open,

@@ -6,6 +6,9 @@ use serde::Serialize;
 use super::kept::Output;
 use crate::base::{FileReport, Finding, GuardReport, Level, SessionReport, Settled, Status, Warning};
 
+/// How many entries a list of an answer has, at most.
+const MOST_LISTED: usize = 1000;
+
 /// What became of a run: the keys of every answer, and `run`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Answer {
@@ -28,9 +31,11 @@ pub struct Answer {
     pub proposal: Option<u64>,
     /// Commits that first recorded what had been left unrecorded when the program was started.
     pub checkpoints: Vec<String>,
-    /// Each path that the program changed.
+    /// How many paths the program changed.
+    pub files_in_all: u64,
+    /// Each of them, or the first 1,000.
     pub files: Vec<FileReport>,
-    /// What each guard said.
+    /// What each guard said, or the first 1,000 of that.
     pub guards: Vec<GuardReport>,
     /// Every refusal found, the most important first.
     pub errors: Vec<Finding>,
@@ -99,6 +104,7 @@ impl Answer {
             edit: None,
             proposal: None,
             checkpoints: Vec::new(),
+            files_in_all: 0,
             files: Vec::new(),
             guards: Vec::new(),
             errors: Vec::new(),
@@ -106,6 +112,29 @@ impl Answer {
             lessons: Vec::new(),
             settled: None,
         }
+    }
+}
+
+impl Answer {
+    /// Leaves out what would be too much to read, and says so: all of it is recorded.
+    pub fn bound(&mut self) {
+        let (files, guards) = (self.files.len(), self.guards.len());
+        self.files_in_all = files as u64;
+        if files.max(guards) <= MOST_LISTED {
+            return;
+        }
+        self.files.truncate(MOST_LISTED);
+        self.guards.truncate(MOST_LISTED);
+        let lists = [("files", files), ("guards", guards)];
+        let long: Vec<String> = lists
+            .iter()
+            .filter(|(_, count)| *count > MOST_LISTED)
+            .map(|(name, count)| format!("the first {MOST_LISTED} of {count} {name}"))
+            .collect();
+        let commit = self.commit.as_deref().unwrap_or("HEAD");
+        let message =
+            format!("This answer lists {}; `git show --name-status {commit}` names every file.", long.join(" and "));
+        self.warnings.push(Warning { code: "not_all_listed", path: None, message });
     }
 }
 

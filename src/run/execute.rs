@@ -46,12 +46,7 @@ pub(super) fn execute(repo: &Repo, permitted: &Permitted<'_>, live: &mut dyn FnM
         follow(running, [out, err], started + permitted.limit, &mut outputs).map_err(io("watch"))?;
     let took = started.elapsed();
     let Outputs { kept: [out, err], .. } = outputs;
-    let id = store.id();
-    let shown = |kept: &Kept, stream: Stream| {
-        kept.output(|from, to| {
-            format!("`edt run --output {id} --stream {} --bytes {from}:{to}` shows them", stream.name())
-        })
-    };
+    let shown = |kept: &Kept, stream: Stream| kept.output(|from, to| store.tells(stream, from, to));
     let (exit_code, signal) = match ended.how {
         How::Exit(code) => (Some(code), None),
         How::Signal(signal) => (None, Some(signal)),
@@ -59,7 +54,7 @@ pub(super) fn execute(repo: &Repo, permitted: &Permitted<'_>, live: &mut dyn FnM
     };
     let lossy = |text: &OsString| text.to_string_lossy().into_owned();
     let ran = Ran {
-        id,
+        id: store.id(),
         program: permitted.program.display().to_string(),
         args: request.args.iter().map(lossy).collect(),
         cwd: permitted.dir.display().to_string(),

@@ -1,9 +1,11 @@
 //! Where a run's output lies until later runs push it out: `<git-dir>/edt/runs/<n>/{stdout,stderr}`.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::base::{Code, Finding, Result};
 use crate::io::file::{File, Open};
+use crate::io::lock::{self, Held};
 use crate::io::whole;
 
 /// How much of each output is stored, at most, in bytes.
@@ -12,6 +14,8 @@ pub const MOST: u64 = 2 * 1024 * 1024 * 1024;
 const MOST_OF_OLD: u64 = 256 * 1024 * 1024;
 /// How many runs are kept.
 const MOST_RUNS: usize = 50;
+/// The file in a run's folder whose lock is held while it lasts.
+const HELD: &str = "held";
 
 /// Which output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, serde::Serialize, schemars::JsonSchema)]
@@ -46,6 +50,8 @@ pub struct Store {
     stored: [u64; 2],
     /// Why nothing more is stored, once that is so.
     failed: Option<String>,
+    /// Held as long as the run lasts, so that no other run pushes this one out.
+    _held: Option<Held>,
 }
 
 impl Store {
@@ -63,7 +69,11 @@ impl Store {
             let folder = runs.join(id.to_string());
             // Of two calls at once one makes the folder.
             match whole::make_new_folder(&folder) {
-                Ok(true) => return Ok(Store { folder, id, files: [None, None], stored: [0; 2], failed: None }),
+                Ok(true) => {
+                    // Without the lock only what very many others write meanwhile could push it out.
+                    let held = lock::take(&folder.join(HELD), "run", Duration::from_millis(250)).ok();
+                    return Ok(Store { folder, id, files: [None, None], stored: [0; 2], failed: None, _held: held });
+                }
                 Ok(false) => id += 1,
                 Err(error) => return Err(crate::io::failed("make", &folder, &error).into()),
             }
@@ -82,6 +92,18 @@ impl Store {
         self.failed.as_deref()
     }
 
+    /// How an answer tells where the bytes `from` up to `to` of an output can be read.
+    #[must_use]
+    pub fn tells(&self, stream: Stream, from: u64, to: u64) -> String {
+        let (id, name, at) = (self.id, stream.name(), stream as usize);
+        match &self.failed {
+            Some(why) if self.stored[at] < to => format!("not all of them were stored: {why}"),
+            _ => format!(
+                "`edt run --output {id} --stream {name} --bytes {from}:{to}` begins there, --max-bytes N takes more at once"
+            ),
+        }
+    }
+
     /// Stores what comes next; what cannot be stored stops no program.
     pub fn push(&mut self, stream: usize, bytes: &[u8]) {
         if self.failed.is_some() {
@@ -89,10 +111,10 @@ impl Store {
         }
         let room = usize::try_from(MOST - self.stored[stream]).unwrap_or(usize::MAX);
         let part = &bytes[..bytes.len().min(room)];
-        if let Err(error) = self.write(stream, part) {
-            self.failed = Some(error.to_string());
+        match self.write(stream, part) {
+            Ok(()) => self.stored[stream] += part.len() as u64,
+            Err(error) => self.failed = Some(error.to_string()),
         }
-        self.stored[stream] += part.len() as u64;
         if part.len() < bytes.len() && self.failed.is_none() {
             self.failed = Some(format!("an output has more than {MOST} bytes"));
         }
@@ -148,7 +170,7 @@ fn ids(runs: &Path) -> Vec<u64> {
     ids
 }
 
-/// Removes the oldest runs until few and small ones are left. One that cannot be removed is in nobody's way.
+/// Removes the oldest runs until few and small ones are left, and leaves alone those that last still. One that cannot be removed is in nobody's way.
 fn push_out(runs: &Path, ids: &mut Vec<u64>) {
     let size = |id: &u64| {
         let folder = runs.join(id.to_string());
@@ -157,6 +179,9 @@ fn push_out(runs: &Path, ids: &mut Vec<u64>) {
     let (mut left, mut keep) = (MOST_OF_OLD, MOST_RUNS - 1);
     let mut gone = Vec::new();
     for id in ids.iter().rev() {
+        if lock::is_held(&runs.join(id.to_string()).join(HELD)) {
+            continue;
+        }
         let bytes = size(id);
         if keep == 0 || bytes > left {
             gone.push(*id);
@@ -170,5 +195,40 @@ fn push_out(runs: &Path, ids: &mut Vec<u64>) {
     // The newest keeps its number, so that none comes twice while anyone may remember it.
     if let Some(last) = ids.last().copied() {
         *ids = vec![last];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_lasts_is_not_pushed_out() {
+        let state = tempfile::tempdir().unwrap();
+        let mut lasts = Store::new(state.path()).unwrap();
+        lasts.push(0, b"early\n");
+        (0..MOST_RUNS + 5).for_each(|_| drop(Store::new(state.path()).unwrap()));
+        lasts.push(0, b"late\n");
+        let kept = stored(state.path(), 1, Stream::Stdout).unwrap();
+        assert_eq!(std::fs::read(kept.path).unwrap(), b"early\nlate\n");
+        assert!(stored(state.path(), 2, Stream::Stdout).is_err());
+        drop(lasts);
+        drop(Store::new(state.path()).unwrap());
+        assert!(stored(state.path(), 1, Stream::Stdout).is_err());
+    }
+
+    #[test]
+    fn no_answer_promises_what_was_not_stored() {
+        let state = tempfile::tempdir().unwrap();
+        let mut store = Store::new(state.path()).unwrap();
+        store.push(0, b"all of it");
+        let there = "`edt run --output 1 --stream stdout --bytes 2:9` begins there, --max-bytes N takes more at once"
+            .to_owned();
+        assert_eq!(store.tells(Stream::Stdout, 2, 9), there);
+        std::fs::create_dir(state.path().join("runs/1/stderr")).unwrap();
+        store.push(1, b"nothing");
+        let gone = store.tells(Stream::Stderr, 2, 7);
+        assert!(gone.starts_with("not all of them were stored: ") && !gone.contains("edt run"), "{gone}");
+        assert_eq!(store.tells(Stream::Stdout, 2, 9), there);
     }
 }

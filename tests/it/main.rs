@@ -55,6 +55,7 @@ mod stories;
 mod streak;
 mod torture;
 mod transcripts;
+mod trees;
 mod trust;
 mod validators;
 mod world;

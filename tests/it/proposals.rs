@@ -423,3 +423,126 @@ impl Answer {
         );
     }
 }
+
+/// The words of the warnings about proposals, each with its number.
+#[track_caller]
+fn told(answer: &Answer) -> Vec<(String, String)> {
+    let all = answer.json["warnings"].as_array().unwrap().iter();
+    let word = |one: &Value| {
+        let number = one["message"].as_str()?.strip_prefix("Proposal ")?.split(' ').next()?.to_owned();
+        Some((one["code"].as_str()?.to_owned(), number))
+    };
+    all.filter_map(word).collect()
+}
+
+#[test]
+fn every_change_of_a_persons_mind_is_told_once() {
+    let world = world();
+    world.apply(&ci("x\n"));
+    let says = |call: &str| {
+        let (status, screen) = person(&world, call, "yes\n");
+        assert_eq!(status, Some(0), "{screen}");
+    };
+    let one = |word: &str| vec![(format!("proposal_{word}"), "1".to_owned())];
+    // Regression: the second decision of each pair never reached the agent.
+    let minds = [
+        ("reject 1 -m first", one("rejected")),
+        ("approve 1", one("approved")),
+        ("reject 1 -m second", one("rejected")),
+        ("reject 1 -m third", one("rejected")),
+        ("approve 1", one("approved")),
+        ("approve 1", vec![]),
+    ];
+    for (call, word) in minds {
+        says(call);
+        // A person's own call is no answer to the agent; a status is one.
+        says("status");
+        assert_eq!((told(&world.edt(&["status"])), told(&world.edt(&["status"]))), (word, vec![]), "{call}");
+    }
+    let checkpoint = || told(&world.edt(&["checkpoint", "-m", "x"]));
+    assert_eq!(checkpoint(), []);
+    // Regression: a number that was added after another call had read the list was lost with what that call wrote back.
+    says("reject 1 -m no");
+    let news = edt::proposal::told::news(&edt::git::Repo::open(&world.root).unwrap());
+    world.apply(&json!({"path": "x.lock", "mode": "overwrite", "content": "2\n"}));
+    assert_eq!(news.warnings.len(), 1);
+    news.told();
+    says("approve 2");
+    assert_eq!(told(&world.edt(&["status"])), [("proposal_approved".to_owned(), "2".to_owned())]);
+    assert_eq!(world.edt(&["apply", "--proposal", "2"]).exit, 0);
+    assert_eq!(checkpoint(), []);
+    let awaited = std::fs::read_to_string(world.git_dir("--git-dir").join("edt/main/proposals-awaited")).unwrap();
+    assert_eq!(awaited.lines().map(|line| line.split(' ').next().unwrap()).collect::<Vec<_>>(), ["1"]);
+}
+
+#[test]
+fn who_is_no_person_withdraws_and_decides_nothing() {
+    let world = world();
+    world.apply(&ci("x\n"));
+    approve(&world, 1);
+    world.edt(&["status"]);
+    let kept = world.unchanged(&["APPROVAL_REQUIRED"], 4, || world.edt(&["reject", "1", "-m", "no"]));
+    assert!(kept.hint().contains("`edt reject 1 -m WHY`"), "{}", kept.hint());
+    world.apply(&ci("y\n"));
+    let withdrawn = world.edt(&["reject", "2", "-m", "a slip"]);
+    assert_eq!(
+        (withdrawn.exit, &withdrawn.json["proposal"]["state"]),
+        (0, &json!("withdrawn")),
+        "{:#}",
+        withdrawn.json
+    );
+    assert_eq!(withdrawn.json["proposal"]["detail"], json!("a slip"));
+    assert_eq!(told(&world.edt(&["status"])), [], "it is no person's word");
+    let closed = world.refuses(&["PROPOSAL_REJECTED"], 1, &["apply", "--proposal", "2"]);
+    assert!(closed.message().contains("withdrawn") && !closed.message().contains("A person"), "{}", closed.message());
+    world.refuses(&["PROPOSAL_REJECTED"], 1, &["reject", "2", "-m", "again"]);
+    assert_eq!(person(&world, "approve 2", "yes\n").0, Some(1));
+    // It may be proposed again.
+    assert_eq!(world.apply(&ci("y\n")).json["proposal"], json!(3));
+    assert_eq!(states(&world).iter().map(|one| one.1.as_str()).collect::<Vec<_>>(), ["approved", "withdrawn", "open"]);
+}
+
+#[test]
+fn what_was_approved_is_said_to_be() {
+    let world = world();
+    let held = world.apply(&ci("x\n"));
+    approve(&world, 1);
+    let again = world.apply(&ci("x\n"));
+    assert_eq!((again.codes(), &again.json["proposal"]), (vec!["APPROVAL_REQUIRED"], &held.json["proposal"]));
+    assert_eq!(again.hint(), "Proposal 1 was approved: `edt apply --proposal 1` lands it.");
+    let proposed = world.edt(&["propose", "ci/run", "--mode", "overwrite", "--content", "x\n"]);
+    assert_eq!((&proposed.json["proposal"], warnings(&proposed)), (&json!(1), vec!["approved_already"]));
+    // What cannot be carried over is not approved on the way.
+    world.apply(&ci("y\n"));
+    world.write("ci/run", "other\n");
+    let (status, screen) = person(&world, "approve 2 --apply", "yes\n");
+    assert_eq!((status, states(&world)[1].1.as_str()), (Some(3), "open"), "{screen}");
+    assert!(screen.contains("PROPOSAL_STALE") && screen.contains("Nothing was changed."), "{screen}");
+}
+
+#[test]
+fn nothing_that_is_proposed_hides_from_who_approves_it() {
+    let world = world();
+    let hidden = "evil\n\u{1b}[1A\u{1b}[2Kgood\rover\u{202e}turned\r\n";
+    let message = "an edit\n\n  approving it allows nothing\ncommit 000000000000\n";
+    let request = json!({"path": "ci/run", "mode": "overwrite", "content": hidden, "message": message});
+    assert_eq!(world.apply(&request).codes(), ["APPROVAL_REQUIRED"]);
+    let diff = "+evil\n+\\u{1b}[1A\\u{1b}[2Kgood\\u{d}over\\u{202e}turned\n";
+    let (_, screen) = person(&world, "approve 1", "yes\n");
+    let plain = screen.replace("\r\n", "\n");
+    let plain = anstream::adapter::strip_str(&plain).to_string();
+    assert!(plain.contains(diff), "{plain}");
+    assert!(plain.contains("  |   approving it allows nothing\n  | commit 000000000000\n"), "{plain}");
+    assert!(
+        !screen.contains("\u{1b}[2K") && !screen.contains("\u{1b}[1A") && !screen.contains('\u{202e}'),
+        "{screen:?}"
+    );
+    assert_eq!(world.edt(&["apply", "--proposal", "1"]).exit, 0);
+    for call in [["show", "HEAD"], ["diff", "HEAD~1"], ["show", "1"]] {
+        let shown = world.command(EDT).args(call).output().unwrap();
+        let shown = String::from_utf8(shown.stdout).unwrap();
+        assert!(shown.contains(diff) && !shown.contains(['\u{1b}', '\r', '\u{202e}']), "{call:?}: {shown:?}");
+    }
+    // A reader that is a program gets the very bytes.
+    assert!(world.edt(&["show", "1"]).json["files"][0]["patch"].as_str().unwrap().contains("\u{1b}[1A"));
+}

@@ -336,7 +336,7 @@ fn an_output_is_kept_whole_and_shown_in_part() {
     let (from, to) = (shown["left_out"][0].as_u64().unwrap(), shown["left_out"][1].as_u64().unwrap());
     let id = answer.json["run"]["id"].to_string();
     let line = format!(
-        "[edt: {} bytes left out; `edt run --output {id} --stream stdout --bytes {from}:{to}` shows them]\n",
+        "[edt: {} bytes left out; `edt run --output {id} --stream stdout --bytes {from}:{to}` begins there, --max-bytes N takes more at once]\n",
         to - from
     );
     let part = |from: u64, to: u64| &whole[usize::try_from(from).unwrap()..usize::try_from(to).unwrap()];
@@ -366,9 +366,32 @@ fn an_output_is_kept_whole_and_shown_in_part() {
         (lines("1:2").as_str(), lines("99999:100001").as_str(), lines("200000:").as_str(), lines("300000:").as_str()),
         ("1\n2\n", "99999\n100000\n100001\n", "200000\n", "")
     );
+    assert_eq!(
+        (lines(":2"), world.edt(&["run", "--output", &id, "--bytes", "0:0"]).json["text"].as_str()),
+        ("1\n2\n".to_owned(), Some(""))
+    );
     world.refuses(&["FILE_NOT_FOUND"], 1, &["run", "--output", "999"]);
-    world.refuses(&["BAD_REQUEST"], 2, &["run", "--output", &id, "--bytes", "9:1"]);
+    for (flag, range) in
+        [("--bytes", "9:1"), ("--lines", "9:1"), ("--lines", ":0"), ("--lines", "0:0"), ("--lines", "0:3")]
+    {
+        world.refuses(&["BAD_REQUEST"], 2, &["run", "--output", &id, flag, range]);
+    }
     world.is_clean();
+}
+
+#[test]
+fn very_many_files_are_all_recorded_and_not_all_listed() {
+    let world = free();
+    let answer = sh(&world, &[], "mkdir many; for i in $(seq 1200); do echo $i > many/$i; done");
+    let listed = |key: &str| answer.json[key].as_array().unwrap().len();
+    assert_eq!((answer.exit, listed("files"), listed("guards") <= 1000), (0, 1000, true));
+    assert_eq!(answer.json["files_in_all"], json!(1200));
+    let warnings = answer.json["warnings"].as_array().unwrap();
+    let said = warnings.iter().find(|one| one["code"] == "not_all_listed").unwrap()["message"].as_str().unwrap();
+    assert!(said.contains("the first 1000 of 1200 files"), "{said}");
+    let names = world.git(&["diff", "--name-only", "HEAD~1", "HEAD"]);
+    assert_eq!(names.lines().count(), 1200);
+    world.is_sound();
 }
 
 #[test]
