@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use edt::base::Level;
 use edt::policy::Policy;
-use edt::policy::command::{Asked, Decision, Judgement, Programs};
+use edt::policy::command::{Asked, Decision, Judgement, OnDisk, Programs};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -115,6 +115,10 @@ impl Programs for Place {
 
     fn real(&self, path: &Path) -> Option<PathBuf> {
         path.canonicalize().ok()
+    }
+
+    fn names(&self, folder: &Path) -> Vec<String> {
+        OnDisk.names(folder)
     }
 
     fn home(&self) -> Option<PathBuf> {

@@ -19,7 +19,11 @@ pub(super) fn sed_is_plain(script: &str) -> bool {
         match rest.pop() {
             Some('{' | '}') => continue,
             Some(':' | 'b' | 't' | 'T') => {
-                while rest.last().is_some_and(|c| !matches!(c, ';' | '\n' | '}')) {
+                while rest.last().is_some_and(|c| c.is_whitespace() && *c != '\n') {
+                    rest.pop();
+                }
+                // A label ends at a blank for some and at the line's end for others: nothing may follow it.
+                while rest.last().is_some_and(|c| !c.is_whitespace() && !matches!(c, ';' | '}')) {
                     rest.pop();
                 }
             }
@@ -41,7 +45,10 @@ pub(super) fn sed_is_plain(script: &str) -> bool {
             }
             _ => return false,
         }
-        if rest.last().is_some_and(|c| !c.is_whitespace() && !matches!(c, ';' | '}' | '{')) {
+        while rest.last().is_some_and(|c| matches!(c, ' ' | '\t')) {
+            rest.pop();
+        }
+        if rest.last().is_some_and(|c| !matches!(c, ';' | '}' | '{' | '\n' | '#')) {
             return false;
         }
     }
@@ -87,11 +94,25 @@ pub(super) fn awk_is_plain(program: &str) -> bool {
     !odd.iter().any(|one| program.contains(one)) && !pipes.contains('|') && !writes(program)
 }
 
-/// Whether `print > file` may stand in it: a `>` after a `print` in the same statement.
+/// Whether `print > file` may stand in it: a `>` behind a `print`, in no parentheses and no text.
 fn writes(program: &str) -> bool {
-    program
-        .split([';', '{', '}', '\n'])
-        .any(|statement| statement.find("print").is_some_and(|at| statement[at..].contains('>')))
+    let Some(at) = program.find("print") else { return false };
+    // A quote may stand in a regular expression: where there may be one, texts cannot be told.
+    let texts = !program.contains(['/', '#']);
+    let (mut depth, mut text, mut escaped) = (0, false, false);
+    for (place, c) in program.char_indices() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' if text => escaped = true,
+            '"' if texts => text = !text,
+            _ if text => {}
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            '>' if place > at && (depth < 1 || !texts) => return true,
+            _ => {}
+        }
+    }
+    text
 }
 
 #[cfg(test)]
@@ -128,6 +149,9 @@ mod tests {
             "a text",
             "s/a/b/;e id",
             "p e",
+            ":a e id",
+            "ba e id",
+            ":a w x",
         ] {
             assert!(!sed_is_plain(odd), "{odd}");
         }
@@ -135,11 +159,10 @@ mod tests {
 
     #[test]
     fn an_awk_program_that_runs_or_writes_is_not_plain() {
-        for plain in ["{print $1}", "$1 > 3 || /x/ {n++} END {print n}", "NR>=5 && NR<=9"] {
+        for plain in ["{print $1}", "$1 > 3 || /x/ {n++} END {print n}", "{if ($1 > 3) print $1}", "{print $1 \" > \" $2}", "NR>=5 && NR<=9"] {
             assert!(awk_is_plain(plain), "{plain}");
         }
-        for odd in ["BEGIN{system(\"id\")}", "{print > \"x\"}", "{print | \"sh\"}", "{\"id\" | getline}", "@load \"x\""]
-        {
+        for odd in ["BEGIN{system(\"id\")}", "{print > \"x\"}", "{print | \"sh\"}", "{\"id\" | getline}", "@load \"x\"", "BEGIN{print \"};\" > \"x\"}", "{printf \"%s;\", $0 > \"x\"}", "BEGIN{print /;/ >> \"x\"}", "BEGIN{print 1,\n2 > \"x\"}"] {
             assert!(!awk_is_plain(odd), "{odd}");
         }
     }
