@@ -408,7 +408,7 @@ fn it_tells_without_a_repository_which_rule_there_is_and_how_a_command_was_read(
     let unknown = outside.edt(&["policy", "explain", "git-push-farce"]);
     assert!(unknown.exit == 2 && unknown.message().contains("Did you mean git-push-force?"), "{:#}", unknown.json);
     let mut command = outside.command(crate::world::EDT);
-    command.args(["policy", "check", "--json", "--", "env", "A=1", "sh", "-c", "ls && git push -f"]);
+    command.args(["policy", "check", "--json", "--", "env", "CI=1", "sh", "-c", "ls && git push -f"]);
     let answer = crate::world::run(command, b"", &[]);
     let steps = answer.json["judgements"][0]["steps"].as_array().unwrap();
     let read: Vec<(&str, &str)> =

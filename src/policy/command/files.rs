@@ -63,7 +63,7 @@ pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
     if invocation.is(&["mv", "gmv"]) || invocation.is(&COPY) {
         return judge.copies(invocation, way);
     }
-    if invocation.is(&["sort"]) && super::fit::carries(&["-o".to_owned(), "--output".to_owned()], args) {
+    if invocation.is(&["sort"]) && super::fit::carries(&["-o".to_owned(), "--output".to_owned()], &[], args) {
         return judge.changing(&operands, way);
     }
     if invocation.is(&WRITE) {

@@ -218,7 +218,7 @@ fn fd(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
     if let Some(at) = args.iter().position(|arg| runs.contains(&arg.as_str())) {
         let end = args.iter().skip(at + 1).position(|arg| arg == ";").map_or(args.len(), |end| end + at + 1);
         judge.command(&args[at + 1..end], &Way { by: "fd --exec".to_owned(), open: true, ..call.way.clone() });
-    } else if super::fit::carries(&list, args) || call.way.open {
+    } else if super::fit::carries(&list, &[], args) || call.way.open {
         words.push(Word::ask("find", "It may run a command for each file that cannot be seen."));
     }
     words

@@ -36,7 +36,9 @@ pub(super) fn expanded(pattern: &str, dir: &Path, programs: &dyn Programs) -> Ve
         found = next;
     }
     found.retain(|name| name != pattern);
-    found
+    let (there, rest): (Vec<String>, Vec<String>) =
+        found.into_iter().partition(|name| programs.real(&dir.join(name)).is_some());
+    if there.is_empty() { rest } else { there }
 }
 
 /// Whether `name` is like `pattern`. A bracket is taken for any character, a name with a dot wants one in the pattern.

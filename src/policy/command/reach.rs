@@ -51,6 +51,14 @@ pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>, words: &[Word]) -> V
         return emptied(judge, call);
     }
     let mut found = emptied(judge, call);
+    found.extend(places(judge, call));
+    found
+}
+
+/// What is said of every place among the arguments.
+pub(super) fn places(judge: &Judge<'_>, call: &Call<'_>) -> Vec<Word> {
+    let invocation = call.invocation;
+    let mut found = Vec::new();
     let mut left_out = false;
     for arg in &invocation.args {
         let runs = invocation.is(&["cargo", "npm", "pnpm", "yarn"]) && !invocation.args.iter().any(|arg| arg == "rustc");

@@ -30,6 +30,9 @@ pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
         judge_script(judge, &invocation.args.join(" "), "eval", way);
         return vec![Word::ask("shell", "eval runs text as a command. Give the command itself.")];
     }
+    if invocation.is(&["source", "."]) && invocation.args.len() == 1 && invocation.args[0].ends_with("/bin/activate") {
+        return vec![judge.script_file(&invocation.args[0], way)];
+    }
     if invocation.is(&["trap"]) {
         invocation.args.iter().take(1).for_each(|text| judge_script(judge, text, "trap", way));
         return Vec::new();

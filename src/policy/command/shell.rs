@@ -220,7 +220,7 @@ impl Reader<'_> {
                 }
                 '$' | '`' => self.expansion(&mut word),
                 '*' | '?' | '[' => {
-                    word.pattern = word.pattern || c != '[' || !word.text.is_empty();
+                    word.pattern |= c != '[';
                     word.text.push(c);
                     self.at += 1;
                 }
@@ -232,6 +232,7 @@ impl Reader<'_> {
                     self.at += 1;
                 }
                 _ => {
+                    word.pattern |= c == ']' && word.text.contains('[');
                     braces |= c == '{' && self.peek(1) != Some('}');
                     if braces && (c == ',' || c == '.' && self.peek(1) == Some('.')) {
                         word.braces = true;

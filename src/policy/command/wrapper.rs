@@ -102,6 +102,9 @@ pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
     if invocation.is(&["command"]) && invocation.args.first().is_some_and(|arg| arg == "-v" || arg == "-V") {
         return vec![Word::new(Decision::Allow, "wrapper", "It tells where a program is.")];
     }
+    if let Some(words) = of_packages(judge, call) {
+        return words;
+    }
     let wrapper = WRAPPERS.iter().find(|wrapper| {
         invocation.is(wrapper.names)
             && wrapper.prefix.iter().zip(&invocation.args).filter(|(a, b)| a == b).count() == wrapper.prefix.len()
@@ -129,6 +132,47 @@ pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
     }
     judge.command(&invocation.args[at..], &way);
     vec![Word::new(Decision::Allow, "wrapper", format!("{name} runs another command, which is judged."))]
+}
+
+/// `npx NAME`, `yarn NAME`, `pnpm exec NAME`, `bun run NAME`: what is installed in the worktree, or else what the system has.
+fn of_packages(judge: &mut Judge<'_>, call: &Call<'_>) -> Option<Vec<Word>> {
+    let (invocation, way) = (call.invocation, call.way);
+    let managers = invocation.is(&["npm", "pnpm", "yarn", "bun"]);
+    if !managers && !invocation.is(&["npx"]) {
+        return None;
+    }
+    let args = &invocation.args;
+    let word = args.first().map_or("", String::as_str);
+    let runs = word == "exec" || word == "run" && invocation.is(&["bun"]);
+    let mut at = usize::from(managers && runs);
+    while managers && runs && args.get(at).is_some_and(|arg| matches!(arg.as_str(), "--" | "--bun")) {
+        at += 1;
+    }
+    let name = args.get(at)?;
+    let by = invocation.names[0].clone();
+    let installed = format!("node_modules/.bin/{name}");
+    let there = |dir: &PathBuf| judge.programs.runs(&dir.join(&installed));
+    let plain = !name.starts_with('-') && !name.contains('/');
+    if plain && way.dirs.iter().all(there) {
+        let argv: Vec<String> = std::iter::once(installed).chain(args[at + 1..].iter().cloned()).collect();
+        judge.command(&argv, &Way { by, ..way.clone() });
+        return Some(vec![Word::new(Decision::Allow, "wrapper", "It runs a program of the worktree, which is judged.")]);
+    }
+    if runs && word == "run" {
+        let system = judge.programs.folders().iter().any(|folder| judge.programs.runs(&folder.join(name)));
+        if plain && system {
+            judge.command(&args[at..], &Way { by, ..way.clone() });
+        } else if !plain {
+            judge.denials(args, way);
+        }
+        return Some(Vec::new());
+    }
+    if managers && word != "exec" {
+        return Some(Vec::new());
+    }
+    judge.denials(args, way);
+    let reason = format!("{name} is not installed in node_modules of the worktree, so it would be fetched.");
+    Some(vec![Word::ask("fetch-and-run", reason)])
 }
 
 /// A wrapper whose word comes after options: what it runs is not looked for behind them.
