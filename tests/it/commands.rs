@@ -50,6 +50,9 @@ impl Place {
             "scripts/run.sh",
             "node_modules/eslint/bin/eslint.js",
             ".git/hooks/pre-commit",
+            "evil.git/HEAD",
+            "evil.git/config",
+            ".venv/bin/activate",
         ] {
             program(&world.root.join(name));
         }
@@ -68,6 +71,7 @@ impl Place {
             ("out", outside),
             ("home", world.home.clone()),
             ("gitlink", PathBuf::from(".git")),
+            ("rootlink", PathBuf::from("/")),
         ] {
             symlink(to, world.root.join(link)).unwrap();
         }

@@ -92,9 +92,8 @@ pub(super) fn judged(name: &str, value: &str) -> Option<(Decision, String)> {
     }
     let below = LISTS.contains(&name)
         && value.split(':').all(|one| !one.starts_with(['/', '~', '$']) && !one.split('/').any(|part| part == ".."));
-    let free = below
-        || any(FREE)
-        || HARMLESS_VALUES.iter().any(|(one, values)| *one == name && values.contains(&value));
+    let free =
+        below || any(FREE) || HARMLESS_VALUES.iter().any(|(one, values)| *one == name && values.contains(&value));
     (!free).then(|| {
         (Decision::Ask, format!("{name} may change which program or code runs. Leave it out, or ask a person."))
     })

@@ -155,9 +155,7 @@ impl Judge<'_> {
     /// `cp`, `mv`, `ln`, `install`: the target may stand before options, in an option, or be what seems to be a value of one.
     fn copies(&self, invocation: &Invocation, way: &Way) -> Vec<Word> {
         let args = invocation.args.as_slice();
-        let short = |arg: &String, letter: char| {
-            arg.starts_with('-') && !arg.starts_with("--") && arg.contains(letter)
-        };
+        let short = |arg: &String, letter: char| arg.starts_with('-') && !arg.starts_with("--") && arg.contains(letter);
         let has = |letter, long: &str| args.iter().any(|arg| short(arg, letter) || arg.starts_with(long));
         let with_values = operands(args);
         let without: Vec<String> = (0..args.len())
@@ -173,7 +171,8 @@ impl Judge<'_> {
         let folders = invocation.is(&["install"]) && has('d', "--d");
         let links = invocation.is(&["ln", "link"]) || invocation.is(&["cp", "gcp"]) && has('l', "--l");
         let last = [with_values.last(), without.last()].into_iter().flatten().cloned().collect();
-        let targets: Vec<String> = if into || folders || links && !has('s', "--s") { with_values.clone() } else { last };
+        let targets: Vec<String> =
+            if into || folders || links && !has('s', "--s") { with_values.clone() } else { last };
         let mut words = self.writing(&targets.into_iter().chain(valued).collect::<Vec<_>>(), way);
         if invocation.is(&["mv", "gmv"]) {
             let sources = with_values.len().saturating_sub(usize::from(!into));
@@ -283,7 +282,9 @@ fn removed(file: &str, place: Where) -> Word {
         }
         Where::Root => deny("the whole worktree"),
         Where::Git => deny("a Git folder, or in one"),
-        Where::Vital | Where::System | Where::Device => deny("a folder of the system, a home, or a folder that holds the worktree"),
+        Where::Vital | Where::System | Where::Device => {
+            deny("a folder of the system, a home, or a folder that holds the worktree")
+        }
     }
 }
 

@@ -7,8 +7,7 @@ use super::pattern::like;
 /// Tests over names.
 const BY_NAME: [&str; 7] = ["-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex"];
 /// What changes what is found.
-const ACTIONS: [&str; 9] =
-    ["-delete", "-exec", "-execdir", "-ok", "-okdir", "-fprint", "-fprint0", "-fls", "-fprintf"];
+const ACTIONS: [&str; 9] = ["-delete", "-exec", "-execdir", "-ok", "-okdir", "-fprint", "-fprint0", "-fls", "-fprintf"];
 /// Names that stand in a Git folder, in lower case.
 const GIT_FILES: [&str; 26] = [
     ".git",
@@ -152,7 +151,7 @@ impl Reach {
                 }
                 "(" => {
                     let inner = Reach::alternatives(tests, at, shallow, true);
-                    named_git = tests[..*at].iter().any(|test| is_git(test)) && !inner.everything;
+                    named_git = tests.iter().take(*at).any(|test| is_git(test)) && !inner.everything;
                     if not { Reach { git: !named_git, ..Reach::ALL } } else { inner }
                 }
                 "-prune" => {
@@ -207,7 +206,10 @@ impl Reach {
 
 /// Whether a pattern names the Git folder, so that what is like it can be left out.
 fn is_git(pattern: &str) -> bool {
-    matches!(pattern.trim_start_matches("./").trim_start_matches("*/").trim_end_matches('*').trim_end_matches('/'), ".git")
+    matches!(
+        pattern.trim_start_matches("./").trim_start_matches("*/").trim_end_matches('*').trim_end_matches('/'),
+        ".git"
+    )
 }
 
 fn fd(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {

@@ -1,7 +1,7 @@
 //! Git's own options before the subcommand: they can name programs, other repositories, other configuration.
 
-use super::judge::{Call, Judge, Word};
 use super::Decision;
+use super::judge::{Call, Judge, Word};
 
 /// Options that change nothing that matters. `[[options]]` of the built-in rules has all that take a value.
 const HARMLESS: [&str; 12] = [
@@ -47,8 +47,15 @@ pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
     }
     let args = &call.invocation.args;
     let mut words = checkout(judge, call);
-    if call.way.dirs.iter().any(|dir| is_repository(judge, dir)) {
-        words.push(Word::ask("git-option", "It may run in a folder that is a repository, whose settings nobody has seen."));
+    let strange = |dir: &&std::path::PathBuf| {
+        let real = judge.resolved(dir).unwrap_or_default();
+        **dir != judge.asked.dir && (!judge.is_inside(&real) || is_repository(judge, &real))
+    };
+    if call.way.dirs.iter().any(|dir| strange(&dir)) {
+        words.push(Word::ask(
+            "git-option",
+            "It may run outside of the worktree or in a repository in it, whose settings nobody has seen.",
+        ));
     }
     let mut at = 0;
     while let Some(arg) = args.get(at).filter(|arg| arg.starts_with('-')) {
@@ -63,7 +70,10 @@ pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
                 let leads = |path: &std::path::PathBuf| judge.resolved(&path.join(to)).unwrap_or_default();
                 let strange = |path: &std::path::PathBuf| !judge.is_inside(path) || is_repository(judge, path);
                 if call.way.dirs.iter().map(leads).any(|path| strange(&path)) {
-                    words.push(Word::ask("git-option", format!("-C {to} leads outside of the worktree or to a repository in it.")));
+                    words.push(Word::ask(
+                        "git-option",
+                        format!("-C {to} leads outside of the worktree or to a repository in it."),
+                    ));
                 }
                 at += 1;
             }

@@ -93,7 +93,10 @@ pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
         if one.values.contains(&text) {
             at += 2;
         } else if one.alone.contains(&text)
-            || one.values.iter().any(|option| attached(&option) || option.len() > 3 && text.starts_with(&format!("{option}=")))
+            || one
+                .values
+                .iter()
+                .any(|option| attached(&option) || option.len() > 3 && text.starts_with(&format!("{option}=")))
         {
             at += 1;
         } else if text == "--" {

@@ -13,8 +13,7 @@ use crate::base::Level;
 type Family = fn(&mut Judge<'_>, &Call<'_>) -> Vec<Word>;
 
 /// All families.
-const FAMILIES: &[Family] =
-    &[wrapper::judge, script::judge, interpreter::judge, files::judge, find::judge, git::judge];
+const FAMILIES: &[Family] = &[wrapper::judge, script::judge, interpreter::judge, files::judge, find::judge, git::judge];
 
 /// How deep commands may stand in one another.
 const DEEPEST: usize = 12;
@@ -228,7 +227,7 @@ impl Judge<'_> {
         let person = strictest(&self.commands.yours, Origin::Yours, invocation);
         let word = person.or_else(|| {
             built_in.extend(strictest(builtin::rules(), Origin::BuiltIn, invocation));
-            let reached = if built_in.iter().all(|word| word.decision == Decision::Allow) {
+            let reached = if built_in.iter().all(|word| word.decision < Decision::Deny) {
                 reach::judge(self, call, &built_in)
             } else {
                 Vec::new()

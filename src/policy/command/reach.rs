@@ -27,11 +27,10 @@ const APART: [&str; 22] = [
     "remove",
     "worktree-program",
     "worktree-script",
-    "tell-and-read",
+    "packages-tell",
 ];
 /// Programs whose places a family knows one by one.
-const KNOWN: [&str; 11] =
-    ["rm", "rmdir", "unlink", "cp", "mv", "ln", "link", "install", "chmod", "chown", "gcp"];
+const KNOWN: [&str; 11] = ["rm", "rmdir", "unlink", "cp", "mv", "ln", "link", "install", "chmod", "chown", "gcp"];
 /// Options, by a part of their names, that leave out what they name.
 const LEAVES_OUT: [&str; 4] = ["exclude", "ignore", "skip", "omit"];
 /// What removes a folder that an option names, before it writes it.
@@ -47,7 +46,8 @@ const EMPTIES: [(&[&str], &[&str]); 5] = [
 pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>, words: &[Word]) -> Vec<Word> {
     let invocation = call.invocation;
     let apart = |word: &Word| APART.contains(&word.rule.as_str());
-    if words.is_empty() || words.iter().any(apart) || invocation.is(&KNOWN) {
+    let allowed = words.iter().any(|word| word.decision == Decision::Allow);
+    if !allowed || words.iter().any(apart) || invocation.is(&KNOWN) {
         return emptied(judge, call);
     }
     let mut found = emptied(judge, call);
@@ -61,7 +61,8 @@ pub(super) fn places(judge: &Judge<'_>, call: &Call<'_>) -> Vec<Word> {
     let mut found = Vec::new();
     let mut left_out = false;
     for arg in &invocation.args {
-        let runs = invocation.is(&["cargo", "npm", "pnpm", "yarn"]) && !invocation.args.iter().any(|arg| arg == "rustc");
+        let runs =
+            invocation.is(&["cargo", "npm", "pnpm", "yarn"]) && !invocation.args.iter().any(|arg| arg == "rustc");
         if arg == "--" && runs {
             // What follows is for code of the worktree.
             break;
@@ -92,7 +93,9 @@ fn emptied(judge: &Judge<'_>, call: &Call<'_>) -> Vec<Word> {
         let (name, value) = lower.split_once('=').map_or((lower.as_str(), None), |(name, value)| (name, Some(value)));
         if name == "--clear" {
             places.extend(args.iter().filter(|arg| !arg.starts_with('-')).cloned());
-        } else if options.contains(&name) || options.iter().any(|one| one.len() > 3 && one.starts_with(name) && name.len() > 4) {
+        } else if options.contains(&name)
+            || options.iter().any(|one| one.len() > 3 && one.starts_with(name) && name.len() > 4)
+        {
             places.extend(value.map(str::to_owned).or_else(|| args.get(at + 1).cloned()));
         }
     }

@@ -13,8 +13,7 @@ const TAME: [&str; 30] = [
     "return", "sleep",
 ];
 /// Programs that take a here-document as text.
-const TEXT: [&str; 12] =
-    ["cat", "tee", "grep", "wc", "head", "tail", "cut", "tr", "sort", "nl", "read", "jq"];
+const TEXT: [&str; 12] = ["cat", "tee", "grep", "wc", "head", "tail", "cut", "tr", "sort", "nl", "read", "jq"];
 /// What evaluates subscripts, commands in them included.
 const SUBSCRIPTS: [&str; 11] =
     ["test", "[", "[[", "unset", "declare", "typeset", "local", "readonly", "export", "wait", "let"];
@@ -248,7 +247,6 @@ fn assignment(word: &str) -> Option<(String, String)> {
     let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     (plain && !name.starts_with(|c: char| c.is_ascii_digit())).then(|| (name.to_owned(), value.to_owned()))
 }
-
 
 impl Judge<'_> {
     /// Judges what a program of its own language gives to a shell.

@@ -28,6 +28,14 @@ pub(super) fn sed_is_plain(script: &str) -> bool {
                 }
             }
             Some('p' | 'd' | 'q' | 'Q' | '=' | 'n' | 'N' | 'D' | 'P' | 'g' | 'G' | 'h' | 'H' | 'x' | 'l') => {}
+            // The line is text. Behind a backslash the next one is, too, which is not followed.
+            Some('a' | 'i' | 'c') => {
+                let end = rest.iter().rposition(|c| *c == '\n').unwrap_or(0);
+                if rest[end..].contains(&'\\') || rest[end..].iter().all(|c| c.is_whitespace()) {
+                    return false;
+                }
+                rest.truncate(end);
+            }
             Some('s') => {
                 let Some(by) = rest.pop().filter(|by| *by != '\n' && *by != '\\') else { return false };
                 if !(until(&mut rest, by) && until(&mut rest, by)) {
@@ -132,6 +140,9 @@ mod tests {
             "10,20{p;d}",
             "/a\\/b/!d",
             "s/a\\/b/e/",
+            "5i hello",
+            "/x/a b e\np",
+            ":a;N;$!ba;s/x/y/",
             "",
         ] {
             assert!(sed_is_plain(plain), "{plain}");
@@ -146,7 +157,9 @@ mod tests {
             "s/a/b/ge",
             "s/a/",
             "1,5W x",
-            "a text",
+            "a text\\\ns/x/y\ne id\n/",
+            "a\\",
+            "5i x\ne id",
             "s/a/b/;e id",
             "p e",
             ":a e id",
@@ -159,10 +172,26 @@ mod tests {
 
     #[test]
     fn an_awk_program_that_runs_or_writes_is_not_plain() {
-        for plain in ["{print $1}", "$1 > 3 || /x/ {n++} END {print n}", "{if ($1 > 3) print $1}", "{print $1 \" > \" $2}", "NR>=5 && NR<=9"] {
+        for plain in [
+            "{print $1}",
+            "$1 > 3 || /x/ {n++} END {print n}",
+            "{if ($1 > 3) print $1}",
+            "{print $1 \" > \" $2}",
+            "NR>=5 && NR<=9",
+        ] {
             assert!(awk_is_plain(plain), "{plain}");
         }
-        for odd in ["BEGIN{system(\"id\")}", "{print > \"x\"}", "{print | \"sh\"}", "{\"id\" | getline}", "@load \"x\"", "BEGIN{print \"};\" > \"x\"}", "{printf \"%s;\", $0 > \"x\"}", "BEGIN{print /;/ >> \"x\"}", "BEGIN{print 1,\n2 > \"x\"}"] {
+        for odd in [
+            "BEGIN{system(\"id\")}",
+            "{print > \"x\"}",
+            "{print | \"sh\"}",
+            "{\"id\" | getline}",
+            "@load \"x\"",
+            "BEGIN{print \"};\" > \"x\"}",
+            "{printf \"%s;\", $0 > \"x\"}",
+            "BEGIN{print /;/ >> \"x\"}",
+            "BEGIN{print 1,\n2 > \"x\"}",
+        ] {
             assert!(!awk_is_plain(odd), "{odd}");
         }
     }

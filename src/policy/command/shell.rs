@@ -52,7 +52,14 @@ const DEEPEST: usize = 8;
 /// Reads a script.
 pub(super) fn read(text: &str) -> Script {
     let chars: Vec<char> = text.chars().collect();
-    let mut reader = Reader { chars: &chars, at: 0, depth: 0, script: Script::default(), now: Simple::default(), awaited: Vec::new() };
+    let mut reader = Reader {
+        chars: &chars,
+        at: 0,
+        depth: 0,
+        script: Script::default(),
+        now: Simple::default(),
+        awaited: Vec::new(),
+    };
     reader.script();
     reader.script
 }
@@ -368,7 +375,8 @@ impl Reader<'_> {
                 // As between double quotes: what stands there is computed, its commands run.
                 let quoted: Vec<char> = text.replace('"', " ").chars().chain(['"']).collect();
                 let (script, now) = (std::mem::take(&mut self.script), Simple::default());
-                let mut inner = Reader { chars: &quoted, at: 0, depth: self.depth + 1, script, now, awaited: Vec::new() };
+                let mut inner =
+                    Reader { chars: &quoted, at: 0, depth: self.depth + 1, script, now, awaited: Vec::new() };
                 inner.double(&mut Word::default());
                 self.script = inner.script;
             }
@@ -470,7 +478,9 @@ mod tests {
 
     #[test]
     fn redirections_are_told_apart() {
-        let writes = |text: &str| read(text).commands.into_iter().flat_map(|one| one.writes).map(|word| word.text).collect::<Vec<_>>();
+        let writes = |text: &str| {
+            read(text).commands.into_iter().flat_map(|one| one.writes).map(|word| word.text).collect::<Vec<_>>()
+        };
         assert_eq!(writes("a > b 2>>c 2>&1 >&2 &>d >|e < f <<< g"), ["b", "c", "d", "e"]);
         assert_eq!(writes("a >& file; > x"), ["file", "x"]);
         assert_eq!(words("a 2 >b"), ["a 2"], "a number apart is an argument");

@@ -156,7 +156,11 @@ fn of_packages(judge: &mut Judge<'_>, call: &Call<'_>) -> Option<Vec<Word>> {
     if plain && way.dirs.iter().all(there) {
         let argv: Vec<String> = std::iter::once(installed).chain(args[at + 1..].iter().cloned()).collect();
         judge.command(&argv, &Way { by, ..way.clone() });
-        return Some(vec![Word::new(Decision::Allow, "wrapper", "It runs a program of the worktree, which is judged.")]);
+        return Some(vec![Word::new(
+            Decision::Allow,
+            "wrapper",
+            "It runs a program of the worktree, which is judged.",
+        )]);
     }
     if runs && word == "run" {
         let system = judge.programs.folders().iter().any(|folder| judge.programs.runs(&folder.join(name)));
