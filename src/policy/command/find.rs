@@ -162,10 +162,7 @@ impl Reach {
                     let pattern = tests.get(*at).map(String::as_str).unwrap_or_default();
                     *at += 1;
                     named_git |= is_git(pattern) && !not;
-                    match not {
-                        true => Reach { git: !is_git(pattern), ..Reach::ALL },
-                        false => Reach::by(name, pattern, shallow),
-                    }
+                    if not { Reach { git: !is_git(pattern), ..Reach::ALL } } else { Reach::by(name, pattern, shallow) }
                 }
                 _ => Reach::ALL,
             };

@@ -101,10 +101,10 @@ fn made(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
     for arg in &call.invocation.args {
         if let Some((_, text)) = arg.split_once("!=") {
             judge_script(judge, text, "make", call.way);
-        } else if let Some((_, value)) = arg.split_once('=').filter(|_| !arg.starts_with('-')) {
-            if value.contains(['$', '`', ' ']) {
-                judge_script(judge, &value.replace("$(shell ", "$("), "make", call.way);
-            }
+        } else if let Some((_, value)) = arg.split_once('=').filter(|_| !arg.starts_with('-'))
+            && value.contains(['$', '`', ' '])
+        {
+            judge_script(judge, &value.replace("$(shell ", "$("), "make", call.way);
         }
     }
     Vec::new()

@@ -24,6 +24,10 @@ pub(super) struct Simple {
 }
 
 /// One word, its quotes taken off.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is one thing that may be true of a word, apart from the others"
+)]
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Word {
     pub(super) text: String,
