@@ -228,7 +228,11 @@ impl Judge<'_> {
         let word = person.or_else(|| {
             built_in.extend(strictest(builtin::rules(), Origin::BuiltIn, invocation));
             let reached = if built_in.iter().all(|word| word.decision < Decision::Deny) {
-                reach::judge(self, call, &built_in)
+                {
+                    let mut said = built_in.clone();
+                    said.extend(allowing(invocation));
+                    reach::judge(self, call, &said)
+                }
             } else {
                 Vec::new()
             };
@@ -312,6 +316,13 @@ fn strictest(rules: &[Rule], origin: Origin, invocation: &Invocation) -> Option<
         }
     });
     first_strictest(words.collect())
+}
+
+/// The words of the built-in rules that allow it, whether or not a stricter one speaks, too.
+fn allowing(invocation: &Invocation) -> impl Iterator<Item = Word> {
+    let allows = |rule: &&Rule| rule.decision == Decision::Allow && rule.fits(invocation, builtin::known()) == Fit::Yes;
+    let word = |rule: &Rule| Word::new(Decision::Allow, &rule.name, rule.reason.clone());
+    builtin::rules().iter().filter(allows).map(word)
 }
 
 fn first_strictest(words: Vec<Word>) -> Option<Word> {

@@ -23,6 +23,7 @@ mod run;
 mod script;
 mod sed;
 mod shell;
+mod simple;
 mod wrapper;
 
 use std::ffi::{OsStr, OsString};
