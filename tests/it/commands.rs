@@ -176,6 +176,24 @@ fn every_command_of_the_table_is_judged_as_it_says() {
 }
 
 #[test]
+fn every_example_of_a_built_in_rule_is_decided_as_the_rule_says() {
+    let place = Place::new();
+    let policy = Policy::of(None, None).unwrap();
+    let examples = policy.commands.rules().into_iter().flat_map(|(_, rule)| {
+        rule.matching.iter().map(|argv| (rule.name.as_str(), rule.decision, argv.clone())).collect::<Vec<_>>()
+    });
+    let wrong: Vec<String> = examples
+        .filter_map(|(name, decision, argv)| {
+            let judged = place.judge(&policy, &argv);
+            let right =
+                if decision == Decision::Allow { judged.decision == decision } else { judged.decision >= decision };
+            (!right).then(|| format!("{name}: {argv:?} is {:?} by {}", judged.decision, judged.rule))
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
 fn one_command_answers_by_its_exit_status() {
     let place = Place::new();
     for (argv, exit, says) in [

@@ -162,8 +162,8 @@ fn what_no_program_can_be_given_is_refused() {
 fn a_program_runs_where_and_as_it_was_asked() {
     let world = free();
     let answer = world.runs(
-        &["--cwd", "src", "--env", "A=x y", "--env", "B=", "--env", "A=z"],
-        &[script(&world, "pwd; echo \"[$A][$B]\"; cat; echo bad >&2; exit 7")],
+        &["--cwd", "src", "--env", "TEST=x y", "--env", "TESTING=", "--env", "TEST=z"],
+        &[script(&world, "pwd; echo \"[$TEST][$TESTING]\"; cat; echo bad >&2; exit 7")],
     );
     let pwd = world.root.join("src").canonicalize().unwrap();
     assert_eq!((answer.exit, answer.json["status"].as_str()), (10, Some("failed")), "{:#}", answer.json);

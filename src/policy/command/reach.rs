@@ -5,7 +5,7 @@ use super::places::Where;
 use super::{Decision, environment};
 
 /// Rules over what only reads, and families that judge places by themselves.
-const APART: [&str; 22] = [
+const APART: [&str; 23] = [
     "read-files",
     "tell",
     "find",
@@ -28,6 +28,7 @@ const APART: [&str; 22] = [
     "worktree-program",
     "worktree-script",
     "packages-tell",
+    "unset",
 ];
 /// Programs whose places a family knows one by one.
 const KNOWN: [&str; 11] = ["rm", "rmdir", "unlink", "cp", "mv", "ln", "link", "install", "chmod", "chown", "gcp"];
