@@ -120,7 +120,8 @@ fn arguments_arrive_byte_for_byte() {
         assert_eq!(stored.stdout, wanted, "{level}");
         assert_eq!(answer.json["run"]["stdout"]["utf8"], json!(false));
     }
-    let request = json!({"program": "./echo", "args": ["5 + 3", "", "$HOME", "\n"], "env": {"TEST": "b c"}, "timeout": 5});
+    let request =
+        json!({"program": "./echo", "args": ["5 + 3", "", "$HOME", "\n"], "env": {"TEST": "b c"}, "timeout": 5});
     let answer = world.edt_fed(request.to_string().as_bytes(), &["run", "--request", "-"]);
     assert_eq!(text(&answer, "stdout"), "5[5 + 3]\n0[]\n5[$HOME]\n1[\n]\n");
     world.is_clean();
