@@ -30,7 +30,7 @@ pub(super) fn sed_is_plain(script: &str) -> bool {
             Some('p' | 'd' | 'q' | 'Q' | '=' | 'n' | 'N' | 'D' | 'P' | 'g' | 'G' | 'h' | 'H' | 'x' | 'l') => {}
             // The line is text. Behind a backslash the next one is, too, which is not followed.
             Some('a' | 'i' | 'c') => {
-                let end = rest.iter().rposition(|c| *c == '\n').unwrap_or(0);
+                let end = rest.iter().rposition(|c| *c == '\n').map_or(0, |end| end + 1);
                 if rest[end..].contains(&'\\') || rest[end..].iter().all(|c| c.is_whitespace()) {
                     return false;
                 }
