@@ -239,7 +239,7 @@ impl ExplainArgs {
 
 impl Described {
     pub(super) fn of(origin: Origin, rule: &Rule) -> Described {
-        let Rule { name, argv, with, only, decision, reason, matching, not_matching } = rule.clone();
+        let Rule { name, argv, with, only, decision, reason, matching, not_matching, .. } = rule.clone();
         Described { name, origin, decision, argv, with, only, reason, r#match: matching, not_match: not_matching }
     }
 

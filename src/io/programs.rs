@@ -22,6 +22,15 @@ pub fn real(path: &Path) -> Option<PathBuf> {
     path.canonicalize().ok()
 }
 
+/// The names in a folder, in order; none if it cannot be read.
+#[must_use]
+pub fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort_unstable();
+    names
+}
+
 /// The person's home.
 #[must_use]
 pub fn home() -> Option<PathBuf> {

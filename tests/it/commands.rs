@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use edt::base::Level;
 use edt::policy::Policy;
-use edt::policy::command::{Asked, Decision, Judgement, Programs};
+use edt::policy::command::{Asked, Decision, Judgement, OnDisk, Programs};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -50,6 +50,9 @@ impl Place {
             "scripts/run.sh",
             "node_modules/eslint/bin/eslint.js",
             ".git/hooks/pre-commit",
+            "evil.git/HEAD",
+            "evil.git/config",
+            ".venv/bin/activate",
         ] {
             program(&world.root.join(name));
         }
@@ -68,6 +71,7 @@ impl Place {
             ("out", outside),
             ("home", world.home.clone()),
             ("gitlink", PathBuf::from(".git")),
+            ("rootlink", PathBuf::from("/")),
         ] {
             symlink(to, world.root.join(link)).unwrap();
         }
@@ -115,6 +119,10 @@ impl Programs for Place {
 
     fn real(&self, path: &Path) -> Option<PathBuf> {
         path.canonicalize().ok()
+    }
+
+    fn names(&self, folder: &Path) -> Vec<String> {
+        OnDisk.names(folder)
     }
 
     fn home(&self) -> Option<PathBuf> {
@@ -165,6 +173,24 @@ fn every_command_of_the_table_is_judged_as_it_says() {
         })
         .collect();
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), rows.len(), wrong.join("\n"));
+}
+
+#[test]
+fn every_example_of_a_built_in_rule_is_decided_as_the_rule_says() {
+    let place = Place::new();
+    let policy = Policy::of(None, None).unwrap();
+    let examples = policy.commands.rules().into_iter().flat_map(|(_, rule)| {
+        rule.matching.iter().map(|argv| (rule.name.as_str(), rule.decision, argv.clone())).collect::<Vec<_>>()
+    });
+    let wrong: Vec<String> = examples
+        .filter_map(|(name, decision, argv)| {
+            let judged = place.judge(&policy, &argv);
+            let right =
+                if decision == Decision::Allow { judged.decision == decision } else { judged.decision >= decision };
+            (!right).then(|| format!("{name}: {argv:?} is {:?} by {}", judged.decision, judged.rule))
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
@@ -404,7 +430,7 @@ fn it_tells_without_a_repository_which_rule_there_is_and_how_a_command_was_read(
     let unknown = outside.edt(&["policy", "explain", "git-push-farce"]);
     assert!(unknown.exit == 2 && unknown.message().contains("Did you mean git-push-force?"), "{:#}", unknown.json);
     let mut command = outside.command(crate::world::EDT);
-    command.args(["policy", "check", "--json", "--", "env", "A=1", "sh", "-c", "ls && git push -f"]);
+    command.args(["policy", "check", "--json", "--", "env", "CI=1", "sh", "-c", "ls && git push -f"]);
     let answer = crate::world::run(command, b"", &[]);
     let steps = answer.json["judgements"][0]["steps"].as_array().unwrap();
     let read: Vec<(&str, &str)> =

@@ -120,7 +120,8 @@ fn arguments_arrive_byte_for_byte() {
         assert_eq!(stored.stdout, wanted, "{level}");
         assert_eq!(answer.json["run"]["stdout"]["utf8"], json!(false));
     }
-    let request = json!({"program": "./echo", "args": ["5 + 3", "", "$HOME", "\n"], "env": {"A": "b c"}, "timeout": 5});
+    let request =
+        json!({"program": "./echo", "args": ["5 + 3", "", "$HOME", "\n"], "env": {"TEST": "b c"}, "timeout": 5});
     let answer = world.edt_fed(request.to_string().as_bytes(), &["run", "--request", "-"]);
     assert_eq!(text(&answer, "stdout"), "5[5 + 3]\n0[]\n5[$HOME]\n1[\n]\n");
     world.is_clean();
@@ -162,8 +163,8 @@ fn what_no_program_can_be_given_is_refused() {
 fn a_program_runs_where_and_as_it_was_asked() {
     let world = free();
     let answer = world.runs(
-        &["--cwd", "src", "--env", "A=x y", "--env", "B=", "--env", "A=z"],
-        &[script(&world, "pwd; echo \"[$A][$B]\"; cat; echo bad >&2; exit 7")],
+        &["--cwd", "src", "--env", "TEST=x y", "--env", "TESTING=", "--env", "TEST=z"],
+        &[script(&world, "pwd; echo \"[$TEST][$TESTING]\"; cat; echo bad >&2; exit 7")],
     );
     let pwd = world.root.join("src").canonicalize().unwrap();
     assert_eq!((answer.exit, answer.json["status"].as_str()), (10, Some("failed")), "{:#}", answer.json);

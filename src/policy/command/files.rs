@@ -1,26 +1,9 @@
 //! Programs that remove and write files: where the files are decides.
 
-use std::path::{Path, PathBuf};
-
+use super::fit::Invocation;
 use super::judge::{Call, Judge, Way, Word};
-use super::{Decision, found, sed};
-
-/// Where a file is that a command would change; later is worse.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Where {
-    /// Nowhere: `/dev/null`, standard output.
-    Nowhere,
-    /// In the worktree.
-    Inside,
-    /// The worktree itself, or all that is in it.
-    Root,
-    /// Somewhere else.
-    Outside,
-    /// A Git folder, or in one.
-    Git,
-    /// The root of the file system, a folder of the system, a home, a folder that holds the worktree.
-    Vital,
-}
+use super::places::Where;
+use super::{Decision, sed};
 
 const REMOVE: [&str; 4] = ["rm", "rmdir", "unlink", "grm"];
 const COPY: [&str; 6] = ["cp", "ln", "install", "link", "gcp", "ditto"];
@@ -51,11 +34,9 @@ const WRITE: [&str; 25] = [
     "shuf",
     "gtruncate",
 ];
+/// Options of `cp` and its like that take the next argument, which is no file.
+const VALUED: [&str; 8] = ["-S", "--suffix", "-m", "--mode", "-o", "--owner", "-g", "--group"];
 const MODES: [&str; 6] = ["chmod", "chown", "chgrp", "setfacl", "chattr", "chcon"];
-
-/// Folders of the system, none of which a command of an agent removes.
-const SYSTEM: [&str; 12] =
-    ["/usr", "/etc", "/bin", "/sbin", "/lib", "/lib64", "/boot", "/dev", "/proc", "/sys", "/var", "/opt"];
 
 /// What becomes of the files that a command names.
 pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
@@ -66,7 +47,7 @@ pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
         return judge.sed(args, way);
     }
     if invocation.is(&["awk", "gawk", "mawk", "nawk", "original-awk"]) {
-        return awk(args);
+        return judge.awk(args, way);
     }
     if invocation.is(&REMOVE) {
         let mut words = judge.removal(&operands, way);
@@ -79,31 +60,20 @@ pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
         }
         return words;
     }
-    let into = args
-        .iter()
-        .any(|arg| arg.starts_with("--t") || arg.starts_with('-') && !arg.starts_with("--") && arg.contains('t'));
-    let valued = args.iter().filter_map(|arg| match arg.strip_prefix("--") {
-        Some(long) => Some(long.split_once('=')?.1.to_owned()),
-        None => Some(arg.strip_prefix('-')?.split_once('t')?.1.to_owned()).filter(|value| !value.is_empty()),
-    });
     if invocation.is(&["mv", "gmv"]) || invocation.is(&COPY) {
-        let targets: Vec<String> = if into { operands.clone() } else { operands.last().cloned().into_iter().collect() };
-        let targets: Vec<String> = targets.into_iter().chain(valued).collect();
-        let mut words = judge.writing(&targets, way);
-        if invocation.is(&["mv", "gmv"]) {
-            let sources = operands.len().saturating_sub(usize::from(!into));
-            words.extend(judge.removal(&operands[..sources], way));
-        }
-        return words;
+        return judge.copies(invocation, way);
+    }
+    if invocation.is(&["sort"]) && super::fit::carries(&["-o".to_owned(), "--output".to_owned()], &[], args) {
+        return judge.changing(&operands, way);
     }
     if invocation.is(&WRITE) {
-        return judge.writing(&operands, way);
+        return judge.changing(&operands, way);
     }
     if invocation.is(&MODES) {
         let deep = args
             .iter()
             .any(|arg| arg.starts_with("--r") || arg.starts_with('-') && !arg.starts_with("--") && arg.contains('R'));
-        let mut words = judge.writing(&operands, way);
+        let mut words = judge.changing(&operands, way);
         let worst = operands.iter().map(|file| judge.place(file, way)).max();
         if deep && worst >= Some(Where::Root) && worst != Some(Where::Outside) {
             let (decision, what) = if worst == Some(Where::Root) {
@@ -120,28 +90,6 @@ pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
         return words;
     }
     Vec::new()
-}
-
-fn awk(args: &[String]) -> Vec<Word> {
-    let mut at = 0;
-    while let Some(arg) = args.get(at).filter(|arg| arg.starts_with('-') && arg.len() > 1) {
-        match arg.as_str() {
-            "-F" | "-v" => at += 2,
-            "--" => {
-                at += 1;
-                break;
-            }
-            arg if arg.starts_with("-F") || arg.starts_with("-v") => at += 1,
-            _ => return vec![Word::ask("awk", format!("{arg} is an option of awk that edt does not read."))],
-        }
-    }
-    match args.get(at) {
-        Some(program) if sed::awk_is_plain(program) => vec![Word::new(Decision::Allow, "awk", "It reads files.")],
-        _ => vec![Word::ask(
-            "awk",
-            "The program may run others or write files. Write it to a file as a script that a person can read.",
-        )],
-    }
 }
 
 /// The arguments that are no options.
@@ -167,62 +115,8 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether `real`, a path without links, is in the worktree and in no Git folder.
-    pub(super) fn is_inside(&self, real: &Path) -> bool {
-        real.strip_prefix(self.asked.root).is_ok_and(|below| !in_git(below))
-    }
-
-    /// `text` as a path, seen from `dir`.
-    pub(super) fn placed_at(&self, text: &str, dir: &Path) -> PathBuf {
-        let home = self.programs.home();
-        let below = ["~", "$HOME", "${HOME}"].iter().find_map(|home| text.strip_prefix(home));
-        if let (Some(rest), Some(home)) = (below.filter(|rest| rest.is_empty() || rest.starts_with('/')), home) {
-            return home.join(rest.trim_start_matches('/'));
-        }
-        let here = ["$PWD", "${PWD}"].iter().find_map(|here| text.strip_prefix(here));
-        dir.join(here.map_or(text, |rest| rest.trim_start_matches('/')))
-    }
-
-    fn place(&self, text: &str, way: &Way) -> Where {
-        if matches!(text, "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/tty" | "-") {
-            return Where::Nowhere;
-        }
-        way.dirs.iter().map(|dir| self.place_from(text, dir)).max().unwrap_or(Where::Outside)
-    }
-
-    fn place_from(&self, text: &str, dir: &Path) -> Where {
-        let mut path = self.placed_at(text, dir);
-        // `x/*` is all that is in x.
-        while path.file_name().is_some_and(|name| is_everything(&name.to_string_lossy())) {
-            path.pop();
-        }
-        let plain = found::plain(&path);
-        let through = path.parent().and_then(|parent| self.programs.real(parent)).zip(plain.file_name());
-        let through = through.map(|(parent, name)| parent.join(name));
-        let all = [Some(plain), through, self.programs.real(&path)];
-        all.into_iter().flatten().map(|path| self.place_of(&path)).max().unwrap_or(Where::Outside)
-    }
-
-    fn place_of(&self, path: &Path) -> Where {
-        let root = self.asked.root;
-        if in_git(path.strip_prefix(root).unwrap_or(path)) {
-            return Where::Git;
-        }
-        if path == root {
-            return Where::Root;
-        }
-        if path.starts_with(root) {
-            return Where::Inside;
-        }
-        let home = self.programs.home().is_some_and(|home| home.starts_with(path));
-        let deep = path.components().count();
-        let system = SYSTEM.iter().any(|system| path.starts_with(system)) && deep <= 3 && !path.starts_with("/dev");
-        let vital = root.starts_with(path) || home || deep <= 2 || system;
-        if vital { Where::Vital } else { Where::Outside }
-    }
-
     /// What becomes of removing files.
-    fn removal(&self, files: &[String], way: &Way) -> Vec<Word> {
+    pub(super) fn removal(&self, files: &[String], way: &Way) -> Vec<Word> {
         let mut words: Vec<Word> = files.iter().map(|file| removed(file, self.place(file, way))).collect();
         if way.open {
             words.push(Word::ask("remove", "It would remove files that cannot be seen. Name them."));
@@ -239,12 +133,78 @@ impl Judge<'_> {
         starts.iter().map(word).collect()
     }
 
-    /// What becomes of writing files.
+    /// What becomes of writing files, or into folders.
     pub(super) fn writing(&self, files: &[String], way: &Way) -> Vec<Word> {
         let mut words: Vec<Word> = files.iter().map(|file| written(file, self.place(file, way))).collect();
         if way.open {
             words.push(Word::ask("write-outside", "It would write files that cannot be seen. Name them."));
         }
+        words
+    }
+
+    /// What becomes of changing files where they are: the worktree as one is more than its files.
+    fn changing(&self, files: &[String], way: &Way) -> Vec<Word> {
+        let mut words = self.writing(files, way);
+        if files.iter().any(|file| self.place(file, way) == Where::Root) {
+            let reason = "It would change what is in the Git folder, too. Name the files that are meant.";
+            words.push(Word::ask("write-root", reason));
+        }
+        words
+    }
+
+    /// `cp`, `mv`, `ln`, `install`: the target may stand before options, in an option, or be what seems to be a value of one.
+    fn copies(&self, invocation: &Invocation, way: &Way) -> Vec<Word> {
+        let args = invocation.args.as_slice();
+        let short = |arg: &String, letter: char| arg.starts_with('-') && !arg.starts_with("--") && arg.contains(letter);
+        let has = |letter, long: &str| args.iter().any(|arg| short(arg, letter) || arg.starts_with(long));
+        let with_values = operands(args);
+        let without: Vec<String> = (0..args.len())
+            .filter(|at| *at == 0 || !VALUED.contains(&args[at - 1].as_str()))
+            .map(|at| args[at].clone())
+            .collect();
+        let without = operands(&without);
+        let valued = args.iter().filter_map(|arg| match arg.strip_prefix("--") {
+            Some(long) => Some(long.split_once('=')?.1.to_owned()),
+            None => Some(arg.strip_prefix('-')?.split_once('t')?.1.to_owned()).filter(|value| !value.is_empty()),
+        });
+        let into = has('t', "--t");
+        let folders = invocation.is(&["install"]) && has('d', "--d");
+        let links = invocation.is(&["ln", "link"]) || invocation.is(&["cp", "gcp"]) && has('l', "--l");
+        let last = [with_values.last(), without.last()].into_iter().flatten().cloned().collect();
+        let targets: Vec<String> =
+            if into || folders || links && !has('s', "--s") { with_values.clone() } else { last };
+        let mut words = self.writing(&targets.into_iter().chain(valued).collect::<Vec<_>>(), way);
+        if invocation.is(&["mv", "gmv"]) {
+            let sources = with_values.len().saturating_sub(usize::from(!into));
+            words.extend(self.removal(&with_values[..sources], way));
+        }
+        words
+    }
+
+    fn awk(&self, args: &[String], way: &Way) -> Vec<Word> {
+        let mut at = 0;
+        while let Some(arg) = args.get(at).filter(|arg| arg.starts_with('-') && arg.len() > 1) {
+            match arg.as_str() {
+                "-F" | "-v" => at += 2,
+                "--" => {
+                    at += 1;
+                    break;
+                }
+                arg if arg.starts_with("-F") || arg.starts_with("-v") => at += 1,
+                _ => return vec![Word::ask("awk", format!("{arg} is an option of awk that edt does not read."))],
+            }
+        }
+        let Some(program) = args.get(at) else { return vec![Word::ask("awk", "It is given no program.")] };
+        if sed::awk_is_plain(program) {
+            return vec![Word::new(Decision::Allow, "awk", "It reads files.")];
+        }
+        let mut words = vec![Word::ask(
+            "awk",
+            "The program may run others or write files. Write it to a file as a script that a person can read.",
+        )];
+        // Any text of it may be the file that is written.
+        let texts: Vec<String> = program.split('"').skip(1).map(str::to_owned).collect();
+        words.extend(self.writing(&texts, way).into_iter().filter(|word| word.rule == "write-git"));
         words
     }
 
@@ -301,19 +261,10 @@ impl Judge<'_> {
         }
         let mut words = vec![Word::new(Decision::Allow, "sed", "It prints and replaces.")];
         if in_place {
-            words.extend(self.writing(&files, way));
+            words.extend(self.changing(&files, way));
         }
         words
     }
-}
-
-fn in_git(path: &Path) -> bool {
-    path.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git"))
-}
-
-/// Whether a pattern stands for all that is in a folder.
-fn is_everything(name: &str) -> bool {
-    name.contains(['*', '?']) && name.chars().all(|c| "*?.[]!^".contains(c))
 }
 
 fn removed(file: &str, place: Where) -> Word {
@@ -331,20 +282,29 @@ fn removed(file: &str, place: Where) -> Word {
         }
         Where::Root => deny("the whole worktree"),
         Where::Git => deny("a Git folder, or in one"),
-        Where::Vital => deny("a folder of the system, a home, or a folder that holds the worktree"),
+        Where::Vital | Where::System | Where::Device => {
+            deny("a folder of the system, a home, or a folder that holds the worktree")
+        }
     }
 }
 
 fn written(file: &str, place: Where) -> Word {
+    let deny = |what: &str| {
+        let reason = format!("{file} is {what}. Write into the worktree.");
+        Word::new(Decision::Deny, "write-vital", reason)
+    };
     match place {
         Where::Nowhere | Where::Inside | Where::Root => {
             Word::new(Decision::Allow, "write", "What it writes is in the worktree and is recorded.")
         }
-        Where::Outside | Where::Vital => {
-            Word::ask("write-outside", format!("{file} is outside of the worktree. Write into the worktree."))
-        }
+        Where::Outside | Where::Vital => Word::ask(
+            "write-outside",
+            format!("{file} is outside of the worktree. Write into the worktree, best where Git ignores files."),
+        ),
         Where::Git => {
             Word::new(Decision::Deny, "write-git", format!("{file} is in a Git folder, which only Git and edt write."))
         }
+        Where::System => deny("the system's"),
+        Where::Device => deny("a device"),
     }
 }

@@ -166,10 +166,16 @@ pub(super) fn asks(list: &[String], arg: &str) -> bool {
 }
 
 /// Whether one of what a rule that asks or denies lists stands among `args`, in any way of writing it.
-pub(super) fn carries(list: &[String], args: &[String]) -> bool {
+pub(super) fn carries(list: &[String], values: &[String], args: &[String]) -> bool {
     let mut options = true;
     let mut before: Option<&String> = None;
-    for arg in args {
+    for whole in args {
+        let arg = whole;
+        if options && before.is_some_and(|before| takes_next(values, before)) {
+            before = None;
+            continue;
+        }
+        let arg = &without_value(values, arg);
         let found = list.iter().any(|one| match one.as_str() {
             "--" => arg == "--",
             option if option.starts_with('-') && option.len() > 1 => options && stands(option, arg),
@@ -180,9 +186,26 @@ pub(super) fn carries(list: &[String], args: &[String]) -> bool {
         }
         // After an option, `--` may be its value.
         options &= arg != "--" || before.is_some_and(|before| before.starts_with('-'));
-        before = Some(arg);
+        before = Some(whole);
     }
     false
+}
+
+/// Whether the next argument is the value of the last option in `arg`.
+fn takes_next(values: &[String], arg: &str) -> bool {
+    let short = |arg: &str| arg.starts_with('-') && !arg.starts_with("--");
+    let ends = |one: &&String| short(one) && one.len() == 2 && short(arg) && arg.ends_with(&one[1..]);
+    values.iter().any(|one| one == arg) || values.iter().find(ends).is_some() && without_value(values, arg) == arg
+}
+
+/// `arg` without the value that stands in it behind a short option.
+fn without_value(values: &[String], arg: &str) -> String {
+    let valued = |letter: char| values.iter().any(|one| one.len() == 2 && one.ends_with(letter));
+    if values.is_empty() || !arg.starts_with('-') || arg.starts_with("--") {
+        return arg.to_owned();
+    }
+    let end = arg.char_indices().skip(1).find(|(_, letter)| valued(*letter));
+    end.map_or(arg, |(at, letter)| &arg[..at + letter.len_utf8()]).to_owned()
 }
 
 /// Whether `option` stands in `arg`: as it is, with a value, cut short, or together with others.

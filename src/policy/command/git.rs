@@ -1,7 +1,7 @@
 //! Git's own options before the subcommand: they can name programs, other repositories, other configuration.
 
+use super::Decision;
 use super::judge::{Call, Judge, Word};
-use super::{Decision, found};
 
 /// Options that change nothing that matters. `[[options]]` of the built-in rules has all that take a value.
 const HARMLESS: [&str; 12] = [
@@ -46,7 +46,17 @@ pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
         return Vec::new();
     }
     let args = &call.invocation.args;
-    let mut words = Vec::new();
+    let mut words = checkout(judge, call);
+    let strange = |dir: &&std::path::PathBuf| {
+        let real = judge.resolved(dir).unwrap_or_default();
+        **dir != judge.asked.dir && (!judge.is_inside(&real) || is_repository(judge, &real))
+    };
+    if call.way.dirs.iter().any(|dir| strange(&dir)) {
+        words.push(Word::ask(
+            "git-option",
+            "It may run outside of the worktree or in a repository in it, whose settings nobody has seen.",
+        ));
+    }
     let mut at = 0;
     while let Some(arg) = args.get(at).filter(|arg| arg.starts_with('-')) {
         at += 1;
@@ -57,9 +67,13 @@ pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
             }
             "-C" => {
                 let to = args.get(at).map_or("", String::as_str);
-                let within = |path: &std::path::PathBuf| judge.is_inside(&found::plain(&path.join(to)));
-                if !call.way.dirs.iter().all(within) {
-                    words.push(Word::ask("git-option", format!("-C {to} is outside of the worktree.")));
+                let leads = |path: &std::path::PathBuf| judge.resolved(&path.join(to)).unwrap_or_default();
+                let strange = |path: &std::path::PathBuf| !judge.is_inside(path) || is_repository(judge, path);
+                if call.way.dirs.iter().map(leads).any(|path| strange(&path)) {
+                    words.push(Word::ask(
+                        "git-option",
+                        format!("-C {to} leads outside of the worktree or to a repository in it."),
+                    ));
                 }
                 at += 1;
             }
@@ -78,6 +92,28 @@ pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
         words.push(Word::new(Decision::Allow, "git-option", "Git tells of itself."));
     }
     words
+}
+
+/// `git checkout PATH` throws away what is changed there; a branch has the name of no file.
+fn checkout(judge: &Judge<'_>, call: &Call<'_>) -> Vec<Word> {
+    let args = &call.invocation.args;
+    let Some(at) = args.iter().position(|arg| arg == "checkout") else { return Vec::new() };
+    let file = |arg: &&String| {
+        !arg.starts_with('-') && call.way.dirs.iter().any(|dir| judge.programs.real(&dir.join(arg)).is_some())
+    };
+    let found = args[at + 1..].iter().find(file).map(|file| {
+        let reason = format!(
+            "It would throw away changes of {file} that are recorded nowhere. Use `edt restore PATH` or `edt undo`."
+        );
+        Word::new(Decision::Deny, "git-checkout-files", reason)
+    });
+    found.into_iter().collect()
+}
+
+/// Whether a folder other than the worktree's root looks like a repository, so that Git takes its settings.
+fn is_repository(judge: &Judge<'_>, dir: &std::path::Path) -> bool {
+    let there = |name: &str| judge.programs.real(&dir.join(name)).is_some();
+    dir != judge.asked.root && there("HEAD") && (there("objects") || there("config"))
 }
 
 /// What becomes of `-c setting`.

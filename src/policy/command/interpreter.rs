@@ -35,6 +35,13 @@ const INTERPRETERS: &[Interpreter] = &[
         ..PLAIN
     },
     Interpreter {
+        names: &["coverage"],
+        alone: &["--branch", "--parallel-mode", "-p", "-a", "--append", "--timid"],
+        values: &["--source", "--omit", "--include", "--data-file"],
+        module: &["-m"],
+        tells: &[],
+    },
+    Interpreter {
         names: &["node", "nodejs"],
         alone: &["--test", "--check", "-c", "--enable-source-maps", "--no-warnings", "--trace-warnings", "--watch"],
         tells: &["--version", "--help", "-v", "-h"],
@@ -46,7 +53,7 @@ const INTERPRETERS: &[Interpreter] = &[
     Interpreter { names: &["lua", "luajit", "tclsh", "rscript", "groovy", "raku", "guile"], ..PLAIN },
     Interpreter {
         names: &["java"],
-        alone: &["-ea"],
+        alone: &["-ea", "-jar"],
         values: &["-cp", "-classpath", "--class-path"],
         tells: &["-version", "--version"],
         ..PLAIN
@@ -61,7 +68,11 @@ pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
     if args.len() == 1 && one.tells.contains(&args[0].as_str()) && !call.way.open {
         return vec![Word::new(Decision::Allow, "interpreter", format!("{name} tells of itself."))];
     }
-    let mut at = 0;
+    // `coverage` does other things, too, which rules know.
+    let mut at = usize::from(name == "coverage");
+    if name == "coverage" && args.first().is_none_or(|word| word != "run") {
+        return Vec::new();
+    }
     while let Some(arg) = args.get(at).filter(|arg| arg.starts_with('-') && *arg != "-") {
         let text = arg.as_str();
         let attached = |option: &&&str| !option.starts_with("--") && option.len() == 2 && text.starts_with(**option);
@@ -81,7 +92,12 @@ pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
         }
         if one.values.contains(&text) {
             at += 2;
-        } else if one.alone.contains(&text) || one.values.iter().any(|option| attached(&option)) {
+        } else if one.alone.contains(&text)
+            || one
+                .values
+                .iter()
+                .any(|option| attached(&option) || option.len() > 3 && text.starts_with(&format!("{option}=")))
+        {
             at += 1;
         } else if text == "--" {
             at += 1;
@@ -94,7 +110,11 @@ pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
         }
     }
     match args.get(at).filter(|file| *file != "-") {
-        Some(_) if name == "java" => vec![judge.held("worktree-script", "What java runs")],
+        Some(_) if name == "java" => {
+            let mut words = super::reach::places(judge, call);
+            words.push(judge.held("worktree-script", "What java runs"));
+            words
+        }
         Some(file) => vec![judge.script_file(file, call.way)],
         None if one.alone.contains(&"--test") && args.iter().any(|arg| arg == "--test") => {
             vec![judge.held("worktree-script", "What node --test runs")]

@@ -6,15 +6,14 @@ use std::path::{Path, PathBuf};
 use super::fit::{Fit, Invocation};
 use super::found::{self, Found, Place};
 use super::{Asked, Commands, Decision, Judgement, Origin, Programs, Rule, Step, Trusted};
-use super::{builtin, environment, files, find, git, interpreter, wrapper};
+use super::{builtin, files, find, git, interpreter, reach, script, wrapper};
 use crate::base::Level;
 
 /// One family of programs whose arguments say more than rules can: what it finds itself, while it has commands inside judged.
 type Family = fn(&mut Judge<'_>, &Call<'_>) -> Vec<Word>;
 
 /// All families.
-const FAMILIES: &[Family] =
-    &[wrapper::judge, wrapper::shell, interpreter::judge, files::judge, find::judge, git::judge];
+const FAMILIES: &[Family] = &[wrapper::judge, script::judge, interpreter::judge, files::judge, find::judge, git::judge];
 
 /// How deep commands may stand in one another.
 const DEEPEST: usize = 12;
@@ -26,6 +25,8 @@ pub(super) struct Judge<'a> {
     pub(super) programs: &'a dyn Programs,
     steps: Vec<Step>,
     depth: usize,
+    /// Whether it looks for nothing but what is denied.
+    searching: bool,
 }
 
 /// One command, where it stands.
@@ -66,7 +67,7 @@ impl Word {
 
 /// What becomes of a program.
 pub(super) fn judge(commands: &Commands, asked: &Asked<'_>, programs: &dyn Programs) -> Judgement {
-    let mut judge = Judge { commands, asked, programs, steps: Vec::new(), depth: 0 };
+    let mut judge = Judge { commands, asked, programs, steps: Vec::new(), depth: 0, searching: false };
     let text = |text: &OsString| text.to_string_lossy().into_owned();
     let argv: Vec<String> =
         std::iter::once(asked.program.to_string_lossy().into_owned()).chain(asked.args.iter().map(text)).collect();
@@ -116,6 +117,25 @@ impl Judge<'_> {
         self.depth -= 1;
     }
 
+    /// Where what runs cannot be seen, any argument may begin it: what is denied then stays.
+    pub(super) fn denials(&mut self, args: &[String], way: &Way) {
+        if std::mem::replace(&mut self.searching, true) {
+            return;
+        }
+        let before = self.steps.len();
+        for (at, arg) in args.iter().enumerate() {
+            if arg.contains(char::is_whitespace) {
+                let text = arg.split_once('=').filter(|_| arg.starts_with('-')).map_or(arg.as_str(), |(_, text)| text);
+                self.script(text, "text", way);
+            } else if !arg.starts_with('-') {
+                self.command(&args[at..], way);
+            }
+        }
+        let found = self.steps.split_off(before);
+        self.steps.extend(found.into_iter().filter(|step| step.decision == Decision::Deny));
+        self.searching = false;
+    }
+
     /// Notes a word about something that is no command of its own.
     pub(super) fn note(&mut self, way: &Way, argv: &[String], word: Word) {
         let Word { decision, rule, reason, origin } = word;
@@ -125,7 +145,7 @@ impl Judge<'_> {
     /// Judges variables that a command is given.
     pub(super) fn environment(&mut self, by: &str, variables: &[(String, String)]) {
         for (name, value) in variables {
-            if let Some((decision, reason)) = environment::judged(name, value) {
+            if let Some((decision, reason)) = self.variable(name, value) {
                 let way = Way { by: by.to_owned(), dirs: Vec::new(), open: false };
                 self.note(&way, &[format!("{name}={value}")], Word::new(decision, "environment", reason));
             }
@@ -207,6 +227,16 @@ impl Judge<'_> {
         let person = strictest(&self.commands.yours, Origin::Yours, invocation);
         let word = person.or_else(|| {
             built_in.extend(strictest(builtin::rules(), Origin::BuiltIn, invocation));
+            let reached = if built_in.iter().all(|word| word.decision < Decision::Deny) {
+                {
+                    let mut said = built_in.clone();
+                    said.extend(allowing(invocation));
+                    reach::judge(self, call, &said)
+                }
+            } else {
+                Vec::new()
+            };
+            built_in.extend(reached);
             first_strictest(built_in)
         });
         let repository = strictest(&self.commands.repository, Origin::Repository, invocation);
@@ -286,6 +316,13 @@ fn strictest(rules: &[Rule], origin: Origin, invocation: &Invocation) -> Option<
         }
     });
     first_strictest(words.collect())
+}
+
+/// The words of the built-in rules that allow it, whether or not a stricter one speaks, too.
+fn allowing(invocation: &Invocation) -> impl Iterator<Item = Word> {
+    let allows = |rule: &&Rule| rule.decision == Decision::Allow && rule.fits(invocation, builtin::known()) == Fit::Yes;
+    let word = |rule: &Rule| Word::new(Decision::Allow, &rule.name, rule.reason.clone());
+    builtin::rules().iter().filter(allows).map(word)
 }
 
 fn first_strictest(words: Vec<Word>) -> Option<Word> {

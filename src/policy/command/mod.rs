@@ -1,6 +1,6 @@
 //! Which programs an agent may run: rules over what is really executed.
 //!
-//! [`Commands::judge`] finds the program (`found`), takes it apart where it runs another one (`wrapper`, `shell`, `interpreter`, `find`),
+//! [`Commands::judge`] finds the program (`found`), takes it apart where it runs another one (`wrapper`, `script`, `interpreter`, `find`),
 //! and asks the rules of three layers about every command in it (`judge`): the person's own, the built-in ones (`builtin.toml`, in the same
 //! language as theirs), the repository's. The strictest word counts; what nobody speaks of is asked about. Pure: the file system is
 //! behind [`Programs`].
@@ -15,10 +15,15 @@ mod git;
 mod interpreter;
 mod judge;
 mod on_disk;
+mod pattern;
+mod places;
+mod reach;
 mod rule;
 mod run;
+mod script;
 mod sed;
 mod shell;
+mod simple;
 mod wrapper;
 
 use std::ffi::{OsStr, OsString};
@@ -59,6 +64,8 @@ pub trait Programs {
     fn runs(&self, path: &Path) -> bool;
     /// The path without links, if something is there.
     fn real(&self, path: &Path) -> Option<PathBuf>;
+    /// The names in a folder; none if it cannot be read.
+    fn names(&self, folder: &Path) -> Vec<String>;
     /// The person's home.
     fn home(&self) -> Option<PathBuf>;
 }

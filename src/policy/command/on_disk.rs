@@ -22,6 +22,10 @@ impl Programs for OnDisk {
         programs::real(path)
     }
 
+    fn names(&self, folder: &Path) -> Vec<String> {
+        programs::names(folder)
+    }
+
     fn home(&self) -> Option<PathBuf> {
         programs::home()
     }

@@ -16,6 +16,10 @@ pub(in crate::policy) struct Table {
     argv: Vec<Text>,
     with: Option<Vec<String>>,
     only: Option<Vec<String>>,
+    #[serde(default)]
+    without: Vec<String>,
+    #[serde(default)]
+    values: Vec<String>,
     decision: Decision,
     reason: String,
     r#match: Vec<Text>,
@@ -34,6 +38,10 @@ pub struct Rule {
     pub with: Option<Vec<String>>,
     /// Every other argument must be one of these; `None`: whatever follows. Only where the rule allows.
     pub only: Option<Vec<String>>,
+    /// Where one of these stands, it is not about the command; exactly as written.
+    pub without: Vec<String>,
+    /// Options that take a value, which is no option whatever it looks like.
+    pub values: Vec<String>,
     /// What it decides.
     pub decision: Decision,
     /// Why, and what to do instead.
@@ -57,6 +65,9 @@ impl Rule {
         if !self.argv[0].iter().any(|program| invocation.names.iter().any(|name| alike(program, name))) {
             return Fit::No;
         }
+        if invocation.args.iter().any(|arg| self.without.contains(arg)) {
+            return Fit::No;
+        }
         let words = &self.argv[1..];
         if self.decision == Decision::Allow {
             let Some(rest) = known.plainly(words, invocation) else { return Fit::No };
@@ -66,7 +77,7 @@ impl Rule {
             return if fits { Fit::Yes } else { Fit::No };
         }
         known.anyhow(words, invocation, &|rest| match &self.with {
-            Some(with) if carries(with, rest) => Fit::Yes,
+            Some(with) if carries(with, &self.values, rest) => Fit::Yes,
             Some(_) if invocation.open => Fit::Could,
             Some(_) => Fit::No,
             None => Fit::Yes,
@@ -116,10 +127,14 @@ impl Rule {
         if table.with.as_ref().is_some_and(Vec::is_empty) {
             return Err("with is empty, so the rule would match nothing; leave it out".to_owned());
         }
-        let Table { name, with, only, decision, reason, .. } = table;
+        let globs = argv.iter().flatten().chain(table.with.iter().flatten()).chain(table.only.iter().flatten());
+        if let Some(glob) = globs.into_iter().find(|glob| glob.contains('[') && glob.contains(']')) {
+            return Err(format!("{glob:?} has brackets, which are no pattern here; only * and ? are"));
+        }
+        let Table { name, with, only, without, values, decision, reason, .. } = table;
         let matching = table.r#match.into_iter().map(Text::argv).collect();
         let not_matching = table.not_match.into_iter().map(Text::argv).collect();
-        Ok(Rule { name, argv, with, only, decision, reason, matching, not_matching })
+        Ok(Rule { name, argv, with, only, without, values, decision, reason, matching, not_matching })
     }
 
     /// Tries the examples.

@@ -19,11 +19,23 @@ pub(super) fn sed_is_plain(script: &str) -> bool {
         match rest.pop() {
             Some('{' | '}') => continue,
             Some(':' | 'b' | 't' | 'T') => {
-                while rest.last().is_some_and(|c| !matches!(c, ';' | '\n' | '}')) {
+                while rest.last().is_some_and(|c| c.is_whitespace() && *c != '\n') {
+                    rest.pop();
+                }
+                // A label ends at a blank for some and at the line's end for others: nothing may follow it.
+                while rest.last().is_some_and(|c| !c.is_whitespace() && !matches!(c, ';' | '}')) {
                     rest.pop();
                 }
             }
             Some('p' | 'd' | 'q' | 'Q' | '=' | 'n' | 'N' | 'D' | 'P' | 'g' | 'G' | 'h' | 'H' | 'x' | 'l') => {}
+            // The line is text. Behind a backslash the next one is, too, which is not followed.
+            Some('a' | 'i' | 'c') => {
+                let end = rest.iter().rposition(|c| *c == '\n').map_or(0, |end| end + 1);
+                if rest[end..].contains(&'\\') || rest[end..].iter().all(|c| c.is_whitespace()) {
+                    return false;
+                }
+                rest.truncate(end);
+            }
             Some('s') => {
                 let Some(by) = rest.pop().filter(|by| *by != '\n' && *by != '\\') else { return false };
                 if !(until(&mut rest, by) && until(&mut rest, by)) {
@@ -41,7 +53,10 @@ pub(super) fn sed_is_plain(script: &str) -> bool {
             }
             _ => return false,
         }
-        if rest.last().is_some_and(|c| !c.is_whitespace() && !matches!(c, ';' | '}' | '{')) {
+        while rest.last().is_some_and(|c| matches!(c, ' ' | '\t')) {
+            rest.pop();
+        }
+        if rest.last().is_some_and(|c| !matches!(c, ';' | '}' | '{' | '\n' | '#')) {
             return false;
         }
     }
@@ -87,11 +102,25 @@ pub(super) fn awk_is_plain(program: &str) -> bool {
     !odd.iter().any(|one| program.contains(one)) && !pipes.contains('|') && !writes(program)
 }
 
-/// Whether `print > file` may stand in it: a `>` after a `print` in the same statement.
+/// Whether `print > file` may stand in it: a `>` behind a `print`, in no parentheses and no text.
 fn writes(program: &str) -> bool {
-    program
-        .split([';', '{', '}', '\n'])
-        .any(|statement| statement.find("print").is_some_and(|at| statement[at..].contains('>')))
+    let Some(at) = program.find("print") else { return false };
+    // A quote may stand in a regular expression: where there may be one, texts cannot be told.
+    let texts = !program.contains(['/', '#']);
+    let (mut depth, mut text, mut escaped) = (0, false, false);
+    for (place, c) in program.char_indices() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' if text => escaped = true,
+            '"' if texts => text = !text,
+            _ if text => {}
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            '>' if place > at && (depth < 1 || !texts) => return true,
+            _ => {}
+        }
+    }
+    text
 }
 
 #[cfg(test)]
@@ -111,6 +140,9 @@ mod tests {
             "10,20{p;d}",
             "/a\\/b/!d",
             "s/a\\/b/e/",
+            "5i hello",
+            "/x/a b e\np",
+            ":a;N;$!ba;s/x/y/",
             "",
         ] {
             assert!(sed_is_plain(plain), "{plain}");
@@ -125,9 +157,14 @@ mod tests {
             "s/a/b/ge",
             "s/a/",
             "1,5W x",
-            "a text",
+            "a text\\\ns/x/y\ne id\n/",
+            "a\\",
+            "5i x\ne id",
             "s/a/b/;e id",
             "p e",
+            ":a e id",
+            "ba e id",
+            ":a w x",
         ] {
             assert!(!sed_is_plain(odd), "{odd}");
         }
@@ -135,11 +172,26 @@ mod tests {
 
     #[test]
     fn an_awk_program_that_runs_or_writes_is_not_plain() {
-        for plain in ["{print $1}", "$1 > 3 || /x/ {n++} END {print n}", "NR>=5 && NR<=9"] {
+        for plain in [
+            "{print $1}",
+            "$1 > 3 || /x/ {n++} END {print n}",
+            "{if ($1 > 3) print $1}",
+            "{print $1 \" > \" $2}",
+            "NR>=5 && NR<=9",
+        ] {
             assert!(awk_is_plain(plain), "{plain}");
         }
-        for odd in ["BEGIN{system(\"id\")}", "{print > \"x\"}", "{print | \"sh\"}", "{\"id\" | getline}", "@load \"x\""]
-        {
+        for odd in [
+            "BEGIN{system(\"id\")}",
+            "{print > \"x\"}",
+            "{print | \"sh\"}",
+            "{\"id\" | getline}",
+            "@load \"x\"",
+            "BEGIN{print \"};\" > \"x\"}",
+            "{printf \"%s;\", $0 > \"x\"}",
+            "BEGIN{print /;/ >> \"x\"}",
+            "BEGIN{print 1,\n2 > \"x\"}",
+        ] {
             assert!(!awk_is_plain(odd), "{odd}");
         }
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::judge::{Call, Judge, Way, Word};
-use super::{Decision, found, shell as script};
+use super::{Decision, shell};
 
 /// How a program says which other one it runs.
 struct Wrapper {
@@ -102,13 +102,17 @@ pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
     if invocation.is(&["command"]) && invocation.args.first().is_some_and(|arg| arg == "-v" || arg == "-V") {
         return vec![Word::new(Decision::Allow, "wrapper", "It tells where a program is.")];
     }
+    if let Some(words) = of_packages(judge, call) {
+        return words;
+    }
     let wrapper = WRAPPERS.iter().find(|wrapper| {
         invocation.is(wrapper.names)
             && wrapper.prefix.iter().zip(&invocation.args).filter(|(a, b)| a == b).count() == wrapper.prefix.len()
     });
-    let Some(wrapper) = wrapper else { return prefixed(call) };
+    let Some(wrapper) = wrapper else { return prefixed(judge, call) };
     let name = wrapper.names.iter().find(|name| invocation.is(&[name])).copied().unwrap_or_default();
     let Some(at) = wrapper.command_at(&invocation.args) else {
+        judge.denials(&invocation.args, call.way);
         return vec![Word::ask(
             "wrapper",
             format!("It has an option of {name} that edt does not read, so what it runs cannot be seen."),
@@ -130,14 +134,62 @@ pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
     vec![Word::new(Decision::Allow, "wrapper", format!("{name} runs another command, which is judged."))]
 }
 
+/// `npx NAME`, `yarn NAME`, `pnpm exec NAME`, `bun run NAME`: what is installed in the worktree, or else what the system has.
+fn of_packages(judge: &mut Judge<'_>, call: &Call<'_>) -> Option<Vec<Word>> {
+    let (invocation, way) = (call.invocation, call.way);
+    let managers = invocation.is(&["npm", "pnpm", "yarn", "bun"]);
+    if !managers && !invocation.is(&["npx"]) {
+        return None;
+    }
+    let args = &invocation.args;
+    let word = args.first().map_or("", String::as_str);
+    let runs = word == "exec" || word == "run" && invocation.is(&["bun"]);
+    let mut at = usize::from(managers && runs);
+    while managers && runs && args.get(at).is_some_and(|arg| matches!(arg.as_str(), "--" | "--bun")) {
+        at += 1;
+    }
+    let name = args.get(at)?;
+    let by = invocation.names[0].clone();
+    let installed = format!("node_modules/.bin/{name}");
+    let there = |dir: &PathBuf| judge.programs.runs(&dir.join(&installed));
+    let plain = !name.starts_with('-') && !name.contains('/');
+    if plain && way.dirs.iter().all(there) {
+        let argv: Vec<String> = std::iter::once(installed).chain(args[at + 1..].iter().cloned()).collect();
+        judge.command(&argv, &Way { by, ..way.clone() });
+        return Some(vec![Word::new(
+            Decision::Allow,
+            "wrapper",
+            "It runs a program of the worktree, which is judged.",
+        )]);
+    }
+    if runs && word == "run" {
+        let system = judge.programs.folders().iter().any(|folder| judge.programs.runs(&folder.join(name)));
+        if plain && system {
+            judge.command(&args[at..], &Way { by, ..way.clone() });
+        } else if !plain {
+            judge.denials(args, way);
+        }
+        return Some(Vec::new());
+    }
+    if managers && word != "exec" {
+        return Some(Vec::new());
+    }
+    judge.denials(args, way);
+    let reason = format!("{name} is not installed in node_modules of the worktree, so it would be fetched.");
+    Some(vec![Word::ask("fetch-and-run", reason)])
+}
+
 /// A wrapper whose word comes after options: what it runs is not looked for behind them.
-fn prefixed(call: &Call<'_>) -> Vec<Word> {
+fn prefixed(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
     let args = &call.invocation.args;
     let hidden = |wrapper: &&Wrapper| {
         let word = wrapper.prefix.first().is_some_and(|word| args.iter().any(|arg| arg == word));
         word && call.invocation.is(wrapper.names)
     };
     let found = WRAPPERS.iter().find(hidden).filter(|_| args.first().is_some_and(|arg| arg.starts_with(['-', '+'])));
+    if found.is_some() {
+        judge.denials(args, call.way);
+    }
     found.map_or_else(Vec::new, |wrapper| {
         let word = wrapper.prefix[0];
         vec![Word::ask(
@@ -158,7 +210,8 @@ impl Wrapper {
             }
             at += self.taken(arg)?;
         }
-        Some(at + self.operands)
+        let at = at + self.operands;
+        Some(at + usize::from(self.operands > 0 && args.get(at).is_some_and(|arg| arg == "--")))
     }
 
     fn taken(&self, arg: &str) -> Option<usize> {
@@ -195,7 +248,8 @@ impl Wrapper {
 
 /// `env`: options, variables, then a command.
 fn env(judge: &mut Judge<'_>, call: &Call<'_>, args: &[String], dirs: &[PathBuf]) -> Vec<Word> {
-    let doubt = || {
+    let doubt = |judge: &mut Judge<'_>| {
+        judge.denials(args, call.way);
         vec![Word::ask("wrapper", "It has an option of env that edt does not read, so what it runs cannot be seen.")]
     };
     let (mut at, mut dirs, mut variables) = (0, dirs.to_vec(), Vec::new());
@@ -224,20 +278,20 @@ fn env(judge: &mut Judge<'_>, call: &Call<'_>, args: &[String], dirs: &[PathBuf]
             at += taken;
         } else if let Some((taken, text)) = value("--split-string", "-S") {
             // The text is split as env does it, which a shell's rules without expansions cover; the rest follows.
-            let read = script::read(&text);
+            let read = shell::read(&text);
             if text.contains('\\') {
-                return doubt();
+                return doubt(judge);
             }
-            let [simple] = read.commands.as_slice() else { return doubt() };
+            let [simple] = read.commands.as_slice() else { return doubt(judge) };
             if !read.doubts.is_empty() || !simple.writes.is_empty() {
-                return doubt();
+                return doubt(judge);
             }
             let mut args_left: Vec<String> = simple.words.iter().map(|word| word.text.clone()).collect();
             args_left.extend_from_slice(args.get(at + taken..).unwrap_or_default());
             judge.environment("env", &variables);
             return env(judge, call, &args_left, &dirs);
         } else if arg.starts_with('-') {
-            return doubt();
+            return doubt(judge);
         } else {
             break;
         }
@@ -253,111 +307,6 @@ fn env(judge: &mut Judge<'_>, call: &Call<'_>, args: &[String], dirs: &[PathBuf]
         return vec![Word::ask("wrapper", "What env runs cannot be seen.")];
     }
     vec![Word::new(Decision::Allow, "wrapper", "env runs another command, which is judged, or prints the environment.")]
-}
-
-/// `sh -c`, `sh FILE`, `sh`, and what a shell has built in that runs text.
-pub(super) fn shell(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
-    let (invocation, way) = (call.invocation, call.way);
-    if invocation.is(&["eval"]) {
-        judge_script(judge, &invocation.args.join(" "), "eval", way);
-        return vec![Word::ask("shell", "eval runs text as a command. Give the command itself.")];
-    }
-    if invocation.is(&["watch", "script", "parallel", "entr", "ssh", "fish", "pwsh", "powershell", "cmd"]) {
-        let text = invocation.args.iter().filter(|arg| !arg.starts_with('-')).cloned().collect::<Vec<_>>();
-        judge.command(&text, &Way { by: invocation.names[0].clone(), open: true, ..way.clone() });
-        return Vec::new();
-    }
-    if !invocation.is(&SHELLS) {
-        return Vec::new();
-    }
-    let (mut at, mut command) = (0, false);
-    while let Some(arg) = invocation.args.get(at).filter(|arg| arg.starts_with(['-', '+'])) {
-        if arg == "-" && !command {
-            break;
-        }
-        at += 1;
-        if arg == "--" || arg == "-" {
-            break;
-        }
-        if arg.starts_with("--") {
-            if matches!(arg.as_str(), "--version" | "--help") {
-                return vec![Word::new(Decision::Allow, "shell", "It tells of itself.")];
-            }
-            if !matches!(arg.as_str(), "--norc" | "--noprofile" | "--login" | "--posix" | "--verbose" | "--noediting") {
-                return vec![Word::ask("shell", format!("{arg} is an option of a shell that edt does not read."))];
-            }
-            continue;
-        }
-        for letter in arg.chars().skip(1) {
-            match letter {
-                'c' => command = true,
-                'o' | 'O' => at += 1,
-                'l' | 'e' | 'u' | 'x' | 'f' | 'v' | 'n' | 'h' | 'm' | 'a' | 'b' | 'C' | 'E' | 'T' | 'B' | 'p' => {}
-                _ => return vec![Word::ask("shell", format!("{arg} is an option of a shell that edt does not read."))],
-            }
-        }
-    }
-    match (invocation.args.get(at), command) {
-        (Some(text), true) => {
-            let by = format!("{} -c", invocation.names[0]);
-            if call.way.open && text.contains('$') {
-                judge.note(way, std::slice::from_ref(text), Word::ask("shell", "It runs text that cannot be seen."));
-            }
-            judge_script(judge, text, &by, &Way { open: false, ..way.clone() });
-            vec![Word::new(Decision::Allow, "shell", "It runs a script, whose commands are judged.")]
-        }
-        (Some(file), false) if file != "-" => vec![judge.script_file(file, way)],
-        _ => vec![Word::ask(
-            "shell",
-            "It would read commands that cannot be seen. Give them as a program with arguments.",
-        )],
-    }
-}
-
-fn judge_script(judge: &mut Judge<'_>, text: &str, by: &str, way: &Way) {
-    let read = script::read(text);
-    let mut way = Way { by: by.to_owned(), ..way.clone() };
-    for doubt in &read.doubts {
-        let reason =
-            format!("What the script runs cannot be seen before it runs: {doubt}. Run each command by itself.");
-        judge.note(&way, &[text.to_owned()], Word::ask("script", reason));
-    }
-    for simple in read.commands {
-        for file in &simple.writes {
-            judge.writes(file, &way);
-        }
-        let mut words = simple.words.as_slice();
-        let mut variables = Vec::new();
-        while let Some((name, value)) = words.first().and_then(|word| assignment(&word.text)) {
-            variables.push((name, value));
-            words = &words[1..];
-        }
-        let declares = ["export", "declare", "typeset", "local", "readonly"];
-        if words.first().is_some_and(|word| declares.contains(&word.text.as_str())) {
-            variables.extend(words.iter().filter_map(|word| assignment(&word.text)));
-        }
-        judge.environment(by, &variables);
-        let argv: Vec<String> = words.iter().map(|word| word.text.clone()).collect();
-        if argv.is_empty() {
-            continue;
-        }
-        let open = way.open || words.iter().skip(1).any(|word| word.spreads);
-        judge.command(&argv, &Way { open, ..way.clone() });
-        if argv[0] == "cd" || argv[0] == "pushd" {
-            // Whether it went well cannot be seen: what follows runs here or there.
-            let to = argv.iter().skip(1).find(|arg| !arg.starts_with('-')).cloned().unwrap_or_else(|| "~".to_owned());
-            let there: Vec<PathBuf> = way.dirs.iter().map(|dir| found::plain(&judge.placed_at(&to, dir))).collect();
-            way.dirs.extend(there);
-        }
-    }
-}
-
-/// `NAME=value`, `NAME+=value`, `NAME[i]=value`.
-fn assignment(word: &str) -> Option<(String, String)> {
-    let (name, value) = word.split_once('=')?;
-    let name = name.trim_end_matches('+').split('[').next().unwrap_or_default();
-    let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    (plain && !name.starts_with(|c: char| c.is_ascii_digit())).then(|| (name.to_owned(), value.to_owned()))
 }
 
 /// Has the command judged that begins at `at`, for what is forbidden in it.
