@@ -96,7 +96,7 @@ impl Context {
     pub(super) fn news(&self) -> Vec<Warning> {
         let news = self.news.take();
         // A person's own call is no answer to the agent.
-        if !news.warnings.is_empty() && Who::here() != Who::Person {
+        if !news.is_empty() && Who::here() != Who::Person {
             news.told();
         }
         news.warnings

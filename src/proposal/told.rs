@@ -90,6 +90,12 @@ fn decision(proposal: &Proposal) -> Option<Warning> {
 }
 
 impl News {
+    /// Whether there is nothing to say, nor to write down.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty()
+    }
+
     /// They have been told. What others added to the file meanwhile stays.
     pub fn told(&self) {
         if self.changes.is_empty() {

@@ -794,6 +794,7 @@ fn leftovers(root: &Path, hands: Hands) -> Vec<String> {
         "edt/main/ref",
         "edt/main/told",
         "edt/main/proposals-awaited",
+        "edt/main/proposals-awaiting",
         // Of a call that was killed while it wrote that.
         "edt/main/proposals-awaited.edt-new",
         "edt/main/journal.new",
