@@ -49,7 +49,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "cwd", "timeout", "env", "sandbox", "stdin", "agent"])]
     request: Option<PathBuf>,
     /// Show what run ID wrote, instead of running anything.
-    #[arg(long, value_name = "ID", conflicts_with_all = ["command", "request"])]
+    #[arg(long, value_name = "ID", conflicts_with_all = ["command", "request", "cwd", "timeout", "env", "sandbox", "stdin", "agent"])]
     output: Option<u64>,
     #[command(flatten)]
     page: PageArgs,

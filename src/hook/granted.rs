@@ -1,6 +1,6 @@
 //! What a person granted by approving a proposal, as far as a commit now holds just that.
 
-use super::changes::Change;
+use super::changes::{Change, Entry};
 use super::plumbing::{Git, Object};
 use crate::base::{Finding, Result};
 use crate::proposal::store::{DECISION, GRANT, PREFIX, grant};
@@ -31,7 +31,7 @@ pub(super) fn not_granted(git: &Git, changes: &[Change], held: Vec<Finding>) -> 
 fn granted(git: &Git, changes: &[Change]) -> Result<Vec<(String, String)>> {
     let refs = git.output(&["for-each-ref", "--format=%(objectname)", PREFIX], b"")?;
     let tips: Vec<String> = String::from_utf8_lossy(&refs).lines().map(str::to_owned).collect();
-    let mut found = Vec::new();
+    let mut steps = Vec::new();
     for (tip, newest) in tips.iter().zip(git.objects(&tips)?) {
         let Some(newest) = newest.as_ref().map(text) else { continue };
         let decision = values(&newest, DECISION).pop().unwrap_or_default();
@@ -42,15 +42,51 @@ fn granted(git: &Git, changes: &[Change]) -> Result<Vec<(String, String)>> {
         for grant in made.iter().flat_map(|text| values(text, GRANT)).map(|line| grant(&line)) {
             let Some(path) = grant.path else { continue };
             let Some(staged) = changes.iter().find(|one| one.path.to_string() == path) else { continue };
-            let holds = staged.new.as_ref().map_or_else(String::new, |entry| format!("{} {}", entry.mode, entry.id));
-            if held_by(git, commit, &path)?.is_some_and(|left| left == holds)
+            if let (Some(before), Some(after)) =
+                (held_by(git, &format!("{commit}^"), &path)?, held_by(git, commit, &path)?)
                 && !has_landed(git, commit, made.as_deref())?
             {
-                found.push((grant.word, path));
+                let entry = |entry: &Option<Entry>| {
+                    entry.as_ref().map_or_else(String::new, |entry| format!("{} {}", entry.mode, entry.id))
+                };
+                let (from, to) = (entry(&staged.old), entry(&staged.new));
+                steps.push(Granted { word: grant.word, path, before, after, from, to });
             }
         }
     }
-    Ok(found)
+    let led = |step: &Granted| leads(&steps, step).then(|| (step.word.clone(), step.path.clone()));
+    Ok(steps.iter().filter_map(led).collect())
+}
+
+/// One approved change of one path.
+struct Granted {
+    word: String,
+    path: String,
+    /// What the path held before it, as mode and blob.
+    before: String,
+    /// What it held after it.
+    after: String,
+    /// What HEAD holds.
+    from: String,
+    /// What the commit now holds.
+    to: String,
+}
+
+/// Whether approved changes of the step's path, one after another, lead from what HEAD holds to what the commit now holds: an approval
+/// says nothing of what stood there before it.
+fn leads(steps: &[Granted], step: &Granted) -> bool {
+    let mut at = step.from.as_str();
+    for _ in 0..=steps.len() {
+        if at == step.to {
+            return at != step.from;
+        }
+        let next = steps.iter().find(|one| (&one.word, &one.path) == (&step.word, &step.path) && one.before == at);
+        match next {
+            Some(next) => at = &next.after,
+            None => return false,
+        }
+    }
+    false
 }
 
 /// The mode and blob that `commit` holds at `path`, empty if nothing; `None` if there is no such commit.

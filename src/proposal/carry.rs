@@ -1,7 +1,7 @@
 //! An approved proposal carried out: it enters the pipeline anew, because the world may have moved. What stands on disk is merged with
 //! what was proposed; that must come to the very change that the person saw, and the guards judge it again.
 
-use super::make::hint;
+use super::make::{hint, landing};
 use super::store::{self, Proposal, State};
 use crate::base::{Code, Finding, Outcome, RepoPath, Result, Warning};
 use crate::edit::{Edit, Expect, Op};
@@ -57,7 +57,7 @@ fn check(proposal: &Proposal) -> Result<()> {
         State::Open => Finding::new(
             Code::ApprovalRequired,
             format!("Proposal {id} ({}) has not been approved yet. Nothing was changed.", proposal.subject()),
-            hint(id),
+            hint(id, &landing(id)),
         ),
         closed => self::closed(proposal, closed),
     };

@@ -114,7 +114,6 @@ fn digest(ask: &Ask<'_>) -> Result<String> {
 
 fn waits(ask: &Ask<'_>, id: u64) -> Finding {
     let message = format!("{} needs a person's word. {} Nothing was run.", ask.line, ask.about);
-    let again = format!("{} Then call `edt run` with the very same arguments once more.", hint(id));
-    let again = again.replace(&format!("land it with `edt apply --proposal {id}` once"), "wait until");
+    let again = hint(id, "call `edt run` with the very same arguments");
     Finding::new(Code::ApprovalRequired, message, again).with("proposal", id)
 }

@@ -34,12 +34,15 @@ pub fn uncovered(repo: &Repo, policy: &Policy, session: &Session, plain: Plain) 
         let commit = commit?;
         let before = commit.parent.map_or_else(|| Ok(repo.empty_tree()), |parent| repo.tree_of(parent))?;
         let is_persons = commit.trailers.is_none() && plain == Plain::Person;
-        let is_covered = is_persons || is_approved(repo, &commit)?;
+        let is_approved = is_approved(repo, &commit)?;
         for changed in repo.tree_diff(before, commit.tree)? {
-            // The newest commit that changed a path says whose it is.
-            if let Some(at) = open.iter().position(|path| *path == changed.path) {
-                let path = open.swap_remove(at);
-                found.extend((!is_covered).then(|| waits(&path, commit.oid)));
+            let Some(at) = open.iter().position(|path| *path == changed.path) else { continue };
+            // A person's own commit is their word on all of the file. An approval is for what it changed: what stood there before it
+            // must have come by a person, too.
+            if is_persons {
+                open.swap_remove(at);
+            } else if !is_approved {
+                found.push(waits(&open.swap_remove(at), commit.oid));
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::store::{self, New, Proposal, State};
 use super::told;
-use crate::base::{Code, Finding, Outcome, Result, Warning};
+use crate::base::{Code, Finding, Outcome, Result, Status, Warning};
 use crate::session::World;
 use crate::txn::{self, Aside, Request, Run};
 
@@ -14,7 +14,11 @@ pub const APPROVED_ALREADY: &str = "approved_already";
 /// # Errors
 /// As [`txn::apply`], but that what only a person may allow is what a proposal is for; `BAD_REQUEST` if it changes nothing.
 pub fn propose(world: &mut World, request: &Request) -> Result<Outcome> {
-    let aside = txn::set_aside(world, request)?;
+    let Some(aside) = txn::set_aside(world, request)? else {
+        let mut outcome = Outcome::new(Status::Unchanged);
+        outcome.settled.clone_from(&world.settled);
+        return Ok(outcome);
+    };
     let mut outcome = aside.outcome.clone();
     let (id, waits, warnings) = put_before(world, aside)?;
     outcome.proposal = Some(id);
@@ -33,9 +37,9 @@ pub fn apply(world: &mut World, request: &Request, run: Run) -> Result<Outcome> 
     let answer = txn::apply(world, request, run);
     match answer {
         Err(found) if run == Run::Real && !found.any(|finding| finding.code != Code::ApprovalRequired) => {
-            let aside = txn::set_aside(world, request)?;
+            let Some(aside) = txn::set_aside(world, request)? else { return Err(found) };
             let (id, waits, _) = put_before(world, aside)?;
-            let hint = if waits == Waits::ForApply { lands(id) } else { hint(id) };
+            let hint = if waits == Waits::ForApply { lands(id) } else { hint(id, &landing(id)) };
             Err(found.each(|finding| Finding { hint: hint.clone(), ..finding }.with("proposal", id)))
         }
         answer => answer,
@@ -49,12 +53,17 @@ enum Waits {
     ForApply,
 }
 
-/// What the agent and the person are to do.
+/// What the agent and the person are to do; `then` is the agent's call after the person's yes.
 #[must_use]
-pub fn hint(id: u64) -> String {
+pub fn hint(id: u64, then: &str) -> String {
     format!(
-        "It waits as proposal {id}. Tell the person to type `edt approve {id}` in a terminal of theirs (`edt show {id}` shows it), go on with other work, and land it with `edt apply --proposal {id}` once an answer of edt's says that it was approved."
+        "It waits as proposal {id}. Tell the person to type `edt approve {id}` in a terminal of theirs (`edt show {id}` shows it), go on with other work, and {then} once an answer of edt's says that it was approved."
     )
+}
+
+/// The call that lands a change.
+pub(super) fn landing(id: u64) -> String {
+    format!("land it with `edt apply --proposal {id}`")
 }
 
 /// What the agent is to do with an approved change.
@@ -90,13 +99,22 @@ fn put_before(world: &mut World, aside: Aside) -> Result<(u64, Waits, Vec<Warnin
     };
     let (id, mut warnings) = store::make(world, new)?;
     told::await_word(world, id);
-    for old in mine {
-        let paths = paths_of(world, &old)?;
-        if old.state == State::Open && paths.iter().all(|path| aside.paths.contains(path)) {
-            warnings.extend(store::decide(world, &old, ("superseded", &id.to_string()), None)?);
-            let message = format!("Proposal {} was closed: this one changes all that it did.", old.id);
-            warnings.push(Warning { code: "superseded", path: None, message });
-        }
+    for old in mine.iter().filter(|old| old.state == State::Open) {
+        let replaced = paths_of(world, old).map(|paths| paths.iter().all(|path| aside.paths.contains(path)));
+        let closed = match replaced {
+            Ok(false) => continue,
+            Ok(true) => store::decide(world, old, ("superseded", &id.to_string()), None),
+            Err(found) => Err(found),
+        };
+        // The new one is made, whatever becomes of the old.
+        let message = match closed {
+            Ok(more) => {
+                warnings.extend(more);
+                format!("Proposal {} was closed: this one changes all that it did.", old.id)
+            }
+            Err(found) => format!("Proposal {} was not closed, though this one may replace it: {found}.", old.id),
+        };
+        warnings.push(Warning { code: "superseded", path: None, message });
     }
     Ok((id, Waits::ForAPerson, warnings))
 }

@@ -55,8 +55,8 @@ pub(super) fn judge(about: &About<'_>, policy: &Policy, on: OnFindings) -> Resul
     for (at, differs) in files.iter().enumerate() {
         if at < MOST_FILES {
             let one = Changed::read(draft, base, differs)?;
-            bytes += one.bytes();
-            if bytes <= MOST_BYTES {
+            if bytes + one.bytes() <= MOST_BYTES {
+                bytes += one.bytes();
                 changed.push(one);
                 continue;
             }
@@ -67,6 +67,10 @@ pub(super) fn judge(about: &About<'_>, policy: &Policy, on: OnFindings) -> Resul
     if changed.len() < files.len() {
         let (judged, all) = (changed.len(), files.len());
         let message = format!("The guards judged {judged} of {all} files that the program changed; all are recorded.");
+        if on == OnFindings::Refuse {
+            let hint = "Change less at once, or leave large files out of the worktree.";
+            said.refused.push(Finding::new(Code::FileTooLarge, message.clone(), hint));
+        }
         said.warnings.push(Warning { code: "not_all_judged", path: None, message });
     }
     let sides: Vec<Side<'_>> = changed.iter().map(Changed::side).collect();

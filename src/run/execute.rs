@@ -25,12 +25,14 @@ pub(super) struct Executed {
     /// The longest that it might have taken.
     pub(super) limit: Duration,
     pub(super) warnings: Vec<Warning>,
+    /// Why its end was not seen. It was started: what it changed is judged all the same.
+    pub(super) lost: Option<Finding>,
 }
 
 /// Runs it. When this returns, nothing that it started is left.
 ///
 /// # Errors
-/// `SANDBOX_UNAVAILABLE`, `PROGRAM_NOT_FOUND` if it cannot be executed, `IO_ERROR`.
+/// Why it was not started: `SANDBOX_UNAVAILABLE`, `PROGRAM_NOT_FOUND` if it cannot be executed, `IO_ERROR`.
 pub(super) fn execute(repo: &Repo, permitted: &Permitted<'_>, live: &mut dyn FnMut(Stream, &[u8])) -> Result<Executed> {
     let request = permitted.request;
     let mut store = Store::new(repo.state_path())?;
@@ -42,8 +44,10 @@ pub(super) fn execute(repo: &Repo, permitted: &Permitted<'_>, live: &mut dyn FnM
         .map_err(|why| not_started(permitted, why))?;
     let (level, by) = (running.level(), running.by());
     let mut outputs = Outputs { kept: [Kept::default(), Kept::default()], store: &mut store, live };
-    let (ended, timed_out) =
-        follow(running, [out, err], started + permitted.limit, &mut outputs).map_err(io("watch"))?;
+    let (ended, timed_out, lost) = match follow(running, [out, err], started + permitted.limit, &mut outputs) {
+        Ok((ended, timed_out)) => (ended, timed_out, None),
+        Err(error) => (sandbox::Ended::unknown(), false, Some(failed("watch", &permitted.program, &error))),
+    };
     let took = started.elapsed();
     let Outputs { kept: [out, err], .. } = outputs;
     let shown = |kept: &Kept, stream: Stream| kept.output(|from, to| store.tells(stream, from, to));
@@ -68,7 +72,7 @@ pub(super) fn execute(repo: &Repo, permitted: &Permitted<'_>, live: &mut dyn FnM
         stderr: shown(&err, Stream::Stderr),
     };
     let warnings = store.failed().map(super::not_stored).into_iter().chain(left_alive(ended.left)).collect();
-    Ok(Executed { ran, line: request.line(), took, limit: permitted.limit, warnings })
+    Ok(Executed { ran, line: request.line(), took, limit: permitted.limit, warnings, lost })
 }
 
 /// A warning of processes that live on.
@@ -100,7 +104,12 @@ fn plan(repo: &Repo, permitted: &Permitted<'_>) -> Result<(Plan, Vec<OsString>)>
         root,
         git: git.into(),
         writable: permitted.writable.clone(),
-        secrets: permitted.secrets.clone(),
+        // Who can open a lock can hold it.
+        secrets: [repo.state_path(), &repo.common_dir().join("edt")]
+            .map(Path::to_owned)
+            .into_iter()
+            .chain(permitted.secrets.iter().cloned())
+            .collect(),
         limits: Limits::of(permitted.level),
         means: Means::Any,
         edt: crate::io::whole::own_program().map_err(|error| failed("find", Path::new("edt"), &error))?,

@@ -54,14 +54,15 @@ pub fn run(world: &mut World, request: &Request, live: &mut dyn FnMut(Stream, &[
     let back = world.unlocked(|repo| execute::execute(repo, &permitted, live).map(|done| executed = Some(done)));
     answer.settled.clone_from(&world.settled);
     let Some(executed) = executed else {
-        let given_back = spent.map_or(Ok(()), |spent| spent.give_back(world));
+        // Without the lock nothing is written: the proposal then stays spent.
+        let given_back = spent.filter(|_| world.is_locked()).map_or(Ok(()), |spent| spent.give_back(world));
         let found = [back.err(), given_back.err()].into_iter().flatten().flat_map(Findings::into_vec);
         return Ok(closed(answer, found.collect()));
     };
     answer.warnings.extend(executed.warnings.iter().cloned());
     answer.run = Some(executed.ran.clone());
     let done = back.and_then(|()| keep(world, &permitted, &before, &executed, &mut answer));
-    let mut errors = ended_badly(&executed).into_iter().collect::<Vec<Finding>>();
+    let mut errors: Vec<Finding> = ended_badly(&executed).into_iter().chain(executed.lost.clone()).collect();
     errors.extend(done.err().map(Findings::into_vec).unwrap_or_default());
     errors.append(&mut answer.errors);
     Ok(closed(answer, errors))
@@ -118,7 +119,9 @@ fn keep(
     // What was found is told, whatever then becomes of the files.
     let kept = recorded.as_ref().ok().and_then(|recorded| recorded.refused.clone());
     answer.guards = said.reports;
-    answer.errors.extend(said.refused.into_iter().map(|finding| refused(finding, kept.as_deref())));
+    let range =
+        recorded.as_ref().ok().zip(kept.as_ref()).map(|(recorded, kept)| (recorded.parent.to_string(), kept.clone()));
+    answer.errors.extend(said.refused.into_iter().map(|finding| refused(finding, range.as_ref())));
     answer.errors.extend(said.stays);
     let mut recorded = recorded?;
     // What was left out before the program ran is not news.
@@ -146,10 +149,10 @@ fn keep(
 }
 
 /// A finding of a guard in words that are true of a program: it was run, and what it changed is gone again, or could not be.
-fn refused(mut finding: Finding, kept: Option<&str>) -> Finding {
+fn refused(mut finding: Finding, range: Option<&(String, String)>) -> Finding {
     let found = finding.message.trim_end_matches("Nothing was changed.").trim_end();
     finding.allow = None;
-    let Some(kept) = kept else {
+    let Some((parent, kept)) = range else {
         finding.message =
             format!("{found} The program had done this, and it could not be put back; it is recorded nowhere.");
         let hint =
@@ -160,9 +163,9 @@ fn refused(mut finding: Finding, kept: Option<&str>) -> Finding {
     finding.message =
         format!("{found} The program had done this; all that it changed was put back and is kept at {kept}.");
     finding.hint = format!(
-        "Run it so that it leaves this alone; `git diff {kept}~1 {kept}` shows what it had changed. A person may take it over with `git cherry-pick {kept}`."
+        "Run it so that it leaves this alone; `git diff {parent} {kept}` shows what it had changed. A person may take it over with `git cherry-pick {parent}..{kept}`."
     );
-    finding.with("kept", kept)
+    finding.with("kept", kept.as_str())
 }
 
 fn moved_away(from: &Session, to: &Session) -> Warning {

@@ -1,5 +1,6 @@
 //! Whether a program may run, and how: the only maker of a [`Permitted`].
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -175,8 +176,14 @@ fn parts(
     parts.extend(judged.program.iter().chain(&judged.real).map(|path| bytes(path.as_os_str())));
     parts.push(input.map_or_else(|| Ok(b"closed".to_vec()), |bytes| sha256(bytes).map(String::into_bytes))?);
     // Programs and scripts of the worktree are what they hold, not what they are called.
-    let words = std::iter::once(&request.program).chain(&request.args);
-    let files = judged.real.iter().cloned().chain(words.map(|word| dir.join(word)));
+    // Each word of what a shell or a wrapper would run counts, and the part behind its `=`.
+    let inner = judged.steps.iter().flat_map(|step| step.argv.iter().map(OsString::from));
+    let words = std::iter::once(request.program.clone()).chain(request.args.iter().cloned()).chain(inner);
+    let parts_of = |word: OsString| {
+        let value = word.to_str().and_then(|word| word.split_once('=')).map(|(_, value)| dir.join(value));
+        std::iter::once(dir.join(&word)).chain(value)
+    };
+    let files = judged.real.iter().cloned().chain(words.flat_map(parts_of));
     parts.extend(files.map(|file| content(root, &file).unwrap_or_default()));
     let env = request.env.iter().flat_map(|(name, value)| [b"env".to_vec(), bytes(name), bytes(value)]);
     parts.extend(env);

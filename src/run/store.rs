@@ -170,7 +170,7 @@ fn ids(runs: &Path) -> Vec<u64> {
     ids
 }
 
-/// Removes the oldest runs until few and small ones are left, and leaves alone those that last still. One that cannot be removed is in nobody's way.
+/// Removes runs that are too large, and the oldest of too many; those that last still stay. One that cannot be removed is in nobody's way.
 fn push_out(runs: &Path, ids: &mut Vec<u64>) {
     let size = |id: &u64| {
         let folder = runs.join(id.to_string());

@@ -44,6 +44,14 @@ pub struct Ended {
     pub left: u32,
 }
 
+impl Ended {
+    /// One whose end was not seen.
+    #[must_use]
+    pub fn unknown() -> Ended {
+        Ended { how: How::Lost, limit: None, cpu: Duration::ZERO, max_rss: 0, left: 0 }
+    }
+}
+
 /// How a program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum How {
@@ -110,12 +118,16 @@ impl Running {
         let report = wire::next_report(&control);
         // A supervisor of namespaces that lives on, its parent killed, sees the end of the socket.
         drop(control);
-        self.supervisor.wait()?;
+        match self.supervisor.wait() {
+            // Whoever started edt with SIGCHLD ignored has the kernel wait for children itself.
+            Err(error) if error.raw_os_error() == Some(rustix::io::Errno::CHILD.raw_os_error()) => {}
+            waited => drop(waited?),
+        }
         tree::forget(self.supervisor.id());
         let ended = match report? {
             Some(Report::Over(Over { how, limit, cpu, max_rss, left })) => Ended { how, limit, cpu, max_rss, left },
             // What the supervisor would have ended is this process's to end now.
-            _ => Ended { how: How::Lost, limit: None, cpu: Duration::ZERO, max_rss: 0, left: tree::end_orphans() },
+            _ => Ended { left: tree::end_orphans(), ..Ended::unknown() },
         };
         self.scratch = None;
         Ok(ended)

@@ -240,9 +240,13 @@ fn names_a_password(value: &str) -> bool {
 /// All places where secrets may be, whether they are there or not.
 pub(super) fn places(plan: &Plan) -> Vec<PathBuf> {
     let mut places: Vec<PathBuf> = plan.secrets.clone();
-    let variable = |name: &str| {
+    let variables = |name: &str| {
         let of_plan = plan.env.iter().filter(|(key, _)| key == name).map(|(_, value)| value.clone());
-        of_plan.chain(std::env::var_os(name)).map(PathBuf::from).filter(|path| path.is_absolute()).collect::<Vec<_>>()
+        of_plan.chain(std::env::var_os(name)).collect::<Vec<OsString>>()
+    };
+    let variable = |name: &str| {
+        let paths = variables(name).into_iter().map(PathBuf::from);
+        paths.filter(|path| path.is_absolute()).collect::<Vec<_>>()
     };
     for home in homes(variable("HOME")) {
         places.extend(AT_HOME.iter().map(|name| home.join(name)));
@@ -257,7 +261,11 @@ pub(super) fn places(plan: &Plan) -> Vec<PathBuf> {
     for cargo in variable("CARGO_HOME") {
         places.extend(["credentials", "credentials.toml"].map(|name| cargo.join(name)));
     }
-    places.extend(NAMED_BY.iter().flat_map(|name| variable(name)));
+    // `KUBECONFIG` and its like name several.
+    let named = NAMED_BY.iter().flat_map(|name| variables(name));
+    places.extend(
+        named.flat_map(|value| std::env::split_paths(&value).collect::<Vec<_>>()).filter(|path| path.is_absolute()),
+    );
     places.extend(OF_THE_SYSTEM.iter().map(PathBuf::from));
     places
 }

@@ -4,6 +4,8 @@
 //! files that Git would not give back, and files where the session holds a folder cannot be edited. Their bytes are put into a commit
 //! of their own, on no branch, that nothing lands.
 
+use std::collections::BTreeSet;
+
 use super::current::Session;
 use super::list::{next_kept, numbered};
 use super::look;
@@ -32,12 +34,9 @@ pub fn keep(world: &mut World, session: &Session, paths: &[RepoPath]) -> Result<
         changes.push(TreeChange { path, file: Some(file) });
     }
     // A name that is a folder of another would hide it.
-    let folders: Vec<RepoPath> = changes
-        .iter()
-        .filter(|one| changes.iter().any(|other| other.path.parents().any(|above| above == one.path.as_bytes())))
-        .map(|one| one.path.clone())
-        .collect();
-    changes.retain(|one| !folders.contains(&one.path));
+    let folders: BTreeSet<Vec<u8>> =
+        changes.iter().flat_map(|one| one.path.parents().map(<[u8]>::to_vec).collect::<Vec<_>>()).collect();
+    changes.retain(|one| !folders.contains(one.path.as_bytes()));
     if changes.is_empty() {
         return Ok(Vec::new());
     }

@@ -71,6 +71,12 @@ impl World {
         World::of(trusting(Repo::linked(root)?, &self.caller), self.caller.clone())
     }
 
+    /// Whether the lock is held.
+    #[must_use]
+    pub fn is_locked(&self) -> bool {
+        self.lock.is_some()
+    }
+
     /// Gives the lock back for good: all that needs it is done.
     pub fn release(&mut self) {
         self.lock = None;

@@ -53,14 +53,14 @@ impl Aside {
 /// Drafts what was judged.
 ///
 /// # Errors
-/// `BAD_REQUEST` if it changes nothing; `NO_SESSION` on a branch without a commit; `OBJECT_MISSING`.
-pub(super) fn draft(world: &World, judged: std::result::Result<Cleared<'_>, Held<'_>>) -> Result<Aside> {
+/// `NO_SESSION` on a branch without a commit; `OBJECT_MISSING`.
+pub(super) fn draft(world: &World, judged: std::result::Result<Cleared<'_>, Held<'_>>) -> Result<Option<Aside>> {
     let (cleared, needs) = match judged {
         Ok(cleared) => (cleared, Vec::new()),
         Err(held) => (held.cleared, held.needs),
     };
     if cleared.changes_nothing() {
-        return Err(changes_nothing().into());
+        return Ok(None);
     }
     let repo = &world.repo;
     let session = cleared.scene.session.clone();
@@ -80,7 +80,7 @@ pub(super) fn draft(world: &World, judged: std::result::Result<Cleared<'_>, Held
         changes.push(TreeChange { path: file.path.clone(), file: new });
     }
     let (tree, _) = draft.tree(below.tree, &changes)?;
-    Ok(Aside {
+    Ok(Some(Aside {
         digest: digest::of(&draft, below.tree, tree)?,
         parent: below.tip,
         tree,
@@ -92,12 +92,7 @@ pub(super) fn draft(world: &World, judged: std::result::Result<Cleared<'_>, Held
         outcome: report::of(world, &cleared, Status::Proposed),
         session,
         needs,
-    })
-}
-
-fn changes_nothing() -> Finding {
-    let message = "The edits change nothing, so there is nothing to propose.";
-    Finding::new(Code::BadRequest, message, "Read the files again; the change may have been made already.")
+    }))
 }
 
 fn unborn() -> Finding {

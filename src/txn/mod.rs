@@ -50,11 +50,11 @@ pub fn apply(world: &mut World, request: &Request, run: Run) -> Result<Outcome> 
     }
 }
 
-/// `request` judged as [`apply`] does, and drafted for a person to decide on.
+/// `request` judged as [`apply`] does, and drafted for a person to decide on; `None` if it changes nothing.
 ///
 /// # Errors
 /// As [`apply`], but that what only a person may allow is in the answer.
-pub fn set_aside(world: &World, request: &Request) -> Result<Aside> {
+pub fn set_aside(world: &World, request: &Request) -> Result<Option<Aside>> {
     let understood = request.understood()?;
     let resolved = resolve::resolve(world, &understood)?;
     let planned = plan::plan(world, resolved)?;

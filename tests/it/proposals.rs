@@ -546,3 +546,29 @@ fn nothing_that_is_proposed_hides_from_who_approves_it() {
     // A reader that is a program gets the very bytes.
     assert!(world.edt(&["show", "1"]).json["files"][0]["patch"].as_str().unwrap().contains("\u{1b}[1A"));
 }
+
+#[test]
+fn an_approval_is_for_what_it_changed_and_not_for_what_stood_there() {
+    for hooks in [false, true] {
+        let world = World::with(&[("edt.toml", PROTECT.as_bytes()), ("ci/run", lines(20).as_bytes())]);
+        if hooks {
+            world.edt(&["hooks", "install"]);
+        }
+        let good = world.text("ci/run");
+        world.write("ci/run", good.replacen("line 1 ", "EVIL ", 1));
+        let last = json!({"path": "ci/run", "mode": "append", "content": "seen\n"});
+        assert_eq!(world.apply(&last).json["proposal"], json!(1));
+        approve(&world, 1);
+        assert_eq!(world.edt(&["apply", "--proposal", "1"]).exit, 0);
+        let land = world.edt(&["land"]);
+        assert_eq!((land.exit, land.codes()), (4, vec!["APPROVAL_REQUIRED"]), "{:#}", land.json);
+        // Nor by plain Git, where the hook looks.
+        world.git(&["switch", "-q", "main"]);
+        world.git(&["merge", "-q", "--squash", "edt/main-1"]);
+        assert_eq!(world.try_git(&["commit", "-m", "squashed"]).status.success(), !hooks);
+    }
+    // What changes nothing needs nobody.
+    let world = world();
+    let same = world.edt(&["propose", "x.lock", "--mode", "overwrite", "--content", "1\n"]);
+    assert_eq!((same.exit, same.json["status"].as_str()), (0, Some("unchanged")), "{:#}", same.json);
+}

@@ -735,3 +735,45 @@ fn what_a_program_commits_itself_is_looked_at_too() {
         left.json["warnings"].as_array().unwrap().iter().map(|one| one["code"].as_str().unwrap()).collect();
     assert!(codes.contains(&"session_left"), "{:#}", left.json);
 }
+
+#[test]
+fn whoever_ignores_the_end_of_children_still_gets_an_answer() {
+    let world = free();
+    let call = format!(
+        "import os, signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv('{EDT}', ['edt', 'run', '--json', '--', '{}'])",
+        script(&world, "echo here; echo x > x.txt")
+    );
+    let mut command = world.command("python3");
+    command.args(["-c", &call]);
+    let told = crate::world::run(command, b"", &["run"]);
+    // The system then keeps how the program ended to itself; what it did is seen, judged and recorded all the same.
+    assert_eq!(
+        (text(&told, "stdout"), told.json["files"][0]["path"].as_str()),
+        ("here\n", Some("x.txt")),
+        "{:#}",
+        told.json
+    );
+    assert!(told.errors().is_empty() && [0, 10].contains(&told.exit), "{:#}", told.json);
+}
+
+#[test]
+fn large_files_hide_no_small_one_from_the_guards() {
+    let world = free();
+    policy(&world, &format!("{FREE}on_findings = \"refuse\"\n"));
+    let text = "for i in 1 2 3 4 5; do head -c 12000000 /dev/zero | tr '\\0' 'a' > a$i; done; printf '<<<<<<< HEAD\\nx\\n=======\\ny\\n>>>>>>> b\\n' > z.c";
+    let refused = sh(&world, &["--timeout", "60"], text);
+    let codes = refused.codes();
+    assert!(codes.contains(&"CONFLICT_MARKERS") && codes.contains(&"FILE_TOO_LARGE"), "{codes:?}");
+    assert!(!world.exists("z.c") && !world.exists("a1"));
+}
+
+#[test]
+fn a_confined_program_cannot_hold_edts_lock() {
+    let world = free();
+    world.edt(&["begin"]).landed();
+    for level in ["standard", "strict"] {
+        let told =
+            sh(&world, &["--sandbox", level], "ls .git/edt/main/lock; flock -n .git/edt/main/lock true && echo held");
+        assert!(!text(&told, "stdout").contains("held") && !text(&told, "stdout").contains("lock"), "{:#}", told.json);
+    }
+}

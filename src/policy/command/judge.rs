@@ -228,11 +228,9 @@ impl Judge<'_> {
         let word = person.or_else(|| {
             built_in.extend(strictest(builtin::rules(), Origin::BuiltIn, invocation));
             let reached = if built_in.iter().all(|word| word.decision < Decision::Deny) {
-                {
-                    let mut said = built_in.clone();
-                    said.extend(allowing(invocation));
-                    reach::judge(self, call, &said)
-                }
+                let mut said = built_in.clone();
+                said.extend(allowing(invocation));
+                reach::judge(self, call, &said)
             } else {
                 Vec::new()
             };
