@@ -12,7 +12,8 @@ use crate::sandbox::{NotStarted, Plan, start};
 /// # Errors
 /// `IO_ERROR`.
 pub(super) fn probe(scene: &Scene) -> Result<Vec<Told>> {
-    let Some(program) = bounded::find("true") else { return Ok(Vec::new()) };
+    // Nothing runs in a bare repository.
+    let (Some(program), Some(_)) = (bounded::find("true"), &scene.state) else { return Ok(Vec::new()) };
     let root = crate::io::whole::real(scene.git.dir());
     let mut all = Vec::new();
     for level in [Level::Standard, Level::Strict] {

@@ -281,7 +281,7 @@ fn a_rename_is_undone_as_one_edit_with_its_mode_bit() {
 #[test]
 fn without_switching_undo_works_beside_head() {
     let world = world();
-    world.edt(&["begin", "aside", "--no-switch"]);
+    world.edt(&["begin", "apart", "--no-switch"]);
     let head = world.rev("HEAD");
     world.overwrite("a.txt", "two\n");
     world.overwrite("a.txt", "three\n");
