@@ -328,16 +328,6 @@ impl Dir {
     }
 }
 
-/// Makes the folder at `path`, and those above it that are missing, for this user alone; that it is there is no error.
-///
-/// # Errors
-/// Whatever the system says.
-pub fn make_private(path: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt as _;
-    effect::step(Effect::MakeFolder, path)?;
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
-}
-
 /// The permissions of a new file.
 #[derive(Debug, Clone, Copy)]
 pub enum Perms {

@@ -180,6 +180,16 @@ pub fn make_folder(path: &Path) -> io::Result<bool> {
     std::fs::create_dir_all(path).map(|()| new)
 }
 
+/// Makes the folder at `path`, and those above it that are missing, for this user alone; that it is there is no error.
+///
+/// # Errors
+/// Whatever the system says.
+pub fn make_private(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    effect::step(Effect::MakeFolder, path)?;
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
 /// Makes the folder `path`, in one that is there; false if something has that name.
 ///
 /// # Errors

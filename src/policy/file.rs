@@ -11,6 +11,7 @@ use serde::Deserialize;
 
 use super::command::{self, Commands};
 use super::limits::{DeletionLimits, SizeLimits};
+use super::ruling::{GuardMode, GuardRule, Override};
 use super::validator::{self, Trust, Validator};
 use crate::base::{Code, Durability, Finding, RepoPath, Result};
 use crate::io::disk::MAX_FILE;
@@ -62,45 +63,6 @@ const MOST_MS: u64 = 60_000;
 struct Rules {
     all: BTreeMap<String, Guard>,
     some: Vec<(GlobSet, BTreeMap<String, Guard>)>,
-}
-
-/// What a guard's finding leads to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct GuardRule {
-    /// Whether it refuses.
-    pub mode: GuardMode,
-    /// Who may override a refusal.
-    pub overriding: Override,
-}
-
-/// Whether a guard refuses; later is stricter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum GuardMode {
-    /// Not run.
-    Off,
-    /// Reported, never refused.
-    Warn,
-    /// Refused.
-    Refuse,
-}
-
-/// Who may override a refusal; later is stricter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Override {
-    /// The request itself, with `allow`.
-    Allow,
-    /// A person.
-    Approval,
-    /// Nobody.
-    Never,
-}
-
-impl Override {
-    const fn never() -> Override {
-        Override::Never
-    }
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -3,9 +3,11 @@
 pub mod command;
 pub mod file;
 mod limits;
+mod ruling;
 pub mod trust;
 pub mod validator;
 
-pub use file::{GuardMode, GuardRule, Override, Policy};
+pub use file::Policy;
 pub use limits::{DeletionLimits, SizeLimits};
+pub use ruling::{GuardMode, GuardRule, Override};
 pub use validator::{Trust, Validator};

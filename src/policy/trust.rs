@@ -92,7 +92,7 @@ impl Store {
 
     fn change(&self, what: impl FnOnce(&mut Vec<Entry>)) -> Result<()> {
         let not_written = |error: std::io::Error| failed("write", &self.file(), &error);
-        crate::io::disk::make_private(&self.folder).map_err(not_written)?;
+        crate::io::whole::make_private(&self.folder).map_err(not_written)?;
         let _held = lock::take(&self.folder.join("trust.lock"), "trust", Duration::from_secs(10))?;
         let mut entries = self.entries()?;
         what(&mut entries);
