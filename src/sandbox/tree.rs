@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, getpid, getsid, pidfd_open, pidfd_send_signal, wait, waitpid,
+    Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, getpid, pidfd_open, pidfd_send_signal, wait, waitpid,
 };
 
 use crate::io::clock;
@@ -77,7 +77,8 @@ pub(super) fn forget(pid: u32) {
 /// could not be ended.
 pub(super) fn end_orphans() -> u32 {
     let deadline = clock::now() + PATIENCE;
-    let own = getsid(None).map_or(0, |session| session.as_raw_nonzero().get());
+    // Read, not asked for: a container's process whose session began outside has session 0, which no `Pid` can hold.
+    let own = read(getpid().as_raw_nonzero().get()).map_or(0, |process| process.session);
     let known = SUPERVISORS.lock().map(|all| all.clone()).unwrap_or_default();
     let orphan = |process: &Process| process.session != own && !known.contains(&process.pid);
     loop {

@@ -406,7 +406,8 @@ fn a_storm_of_plain_git_beside_them() {
 
 /// Starts an edit and stops it while it holds the lock.
 fn stopped(world: &World) -> std::process::Child {
-    let lock = std::fs::File::options().read(true).write(true).open(world.root.join(".git/edt/main/lock")).unwrap();
+    let path = world.root.join(".git/edt/main/lock");
+    let lock = std::fs::File::options().read(true).write(true).open(&path).unwrap();
     for n in 0..2000_u64 {
         let mut command = world.command(EDT);
         command.args(["apply", "own/0.txt", "--mode", "append", "--content", "stopped\n"]);
@@ -415,10 +416,12 @@ fn stopped(world: &World) -> std::process::Child {
         let pid = Pid::from_child(&child);
         let _ = kill_process(pid, Signal::STOP);
         std::thread::sleep(Duration::from_millis(2));
-        if rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_err() {
+        if rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_ok() {
+            rustix::fs::flock(&lock, rustix::fs::FlockOperation::Unlock).unwrap();
+        } else if std::fs::read_to_string(&path).unwrap().contains(&pid.to_string()) {
+            // It may as well have been stopped between taking the lock and writing its name there.
             return child;
         }
-        rustix::fs::flock(&lock, rustix::fs::FlockOperation::Unlock).unwrap();
         let _ = kill_process(pid, Signal::CONT);
         let _ = child.wait_with_output();
     }

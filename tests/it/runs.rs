@@ -737,6 +737,17 @@ fn what_a_program_commits_itself_is_looked_at_too() {
 }
 
 #[test]
+fn a_session_that_began_outside_a_container_is_no_trouble() {
+    // What a container's first process did not give a session has number 0.
+    let world = free();
+    world.write("job-x", "#!/no/such/interpreter\n");
+    std::fs::set_permissions(world.root.join("job-x"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = world.command("unshare");
+    command.args(["-Urpf", "--mount-proc", EDT, "run", "--json", "--", "./job-x"]);
+    assert_eq!(crate::world::run(command, b"", &["run"]).codes(), ["PROGRAM_NOT_FOUND"]);
+}
+
+#[test]
 fn whoever_ignores_the_end_of_children_still_gets_an_answer() {
     let world = free();
     let call = format!(
