@@ -14,6 +14,8 @@ mod hook;
 mod hooks;
 mod land;
 mod log;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod person;
 mod policy;
 mod proposals;
@@ -96,6 +98,8 @@ enum Command {
     Trust(trust::Args),
     Hooks(hooks::Args),
     Hook(hook::Args),
+    #[cfg(feature = "mcp")]
+    Mcp(mcp::Args),
     Doctor(doctor::Args),
     Explain(care::ExplainArgs),
     Schema(care::SchemaArgs),
@@ -111,12 +115,12 @@ impl Command {
             Command::Apply(args) => args.run(context),
             Command::Check(args) => args.run(context),
             Command::Read(args) => args.run(context),
-            Command::Status(_) => status::run(context),
+            Command::Status(args) => args.run(context),
             Command::Log(args) => args.run(context),
             Command::Show(args) => args.run(context),
             Command::Diff(args) => args.run(context),
             Command::Undo(args) => args.run(context),
-            Command::Redo(_) => undo::redo(context),
+            Command::Redo(args) => args.run(context),
             Command::Restore(args) => args.run(context),
             Command::Checkpoint(args) => args.run(context),
             Command::Run(args) => args.run(context),
@@ -132,6 +136,8 @@ impl Command {
             Command::Trust(args) => args.run(context),
             Command::Hooks(args) => args.run(context),
             Command::Hook(args) => args.run(context),
+            #[cfg(feature = "mcp")]
+            Command::Mcp(args) => args.run(context),
             Command::Doctor(args) => args.run(context),
             Command::Explain(args) => args.run(context),
             Command::Schema(args) => Ok(args.run(context)),
