@@ -111,3 +111,112 @@ fn point(text: &[u8], at: usize) -> Point {
     let start = memchr::memrchr(b'\n', before).map_or(0, |end| end + 1);
     Point { row, column: at - start }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::table::LANGUAGES;
+    use super::*;
+    use crate::lang;
+
+    /// Numbers that look random and are the same each time.
+    fn dice(seed: &mut u64) -> usize {
+        *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(*seed >> 33).unwrap_or(0)
+    }
+
+    /// A language without a folder of its own has none.
+    fn samples(language: &str) -> Vec<Vec<u8>> {
+        let folder =
+            std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("grammars").join(language).join("samples/valid");
+        std::fs::read_dir(folder)
+            .into_iter()
+            .flatten()
+            .map(|entry| std::fs::read(entry.unwrap().path()).unwrap())
+            .collect()
+    }
+
+    /// The text with a line doubled, taken out, or changed in one character.
+    fn edited(text: &[u8], seed: &mut u64) -> Vec<u8> {
+        let mut lines: Vec<Vec<u8>> = text.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
+        let at = dice(seed) % lines.len().max(1);
+        match dice(seed) % 4 {
+            0 => drop(lines.remove(at)),
+            1 => lines.insert(at, lines[at].clone()),
+            2 => {
+                let from = dice(seed) % lines.len();
+                let line = lines[from].clone();
+                lines.insert(at, line);
+            }
+            _ => {
+                let column = dice(seed) % lines[at].len().max(1);
+                lines[at].insert(column, b" x1(){}\"';:#\t"[dice(seed) % 13]);
+            }
+        }
+        lines.concat()
+    }
+
+    #[test]
+    fn a_tree_made_of_another_is_the_one_made_anew() {
+        let mut seed = 7;
+        let (mut sound, mut all) = (0, 0);
+        for language in LANGUAGES {
+            for sample in samples(language.name) {
+                let trees = Trees::default();
+                let mut text = sample.clone();
+                for _ in 0..30 {
+                    let whole = lang::parse(language, &text, &|| false).unwrap();
+                    let quick = trees.parse(language, &text, &|| false).unwrap();
+                    let shape = |parsed: &Parsed<'_>| {
+                        let mut nodes = Vec::new();
+                        let mut cursor = parsed.tree.walk();
+                        loop {
+                            let node = cursor.node();
+                            nodes.push((node.kind_id(), node.byte_range(), node.start_position(), node.is_missing()));
+                            if cursor.goto_first_child() || cursor.goto_next_sibling() {
+                                continue;
+                            }
+                            while cursor.goto_parent() {
+                                if cursor.goto_next_sibling() {
+                                    break;
+                                }
+                            }
+                            if cursor.node().parent().is_none() {
+                                return nodes;
+                            }
+                        }
+                    };
+                    let name = language.name;
+                    assert_eq!(shape(&whole), shape(&quick), "{name}:\n{}", String::from_utf8_lossy(&text));
+                    all += 1;
+                    sound += u32::from(!whole.has_error());
+                    let next = edited(&text, &mut seed);
+                    // Mostly from one sound text to the next: there trees are made of one another.
+                    let broken = lang::parse(language, &next, &|| false).unwrap().has_error();
+                    text = if next.is_empty() || broken && dice(&mut seed) % 3 > 0 { sample.clone() } else { next };
+                }
+            }
+        }
+        assert!(sound > 300 && all > sound, "{sound} of {all}");
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded() {
+        let language = LANGUAGES.iter().find(|language| language.name == "c").unwrap();
+        let trees = Trees::default();
+        for n in 0..100 {
+            let text = format!("int x{n};\n").repeat(10_000);
+            trees.parse(language, text.as_bytes(), &|| false).unwrap();
+        }
+        let kept = trees.kept.borrow();
+        assert!(kept.len() <= MOST_TREES && kept.iter().map(|one| one.text.len()).sum::<usize>() <= MOST_TEXT);
+        assert!(!kept.is_empty());
+    }
+
+    #[test]
+    fn a_change_is_the_stretch_between_what_is_the_same() {
+        assert_eq!(change(b"abcdef", b"abXdef"), Some(Change { start: 2, old_end: 3, new_end: 3 }));
+        assert_eq!(change(b"aaaa", b"aaa"), Some(Change { start: 3, old_end: 4, new_end: 3 }));
+        assert_eq!(change(b"aaa", b"aaaa"), Some(Change { start: 3, old_end: 3, new_end: 4 }));
+        assert_eq!(change(b"abcdef", b"ghijkl"), None);
+    }
+}
