@@ -47,11 +47,9 @@ impl Trees {
             kept.push_front(one);
             return Ok(Parsed { language, text, tree });
         }
-        let near = kept
-            .iter()
-            .filter(|one| one.language.name == language.name)
-            .filter_map(|one| Some((change(&one.text, text)?, one)));
-        let near = near.min_by_key(|(change, _)| change.old_end.max(change.new_end) - change.start);
+        // The newest that is like it: usually the text that the edit was made on.
+        let near = kept.iter().filter(|one| one.language.name == language.name);
+        let near = near.filter_map(|one| Some((change(&one.text, text)?, one))).next();
         let again = match near {
             Some((change, one)) if !one.tree.root_node().has_error() => {
                 let mut old = one.tree.clone();
@@ -83,12 +81,31 @@ struct Change {
 
 /// Where two texts differ; `None` if that is more than half of either: then nothing is won.
 fn change(old: &[u8], new: &[u8]) -> Option<Change> {
-    let least = old.len().min(new.len());
     let most = old.len().max(new.len());
-    let start = old.iter().zip(new).take_while(|(a, b)| a == b).count();
-    let rest = least - start;
-    let end = old.iter().rev().zip(new.iter().rev()).take(rest).take_while(|(a, b)| a == b).count();
+    let start =
+        common(old.chunks(CHUNK).zip(new.chunks(CHUNK)), |(a, b)| a.iter().zip(b).take_while(|(a, b)| a == b).count());
+    let (old_rest, new_rest) = (&old[start..], &new[start..]);
+    let end = common(old_rest.rchunks(CHUNK).zip(new_rest.rchunks(CHUNK)), |(a, b)| {
+        a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count()
+    });
     (2 * (start + end) >= most).then_some(Change { start, old_end: old.len() - end, new_end: new.len() - end })
+}
+
+/// How many bytes are compared at once.
+const CHUNK: usize = 256;
+
+/// How many bytes are the same from the first chunk on; `within` counts in the first chunk that differs.
+fn common<'t>(
+    mut chunks: impl Iterator<Item = (&'t [u8], &'t [u8])>,
+    within: impl Fn((&'t [u8], &'t [u8])) -> usize,
+) -> usize {
+    let mut same = 0;
+    let differs = chunks.find(|(a, b)| {
+        let equal = a == b;
+        same += if equal { a.len() } else { 0 };
+        !equal
+    });
+    same + differs.map_or(0, within)
 }
 
 impl Change {
@@ -218,5 +235,15 @@ mod tests {
         assert_eq!(change(b"aaaa", b"aaa"), Some(Change { start: 3, old_end: 4, new_end: 3 }));
         assert_eq!(change(b"aaa", b"aaaa"), Some(Change { start: 3, old_end: 3, new_end: 4 }));
         assert_eq!(change(b"abcdef", b"ghijkl"), None);
+        let long: Vec<u8> = (0..2000_u32).map(|n| (n % 251) as u8).collect();
+        for at in [0, 1, 255, 256, 257, 511, 512, 1999] {
+            let mut other = long.clone();
+            other[at] ^= 255;
+            assert_eq!(change(&long, &other), Some(Change { start: at, old_end: at + 1, new_end: at + 1 }));
+            other.remove(at);
+            let found = change(&long, &other).unwrap();
+            assert_eq!((found.start, found.old_end - found.new_end), (at, 1));
+            assert_eq!([&long[..found.start], &long[found.old_end..]].concat(), other);
+        }
     }
 }

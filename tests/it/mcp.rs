@@ -320,8 +320,11 @@ fn what_stays_in_memory_is_never_old() {
     change(&mut server, &world);
     world.git(&["config", "user.name", "Another Person"]);
     change(&mut server, &world);
-    std::fs::write(world.home.join(".gitconfig"), "[user]\n\tname = Nobody\n\temail = nobody@example.com\n[core]\n\tlogAllRefUpdates = false\n")
-        .unwrap();
+    std::fs::write(
+        world.home.join(".gitconfig"),
+        "[user]\n\tname = Nobody\n\temail = nobody@example.com\n[core]\n\tlogAllRefUpdates = false\n",
+    )
+    .unwrap();
     world.git(&["config", "--unset", "user.name"]);
     change(&mut server, &world);
     world.git(&["pack-refs", "--all", "--prune"]);
