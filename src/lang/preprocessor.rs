@@ -6,6 +6,8 @@
 
 use std::borrow::Cow;
 
+use crate::base::text;
+
 /// Which branch of a chain `#if … #elif … #else … #endif` is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Take {
@@ -119,7 +121,7 @@ impl Lines {
         let mut defined: Option<&[u8]> = None;
         let (mut continued, mut commented) = (false, false);
         let mut at = 0;
-        for (row, line) in text.split_inclusive(|&byte| byte == b'\n').enumerate() {
+        for (row, line) in text::lines(text).enumerate() {
             lines.starts.push(at);
             at += line.len();
             let body = line.trim_ascii();
@@ -216,6 +218,9 @@ impl Chain {
 
 /// Whether a block comment is open after a line, if `open` says whether one is before it. Strings end with their line.
 fn stays_commented(line: &[u8], mut open: bool) -> bool {
+    if memchr::memchr(b'*', line).is_none() {
+        return open;
+    }
     let mut rest = line;
     loop {
         let mark: &[u8] = if open { b"*/" } else { b"/*" };
