@@ -29,6 +29,9 @@ impl Endings {
     /// Which line ends stand in `text`, whatever else it holds: to tell of, never to convert by.
     #[must_use]
     pub fn seen_in(text: &[u8]) -> Endings {
+        if memchr::memchr(b'\r', text).is_none() {
+            return if memchr::memchr(b'\n', text).is_some() { Endings::Lf } else { Endings::None };
+        }
         let (mut lf, mut crlf) = (false, false);
         for at in memchr::memchr_iter(b'\n', text) {
             if at > 0 && text[at - 1] == b'\r' {

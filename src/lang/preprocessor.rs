@@ -117,6 +117,11 @@ struct Lines {
 impl Lines {
     fn of(text: &[u8]) -> Lines {
         let mut lines = Lines { kinds: Vec::new(), starts: Vec::new(), chains: Vec::new() };
+        // Only such a line opens a chain, and without chains nothing else is asked.
+        let opens = |at: usize| text[at + 1..].trim_ascii_start().starts_with(b"if");
+        if !memchr::memchr_iter(b'#', text).any(opens) {
+            return lines;
+        }
         let mut open: Vec<Chain> = Vec::new();
         let mut defined: Option<&[u8]> = None;
         let (mut continued, mut commented) = (false, false);
