@@ -16,6 +16,7 @@
 pub mod base;
 pub mod cli;
 pub mod edit;
+pub mod find;
 pub mod git;
 pub mod guard;
 pub mod hook;

@@ -3,7 +3,7 @@
 use clap::{CommandFactory as _, ValueEnum};
 
 use super::context::Context;
-use super::{Cli, diff, doctor, gc, guards, hooks, log, policy, proposals, read, run, status, trust};
+use super::{Cli, diff, doctor, gc, guards, hooks, log, ls, policy, proposals, read, run, search, status, trust};
 use crate::base::{Code, Finding, Outcome, Result, Status};
 use crate::txn::wire::Wire;
 
@@ -71,6 +71,10 @@ enum Shape {
     RunOutput,
     /// What `edt read` answers.
     Read,
+    /// What `edt search` answers.
+    Search,
+    /// What `edt ls` answers.
+    Ls,
     /// What `edt status` answers.
     Status,
     /// What `edt show` answers for a proposal, and `edt approve` and `edt reject`.
@@ -104,6 +108,8 @@ impl SchemaArgs {
             Shape::Run => schemars::schema_for!(crate::run::Answer),
             Shape::RunOutput => schemars::schema_for!(run::Page),
             Shape::Read => schemars::schema_for!(read::Answer),
+            Shape::Search => schemars::schema_for!(search::Answer),
+            Shape::Ls => schemars::schema_for!(ls::Answer),
             Shape::Status => schemars::schema_for!(status::Answer),
             Shape::Proposal => schemars::schema_for!(proposals::Shown),
             Shape::Proposals => schemars::schema_for!(proposals::Listed),

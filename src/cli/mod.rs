@@ -14,6 +14,7 @@ mod hook;
 mod hooks;
 mod land;
 mod log;
+mod ls;
 mod person;
 mod policy;
 mod proposals;
@@ -21,6 +22,7 @@ mod read;
 mod render;
 mod restore;
 mod run;
+mod search;
 mod status;
 mod trust;
 mod undo;
@@ -75,6 +77,8 @@ enum Command {
     Apply(apply::Args),
     Check(apply::CheckArgs),
     Read(read::Args),
+    Search(Box<search::Args>),
+    Ls(ls::Args),
     Status(status::Args),
     Log(log::Args),
     Show(diff::ShowArgs),
@@ -111,6 +115,8 @@ impl Command {
             Command::Apply(args) => args.run(context),
             Command::Check(args) => args.run(context),
             Command::Read(args) => args.run(context),
+            Command::Search(args) => args.run(context),
+            Command::Ls(args) => args.run(context),
             Command::Status(_) => status::run(context),
             Command::Log(args) => args.run(context),
             Command::Show(args) => args.run(context),

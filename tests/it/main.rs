@@ -22,6 +22,7 @@ mod doctor;
 mod durability;
 mod escapes;
 mod faults;
+mod finding;
 mod formats;
 mod grammars;
 mod guards;

@@ -331,10 +331,12 @@ fn validators() -> &'static BTreeMap<&'static str, jsonschema::Validator> {
         (shape, jsonschema::validator_for(&serde_json::from_slice(&printed).unwrap()).unwrap())
     };
     ALL.get_or_init(|| {
-        const SHAPES: [&str; 15] = [
+        const SHAPES: [&str; 17] = [
             "policy",
             "outcome",
             "read",
+            "search",
+            "ls",
             "status",
             "log",
             "diff",
