@@ -314,7 +314,7 @@ fn a_long_line_is_shown_around_its_match_and_the_cut_is_told() {
     assert_eq!((&shown["column"], &one["truncated"], &one["next_skip"]), (&json!(100_003), &json!(true), &Value::Null));
     let text = shown["text"].as_str().unwrap();
     assert!(text.contains("needle") && text.len() <= 101 && !shown["lossy"].as_bool().unwrap(), "{shown:#}");
-    let from = shown["cut"]["column"].as_u64().unwrap() as usize;
+    let from = usize::try_from(shown["cut"]["column"].as_u64().unwrap()).unwrap();
     assert_eq!((&line[from - 1..from - 1 + text.len()], &shown["cut"]["bytes"]), (text, &json!(line.len() - 1)));
     world.write("bom.txt", "\u{feff}needle\n");
     assert_eq!(found(&world, &["^needle$"]), [("bom.txt".to_owned(), 1, 1, "needle".to_owned())]);
