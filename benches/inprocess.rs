@@ -73,8 +73,11 @@ fn make(root: &Path) {
 
 fn open(root: &Path) -> World {
     let command = "apply".to_owned();
-    World::open(root, Caller { command, lock_wait: LOCK_WAIT, person_policy: None, trust: None, durability: None })
-        .expect("the repository opens")
+    World::open(
+        root,
+        Caller { command, lock_wait: LOCK_WAIT, person_policy: None, trust: None, durability: None, warm: None },
+    )
+    .expect("the repository opens")
 }
 
 fn run(root: &Path, switching: Switching, reuse: bool, edits: usize) -> Vec<Duration> {

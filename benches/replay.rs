@@ -136,7 +136,8 @@ impl Replay {
             git(&root, &["config", key, value], b"");
         }
         let command = "apply".to_owned();
-        let caller = Caller { command, lock_wait: LOCK_WAIT, person_policy: None, trust: None, durability: None };
+        let caller =
+            Caller { command, lock_wait: LOCK_WAIT, person_policy: None, trust: None, durability: None, warm: None };
         let oldest = Replay::range(&root, args).remove(0);
         git(&root, &["checkout", "-q", "--no-track", "-B", "replayed", &oldest], b"");
         let world = World::open(&root, caller).expect("the clone opens");

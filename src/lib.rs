@@ -23,6 +23,8 @@ pub mod hook;
 pub mod io;
 pub mod journal;
 pub mod lang;
+#[cfg(feature = "mcp")]
+pub mod mcp;
 pub mod policy;
 pub mod proposal;
 pub mod run;

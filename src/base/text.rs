@@ -201,6 +201,14 @@ pub fn numbered(text: &[u8], range: Range<usize>, around: usize) -> String {
     out
 }
 
+/// What a JSON string says, as the system's own kind of text.
+///
+/// # Errors
+/// As the deserializer's: it is no string.
+pub fn os_string<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<std::ffi::OsString, D::Error> {
+    <String as serde::Deserialize>::deserialize(deserializer).map(Into::into)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

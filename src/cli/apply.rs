@@ -149,10 +149,7 @@ impl ProposeArgs {
             let message = format!("Proposal {id} is a proposal already. Nothing was changed.");
             return Err(Finding::new(Code::BadRequest, message, format!("`edt show {id}` shows it.")).into());
         }
-        let request = self.input.request()?;
-        let mut world = context.world()?;
-        let outcome = proposal::make::propose(&mut world, &request)?;
-        Ok(context.outcome(&outcome, render::applied))
+        propose(context, &self.input.request()?)
     }
 }
 
@@ -164,21 +161,10 @@ impl CheckArgs {
 
 impl Input {
     fn run(&self, context: &Context, run: Run) -> Result<Status> {
-        if let Some(id) = self.proposal {
-            let outcome = proposal::apply(&mut context.world()?, id, run)?;
-            return Ok(context.outcome(&outcome, render::applied));
+        match self.proposal {
+            Some(id) => carry_out(context, id, run),
+            None => apply(context, self.request(), run),
         }
-        let request = self.request().inspect_err(|found| {
-            if run == Run::Real
-                && found.any(|finding| finding.path.is_some())
-                && let Ok(world) = context.world()
-            {
-                txn::refused(&world, found);
-            }
-        })?;
-        let mut world = context.world()?;
-        let outcome = proposal::make::apply(&mut world, &request, run)?;
-        Ok(context.outcome(&outcome, render::applied))
     }
 
     fn request(&self) -> Result<Request> {
@@ -227,6 +213,34 @@ impl Input {
             expected_hash: self.expected_hash.clone(),
         })
     }
+}
+
+/// Applies a request. One that could not be read counts as a failed one of the file that it names.
+pub(super) fn apply(context: &Context, request: Result<Request>, run: Run) -> Result<Status> {
+    let request = request.inspect_err(|found| {
+        if run == Run::Real
+            && found.any(|finding| finding.path.is_some())
+            && let Ok(world) = context.world()
+        {
+            txn::refused(&world, found);
+        }
+    })?;
+    let mut world = context.world()?;
+    let outcome = proposal::make::apply(&mut world, &request, run)?;
+    Ok(context.outcome(&outcome, render::applied))
+}
+
+/// Carries out the approved proposal `id`.
+pub(super) fn carry_out(context: &Context, id: u64, run: Run) -> Result<Status> {
+    let outcome = proposal::apply(&mut context.world()?, id, run)?;
+    Ok(context.outcome(&outcome, render::applied))
+}
+
+/// Proposes what a request asks for.
+pub(super) fn propose(context: &Context, request: &Request) -> Result<Status> {
+    let mut world = context.world()?;
+    let outcome = proposal::make::propose(&mut world, request)?;
+    Ok(context.outcome(&outcome, render::applied))
 }
 
 /// The bytes of a file, or of standard input, if they are not more than `most`: what is too much is not read to its end.

@@ -1,5 +1,8 @@
 //! `edt checkpoint`.
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 use super::context::Context;
 use super::render::{self, GOOD, NAME, paint, short};
 use crate::base::{Outcome, RepoPath, Result, Status};
@@ -8,7 +11,8 @@ use crate::session::checkpoint::Why;
 use crate::session::record::record;
 
 /// Record what changed outside edt (tracked and new files, not ignored ones) as one commit of the session.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, clap::Args, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 #[command(after_help = "Example:\n  edt checkpoint -m 'ran the code generator'\n  edt checkpoint src/generated")]
 pub(super) struct Args {
     /// The commit's message.
@@ -16,6 +20,7 @@ pub(super) struct Args {
     message: Option<String>,
     /// Only these files, or what lies below these folders.
     #[arg(value_name = "PATH")]
+    #[serde(default)]
     paths: Vec<String>,
 }
 

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::io::{ErrorKind, Write as _};
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -14,7 +15,7 @@ use crate::hook::who::Who;
 use crate::policy::Policy;
 use crate::policy::trust::Store;
 use crate::proposal::told::{self, News};
-use crate::session::world::{self, Caller};
+use crate::session::world::{self, Caller, Warm};
 use crate::session::{Session, World};
 
 /// The surroundings of a command.
@@ -24,8 +25,53 @@ pub(super) struct Context {
     command: String,
     wait: f64,
     durability: Option<Durability>,
+    warm: Option<Rc<Warm>>,
+    out: Out,
     settled: RefCell<Option<Settled>>,
     news: RefCell<News>,
+}
+
+/// Where answers go.
+#[derive(Debug)]
+enum Out {
+    /// To the standard streams.
+    Streams,
+    /// Nowhere: who called reads it here.
+    Kept(RefCell<Option<Kept>>),
+}
+
+/// An answer that was kept: as a machine reads it, and as people do.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    pub(super) json: serde_json::Value,
+    pub(super) text: String,
+}
+
+/// What calls that a server answers have in common.
+#[cfg(feature = "mcp")]
+#[derive(Debug, Clone)]
+pub(super) struct Calling {
+    pub(super) start: PathBuf,
+    wait: f64,
+    durability: Option<Durability>,
+}
+
+#[cfg(feature = "mcp")]
+impl Calling {
+    /// The surroundings of a call of `command` in the worktree `start`, with what stays in memory between calls.
+    pub(super) fn context(&self, command: &str, start: PathBuf, warm: Rc<Warm>) -> Context {
+        Context {
+            start,
+            json: true,
+            command: command.to_owned(),
+            wait: self.wait,
+            durability: self.durability,
+            warm: Some(warm),
+            out: Out::Kept(RefCell::default()),
+            settled: RefCell::default(),
+            news: RefCell::default(),
+        }
+    }
 }
 
 /// A repository and the rules that hold in it.
@@ -58,8 +104,25 @@ impl Context {
             command,
             wait: global.wait,
             durability: global.durability,
+            warm: None,
+            out: Out::Streams,
             settled: RefCell::default(),
             news: RefCell::default(),
+        }
+    }
+
+    /// What calls that a server answers have in common.
+    #[cfg(feature = "mcp")]
+    pub(super) fn calling(&self) -> Calling {
+        Calling { start: self.start.clone(), wait: self.wait, durability: self.durability }
+    }
+
+    /// The answer that was kept; none if this context prints.
+    #[cfg(feature = "mcp")]
+    pub(super) fn kept(self) -> Option<Kept> {
+        match self.out {
+            Out::Streams => None,
+            Out::Kept(kept) => kept.into_inner(),
         }
     }
 
@@ -78,7 +141,7 @@ impl Context {
         };
         let lock_wait = Duration::try_from_secs_f64(self.wait).unwrap_or(crate::session::world::LOCK_WAIT);
         let (command, durability) = (self.command.clone(), self.durability);
-        Ok(Caller { command, lock_wait, person_policy, trust: trust_store(), durability })
+        Ok(Caller { command, lock_wait, person_policy, trust: trust_store(), durability, warm: self.warm.clone() })
     }
 
     /// The repository, to read it, with the session's base (else HEAD's commit) and the policy that holds there.
@@ -133,17 +196,20 @@ impl Context {
         let told = (!news.is_empty())
             .then(|| Outcome { warnings: [news, outcome.warnings.clone()].concat(), ..outcome.clone() });
         let outcome = told.as_ref().unwrap_or(outcome);
-        if self.json {
-            self.print(&render::json(outcome));
-        } else {
-            self.print(&people(outcome));
-        }
+        self.answer(outcome, people);
         outcome.status
     }
 
     /// Prints the answer of a command that only reads.
     pub(super) fn answer<T: Serialize>(&self, answer: &T, people: impl FnOnce(&T) -> String) -> Status {
-        self.print(&if self.json { render::json(answer) } else { people(answer) });
+        match &self.out {
+            Out::Kept(kept) => {
+                let json = serde_json::to_value(answer).unwrap_or_default();
+                let text = anstream::adapter::strip_str(&people(answer)).to_string();
+                kept.replace(Some(Kept { json, text }));
+            }
+            Out::Streams => self.print(&if self.json { render::json(answer) } else { people(answer) }),
+        }
         Status::Applied
     }
 
@@ -179,9 +245,9 @@ impl Context {
         outcome.warnings = self.news();
         outcome.proposal = outcome.errors.iter().find_map(|one| one.evidence.get("proposal")?.as_u64());
         if self.json {
-            self.print(&render::json(&outcome));
+            self.answer(&outcome, render::refused);
         } else {
-            let _ = write!(anstream::stderr().lock(), "{}", render::refused(&outcome));
+            self.note(&render::refused(&outcome));
         }
     }
 }

@@ -159,7 +159,7 @@ impl Scene<'_> {
         let command = "demo".to_owned();
         World::open(
             &self.dir,
-            Caller { command, lock_wait: LOCK_WAIT, person_policy: None, trust: None, durability: None },
+            Caller { command, lock_wait: LOCK_WAIT, person_policy: None, trust: None, durability: None, warm: None },
         )
     }
 

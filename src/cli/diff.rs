@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use anstyle::Style;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::context::Context;
 use super::log::Line;
@@ -19,7 +19,8 @@ use crate::session::Session;
 use crate::session::history::Commit;
 
 /// Show one edit, or one proposal: who, why, overrides, and its diff.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, clap::Args, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 #[command(after_help = "Example:\n  edt show HEAD~1\n  edt show 7        # proposal 7")]
 pub(super) struct ShowArgs {
     /// The commit, or the number of a proposal; the session's tip if not given.
@@ -27,7 +28,8 @@ pub(super) struct ShowArgs {
 }
 
 /// Show what changed between two commits: the session's base and tip if none is given.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, clap::Args, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 #[command(
     after_help = "Example:\n  edt diff            # the whole session\n  edt diff HEAD~2     # from there to the tip"
 )]

@@ -2,6 +2,9 @@
 
 use std::fmt::Write as _;
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 use super::context::Context;
 use super::render::details;
 use super::render::{self, GOOD, NAME, paint, short};
@@ -17,7 +20,8 @@ use crate::session::land::{Land, land};
 ///
 /// The commit is made where that branch is checked out; if that is nowhere, HEAD goes there. A commit that a person made on the
 /// session's branch stays a commit of its own. The session's branch stays, until `edt gc`.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, clap::Args, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 #[command(after_help = "Example:\n  edt land -m 'Fix the parser'\n  edt land --into main")]
 pub(super) struct Args {
     /// The commit's message; made from the session's edits if not given.
@@ -25,6 +29,7 @@ pub(super) struct Args {
     message: Option<String>,
     /// Override a guard that edt's pre-commit hook, if it is installed, applies to the session as a whole.
     #[arg(long, value_name = "CODE")]
+    #[serde(default)]
     allow: Vec<String>,
     /// The branch to land on; the one the session began on if not given.
     #[arg(long, value_name = "BRANCH")]

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::context::Context;
 use super::render::{DIM, NAME, NOTE, paint, short};
@@ -13,7 +13,8 @@ use crate::session::Session;
 use crate::session::history::Commit;
 
 /// List the session's edits, newest first, with the overrides they needed.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, clap::Args, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 #[command(after_help = "Example:\n  edt log -n 5")]
 pub(super) struct Args {
     /// At most so many.

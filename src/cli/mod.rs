@@ -15,6 +15,8 @@ mod hooks;
 mod land;
 mod log;
 mod ls;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod person;
 mod policy;
 mod proposals;
@@ -100,6 +102,8 @@ enum Command {
     Trust(trust::Args),
     Hooks(hooks::Args),
     Hook(hook::Args),
+    #[cfg(feature = "mcp")]
+    Mcp(mcp::Args),
     Doctor(doctor::Args),
     Explain(care::ExplainArgs),
     Schema(care::SchemaArgs),
@@ -117,12 +121,12 @@ impl Command {
             Command::Read(args) => args.run(context),
             Command::Search(args) => args.run(context),
             Command::Ls(args) => args.run(context),
-            Command::Status(_) => status::run(context),
+            Command::Status(args) => args.run(context),
             Command::Log(args) => args.run(context),
             Command::Show(args) => args.run(context),
             Command::Diff(args) => args.run(context),
             Command::Undo(args) => args.run(context),
-            Command::Redo(_) => undo::redo(context),
+            Command::Redo(args) => args.run(context),
             Command::Restore(args) => args.run(context),
             Command::Checkpoint(args) => args.run(context),
             Command::Run(args) => args.run(context),
@@ -138,6 +142,8 @@ impl Command {
             Command::Trust(args) => args.run(context),
             Command::Hooks(args) => args.run(context),
             Command::Hook(args) => args.run(context),
+            #[cfg(feature = "mcp")]
+            Command::Mcp(args) => args.run(context),
             Command::Doctor(args) => args.run(context),
             Command::Explain(args) => args.run(context),
             Command::Schema(args) => Ok(args.run(context)),

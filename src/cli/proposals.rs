@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::context::Context;
 use super::diff::{self, File};
@@ -17,11 +17,13 @@ use crate::proposal::{self, Proposal, decide, store};
 use crate::txn::Run;
 
 /// List what waits for a person's word.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, clap::Args, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 #[command(after_help = "Example:\n  edt proposals\n  edt proposals --all --json")]
 pub(super) struct Args {
     /// Those that were decided on, too.
     #[arg(long)]
+    #[serde(default)]
     all: bool,
 }
 

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use std::os::unix::ffi::OsStrExt as _;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::context::Context;
 use super::render::{DIM, paint};
@@ -15,22 +15,40 @@ use crate::base::{Code, Finding, Findings, RepoPath, Result, Status};
 use crate::session::Look;
 
 /// Print a file with line numbers and its blob id, which `expected_hash` takes.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, clap::Args, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 #[command(
     after_help = "Examples:\n  edt read src/calc.c --lines 10:40\n  edt read src/calc.c --lines 1:20 --lines 300: --max-bytes 65536 --json"
 )]
 pub(super) struct Args {
     /// The file, relative to the worktree's root.
+    #[serde(deserialize_with = "crate::base::text::os_string")]
+    #[schemars(with = "String")]
     path: OsString,
     /// Only the lines A to B (1-based, both included); either may be left out. Repeatable; ranges that overlap are shown as one.
     #[arg(long, value_name = "A:B")]
+    #[serde(default)]
     lines: Vec<String>,
     /// At most so many lines; a cut is said.
-    #[arg(long, value_name = "N", default_value_t = 2000)]
+    #[arg(long, value_name = "N", default_value_t = MAX_LINES)]
+    #[serde(default = "max_lines")]
     max_lines: u64,
     /// At most so many bytes; a cut is said. A line is shown whole or not at all, unless it alone is longer.
-    #[arg(long, value_name = "N", default_value_t = 256 * 1024)]
+    #[arg(long, value_name = "N", default_value_t = MAX_BYTES)]
+    #[serde(default = "max_bytes")]
     max_bytes: usize,
+}
+
+/// How much is shown unless more is asked for.
+const MAX_LINES: u64 = 2000;
+const MAX_BYTES: usize = 256 * 1024;
+
+fn max_lines() -> u64 {
+    MAX_LINES
+}
+
+fn max_bytes() -> usize {
+    MAX_BYTES
 }
 
 /// The answer of `edt read`. `first_line`, `last_line`, `text` and `lossy` are of the first range that was asked for, which is

@@ -3,21 +3,28 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt as _;
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 use super::context::Context;
 use super::render;
 use crate::base::{RepoPath, Result, Status};
 use crate::txn;
 
 /// Set one file to what it was before its latest edit, as a new commit.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, clap::Args, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 #[command(
     after_help = "Example:\n  edt restore src/calc.c               # before its latest edit\n  edt restore src/calc.c --revision 2  # before the one two earlier"
 )]
 pub(super) struct Args {
     /// The file.
+    #[serde(deserialize_with = "crate::base::text::os_string")]
+    #[schemars(with = "String")]
     path: OsString,
     /// 0 is before its latest edit, 1 before the one before, and so on.
     #[arg(long, value_name = "N", default_value_t = 0)]
+    #[serde(default)]
     revision: u64,
 }
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::apply::bytes_of;
 use super::context::Context;
@@ -16,7 +16,7 @@ use crate::base::{Code, Finding, Level, Outcome, Result, Status};
 use crate::io::{failed, whole};
 use crate::run::request::{Input, Wire, seconds};
 use crate::run::store::{self, Stream};
-use crate::run::{Answer, Request, kept};
+use crate::run::{Answer, Request, Watch, kept};
 
 /// Run a program with exactly these arguments, no shell; what it changes becomes one commit.
 ///
@@ -58,11 +58,22 @@ pub(super) struct Args {
     command: Vec<OsString>,
 }
 
+/// How many bytes a page has unless more is asked for.
+const PAGE: u64 = 32 * 1024;
+/// The most bytes of a page.
+const MOST_PAGE: u64 = 4 * 1024 * 1024;
+
+fn page() -> u64 {
+    PAGE
+}
+
 /// Which part of an output.
-#[derive(Debug, clap::Args)]
-struct PageArgs {
+#[derive(Debug, clap::Args, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PageArgs {
     /// With --output: which one.
     #[arg(long, value_enum, default_value = "stdout", requires = "output")]
+    #[serde(default)]
     stream: Stream,
     /// With --output: the lines A to B, both included.
     #[arg(long, value_name = "A:B", requires = "output", conflicts_with = "bytes")]
@@ -71,7 +82,8 @@ struct PageArgs {
     #[arg(long, value_name = "A:B", requires = "output")]
     bytes: Option<String>,
     /// With --output: the most bytes of one page.
-    #[arg(long, value_name = "N", default_value_t = 32 * 1024, requires = "output", value_parser = clap::value_parser!(u64).range(1..=4 * 1024 * 1024))]
+    #[arg(long, value_name = "N", default_value_t = PAGE, requires = "output", value_parser = clap::value_parser!(u64).range(1..=MOST_PAGE))]
+    #[serde(default = "page")]
     max_bytes: u64,
 }
 
@@ -103,16 +115,9 @@ impl Args {
         if let Some(id) = self.output {
             return self.page.show(context, id);
         }
-        let mut answer = self.answer(context).unwrap_or_else(|findings| {
-            let mut answer = Answer { status: findings.status(), settled: context.settled(), ..Answer::new() };
-            answer.errors = findings.into_vec();
-            answer.proposal = answer.errors.iter().find_map(|one| one.evidence.get("proposal")?.as_u64());
-            answer
-        });
-        answer.warnings.extend(context.news());
-        answer.bound();
+        let answer = closed(context, self.answer(context));
         if context.json {
-            context.print(&render::json(&answer));
+            context.answer(&answer, |_| String::new());
         } else {
             tell(context, &answer);
         }
@@ -128,11 +133,7 @@ impl Args {
         let mut world = context.world()?;
         // Who sits at a terminal sees it as it comes; any other reader gets what the answer keeps.
         let watched = !context.json && std::io::stdout().is_terminal();
-        crate::run::run(&mut world, &request, &mut |stream, bytes| {
-            if watched {
-                write(stream, bytes);
-            }
-        })
+        crate::run::run(&mut world, &request, &mut Terminal { watched })
     }
 
     fn as_request(&self, start: &std::path::Path) -> Result<Request> {
@@ -154,6 +155,44 @@ impl Args {
             stdin,
             agent: self.agent.clone(),
         })
+    }
+}
+
+/// Runs what a server was asked to, followed by `live`.
+#[cfg(feature = "mcp")]
+pub(super) fn served(context: &Context, wire: Wire, live: &mut dyn Watch) -> Status {
+    let done = wire.request(&whole::real(&context.start)).and_then(|request| {
+        let mut world = context.world()?;
+        crate::run::run(&mut world, &request, live)
+    });
+    let answer = closed(context, done);
+    context.answer(&answer, |_| String::new());
+    answer.status
+}
+
+/// The answer whatever came of it, with what else the caller should hear.
+fn closed(context: &Context, done: Result<Answer>) -> Answer {
+    let mut answer = done.unwrap_or_else(|findings| {
+        let mut answer = Answer { status: findings.status(), settled: context.settled(), ..Answer::new() };
+        answer.errors = findings.into_vec();
+        answer.proposal = answer.errors.iter().find_map(|one| one.evidence.get("proposal")?.as_u64());
+        answer
+    });
+    answer.warnings.extend(context.news());
+    answer.bound();
+    answer
+}
+
+/// Shows what is written on the terminal, if there is one.
+struct Terminal {
+    watched: bool,
+}
+
+impl Watch for Terminal {
+    fn output(&mut self, stream: Stream, bytes: &[u8]) {
+        if self.watched {
+            write(stream, bytes);
+        }
     }
 }
 
@@ -194,12 +233,12 @@ fn tell(context: &Context, answer: &Answer) {
 }
 
 impl PageArgs {
-    fn show(&self, context: &Context, id: u64) -> Result<Status> {
+    pub(super) fn show(&self, context: &Context, id: u64) -> Result<Status> {
         let (repo, _) = context.repo()?;
         let stored = store::stored(repo.state_path(), id, self.stream)?;
         let page = self.page(id, &stored)?;
         if context.json {
-            context.print(&render::json(&page));
+            context.answer(&page, |page| page.text.clone());
         } else {
             // The very bytes, so that they can go into a file.
             pieces(&stored, page.from, page.to, |bytes| write(Stream::Stdout, bytes))?;
@@ -218,6 +257,9 @@ impl PageArgs {
     }
 
     fn page(&self, id: u64, stored: &store::Stored) -> Result<Page> {
+        if !(1..=MOST_PAGE).contains(&self.max_bytes) {
+            return Err(bad(format!("A page has 1 to {MOST_PAGE} bytes, not {}.", self.max_bytes)).into());
+        }
         let (from, wanted) = match (&self.lines, &self.bytes) {
             (Some(lines), _) => {
                 let (first, last) = range(lines, "--lines", 1)?;

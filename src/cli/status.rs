@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::context::Context;
 use super::render::{self, DIM, NAME, NOTE, paint, short};
@@ -15,7 +15,8 @@ use crate::session::list::{self, Listed};
 use crate::session::{Look, Session};
 
 /// Show the session, its edits, and what is not recorded.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, clap::Args, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 #[command(after_help = "Example:\n  edt status --json")]
 pub(super) struct Args {}
 
@@ -85,11 +86,14 @@ impl SessionLine {
     }
 }
 
-pub(super) fn run(context: &Context) -> Result<Status> {
-    let (repo, settled) = context.repo()?;
-    context.hear(&repo);
-    let answer = Answer { warnings: context.news(), ..answer(&repo, settled)? };
-    Ok(context.answer(&answer, people))
+impl Args {
+    #[expect(clippy::unused_self, reason = "every command runs by its arguments")]
+    pub(super) fn run(&self, context: &Context) -> Result<Status> {
+        let (repo, settled) = context.repo()?;
+        context.hear(&repo);
+        let answer = Answer { warnings: context.news(), ..answer(&repo, settled)? };
+        Ok(context.answer(&answer, people))
+    }
 }
 
 fn answer(repo: &Repo, settled: Option<Settled>) -> Result<Answer> {

@@ -1,5 +1,10 @@
 //! `edt undo` and `edt redo`.
 
+use std::num::NonZeroU64;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 use super::context::Context;
 use super::render;
 use crate::base::{Outcome, Result, Status};
@@ -8,33 +13,43 @@ use crate::session::undo::{self, Back, Moved};
 use crate::session::{Session, World};
 
 /// Take edits back: the branch moves, and the files they touched follow. Nothing else is touched, nothing is lost.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, clap::Args, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 #[command(
     after_help = "Example:\n  edt undo        # the last edit\n  edt undo 3      # the last three\n  edt undo --to HEAD~2"
 )]
 pub(super) struct Args {
     /// How many edits.
-    #[arg(default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
-    count: u64,
+    #[arg(default_value_t = NonZeroU64::MIN)]
+    #[serde(default = "one")]
+    count: NonZeroU64,
     /// To a commit of the session instead.
     #[arg(long, value_name = "REV", conflicts_with = "count")]
     to: Option<String>,
 }
 
+fn one() -> NonZeroU64 {
+    NonZeroU64::MIN
+}
+
 /// Bring back what the last undo took.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, clap::Args, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 #[command(after_help = "Example:\n  edt redo")]
 pub(super) struct RedoArgs {}
 
 impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
-        let back = self.to.clone().map_or(Back::Edits(self.count), Back::To);
+        let back = self.to.clone().map_or(Back::Edits(self.count.get()), Back::To);
         moved(context, "undone", |world, session| undo::undo(world, session, &back))
     }
 }
 
-pub(super) fn redo(context: &Context) -> Result<Status> {
-    moved(context, "redone", undo::redo)
+impl RedoArgs {
+    #[expect(clippy::unused_self, reason = "every command runs by its arguments")]
+    pub(super) fn run(&self, context: &Context) -> Result<Status> {
+        moved(context, "redone", undo::redo)
+    }
 }
 
 fn moved(context: &Context, verb: &str, go: impl FnOnce(&mut World, &Session) -> Result<Moved>) -> Result<Status> {

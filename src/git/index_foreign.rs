@@ -15,7 +15,7 @@ impl Repo {
     /// # Errors
     /// `IO_ERROR` if it cannot be read; `OBJECT_MISSING`.
     pub fn staged_by_git(&self, path: &RepoPath) -> Result<Staged> {
-        let index = self.inner.index_or_empty().map_err(|error| unreadable("the index", &error))?;
+        let index = self.index_now().map_err(|error| unreadable("the index", &error))?;
         let Some(entry) = index.entry_by_path(path.as_bytes().as_bstr()) else {
             let Some((folder, tree)) = left_out(&index, path) else { return Ok(Staged::Nothing) };
             let below = RepoPath::from_tree(&path.as_bytes()[folder + 1..]);
@@ -39,11 +39,20 @@ impl Repo {
     /// # Errors
     /// `IO_ERROR` if it cannot be read.
     pub fn skipped_by_git(&self, path: &RepoPath) -> Result<bool> {
-        let index = self.inner.index_or_empty().map_err(|error| unreadable("the index", &error))?;
+        let index = self.index_now().map_err(|error| unreadable("the index", &error))?;
         Ok(match index.entry_by_path(path.as_bytes().as_bstr()) {
             Some(entry) => entry.flags.contains(Flags::SKIP_WORKTREE),
             None => left_out(&index, path).is_some(),
         })
+    }
+
+    /// The index as it is on disk now. What gix keeps of it between calls is told apart from a newer one by a time that may be the same.
+    pub(super) fn index_now(&self) -> std::result::Result<gix::index::File, gix::Error> {
+        if self.index_path().exists() {
+            return self.inner.open_index();
+        }
+        let none = gix::index::State::new(self.inner.object_hash());
+        Ok(gix::index::File::from_state(none, self.index_path()))
     }
 
     /// The index with the files of folders that a sparse one leaves out in the folders' place.

@@ -21,6 +21,7 @@ mod index_foreign;
 mod keyword;
 pub mod merge;
 pub mod objects;
+pub mod opened;
 mod pkt_line;
 pub mod read;
 pub mod reflog;

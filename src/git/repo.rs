@@ -124,7 +124,7 @@ impl Repo {
         Repo::of(gix::open(root).map_err(|error| not_opened(root, &error))?)
     }
 
-    fn of(inner: gix::Repository) -> Result<Repo> {
+    pub(super) fn of(inner: gix::Repository) -> Result<Repo> {
         super::environment::check_owner(&inner)?;
         check_supported(&inner)?;
         let Some(root_path) = inner.workdir().map(Path::to_owned) else {

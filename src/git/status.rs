@@ -25,7 +25,7 @@ impl Repo {
     pub fn uncommitted(&self, untracked: Untracked) -> Result<Vec<RepoPath>> {
         let fail = |error: gix::Error| super::repo::unreadable("the worktree's status", &error);
         let mut paths = BTreeSet::new();
-        let mut index = self.expanded(&*self.inner.index_or_empty().map_err(fail)?)?;
+        let mut index = self.expanded(&self.index_now().map_err(fail)?)?;
         self.judge_converted(&mut index, &mut paths)?;
         // Not while filters run: who then waits at a FIFO need not be edt.
         let _watch = fifos::watch(self.root_path());
@@ -58,7 +58,7 @@ impl Repo {
     /// `IO_ERROR` if the index cannot be read.
     pub fn not_looked_at(&self) -> Result<Vec<RepoPath>> {
         let fail = |error: gix::Error| super::repo::unreadable("the index", &error);
-        let index = self.inner.index_or_empty().map_err(fail)?;
+        let index = self.index_now().map_err(fail)?;
         let flagged = |entry: &&gix::index::Entry| {
             let is_file = matches!(entry.mode, Mode::FILE | Mode::FILE_EXECUTABLE);
             is_file && entry.flags.intersects(Flags::SKIP_WORKTREE | Flags::ASSUME_VALID)

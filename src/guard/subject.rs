@@ -9,7 +9,7 @@ use crate::base::RepoPath;
 use crate::base::text::{is_binary, lines};
 use crate::edit::diff::Lines;
 use crate::io::clock;
-use crate::lang::{self, Language, Parsed, Unparsed, table};
+use crate::lang::{self, Language, Parsed, Trees, Unparsed, table};
 
 /// One planned file, as guards see it.
 #[derive(Debug)]
@@ -26,6 +26,7 @@ pub struct Subject<'a> {
     pub references: Vec<Reference<'a>>,
     /// All files of the transaction, this one too.
     pub sides: &'a [Side<'a>],
+    trees: Option<&'a Trees>,
     limit: Duration,
     deadline: OnceCell<Instant>,
     hunks: OnceCell<Vec<Hunk>>,
@@ -84,6 +85,7 @@ impl<'a> Subject<'a> {
             after,
             references,
             sides: &[],
+            trees: None,
             limit,
             deadline: OnceCell::new(),
             hunks: OnceCell::new(),
@@ -100,6 +102,13 @@ impl<'a> Subject<'a> {
     #[must_use]
     pub fn beside(mut self, sides: &'a [Side<'a>]) -> Subject<'a> {
         self.sides = sides;
+        self
+    }
+
+    /// The same, with a place where trees are kept between calls.
+    #[must_use]
+    pub fn keeping(mut self, trees: Option<&'a Trees>) -> Subject<'a> {
+        self.trees = trees;
         self
     }
 
@@ -190,7 +199,7 @@ impl<'a> Subject<'a> {
             return Some(tree);
         }
         let (language, text) = (self.language()?, self.text()?);
-        Some(self.new_tree.get_or_init(|| self.parse(language, text)))
+        Some(self.new_tree.get_or_init(|| self.kept(language, text)))
     }
 
     /// The text before as code of the same language. A text that was none before it was renamed has no errors that could excuse the
@@ -208,7 +217,7 @@ impl<'a> Subject<'a> {
     /// As [`Subject::new_tree`].
     pub fn old_tree(&self) -> Option<&Result<Parsed<'a>, Unparsed>> {
         let (language, text) = (self.language()?, self.past()?);
-        Some(self.old_tree.get_or_init(|| self.parse(language, text)))
+        Some(self.old_tree.get_or_init(|| self.kept(language, text)))
     }
 
     /// The tree of a text of this file, within the file's time.
@@ -216,8 +225,21 @@ impl<'a> Subject<'a> {
     /// # Errors
     /// Why there is none.
     pub fn parse<'t>(&self, language: &'static Language, text: &'t [u8]) -> Result<Parsed<'t>, Unparsed> {
-        let deadline = *self.deadline.get_or_init(|| clock::now() + self.limit);
+        let deadline = self.deadline();
         lang::parse(language, text, &|| clock::now() >= deadline)
+    }
+
+    /// The same for a text that the next edit of the file may begin from.
+    fn kept<'t>(&self, language: &'static Language, text: &'t [u8]) -> Result<Parsed<'t>, Unparsed> {
+        let deadline = self.deadline();
+        match self.trees {
+            Some(trees) => trees.parse(language, text, &|| clock::now() >= deadline),
+            None => lang::parse(language, text, &|| clock::now() >= deadline),
+        }
+    }
+
+    fn deadline(&self) -> Instant {
+        *self.deadline.get_or_init(|| clock::now() + self.limit)
     }
 }
 

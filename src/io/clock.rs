@@ -34,6 +34,13 @@ pub fn wall() -> (i64, i32) {
     (seconds, zone.find_local_time_type(seconds).map_or(0, tz::LocalTimeType::ut_offset))
 }
 
+/// The present as the system has it, to be compared with times of files.
+#[must_use]
+#[expect(clippy::disallowed_methods, reason = "the one place that reads the clock")]
+pub fn system() -> SystemTime {
+    SystemTime::now()
+}
+
 /// The present in UTC, to the second, as `2026-01-31T12:00:00Z`.
 #[must_use]
 pub fn utc() -> String {

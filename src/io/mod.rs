@@ -12,7 +12,7 @@ pub mod once;
 pub mod programs;
 pub mod scratch;
 pub mod spawn;
-mod stat;
+pub mod stat;
 mod strays;
 pub mod streams;
 pub mod terminal;

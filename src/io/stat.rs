@@ -41,6 +41,18 @@ impl Stat {
         second + Duration::from_nanos(self.mtime.1.into())
     }
 
+    /// That of the file or folder behind `path`, links followed; `None` where nothing is.
+    #[must_use]
+    pub fn behind(path: &std::path::Path) -> Option<Stat> {
+        sys::stat(path).ok().map(|stat| Stat::from(&stat))
+    }
+
+    /// When its inode was last changed.
+    #[must_use]
+    pub fn changed(&self) -> SystemTime {
+        Stat { mtime: self.ctime, ..*self }.modified()
+    }
+
     /// Whether both are the same inode with the same last write of its content.
     #[must_use]
     pub fn same_content_as(&self, other: &Stat) -> bool {

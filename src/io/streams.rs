@@ -25,7 +25,21 @@ pub enum Followed {
     Over,
     /// The time is.
     Late,
+    /// Whoever follows wants no more of it.
+    Stopped,
 }
+
+/// Who follows what is read.
+pub trait Follow {
+    /// What was read from the reader of that number.
+    fn take(&mut self, reader: usize, bytes: &[u8]);
+
+    /// Whether it is enough; `None` if it never will be.
+    fn stop(&self) -> Option<bool>;
+}
+
+/// How often someone is asked whether it is enough.
+const TICK: Duration = Duration::from_millis(50);
 
 /// A pipe: the end to read, and the end to give to a program.
 ///
@@ -38,15 +52,15 @@ pub fn pipe() -> io::Result<(Reader, OwnedFd)> {
     Ok((Reader { pipe, open: true }, writer.into()))
 }
 
-/// Reads all `readers` as bytes come, until `over` can be read or `until` has come. `take` gets the reader's number and the bytes.
+/// Reads all `readers` as bytes come, until `over` can be read, `until` has come, or `by` wants no more.
 ///
 /// # Errors
-/// What the system says while waiting, or what `take` answers.
+/// What the system says while waiting.
 pub fn follow(
     readers: &mut [Reader],
     over: BorrowedFd<'_>,
     until: Instant,
-    mut take: impl FnMut(usize, &[u8]),
+    by: &mut dyn Follow,
 ) -> io::Result<Followed> {
     let mut buffer = vec![0; 64 * 1024];
     loop {
@@ -54,8 +68,13 @@ pub fn follow(
         if left.is_zero() {
             return Ok(Followed::Late);
         }
+        let most = match by.stop() {
+            Some(true) => return Ok(Followed::Stopped),
+            Some(false) => TICK,
+            None => Duration::from_secs(60),
+        };
         // Woken once in a while at least, so that a clock that stood still (a suspended machine) is noticed.
-        let timeout = Timespec::try_from(left.min(Duration::from_secs(60))).unwrap_or_default();
+        let timeout = Timespec::try_from(left.min(most)).unwrap_or_default();
         let mut fds = vec![PollFd::from_borrowed_fd(over, PollFlags::IN)];
         let open: Vec<usize> = (0..readers.len()).filter(|at| readers[*at].open).collect();
         fds.extend(open.iter().map(|at| PollFd::from_borrowed_fd(readers[*at].pipe.as_fd(), PollFlags::IN)));
@@ -67,7 +86,7 @@ pub fn follow(
         drop(fds);
         for (at, _) in open.iter().zip(&ready[1..]).filter(|(_, ready)| **ready) {
             if let Some(read) = readers[*at].read(&mut buffer) {
-                take(*at, &buffer[..read]);
+                by.take(*at, &buffer[..read]);
             }
         }
         if ready[0] {

@@ -9,6 +9,8 @@ pub mod outline;
 pub mod parse;
 pub mod preprocessor;
 pub mod table;
+pub mod trees;
 
 pub use parse::{Parsed, Unparsed, parse};
 pub use table::{LANGUAGES, Language, of};
+pub use trees::Trees;

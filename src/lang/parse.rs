@@ -66,6 +66,16 @@ pub fn parse<'t>(
     text: &'t [u8],
     expired: &dyn Fn() -> bool,
 ) -> Result<Parsed<'t>, Unparsed> {
+    parse_from(language, text, None, expired)
+}
+
+/// The same, made of the tree of another text, which has been told in what they differ.
+pub(super) fn parse_from<'t>(
+    language: &'static Language,
+    text: &'t [u8],
+    old: Option<&Tree>,
+    expired: &dyn Fn() -> bool,
+) -> Result<Parsed<'t>, Unparsed> {
     check(language, text)?;
     let mut parser = Parser::new();
     // Cannot fail: the versions of the grammars are tested against the library's.
@@ -76,7 +86,7 @@ pub fn parse<'t>(
         |_: &tree_sitter::ParseState| if expired() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
     let mut read = |at: usize, _| text.get(at..).unwrap_or_default();
     let options = ParseOptions::new().progress_callback(&mut stop);
-    let tree = parser.parse_with_options(&mut read, None, Some(options)).ok_or(Unparsed::OutOfTime)?;
+    let tree = parser.parse_with_options(&mut read, old, Some(options)).ok_or(Unparsed::OutOfTime)?;
     Ok(Parsed { language, text, tree })
 }
 

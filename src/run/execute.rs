@@ -5,13 +5,14 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use super::Watch;
 use super::answer::{Ran, Sandbox};
 use super::kept::Kept;
 use super::permit::Permitted;
 use super::store::{Store, Stream};
 use crate::base::{Code, Finding, Findings, Level, Result, Warning};
 use crate::git::Repo;
-use crate::io::streams::{self, Followed, Reader};
+use crate::io::streams::{self, Follow as _, Followed, Reader};
 use crate::io::{clock, failed};
 use crate::sandbox::{self, How, Limit, Limits, Means, NotStarted, Plan, Running};
 
@@ -33,7 +34,7 @@ pub(super) struct Executed {
 ///
 /// # Errors
 /// Why it was not started: `SANDBOX_UNAVAILABLE`, `PROGRAM_NOT_FOUND` if it cannot be executed, `IO_ERROR`.
-pub(super) fn execute(repo: &Repo, permitted: &Permitted<'_>, live: &mut dyn FnMut(Stream, &[u8])) -> Result<Executed> {
+pub(super) fn execute(repo: &Repo, permitted: &Permitted<'_>, live: &mut dyn Watch) -> Result<Executed> {
     let request = permitted.request;
     let mut store = Store::new(repo.state_path())?;
     let io = |what: &'static str| move |error: std::io::Error| failed(what, &permitted.program, &error);
@@ -140,14 +141,18 @@ const fn limit_name(limit: Limit) -> &'static str {
 struct Outputs<'a> {
     kept: [Kept; 2],
     store: &'a mut Store,
-    live: &'a mut dyn FnMut(Stream, &[u8]),
+    live: &'a mut dyn Watch,
 }
 
-impl Outputs<'_> {
+impl streams::Follow for Outputs<'_> {
     fn take(&mut self, stream: usize, bytes: &[u8]) {
         self.kept[stream].push(bytes);
         self.store.push(stream, bytes);
-        (self.live)(Stream::ALL[stream], bytes);
+        self.live.output(Stream::ALL[stream], bytes);
+    }
+
+    fn stop(&self) -> Option<bool> {
+        self.live.stop()
     }
 }
 
@@ -157,7 +162,7 @@ fn follow(
     until: Instant,
     outputs: &mut Outputs<'_>,
 ) -> std::io::Result<(sandbox::Ended, bool)> {
-    let followed = streams::follow(&mut readers, running.watch(), until, |stream, bytes| outputs.take(stream, bytes))?;
+    let followed = streams::follow(&mut readers, running.watch(), until, outputs)?;
     let ended = if followed == Followed::Over { running.wait()? } else { running.end()? };
     streams::rest(&mut readers, Duration::from_secs(10), |stream, bytes| outputs.take(stream, bytes));
     Ok((ended, followed == Followed::Late))

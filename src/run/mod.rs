@@ -33,12 +33,22 @@ const SUBJECT: usize = 72;
 /// How much of a command line a commit's message has, in bytes.
 const LINE: usize = 4096;
 
-/// Runs `request` in `world`; `live` gets what the program writes as it comes. What goes wrong after the program was started is in the
-/// answer beside what it did.
+/// Who follows a run.
+pub trait Watch {
+    /// What the program writes, as it comes.
+    fn output(&mut self, stream: Stream, bytes: &[u8]);
+
+    /// Whether it is to be ended now; asked several times a second if it may ever be.
+    fn stop(&self) -> Option<bool> {
+        None
+    }
+}
+
+/// Runs `request` in `world`, followed by `live`. What goes wrong after the program was started is in the answer beside what it did.
 ///
 /// # Errors
 /// Why it was not started; nothing is then changed, but that what had been left unrecorded may be recorded.
-pub fn run(world: &mut World, request: &Request, live: &mut dyn FnMut(Stream, &[u8])) -> Result<Answer> {
+pub fn run(world: &mut World, request: &Request, live: &mut dyn Watch) -> Result<Answer> {
     request.check()?;
     world.repo.check_idle()?;
     let policy = policy(world)?;

@@ -18,10 +18,22 @@ const MOST_RUNS: usize = 50;
 const HELD: &str = "held";
 
 /// Which output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, serde::Serialize, schemars::JsonSchema)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    clap::ValueEnum,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Stream {
     /// Standard output.
+    #[default]
     Stdout,
     /// Standard error.
     Stderr,

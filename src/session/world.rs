@@ -1,13 +1,18 @@
 //! Everything a command works in: the repository, its lock, the settled journal, the person's own policy.
 
-use std::path::Path;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::Duration;
 
 use crate::base::{Code, Durability, Findings, RepoPath, Result, Settled};
+use crate::git::opened::Opened;
 use crate::git::read::ObjectKind;
 use crate::git::{self, FileId, Oid, Repo, Tracked};
 use crate::io::lock::{self, Held};
 use crate::journal::{Journal, open_settled};
+use crate::lang::Trees;
 use crate::policy::command::Trusted;
 use crate::policy::trust::Store;
 use crate::policy::{Policy, Trust, file};
@@ -28,7 +33,21 @@ pub struct Caller {
     pub trust: Option<Store>,
     /// How much is waited for, if the caller says so.
     pub durability: Option<Durability>,
+    /// What stays in memory between the calls of one process.
+    pub warm: Option<Rc<Warm>>,
 }
+
+/// What a process keeps from one call to the next. All of it could be had again; none of it is taken for true unless what it was read
+/// from is as it was.
+#[derive(Debug, Default)]
+pub struct Warm {
+    repositories: RefCell<BTreeMap<PathBuf, Opened>>,
+    /// Trees of the files that were edited last.
+    pub trees: Trees,
+}
+
+/// How many repositories are kept open.
+const MOST_OPEN: usize = 16;
 
 /// A repository in which nothing is left unfinished, locked against other edt processes.
 #[derive(Debug)]
@@ -115,6 +134,12 @@ impl World {
         }
     }
 
+    /// Where trees are kept between calls, if anywhere.
+    #[must_use]
+    pub fn trees(&self) -> Option<&Trees> {
+        self.caller.warm.as_deref().map(|warm| &warm.trees)
+    }
+
     /// The policy for a session with that base.
     ///
     /// # Errors
@@ -133,7 +158,30 @@ impl World {
 
 /// The repository that holds `start`, in which the person's trust decides whether its own filters run.
 fn opened(start: &Path, caller: &Caller) -> Result<Repo> {
-    Ok(trusting(Repo::open(start)?, caller))
+    let repo = match &caller.warm {
+        Some(warm) => warm.open(start)?,
+        None => Repo::open(start)?,
+    };
+    Ok(trusting(repo, caller))
+}
+
+impl Warm {
+    /// The repository that holds `start`, opened anew only if something that opening reads has changed.
+    fn open(&self, start: &Path) -> Result<Repo> {
+        let mut all = self.repositories.borrow_mut();
+        if let Some(repo) = all.get(start).map(Opened::again).transpose()?.flatten() {
+            return Ok(repo);
+        }
+        let repo = Repo::open(start)?;
+        all.remove(start);
+        if let Some(opened) = Opened::of(&repo, start) {
+            if all.len() >= MOST_OPEN {
+                all.clear();
+            }
+            all.insert(start.to_owned(), opened);
+        }
+        Ok(repo)
+    }
 }
 
 fn trusting(mut repo: Repo, caller: &Caller) -> Repo {

@@ -63,8 +63,11 @@ pub fn guard<'q>(world: &World, planned: Planned<'q>) -> Result<std::result::Res
     let Planned { request, scene, files } = planned;
     let texts = files.iter().map(|file| Texts::of(&world.repo, &scene, file)).collect::<Result<Vec<Texts>>>()?;
     let sides: Vec<Side<'_>> = files.iter().map(|file| side(&scene, file)).collect();
-    let subjects: Vec<Subject<'_>> =
-        files.iter().zip(&texts).map(|(file, texts)| texts.subject(&scene, file).beside(&sides)).collect();
+    let subjects: Vec<Subject<'_>> = files
+        .iter()
+        .zip(&texts)
+        .map(|(file, texts)| texts.subject(&scene, file).beside(&sides).keeping(world.trees()))
+        .collect();
     let runs = !scene.policy.validators.is_empty();
     let root = if runs { world.repo.real_root()? } else { PathBuf::new() };
     let site = Site { root: &root, state: world.repo.state_path() };

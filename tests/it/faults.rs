@@ -61,6 +61,7 @@ fn caller() -> Caller {
         person_policy: None,
         trust: None,
         durability: None,
+        warm: None,
     }
 }
 

@@ -1,0 +1,78 @@
+//! A repository as gix opened it, kept for the next call, and whether it may still be used.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::Repo;
+use crate::base::Result;
+use crate::io::stat::Stat;
+use crate::io::{clock, whole};
+
+/// Files that changed this shortly before they were read may change again within the same tick of the file system's clock, and look
+/// the same.
+const TICK: Duration = Duration::from_millis(100);
+
+/// What opening found: the folders, the configuration, the way to objects and refs. What is read of objects, refs and files is read
+/// anew by each [`Repo`] made of it.
+#[derive(Debug)]
+pub struct Opened {
+    inner: gix::Repository,
+    /// Each file that opening read or would have read, as it was; `None` where there was none.
+    read: Vec<(Option<Stat>, PathBuf)>,
+}
+
+impl Opened {
+    /// What `repo` was opened from, if opening it again from `start` could not find anything else as long as those files are as they
+    /// are: not where a repository above `start` was found, a setting depends on more than files, or one was written just now.
+    #[must_use]
+    pub fn of(repo: &Repo, start: &Path) -> Option<Opened> {
+        if whole::real(start) != repo.real_root().ok()? {
+            return None;
+        }
+        let read: Vec<_> = files(repo)?.into_iter().map(|path| (Stat::behind(&path), path)).collect();
+        let settled = clock::system() - TICK;
+        let quiet = read.iter().filter_map(|(stat, _)| *stat).all(|stat| stat.is_folder() || stat.changed() < settled);
+        quiet.then(|| Opened { inner: repo.inner.clone(), read })
+    }
+
+    /// The repository once more, if all that opening it read is as it was.
+    ///
+    /// # Errors
+    /// As [`Repo::open`]: everything that is checked when a repository is opened is checked again.
+    pub fn again(&self) -> Result<Option<Repo>> {
+        let same = self.read.iter().all(|(stat, path)| same(*stat, Stat::behind(path)));
+        if same { Repo::of(self.inner.clone()).map(Some) } else { Ok(None) }
+    }
+}
+
+/// Of folders only which they are: what is in them changes with every lock.
+fn same(before: Option<Stat>, now: Option<Stat>) -> bool {
+    match (before, now) {
+        (Some(before), Some(now)) if before.is_folder() => before.inode() == now.inode(),
+        _ => before == now,
+    }
+}
+
+/// The files that decide what is opened: every configuration file, the refs and links of the Git folders that gix keeps in memory.
+fn files(repo: &Repo) -> Option<Vec<PathBuf>> {
+    use gix::config::Source;
+    let config = repo.inner.config_snapshot();
+    let mut files = Vec::new();
+    for section in config.plumbing().sections() {
+        // Which files such a section includes depends on the branch.
+        if section.header().name().eq_ignore_ascii_case(b"includeIf") {
+            return None;
+        }
+        files.extend(section.meta().path.clone());
+    }
+    let persons = [Source::Git, Source::User].map(|source| source.storage_location(&mut |name| std::env::var_os(name)));
+    files.extend(persons.into_iter().flatten());
+    files.push(PathBuf::from("/etc/gitconfig"));
+    let (git, common) = (repo.git_dir(), repo.common_dir());
+    files.extend(["config.worktree", "commondir", "gitdir"].map(|name| git.join(name)));
+    files.extend(["config", "packed-refs", "shallow", "objects/info/alternates"].map(|name| common.join(name)));
+    files.push(repo.root_path().join(".git"));
+    files.sort_unstable();
+    files.dedup();
+    Some(files)
+}

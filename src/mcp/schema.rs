@@ -1,0 +1,106 @@
+//! JSON Schemas as clients of many makes understand them.
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
+use serde_json::{Map, Value, json};
+
+/// The schema of arguments: without references, and without what only says that a key may be left out. Clients hand it to models whose
+/// own rules for schemas are narrow.
+#[must_use]
+pub fn input<T: JsonSchema>() -> Map<String, Value> {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let mut schema = object(settings.into_generator().into_root_schema_for::<T>());
+    schema.values_mut().for_each(tidy);
+    schema.remove("title");
+    schema.insert("type".to_owned(), json!("object"));
+    schema
+}
+
+/// The schema of what answers a call: a `T`, or a refusal.
+#[must_use]
+pub fn output<T: JsonSchema, Refusal: JsonSchema>() -> Map<String, Value> {
+    let mut generator = SchemaSettings::draft2020_12().into_generator();
+    let shapes = [generator.subschema_for::<T>(), generator.subschema_for::<Refusal>()];
+    let mut schema = Map::from_iter([("type".to_owned(), json!("object"))]);
+    if shapes[0] == shapes[1] {
+        schema.extend(object(shapes[0].clone()));
+    } else {
+        schema.insert("anyOf".to_owned(), json!(shapes));
+    }
+    let mut definitions = Value::Object(generator.take_definitions(true));
+    // They are what clients check answers against, not what models read.
+    drop_descriptions(&mut definitions);
+    schema.insert("$defs".to_owned(), definitions);
+    schema
+}
+
+fn object(schema: Schema) -> Map<String, Value> {
+    match schema.to_value() {
+        Value::Object(object) => object,
+        _ => Map::new(),
+    }
+}
+
+fn tidy(value: &mut Value) {
+    match value {
+        Value::Array(all) => all.iter_mut().for_each(tidy),
+        Value::Object(object) => {
+            object.values_mut().for_each(tidy);
+            object.retain(|key, value| {
+                !matches!(key.as_str(), "format" | "title") && !(key == "default" && value.is_null())
+            });
+            if let Some(Value::Array(types)) = object.get_mut("type") {
+                types.retain(|one| one != "null");
+                if let [one] = types.as_slice() {
+                    let one = one.clone();
+                    object.insert("type".to_owned(), one);
+                }
+            }
+            if let Some(names) = object.get("oneOf").and_then(choice) {
+                object.remove("oneOf");
+                object.extend(names);
+            }
+            if let Some(Value::Array(ways)) = object.get_mut("anyOf") {
+                ways.retain(|way| way.get("type") != Some(&json!("null")));
+                if let [Value::Object(way)] = ways.as_slice() {
+                    let way = way.clone();
+                    object.remove("anyOf");
+                    way.into_iter().for_each(|(key, value)| {
+                        object.entry(key).or_insert(value);
+                    });
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A choice of named values, each with its description, as one enumeration.
+fn choice(ways: &Value) -> Option<Map<String, Value>> {
+    let ways = ways.as_array()?;
+    let names = ways.iter().map(|way| way.get("const")?.as_str()).collect::<Option<Vec<&str>>>()?;
+    let told = |(way, name): (&Value, &&str)| Some(format!("{name}: {}", way.get("description")?.as_str()?));
+    let told: Vec<String> = ways.iter().zip(&names).filter_map(told).collect();
+    let mut schema = Map::from_iter([("type".to_owned(), json!("string")), ("enum".to_owned(), json!(names))]);
+    if !told.is_empty() {
+        schema.insert("description".to_owned(), json!(told.join(" ")));
+    }
+    Some(schema)
+}
+
+fn drop_descriptions(value: &mut Value) {
+    match value {
+        Value::Array(all) => all.iter_mut().for_each(drop_descriptions),
+        Value::Object(object) => {
+            // A property may have that name, too: then its value is a schema.
+            if object.get("description").is_some_and(Value::is_string) {
+                object.remove("description");
+            }
+            object.values_mut().for_each(drop_descriptions);
+        }
+        _ => {}
+    }
+}

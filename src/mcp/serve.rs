@@ -1,0 +1,196 @@
+//! The protocol.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
+    PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities, ServerConfig, Tool as Listed,
+    ToolAnnotations,
+};
+use rmcp::service::{NotificationContext, RequestContext};
+use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::transport::io::stdio_pipes;
+use rmcp::{ErrorData, RoleServer, ServerHandler, serve_server};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::Mutex;
+
+use super::worker::Worker;
+use super::{Answer, Call, Effect, Pulse, Service, Tool};
+
+/// The longest message that is read, in bytes: a request with two files of the largest size as JSON. A longer one is dropped unread.
+const MOST_MESSAGE: usize = 256 * 1024 * 1024;
+/// How often a client that asked for it hears of a program that runs.
+const BEAT: Duration = Duration::from_secs(1);
+/// How long a client may take to tell its roots.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Serves until the client closes its end, or the process is asked to end; then what was begun is finished.
+///
+/// # Errors
+/// What the system says if there can be no server.
+pub fn serve(service: Service) -> std::io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let worker = Arc::new(Worker::start(service.handler));
+    runtime.block_on(async {
+        let mut ended = signal(SignalKind::terminate())?;
+        let mut interrupted = signal(SignalKind::interrupt())?;
+        let server = Server {
+            tools: service.tools,
+            instructions: service.instructions,
+            worker: Arc::clone(&worker),
+            roots: Mutex::default(),
+        };
+        let (read, write) = stdio_pipes();
+        let transport = AsyncRwTransport::new_server(read, write).with_max_line_length(MOST_MESSAGE);
+        let served = async {
+            // Who closes its end before it said anything wanted nothing.
+            if let Ok(running) = serve_server(server, transport).await {
+                let _ = running.waiting().await;
+            }
+        };
+        tokio::select! {
+            () = served => {}
+            _ = ended.recv() => {}
+            _ = interrupted.recv() => {}
+        }
+        std::io::Result::Ok(())
+    })?;
+    // A read of standard input that no more comes from is not waited for.
+    runtime.shutdown_background();
+    if let Ok(worker) = Arc::try_unwrap(worker) {
+        worker.finish();
+    }
+    Ok(())
+}
+
+struct Server {
+    tools: Vec<Tool>,
+    instructions: String,
+    worker: Arc<Worker>,
+    /// What the client said of its roots, once it was asked.
+    roots: Mutex<Option<Vec<PathBuf>>>,
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let mut config = ServerConfig::new(ServerCapabilities::builder().enable_tools().build());
+        config.server_info = Implementation::new("edt", env!("CARGO_PKG_VERSION"));
+        config.with_instructions(self.instructions.clone())
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.tools.iter().map(listed).collect()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let Some(at) = self.tools.iter().position(|tool| tool.name == request.name) else {
+            let names: Vec<&str> = self.tools.iter().map(|tool| tool.name).collect();
+            let message = format!("There is no tool {:?}. The tools are {}.", request.name, names.join(", "));
+            return Err(ErrorData::invalid_params(message, None));
+        };
+        let client = context.client_info().map(|client| client.name);
+        let roots = self.roots(&context).await;
+        let pulse = Arc::new(Pulse::default());
+        let args = request.arguments.unwrap_or_default();
+        let call = Call { tool: at, args, client: client.clone(), roots, pulse: Arc::clone(&pulse) };
+        let answer = self.worker.call(call, self.tools[at].effect);
+        let answer = waited(answer, &pulse, &context).await?;
+        // It repeats the whole call to its model beside an error: a file that was refused would be paid for twice.
+        let repeats = client.is_some_and(|client| client.starts_with("gemini-cli"));
+        let mut result = CallToolResult::success(vec![ContentBlock::text(answer.text)]);
+        result.structured_content = Some(answer.json);
+        result.is_error = Some(answer.refused && !repeats);
+        Ok(result.into())
+    }
+
+    async fn on_roots_list_changed(&self, _: NotificationContext<RoleServer>) {
+        *self.roots.lock().await = None;
+    }
+}
+
+impl Server {
+    /// The client's roots, asked for with its first call; empty if it has none, does not answer, or may not be asked.
+    #[expect(deprecated, reason = "clients that have roots tell them no other way")]
+    async fn roots(&self, context: &RequestContext<RoleServer>) -> Vec<PathBuf> {
+        let mut known = self.roots.lock().await;
+        if known.is_none() {
+            let has = context.client_capabilities().is_some_and(|client| client.roots.is_some());
+            let asked = async { if has { context.peer.list_roots().await.ok() } else { None } };
+            let told = tokio::time::timeout(PATIENCE, asked).await.ok().flatten();
+            let paths = told.map(|told| told.roots.iter().filter_map(|root| path(&root.uri)).collect());
+            *known = Some(paths.unwrap_or_default());
+        }
+        known.clone().unwrap_or_default()
+    }
+}
+
+/// Waits for an answer; tells the client of it meanwhile, and the call if the client wants it no more.
+async fn waited(
+    mut answer: tokio::sync::oneshot::Receiver<Answer>,
+    pulse: &Pulse,
+    context: &RequestContext<RoleServer>,
+) -> Result<Answer, ErrorData> {
+    let token = context.meta.get_progress_token();
+    let mut seconds = 0_u32;
+    loop {
+        let beat =
+            async { if token.is_some() { tokio::time::sleep(BEAT).await } else { std::future::pending().await } };
+        tokio::select! {
+            answer = &mut answer => {
+                return answer.map_err(|_| ErrorData::internal_error("The server ends; the call was not begun.", None));
+            }
+            () = context.ct.cancelled(), if !pulse.is_stopped() => pulse.stop(),
+            () = beat => {
+                seconds += 1;
+                let Some(token) = token.clone() else { continue };
+                let message = format!("{seconds} s, {} bytes of output", pulse.bytes());
+                let told = ProgressNotificationParam::new(token, f64::from(seconds)).with_message(message);
+                let _ = context.peer.notify_progress(told).await;
+            }
+        }
+    }
+}
+
+fn listed(tool: &Tool) -> Listed {
+    let annotations = ToolAnnotations::new()
+        .read_only(tool.effect == Effect::Reads)
+        .destructive(tool.effect == Effect::Lands)
+        .idempotent(tool.effect == Effect::Reads)
+        .open_world(tool.effect == Effect::Runs);
+    Listed::new(tool.name, tool.about, tool.input.clone())
+        .with_raw_output_schema(Arc::new(tool.output.clone()))
+        .with_annotations(annotations)
+}
+
+/// The path of a `file:` URI.
+fn path(uri: &str) -> Option<PathBuf> {
+    use std::os::unix::ffi::OsStringExt as _;
+    let rest = uri.strip_prefix("file://")?;
+    let rest = rest.get(rest.find('/')?..)?.as_bytes();
+    let mut bytes = Vec::new();
+    let mut at = 0;
+    while let Some(&byte) = rest.get(at) {
+        let code = (byte == b'%').then(|| std::str::from_utf8(rest.get(at + 1..at + 3)?).ok()).flatten();
+        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
+            Some(code) => {
+                bytes.push(code);
+                at += 3;
+            }
+            None => {
+                bytes.push(byte);
+                at += 1;
+            }
+        }
+    }
+    Some(PathBuf::from(std::ffi::OsString::from_vec(bytes)))
+}

@@ -1,0 +1,65 @@
+//! The threads that calls are answered on.
+
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use tokio::sync::oneshot;
+
+use super::{Answer, Call, Effect, Handler, Pulse};
+
+type Job = (Call, oneshot::Sender<Answer>);
+
+/// One thread for all calls but those that run a program: edits of one worktree come one after the other anyway, and in the order in
+/// which they were sent nobody has to guess what an edit was made on.
+pub(super) struct Worker {
+    jobs: Sender<Job>,
+    handler: Arc<dyn Fn() -> Handler + Send + Sync>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+    pulses: Mutex<Vec<Arc<Pulse>>>,
+}
+
+impl Worker {
+    pub(super) fn start(handler: Arc<dyn Fn() -> Handler + Send + Sync>) -> Worker {
+        let (jobs, queue) = mpsc::channel::<Job>();
+        let make = Arc::clone(&handler);
+        let answer = move || {
+            let mut handler = make();
+            for (call, reply) in queue {
+                // Nobody waits for it any more: it was not begun, and is not.
+                if !call.pulse.is_stopped() && !reply.is_closed() {
+                    let _ = reply.send(handler(call));
+                }
+            }
+        };
+        Worker { jobs, handler, threads: Mutex::new(vec![std::thread::spawn(answer)]), pulses: Mutex::default() }
+    }
+
+    /// Has `call` answered. The receiver fails if the server ends before.
+    pub(super) fn call(&self, call: Call, effect: Effect) -> oneshot::Receiver<Answer> {
+        let (reply, answer) = oneshot::channel();
+        if effect != Effect::Runs {
+            let _ = self.jobs.send((call, reply));
+            return answer;
+        }
+        let handler = Arc::clone(&self.handler);
+        let mut pulses = self.pulses.lock().unwrap_or_else(PoisonError::into_inner);
+        pulses.retain(|pulse| Arc::strong_count(pulse) > 1);
+        pulses.push(Arc::clone(&call.pulse));
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        threads.retain(|thread| !thread.is_finished());
+        threads.push(std::thread::spawn(move || {
+            let _ = reply.send(handler()(call));
+        }));
+        answer
+    }
+
+    /// Waits for what was begun: an edit to its end, which takes a moment; programs are ended.
+    pub(super) fn finish(self) {
+        drop(self.jobs);
+        self.pulses.into_inner().unwrap_or_else(PoisonError::into_inner).iter().for_each(|pulse| pulse.stop());
+        for thread in self.threads.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            let _ = thread.join();
+        }
+    }
+}
