@@ -1,5 +1,6 @@
 //! The command line: one file per command, each a struct of arguments and a function.
 
+mod agent_hook;
 mod apply;
 mod begin;
 mod care;
@@ -96,6 +97,7 @@ enum Command {
     Trust(trust::Args),
     Hooks(hooks::Args),
     Hook(hook::Args),
+    AgentHook(agent_hook::Args),
     Doctor(doctor::Args),
     Explain(care::ExplainArgs),
     Schema(care::SchemaArgs),
@@ -132,6 +134,7 @@ impl Command {
             Command::Trust(args) => args.run(context),
             Command::Hooks(args) => args.run(context),
             Command::Hook(args) => args.run(context),
+            Command::AgentHook(args) => args.run(context),
             Command::Doctor(args) => args.run(context),
             Command::Explain(args) => args.run(context),
             Command::Schema(args) => Ok(args.run(context)),
