@@ -1,5 +1,6 @@
 //! The command line: one file per command, each a struct of arguments and a function.
 
+mod agent_hook;
 mod apply;
 mod begin;
 mod care;
@@ -104,6 +105,7 @@ enum Command {
     Hook(hook::Args),
     #[cfg(feature = "mcp")]
     Mcp(mcp::Args),
+    AgentHook(agent_hook::Args),
     Doctor(doctor::Args),
     Explain(care::ExplainArgs),
     Schema(care::SchemaArgs),
@@ -144,6 +146,7 @@ impl Command {
             Command::Hook(args) => args.run(context),
             #[cfg(feature = "mcp")]
             Command::Mcp(args) => args.run(context),
+            Command::AgentHook(args) => args.run(context),
             Command::Doctor(args) => args.run(context),
             Command::Explain(args) => args.run(context),
             Command::Schema(args) => Ok(args.run(context)),

@@ -13,7 +13,7 @@ const LAYERS: &[&[&str]] = &[
     &["txn"],
     &["proposal"],
     &["run"],
-    &["hook", "mcp"],
+    &["hook", "agent", "mcp"],
     &["cli"],
 ];
 

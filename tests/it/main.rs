@@ -9,6 +9,7 @@
     reason = "tests are read, not tuned"
 )]
 
+mod agent_hooks;
 mod bad_input;
 mod cage;
 mod checkpoints;
