@@ -12,6 +12,7 @@ pub mod cursor;
 pub mod event;
 pub mod fields;
 pub mod gemini;
+pub mod guide;
 
 pub mod judge;
 pub mod opencode;

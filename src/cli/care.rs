@@ -3,7 +3,9 @@
 use clap::{CommandFactory as _, ValueEnum};
 
 use super::context::Context;
-use super::{Cli, diff, doctor, gc, guards, hooks, log, ls, policy, proposals, read, run, search, status, trust};
+use super::{
+    Cli, diff, doctor, gc, guards, guide, hooks, log, ls, policy, proposals, read, run, search, status, trust,
+};
 use crate::base::{Code, Finding, Outcome, Result, Status};
 use crate::txn::wire::Wire;
 
@@ -85,6 +87,8 @@ enum Shape {
     Log,
     /// What `edt diff` and `edt show` answer.
     Diff,
+    /// What `edt guide` answers.
+    Guide,
     /// What `edt guards` answers.
     Guards,
     /// What `edt policy` answers.
@@ -115,6 +119,7 @@ impl SchemaArgs {
             Shape::Proposals => schemars::schema_for!(proposals::Listed),
             Shape::Log => schemars::schema_for!(log::Answer),
             Shape::Diff => schemars::schema_for!(diff::Answer),
+            Shape::Guide => schemars::schema_for!(guide::Answer),
             Shape::Guards => schemars::schema_for!(guards::Answer),
             Shape::Policy => schemars::schema_for!(policy::Answer),
             Shape::Trust => schemars::schema_for!(trust::Answer),

@@ -11,6 +11,7 @@ mod diff;
 mod doctor;
 mod gc;
 mod guards;
+mod guide;
 mod hook;
 mod hooks;
 mod land;
@@ -98,6 +99,7 @@ enum Command {
     Land(land::Args),
     Abandon(land::AbandonArgs),
     Gc(gc::Args),
+    Guide(guide::Args),
     Guards(guards::Args),
     Policy(policy::Args),
     Trust(trust::Args),
@@ -139,6 +141,7 @@ impl Command {
             Command::Land(args) => args.run(context),
             Command::Abandon(_) => land::run_abandon(context),
             Command::Gc(args) => args.run(context),
+            Command::Guide(args) => args.run(context),
             Command::Guards(args) => args.run(context),
             Command::Policy(args) => args.run(context),
             Command::Trust(args) => args.run(context),

@@ -27,6 +27,7 @@ mod finding;
 mod formats;
 mod grammars;
 mod guards;
+mod guide;
 mod hook_install;
 mod hook_managers;
 mod hook_table;

@@ -331,7 +331,7 @@ fn validators() -> &'static BTreeMap<&'static str, jsonschema::Validator> {
         (shape, jsonschema::validator_for(&serde_json::from_slice(&printed).unwrap()).unwrap())
     };
     ALL.get_or_init(|| {
-        const SHAPES: [&str; 17] = [
+        const SHAPES: [&str; 18] = [
             "policy",
             "outcome",
             "read",
@@ -341,6 +341,7 @@ fn validators() -> &'static BTreeMap<&'static str, jsonschema::Validator> {
             "log",
             "diff",
             "guards",
+            "guide",
             "trust",
             "gc",
             "hooks",
