@@ -22,6 +22,7 @@ mod read;
 mod render;
 mod restore;
 mod run;
+mod setup;
 mod status;
 mod trust;
 mod undo;
@@ -98,6 +99,7 @@ enum Command {
     Hooks(hooks::Args),
     Hook(hook::Args),
     AgentHook(agent_hook::Args),
+    Setup(setup::Args),
     Doctor(doctor::Args),
     Explain(care::ExplainArgs),
     Schema(care::SchemaArgs),
@@ -135,6 +137,7 @@ impl Command {
             Command::Hooks(args) => args.run(context),
             Command::Hook(args) => args.run(context),
             Command::AgentHook(args) => args.run(context),
+            Command::Setup(args) => args.run(context),
             Command::Doctor(args) => args.run(context),
             Command::Explain(args) => args.run(context),
             Command::Schema(args) => Ok(args.run(context)),
