@@ -1,5 +1,6 @@
 // Written by `edt setup opencode`; `edt setup opencode --remove` takes it away.
-// Every edit of opencode's own tools is judged by edt before it lands, and recorded after. What edt cannot judge does not land.
+// Every edit of opencode's own tools is judged by edt before it lands, and recorded after. What edt cannot judge does not land: what is
+// thrown before a tool runs keeps it from running.
 import { spawn } from "node:child_process"
 
 const EDT = "edt"
@@ -17,13 +18,13 @@ function ask(payload) {
     child.stdin.on("error", () => {})
     child.on("error", (error) => {
       clearTimeout(timer)
-      reject(new Error(`edt could not be run, so this is blocked: ${error.message}`))
+      reject(new Error(`edt could not be run: ${error.message}`))
     })
     child.on("close", (code) => {
       clearTimeout(timer)
       if (code === 0) return resolve(Buffer.concat(out).toString("utf8").trim())
       const why = Buffer.concat(err).toString("utf8").trim()
-      reject(new Error(why || `edt ended without an answer (${code}), so this is blocked`))
+      reject(new Error(why || `edt ended without an answer (${code})`))
     })
     child.stdin.end(JSON.stringify(payload))
   })
@@ -46,7 +47,8 @@ export const EdtPlugin = async ({ directory, worktree }) => {
       calls.delete(callID)
       if (!args) return
       // The edit has landed: what edt says of it is told, never thrown.
-      const said = await ask({ hook: "tool.execute.after", tool, sessionID, callID, cwd, args }).catch((error) => error.message)
+      const failed = (error) => `The edit has landed. ${error.message}`
+      const said = await ask({ hook: "tool.execute.after", tool, sessionID, callID, cwd, args }).catch(failed)
       if (said && output) output.output = `${output.output ?? ""}\n\n${said}`
     },
   }
