@@ -1,9 +1,13 @@
 //! Claude Code: `PreToolUse`, `PostToolUse`, `SessionStart`. What it takes is documented; any key beyond that may make it ignore an answer.
 
+use std::path::PathBuf;
+
 use serde_json::{Value, json};
 
 use super::event::{Act, At, Event, Moment, Reply, Said};
-use super::{Agent, Fields, Limits, Misshapen, Protocol};
+use super::setup::place::named;
+use super::setup::{Entry, Form, Part, Place, Scope, What, Wiring, json};
+use super::{Agent, Fields, Limits, Misshapen, Protocol, texts};
 
 /// The agent.
 #[derive(Debug)]
@@ -20,6 +24,10 @@ impl Agent for ClaudeCode {
 
     fn protocol(&self) -> Option<&'static dyn Protocol> {
         Some(&ClaudeCode)
+    }
+
+    fn wiring(&self) -> &'static dyn Wiring {
+        &ClaudeCode
     }
 }
 
@@ -44,6 +52,80 @@ impl Protocol for ClaudeCode {
     fn reply(&self, at: At, said: &Said) -> Reply {
         reply(at, said)
     }
+
+    fn probe(&self, root: &std::path::Path) -> Value {
+        json!({"session_id": "probe", "cwd": root, "hook_event_name": "PreToolUse", "tool_name": "Write",
+            "tool_input": {"file_path": root.join(".git/edt-probe"), "content": "x"}})
+    }
+}
+
+impl Wiring for ClaudeCode {
+    fn parts(&self, place: &Place) -> Vec<Part> {
+        let home = self.home(place);
+        let mcp = match place.scope {
+            // Where its settings are elsewhere, so is this file.
+            Scope::User if named("CLAUDE_CONFIG_DIR").is_some() => home.join(".claude.json"),
+            Scope::User => place.home.join(".claude.json"),
+            Scope::Project => place.root.join(".mcp.json"),
+        };
+        let mut settings = hooks(&place.hook("claude-code"));
+        if place.only_edt {
+            let denied = ["Edit", "Write", "NotebookEdit"];
+            settings.extend(denied.map(|tool| Entry::Word(vec!["permissions", "deny"], tool)));
+        }
+        vec![
+            Part { file: mcp, what: What::Mcp, form: Form::Json(vec![server(&place.edt)]) },
+            Part { file: home.join("settings.json"), what: What::Hooks, form: Form::Json(settings) },
+            texts::skill_part(&home.join("skills")),
+        ]
+    }
+
+    fn notes(&self, _: &Place) -> Vec<String> {
+        vec!["Its hooks are tested with payloads from its documentation, not with the program itself; they need version 2.1.295 to fail closed.".into()]
+    }
+
+    fn program(&self) -> &'static str {
+        "claude"
+    }
+
+    fn home(&self, place: &Place) -> PathBuf {
+        place.folder_or("CLAUDE_CONFIG_DIR", ".claude")
+    }
+
+    fn can_do_without_its_own(&self) -> bool {
+        true
+    }
+
+    fn plugin(&self) -> Vec<(&'static str, String)> {
+        let manifest = json!({
+            "name": "edt", "version": env!("CARGO_PKG_VERSION"), "description": texts::DESCRIPTION, "license": env!("CARGO_PKG_LICENSE"),
+        });
+        let hooks = json::with(None, &hooks("edt agent-hook claude-code")).unwrap_or_default();
+        vec![
+            (".claude-plugin/plugin.json", json::file(&manifest)),
+            (".mcp.json", json::with(None, &[server("edt")]).unwrap_or_default()),
+            ("hooks/hooks.json", hooks),
+            ("skills/edt/SKILL.md", texts::skill()),
+        ]
+    }
+}
+
+fn server(edt: &str) -> Entry {
+    Entry::Own(vec!["mcpServers", "edt"], json!({"type": "stdio", "command": edt, "args": ["mcp"]}))
+}
+
+/// Without `onFailure` a hook that cannot be run, or takes too long, lets the edit pass.
+fn hooks(command: &str) -> Vec<Entry> {
+    let seconds = ClaudeCode.limits().host.as_secs();
+    let line = json!({"type": "command", "command": command, "timeout": seconds});
+    let blocking = json!({"type": "command", "command": command, "timeout": seconds, "onFailure": "block"});
+    let tools = "Edit|MultiEdit|Write|NotebookEdit";
+    let hook = |name, value| Entry::Element(vec!["hooks", name], value, "agent-hook claude-code".into());
+    vec![
+        hook("PreToolUse", json!({"matcher": tools, "hooks": [blocking]})),
+        hook("PostToolUse", json!({"matcher": tools, "hooks": [line.clone()]})),
+        hook("SessionStart", json!({"hooks": [line]})),
+    ]
 }
 
 /// A payload in this agent's form, which others took over; `acts` reads the input of a tool.

@@ -1,9 +1,13 @@
 //! GitHub Copilot: its command line has a form of its own, and VS Code that of Claude Code. One file of hooks serves both.
 
+use std::path::PathBuf;
+
 use serde_json::{Value, json};
 
 use super::event::{Act, At, Event, Moment, Reply, Said};
-use super::{Agent, Fields, Limits, Misshapen, Protocol, claude_code};
+use super::setup::place::named;
+use super::setup::{Entry, Form, Part, Place, Scope, What, Wiring};
+use super::{Agent, Fields, Limits, Misshapen, Protocol, claude_code, texts};
 
 /// The agent.
 #[derive(Debug)]
@@ -23,6 +27,10 @@ impl Agent for Copilot {
 
     fn protocol(&self) -> Option<&'static dyn Protocol> {
         Some(&Copilot)
+    }
+
+    fn wiring(&self) -> &'static dyn Wiring {
+        &Copilot
     }
 }
 
@@ -72,6 +80,64 @@ impl Protocol for Copilot {
             // It reads no answer to this hook.
             Said::Told(text) | Said::Objected(text) => Reply { stderr: format!("{text}\n"), ..Reply::NOTHING },
             Said::Broken(why) => Reply::two(why),
+        }
+    }
+
+    fn probe(&self, root: &std::path::Path) -> Value {
+        let args = json!({"path": root.join(".git/edt-probe"), "file_text": "x"});
+        json!({"sessionId": "probe", "cwd": root, "toolName": "create", "toolArgs": args.to_string()})
+    }
+}
+
+impl Wiring for Copilot {
+    fn parts(&self, place: &Place) -> Vec<Part> {
+        let line =
+            json!({"type": "command", "bash": place.hook("copilot"), "timeoutSec": self.limits().host.as_secs()});
+        let hook = |name| Entry::Element(vec!["hooks", name], line.clone(), "agent-hook copilot".into());
+        let hooks = vec![Entry::There(vec!["version"], json!(1)), hook("preToolUse"), hook("postToolUse")];
+        let hooks = |folder: PathBuf| Part {
+            file: folder.join("edt.json"),
+            what: What::Hooks,
+            form: Form::Json(hooks.clone()),
+        };
+        let server = |file: PathBuf, at: &'static str, value: Value| Part {
+            file,
+            what: What::Mcp,
+            form: Form::Json(vec![Entry::Own(vec![at, "edt"], value)]),
+        };
+        match place.scope {
+            Scope::User => vec![
+                server(
+                    self.home(place).join("mcp-config.json"),
+                    "mcpServers",
+                    json!({"type": "local", "command": place.edt, "args": ["mcp"], "tools": ["*"]}),
+                ),
+                hooks(self.home(place).join("hooks")),
+            ],
+            Scope::Project => vec![
+                server(
+                    place.root.join(".vscode/mcp.json"),
+                    "servers",
+                    json!({"type": "stdio", "command": place.edt, "args": ["mcp"]}),
+                ),
+                hooks(place.root.join(".github/hooks")),
+                texts::agents_part(place.root.join("AGENTS.md")),
+            ],
+        }
+    }
+
+    fn notes(&self, _: &Place) -> Vec<String> {
+        vec!["Its hooks are tested with payloads from its documentation, not with the program itself. VS Code runs them where agent hooks are switched on.".into()]
+    }
+
+    fn program(&self) -> &'static str {
+        "copilot"
+    }
+
+    fn home(&self, place: &Place) -> PathBuf {
+        match place.scope {
+            Scope::User => named("COPILOT_HOME").unwrap_or_else(|| place.home.join(".copilot")),
+            Scope::Project => place.root.join(".github/hooks"),
         }
     }
 }

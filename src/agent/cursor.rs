@@ -1,9 +1,12 @@
 //! Cursor: `preToolUse`, `postToolUse`, `afterFileEdit`. With `failClosed` it blocks, too, where a hook gives no answer at all.
 
+use std::path::PathBuf;
+
 use serde_json::{Value, json};
 
 use super::event::{Act, At, Event, Moment, Reply, Said};
-use super::{Agent, Fields, Limits, Misshapen, Protocol};
+use super::setup::{Entry, Form, Part, Place, Scope, What, Wiring};
+use super::{Agent, Fields, Limits, Misshapen, Protocol, texts};
 
 /// The agent.
 #[derive(Debug)]
@@ -20,6 +23,10 @@ impl Agent for Cursor {
 
     fn protocol(&self) -> Option<&'static dyn Protocol> {
         Some(&Cursor)
+    }
+
+    fn wiring(&self) -> &'static dyn Wiring {
+        &Cursor
     }
 }
 
@@ -69,6 +76,46 @@ impl Protocol for Cursor {
             Said::Broken(why) if at.moment == Moment::After => told(why),
             Said::Broken(why) => Reply { stdout: deny(why).stdout, ..Reply::two(why) },
         }
+    }
+
+    fn probe(&self, root: &std::path::Path) -> Value {
+        json!({"hook_event_name": "preToolUse", "workspace_roots": [root], "tool_name": "Write",
+            "tool_input": {"path": root.join(".git/edt-probe"), "contents": "x"}})
+    }
+}
+
+impl Wiring for Cursor {
+    fn parts(&self, place: &Place) -> Vec<Part> {
+        let home = self.home(place);
+        let (command, tools, seconds) = (place.hook("cursor"), TOOLS.join("|"), self.limits().host.as_secs());
+        let hook = |name, value| Entry::Element(vec!["hooks", name], value, "agent-hook cursor".into());
+        let hooks = vec![
+            Entry::There(vec!["version"], json!(1)),
+            hook("preToolUse", json!({"command": command, "matcher": tools, "timeout": seconds, "failClosed": true})),
+            hook("postToolUse", json!({"command": command, "matcher": tools, "timeout": seconds})),
+        ];
+        let server = Entry::Own(vec!["mcpServers", "edt"], json!({"command": place.edt, "args": ["mcp"]}));
+        let mut parts = vec![
+            Part { file: home.join("mcp.json"), what: What::Mcp, form: Form::Json(vec![server]) },
+            Part { file: home.join("hooks.json"), what: What::Hooks, form: Form::Json(hooks) },
+            texts::skill_part(&home.join("skills")),
+        ];
+        if place.scope == Scope::Project {
+            parts.push(texts::agents_part(place.root.join("AGENTS.md")));
+        }
+        parts
+    }
+
+    fn notes(&self, _: &Place) -> Vec<String> {
+        vec!["Its hooks are tested with payloads from its documentation, not with the program itself. Tab completions pass no hook that could block them.".into()]
+    }
+
+    fn program(&self) -> &'static str {
+        "cursor"
+    }
+
+    fn home(&self, place: &Place) -> PathBuf {
+        place.folder(".cursor")
     }
 }
 

@@ -34,11 +34,17 @@ pub fn skill() -> String {
     format!("---\nname: {NAME}\ndescription: {DESCRIPTION}\n---\n\n{}", prompt())
 }
 
-/// The block for `AGENTS.md`, fences included, without a line end after it. Such a file is read in every conversation, so it has the
+/// What stands between the fences in `AGENTS.md`, without a line end after it. Such a file is read in every conversation, so it has the
 /// rules and says where the examples are.
 #[must_use]
+pub fn agents_md() -> String {
+    format!("# Editing with edt\n\n{RULES}\n`edt guide` prints an example of each mode.")
+}
+
+/// The block for `AGENTS.md`, fences included, without a line end after it.
+#[must_use]
 pub fn agents_md_block() -> String {
-    format!("{BEGIN}\n# Editing with edt\n\n{RULES}\n`edt guide` prints an example of each mode.\n{END}")
+    format!("{BEGIN}\n{}\n{END}", agents_md())
 }
 
 /// Why a text's fences cannot be understood.

@@ -19,16 +19,19 @@ pub mod opencode;
 pub mod patch;
 pub mod place;
 pub mod request;
+pub mod setup;
 pub mod texts;
 pub mod windsurf;
 pub mod words;
 
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
 
 pub use event::{Act, At, Event, Moment, Pair, Reply, Said};
 pub use fields::{Fields, Misshapen};
+pub use setup::Wiring;
 
 /// An agent that edt knows.
 pub trait Agent: Sync {
@@ -38,6 +41,8 @@ pub trait Agent: Sync {
     fn title(&self) -> &'static str;
     /// How its hooks speak; `None` if it has none.
     fn protocol(&self) -> Option<&'static dyn Protocol>;
+    /// What it wants of its own files.
+    fn wiring(&self) -> &'static dyn Wiring;
 }
 
 /// How an agent's hooks speak.
@@ -51,6 +56,8 @@ pub trait Protocol: Sync {
     fn event(&self, payload: &Value) -> Result<Event, Misshapen>;
     /// The agent's form of what is to be said.
     fn reply(&self, at: At, said: &Said) -> Reply;
+    /// A payload that edt must refuse: a file in the Git folder of the worktree at `root` would be written.
+    fn probe(&self, root: &Path) -> Value;
 }
 
 /// How long a hook may take.
@@ -111,7 +118,7 @@ mod tests {
             let reply = protocol.reply(At::UNKNOWN, &Said::Broken("why".into()));
             let blocks = match name {
                 "cline" => reply.stdout == "{\"cancel\":true,\"errorMessage\":\"why\"}\n",
-                "cursor" => reply.stdout.starts_with("{\"permission\":\"deny\",") && reply.exit == 2,
+                "cursor" => reply.stdout.contains("\"permission\":\"deny\"") && reply.exit == 2,
                 _ => reply.stdout.is_empty() && reply.exit == 2,
             };
             assert!(blocks, "{name}: {reply:?}");

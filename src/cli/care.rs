@@ -4,7 +4,7 @@ use clap::{CommandFactory as _, ValueEnum};
 
 use super::context::Context;
 use super::{
-    Cli, diff, doctor, gc, guards, guide, hooks, log, ls, policy, proposals, read, run, search, status, trust,
+    Cli, diff, doctor, gc, guards, guide, hooks, log, ls, policy, proposals, read, run, search, setup, status, trust,
 };
 use crate::base::{Code, Finding, Outcome, Result, Status};
 use crate::txn::wire::Wire;
@@ -101,6 +101,8 @@ enum Shape {
     Hooks,
     /// What `edt doctor` answers.
     Doctor,
+    /// What `edt setup` answers.
+    Setup,
 }
 
 impl SchemaArgs {
@@ -126,6 +128,7 @@ impl SchemaArgs {
             Shape::Gc => schemars::schema_for!(gc::Answer),
             Shape::Hooks => schemars::schema_for!(hooks::Answer),
             Shape::Doctor => schemars::schema_for!(doctor::Answer),
+            Shape::Setup => schemars::schema_for!(setup::Answer),
         };
         context.print(&serde_json::to_string_pretty(&schema).unwrap_or_default());
         Status::Applied

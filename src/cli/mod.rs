@@ -27,6 +27,7 @@ mod render;
 mod restore;
 mod run;
 mod search;
+mod setup;
 mod status;
 mod trust;
 mod undo;
@@ -108,6 +109,7 @@ enum Command {
     #[cfg(feature = "mcp")]
     Mcp(mcp::Args),
     AgentHook(agent_hook::Args),
+    Setup(setup::Args),
     Doctor(doctor::Args),
     Explain(care::ExplainArgs),
     Schema(care::SchemaArgs),
@@ -150,6 +152,7 @@ impl Command {
             #[cfg(feature = "mcp")]
             Command::Mcp(args) => args.run(context),
             Command::AgentHook(args) => args.run(context),
+            Command::Setup(args) => args.run(context),
             Command::Doctor(args) => args.run(context),
             Command::Explain(args) => args.run(context),
             Command::Schema(args) => Ok(args.run(context)),

@@ -323,3 +323,49 @@ fn a_conversation_that_begins_in_a_worktree_is_told_of_edt() {
     let elsewhere = hook(&world, "codex", &payload(Path::new("/")));
     assert_eq!(elsewhere, Said { exit: 0, stdout: String::new(), stderr: String::new() });
 }
+
+/// What opencode would do with the plugin, done by Node, where that is here.
+const DRIVER: &str = r#"
+const { EdtPlugin } = await import(process.argv[1])
+const root = process.argv[2]
+const fs = await import("node:fs")
+const hooks = await EdtPlugin({ directory: root })
+const said = []
+const before = (tool, args, callID) =>
+  hooks["tool.execute.before"]({ tool, sessionID: "s", callID }, { args }).then(() => "passed", (error) => error.message.split("\n")[0])
+said.push(await before("write", { filePath: root + "/big.c", content: "}" }, "1"))
+said.push(await before("bash", { command: "ls" }, "2"))
+said.push(await before("edit", { filePath: root + "/a.txt", oldString: "two", newString: "three" }, "3"))
+fs.writeFileSync(root + "/a.txt", "one\nthree\n")
+const output = { output: "done" }
+await hooks["tool.execute.after"]({ tool: "edit", sessionID: "s", callID: "3" }, output)
+said.push(output.output)
+console.log(JSON.stringify(said))
+"#;
+
+#[test]
+fn the_plugin_for_opencode_throws_what_edt_says_and_throws_if_there_is_no_edt() {
+    let world = world();
+    if world.command("node").arg("--version").output().is_err() {
+        return;
+    }
+    let driven = |edt: &str| -> Value {
+        world.edt(&["setup", "opencode", "--scope", "user"]);
+        let text = std::fs::read_to_string(world.home.join(".config/opencode/plugins/edt.js")).unwrap();
+        let plugin = world.home.join("plugin.mjs");
+        std::fs::write(&plugin, text.replace(EDT, edt)).unwrap();
+        let mut command = world.command("node");
+        command.args(["--input-type=module", "-e", DRIVER]).arg(&plugin).arg(&world.root);
+        let done = command.output().unwrap();
+        serde_json::from_slice(&done.stdout).unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&done.stderr)))
+    };
+    let said = driven("/nowhere/edt");
+    let gone = "edt could not be run: spawn /nowhere/edt ENOENT";
+    assert_eq!(said, json!([gone, "passed", gone, "done"]));
+    world.write("a.txt", "one\ntwo\n");
+    let said = driven(EDT);
+    assert_eq!(said[0], "edt refused this edit; nothing was changed.");
+    assert_eq!((&said[1], &said[2]), (&json!("passed"), &json!("passed")));
+    assert_eq!(said[3], format!("done\n\n{}", text("good_after")));
+    assert_eq!((world.text("big.c"), world.git(&["log", "--format=%s", "-1"]).trim()), (big(), "edit a.txt (edit)"));
+}

@@ -10,6 +10,7 @@
 )]
 
 mod agent_hooks;
+mod agent_setup;
 mod bad_input;
 mod cage;
 mod checkpoints;

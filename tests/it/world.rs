@@ -331,7 +331,7 @@ fn validators() -> &'static BTreeMap<&'static str, jsonschema::Validator> {
         (shape, jsonschema::validator_for(&serde_json::from_slice(&printed).unwrap()).unwrap())
     };
     ALL.get_or_init(|| {
-        const SHAPES: [&str; 18] = [
+        const SHAPES: [&str; 19] = [
             "policy",
             "outcome",
             "read",
@@ -350,6 +350,7 @@ fn validators() -> &'static BTreeMap<&'static str, jsonschema::Validator> {
             "run-output",
             "proposal",
             "proposals",
+            "setup",
         ];
         SHAPES.map(compiled).into()
     })
