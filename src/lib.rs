@@ -13,9 +13,11 @@
 //! The modules stand in layers, lowest first; each imports only from those above it in this list (`tests/it/layers.rs`).
 //! `ARCHITECTURE.md` tells the rest.
 
+pub mod agent;
 pub mod base;
 pub mod cli;
 pub mod edit;
+pub mod find;
 pub mod git;
 pub mod guard;
 pub mod hook;

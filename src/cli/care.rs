@@ -3,7 +3,9 @@
 use clap::{CommandFactory as _, ValueEnum};
 
 use super::context::Context;
-use super::{Cli, diff, doctor, gc, guards, hooks, log, policy, proposals, read, run, status, trust};
+use super::{
+    Cli, diff, doctor, gc, guards, guide, hooks, log, ls, policy, proposals, read, run, search, setup, status, trust,
+};
 use crate::base::{Code, Finding, Outcome, Result, Status};
 use crate::txn::wire::Wire;
 
@@ -71,6 +73,10 @@ enum Shape {
     RunOutput,
     /// What `edt read` answers.
     Read,
+    /// What `edt search` answers.
+    Search,
+    /// What `edt ls` answers.
+    Ls,
     /// What `edt status` answers.
     Status,
     /// What `edt show` answers for a proposal, and `edt approve` and `edt reject`.
@@ -81,6 +87,8 @@ enum Shape {
     Log,
     /// What `edt diff` and `edt show` answer.
     Diff,
+    /// What `edt guide` answers.
+    Guide,
     /// What `edt guards` answers.
     Guards,
     /// What `edt policy` answers.
@@ -93,6 +101,8 @@ enum Shape {
     Hooks,
     /// What `edt doctor` answers.
     Doctor,
+    /// What `edt setup` answers.
+    Setup,
 }
 
 impl SchemaArgs {
@@ -104,17 +114,21 @@ impl SchemaArgs {
             Shape::Run => schemars::schema_for!(crate::run::Answer),
             Shape::RunOutput => schemars::schema_for!(run::Page),
             Shape::Read => schemars::schema_for!(read::Answer),
+            Shape::Search => schemars::schema_for!(search::Answer),
+            Shape::Ls => schemars::schema_for!(ls::Answer),
             Shape::Status => schemars::schema_for!(status::Answer),
             Shape::Proposal => schemars::schema_for!(proposals::Shown),
             Shape::Proposals => schemars::schema_for!(proposals::Listed),
             Shape::Log => schemars::schema_for!(log::Answer),
             Shape::Diff => schemars::schema_for!(diff::Answer),
+            Shape::Guide => schemars::schema_for!(guide::Answer),
             Shape::Guards => schemars::schema_for!(guards::Answer),
             Shape::Policy => schemars::schema_for!(policy::Answer),
             Shape::Trust => schemars::schema_for!(trust::Answer),
             Shape::Gc => schemars::schema_for!(gc::Answer),
             Shape::Hooks => schemars::schema_for!(hooks::Answer),
             Shape::Doctor => schemars::schema_for!(doctor::Answer),
+            Shape::Setup => schemars::schema_for!(setup::Answer),
         };
         context.print(&serde_json::to_string_pretty(&schema).unwrap_or_default());
         Status::Applied

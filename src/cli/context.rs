@@ -90,7 +90,7 @@ pub(super) fn trust_store() -> Option<Store> {
 
 /// A folder of the person's, by the variable that names it, else below their home. Never a relative one: that would lie wherever
 /// edt is called.
-fn persons(variable: &str, below_home: &str) -> Option<PathBuf> {
+pub(super) fn persons(variable: &str, below_home: &str) -> Option<PathBuf> {
     let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     absolute(variable).or_else(|| absolute("HOME").map(|home| home.join(below_home)))
 }

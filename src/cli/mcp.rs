@@ -11,7 +11,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use super::context::{Calling, Context, Kept};
-use super::{apply, checkpoint, diff, land, log, proposals, read, restore, run, status, undo};
+use super::{apply, checkpoint, diff, land, log, ls, proposals, read, restore, run, search, status, undo};
+use crate::agent::guide;
 use crate::base::{Code, Finding, Outcome, Result, Status};
 use crate::io::whole;
 use crate::mcp::{self, Answer, Call, Effect, Pulse, Tool, input, output};
@@ -76,8 +77,6 @@ macro_rules! request {
     };
 }
 
-const INSTRUCTIONS: &str = "Edit files with `apply`.";
-
 const TOOLS: &[Row] = &[
     request!(
         "apply",
@@ -105,6 +104,14 @@ const TOOLS: &[Row] = &[
         read::Answer,
         "Read a file with line numbers and its blob id, which `expected_hash` takes."
     ),
+    command!(
+        "search",
+        Reads,
+        search::Args,
+        search::Answer,
+        "Search the files of the worktree for lines that match a regular expression, with path, line and column."
+    ),
+    command!("list", Reads, ls::Args, ls::Answer, "List the files of the worktree, with state, size and blob id."),
     command!("status", Reads, status::Args, status::Answer, "The session, its edits, and what is not recorded."),
     command!("log", Reads, log::Args, log::Answer, "The session's edits, newest first."),
     command!("show", Reads, diff::ShowArgs, Shown, "One edit, or one proposal by its number: who, why, and its diff."),
@@ -223,7 +230,7 @@ impl Args {
             let server = Server { rows: rows.clone(), calling: calling.clone(), warm: Rc::default() };
             Box::new(move |call| server.answer(call))
         };
-        let service = mcp::Service { tools, instructions: INSTRUCTIONS.to_owned(), handler: Arc::new(handler) };
+        let service = mcp::Service { tools, instructions: guide::short().to_owned(), handler: Arc::new(handler) };
         mcp::serve(service).map_err(|error| crate::io::failed("serve", Path::new("standard input"), &error))?;
         Ok(Status::Applied)
     }

@@ -1,5 +1,6 @@
 //! The command line: one file per command, each a struct of arguments and a function.
 
+mod agent_hook;
 mod apply;
 mod begin;
 mod care;
@@ -10,10 +11,12 @@ mod diff;
 mod doctor;
 mod gc;
 mod guards;
+mod guide;
 mod hook;
 mod hooks;
 mod land;
 mod log;
+mod ls;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod person;
@@ -23,6 +26,8 @@ mod read;
 mod render;
 mod restore;
 mod run;
+mod search;
+mod setup;
 mod status;
 mod trust;
 mod undo;
@@ -77,6 +82,8 @@ enum Command {
     Apply(apply::Args),
     Check(apply::CheckArgs),
     Read(read::Args),
+    Search(Box<search::Args>),
+    Ls(ls::Args),
     Status(status::Args),
     Log(log::Args),
     Show(diff::ShowArgs),
@@ -93,6 +100,7 @@ enum Command {
     Land(land::Args),
     Abandon(land::AbandonArgs),
     Gc(gc::Args),
+    Guide(guide::Args),
     Guards(guards::Args),
     Policy(policy::Args),
     Trust(trust::Args),
@@ -100,6 +108,8 @@ enum Command {
     Hook(hook::Args),
     #[cfg(feature = "mcp")]
     Mcp(mcp::Args),
+    AgentHook(agent_hook::Args),
+    Setup(setup::Args),
     Doctor(doctor::Args),
     Explain(care::ExplainArgs),
     Schema(care::SchemaArgs),
@@ -115,6 +125,8 @@ impl Command {
             Command::Apply(args) => args.run(context),
             Command::Check(args) => args.run(context),
             Command::Read(args) => args.run(context),
+            Command::Search(args) => args.run(context),
+            Command::Ls(args) => args.run(context),
             Command::Status(args) => args.run(context),
             Command::Log(args) => args.run(context),
             Command::Show(args) => args.run(context),
@@ -131,6 +143,7 @@ impl Command {
             Command::Land(args) => args.run(context),
             Command::Abandon(_) => land::run_abandon(context),
             Command::Gc(args) => args.run(context),
+            Command::Guide(args) => args.run(context),
             Command::Guards(args) => args.run(context),
             Command::Policy(args) => args.run(context),
             Command::Trust(args) => args.run(context),
@@ -138,6 +151,8 @@ impl Command {
             Command::Hook(args) => args.run(context),
             #[cfg(feature = "mcp")]
             Command::Mcp(args) => args.run(context),
+            Command::AgentHook(args) => args.run(context),
+            Command::Setup(args) => args.run(context),
             Command::Doctor(args) => args.run(context),
             Command::Explain(args) => args.run(context),
             Command::Schema(args) => Ok(args.run(context)),

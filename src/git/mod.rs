@@ -13,6 +13,7 @@ pub mod driver;
 mod encoding;
 mod environment;
 mod eol;
+pub mod files;
 pub mod identity;
 pub mod index;
 mod index_extensions;

@@ -124,7 +124,7 @@ impl Repo {
     }
 
     /// Whether Git would record that blob of what stands on disk. What cannot be told differs.
-    fn holds_blob(&self, path: &RepoPath, tree: Oid, oid: Oid, mode: FileMode) -> bool {
+    pub(super) fn holds_blob(&self, path: &RepoPath, tree: Oid, oid: Oid, mode: FileMode) -> bool {
         let (folder, name) = path.split();
         let Ok(Parent::Open(dir)) = self.root().beneath(folder) else { return false };
         let Ok(Found::File(stat, bytes)) = dir.read(name) else { return false };

@@ -18,15 +18,15 @@ const MOST_BYTES: usize = 32 * 1024 * 1024;
 
 /// What was said.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub struct Said {
     /// By each guard.
-    pub(super) reports: Vec<GuardReport>,
+    pub reports: Vec<GuardReport>,
     /// What the caller should know; what was found is among it unless it is in `refused`.
-    pub(super) warnings: Vec<Warning>,
+    pub warnings: Vec<Warning>,
     /// Why the changes may not stay.
-    pub(super) refused: Vec<Finding>,
+    pub refused: Vec<Finding>,
     /// What may not stay, and cannot be put back.
-    pub(super) stays: Vec<Finding>,
+    pub stays: Vec<Finding>,
 }
 
 /// One file that differs, with its texts.
@@ -42,7 +42,7 @@ struct Changed<'a> {
 ///
 /// # Errors
 /// `OBJECT_MISSING`.
-pub(super) fn judge(about: &About<'_>, policy: &Policy, on: OnFindings) -> Result<Said> {
+pub fn judge(about: &About<'_>, policy: &Policy, on: OnFindings) -> Result<Said> {
     let (draft, mut said) = (about.draft, Said::default());
     let base = draft.tree_of(about.session.base)?;
     let (files, special): (Vec<&Differs>, Vec<&Differs>) = about.paths.iter().partition(|one| one.is_of_files());

@@ -9,7 +9,7 @@
 //! ```
 
 pub mod answer;
-mod changes;
+pub mod changes;
 mod execute;
 pub mod kept;
 mod permit;

@@ -30,9 +30,11 @@ pub enum Why<'a> {
     Asked(Option<&'a str>),
     /// A program that `edt run` started made the changes.
     Run(&'a Ran),
+    /// A tool of an agent's own made them.
+    Edited(&'a Ran),
 }
 
-/// What a run is recorded with.
+/// What a run, or an edit of an agent's own tool, is recorded with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ran {
     /// Subject and body.
@@ -98,8 +100,9 @@ impl Checkpoints {
         };
         let plain = Trailers::plain(&session.name, Kind::Checkpoint, edit);
         let (subject, trailers) = match why {
-            Why::Run(ran) if what != "staged" => {
-                let trailers = Trailers { kind: Kind::Run, edit: edit + 1, agent: ran.agent.clone(), ..plain };
+            Why::Run(ran) | Why::Edited(ran) if what != "staged" => {
+                let kind = if matches!(why, Why::Run(_)) { Kind::Run } else { Kind::Edit };
+                let trailers = Trailers { kind, edit: edit + 1, agent: ran.agent.clone(), ..plain };
                 (ran.message.clone(), trailers)
             }
             _ => (subject, Trailers { foreign: why == Why::Foreign, ..plain }),

@@ -132,7 +132,11 @@ pub fn record_judged(
     let changes: Vec<TreeChange> =
         looks.iter().map(|look| TreeChange { path: look.path.clone(), file: look.disk_file() }).collect();
     let folders = draft.folders(tree, &changes)?;
-    let log = if matches!(why, Why::Run(_)) { "edt run" } else { "edt checkpoint" };
+    let log = match why {
+        Why::Run(_) => "edt run",
+        Why::Edited(_) => "edt agent-hook",
+        Why::Foreign | Why::Asked(_) => "edt checkpoint",
+    };
     let (branch, create) = begin::branch(&session, new, checkpoints.tip, log.to_owned());
     let index = (session.head == InHead::Yes).then(|| (index, looks.iter().map(entry).collect()));
     let change = Change { objects: draft.loose(), create, index, folders, ..Change::of(branch) };
@@ -174,6 +178,13 @@ fn back(
 /// The paths that may differ from `tree`, in order, those below `only` alone if that names any; a warning for each folder of which
 /// nothing is one.
 fn candidates(repo: &Repo, tree: Oid, only: &[RepoPath]) -> Result<(Vec<RepoPath>, Vec<Warning>)> {
+    if !only.is_empty() && only.iter().all(|path| is_file(repo, tree, path)) {
+        // Nothing lies below a file: what is named is all there is, and the worktree need not be walked.
+        let mut only = only.to_vec();
+        only.sort();
+        only.dedup();
+        return Ok((only, Vec::new()));
+    }
     let mut all: Vec<RepoPath> = Vec::new();
     for path in repo.uncommitted(Untracked::Files)? {
         let bytes = path.as_bytes();
@@ -215,6 +226,17 @@ fn candidates(repo: &Repo, tree: Oid, only: &[RepoPath]) -> Result<(Vec<RepoPath
     }
     all.sort();
     Ok((all, warnings))
+}
+
+/// Whether a file stands at `path`, or nothing where the session holds one.
+fn is_file(repo: &Repo, tree: Oid, path: &RepoPath) -> bool {
+    let (folder, name) = path.split();
+    let Ok(Parent::Open(dir)) = repo.root().beneath(folder) else { return false };
+    match dir.stat(name) {
+        Ok(Some(found)) => !found.is_folder(),
+        Ok(None) => matches!(repo.tracked(tree, path), Ok(Tracked::File(_))),
+        Err(_) => false,
+    }
 }
 
 fn not_found(path: &RepoPath) -> Finding {

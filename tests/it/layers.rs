@@ -7,13 +7,13 @@ const LAYERS: &[&[&str]] = &[
     &["base"],
     &["io", "lang"],
     &["edit", "policy", "git", "sandbox"],
-    &["guard"],
+    &["guard", "find"],
     &["journal"],
     &["session"],
     &["txn"],
     &["proposal"],
     &["run"],
-    &["hook", "mcp"],
+    &["hook", "agent", "mcp"],
     &["cli"],
 ];
 
@@ -75,6 +75,9 @@ fn faults(file: &str, text: &str) -> Vec<String> {
         }
         if names_start(line, "tree_sitter") && own != "lang" {
             faults.push(format!("{place}: only lang names tree_sitter and its grammars"));
+        }
+        if (names_start(line, "grep") || names(line, "ignore")) && own != "find" {
+            faults.push(format!("{place}: only find names ripgrep's crates"));
         }
         let effects = line.contains("File::options") || EFFECTS.iter().any(|effect| line.contains(effect));
         if effects && !["io", "sandbox"].contains(&own) {
@@ -172,6 +175,8 @@ fn the_rules_can_be_broken() {
     assert_eq!(broken("base/path.rs", "use gix_validate::path;\n"), 0);
     assert_eq!(broken("guard/x.rs", "let x = tree_sitter::Parser::new();\nuse tree_sitter_c::LANGUAGE;\n"), 2);
     assert_eq!(broken("lang/x.rs", "use tree_sitter::Parser;\nuse crate::base::RepoPath;\n"), 0);
+    assert_eq!(broken("cli/x.rs", "use grep_searcher::Searcher;\nuse ignore::Walk;\n"), 2);
+    assert_eq!(broken("find/x.rs", "use grep_searcher::Searcher;\nuse ignore::Walk;\nuse crate::git::Repo;\n"), 0);
     assert_eq!(broken("lang/x.rs", "use crate::io::disk;\n"), 1, "lang stands beside io");
     assert_eq!(broken("guard/x.rs", "let tree_sitters = my_tree_sitter::x;\n"), 0);
     assert_eq!(broken("txn/x.rs", "std::fs::read(x);\n"), 1);

@@ -9,6 +9,8 @@
     reason = "tests are read, not tuned"
 )]
 
+mod agent_hooks;
+mod agent_setup;
 mod bad_input;
 mod cage;
 mod checkpoints;
@@ -22,9 +24,11 @@ mod doctor;
 mod durability;
 mod escapes;
 mod faults;
+mod finding;
 mod formats;
 mod grammars;
 mod guards;
+mod guide;
 mod hook_install;
 mod hook_managers;
 mod hook_table;

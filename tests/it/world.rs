@@ -338,14 +338,17 @@ fn validators() -> &'static BTreeMap<&'static str, jsonschema::Validator> {
         (shape, jsonschema::validator_for(&serde_json::from_slice(&printed).unwrap()).unwrap())
     };
     ALL.get_or_init(|| {
-        const SHAPES: [&str; 15] = [
+        const SHAPES: [&str; 19] = [
             "policy",
             "outcome",
             "read",
+            "search",
+            "ls",
             "status",
             "log",
             "diff",
             "guards",
+            "guide",
             "trust",
             "gc",
             "hooks",
@@ -354,6 +357,7 @@ fn validators() -> &'static BTreeMap<&'static str, jsonschema::Validator> {
             "run-output",
             "proposal",
             "proposals",
+            "setup",
         ];
         SHAPES.map(compiled).into()
     })

@@ -1,0 +1,365 @@
+//! `edt search`.
+
+use std::fmt::Write as _;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::context::Context;
+use super::render::{DIM, NAME, paint};
+use crate::base::text::harmless;
+use crate::base::{Code, Finding, RepoPath, Result, Status};
+use crate::find::lines::{self, Meaning, Passed, Wanted};
+use crate::find::{Found, Limits, Query, Selection};
+use crate::git::files::Which;
+
+/// Search the files of the worktree for lines that match a regular expression, in the order of their paths.
+///
+/// Tracked files and new ones are searched, hidden ones too; not what Git ignores, `.ignore` files put aside, is binary, or is a link.
+#[derive(Debug, clap::Args, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[command(
+    after_help = "Examples:\n  edt search 'fn \\w+_path' src --glob '*.rs' --context 2\n  edt search --fixed 'a[0]' --files"
+)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
+pub(super) struct Args {
+    /// What to look for: a regular expression (Rust's syntax), matched line by line.
+    pattern: String,
+    /// Only at or below these files and folders, relative to the worktree's root.
+    #[serde(default)]
+    paths: Vec<String>,
+    /// The pattern is text, not a regular expression.
+    #[arg(short = 'F', long)]
+    #[serde(default)]
+    fixed: bool,
+    /// Upper and lower case are the same.
+    #[arg(short, long)]
+    #[serde(default)]
+    ignore_case: bool,
+    /// Upper and lower case are the same unless the pattern has an upper-case letter.
+    #[arg(short = 'S', long)]
+    #[serde(default)]
+    smart_case: bool,
+    /// Only whole words.
+    #[arg(short, long)]
+    #[serde(default)]
+    word: bool,
+    /// Only files that fit: '*.rs' (a name anywhere), 'src/**/*.c' (a path), '!*.lock' (not these). Repeatable.
+    #[arg(short, long, value_name = "GLOB")]
+    #[serde(default)]
+    glob: Vec<String>,
+    /// Also files that are ignored.
+    #[arg(long)]
+    #[serde(default)]
+    ignored: bool,
+    /// Only the names of the files that match, with how many lines do.
+    #[arg(short = 'l', long)]
+    #[serde(default)]
+    files: bool,
+    /// So many lines before and after each match, at most 50.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[serde(default)]
+    context: u64,
+    /// At most so many matching lines (or names); a cut is said.
+    #[arg(short, long, value_name = "N", default_value_t = most_matches())]
+    #[serde(default = "most_matches")]
+    max_matches: u64,
+    /// Pass over so many: to go on where the last answer was cut.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[serde(default)]
+    skip: u64,
+    /// At most so many bytes of a line, around the match; a cut is said.
+    #[arg(long, value_name = "N", default_value_t = most_columns())]
+    #[serde(default = "most_columns")]
+    max_columns: u64,
+    /// At most so many bytes of lines in all; a cut is said.
+    #[arg(long, value_name = "N", default_value_t = most_bytes())]
+    #[serde(default = "most_bytes")]
+    max_bytes: u64,
+}
+
+const fn most_matches() -> u64 {
+    200
+}
+
+const fn most_columns() -> u64 {
+    500
+}
+
+const fn most_bytes() -> u64 {
+    64 * 1024
+}
+
+/// The most lines of context.
+const MOST_CONTEXT: u64 = 50;
+
+/// The answer of `edt search`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Answer {
+    /// Always `edt.search/1`.
+    schema: &'static str,
+    /// The matching lines, by path and line; empty if only names were asked for.
+    matches: Vec<Match>,
+    /// The files that match, by path, if only names were asked for.
+    files: Vec<File>,
+    /// Whether there is more than is shown: matches, or a part of a line.
+    truncated: bool,
+    /// The `skip` with which to go on; null if every match is shown.
+    next_skip: Option<u64>,
+    /// What there is in all.
+    total: Total,
+    /// What was not searched.
+    skipped: Skipped,
+    /// The paths asked for of which nothing was searched, because all there is ignored, or nothing is there.
+    unlisted: Vec<String>,
+}
+
+/// A matching line.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Match {
+    /// The file.
+    path: String,
+    /// The line, 1-based.
+    line: u64,
+    /// Where the first match in the line begins: in bytes, 1-based.
+    column: u64,
+    /// The line without its end, or the part of it that is shown.
+    text: String,
+    /// Whether bytes of the path, of `text` or of the lines around it that are not UTF-8 were replaced by U+FFFD.
+    lossy: bool,
+    /// If only a part of the line is shown, which.
+    cut: Option<Cut>,
+    /// The lines before it that are not shown with another match, if `context` asks for them.
+    before: Vec<Around>,
+    /// The lines after it that are not shown with another match.
+    after: Vec<Around>,
+}
+
+/// The part of a line that is shown.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Cut {
+    /// Where it begins: in bytes, 1-based.
+    column: u64,
+    /// How many bytes the line has.
+    bytes: u64,
+}
+
+/// A line beside a match.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Around {
+    /// Its number, 1-based.
+    line: u64,
+    /// Its text, or the beginning of it.
+    text: String,
+    /// If only the beginning is shown.
+    cut: Option<Cut>,
+}
+
+/// A file with matches.
+#[derive(Debug, Serialize, JsonSchema)]
+struct File {
+    /// The file.
+    path: String,
+    /// Whether bytes of the path that are not UTF-8 were replaced by U+FFFD.
+    lossy: bool,
+    /// How many of its lines match.
+    matches: u64,
+}
+
+/// What there is in all.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Total {
+    /// Matching lines.
+    matches: u64,
+    /// Files that have one.
+    files: u64,
+    /// Files that were searched.
+    searched: u64,
+    /// Files that were left when all that is shown was found and counting on became long. If it is not 0, the other figures are
+    /// what was found until then.
+    not_counted: u64,
+}
+
+/// Files that were not searched, by why.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Skipped {
+    /// They hold a NUL byte.
+    binary: u64,
+    /// They are larger than edt reads.
+    too_large: u64,
+    /// The system would not let them be read.
+    unreadable: u64,
+    /// They are symbolic links.
+    links: u64,
+    /// They are submodules, or other repositories in the worktree.
+    repositories: u64,
+}
+
+impl Args {
+    pub(super) fn run(&self, context: &Context) -> Result<Status> {
+        let meaning =
+            Meaning { fixed: self.fixed, ignore_case: self.ignore_case, smart_case: self.smart_case, word: self.word };
+        let query = Query::parse(&self.pattern, meaning)?;
+        if self.context > MOST_CONTEXT {
+            let message = format!("{} lines of context are more than {MOST_CONTEXT}.", self.context);
+            return Err(Finding::new(Code::BadRequest, message, "`edt read --lines A:B` shows more of a file.").into());
+        }
+        let which = if self.ignored { Which::All } else { Which::NotIgnored };
+        let selection = Selection::parse(&self.paths, &self.glob, which)?;
+        let (repo, _) = context.repo()?;
+        let selected = selection.searched(&repo)?;
+        let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        let limits = Limits {
+            skip: self.skip,
+            matches: self.max_matches,
+            columns: size(self.max_columns),
+            bytes: size(self.max_bytes),
+            context: size(self.context),
+        };
+        let wanted = if self.files { Wanted::Names } else { Wanted::Lines };
+        let found = query.search(&repo, &selected.files, &limits, wanted);
+        Ok(context.answer(&self.answer(&found, &selected.unlisted), people))
+    }
+
+    fn answer(&self, found: &Found, unlisted: &[RepoPath]) -> Answer {
+        let shown = if self.files { found.files.len() } else { found.hits.len() } as u64;
+        let all = if self.files { found.matching_files } else { found.lines };
+        let next = self.skip.saturating_add(shown);
+        let matches: Vec<Match> = found.hits.iter().map(Match::of).collect();
+        let cut = |one: &Match| one.cut.is_some() || one.before.iter().chain(&one.after).any(|line| line.cut.is_some());
+        Answer {
+            schema: "edt.search/1",
+            truncated: next < all || matches.iter().any(cut),
+            next_skip: (next < all).then_some(next),
+            matches,
+            files: found.files.iter().map(File::of).collect(),
+            total: Total {
+                matches: found.lines,
+                files: found.matching_files,
+                searched: found.searched,
+                not_counted: found.not_counted,
+            },
+            skipped: Skipped::of(found.passed),
+            unlisted: unlisted.iter().map(ToString::to_string).collect(),
+        }
+    }
+}
+
+fn is_lossy(bytes: &[u8]) -> bool {
+    std::str::from_utf8(bytes).is_err()
+}
+
+impl Match {
+    fn of(hit: &lines::Hit) -> Match {
+        let around = |lines: &[lines::Line]| lines.iter().map(Around::of).collect();
+        let mut texts = hit.before.iter().chain(&hit.after).chain([&hit.line]).map(|line| &line.text);
+        Match {
+            path: hit.path.to_string(),
+            line: hit.line.number,
+            column: hit.column as u64,
+            text: String::from_utf8_lossy(&hit.line.text).into_owned(),
+            lossy: is_lossy(hit.path.as_bytes()) || texts.any(|text| is_lossy(text)),
+            cut: Cut::of(&hit.line),
+            before: around(&hit.before),
+            after: around(&hit.after),
+        }
+    }
+}
+
+impl Around {
+    fn of(line: &lines::Line) -> Around {
+        Around { line: line.number, text: String::from_utf8_lossy(&line.text).into_owned(), cut: Cut::of(line) }
+    }
+}
+
+impl Cut {
+    fn of(line: &lines::Line) -> Option<Cut> {
+        (line.text.len() < line.bytes).then_some(Cut { column: line.from as u64, bytes: line.bytes as u64 })
+    }
+}
+
+impl File {
+    fn of((path, matches): &(RepoPath, u64)) -> File {
+        File { path: path.to_string(), lossy: is_lossy(path.as_bytes()), matches: *matches }
+    }
+}
+
+impl Skipped {
+    fn of(passed: Passed) -> Skipped {
+        let Passed { binary, too_large, unreadable, links, repositories } = passed;
+        Skipped { binary, too_large, unreadable, links, repositories }
+    }
+}
+
+fn people(answer: &Answer) -> String {
+    let mut out = String::new();
+    let mut escaped = 0;
+    let mut shown = |text: &str| {
+        let (text, changed) = harmless(text);
+        escaped += changed;
+        text
+    };
+    let mut last: Option<(&str, u64)> = None;
+    for one in &answer.matches {
+        let first = one.before.first().map_or(one.line, |line| line.line);
+        let apart = last.is_some_and(|(path, line)| path != one.path || line + 1 < first);
+        if apart && answer.matches.iter().any(|one| !one.before.is_empty() || !one.after.is_empty()) {
+            let _ = writeln!(out, "{}", paint(DIM, "--"));
+        }
+        let path = shown(&one.path);
+        for line in &one.before {
+            let _ = writeln!(out, "{path}-{}- {}", line.line, shown(&line.text));
+        }
+        let cut = one.cut.as_ref().map_or_else(String::new, |cut| {
+            paint(DIM, &format!(" … a part from byte {} of {}", cut.column, cut.bytes))
+        });
+        let _ = writeln!(out, "{}:{}:{}: {}{cut}", paint(NAME, &path), one.line, one.column, shown(&one.text));
+        for line in &one.after {
+            let _ = writeln!(out, "{path}-{}- {}", line.line, shown(&line.text));
+        }
+        last = Some((&one.path, one.after.last().map_or(one.line, |line| line.line)));
+    }
+    for file in &answer.files {
+        let _ = writeln!(out, "{} {}", paint(NAME, &shown(&file.path)), paint(DIM, &file.matches.to_string()));
+    }
+    for note in notes(answer, escaped) {
+        let _ = writeln!(out, "{}", paint(DIM, &format!("… {note}")));
+    }
+    out
+}
+
+/// What a reader must know of what is shown.
+fn notes(answer: &Answer, escaped: usize) -> Vec<String> {
+    let (total, skipped) = (&answer.total, &answer.skipped);
+    let mut notes = Vec::new();
+    let counted = if total.not_counted > 0 { "at least " } else { "" };
+    notes.push(format!("{counted}{} matching lines in {} of {} files", total.matches, total.files, total.searched));
+    if let Some(next) = answer.next_skip {
+        notes.push(format!("more: go on with --skip {next}, or narrow it by paths or --glob"));
+    }
+    if total.not_counted > 0 {
+        notes.push(format!("counting was cut short: {} files were not looked at", total.not_counted));
+    }
+    let passed = [
+        (skipped.binary, "binary"),
+        (skipped.too_large, "too large"),
+        (skipped.unreadable, "unreadable"),
+        (skipped.links, "links"),
+        (skipped.repositories, "other repositories"),
+    ];
+    let passed: Vec<String> =
+        passed.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+    if !passed.is_empty() {
+        notes.push(format!("not searched: {}", passed.join(", ")));
+    }
+    for path in &answer.unlisted {
+        notes.push(format!("{path} is ignored or empty: --ignored searches it"));
+    }
+    if answer.matches.iter().any(|one| one.lossy) || answer.files.iter().any(|one| one.lossy) {
+        notes.push("not UTF-8: � stands for other bytes".to_owned());
+    }
+    if escaped > 0 {
+        notes.push(format!("{escaped} characters that would steer a terminal are shown as \\u{{…}}"));
+    }
+    notes
+}

@@ -1,0 +1,175 @@
+//! Which files are meant: paths, globs, and whether ignored ones are.
+
+use std::path::Path;
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+
+use super::put_aside::PutAside;
+use crate::base::{Code, Finding, RepoPath, Result};
+use crate::git::Repo;
+use crate::git::files::{Kind, Listed, Which};
+use crate::io::disk::Parent;
+
+/// What a caller asks for.
+#[derive(Debug)]
+pub struct Selection {
+    below: Vec<RepoPath>,
+    wanted: Option<GlobSet>,
+    unwanted: GlobSet,
+    which: Which,
+}
+
+/// What is meant by it.
+#[derive(Debug)]
+pub struct Selected {
+    /// The files, in order of their paths' bytes.
+    pub files: Vec<Listed>,
+    /// The paths asked for that are on disk, and at or below which nothing is listed: ignored, or empty.
+    pub unlisted: Vec<RepoPath>,
+}
+
+impl Selection {
+    /// Reads what a caller wrote. A path may end in `/`; `.` is the whole worktree. A glob without `/` is one of names, with one of
+    /// paths; `!` before it leaves out.
+    ///
+    /// # Errors
+    /// `PATH_INVALID`, `PATH_OUTSIDE_REPO`, `PATH_IN_GIT_DIR`; `BAD_REQUEST` for a glob.
+    pub fn parse(paths: &[String], globs: &[String], which: Which) -> Result<Selection> {
+        let mut below = Vec::new();
+        for path in paths {
+            match plain(path) {
+                "" if !path.is_empty() => return Selection::parse(&[], globs, which),
+                plain => {
+                    below.push(RepoPath::parse(plain.as_bytes()).map_err(|problem| problem.finding(path.as_bytes()))?);
+                }
+            }
+        }
+        let (unwanted, wanted): (Vec<&String>, Vec<&String>) = globs.iter().partition(|glob| glob.starts_with('!'));
+        let wanted = if wanted.is_empty() { None } else { Some(set(wanted.into_iter().map(String::as_str))?) };
+        let unwanted = set(unwanted.into_iter().map(|glob| &glob[1..]))?;
+        Ok(Selection { below, wanted, unwanted, which })
+    }
+
+    /// The files that are meant.
+    ///
+    /// # Errors
+    /// `FILE_NOT_FOUND`, `PATH_THROUGH_SYMLINK`, `PATH_OUTSIDE_REPO` for a path; `IO_ERROR`.
+    pub fn of(&self, repo: &Repo) -> Result<Selected> {
+        let mut files = repo.files(&self.below, self.which)?;
+        let mut unlisted = Vec::new();
+        for path in &self.below {
+            let listed = files.iter().any(|file| is_at_or_below(&file.path, path));
+            match Place::of(repo, path)? {
+                _ if listed => {}
+                Place::Nowhere => return Err(not_found(path).into()),
+                Place::OnDisk => unlisted.push(path.clone()),
+            }
+        }
+        files.retain(|file| self.fits(&file.path));
+        Ok(Selected { files, unlisted })
+    }
+
+    /// The same without what `.ignore` files put aside.
+    ///
+    /// # Errors
+    /// As [`Selection::of`].
+    pub fn searched(&self, repo: &Repo) -> Result<Selected> {
+        let mut selected = self.of(repo)?;
+        if self.which != Which::All {
+            let mut aside = PutAside::new(repo.root());
+            selected.files.retain(|file| self.below.contains(&file.path) || !aside.holds(&file.path));
+        }
+        Ok(selected)
+    }
+
+    fn fits(&self, path: &RepoPath) -> bool {
+        use std::os::unix::ffi::OsStrExt as _;
+        let path = Path::new(std::ffi::OsStr::from_bytes(path.as_bytes()));
+        self.wanted.as_ref().is_none_or(|wanted| wanted.is_match(path)) && !self.unwanted.is_match(path)
+    }
+}
+
+/// What stands at a path that was asked for.
+enum Place {
+    Nowhere,
+    OnDisk,
+}
+
+impl Place {
+    /// A path through a link, or into another repository, is refused: what is there is not this worktree's.
+    fn of(repo: &Repo, path: &RepoPath) -> Result<Place> {
+        let other = |above: &[u8]| {
+            let above = RepoPath::from_tree(above);
+            let found = repo.files(std::slice::from_ref(&above), Which::Tracked).unwrap_or_default();
+            let submodule = found.iter().any(|file| file.kind == Kind::Repository && file.path == above);
+            let dir = repo.root().beneath(above.as_bytes());
+            submodule || matches!(dir, Ok(Parent::Open(dir)) if matches!(dir.stat(b".git"), Ok(Some(_))))
+        };
+        if let Some(above) = path.parents().find(|above| other(above)) {
+            let above = String::from_utf8_lossy(above).into_owned();
+            let message = format!("{path} lies in {above}, a repository with a history of its own.");
+            let hint = format!("Run edt there: `edt -C {} …`.", crate::base::text::shell_word(above.as_bytes()));
+            return Err(Finding::new(Code::PathOutsideRepo, message, hint).at(path).into());
+        }
+        let (folder, name) = path.split();
+        let wrap = |error| crate::io::failed("look at", &repo.root_path().join(path.to_string()), &error);
+        Ok(match repo.root().beneath(folder).map_err(wrap)? {
+            Parent::Symlink => {
+                let message = format!("A symbolic link is on the way to {path}; edt follows none.");
+                let hint = "Name the real folder by its own path, if it is in this worktree.";
+                return Err(Finding::new(Code::PathThroughSymlink, message, hint).at(path).into());
+            }
+            Parent::Open(dir) if dir.stat(name).map_err(wrap)?.is_some() => Place::OnDisk,
+            Parent::Open(_) | Parent::Missing | Parent::NotAFolder => Place::Nowhere,
+        })
+    }
+}
+
+fn not_found(path: &RepoPath) -> Finding {
+    let message = format!("There is no file or folder {path}.");
+    Finding::new(Code::FileNotFound, message, "Check the path; `edt ls --dirs` lists the folders.").at(path)
+}
+
+/// `path` without `./` before it and `/` behind it; empty for the whole worktree.
+fn plain(path: &str) -> &str {
+    let path = path.strip_prefix("./").unwrap_or(path);
+    if path == "." { "" } else { path.strip_suffix('/').unwrap_or(path) }
+}
+
+fn is_at_or_below(path: &RepoPath, root: &RepoPath) -> bool {
+    let rest = path.as_bytes().strip_prefix(root.as_bytes());
+    rest.is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
+}
+
+fn set<'a>(globs: impl Iterator<Item = &'a str>) -> Result<GlobSet> {
+    let wrong = |error: &globset::Error| {
+        let message = format!("A glob cannot be read: {error}.");
+        let hint = "Write globs such as '*.rs', 'src/**/*.c' or '!tests/**'.";
+        Finding::new(Code::BadRequest, message, hint)
+    };
+    let mut all = GlobSetBuilder::new();
+    for glob in globs {
+        let whole = if glob.contains('/') { glob.trim_start_matches('/').to_owned() } else { format!("**/{glob}") };
+        all.add(GlobBuilder::new(&whole).literal_separator(true).build().map_err(|error| wrong(&error))?);
+    }
+    all.build().map_err(|error| wrong(&error).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_glob_without_a_slash_is_one_of_names() {
+        let fits = |globs: &[&str], path: &str| {
+            let globs: Vec<String> = globs.iter().map(|&glob| glob.to_owned()).collect();
+            Selection::parse(&[], &globs, Which::Tracked).unwrap().fits(&RepoPath::from_tree(path.as_bytes()))
+        };
+        assert!(
+            fits(&[], "a") && fits(&["*.rs"], "a.rs") && fits(&["*.rs"], "x/y/a.rs") && fits(&["/x/*.rs"], "x/a.rs")
+        );
+        assert!(!fits(&["x/*.rs"], "x/y/a.rs") && fits(&["x/**/*.rs"], "x/y/a.rs") && fits(&["x/**/*.rs"], "x/a.rs"));
+        assert!(!fits(&["!*.rs"], "a.rs") && fits(&["!*.rs"], "a.c") && !fits(&["x/**", "!*.rs"], "x/a.rs"));
+        assert!(fits(&["*.{c,h}"], "x/a.h"));
+    }
+}

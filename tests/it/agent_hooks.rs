@@ -1,0 +1,371 @@
+//! What each agent's own tools are told: every payload of `fixtures/agents/`, sent to the real program. `{ROOT}` is the worktree, `{BIG}` and
+//! `{MAKEFILE}` what two of its files hold, `{TEXT}` the text of `fixtures/agents/texts/`.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::world::{EDT, World, same};
+
+const PROGRAM: &str = "#include <stdio.h>\n\nint main(int argc, char **argv)\n{\n\tif (argc != 2) {\n\t\tputs(\"usage: calculate N\");\n\t\treturn 1;\n\t}\n\tputs(argv[1]);\n\treturn 0;\n}\n";
+
+/// The agents that have hooks.
+const AGENTS: [&str; 8] = ["claude-code", "codex", "gemini", "opencode", "cline", "cursor", "copilot", "windsurf"];
+
+fn big() -> String {
+    "int f(int x) { return x; }\n".repeat(200)[..3400].to_owned()
+}
+
+fn makefile() -> String {
+    (0..35).map(|i| format!("target{i}:\n\techo {i}\n")).collect()
+}
+
+fn world() -> World {
+    let (big, makefile) = (big(), makefile());
+    World::with(&[
+        ("big.c", big.as_bytes()),
+        ("Makefile", makefile.as_bytes()),
+        ("calculate.c", PROGRAM.as_bytes()),
+        ("a.txt", b"one\ntwo\n"),
+    ])
+}
+
+/// What a hook said.
+#[derive(Debug, PartialEq, Eq)]
+struct Said {
+    exit: i32,
+    stdout: String,
+    stderr: String,
+}
+
+fn run(mut command: Command, payload: &[u8]) -> Said {
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    let _ = pipe.write_all(payload);
+    drop(pipe);
+    let done = child.wait_with_output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Said { exit: done.status.code().unwrap_or(-1), stdout: text(done.stdout), stderr: text(done.stderr) }
+}
+
+fn hook(world: &World, agent: &str, payload: &Value) -> Said {
+    let mut command = world.command(EDT);
+    command.args(["agent-hook", agent]);
+    run(command, payload.to_string().as_bytes())
+}
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/agents")
+}
+
+/// `value` with every placeholder in its texts replaced.
+fn filled(value: &Value, with: &[(&str, &str)]) -> Value {
+    let fill = |text: &str| with.iter().fold(text.to_owned(), |text, (mark, by)| text.replace(mark, by));
+    match value {
+        Value::String(text) => Value::String(fill(text)),
+        Value::Array(all) => all.iter().map(|one| filled(one, with)).collect(),
+        Value::Object(map) => Value::Object(map.iter().map(|(key, one)| (key.clone(), filled(one, with))).collect()),
+        other => other.clone(),
+    }
+}
+
+/// The payload of a fixture in `world`.
+fn payload(fixture: &Value, world: &World) -> Value {
+    let root = world.root.to_str().unwrap();
+    // Arguments that are JSON in a text hold texts in a text.
+    let escaped =
+        |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").replace('\t', "\\t");
+    let args = fixture["payload"]["toolArgs"].as_str().map(|text| {
+        text.replace("{BIG}", &escaped(&big())).replace("{MAKEFILE}", &escaped(&makefile())).replace("{ROOT}", root)
+    });
+    let mut payload = filled(&fixture["payload"], &[("{ROOT}", root), ("{BIG}", &big()), ("{MAKEFILE}", &makefile())]);
+    if let Some(args) = args {
+        payload["toolArgs"] = args.into();
+    }
+    payload
+}
+
+struct Fixture {
+    agent: String,
+    name: String,
+    value: Value,
+}
+
+fn all_fixtures() -> Vec<Fixture> {
+    let mut all = Vec::new();
+    for agent in AGENTS {
+        for entry in std::fs::read_dir(fixtures().join(agent)).unwrap().map(Result::unwrap) {
+            let name = entry.file_name().to_str().unwrap().trim_end_matches(".json").to_owned();
+            let value = serde_json::from_slice(&std::fs::read(entry.path()).unwrap()).unwrap();
+            all.push(Fixture { agent: agent.to_owned(), name, value });
+        }
+    }
+    assert!(all.len() > 110, "only {} payloads were found", all.len());
+    all
+}
+
+/// The text that `name` stands for, for people and agents to read as it is.
+fn text(name: &str) -> String {
+    let file = fixtures().join("texts").join(format!("{name}.txt"));
+    std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display())).trim_end().to_owned()
+}
+
+/// What must have been said, exactly.
+#[track_caller]
+fn check(fixture: &Fixture, said: &Said) {
+    let Fixture { agent, name, value } = fixture;
+    let text = value["text"].as_str().map(text).unwrap_or_default();
+    let expected = filled(&value["answer"], &[("{TEXT}", &text)]);
+    let stdout = match &expected["stdout"] {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        json => format!("{json}\n"),
+    };
+    let expected = Said {
+        exit: i32::try_from(expected["exit"].as_i64().unwrap()).unwrap(),
+        stdout,
+        stderr: expected["stderr"].as_str().unwrap().to_owned(),
+    };
+    assert_eq!(said, &expected, "{agent}/{name}");
+}
+
+#[test]
+fn every_payload_is_answered_in_exactly_the_agents_form_and_a_refused_edit_changes_nothing() {
+    let (world, mut seen) = (world(), 0);
+    for fixture in all_fixtures().iter().filter(|one| !one.name.ends_with("_after")) {
+        let before = world.snapshot();
+        check(fixture, &hook(&world, &fixture.agent, &payload(&fixture.value, &world)));
+        same(&before, &world.snapshot());
+        seen += 1;
+    }
+    assert!(seen > 90, "{seen}");
+}
+
+#[test]
+fn an_edit_that_landed_is_a_commit_of_the_agents_and_one_undo_takes_it_back() {
+    for fixture in all_fixtures().iter().filter(|one| one.name.ends_with("_after")) {
+        let world = world();
+        let (path, content) = match fixture.name.trim_start_matches("vscode_") {
+            "good_after" => ("a.txt", "one\nthree\n"),
+            "new_file_after" => ("src/new.txt", "new\n"),
+            _ => ("", ""),
+        };
+        if path.is_empty() {
+            let before = world.snapshot();
+            check(fixture, &hook(&world, &fixture.agent, &payload(&fixture.value, &world)));
+            same(&before, &world.snapshot());
+            continue;
+        }
+        let old = world.exists(path).then(|| world.read(path));
+        world.write(path, content);
+        check(fixture, &hook(&world, &fixture.agent, &payload(&fixture.value, &world)));
+        assert_eq!(world.git(&["log", "--format=%D|%(trailers:key=Edt-Kind,valueonly,separator=;)|%(trailers:key=Edt-Agent,valueonly,separator=;)", "-1"]).trim(),
+            format!("HEAD -> edt/main-1|edit|{}", fixture.agent), "{}", fixture.name);
+        assert_eq!(world.git(&["diff", "--name-only", "HEAD~1", "HEAD"]).trim(), path);
+        assert_eq!(world.read(path), content.as_bytes());
+        world.is_clean();
+        // The same once more: nothing changed since, so nothing is said.
+        let again = hook(&world, &fixture.agent, &payload(&fixture.value, &world));
+        assert!(matches!(again.stdout.trim(), "" | "{}" | "{\"cancel\":false}"), "{again:?}");
+        assert_eq!((again.exit, again.stderr.as_str()), (0, ""));
+        world.edt(&["undo"]).landed();
+        assert_eq!(world.exists(path).then(|| world.read(path)), old);
+    }
+}
+
+/// What a person had left unrecorded in the file is a commit of its own before the agent's edit, so that each can be taken back.
+#[test]
+fn what_a_person_left_unrecorded_is_recorded_before_an_edit_is_let_through() {
+    let world = world();
+    world.write("a.txt", "one\ntwo\na person's line\n");
+    let payload = json!({"session_id": "s", "cwd": world.root, "hook_event_name": "PreToolUse", "tool_name": "Edit",
+        "tool_input": {"file_path": world.root.join("a.txt"), "old_string": "two", "new_string": "2"}});
+    assert_eq!(hook(&world, "claude-code", &payload), Said { exit: 0, stdout: String::new(), stderr: String::new() });
+    assert_eq!(world.blob("HEAD:a.txt"), b"one\ntwo\na person's line\n");
+    world.write("a.txt", "one\n2\na person's line\n");
+    let mut after = payload.clone();
+    after["hook_event_name"] = "PostToolUse".into();
+    assert_eq!(hook(&world, "claude-code", &after), Said { exit: 0, stdout: String::new(), stderr: String::new() });
+    assert_eq!(
+        world.git(&["log", "--format=%s", "-2"]),
+        "edit a.txt (Edit)\ncheckpoint: unrecorded changes of a.txt\n"
+    );
+    world.edt(&["undo"]).landed();
+    assert_eq!(world.text("a.txt"), "one\ntwo\na person's line\n");
+}
+
+/// The hook before an edit may be missing; what landed is judged all the same, told, and stays.
+#[test]
+fn what_a_guard_refuses_and_landed_is_recorded_and_told_in_the_form_that_the_model_reads() {
+    let world = world();
+    world.write("big.c", "}");
+    let payload = |name: &str, tool: &str| {
+        json!({"session_id": "s", "cwd": world.root, "hook_event_name": name, "tool_name": tool,
+            "tool_input": {"file_path": "big.c", "content": "}"}, "tool_response": {}})
+    };
+    let said = hook(&world, "claude-code", &payload("PostToolUse", "Write"));
+    let answer: Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!((said.exit, &answer["decision"]), (0, &json!("block")), "{said:?}");
+    let reason = answer["reason"].as_str().unwrap();
+    assert!(reason.starts_with("edt would have refused this edit, but it has landed.\nThe edit is recorded as edit 1 on edt/main-1, a session that began with it; `edt undo` takes it back.\nSIZE_REDUCTION: This would shrink"), "{reason}");
+    assert!(!reason.contains("Nothing was changed"), "{reason}");
+    world.edt(&["undo"]).landed();
+    assert_eq!(world.text("big.c"), big());
+}
+
+#[test]
+fn what_cannot_be_judged_is_blocked() {
+    let world = world();
+    let blocks = |agent: &str, said: &Said, why: &str| {
+        let blocked = match agent {
+            "cline" => said.stdout.starts_with("{\"cancel\":true,\"errorMessage\":\"edt could not judge"),
+            _ => said.exit == 2 && said.stderr.starts_with("edt could not judge this edit, so it is blocked: "),
+        };
+        assert!(blocked && (said.stdout.contains(why) || said.stderr.contains(why)), "{agent}: {said:?}");
+    };
+    for agent in AGENTS {
+        let said = |input: &[u8]| {
+            let mut command = world.command(EDT);
+            command.args(["agent-hook", agent]);
+            run(command, input)
+        };
+        blocks(agent, &said(b""), "is no JSON");
+        blocks(agent, &said(b"{\"half\": "), "is no JSON");
+        blocks(agent, &said(b"[1]"), "the payload is no JSON object");
+    }
+    // A policy that cannot be read never lets an edit pass, nor does a damaged repository.
+    std::fs::write(world.home.join(".config/edt.toml"), "").unwrap();
+    std::fs::create_dir_all(world.home.join(".config/edt")).unwrap();
+    std::fs::write(world.home.join(".config/edt/edt.toml"), "[guards\n").unwrap();
+    let good = json!({"session_id": "s", "cwd": world.root, "hook_event_name": "PreToolUse", "tool_name": "Edit",
+        "tool_input": {"file_path": "a.txt", "old_string": "two", "new_string": "2"}});
+    let said = hook(&world, "claude-code", &good);
+    assert!(said.exit == 2 || said.stdout.contains("\"deny\""), "{said:?}");
+    assert_eq!(world.text("a.txt"), "one\ntwo\n");
+    assert_eq!(hook(&world, "aider", &good).exit, 2);
+    assert_eq!(hook(&world, "emacs", &good).exit, 2);
+}
+
+#[test]
+fn the_watchdog_blocks_before_the_agent_gives_up() {
+    let world = world();
+    for agent in AGENTS {
+        // Nothing comes on standard input, and it stays open.
+        let mut command = world.command(EDT);
+        command
+            .args(["agent-hook", agent, "--timeout", "0.4"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let begun = Instant::now();
+        let mut child = command.spawn().unwrap();
+        let open = child.stdin.take();
+        let done = child.wait_with_output().unwrap();
+        drop(open);
+        let (out, err) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+        assert!(begun.elapsed() < Duration::from_secs(10), "{agent}");
+        let said = if agent == "cline" { &out } else { &err };
+        assert!(said.contains("its time of 0.4 s was over."), "{agent}: {out}{err}");
+        assert!(agent == "cline" || done.status.code() == Some(2), "{agent}: {}", done.status);
+    }
+}
+
+/// Another edt that holds the worktree keeps an edit from being judged; then it does not land.
+#[test]
+fn a_worktree_that_is_held_blocks_and_says_by_whom() {
+    let world = world();
+    let lock = world.git_dir("--git-dir").join("edt/main");
+    std::fs::create_dir_all(&lock).unwrap();
+    let file = std::fs::File::create(lock.join("lock")).unwrap();
+    file.lock().unwrap();
+    let payload = json!({"session_id": "s", "cwd": world.root, "hook_event_name": "PreToolUse", "tool_name": "Write",
+        "tool_input": {"file_path": "a.txt", "content": "x\n"}});
+    let mut command = world.command(EDT);
+    command.args(["agent-hook", "claude-code", "--timeout", "1"]);
+    let said = run(command, payload.to_string().as_bytes());
+    assert_eq!((said.exit, said.stdout.as_str()), (2, ""), "{said:?}");
+    assert!(said.stderr.contains("SESSION_BUSY") && said.stderr.contains("so it is blocked"), "{said:?}");
+    // After an edit, the same must not be told as if the edit had not landed.
+    let mut after = payload;
+    after["hook_event_name"] = "PostToolUse".into();
+    let mut command = world.command(EDT);
+    command.args(["agent-hook", "claude-code", "--timeout", "1"]);
+    let said = run(command, after.to_string().as_bytes());
+    assert!(
+        said.exit == 2 && said.stderr.starts_with("The edit has landed, but edt could not record it: SESSION_BUSY"),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn a_protected_path_waits_for_a_person_whatever_tool_is_used() {
+    let world = World::with(&[("edt.toml", b"[[protect]]\npaths = [\"secret/**\"]\n"), ("secret/key.txt", b"one\n")]);
+    let payload = json!({"session_id": "s", "turn_id": "t", "cwd": world.root, "hook_event_name": "PreToolUse", "tool_name": "apply_patch",
+        "tool_input": {"command": "*** Begin Patch\n*** Update File: secret/key.txt\n@@\n-one\n+two\n*** End Patch"}});
+    let before = world.snapshot();
+    let said = hook(&world, "codex", &payload);
+    assert!(said.stdout.contains("\"deny\"") && said.stdout.contains("secret/key.txt"), "{said:?}");
+    same(&before, &world.snapshot());
+}
+
+#[test]
+fn a_conversation_that_begins_in_a_worktree_is_told_of_edt() {
+    let world = world();
+    let payload =
+        |cwd: &Path| json!({"session_id": "s", "cwd": cwd, "hook_event_name": "SessionStart", "source": "startup"});
+    let said = hook(&world, "codex", &payload(&world.root));
+    let answer: Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!(answer["hookSpecificOutput"]["hookEventName"], "SessionStart");
+    assert!(answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap().contains("edt"));
+    let elsewhere = hook(&world, "codex", &payload(Path::new("/")));
+    assert_eq!(elsewhere, Said { exit: 0, stdout: String::new(), stderr: String::new() });
+}
+
+/// What opencode would do with the plugin, done by Node, where that is here.
+const DRIVER: &str = r#"
+const { EdtPlugin } = await import(process.argv[1])
+const root = process.argv[2]
+const fs = await import("node:fs")
+const hooks = await EdtPlugin({ directory: root })
+const said = []
+const before = (tool, args, callID) =>
+  hooks["tool.execute.before"]({ tool, sessionID: "s", callID }, { args }).then(() => "passed", (error) => error.message.split("\n")[0])
+said.push(await before("write", { filePath: root + "/big.c", content: "}" }, "1"))
+said.push(await before("bash", { command: "ls" }, "2"))
+said.push(await before("edit", { filePath: root + "/a.txt", oldString: "two", newString: "three" }, "3"))
+fs.writeFileSync(root + "/a.txt", "one\nthree\n")
+const output = { output: "done" }
+await hooks["tool.execute.after"]({ tool: "edit", sessionID: "s", callID: "3" }, output)
+said.push(output.output)
+console.log(JSON.stringify(said))
+"#;
+
+#[test]
+fn the_plugin_for_opencode_throws_what_edt_says_and_throws_if_there_is_no_edt() {
+    let world = world();
+    if world.command("node").arg("--version").output().is_err() {
+        return;
+    }
+    let driven = |edt: &str| -> Value {
+        world.edt(&["setup", "opencode", "--scope", "user"]);
+        let text = std::fs::read_to_string(world.home.join(".config/opencode/plugins/edt.js")).unwrap();
+        let plugin = world.home.join("plugin.mjs");
+        std::fs::write(&plugin, text.replace(EDT, edt)).unwrap();
+        let mut command = world.command("node");
+        command.args(["--input-type=module", "-e", DRIVER]).arg(&plugin).arg(&world.root);
+        let done = command.output().unwrap();
+        serde_json::from_slice(&done.stdout).unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&done.stderr)))
+    };
+    let said = driven("/nowhere/edt");
+    let gone = "edt could not be run: spawn /nowhere/edt ENOENT";
+    assert_eq!(said, json!([gone, "passed", gone, "done"]));
+    world.write("a.txt", "one\ntwo\n");
+    let said = driven(EDT);
+    assert_eq!(said[0], "edt refused this edit; nothing was changed.");
+    assert_eq!((&said[1], &said[2]), (&json!("passed"), &json!("passed")));
+    assert_eq!(said[3], format!("done\n\n{}", text("good_after")));
+    assert_eq!((world.text("big.c"), world.git(&["log", "--format=%s", "-1"]).trim()), (big(), "edit a.txt (edit)"));
+}

@@ -1,0 +1,376 @@
+//! `edt setup`: what it writes into agents' own files stands beside everything else, and goes again without a trace.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::world::{Answer, EDT, World, run};
+
+const AGENTS: [&str; 9] =
+    ["claude-code", "codex", "gemini", "opencode", "cline", "cursor", "copilot", "windsurf", "aider"];
+
+/// Settings of a person's, below home or project, with what machines lose: comments, order, odd white space, no final line break.
+const SETTINGS: [(&str, &str); 14] = [
+    (".claude.json", "{\"numStartups\": 7,\n   \"mcpServers\": {\"other\": {\"command\": \"o\"}}, \"z\": 1}"),
+    (".mcp.json", "{\n\t\"mcpServers\": {}\n}\n"),
+    (
+        ".claude/settings.json",
+        "{\n  \"permissions\": {\"deny\": [\"WebFetch\"], \"allow\": [ ]},\n  \"hooks\": {\"PreToolUse\": [{\"matcher\": \"Bash\", \"hooks\": [{\"type\": \"command\", \"command\": \"mine\"}]}]}\n}\n",
+    ),
+    (".codex/config.toml", "# mine\nmodel = \"m\" # why\n\n[mcp_servers.other]\ncommand = 'o'\n"),
+    (".codex/hooks.json", "{\"hooks\": {}}"),
+    (
+        ".gemini/settings.json",
+        "{\n    \"ui\": {\"theme\": \"x\"}, // dark\n    \"tools\": {\"exclude\": [\"write_file\"]}\n}\n",
+    ),
+    (
+        "opencode.jsonc",
+        "{\n  // models\n  \"model\": \"a/b\",\n  \"permission\": {\"edit\": \"ask\", \"bash\": \"deny\"},\n}\n",
+    ),
+    (".cursor/mcp.json", "{ }\n"),
+    (".cursor/hooks.json", "{\n  \"version\": 1,\n  \"hooks\": { \"preToolUse\": [] }\n}\n"),
+    (".vscode/mcp.json", "{\n  \"servers\": { \"a\": {\"command\": \"a\"} }, // mine\n  \"inputs\": []\n}\n"),
+    (".windsurf/hooks.json", "{\"hooks\":{\"pre_write_code\":[{\"command\":\"mine\"}]}}\n"),
+    (".codeium/windsurf/hooks.json", "\u{feff}{\r\n  \"hooks\": {}\r\n}\r\n"),
+    (".aider.conf.yml", "# mine\nmodel: x"),
+    ("AGENTS.md", "# Ours\n\nBe kind.\n"),
+];
+
+/// Every file and folder below `at`, with modes and links; not Git's own.
+fn tree(at: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
+    let (mut all, mut open) = (BTreeMap::new(), vec![at.to_owned()]);
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+            let (path, meta) = (entry.path(), entry.path().symlink_metadata().unwrap());
+            if path.file_name().unwrap() == ".git" {
+                continue;
+            }
+            let bytes = match () {
+                () if meta.is_symlink() => std::fs::read_link(&path).unwrap().into_os_string().into_encoded_bytes(),
+                () if meta.is_dir() => {
+                    open.push(path.clone());
+                    Vec::new()
+                }
+                () => std::fs::read(&path).unwrap(),
+            };
+            all.insert(path, (meta.mode(), bytes));
+        }
+    }
+    all
+}
+
+fn world() -> World {
+    let world = World::with(&[("a.txt", b"one\n")]);
+    std::fs::create_dir_all(world.home.join(".local/share")).unwrap();
+    world
+}
+
+fn furnished() -> World {
+    let world = world();
+    for (path, text) in SETTINGS {
+        for top in [&world.home, &world.root] {
+            std::fs::create_dir_all(top.join(path).parent().unwrap()).unwrap();
+            std::fs::write(top.join(path), text).unwrap();
+        }
+    }
+    world
+}
+
+fn both(world: &World) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
+    let mut all = tree(&world.home);
+    all.extend(tree(&world.root));
+    all
+}
+
+/// Compares two trees, and names what differs.
+#[track_caller]
+fn same(now: &BTreeMap<PathBuf, (u32, Vec<u8>)>, before: &BTreeMap<PathBuf, (u32, Vec<u8>)>, why: &str) {
+    let paths: std::collections::BTreeSet<&PathBuf> = now.keys().chain(before.keys()).collect();
+    let told =
+        |one: Option<&(u32, Vec<u8>)>| one.map(|(mode, bytes)| (*mode, String::from_utf8_lossy(bytes).into_owned()));
+    for path in paths {
+        assert_eq!(told(now.get(path)), told(before.get(path)), "{why}: {}", path.display());
+    }
+}
+
+fn did(answer: &Answer) -> Vec<&str> {
+    answer.json["files"].as_array().unwrap().iter().map(|step| step["did"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn what_was_set_up_goes_again_and_every_byte_is_as_it_was() {
+    for world in [world(), furnished()] {
+        for scope in ["user", "project"] {
+            for agent in AGENTS {
+                let args = ["setup", agent, "--scope", scope];
+                let before = both(&world);
+                let told = world.edt(&[&args[..], &["--dry-run"]].concat());
+                same(&both(&world), &before, &format!("{agent}: a dry run"));
+                let set_up = world.edt(&args);
+                assert_eq!(set_up.json["files"], told.json["files"], "{agent}: what was told is what was done");
+                assert!(did(&set_up).iter().all(|did| ["created", "changed"].contains(did)), "{set_up:?}");
+                let after = both(&world);
+                let again = world.edt(&args);
+                assert!(did(&again).iter().all(|did| *did == "unchanged"), "{again:?}");
+                same(&both(&world), &after, &format!("{agent}: a second time"));
+                let told = world.edt(&[&args[..], &["--remove", "--dry-run"]].concat());
+                let removed = world.edt(&[&args[..], &["--remove"]].concat());
+                assert_eq!(removed.json["files"], told.json["files"], "{agent}");
+                same(&both(&world), &before, &format!("{agent} in the {scope} scope"));
+            }
+        }
+    }
+}
+
+#[test]
+fn all_agents_at_once_share_files_and_leave_nothing_whatever_goes_first() {
+    for world in [world(), furnished()] {
+        let before = both(&world);
+        AGENTS.iter().for_each(|agent| drop(world.edt(&["setup", agent])));
+        for agent in AGENTS {
+            let removed = world.edt(&["setup", agent, "--remove"]);
+            let shared = ["codex", "opencode", "cursor", "copilot"].contains(&agent);
+            assert_eq!(did(&removed).contains(&"kept"), shared, "{agent}: {removed:?}");
+        }
+        same(&both(&world), &before, "all");
+    }
+}
+
+#[test]
+fn what_a_person_changed_since_stays_and_edts_own_part_goes() {
+    let world = furnished();
+    world.edt(&["setup", "claude-code"]);
+    world.edt(&["setup", "codex"]);
+    let change = |path: &str, from: &str, to: &str| {
+        let text = world.text(path);
+        assert!(text.contains(from), "{text}");
+        world.write(path, text.replace(from, to));
+    };
+    change(".claude/settings.json", "\"WebFetch\"", "\"WebFetch\", \"Edit\"");
+    change(".codex/config.toml", "# why", "# because");
+    change("AGENTS.md", "Be kind.", "Be very kind.");
+    let removed = world.edt(&["setup", "claude-code", "--remove"]);
+    assert_eq!(did(&removed), ["restored", "taken_out", "deleted"]);
+    let settings: Value = serde_json::from_str(&world.text(".claude/settings.json")).unwrap();
+    assert_eq!(
+        settings,
+        json!({"permissions": {"deny": ["WebFetch", "Edit"], "allow": []},
+            "hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "mine"}]}]}})
+    );
+    // Without a receipt the same: what is edt's is known by itself.
+    std::fs::remove_dir_all(world.home.join(".local/share/edt")).unwrap();
+    let removed = world.edt(&["setup", "codex", "--remove"]);
+    assert_eq!(did(&removed), ["taken_out", "taken_out", "taken_out", "deleted"]);
+    assert_eq!(
+        world.text(".codex/config.toml"),
+        "# mine\nmodel = \"m\" # because\n\n[mcp_servers.other]\ncommand = 'o'\n"
+    );
+    assert_eq!(world.text("AGENTS.md"), "# Ours\n\nBe very kind.\n");
+    assert!(!world.text(".codex/hooks.json").contains("edt"));
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_named_with_the_place_and_nothing_at_all_is_written() {
+    let cases = [
+        ("claude-code", ".claude/settings.json", "{\n  \"a\": \n", "line"),
+        ("claude-code", ".claude/settings.json", "{\"hooks\": []}", "`hooks` in it is no object"),
+        ("codex", ".codex/config.toml", "a = 1\nb = \n", "line 2"),
+        ("codex", "AGENTS.md", "<!-- BEGIN edt -->\n", "without"),
+        ("aider", ".aider.conf.yml", "git-commit-verify: false\n", "it sets `git-commit-verify:` already"),
+        ("cline", ".clinerules/hooks/PreToolUse", "#!/bin/sh\nmine\n", "not written by edt"),
+        ("opencode", ".opencode/plugins/edt.js", "export const mine = 1\n", "not written by edt"),
+    ];
+    for (agent, file, text, why) in cases {
+        let world = world();
+        world.write(file, text);
+        let before = both(&world);
+        let refused = world.edt(&["setup", agent]);
+        assert_eq!((refused.codes(), refused.exit), (vec!["BAD_REQUEST"], 2), "{refused:?}");
+        let message = refused.message();
+        assert!(message.contains(world.root.join(file).to_str().unwrap()) && message.contains(why), "{message}");
+        same(&both(&world), &before, agent);
+    }
+}
+
+#[test]
+fn a_link_stays_a_link_and_a_mode_stays() {
+    let world = world();
+    let (kept, link) = (world.home.join("dotfiles.json"), world.home.join(".gemini/settings.json"));
+    std::fs::create_dir_all(link.parent().unwrap()).unwrap();
+    std::fs::write(&kept, "{\"a\": 1}\n").unwrap();
+    std::fs::set_permissions(&kept, PermissionsExt::from_mode(0o600)).unwrap();
+    symlink(&kept, &link).unwrap();
+    let before = both(&world);
+    world.edt(&["setup", "gemini", "--scope", "user"]);
+    assert!(link.is_symlink() && std::fs::read_to_string(&kept).unwrap().contains("agent-hook gemini"));
+    assert_eq!(kept.metadata().unwrap().mode() & 0o777, 0o600);
+    // What stood there may hold secrets: the receipt is this person's alone.
+    let receipts = world.home.join(".local/share/edt/setup");
+    assert_eq!(receipts.metadata().unwrap().mode() & 0o777, 0o700);
+    world.edt(&["setup", "gemini", "--scope", "user", "--remove"]);
+    same(&both(&world), &before, "all");
+}
+
+#[test]
+fn agents_variables_name_their_folders() {
+    let world = world();
+    let elsewhere = world.home.join("elsewhere");
+    let cases = [
+        ("claude-code", "CLAUDE_CONFIG_DIR", &["settings.json", ".claude.json", "skills/edt/SKILL.md"][..]),
+        ("codex", "CODEX_HOME", &["config.toml", "hooks.json", "AGENTS.md"]),
+        ("gemini", "GEMINI_CLI_HOME", &[".gemini/settings.json"]),
+        ("opencode", "OPENCODE_CONFIG_DIR", &["opencode.json", "plugins/edt.js"]),
+        ("cline", "CLINE_DATA_DIR", &["settings/cline_mcp_settings.json"]),
+        ("copilot", "COPILOT_HOME", &["mcp-config.json", "hooks/edt.json"]),
+    ];
+    for (agent, variable, files) in cases {
+        let folder = elsewhere.join(agent);
+        let mut command = world.command(EDT);
+        command.args(["setup", agent, "--scope", "user", "--json"]).env(variable, &folder);
+        run(command, b"", &[agent]);
+        files.iter().for_each(|file| assert!(folder.join(file).is_file(), "{agent}: {file}"));
+    }
+}
+
+#[test]
+fn its_own_tools_are_taken_away_only_where_that_is_asked_for_and_can_be() {
+    let world = furnished();
+    let before = both(&world);
+    let settings = |path: &str| -> Value {
+        serde_json::from_str(
+            &world.text(path).lines().map(|line| line.split(" //").next().unwrap()).collect::<String>(),
+        )
+        .unwrap()
+    };
+    world.edt(&["setup", "claude-code"]);
+    assert_eq!(settings(".claude/settings.json")["permissions"]["deny"], json!(["WebFetch"]));
+    world.edt(&["setup", "claude-code", "--only-edt"]);
+    assert_eq!(
+        settings(".claude/settings.json")["permissions"]["deny"],
+        json!(["WebFetch", "Edit", "Write", "NotebookEdit"])
+    );
+    world.edt(&["setup", "gemini", "--only-edt"]);
+    assert_eq!(settings(".gemini/settings.json")["tools"]["exclude"], json!(["write_file", "replace"]));
+    world.edt(&["setup", "opencode", "--only-edt"]);
+    assert!(
+        world.text("opencode.jsonc").contains("{\"edit\": \"deny\", \"bash\": \"deny\"}"),
+        "{}",
+        world.text("opencode.jsonc")
+    );
+    for agent in ["claude-code", "gemini", "opencode"] {
+        world.edt(&["setup", agent, "--remove"]);
+    }
+    same(&both(&world), &before, "all");
+    for agent in ["codex", "cline", "cursor", "copilot", "windsurf", "aider"] {
+        let refused = world.edt(&["setup", agent, "--only-edt"]);
+        assert_eq!(refused.codes(), ["BAD_REQUEST"], "{agent}");
+    }
+    same(&both(&world), &before, "all");
+}
+
+fn listed<'a>(answer: &'a Answer, agent: &str) -> &'a Value {
+    answer.json["agents"].as_array().unwrap().iter().find(|one| one["agent"] == agent).unwrap()
+}
+
+#[test]
+fn the_list_tries_what_is_set_up_and_says_what_is_not_live() {
+    let world = world();
+    let before = both(&world);
+    let list = world.edt(&["setup", "--list"]);
+    assert_eq!(list.json["agents"].as_array().unwrap().len(), AGENTS.len());
+    for agent in AGENTS {
+        let hook = if agent == "aider" { "no_hook_protocol" } else { "not_installed" };
+        assert_eq!(
+            (&listed(&list, agent)["hook"], &listed(&list, agent)["mcp"]),
+            (&json!(hook), &json!("not_installed"))
+        );
+        world.edt(&["setup", agent]);
+    }
+    let list = world.edt(&["setup", "--list"]);
+    for agent in AGENTS {
+        let one = listed(&list, agent);
+        // A server for all projects is there for this scope, too.
+        assert!(one["installed"].as_array().unwrap().contains(&json!({"scope": "project", "complete": true})), "{one}");
+        assert_eq!(one["hook"], if agent == "aider" { "no_hook_protocol" } else { "live" }, "{one}");
+    }
+    // A line of somebody else's is told, and not run.
+    let ran = world.root.join("ran");
+    let text = world.text(".codex/hooks.json");
+    world.write(
+        ".codex/hooks.json",
+        text.replace("agent-hook codex", &format!("agent-hook codex; touch {}", ran.display())),
+    );
+    let list = world.edt(&["setup", "--list"]);
+    assert_eq!(
+        (listed(&list, "codex")["hook"].as_str(), ran.exists()),
+        (Some("not_installed"), false),
+        "{}",
+        listed(&list, "codex")
+    );
+    world.edt(&["setup", "codex"]);
+    // The program is gone from where it was: nothing protects, and the list says so.
+    let script = world.text(".clinerules/hooks/PreToolUse").replace("edt agent-hook", "nowhere agent-hook");
+    world.write(".clinerules/hooks/PreToolUse", script);
+    let list = world.edt(&["setup", "--list"]);
+    assert_eq!(listed(&list, "cline")["hook"], "not_live");
+    assert!(listed(&list, "cline")["detail"].to_string().contains("not as this edt writes it"));
+    AGENTS.iter().for_each(|agent| drop(world.edt(&["setup", agent, "--remove"])));
+    let theirs = |path: &PathBuf| [".codex", ".codex/hooks.json"].iter().any(|theirs| path.ends_with(theirs));
+    assert!(both(&world).keys().all(|path| before.contains_key(path) || theirs(path)), "{:?}", both(&world).keys());
+}
+
+/// What an agent is told to run is what refuses: by its name where that finds this very program.
+#[test]
+fn the_lines_that_are_written_call_this_program_by_its_name_if_that_finds_it() {
+    let world = world();
+    let bin = Path::new(EDT).parent().unwrap().to_str().unwrap();
+    let path = format!("{bin}:{}", std::env::var("PATH").unwrap());
+    let mut command = world.command(EDT);
+    command.args(["setup", "codex", "--json"]).env("PATH", &path);
+    run(command, b"", &["setup"]);
+    assert!(world.text(".codex/hooks.json").contains("\"command\": \"edt agent-hook codex\""));
+    assert!(world.text(".codex/config.toml").contains("command = \"edt\"\n"));
+    let mut command = world.command(EDT);
+    command.args(["setup", "--list", "--json"]).env("PATH", &path);
+    assert_eq!(listed(&run(command, b"", &["list"]), "codex")["hook"], "live");
+    // Called by its path, the lines change, and everything else stays as it was.
+    world.edt(&["setup", "codex"]);
+    assert!(world.text(".codex/hooks.json").contains(&format!("\"command\": \"{EDT} agent-hook codex\"")));
+    assert_eq!(world.text(".codex/hooks.json").matches("agent-hook codex").count(), 3);
+    world.edt(&["setup", "codex", "--remove"]);
+    assert!(!world.exists(".codex") && !world.exists("AGENTS.md"));
+}
+
+#[test]
+fn the_plugins_in_this_repository_are_what_edt_emits() {
+    let plugins = Path::new(env!("CARGO_MANIFEST_DIR")).join("plugins");
+    let world = world();
+    for agent in ["claude-code", "gemini", "opencode"] {
+        let out = world.home.join(agent);
+        world.edt(&["setup", agent, "--emit", out.to_str().unwrap()]);
+        let relative = |at: &Path| -> BTreeMap<PathBuf, Vec<u8>> {
+            let files = tree(at).into_iter().filter(|(path, _)| path.is_file());
+            files.map(|(path, (_, bytes))| (path.strip_prefix(at).unwrap().to_owned(), bytes)).collect()
+        };
+        assert_eq!(
+            relative(&plugins.join(agent)),
+            relative(&out),
+            "`edt setup {agent} --emit plugins/{agent}` brings it up to date"
+        );
+    }
+    let read = |path: &str| -> Value {
+        serde_json::from_slice(&std::fs::read(plugins.join("..").join(path)).unwrap()).unwrap()
+    };
+    let market = read(".claude-plugin/marketplace.json");
+    assert_eq!(market["plugins"][0]["source"], "./plugins/claude-code");
+    let manifest = read("plugins/claude-code/.claude-plugin/plugin.json");
+    assert_eq!(
+        (&manifest["name"], &manifest["version"]),
+        (&market["plugins"][0]["name"], &json!(env!("CARGO_PKG_VERSION")))
+    );
+    assert_eq!(read("plugins/gemini/gemini-extension.json")["version"], env!("CARGO_PKG_VERSION"));
+    let refused = world.edt(&["setup", "codex", "--emit", "x"]);
+    assert_eq!(refused.codes(), ["BAD_REQUEST"]);
+}
