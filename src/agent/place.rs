@@ -32,7 +32,8 @@ fn in_worktree(full: &Path) -> Option<Placed> {
     let outside_git = before_git(full);
     let root = outside_git.ancestors().find(|above| above.join(".git").exists())?;
     let path = full.strip_prefix(root).ok().filter(|path| !path.as_os_str().is_empty())?;
-    Some(Placed { root: root.to_owned(), path: path.as_os_str().as_bytes().to_vec() })
+    // One worktree has one name, however it was reached: its lock is taken once.
+    Some(Placed { root: whole::real(root), path: path.as_os_str().as_bytes().to_vec() })
 }
 
 /// The folder that the Git folder lies in, if the path goes through one; else the folder that the file lies in.

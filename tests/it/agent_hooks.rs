@@ -369,3 +369,41 @@ fn the_plugin_for_opencode_throws_what_edt_says_and_throws_if_there_is_no_edt() 
     assert_eq!(said[3], format!("done\n\n{}", text("good_after")));
     assert_eq!((world.text("big.c"), world.git(&["log", "--format=%s", "-1"]).trim()), (big(), "edit a.txt (edit)"));
 }
+
+/// One worktree by two names, and two worktrees in one patch: each is judged, and nothing waits for itself.
+#[test]
+fn a_patch_may_speak_of_several_worktrees_and_of_one_by_several_names() {
+    let (world, other) = (world(), World::with(&[("b.txt", b"one\n")]));
+    let link = world.home.join("link");
+    std::os::unix::fs::symlink(&world.root, &link).unwrap();
+    let patch = |b: &str| {
+        let (a, link, b_file) = (world.root.join("a.txt"), link.join("new.txt"), other.root.join("b.txt"));
+        format!(
+            "*** Begin Patch\n*** Update File: {}\n@@\n-two\n+2\n*** Add File: {}\n+new\n*** Update File: {}\n@@\n-one\n+{b}\n*** End Patch\n",
+            a.display(),
+            link.display(),
+            b_file.display(),
+        )
+    };
+    let payload = |name: &str, b: &str| {
+        json!({"session_id": "s", "turn_id": "t", "cwd": world.root, "hook_event_name": name, "tool_name": "apply_patch",
+            "tool_input": {"command": patch(b)}, "tool_response": "ok"})
+    };
+    let (here, there) = (world.snapshot(), other.snapshot());
+    assert_eq!(
+        hook(&world, "codex", &payload("PreToolUse", "1")),
+        Said { exit: 0, stdout: String::new(), stderr: String::new() }
+    );
+    let refused = hook(&world, "codex", &payload("PreToolUse", "<<<<<<< HEAD"));
+    assert!(refused.stdout.contains("CONFLICT_MARKERS"), "{refused:?}");
+    same(&here, &world.snapshot());
+    same(&there, &other.snapshot());
+    world.write("a.txt", "one\n2\n");
+    world.write("new.txt", "new\n");
+    other.write("b.txt", "1\n");
+    let told = hook(&world, "codex", &payload("PostToolUse", "1"));
+    assert_eq!((told.exit, told.stdout.matches("is recorded as edit 1").count()), (0, 2), "{told:?}");
+    assert_eq!(world.git(&["diff", "--name-only", "HEAD~1"]), "a.txt\nnew.txt\n");
+    world.is_clean();
+    other.is_clean();
+}
