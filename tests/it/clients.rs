@@ -2,6 +2,12 @@
 //! (`tests/clients/model.py`) when `EDT_CLIENTS=1` asks for them. They are looked for in `$EDT_CLIENTS_DIR`, else `target/clients`. No
 //! key, no network, every folder a scratch one. With `EDT_RECORD=1` what was seen is written to `fixtures/agents/seen`, of which
 //! `docs/agents-seen.md` is made.
+//!
+//! ```text
+//! npm install --ignore-scripts --prefix $EDT_CLIENTS_DIR @openai/codex@0.169.0 @google/gemini-cli@0.61.0 opencode-ai@1.18.33
+//! npm install --ignore-scripts --prefix $EDT_CLIENTS_DIR/cline node@24 cline@3.0.65
+//! python3 -m venv $EDT_CLIENTS_DIR/aider && $EDT_CLIENTS_DIR/aider/bin/pip install aider-chat==0.86.2
+//! ```
 
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -440,8 +446,7 @@ fn opencode_is_refused_taught_and_lands() {
     // Its own tool writes only files that it has read.
     let mut steps = plan(call("write", json!({"filePath": path(&scene), "content": "}\n"})), "edt_apply");
     steps.insert(0, call("read", json!({"filePath": path(&scene)})));
-    std::fs::write(scene.world.home.join("plan.json"), json!(steps).to_string()).unwrap();
-    scene = scene.again();
+    scene = scene.planned(&steps);
     let model = json!({"name": "scripted", "tool_call": true, "limit": {"context": 100_000, "output": 10_000}});
     let provider = json!({"npm": "@ai-sdk/openai-compatible", "name": "x", "options": {"baseURL": format!("{}/v1", scene.url), "apiKey": "none"},
         "models": {"scripted": model}});
@@ -465,52 +470,36 @@ fn opencode_is_refused_taught_and_lands() {
 #[test]
 fn cline_ends_its_run_at_a_refused_edit_of_its_own_and_lands_by_the_server() {
     let Some(cline) = heavy("cline/node_modules/.bin/cline") else { return };
-    let login = |scene: &Scene| {
+    // Its run ends only with this call.
+    let end = || call("submit_and_exit", json!({"summary": "It returns two now.", "verified": true}));
+    let drive = |scene: &Scene, scope: &str| {
         let url = format!("{}/v1", scene.url);
-        let done = bounded(scene.command(&cline).args([
-            "auth",
-            "-p",
-            "openai-compatible",
-            "-b",
-            &url,
-            "-k",
-            "none",
-            "-m",
-            "scripted",
-        ]));
+        let login = ["auth", "-p", "openai-compatible", "-b", &url, "-k", "none", "-m", "scripted"];
+        let done = bounded(scene.command(&cline).args(login));
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        scene.setup("cline", scope);
+        scene.drive(&cline, &["--json", "--yolo", PROMPT])
     };
-    let args = ["--json", "--yolo", PROMPT];
-    let own = Scene::new(&[]);
-    let file = own.world.root.join(FILE).display().to_string();
-    let steps = [
-        call("editor", json!({"path": file, "old_text": text(), "new_text": "}\n"})),
-        json!({"text": "Done.", "alone": true}),
-    ];
-    std::fs::write(own.world.home.join("plan.json"), json!(steps).to_string()).unwrap();
-    let own = own.again();
-    login(&own);
-    own.setup("cline", "project");
-    let told = own.drive(&cline, &args);
-    assert_eq!(
-        (told.len(), own.world.text(FILE)),
-        (1, text()),
-        "the run ends, the file is as it was, the model is told nothing"
-    );
-    let scene = Scene::new(&[
-        call("edt__apply", bad()),
-        call("edt__apply", good()),
-        json!({"text": "All done.", "alone": true}),
-    ]);
-    login(&scene);
-    scene.setup("cline", "user");
-    let told = scene.drive(&cline, &args);
+    let own = |old: &str, new: &str| {
+        let scene = Scene::new(&[]);
+        let path = scene.world.root.join(FILE);
+        scene.planned(&[call("editor", json!({"path": path, "old_text": old, "new_text": new})), end()])
+    };
+    let ruin = own(&text(), "}\n");
+    let told = drive(&ruin, "project");
+    assert_eq!((told.len(), ruin.world.text(FILE)), (1, text()), "the run ends, the file is as it was");
+    let right = own(OLD, NEW);
+    let told = drive(&right, "project");
+    assert!(told.len() >= 2, "the run goes on");
+    landed(&right.world);
+    let scene = Scene::new(&[call("edt__apply", bad()), call("edt__apply", good()), end()]);
+    let told = drive(&scene, "user");
     untouched(&told[..3]);
     let seen = Seen {
         name: "cline",
         version: version("cline/node_modules/cline"),
         native: None,
-        native_note: "its run ends (`aborted`); the file is as it was, the model is told nothing",
+        native_note: "nothing: its run ends (`aborted`); the file is as it was",
         mcp: Some((told[1].last(), told[2].last())),
     };
     seen.judge(&scene.world);
@@ -562,12 +551,8 @@ fn aider_edits_first_and_git_refuses_its_commit() {
     assert_eq!(scene.world.rev("HEAD"), head, "no commit: {said}");
     assert!(said.contains("SYNTAX_ERROR"), "the person sees why: {said}");
     assert_ne!(scene.world.text(FILE), text(), "the file was changed before anybody was asked");
-    std::fs::write(
-        scene.world.home.join("plan.json"),
-        json!([block(OLD, &format!("{NEW}    }}\n")), {"text": "return two", "alone": true}]).to_string(),
-    )
-    .unwrap();
-    let scene = scene.again();
+    let mend = block(OLD, &format!("{NEW}    }}\n"));
+    let scene = scene.planned(&[mend, json!({"text": "return two", "alone": true})]);
     go(&scene);
     assert_eq!(
         (scene.world.text(FILE), scene.world.git(&["log", "-1", "--format=%s"]).trim()),
@@ -586,8 +571,9 @@ fn aider_edits_first_and_git_refuses_its_commit() {
 }
 
 impl Scene {
-    /// The same scene with a new model, which reads the plan anew.
-    fn again(mut self) -> Scene {
+    /// The same scene with a new model, which follows `plan`.
+    fn planned(mut self, plan: &[Value]) -> Scene {
+        std::fs::write(self.world.home.join("plan.json"), json!(plan).to_string()).unwrap();
         drop(self.model.stdin.take());
         let _ = self.model.wait();
         let _ = std::fs::remove_file(&self.record);
