@@ -29,6 +29,9 @@ impl Endings {
     /// Which line ends stand in `text`, whatever else it holds: to tell of, never to convert by.
     #[must_use]
     pub fn seen_in(text: &[u8]) -> Endings {
+        if memchr::memchr(b'\r', text).is_none() {
+            return if memchr::memchr(b'\n', text).is_some() { Endings::Lf } else { Endings::None };
+        }
         let (mut lf, mut crlf) = (false, false);
         for at in memchr::memchr_iter(b'\n', text) {
             if at > 0 && text[at - 1] == b'\r' {
@@ -107,7 +110,11 @@ pub fn line_of(text: &[u8], at: usize) -> u64 {
 
 /// The lines of `text`, each with its line end.
 pub fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    text.split_inclusive(|&b| b == b'\n')
+    let mut from = 0;
+    let ends = memchr::memchr_iter(b'\n', text).map(|end| end + 1);
+    // What stands after the last line end is a line, too, unless it is nothing.
+    let last = Some(text.len()).filter(|_| !text.is_empty() && !text.ends_with(b"\n"));
+    ends.chain(last).map(move |end| &text[std::mem::replace(&mut from, end)..end])
 }
 
 /// A line with its white space made visible, cut at 200 characters with the cut said.

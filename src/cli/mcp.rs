@@ -43,6 +43,8 @@ struct Row {
     input: fn() -> Map<String, Value>,
     output: fn() -> Map<String, Value>,
     run: fn(&Context, Value, &mut dyn Watch) -> Result<Status>,
+    /// Whether its arguments may say who asks.
+    takes_agent: bool,
 }
 
 /// A row whose arguments are those of a command.
@@ -55,6 +57,7 @@ macro_rules! command {
             input: input::<$args>,
             output: output::<$answer, Outcome>,
             run: |context, args, _| of::<$args>(args)?.run(context),
+            takes_agent: false,
         }
     };
 }
@@ -69,6 +72,7 @@ macro_rules! request {
             input: $input,
             output: output::<Outcome, Outcome>,
             run: $run,
+            takes_agent: true,
         }
     };
 }
@@ -159,6 +163,7 @@ const TOOLS: &[Row] = &[
             Some(id) => of::<run::PageArgs>(without(args, "output"))?.show(context, id),
             None => Ok(run::served(context, of(args)?, live)),
         },
+        takes_agent: true,
     },
     command!(
         "land",
@@ -253,9 +258,9 @@ impl Server {
         let start = self.start(&mut call);
         let place = start.as_ref().map_or_else(|_| self.calling.start.clone(), Clone::clone);
         let context = self.calling.context(row.name, place, Rc::clone(&self.warm));
-        let properties = (row.input)();
-        let takes_agent = properties.get("properties").is_some_and(|all| all.get("agent").is_some());
-        if takes_agent && let Some(client) = call.client {
+        if row.takes_agent
+            && let Some(client) = call.client
+        {
             call.args.entry("agent").or_insert_with(|| client.into());
         }
         let done = start.and_then(|_| (row.run)(&context, Value::Object(call.args), &mut Follower(&call.pulse)));

@@ -15,6 +15,17 @@ pub struct Lines<'a> {
     ops: Vec<DiffOp>,
 }
 
+/// A difference in numbers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shape {
+    /// Lines added.
+    pub added: u64,
+    /// Lines removed.
+    pub removed: u64,
+    /// The lines of the new text (0-based, end excluded) from the first change to the last; `None` if there is none.
+    pub changed: Option<Range<usize>>,
+}
+
 impl<'a> Lines<'a> {
     /// Compares `old` and `new`. Past `deadline` the difference is right but may not be the smallest.
     #[must_use]
@@ -42,6 +53,13 @@ impl<'a> Lines<'a> {
         changed.fold((0, 0), |(added, removed), op| {
             (added + op.new_range().len() as u64, removed + op.old_range().len() as u64)
         })
+    }
+
+    /// The difference in numbers.
+    #[must_use]
+    pub fn shape(&self) -> Shape {
+        let (added, removed) = self.counts();
+        Shape { added, removed, changed: self.changed() }
     }
 
     /// Each change: the old lines and the new ones that stand in their place (0-based, end excluded).

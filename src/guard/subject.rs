@@ -160,9 +160,19 @@ impl<'a> Subject<'a> {
     pub fn fresh_lines(&self) -> impl Iterator<Item = (usize, &'a [u8])> + '_ {
         let (old, new) = self.lines().texts();
         let fresh = self.fresh.get_or_init(|| {
-            let known: HashSet<&[u8]> = old.iter().map(|line| line.trim_ascii()).collect();
-            let added = self.added().into_iter().flatten();
-            added.filter(|row| !known.contains(new[*row].trim_ascii())).collect()
+            let mut rows: Vec<usize> = self.added().into_iter().flatten().collect();
+            let mut fresh: HashSet<&[u8]> = rows.iter().map(|row| new[*row].trim_ascii()).collect();
+            // Most lines of the old text are as long as none of these: that costs less to tell than what they hold.
+            let lengths: HashSet<usize> = fresh.iter().map(|line| line.len()).collect();
+            let (least, most) = (lengths.iter().min().copied(), lengths.iter().max().copied());
+            for line in old.iter().map(|line| line.trim_ascii()) {
+                let length = Some(line.len());
+                if least <= length && length <= most && lengths.contains(&line.len()) {
+                    fresh.remove(line);
+                }
+            }
+            rows.retain(|row| fresh.contains(new[*row].trim_ascii()));
+            rows
         });
         fresh.iter().map(|row| (*row, new[*row]))
     }

@@ -19,6 +19,11 @@ pub fn c_brackets(text: &[u8]) -> Vec<Bracket> {
     let mut scan = Scan { text, at: 0, found: Vec::new() };
     let mut line_start = true;
     while let Some(&byte) = text.get(scan.at) {
+        // Within a line most bytes say nothing.
+        if !line_start && !TELLING[usize::from(byte)] {
+            scan.at += text[scan.at..].iter().take_while(|byte| !TELLING[usize::from(**byte)]).count();
+            continue;
+        }
         match byte {
             b'\n' => {
                 line_start = true;
@@ -65,6 +70,18 @@ pub fn c_macro_brackets(text: &[u8]) -> Vec<Vec<Bracket>> {
     }
     bodies
 }
+
+/// The bytes that a scan stops at.
+const TELLING: [bool; 256] = {
+    let mut table = [false; 256];
+    let bytes = b"\n/\"'()[]{}";
+    let mut i = 0;
+    while i < bytes.len() {
+        table[bytes[i] as usize] = true;
+        i += 1;
+    }
+    table
+};
 
 /// A brace's partner is not looked for further out.
 const NESTING: usize = 64;

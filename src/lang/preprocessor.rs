@@ -6,6 +6,8 @@
 
 use std::borrow::Cow;
 
+use crate::base::text;
+
 /// Which branch of a chain `#if … #elif … #else … #endif` is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Take {
@@ -115,11 +117,16 @@ struct Lines {
 impl Lines {
     fn of(text: &[u8]) -> Lines {
         let mut lines = Lines { kinds: Vec::new(), starts: Vec::new(), chains: Vec::new() };
+        // Only such a line opens a chain, and without chains nothing else is asked.
+        let opens = |at: usize| text[at + 1..].trim_ascii_start().starts_with(b"if");
+        if !memchr::memchr_iter(b'#', text).any(opens) {
+            return lines;
+        }
         let mut open: Vec<Chain> = Vec::new();
         let mut defined: Option<&[u8]> = None;
         let (mut continued, mut commented) = (false, false);
         let mut at = 0;
-        for (row, line) in text.split_inclusive(|&byte| byte == b'\n').enumerate() {
+        for (row, line) in text::lines(text).enumerate() {
             lines.starts.push(at);
             at += line.len();
             let body = line.trim_ascii();
@@ -216,6 +223,9 @@ impl Chain {
 
 /// Whether a block comment is open after a line, if `open` says whether one is before it. Strings end with their line.
 fn stays_commented(line: &[u8], mut open: bool) -> bool {
+    if memchr::memchr(b'*', line).is_none() {
+        return open;
+    }
     let mut rest = line;
     loop {
         let mark: &[u8] = if open { b"*/" } else { b"/*" };

@@ -89,7 +89,7 @@ pub(super) fn draft(world: &World, judged: std::result::Result<Cleared<'_>, Held
         text: cleared.request.message.clone().unwrap_or_else(|| subject(&cleared)),
         agent: cleared.request.agent.clone(),
         allowed: cleared.allowed.clone(),
-        outcome: report::of(world, &cleared, Status::Proposed),
+        outcome: report::of(world, &cleared, Status::Proposed, &[]),
         session,
         needs,
     }))

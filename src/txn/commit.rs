@@ -3,10 +3,8 @@
 use super::guard::Cleared;
 use super::plan::Content;
 use super::report;
-use crate::base::{Change as FileChanged, Durability, Outcome, Result, Status};
-use crate::edit::diff::Lines;
+use crate::base::{Change as FileChanged, Durability, Outcome, RepoPath, Result, Status};
 use crate::git::{Commit, Draft, FileId, Forms, InHead, Oid, Repo, TreeChange};
-use crate::io::clock;
 use crate::journal::index::{Disk, EntryMove};
 use crate::journal::{Change, FileChange, IndexView, NewFile, publish};
 use crate::session::begin::{self, Begin, Begun, Switching};
@@ -78,6 +76,8 @@ pub(super) struct Drafted {
     pub(super) checkpoints: Checkpoints,
     pub(super) commit: Oid,
     pub(super) edit: u64,
+    /// What each path holds in the commit.
+    pub(super) ids: Vec<(RepoPath, Oid)>,
 }
 
 impl Recipe<'_> {
@@ -111,7 +111,8 @@ impl Recipe<'_> {
         let (branch, create) = begin::branch(session, self.begun, commit, log);
         let index = self.index.map(|index| (index, moves));
         let change = Change { objects: draft.loose(), create, files, index, folders, ..Change::of(branch) };
-        Ok(Drafted { change, checkpoints, commit, edit })
+        let ids = changes.into_iter().filter_map(|change| Some((change.path, change.file?.oid))).collect();
+        Ok(Drafted { change, checkpoints, commit, edit, ids })
     }
 }
 
@@ -122,10 +123,10 @@ impl Committed<'_, '_> {
     /// What [`publish`] answers; everything is then as it was.
     pub fn publish(self) -> Result<Outcome> {
         let Committed { world, cleared, session, drafted } = self;
-        let Drafted { change, checkpoints, commit, edit } = drafted;
+        let Drafted { change, checkpoints, commit, edit, ids } = drafted;
         world.journal.heed(cleared.scene.policy.durability.unwrap_or(Durability::Off));
         let warnings = publish(&world.repo, &mut world.journal, change)?;
-        let mut outcome = report::of(world, &cleared, Status::Applied);
+        let mut outcome = report::of(world, &cleared, Status::Applied, &ids);
         outcome.session = Some(session.report(!cleared.scene.exists));
         outcome.commit = Some(commit.to_string());
         outcome.parent = Some(session.tip.to_string());
@@ -141,22 +142,15 @@ pub(super) fn subject(cleared: &Cleared<'_>) -> String {
     let moved_away = |file: &super::plan::FilePlan| {
         file.after.is_none() && cleared.files.iter().any(|other| other.from.as_ref() == Some(&file.path))
     };
-    let shown: Vec<_> = cleared.files.iter().filter(|file| !moved_away(file)).collect();
-    let (mut added, mut removed) = (0, 0);
-    for file in &shown {
-        let source = file.from.as_ref().unwrap_or(&file.path);
-        let old =
-            cleared.scene.looks.get(source).and_then(|look| look.disk.as_ref()).map_or(&[][..], |disk| &disk.bytes);
-        let new = file.after.as_ref().map_or(&[][..], |content| &content.bytes);
-        let (more, less) = Lines::of(old, new, clock::in_ms(100)).counts();
-        (added, removed) = (added + more, removed + less);
-    }
+    let shown: Vec<_> = cleared.files.iter().zip(&cleared.shapes).filter(|(file, _)| !moved_away(file)).collect();
+    let added: u64 = shown.iter().map(|(_, shape)| shape.added).sum();
+    let removed: u64 = shown.iter().map(|(_, shape)| shape.removed).sum();
     match shown.as_slice() {
-        [one] if one.change == FileChanged::Renamed => {
+        [(one, _)] if one.change == FileChanged::Renamed => {
             let from = one.from.as_ref().map(ToString::to_string).unwrap_or_default();
             format!("rename {from} to {} (+{added} -{removed})", one.path)
         }
-        [one] => format!("{} {} (+{added} -{removed})", one.change.verb(), one.path),
+        [(one, _)] => format!("{} {} (+{added} -{removed})", one.change.verb(), one.path),
         many => format!("edit {} files (+{added} -{removed})", many.len()),
     }
 }

@@ -6,9 +6,11 @@ use super::plan::{FilePlan, Planned};
 use super::request::Request;
 use super::resolve::Scene;
 use crate::base::{Code, Finding, Findings, GuardReport, RepoPath, Result, Verdict, Warning};
+use crate::edit::diff::{Lines, Shape};
 use crate::git::read::ObjectKind;
 use crate::git::{Attributes, FileId, Oid, Repo, Tracked};
 use crate::guard::{GUARDS, Guard, Judgement, Reference, Said, Side, Site, Subject};
+use crate::io::clock;
 use crate::policy::{GuardMode, GuardRule, Override, Policy};
 use crate::session::World;
 
@@ -18,6 +20,8 @@ pub struct Cleared<'q> {
     pub(super) request: &'q Request,
     pub(super) scene: Scene,
     pub(super) files: Vec<FilePlan>,
+    /// What changes in each, in numbers.
+    pub(super) shapes: Vec<Shape>,
     /// What each guard said.
     pub(super) reports: Vec<GuardReport>,
     /// What they found and policy lets pass, and what they could not judge.
@@ -79,8 +83,19 @@ pub fn guard<'q>(world: &World, planned: Planned<'q>) -> Result<std::result::Res
     }
     allowed.sort_unstable();
     allowed.dedup();
-    let cleared = Cleared { request, scene, files, reports, warnings, allowed, _judged: Judged };
+    let shapes = files.iter().zip(&subjects).map(|(file, subject)| shape(&scene, file, subject)).collect();
+    let cleared = Cleared { request, scene, files, shapes, reports, warnings, allowed, _judged: Judged };
     Ok(if held.is_empty() { Ok(cleared) } else { Err(Held { cleared, needs: held }) })
+}
+
+/// What changes in `file`; as the guards saw it, if they compared the same two texts.
+fn shape(scene: &Scene, file: &FilePlan, subject: &Subject<'_>) -> Shape {
+    let old = scene.before(file).map_or(&[][..], |disk| &disk.bytes);
+    if std::ptr::eq(old, subject.old_text()) {
+        return subject.lines().shape();
+    }
+    let new = file.after.as_ref().map_or(&[][..], |content| &content.bytes);
+    Lines::of(old, new, clock::in_ms(100)).shape()
 }
 
 fn no_reason() -> Findings {

@@ -73,7 +73,7 @@ fn pipeline(world: &mut World, request: &Request, run: Run) -> Result<Outcome> {
     let cleared = judged.map_err(guard::Held::findings)?;
     if run == Run::Dry || cleared.changes_nothing() {
         let status = if cleared.changes_nothing() { Status::Unchanged } else { Status::WouldApply };
-        return Ok(report::of(world, &cleared, status));
+        return Ok(report::of(world, &cleared, status, &[]));
     }
     let committed = commit::commit(world, cleared)?; //   objects drafted; no ref names them      invisible
     committed.publish() //                                journal, files, compare-and-swap, index

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use super::plan::FilePlan;
 use super::request::Request;
 use super::words;
-use crate::base::{Code, Finding, Findings, RepoPath, Result};
+use crate::base::{Change, Code, Finding, Findings, RepoPath, Result};
 use crate::edit::{Edit, Expect, Op};
 use crate::git::{Head, InHead, Oid};
 use crate::journal::IndexView;
 use crate::policy::Policy;
 use crate::session::look::only_in_case;
-use crate::session::{Look, Session, World, begin};
+use crate::session::{Look, OnDisk, Session, World, begin};
 
 /// A request whose paths have been looked at.
 #[derive(Debug)]
@@ -40,6 +41,14 @@ pub struct Scene {
     pub index: Option<IndexView>,
     /// Every path, as it was found.
     pub looks: BTreeMap<RepoPath, Look>,
+}
+
+impl Scene {
+    /// What the file was before it changed, at the path that it comes from.
+    pub(super) fn before(&self, file: &FilePlan) -> Option<&OnDisk> {
+        let source = file.from.as_ref().filter(|_| file.change == Change::Renamed).unwrap_or(&file.path);
+        self.looks.get(source)?.disk.as_ref()
+    }
 }
 
 /// Looks at everything `request` names.

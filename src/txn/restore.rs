@@ -58,7 +58,7 @@ pub fn restore(world: &mut World, path: &RepoPath, revision: u64) -> Result<Outc
         allowed: Vec::new(),
         more: Vec::new(),
     };
-    let Drafted { change, checkpoints, commit, edit } = recipe.draft(repo, Draft::new(repo))?;
+    let Drafted { change, checkpoints, commit, edit, .. } = recipe.draft(repo, Draft::new(repo))?;
     world.heed(session.base);
     outcome.warnings = publish(&world.repo, &mut world.journal, change)?;
     outcome.status = Status::Applied;

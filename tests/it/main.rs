@@ -42,6 +42,7 @@ mod incidents;
 mod kinds;
 mod landing;
 mod layers;
+mod mcp;
 mod patch_incidents;
 mod patch_review;
 mod placing;

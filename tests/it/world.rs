@@ -281,11 +281,7 @@ pub(crate) fn run(mut command: Command, stdin: &[u8], args: &[&str]) -> Answer {
     let shown = || format!("{args:?}: {}\n{}", done.status, String::from_utf8_lossy(&done.stderr));
     let json: Value = serde_json::from_slice(&done.stdout)
         .unwrap_or_else(|error| panic!("{}not JSON: {error}: {}", shown(), String::from_utf8_lossy(&done.stdout)));
-    let shape = json["schema"].as_str().and_then(|schema| schema.strip_prefix("edt.")?.strip_suffix("/1"));
-    let shape = shape.unwrap_or_else(|| panic!("{}an answer names its schema: {json:#}", shown()));
-    let validator = validators().get(shape).unwrap_or_else(|| panic!("no schema {shape}"));
-    let faults: Vec<String> = validator.iter_errors(&json).map(|fault| fault.to_string()).collect();
-    assert!(faults.is_empty(), "{}against the schema: {faults:#?}\n{json:#}", shown());
+    let shape = satisfies(&json);
     if matches!(shape, "outcome" | "run") {
         let told = json["status"].as_str().unwrap();
         assert_eq!(exit, exit_of(told), "status {told:?} and exit status of {}", shown());
@@ -306,6 +302,17 @@ pub(crate) fn run(mut command: Command, stdin: &[u8], args: &[&str]) -> Answer {
         assert_eq!(exit, 0, "{}", shown());
     }
     Answer { exit, json }
+}
+
+/// An answer names the schema that it satisfies: which.
+#[track_caller]
+pub(crate) fn satisfies(json: &Value) -> &str {
+    let shape = json["schema"].as_str().and_then(|schema| schema.strip_prefix("edt.")?.strip_suffix("/1"));
+    let shape = shape.unwrap_or_else(|| panic!("an answer names its schema: {json:#}"));
+    let validator = validators().get(shape).unwrap_or_else(|| panic!("no schema {shape}"));
+    let faults: Vec<String> = validator.iter_errors(json).map(|fault| fault.to_string()).collect();
+    assert!(faults.is_empty(), "against the schema: {faults:#?}\n{json:#}");
+    shape
 }
 
 /// The contract's table of exit statuses.
