@@ -99,6 +99,10 @@ fn drop_descriptions(value: &mut Value) {
             if object.get("description").is_some_and(Value::is_string) {
                 object.remove("description");
             }
+            // Numbers' widths are no formats that clients know: one warning each, on every start.
+            if object.get("format").is_some_and(Value::is_string) {
+                object.remove("format");
+            }
             object.values_mut().for_each(drop_descriptions);
         }
         _ => {}

@@ -14,6 +14,7 @@ mod agent_setup;
 mod bad_input;
 mod cage;
 mod checkpoints;
+mod clients;
 mod codes;
 mod commands;
 mod crash;
