@@ -272,10 +272,10 @@ fn tools_are_what_commands_are() {
     assert!(world.text("src/b.c").contains("return 2;"));
     world.write("new.txt", "new\n");
     assert_eq!(server.call("checkpoint", json!({"message": "by hand"})).done().json["files"][0]["path"], "new.txt");
-    let proposed = server.call("propose", edit("a.txt", "line 2\n", "line two\n"));
+    let proposed = server.call("propose", edit("src/b.c", "return 2;", "return 22;"));
     assert_eq!(proposed.json["status"], "proposed", "{proposed:#?}");
     assert_eq!(server.call("proposals", json!({})).done().json["proposals"][0]["id"], 1);
-    assert!(plain(&server.call("show", json!({"rev": "1"})).done()).contains("line two"));
+    assert!(plain(&server.call("show", json!({"rev": "1"})).done()).contains("return 22;"));
     assert_eq!(server.call("apply", json!({"proposal": 1})).json["errors"][0]["code"], "APPROVAL_REQUIRED");
     let ran = server.call("run", json!({"program": "ls", "args": ["src"]})).done();
     assert_eq!(ran.json["run"]["stdout"]["text"], "b.c\n");
