@@ -211,7 +211,7 @@ enum Shown {
 #[schemars(untagged)]
 #[expect(dead_code, reason = "it is here for its schema")]
 enum Ran {
-    Run(crate::run::Answer),
+    Run(Box<crate::run::Answer>),
     Output(run::Page),
 }
 

@@ -66,17 +66,17 @@ pub fn parse<'t>(
     text: &'t [u8],
     expired: &dyn Fn() -> bool,
 ) -> Result<Parsed<'t>, Unparsed> {
+    check(language, text)?;
     parse_from(language, text, None, expired)
 }
 
-/// The same, made of the tree of another text, which has been told in what they differ.
+/// The same without a look at the text first; made of the tree of another, which has been told in what they differ, if there is one.
 pub(super) fn parse_from<'t>(
     language: &'static Language,
     text: &'t [u8],
     old: Option<&Tree>,
     expired: &dyn Fn() -> bool,
 ) -> Result<Parsed<'t>, Unparsed> {
-    check(language, text)?;
     let mut parser = Parser::new();
     // Cannot fail: the versions of the grammars are tested against the library's.
     if parser.set_language(&language.grammar()).is_err() {
@@ -108,8 +108,13 @@ fn check(language: &Language, text: &[u8]) -> Result<(), Unparsed> {
     if block_depth(text) > MAX_BLOCK_DEPTH { Err(Unparsed::TooDeep(MAX_BLOCK_DEPTH)) } else { Ok(()) }
 }
 
+/// Whether a parser will survive `text`, which nests at most `depth` deep, as far as that can be told without a look at it.
+pub(super) fn is_harmless(language: &Language, text: &[u8], depth: usize) -> bool {
+    text.len() <= MAX_BYTES && depth <= MAX_DEPTH && language.name != "yaml"
+}
+
 /// How deep brackets nest if strings and comments held none, whatever their kinds: real code stays far below the limit.
-fn bracket_depth(text: &[u8]) -> usize {
+pub(super) fn bracket_depth(text: &[u8]) -> usize {
     let (mut depth, mut deepest) = (0_usize, 0);
     for byte in text {
         match byte {

@@ -22,6 +22,10 @@ pub struct Trees {
 struct Kept {
     language: &'static Language,
     text: Vec<u8>,
+    /// Tells most texts from it without a look at either.
+    sum: u32,
+    /// How deep its brackets nest, at most.
+    depth: usize,
     tree: Tree,
 }
 
@@ -39,7 +43,8 @@ impl Trees {
         expired: &dyn Fn() -> bool,
     ) -> Result<Parsed<'t>, Unparsed> {
         let mut kept = self.kept.borrow_mut();
-        let same = |one: &Kept| one.language.name == language.name && one.text == text;
+        let sum = crc32fast::hash(text);
+        let same = |one: &Kept| one.sum == sum && one.language.name == language.name && one.text == text;
         if let Some(at) = kept.iter().position(same)
             && let Some(one) = kept.remove(at)
         {
@@ -48,26 +53,38 @@ impl Trees {
             return Ok(Parsed { language, text, tree });
         }
         // The newest that is like it: usually the text that the edit was made on.
-        let near = kept.iter().filter(|one| one.language.name == language.name);
-        let near = near.filter_map(|one| Some((change(&one.text, text)?, one))).next();
-        let again = match near {
-            Some((change, one)) if !one.tree.root_node().has_error() => {
-                let mut old = one.tree.clone();
-                old.edit(&change.edit(&one.text, text));
-                let parsed = parse::parse_from(language, text, Some(&old), expired)?;
-                (!parsed.has_error()).then_some(parsed)
-            }
-            _ => None,
+        let mut near = kept.iter().filter(|one| one.language.name == language.name);
+        let near = near.find_map(|one| Some((change(&one.text, text)?, one)));
+        let again = near.map(|(change, one)| one.changed(change, text, expired)).transpose()?.flatten();
+        let (parsed, depth) = match again {
+            Some(again) => again,
+            None => (parse::parse(language, text, expired)?, parse::bracket_depth(text)),
         };
-        let parsed = match again {
-            Some(parsed) => parsed,
-            None => parse::parse(language, text, expired)?,
-        };
-        kept.push_front(Kept { language, text: text.to_vec(), tree: parsed.tree.clone() });
+        kept.push_front(Kept { language, text: text.to_vec(), sum, depth, tree: parsed.tree.clone() });
         while kept.len() > MOST_TREES || kept.iter().map(|one| one.text.len()).sum::<usize>() > MOST_TEXT {
             kept.pop_back();
         }
         Ok(parsed)
+    }
+}
+
+impl Kept {
+    /// The tree of a text that differs in one stretch, and how deep that nests at most; `None` if it has to be made anew.
+    fn changed<'t>(
+        &self,
+        change: Change,
+        text: &'t [u8],
+        expired: &dyn Fn() -> bool,
+    ) -> Result<Option<(Parsed<'t>, usize)>, Unparsed> {
+        let opens = |byte: &&u8| matches!(byte, b'(' | b'[' | b'{');
+        let depth = self.depth + text[change.start..change.new_end].iter().filter(opens).count();
+        if self.tree.root_node().has_error() || !parse::is_harmless(self.language, text, depth) {
+            return Ok(None);
+        }
+        let mut old = self.tree.clone();
+        old.edit(&change.edit(&self.text, text));
+        let parsed = parse::parse_from(self.language, text, Some(&old), expired)?;
+        Ok((!parsed.has_error()).then_some((parsed, depth)))
     }
 }
 
@@ -209,7 +226,11 @@ mod tests {
                     let next = edited(&text, &mut seed);
                     // Mostly from one sound text to the next: there trees are made of one another.
                     let broken = lang::parse(language, &next, &|| false).unwrap().has_error();
-                    text = if next.is_empty() || broken && dice(&mut seed) % 3 > 0 { sample.clone() } else { next };
+                    text = if next.is_empty() || broken && !dice(&mut seed).is_multiple_of(3) {
+                        sample.clone()
+                    } else {
+                        next
+                    };
                 }
             }
         }

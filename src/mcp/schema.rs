@@ -50,7 +50,7 @@ fn tidy(value: &mut Value) {
         Value::Object(object) => {
             object.values_mut().for_each(tidy);
             object.retain(|key, value| {
-                !matches!(key.as_str(), "format" | "title") && !(key == "default" && value.is_null())
+                !(matches!(key.as_str(), "format" | "title") || key == "default" && value.is_null())
             });
             if let Some(Value::Array(types)) = object.get_mut("type") {
                 types.retain(|one| one != "null");

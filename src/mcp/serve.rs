@@ -181,16 +181,9 @@ fn path(uri: &str) -> Option<PathBuf> {
     let mut at = 0;
     while let Some(&byte) = rest.get(at) {
         let code = (byte == b'%').then(|| std::str::from_utf8(rest.get(at + 1..at + 3)?).ok()).flatten();
-        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
-            Some(code) => {
-                bytes.push(code);
-                at += 3;
-            }
-            None => {
-                bytes.push(byte);
-                at += 1;
-            }
-        }
+        let code = code.and_then(|code| u8::from_str_radix(code, 16).ok());
+        bytes.push(code.unwrap_or(byte));
+        at += if code.is_some() { 3 } else { 1 };
     }
     Some(PathBuf::from(std::ffi::OsString::from_vec(bytes)))
 }

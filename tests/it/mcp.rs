@@ -38,8 +38,14 @@ impl Server {
         assert_eq!(answer["result"]["serverInfo"]["name"], "edt");
         assert!(answer["result"]["instructions"].as_str().is_some_and(|text| text.contains("apply")), "{answer:#}");
         server.notify("notifications/initialized", &json!({}));
-        server.tools = server.request("tools/list", json!({}))["result"]["tools"].as_array().unwrap().clone();
+        server.list();
         server
+    }
+
+    /// Asks for the tools.
+    fn list(&mut self) {
+        let listed = self.request("tools/list", json!({}));
+        self.tools.clone_from(listed["result"]["tools"].as_array().unwrap());
     }
 
     fn started(world: &World, flags: &[&str]) -> Server {
@@ -189,7 +195,7 @@ fn every_revision_is_spoken() {
     }));
     let found = server.request("server/discover", json!({}));
     assert!(found["result"]["supportedVersions"].as_array().unwrap().contains(&json!("2026-07-28")), "{found:#}");
-    server.tools = server.request("tools/list", json!({}))["result"]["tools"].as_array().unwrap().clone();
+    server.list();
     server.call("apply", edit("src/b.c", "return 1;", "return 2;")).done();
     server.call("apply", json!({"path": "src/b.c", "mode": "overwrite", "content": "}"})).refused("SYNTAX_ERROR");
     world.is_clean();
