@@ -105,7 +105,8 @@ fn edits(world: &World, recorded: &Recorded) -> Result<u64> {
     recorded.session.edits(&world.repo)
 }
 
-/// Those of `paths` at which something stands or is recorded.
+/// Those of `paths` at which something stands or is recorded; without what Git ignores: nobody asked edt to make a commit of that, and it may be
+/// a secret.
 fn there(world: &World, paths: &[Vec<u8>]) -> Result<Vec<RepoPath>> {
     let head = world.repo.head()?;
     let tip = Session::current(&world.repo, &head)?.map(|session| session.tip).or(head.commit);
@@ -116,7 +117,8 @@ fn there(world: &World, paths: &[Vec<u8>]) -> Result<Vec<RepoPath>> {
             Ok(path) if found.contains(&path) => {}
             Ok(path) => {
                 let full = world.repo.root_path().join(path.to_string());
-                if full.symlink_metadata().is_ok() || world.repo.tracked(tree, &path)? != Tracked::Nothing {
+                let recorded = world.repo.tracked(tree, &path)? != Tracked::Nothing;
+                if recorded || full.symlink_metadata().is_ok() && !world.repo.ignores(&path)? {
                     found.push(path);
                 }
             }

@@ -125,6 +125,24 @@ pub struct Comparer<'r> {
 }
 
 impl Repo {
+    /// Whether Git ignores `path`: a rule says so, and the index does not hold it.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if the index or the rules cannot be read.
+    pub fn ignores(&self, path: &RepoPath) -> Result<bool> {
+        use gix::worktree::stack::state::ignore::Source;
+        let index = self.index_now().map_err(|error| unreadable("the index", &error))?;
+        let name = path.as_bytes().as_bstr();
+        if index.entry_by_path(name).is_some() {
+            return Ok(false);
+        }
+        let source = Source::WorktreeThenIdMappingIfNotSkipped;
+        let mut rules =
+            self.inner.excludes(&index, None, source).map_err(|error| unreadable("the ignore rules", &error))?;
+        let found = rules.at_entry(name, Some(Mode::FILE));
+        Ok(found.map_err(|error| unreadable("the ignore rules", &error))?.is_excluded())
+    }
+
     /// The files at or below `below` (of the whole worktree, if that is empty), in order of their bytes.
     ///
     /// # Errors

@@ -199,6 +199,27 @@ fn what_a_person_left_unrecorded_is_recorded_before_an_edit_is_let_through() {
 
 /// The hook before an edit may be missing; what landed is judged all the same, told, and stays.
 #[test]
+fn what_git_ignores_is_judged_and_not_recorded() {
+    let world = world();
+    world.commit(&[(".gitignore", b"/.env\n/build/\n")]);
+    world.write("build/out.c", big());
+    let payload = |event: &str, tool: &str, input: Value| json!({"session_id": "s", "cwd": world.root, "hook_event_name": event, "tool_name": tool, "tool_input": input});
+    let write = |path: &str, content: &str| json!({"file_path": world.root.join(path), "content": content});
+    for event in ["PreToolUse", "PostToolUse"] {
+        world.write(".env", "TOKEN=secret\n");
+        let said = hook(&world, "claude-code", &payload(event, "Write", write(".env", "TOKEN=other\n")));
+        assert_eq!((said.exit, said.stdout.as_str()), (0, ""), "{said:?}");
+    }
+    assert!(world.git(&["for-each-ref", "refs/heads/edt", "refs/edt"]).is_empty());
+    let said = hook(&world, "claude-code", &payload("PreToolUse", "Write", write("build/out.c", "}")));
+    assert!(said.stdout.contains("SIZE_REDUCTION") || said.stdout.contains("SYNTAX_ERROR"), "{said:?}");
+    // What Git tracks is recorded whatever a rule says.
+    world.git(&["add", "--force", ".env"]);
+    hook(&world, "claude-code", &payload("PostToolUse", "Write", write(".env", "TOKEN=other\n")));
+    assert!(world.git(&["log", "--format=%s", "edt/main-1"]).contains(".env"));
+}
+
+#[test]
 fn what_a_guard_refuses_and_landed_is_recorded_and_told_in_the_form_that_the_model_reads() {
     let world = world();
     world.write("big.c", "}");
