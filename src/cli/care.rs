@@ -1,6 +1,8 @@
 //! `edt explain`, `schema`, `completions`, `man`: what edt says of itself.
 
 use clap::{CommandFactory as _, ValueEnum};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::context::Context;
 use super::{
@@ -24,7 +26,7 @@ pub(super) struct ExplainArgs {
 impl ExplainArgs {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let Some(name) = self.code.as_ref().filter(|_| !self.all) else {
-            let all = serde_json::json!({"schema": "edt.codes/1", "codes": Code::ALL.iter().map(|code| told(*code)).collect::<Vec<_>>()});
+            let all = Codes { schema: "edt.codes/1", codes: Code::ALL.iter().map(|code| Told::of(*code)).collect() };
             return Ok(context.answer(&all, |_| Code::table()));
         };
         let upper = name.to_ascii_uppercase().replace('-', "_");
@@ -34,7 +36,7 @@ impl ExplainArgs {
             let nearest = near.first().map_or_else(String::new, |near| format!(" Did you mean {near}?"));
             Finding::new(Code::BadRequest, format!("{name} is not a code.{nearest}"), "`edt explain --all` lists them.")
         })?;
-        Ok(context.answer(&told(code), |_| {
+        Ok(context.answer(&Told::of(code), |_| {
             let allow = code.allow().map_or_else(String::new, |word| format!("\nallow: {word}"));
             let (status, exit) = (code.status().name(), code.status().exit());
             format!("{} (status {status}, exit {exit}){allow}\n{}", code.name(), code.story())
@@ -42,12 +44,37 @@ impl ExplainArgs {
     }
 }
 
-/// A code for a machine.
-fn told(code: Code) -> serde_json::Value {
-    let status = code.status();
-    serde_json::json!({
-        "schema": "edt.code/1", "code": code, "status": status, "exit": status.exit(), "allow": code.allow(), "story": code.story(),
-    })
+/// The answer of `edt explain`.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Told {
+    /// Always `edt.code/1`.
+    schema: &'static str,
+    /// The code.
+    code: Code,
+    /// The status of an answer whose most important error it is.
+    status: Status,
+    /// The exit status of that.
+    exit: u8,
+    /// The word by which a request may override it.
+    allow: Option<&'static str>,
+    /// What it means and what to do.
+    story: &'static str,
+}
+
+/// The answer of `edt explain --all`.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Codes {
+    /// Always `edt.codes/1`.
+    schema: &'static str,
+    /// Every code.
+    codes: Vec<Told>,
+}
+
+impl Told {
+    fn of(code: Code) -> Told {
+        let status = code.status();
+        Told { schema: "edt.code/1", code, status, exit: status.exit(), allow: code.allow(), story: code.story() }
+    }
 }
 
 /// Print a JSON Schema, generated from the types that edt itself uses.
@@ -101,6 +128,12 @@ enum Shape {
     Hooks,
     /// What `edt doctor` answers.
     Doctor,
+    /// What `edt explain CODE` answers.
+    Code,
+    /// What `edt explain --all` answers.
+    Codes,
+    /// What `edt completions` and `edt man` answer.
+    Text,
     /// What `edt setup` answers.
     Setup,
 }
@@ -128,6 +161,9 @@ impl SchemaArgs {
             Shape::Gc => schemars::schema_for!(gc::Answer),
             Shape::Hooks => schemars::schema_for!(hooks::Answer),
             Shape::Doctor => schemars::schema_for!(doctor::Answer),
+            Shape::Code => schemars::schema_for!(Told),
+            Shape::Codes => schemars::schema_for!(Codes),
+            Shape::Text => schemars::schema_for!(super::context::Text),
             Shape::Setup => schemars::schema_for!(setup::Answer),
         };
         context.print(&serde_json::to_string_pretty(&schema).unwrap_or_default());

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Global, render};
@@ -72,6 +73,15 @@ impl Calling {
             news: RefCell::default(),
         }
     }
+}
+
+/// A text that is made for another program, wrapped for a machine.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Text<'a> {
+    /// Always `edt.text/1`.
+    schema: &'static str,
+    /// The text.
+    text: &'a str,
 }
 
 /// A repository and the rules that hold in it.
@@ -155,11 +165,19 @@ impl Context {
         Ok(Ruled { repo, settled, base, tree, policy })
     }
 
+    /// Who calls. What a server is asked comes from an agent, whatever terminal the server was started at.
+    pub(super) fn who(&self) -> Who {
+        match self.out {
+            Out::Streams => Who::here(),
+            Out::Kept(_) => Who::Agent("edt mcp".to_owned()),
+        }
+    }
+
     /// What persons decided on proposals of this worktree, to be told with the answer that is printed now.
     pub(super) fn news(&self) -> Vec<Warning> {
         let news = self.news.take();
         // A person's own call is no answer to the agent.
-        if !news.is_empty() && Who::here() != Who::Person {
+        if !news.is_empty() && self.who() != Who::Person {
             news.told();
         }
         news.warnings
@@ -215,8 +233,7 @@ impl Context {
 
     /// Prints a text that is made for another program, or wraps it for a machine.
     pub(super) fn text(&self, text: &str) -> Status {
-        let answer = serde_json::json!({"schema": "edt.text/1", "text": text});
-        self.answer(&answer, |_| text.to_owned())
+        self.answer(&Text { schema: "edt.text/1", text }, |_| text.to_owned())
     }
 
     /// Prints text; a closed pipe is no error.

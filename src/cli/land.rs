@@ -47,7 +47,7 @@ impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let mut world = context.world()?;
         let session = Session::needed(&world.repo, &world.repo.head()?)?;
-        if Who::here() != Who::Person {
+        if context.who() != Who::Person {
             let policy = world.policy(world.repo.tree_of(session.base)?)?;
             Findings::check(landing::uncovered(&world.repo, &policy, &session, Plain::Person)?)?;
         }

@@ -101,3 +101,22 @@ fn completions_and_manual_pages_are_printed() {
     }
     assert!(prints(&["man"]).starts_with(".ie") && prints(&["man", "apply"]).contains("old\\-text"));
 }
+
+#[test]
+fn what_edt_says_of_itself_satisfies_its_schemas_too() {
+    let world = crate::world::World::with(&[("a.txt", b"one\n")]);
+    let calls: [&[&str]; 9] = [
+        &["explain", "SIZE_REDUCTION"],
+        &["explain", "--all"],
+        &["explain", "no-such-code"],
+        &["completions", "bash"],
+        &["man", "apply"],
+        &["guide"],
+        &["guards"],
+        &["setup", "--list"],
+        &["policy", "explain"],
+    ];
+    for call in calls {
+        world.edt(call);
+    }
+}

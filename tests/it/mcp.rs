@@ -599,3 +599,29 @@ fn a_reader_that_goes_away_and_a_signal_leave_no_half_edit() {
 fn devnull() -> std::os::fd::OwnedFd {
     std::fs::File::open("/dev/null").unwrap().into()
 }
+
+#[test]
+fn a_server_that_was_started_at_a_terminal_is_no_person() {
+    let world = World::with(&[("a.txt", b"one\n"), ("edt.toml", b"[[protect]]\npaths = [\"ci/**\"]\n")]);
+    world.edt(&["begin", "s"]).landed();
+    world.write("ci/run", "by hand\n");
+    world.git(&["add", "ci/run"]);
+    world.git(&["commit", "--quiet", "-m", "past edt"]);
+    let calls = [
+        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}}),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "land", "arguments": {}}}),
+    ];
+    let text: String = calls.iter().map(|call| format!("{call}\n")).collect();
+    std::fs::write(world.home.join("calls"), text).unwrap();
+    let (calls, answers) = (world.home.join("calls"), world.home.join("answers"));
+    let call = format!("mcp < {} > {}", calls.display(), answers.display());
+    let before = world.rev("main");
+    assert_eq!(crate::trust::says_at_terminal(&world, &call, "").0, Some(0));
+    let told = std::fs::read_to_string(answers).unwrap();
+    assert!(told.contains("APPROVAL_REQUIRED") || told.contains("PROTECTED_PATH"), "{told}");
+    assert_eq!(world.rev("main"), before);
+    // Who types it there is one.
+    assert_eq!(crate::trust::says_at_terminal(&world, "land", "").0, Some(0));
+    assert_ne!(world.rev("main"), before);
+}
