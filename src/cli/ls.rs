@@ -105,6 +105,7 @@ enum Row<'l> {
 
 impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
+        super::not_nothing("max", self.max)?;
         let which = match (self.tracked, self.ignored) {
             (true, _) => Which::Tracked,
             (false, true) => Which::All,

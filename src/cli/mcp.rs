@@ -8,14 +8,14 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::context::{Calling, Context, Kept};
 use super::{apply, checkpoint, diff, land, log, ls, proposals, read, restore, run, search, status, undo};
 use crate::agent::guide;
 use crate::base::{Code, Finding, Outcome, Result, Status};
 use crate::io::whole;
-use crate::mcp::{self, Answer, Call, Effect, Pulse, Tool, input, output};
+use crate::mcp::{self, Answer, Call, Effect, Pulse, Roots, Tool, input, output};
 use crate::run::Watch;
 use crate::run::store::Stream;
 use crate::session::world::Warm;
@@ -86,8 +86,8 @@ const TOOLS: &[Row] = &[
          must stand there exactly once), append, overwrite, insert, replace_lines, delete_lines, delete or rename; or send `patch`; or \
          `edits` for several at once; or `proposal`, the number of an approved one. A refusal changed nothing and says what to send instead.",
         |context, args, _| match args.get("proposal") {
-            Some(id) => apply::carry_out(context, of::<Carry>(json!({"proposal": id}))?.proposal, Run::Real),
-            None => apply::apply(context, request(&args), Run::Real),
+            Some(id) if !id.is_null() => apply::carry_out(context, of::<Carry>(args)?.proposal, Run::Real),
+            _ => apply::apply(context, request(&without(args, "proposal")), Run::Real),
         }
     ),
     request!(
@@ -176,6 +176,7 @@ const TOOLS: &[Row] = &[
 
 /// The argument of `apply` that carries out a proposal.
 #[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct Carry {
     /// The number of an approved proposal, to carry it out instead of edits.
     proposal: u64,
@@ -258,9 +259,8 @@ impl Server {
         let start = self.start(&mut call);
         let place = start.as_ref().map_or_else(|_| self.calling.start.clone(), Clone::clone);
         let context = self.calling.context(row.name, place, Rc::clone(&self.warm));
-        if row.takes_agent
-            && let Some(client) = call.client
-        {
+        let makes = !["proposal", "output"].iter().any(|key| call.args.get(*key).is_some_and(|id| !id.is_null()));
+        if let Some(client) = call.client.filter(|name| row.takes_agent && makes && is_a_name(name)) {
             call.args.entry("agent").or_insert_with(|| client.into());
         }
         let done = start.and_then(|_| (row.run)(&context, Value::Object(call.args), &mut Follower(&call.pulse)));
@@ -279,30 +279,55 @@ impl Server {
         Answer { json, text, refused }
     }
 
-    /// The folder that a call acts in.
+    /// The folder that a call acts in. A client that told its roots is held to them: a worktree is theirs if it lies in one, or one in it.
     fn start(&self, call: &mut Call) -> Result<PathBuf> {
         let named = call.args.remove("worktree").filter(|value| !value.is_null());
-        let within =
-            |path: &Path| call.roots.is_empty() || call.roots.iter().any(|root| path.starts_with(whole::real(root)));
+        let roots: Option<Vec<PathBuf>> = match &call.roots {
+            Roots::Untold => None,
+            Roots::Told(roots) => Some(roots.iter().map(|root| whole::real(root)).collect()),
+        };
+        let theirs = |path: &Path| {
+            roots.as_ref().is_none_or(|all| all.iter().any(|root| path.starts_with(root) || root.starts_with(path)))
+        };
+        let names = || roots.iter().flatten().map(|root| root.display().to_string()).collect::<Vec<_>>().join(" or ");
         let Some(named) = named else {
             let own = whole::real(&self.calling.start);
-            return Ok(if within(&own) { own } else { call.roots.first().cloned().unwrap_or(own) });
+            let first = roots.iter().flatten().find(|root| root.is_dir());
+            return match first {
+                _ if theirs(&own) => Ok(own),
+                Some(first) => Ok(first.clone()),
+                None => Err(Finding::new(
+                    Code::PathOutsideRepo,
+                    "The client works in folders that are not on this machine. Nothing was done.",
+                    "Tell the person: the client's roots must be folders with a repository.",
+                )
+                .into()),
+            };
         };
         let named = of::<PathBuf>(named)?;
+        let bad = |what: &str, hint: &str| {
+            let message = format!("The worktree {} is {what}. Nothing was done.", named.display());
+            Err(Finding::new(Code::BadRequest, message, hint).into())
+        };
+        let real = whole::real(&named);
         if !named.is_absolute() {
-            let message = format!("The worktree {} is no absolute path. Nothing was done.", named.display());
-            return Err(Finding::new(Code::BadRequest, message, "Give its whole path, or leave it out.").into());
-        }
-        let named = whole::real(&named);
-        if within(&named) {
-            return Ok(named);
+            return bad("no absolute path", "Give its whole path, or leave it out.");
+        } else if !real.is_dir() {
+            return bad("no folder", "Give the folder of a worktree, or leave it out; `git worktree list` names them.");
+        } else if real.components().any(|part| part.as_os_str() == ".git") {
+            return bad("in a Git folder", "Give the folder of a worktree, or leave it out.");
+        } else if theirs(&real) {
+            return Ok(real);
         }
         let message =
             format!("{} is outside the folders that this client works in. Nothing was done.", named.display());
-        let roots: Vec<String> = call.roots.iter().map(|root| root.display().to_string()).collect();
-        Err(Finding::new(Code::PathOutsideRepo, message, format!("Name a worktree below {}.", roots.join(" or ")))
-            .into())
+        Err(Finding::new(Code::PathOutsideRepo, message, format!("Name a worktree in {}.", names())).into())
     }
+}
+
+/// Whether a client's name can stand in a commit.
+fn is_a_name(name: &str) -> bool {
+    !name.trim().is_empty() && name.len() <= 100 && crate::base::text::harmless(name).1 == 0
 }
 
 /// Tells whoever waits for a program of it, and the program when nobody does any more.
@@ -324,8 +349,10 @@ fn request(args: &Value) -> Result<Request> {
 
 /// Arguments as what they should be.
 fn of<T: DeserializeOwned>(args: Value) -> Result<T> {
-    serde_json::from_value(args).map_err(|error| {
-        let message = format!("The arguments cannot be read: {error}. Nothing was done.");
+    serde_path_to_error::deserialize(args).map_err(|error| {
+        let place = error.path().to_string();
+        let at = if place == "." { String::new() } else { format!(" at `{place}`") };
+        let message = format!("The arguments cannot be read{at}: {}. Nothing was done.", error.into_inner());
         Finding::new(Code::BadRequest, message, "Send the call again with arguments as the tool's schema names them.")
             .into()
     })

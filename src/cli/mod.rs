@@ -184,6 +184,15 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     ExitCode::from(status.exit())
 }
 
+/// Refuses a page of nothing, which nobody could go on from.
+fn not_nothing(flag: &str, most: u64) -> crate::base::Result<()> {
+    if most > 0 {
+        return Ok(());
+    }
+    let message = format!("{flag} is 0: there would be nothing to show, and nowhere to go on from.");
+    Err(Finding::new(Code::BadRequest, message, format!("Send {flag} with 1 or more, or leave it out.")).into())
+}
+
 fn wrong_arguments(error: &clap::Error, json: bool) -> ExitCode {
     if !error.use_stderr() || !json {
         let _ = error.print();

@@ -116,6 +116,8 @@ struct CutLine {
 
 impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
+        super::not_nothing("max_lines", self.max_lines)?;
+        super::not_nothing("max_bytes", self.max_bytes as u64)?;
         let raw = self.path.as_bytes();
         let path = RepoPath::parse(raw).map_err(|problem| problem.finding(raw))?;
         let asked = self.asked()?;

@@ -197,6 +197,7 @@ struct Skipped {
 
 impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
+        super::not_nothing("max_matches", self.max_matches)?;
         let meaning =
             Meaning { fixed: self.fixed, ignore_case: self.ignore_case, smart_case: self.smart_case, word: self.word };
         let query = Query::parse(&self.pattern, meaning)?;

@@ -130,13 +130,13 @@ impl Repo {
     /// # Errors
     /// `IO_ERROR` if the index or the rules cannot be read.
     pub fn ignores(&self, path: &RepoPath) -> Result<bool> {
-        use gix::worktree::stack::state::ignore::Source;
+        use gix::worktree::stack::state::ignore as rules;
         let index = self.index_now().map_err(|error| unreadable("the index", &error))?;
         let name = path.as_bytes().as_bstr();
         if index.entry_by_path(name).is_some() {
             return Ok(false);
         }
-        let source = Source::WorktreeThenIdMappingIfNotSkipped;
+        let source = rules::Source::WorktreeThenIdMappingIfNotSkipped;
         let mut rules =
             self.inner.excludes(&index, None, source).map_err(|error| unreadable("the ignore rules", &error))?;
         let found = rules.at_entry(name, Some(Mode::FILE));
@@ -148,8 +148,8 @@ impl Repo {
     /// # Errors
     /// `IO_ERROR` if the index or a folder cannot be read.
     pub fn files(&self, below: &[RepoPath], which: Which) -> Result<Vec<Listed>> {
-        let read = self.inner.index_or_empty().map_err(|error| unreadable("the index", &error))?;
-        let index = if read.is_sparse() { &self.expanded(&read)? } else { &**read };
+        let read = self.index_now().map_err(|error| unreadable("the index", &error))?;
+        let index = if read.is_sparse() { &self.expanded(&read)? } else { &read };
         let mut all = BTreeMap::new();
         let whole: &[&[u8]] = &[b""];
         let roots: Vec<&[u8]> = below.iter().map(RepoPath::as_bytes).collect();
@@ -187,6 +187,21 @@ impl Repo {
             roots.iter().map(|root| BString::from([b":(top,literal)".as_slice(), root].concat())).collect();
         let mut found = gix::dir::walk::delegate::Collect::default();
         self.inner.dirwalk(index, &patterns, &AtomicBool::new(false), options, &mut found).map_err(fail)?;
+        // A folder that is ignored as a whole is one entry; named as a root it is entered.
+        let whole = |entry: &gix::dir::Entry| {
+            matches!((entry.status, entry.disk_kind), (Status::Ignored(_), Some(Found::Directory)))
+                && !roots.contains(&entry.rela_path.as_slice())
+        };
+        let entered: Vec<BString> = found
+            .unorded_entries
+            .iter()
+            .filter(|(entry, _)| which == Which::All && whole(entry))
+            .map(|(entry, _)| entry.rela_path.clone())
+            .collect();
+        if !entered.is_empty() {
+            let entered: Vec<&[u8]> = entered.iter().map(|path| path.as_slice()).collect();
+            self.walk(index, &entered, which, all)?;
+        }
         for (entry, _) in found.unorded_entries {
             let origin = match entry.status {
                 Status::Untracked => Origin::New,
@@ -214,10 +229,10 @@ impl Repo {
     /// `IO_ERROR` if the index cannot be read.
     pub fn comparer(&self) -> Result<Comparer<'_>> {
         let fail = |error: gix::Error| unreadable("the index", &error);
-        let index = self.inner.index_or_empty().map_err(fail)?;
+        let index = self.index_now().map_err(fail)?;
         let tree = self.head()?.commit.map_or(Ok(self.empty_tree()), |commit| self.tree_of(commit))?;
         let options = self.inner.stat_options().map_err(fail)?;
-        Ok(Comparer { repo: self, tree, options, index: gix::worktree::IndexPersistedOrInMemory::Persisted(index) })
+        Ok(Comparer { repo: self, tree, options, index: gix::worktree::IndexPersistedOrInMemory::InMemory(index) })
     }
 }
 

@@ -59,8 +59,9 @@ fn files(repo: &Repo) -> Option<Vec<PathBuf>> {
     let config = repo.inner.config_snapshot();
     let mut files = Vec::new();
     for section in config.plumbing().sections() {
-        // Which files such a section includes depends on the branch.
-        if section.header().name().eq_ignore_ascii_case(b"includeIf") {
+        // Which files it includes may depend on the branch, and one that is not there yet leaves no trace here.
+        let name = section.header().name();
+        if name.eq_ignore_ascii_case(b"include") || name.eq_ignore_ascii_case(b"includeIf") {
             return None;
         }
         files.extend(section.meta().path.clone());

@@ -48,6 +48,15 @@ pub enum Effect {
     Runs,
 }
 
+/// The folders that a client works in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Roots {
+    /// It has none to tell, may not be asked, or did not answer.
+    Untold,
+    /// It told these; those that are no paths of this machine are left out.
+    Told(Vec<PathBuf>),
+}
+
 /// A call of a tool.
 #[derive(Debug)]
 pub struct Call {
@@ -57,8 +66,8 @@ pub struct Call {
     pub args: Map<String, Value>,
     /// The client's name, once it said it.
     pub client: Option<String>,
-    /// The folders that the client works in; empty if it does not tell.
-    pub roots: Vec<PathBuf>,
+    /// The folders that the client works in.
+    pub roots: Roots,
     /// What the call tells of itself, and is told, while it runs.
     pub pulse: Arc<Pulse>,
 }

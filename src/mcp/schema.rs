@@ -50,7 +50,9 @@ fn tidy(value: &mut Value) {
         Value::Object(object) => {
             object.values_mut().for_each(tidy);
             object.retain(|key, value| {
-                !(matches!(key.as_str(), "format" | "title") || key == "default" && value.is_null())
+                // A property may have such a name, too: then its value is a schema.
+                !(matches!(key.as_str(), "format" | "title") && value.is_string()
+                    || key == "default" && value.is_null())
             });
             if let Some(Value::Array(types)) = object.get_mut("type") {
                 types.retain(|one| one != "null");

@@ -1,7 +1,9 @@
 //! The protocol.
 
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use rmcp::model::{
@@ -13,16 +15,23 @@ use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::io::stdio_pipes;
 use rmcp::{ErrorData, RoleServer, ServerHandler, serve_server};
+use tokio::io::{AsyncRead, ReadBuf};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Notify, Semaphore};
 
 use super::worker::Worker;
-use super::{Answer, Call, Effect, Pulse, Service, Tool};
+use super::{Answer, Call, Effect, Pulse, Roots, Service, Tool};
 
 /// The longest message that is read, in bytes: a request with two files of the largest size as JSON. A longer one is dropped unread.
 const MOST_MESSAGE: usize = 256 * 1024 * 1024;
 /// How often a client that asked for it hears of a program that runs.
 const BEAT: Duration = Duration::from_secs(1);
+/// How long answers to what was asked may take once nothing more can be asked.
+const FAREWELL: Duration = Duration::from_secs(8);
+/// How many calls may be open; one more is told so at once.
+const MOST_OPEN: usize = 512;
+/// How many programs run at once; one more waits.
+const MOST_PROGRAMS: usize = 8;
 /// How long a client may take to tell its roots.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -36,13 +45,18 @@ pub fn serve(service: Service) -> std::io::Result<()> {
     runtime.block_on(async {
         let mut ended = signal(SignalKind::terminate())?;
         let mut interrupted = signal(SignalKind::interrupt())?;
+        let mut hung_up = signal(SignalKind::hangup())?;
         let server = Server {
             tools: service.tools,
             instructions: service.instructions,
             worker: Arc::clone(&worker),
             roots: Mutex::default(),
+            room: Semaphore::new(MOST_OPEN),
+            programs: Semaphore::new(MOST_PROGRAMS),
         };
+        let ended_input = Arc::new(Notify::new());
         let (read, write) = stdio_pipes();
+        let read = Noted { read, ended: Arc::clone(&ended_input) };
         let transport = AsyncRwTransport::new_server(read, write).with_max_line_length(MOST_MESSAGE);
         let served = async {
             // Who closes its end before it said anything wanted nothing.
@@ -54,6 +68,9 @@ pub fn serve(service: Service) -> std::io::Result<()> {
             () = served => {}
             _ = ended.recv() => {}
             _ = interrupted.recv() => {}
+            _ = hung_up.recv() => {}
+            // Who reads no answers any more must not keep the server alive.
+            () = async { ended_input.notified().await; tokio::time::sleep(FAREWELL).await } => {}
         }
         std::io::Result::Ok(())
     })?;
@@ -70,7 +87,10 @@ struct Server {
     instructions: String,
     worker: Arc<Worker>,
     /// What the client said of its roots, once it was asked.
-    roots: Mutex<Option<Vec<PathBuf>>>,
+    roots: Mutex<Option<Roots>>,
+    /// How many more calls may be open, and how many programs may run.
+    room: Semaphore,
+    programs: Semaphore,
 }
 
 impl ServerHandler for Server {
@@ -98,12 +118,18 @@ impl ServerHandler for Server {
             let message = format!("There is no tool {:?}. The tools are {}.", request.name, names.join(", "));
             return Err(ErrorData::invalid_params(message, None));
         };
+        let Ok(_open) = self.room.try_acquire() else {
+            let message = format!("{MOST_OPEN} calls are open: read their answers first. This one was not begun.");
+            return Err(ErrorData::internal_error(message, None));
+        };
+        let effect = self.tools[at].effect;
+        let _running = if effect == Effect::Runs { self.programs.acquire().await.ok() } else { None };
         let client = context.client_info().map(|client| client.name);
         let roots = self.roots(&context).await;
         let pulse = Arc::new(Pulse::default());
         let args = request.arguments.unwrap_or_default();
         let call = Call { tool: at, args, client: client.clone(), roots, pulse: Arc::clone(&pulse) };
-        let answer = self.worker.call(call, self.tools[at].effect);
+        let answer = self.worker.call(call, effect);
         let answer = waited(answer, &pulse, &context).await?;
         // It repeats the whole call to its model beside an error: a file that was refused would be paid for twice.
         let repeats = client.is_some_and(|client| client.starts_with("gemini-cli"));
@@ -119,18 +145,41 @@ impl ServerHandler for Server {
 }
 
 impl Server {
-    /// The client's roots, asked for with its first call; empty if it has none, does not answer, or may not be asked.
+    /// The client's roots, asked for with its first call.
     #[expect(deprecated, reason = "clients that have roots tell them no other way")]
-    async fn roots(&self, context: &RequestContext<RoleServer>) -> Vec<PathBuf> {
+    async fn roots(&self, context: &RequestContext<RoleServer>) -> Roots {
         let mut known = self.roots.lock().await;
-        if known.is_none() {
-            let has = context.client_capabilities().is_some_and(|client| client.roots.is_some());
-            let asked = async { if has { context.peer.list_roots().await.ok() } else { None } };
-            let told = tokio::time::timeout(PATIENCE, asked).await.ok().flatten();
-            let paths = told.map(|told| told.roots.iter().filter_map(|root| path(&root.uri)).collect());
-            *known = Some(paths.unwrap_or_default());
+        if let Some(known) = &*known {
+            return known.clone();
         }
-        known.clone().unwrap_or_default()
+        let has = context.client_capabilities().is_some_and(|client| client.roots.is_some());
+        let asked = async { if has { context.peer.list_roots().await.ok() } else { None } };
+        let roots = match tokio::time::timeout(PATIENCE, asked).await.ok().flatten() {
+            Some(told) => Roots::Told(told.roots.iter().filter_map(|root| path(&root.uri)).collect()),
+            None => Roots::Untold,
+        };
+        known.insert(roots).clone()
+    }
+}
+
+/// A reader that tells of its end.
+struct Noted<R> {
+    read: R,
+    ended: Arc<Notify>,
+}
+
+impl<R: AsyncRead + Unpin> AsyncRead for Noted<R> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        task: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.read).poll_read(task, buffer);
+        if matches!(read, Poll::Ready(_)) && buffer.filled().len() == before {
+            self.ended.notify_one();
+        }
+        read
     }
 }
 
@@ -140,7 +189,7 @@ async fn waited(
     pulse: &Pulse,
     context: &RequestContext<RoleServer>,
 ) -> Result<Answer, ErrorData> {
-    let token = context.meta.get_progress_token();
+    let mut token = context.meta.get_progress_token();
     let mut seconds = 0_u32;
     loop {
         let beat =
@@ -152,10 +201,13 @@ async fn waited(
             () = context.ct.cancelled(), if !pulse.is_stopped() => pulse.stop(),
             () = beat => {
                 seconds += 1;
-                let Some(token) = token.clone() else { continue };
+                let Some(one) = token.take() else { continue };
                 let message = format!("{seconds} s, {} bytes of output", pulse.bytes());
-                let told = ProgressNotificationParam::new(token, f64::from(seconds)).with_message(message);
-                let _ = context.peer.notify_progress(told).await;
+                let told = ProgressNotificationParam::new(one.clone(), f64::from(seconds)).with_message(message);
+                // Who does not listen is told no more: the answer must not wait for that.
+                if let Ok(Ok(())) = tokio::time::timeout(BEAT, context.peer.notify_progress(told)).await {
+                    token = Some(one);
+                }
             }
         }
     }
@@ -172,18 +224,41 @@ fn listed(tool: &Tool) -> Listed {
         .with_annotations(annotations)
 }
 
-/// The path of a `file:` URI.
+/// The path of a `file:` URI of this machine.
 fn path(uri: &str) -> Option<PathBuf> {
     use std::os::unix::ffi::OsStringExt as _;
-    let rest = uri.strip_prefix("file://")?;
-    let rest = rest.get(rest.find('/')?..)?.as_bytes();
-    let mut bytes = Vec::new();
-    let mut at = 0;
-    while let Some(&byte) = rest.get(at) {
-        let code = (byte == b'%').then(|| std::str::from_utf8(rest.get(at + 1..at + 3)?).ok()).flatten();
-        let code = code.and_then(|code| u8::from_str_radix(code, 16).ok());
+    let (scheme, rest) = uri.split_once(':')?;
+    let host = rest.strip_prefix("//").map(|rest| rest.split_at(rest.find('/').unwrap_or(rest.len())));
+    let (host, rest) = host.unwrap_or(("", rest));
+    let ours = host.is_empty() || host.eq_ignore_ascii_case("localhost");
+    if !scheme.eq_ignore_ascii_case("file") || !ours || !rest.starts_with('/') {
+        return None;
+    }
+    let (mut bytes, mut at) = (Vec::new(), 0);
+    while let Some(&byte) = rest.as_bytes().get(at) {
+        let digits = if byte == b'%' { rest.get(at + 1..at + 3) } else { None };
+        let digits = digits.filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
+        let code = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
         bytes.push(code.unwrap_or(byte));
         at += if code.is_some() { 3 } else { 1 };
     }
     Some(PathBuf::from(std::ffi::OsString::from_vec(bytes)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roots_are_folders_of_this_machine() {
+        let told = |uri: &str| path(uri).map(|path| path.display().to_string());
+        for uri in ["file:///a%20b", "file:/a%20b", "FILE:///a%20b", "file://localhost/a%20b"] {
+            assert_eq!(told(uri).as_deref(), Some("/a b"), "{uri}");
+        }
+        assert_eq!(told("file:///100%").as_deref(), Some("/100%"));
+        assert_eq!(told("file:///%+1").as_deref(), Some("/%+1"));
+        for uri in ["http://a/b", "file://host/a", "/a", "file://", "file:a", ""] {
+            assert_eq!(told(uri), None, "{uri}");
+        }
+    }
 }

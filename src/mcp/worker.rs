@@ -48,9 +48,11 @@ impl Worker {
         pulses.push(Arc::clone(&call.pulse));
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         threads.retain(|thread| !thread.is_finished());
-        threads.push(std::thread::spawn(move || {
+        let run = move || {
             let _ = reply.send(handler()(call));
-        }));
+        };
+        // Without a thread there is no answer: whoever waits for it is told so.
+        threads.extend(std::thread::Builder::new().spawn(run).ok());
         answer
     }
 

@@ -35,7 +35,16 @@ fn odd() -> World {
     for path in ["new.txt", "keep.log", "src/only-here", "new dir/x", "src/new.rs", "intended"] {
         world.write(path, "alpha\n");
     }
-    for path in ["build/out.txt", "x.log", "only-here", "src/y.tmp", "excluded", "a.swp", "new dir/z.log"] {
+    for path in [
+        "build/out.txt",
+        "x.log",
+        "only-here",
+        "src/y.tmp",
+        "excluded",
+        "a.swp",
+        "new dir/z.log",
+        "src/deep.tmp/whole/folder",
+    ] {
         world.write(path, "alpha, ignored\n");
     }
     world.git(&["add", "--intent-to-add", "intended"]);

@@ -349,10 +349,10 @@ fn a_hostile_policy_is_refused_with_its_line_or_read_in_bounded_time() {
             &world,
             b"",
             &["apply", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.txt", "--mode", "append", "--content", "x\n"],
-            600,
+            1000,
         )
         .within(what, 30);
-        measured(&world, b"", &["guards"], 600).within(what, 30);
+        measured(&world, b"", &["guards"], 1000).within(what, 30);
     }
     // On disk it is a file like any other: only the base's counts.
     let world = World::with(&[("a.txt", b"a\n")]);

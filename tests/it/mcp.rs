@@ -352,6 +352,13 @@ fn what_stays_in_memory_is_never_old() {
     world.git(&["commit", "--quiet", "-m", "crlf"]);
     server.call("apply", edit("crlf.txt", "b\n", "c\n")).done();
     assert_eq!((world.text("crlf.txt").as_str(), world.blob("HEAD:crlf.txt")), ("a\r\nc\r\n", b"a\nc\n".to_vec()));
+    // What a file that is not there yet will say.
+    let included = world.home.join("included");
+    world.git(&["config", "include.path", included.to_str().unwrap()]);
+    std::thread::sleep(Duration::from_millis(150));
+    (0..2).for_each(|_| drop(server.call("status", json!({})).done()));
+    std::fs::write(&included, "[user]\n\tname = Included\n").unwrap();
+    change(&mut server, &world);
     // Gone and made anew in the same place.
     std::fs::rename(world.root.join(".git"), world.home.join("old.git")).unwrap();
     assert_eq!(server.call("status", json!({})).refused("NOT_A_REPOSITORY").json["status"], "environment");
@@ -467,6 +474,30 @@ fn a_program_is_followed_and_can_be_cancelled() {
 }
 
 #[test]
+fn who_closes_their_input_gets_what_was_asked_and_the_server_ends() {
+    let world = world();
+    let mut server = Server::new(&world);
+    let call = json!({"name": "run", "arguments": {"program": "sleep", "args": ["2"]}, "_meta": {"progressToken": 1}});
+    let id = server.ask("tools/call", call);
+    drop(server.stdin.take());
+    // Regression: the answer waited for a note of progress that nobody could be told any more.
+    assert_eq!(server.answer_to(id)["result"]["structuredContent"]["run"]["exit_code"], 0);
+    assert!(server.child.wait().unwrap().success());
+    // Regression: a client that reads nothing and closes its input kept the server alive.
+    world.write("long.txt", "x".repeat(1 << 20) + "\n");
+    let mut server = Server::new(&world);
+    for _ in 0..5 {
+        server.ask("tools/call", json!({"name": "read", "arguments": {"path": "long.txt", "max_bytes": 2_000_000}}));
+    }
+    drop(server.stdin.take());
+    let begun = Instant::now();
+    while server.child.try_wait().unwrap().is_none() {
+        assert!(begun.elapsed() < Duration::from_secs(30), "the server lives on");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
 fn malformed_and_hostile_traffic_ends_nothing_and_changes_nothing() {
     let world = world();
     let mut server = Server::new(&world);
@@ -515,11 +546,19 @@ fn malformed_and_hostile_traffic_ends_nothing_and_changes_nothing() {
         ("log", json!({"number": "all"})),
         ("run", json!({"args": ["x"]})),
         ("run", json!({"output": 1, "max_bytes": 0})),
+        ("read", json!({"path": "a.txt", "max_lines": 0})),
+        ("list", json!({"max": 0})),
+        ("search", json!({"pattern": "x", "max_matches": 0})),
+        ("apply", json!({"proposal": 1, "path": "a.txt"})),
+        ("apply", json!({"worktree": world.root.join(".git"), "path": "a.txt", "mode": "delete"})),
+        ("apply", json!({"worktree": world.root.join("a.txt"), "path": "a.txt", "mode": "delete"})),
         ("land", json!({"allow": "everything"})),
     ] {
         let told = server.call(tool, args);
         assert!(told.error, "{tool}: {told:#?}");
     }
+    let told = server.call("read", json!({"path": "a.txt", "max_lines": "5"})).refused("BAD_REQUEST");
+    assert!(told.text.contains("`max_lines`"), "{told:#?}");
     let unknown = server.request("tools/call", json!({"name": "rm", "arguments": {}}));
     assert!(unknown["error"]["message"].as_str().unwrap().contains("apply"), "{unknown:#}");
     // More than a file may have.
@@ -605,8 +644,7 @@ fn a_server_that_was_started_at_a_terminal_is_no_person() {
     let world = World::with(&[("a.txt", b"one\n"), ("edt.toml", b"[[protect]]\npaths = [\"ci/**\"]\n")]);
     world.edt(&["begin", "s"]).landed();
     world.write("ci/run", "by hand\n");
-    world.git(&["add", "ci/run"]);
-    world.git(&["commit", "--quiet", "-m", "past edt"]);
+    world.edt(&["checkpoint"]).landed();
     let calls = [
         json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}}),
         json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
