@@ -33,21 +33,30 @@ pub struct Swap<'a> {
     pub head: InHead,
 }
 
-/// A lock that is removed again.
-struct RefLock(PathBuf);
+/// A lock that is removed again, unless it is gone already.
+struct RefLock(Option<PathBuf>);
 
 impl RefLock {
     /// Removes it, and says so if that fails: settling then knows it for edt's own.
-    fn release(self) -> Result<()> {
-        let removed = whole::remove(&self.0).map_err(|error| failed("unlock", &self.0, &error).into());
-        std::mem::forget(self);
-        removed
+    fn release(mut self) -> Result<()> {
+        let Some(path) = self.0.take() else { return Ok(()) };
+        whole::remove(&path).map_err(|error| failed("unlock", &path, &error).into())
+    }
+
+    /// Makes it the ref at `path`. Where that fails it is removed.
+    fn become_ref(mut self, path: &Path) -> Result<()> {
+        let Some(lock) = &self.0 else { return Ok(()) };
+        whole::rename(lock, path).map_err(|error| failed("move the ref", path, &error))?;
+        self.0 = None;
+        Ok(())
     }
 }
 
 impl Drop for RefLock {
     fn drop(&mut self) {
-        let _ = whole::remove(&self.0);
+        if let Some(path) = &self.0 {
+            let _ = whole::remove(path);
+        }
     }
 }
 
@@ -227,9 +236,7 @@ impl Repo {
     fn replace(&self, path: &Path, content: &str, check: impl FnOnce() -> Result<()>) -> Result<()> {
         let lock = self.lock_ref(path, content)?;
         check()?;
-        whole::rename(&lock.0, path).map_err(|error| failed("move the ref", path, &error))?;
-        std::mem::forget(lock);
-        Ok(())
+        lock.become_ref(path)
     }
 
     /// Takes the lock of the ref at `path`; it holds `content`.
@@ -241,7 +248,7 @@ impl Repo {
                 return Err(locked(&lock).into());
             }
         }
-        Ok(RefLock(lock))
+        Ok(RefLock(Some(lock)))
     }
 
     /// Makes the file `path` appear with `content`, whole; false if something stands there. Missing folders are made, also
