@@ -148,7 +148,7 @@ pub(super) fn event(
         acts: Vec::new(),
     };
     if matches!(moment, Moment::Before | Moment::After) {
-        let (tool, mut held) = (fields.text(&["tool_name"])?, Value::Null);
+        let (tool, mut held) = (fields.tool("tool_name")?, Value::Null);
         // A tool that nobody here knows may have any input.
         event.acts = match fields.object("tool_input", &mut held, tool) {
             Ok(input) => acts(tool, input)?,

@@ -55,7 +55,7 @@ impl Protocol for Cline {
         if moment != Moment::Other {
             let (mut held, mut inner) = (Value::Null, Value::Null);
             let call = fields.object(hook, &mut held, hook)?;
-            let tool = call.text(&["toolName"])?;
+            let tool = call.tool("toolName")?;
             tool.clone_into(&mut event.tool);
             if TOOLS.contains(&tool) {
                 event.acts = vec![act(tool, call.object("parameters", &mut inner, tool)?)?];

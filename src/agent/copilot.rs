@@ -54,7 +54,9 @@ impl Protocol for Copilot {
         }
         // The command line does not name the hook. What was done has a result.
         let done = fields.has("toolResult");
-        let tool = fields.word(&["toolName"]).unwrap_or_default();
+        let others = ["prompt", "initialPrompt", "source", "reason", "error"].iter().any(|key| fields.has(key));
+        let other = others && !["toolName", "toolArgs", "toolResult"].iter().any(|key| fields.has(key));
+        let tool = if other { "" } else { fields.tool("toolName")? };
         let mut held = Value::Null;
         let acts =
             if TOOLS.contains(&tool) { acts(tool, fields.object("toolArgs", &mut held, tool)?)? } else { Vec::new() };

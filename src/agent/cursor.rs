@@ -45,12 +45,14 @@ impl Protocol for Cursor {
             _ => (Moment::Other, ""),
         };
         let (mut acts, mut held) = (Vec::new(), Value::Null);
-        let mut tool = fields.word(&["tool_name"]).unwrap_or_default();
+        let mut tool = hook;
         if hook == "afterFileEdit" {
-            tool = hook;
             acts.push(Act::Changes { path: fields.path()? });
-        } else if moment != Moment::Other && TOOLS.contains(&tool) {
-            acts.push(act(tool, fields.object("tool_input", &mut held, tool)?)?);
+        } else if moment != Moment::Other {
+            tool = fields.tool("tool_name")?;
+            if TOOLS.contains(&tool) {
+                acts.push(act(tool, fields.object("tool_input", &mut held, tool)?)?);
+            }
         }
         Ok(Event {
             at: At { moment, hook },

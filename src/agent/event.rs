@@ -29,6 +29,25 @@ impl At {
     pub const UNKNOWN: At = At { moment: Moment::Before, hook: "" };
 }
 
+/// The moment of a payload by which a hook is told of what was done already, in the words of any agent.
+#[must_use]
+pub fn after(payload: &serde_json::Value) -> Option<At> {
+    let names = ["hook_event_name", "hookEventName", "hookName", "agent_action_name", "hook"];
+    let told = names.iter().find_map(|name| payload.get(name)?.as_str());
+    let hook = match told {
+        Some("PostToolUse" | "tool_result") if payload.get("hookName").is_some() => "postToolUse",
+        Some(name) => AFTER.iter().find(|after| **after == name)?,
+        // The command line of Copilot names no hook; what was done has a result.
+        None if payload.get("toolResult").is_some_and(|result| !result.is_null()) => "cli",
+        None => return None,
+    };
+    Some(At { moment: Moment::After, hook })
+}
+
+/// The names of hooks after a tool.
+const AFTER: [&str; 6] =
+    ["PostToolUse", "AfterTool", "postToolUse", "afterFileEdit", "post_write_code", "tool.execute.after"];
+
 /// What an agent tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {

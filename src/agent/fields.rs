@@ -46,14 +46,21 @@ impl<'a> Fields<'a> {
     /// The text at the first of `keys` that there is; `None` if there is none of them, or it is null.
     ///
     /// # Errors
-    /// It is no text.
+    /// It is no text, or two of them say different things: nobody can tell which of them the agent heeds.
     pub fn maybe(&self, keys: &[&str]) -> Result<Option<&'a str>, Misshapen> {
-        match keys.iter().find_map(|key| self.map.get(*key).filter(|value| !value.is_null()).map(|value| (key, value)))
-        {
-            None => Ok(None),
-            Some((_, Value::String(text))) => Ok(Some(text)),
-            Some((key, _)) => Err(Misshapen(format!("`{key}` of {} is no text", self.of))),
+        let mut found: Option<(&str, &str)> = None;
+        for key in keys {
+            match (self.map.get(*key), found) {
+                (None | Some(Value::Null), _) => {}
+                (Some(Value::String(text)), None) => found = Some((key, text)),
+                (Some(Value::String(text)), Some((_, first))) if first == text => {}
+                (Some(Value::String(_)), Some((first, _))) => {
+                    return Err(Misshapen(format!("`{first}` and `{key}` of {} differ", self.of)));
+                }
+                (Some(_), _) => return Err(Misshapen(format!("`{key}` of {} is no text", self.of))),
+            }
         }
+        Ok(found.map(|(_, text)| text))
     }
 
     /// The same, which must be there.
@@ -62,6 +69,15 @@ impl<'a> Fields<'a> {
     /// There is none.
     pub fn text(&self, keys: &[&str]) -> Result<&'a str, Misshapen> {
         self.maybe(keys)?.ok_or_else(|| Misshapen(format!("{} has none of `{}`", self.of, keys.join("`, `"))))
+    }
+
+    /// The name of a tool.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn tool(&self, key: &str) -> Result<&'a str, Misshapen> {
+        let name = self.text(&[key])?;
+        if name.trim().is_empty() { Err(Misshapen(format!("`{key}` of {} is empty", self.of))) } else { Ok(name) }
     }
 
     /// The text at one of `keys`, or nothing where it is something else: for what only a hint depends on.
@@ -104,10 +120,13 @@ impl<'a> Fields<'a> {
     /// The objects in the list at `key`.
     ///
     /// # Errors
-    /// There is no such list, or something else in it.
+    /// There is no such list, or nothing or something else in it.
     pub fn list(&self, key: &str) -> Result<Vec<Fields<'a>>, Misshapen> {
         let list = self.map.get(key).and_then(Value::as_array);
         let list = list.ok_or_else(|| Misshapen(format!("{} has no list `{key}`", self.of)))?;
+        if list.is_empty() {
+            return Err(Misshapen(format!("the list `{key}` of {} is empty", self.of)));
+        }
         list.iter().map(|value| Fields::of(self.of, value)).collect()
     }
 

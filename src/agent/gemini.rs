@@ -45,9 +45,10 @@ impl Protocol for Gemini {
             "SessionStart" => (Moment::Start, "SessionStart"),
             _ => (Moment::Other, ""),
         };
-        let tool = fields.word(&["tool_name"]).unwrap_or_default();
+        let works = matches!(moment, Moment::Before | Moment::After);
+        let tool = if works { fields.tool("tool_name")? } else { "" };
         let (mut acts, mut held) = (Vec::new(), Value::Null);
-        if matches!(moment, Moment::Before | Moment::After) {
+        if works {
             match tool {
                 "replace" => acts.push(fields.object("tool_input", &mut held, tool)?.replace()?),
                 "write_file" => acts.push(fields.object("tool_input", &mut held, tool)?.whole()?),

@@ -1,17 +1,23 @@
 //! What edt does when an agent's own tool is about to change files, and when it has.
 
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
+use std::time::Duration;
 
 use super::event::{Event, Moment, Said};
-use super::request::{self, Asked};
+use super::place;
+use super::request::{self, Asked, Asks};
 use super::words;
 use crate::base::{Code, Finding, Findings, RepoPath, Result};
-use crate::git::Tracked;
+use crate::git::{Oid, Repo, Tracked};
+use crate::guard::protected;
+use crate::journal::index::Prepared;
 use crate::policy::Policy;
 use crate::policy::command::OnFindings;
 use crate::proposal::make;
 use crate::run::changes;
 use crate::session::checkpoint::{Ran, Why};
+use crate::session::look::Look;
 use crate::session::record::{Fate, Recorded, record, record_judged};
 use crate::session::world::Caller;
 use crate::session::{Session, World};
@@ -37,19 +43,24 @@ pub fn answer(event: &Event, call: &Call<'_>) -> Result<Said> {
     match event.at.moment {
         Moment::Before => before(request::of(event, &cwd, call.agent), call),
         Moment::After => after(event, request::of(event, &cwd, call.agent), call),
-        Moment::Start if super::place::place(&cwd, "-").is_some() => Ok(Said::Told(words::greeting())),
+        Moment::Start if matches!(place::place(&cwd, "-"), Ok(Some(_))) => Ok(Said::Told(words::greeting())),
         Moment::Start | Moment::Other => Ok(Said::Nothing),
     }
 }
 
 /// Every worktree's part is judged before anything is recorded in one.
-fn before(asked: Vec<Asked>, call: &Call<'_>) -> Result<Said> {
-    let (mut found, mut cleared) = (Vec::new(), Vec::new());
-    for Asked { root, paths, request } in asked {
-        let Some(mut world) = open(&root, call)? else { continue };
-        match request.map(|request| make::apply(&mut world, &request?, Run::Dry)) {
-            Some(Err(findings)) => found.extend(findings.into_vec()),
-            Some(Ok(_)) | None => cleared.push((world, paths)),
+fn before(asks: Asks, call: &Call<'_>) -> Result<Said> {
+    let (mut found, mut cleared) = ([asks.lost, asks.faults].concat(), Vec::new());
+    for Asked { root, paths, request } in asks.worktrees {
+        let mut world = World::at(&root, call.caller.clone())?;
+        found.extend(tracked_above(&root, &paths)?);
+        let judged = match request {
+            Some(request) => request.and_then(|request| make::apply(&mut world, &request, Run::Dry)).map(drop),
+            None => may_change(&world, &paths),
+        };
+        match judged.and_then(|()| recordable(&world, &paths)) {
+            Err(findings) => found.extend(findings.into_vec()),
+            Ok(()) => cleared.push((world, paths)),
         }
     }
     if let Err(findings) = Findings::check(found) {
@@ -64,10 +75,10 @@ fn before(asked: Vec<Asked>, call: &Call<'_>) -> Result<Said> {
     Ok(Said::Nothing)
 }
 
-fn after(event: &Event, asked: Vec<Asked>, call: &Call<'_>) -> Result<Said> {
+fn after(event: &Event, asks: Asks, call: &Call<'_>) -> Result<Said> {
     let (mut told, mut objected) = (Vec::new(), false);
-    for Asked { root, paths, .. } in asked {
-        let Some(mut world) = open(&root, call)? else { continue };
+    for Asked { root, paths, .. } in asks.worktrees {
+        let mut world = World::at(&root, call.caller.clone())?;
         let paths = there(&world, &paths)?;
         if paths.is_empty() {
             continue;
@@ -85,6 +96,7 @@ fn after(event: &Event, asked: Vec<Asked>, call: &Call<'_>) -> Result<Said> {
             told.extend(words::landed(&recorded, edits(&world, &recorded)?, &said.refused, &said.warnings));
         }
     }
+    Findings::check(asks.lost)?;
     let told = told.join("\n\n");
     Ok(match (told.is_empty(), objected) {
         (true, _) => Said::Nothing,
@@ -93,12 +105,64 @@ fn after(event: &Event, asked: Vec<Asked>, call: &Call<'_>) -> Result<Said> {
     })
 }
 
-/// The repository at `root`; `None` if there is none after all.
-fn open(root: &Path, call: &Call<'_>) -> Result<Option<World>> {
-    match World::open(root, call.caller.clone()) {
-        Err(found) if found.any(|finding| finding.code == Code::NotARepository) => Ok(None),
-        opened => opened.map(Some),
+/// What can be judged of a change of which only the outcome shows: the state of the repository, and the paths.
+fn may_change(world: &World, paths: &[Vec<u8>]) -> Result<()> {
+    let repo = &world.repo;
+    repo.check_idle()?;
+    let (policy, tree) = (policy(world)?, tree(world)?);
+    repo.limit_files(policy.max_file_bytes);
+    let mut found = Vec::new();
+    for raw in paths {
+        let path = match RepoPath::parse(raw) {
+            Ok(path) => path,
+            Err(problem) => {
+                found.push(problem.finding(raw));
+                continue;
+            }
+        };
+        found.extend(Look::at(repo, tree, None, &path).err().into_iter().flat_map(Findings::into_vec));
+        found.extend(policy.protects(&path).then(|| protected::protected(&path)));
     }
+    Findings::check(found)
+}
+
+/// How long a program of Git may hold the index before an edit is refused.
+const INDEX_WAIT: Duration = Duration::from_secs(1);
+
+/// What is let through is recorded afterwards, so that must be possible.
+fn recordable(world: &World, paths: &[Vec<u8>]) -> Result<()> {
+    for raw in paths {
+        let path = RepoPath::parse(raw).map_err(|problem| problem.finding(raw))?;
+        if !world.repo.ignores(&path)? {
+            return Prepared::check_free(&world.repo, INDEX_WAIT);
+        }
+    }
+    Ok(())
+}
+
+/// A file that a repository above this one tracks as its own belongs to two, and edt cannot tell to which.
+fn tracked_above(root: &Path, paths: &[Vec<u8>]) -> Result<Vec<Finding>> {
+    let mut found = Vec::new();
+    for outer in place::above(root) {
+        let (Ok(repo), Ok(below)) = (Repo::linked(outer), root.strip_prefix(outer)) else { continue };
+        let Some(commit) = repo.head()?.commit else { continue };
+        let tree = repo.tree_of(commit)?;
+        for raw in paths {
+            let Ok(path) = RepoPath::parse(&[below.as_os_str().as_bytes(), raw].join(&b'/')) else { continue };
+            if matches!(repo.tracked(tree, &path)?, Tracked::File(_) | Tracked::Symlink) {
+                let (inner, outer) = (root.display(), outer.display());
+                let message = format!(
+                    "{path} is tracked by the repository {outer}, and lies in another one, {inner}. Nothing was changed."
+                );
+                let hint = format!(
+                    "A person must settle which of the two keeps it: `git -C {outer} rm -r --cached {}`, or remove the inner one's .git.",
+                    below.display()
+                );
+                found.push(Finding::new(Code::PathOutsideRepo, message, hint).at(&path));
+            }
+        }
+    }
+    Ok(found)
 }
 
 fn edits(world: &World, recorded: &Recorded) -> Result<u64> {
@@ -108,9 +172,7 @@ fn edits(world: &World, recorded: &Recorded) -> Result<u64> {
 /// Those of `paths` at which something stands or is recorded; without what Git ignores: nobody asked edt to make a commit of that, and it may be
 /// a secret.
 fn there(world: &World, paths: &[Vec<u8>]) -> Result<Vec<RepoPath>> {
-    let head = world.repo.head()?;
-    let tip = Session::current(&world.repo, &head)?.map(|session| session.tip).or(head.commit);
-    let tree = tip.map_or_else(|| Ok(world.repo.empty_tree()), |tip| world.repo.tree_of(tip))?;
+    let tree = tree(world)?;
     let (mut found, mut refused): (Vec<RepoPath>, Vec<Finding>) = (Vec::new(), Vec::new());
     for raw in paths {
         match RepoPath::parse(raw) {
@@ -127,6 +189,13 @@ fn there(world: &World, paths: &[Vec<u8>]) -> Result<Vec<RepoPath>> {
     }
     Findings::check(refused)?;
     Ok(found)
+}
+
+/// What the session holds, or HEAD.
+fn tree(world: &World) -> Result<Oid> {
+    let head = world.repo.head()?;
+    let tip = Session::current(&world.repo, &head)?.map(|session| session.tip).or(head.commit);
+    tip.map_or_else(|| Ok(world.repo.empty_tree()), |tip| world.repo.tree_of(tip))
 }
 
 fn policy(world: &World) -> Result<Policy> {

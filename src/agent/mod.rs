@@ -54,6 +54,10 @@ pub trait Protocol: Sync {
     /// # Errors
     /// A tool that is known to edit, in a shape that is not.
     fn event(&self, payload: &Value) -> Result<Event, Misshapen>;
+    /// When the hook was called, whatever else can be read of the payload.
+    fn at(&self, payload: &Value) -> At {
+        event::after(payload).unwrap_or(At::UNKNOWN)
+    }
     /// The agent's form of what is to be said.
     fn reply(&self, at: At, said: &Said) -> Reply;
     /// A payload that edt must refuse: a file in the Git folder of the worktree at `root` would be written.

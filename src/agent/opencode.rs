@@ -45,7 +45,7 @@ impl Protocol for Opencode {
             "tool.execute.after" => (Moment::After, "tool.execute.after"),
             _ => (Moment::Other, ""),
         };
-        let (tool, mut held) = (fields.text(&["tool"])?, Value::Null);
+        let (tool, mut held) = (fields.tool("tool")?, Value::Null);
         let acts: Vec<Act> = match tool {
             "edit" => vec![fields.object("args", &mut held, tool)?.replace()?],
             "multiedit" => vec![fields.object("args", &mut held, tool)?.replaces()?],

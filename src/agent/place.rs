@@ -1,8 +1,11 @@
 //! Where a path that an agent names lies: in which worktree, and where in it.
 
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 
+use crate::base::path::PathProblem;
+use crate::base::{Code, Finding, Result};
 use crate::io::whole;
 
 /// A path in a worktree.
@@ -15,25 +18,67 @@ pub struct Placed {
 }
 
 /// Where `raw` lies, seen from `cwd`; `None` if that is in no worktree.
-#[must_use]
-pub fn place(cwd: &Path, raw: &str) -> Option<Placed> {
+///
+/// # Errors
+/// `BAD_REQUEST` if it has `..` and means two files, as who reads it resolves links first or last; `PATH_IN_GIT_DIR` if it leads into a Git
+/// folder of whatever name.
+pub fn place(cwd: &Path, raw: &str) -> Result<Option<Placed>> {
     let named = cwd.join(raw);
-    // With `..` in it a path means what the system makes of it, links included.
-    let full = if has_parent(&named) { whole::real(&named) } else { plain(&named) };
-    if let Some(placed) = in_worktree(&full) {
-        return Some(placed);
+    let full = by_text(&named);
+    if full != plain(&named) && whole::real(&full) != whole::real(&by_links(&named)) {
+        return Err(two_readings(raw).into());
     }
-    // A folder above may be a link into a worktree.
-    in_worktree(&whole::real(&full))
+    if let Some(placed) = in_worktree(&full) {
+        return Ok(Some(placed));
+    }
+    // It may be a link into a worktree, or lie below one.
+    let target = target(&full);
+    match in_worktree(&target) {
+        None if target.ancestors().skip(1).any(is_git_folder) => {
+            Err(PathProblem::GitDir.finding(raw.as_bytes()).into())
+        }
+        placed => Ok(placed),
+    }
+}
+
+/// The worktrees that hold the one at `root`, nearest first.
+pub fn above(root: &Path) -> impl Iterator<Item = &Path> {
+    root.ancestors().skip(1).filter(|above| has_repository(above))
 }
 
 /// The worktree that holds `full`, and where.
 fn in_worktree(full: &Path) -> Option<Placed> {
     let outside_git = before_git(full);
-    let root = outside_git.ancestors().find(|above| above.join(".git").exists())?;
+    let root = outside_git.ancestors().find(|above| has_repository(above))?;
     let path = full.strip_prefix(root).ok().filter(|path| !path.as_os_str().is_empty())?;
     // One worktree has one name, however it was reached: its lock is taken once.
     Some(Placed { root: whole::real(root), path: path.as_os_str().as_bytes().to_vec() })
+}
+
+/// Whether `folder` has a `.git`, be it damaged or unreadable: what it is shows when it is opened. An empty folder is none to Git either.
+fn has_repository(folder: &Path) -> bool {
+    let git = folder.join(".git");
+    match git.symlink_metadata() {
+        Ok(found) if found.is_dir() => !git.read_dir().is_ok_and(|mut entries| entries.next().is_none()),
+        Ok(_) => true,
+        Err(error) => !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
+    }
+}
+
+/// Whether `folder` is a Git folder of whatever name.
+fn is_git_folder(folder: &Path) -> bool {
+    ["HEAD", "objects", "refs"].iter().all(|name| folder.join(name).symlink_metadata().is_ok())
+}
+
+/// What would be written: where the last link leads, be there something or not.
+fn target(full: &Path) -> PathBuf {
+    let mut at = full.to_owned();
+    // As many links as Linux follows.
+    for _ in 0..40 {
+        let Ok(to) = at.read_link() else { break };
+        at = by_links(&at.parent().unwrap_or(&at).join(to));
+    }
+    whole::real(&at)
 }
 
 /// The folder that the Git folder lies in, if the path goes through one; else the folder that the file lies in.
@@ -44,13 +89,43 @@ fn before_git(full: &Path) -> PathBuf {
     if before == full { full.parent().unwrap_or(full).to_owned() } else { before }
 }
 
-fn has_parent(path: &Path) -> bool {
-    path.components().any(|part| part == Component::ParentDir)
+/// `..` as most agents read it: it takes the name before it away.
+fn by_text(path: &Path) -> PathBuf {
+    let mut text = PathBuf::new();
+    for part in plain(path).components() {
+        match part {
+            Component::ParentDir => drop(text.pop()),
+            part => text.push(part),
+        }
+    }
+    text
+}
+
+/// `..` as the system reads it: the folder above the one that a link leads to.
+fn by_links(path: &Path) -> PathBuf {
+    let mut at = PathBuf::new();
+    for part in plain(path).components() {
+        match part {
+            Component::ParentDir => {
+                at = whole::real(&at);
+                at.pop();
+            }
+            part => at.push(part),
+        }
+    }
+    at
 }
 
 /// The path without `.` and doubled slashes.
 fn plain(path: &Path) -> PathBuf {
     path.components().filter(|part| *part != Component::CurDir).collect()
+}
+
+fn two_readings(raw: &str) -> Finding {
+    let message = format!(
+        "The path {raw:?} goes through a symbolic link and back with `..`: it means one file as text and another to the system."
+    );
+    Finding::new(Code::BadRequest, message, "Write the path without `..`.")
 }
 
 #[cfg(test)]
@@ -63,7 +138,7 @@ mod tests {
         let root = scratch.path().join("repo");
         scratch.put(b"repo/.git/HEAD", b"").unwrap();
         scratch.put(b"repo/src/a.c", b"").unwrap();
-        let at = |raw: &str| place(&root.join("src"), raw).map(|placed| (placed.root, placed.path));
+        let at = |raw: &str| place(&root.join("src"), raw).unwrap().map(|placed| (placed.root, placed.path));
         let found = |path: &str| Some((root.clone(), path.as_bytes().to_vec()));
         assert_eq!(at("a.c"), found("src/a.c"));
         assert_eq!(at("./new/b.c"), found("src/new/b.c"));
@@ -73,5 +148,40 @@ mod tests {
         assert_eq!(at("../.git"), found(".git"));
         assert_eq!(at("../../elsewhere.txt"), None);
         assert_eq!(at("/etc/hosts"), None);
+    }
+
+    #[test]
+    fn what_stands_in_the_way_is_named_and_not_passed_over() {
+        use std::os::unix::fs::symlink;
+        let scratch = crate::io::scratch::Scratch::outside(Path::new("/nowhere")).unwrap();
+        let top = scratch.path();
+        for file in
+            ["repo/.git/HEAD", "repo/sub/x", "far/deep/x", "bare.git/HEAD", "bare.git/objects/x", "bare.git/refs/x"]
+        {
+            scratch.put(file.as_bytes(), b"").unwrap();
+        }
+        std::fs::create_dir(top.join("repo/sub/.git")).unwrap();
+        symlink("nowhere", top.join("far/.git")).unwrap();
+        symlink(top.join("far/deep"), top.join("repo/link")).unwrap();
+        symlink("repo/.git/hooks/pre-commit", top.join("hook")).unwrap();
+        symlink("bare.git", top.join("other")).unwrap();
+        let at = |raw: &str| match place(top, raw) {
+            Ok(placed) => placed.map(|one| {
+                format!("{} {}", one.root.strip_prefix(top).unwrap().display(), String::from_utf8_lossy(&one.path))
+            }),
+            Err(found) => Some(found.into_vec()[0].code.name().to_owned()),
+        };
+        for (raw, expected) in [
+            ("repo/sub/a.c", Some("repo sub/a.c")),
+            ("repo/new/../a.c", Some("repo a.c")),
+            ("repo/link/../a.c", Some("BAD_REQUEST")),
+            ("far/a.c", Some("far a.c")),
+            ("hook", Some("repo .git/hooks/pre-commit")),
+            ("bare.git/hooks/pre-commit", Some("PATH_IN_GIT_DIR")),
+            ("other/config", Some("PATH_IN_GIT_DIR")),
+            ("free/a.c", None),
+        ] {
+            assert_eq!(at(raw).as_deref(), expected, "{raw}");
+        }
     }
 }

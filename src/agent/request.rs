@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::event::{Act, Event, Pair};
 use super::patch;
 use super::place::place;
-use crate::base::{Findings, Result};
+use crate::base::{Code, Finding, Findings, Result};
 use crate::edit::place::Matching;
 use crate::edit::{Edit, Mode};
 use crate::txn::Request;
@@ -24,14 +24,28 @@ pub struct Asked {
     pub request: Option<Result<Request>>,
 }
 
-/// What `event` would change, by worktree; what lies in none is nobody's business here.
+/// What would change, and what must not.
+#[derive(Debug, Default)]
+pub struct Asks {
+    /// By worktree; what lies in none is nobody's business here.
+    pub worktrees: Vec<Asked>,
+    /// Why it must not be done, whatever a worktree says.
+    pub faults: Vec<Finding>,
+    /// The paths of which nobody can say where they lie, or which lie where nothing may be written.
+    pub lost: Vec<Finding>,
+}
+
+/// What `event` would change.
 #[must_use]
-pub fn of(event: &Event, cwd: &Path, agent: &str) -> Vec<Asked> {
-    let mut by_root: BTreeMap<PathBuf, Parts> = BTreeMap::new();
+pub fn of(event: &Event, cwd: &Path, agent: &str) -> Asks {
+    let (mut by_root, mut asks) = (BTreeMap::new(), Asks::default());
     for act in &event.acts {
-        take(&mut by_root, act, cwd);
+        if let Err(lost) = take(&mut by_root, &mut asks, act, cwd) {
+            asks.lost.extend(lost.into_vec());
+        }
     }
-    by_root.into_iter().map(|(root, parts)| parts.asked(root, agent)).collect()
+    asks.worktrees = by_root.into_iter().map(|(root, parts)| parts.asked(root, agent)).collect();
+    asks
 }
 
 /// The parts of one worktree's request.
@@ -43,9 +57,9 @@ struct Parts {
     faults: Vec<Findings>,
 }
 
-fn take(by_root: &mut BTreeMap<PathBuf, Parts>, act: &Act, cwd: &Path) {
+fn take(by_root: &mut BTreeMap<PathBuf, Parts>, asks: &mut Asks, act: &Act, cwd: &Path) -> Result<()> {
     let path = match act {
-        Act::Patch { text } => return take_patch(by_root, text, cwd),
+        Act::Patch { text } => return take_patch(by_root, asks, text, cwd),
         Act::Replace { path, .. }
         | Act::Whole { path, .. }
         | Act::Insert { path, .. }
@@ -53,7 +67,7 @@ fn take(by_root: &mut BTreeMap<PathBuf, Parts>, act: &Act, cwd: &Path) {
         | Act::Blocks { path, .. }
         | Act::Changes { path } => path,
     };
-    let Some(placed) = place(cwd, path) else { return };
+    let Some(placed) = place(cwd, path)? else { return Ok(()) };
     let full = placed.root.join(path_of(&placed.path));
     let parts = by_root.entry(placed.root).or_default();
     parts.paths.push(placed.path.clone());
@@ -80,26 +94,34 @@ fn take(by_root: &mut BTreeMap<PathBuf, Parts>, act: &Act, cwd: &Path) {
                 Draft { old_text: old, content: new, replace_all: all.then_some(true), ..draft(Mode::Edit) }
             }));
         }
-        Act::Blocks { text, .. } => parts.patch(text, Some(&placed.path)),
+        Act::Blocks { text, .. } => parts.patch(text, Some(&placed.path), Matching::Strict),
         Act::Changes { .. } | Act::Patch { .. } => {}
     }
+    Ok(())
 }
 
-fn take_patch(by_root: &mut BTreeMap<PathBuf, Parts>, text: &str, cwd: &Path) {
+fn take_patch(by_root: &mut BTreeMap<PathBuf, Parts>, asks: &mut Asks, text: &str, cwd: &Path) -> Result<()> {
     if let Some(all) = patch::by_worktree(cwd, text) {
-        for (root, part) in all {
+        for (root, part) in all.by_root {
             let parts = by_root.entry(root).or_default();
-            parts.patch(&part.text, None);
+            // White space at the ends of lines and before them counts for none of the agents that send these.
+            parts.patch(&part.text, None, Matching::Lenient);
             parts.paths.extend(part.paths);
         }
-    } else if let Some(placed) = place(cwd, "-") {
-        by_root.entry(placed.root).or_default().patch(text, None);
+        asks.faults.extend(all.faults);
+        asks.lost.extend(all.lost);
+    } else if let Some(placed) = place(cwd, "-")? {
+        by_root.entry(placed.root).or_default().patch(text, None, Matching::Strict);
+    } else {
+        let message = "The patch does not begin with `*** Begin Patch`, so nobody can say which files it changes.";
+        asks.faults.push(Finding::new(Code::InvalidPatch, message, "Send it in that form."));
     }
+    Ok(())
 }
 
 impl Parts {
-    fn patch(&mut self, text: &str, path: Option<&[u8]>) {
-        match PatchText::new(in_edts_marks(text).into_bytes(), path, None, Matching::Strict) {
+    fn patch(&mut self, text: &str, path: Option<&[u8]>, matching: Matching) {
+        match PatchText::new(in_edts_marks(text).into_bytes(), path, None, matching) {
             Ok(patch) => self.patches.push(patch),
             Err(found) => self.faults.push(found),
         }

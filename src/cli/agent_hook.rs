@@ -51,14 +51,20 @@ fn answer(
     limit: Duration,
 ) -> std::result::Result<Said, String> {
     let broken = |why: &str| words::broken_before(why);
+    let broken_then = |at: At, why: &str| match at.moment {
+        Moment::After => words::broken_after(why),
+        _ => words::broken_before(why),
+    };
     let payload = whole::at_most(std::io::stdin().lock(), MOST)
         .map_err(|error| broken(&format!("what {} wrote could not be read: {error}.", agent.title())))?
         .ok_or_else(|| broken(&format!("{} wrote more than {MOST} bytes.", agent.title())))?;
-    let payload = serde_json::from_slice(&payload)
+    let payload: serde_json::Value = serde_json::from_slice(&payload)
         .map_err(|error| broken(&format!("what {} wrote is no JSON: {error}.", agent.title())))?;
     let event: Event = protocol.event(&payload).map_err(|fault| {
         let version = env!("CARGO_PKG_VERSION");
-        broken(&format!("{}, and edt {version} knows no other form. Send the edit through edt's MCP tool `apply`, and tell the person that edt may be older than {}.", fault.0, agent.title()))
+        let at = protocol.at(&payload);
+        voice.learn(at);
+        broken_then(at, &format!("{}, and edt {version} knows no other form. Send the edit through edt's MCP tool `apply`, and tell the person that edt may be older than {}.", fault.0, agent.title()))
     })?;
     voice.learn(event.at);
     let broken = |found: Findings| broken_at(event.at, &found);
@@ -130,10 +136,19 @@ impl Voice {
         }
         let at = self.at.try_lock().map_or(At::UNKNOWN, |at| *at);
         let Reply { stdout, stderr, exit } = self.protocol.reply(at, said);
-        let wrote = std::io::stdout().lock().write_all(stdout.as_bytes());
+        let mut out = std::io::stdout().lock();
+        let wrote = out.write_all(stdout.as_bytes()).and_then(|()| out.flush());
         let _ = std::io::stderr().lock().write_all(stderr.as_bytes());
-        // An answer that nobody could read must not be taken for silence.
-        std::process::exit(if wrote.is_err() { 2 } else { i32::from(exit) })
+        if let Err(error) = wrote {
+            // An answer that nobody could read must not be taken for silence, nor for an agreement: some let an exit status without words pass.
+            let why = match said {
+                Said::Nothing => "edt has nothing against it.",
+                Said::Refused(why) | Said::Told(why) | Said::Objected(why) | Said::Broken(why) => why.as_str(),
+            };
+            let _ = writeln!(std::io::stderr().lock(), "edt's answer could not be written ({error}): {why}");
+            std::process::exit(2);
+        }
+        std::process::exit(i32::from(exit))
     }
 }
 

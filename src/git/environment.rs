@@ -57,6 +57,32 @@ pub(super) fn check(repo: &gix::Repository) -> Result<()> {
     Ok(())
 }
 
+/// Checks that the environment names no other repository than `repo`, which was not opened by its word.
+///
+/// # Errors
+/// `UNSUPPORTED_REPOSITORY` naming the variable.
+pub(super) fn check_names(repo: &gix::Repository) -> Result<()> {
+    for name in HONOURED.iter().chain(REFUSED) {
+        let Some(value) = std::env::var_os(name).filter(|value| !value.is_empty()) else { continue };
+        let own = match *name {
+            "GIT_DIR" => Some(repo.git_dir().to_owned()),
+            "GIT_WORK_TREE" => repo.workdir().map(Path::to_owned),
+            "GIT_INDEX_FILE" => Some(repo.git_dir().join("index")),
+            "GIT_COMMON_DIR" => Some(repo.common_dir().to_owned()),
+            "GIT_OBJECT_DIRECTORY" => Some(repo.common_dir().join("objects")),
+            _ => None,
+        };
+        let real = crate::io::whole::real;
+        // A relative one means another thing in every folder.
+        if !own.is_some_and(|own| Path::new(&value).is_absolute() && real(&own) == real(Path::new(&value))) {
+            let mut finding = unsupported(&format!("the environment sets {name}, which means another one"));
+            finding.hint = format!("Start the agent without {name} in its environment (`env -u {name} …`).");
+            return Err(finding.into());
+        }
+    }
+    Ok(())
+}
+
 /// Checks that the repository is the caller's own, or one that `safe.directory` names.
 ///
 /// # Errors

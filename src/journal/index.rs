@@ -215,6 +215,22 @@ impl Prepared {
         Ok(Lock::Changed)
     }
 
+    /// Waits until nobody else holds the index, and does not take it.
+    ///
+    /// # Errors
+    /// `REPOSITORY_BUSY` if another program holds it for as long as `most`.
+    pub fn check_free(repo: &Repo, most: Duration) -> Result<()> {
+        let path = repo.index_path();
+        let (dir, name) = open_folder(&path)?;
+        let mut countdown = Countdown::new(most);
+        while !matches!(dir.stat(&[&name, b".lock".as_slice()].concat()), Ok(None)) {
+            if !countdown.pause() {
+                return Err(busy(&path, "is locked by another program").into());
+            }
+        }
+        Ok(())
+    }
+
     /// Puts in the stats of the files as they now stand.
     ///
     /// # Errors

@@ -71,6 +71,14 @@ impl World {
         World::of(opened(start, &caller)?, caller)
     }
 
+    /// Opens the worktree at `root` and no other, to change it.
+    ///
+    /// # Errors
+    /// As [`World::open`]; `UNSUPPORTED_REPOSITORY` if the environment or the configuration names another one.
+    pub fn at(root: &Path, caller: Caller) -> Result<World> {
+        World::of(trusting(Repo::exactly(root)?, &caller), caller)
+    }
+
     fn of(repo: Repo, caller: Caller) -> Result<World> {
         let folder = repo.state_path();
         if !folder.is_dir() {

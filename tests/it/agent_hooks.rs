@@ -428,3 +428,83 @@ fn a_patch_may_speak_of_several_worktrees_and_of_one_by_several_names() {
     world.is_clean();
     other.is_clean();
 }
+
+/// What a hostile reviewer got past the hook, each in the form of one agent.
+#[test]
+fn what_once_slipped_past_is_refused_and_changes_nothing() {
+    let world = World::with(&[
+        ("edt.toml", b"[[protect]]\npaths = [\".github/**\"]\n"),
+        (".github/ci.yml", b"one\n"),
+        ("a.txt", b"one\ntwo  \n"),
+        ("inner/b.txt", b"one\n"),
+    ]);
+    let outside = world.home.join("outside.txt");
+    std::fs::write(&outside, "one\n").unwrap();
+    world.git(&["init", "-q", "--bare", world.home.join("bare.git").to_str().unwrap()]);
+    let ask = |agent: &str, tool: &str, input: Value| {
+        let payload = json!({"session_id": "s", "turn_id": "t", "cwd": world.root, "hook_event_name": "PreToolUse",
+            "tool_name": tool, "tool_input": input});
+        let said = hook(&world, agent, &payload);
+        format!("{} {}{}", said.exit, said.stdout, said.stderr)
+    };
+    let patch =
+        |body: &str| ask("codex", "apply_patch", json!({"command": format!("*** Begin Patch\n{body}*** End Patch\n")}));
+    let write = |path: &str| ask("claude-code", "Write", json!({"file_path": path, "content": "x\n"}));
+    let notebook = |path: &str| ask("claude-code", "NotebookEdit", json!({"notebook_path": path, "new_source": "x"}));
+    let before = world.snapshot();
+    let (out, bare) = (outside.display(), world.home.join("bare.git/hooks/pre-commit"));
+    for (said, expected) in [
+        (patch("  *** Delete File: .github/ci.yml\n"), ".github/ci.yml"),
+        (patch("*** Delete File:.github/ci.yml\n"), ".github/ci.yml"),
+        (patch("*** Remove File: .github/ci.yml\n"), "INVALID_PATCH"),
+        (patch(&format!("*** Update File: {out}\n*** Move to: c.txt\n@@\n-one\n+two\n")), "PATH_OUTSIDE_REPO"),
+        (patch(&format!("*** Update File: {out}\n*** Move to: .git/hooks/x\n@@\n-one\n+two\n")), "PATH_IN_GIT_DIR"),
+        (notebook(".git/config"), "PATH_IN_GIT_DIR"),
+        (notebook(".github/ci.yml"), "PROTECTED_PATH"),
+        (ask("claude-code", "MultiEdit", json!({"file_path": "a.txt", "edits": []})), "is empty"),
+        (ask("claude-code", "Write", json!({"file_path": "a.txt", "path": "c.txt", "content": "x"})), "differ"),
+        (ask("claude-code", "", json!({})), "is empty"),
+        (write(bare.to_str().unwrap()), "PATH_IN_GIT_DIR"),
+    ] {
+        assert!(said.starts_with("2 ") || said.contains("\"deny\""), "{expected}: {said}");
+        assert!(said.contains(expected), "{expected}: {said}");
+    }
+    assert_eq!(patch("*** Update File: a.txt\n@@\n one\n-two\n+2\n"), "0 ", "Codex applies it");
+    same(&before, &world.snapshot());
+    // A lock of Git that stands keeps the edit from being recorded, so it does not land.
+    let lock = world.git_dir("--git-dir").join("index.lock");
+    std::fs::write(&lock, "").unwrap();
+    assert!(write("new.txt").contains("REPOSITORY_BUSY"));
+    std::fs::remove_file(&lock).unwrap();
+    // A repository within that tracks nothing of its own.
+    world.git(&["init", "-q", "inner"]);
+    let said = write("inner/b.txt");
+    assert!(said.contains("is tracked by the repository"), "{said}");
+    // A damaged repository is none that nobody need ask.
+    std::fs::rename(world.root.join(".git/HEAD"), world.root.join(".git/HEAD.away")).unwrap();
+    assert!(write("a.txt").starts_with("2 "));
+}
+
+#[test]
+fn the_environment_names_no_other_repository_and_an_answer_that_cannot_be_written_is_a_no() {
+    let (world, other) = (world(), World::with(&[("a.txt", b"one\n")]));
+    let payload = json!({"session_id": "s", "cwd": world.root, "hook_event_name": "PreToolUse", "tool_name": "Write",
+        "tool_input": {"file_path": world.root.join(".git/config"), "content": "x"}});
+    let edit = json!({"session_id": "s", "cwd": world.root, "hook_event_name": "PreToolUse", "tool_name": "Write",
+        "tool_input": {"file_path": "a.txt", "content": "one\ntwo\n3\n"}});
+    let mut command = world.command(EDT);
+    command
+        .args(["agent-hook", "claude-code"])
+        .env("GIT_DIR", other.root.join(".git"))
+        .env("GIT_WORK_TREE", &other.root);
+    let said = run(command, edit.to_string().as_bytes());
+    assert!(said.exit == 2 && said.stderr.contains("GIT_DIR"), "{said:?}");
+    let mut command = world.command("sh");
+    command.args(["-c", "exec \"$0\" agent-hook claude-code > /dev/full", EDT]);
+    let said = run(command, payload.to_string().as_bytes());
+    assert!(said.exit == 2 && said.stderr.contains("PATH_IN_GIT_DIR"), "{said:?}");
+    // What was done cannot be cancelled.
+    let after = json!({"hookName": "PostToolUse", "workspaceRoots": [world.root], "postToolUse": {"toolName": "editor", "parameters": {}}});
+    let said = hook(&world, "cline", &after);
+    assert!(said.stdout.starts_with("{\"cancel\":false,") && said.stdout.contains("has landed"), "{said:?}");
+}
