@@ -138,7 +138,8 @@ impl Args {
         let drawer = drawer()?;
         let mut place = self.place(context, self.scope, self.only_edt)?;
         // What was taken away by an earlier call stays so until `--remove`, which gives it back.
-        place.only_edt |= drawer.find(agent.name(), &place)?.only_edt;
+        let was = Place { only_edt: drawer.find(agent.name(), &place)?.only_edt, ..place.clone() };
+        place.only_edt |= was.only_edt;
         let run = if self.dry_run { Run::Dry } else { Run::Real };
         let parts = wiring.parts(&place);
         (answer.scope, answer.dry_run) = (Some(self.scope), self.dry_run);
@@ -146,7 +147,7 @@ impl Args {
             answer.action = "remove";
             answer.files = carry::remove(agent.name(), &place, &parts, &drawer, run)?;
         } else {
-            answer.files = carry::set_up(agent.name(), &place, &parts, &drawer, run)?;
+            answer.files = carry::set_up(agent.name(), &place, &parts, &wiring.parts(&was), &drawer, run)?;
             answer.notes = wiring.notes(&place);
             if place.edt != "edt" {
                 let way = format!("`edt` on PATH is not this program, so its path is written down: {}.", place.edt);

@@ -178,7 +178,9 @@ fn a_file_that_cannot_be_read_is_named_with_the_place_and_nothing_at_all_is_writ
         ("claude-code", ".claude/settings.json", "{\"hooks\": []}", "`hooks` in it is no object"),
         ("codex", ".codex/config.toml", "a = 1\nb = \n", "line 2"),
         ("codex", "AGENTS.md", "<!-- BEGIN edt -->\n", "without"),
-        ("aider", ".aider.conf.yml", "git-commit-verify: false\n", "it sets `git-commit-verify:` already"),
+        ("aider", ".aider.conf.yml", "git-commit-verify: false\n", "it sets `git-commit-verify` already"),
+        ("aider", ".aider.conf.yml", "\"git-commit-verify\": false\n", "it sets `git-commit-verify` already"),
+        ("claude-code", ".claude/settings.json", "{\"hooks\": {}, \"hooks\": {}}", "`hooks` stands in it twice"),
         ("cline", ".clinerules/hooks/PreToolUse", "#!/bin/sh\nmine\n", "not written by edt"),
         ("opencode", ".opencode/plugins/edt.js", "export const mine = 1\n", "not written by edt"),
     ];
@@ -373,4 +375,71 @@ fn the_plugins_in_this_repository_are_what_edt_emits() {
     assert_eq!(read("plugins/gemini/gemini-extension.json")["version"], env!("CARGO_PKG_VERSION"));
     let refused = world.edt(&["setup", "codex", "--emit", "x"]);
     assert_eq!(refused.codes(), ["BAD_REQUEST"]);
+}
+
+#[test]
+fn what_a_person_had_under_edts_name_comes_back_and_goes_only_by_their_own_hand() {
+    let files = [
+        (
+            "claude-code",
+            ".mcp.json",
+            "{\"mcpServers\": {\"edt\": {\"command\": \"edt\", \"args\": [\"mcp\", \"--tools\", \"read\"], \"env\": {\"A\": \"b\"}}}}",
+        ),
+        (
+            "codex",
+            ".codex/config.toml",
+            "[mcp_servers.edt]\r\n# mine\r\ncommand = \"/opt/edt\"\r\nstartup_timeout_sec = 9\r\nargs = [\"mcp\"]\r\n\r\n[mcp_servers.edt.env]\r\nA = 'b'\r\n# end\r\n",
+        ),
+        ("codex", "AGENTS.md", "# Ours\r\n\r\n<!-- BEGIN edt -->\r\nby hand\r\n<!-- END edt -->\r\n\r\nmore\r\n"),
+        ("claude-code", ".claude/skills/edt/SKILL.md", "---\nname: edt\n---\nby hand\n"),
+        (
+            "claude-code",
+            ".claude/settings.json",
+            "{\"hooks\": {\"PreToolUse\": [{\"matcher\": \"Edit|MultiEdit|Write|NotebookEdit\", \"hooks\": [{\"type\": \"command\", \"command\": \"mine\"}, {\"type\": \"command\", \"command\": \"edt agent-hook claude-code\", \"timeout\": 5}]}]}}",
+        ),
+    ];
+    for (agent, file, text) in files {
+        let world = world();
+        world.write(file, text);
+        let before = both(&world);
+        assert!(!did(&world.edt(&["setup", agent, "--remove"])).contains(&"taken_out"), "{file}");
+        same(&both(&world), &before, "removed without being set up");
+        world.edt(&["setup", agent]);
+        assert_ne!(world.text(file), text);
+        assert!(world.text(file).contains("mine") || !text.contains("mine"), "{}", world.text(file));
+        world.edt(&["setup", agent]);
+        world.edt(&["setup", agent, "--remove"]);
+        same(&both(&world), &before, "set up and removed");
+    }
+    // So does a block or a skill that `edt guide` wrote.
+    let world = world();
+    world.edt(&["guide", "--format", "agents-md", "--write", "AGENTS.md"]);
+    let before = both(&world);
+    world.edt(&["setup", "codex"]);
+    world.edt(&["setup", "codex", "--remove"]);
+    same(&both(&world), &before, "guide");
+}
+
+#[test]
+fn a_persons_hook_beside_edts_own_stays_and_so_does_a_choice_made_before() {
+    let world = furnished();
+    world.edt(&["setup", "claude-code"]);
+    let mut settings: Value = serde_json::from_str(&world.text(".claude/settings.json")).unwrap();
+    let theirs = json!({"type": "command", "command": "theirs"});
+    settings["hooks"]["PostToolUse"][0]["hooks"].as_array_mut().unwrap().push(theirs.clone());
+    settings["permissions"]["deny"].as_array_mut().unwrap().push(json!("Edit"));
+    world.write(".claude/settings.json", settings.to_string());
+    world.edt(&["setup", "claude-code", "--only-edt"]);
+    world.write(".claude/settings.json", world.text(".claude/settings.json") + "\n");
+    world.edt(&["setup", "opencode", "--only-edt"]);
+    world.write("opencode.jsonc", world.text("opencode.jsonc").replace("a/b", "a/c"));
+    for agent in ["claude-code", "opencode"] {
+        world.edt(&["setup", agent]);
+        world.edt(&["setup", agent, "--remove"]);
+    }
+    let settings: Value = serde_json::from_str(&world.text(".claude/settings.json")).unwrap();
+    assert_eq!(settings["hooks"]["PostToolUse"][0]["hooks"], json!([theirs]));
+    assert_eq!(settings["permissions"]["deny"], json!(["WebFetch", "Edit"]));
+    let text = world.text("opencode.jsonc");
+    assert!(text.contains("\"edit\": \"ask\"") && text.contains("a/c") && !text.contains("edt"), "{text}");
 }

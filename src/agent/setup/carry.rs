@@ -64,11 +64,18 @@ struct Plan {
     executable: bool,
 }
 
-/// Puts `parts` in place.
+/// Puts `parts` in place; `were` is what an earlier call put there, if there was one.
 ///
 /// # Errors
 /// `BAD_REQUEST` naming every file that is not what it should be: nothing is then written. `IO_ERROR`: what was written is in the receipt.
-pub fn set_up(agent: &str, place: &Place, parts: &[Part], drawer: &Drawer, run: Run) -> Result<Vec<Step>> {
+pub fn set_up(
+    agent: &str,
+    place: &Place,
+    parts: &[Part],
+    were: &[Part],
+    drawer: &Drawer,
+    run: Run,
+) -> Result<Vec<Step>> {
     let (mut plans, mut steps, mut found) = (Vec::new(), Vec::new(), Vec::new());
     for part in parts {
         let planned = read(&part.file).and_then(|old| {
@@ -101,7 +108,8 @@ pub fn set_up(agent: &str, place: &Place, parts: &[Part], drawer: &Drawer, run: 
             None => drawer.other(agent, place, &plan.file)?,
             known => known.cloned(),
         };
-        let written = remembered(known.as_ref(), plan, part)?;
+        let was = were.iter().find(|was| was.file == part.file).unwrap_or(part);
+        let written = remembered(known.as_ref(), plan, was)?;
         receipt.files.retain(|one| one.file != plan.file);
         receipt.files.push(written);
         // First what was, then what is: a file is never changed without a way back.
@@ -112,15 +120,17 @@ pub fn set_up(agent: &str, place: &Place, parts: &[Part], drawer: &Drawer, run: 
 }
 
 /// What must be known to take this out again.
-fn remembered(known: Option<&Written>, plan: &Plan, part: &Part) -> Result<Written> {
+fn remembered(known: Option<&Written>, plan: &Plan, was: &Part) -> Result<Written> {
     let new = plan.new.clone().unwrap_or_default();
     let after = sha256(new.as_bytes())?;
     let folders = known.map_or_else(|| missing_folders(&plan.file), |known| known.folders.clone());
     let before = match (known, &plan.old) {
         (Some(known), Some(old)) if sha256(old.as_bytes())? == known.after => known.before.clone(),
-        // Somebody changed it, or it was there before anybody kept a receipt: what is not edt's is theirs.
-        (_, Some(old)) => part.form.without(old, Before::Unknown).map_err(|why| unfit(&plan.file, &why))?,
-        (_, None) => None,
+        // What stood there before anybody kept a receipt is theirs, even if it has edt's name.
+        (None, old) => old.clone(),
+        // Somebody changed it since: what is not edt's is theirs.
+        (Some(known), Some(old)) => was.form.without(old, stood(known)).map_err(|why| unfit(&plan.file, &why))?,
+        (Some(_), None) => None,
     };
     Ok(Written { file: plan.file.clone(), before, after, folders })
 }
@@ -178,11 +188,7 @@ fn taken_out(part: &Part, known: Option<&Written>) -> Result<(Did, Plan)> {
         };
         return Ok((did, plan(known.before.clone())));
     }
-    let before = match known.map(|known| known.before.as_deref()) {
-        None => Before::Unknown,
-        Some(None) => Before::Nothing,
-        Some(Some(text)) => Before::Text(text),
-    };
+    let before = known.map_or(Before::Unknown, stood);
     let new = part.form.without(text, before).map_err(|why| unfit(&part.file, &why))?;
     let did = match &new {
         Some(new) if new == text => Did::Absent,
@@ -190,6 +196,10 @@ fn taken_out(part: &Part, known: Option<&Written>) -> Result<(Did, Plan)> {
         None => Did::Deleted,
     };
     Ok((did, plan(new)))
+}
+
+fn stood(known: &Written) -> Before<'_> {
+    known.before.as_deref().map_or(Before::Nothing, Before::Text)
 }
 
 /// How much of something is there.
@@ -212,9 +222,8 @@ pub fn in_place<'p>(parts: impl IntoIterator<Item = &'p Part>) -> Result<Presenc
     for part in parts {
         let old = read(&part.file)?;
         let same = |old: &str| part.form.with(Some(old)).is_ok_and(|new| new == old);
-        let without = |old: &str| part.form.without(old, Before::Unknown);
         all &= old.as_deref().is_some_and(same);
-        some |= old.as_deref().is_some_and(|old| without(old).is_ok_and(|left| left.as_deref() != Some(old)));
+        some |= old.as_deref().is_some_and(|old| part.form.traces(old));
     }
     Ok(match (some, all) {
         (false, _) => Presence::Absent,
