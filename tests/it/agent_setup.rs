@@ -443,3 +443,150 @@ fn a_persons_hook_beside_edts_own_stays_and_so_does_a_choice_made_before() {
     let text = world.text("opencode.jsonc");
     assert!(text.contains("\"edit\": \"ask\"") && text.contains("a/c") && !text.contains("edt"), "{text}");
 }
+
+#[test]
+fn nothing_is_written_where_a_folder_is_none_or_a_link_leads_out_of_the_project() {
+    for (agent, name) in [("claude-code", ".claude"), ("codex", "AGENTS.md"), ("claude-code", ".mcp.json")] {
+        let world = world();
+        let out = world.home.join("dot");
+        if name == ".claude" {
+            world.write(name, "a file");
+            let before = both(&world);
+            for args in [&["setup", agent, "--dry-run"][..], &["setup", agent]] {
+                let refused = world.edt(args);
+                assert!(refused.json.to_string().contains("is no folder"), "{refused:?}");
+                same(&both(&world), &before, "a file for a folder");
+            }
+            std::fs::remove_file(world.root.join(name)).unwrap();
+            std::fs::create_dir(&out).unwrap();
+        } else {
+            std::fs::write(&out, "{}\n").unwrap();
+        }
+        symlink(&out, world.root.join(name)).unwrap();
+        let before = both(&world);
+        let refused = world.edt(&["setup", agent]);
+        assert!(refused.json.to_string().contains("leads out of the project"), "{refused:?}");
+        same(&both(&world), &before, "a link");
+    }
+}
+
+#[test]
+fn a_receipt_counts_while_its_project_is_there_and_as_far_as_the_agents_files_reach() {
+    let world = world();
+    let before = both(&world);
+    // Another project's receipt for the one list of servers that cline has.
+    let other = world.home.join("other");
+    std::fs::create_dir_all(other.join(".git")).unwrap();
+    for root in [&other, &world.root] {
+        let mut command = world.command(EDT);
+        command.args(["setup", "cline", "--json"]).current_dir(root);
+        run(command, b"", &["cline"]);
+    }
+    std::fs::remove_dir_all(&other).unwrap();
+    let removed = world.edt(&["setup", "cline", "--remove"]);
+    assert!(!did(&removed).contains(&"kept"), "{removed:?}");
+    std::fs::remove_dir_all(world.home.join(".local/share/edt")).unwrap();
+    // Set up in a folder that no variable names any more: told, and remembered.
+    let elsewhere = world.home.join("elsewhere");
+    let called = |args: &[&str]| {
+        let mut command = world.command(EDT);
+        command.args(args).arg("--json").env("CLAUDE_CONFIG_DIR", &elsewhere);
+        run(command, b"", args)
+    };
+    called(&["setup", "claude-code", "--scope", "user"]);
+    let removed = world.edt(&["setup", "claude-code", "--scope", "user", "--remove"]);
+    assert_eq!(did(&removed), ["absent", "absent", "absent", "left", "left", "left"]);
+    called(&["setup", "claude-code", "--scope", "user", "--remove"]);
+    // What came later under a sister's name does not hide it.
+    world.edt(&["setup", "opencode"]);
+    world.write("opencode.jsonc", "{}\n");
+    world.edt(&["setup", "opencode", "--remove"]);
+    std::fs::remove_file(world.root.join("opencode.jsonc")).unwrap();
+    // A forged receipt names folders and files of others.
+    let victim = world.home.join("victim");
+    std::fs::create_dir(&victim).unwrap();
+    std::fs::write(world.home.join("theirs"), "x").unwrap();
+    world.edt(&["setup", "gemini"]);
+    let receipts = std::fs::read_dir(world.home.join(".local/share/edt/setup")).unwrap();
+    let receipt = receipts.map(|one| one.unwrap().path()).next().unwrap();
+    let mut forged: Value = serde_json::from_slice(&std::fs::read(&receipt).unwrap()).unwrap();
+    forged["files"][0]["folders"].as_array_mut().unwrap().push(json!(victim));
+    let theirs = json!({"file": world.home.join("theirs"), "before": null, "after": "", "folders": []});
+    forged["files"].as_array_mut().unwrap().push(theirs);
+    std::fs::write(&receipt, forged.to_string()).unwrap();
+    assert_eq!(did(&world.edt(&["setup", "gemini", "--remove"])), ["deleted", "deleted", "left"]);
+    assert!(victim.exists() && world.home.join("theirs").exists());
+    std::fs::remove_dir(victim).unwrap();
+    std::fs::remove_file(world.home.join("theirs")).unwrap();
+    world.edt(&["setup", "gemini", "--remove"]);
+    same(&both(&world), &before, "all");
+}
+
+#[test]
+fn five_calls_at_once_lose_nothing() {
+    let world = world();
+    let before = both(&world);
+    let names = ["codex", "opencode", "cursor", "copilot", "windsurf"];
+    for remove in [false, true] {
+        std::thread::scope(|scope| {
+            for agent in names {
+                let world = &world;
+                scope.spawn(move || {
+                    let args: &[&str] = if remove { &["setup", agent, "--remove"] } else { &["setup", agent] };
+                    assert_eq!(world.edt(args).exit, 0);
+                });
+            }
+        });
+        assert_eq!(world.exists("AGENTS.md"), !remove);
+    }
+    same(&both(&world), &before, "all");
+}
+
+#[test]
+fn a_plugin_is_not_written_over_a_persons_file() {
+    let world = world();
+    let out = world.home.join("out");
+    std::fs::create_dir(&out).unwrap();
+    std::fs::write(out.join(".mcp.json"), "{\"mcpServers\": {\"mine\": {}}}").unwrap();
+    let before = both(&world);
+    let args = ["setup", "claude-code", "--emit", out.to_str().unwrap()];
+    assert_eq!(world.edt(&args).codes(), ["BAD_REQUEST"]);
+    same(&both(&world), &before, "refused");
+    std::fs::remove_file(out.join(".mcp.json")).unwrap();
+    world.edt(&args);
+    let manifest = out.join(".claude-plugin/plugin.json");
+    let older = std::fs::read_to_string(&manifest).unwrap().replace(env!("CARGO_PKG_VERSION"), "0.0.1");
+    std::fs::write(&manifest, older).unwrap();
+    assert!(did(&world.edt(&args)).contains(&"changed"));
+}
+
+#[test]
+fn the_list_goes_on_after_a_fault_and_knows_hooks_that_are_off() {
+    let world = world();
+    world.edt(&["setup", "codex"]);
+    world.edt(&["setup", "claude-code"]);
+    world.write(".claude/settings.local.json", "{\"disableAllHooks\": true}");
+    let list = world.edt(&["setup", "--list"]);
+    for agent in ["opencode", "cursor", "copilot", "windsurf"] {
+        let installed = listed(&list, agent)["installed"].as_array().unwrap();
+        assert!(installed.iter().all(|one| one["scope"] != "project"), "{agent} was never set up: {installed:?}");
+    }
+    let claude = listed(&list, "claude-code");
+    assert_eq!(claude["hook"], "not_live");
+    assert!(claude["detail"].to_string().contains("disableAllHooks"), "{claude}");
+    std::fs::remove_file(world.root.join("AGENTS.md")).unwrap();
+    std::fs::create_dir(world.root.join("AGENTS.md")).unwrap();
+    let list = world.edt(&["setup", "--list"]);
+    let codex = listed(&list, "codex");
+    assert_eq!((&codex["hook"], codex["installed"][0]["complete"].as_bool()), (&json!("live"), Some(false)));
+    assert!(codex["detail"].to_string().contains("AGENTS.md"), "{codex}");
+    // A project's own program of that name is not run.
+    world.write("edt", "#!/bin/sh\ntouch ran\n");
+    std::fs::set_permissions(world.root.join("edt"), PermissionsExt::from_mode(0o755)).unwrap();
+    let mut command = world.command(EDT);
+    let path = format!(".:{}:{}", Path::new(EDT).parent().unwrap().display(), std::env::var("PATH").unwrap());
+    command.args(["setup", "--list", "--json"]).env("PATH", path);
+    let list = run(command, b"", &["list"]);
+    assert!(listed(&list, "codex")["detail"].to_string().contains("relative folder"), "{}", listed(&list, "codex"));
+    assert!(!world.exists("ran"));
+}
