@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::guide::Fences;
 use super::setup::{Fence, Form, Part, Place, What, Wiring};
 use super::{Agent, Protocol};
 
@@ -30,10 +31,9 @@ impl Agent for Aider {
 impl Wiring for Aider {
     fn parts(&self, place: &Place) -> Vec<Part> {
         let fence = Fence {
-            begin: "# BEGIN edt",
-            end: "# END edt",
+            fences: Fences { begin: "# BEGIN edt", end: "# END edt" },
             lines: "git-commit-verify: true".to_owned(),
-            keys: &["git-commit-verify:"],
+            keys: &["git-commit-verify"],
         };
         vec![Part { file: place.folder(".aider.conf.yml"), what: What::Settings, form: Form::Fence(fence) }]
     }

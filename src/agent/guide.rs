@@ -61,14 +61,7 @@ pub enum Misfenced {
 /// # Errors
 /// Fences that are no pair.
 pub fn with_block(text: &str) -> Result<String, Misfenced> {
-    let eol = eol(text);
-    let block = agents_md_block().replace('\n', eol);
-    Ok(match find(text)? {
-        Some(Block { start, end, .. }) => format!("{}{block}{}", &text[..start], &text[end..]),
-        None if text.is_empty() => block + eol,
-        None if text.ends_with('\n') => format!("{text}{eol}{block}{eol}"),
-        None => format!("{text}{eol}{block}"),
-    })
+    FENCES.put(text, &agents_md())
 }
 
 /// `text` without the block: what it was before [`with_block`].
@@ -76,10 +69,79 @@ pub fn with_block(text: &str) -> Result<String, Misfenced> {
 /// # Errors
 /// Fences that are no pair.
 pub fn without_block(text: &str) -> Result<String, Misfenced> {
-    let Some(Block { start, end, eol }) = find(text)? else { return Ok(text.to_owned()) };
-    let (before, after) = (&text[..start], &text[end..]);
-    let before = before.strip_suffix(eol).unwrap_or(before);
-    Ok(format!("{before}{}", after.strip_prefix(eol).unwrap_or(after)))
+    FENCES.take(text)
+}
+
+/// The lines around the block.
+pub const FENCES: Fences = Fences { begin: BEGIN, end: END };
+
+/// Two lines that stand around a block.
+#[derive(Debug, Clone, Copy)]
+pub struct Fences {
+    /// The first.
+    pub begin: &'static str,
+    /// The last.
+    pub end: &'static str,
+}
+
+impl Fences {
+    /// `text` with `lines` between the fences, with the line ends of the text.
+    ///
+    /// # Errors
+    /// Fences that are no pair.
+    pub fn put(self, text: &str, lines: &str) -> Result<String, Misfenced> {
+        let eol = eol(text);
+        let block = format!("{}\n{}\n{}", self.begin, lines.trim_end(), self.end).replace('\n', eol);
+        Ok(match self.find(text)? {
+            Some(Block { start, end, .. }) => format!("{}{block}{}", &text[..start], &text[end..]),
+            None if text.is_empty() => block + eol,
+            None if text.ends_with('\n') => format!("{text}{eol}{block}{eol}"),
+            None => format!("{text}{eol}{block}"),
+        })
+    }
+
+    /// `text` without the block, as it was before [`Fences::put`].
+    ///
+    /// # Errors
+    /// Fences that are no pair.
+    pub fn take(self, text: &str) -> Result<String, Misfenced> {
+        let Some(Block { start, end, eol }) = self.find(text)? else { return Ok(text.to_owned()) };
+        let (before, after) = (&text[..start], &text[end..]);
+        let before = before.strip_suffix(eol).unwrap_or(before);
+        Ok(format!("{before}{}", after.strip_prefix(eol).unwrap_or(after)))
+    }
+
+    /// What stands before the block, what between its fences, and what after it.
+    ///
+    /// # Errors
+    /// Fences that are no pair.
+    pub fn parts(self, text: &str) -> Result<Option<[&str; 3]>, Misfenced> {
+        let between = |block: &Block| {
+            let inner = &text[block.start..block.end];
+            let first = inner.find('\n').map_or(inner.len(), |at| at + 1);
+            inner.get(first..inner.len() - self.end.len()).unwrap_or_default()
+        };
+        Ok(self.find(text)?.map(|block| [&text[..block.start], between(&block), &text[block.end..]]))
+    }
+
+    /// The only block of `text`. A fence is one only on a line of its own: text may speak of them.
+    fn find(self, text: &str) -> Result<Option<Block>, Misfenced> {
+        let (mut begins, mut ends, mut at) = (Vec::new(), Vec::new(), 0);
+        for line in text.split_inclusive('\n') {
+            match line.trim_end() {
+                fence if fence == self.begin => begins.push((at, if line.ends_with("\r\n") { "\r\n" } else { "\n" })),
+                fence if fence == self.end => ends.push(at + fence.len()),
+                _ => {}
+            }
+            at += line.len();
+        }
+        match (begins.as_slice(), ends.as_slice()) {
+            ([], []) => Ok(None),
+            ([(start, eol)], [end]) if start < end => Ok(Some(Block { start: *start, end: *end, eol })),
+            ([_] | [], [_] | []) => Err(Misfenced::Unpaired),
+            _ => Err(Misfenced::Several),
+        }
+    }
 }
 
 /// Where a block stands.
@@ -91,27 +153,9 @@ struct Block {
     eol: &'static str,
 }
 
-/// The only block of `text`. A fence is one only on a line of its own: text may speak of them.
-fn find(text: &str) -> Result<Option<Block>, Misfenced> {
-    let (mut begins, mut ends, mut at) = (Vec::new(), Vec::new(), 0);
-    for line in text.split_inclusive('\n') {
-        match line.trim_end() {
-            BEGIN => begins.push((at, if line.ends_with("\r\n") { "\r\n" } else { "\n" })),
-            END => ends.push(at + END.len()),
-            _ => {}
-        }
-        at += line.len();
-    }
-    match (begins.as_slice(), ends.as_slice()) {
-        ([], []) => Ok(None),
-        ([(start, eol)], [end]) if start < end => Ok(Some(Block { start: *start, end: *end, eol })),
-        ([_] | [], [_] | []) => Err(Misfenced::Unpaired),
-        _ => Err(Misfenced::Several),
-    }
-}
-
 /// The line end that `text` has, if it is the same everywhere.
-fn eol(text: &str) -> &'static str {
+#[must_use]
+pub fn eol(text: &str) -> &'static str {
     let (all, crlf) = (text.matches('\n').count(), text.matches("\r\n").count());
     if all > 0 && all == crlf { "\r\n" } else { "\n" }
 }

@@ -42,5 +42,5 @@ pub const SKILL: &str = "name: edt\n";
 /// The block for `AGENTS.md`.
 #[must_use]
 pub fn agents_md() -> Fence {
-    Fence { begin: guide::BEGIN, end: guide::END, lines: guide::agents_md(), keys: &[] }
+    Fence { fences: guide::FENCES, lines: guide::agents_md(), keys: &[] }
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
 use super::agent_hook::unknown;
 use super::context::{Context, persons};
@@ -14,7 +15,7 @@ use crate::agent::setup::carry::{self, Did, Presence, Run, Step};
 use crate::agent::setup::receipt::Drawer;
 use crate::agent::setup::{Place, Scope, What, live, place};
 use crate::agent::{self, AGENTS, Agent};
-use crate::base::{Code, Finding, Result, Status};
+use crate::base::{Code, Finding, Findings, Result, Status};
 use crate::io::{bounded, failed, programs, whole};
 
 /// Connect an agent with edt: MCP server, hooks, skill and instructions, in the agent's own files, beside everything else.
@@ -138,7 +139,8 @@ impl Args {
         let drawer = drawer()?;
         let mut place = self.place(context, self.scope, self.only_edt)?;
         // What was taken away by an earlier call stays so until `--remove`, which gives it back.
-        place.only_edt |= drawer.find(agent.name(), &place)?.only_edt;
+        let was = Place { only_edt: drawer.find(agent.name(), &place)?.only_edt, ..place.clone() };
+        place.only_edt |= was.only_edt;
         let run = if self.dry_run { Run::Dry } else { Run::Real };
         let parts = wiring.parts(&place);
         (answer.scope, answer.dry_run) = (Some(self.scope), self.dry_run);
@@ -146,7 +148,7 @@ impl Args {
             answer.action = "remove";
             answer.files = carry::remove(agent.name(), &place, &parts, &drawer, run)?;
         } else {
-            answer.files = carry::set_up(agent.name(), &place, &parts, &drawer, run)?;
+            answer.files = carry::set_up(agent.name(), &place, &parts, &wiring.parts(&was), &drawer, run)?;
             answer.notes = wiring.notes(&place);
             if place.edt != "edt" {
                 let way = format!("`edt` on PATH is not this program, so its path is written down: {}.", place.edt);
@@ -173,7 +175,7 @@ impl Args {
         let places = [self.place(context, Scope::User, false)?, self.place(context, Scope::Project, false)?];
         let mut server = None;
         for agent in AGENTS {
-            answer.agents.push(listed(*agent, &places, &mut server)?);
+            answer.agents.push(listed(*agent, &places, &mut server));
         }
         Ok(answer)
     }
@@ -187,27 +189,30 @@ impl Answer {
 }
 
 /// What an agent has; `server` remembers whether the MCP server answered, which is the same for all.
-fn listed(agent: &'static dyn Agent, places: &[Place; 2], server: &mut Option<live::Tried>) -> Result<Listed> {
+fn listed(agent: &'static dyn Agent, places: &[Place; 2], server: &mut Option<live::Tried>) -> Listed {
     let wiring = agent.wiring();
     let here = |path: PathBuf| path.exists().then(|| path.display().to_string());
     let (mut installed, mut detail) = (Vec::new(), Vec::new());
     let (mut hook, mut mcp) = ("not_installed", "not_installed");
     for place in places {
         let parts = wiring.parts(place);
-        let presence = carry::in_place(&parts)?;
+        // Instructions and skills are shared: they are no sign of this agent.
+        let own = parts.iter().filter(|part| !matches!(part.what, What::Instructions | What::Skill));
+        let presence = carry::in_place(own, &mut detail);
         if presence == Presence::Absent {
             continue;
         }
-        installed.push(Installed { scope: place.scope, complete: presence == Presence::Complete });
-        let of = |such: &[What]| carry::in_place(parts.iter().filter(|part| such.contains(&part.what)));
+        installed.push(Installed {
+            scope: place.scope,
+            complete: carry::in_place(&parts, &mut detail) == Presence::Complete,
+        });
+        let of =
+            |such: &[What]| carry::in_place(parts.iter().filter(|part| such.contains(&part.what)), &mut Vec::new());
         // A line that is not as edt writes it is somebody's, and is not run.
-        let mut look = |state: &mut &'static str,
-                        such: &[What],
-                        attempt: &mut dyn FnMut() -> live::Tried|
-         -> Result<()> {
-            let found = match of(such)? {
-                _ if *state == "live" => return Ok(()),
-                Presence::Absent => return Ok(()),
+        let mut look = |state: &mut &'static str, such: &[What], attempt: &mut dyn FnMut() -> live::Tried| {
+            let found = match of(such) {
+                _ if *state == "live" => return,
+                Presence::Absent => return,
                 Presence::Other => Err(format!(
                     "What stands in the {} scope is not as this edt writes it, so it was not tried; `edt setup {} --scope {0}` brings it up to date",
                     place.scope.name(),
@@ -216,12 +221,17 @@ fn listed(agent: &'static dyn Agent, places: &[Place; 2], server: &mut Option<li
                 Presence::Complete => attempt(),
             };
             *state = tried(found, &mut detail);
-            Ok(())
         };
-        look(&mut hook, &[What::Hooks, What::McpAndHooks, What::Plugin], &mut || live::hook(agent, place))?;
+        look(&mut hook, &[What::Hooks, What::McpAndHooks, What::Plugin], &mut || {
+            let off = places.iter().find_map(|place| live::off(&wiring.parts(place)));
+            match off {
+                Some(file) => Err(format!("`disableAllHooks` is true in {}: no hook runs", file.display())),
+                None => live::hook(agent, place),
+            }
+        });
         look(&mut mcp, &[What::Mcp, What::McpAndHooks], &mut || {
             server.get_or_insert_with(|| live::server(place)).clone()
-        })?;
+        });
     }
     if agent.protocol().is_none() {
         hook = "no_hook_protocol";
@@ -229,8 +239,9 @@ fn listed(agent: &'static dyn Agent, places: &[Place; 2], server: &mut Option<li
     if !installed.is_empty() {
         detail.extend(wiring.notes(&places[0]));
     }
-    detail.dedup();
-    Ok(Listed {
+    let mut seen = std::collections::BTreeSet::new();
+    detail.retain(|line| seen.insert(line.clone()));
+    Listed {
         agent: agent.name(),
         program: bounded::find(wiring.program()).map(|path| path.display().to_string()),
         settings: here(wiring.home(&places[0])),
@@ -238,7 +249,7 @@ fn listed(agent: &'static dyn Agent, places: &[Place; 2], server: &mut Option<li
         hook,
         mcp,
         detail,
-    })
+    }
 }
 
 fn tried(tried: live::Tried, detail: &mut Vec<String>) -> &'static str {
@@ -258,22 +269,52 @@ fn emit(agent: &dyn Agent, folder: &Path) -> Result<Vec<Step>> {
         let hint = format!("`edt setup {}` writes its settings.", agent.name());
         return Err(Finding::new(Code::BadRequest, message, hint).into());
     }
-    let mut steps = Vec::new();
-    for (name, content) in files {
+    let (mut steps, mut theirs) = (Vec::new(), Vec::new());
+    for (name, content) in &files {
         let file = folder.join(name);
-        let wrap = |error: std::io::Error| failed("write", &file, &error);
-        let did = match whole::at(&file).map_err(wrap)? {
+        let did = match whole::at(&file).map_err(|error| failed("read", &file, &error))? {
             whole::There::File { bytes, .. } if bytes == content.as_bytes() => Did::Unchanged,
             whole::There::Nothing => Did::Created,
-            _ => Did::Changed,
+            whole::There::File { bytes, .. } if is_emitted(&bytes, content) => Did::Changed,
+            _ => {
+                let message = format!("{} is not what edt writes there. Nothing was written.", file.display());
+                theirs.push(Finding::new(Code::BadRequest, message, "Name another folder, or move that file away."));
+                continue;
+            }
         };
-        if did != Did::Unchanged {
-            whole::make_folder(file.parent().unwrap_or(folder)).map_err(wrap)?;
-            whole::put(&file, content.as_bytes(), 0o666).map_err(wrap)?;
-        }
         steps.push(Step { file: file.display().to_string(), what: What::Plugin, did, detail: None });
     }
+    Findings::check(theirs)?;
+    for ((name, content), _) in files.iter().zip(&steps).filter(|(_, step)| step.did != Did::Unchanged) {
+        let file = folder.join(name);
+        let wrap = |error: std::io::Error| failed("write", &file, &error);
+        whole::make_folder(file.parent().unwrap_or(folder)).map_err(wrap)?;
+        whole::put_beside(&file, content.as_bytes(), 0o666).map_err(wrap)?;
+    }
     Ok(steps)
+}
+
+/// Whether an earlier edt wrote this where the present one would write `content`: JSON with the same keys and all else the same but
+/// what tells versions apart; a text that begins alike.
+fn is_emitted(bytes: &[u8], content: &str) -> bool {
+    fn kin(key: &str, one: &Value, other: &Value) -> bool {
+        match (one, other) {
+            (Value::Object(one), Value::Object(other)) => {
+                one.len() == other.len()
+                    && one.iter().all(|(key, value)| other.get(key).is_some_and(|other| kin(key, value, other)))
+            }
+            (Value::Array(one), Value::Array(other)) => {
+                one.len() == other.len() && one.iter().zip(other).all(|(one, other)| kin(key, one, other))
+            }
+            _ => ["version", "description", "license", "timeout"].contains(&key) || one == other,
+        }
+    }
+    let Ok(text) = std::str::from_utf8(bytes) else { return false };
+    match (serde_json::from_str::<Value>(text), serde_json::from_str::<Value>(content)) {
+        (Ok(one), Ok(other)) => kin("", &one, &other),
+        (Err(_), Err(_)) => text.lines().take(2).eq(content.lines().take(2)),
+        _ => false,
+    }
 }
 
 fn drawer() -> Result<Drawer> {
@@ -301,6 +342,7 @@ fn people(answer: &Answer) -> String {
             Did::TakenOut => (GOOD, "taken out; the rest, changed since, stays"),
             Did::Kept => (NOTE, "kept: another agent needs it"),
             Did::Absent => (DIM, "nothing of edt's"),
+            Did::Left => (BAD, "not reached"),
         };
         let detail = detail.as_ref().map(|detail| format!(" ({detail})")).unwrap_or_default();
         let _ = writeln!(out, "{} {file} {}{detail}", paint(style, word), paint(DIM, what.words()));

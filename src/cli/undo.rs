@@ -23,6 +23,10 @@ pub(super) struct Args {
     #[arg(default_value_t = NonZeroU64::MIN)]
     #[serde(default = "one")]
     count: NonZeroU64,
+    /// The same, by the name that it has as a tool.
+    #[arg(long = "count", value_name = "COUNT", hide = true, conflicts_with_all = ["count", "to"])]
+    #[serde(skip)]
+    named_count: Option<NonZeroU64>,
     /// To a commit of the session instead.
     #[arg(long, value_name = "REV", conflicts_with = "count")]
     to: Option<String>,
@@ -40,7 +44,7 @@ pub(super) struct RedoArgs {}
 
 impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
-        let back = self.to.clone().map_or(Back::Edits(self.count.get()), Back::To);
+        let back = self.to.clone().map_or(Back::Edits(self.named_count.unwrap_or(self.count).get()), Back::To);
         moved(context, "undone", |world, session| undo::undo(world, session, &back))
     }
 }

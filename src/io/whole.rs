@@ -104,10 +104,31 @@ pub fn put(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     name.push(".edt-new");
     let fresh = path.with_file_name(name);
     let _ = remove(&fresh);
-    let written = File::open(&fresh, Open::New(mode)).and_then(|file| file.write_all(bytes));
-    let moved = written.and_then(|()| rename(&fresh, path));
+    filled(&File::open(&fresh, Open::New(mode))?, &fresh, path, bytes)
+}
+
+/// The same among files of other people: no file but `path` goes, whatever its name.
+///
+/// # Errors
+/// As [`put`].
+pub fn put_beside(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+    for number in 0_u32.. {
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".edt-{}-{number}", super::clock::process_id()));
+        let fresh = path.with_file_name(name);
+        match File::open(&fresh, Open::New(mode)) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            opened => return filled(&opened?, &fresh, path, bytes),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// Writes `bytes` into `file`, which is at `fresh`, and moves it to `path`.
+fn filled(file: &File, fresh: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let moved = file.write_all(bytes).and_then(|()| rename(fresh, path));
     if moved.is_err() {
-        let _ = remove(&fresh);
+        let _ = remove(fresh);
     }
     moved
 }
@@ -251,13 +272,13 @@ pub fn own_program() -> io::Result<PathBuf> {
     std::env::current_exe()
 }
 
-/// The same as [`put`], with the permissions of the file that stands there.
+/// The same as [`put_beside`], with the permissions of the file that stands there.
 ///
 /// # Errors
 /// Whatever the system says.
 pub fn put_like(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let permissions = std::fs::metadata(path)?.permissions();
-    put(path, bytes, permissions.mode() & 0o777)?;
+    put_beside(path, bytes, permissions.mode() & 0o777)?;
     effect::step(Effect::Mode, path)?;
     std::fs::set_permissions(path, permissions)
 }

@@ -178,7 +178,9 @@ fn a_file_that_cannot_be_read_is_named_with_the_place_and_nothing_at_all_is_writ
         ("claude-code", ".claude/settings.json", "{\"hooks\": []}", "`hooks` in it is no object"),
         ("codex", ".codex/config.toml", "a = 1\nb = \n", "line 2"),
         ("codex", "AGENTS.md", "<!-- BEGIN edt -->\n", "without"),
-        ("aider", ".aider.conf.yml", "git-commit-verify: false\n", "it sets `git-commit-verify:` already"),
+        ("aider", ".aider.conf.yml", "git-commit-verify: false\n", "it sets `git-commit-verify` already"),
+        ("aider", ".aider.conf.yml", "\"git-commit-verify\": false\n", "it sets `git-commit-verify` already"),
+        ("claude-code", ".claude/settings.json", "{\"hooks\": {}, \"hooks\": {}}", "`hooks` stands in it twice"),
         ("cline", ".clinerules/hooks/PreToolUse", "#!/bin/sh\nmine\n", "not written by edt"),
         ("opencode", ".opencode/plugins/edt.js", "export const mine = 1\n", "not written by edt"),
     ];
@@ -373,4 +375,218 @@ fn the_plugins_in_this_repository_are_what_edt_emits() {
     assert_eq!(read("plugins/gemini/gemini-extension.json")["version"], env!("CARGO_PKG_VERSION"));
     let refused = world.edt(&["setup", "codex", "--emit", "x"]);
     assert_eq!(refused.codes(), ["BAD_REQUEST"]);
+}
+
+#[test]
+fn what_a_person_had_under_edts_name_comes_back_and_goes_only_by_their_own_hand() {
+    let files = [
+        (
+            "claude-code",
+            ".mcp.json",
+            "{\"mcpServers\": {\"edt\": {\"command\": \"edt\", \"args\": [\"mcp\", \"--tools\", \"read\"], \"env\": {\"A\": \"b\"}}}}",
+        ),
+        (
+            "codex",
+            ".codex/config.toml",
+            "[mcp_servers.edt]\r\n# mine\r\ncommand = \"/opt/edt\"\r\nstartup_timeout_sec = 9\r\nargs = [\"mcp\"]\r\n\r\n[mcp_servers.edt.env]\r\nA = 'b'\r\n# end\r\n",
+        ),
+        ("codex", "AGENTS.md", "# Ours\r\n\r\n<!-- BEGIN edt -->\r\nby hand\r\n<!-- END edt -->\r\n\r\nmore\r\n"),
+        ("claude-code", ".claude/skills/edt/SKILL.md", "---\nname: edt\n---\nby hand\n"),
+        (
+            "claude-code",
+            ".claude/settings.json",
+            "{\"hooks\": {\"PreToolUse\": [{\"matcher\": \"Edit|MultiEdit|Write|NotebookEdit\", \"hooks\": [{\"type\": \"command\", \"command\": \"mine\"}, {\"type\": \"command\", \"command\": \"edt agent-hook claude-code\", \"timeout\": 5}]}]}}",
+        ),
+    ];
+    for (agent, file, text) in files {
+        let world = world();
+        world.write(file, text);
+        let before = both(&world);
+        assert!(!did(&world.edt(&["setup", agent, "--remove"])).contains(&"taken_out"), "{file}");
+        same(&both(&world), &before, "removed without being set up");
+        world.edt(&["setup", agent]);
+        assert_ne!(world.text(file), text);
+        assert!(world.text(file).contains("mine") || !text.contains("mine"), "{}", world.text(file));
+        world.edt(&["setup", agent]);
+        world.edt(&["setup", agent, "--remove"]);
+        same(&both(&world), &before, "set up and removed");
+    }
+    // So does a block or a skill that `edt guide` wrote.
+    let world = world();
+    world.edt(&["guide", "--format", "agents-md", "--write", "AGENTS.md"]);
+    let before = both(&world);
+    world.edt(&["setup", "codex"]);
+    world.edt(&["setup", "codex", "--remove"]);
+    same(&both(&world), &before, "guide");
+}
+
+#[test]
+fn a_persons_hook_beside_edts_own_stays_and_so_does_a_choice_made_before() {
+    let world = furnished();
+    world.edt(&["setup", "claude-code"]);
+    let mut settings: Value = serde_json::from_str(&world.text(".claude/settings.json")).unwrap();
+    let theirs = json!({"type": "command", "command": "theirs"});
+    settings["hooks"]["PostToolUse"][0]["hooks"].as_array_mut().unwrap().push(theirs.clone());
+    settings["permissions"]["deny"].as_array_mut().unwrap().push(json!("Edit"));
+    world.write(".claude/settings.json", settings.to_string());
+    world.edt(&["setup", "claude-code", "--only-edt"]);
+    world.write(".claude/settings.json", world.text(".claude/settings.json") + "\n");
+    world.edt(&["setup", "opencode", "--only-edt"]);
+    world.write("opencode.jsonc", world.text("opencode.jsonc").replace("a/b", "a/c"));
+    for agent in ["claude-code", "opencode"] {
+        world.edt(&["setup", agent]);
+        world.edt(&["setup", agent, "--remove"]);
+    }
+    let settings: Value = serde_json::from_str(&world.text(".claude/settings.json")).unwrap();
+    assert_eq!(settings["hooks"]["PostToolUse"][0]["hooks"], json!([theirs]));
+    assert_eq!(settings["permissions"]["deny"], json!(["WebFetch", "Edit"]));
+    let text = world.text("opencode.jsonc");
+    assert!(text.contains("\"edit\": \"ask\"") && text.contains("a/c") && !text.contains("edt"), "{text}");
+}
+
+#[test]
+fn nothing_is_written_where_a_folder_is_none_or_a_link_leads_out_of_the_project() {
+    for (agent, name) in [("claude-code", ".claude"), ("codex", "AGENTS.md"), ("claude-code", ".mcp.json")] {
+        let world = world();
+        let out = world.home.join("dot");
+        if name == ".claude" {
+            world.write(name, "a file");
+            let before = both(&world);
+            for args in [&["setup", agent, "--dry-run"][..], &["setup", agent]] {
+                let refused = world.edt(args);
+                assert!(refused.json.to_string().contains("is no folder"), "{refused:?}");
+                same(&both(&world), &before, "a file for a folder");
+            }
+            std::fs::remove_file(world.root.join(name)).unwrap();
+            std::fs::create_dir(&out).unwrap();
+        } else {
+            std::fs::write(&out, "{}\n").unwrap();
+        }
+        symlink(&out, world.root.join(name)).unwrap();
+        let before = both(&world);
+        let refused = world.edt(&["setup", agent]);
+        assert!(refused.json.to_string().contains("leads out of the project"), "{refused:?}");
+        same(&both(&world), &before, "a link");
+    }
+}
+
+#[test]
+fn a_receipt_counts_while_its_project_is_there_and_as_far_as_the_agents_files_reach() {
+    let world = world();
+    let before = both(&world);
+    // Another project's receipt for the one list of servers that cline has.
+    let other = world.home.join("other");
+    std::fs::create_dir_all(other.join(".git")).unwrap();
+    for root in [&other, &world.root] {
+        let mut command = world.command(EDT);
+        command.args(["setup", "cline", "--json"]).current_dir(root);
+        run(command, b"", &["cline"]);
+    }
+    std::fs::remove_dir_all(&other).unwrap();
+    let removed = world.edt(&["setup", "cline", "--remove"]);
+    assert!(!did(&removed).contains(&"kept"), "{removed:?}");
+    std::fs::remove_dir_all(world.home.join(".local/share/edt")).unwrap();
+    // Set up in a folder that no variable names any more: told, and remembered.
+    let elsewhere = world.home.join("elsewhere");
+    let called = |args: &[&str]| {
+        let mut command = world.command(EDT);
+        command.args(args).arg("--json").env("CLAUDE_CONFIG_DIR", &elsewhere);
+        run(command, b"", args)
+    };
+    called(&["setup", "claude-code", "--scope", "user"]);
+    let removed = world.edt(&["setup", "claude-code", "--scope", "user", "--remove"]);
+    assert_eq!(did(&removed), ["absent", "absent", "absent", "left", "left", "left"]);
+    called(&["setup", "claude-code", "--scope", "user", "--remove"]);
+    // What came later under a sister's name does not hide it.
+    world.edt(&["setup", "opencode"]);
+    world.write("opencode.jsonc", "{}\n");
+    world.edt(&["setup", "opencode", "--remove"]);
+    std::fs::remove_file(world.root.join("opencode.jsonc")).unwrap();
+    // A forged receipt names folders and files of others.
+    let victim = world.home.join("victim");
+    std::fs::create_dir(&victim).unwrap();
+    std::fs::write(world.home.join("theirs"), "x").unwrap();
+    world.edt(&["setup", "gemini"]);
+    let receipts = std::fs::read_dir(world.home.join(".local/share/edt/setup")).unwrap();
+    let receipt = receipts.map(|one| one.unwrap().path()).next().unwrap();
+    let mut forged: Value = serde_json::from_slice(&std::fs::read(&receipt).unwrap()).unwrap();
+    forged["files"][0]["folders"].as_array_mut().unwrap().push(json!(victim));
+    let theirs = json!({"file": world.home.join("theirs"), "before": null, "after": "", "folders": []});
+    forged["files"].as_array_mut().unwrap().push(theirs);
+    std::fs::write(&receipt, forged.to_string()).unwrap();
+    assert_eq!(did(&world.edt(&["setup", "gemini", "--remove"])), ["deleted", "deleted", "left"]);
+    assert!(victim.exists() && world.home.join("theirs").exists());
+    std::fs::remove_dir(victim).unwrap();
+    std::fs::remove_file(world.home.join("theirs")).unwrap();
+    world.edt(&["setup", "gemini", "--remove"]);
+    same(&both(&world), &before, "all");
+}
+
+#[test]
+fn five_calls_at_once_lose_nothing() {
+    let world = world();
+    let before = both(&world);
+    let names = ["codex", "opencode", "cursor", "copilot", "windsurf"];
+    for remove in [false, true] {
+        std::thread::scope(|scope| {
+            for agent in names {
+                let world = &world;
+                scope.spawn(move || {
+                    let args: &[&str] = if remove { &["setup", agent, "--remove"] } else { &["setup", agent] };
+                    assert_eq!(world.edt(args).exit, 0);
+                });
+            }
+        });
+        assert_eq!(world.exists("AGENTS.md"), !remove);
+    }
+    same(&both(&world), &before, "all");
+}
+
+#[test]
+fn a_plugin_is_not_written_over_a_persons_file() {
+    let world = world();
+    let out = world.home.join("out");
+    std::fs::create_dir(&out).unwrap();
+    std::fs::write(out.join(".mcp.json"), "{\"mcpServers\": {\"mine\": {}}}").unwrap();
+    let before = both(&world);
+    let args = ["setup", "claude-code", "--emit", out.to_str().unwrap()];
+    assert_eq!(world.edt(&args).codes(), ["BAD_REQUEST"]);
+    same(&both(&world), &before, "refused");
+    std::fs::remove_file(out.join(".mcp.json")).unwrap();
+    world.edt(&args);
+    let manifest = out.join(".claude-plugin/plugin.json");
+    let older = std::fs::read_to_string(&manifest).unwrap().replace(env!("CARGO_PKG_VERSION"), "0.0.1");
+    std::fs::write(&manifest, older).unwrap();
+    assert!(did(&world.edt(&args)).contains(&"changed"));
+}
+
+#[test]
+fn the_list_goes_on_after_a_fault_and_knows_hooks_that_are_off() {
+    let world = world();
+    world.edt(&["setup", "codex"]);
+    world.edt(&["setup", "claude-code"]);
+    world.write(".claude/settings.local.json", "{\"disableAllHooks\": true}");
+    let list = world.edt(&["setup", "--list"]);
+    for agent in ["opencode", "cursor", "copilot", "windsurf"] {
+        let installed = listed(&list, agent)["installed"].as_array().unwrap();
+        assert!(installed.iter().all(|one| one["scope"] != "project"), "{agent} was never set up: {installed:?}");
+    }
+    let claude = listed(&list, "claude-code");
+    assert_eq!(claude["hook"], "not_live");
+    assert!(claude["detail"].to_string().contains("disableAllHooks"), "{claude}");
+    std::fs::remove_file(world.root.join("AGENTS.md")).unwrap();
+    std::fs::create_dir(world.root.join("AGENTS.md")).unwrap();
+    let list = world.edt(&["setup", "--list"]);
+    let codex = listed(&list, "codex");
+    assert_eq!((&codex["hook"], codex["installed"][0]["complete"].as_bool()), (&json!("live"), Some(false)));
+    assert!(codex["detail"].to_string().contains("AGENTS.md"), "{codex}");
+    // A project's own program of that name is not run.
+    world.write("edt", "#!/bin/sh\ntouch ran\n");
+    std::fs::set_permissions(world.root.join("edt"), PermissionsExt::from_mode(0o755)).unwrap();
+    let mut command = world.command(EDT);
+    let path = format!(".:{}:{}", Path::new(EDT).parent().unwrap().display(), std::env::var("PATH").unwrap());
+    command.args(["setup", "--list", "--json"]).env("PATH", path);
+    let list = run(command, b"", &["list"]);
+    assert!(listed(&list, "codex")["detail"].to_string().contains("relative folder"), "{}", listed(&list, "codex"));
+    assert!(!world.exists("ran"));
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::receipt::{Drawer, Receipt, Written};
-use super::{Before, Form, Part, Place, Unfit, What};
+use super::{Before, Form, Part, Place, Scope, Unfit, What};
 use crate::base::{Code, Finding, Findings, Result};
 use crate::git::sha256;
 use crate::io::failed;
@@ -45,6 +45,8 @@ pub enum Did {
     Kept,
     /// Nothing of edt's is there.
     Absent,
+    /// An earlier call set edt up there; this one does not reach it, and the receipt stays.
+    Left,
 }
 
 /// Whether anything is changed.
@@ -64,18 +66,27 @@ struct Plan {
     executable: bool,
 }
 
-/// Puts `parts` in place.
+/// Puts `parts` in place; `were` is what an earlier call put there, if there was one.
 ///
 /// # Errors
 /// `BAD_REQUEST` naming every file that is not what it should be: nothing is then written. `IO_ERROR`: what was written is in the receipt.
-pub fn set_up(agent: &str, place: &Place, parts: &[Part], drawer: &Drawer, run: Run) -> Result<Vec<Step>> {
+pub fn set_up(
+    agent: &str,
+    place: &Place,
+    parts: &[Part],
+    were: &[Part],
+    drawer: &Drawer,
+    run: Run,
+) -> Result<Vec<Step>> {
+    let _locked = if run == Run::Real { Some(drawer.lock()?) } else { None };
     let (mut plans, mut steps, mut found) = (Vec::new(), Vec::new(), Vec::new());
     for part in parts {
         let planned = read(&part.file).and_then(|old| {
             let new = part.form.with(old.as_deref()).map_err(|why| unfit(&part.file, &why))?;
-            Ok((old, new))
+            let elsewhere = if old.as_ref() == Some(&new) { None } else { reached(place, &part.file)? };
+            Ok((old, new, elsewhere))
         });
-        let (old, new) = match planned {
+        let (old, new, elsewhere) = match planned {
             Ok(planned) => planned,
             Err(findings) => {
                 found.extend(findings.into_vec());
@@ -87,7 +98,7 @@ pub fn set_up(agent: &str, place: &Place, parts: &[Part], drawer: &Drawer, run: 
             Some(old) if *old == new => Did::Unchanged,
             Some(_) => Did::Changed,
         };
-        steps.push(step(part, did, None));
+        steps.push(step(part, did, elsewhere));
         let executable = matches!(part.form, Form::Whole { executable: true, .. });
         plans.push(Plan { file: part.file.clone(), old, new: Some(new), executable });
     }
@@ -95,13 +106,15 @@ pub fn set_up(agent: &str, place: &Place, parts: &[Part], drawer: &Drawer, run: 
     if run == Run::Dry {
         return Ok(steps);
     }
-    let mut receipt = Receipt { only_edt: place.only_edt, ..drawer.find(agent, place)? };
+    let root = Some(place.top().to_owned());
+    let mut receipt = Receipt { only_edt: place.only_edt, root, ..drawer.find(agent, place)? };
     for (plan, part) in plans.iter().zip(parts) {
         let known = match receipt.files.iter().find(|one| one.file == plan.file) {
             None => drawer.other(agent, place, &plan.file)?,
             known => known.cloned(),
         };
-        let written = remembered(known.as_ref(), plan, part)?;
+        let was = were.iter().find(|was| was.file == part.file).unwrap_or(part);
+        let written = remembered(known.as_ref(), plan, was)?;
         receipt.files.retain(|one| one.file != plan.file);
         receipt.files.push(written);
         // First what was, then what is: a file is never changed without a way back.
@@ -112,15 +125,17 @@ pub fn set_up(agent: &str, place: &Place, parts: &[Part], drawer: &Drawer, run: 
 }
 
 /// What must be known to take this out again.
-fn remembered(known: Option<&Written>, plan: &Plan, part: &Part) -> Result<Written> {
+fn remembered(known: Option<&Written>, plan: &Plan, was: &Part) -> Result<Written> {
     let new = plan.new.clone().unwrap_or_default();
     let after = sha256(new.as_bytes())?;
     let folders = known.map_or_else(|| missing_folders(&plan.file), |known| known.folders.clone());
     let before = match (known, &plan.old) {
         (Some(known), Some(old)) if sha256(old.as_bytes())? == known.after => known.before.clone(),
-        // Somebody changed it, or it was there before anybody kept a receipt: what is not edt's is theirs.
-        (_, Some(old)) => part.form.without(old, Before::Unknown).map_err(|why| unfit(&plan.file, &why))?,
-        (_, None) => None,
+        // What stood there before anybody kept a receipt is theirs, even if it has edt's name.
+        (None, old) => old.clone(),
+        // Somebody changed it since: what is not edt's is theirs.
+        (Some(known), Some(old)) => was.form.without(old, stood(known)).map_err(|why| unfit(&plan.file, &why))?,
+        (Some(_), None) => None,
     };
     Ok(Written { file: plan.file.clone(), before, after, folders })
 }
@@ -130,13 +145,19 @@ fn remembered(known: Option<&Written>, plan: &Plan, part: &Part) -> Result<Writt
 /// # Errors
 /// As [`set_up`].
 pub fn remove(agent: &str, place: &Place, parts: &[Part], drawer: &Drawer, run: Run) -> Result<Vec<Step>> {
+    let _locked = if run == Run::Real && drawer.is_there() { Some(drawer.lock()?) } else { None };
     let receipt = drawer.find(agent, place)?;
+    let (parts, left) = with_strays(parts, &receipt);
     let (mut plans, mut steps, mut found) = (Vec::new(), Vec::new(), Vec::new());
-    for part in parts {
+    for part in &parts {
         let known = receipt.files.iter().find(|one| one.file == part.file);
-        match taken_out(part, known) {
-            Ok((did, plan)) => {
-                steps.push(step(part, did, None));
+        let planned = taken_out(part, known).and_then(|(did, plan)| {
+            let elsewhere = if plan.old == plan.new { None } else { reached(place, &plan.file)? };
+            Ok((step(part, did, elsewhere), plan))
+        });
+        match planned {
+            Ok((step, plan)) => {
+                steps.push(step);
                 plans.push((plan, known.cloned()));
             }
             Err(findings) => found.extend(findings.into_vec()),
@@ -152,16 +173,47 @@ pub fn remove(agent: &str, place: &Place, parts: &[Part], drawer: &Drawer, run: 
     }
     if run == Run::Real {
         let gone = plans.iter().filter(|(plan, _)| plan.new.is_none());
-        let mut folders: Vec<&PathBuf> =
-            gone.flat_map(|(_, known)| known.iter().flat_map(|one| &one.folders)).collect();
+        // A receipt may say anything: only what lies above such a file, and not above all of them, can have been made for it.
+        let below = |folder: &Path, top: &Path| folder.starts_with(top) && folder != top;
+        let made = |file: &Path, folder: &Path| {
+            file.starts_with(folder) && (below(folder, place.top()) || below(folder, &place.home))
+        };
+        let mut folders: Vec<&PathBuf> = gone
+            .flat_map(|(_, known)| known.iter())
+            .flat_map(|one| one.folders.iter().filter(|folder| made(&one.file, folder)))
+            .collect();
         folders.sort_by_key(|folder| std::cmp::Reverse(folder.components().count()));
         for folder in folders {
             whole::remove_empty_folder(folder);
         }
-        drawer.put(agent, place, &Receipt::default())?;
-        drawer.tidy();
+        drawer.put(agent, place, &Receipt { files: left.clone(), ..receipt })?;
     }
+    steps.extend(left.iter().map(|one| {
+        let why = "set the agent's variables as they were when it was set up, and remove it again".to_owned();
+        Step { file: one.file.display().to_string(), what: What::Settings, did: Did::Left, detail: Some(why) }
+    }));
     Ok(steps)
+}
+
+/// The parts, and those that the same agent had under a sister's name (`opencode.json` before there was an `opencode.jsonc`); then what
+/// else the receipt has. A receipt may be forged: what no part could name is told, not touched.
+fn with_strays(parts: &[Part], receipt: &Receipt) -> (Vec<Part>, Vec<Written>) {
+    let (mut all, mut left) = (parts.to_vec(), Vec::new());
+    for one in &receipt.files {
+        let json = |file: &Path| file.extension().is_some_and(|ext| ext == "json" || ext == "jsonc");
+        let sister = |part: &&Part| {
+            json(&part.file) && json(&one.file) && part.file.with_extension("") == one.file.with_extension("")
+        };
+        if parts.iter().any(|part| part.file == one.file) || matches!(whole::at(&one.file), Ok(There::Nothing)) {
+            continue;
+        }
+        if let Some(part) = parts.iter().find(sister) {
+            all.push(Part { file: one.file.clone(), ..part.clone() });
+        } else {
+            left.push(one.clone());
+        }
+    }
+    (all, left)
 }
 
 fn taken_out(part: &Part, known: Option<&Written>) -> Result<(Did, Plan)> {
@@ -178,11 +230,7 @@ fn taken_out(part: &Part, known: Option<&Written>) -> Result<(Did, Plan)> {
         };
         return Ok((did, plan(known.before.clone())));
     }
-    let before = match known.map(|known| known.before.as_deref()) {
-        None => Before::Unknown,
-        Some(None) => Before::Nothing,
-        Some(Some(text)) => Before::Text(text),
-    };
+    let before = known.map_or(Before::Unknown, stood);
     let new = part.form.without(text, before).map_err(|why| unfit(&part.file, &why))?;
     let did = match &new {
         Some(new) if new == text => Did::Absent,
@@ -190,6 +238,10 @@ fn taken_out(part: &Part, known: Option<&Written>) -> Result<(Did, Plan)> {
         None => Did::Deleted,
     };
     Ok((did, plan(new)))
+}
+
+fn stood(known: &Written) -> Before<'_> {
+    known.before.as_deref().map_or(Before::Nothing, Before::Text)
 }
 
 /// How much of something is there.
@@ -203,24 +255,31 @@ pub enum Presence {
     Complete,
 }
 
-/// How much of `parts` is in place.
-///
-/// # Errors
-/// `IO_ERROR`, `BAD_REQUEST` for a file that cannot be read.
-pub fn in_place<'p>(parts: impl IntoIterator<Item = &'p Part>) -> Result<Presence> {
+/// How much of `parts` is in place; `faults` gets what keeps a file from being read.
+pub fn in_place<'p>(parts: impl IntoIterator<Item = &'p Part>, faults: &mut Vec<String>) -> Presence {
     let (mut some, mut all) = (false, true);
     for part in parts {
-        let old = read(&part.file)?;
-        let same = |old: &str| part.form.with(Some(old)).is_ok_and(|new| new == old);
-        let without = |old: &str| part.form.without(old, Before::Unknown);
-        all &= old.as_deref().is_some_and(same);
-        some |= old.as_deref().is_some_and(|old| without(old).is_ok_and(|left| left.as_deref() != Some(old)));
+        let found =
+            read(&part.file).map_err(|findings| findings.into_vec().into_iter().map(|one| one.message).collect());
+        let found = found.and_then(|old| match old {
+            None => Ok((false, false)),
+            Some(old) => {
+                let told = |why: Unfit| vec![format!("{}: {}.", part.file.display(), why.0)];
+                Ok((part.form.traces(&old), part.form.with(Some(&old)).map_err(told)? == old))
+            }
+        });
+        let (there, same) = found.unwrap_or_else(|told: Vec<String>| {
+            faults.extend(told);
+            (false, false)
+        });
+        some |= there;
+        all &= same;
     }
-    Ok(match (some, all) {
+    match (some, all) {
         (false, _) => Presence::Absent,
         (true, false) => Presence::Other,
         (true, true) => Presence::Complete,
-    })
+    }
 }
 
 /// The text of the file; `None` if there is none.
@@ -236,6 +295,29 @@ fn read(file: &Path) -> Result<Option<String>> {
     }
 }
 
+/// Where a file that is to be changed really lies, if that is elsewhere.
+///
+/// # Errors
+/// `BAD_REQUEST`: outside of the project for which it is changed, or where nothing can be written.
+fn reached(place: &Place, file: &Path) -> Result<Option<String>> {
+    let (top, real) = (whole::real(place.top()), whole::real(file));
+    let within = file.strip_prefix(place.top()).ok();
+    if place.scope == Scope::Project && within.is_some() && !real.starts_with(&top) {
+        let why = format!("a link in it leads out of the project, to {}", real.display());
+        return Err(unfit(file, &Unfit(why)).into());
+    }
+    let there = |above: &&Path| !matches!(whole::at(above), Ok(There::Nothing));
+    if let Some(above) = real.ancestors().skip(1).find(there) {
+        if !above.is_dir() {
+            return Err(unfit(file, &Unfit(format!("{} is no folder", above.display()))).into());
+        }
+        whole::writable(above)
+            .map_err(|error| unfit(file, &Unfit(format!("{} cannot be written ({error})", above.display()))))?;
+    }
+    let as_named = within.map_or_else(|| file.to_owned(), |within| top.join(within));
+    Ok((real != as_named).then(|| format!("it lies at {}", real.display())))
+}
+
 fn write(plan: &Plan) -> Result<()> {
     if plan.old == plan.new {
         return Ok(());
@@ -248,7 +330,7 @@ fn write(plan: &Plan) -> Result<()> {
         (None, Some(new)) => {
             whole::make_folder(file.parent().unwrap_or(&file)).map_err(wrap)?;
             let mode = if plan.executable { 0o777 } else { 0o666 };
-            whole::put(&file, new.as_bytes(), mode).map_err(wrap)?;
+            whole::put_beside(&file, new.as_bytes(), mode).map_err(wrap)?;
         }
         (_, None) => whole::remove(&file).map_err(wrap)?,
     }

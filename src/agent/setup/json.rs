@@ -67,7 +67,25 @@ fn parse(text: &str) -> Result<CstRootNode, Unfit> {
         allow_unary_plus_numbers: false,
         ..ParseOptions::default()
     };
-    CstRootNode::parse(text, &options).map_err(|error| Unfit(format!("it is no JSON: {error}")))
+    let document = CstRootNode::parse(text, &options).map_err(|error| Unfit(format!("it is no JSON: {error}")))?;
+    match document.value().and_then(|top| twice(&top)) {
+        Some(key) => {
+            Err(Unfit(format!("the key `{key}` stands in it twice, and which one counts is not for edt to say")))
+        }
+        None => Ok(document),
+    }
+}
+
+/// A key that stands twice in one object.
+fn twice(node: &CstNode) -> Option<String> {
+    if let Some(list) = node.as_array() {
+        return list.elements().iter().find_map(twice);
+    }
+    let mut seen = std::collections::BTreeSet::new();
+    node.as_object()?.properties().iter().find_map(|property| {
+        let key = property.name()?.decoded_value().ok()?;
+        if seen.insert(key.clone()) { twice(&property.value()?) } else { Some(key) }
+    })
 }
 
 fn put(document: &CstRootNode, entry: &Entry) -> Result<(), Unfit> {
@@ -88,20 +106,7 @@ fn put(document: &CstRootNode, entry: &Entry) -> Result<(), Unfit> {
                 object.append(key, input(value));
             }
         }
-        Entry::Element(at, value, mark) => {
-            let list = list(&top, at)?;
-            let mut ours = elements(&list, mark).into_iter();
-            match ours.next() {
-                Some((_, there)) if there == *value => {}
-                Some((index, _)) => {
-                    if let Some(old) = list.elements().get(index) {
-                        old.clone().remove();
-                    }
-                    list.insert(index, input(value));
-                }
-                None => drop(list.append(input(value))),
-            }
-        }
+        Entry::Element(at, value, mark) => put_element(&list(&top, at)?, value, mark),
         Entry::Word(at, word) => {
             let list = list(&top, at)?;
             let there = list.elements().iter().any(|one| one.to_serde_value() == Some(Value::from(*word)));
@@ -122,16 +127,20 @@ fn take(document: &CstRootNode, entry: &Entry, stood: Option<&Value>) {
     | Entry::Element(at, _, _)
     | Entry::Word(at, _)) = entry;
     let removed = match entry {
-        Entry::Own(..) => drop_key(&top, at),
+        // What nobody knows the past of is edt's only if it is exactly that.
+        Entry::Own(_, value) => match stood_at(at) {
+            None => give_back(&top, at, |there| there == value, None),
+            Some(before) => give_back(&top, at, |there| alike(there, value), before),
+        },
         // Whose these are, only what stood there before can tell.
         Entry::Choice(_, value) | Entry::There(_, value) => {
-            stood_at(at).is_some_and(|before| give_back(&top, at, value, before))
+            stood_at(at).is_some_and(|before| give_back(&top, at, |there| there == value, before))
         }
         Entry::Word(_, word) => {
             let had = |value: &Value| value.as_array().is_some_and(|all| all.contains(&Value::from(*word)));
             stood_at(at).is_some_and(|before| !before.is_some_and(had)) && drop_elements(&top, at, |one| one == *word)
         }
-        Entry::Element(_, _, mark) => drop_elements(&top, at, |one| holds(one, mark)),
+        Entry::Element(_, value, mark) => take_element(&top, at, value, mark, stood),
     };
     // What held only that goes, too, unless it stood there before.
     for depth in (1..=at.len()).rev().filter(|_| removed) {
@@ -143,13 +152,15 @@ fn take(document: &CstRootNode, entry: &Entry, stood: Option<&Value>) {
 }
 
 /// Sets a property that is still `ours` to what it was; whether it is gone.
-fn give_back(top: &CstObject, at: &[&str], ours: &Value, before: Option<&Value>) -> bool {
+fn give_back(top: &CstObject, at: &[&str], ours: impl Fn(&Value) -> bool, before: Option<&Value>) -> bool {
     let found = at.split_last().and_then(|(last, above)| find_object(top, above)?.get(last));
     let Some(there) = found else { return false };
-    if there.value().and_then(|there| there.to_serde_value()).as_ref() != Some(ours) {
+    let now = there.value().and_then(|there| there.to_serde_value());
+    if !now.as_ref().is_some_and(ours) {
         return false;
     }
     match before {
+        Some(before) if now.as_ref() == Some(before) => {}
         Some(before) => there.set_value(input(before)),
         None => there.remove(),
     }
@@ -206,20 +217,133 @@ fn is_empty(top: &CstObject, at: &[&str]) -> bool {
     })
 }
 
-/// The elements in which `mark` stands, with their places.
-fn elements(list: &CstArray, mark: &str) -> Vec<(usize, Value)> {
-    let all = list.elements().into_iter().enumerate();
-    all.filter_map(|(index, one)| Some((index, one.to_serde_value()?))).filter(|(_, one)| holds(one, mark)).collect()
+/// The list of handlers in a group of them.
+const HANDLERS: &str = "hooks";
+
+/// Puts edt's element into a list: in the place of its older self, else at the end. In a group with others' handlers only the one of
+/// edt's is.
+fn put_element(list: &CstArray, value: &Value, mark: &str) {
+    let handler = handlers(value).first().copied().unwrap_or(value);
+    let all = || list.elements().into_iter().filter_map(|one| Some((one.to_serde_value()?, one.as_object()?)));
+    let as_it_should_be =
+        |one: &Value| one == value || (frame(one) == frame(value) && handlers(one).contains(&handler));
+    if all().any(|(there, _)| as_it_should_be(&there)) {
+        return;
+    }
+    for (there, object) in all() {
+        let inner = handlers(&there);
+        if is_own(&there, mark) || (!inner.is_empty() && inner.iter().all(|one| is_own(one, mark))) {
+            object.replace_with(input(value));
+            return;
+        }
+        let own = |one: &CstNode| one.to_serde_value().is_some_and(|one| is_own(&one, mark));
+        let theirs = object.array_value(HANDLERS).into_iter().flat_map(|list| list.elements());
+        let Some(old) = theirs.into_iter().find(own) else { continue };
+        if frame(&there) == frame(value) {
+            old.as_object().map(|old| old.replace_with(input(handler)));
+            return;
+        }
+        // It is asked about other tools than edt must be asked about.
+        old.remove();
+    }
+    list.append(input(value));
 }
 
-/// Whether a text in `value` ends with `mark`: the end of a command line.
-fn holds(value: &Value, mark: &str) -> bool {
-    match value {
-        Value::String(text) => text.ends_with(mark),
-        Value::Array(all) => all.iter().any(|one| holds(one, mark)),
-        Value::Object(map) => map.values().any(|one| holds(one, mark)),
-        _ => false,
+/// Takes edt's handlers out of a list, a group only if nothing else is in it, and gives back those that stood there; whether there was one.
+fn take_element(top: &CstObject, at: &[&str], value: &Value, mark: &str, stood: Option<&Value>) -> bool {
+    let Some(list) = find_list(top, at) else { return false };
+    let handler = handlers(value).first().copied().unwrap_or(value);
+    let own = |one: &CstNode| {
+        one.to_serde_value().is_some_and(|one| if stood.is_some() { is_own(&one, mark) } else { one == *handler })
+    };
+    let mut some = false;
+    for one in list.elements() {
+        if own(&one) {
+            (some, ()) = (true, one.remove());
+            continue;
+        }
+        let Some(inner) = one.as_object().and_then(|group| group.array_value(HANDLERS)) else { continue };
+        let found: Vec<CstNode> = inner.elements().into_iter().filter(&own).collect();
+        some |= !found.is_empty();
+        if !found.is_empty() && found.len() == inner.elements().len() {
+            one.remove();
+        } else {
+            found.into_iter().for_each(CstNode::remove);
+        }
     }
+    let stood = stood.and_then(|stood| at.iter().try_fold(stood, |value, key| value.get(key)));
+    let stood = stood.and_then(Value::as_array).into_iter().flatten();
+    for theirs in stood.filter_map(|one| only_own(one, mark)).filter(|_| some) {
+        list.append(input(&theirs));
+    }
+    some
+}
+
+/// What of an element has edt's mark: all of it, or a group with the handlers that do.
+fn only_own(one: &Value, mark: &str) -> Option<Value> {
+    if is_own(one, mark) {
+        return Some(one.clone());
+    }
+    let own: Vec<Value> = handlers(one).into_iter().filter(|one| is_own(one, mark)).cloned().collect();
+    let mut group = one.as_object()?.clone();
+    (!own.is_empty()).then(|| {
+        group.insert(HANDLERS.to_owned(), own.into());
+        group.into()
+    })
+}
+
+fn handlers(group: &Value) -> Vec<&Value> {
+    group.get(HANDLERS).and_then(Value::as_array).into_iter().flatten().collect()
+}
+
+/// A group without its handlers.
+fn frame(group: &Value) -> Option<serde_json::Map<String, Value>> {
+    let mut group = group.as_object()?.clone();
+    group.remove(HANDLERS)?;
+    Some(group)
+}
+
+/// Whether `handler` itself has a text that ends with `mark`: the end of a command line.
+fn is_own(handler: &Value, mark: &str) -> bool {
+    let ends = |value: &Value| value.as_str().is_some_and(|text| text.ends_with(mark));
+    handler.as_object().is_some_and(|map| map.values().any(ends))
+}
+
+/// Whether two values are the same but for the folders of programs.
+#[must_use]
+pub fn alike(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::String(one), Value::String(other)) => one.rsplit('/').next() == other.rsplit('/').next(),
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| alike(one, other))
+        }
+        (Value::Object(one), Value::Object(other)) => {
+            one.len() == other.len()
+                && one.iter().all(|(key, value)| other.get(key).is_some_and(|other| alike(value, other)))
+        }
+        _ => one == other,
+    }
+}
+
+/// Whether something of edt's is there, in whatever version.
+#[must_use]
+pub fn traces(text: &str, entries: &[Entry]) -> bool {
+    let document = parse(split_mark(text).1).ok().and_then(|document| document.to_serde_value());
+    let at = |at: &[&str]| at.iter().try_fold(document.as_ref()?, |value, key| value.get(key));
+    entries.iter().any(|entry| match entry {
+        Entry::Own(path, _) => at(path).is_some(),
+        Entry::Element(path, _, mark) => at(path).and_then(Value::as_array).is_some_and(|all| {
+            all.iter().any(|one| is_own(one, mark) || handlers(one).iter().any(|one| is_own(one, mark)))
+        }),
+        Entry::There(..) | Entry::Choice(..) | Entry::Word(..) => false,
+    })
+}
+
+/// Whether the property `key` is `true` at the top.
+#[must_use]
+pub fn says(text: &str, key: &str) -> bool {
+    let document = parse(split_mark(text).1).ok().and_then(|document| document.to_serde_value());
+    document.is_some_and(|document| document.get(key) == Some(&Value::Bool(true)))
 }
 
 /// Keys that people look for first.
@@ -314,6 +438,50 @@ mod tests {
         assert_eq!(
             parse(&new).unwrap().to_serde_value(),
             Some(json!({"hooks": {"Pre": [{"command": "edt agent-hook x"}, {"command": "mine"}]}}))
+        );
+    }
+
+    #[test]
+    fn of_a_group_with_a_persons_hook_only_edts_own_is_edts() {
+        let value = |text: &str| parse(text).unwrap().to_serde_value();
+        let ours = json!({"matcher": "Edit", "hooks": [{"type": "command", "command": "edt agent-hook x"}]});
+        let entry = [Entry::Element(vec!["hooks", "Pre"], ours.clone(), "agent-hook x".into())];
+        let group = |matcher: &str, commands: &[&str]| {
+            let all: Vec<Value> = commands.iter().map(|one| json!({"type": "command", "command": one})).collect();
+            json!({"matcher": matcher, "hooks": all})
+        };
+        let file = |all: &[Value]| json!({"hooks": {"Pre": all}}).to_string();
+        for (old, new, left) in [
+            (
+                vec![group("Edit", &["mine", "/old/edt agent-hook x"])],
+                vec![group("Edit", &["mine", "edt agent-hook x"])],
+                vec![group("Edit", &["mine"])],
+            ),
+            (
+                vec![group("Bash", &["edt agent-hook x", "mine"])],
+                vec![group("Bash", &["mine"]), ours.clone()],
+                vec![group("Bash", &["mine"])],
+            ),
+        ] {
+            let with_it = with(Some(&file(&old)), &entry).unwrap();
+            assert_eq!(value(&with_it), value(&file(&new)));
+            assert_eq!(with(Some(&with_it), &entry).unwrap(), with_it);
+            let out = without(&with_it, &entry, Before::Text(&file(&left))).unwrap().unwrap();
+            assert_eq!(value(&out), value(&file(&left)));
+            assert_eq!(value(&without(&with_it, &entry, Before::Unknown).unwrap().unwrap()), value(&file(&left)));
+        }
+    }
+
+    #[test]
+    fn what_a_person_had_under_edts_name_is_given_back() {
+        let old = "{\"mcpServers\": {\"edt\": {\"command\": \"edt\", \"args\": [\"mcp\", \"--tools\", \"read\"]}}}";
+        let entry = &entries()[..1];
+        assert_eq!(without(old, entry, Before::Unknown).unwrap().unwrap(), old, "it is not exactly edt's");
+        let new = with(Some(old), entry).unwrap();
+        let back = without(&new, entry, Before::Text(old)).unwrap().unwrap();
+        assert_eq!(parse(&back).unwrap().to_serde_value(), parse(old).unwrap().to_serde_value());
+        assert!(
+            with(Some("{\"hooks\": {}, \"hooks\": {}}"), entry).unwrap_err().0.contains("`hooks` stands in it twice")
         );
     }
 }

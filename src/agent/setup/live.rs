@@ -1,15 +1,17 @@
 //! Whether what is set up works: the hook is asked something that must be refused, the server is greeted.
 
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Form, Place};
+use super::{Form, Part, Place, What};
 use crate::agent::Agent;
-use crate::io::bounded::{Passed, Through, through};
+use crate::io::bounded::{self, Passed, Through, through};
+use crate::io::programs;
 use crate::io::scratch::Scratch;
+use crate::io::whole::{self, There};
 
 /// The most that an answer may have, in bytes.
 const MOST: usize = 256 * 1024;
@@ -23,6 +25,7 @@ pub type Tried = std::result::Result<(), String>;
 /// Why it does not protect, in words.
 pub fn hook(agent: &dyn Agent, place: &Place) -> Tried {
     let protocol = agent.protocol().ok_or("it has no hook protocol")?;
+    let place = &by_its_path(place)?;
     let scratch = Scratch::outside(&place.root).map_err(|error| format!("no scratch folder: {error}"))?;
     // Enough of a repository for edt and Git: an empty one.
     let repo = scratch.path().join("repo");
@@ -47,6 +50,7 @@ pub fn hook(agent: &dyn Agent, place: &Place) -> Tried {
 /// # Errors
 /// Why it does not answer, in words.
 pub fn server(place: &Place) -> Tried {
+    let place = &by_its_path(place)?;
     let scratch = Scratch::outside(&place.root).map_err(|error| format!("no scratch folder: {error}"))?;
     let client = json!({"name": "edt setup", "version": env!("CARGO_PKG_VERSION")});
     let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize",
@@ -59,6 +63,32 @@ pub fn server(place: &Place) -> Tried {
         return Ok(());
     }
     Err(format!("`{}` did not answer ({})", place.mcp(), told(&said)))
+}
+
+/// The file of settings that turns all hooks of an agent off.
+#[must_use]
+pub fn off<'p>(parts: impl IntoIterator<Item = &'p Part>) -> Option<PathBuf> {
+    let hooks = parts.into_iter().filter(|part| matches!(part.what, What::Hooks | What::McpAndHooks));
+    let files = hooks.flat_map(|part| [part.file.clone(), part.file.with_file_name("settings.local.json")]);
+    { files }.find(|file| match whole::at(file) {
+        Ok(There::File { bytes, .. }) => {
+            std::str::from_utf8(&bytes).is_ok_and(|text| super::json::says(text, "disableAllHooks"))
+        }
+        _ => false,
+    })
+}
+
+/// The same place, with edt called by its path: what a project may put in the way of a name is not run.
+fn by_its_path(place: &Place) -> std::result::Result<Place, String> {
+    if let Some(folder) = programs::folders().into_iter().find(|folder| !folder.is_absolute()) {
+        let folder = folder.display();
+        return Err(format!(
+            "PATH has the relative folder `{folder}`, where a project may have programs, so nothing was tried"
+        ));
+    }
+    let found = Some(&place.edt).filter(|edt| *edt == "edt").and_then(|edt| bounded::find(edt));
+    let edt = found.map_or_else(|| place.edt.clone(), |path| path.display().to_string());
+    Ok(Place { edt, ..place.clone() })
 }
 
 fn run(command: &str, dir: &Path, scratch: &Scratch, input: &[u8]) -> std::result::Result<Passed, String> {

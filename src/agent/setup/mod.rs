@@ -131,16 +131,32 @@ impl Form {
     }
 
     /// The file's bytes without it; `None` if nothing of the file is left. `before` is what stood there before edt came, if that is
-    /// known: what it held stays.
+    /// known: what it held is given back. If it is not known, only what is exactly as edt writes it goes.
     ///
     /// # Errors
     /// It is not what it should be.
     pub fn without(&self, old: &str, before: Before<'_>) -> Result<Option<String>, Unfit> {
         match self {
             Form::Json(entries) => json::without(old, entries, before),
-            Form::Toml(at, _) => toml::without(old, at, before),
-            Form::Whole { mark, .. } => Ok(if old.contains(mark) { None } else { Some(old.to_owned()) }),
+            Form::Toml(at, keys) => toml::without(old, at, keys, before),
+            Form::Whole { mark, content, .. } => Ok(match before {
+                Before::Unknown => (old != content).then(|| old.to_owned()),
+                _ if !old.contains(mark) => Some(old.to_owned()),
+                Before::Nothing => None,
+                Before::Text(text) => Some(text.to_owned()),
+            }),
             Form::Fence(fence) => Ok(fence.without(old, before)),
+        }
+    }
+
+    /// Whether something of edt's is in a file, in whatever version.
+    #[must_use]
+    pub fn traces(&self, text: &str) -> bool {
+        match self {
+            Form::Json(entries) => json::traces(text, entries),
+            Form::Toml(at, _) => toml::traces(text, at),
+            Form::Whole { mark, .. } => text.contains(mark),
+            Form::Fence(fence) => fence.traces(text),
         }
     }
 }

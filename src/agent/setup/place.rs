@@ -42,13 +42,19 @@ pub struct Place {
 }
 
 impl Place {
+    /// The project's root, or the person's home.
+    #[must_use]
+    pub fn top(&self) -> &Path {
+        match self.scope {
+            Scope::User => &self.home,
+            Scope::Project => &self.root,
+        }
+    }
+
     /// The folder `below` in the person's home, or in the project.
     #[must_use]
     pub fn folder(&self, below: &str) -> PathBuf {
-        match self.scope {
-            Scope::User => self.home.join(below),
-            Scope::Project => self.root.join(below),
-        }
+        self.top().join(below)
     }
 
     /// The same, where a variable may name another place for the person's own.
@@ -85,7 +91,8 @@ pub fn named(variable: &str) -> Option<PathBuf> {
 #[must_use]
 pub fn called(own: &Path) -> String {
     let found = crate::io::bounded::find("edt").and_then(|found| crate::io::programs::real(&found));
-    if found.is_some() && found == crate::io::programs::real(own) {
+    let sure = crate::io::programs::folders().iter().all(|folder| folder.is_absolute());
+    if sure && found.is_some() && found == crate::io::programs::real(own) {
         "edt".to_owned()
     } else {
         own.display().to_string()

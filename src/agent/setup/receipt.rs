@@ -2,13 +2,16 @@
 //! knows as its own, and leaves the rest.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::place::{Place, Scope};
+use super::place::Place;
 use crate::base::Result;
 use crate::git::sha256;
+use crate::io::clock::process_id;
 use crate::io::failed;
+use crate::io::lock::{self, Held};
 use crate::io::whole::{self, There};
 
 /// What was done for one agent in one place.
@@ -17,6 +20,8 @@ use crate::io::whole::{self, There};
 pub struct Receipt {
     /// Whether the agent's own tools were taken away.
     pub only_edt: bool,
+    /// The project's root, or the person's home. What was done for one that is gone needs nothing any more.
+    pub root: Option<PathBuf>,
     /// Each file that it needs.
     pub files: Vec<Written>,
 }
@@ -70,23 +75,58 @@ impl Drawer {
     pub fn other(&self, agent: &str, place: &Place, file: &Path) -> Result<Option<Written>> {
         let own = self.path(agent, place)?;
         let others = whole::files_in(&self.folder).into_iter().filter(|path| *path != own);
-        Ok(others.flat_map(|path| read(&path).files).find(|one| one.file == file))
+        let counts = |receipt: &Receipt| receipt.root.as_ref().is_none_or(|root| root.exists());
+        let files = others.map(|path| read(&path)).filter(counts).flat_map(|receipt| receipt.files);
+        Ok({ files }.find(|one| one.file == file))
     }
 
-    /// Takes the folder away if nothing is in it, and edt's own.
-    pub fn tidy(&self) {
-        whole::remove_empty_folder(&self.folder);
-        self.folder.parent().into_iter().for_each(whole::remove_empty_folder);
+    /// Waits until no other call of this person's sets up or removes.
+    ///
+    /// # Errors
+    /// `SESSION_BUSY` if another one takes too long; `IO_ERROR`.
+    pub fn lock(&self) -> Result<Locked> {
+        let path = self.folder.join("lock");
+        loop {
+            whole::make_private(&self.folder).map_err(|error| failed("make", &self.folder, &error))?;
+            let held = match lock::take(&path, "setup", Duration::from_secs(20)) {
+                // The one before took the folder away in this very moment.
+                Err(_) if !self.folder.exists() => continue,
+                held => held?,
+            };
+            // It did so with the lock, too, if what is there is not what this process has just written its number into.
+            let own = format!("{} ", process_id());
+            if whole::small(&path, 1024).is_some_and(|bytes| bytes.starts_with(own.as_bytes())) {
+                return Ok(Locked { folder: self.folder.clone(), path, _held: held });
+            }
+        }
+    }
+
+    /// Whether any receipt was ever put here.
+    #[must_use]
+    pub fn is_there(&self) -> bool {
+        self.folder.exists()
     }
 
     fn path(&self, agent: &str, place: &Place) -> Result<PathBuf> {
-        let which = match place.scope {
-            Scope::User => place.home.as_os_str(),
-            Scope::Project => place.root.as_os_str(),
-        };
-        let which = sha256(which.as_encoded_bytes())?;
+        let which = sha256(place.top().as_os_str().as_encoded_bytes())?;
         let short = which.get(..16).unwrap_or(&which);
         Ok(self.folder.join(format!("{agent}-{}-{short}.json", place.scope.name())))
+    }
+}
+
+/// No other call sets up or removes while this lives. Then the folder goes if nothing is in it, and edt's own above it.
+#[derive(Debug)]
+pub struct Locked {
+    folder: PathBuf,
+    path: PathBuf,
+    _held: Held,
+}
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        let _ = whole::remove(&self.path);
+        whole::remove_empty_folder(&self.folder);
+        self.folder.parent().into_iter().for_each(whole::remove_empty_folder);
     }
 }
 
@@ -108,6 +148,6 @@ fn write(path: &Path, receipt: &Receipt) -> Result<()> {
     // An agent's settings may hold secrets: what stood there is for this person alone.
     whole::make_private(path.parent().unwrap_or(path)).map_err(wrap)?;
     let bytes = serde_json::to_vec(receipt).unwrap_or_default();
-    whole::put(path, &bytes, 0o600).map_err(wrap)?;
+    whole::put_beside(path, &bytes, 0o600).map_err(wrap)?;
     Ok(())
 }

@@ -1,17 +1,16 @@
 //! A block between two marks, in a text that is otherwise somebody else's.
 
 use super::{Before, Unfit};
+use crate::agent::guide::{Fences, Misfenced};
 
 /// A block.
 #[derive(Debug, Clone)]
 pub struct Fence {
-    /// Its first line.
-    pub begin: &'static str,
-    /// Its last line.
-    pub end: &'static str,
+    /// The lines around it.
+    pub fences: Fences,
     /// What stands between.
     pub lines: String,
-    /// What must not stand elsewhere at the beginning of a line: it would say the same thing twice.
+    /// What must not stand elsewhere, but in a comment: it would say the same thing twice.
     pub keys: &'static [&'static str],
 }
 
@@ -22,51 +21,54 @@ impl Fence {
     /// One of the keys stands elsewhere; a mark without the other.
     pub fn with(&self, old: Option<&str>) -> Result<String, Unfit> {
         let old = old.unwrap_or_default();
-        let block = format!("{}\n{}\n{}\n", self.begin, self.lines.trim_end(), self.end);
-        let (before, after) = self.around(old)?.unwrap_or((old, ""));
-        for line in before.lines().chain(after.lines()) {
-            if let Some(key) = self.keys.iter().find(|key| line.starts_with(**key)) {
+        let [before, _, after] = self.parts(old)?.unwrap_or([old, "", ""]);
+        let said = |line: &&str| !line.trim_start().starts_with('#');
+        for line in before.lines().chain(after.lines()).filter(said) {
+            if let Some(key) = self.keys.iter().find(|key| line.contains(**key)) {
                 return Err(Unfit(format!("it sets `{key}` already, and edt must not decide between the two")));
             }
         }
-        if self.around(old)?.is_some() {
-            return Ok(format!("{before}{block}{after}"));
-        }
-        let gap = match old {
-            "" => "",
-            old if old.ends_with('\n') => "\n",
-            _ => "\n\n",
-        };
-        Ok(format!("{old}{gap}{block}"))
+        self.fences.put(old, &self.lines).map_err(|why| self.unfit(why))
     }
 
-    /// The text without the block; `None` if edt made the file and nothing else is in it.
+    /// The text without the block, or with the one that stood there before; `None` if edt made the file and nothing else is in it.
     #[must_use]
     pub fn without(&self, old: &str, before: Before<'_>) -> Option<String> {
-        let Ok(Some((head, tail))) = self.around(old) else { return Some(old.to_owned()) };
-        // The empty line above it came with it.
-        let head = head.strip_suffix("\n\n").map_or_else(|| head.to_owned(), |head| format!("{head}\n"));
-        let rest = format!("{head}{tail}");
+        let Ok(Some([head, between, tail])) = self.parts(old) else { return Some(old.to_owned()) };
+        let stood = match before {
+            Before::Text(text) => self.parts(text).ok().flatten(),
+            Before::Unknown if between.replace("\r\n", "\n").trim_end() != self.lines.trim_end() => {
+                return Some(old.to_owned());
+            }
+            _ => None,
+        };
+        if let Some([_, lines, _]) = stood {
+            let end = &old[head.len()..old.len() - tail.len()];
+            let first = end.find('\n').map_or("", |at| &end[..=at]);
+            return Some(format!("{head}{first}{lines}{}{tail}", self.fences.end));
+        }
+        let rest = self.fences.take(old).ok()?;
         (before != Before::Nothing || !rest.trim().is_empty()).then_some(rest)
     }
 
-    /// What stands before and after the block, if it is there.
-    fn around<'a>(&self, text: &'a str) -> Result<Option<(&'a str, &'a str)>, Unfit> {
-        let (mut at, mut begin, mut end) = (0, None, None);
-        for line in text.split_inclusive('\n') {
-            if line.trim_end() == self.begin && begin.is_none() {
-                begin = Some(at);
-            }
-            at += line.len();
-            if line.trim_end() == self.end && begin.is_some() && end.is_none() {
-                end = Some(at);
-            }
-        }
-        match (begin, end) {
-            (None, _) => Ok(None),
-            (Some(begin), Some(end)) => Ok(Some((&text[..begin], &text[end..]))),
-            (Some(_), None) => Err(Unfit(format!("the line `{}` stands there without `{}`", self.begin, self.end))),
-        }
+    /// Whether there is such a block, whatever stands in it.
+    #[must_use]
+    pub fn traces(&self, text: &str) -> bool {
+        !matches!(self.parts(text), Ok(None))
+    }
+
+    fn parts<'a>(&self, text: &'a str) -> Result<Option<[&'a str; 3]>, Unfit> {
+        self.fences.parts(text).map_err(|why| self.unfit(why))
+    }
+
+    fn unfit(&self, why: Misfenced) -> Unfit {
+        let Fences { begin, end } = self.fences;
+        Unfit(match why {
+            Misfenced::Unpaired => format!(
+                "the lines `{begin}` and `{end}` are no pair in it: one is there without the other, or comes first"
+            ),
+            Misfenced::Several => format!("more than one block between `{begin}` and `{end}` stands in it"),
+        })
     }
 }
 
@@ -76,7 +78,8 @@ mod tests {
 
     #[test]
     fn a_block_is_added_updated_and_taken_away() {
-        let fence = |lines: &str| Fence { begin: "# BEGIN", end: "# END", lines: lines.into(), keys: &["x:"] };
+        let fences = Fences { begin: "# BEGIN", end: "# END" };
+        let fence = |lines: &str| Fence { fences, lines: lines.into(), keys: &["key"] };
         let one = fence("a").with(Some("text\n")).unwrap();
         assert_eq!(one, "text\n\n# BEGIN\na\n# END\n");
         assert_eq!(fence("a").with(Some(&one)).unwrap(), one);
@@ -84,7 +87,17 @@ mod tests {
         assert_eq!(fence("a").without(&one, Before::Unknown), Some("text\n".into()));
         assert_eq!(fence("a").without("# BEGIN\na\n# END\n", Before::Nothing), None);
         assert_eq!(fence("a").without("no end\n", Before::Unknown), Some("no end\n".into()));
-        assert!(fence("a").with(Some("x: 1\n")).is_err());
+        for line in ["key: 1\n", "\"key\": 1\n", "{key: 1}\n"] {
+            assert!(fence("a").with(Some(line)).is_err(), "{line}");
+        }
+        // A block with other lines is somebody's, unless it is known that edt came after it was written.
+        let theirs = "# BEGIN\nmine\n# END\n";
+        assert_eq!(fence("a").without(theirs, Before::Unknown), Some(theirs.into()));
+        let ours = fence("a").with(Some(theirs)).unwrap() + "more\n";
+        assert_eq!(fence("a").without(&ours, Before::Text(theirs)), Some(format!("{theirs}more\n")));
+        let crlf = fence("a").with(Some("text\r\n")).unwrap();
+        assert_eq!(crlf, "text\r\n\r\n# BEGIN\r\na\r\n# END\r\n");
+        assert_eq!(fence("a").without(&crlf, Before::Unknown), Some("text\r\n".into()));
         assert!(fence("a").with(Some("# BEGIN\n")).is_err());
     }
 }
