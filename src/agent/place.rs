@@ -23,6 +23,11 @@ pub struct Placed {
 /// `BAD_REQUEST` if it has `..` and means two files, as who reads it resolves links first or last; `PATH_IN_GIT_DIR` if it leads into a Git
 /// folder of whatever name.
 pub fn place(cwd: &Path, raw: &str) -> Result<Option<Placed>> {
+    // Some agents put the home in their place, others a folder of that name.
+    if ["~", "$HOME", "${HOME}"].iter().any(|home| raw.starts_with(home)) {
+        let message = format!("The path {raw:?} may lie in the home, or in a folder of that name.");
+        return Err(Finding::new(Code::BadRequest, message, "Write the whole path.").into());
+    }
     let named = cwd.join(raw);
     let full = by_text(&named);
     if full != plain(&named) && whole::real(&full) != whole::real(&by_links(&named)) {

@@ -156,8 +156,11 @@ fn read(file: &Path) -> Result<Option<String>> {
 /// Writes `file`; where it is a link, what that leads to.
 fn put(file: &Path, text: &str) -> Result<()> {
     let real = whole::real(file);
-    let put =
-        if real.exists() { whole::put_like(&real, text.as_bytes()) } else { whole::put(&real, text.as_bytes(), 0o666) };
+    let put = if real.exists() {
+        whole::put_like(&real, text.as_bytes())
+    } else {
+        whole::put_beside(&real, text.as_bytes(), 0o666)
+    };
     put.map_err(|error| failed("write", file, &error).into())
 }
 

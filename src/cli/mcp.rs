@@ -284,6 +284,8 @@ impl Server {
         let named = call.args.remove("worktree").filter(|value| !value.is_null());
         let roots: Option<Vec<PathBuf>> = match &call.roots {
             Roots::Untold => None,
+            // Where it works is not known: then it is here alone.
+            Roots::Silent => Some(vec![whole::real(&self.calling.start)]),
             Roots::Told(roots) => Some(roots.iter().map(|root| whole::real(root)).collect()),
         };
         let theirs = |path: &Path| {

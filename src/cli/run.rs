@@ -260,6 +260,9 @@ impl PageArgs {
         if !(1..=MOST_PAGE).contains(&self.max_bytes) {
             return Err(bad(format!("A page has 1 to {MOST_PAGE} bytes, not {}.", self.max_bytes)).into());
         }
+        if self.lines.is_some() && self.bytes.is_some() {
+            return Err(bad("`lines` and `bytes` are two ways to say which part.".to_owned()).into());
+        }
         let (from, wanted) = match (&self.lines, &self.bytes) {
             (Some(lines), _) => {
                 let (first, last) = range(lines, "--lines", 1)?;

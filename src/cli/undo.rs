@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::context::Context;
 use super::render;
-use crate::base::{Outcome, Result, Status};
+use crate::base::{Code, Finding, Outcome, Result, Status};
 use crate::session::changed;
 use crate::session::undo::{self, Back, Moved};
 use crate::session::{Session, World};
@@ -19,10 +19,8 @@ use crate::session::{Session, World};
     after_help = "Example:\n  edt undo        # the last edit\n  edt undo 3      # the last three\n  edt undo --to HEAD~2"
 )]
 pub(super) struct Args {
-    /// How many edits.
-    #[arg(default_value_t = NonZeroU64::MIN)]
-    #[serde(default = "one")]
-    count: NonZeroU64,
+    /// How many edits; one if left out.
+    count: Option<NonZeroU64>,
     /// The same, by the name that it has as a tool.
     #[arg(long = "count", value_name = "COUNT", hide = true, conflicts_with_all = ["count", "to"])]
     #[serde(skip)]
@@ -30,10 +28,6 @@ pub(super) struct Args {
     /// To a commit of the session instead.
     #[arg(long, value_name = "REV", conflicts_with = "count")]
     to: Option<String>,
-}
-
-fn one() -> NonZeroU64 {
-    NonZeroU64::MIN
 }
 
 /// Bring back what the last undo took.
@@ -44,7 +38,13 @@ pub(super) struct RedoArgs {}
 
 impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
-        let back = self.to.clone().map_or(Back::Edits(self.named_count.unwrap_or(self.count).get()), Back::To);
+        let count = self.named_count.or(self.count);
+        if count.is_some() && self.to.is_some() {
+            let message = "`count` and `to` are two ways to say how far. Nothing was changed.";
+            return Err(Finding::new(Code::BadRequest, message, "Send one of them.").into());
+        }
+        let count = count.unwrap_or(NonZeroU64::MIN).get();
+        let back = self.to.clone().map_or(Back::Edits(count), Back::To);
         moved(context, "undone", |world, session| undo::undo(world, session, &back))
     }
 }

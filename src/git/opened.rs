@@ -22,17 +22,27 @@ pub struct Opened {
 }
 
 impl Opened {
-    /// What `repo` was opened from, if opening it again from `start` could not find anything else as long as those files are as they
-    /// are: not where a repository above `start` was found, a setting depends on more than files, or one was written just now.
-    #[must_use]
-    pub fn of(repo: &Repo, start: &Path) -> Option<Opened> {
-        if whole::real(start) != repo.real_root().ok()? {
-            return None;
-        }
-        let read: Vec<_> = files(repo)?.into_iter().map(|path| (Stat::behind(&path), path)).collect();
+    /// What opening the repository at `start` finds, if opening it again could not find anything else as long as the files that it reads are as
+    /// they are: not where a repository above `start` is found, a setting depends on more than files, or one was written just now.
+    ///
+    /// # Errors
+    /// As [`Repo::open`].
+    pub fn open(start: &Path) -> Result<(Repo, Option<Opened>)> {
         let settled = clock::system() - TICK;
-        let quiet = read.iter().filter_map(|(stat, _)| *stat).all(|stat| stat.is_folder() || stat.changed() < settled);
-        quiet.then(|| Opened { inner: repo.inner.clone(), read })
+        let first = Repo::open(start)?;
+        let Some(read) = files(&first).filter(|_| first.real_root().is_ok_and(|root| whole::real(start) == root))
+        else {
+            return Ok((first, None));
+        };
+        let stats = || read.iter().map(|path| (Stat::behind(path), path.clone())).collect::<Vec<_>>();
+        let before = stats();
+        // Which files it reads is known only now. So it is opened once more, between two looks at them.
+        let repo = Repo::open(start)?;
+        let quiet =
+            before.iter().filter_map(|(stat, _)| *stat).all(|stat| stat.is_folder() || stat.changed() < settled);
+        let still = before.iter().zip(stats()).all(|((before, _), (now, _))| same(*before, now));
+        let opened = (quiet && still).then(|| Opened { inner: repo.inner.clone(), read: before });
+        Ok((repo, opened))
     }
 
     /// The repository once more, if all that opening it read is as it was.

@@ -51,8 +51,10 @@ pub enum Effect {
 /// The folders that a client works in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Roots {
-    /// It has none to tell, may not be asked, or did not answer.
+    /// It has none to tell, or may not be asked.
     Untold,
+    /// It says that it has some, and does not tell them.
+    Silent,
     /// It told these; those that are no paths of this machine are left out.
     Told(Vec<PathBuf>),
 }

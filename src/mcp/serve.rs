@@ -153,10 +153,12 @@ impl Server {
             return known.clone();
         }
         let has = context.client_capabilities().is_some_and(|client| client.roots.is_some());
-        let asked = async { if has { context.peer.list_roots().await.ok() } else { None } };
-        let roots = match tokio::time::timeout(PATIENCE, asked).await.ok().flatten() {
-            Some(told) => Roots::Told(told.roots.iter().filter_map(|root| path(&root.uri)).collect()),
-            None => Roots::Untold,
+        let roots = if !has {
+            Roots::Untold
+        } else if let Ok(Ok(told)) = tokio::time::timeout(PATIENCE, context.peer.list_roots()).await {
+            Roots::Told(told.roots.iter().filter_map(|root| path(&root.uri)).collect())
+        } else {
+            Roots::Silent
         };
         known.insert(roots).clone()
     }

@@ -180,9 +180,9 @@ impl Warm {
         if let Some(repo) = all.get(start).map(Opened::again).transpose()?.flatten() {
             return Ok(repo);
         }
-        let repo = Repo::open(start)?;
+        let (repo, opened) = Opened::open(start)?;
         all.remove(start);
-        if let Some(opened) = Opened::of(&repo, start) {
+        if let Some(opened) = opened {
             if all.len() >= MOST_OPEN {
                 all.clear();
             }

@@ -213,6 +213,9 @@ fn what_git_ignores_is_judged_and_not_recorded() {
     assert!(world.git(&["for-each-ref", "refs/heads/edt", "refs/edt"]).is_empty());
     let said = hook(&world, "claude-code", &payload("PreToolUse", "Write", write("build/out.c", "}")));
     assert!(said.stdout.contains("SIZE_REDUCTION") || said.stdout.contains("SYNTAX_ERROR"), "{said:?}");
+    // Whose home that is nobody can say.
+    let input = json!({"file_path": "~/a.txt", "content": "x"});
+    assert!(hook(&world, "claude-code", &payload("PreToolUse", "Write", input)).stdout.contains("BAD_REQUEST"));
     // What Git tracks is recorded whatever a rule says.
     world.git(&["add", "--force", ".env"]);
     hook(&world, "claude-code", &payload("PostToolUse", "Write", write(".env", "TOKEN=other\n")));
@@ -429,7 +432,7 @@ fn a_patch_may_speak_of_several_worktrees_and_of_one_by_several_names() {
     other.is_clean();
 }
 
-/// What a hostile reviewer got past the hook, each in the form of one agent.
+/// What once got past the hook, each in the form of one agent.
 #[test]
 fn what_once_slipped_past_is_refused_and_changes_nothing() {
     let world = World::with(&[

@@ -407,6 +407,19 @@ fn other_worktrees_by_argument_within_the_roots() {
     with_roots(&mut server, create("r.txt", &other), Some(&world.root)).refused("PATH_OUTSIDE_REPO");
     assert!(!linked.exists("r.txt"));
     with_roots(&mut server, create("r.txt", &world.root), None).done();
+    // One that has some and tells none is held to where the server is.
+    server.notify("notifications/roots/list_changed", &json!({}));
+    let id = server.ask("tools/call", json!({"name": "apply", "arguments": create("t.txt", &other)}));
+    loop {
+        let message = server.hear();
+        if message["method"] == "roots/list" {
+            let error = json!({"code": -32603, "message": "not now"});
+            server.send(format!("{}\n", json!({"jsonrpc": "2.0", "id": message["id"], "error": error})).as_bytes());
+        } else if message["id"] == id {
+            server.checked("apply", message).refused("PATH_OUTSIDE_REPO");
+            break;
+        }
+    }
     // Started elsewhere, it works in the root.
     server.notify("notifications/roots/list_changed", &json!({}));
     let own = json!({"path": "s.txt", "mode": "create", "content": "x\n"});
@@ -543,6 +556,7 @@ fn malformed_and_hostile_traffic_ends_nothing_and_changes_nothing() {
         ("read", json!({"path": "a.txt", "max_lines": -1})),
         ("undo", json!({"count": 0})),
         ("undo", json!({"count": 1.5})),
+        ("undo", json!({"count": 1, "to": "HEAD"})),
         ("log", json!({"number": "all"})),
         ("run", json!({"args": ["x"]})),
         ("run", json!({"output": 1, "max_bytes": 0})),

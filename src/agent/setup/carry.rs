@@ -324,6 +324,10 @@ fn write(plan: &Plan) -> Result<()> {
     }
     // A link to settings that are kept elsewhere stays one.
     let file = whole::real(&plan.file);
+    // Agents write their own settings while they run.
+    if read(&plan.file)? != plan.old {
+        return Err(unfit(&plan.file, &Unfit("it was changed at this moment; call again".to_owned())).into());
+    }
     let wrap = |error: std::io::Error| failed("write", &file, &error);
     match (&plan.old, &plan.new) {
         (Some(_), Some(new)) => whole::put_like(&file, new.as_bytes()).map_err(wrap)?,
