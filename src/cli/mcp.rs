@@ -15,7 +15,7 @@ use super::{apply, checkpoint, diff, land, log, ls, proposals, read, restore, ru
 use crate::agent::guide;
 use crate::base::{Code, Finding, Outcome, Result, Status};
 use crate::io::whole;
-use crate::mcp::{self, Answer, Call, Effect, Pulse, Roots, Tool, input, output};
+use crate::mcp::{self, Answer, Call, Effect, Pulse, Roots, Tool, either, input, output};
 use crate::run::Watch;
 use crate::run::store::Stream;
 use crate::session::world::Warm;
@@ -365,23 +365,6 @@ fn without(mut args: Value, key: &str) -> Value {
         args.remove(key);
     }
     args
-}
-
-/// The schema of arguments that are of one kind or another: clients want an object with properties, no choice of objects.
-fn either(kinds: &[fn() -> Map<String, Value>]) -> Map<String, Value> {
-    let mut schema = Map::new();
-    let mut properties = Map::new();
-    for mut kind in kinds.iter().map(|kind| kind()) {
-        if let Some(Value::Object(more)) = kind.remove("properties") {
-            properties.extend(more);
-        }
-        kind.remove("required");
-        for (key, value) in kind {
-            schema.entry(key).or_insert(value);
-        }
-    }
-    schema.insert("properties".to_owned(), properties.into());
-    schema
 }
 
 /// The answer without what says nothing, a guard's silence included: for clients that show their model the text.

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::Repo;
+use super::repo::unsupported;
+use super::{Repo, environment};
 use crate::base::Result;
 use crate::io::stat::Stat;
 use crate::io::{clock, whole};
@@ -52,6 +53,26 @@ impl Opened {
     pub fn again(&self) -> Result<Option<Repo>> {
         let same = self.read.iter().all(|(stat, path)| same(*stat, Stat::behind(path)));
         if same { Repo::of(self.inner.clone()).map(Some) } else { Ok(None) }
+    }
+}
+
+impl Repo {
+    /// Opens the worktree at `root` itself, where programs that are started must mean it, too.
+    ///
+    /// # Errors
+    /// As [`Repo::open`]; `UNSUPPORTED_REPOSITORY` if the environment names another one.
+    pub fn exactly(root: &Path) -> Result<Repo> {
+        let repo = Repo::linked(root)?;
+        environment::check_names(&repo.inner)?;
+        if repo.real_root()? != whole::real(root) {
+            return Err(unsupported(&format!(
+                "its worktree is {}, not {}",
+                repo.root_path().display(),
+                root.display()
+            ))
+            .into());
+        }
+        Ok(repo)
     }
 }
 

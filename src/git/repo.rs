@@ -124,21 +124,6 @@ impl Repo {
         Repo::of(gix::open(root).map_err(|error| not_opened(root, &error))?)
     }
 
-    /// The same, where programs that are started must mean it, too.
-    ///
-    /// # Errors
-    /// As [`Repo::open`]; `UNSUPPORTED_REPOSITORY` if the environment names another one.
-    pub fn exactly(root: &Path) -> Result<Repo> {
-        let repo = Repo::linked(root)?;
-        super::environment::check_names(&repo.inner)?;
-        if repo.real_root()? != crate::io::whole::real(root) {
-            return Err(
-                unsupported(&format!("its worktree is {}, not {}", repo.root_path.display(), root.display())).into()
-            );
-        }
-        Ok(repo)
-    }
-
     pub(super) fn of(inner: gix::Repository) -> Result<Repo> {
         super::environment::check_owner(&inner)?;
         check_supported(&inner)?;

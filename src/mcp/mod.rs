@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use serde_json::{Map, Value};
 
-pub use schema::{input, output};
+pub use schema::{either, input, output};
 pub use serve::serve;
 
 /// What clients are told of one tool.

@@ -19,6 +19,24 @@ pub fn input<T: JsonSchema>() -> Map<String, Value> {
     schema
 }
 
+/// The schema of arguments that are of one kind or another: clients want an object with properties, no choice of objects.
+#[must_use]
+pub fn either(kinds: &[fn() -> Map<String, Value>]) -> Map<String, Value> {
+    let mut schema = Map::new();
+    let mut properties = Map::new();
+    for mut kind in kinds.iter().map(|kind| kind()) {
+        if let Some(Value::Object(more)) = kind.remove("properties") {
+            properties.extend(more);
+        }
+        kind.remove("required");
+        for (key, value) in kind {
+            schema.entry(key).or_insert(value);
+        }
+    }
+    schema.insert("properties".to_owned(), properties.into());
+    schema
+}
+
 /// The schema of what answers a call: a `T`, or a refusal.
 #[must_use]
 pub fn output<T: JsonSchema, Refusal: JsonSchema>() -> Map<String, Value> {
