@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use super::context::Context;
 use super::{
-    Cli, diff, doctor, gc, guards, guide, hooks, log, ls, policy, proposals, read, run, search, setup, status, trust,
+    Cli, diff, doctor, gc, guards, guide, hooks, log, ls, memory, policy, proposals, read, run, search, setup, status,
+    trust,
 };
 use crate::base::{Code, Finding, Outcome, Result, Status};
 use crate::txn::wire::Wire;
@@ -136,6 +137,10 @@ enum Shape {
     Text,
     /// What `edt setup` answers.
     Setup,
+    /// What `edt memory` answers.
+    Memory,
+    /// What the memory keeps, and `edt memory import` takes.
+    Episode,
 }
 
 impl SchemaArgs {
@@ -164,6 +169,8 @@ impl SchemaArgs {
             Shape::Code => schemars::schema_for!(Told),
             Shape::Codes => schemars::schema_for!(Codes),
             Shape::Text => schemars::schema_for!(super::context::Text),
+            Shape::Episode => schemars::schema_for!(crate::memory::Episode),
+            Shape::Memory => schemars::schema_for!(memory::Answer),
             Shape::Setup => schemars::schema_for!(setup::Answer),
         };
         context.print(&serde_json::to_string_pretty(&schema).unwrap_or_default());

@@ -19,6 +19,7 @@ mod log;
 mod ls;
 #[cfg(feature = "mcp")]
 mod mcp;
+mod memory;
 mod person;
 mod policy;
 mod proposals;
@@ -100,6 +101,7 @@ enum Command {
     Land(land::Args),
     Abandon(land::AbandonArgs),
     Gc(gc::Args),
+    Memory(memory::Args),
     Guide(guide::Args),
     Guards(guards::Args),
     Policy(policy::Args),
@@ -143,6 +145,7 @@ impl Command {
             Command::Land(args) => args.run(context),
             Command::Abandon(_) => land::run_abandon(context),
             Command::Gc(args) => args.run(context),
+            Command::Memory(args) => args.run(context),
             Command::Guide(args) => args.run(context),
             Command::Guards(args) => args.run(context),
             Command::Policy(args) => args.run(context),

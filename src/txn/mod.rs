@@ -12,6 +12,7 @@ pub mod patch;
 mod patch_words;
 pub mod plan;
 mod range_words;
+pub mod remember;
 pub mod report;
 pub mod request;
 pub mod resolve;
@@ -44,10 +45,12 @@ pub enum Run {
 pub fn apply(world: &mut World, request: &Request, run: Run) -> Result<Outcome> {
     let understood = request.understood(); //                a patch is read into edits
     let answer = understood.as_ref().map_err(Clone::clone).and_then(|request| pipeline(world, request, run));
-    match run {
-        Run::Real => streak::keep(world, understood.as_ref().map_or(request, |request| request), answer),
-        Run::Dry => answer,
+    if run == Run::Dry {
+        return answer;
     }
+    let request = understood.as_ref().map_or(request, |request| request);
+    let answer = streak::keep(world, request, answer);
+    remember::keep(world, request, answer)
 }
 
 /// `request` judged as [`apply`] does, and drafted for a person to decide on; `None` if it changes nothing.
