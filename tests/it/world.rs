@@ -338,7 +338,8 @@ fn validators() -> &'static BTreeMap<&'static str, jsonschema::Validator> {
         (shape, jsonschema::validator_for(&serde_json::from_slice(&printed).unwrap()).unwrap())
     };
     ALL.get_or_init(|| {
-        const SHAPES: [&str; 22] = [
+        const SHAPES: [&str; 23] = [
+            "memory",
             "code",
             "codes",
             "text",

@@ -330,33 +330,37 @@ impl ExportArgs {
 
 impl ImportArgs {
     fn run(&self, context: &Context) -> Result<Status> {
+        let is_file = self.from == "-" || whole::size(Path::new(&self.from)).is_some();
+        let lines = if is_file {
+            Some(exchange::from_lines(&bytes_of(Path::new(&self.from), exchange::MOST_FILE)?)?)
+        } else {
+            None
+        };
         let mut world = context.world()?;
+        let theirs = if is_file { None } else { Some(self.commit(&world.repo)?) };
         remember::settle(&mut world)?;
         let World { repo, journal, .. } = &mut world;
         let memory = Memory::of(repo, None);
-        let is_file = self.from == "-" || whole::size(Path::new(&self.from)).is_some();
-        let (changes, unreadable, theirs) = if is_file {
-            (exchange::from_lines(&bytes_of(Path::new(&self.from), exchange::MOST_FILE)?)?, Vec::new(), None)
-        } else {
-            let theirs = repo.commit_named(&self.from).map_err(|_| {
-                let message = format!("{:?} is neither a file nor a commit. Nothing was changed.", self.from);
-                Finding::new(
-                    Code::BadRequest,
-                    message,
-                    "Name the file of an export, or a ref that was fetched, such as FETCH_HEAD.",
-                )
-            })?;
-            let known = match memory.tip()? {
-                Some(tip) => repo.is_ancestor(theirs, tip)?,
-                None => false,
-            };
-            let (changes, unreadable) =
-                if known { Default::default() } else { exchange::from_commit(&memory, theirs)? };
-            (changes, unreadable, Some(theirs).filter(|_| !known))
+        let (changes, unreadable, merges) = match (lines, theirs, memory.tip()?) {
+            (Some(changes), ..) => (changes, Vec::new(), None),
+            (None, Some(theirs), Some(tip)) if repo.is_ancestor(theirs, tip)? => (Vec::new(), Vec::new(), None),
+            (None, Some(theirs), _) => {
+                let (changes, unreadable) = exchange::from_commit(&memory, theirs)?;
+                (changes, unreadable, Some(theirs))
+            }
+            (None, None, _) => (Vec::new(), Vec::new(), None),
         };
         let total = changes.len() as u64;
-        let commit = memory.record(journal, &format!("import: {total} episodes"), &changes, theirs)?;
+        let commit = memory.record(journal, &format!("import: {total} episodes"), &changes, merges)?;
         Ok(context.answer(&Answer { changed: commit.is_some(), total, unreadable, ..answer(memory.tip()?) }, done))
+    }
+
+    fn commit(&self, repo: &Repo) -> Result<Oid> {
+        repo.commit_named(&self.from).map_err(|_| {
+            let message = format!("{:?} is neither a file nor a commit. Nothing was changed.", self.from);
+            let hint = "Name the file of an export, or a ref that was fetched, such as FETCH_HEAD.";
+            Finding::new(Code::BadRequest, message, hint).into()
+        })
     }
 }
 
