@@ -31,4 +31,5 @@ pub mod proposal;
 pub mod run;
 pub mod sandbox;
 pub mod session;
+pub mod telemetry;
 pub mod txn;

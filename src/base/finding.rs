@@ -91,6 +91,12 @@ impl Findings {
         Findings(self.0.into_iter().map(said).collect())
     }
 
+    /// The names of their codes, in order.
+    #[must_use]
+    pub fn codes(&self) -> Vec<&'static str> {
+        self.0.iter().map(|finding| finding.code.name()).collect()
+    }
+
     /// The findings in order.
     #[must_use]
     pub fn into_vec(self) -> Vec<Finding> {

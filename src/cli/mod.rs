@@ -19,6 +19,7 @@ mod log;
 mod ls;
 #[cfg(feature = "mcp")]
 mod mcp;
+mod note;
 mod person;
 mod policy;
 mod proposals;
@@ -39,6 +40,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::base::{Code, Durability, Finding, Findings, Status};
+use crate::telemetry;
 use context::Context;
 
 /// edt: every edit of an AI agent is one guarded transaction and one Git commit.
@@ -175,12 +177,16 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
         Ok(parsed) => parsed,
         Err(error) => return wrong_arguments(&error, args.iter().any(|arg| arg == "--json")),
     };
+    let call = telemetry::begin(telemetry::Call { command: name.clone(), request: None });
     let context = Context::new(&cli.global, name);
     let status = cli.command.run(&context).unwrap_or_else(|findings| {
         let status = findings.status();
         context.refusal(findings, status);
         status
     });
+    context.noted(status);
+    // The answer is out: what is noted of the call costs it nothing.
+    drop(call);
     ExitCode::from(status.exit())
 }
 
