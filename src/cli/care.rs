@@ -136,6 +136,12 @@ enum Shape {
     Text,
     /// What `edt setup` answers.
     Setup,
+    /// What `edt telemetry status` and `flush` answer.
+    #[cfg(feature = "otel")]
+    Telemetry,
+    /// What `edt telemetry show` answers.
+    #[cfg(feature = "otel")]
+    TelemetrySpans,
 }
 
 impl SchemaArgs {
@@ -165,6 +171,10 @@ impl SchemaArgs {
             Shape::Codes => schemars::schema_for!(Codes),
             Shape::Text => schemars::schema_for!(super::context::Text),
             Shape::Setup => schemars::schema_for!(setup::Answer),
+            #[cfg(feature = "otel")]
+            Shape::Telemetry => schemars::schema_for!(super::telemetry::Answer),
+            #[cfg(feature = "otel")]
+            Shape::TelemetrySpans => schemars::schema_for!(super::telemetry::Shown),
         };
         context.print(&serde_json::to_string_pretty(&schema).unwrap_or_default());
         Status::Applied

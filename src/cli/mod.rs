@@ -30,6 +30,8 @@ mod run;
 mod search;
 mod setup;
 mod status;
+#[cfg(feature = "otel")]
+mod telemetry;
 mod trust;
 mod undo;
 
@@ -40,7 +42,6 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::base::{Code, Durability, Finding, Findings, Status};
-use crate::telemetry;
 use context::Context;
 
 /// edt: every edit of an AI agent is one guarded transaction and one Git commit.
@@ -113,6 +114,8 @@ enum Command {
     AgentHook(agent_hook::Args),
     Setup(setup::Args),
     Doctor(doctor::Args),
+    #[cfg(feature = "otel")]
+    Telemetry(telemetry::Args),
     Explain(care::ExplainArgs),
     Schema(care::SchemaArgs),
     Completions(care::CompletionsArgs),
@@ -156,6 +159,8 @@ impl Command {
             Command::AgentHook(args) => args.run(context),
             Command::Setup(args) => args.run(context),
             Command::Doctor(args) => args.run(context),
+            #[cfg(feature = "otel")]
+            Command::Telemetry(args) => args.run(context),
             Command::Explain(args) => args.run(context),
             Command::Schema(args) => Ok(args.run(context)),
             Command::Completions(args) => Ok(args.run(context)),
@@ -177,8 +182,10 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
         Ok(parsed) => parsed,
         Err(error) => return wrong_arguments(&error, args.iter().any(|arg| arg == "--json")),
     };
-    let call = telemetry::begin(telemetry::Call { command: name.clone(), request: None });
-    let context = Context::new(&cli.global, name);
+    // Whoever looks at spans makes none.
+    let called = || crate::telemetry::begin(crate::telemetry::Call { command: name.clone(), request: None });
+    let call = (name != "telemetry").then(called);
+    let context = Context::new(&cli.global, name.clone());
     let status = cli.command.run(&context).unwrap_or_else(|findings| {
         let status = findings.status();
         context.refusal(findings, status);

@@ -163,7 +163,7 @@ pub fn hear(subjects: &[Subject<'_>], policy: &Policy, leave: Leave<'_>, site: O
                 court.hear(*guard, Some(subject.path), subject.from, said, &judging);
             }
         }
-        if policy.rule(guard.name(), None).mode != GuardMode::Off {
+        if guard.judges_all() && policy.rule(guard.name(), None).mode != GuardMode::Off {
             let judging = judging(*guard, None).entered();
             court.hear(*guard, None, None, guard.say_all(subjects, policy), &judging);
         }

@@ -22,8 +22,8 @@ pub mod words;
 
 use crate::base::{Findings, Outcome, Result, Status};
 use crate::session::World;
-use crate::telemetry::names::{COMMIT, GUARD, PLAN, PUBLISH, RESOLVE};
-use crate::telemetry::stage;
+use crate::telemetry::names::{COMMIT, GUARD, PLAN, PUBLISH, RESOLVE, SESSION};
+use crate::telemetry::{self, stage};
 
 pub use aside::Aside;
 pub use request::Request;
@@ -70,6 +70,9 @@ pub fn refused(world: &World, found: &Findings) {
 
 fn pipeline(world: &mut World, request: &Request, run: Run) -> Result<Outcome> {
     let resolved = stage!(RESOLVE, resolve::resolve(world, request))?; // blobs and disk read, beliefs checked     nothing changed
+    if telemetry::is_on() {
+        telemetry::note(SESSION, resolved.scene.session.name.as_str());
+    }
     let planned = stage!(PLAN, plan::plan(world, resolved))?; //        every new text, computed in memory      nothing changed
     let judged = stage!(GUARD, guard::guard(world, planned))?; //        all guards, all files, all findings     nothing changed
     let cleared = judged.map_err(guard::Held::findings)?;

@@ -59,6 +59,7 @@ mod sandbox;
 mod sessions;
 mod stories;
 mod streak;
+mod telemetry;
 mod torture;
 mod transcripts;
 mod trees;

@@ -338,7 +338,7 @@ fn validators() -> &'static BTreeMap<&'static str, jsonschema::Validator> {
         (shape, jsonschema::validator_for(&serde_json::from_slice(&printed).unwrap()).unwrap())
     };
     ALL.get_or_init(|| {
-        const SHAPES: [&str; 22] = [
+        const SHAPES: [&str; 24] = [
             "code",
             "codes",
             "text",
@@ -361,6 +361,8 @@ fn validators() -> &'static BTreeMap<&'static str, jsonschema::Validator> {
             "proposal",
             "proposals",
             "setup",
+            "telemetry",
+            "telemetry-spans",
         ];
         SHAPES.map(compiled).into()
     })
