@@ -109,7 +109,7 @@ fn world() -> World {
 #[track_caller]
 fn edt(world: &World, env: &[(&str, &str)], args: &[&str]) -> Answer {
     let mut command = world.command(EDT);
-    command.args(args).arg("--json").envs(env.iter().copied());
+    command.arg(args[0]).arg("--json").args(&args[1..]).envs(env.iter().copied());
     run(command, b"", args)
 }
 
@@ -269,7 +269,7 @@ fn a_refusal_says_its_code_and_the_guard_that_found_it() {
 fn content_is_never_in_a_span_unless_asked_for_and_secrets_not_even_then() {
     let world = world();
     let asked = [("OTEL_TRACES_EXPORTER", "otlp"), ("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "true")];
-    let content = "x SECRETWORD ghp_0123456789abcdefghij";
+    let content = "x SECRETWORD ghp_0123456789abcdefghij\n";
     edt(&world, &asked[..1], &["apply", "b.txt", "--mode", "overwrite", "--content", content]).landed();
     let spooled = || std::fs::read_to_string(folder(&world).join("spool")).unwrap();
     assert!(!spooled().contains("SECRETWORD"));
