@@ -26,6 +26,7 @@ pub mod journal;
 pub mod lang;
 #[cfg(feature = "mcp")]
 pub mod mcp;
+pub mod memory;
 pub mod policy;
 pub mod proposal;
 pub mod run;

@@ -97,7 +97,7 @@ pub struct Outcome {
     pub errors: Vec<Finding>,
     /// What the caller should know although it was done.
     pub warnings: Vec<Warning>,
-    /// Remembered fixes of similar failures; empty until edt keeps a memory.
+    /// What landed after failures like these, at most three; the memory keeps them (`edt memory`).
     pub lessons: Vec<String>,
     /// An interrupted transaction that this call finished or took back first.
     pub settled: Option<Settled>,

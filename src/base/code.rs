@@ -139,6 +139,8 @@ codes! {
         "A Git hook of edt's refused to delete or rewind a protected branch or a session's ref, or to push shadow branches. The message names the ref and both commits. Take edits back with `edt undo` or `git revert`; a person may repeat the command in a terminal of their own. Or one of Git's commit hooks refused a landing: the message has its output.";
     ProposalNotFound "PROPOSAL_NOT_FOUND" Refused None,
         "There is no proposal of that number in this repository. `edt proposals --all` lists them.";
+    EpisodeNotFound "EPISODE_NOT_FOUND" Refused None,
+        "The memory of this repository holds no episode of that id, or no snapshot of that name. `edt memory list` and `edt memory snapshot` show what there is.";
     ProposalRejected "PROPOSAL_REJECTED" Refused None,
         "The proposal is closed: a person rejected it, a newer one took its place, or it has landed already. The message has the person's words. Send a new one that heeds them.";
     CommandDenied "COMMAND_DENIED" Refused None,

@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use super::context::Context;
 use super::{
-    Cli, diff, doctor, gc, guards, guide, hooks, log, ls, policy, proposals, read, run, search, setup, status, trust,
+    Cli, diff, doctor, gc, guards, guide, hooks, log, ls, memory, policy, proposals, read, run, search, setup, status,
+    trust,
 };
 use crate::base::{Code, Finding, Outcome, Result, Status};
 use crate::txn::wire::Wire;
@@ -142,6 +143,10 @@ enum Shape {
     /// What `edt telemetry show` answers.
     #[cfg(feature = "otel")]
     TelemetrySpans,
+    /// What `edt memory` answers.
+    Memory,
+    /// What the memory keeps, and `edt memory import` takes.
+    Episode,
 }
 
 impl SchemaArgs {
@@ -170,6 +175,8 @@ impl SchemaArgs {
             Shape::Code => schemars::schema_for!(Told),
             Shape::Codes => schemars::schema_for!(Codes),
             Shape::Text => schemars::schema_for!(super::context::Text),
+            Shape::Episode => schemars::schema_for!(crate::memory::Episode),
+            Shape::Memory => schemars::schema_for!(memory::Answer),
             Shape::Setup => schemars::schema_for!(setup::Answer),
             #[cfg(feature = "otel")]
             Shape::Telemetry => schemars::schema_for!(super::telemetry::Answer),

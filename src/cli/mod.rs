@@ -19,6 +19,7 @@ mod log;
 mod ls;
 #[cfg(feature = "mcp")]
 mod mcp;
+mod memory;
 mod note;
 mod person;
 mod policy;
@@ -103,6 +104,7 @@ enum Command {
     Land(land::Args),
     Abandon(land::AbandonArgs),
     Gc(gc::Args),
+    Memory(memory::Args),
     Guide(guide::Args),
     Guards(guards::Args),
     Policy(policy::Args),
@@ -148,6 +150,7 @@ impl Command {
             Command::Land(args) => args.run(context),
             Command::Abandon(_) => land::run_abandon(context),
             Command::Gc(args) => args.run(context),
+            Command::Memory(args) => args.run(context),
             Command::Guide(args) => args.run(context),
             Command::Guards(args) => args.run(context),
             Command::Policy(args) => args.run(context),

@@ -26,6 +26,9 @@ pub(super) fn outcome(outcome: &Outcome) {
         telemetry::note(names::REMOVED, files.iter().map(|file| file.lines_removed).sum::<u64>());
         telemetry::note(names::BYTES, files.iter().filter_map(|file| file.bytes_after).sum::<u64>());
     }
+    if !outcome.lessons.is_empty() {
+        telemetry::note(names::LESSONS, outcome.lessons.len() as u64);
+    }
     codes(&outcome.errors);
 }
 

@@ -33,6 +33,7 @@ mod tree;
 pub mod worktrees;
 
 pub use convert::{Attributes, Forms};
+pub use diff::Item;
 pub use draft::{Commit, Draft, Folders, TreeChange};
 pub use merge::Merged;
 pub use objects::Loose;

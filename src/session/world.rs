@@ -13,6 +13,7 @@ use crate::git::{self, FileId, Oid, Repo, Tracked};
 use crate::io::lock::{self, Held};
 use crate::journal::{Journal, open_settled};
 use crate::lang::Trees;
+use crate::memory::Warmed;
 use crate::policy::command::Trusted;
 use crate::policy::trust::Store;
 use crate::policy::{Policy, Trust, file};
@@ -46,6 +47,8 @@ pub struct Warm {
     repositories: RefCell<BTreeMap<PathBuf, Opened>>,
     /// Trees of the files that were edited last.
     pub trees: Trees,
+    /// The index of the memory.
+    pub memory: Warmed,
 }
 
 /// How many repositories are kept open.
@@ -150,6 +153,12 @@ impl World {
     #[must_use]
     pub fn trees(&self) -> Option<&Trees> {
         self.caller.warm.as_deref().map(|warm| &warm.trees)
+    }
+
+    /// What stays in memory between the calls of this process.
+    #[must_use]
+    pub fn warm(&self) -> Option<Rc<Warm>> {
+        self.caller.warm.clone()
     }
 
     /// The policy for a session with that base.

@@ -13,6 +13,10 @@ pub const GUARD: &str = "edt.guard";
 pub const COMMIT: &str = "edt.commit";
 /// Stage: everything made true.
 pub const PUBLISH: &str = "edt.publish";
+/// Failed patches in a row, counted.
+pub const STREAK: &str = "edt.streak";
+/// What failed and what fixed it, remembered; lessons looked up.
+pub const REMEMBER: &str = "edt.remember";
 /// One guard on one file, or on all together; [`OTEL_NAME`] says which.
 pub const ONE_GUARD: &str = "edt.guard.one";
 /// The wait for the worktree's lock.
@@ -102,6 +106,8 @@ pub const GUARD_NAME: &str = "edt.guard.name";
 pub const GUARD_VERDICT: &str = "edt.guard.verdict";
 /// Overrides that were needed.
 pub const ALLOWED: &str = "edt.allowed";
+/// How many lessons the answer bears.
+pub const LESSONS: &str = "edt.lessons";
 /// Spans of the same call that were left out, because there were more than are kept.
 pub const LEFT_OUT: &str = "edt.spans.left_out";
 

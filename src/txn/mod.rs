@@ -12,6 +12,7 @@ pub mod patch;
 mod patch_words;
 pub mod plan;
 mod range_words;
+pub mod remember;
 pub mod report;
 pub mod request;
 pub mod resolve;
@@ -22,7 +23,7 @@ pub mod words;
 
 use crate::base::{Findings, Outcome, Result, Status};
 use crate::session::World;
-use crate::telemetry::names::{COMMIT, GUARD, PLAN, PUBLISH, RESOLVE, SESSION};
+use crate::telemetry::names::{COMMIT, GUARD, PLAN, PUBLISH, REMEMBER, RESOLVE, SESSION, STREAK};
 use crate::telemetry::{self, stage};
 
 pub use aside::Aside;
@@ -46,10 +47,12 @@ pub enum Run {
 pub fn apply(world: &mut World, request: &Request, run: Run) -> Result<Outcome> {
     let understood = request.understood(); //                a patch is read into edits
     let answer = understood.as_ref().map_err(Clone::clone).and_then(|request| pipeline(world, request, run));
-    match run {
-        Run::Real => streak::keep(world, understood.as_ref().map_or(request, |request| request), answer),
-        Run::Dry => answer,
+    if run == Run::Dry {
+        return answer;
     }
+    let request = understood.as_ref().map_or(request, |request| request);
+    let answer = tracing::info_span!(STREAK).in_scope(|| streak::keep(world, request, answer));
+    tracing::info_span!(REMEMBER).in_scope(|| remember::keep(world, request, answer))
 }
 
 /// `request` judged as [`apply`] does, and drafted for a person to decide on; `None` if it changes nothing.

@@ -10,6 +10,7 @@ const LAYERS: &[&[&str]] = &[
     &["edit", "policy", "git", "sandbox"],
     &["guard", "find"],
     &["journal"],
+    &["memory"],
     &["session"],
     &["txn"],
     &["proposal"],

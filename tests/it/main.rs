@@ -43,6 +43,7 @@ mod kinds;
 mod landing;
 mod layers;
 mod mcp;
+mod memory;
 mod patch_incidents;
 mod patch_review;
 mod placing;

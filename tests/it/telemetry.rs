@@ -234,8 +234,9 @@ fn one_edit_is_one_tree_of_spans_below_the_callers() {
             assert_eq!(attribute(root, key), Some(value), "{key}");
         }
         assert_eq!(attribute(root, "error.type"), None);
-        for stage in ["edt.lock", "edt.settle", "edt.resolve", "edt.plan", "edt.guard", "edt.commit", "edt.publish"] {
-            assert_eq!(named(&spans, stage).parent_span_id, root.span_id, "{stage}");
+        let stages = ["lock", "settle", "resolve", "plan", "guard", "commit", "publish", "streak", "remember"];
+        for stage in stages.map(|stage| format!("edt.{stage}")) {
+            assert_eq!(named(&spans, &stage).parent_span_id, root.span_id, "{stage}");
         }
         let court = named(&spans, "edt.guard");
         let guards: Vec<&Span> = spans.iter().filter(|span| span.parent_span_id == court.span_id).collect();
@@ -243,7 +244,7 @@ fn one_edit_is_one_tree_of_spans_below_the_callers() {
         let all = world.edt(&["guards"]).json["guards"].as_array().unwrap().len();
         assert_eq!((of_file.len(), guards.len()), (all, all + 2), "two speak of all files together, too");
         assert!(guards.iter().all(|span| attribute(span, "edt.guard.verdict").is_some()));
-        assert_eq!(spans.len(), 1 + 7 + guards.len(), "nothing twice, and nothing else");
+        assert_eq!(spans.len(), 1 + stages.len() + guards.len(), "nothing twice, and nothing else");
     }
 }
 
@@ -330,7 +331,7 @@ fn a_call_of_the_server_is_one_span_below_the_requests_parent() {
     assert_eq!((first.kind, attribute(first, "error.type")), (2, None));
     assert_eq!(attribute(second, "error.type"), Some(json!("tool_error")), "as the convention has it");
     assert_eq!(attribute(second, "edt.codes"), Some(json!(["FILE_EXISTS"])));
-    assert_eq!(spans.iter().filter(|span| span.parent_span_id == first.span_id).count(), 7);
+    assert_eq!(spans.iter().filter(|span| span.parent_span_id == first.span_id).count(), 9);
 }
 
 #[test]
