@@ -137,6 +137,8 @@ enum Shape {
     Text,
     /// What `edt setup` answers.
     Setup,
+    /// What `edt stats` answers.
+    Stats,
     /// What `edt telemetry status` and `flush` answer.
     #[cfg(feature = "otel")]
     Telemetry,
@@ -177,6 +179,7 @@ impl SchemaArgs {
             Shape::Text => schemars::schema_for!(super::context::Text),
             Shape::Episode => schemars::schema_for!(crate::memory::Episode),
             Shape::Memory => schemars::schema_for!(memory::Answer),
+            Shape::Stats => schemars::schema_for!(super::stats::Answer),
             Shape::Setup => schemars::schema_for!(setup::Answer),
             #[cfg(feature = "otel")]
             Shape::Telemetry => schemars::schema_for!(super::telemetry::Answer),

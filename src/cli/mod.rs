@@ -30,6 +30,7 @@ mod restore;
 mod run;
 mod search;
 mod setup;
+mod stats;
 mod status;
 #[cfg(feature = "otel")]
 mod telemetry;
@@ -103,6 +104,7 @@ enum Command {
     Reject(proposals::RejectArgs),
     Land(land::Args),
     Abandon(land::AbandonArgs),
+    Stats(stats::Args),
     Gc(gc::Args),
     Memory(memory::Args),
     Guide(guide::Args),
@@ -149,6 +151,7 @@ impl Command {
             Command::Reject(args) => args.run(context),
             Command::Land(args) => args.run(context),
             Command::Abandon(_) => land::run_abandon(context),
+            Command::Stats(args) => args.run(context),
             Command::Gc(args) => args.run(context),
             Command::Memory(args) => args.run(context),
             Command::Guide(args) => args.run(context),

@@ -98,9 +98,8 @@ fn scrubbed(text: &str) -> String {
 }
 
 /// How tokens of well-known services begin.
-const SECRETS: [&str; 12] = [
-    "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "sk-", "sk_live_", "xoxb-", "xoxp-", "AKIA", "AIza", "eyJhbGci",
-];
+const SECRETS: [&str; 12] =
+    ["ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "sk-", "sk_live_", "xoxb-", "xoxp-", "AKIA", "AIza", "eyJhbGci"];
 
 #[cfg(test)]
 mod tests {

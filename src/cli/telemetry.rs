@@ -241,7 +241,8 @@ impl Answer {
         let (state, style) = if self.on { ("on", GOOD) } else { ("off", DIM) };
         let _ = writeln!(out, "{} {}", paint(style, state), self.why);
         if let (Some(endpoint), Some(protocol)) = (&self.endpoint, self.protocol) {
-            let headers = if self.headers.is_empty() { String::new() } else { format!(", headers {}", self.headers.join(" ")) };
+            let headers =
+                if self.headers.is_empty() { String::new() } else { format!(", headers {}", self.headers.join(" ")) };
             let _ = writeln!(out, "  to {} by {protocol}{headers}", paint(NAME, &harmless(endpoint).0));
         }
         for problem in &self.problems {
@@ -268,7 +269,8 @@ fn spans(file: &Path) -> u64 {
 }
 
 fn shown(folder: &Path, number: usize) -> Shown {
-    let lines: Vec<Vec<u8>> = spool::files(folder).iter().flat_map(|file| spool::lines(file).unwrap_or_default()).collect();
+    let lines: Vec<Vec<u8>> =
+        spool::files(folder).iter().flat_map(|file| spool::lines(file).unwrap_or_default()).collect();
     let newest = lines.iter().skip(lines.len().saturating_sub(number));
     let mut spans: Vec<Span> = Vec::new();
     for line in newest.filter_map(|line| serde_json::from_slice::<Value>(line).ok()) {
@@ -289,9 +291,11 @@ impl Span {
     fn of(span: &Value) -> Span {
         let text = |key: &str| span[key].as_str().unwrap_or_default().to_owned();
         let nanos = |key: &str| text(key).parse::<u64>().unwrap_or_default();
-        let attributes = span["attributes"].as_array().into_iter().flatten().filter_map(|pair| {
-            Some((pair["key"].as_str()?.to_owned(), plain(&pair["value"])))
-        });
+        let attributes = span["attributes"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|pair| Some((pair["key"].as_str()?.to_owned(), plain(&pair["value"]))));
         Span {
             trace: text("traceId"),
             span: text("spanId"),
@@ -325,7 +329,9 @@ impl Shown {
                 .attributes
                 .iter()
                 .filter(|(key, _)| !key.starts_with("gen_ai.") && !key.starts_with("process."))
-                .map(|(key, value)| format!("{key}={}", value.as_str().map_or_else(|| value.to_string(), str::to_owned)))
+                .map(|(key, value)| {
+                    format!("{key}={}", value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+                })
                 .collect();
             let told = harmless(&told.join(" ")).0;
             let name = paint(style, &harmless(&span.name).0);

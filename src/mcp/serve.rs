@@ -20,8 +20,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Mutex, Notify, Semaphore};
 
 use super::worker::Worker;
-use crate::telemetry::Request;
 use super::{Answer, Call, Effect, Pulse, Roots, Service, Tool};
+use crate::telemetry::Request;
 
 /// The longest message that is read, in bytes: a request with two files of the largest size as JSON. A longer one is dropped unread.
 const MOST_MESSAGE: usize = 256 * 1024 * 1024;

@@ -14,8 +14,8 @@ use crate::base::{Code, Finding, Findings, Level, Result, Warning};
 use crate::git::Repo;
 use crate::io::streams::{self, Follow as _, Followed, Reader};
 use crate::io::{clock, failed};
-use crate::telemetry;
 use crate::sandbox::{self, How, Limit, Limits, Means, NotStarted, Plan, Running};
+use crate::telemetry;
 
 /// A program that was run.
 #[derive(Debug)]

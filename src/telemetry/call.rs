@@ -295,12 +295,14 @@ impl SpanProcessor for Kept {
 /// The spans as one line of OTLP JSON.
 fn line(spans: Vec<SpanData>, longest: Option<usize>) -> Vec<u8> {
     let about = ResourceAttributesWithSchema::from(resource());
-    let mut request =
-        ExportTraceServiceRequest { resource_spans: group_spans_by_resource_and_scope(spans, &about) };
+    let mut request = ExportTraceServiceRequest { resource_spans: group_spans_by_resource_and_scope(spans, &about) };
     if let Some(longest) = longest {
         let scopes = request.resource_spans.iter_mut().flat_map(|resource| &mut resource.scope_spans);
         let spans = scopes.flat_map(|scope| &mut scope.spans);
-        spans.flat_map(|span| &mut span.attributes).filter_map(|pair| pair.value.as_mut()).for_each(|value| cut(value, longest));
+        spans
+            .flat_map(|span| &mut span.attributes)
+            .filter_map(|pair| pair.value.as_mut())
+            .for_each(|value| cut(value, longest));
     }
     serde_json::to_vec(&request).unwrap_or_default()
 }

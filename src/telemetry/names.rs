@@ -123,6 +123,21 @@ pub const SERVICE_VERSION: &str = "service.version";
 
 /// Commands that agents call as tools: their spans are `execute_tool NAME`, those of all others `edt NAME`.
 pub const TOOLS: [&str; 17] = [
-    "apply", "check", "read", "search", "ls", "status", "log", "show", "diff", "undo", "redo", "restore", "checkpoint",
-    "propose", "proposals", "run", "land",
+    "apply",
+    "check",
+    "read",
+    "search",
+    "ls",
+    "status",
+    "log",
+    "show",
+    "diff",
+    "undo",
+    "redo",
+    "restore",
+    "checkpoint",
+    "propose",
+    "proposals",
+    "run",
+    "land",
 ];

@@ -32,7 +32,9 @@ pub(super) fn send(settings: &Settings, spans: &ExportTraceServiceRequest, limit
     let (body, kind) = match settings.protocol {
         Protocol::Json => (serde_json::to_vec(spans).unwrap_or_default(), "application/json"),
         Protocol::Protobuf => (spans.encode_to_vec(), "application/x-protobuf"),
-        Protocol::Grpc => return Sent::Nobody("grpc is not spoken; set OTEL_EXPORTER_OTLP_PROTOCOL to http/protobuf".to_owned()),
+        Protocol::Grpc => {
+            return Sent::Nobody("grpc is not spoken; set OTEL_EXPORTER_OTLP_PROTOCOL to http/protobuf".to_owned());
+        }
     };
     let config = Agent::config_builder()
         .timeout_global(Some(limit.min(settings.timeout)))

@@ -127,7 +127,9 @@ pub fn read(
         Some(list) if list.split(',').any(|one| one.trim() == "otlp") => Some(Exporter::Otlp),
         Some("console") => Some(Exporter::Console),
         Some(other) => {
-            problems.push(format!("OTEL_TRACES_EXPORTER is {other}, which edt does not know; it knows otlp, console and none."));
+            problems.push(format!(
+                "OTEL_TRACES_EXPORTER is {other}, which edt does not know; it knows otlp, console and none."
+            ));
             return Err("OTEL_TRACES_EXPORTER names no exporter that edt knows (otlp, console, none)");
         }
     };
@@ -141,7 +143,9 @@ pub fn read(
     } else if exporter.is_some() {
         (for_all(LOCAL), EXPORTER)
     } else {
-        return Err("neither a variable of OpenTelemetry nor edt.telemetry.endpoint in your own Git configuration asks for it");
+        return Err(
+            "neither a variable of OpenTelemetry nor edt.telemetry.endpoint in your own Git configuration asks for it",
+        );
     };
     let either = |signal: &str, all: &str| env(signal).or_else(|| env(all));
     let protocol = either("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
@@ -172,10 +176,14 @@ pub fn read(
         }
     };
     if !endpoint.starts_with("http://") && !endpoint.starts_with("https://") {
-        problems.push(format!("The endpoint {} is no http:// or https:// address: spans wait in the spool.", masked(&endpoint)));
+        problems.push(format!(
+            "The endpoint {} is no http:// or https:// address: spans wait in the spool.",
+            masked(&endpoint)
+        ));
     }
     let headers = either("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS");
-    let headers = headers.or_else(|| person("edt.telemetry.headers")).map(|text| Headers::read(&text)).unwrap_or_default();
+    let headers =
+        headers.or_else(|| person("edt.telemetry.headers")).map(|text| Headers::read(&text)).unwrap_or_default();
     let flush = env("EDT_TELEMETRY_FLUSH").or_else(|| person("edt.telemetry.flush"));
     let longest = either("OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT", "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT");
     Ok(Settings {
@@ -257,7 +265,8 @@ mod tests {
 
     #[test]
     fn a_secret_is_never_printed() {
-        let all = of(&[(ENDPOINT, "https://u:p@h:1"), ("OTEL_EXPORTER_OTLP_HEADERS", "Api-Key=s%20t, x=y=z")], &[]).unwrap();
+        let all =
+            of(&[(ENDPOINT, "https://u:p@h:1"), ("OTEL_EXPORTER_OTLP_HEADERS", "Api-Key=s%20t, x=y=z")], &[]).unwrap();
         assert_eq!(all.headers.iter().collect::<Vec<_>>(), [("api-key", "s t"), ("x", "y=z")]);
         assert!(!format!("{:?}", all.headers).contains("s t"), "{:?}", all.headers);
         assert_eq!(masked(&all.endpoint), "https://***@h:1/v1/traces");

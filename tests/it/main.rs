@@ -58,6 +58,7 @@ mod review;
 mod runs;
 mod sandbox;
 mod sessions;
+mod stats;
 mod stories;
 mod streak;
 mod telemetry;

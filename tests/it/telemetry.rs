@@ -362,7 +362,10 @@ fn an_agents_own_tool_is_one_span() {
     assert!(child.wait_with_output().unwrap().status.success());
     let spans = waiting(&world);
     let root = spans.iter().find(|span| span["parent"].is_null()).unwrap();
-    assert_eq!((&root["name"], &root["attributes"]["gen_ai.tool.call.id"]), (&json!("edt agent-hook"), &json!("toolu_9")));
+    assert_eq!(
+        (&root["name"], &root["attributes"]["gen_ai.tool.call.id"]),
+        (&json!("edt agent-hook"), &json!("toolu_9"))
+    );
     assert_eq!(root["attributes"]["gen_ai.agent.name"], "claude-code");
     assert!(spans.iter().any(|span| span["name"] == "edt.resolve"));
 }
@@ -457,7 +460,8 @@ fn a_flush_that_is_killed_loses_nothing() {
     let env = [("OTEL_EXPORTER_OTLP_ENDPOINT", url.as_str())];
     edt(&world, &env, &["read", "a.c"]);
     let mut flush: Command = world.command(EDT);
-    let mut flush = flush.args(["telemetry", "flush"]).envs(env).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut flush =
+        flush.args(["telemetry", "flush"]).envs(env).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let (stream, _) = listener.accept().unwrap();
     // While it is at it, another one leaves its spans alone.
     edt(&world, &env, &["read", "a.c"]);
@@ -496,7 +500,10 @@ fn what_a_collector_answers_decides_what_becomes_of_spans() {
 fn a_secret_of_the_address_is_never_shown() {
     let world = world();
     let url = refused().replace("http://", "http://user:hunter2@");
-    let env = [("OTEL_EXPORTER_OTLP_ENDPOINT", url.as_str()), ("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20hunter3")];
+    let env = [
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", url.as_str()),
+        ("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20hunter3"),
+    ];
     edt(&world, &env, &["read", "a.c"]);
     let status = edt(&world, &env, &["telemetry", "status"]).json;
     let flush = edt(&world, &env, &["telemetry", "flush"]).json;
