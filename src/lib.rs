@@ -32,4 +32,5 @@ pub mod proposal;
 pub mod run;
 pub mod sandbox;
 pub mod session;
+pub mod telemetry;
 pub mod txn;

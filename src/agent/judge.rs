@@ -21,6 +21,7 @@ use crate::session::look::Look;
 use crate::session::record::{Fate, Recorded, record, record_judged};
 use crate::session::world::Caller;
 use crate::session::{Session, World};
+use crate::telemetry::{self, names};
 use crate::txn::remember::{self, Landing};
 use crate::txn::{Request, Run};
 
@@ -41,6 +42,13 @@ pub struct Call<'a> {
 /// What kept it from doing so.
 pub fn answer(event: &Event, call: &Call<'_>) -> Result<Said> {
     let cwd = event.cwd.as_deref().map_or_else(|| call.start.to_owned(), |cwd| call.start.join(cwd));
+    let span = tracing::info_span!(
+        names::JUDGE,
+        { names::TOOL } = event.tool.as_str(),
+        { names::ERROR } = tracing::field::Empty,
+        { names::OTEL_STATUS } = tracing::field::Empty
+    );
+    let _judging = span.enter();
     match event.at.moment {
         Moment::Before => before(request::of(event, &cwd, call.agent), call),
         Moment::After => after(event, request::of(event, &cwd, call.agent), call),
@@ -68,6 +76,7 @@ fn before(asks: Asks, call: &Call<'_>) -> Result<Said> {
         }
     }
     if let Err(findings) = Findings::check(found) {
+        telemetry::refused(&findings);
         return Ok(Said::Refused(words::refusal(findings.teaching(lessons))));
     }
     for (mut world, paths) in cleared {
@@ -104,7 +113,7 @@ fn learned(world: &mut World, request: Option<Result<Request>>, recorded: &Recor
 }
 
 fn after(event: &Event, asks: Asks, call: &Call<'_>) -> Result<Said> {
-    let (mut told, mut objected) = (Vec::new(), false);
+    let (mut told, mut objected, mut codes) = (Vec::new(), false, Vec::new());
     for Asked { root, paths, request } in asks.worktrees {
         let mut world = World::at(&root, call.caller.clone())?;
         let paths = there(&world, &paths)?;
@@ -122,8 +131,12 @@ fn after(event: &Event, asks: Asks, call: &Call<'_>) -> Result<Said> {
         learned(&mut world, request, &recorded);
         if !recorded.made.is_empty() {
             objected |= !said.refused.is_empty();
+            codes.extend(said.refused.iter().map(|finding| finding.code.name()));
             told.extend(words::landed(&recorded, edits(&world, &recorded)?, &said.refused, &said.warnings));
         }
+    }
+    if objected {
+        telemetry::codes(&codes);
     }
     Findings::check(asks.lost)?;
     let told = told.join("\n\n");

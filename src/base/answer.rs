@@ -222,6 +222,30 @@ pub enum Verdict {
     Allowed,
 }
 
+impl Verdict {
+    /// The name on the wire.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Verdict::Pass => "pass",
+            Verdict::Warn => "warn",
+            Verdict::Refuse => "refuse",
+            Verdict::Allowed => "allowed",
+        }
+    }
+
+    /// How much it weighs among several of one guard: the strictest most.
+    #[must_use]
+    pub const fn weight(self) -> u8 {
+        match self {
+            Verdict::Pass => 0,
+            Verdict::Warn => 1,
+            Verdict::Allowed => 2,
+            Verdict::Refuse => 3,
+        }
+    }
+}
+
 /// One line of a guard's report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct GuardReport {

@@ -57,6 +57,8 @@ codes! {
         "The operating system refused a read or a write: a full disk, a missing permission, a failing device. The message names the operation and the path; no edit was recorded.";
     ObjectMissing "OBJECT_MISSING" Environment None,
         "An object that the repository names is missing or damaged. edt never treats a missing object as an absent file; nothing was touched. `git fsck` tells more.";
+    TelemetryNotSent "TELEMETRY_NOT_SENT" Environment None,
+        "Spans wait that could not be sent: nobody asked for telemetry, the collector does not answer, or it refused them. The message says which. What it may take later stays spooled; no edit depends on it. `edt telemetry status` tells more.";
     ProgramNotFound "PROGRAM_NOT_FOUND" Environment None,
         "A program that this call needs, or that `edt run` was to run, is not there, not on PATH, or cannot be executed. The message names it. A program of the worktree is named with its path, and its arguments are words of their own.";
     CommandTimeout "COMMAND_TIMEOUT" Environment None,

@@ -94,6 +94,12 @@ impl Findings {
         Findings { found: self.found.into_iter().map(said).collect(), ..self }
     }
 
+    /// The names of their codes, in order.
+    #[must_use]
+    pub fn codes(&self) -> Vec<&'static str> {
+        self.found.iter().map(|finding| finding.code.name()).collect()
+    }
+
     /// The findings in order.
     #[must_use]
     pub fn into_vec(self) -> Vec<Finding> {

@@ -137,6 +137,14 @@ enum Shape {
     Text,
     /// What `edt setup` answers.
     Setup,
+    /// What `edt stats` answers.
+    Stats,
+    /// What `edt telemetry status` and `flush` answer.
+    #[cfg(feature = "otel")]
+    Telemetry,
+    /// What `edt telemetry show` answers.
+    #[cfg(feature = "otel")]
+    TelemetrySpans,
     /// What `edt memory` answers.
     Memory,
     /// What the memory keeps, and `edt memory import` takes.
@@ -171,7 +179,12 @@ impl SchemaArgs {
             Shape::Text => schemars::schema_for!(super::context::Text),
             Shape::Episode => schemars::schema_for!(crate::memory::Episode),
             Shape::Memory => schemars::schema_for!(memory::Answer),
+            Shape::Stats => schemars::schema_for!(super::stats::Answer),
             Shape::Setup => schemars::schema_for!(setup::Answer),
+            #[cfg(feature = "otel")]
+            Shape::Telemetry => schemars::schema_for!(super::telemetry::Answer),
+            #[cfg(feature = "otel")]
+            Shape::TelemetrySpans => schemars::schema_for!(super::telemetry::Shown),
         };
         context.print(&serde_json::to_string_pretty(&schema).unwrap_or_default());
         Status::Applied

@@ -6,6 +6,7 @@ use std::path::Path;
 const LAYERS: &[&[&str]] = &[
     &["base"],
     &["io", "lang"],
+    &["telemetry"],
     &["edit", "policy", "git", "sandbox"],
     &["guard", "find"],
     &["journal"],
