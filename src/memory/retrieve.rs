@@ -41,7 +41,7 @@ pub fn lessons(memory: &Memory<'_>, query: &Query, now: i64, pending: &[Change])
     let mut out = Vec::new();
     for (entry, similarity) in ranked(&index, query, now) {
         // Numbers stand for words in the index, and two words may have one: the episode itself decides.
-        let Some(stored) = memory.at(entry.oid())? else { continue };
+        let Some(stored) = entry.oid().map(|oid| memory.at(oid)).transpose()?.flatten() else { continue };
         let id = stored.id.clone();
         let mut newest = Some(stored);
         for change in pending.iter().filter(|change| change.id() == id) {
@@ -63,26 +63,26 @@ pub fn lessons(memory: &Memory<'_>, query: &Query, now: i64, pending: &[Change])
 }
 
 /// The entries that may answer, the best first; a few more than are told.
-fn ranked<'i>(index: &'i Index, query: &Query, now: i64) -> Vec<(&'i Entry, f64)> {
+fn ranked<'i>(index: &'i Index, query: &Query, now: i64) -> Vec<(Entry<'i>, f64)> {
     let mut words: Vec<u32> = query.keywords.iter().map(|word| short(word)).collect();
     words.sort_unstable();
     let (code, language) = (short(&query.code), query.language.as_deref().map_or(0, short));
-    let mut found: Vec<(u8, f64, f64, &Entry)> = Vec::new();
-    for entry in index.entries().filter(|entry| entry.teaches) {
-        let similarity = alike(&entry.words, &words);
+    let mut found: Vec<(u8, f64, f64, Entry<'_>)> = Vec::new();
+    for entry in index.entries().filter(|entry| entry.teaches()) {
+        let similarity = alike(entry.words(), words.iter().copied());
         if similarity < ALIKE {
             continue;
         }
-        let effectiveness = score::decayed(f64::from(entry.effectiveness), now - entry.last_used);
-        if !score::has_place(effectiveness, entry.uses.into()) {
+        let effectiveness = score::decayed(f64::from(entry.effectiveness()), now - entry.last_used());
+        if !score::has_place(effectiveness, entry.uses().into()) {
             continue;
         }
-        let farness = u8::from(entry.code != code) * 2 + u8::from(entry.language != language);
+        let farness = u8::from(entry.code() != code) * 2 + u8::from(entry.language() != language);
         found.push((farness, similarity * effectiveness, similarity, entry));
     }
     found.sort_by(|a, b| {
         let better = b.1.partial_cmp(&a.1).unwrap_or(Ordering::Equal);
-        a.0.cmp(&b.0).then(better).then_with(|| a.3.id.cmp(&b.3.id))
+        a.0.cmp(&b.0).then(better).then_with(|| a.3.id().cmp(&b.3.id()))
     });
     found.into_iter().take(MOST * 3).map(|(_, _, similarity, entry)| (entry, similarity)).collect()
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::REF;
 use super::episode::{Episode, Fix};
-use super::index::{Entry, Index, Warmed};
+use super::index::{self, Index, Warmed};
 use super::score::Outcome;
 use crate::base::{Code, Finding, RepoPath, Result};
 use crate::git::draft::TreeChange;
@@ -25,10 +25,6 @@ use crate::journal::{self, Branch, From, Journal};
 const FOLDER: &str = "episodes";
 /// How often a change is made anew after another process's.
 const MOST_TRIES: u32 = 50;
-/// How many changed episodes are read again and again before the index is written anew.
-const MOST_BEHIND: usize = 16;
-/// An index of at most so many episodes is written with every change: that costs less than reading one episode.
-const SMALL: usize = 500;
 
 /// What becomes of an episode.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -79,8 +75,8 @@ impl Change {
 pub struct Memory<'r> {
     repo: &'r Repo,
     warm: Option<&'r Warmed>,
-    /// The index that was read last, and how many episodes its file lacks.
-    index: RefCell<Option<(Rc<Index>, usize)>>,
+    /// The index that was read last.
+    index: RefCell<Option<Rc<Index>>>,
 }
 
 impl<'r> Memory<'r> {
@@ -145,44 +141,50 @@ impl<'r> Memory<'r> {
     /// `OBJECT_MISSING`, `IO_ERROR`.
     pub fn index(&self) -> Result<Option<Rc<Index>>> {
         let Some(tip) = self.tip()? else { return Ok(None) };
-        if let Some((index, _)) = &*self.index.borrow()
+        if let Some(index) = &*self.index.borrow()
             && index.is_of(tip)
         {
             return Ok(Some(index.clone()));
         }
         let file = self.index_file();
-        let kept = self.warm.and_then(|warm| warm.get(&file)).filter(|index| index.is_of(tip));
-        let (index, behind) = match kept {
-            Some(index) => (index, 0),
-            None => self.brought(Index::read(&file), tip)?,
+        // Whoever moved the ref has written to the file, too; one that was kept needs only follow.
+        let kept = self.warm.and_then(|warm| warm.take(&file));
+        let index = match kept {
+            Some(index) if index.is_of(tip) => index,
+            Some(index) => Rc::new(self.brought(Some(Rc::unwrap_or_clone(index)), tip)?),
+            None => {
+                let mut index = match Index::read(&file) {
+                    Some(index) if index.is_of(tip) => index,
+                    old => self.brought(old, tip)?.stale(),
+                };
+                if index.is_stale() {
+                    index.write(&file);
+                }
+                Rc::new(index)
+            }
         };
         if let Some(warm) = self.warm {
-            warm.keep(file.clone(), &index);
+            warm.keep(file, &index);
         }
-        if behind >= MOST_BEHIND {
-            index.write(&file);
-        }
-        let behind = if behind >= MOST_BEHIND { 0 } else { behind };
-        self.index.replace(Some((index.clone(), behind)));
+        self.index.replace(Some(index.clone()));
         Ok(Some(index))
     }
 
-    /// `old` brought to the commit `tip`, and how many episodes it lacked.
-    fn brought(&self, old: Option<Index>, tip: Oid) -> Result<(Rc<Index>, usize)> {
+    /// `old` brought to the commit `tip`.
+    fn brought(&self, old: Option<Index>, tip: Oid) -> Result<Index> {
         // What the old one was made of may be gone.
         let old = old.and_then(|index| Some((self.repo.tree_of(index.tip()?).ok()?, index)));
         let (from, mut index) = old.unwrap_or_else(|| (self.repo.empty_tree(), Index::default()));
-        let differs = self.repo.tree_diff(from, self.repo.tree_of(tip)?)?;
-        for one in &differs {
+        for one in self.repo.tree_diff(from, self.repo.tree_of(tip)?)? {
             let Some(id) = id_of(&one.path) else { continue };
-            let entry = match one.new {
-                Some(Item::File(file)) => self.at(file.oid)?.map(|episode| Entry::of(&episode, file.oid)),
+            let found = match one.new {
+                Some(Item::File(file)) => self.at(file.oid)?.map(|episode| index::entry(&episode, file.oid)),
                 _ => None,
             };
-            index.set(&id, entry);
+            index.set(&id, found);
         }
         index.move_to(tip);
-        Ok((Rc::new(index), differs.len()))
+        Ok(index)
     }
 
     fn index_file(&self) -> std::path::PathBuf {
@@ -231,7 +233,7 @@ impl<'r> Memory<'r> {
             let (tree, _) = draft.tree(self.repo.tree_of(base)?, &tree_changes)?;
             let parents: Vec<Oid> = tip.into_iter().chain(merges).collect();
             let entries = tree_changes.iter().zip(now).map(|(change, (id, (after, _)))| {
-                (id, after.zip(change.file).map(|(episode, file)| Entry::of(&episode, file.oid)))
+                (id, after.zip(change.file).map(|(episode, file)| index::entry(&episode, file.oid)))
             });
             Ok(Some((draft.commit_of(tree, &parents, &format!("{subject}\n"))?, entries.collect())))
         })
@@ -275,7 +277,9 @@ impl<'r> Memory<'r> {
             let change = journal::Change { objects: draft.loose(), ..journal::Change::of(branch) };
             match journal::publish(self.repo, journal, change) {
                 Ok(_) => {
-                    self.follow(tip, commit, entries);
+                    if !entries.is_empty() {
+                        index::append(&self.index_file(), tip, commit, &entries);
+                    }
                     return Ok(Some(commit));
                 }
                 Err(found) if tried < MOST_TRIES && found.any(|finding| finding.code == Code::SessionMoved) => {}
@@ -284,42 +288,10 @@ impl<'r> Memory<'r> {
         }
         Ok(None)
     }
-
-    /// Keeps the index up to date after a change from `old` to `new`, if there is one at hand.
-    fn follow(&self, old: Option<Oid>, new: Oid, entries: Vec<(String, Option<Entry>)>) {
-        let file = self.index_file();
-        let at_hand = self.index.take().filter(|(index, _)| old.is_some_and(|old| index.is_of(old)));
-        let (index, behind) = match (at_hand, old) {
-            (Some(known), _) => known,
-            (None, None) => (Rc::default(), 0),
-            (None, Some(_)) => return,
-        };
-        if entries.is_empty() {
-            return;
-        }
-        if let Some(warm) = self.warm {
-            warm.forget();
-        }
-        let mut index = Rc::unwrap_or_clone(index);
-        let behind = behind + entries.len();
-        for (id, entry) in entries {
-            index.set(&id, entry);
-        }
-        index.move_to(new);
-        let written = behind >= MOST_BEHIND || index.len() <= SMALL;
-        if written {
-            index.write(&file);
-        }
-        let index = Rc::new(index);
-        if let Some(warm) = self.warm {
-            warm.keep(file, &index);
-        }
-        self.index.replace(Some((index, if written { 0 } else { behind })));
-    }
 }
 
 /// A new commit, and what of the index changes with it.
-type Made = (Oid, Vec<(String, Option<Entry>)>);
+type Made = (Oid, Vec<(String, Option<Vec<u8>>)>);
 
 /// Where the episode `id` stands in the tree: 256 folders, so that no tree is long.
 fn path_of(id: &str) -> RepoPath {

@@ -3,6 +3,8 @@
 //! A few words say what kind of failure it is (the code, the language, how it was sent, its cause); a few more come from the text.
 //! Two failures of one kind in unlike texts share just enough of them to be alike.
 
+use std::cmp::Ordering;
+
 /// Most words that are taken from a text.
 pub const FROM_TEXT: usize = 5;
 /// Shortest word, in characters: shorter ones are everywhere.
@@ -44,21 +46,26 @@ fn of_text(text: &str) -> Vec<String> {
 /// Jaccard similarity of two sorted sets: how many they share, of all that either has.
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "sets of a few words")]
-pub fn alike<T: Ord>(a: &[T], b: &[T]) -> f64 {
-    let (mut shared, mut i, mut j) = (0_usize, 0, 0);
-    while let (Some(left), Some(right)) = (a.get(i), b.get(j)) {
-        match left.cmp(right) {
-            std::cmp::Ordering::Less => i += 1,
-            std::cmp::Ordering::Greater => j += 1,
-            std::cmp::Ordering::Equal => {
-                (shared, i, j) = (shared + 1, i + 1, j + 1);
-            }
+pub fn alike<T: Ord>(a: impl IntoIterator<Item = T>, b: impl IntoIterator<Item = T>) -> f64 {
+    let (mut a, mut b) = (a.into_iter(), b.into_iter());
+    let (mut left, mut right) = (a.next(), b.next());
+    let (mut shared, mut all) = (0_usize, 0_usize);
+    while left.is_some() || right.is_some() {
+        all += 1;
+        let order = match (&left, &right) {
+            (Some(left), Some(right)) => left.cmp(right),
+            (Some(_), None) => Ordering::Less,
+            (None, _) => Ordering::Greater,
+        };
+        shared += usize::from(order.is_eq());
+        if order.is_le() {
+            left = a.next();
+        }
+        if order.is_ge() {
+            right = b.next();
         }
     }
-    match a.len() + b.len() - shared {
-        0 => 0.0,
-        all => shared as f64 / all as f64,
-    }
+    if all == 0 { 0.0 } else { shared as f64 / all as f64 }
 }
 
 #[cfg(test)]
@@ -84,8 +91,8 @@ mod tests {
 
     #[test]
     fn jaccard_is_shared_by_all() {
-        assert!((alike(&[1, 2, 3], &[2, 3, 4]) - 0.5).abs() < 1e-12);
-        assert!(alike::<u8>(&[], &[]).abs() < 1e-12 && alike(&[1], &[2]).abs() < 1e-12);
-        assert!((alike(&["a"], &["a"]) - 1.0).abs() < 1e-12);
+        assert!((alike([1, 2, 3], [2, 3, 4]) - 0.5).abs() < 1e-12);
+        assert!(alike::<u8>([], []).abs() < 1e-12 && alike([1], [2]).abs() < 1e-12);
+        assert!((alike(["a"], ["a"]) - 1.0).abs() < 1e-12);
     }
 }
