@@ -1,6 +1,6 @@
 //! Every name of a span or an attribute, and nothing else that names one.
 //!
-//! The GenAI and MCP semantic conventions of OpenTelemetry come first (both are still in development, and have moved before); `edt.*` is
+//! The `GenAI` and MCP semantic conventions of OpenTelemetry come first (both are still in development, and have moved before); `edt.*` is
 //! ours, for what they do not speak of.
 
 /// Stage of a transaction: blobs and disk read, beliefs checked.

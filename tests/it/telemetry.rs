@@ -342,9 +342,9 @@ fn a_program_is_told_its_span() {
     let told = answer.json["run"]["stdout"]["text"].as_str().unwrap().trim().to_owned();
     let spans = waiting(&world);
     let program = spans.iter().find(|span| span["name"] == "edt.program").unwrap();
-    assert_eq!(told, format!("00-{TRACE}-{}-01", program["span"].as_str().unwrap()));
+    assert_eq!(told, format!("00-{TRACE}-{}-01", program["id"].as_str().unwrap()));
     let root = spans.iter().find(|span| span["name"] == "execute_tool run").unwrap();
-    assert_eq!(program["parent"], root["span"]);
+    assert_eq!(program["parent"], root["id"]);
     let answer = edt(&world, &env[1..], &["run", "--", "printenv", "TRACEPARENT"]);
     assert_eq!(answer.json["run"]["stdout"]["text"].as_str().unwrap().trim(), PARENT, "where it is off, as it came");
 }
