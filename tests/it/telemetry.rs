@@ -532,3 +532,13 @@ fn what_does_not_speak_http_waits() {
     assert!(flush.message().contains("grpc is not spoken"), "{}", flush.message());
     assert!(!waiting(&world).is_empty());
 }
+
+/// `EDT_OTLP_PYTHON` names a Python that has the package `opentelemetry-proto`.
+#[test]
+fn opentelemetrys_own_classes_read_what_is_sent() {
+    let Some(python) = std::env::var_os("EDT_OTLP_PYTHON") else { return };
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/telemetry.py");
+    let done = Command::new(python).args([script, EDT, "--validate"]).output().unwrap();
+    let said = String::from_utf8_lossy(&done.stdout);
+    assert!(done.status.success() && said.lines().count() == 2, "{said}{}", String::from_utf8_lossy(&done.stderr));
+}
