@@ -125,6 +125,7 @@ impl Index {
     }
 
     /// Every entry, in order of the ids.
+    #[must_use]
     pub fn entries(&self) -> impl ExactSizeIterator<Item = &Entry> {
         self.entries.values()
     }

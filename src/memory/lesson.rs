@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::episode::{Episode, Fix, Tried};
-use super::scrub::CUT;
+use super::scrub::{CUT, head};
 
 /// Most bytes of a text that a lesson quotes.
 const QUOTED: usize = 120;
@@ -68,7 +68,7 @@ fn quoted(text: &str) -> String {
     if text.len() <= QUOTED {
         return format!("{text:?}");
     }
-    format!("{:?}{CUT}", &text[..text.floor_char_boundary(QUOTED)])
+    format!("{:?}{CUT}", head(text, QUOTED))
 }
 
 #[cfg(test)]

@@ -43,8 +43,11 @@ pub fn lessons(memory: &Memory<'_>, query: &Query, now: i64, pending: &[Change])
         // Numbers stand for words in the index, and two words may have one: the episode itself decides.
         let Some(stored) = memory.at(entry.oid())? else { continue };
         let id = stored.id.clone();
-        let newer = pending.iter().filter(|change| change.id() == id);
-        let Some(episode) = newer.fold(Some(stored), |episode, change| change.on(episode)) else { continue };
+        let mut newest = Some(stored);
+        for change in pending.iter().filter(|change| change.id() == id) {
+            newest = change.on(newest);
+        }
+        let Some(episode) = newest else { continue };
         let has_place = score::has_place(episode.effectiveness_at(now), episode.uses);
         if !has_place || alike(&episode.keywords, &query.keywords) < ALIKE {
             continue;

@@ -68,13 +68,20 @@ const SCHEMES: &[&str] = &["bearer", "basic"];
 #[must_use]
 pub fn scrub(text: &str, most: usize) -> String {
     // What is far behind the end is never looked at.
-    let near = &text[..text.floor_char_boundary(most.saturating_mul(4).max(4096))];
+    let near = head(text, most.saturating_mul(4).max(4096));
     let plain: String = near.chars().filter(|c| !is_hidden(*c)).collect();
     let clean = without_tokens(&without_keys(&plain));
     if clean.len() <= most && near.len() == text.len() {
         return clean;
     }
-    format!("{}{CUT}", &clean[..clean.floor_char_boundary(most)])
+    format!("{}{CUT}", head(&clean, most))
+}
+
+/// The first characters of `text` that take at most `most` bytes.
+#[must_use]
+pub fn head(text: &str, most: usize) -> &str {
+    let end = (0..=most.min(text.len())).rev().find(|&at| text.is_char_boundary(at));
+    &text[..end.unwrap_or(0)]
 }
 
 /// Whether `c` is seen by nobody, or changes how the rest is seen.

@@ -302,7 +302,9 @@ impl<'r> Memory<'r> {
         }
         let mut index = Rc::unwrap_or_clone(index);
         let behind = behind + entries.len();
-        entries.into_iter().for_each(|(id, entry)| index.set(&id, entry));
+        for (id, entry) in entries {
+            index.set(&id, entry);
+        }
         index.move_to(new);
         let written = behind >= MOST_BEHIND || index.len() <= SMALL;
         if written {

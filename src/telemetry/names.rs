@@ -27,8 +27,6 @@ pub const SETTLE: &str = "edt.settle";
 pub const PROGRAM: &str = "edt.program";
 /// What was unrecorded before, or what a program changed, recorded.
 pub const RECORD: &str = "edt.record";
-/// What an agent's own tool is about to do, or did, judged.
-pub const JUDGE: &str = "edt.judge";
 
 /// What the tracing layer takes for a span's name.
 pub const OTEL_NAME: &str = "otel.name";

@@ -9,13 +9,11 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::request::Request;
-use crate::base::{Code, Finding, Findings, Outcome, RepoPath, Result, Status, Verdict};
-use crate::edit::hunk::Side;
-use crate::edit::{Edit, LineRange, Mode, Op};
+use super::tried::{episode_of, fix_of, is_memorable};
+use crate::base::{Finding, Findings, Outcome, Result, Status, Verdict};
 use crate::git::Oid;
 use crate::io::{clock, whole};
-use crate::lang;
-use crate::memory::{Change, Episode, Fix, Lesson, Memory, Query, Tried, lessons, scrub};
+use crate::memory::{Change, Lesson, Memory, Query, lessons};
 use crate::session::{Session, World, begin};
 
 /// The file below the worktree's state folder.
@@ -87,31 +85,67 @@ fn file(world: &World) -> PathBuf {
     world.repo.state_path().join(FILE)
 }
 
+/// An edit that landed.
+#[derive(Debug)]
+pub struct Landing<'a> {
+    /// The session's name.
+    pub session: &'a str,
+    /// The commit, as a hex object id.
+    pub commit: &'a str,
+    /// The paths, each with the one it was renamed from.
+    pub paths: Vec<(&'a str, Option<&'a str>)>,
+    /// The guards that a request overrode, each with the path.
+    pub overrode: Vec<(&'a str, &'a str)>,
+}
+
 /// Learns from `answer`, the answer to `request`; a refusal gets the lessons of failures like it.
 ///
 /// # Errors
 /// The findings of `answer`.
 pub(super) fn keep(world: &mut World, request: &Request, answer: Result<Outcome>) -> Result<Outcome> {
-    let before = Waiting::read(world);
-    match answer {
-        Ok(outcome) => {
-            if before != Waiting::default() && outcome.status == Status::Applied {
-                let mut after = before.clone();
-                after.landed(request, &outcome);
-                record(world, &mut after);
-                after.write(world, &before);
-            }
-            Ok(outcome)
+    match &answer {
+        Ok(Outcome {
+            status: Status::Applied, session: Some(session), commit: Some(commit), files, guards, ..
+        }) => {
+            let overrode = guards.iter().filter(|report| report.verdict == Verdict::Allowed);
+            let landing = Landing {
+                session: &session.name,
+                commit,
+                paths: files.iter().map(|file| (file.path.as_str(), file.from.as_deref())).collect(),
+                overrode: overrode.map(|report| (report.guard, report.path.as_str())).collect(),
+            };
+            landed(world, Some(request), &landing);
         }
-        Err(found) if found.any(is_memorable) && is_wanted(world) => {
-            let Some(session) = session_name(world) else { return Err(found) };
-            let mut after = before.clone();
-            let told = after.refused(world, &session, request, &found);
-            after.write(world, &before);
-            Err(found.teaching(told.into_iter().map(|lesson| lesson.text).collect()))
-        }
-        Err(found) => Err(found),
+        Ok(_) => {}
+        Err(_) => return answer.map_err(|found| refused(world, request, found)),
     }
+    answer
+}
+
+/// Learns that `request` was refused with `found`, which gets the lessons of failures like it.
+pub fn refused(world: &mut World, request: &Request, found: Findings) -> Findings {
+    if !found.any(is_memorable) || !is_wanted(world) {
+        return found;
+    }
+    let Some(session) = session_name(world) else { return found };
+    let before = Waiting::read(world);
+    let mut after = before.clone();
+    let told = after.refused(world, &session, request, &found);
+    after.write(world, &before);
+    found.teaching(told.into_iter().map(|lesson| lesson.text).collect())
+}
+
+/// Learns that an edit landed, and which request it was, if that is known; records what waits.
+pub fn landed(world: &mut World, request: Option<&Request>, landing: &Landing<'_>) {
+    let before = Waiting::read(world);
+    if before == Waiting::default() {
+        return;
+    }
+    let mut after = before.clone();
+    after.landed(request, landing);
+    // What cannot be recorded now waits for the next edit.
+    let _ = after.recorded(world);
+    after.write(world, &before);
 }
 
 /// Records what waits in this worktree; the commit of the memory, if anything did.
@@ -144,11 +178,6 @@ fn is_between(world: &World, commit: &str, from: Oid, to: Oid) -> bool {
     before(from) && !before(to)
 }
 
-fn record(world: &mut World, waiting: &mut Waiting) {
-    // What cannot be recorded now waits for the next edit.
-    let _ = waiting.recorded(world);
-}
-
 impl Waiting {
     /// Records what waits.
     fn recorded(&mut self, world: &mut World) -> Result<Option<Oid>> {
@@ -163,16 +192,15 @@ impl Waiting {
     }
 
     /// An edit landed: what was open for its files is fixed by it, and the lessons told there helped.
-    fn landed(&mut self, request: &Request, outcome: &Outcome) {
+    fn landed(&mut self, request: Option<&Request>, landing: &Landing<'_>) {
         let now = clock::wall().0;
-        let (Some(session), Some(commit)) = (&outcome.session, &outcome.commit) else { return };
         let mut told = Vec::new();
-        for file in &outcome.files {
+        for (path, from) in &landing.paths {
             let is_its = |open: &mut Open| {
-                open.session == session.name && (open.path == file.path || file.from.as_ref() == Some(&open.path))
+                open.session == landing.session && (open.path == *path || Some(open.path.as_str()) == *from)
             };
             for open in self.open.extract_if(.., is_its) {
-                let fix = fix_of(request, outcome, &file.path, now);
+                let fix = fix_of(request, landing, path, now);
                 self.pending.extend(open.episodes.iter().map(|id| Change::Fixed(id.clone(), fix.clone())));
                 told.extend(open.told);
             }
@@ -181,7 +209,7 @@ impl Waiting {
         told.dedup();
         self.pending.extend(told.iter().map(|id| Change::Used(id.clone(), crate::memory::Outcome::Helped, now)));
         if !told.is_empty() {
-            self.landed.push(Landed { commit: commit.clone(), told });
+            self.landed.push(Landed { commit: landing.commit.to_owned(), told });
         }
     }
 
@@ -245,12 +273,6 @@ impl Waiting {
     }
 }
 
-/// Whether a failure is one that a later call can learn from: it is about a file, and it was for the agent to do better.
-fn is_memorable(finding: &Finding) -> bool {
-    let learned = finding.code.status() == Status::Refused && finding.code != Code::ProtectedPath;
-    finding.path.is_some() && (learned || finding.code == Code::HashMismatch)
-}
-
 /// Whether anything is to be remembered here.
 fn is_wanted(world: &World) -> bool {
     let policy = || {
@@ -280,123 +302,4 @@ fn subject(changes: &[Change]) -> String {
     let fixed = count(|change| matches!(change, Change::Fixed(..)));
     let used = count(|change| matches!(change, Change::Used(..)));
     format!("remember: {failed} failed, {fixed} fixed, {used} lessons used")
-}
-
-/// What failed, as an episode.
-fn episode_of(request: &Request, finding: &Finding, session: &str, now: i64) -> Episode {
-    // The limit stands for the failure that reached it.
-    let first = finding.evidence.get("failures").and_then(|failures| failures.get(0)?.get("code")?.as_str());
-    let code = first.unwrap_or(finding.code.name());
-    let path = finding.path.clone().unwrap_or_default();
-    let numbered =
-        finding.evidence.get("edit").and_then(serde_json::Value::as_u64).and_then(|n| usize::try_from(n).ok());
-    let numbered = numbered.and_then(|number| request.edits.get(number.checked_sub(1)?));
-    let edit = numbered.or_else(|| request.edits.iter().find(|edit| edit.path.to_string() == path));
-    let language = RepoPath::parse(path.as_bytes()).ok().and_then(|path| lang::of(&path, b"")).map(|one| one.name);
-    let tried = Tried {
-        mode: edit.and_then(mode_of).map(str::to_owned),
-        format: Some(format_of(request)),
-        cause: cause(finding).map(str::to_owned),
-        fragment: edit.map(|edit| fragment(finding.code, edit)).unwrap_or_default(),
-        path: Some(path),
-        session: Some(session.to_owned()),
-        agent: request.agent.clone(),
-    };
-    Episode::new(code, language, tried, now)
-}
-
-/// What of `request` made `path` what it is now.
-fn fix_of(request: &Request, outcome: &Outcome, path: &str, now: i64) -> Fix {
-    let is_its =
-        |edit: &&Edit| edit.path.to_string() == path || matches!(&edit.op, Op::Rename { to } if to.to_string() == path);
-    let edit = request.edits.iter().find(is_its);
-    let (old, new) = edit.map(texts).unwrap_or_default();
-    let allowed = outcome.guards.iter().filter(|report| report.verdict == Verdict::Allowed && report.path == path);
-    let text = |bytes: Option<Vec<u8>>| {
-        bytes.map(|bytes| scrub::scrub(&String::from_utf8_lossy(&bytes), crate::memory::episode::LONGEST))
-    };
-    Fix {
-        mode: edit.and_then(mode_of).map(str::to_owned),
-        format: Some(format_of(request)),
-        allow: allowed.map(|report| report.guard.to_owned()).collect(),
-        old_text: text(old),
-        content: text(new),
-        commit: outcome.commit.clone(),
-        landed: now,
-    }
-}
-
-fn format_of(request: &Request) -> String {
-    if request.patch.is_some() { "patch" } else { "edit" }.to_owned()
-}
-
-/// What was wrong, in a word.
-fn cause(finding: &Finding) -> Option<&'static str> {
-    let evidence = &finding.evidence;
-    let is = |key: &str| evidence.get(key).is_some_and(|value| *value == serde_json::Value::Bool(true));
-    if is("already_applied") {
-        return Some("already_applied");
-    }
-    if let Some(near) = evidence.get("nearest") {
-        let white = near.get("white_space_only").is_some_and(|value| *value == serde_json::Value::Bool(true));
-        return Some(if white {
-            "white_space"
-        } else if near.is_null() {
-            "nothing_near"
-        } else {
-            "other_text"
-        });
-    }
-    evidence.get("bracket").map(|_| "bracket")
-}
-
-/// The text that a failure with `code` is about.
-fn fragment(code: Code, edit: &Edit) -> String {
-    let (old, new) = texts(edit);
-    let about_old = matches!(
-        code,
-        Code::OldTextNotFound
-            | Code::OldTextAmbiguous
-            | Code::InvalidPatch
-            | Code::InvalidPatchLimitExceeded
-            | Code::TextMismatch
-    );
-    let bytes = if about_old { old.or(new) } else { new.or(old) }.unwrap_or_default();
-    String::from_utf8_lossy(&bytes[..bytes.len().min(64 * 1024)]).into_owned()
-}
-
-/// The text that an edit replaces, and the one that it brings.
-fn texts(edit: &Edit) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
-    match &edit.op {
-        Op::Create { content, .. } | Op::Append { content } | Op::Overwrite { content } | Op::Put { content } => {
-            (None, Some(content.clone()))
-        }
-        Op::Edit { old, new, .. } => (Some(old.clone()), Some(new.clone())),
-        Op::Lines { content, expected, .. } => (expected.clone(), Some(content.clone())),
-        Op::Patch { hunks, .. } => {
-            let side = |other: Side| {
-                let lines = hunks.iter().flat_map(|hunk| &hunk.lines).filter(|line| line.side != other);
-                lines.flat_map(|line| line.text.iter().copied().chain([b'\n'])).collect::<Vec<u8>>()
-            };
-            (Some(side(Side::New)), Some(side(Side::Old)))
-        }
-        Op::Chmod { .. } | Op::Delete { .. } | Op::Rename { .. } => (None, None),
-    }
-}
-
-/// The mode that a caller would name; a patch names none.
-fn mode_of(edit: &Edit) -> Option<&'static str> {
-    let mode = match &edit.op {
-        Op::Create { .. } => Mode::Create,
-        Op::Edit { .. } => Mode::Edit,
-        Op::Append { .. } => Mode::Append,
-        Op::Overwrite { .. } => Mode::Overwrite,
-        Op::Lines { range: LineRange::Before(_), .. } => Mode::Insert,
-        Op::Lines { content, .. } if content.is_empty() => Mode::DeleteLines,
-        Op::Lines { .. } => Mode::ReplaceLines,
-        Op::Delete { .. } => Mode::Delete,
-        Op::Rename { .. } => Mode::Rename,
-        Op::Put { .. } | Op::Patch { .. } | Op::Chmod { .. } => return None,
-    };
-    Some(mode.name())
 }

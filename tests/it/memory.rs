@@ -1,6 +1,8 @@
 //! The memory: what a refusal teaches, and what becomes of a lesson.
 
 use std::fmt::Write as _;
+use std::io::Write as _;
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 
@@ -420,4 +422,31 @@ fn a_patch_teaches_a_patch() {
     assert_eq!((&episode["tried"]["format"], &episode["fix"]["format"]), (&json!("patch"), &json!("patch")));
     let told = lessons(&world.apply(&patch("b.c", "\treturn a - b;", "\treturn b;")));
     assert!(told.len() == 1 && told[0].starts_with("INVALID_PATCH in c: a patch with"), "{told:?}");
+}
+
+#[test]
+fn what_a_native_tool_tried_teaches_and_is_taught_too() {
+    let world = world();
+    let hook = |moment: &str, path: &str, old: &str| {
+        let file = world.root.join(path);
+        let payload = json!({"session_id": "s", "cwd": world.root, "hook_event_name": moment, "tool_name": "Edit",
+            "tool_input": {"file_path": file, "old_string": old, "new_string": "\treturn b + a;"}, "tool_response": {}});
+        let mut command = world.command(EDT);
+        command.args(["agent-hook", "claude-code"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(payload.to_string().as_bytes()).unwrap();
+        let done = child.wait_with_output().unwrap();
+        String::from_utf8([done.stdout, done.stderr].concat()).unwrap()
+    };
+    let (bad, good) = ("    return a + b;", "\treturn a + b;");
+    assert!(hook("PreToolUse", "a.c", bad).contains("OLD_TEXT_NOT_FOUND"));
+    assert!(!hook("PreToolUse", "a.c", good).contains("OLD_TEXT_NOT_FOUND"));
+    let text = world.text("a.c").replace(good, "\treturn b + a;");
+    world.write("a.c", text);
+    hook("PostToolUse", "a.c", good);
+    let episode = only(&world);
+    assert_eq!((&episode["fix"]["old_text"], &episode["fix"]["commit"]), (&json!(good), &json!(world.rev("HEAD"))));
+    let said = hook("PreToolUse", "b.c", bad);
+    assert!(said.contains("Learned before: OLD_TEXT_NOT_FOUND in c: mode edit"), "{said}");
 }

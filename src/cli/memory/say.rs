@@ -61,7 +61,7 @@ pub(super) fn told(answer: &Answer) -> String {
 pub(super) fn snapped(answer: &Answer) -> String {
     let mut out = String::new();
     for one in &answer.snapshots {
-        let _ = writeln!(out, "{} {}", paint(NAME, &render::short(&one.commit)), harmless(&one.name).0);
+        let _ = writeln!(out, "{} {}", paint(NAME, render::short(&one.commit)), harmless(&one.name).0);
     }
     if out.is_empty() { "There is no snapshot yet: `edt memory snapshot NAME` takes one.\n".to_owned() } else { out }
 }
