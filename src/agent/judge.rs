@@ -18,10 +18,11 @@ use crate::proposal::make;
 use crate::run::changes;
 use crate::session::checkpoint::{Ran, Why};
 use crate::session::look::Look;
-use crate::session::record::{Fate, Recorded, record, record_judged};
+use crate::session::record::{About, Fate, Recorded, record, record_judged};
 use crate::session::world::Caller;
 use crate::session::{Session, World};
-use crate::telemetry::{self, names};
+use crate::telemetry::names::RECORD;
+use crate::telemetry::{self, stage};
 use crate::txn::remember::{self, Landing};
 use crate::txn::{Request, Run};
 
@@ -42,13 +43,6 @@ pub struct Call<'a> {
 /// What kept it from doing so.
 pub fn answer(event: &Event, call: &Call<'_>) -> Result<Said> {
     let cwd = event.cwd.as_deref().map_or_else(|| call.start.to_owned(), |cwd| call.start.join(cwd));
-    let span = tracing::info_span!(
-        names::JUDGE,
-        { names::TOOL } = event.tool.as_str(),
-        { names::ERROR } = tracing::field::Empty,
-        { names::OTEL_STATUS } = tracing::field::Empty
-    );
-    let _judging = span.enter();
     match event.at.moment {
         Moment::Before => before(request::of(event, &cwd, call.agent), call),
         Moment::After => after(event, request::of(event, &cwd, call.agent), call),
@@ -82,7 +76,7 @@ fn before(asks: Asks, call: &Call<'_>) -> Result<Said> {
     for (mut world, paths) in cleared {
         let paths = there(&world, &paths)?;
         if !paths.is_empty() {
-            record(&mut world, Why::Foreign, &paths)?;
+            stage!(RECORD, record(&mut world, Why::Foreign, &paths))?;
         }
     }
     Ok(Said::Nothing)
@@ -123,11 +117,12 @@ fn after(event: &Event, asks: Asks, call: &Call<'_>) -> Result<Said> {
         let policy = policy(&world)?;
         let recording = Ran { message: subject(&event.tool, &paths), agent: Some(call.agent.to_owned()) };
         let mut said = changes::Said::default();
-        let recorded = record_judged(&mut world, Why::Edited(&recording), &paths, &mut |about| {
+        let mut judge = |about: &About<'_>| {
             said = changes::judge(about, &policy, OnFindings::Refuse)?;
             // It stands in the file; what stands there is recorded, and can be taken back.
             Ok(Fate::Kept)
-        })?;
+        };
+        let recorded = stage!(RECORD, record_judged(&mut world, Why::Edited(&recording), &paths, &mut judge))?;
         learned(&mut world, request, &recorded);
         if !recorded.made.is_empty() {
             objected |= !said.refused.is_empty();

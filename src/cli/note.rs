@@ -1,8 +1,12 @@
 //! What the span of a call says of its answer. Paths and numbers, never what stands in a file.
 
 use crate::base::{Finding, Outcome, Status};
+use crate::memory::scrub::scrub;
 use crate::run::Answer;
 use crate::telemetry::{self, names};
+
+/// The longest arguments that a span has, in bytes.
+const MOST: usize = 16 << 10;
 
 /// Notes what became of a request.
 pub(super) fn outcome(outcome: &Outcome) {
@@ -13,10 +17,9 @@ pub(super) fn outcome(outcome: &Outcome) {
         telemetry::note(names::SESSION, session.name.as_str());
         telemetry::note(names::BRANCH, session.branch.as_str());
     }
-    let texts = [(names::REVISION, &outcome.commit)];
-    texts.into_iter().for_each(|(key, text)| text.iter().for_each(|text| telemetry::note(key, text.as_str())));
-    let numbers = [(names::EDIT, outcome.edit), (names::PROPOSAL, outcome.proposal)];
-    numbers.into_iter().for_each(|(key, number)| number.into_iter().for_each(|number| telemetry::note(key, number)));
+    outcome.commit.iter().for_each(|commit| telemetry::note(names::REVISION, commit.as_str()));
+    outcome.edit.into_iter().for_each(|edit| telemetry::note(names::EDIT, edit));
+    outcome.proposal.into_iter().for_each(|id| telemetry::note(names::PROPOSAL, id));
     if !outcome.files.is_empty() {
         let files = &outcome.files;
         let paths: Vec<String> = files.iter().take(names::MOST_PATHS).map(|file| file.path.clone()).collect();
@@ -66,7 +69,7 @@ pub(super) fn ended(status: Status, served: bool) {
     } else if !served {
         telemetry::note(names::EXIT, u64::from(status.exit()));
         if telemetry::wants_content() {
-            let all = std::env::args_os().map(|arg| scrubbed(&arg.to_string_lossy()));
+            let all = std::env::args_os().map(|arg| scrub(&arg.to_string_lossy(), MOST));
             telemetry::note(names::COMMAND_ARGS, all.collect::<Vec<String>>());
         }
         if status == Status::Failed {
@@ -83,31 +86,6 @@ pub(super) fn agent(agent: Option<&str>) {
 /// Notes with what a tool was called, if content was asked for.
 pub(super) fn arguments(arguments: &serde_json::Value) {
     if telemetry::wants_content() {
-        telemetry::note(names::ARGUMENTS, scrubbed(&arguments.to_string()));
-    }
-}
-
-/// Arguments without words that look like secrets.
-fn scrubbed(text: &str) -> String {
-    let word = |word: &str| {
-        let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
-        let secret = SECRETS.iter().any(|start| bare.starts_with(start)) && bare.len() >= 16;
-        if secret { word.replace(bare, "***") } else { word.to_owned() }
-    };
-    text.split_inclusive([' ', '\n', '"', '\'', '=', ':', ',', '\\']).map(word).collect()
-}
-
-/// How tokens of well-known services begin.
-const SECRETS: [&str; 12] =
-    ["ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "sk-", "sk_live_", "xoxb-", "xoxp-", "AKIA", "AIza", "eyJhbGci"];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_that_look_like_secrets_are_not_in_arguments() {
-        let text = r#"{"content":"key = ghp_0123456789abcdef0123\nskill sk-1"}"#;
-        assert_eq!(scrubbed(text), r#"{"content":"key = ***\nskill sk-1"}"#);
+        telemetry::note(names::ARGUMENTS, scrub(&arguments.to_string(), MOST));
     }
 }

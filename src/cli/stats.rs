@@ -181,7 +181,9 @@ impl Args {
             return Err(Finding::new(Code::NoSession, message, "`edt status` lists the sessions.").into());
         }
         let mut total = Tally::default();
-        counted.iter().for_each(|one| total.add(&one.all()));
+        for one in &counted {
+            total.add(&one.all());
+        }
         let refusals = refusals(&repo, &filter)?;
         let answer = Answer {
             schema: "edt.stats/1",

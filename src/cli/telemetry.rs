@@ -21,7 +21,7 @@ use crate::telemetry::{Flushed, flush};
 
 /// Spans for an OpenTelemetry collector: where they go, what waits, sending it.
 ///
-/// Off unless OTEL_EXPORTER_OTLP_ENDPOINT (or another variable of OpenTelemetry), or edt.telemetry.endpoint in your own Git configuration,
+/// Off unless `OTEL_EXPORTER_OTLP_ENDPOINT` (or another variable of OpenTelemetry), or edt.telemetry.endpoint in your own Git configuration,
 /// asks for it. No edit waits for a collector: spans are spooled, `edt mcp` and `edt telemetry flush` send them.
 #[derive(Debug, clap::Args)]
 #[command(
@@ -133,7 +133,7 @@ struct Span {
     /// The trace, as hex.
     trace: String,
     /// Its id, as hex.
-    span: String,
+    id: String,
     /// The span that it stands in; null for the first of a trace.
     parent: Option<String>,
     /// Its name.
@@ -153,7 +153,7 @@ impl Args {
         let (repo, _) = context.repo()?;
         let folder = spool::folder(repo.common_dir());
         match &self.act {
-            Act::Status => Ok(context.answer(&Answer::of(&repo, &folder), |answer| answer.people())),
+            Act::Status => Ok(context.answer(&Answer::of(&repo, &folder), Answer::people)),
             Act::Flush { timeout } => flushed(context, &repo, &folder, *timeout),
             Act::Show { number } => Ok(context.answer(&shown(&folder, *number), Shown::people)),
         }
@@ -298,7 +298,7 @@ impl Span {
             .filter_map(|pair| Some((pair["key"].as_str()?.to_owned(), plain(&pair["value"]))));
         Span {
             trace: text("traceId"),
-            span: text("spanId"),
+            id: text("spanId"),
             parent: Some(text("parentSpanId")).filter(|parent| !parent.is_empty()),
             name: text("name"),
             start: nanos("startTimeUnixNano"),
@@ -342,7 +342,7 @@ impl Shown {
     }
 
     fn depth(&self, span: &Span) -> usize {
-        let above = |span: &Span| self.spans.iter().find(|other| Some(&other.span) == span.parent.as_ref());
+        let above = |span: &Span| self.spans.iter().find(|other| Some(&other.id) == span.parent.as_ref());
         std::iter::successors(above(span), |span| above(span)).take(8).count()
     }
 }

@@ -152,7 +152,7 @@ pub fn end() {
     }
     let took = clock::system().duration_since(started).unwrap_or_default();
     if settings.flush == Flush::Inline || took > LONG {
-        flush::flush(&folder, &settings, INLINE);
+        let _ = flush::flush(&folder, &settings, INLINE);
     }
 }
 

@@ -39,6 +39,7 @@ pub struct Flushed {
 /// Sends what is spooled in `folder` within `limit`, the oldest first. What another process has claimed is its business.
 ///
 /// What is not sent stays; what the collector refuses for good goes, and is counted.
+#[must_use]
 pub fn flush(folder: &Path, settings: &Settings, limit: Duration) -> Flushed {
     let until = clock::now() + limit;
     let mut done = Flushed::default();
@@ -77,25 +78,38 @@ fn one(claim: Claim, settings: &Settings, until: Instant, done: &mut Flushed) ->
     let unreadable = (lines.len() - read.len()) as u64;
     let request =
         ExportTraceServiceRequest { resource_spans: read.into_iter().flat_map(|one| one.resource_spans).collect() };
-    let spans = count(&request);
+    if count(&request) > 0 && !delivered(&request, settings, until, done) {
+        return false;
+    }
+    done.unreadable += unreadable;
+    if let Err(error) = claim.remove() {
+        done.error = Some(format!("what was sent cannot be removed ({error}) and will be sent again"));
+        return false;
+    }
+    true
+}
+
+/// Sends it, as often as the collector asks for that and there is time; whether that is decided.
+fn delivered(request: &ExportTraceServiceRequest, settings: &Settings, until: Instant, done: &mut Flushed) -> bool {
+    let (spans, before) = (count(request), done.error.clone());
     let mut pause = Duration::from_millis(200);
-    while spans > 0 {
+    loop {
         let left = until.saturating_duration_since(clock::now());
         if left.is_zero() {
             done.error.get_or_insert_with(|| "the time was over".to_owned());
             return false;
         }
-        match send(settings, &request, left) {
+        match send(settings, request, left) {
             Sent::Taken(rejected) => {
                 done.rejected += rejected.min(spans);
                 done.sent += spans - rejected.min(spans);
-                done.error = None;
-                break;
+                done.error = before;
+                return true;
             }
             Sent::Refused(why) => {
                 done.rejected += spans;
                 done.error = Some(why);
-                break;
+                return true;
             }
             Sent::Later(after, why) => {
                 done.error = Some(why);
@@ -113,12 +127,6 @@ fn one(claim: Claim, settings: &Settings, until: Instant, done: &mut Flushed) ->
             }
         }
     }
-    done.unreadable += unreadable;
-    if let Err(error) = claim.remove() {
-        done.error = Some(format!("what was sent cannot be removed ({error}) and will be sent again"));
-        return false;
-    }
-    true
 }
 
 fn count(request: &ExportTraceServiceRequest) -> u64 {
@@ -217,7 +225,7 @@ fn rounds(told: &Receiver<Told>) {
             Ok(Told::End) | Err(RecvTimeoutError::Disconnected) => {
                 let until = clock::now() + FAREWELL;
                 for (folder, settings) in &spooled {
-                    flush(folder, settings, until.saturating_duration_since(clock::now()));
+                    let _ = flush(folder, settings, until.saturating_duration_since(clock::now()));
                 }
                 return;
             }

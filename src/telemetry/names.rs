@@ -1,6 +1,6 @@
 //! Every name of a span or an attribute, and nothing else that names one.
 //!
-//! The GenAI and MCP semantic conventions of OpenTelemetry come first (both are still in development, and have moved before); `edt.*` is
+//! The `GenAI` and MCP semantic conventions of OpenTelemetry come first (both are still in development, and have moved before); `edt.*` is
 //! ours, for what they do not speak of.
 
 /// Stage of a transaction: blobs and disk read, beliefs checked.
@@ -27,8 +27,6 @@ pub const SETTLE: &str = "edt.settle";
 pub const PROGRAM: &str = "edt.program";
 /// What was unrecorded before, or what a program changed, recorded.
 pub const RECORD: &str = "edt.record";
-/// What an agent's own tool is about to do, or did, judged.
-pub const JUDGE: &str = "edt.judge";
 
 /// What the tracing layer takes for a span's name.
 pub const OTEL_NAME: &str = "otel.name";

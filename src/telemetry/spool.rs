@@ -221,7 +221,9 @@ mod tests {
         assert_eq!(mine[0].lines().unwrap(), [b"1", b"2"]);
         drop(mine);
         assert_eq!(all(&folder), [b"1", b"2", b"3"], "what was not removed is claimed again");
-        claim(&folder).unwrap().for_each(|claim| claim.remove().unwrap());
+        for claim in claim(&folder).unwrap() {
+            claim.remove().unwrap();
+        }
         assert!(all(&folder).is_empty() && files(&folder).is_empty());
     }
 

@@ -342,9 +342,9 @@ fn a_program_is_told_its_span() {
     let told = answer.json["run"]["stdout"]["text"].as_str().unwrap().trim().to_owned();
     let spans = waiting(&world);
     let program = spans.iter().find(|span| span["name"] == "edt.program").unwrap();
-    assert_eq!(told, format!("00-{TRACE}-{}-01", program["span"].as_str().unwrap()));
+    assert_eq!(told, format!("00-{TRACE}-{}-01", program["id"].as_str().unwrap()));
     let root = spans.iter().find(|span| span["name"] == "execute_tool run").unwrap();
-    assert_eq!(program["parent"], root["span"]);
+    assert_eq!(program["parent"], root["id"]);
     let answer = edt(&world, &env[1..], &["run", "--", "printenv", "TRACEPARENT"]);
     assert_eq!(answer.json["run"]["stdout"]["text"].as_str().unwrap().trim(), PARENT, "where it is off, as it came");
 }
@@ -531,4 +531,14 @@ fn what_does_not_speak_http_waits() {
     let flush = edt(&world, &env, &["telemetry", "flush"]);
     assert!(flush.message().contains("grpc is not spoken"), "{}", flush.message());
     assert!(!waiting(&world).is_empty());
+}
+
+/// `EDT_OTLP_PYTHON` names a Python that has the package `opentelemetry-proto`.
+#[test]
+fn opentelemetrys_own_classes_read_what_is_sent() {
+    let Some(python) = std::env::var_os("EDT_OTLP_PYTHON") else { return };
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/telemetry.py");
+    let done = Command::new(python).args([script, EDT, "--validate"]).output().unwrap();
+    let said = String::from_utf8_lossy(&done.stdout);
+    assert!(done.status.success() && said.lines().count() == 2, "{said}{}", String::from_utf8_lossy(&done.stderr));
 }
