@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::context::Context;
 use super::{
-    Cli, diff, doctor, gc, guards, guide, hooks, log, ls, policy, proposals, read, run, search, setup, status, trust,
+    Cli, bench, diff, doctor, gc, guards, guide, hooks, log, ls, policy, proposals, read, run, search, setup, status, trust,
 };
 use crate::base::{Code, Finding, Outcome, Result, Status};
 use crate::txn::wire::Wire;
@@ -136,6 +136,12 @@ enum Shape {
     Text,
     /// What `edt setup` answers.
     Setup,
+    /// What `edt bench run`, `merge` and `report` answer.
+    BenchReport,
+    /// What `edt bench list` answers.
+    BenchList,
+    /// What `edt bench check` answers.
+    BenchCheck,
 }
 
 impl SchemaArgs {
@@ -165,6 +171,9 @@ impl SchemaArgs {
             Shape::Codes => schemars::schema_for!(Codes),
             Shape::Text => schemars::schema_for!(super::context::Text),
             Shape::Setup => schemars::schema_for!(setup::Answer),
+            Shape::BenchReport => schemars::schema_for!(crate::bench::report::Report),
+            Shape::BenchList => schemars::schema_for!(bench::Listed),
+            Shape::BenchCheck => schemars::schema_for!(bench::Checks),
         };
         context.print(&serde_json::to_string_pretty(&schema).unwrap_or_default());
         Status::Applied

@@ -338,7 +338,7 @@ fn validators() -> &'static BTreeMap<&'static str, jsonschema::Validator> {
         (shape, jsonschema::validator_for(&serde_json::from_slice(&printed).unwrap()).unwrap())
     };
     ALL.get_or_init(|| {
-        const SHAPES: [&str; 22] = [
+        const SHAPES: [&str; 25] = [
             "code",
             "codes",
             "text",
@@ -361,6 +361,9 @@ fn validators() -> &'static BTreeMap<&'static str, jsonschema::Validator> {
             "proposal",
             "proposals",
             "setup",
+            "bench-report",
+            "bench-list",
+            "bench-check",
         ];
         SHAPES.map(compiled).into()
     })
