@@ -165,13 +165,16 @@ fn entry(code: &mut String, language: &Language) -> Result<(), String> {
     .map_err(|err| err.to_string())
 }
 
-/// Every file below `fixtures/bench`, by its path there.
+/// Every file of a suite below `fixtures/bench`, by its path there.
 fn write_suites() -> Result<(), String> {
     let mut found = Vec::new();
     files_below(Path::new(SUITES), "", &mut found).map_err(|err| format!("{SUITES}: {err}"))?;
     found.sort();
+    let is_suite = |path: &str| {
+        path.split_once('/').is_some_and(|(folder, _)| Path::new(SUITES).join(folder).join("suite.toml").is_file())
+    };
     let mut code = String::from("&[\n");
-    for (path, executable) in &found {
+    for (path, executable) in found.iter().filter(|(path, _)| is_suite(path)) {
         let file = format!("concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/{SUITES}/\", {path:?})");
         writeln!(code, "({path:?}, {executable}, include_bytes!({file}) as &[u8]),").map_err(|err| err.to_string())?;
     }

@@ -11,6 +11,8 @@ pub struct Lesson {
     pub text: String,
     /// The code of the refusal that it is about.
     pub code: String,
+    /// The language of the file that it is about.
+    pub language: String,
 }
 
 /// The task that something was learned on, or is to be taught to.
@@ -133,7 +135,7 @@ impl Episode {
     fn lesson(&self) -> Lesson {
         let Episode { code, mode, language, repair, .. } = self;
         let text = format!("{code} ({language}): `{mode}` was refused. What landed was `{repair}`.");
-        Lesson { id: self.id.clone(), text, code: code.clone() }
+        Lesson { id: self.id.clone(), text, code: code.clone(), language: language.clone() }
     }
 
     fn has_its_place(&self) -> bool {
@@ -202,12 +204,12 @@ impl Lessons for Simple {
     }
 }
 
-/// For each of `right` the words of a lesson about another code, as long as the right one; where there is none, its own words in
-/// another order. The names stay, so that the same number of the same episodes is shown.
+/// For each of `right` the words of a lesson about another code and another language, as long as the right one; where there is none, its own
+/// words in another order. The names stay, so that the same number of the same episodes is shown.
 #[must_use]
 pub fn wrong(right: Vec<Lesson>, all: &[Lesson], chance: &mut Chance) -> Vec<Lesson> {
     let swap = |lesson: Lesson| {
-        let others: Vec<&Lesson> = all.iter().filter(|one| one.code != lesson.code).collect();
+        let others: Vec<&Lesson> = all.iter().filter(|one| one.code != lesson.code && one.language != lesson.language).collect();
         let length = lesson.text.chars().count();
         let text = if others.is_empty() {
             let mut words: Vec<&str> = lesson.text.split(' ').collect();
@@ -228,7 +230,7 @@ mod tests {
     use super::*;
 
     fn lesson(code: &str, text: &str) -> Lesson {
-        Lesson { id: code.to_owned(), text: text.to_owned(), code: code.to_owned() }
+        Lesson { id: code.to_owned(), text: text.to_owned(), code: code.to_owned(), language: code.to_lowercase() }
     }
 
     fn origin(task: &str, date: &str) -> Origin {

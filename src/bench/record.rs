@@ -63,7 +63,8 @@ pub struct Attempt {
     pub parsed: u32,
     /// Of those, edits that landed.
     pub landed: u32,
-    /// Landed edits that left other bytes than expected in an attempt that was judged wrong.
+    /// Edits that were the last to land on a file which then had other bytes than expected, in an attempt that was judged wrong though no
+    /// refusal stood.
     pub silent: u32,
     /// Refusals by their codes.
     pub refusals: BTreeMap<String, u32>,

@@ -68,8 +68,12 @@ impl Tally {
         let Tally { mut attempt, landed, .. } = std::mem::replace(self, Tally { since, ..Tally::default() });
         attempt.pass = pass;
         attempt.stuck = since.is_some();
-        let silent = landed.iter().filter(|paths| !pass && paths.iter().any(&wrong)).count();
-        attempt.silent = u32::try_from(silent).unwrap_or(u32::MAX);
+        // A refusal that stands was no silence.
+        if !pass && !attempt.stuck {
+            let later = |at: usize, path: &String| landed[at + 1..].iter().any(|paths| paths.contains(path));
+            let left = |at: &usize| landed[*at].iter().any(|path| wrong(path) && !later(*at, path));
+            attempt.silent = u32::try_from((0..landed.len()).filter(left).count()).unwrap_or(u32::MAX);
+        }
         attempt
     }
 }
@@ -92,7 +96,7 @@ mod tests {
         tally.call("apply");
         tally.stuck();
         let Attempt { recoveries, stuck, silent, landed, .. } = tally.judged(false, |_| true);
-        assert_eq!((recoveries, stuck, silent, landed), (vec![3], true, 1, 1));
+        assert_eq!((recoveries, stuck, silent, landed), (vec![3], true, 0, 1), "what ended with a refusal was not silent");
         tally.call("apply");
         tally.landed(vec!["a".to_owned()]);
         let next = tally.judged(true, |_| false);
@@ -100,8 +104,11 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_that_was_taken_back_is_not_silently_wrong() {
+    fn silently_wrong_is_the_last_edit_of_a_wrong_file_that_was_not_taken_back() {
         let mut tally = Tally::default();
+        tally.landed(vec!["b".to_owned()]);
+        tally.landed(vec!["b".to_owned()]);
+        assert_eq!(tally.judged(false, |path| path == "b").silent, 1);
         tally.landed(vec!["a".to_owned()]);
         tally.landed(vec!["b".to_owned()]);
         tally.undone();

@@ -75,7 +75,7 @@ pub const METRICS: &[Metric] = &[
     Metric {
         name: "silently_wrong",
         title: "silently wrong",
-        about: "edits that landed and left other bytes than expected in an attempt that was judged wrong, of those that landed",
+        about: "edits that landed last on a file which then was wrong, in an attempt that failed though no refusal stood, of those that landed",
         better: Better::Lower,
         of: Of::Rate(|run| (sum(run, |one| one.silent), sum(run, |one| one.landed))),
     },
