@@ -84,11 +84,16 @@ impl Ground {
     }
 }
 
-/// The `edt.toml` of a person who switches every guard off. What a repository protects stays protected.
+/// The `edt.toml` of a person who lets everything pass: every guard is off, and shells and editors of text run unasked, in the sandbox. What
+/// a repository protects stays protected.
 #[must_use]
 pub fn without_guards() -> String {
     let settable = GUARDS.iter().map(|guard| guard.name()).filter(|name| *name != "protected_path");
-    settable.map(|name| format!("[guards.{name}]\nmode = \"off\"\n")).collect()
+    let off: String = settable.map(|name| format!("[guards.{name}]\nmode = \"off\"\n")).collect();
+    format!(
+        "{off}[run]\nunknown = \"allow\"\n[[command]]\nname = \"unasked\"\nargv = [[\"sh\", \"bash\", \"sed\", \"awk\", \"perl\"]]\n\
+         decision = \"allow\"\nreason = \"This arm of the benchmark asks nobody.\"\nmatch = [\"sed -i s/a/b/ f\"]\n"
+    )
 }
 
 #[cfg(test)]
