@@ -147,7 +147,8 @@ impl<'o> Chain<'o> {
         place: &Path,
         keep: &mut dyn FnMut(Attempt, Vec<Traced>, Vec<String>),
     ) -> Result<()> {
-        let (seed, split) = (self.order.plan.seed, if self.order.plan.since.is_some() { Split::ByTime } else { Split::Off });
+        let (seed, split) =
+            (self.order.plan.seed, if self.order.plan.since.is_some() { Split::ByTime } else { Split::Off });
         let label = format!("{}/{}/{session}", self.suite.name, task.id);
         let origin = Origin { suite: self.suite.name.clone(), task: task.id.clone(), date: task.date.clone() };
         let mut languages: Vec<String> = task.before.keys().map(|path| language_of(path)).collect();
@@ -187,7 +188,8 @@ impl<'o> Chain<'o> {
             let closed = scene.close();
             let files = ground.files()?;
             let folder = self.folder.join(&task.id);
-            let judging = Judging { task, files: &files, attempt: number, folder: &folder, place: &place.join("judged") };
+            let judging =
+                Judging { task, files: &files, attempt: number, folder: &folder, place: &place.join("judged") };
             let verdict = judge(&judging)?;
             let wanted = task.wanted();
             let wrong = |path: &String| {

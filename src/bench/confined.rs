@@ -58,8 +58,7 @@ pub(super) fn run(
     limit: Duration,
 ) -> Result<std::result::Result<Done, String>> {
     let Some((program, args)) = argv.split_first() else { return Ok(Err("There is no program.".to_owned())) };
-    let found: Option<PathBuf> =
-        if program.contains('/') { Some(from.join(program)) } else { bounded::find(program) };
+    let found: Option<PathBuf> = if program.contains('/') { Some(from.join(program)) } else { bounded::find(program) };
     let Some(found) = found.filter(|path| path.is_file()) else {
         return Ok(Err(format!("There is no program {program}.")));
     };

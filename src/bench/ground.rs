@@ -37,7 +37,8 @@ impl Ground {
             &["commit", "--quiet", "--allow-empty", "--no-verify", "--message=the task"],
         ] {
             // Nothing here outlives the benchmark: no power cut matters.
-            let ran = spawn::git(root, &[&["-c", "core.fsync=none", "-c", "maintenance.auto=false"], args].concat(), b"")?;
+            let ran =
+                spawn::git(root, &[&["-c", "core.fsync=none", "-c", "maintenance.auto=false"], args].concat(), b"")?;
             if !ran.ok {
                 let message = format!("git {} failed in {}: {}", args[0], root.display(), ran.stderr.trim());
                 return Err(Finding::new(Code::IoError, message, "The benchmark needs Git 2.39 or newer.").into());

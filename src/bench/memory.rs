@@ -209,7 +209,8 @@ impl Lessons for Simple {
 #[must_use]
 pub fn wrong(right: Vec<Lesson>, all: &[Lesson], chance: &mut Chance) -> Vec<Lesson> {
     let swap = |lesson: Lesson| {
-        let others: Vec<&Lesson> = all.iter().filter(|one| one.code != lesson.code && one.language != lesson.language).collect();
+        let others: Vec<&Lesson> =
+            all.iter().filter(|one| one.code != lesson.code && one.language != lesson.language).collect();
         let length = lesson.text.chars().count();
         let text = if others.is_empty() {
             let mut words: Vec<&str> = lesson.text.split(' ').collect();
@@ -265,7 +266,8 @@ mod tests {
         let mut memory = Simple::default();
         let fix = Fix { mode: "append".into(), request: serde_json::Value::Null };
         memory.learned(&old, &failure, &fix);
-        let seen = |memory: &Simple, by: &Origin| memory.in_refusal(&failure, &|from| Split::ByTime.allows(from, by)).len();
+        let seen =
+            |memory: &Simple, by: &Origin| memory.in_refusal(&failure, &|from| Split::ByTime.allows(from, by)).len();
         assert_eq!((seen(&memory, &new), seen(&memory, &old)), (1, 0));
         // Seen on a newer task, too: it is no longer known from older ones alone.
         memory.learned(&origin("newer", "2026-03-01"), &failure, &fix);
@@ -283,7 +285,11 @@ mod tests {
             request: serde_json::Value::Null,
             message: String::new(),
         };
-        memory.learned(&origin("t", "2026-01-01"), &failure, &Fix { mode: "append".into(), request: serde_json::Value::Null });
+        memory.learned(
+            &origin("t", "2026-01-01"),
+            &failure,
+            &Fix { mode: "append".into(), request: serde_json::Value::Null },
+        );
         let shown = |memory: &Simple| memory.in_refusal(&failure, &|_| true);
         let id = shown(&memory)[0].id.clone();
         memory.became(&id, Effect::NotHelped);

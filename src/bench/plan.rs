@@ -107,7 +107,9 @@ impl Unit {
     #[must_use]
     pub fn name(&self) -> String {
         let Unit { suite, strategy, guards, only } = self;
-        let part = only.as_ref().map_or_else(|| "all sessions".to_owned(), |only| format!("{} in session {}", only.task, only.session));
+        let part = only
+            .as_ref()
+            .map_or_else(|| "all sessions".to_owned(), |only| format!("{} in session {}", only.task, only.session));
         format!("{suite}: {part}, {strategy}, guards {guards}")
     }
 }
@@ -121,13 +123,21 @@ impl Plan {
     pub fn units(&self) -> Vec<Unit> {
         let mut units = Vec::new();
         for chosen in &self.suites {
-            for (strategy, guards) in chosen.strategies.iter().flat_map(|one| chosen.guards.iter().map(move |arm| (one, arm))) {
-                let unit = |only| Unit { suite: chosen.name.clone(), strategy: strategy.clone(), guards: guards.clone(), only };
+            for (strategy, guards) in
+                chosen.strategies.iter().flat_map(|one| chosen.guards.iter().map(move |arm| (one, arm)))
+            {
+                let unit = |only| Unit {
+                    suite: chosen.name.clone(),
+                    strategy: strategy.clone(),
+                    guards: guards.clone(),
+                    only,
+                };
                 if Strategy::of(strategy).is_some_and(|strategy| strategy.remembers()) {
                     units.push(unit(None));
                     continue;
                 }
-                let each = (1..=chosen.sessions).flat_map(|session| chosen.tasks.iter().map(move |task| (session, task)));
+                let each =
+                    (1..=chosen.sessions).flat_map(|session| chosen.tasks.iter().map(move |task| (session, task)));
                 units.extend(each.map(|(session, task)| unit(Some(Only { session, task: task.clone() }))));
             }
         }

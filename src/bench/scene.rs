@@ -284,7 +284,8 @@ pub(super) struct Closed {
 
 /// A request of `edt run` for these words.
 pub(super) fn request(argv: &[String], dir: &Path, timeout: Option<f64>) -> Result<run::Request> {
-    let (program, args) = argv.split_first().map_or((String::new(), Vec::new()), |(p, rest)| (p.clone(), rest.to_vec()));
+    let (program, args) =
+        argv.split_first().map_or((String::new(), Vec::new()), |(p, rest)| (p.clone(), rest.to_vec()));
     Ok(run::Request {
         program: program.into(),
         args: args.into_iter().map(Into::into).collect(),

@@ -90,7 +90,9 @@ pub fn merge(dirs: &[PathBuf], out: &Path) -> Result<(Plan, Vec<Done>)> {
         all.extend(done);
     }
     let Some(plan) = first else {
-        return Err(Finding::new(Code::BadRequest, "There is nothing to merge.", "Name the folders of the shards.").into());
+        return Err(
+            Finding::new(Code::BadRequest, "There is nothing to merge.", "Name the folders of the shards.").into()
+        );
     };
     let plan = Plan { shard: Shard::WHOLE, ..plan };
     let done = in_order(&plan, all)?;
@@ -118,8 +120,9 @@ fn read(dir: &Path) -> Result<(Plan, Vec<Done>, u64)> {
     let len = memchr::memrchr(b'\n', &text).map_or(0, |at| at + 1);
     let lines = text[..len].split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).enumerate();
     let parsed = lines.map(|(at, line)| {
-        serde_json::from_slice(line)
-            .map_err(|error| mismatch(&format!("Line {} of {} is no result: {error}", at + 1, results.display())).into())
+        serde_json::from_slice(line).map_err(|error| {
+            mismatch(&format!("Line {} of {} is no result: {error}", at + 1, results.display())).into()
+        })
     });
     Ok((plan, parsed.collect::<Result<_>>()?, len as u64))
 }

@@ -96,7 +96,11 @@ mod tests {
         tally.call("apply");
         tally.stuck();
         let Attempt { recoveries, stuck, silent, landed, .. } = tally.judged(false, |_| true);
-        assert_eq!((recoveries, stuck, silent, landed), (vec![3], true, 0, 1), "what ended with a refusal was not silent");
+        assert_eq!(
+            (recoveries, stuck, silent, landed),
+            (vec![3], true, 0, 1),
+            "what ended with a refusal was not silent"
+        );
         tally.call("apply");
         tally.landed(vec!["a".to_owned()]);
         let next = tally.judged(true, |_| false);

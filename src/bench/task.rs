@@ -330,7 +330,8 @@ mod tests {
 
     #[test]
     fn a_task_that_cannot_be_read_names_its_file_and_the_key() {
-        let good = "schema = \"edt.task/1\"\ninstruction = \"x\"\ndate = \"2026-01-31\"\njudge = { kind = \"exact\" }\n";
+        let good =
+            "schema = \"edt.task/1\"\ninstruction = \"x\"\ndate = \"2026-01-31\"\njudge = { kind = \"exact\" }\n";
         assert_eq!(refused(good, &["repo/a", "repo/b/c", "expected/a"]), "t: 2 files");
         assert!(refused(good, &["repo/a"]).contains("suite/t/task.toml: judge: kind \"exact\" compares with"));
         let cases = [

@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use super::context::Context;
 use super::{
-    Cli, bench, diff, doctor, gc, guards, guide, hooks, log, ls, policy, proposals, read, run, search, setup, status, trust,
+    Cli, bench, diff, doctor, gc, guards, guide, hooks, log, ls, policy, proposals, read, run, search, setup, status,
+    trust,
 };
 use crate::base::{Code, Finding, Outcome, Result, Status};
 use crate::txn::wire::Wire;

@@ -78,7 +78,8 @@ pub fn of(setting: &Setting<'_>) -> Result<Box<dyn Executor>> {
         Some(kind) => (kind.make)(setting),
         None => {
             let message = "There is no agent: neither --agent nor the suite names one.";
-            Err(Finding::new(Code::BadRequest, message, "Name one: --agent 'python3 agent.py', or --agent replay.").into())
+            Err(Finding::new(Code::BadRequest, message, "Name one: --agent 'python3 agent.py', or --agent replay.")
+                .into())
         }
     }
 }

@@ -48,10 +48,7 @@ enum Other {
     /// Applies a request through edt.
     Apply(Value),
     /// Writes a file, past edt.
-    Write {
-        path: String,
-        content: String,
-    },
+    Write { path: String, content: String },
 }
 
 /// What a recording says of a call.
@@ -75,7 +72,9 @@ fn read(setting: &Setting<'_>) -> Result<VecDeque<Line>> {
         return Err(bad(&place, "replay", "there is no recorded session: neither replay.jsonl nor `replay`").into());
     }
     let lines = setting.task.replay.iter().enumerate();
-    lines.map(|(at, text)| line(text).map_err(|why| bad(&place, "replay", &format!("line {}: {why}", at + 1)).into())).collect()
+    lines
+        .map(|(at, text)| line(text).map_err(|why| bad(&place, "replay", &format!("line {}: {why}", at + 1)).into()))
+        .collect()
 }
 
 fn line(text: &str) -> std::result::Result<Line, String> {
@@ -168,9 +167,7 @@ fn called(said: &Said) -> String {
             let how = if request.get("patch").is_some() { "patch".to_owned() } else { of("mode") };
             format!("apply {} {how}", of("path")).replace("  ", " ")
         }
-        Said::Run { argv, .. } => {
-            argv.iter().map(|word| shell_word(word.as_bytes())).collect::<Vec<_>>().join(" ")
-        }
+        Said::Run { argv, .. } => argv.iter().map(|word| shell_word(word.as_bytes())).collect::<Vec<_>>().join(" "),
         Said::Undo {} => "undo".to_owned(),
         Said::Read { path } => format!("read {path}"),
         Said::Say { text } => text.clone(),

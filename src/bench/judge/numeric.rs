@@ -30,7 +30,8 @@ impl Judge for Numeric {
 }
 
 fn compared(file: &str, expected: &str, found: &str, (absolute, relative): (f64, f64)) -> Verdict {
-    let (wanted, got): (Vec<&str>, Vec<&str>) = (expected.split_whitespace().collect(), found.split_whitespace().collect());
+    let (wanted, got): (Vec<&str>, Vec<&str>) =
+        (expected.split_whitespace().collect(), found.split_whitespace().collect());
     if wanted.len() != got.len() {
         return Verdict::failed(format!("{file} has {} words where {} are expected.", got.len(), wanted.len()));
     }
@@ -61,6 +62,10 @@ mod tests {
         let pass = |found: &str, by: (f64, f64)| compared("f", "mean 2.0 of 10", found, by).pass;
         assert!(pass("mean 2.0 of 10", (0.0, 0.0)) && pass("mean  2.05 of\n10", (0.1, 0.0)));
         assert!(!pass("mean 2.2 of 10", (0.1, 0.0)) && pass("mean 2.2 of 10", (0.0, 0.1)));
-        assert!(!pass("median 2.0 of 10", (1.0, 1.0)) && !pass("mean 2.0 of", (1.0, 1.0)) && !pass("mean NaN of 10", (1.0, 1.0)));
+        assert!(
+            !pass("median 2.0 of 10", (1.0, 1.0))
+                && !pass("mean 2.0 of", (1.0, 1.0))
+                && !pass("mean NaN of 10", (1.0, 1.0))
+        );
     }
 }

@@ -56,7 +56,9 @@ impl Estimate {
 pub(super) fn group(key: &Key<'_>, runs: &[&TaskRun], chosen: &Chosen, seed: u64) -> Group {
     let label = format!("{}/{}/{}", key.suite, key.strategy, key.guards);
     let most = chosen.attempts;
-    let take = |metric: &Metric, runs: &[&TaskRun], more: &str| estimate(metric, runs, most, (seed, &format!("{label}/{more}")));
+    let take = |metric: &Metric, runs: &[&TaskRun], more: &str| {
+        estimate(metric, runs, most, (seed, &format!("{label}/{more}")))
+    };
     let named = |name: &str, runs: &[&TaskRun], more: &str| {
         let metric = METRICS.iter().find(|metric| metric.name == name);
         metric.map_or_else(|| Estimate::rate(0, 0), |metric| take(metric, runs, more))

@@ -91,7 +91,9 @@ pub const METRICS: &[Metric] = &[
         title: "recovery",
         about: "calls from a refusal up to the next edit that landed",
         better: Better::Lower,
-        of: Of::Mean(|run, _| run.attempts.iter().flat_map(|one| &one.recoveries).map(|steps| f64::from(*steps)).collect()),
+        of: Of::Mean(|run, _| {
+            run.attempts.iter().flat_map(|one| &one.recoveries).map(|steps| f64::from(*steps)).collect()
+        }),
     },
     Metric {
         name: "unrecovered",
@@ -112,14 +114,18 @@ pub const METRICS: &[Metric] = &[
         title: "refusals",
         about: "refusals of a task, all attempts together",
         better: Better::Lower,
-        of: Of::Mean(|run, _| vec![float(run.attempts.iter().flat_map(|one| one.refusals.values()).map(|n| u64::from(*n)).sum())]),
+        of: Of::Mean(|run, _| {
+            vec![float(run.attempts.iter().flat_map(|one| one.refusals.values()).map(|n| u64::from(*n)).sum())]
+        }),
     },
     Metric {
         name: "calls",
         title: "calls",
         about: "calls of the agent for a task, all attempts together",
         better: Better::Lower,
-        of: Of::Mean(|run, _| vec![float(run.attempts.iter().flat_map(|one| one.calls.values()).map(|n| u64::from(*n)).sum())]),
+        of: Of::Mean(|run, _| {
+            vec![float(run.attempts.iter().flat_map(|one| one.calls.values()).map(|n| u64::from(*n)).sum())]
+        }),
     },
     Metric {
         name: "lessons",

@@ -65,7 +65,9 @@ pub(super) fn remains(done: &[Done]) -> Vec<Remains> {
             found.entry(key).or_insert(&run.trace);
         }
     }
-    let of = |suite: &str, task: &str, guards: &str| found.get(&(suite.to_owned(), task.to_owned(), guards.to_owned())).copied();
+    let of = |suite: &str, task: &str, guards: &str| {
+        found.get(&(suite.to_owned(), task.to_owned(), guards.to_owned())).copied()
+    };
     let names: BTreeSet<(&String, &String)> = found.keys().map(|(suite, task, _)| (suite, task)).collect();
     let pairs = names.into_iter().filter_map(|(suite, task)| {
         let with_edt = format!("{task}-with-edt");
@@ -77,7 +79,12 @@ pub(super) fn remains(done: &[Done]) -> Vec<Remains> {
     pairs.collect()
 }
 
-fn compare(suite: &str, task: &str, with_edt: String, (was, guarded, edt): (&[Traced], Option<&[Traced]>, &[Traced])) -> Remains {
+fn compare(
+    suite: &str,
+    task: &str,
+    with_edt: String,
+    (was, guarded, edt): (&[Traced], Option<&[Traced]>, &[Traced]),
+) -> Remains {
     let mut kinds: BTreeMap<String, Left> = BTreeMap::new();
     was.iter().for_each(|call| kinds.entry(call.kind.clone()).or_default().were += 1);
     edt.iter().for_each(|call| kinds.entry(call.kind.clone()).or_default().are += 1);
@@ -85,7 +92,8 @@ fn compare(suite: &str, task: &str, with_edt: String, (was, guarded, edt): (&[Tr
         let own: Vec<&Traced> = edt.iter().filter(|other| other.instead_of.contains(&call.call)).collect();
         // A call with edt is told beside the first of those that it stands for.
         let first = |other: &&&Traced| other.instead_of.iter().min() == Some(&call.call);
-        let told: Vec<String> = own.iter().filter(first).map(|other| format!("{}: {}", other.called, other.answer)).collect();
+        let told: Vec<String> =
+            own.iter().filter(first).map(|other| format!("{}: {}", other.called, other.answer)).collect();
         let again = guarded.and_then(|all| all.iter().find(|other| other.call == call.call));
         Row {
             call: call.call,

@@ -121,14 +121,20 @@ impl Listed {
         let mut out = String::new();
         for suite in &self.suites {
             let count = suite.tasks.len();
-            out += &format!("{} {}\n  {}\n", paint(NAME, &suite.name), paint(DIM, &format!("{count} tasks")), safe(&suite.description));
+            out += &format!(
+                "{} {}\n  {}\n",
+                paint(NAME, &suite.name),
+                paint(DIM, &format!("{count} tasks")),
+                safe(&suite.description)
+            );
             for task in suite.tasks.iter().filter(|_| tasks) {
                 let first = task.instruction.lines().next().unwrap_or_default();
                 let facts = format!("{} {} {}", task.date, task.judge, task.class.as_deref().unwrap_or("-"));
                 out += &format!("  {} {}\n    {}\n", task.id, paint(DIM, &safe(&facts)), safe(first));
             }
         }
-        for (title, kinds) in [("judges", &self.judges), ("strategies", &self.strategies), ("agents", &self.executors)] {
+        for (title, kinds) in [("judges", &self.judges), ("strategies", &self.strategies), ("agents", &self.executors)]
+        {
             out += &format!("{title}:\n");
             kinds.iter().for_each(|kind| out += &format!("  {:<11} {}\n", kind.name, kind.about));
         }

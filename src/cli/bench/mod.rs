@@ -94,11 +94,13 @@ impl MergeArgs {
 
 /// Print the report of a run, or of what is done of it.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  edt bench report results\n  edt bench report results --format json --no-times > report.json")]
+#[command(
+    after_help = "Examples:\n  edt bench report results\n  edt bench report results --format json --no-times > report.json"
+)]
 struct ReportArgs {
     /// The run's folder.
     #[arg(value_name = "DIR")]
-    dir: PathBuf,
+    results: PathBuf,
     /// Its form; table unless --json is given.
     #[arg(long, value_enum)]
     format: Option<Format>,
@@ -116,7 +118,7 @@ enum Format {
 
 impl ReportArgs {
     fn run(&self, context: &Context) -> Result<Status> {
-        let (plan, done) = store::load(&context.start.join(&self.dir))?;
+        let (plan, done) = store::load(&context.start.join(&self.results))?;
         let report = Report::of(&plan, &done, self.times.timing());
         match self.format {
             Some(Format::Json) if !context.json => context.print(&super::render::json(&report)),
@@ -141,7 +143,8 @@ impl UnitArgs {
         let bad = |why: String| {
             Finding::new(Code::BadRequest, why, "`edt bench run` calls this; it is not made to be called by hand.")
         };
-        let read = streams::own_input_at_most(MOST).map_err(|error| bad(format!("The work cannot be read: {error}.")))?;
+        let read =
+            streams::own_input_at_most(MOST).map_err(|error| bad(format!("The work cannot be read: {error}.")))?;
         let work: Work = serde_json::from_slice(&read.unwrap_or_default())
             .map_err(|error| bad(format!("The work cannot be read: {error}.")))?;
         let worked = runner::work(&work)?;

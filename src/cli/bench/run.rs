@@ -97,7 +97,9 @@ impl Args {
         let plan = self.plan(&start)?;
         let scratch = match &self.out {
             Some(_) => None,
-            None => Some(Scratch::outside(&start).map_err(|error| failed("make a scratch folder for", &start, &error))?),
+            None => {
+                Some(Scratch::outside(&start).map_err(|error| failed("make a scratch folder for", &start, &error))?)
+            }
         };
         let out = match (&self.out, &scratch) {
             (Some(out), _) => start.join(out),
@@ -124,16 +126,22 @@ impl Args {
     }
 
     fn plan(&self, start: &Path) -> Result<Plan> {
-        let bad = |message: String, hint: &str| Finding::new(Code::BadRequest, format!("{message} Nothing was run."), hint);
+        let bad =
+            |message: String, hint: &str| Finding::new(Code::BadRequest, format!("{message} Nothing was run."), hint);
         if !(self.limit > 0.0 && self.limit <= 86_400.0) {
-            return Err(bad(format!("A limit of {} s cannot be kept.", self.limit), "Give --limit from above 0 to 86400 s.").into());
+            return Err(bad(
+                format!("A limit of {} s cannot be kept.", self.limit),
+                "Give --limit from above 0 to 86400 s.",
+            )
+            .into());
         }
         let since = self.since.clone().or_else(|| self.before.clone());
         let before = self.before.clone().or_else(|| self.since.clone());
         if let (Some(since), Some(before)) = (&since, &before)
             && before > since
         {
-            let message = format!("Tasks before {before} would teach and those since {since} be judged: some would do both.");
+            let message =
+                format!("Tasks before {before} would teach and those since {since} be judged: some would do both.");
             return Err(bad(message, "Let --before be no later than --since.").into());
         }
         let mut suites: Vec<Chosen> = Vec::new();
@@ -157,13 +165,18 @@ impl Args {
     }
 
     fn chosen(&self, suite: &Suite, since: Option<&str>, before: Option<&str>) -> Result<Chosen> {
-        let bad = |message: String, hint: &str| Finding::new(Code::BadRequest, format!("{message} Nothing was run."), hint);
+        let bad =
+            |message: String, hint: &str| Finding::new(Code::BadRequest, format!("{message} Nothing was run."), hint);
         let Some(agent) = self.agent.clone().or_else(|| suite.agent.clone()) else {
             let message = format!("The suite {} names no agent.", suite.name);
             return Err(bad(message, "Name one: --agent 'python3 agent.py'.").into());
         };
         if let Some(unknown) = self.tasks.iter().find(|name| suite.tasks.iter().all(|task| task.id != **name)) {
-            return Err(bad(format!("The suite {} has no task {unknown}.", suite.name), "`edt bench list` lists them.").into());
+            return Err(bad(
+                format!("The suite {} has no task {unknown}.", suite.name),
+                "`edt bench list` lists them.",
+            )
+            .into());
         }
         let or = |given: &[String], own: &[String], else_: &str| match (given, own) {
             ([], []) => vec![else_.to_owned()],
@@ -223,7 +236,8 @@ impl<'c> Progress<'c> {
             return;
         }
         let judged = done.runs.iter().filter(|run| !run.teaches);
-        let (passed, all) = judged.fold((0, 0), |(passed, all), run| (passed + usize::from(run.passed_at().is_some()), all + 1));
+        let (passed, all) =
+            judged.fold((0, 0), |(passed, all), run| (passed + usize::from(run.passed_at().is_some()), all + 1));
         let (count, of) = (self.count.get(), self.of);
         self.context.note(&format!("{count}/{of} {}: {passed} of {all} passed\n", done.unit.name()));
     }

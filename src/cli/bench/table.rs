@@ -12,7 +12,10 @@ pub(super) fn report(report: &Report) -> String {
         out += &format!("{}\n", paint(NOTE, &line));
     }
     for suite in &report.suites {
-        let facts = format!("{} tasks, sessions {}, attempts {}, seed {}", suite.tasks, suite.sessions, suite.attempts, report.seed);
+        let facts = format!(
+            "{} tasks, sessions {}, attempts {}, seed {}",
+            suite.tasks, suite.sessions, suite.attempts, report.seed
+        );
         out += &format!("{} {}\n  {}\n", paint(NAME, &suite.name), paint(DIM, &facts), paint(DIM, &safe(&suite.agent)));
         let groups: Vec<&Group> = report.groups.iter().filter(|group| group.suite == suite.name).collect();
         out += &figures(&groups);
@@ -36,7 +39,9 @@ fn name(strategy: &str, guards: &str) -> String {
 
 /// A figure with its interval.
 fn shown(estimate: &Estimate) -> String {
-    let (Some(value), Some(low), Some(high)) = (estimate.value, estimate.low, estimate.high) else { return "-".to_owned() };
+    let (Some(value), Some(low), Some(high)) = (estimate.value, estimate.low, estimate.high) else {
+        return "-".to_owned();
+    };
     if estimate.hits.is_some() {
         return format!("{:.0} % [{:.0}, {:.0}]", value * 100.0, low * 100.0, high * 100.0);
     }
@@ -46,7 +51,8 @@ fn shown(estimate: &Estimate) -> String {
 
 /// A row a metric, a column a group.
 fn figures(groups: &[&Group]) -> String {
-    let mut rows = vec![std::iter::once(String::new()).chain(groups.iter().map(|one| name(&one.strategy, &one.guards))).collect()];
+    let mut rows =
+        vec![std::iter::once(String::new()).chain(groups.iter().map(|one| name(&one.strategy, &one.guards))).collect()];
     for metric in METRICS {
         let of = |group: &&Group| group.metrics.get(metric.name).copied();
         if groups.iter().any(|group| of(group).is_some()) {
@@ -59,7 +65,9 @@ fn figures(groups: &[&Group]) -> String {
 
 fn aligned(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0);
+    let width = |column: usize| {
+        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
     let widths: Vec<usize> = (0..columns).map(width).collect();
     let mut out = String::new();
     for (at, row) in rows.iter().enumerate() {
@@ -99,7 +107,11 @@ fn curves(groups: &[&Group]) -> String {
         let mut codes: Vec<(&String, &u64)> = group.refusals.iter().collect();
         codes.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
         let codes: Vec<String> = codes.iter().take(8).map(|(code, count)| format!("{code} {count}")).collect();
-        out += &format!("  {} {}\n", paint(DIM, &format!("refused, {}:", name(&group.strategy, &group.guards))), codes.join(", "));
+        out += &format!(
+            "  {} {}\n",
+            paint(DIM, &format!("refused, {}:", name(&group.strategy, &group.guards))),
+            codes.join(", ")
+        );
     }
     out
 }
@@ -127,7 +139,8 @@ fn differences(pairs: &[&Pair]) -> String {
 
 /// What remains of each call of a recorded session.
 fn remaining(remains: &Remains) -> String {
-    let mut rows = vec![["call", "kind", "what it was", "as it was", "through edt run", "with edt"].map(str::to_owned).to_vec()];
+    let mut rows =
+        vec![["call", "kind", "what it was", "as it was", "through edt run", "with edt"].map(str::to_owned).to_vec()];
     let cut = |text: &str, most: usize| match text.char_indices().nth(most) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text.to_owned(),
@@ -143,8 +156,10 @@ fn remaining(remains: &Remains) -> String {
             cut(&safe(&with_edt), 48),
         ]);
     }
-    let kinds: Vec<String> = remains.kinds.iter().map(|(kind, left)| format!("{kind} {} → {}", left.were, left.are)).collect();
-    let [was, guarded, edt] = remains.bytes_lost.map(|bytes| bytes.map_or_else(|| "-".to_owned(), |bytes| bytes.to_string()));
+    let kinds: Vec<String> =
+        remains.kinds.iter().map(|(kind, left)| format!("{kind} {} → {}", left.were, left.are)).collect();
+    let [was, guarded, edt] =
+        remains.bytes_lost.map(|bytes| bytes.map_or_else(|| "-".to_owned(), |bytes| bytes.to_string()));
     let bytes = format!("bytes lost: {was} as it was, {guarded} through edt run, {edt} with edt");
     format!(
         "{}  {} {} → {}: {}\n  {}\n",
