@@ -228,7 +228,7 @@ impl<'o> Chain<'o> {
         let Unit { suite, strategy, guards, .. } = &self.order.unit;
         let folder = folder.join(suite).join(&task.id);
         let file = folder.join(format!("{strategy}-{guards}-{session}.jsonl"));
-        let text: String = said.iter().map(|line| format!("{line}\n")).collect();
+        let text = said.iter().fold(String::new(), |text, line| text + line + "\n");
         let written = whole::make_folder(&folder).and_then(|_| whole::put(&file, text.as_bytes(), 0o644));
         written.map_err(|error| failed("record to", &file, &error).into())
     }

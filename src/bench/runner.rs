@@ -78,7 +78,7 @@ pub fn run(plan: &Plan, units: Vec<Unit>, way: &Way, done: &mut dyn FnMut(Done) 
             let (answers, next) = (answers.clone(), &next);
             scope.spawn(move || {
                 while let Some(unit) = next() {
-                    if answers.send(one(plan, unit, way)).is_err() {
+                    if answers.send(one(plan, &unit, way)).is_err() {
                         break;
                     }
                 }
@@ -97,7 +97,7 @@ pub fn run(plan: &Plan, units: Vec<Unit>, way: &Way, done: &mut dyn FnMut(Done) 
     first
 }
 
-fn one(plan: &Plan, unit: Unit, way: &Way) -> Result<Done> {
+fn one(plan: &Plan, unit: &Unit, way: &Way) -> Result<Done> {
     let guards = unit.guards.clone();
     let worked = worker(&guards, &way.start, |work| {
         let (start, record) = (way.start.clone(), way.record.clone());
@@ -135,7 +135,7 @@ fn worker(guards: &str, start: &Path, order: impl FnOnce(PathBuf) -> Work) -> Re
     let edt = whole::own_program().map_err(|error| failed("find", Path::new("edt"), &error))?;
     let mut plan = sandbox::Plan::new(Level::Permissive, &edt, scratch.path());
     plan.args = ["bench", "unit", "--json"].map(OsString::from).into();
-    plan.dir = start.to_owned();
+    start.clone_into(&mut plan.dir);
     plan.env = environment(&home, &temporary, &edt);
     let ((out, stdout), (err, stderr)) = (streams::pipe().map_err(io)?, streams::pipe().map_err(io)?);
     let running = sandbox::start(&plan, streams::memory(&order).map_err(io)?, stdout, stderr).map_err(not_started)?;

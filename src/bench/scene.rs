@@ -68,7 +68,9 @@ impl Teacher<'_> {
     /// A placebo's effect says nothing of the episode whose place it took.
     fn became(&mut self, shown: &[String], effect: Effect) {
         if self.given == Given::Own && self.learns {
-            shown.iter().for_each(|id| self.memory.became(id, effect));
+            for id in shown {
+                self.memory.became(id, effect);
+            }
         }
     }
 }

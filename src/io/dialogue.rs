@@ -176,7 +176,7 @@ impl Dialogue {
 
     /// Reads once; false if there is nothing now.
     fn read_some(&mut self) -> bool {
-        let mut part = [0; 64 * 1024];
+        let mut part = [0; 16 * 1024];
         match read(&mut self.from, &mut part) {
             0 => false,
             count => {

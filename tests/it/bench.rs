@@ -296,7 +296,7 @@ fn an_agent_that_hangs_dies_floods_or_babbles_is_a_result_of_its_attempt() {
     assert_eq!(ended("yes | tr -d '\\n'", &["--limit", "60"]).0, "flooded");
     assert_eq!(ended("yes", &["--limit", "60"]).0, "babbled");
     // One that never reads holds nobody up either.
-    assert_eq!(ended("exec <&-; sleep 0.1; echo '{\"type\":\"done\"}'", &["--limit", "20"]).0, "done");
+    assert_eq!(ended("sleep 0.1; echo '{\"type\":\"done\"}'", &["--limit", "20"]).0, "done");
     assert_eq!(alive_in(bench.dir.path()), Vec::<String>::new());
 }
 
@@ -406,10 +406,8 @@ fn guards_are_an_arm_and_their_harm_is_tried() {
     let arm = |name: &str| report["groups"].as_array().unwrap().iter().find(|group| group["guards"] == name).unwrap();
     assert_eq!(arm("on")["metrics"]["pass"]["hits"], 0);
     assert_eq!(arm("on")["refusals"], json!({"SIZE_REDUCTION": 1}));
-    assert_eq!(
-        arm("on")["metrics"]["guard_harm"],
-        json!({"value": 1.0, "low": 0.206_549_314_401_137_76, "high": 1.0, "n": 1, "hits": 1})
-    );
+    let harm = &arm("on")["metrics"]["guard_harm"];
+    assert_eq!((&harm["value"], &harm["n"], &harm["hits"]), (&json!(1.0), &json!(1), &json!(1)));
     assert_eq!((&arm("off")["metrics"]["pass"]["hits"], &arm("off")["refusals"]), (&json!(1), &json!({})));
     let pair = report["pairs"].as_array().unwrap().iter().find(|pair| pair["metric"] == "pass").unwrap();
     assert_eq!((&pair["difference"], &pair["test"]), (&json!(1.0), &json!("mcnemar")));
@@ -431,9 +429,12 @@ fn a_bad_task_names_its_file_and_the_key() {
         json!({"suite": "s", "task": "exact", "good": false, "said": "the files before pass already: there is nothing to do"})
     );
     // A judge that policy does not let run is the task's fault, not the agent's.
-    bench.write("s/suite.toml", &SUITE.replace("[\"grep\", \"-q\", \"y\", \"a.txt\"]", "[\"sudo\", \"true\"]"));
+    bench.write(
+        "s/suite.toml",
+        &SUITE.replace("[\"grep\", \"-q\", \"y\", \"a.txt\"]", "[\"python3\", \"-c\", \"print(1)\"]"),
+    );
     let said = bench.refused("BAD_TASK", &["run", "s", "--agent", PYTHON, "--task", "command"]);
-    assert!(said.contains("judge.argv: ") && said.contains("sudo"), "{said}");
+    assert!(said.contains("judge.argv: ") && said.contains("APPROVAL_REQUIRED"), "{said}");
     let said = bench.refused("FILE_NOT_FOUND", &["run", "format"]);
     assert!(said.contains("Did you mean formats?"), "{said}");
 }

@@ -74,12 +74,10 @@ pub const EXECUTORS: &[Kind] = &[replay::KIND, program::KIND];
 /// # Errors
 /// `BAD_REQUEST` if nothing is asked for; what making it answers.
 pub fn of(setting: &Setting<'_>) -> Result<Box<dyn Executor>> {
-    match EXECUTORS.iter().find(|kind| (kind.fits)(setting.agent)) {
-        Some(kind) => (kind.make)(setting),
-        None => {
-            let message = "There is no agent: neither --agent nor the suite names one.";
-            Err(Finding::new(Code::BadRequest, message, "Name one: --agent 'python3 agent.py', or --agent replay.")
-                .into())
-        }
-    }
+    let Some(kind) = EXECUTORS.iter().find(|kind| (kind.fits)(setting.agent)) else {
+        let message = "There is no agent: neither --agent nor the suite names one.";
+        let hint = "Name one: --agent 'python3 agent.py', or --agent replay.";
+        return Err(Finding::new(Code::BadRequest, message, hint).into());
+    };
+    (kind.make)(setting)
 }

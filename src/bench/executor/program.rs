@@ -87,7 +87,7 @@ fn start(command: &str, dir: &Path, worktree: &Path) -> Result<std::result::Resu
     let shell = Path::new("/bin/sh");
     let mut plan = Plan::new(Level::Permissive, shell, worktree);
     plan.args = vec!["-c".into(), command.into()];
-    plan.dir = dir.to_owned();
+    dir.clone_into(&mut plan.dir);
     plan.env = std::env::vars_os().collect();
     let io = |error: std::io::Error| failed("start the agent", shell, &error);
     let (dialogue, [stdin, stdout, stderr]) = Dialogue::new(MOST).map_err(io)?;

@@ -68,13 +68,11 @@ pub const JUDGES: &[&dyn Judge] = &[&exact::Exact, &numeric::Numeric, &command::
 /// As [`Judge::judge`].
 pub fn judge(what: &Judging<'_>) -> Result<Verdict> {
     let kind = what.task.judge.kind();
-    match JUDGES.iter().find(|judge| judge.kind() == kind) {
-        Some(judge) => judge.judge(what),
-        None => {
-            let message = format!("There is no judge of the kind {kind}.");
-            Err(Finding::new(Code::Internal, message, "Report this message.").into())
-        }
-    }
+    let Some(judge) = JUDGES.iter().find(|judge| judge.kind() == kind) else {
+        let message = format!("There is no judge of the kind {kind}.");
+        return Err(Finding::new(Code::Internal, message, "Report this message.").into());
+    };
+    judge.judge(what)
 }
 
 /// The judge cannot do its work.

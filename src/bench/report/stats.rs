@@ -39,14 +39,16 @@ pub fn bootstrap(values: &[f64], seed: u64, label: &str) -> Option<(f64, f64)> {
     let mut means: Vec<f64> = Vec::with_capacity(DRAWS);
     let mut drawn = vec![0.0; values.len()];
     for _ in 0..DRAWS {
-        drawn.iter_mut().for_each(|one| *one = values[chance.below(values.len())]);
+        for one in &mut drawn {
+            *one = values[chance.below(values.len())];
+        }
         means.extend(mean(&drawn));
     }
     means.sort_by(f64::total_cmp);
     Some((means[DRAWS / 40 - 1], means[DRAWS - DRAWS / 40]))
 }
 
-/// The two-sided exact probability of a split of `a` and `b` as uneven as this, or more, if each side were as likely: McNemar's exact
+/// The two-sided exact probability of a split of `a` and `b` as uneven as this, or more, if each side were as likely: `McNemar`'s exact
 /// test of the pairs that differ, and the sign test. 1 if nothing differs.
 #[must_use]
 pub fn even_split(a: u64, b: u64) -> f64 {

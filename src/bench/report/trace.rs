@@ -86,8 +86,12 @@ fn compare(
     (was, guarded, edt): (&[Traced], Option<&[Traced]>, &[Traced]),
 ) -> Remains {
     let mut kinds: BTreeMap<String, Left> = BTreeMap::new();
-    was.iter().for_each(|call| kinds.entry(call.kind.clone()).or_default().were += 1);
-    edt.iter().for_each(|call| kinds.entry(call.kind.clone()).or_default().are += 1);
+    for call in was {
+        kinds.entry(call.kind.clone()).or_default().were += 1;
+    }
+    for call in edt {
+        kinds.entry(call.kind.clone()).or_default().are += 1;
+    }
     let rows = was.iter().map(|call| {
         let own: Vec<&Traced> = edt.iter().filter(|other| other.instead_of.contains(&call.call)).collect();
         // A call with edt is told beside the first of those that it stands for.

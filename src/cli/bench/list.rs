@@ -136,7 +136,9 @@ impl Listed {
         for (title, kinds) in [("judges", &self.judges), ("strategies", &self.strategies), ("agents", &self.executors)]
         {
             out += &format!("{title}:\n");
-            kinds.iter().for_each(|kind| out += &format!("  {:<11} {}\n", kind.name, kind.about));
+            for kind in kinds {
+                out += &format!("  {:<11} {}\n", kind.name, kind.about);
+            }
         }
         out
     }
