@@ -77,16 +77,16 @@ mod tests {
     use super::*;
     use crate::io::clock;
 
-    fn outside_of(after: &str, intended: Option<Range<usize>>) -> u64 {
-        in_file(b"a\nb\nc\nd\ne\n", after.as_bytes(), intended.as_slice(), clock::in_ms(1000))
+    fn outside_of(after: &str, intended: Option<&Range<usize>>) -> u64 {
+        in_file(b"a\nb\nc\nd\ne\n", after.as_bytes(), intended.cloned().as_slice(), clock::in_ms(1000))
     }
 
     #[test]
     fn only_what_changed_elsewhere_counts() {
-        assert_eq!(outside_of("a\nB\nc\nd\ne\n", Some(1..2)), 0);
-        assert_eq!(outside_of("a\nB\nc\nd\nEE\n", Some(1..2)), 5, "e and EE with their line ends");
-        assert_eq!(outside_of("a\nb\nnew\nc\nd\ne\n", Some(2..2)), 0, "an insertion where one is meant");
+        assert_eq!(outside_of("a\nB\nc\nd\ne\n", Some(&(1..2))), 0);
+        assert_eq!(outside_of("a\nB\nc\nd\nEE\n", Some(&(1..2))), 5, "e and EE with their line ends");
+        assert_eq!(outside_of("a\nb\nnew\nc\nd\ne\n", Some(&(2..2))), 0, "an insertion where one is meant");
         assert_eq!(outside_of("a\nb\nc\nd\ne\n", None), 0);
-        assert_eq!(outside_of("}\n", Some(2..3)), 10, "all but c, which was meant, and what stands in its place");
+        assert_eq!(outside_of("}\n", Some(&(2..3))), 10, "all but c, which was meant, and what stands in its place");
     }
 }
