@@ -85,6 +85,11 @@ impl Dialogue {
         &self.complaint
     }
 
+    /// Reads what it complained of to the end: for when it is over.
+    pub fn hear_out(&mut self) {
+        while self.read_complaint() > 0 {}
+    }
+
     /// Nothing more will be said to it.
     pub fn close(&mut self) {
         self.into = None;
@@ -187,12 +192,13 @@ impl Dialogue {
         }
     }
 
-    fn read_complaint(&mut self) {
+    fn read_complaint(&mut self) -> usize {
         let mut part = [0; 16 * 1024];
         let count = read(&mut self.complaints, &mut part);
         self.complaint.extend_from_slice(&part[..count]);
         let surplus = self.complaint.len().saturating_sub(COMPLAINT);
         self.complaint.drain(..surplus);
+        count
     }
 }
 

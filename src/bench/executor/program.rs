@@ -184,6 +184,7 @@ impl Talk {
         dialogue.close();
         let ended = if why == Ended::Died { running.wait() } else { running.end() };
         let ended = ended.map_err(|error| failed("end", Path::new("the agent"), &error))?;
+        dialogue.hear_out();
         let how = match ended.how {
             _ if why != Ended::Died => "it was ended".to_owned(),
             How::Exit(status) => format!("exit status {status}"),
