@@ -27,9 +27,11 @@ pub mod journal;
 pub mod lang;
 #[cfg(feature = "mcp")]
 pub mod mcp;
+pub mod memory;
 pub mod policy;
 pub mod proposal;
 pub mod run;
 pub mod sandbox;
 pub mod session;
+pub mod telemetry;
 pub mod txn;

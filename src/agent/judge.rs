@@ -21,7 +21,9 @@ use crate::session::look::Look;
 use crate::session::record::{Fate, Recorded, record, record_judged};
 use crate::session::world::Caller;
 use crate::session::{Session, World};
-use crate::txn::Run;
+use crate::telemetry::{self, names};
+use crate::txn::remember::{self, Landing};
+use crate::txn::{Request, Run};
 
 /// Who calls, and from where.
 #[derive(Debug)]
@@ -40,6 +42,13 @@ pub struct Call<'a> {
 /// What kept it from doing so.
 pub fn answer(event: &Event, call: &Call<'_>) -> Result<Said> {
     let cwd = event.cwd.as_deref().map_or_else(|| call.start.to_owned(), |cwd| call.start.join(cwd));
+    let span = tracing::info_span!(
+        names::JUDGE,
+        { names::TOOL } = event.tool.as_str(),
+        { names::ERROR } = tracing::field::Empty,
+        { names::OTEL_STATUS } = tracing::field::Empty
+    );
+    let _judging = span.enter();
     match event.at.moment {
         Moment::Before => before(request::of(event, &cwd, call.agent), call),
         Moment::After => after(event, request::of(event, &cwd, call.agent), call),
@@ -50,21 +59,25 @@ pub fn answer(event: &Event, call: &Call<'_>) -> Result<Said> {
 
 /// Every worktree's part is judged before anything is recorded in one.
 fn before(asks: Asks, call: &Call<'_>) -> Result<Said> {
-    let (mut found, mut cleared) = ([asks.lost, asks.faults].concat(), Vec::new());
+    let (mut found, mut cleared, mut lessons) = ([asks.lost, asks.faults].concat(), Vec::new(), Vec::new());
     for Asked { root, paths, request } in asks.worktrees {
         let mut world = World::at(&root, call.caller.clone())?;
         found.extend(tracked_above(&root, &paths)?);
         let judged = match request {
-            Some(request) => request.and_then(|request| make::apply(&mut world, &request, Run::Dry)).map(drop),
+            Some(request) => request.and_then(|request| tried(&mut world, &request)),
             None => may_change(&world, &paths),
         };
         match judged.and_then(|()| recordable(&world, &paths)) {
-            Err(findings) => found.extend(findings.into_vec()),
+            Err(findings) => {
+                lessons.extend(findings.lessons().to_vec());
+                found.extend(findings.into_vec());
+            }
             Ok(()) => cleared.push((world, paths)),
         }
     }
     if let Err(findings) = Findings::check(found) {
-        return Ok(Said::Refused(words::refusal(findings)));
+        telemetry::refused(&findings);
+        return Ok(Said::Refused(words::refusal(findings.teaching(lessons))));
     }
     for (mut world, paths) in cleared {
         let paths = there(&world, &paths)?;
@@ -75,9 +88,33 @@ fn before(asks: Asks, call: &Call<'_>) -> Result<Said> {
     Ok(Said::Nothing)
 }
 
+/// Judges `request`; what is known of failures like it is told with a refusal.
+fn tried(world: &mut World, request: &Request) -> Result<()> {
+    match make::apply(world, request, Run::Dry) {
+        Ok(_) => Ok(()),
+        Err(found) => {
+            let understood = request.understood();
+            Err(remember::refused(world, understood.as_deref().unwrap_or(request), found))
+        }
+    }
+}
+
+/// What landed, for the memory.
+fn learned(world: &mut World, request: Option<Result<Request>>, recorded: &Recorded) {
+    let Some(commit) = recorded.made.last().map(ToString::to_string) else { return };
+    let paths: Vec<String> = recorded.paths.iter().map(|differs| differs.path.to_string()).collect();
+    let landing = Landing {
+        session: &recorded.session.name,
+        commit: &commit,
+        paths: paths.iter().map(|path| (path.as_str(), None)).collect(),
+        overrode: Vec::new(),
+    };
+    remember::landed(world, request.and_then(Result::ok).as_ref(), &landing);
+}
+
 fn after(event: &Event, asks: Asks, call: &Call<'_>) -> Result<Said> {
-    let (mut told, mut objected) = (Vec::new(), false);
-    for Asked { root, paths, .. } in asks.worktrees {
+    let (mut told, mut objected, mut codes) = (Vec::new(), false, Vec::new());
+    for Asked { root, paths, request } in asks.worktrees {
         let mut world = World::at(&root, call.caller.clone())?;
         let paths = there(&world, &paths)?;
         if paths.is_empty() {
@@ -91,10 +128,15 @@ fn after(event: &Event, asks: Asks, call: &Call<'_>) -> Result<Said> {
             // It stands in the file; what stands there is recorded, and can be taken back.
             Ok(Fate::Kept)
         })?;
+        learned(&mut world, request, &recorded);
         if !recorded.made.is_empty() {
             objected |= !said.refused.is_empty();
+            codes.extend(said.refused.iter().map(|finding| finding.code.name()));
             told.extend(words::landed(&recorded, edits(&world, &recorded)?, &said.refused, &said.warnings));
         }
+    }
+    if objected {
+        telemetry::codes(&codes);
     }
     Findings::check(asks.lost)?;
     let told = told.join("\n\n");

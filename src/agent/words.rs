@@ -12,7 +12,11 @@ const LONGEST: usize = 6000;
 #[must_use]
 pub fn refusal(findings: Findings) -> String {
     let mut out = String::from("edt refused this edit; nothing was changed.\n");
+    let lessons = findings.lessons().to_vec();
     findings.into_vec().iter().for_each(|finding| tell(&mut out, finding, ""));
+    for lesson in lessons {
+        let _ = writeln!(out, "Learned before: {lesson}");
+    }
     out.trim_end().to_owned()
 }
 

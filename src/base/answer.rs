@@ -97,7 +97,7 @@ pub struct Outcome {
     pub errors: Vec<Finding>,
     /// What the caller should know although it was done.
     pub warnings: Vec<Warning>,
-    /// Remembered fixes of similar failures; empty until edt keeps a memory.
+    /// What landed after failures like these, at most three; the memory keeps them (`edt memory`).
     pub lessons: Vec<String>,
     /// An interrupted transaction that this call finished or took back first.
     pub settled: Option<Settled>,
@@ -220,6 +220,30 @@ pub enum Verdict {
     Refuse,
     /// Found, and the request allowed it.
     Allowed,
+}
+
+impl Verdict {
+    /// The name on the wire.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Verdict::Pass => "pass",
+            Verdict::Warn => "warn",
+            Verdict::Refuse => "refuse",
+            Verdict::Allowed => "allowed",
+        }
+    }
+
+    /// How much it weighs among several of one guard: the strictest most.
+    #[must_use]
+    pub const fn weight(self) -> u8 {
+        match self {
+            Verdict::Pass => 0,
+            Verdict::Warn => 1,
+            Verdict::Allowed => 2,
+            Verdict::Refuse => 3,
+        }
+    }
 }
 
 /// One line of a guard's report.

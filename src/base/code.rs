@@ -59,6 +59,8 @@ codes! {
         "The operating system refused a read or a write: a full disk, a missing permission, a failing device. The message names the operation and the path; no edit was recorded.";
     ObjectMissing "OBJECT_MISSING" Environment None,
         "An object that the repository names is missing or damaged. edt never treats a missing object as an absent file; nothing was touched. `git fsck` tells more.";
+    TelemetryNotSent "TELEMETRY_NOT_SENT" Environment None,
+        "Spans wait that could not be sent: nobody asked for telemetry, the collector does not answer, or it refused them. The message says which. What it may take later stays spooled; no edit depends on it. `edt telemetry status` tells more.";
     ProgramNotFound "PROGRAM_NOT_FOUND" Environment None,
         "A program that this call needs, or that `edt run` was to run, is not there, not on PATH, or cannot be executed. The message names it. A program of the worktree is named with its path, and its arguments are words of their own.";
     CommandTimeout "COMMAND_TIMEOUT" Environment None,
@@ -139,6 +141,8 @@ codes! {
         "A Git hook of edt's refused to delete or rewind a protected branch or a session's ref, or to push shadow branches. The message names the ref and both commits. Take edits back with `edt undo` or `git revert`; a person may repeat the command in a terminal of their own. Or one of Git's commit hooks refused a landing: the message has its output.";
     ProposalNotFound "PROPOSAL_NOT_FOUND" Refused None,
         "There is no proposal of that number in this repository. `edt proposals --all` lists them.";
+    EpisodeNotFound "EPISODE_NOT_FOUND" Refused None,
+        "The memory of this repository holds no episode of that id, or no snapshot of that name. `edt memory list` and `edt memory snapshot` show what there is.";
     ProposalRejected "PROPOSAL_REJECTED" Refused None,
         "The proposal is closed: a person rejected it, a newer one took its place, or it has landed already. The message has the person's words. Send a new one that heeds them.";
     CommandDenied "COMMAND_DENIED" Refused None,

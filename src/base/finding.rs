@@ -55,9 +55,12 @@ impl Finding {
     }
 }
 
-/// At least one finding, the most important first.
+/// At least one finding, the most important first, and what was learned from failures like them.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Findings(Vec<Finding>);
+pub struct Findings {
+    found: Vec<Finding>,
+    lessons: Vec<String>,
+}
 
 impl Findings {
     /// `Err` with all of `found`, ordered by importance, or `Ok` if there is none.
@@ -70,44 +73,68 @@ impl Findings {
         }
         found.sort_by_key(|finding| finding.code);
         found.dedup();
-        Err(Findings(found))
+        Err(Findings { found, lessons: Vec::new() })
     }
 
     /// The status that the most important finding stands for.
     #[must_use]
     pub fn status(&self) -> Status {
-        self.0.first().map_or(Status::Bug, |finding| finding.code.status())
+        self.found.first().map_or(Status::Bug, |finding| finding.code.status())
     }
 
     /// Whether one of the findings is such.
     #[must_use]
     pub fn any(&self, such: impl Fn(&Finding) -> bool) -> bool {
-        self.0.iter().any(such)
+        self.found.iter().any(such)
     }
 
     /// Every one of them as `said` says it.
     #[must_use]
     pub fn each(self, said: impl FnMut(Finding) -> Finding) -> Findings {
-        Findings(self.0.into_iter().map(said).collect())
+        Findings { found: self.found.into_iter().map(said).collect(), ..self }
+    }
+
+    /// The names of their codes, in order.
+    #[must_use]
+    pub fn codes(&self) -> Vec<&'static str> {
+        self.found.iter().map(|finding| finding.code.name()).collect()
     }
 
     /// The findings in order.
     #[must_use]
     pub fn into_vec(self) -> Vec<Finding> {
-        self.0
+        self.found
+    }
+
+    /// The findings in order.
+    #[must_use]
+    pub fn as_slice(&self) -> &[Finding] {
+        &self.found
+    }
+
+    /// The same, with what was learned from failures like them.
+    #[must_use]
+    pub fn teaching(self, lessons: Vec<String>) -> Findings {
+        Findings { lessons, ..self }
+    }
+
+    /// What was learned from failures like them.
+    #[must_use]
+    pub fn lessons(&self) -> &[String] {
+        &self.lessons
     }
 }
 
 impl From<Finding> for Findings {
     fn from(finding: Finding) -> Findings {
-        Findings(vec![finding])
+        Findings { found: vec![finding], lessons: Vec::new() }
     }
 }
 
 impl std::fmt::Display for Findings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        for (i, finding) in self.0.iter().enumerate() {
-            let end = if i + 1 < self.0.len() { "\n" } else { "" };
+        for (i, finding) in self.found.iter().enumerate() {
+            let end = if i + 1 < self.found.len() { "\n" } else { "" };
             write!(f, "{}: {}{end}", finding.code.name(), finding.message)?;
         }
         Ok(())

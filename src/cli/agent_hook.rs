@@ -10,6 +10,7 @@ use crate::agent::{self, AGENTS, Agent, At, Event, Moment, Protocol, Reply, Said
 use crate::base::{Code, Finding, Findings, Result, Status};
 use crate::io::disk::MAX_FILE;
 use crate::io::{clock, whole};
+use crate::telemetry::{self, names};
 
 /// The longest payload that is read, in bytes.
 const MOST: u64 = 2 * MAX_FILE;
@@ -60,12 +61,17 @@ fn answer(
         .ok_or_else(|| broken(&format!("{} wrote more than {MOST} bytes.", agent.title())))?;
     let payload: serde_json::Value = serde_json::from_slice(&payload)
         .map_err(|error| broken(&format!("what {} wrote is no JSON: {error}.", agent.title())))?;
+    for key in ["tool_use_id", "tool_call_id", "call_id"] {
+        payload[key].as_str().into_iter().for_each(|id| telemetry::note(names::TOOL_CALL, id));
+    }
     let event: Event = protocol.event(&payload).map_err(|fault| {
         let version = env!("CARGO_PKG_VERSION");
         let at = protocol.at(&payload);
         voice.learn(at);
         broken_then(at, &format!("{}, and edt {version} knows no other form. Send the edit through edt's MCP tool `apply`, and tell the person that edt may be older than {}.", fault.0, agent.title()))
     })?;
+    telemetry::note(names::TOOL, event.tool.as_str());
+    telemetry::note(names::AGENT, agent.name());
     voice.learn(event.at);
     let broken = |found: Findings| broken_at(event.at, &found);
     let mut caller = context.caller().map_err(broken)?;
@@ -148,6 +154,9 @@ impl Voice {
             let _ = writeln!(std::io::stderr().lock(), "edt's answer could not be written ({error}): {why}");
             std::process::exit(2);
         }
+        // Whoever speaks for another thread's call has nothing of it to note.
+        telemetry::note(names::EXIT, u64::from(exit));
+        telemetry::end();
         std::process::exit(i32::from(exit))
     }
 }

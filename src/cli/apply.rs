@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use super::context::Context;
-use super::render;
+use super::{note, render};
 use crate::base::{Code, Finding, Result, Status};
 use crate::edit::Mode;
 use crate::edit::place::Matching;
@@ -226,6 +226,7 @@ pub(super) fn apply(context: &Context, request: Result<Request>, run: Run) -> Re
         }
     })?;
     let mut world = context.world()?;
+    note::agent(request.agent.as_deref());
     let outcome = proposal::make::apply(&mut world, &request, run)?;
     Ok(context.outcome(&outcome, render::applied))
 }

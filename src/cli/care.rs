@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::context::Context;
 use super::{
-    Cli, bench, diff, doctor, gc, guards, guide, hooks, log, ls, policy, proposals, read, run, search, setup, status,
-    trust,
+    Cli, bench, diff, doctor, gc, guards, guide, hooks, log, ls, memory, policy, proposals, read, run, search, setup,
+    status, trust,
 };
 use crate::base::{Code, Finding, Outcome, Result, Status};
 use crate::txn::wire::Wire;
@@ -143,6 +143,18 @@ enum Shape {
     BenchList,
     /// What `edt bench check` answers.
     BenchCheck,
+    /// What `edt stats` answers.
+    Stats,
+    /// What `edt telemetry status` and `flush` answer.
+    #[cfg(feature = "otel")]
+    Telemetry,
+    /// What `edt telemetry show` answers.
+    #[cfg(feature = "otel")]
+    TelemetrySpans,
+    /// What `edt memory` answers.
+    Memory,
+    /// What the memory keeps, and `edt memory import` takes.
+    Episode,
 }
 
 impl SchemaArgs {
@@ -171,10 +183,17 @@ impl SchemaArgs {
             Shape::Code => schemars::schema_for!(Told),
             Shape::Codes => schemars::schema_for!(Codes),
             Shape::Text => schemars::schema_for!(super::context::Text),
+            Shape::Episode => schemars::schema_for!(crate::memory::Episode),
+            Shape::Memory => schemars::schema_for!(memory::Answer),
+            Shape::Stats => schemars::schema_for!(super::stats::Answer),
             Shape::Setup => schemars::schema_for!(setup::Answer),
             Shape::BenchReport => schemars::schema_for!(crate::bench::report::Report),
             Shape::BenchList => schemars::schema_for!(bench::Listed),
             Shape::BenchCheck => schemars::schema_for!(bench::Checks),
+            #[cfg(feature = "otel")]
+            Shape::Telemetry => schemars::schema_for!(super::telemetry::Answer),
+            #[cfg(feature = "otel")]
+            Shape::TelemetrySpans => schemars::schema_for!(super::telemetry::Shown),
         };
         context.print(&serde_json::to_string_pretty(&schema).unwrap_or_default());
         Status::Applied

@@ -9,7 +9,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Global, render};
+use super::{Global, note, render};
 use crate::base::{Durability, Findings, Outcome, Result, Settled, Status, Warning};
 use crate::git::{Oid, Repo};
 use crate::hook::who::Who;
@@ -214,6 +214,7 @@ impl Context {
         let told = (!news.is_empty())
             .then(|| Outcome { warnings: [news, outcome.warnings.clone()].concat(), ..outcome.clone() });
         let outcome = told.as_ref().unwrap_or(outcome);
+        note::outcome(outcome);
         self.answer(outcome, people);
         outcome.status
     }
@@ -255,12 +256,18 @@ impl Context {
         let _ = write!(anstream::stderr().lock(), "{text}");
     }
 
+    /// Notes on the call's span how it ended.
+    pub(super) fn noted(&self, status: Status) {
+        note::ended(status, matches!(self.out, Out::Kept(_)));
+    }
+
     /// Prints a refusal: as JSON on standard output, for people on standard error.
     pub(super) fn refusal(&self, findings: Findings, status: Status) {
         let mut outcome = render::refusal(findings, status);
         outcome.settled = self.settled();
         outcome.warnings = self.news();
         outcome.proposal = outcome.errors.iter().find_map(|one| one.evidence.get("proposal")?.as_u64());
+        note::outcome(&outcome);
         if self.json {
             self.answer(&outcome, render::refused);
         } else {

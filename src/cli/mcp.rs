@@ -11,14 +11,15 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::context::{Calling, Context, Kept};
-use super::{apply, checkpoint, diff, land, log, ls, proposals, read, restore, run, search, status, undo};
+use super::{apply, checkpoint, diff, land, log, ls, note, proposals, read, restore, run, search, status, undo};
 use crate::agent::guide;
 use crate::base::{Code, Finding, Outcome, Result, Status};
 use crate::io::whole;
-use crate::mcp::{self, Answer, Call, Effect, Pulse, Roots, Tool, either, input, output};
+use crate::mcp::{self, Answer, Call, Effect, Pulse, Reply, Roots, Tool, either, input, output};
 use crate::run::Watch;
 use crate::run::store::Stream;
 use crate::session::world::Warm;
+use crate::telemetry;
 use crate::txn::{self, Request, Run};
 
 /// Serve the commands to an agent by the Model Context Protocol, on standard input and output.
@@ -229,10 +230,13 @@ impl Args {
         let calling = context.calling();
         let handler = move || -> mcp::Handler {
             let server = Server { rows: rows.clone(), calling: calling.clone(), warm: Rc::default() };
-            Box::new(move |call| server.answer(call))
+            Box::new(move |call, reply| server.answer(call, reply))
         };
         let service = mcp::Service { tools, instructions: guide::short().to_owned(), handler: Arc::new(handler) };
-        mcp::serve(service).map_err(|error| crate::io::failed("serve", Path::new("standard input"), &error))?;
+        let flusher = telemetry::Flusher::default();
+        let served = mcp::serve(service);
+        flusher.finish();
+        served.map_err(|error| crate::io::failed("serve", Path::new("standard input"), &error))?;
         Ok(Status::Applied)
     }
 }
@@ -254,8 +258,10 @@ struct Server {
 }
 
 impl Server {
-    fn answer(&self, mut call: Call) -> Answer {
+    fn answer(&self, mut call: Call, reply: Reply) {
         let row = self.rows[call.tool];
+        let asked = telemetry::Call { command: row.name.to_owned(), request: Some(std::mem::take(&mut call.request)) };
+        let running = telemetry::begin(asked);
         let start = self.start(&mut call);
         let place = start.as_ref().map_or_else(|_| self.calling.start.clone(), Clone::clone);
         let context = self.calling.context(row.name, place, Rc::clone(&self.warm));
@@ -263,12 +269,17 @@ impl Server {
         if let Some(client) = call.client.filter(|name| row.takes_agent && makes && is_a_name(name)) {
             call.args.entry("agent").or_insert_with(|| client.into());
         }
-        let done = start.and_then(|_| (row.run)(&context, Value::Object(call.args), &mut Follower(&call.pulse)));
+        let agent = call.args.get("agent").and_then(Value::as_str).map(str::to_owned);
+        let arguments = Value::Object(call.args);
+        note::arguments(&arguments);
+        let done = start.and_then(|_| (row.run)(&context, arguments, &mut Follower(&call.pulse)));
         let status = done.unwrap_or_else(|findings| {
             let status = findings.status();
             context.refusal(findings, status);
             status
         });
+        note::agent(agent.as_deref());
+        context.noted(status);
         let Kept { json, text } = context.kept().unwrap_or_default();
         let refused = status.exit() != 0 && status != Status::Failed;
         let text = if row.effect == Effect::Reads && !refused && row.name != "check" {
@@ -276,7 +287,9 @@ impl Server {
         } else {
             brief(&json).to_string()
         };
-        Answer { json, text, refused }
+        reply(Answer { json, text, refused });
+        // The answer is on its way: what is noted of the call costs it nothing.
+        drop(running);
     }
 
     /// The folder that a call acts in. A client that told its roots is held to them: a worktree is theirs if it lies in one, or one in it.

@@ -20,6 +20,8 @@ mod log;
 mod ls;
 #[cfg(feature = "mcp")]
 mod mcp;
+mod memory;
+mod note;
 mod person;
 mod policy;
 mod proposals;
@@ -29,7 +31,10 @@ mod restore;
 mod run;
 mod search;
 mod setup;
+mod stats;
 mod status;
+#[cfg(feature = "otel")]
+mod telemetry;
 mod trust;
 mod undo;
 
@@ -100,7 +105,9 @@ enum Command {
     Reject(proposals::RejectArgs),
     Land(land::Args),
     Abandon(land::AbandonArgs),
+    Stats(stats::Args),
     Gc(gc::Args),
+    Memory(memory::Args),
     Guide(guide::Args),
     Guards(guards::Args),
     Policy(policy::Args),
@@ -112,6 +119,8 @@ enum Command {
     AgentHook(agent_hook::Args),
     Setup(setup::Args),
     Doctor(doctor::Args),
+    #[cfg(feature = "otel")]
+    Telemetry(telemetry::Args),
     Explain(care::ExplainArgs),
     Schema(care::SchemaArgs),
     Completions(care::CompletionsArgs),
@@ -144,7 +153,9 @@ impl Command {
             Command::Reject(args) => args.run(context),
             Command::Land(args) => args.run(context),
             Command::Abandon(_) => land::run_abandon(context),
+            Command::Stats(args) => args.run(context),
             Command::Gc(args) => args.run(context),
+            Command::Memory(args) => args.run(context),
             Command::Guide(args) => args.run(context),
             Command::Guards(args) => args.run(context),
             Command::Policy(args) => args.run(context),
@@ -156,6 +167,8 @@ impl Command {
             Command::AgentHook(args) => args.run(context),
             Command::Setup(args) => args.run(context),
             Command::Doctor(args) => args.run(context),
+            #[cfg(feature = "otel")]
+            Command::Telemetry(args) => args.run(context),
             Command::Explain(args) => args.run(context),
             Command::Schema(args) => Ok(args.run(context)),
             Command::Completions(args) => Ok(args.run(context)),
@@ -178,12 +191,18 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
         Ok(parsed) => parsed,
         Err(error) => return wrong_arguments(&error, args.iter().any(|arg| arg == "--json")),
     };
-    let context = Context::new(&cli.global, name);
+    // Whoever looks at spans makes none.
+    let called = || crate::telemetry::begin(crate::telemetry::Call { command: name.clone(), request: None });
+    let call = (name != "telemetry").then(called);
+    let context = Context::new(&cli.global, name.clone());
     let status = cli.command.run(&context).unwrap_or_else(|findings| {
         let status = findings.status();
         context.refusal(findings, status);
         status
     });
+    context.noted(status);
+    // The answer is out: what is noted of the call costs it nothing.
+    drop(call);
     ExitCode::from(status.exit())
 }
 

@@ -39,6 +39,7 @@ pub(super) fn json<T: Serialize>(value: &T) -> String {
 /// The answer that carries a refusal.
 pub(super) fn refusal(findings: Findings, status: Status) -> Outcome {
     let mut outcome = Outcome::new(status);
+    outcome.lessons = findings.lessons().to_vec();
     outcome.errors = findings.into_vec();
     outcome
 }
@@ -57,6 +58,9 @@ pub(super) fn refused(outcome: &Outcome) -> String {
                 let _ = writeln!(out, "    {}", harmless(line).0);
             }
         }
+    }
+    for lesson in &outcome.lessons {
+        let _ = writeln!(out, "  {} {}", paint(NOTE, "learned before:"), harmless(lesson).0);
     }
     out
 }

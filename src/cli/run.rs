@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::apply::bytes_of;
 use super::context::Context;
+use super::note;
 use super::render::{self, BAD, DIM, GOOD, NAME, NOTE, paint, short};
 use crate::base::{Code, Finding, Level, Outcome, Result, Status};
 use crate::io::{failed, whole};
@@ -131,6 +132,7 @@ impl Args {
             None => self.as_request(&start)?,
         };
         let mut world = context.world()?;
+        note::agent(request.agent.as_deref());
         // Who sits at a terminal sees it as it comes; any other reader gets what the answer keeps.
         let watched = !context.json && std::io::stdout().is_terminal();
         crate::run::run(&mut world, &request, &mut Terminal { watched })
@@ -180,6 +182,7 @@ fn closed(context: &Context, done: Result<Answer>) -> Answer {
     });
     answer.warnings.extend(context.news());
     answer.bound();
+    note::ran(&answer);
     answer
 }
 

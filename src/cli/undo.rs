@@ -11,6 +11,7 @@ use crate::base::{Code, Finding, Outcome, Result, Status};
 use crate::session::changed;
 use crate::session::undo::{self, Back, Moved};
 use crate::session::{Session, World};
+use crate::txn::remember;
 
 /// Take edits back: the branch moves, and the files they touched follow. Nothing else is touched, nothing is lost.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
@@ -61,6 +62,7 @@ fn moved(context: &Context, verb: &str, go: impl FnOnce(&mut World, &Session) ->
     let head = world.repo.head()?;
     let session = Session::needed(&world.repo, &head)?;
     let moved = go(&mut world, &session)?;
+    remember::undone(&mut world, moved.from, moved.to);
     let now = Session { tip: moved.to, ..session };
     let mut outcome = Outcome::new(Status::Applied);
     outcome.session = Some(now.report(false));

@@ -151,9 +151,17 @@ impl<'r> Draft<'r> {
     /// # Errors
     /// `BAD_REQUEST` if the configured identity or date cannot be used.
     pub fn commit(&mut self, commit: &Commit<'_>) -> Result<Oid> {
+        self.commit_of(commit.tree, commit.parent.as_slice(), commit.message)
+    }
+
+    /// A new commit with any number of `parents`, by the repository's own identity.
+    ///
+    /// # Errors
+    /// `BAD_REQUEST` if the configured identity or date cannot be used.
+    pub fn commit_of(&mut self, tree: Oid, parents: &[Oid], message: &str) -> Result<Oid> {
         let (author, committer) = (self.repo.signature(Role::Author)?, self.repo.signature(Role::Committer)?);
-        let mut data = format!("tree {}\n", commit.tree).into_bytes();
-        if let Some(parent) = commit.parent {
+        let mut data = format!("tree {tree}\n").into_bytes();
+        for parent in parents {
             data.extend_from_slice(format!("parent {parent}\n").as_bytes());
         }
         for (role, line) in [("author ", &author), ("committer ", &committer)] {
@@ -162,7 +170,7 @@ impl<'r> Draft<'r> {
             data.push(b'\n');
         }
         data.push(b'\n');
-        data.extend_from_slice(commit.message.as_bytes());
+        data.extend_from_slice(message.as_bytes());
         self.add(Kind::Commit, data)
     }
 

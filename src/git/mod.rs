@@ -33,6 +33,7 @@ mod tree;
 pub mod worktrees;
 
 pub use convert::{Attributes, Forms};
+pub use diff::Item;
 pub use draft::{Commit, Draft, Folders, TreeChange};
 pub use merge::Merged;
 pub use objects::Loose;
@@ -44,6 +45,12 @@ use crate::base::{Code, Finding, Result};
 
 /// A Git object id, SHA-1 or SHA-256.
 pub type Oid = gix::ObjectId;
+
+/// The moment that `text` names as Git writes dates, in seconds since 1970; a day alone is its beginning in UTC.
+#[must_use]
+pub fn moment(text: &str) -> Option<i64> {
+    gix::date::parse(text, None).ok().map(|time| time.seconds)
+}
 
 /// The SHA-256 of `bytes` as `sha256sum` prints it, whatever the repository's own ids are.
 ///

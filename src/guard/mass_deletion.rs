@@ -35,6 +35,10 @@ impl Guard for MassDeletion {
         Judgement::Pass
     }
 
+    fn judges_all(&self) -> bool {
+        true
+    }
+
     fn judge_all(&self, subjects: &[Subject<'_>], policy: &Policy) -> Judgement {
         detect(subjects, &policy.deletion_limits).map(|loss| explain(&loss, &policy.deletion_limits)).into()
     }

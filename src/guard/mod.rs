@@ -63,6 +63,10 @@ pub trait Guard: Sync {
     }
     /// What it finds in one file.
     fn judge(&self, subject: &Subject<'_>, policy: &Policy) -> Judgement;
+    /// Whether it has something to say of all files together.
+    fn judges_all(&self) -> bool {
+        false
+    }
     /// What it finds in all files of a transaction together.
     fn judge_all(&self, _: &[Subject<'_>], _: &Policy) -> Judgement {
         Judgement::Pass

@@ -76,6 +76,10 @@ impl Guard for Validators {
         all.into_iter().map(|judgement| Said { word: self.name(), judgement }).collect()
     }
 
+    fn judges_all(&self) -> bool {
+        true
+    }
+
     fn say_all(&self, subjects: &[Subject<'_>], policy: &Policy) -> Vec<Said> {
         let awaited = |one: &&Validator| one.trust == Trust::Awaited;
         let concerned = |one: &&Validator| {

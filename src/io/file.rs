@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use super::effect::{self, Effect};
@@ -59,6 +59,13 @@ impl File {
     /// Whatever the system says.
     pub fn len(&self) -> io::Result<u64> {
         Ok(self.inner.metadata()?.len())
+    }
+
+    /// Whether `path` names this very file.
+    #[must_use]
+    pub fn is_at(&self, path: &Path) -> bool {
+        let same = |a: &std::fs::Metadata, b: &std::fs::Metadata| (a.dev(), a.ino()) == (b.dev(), b.ino());
+        self.inner.metadata().is_ok_and(|own| std::fs::metadata(path).is_ok_and(|there| same(&own, &there)))
     }
 
     /// Cuts it to `len` bytes.

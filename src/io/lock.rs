@@ -57,6 +57,18 @@ pub fn is_held(path: &Path) -> bool {
     matches!(tried, Ok(Err(Errno::WOULDBLOCK)))
 }
 
+/// Takes a lock that others may have too, without waiting; it ends with `file`. Whether it was had.
+#[must_use]
+pub fn try_shared(file: &File) -> bool {
+    flock(file, FlockOperation::NonBlockingLockShared).is_ok()
+}
+
+/// The same for a lock that nobody else may have.
+#[must_use]
+pub fn try_exclusive(file: &File) -> bool {
+    flock(file, FlockOperation::NonBlockingLockExclusive).is_ok()
+}
+
 /// Waits in the kernel's queue; `None` if the time is over.
 ///
 /// A thread waits, because a blocked `flock` knows no limit. One that is left behind gives the lock back as soon as it gets it.

@@ -70,6 +70,8 @@ pub struct Call {
     pub client: Option<String>,
     /// The folders that the client works in.
     pub roots: Roots,
+    /// What the request says of itself.
+    pub request: crate::telemetry::Request,
     /// What the call tells of itself, and is told, while it runs.
     pub pulse: Arc<Pulse>,
 }
@@ -114,8 +116,11 @@ impl Pulse {
     }
 }
 
+/// Gives the answer to whoever asked, while what answers may still have something to do.
+pub type Reply = Box<dyn FnOnce(Answer)>;
+
 /// What answers calls on one thread.
-pub type Handler = Box<dyn FnMut(Call) -> Answer>;
+pub type Handler = Box<dyn FnMut(Call, Reply)>;
 
 /// A server to be.
 pub struct Service {

@@ -21,6 +21,7 @@ use tokio::sync::{Mutex, Notify, Semaphore};
 
 use super::worker::Worker;
 use super::{Answer, Call, Effect, Pulse, Roots, Service, Tool};
+use crate::telemetry::Request;
 
 /// The longest message that is read, in bytes: a request with two files of the largest size as JSON. A longer one is dropped unread.
 const MOST_MESSAGE: usize = 256 * 1024 * 1024;
@@ -128,7 +129,8 @@ impl ServerHandler for Server {
         let roots = self.roots(&context).await;
         let pulse = Arc::new(Pulse::default());
         let args = request.arguments.unwrap_or_default();
-        let call = Call { tool: at, args, client: client.clone(), roots, pulse: Arc::clone(&pulse) };
+        let request = request_of(&context);
+        let call = Call { tool: at, args, client: client.clone(), roots, request, pulse: Arc::clone(&pulse) };
         let answer = self.worker.call(call, effect);
         let answer = waited(answer, &pulse, &context).await?;
         // It repeats the whole call to its model beside an error: a file that was refused would be paid for twice.
@@ -161,6 +163,19 @@ impl Server {
             Roots::Silent
         };
         known.insert(roots).clone()
+    }
+}
+
+/// What a request says of itself: its id, the revision spoken, and the trace that it belongs to.
+fn request_of(context: &RequestContext<RoleServer>) -> Request {
+    let said = |key: &str| context.meta.0.get(key).and_then(|value| value.as_str()).map(str::to_owned);
+    let spoken = || context.peer.peer_info().map(|client| client.protocol_version.to_string());
+    Request {
+        id: context.id.to_string(),
+        version: context.meta.protocol_version().map(|version| version.to_string()).or_else(spoken),
+        call: said("claudecode/toolUseId"),
+        parent: said("traceparent"),
+        state: said("tracestate"),
     }
 }
 

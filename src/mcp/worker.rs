@@ -6,9 +6,13 @@ use std::thread::JoinHandle;
 
 use tokio::sync::oneshot;
 
-use super::{Answer, Call, Effect, Handler, Pulse};
+use super::{Answer, Call, Effect, Handler, Pulse, Reply};
 
 type Job = (Call, oneshot::Sender<Answer>);
+
+fn to(reply: oneshot::Sender<Answer>) -> Reply {
+    Box::new(move |answer| drop(reply.send(answer)))
+}
 
 /// One thread for all calls but those that run a program: edits of one worktree come one after the other anyway, and in the order in
 /// which they were sent nobody has to guess what an edit was made on.
@@ -28,7 +32,7 @@ impl Worker {
             for (call, reply) in queue {
                 // Nobody waits for it any more: it was not begun, and is not.
                 if !call.pulse.is_stopped() && !reply.is_closed() {
-                    let _ = reply.send(handler(call));
+                    handler(call, to(reply));
                 }
             }
         };
@@ -49,7 +53,7 @@ impl Worker {
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         threads.retain(|thread| !thread.is_finished());
         let run = move || {
-            let _ = reply.send(handler()(call));
+            handler()(call, to(reply));
         };
         // Without a thread there is no answer: whoever waits for it is told so.
         threads.extend(std::thread::Builder::new().spawn(run).ok());

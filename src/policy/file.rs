@@ -27,6 +27,8 @@ pub struct Policy {
     pub switch: bool,
     /// What must be on the medium before an edit is answered, if a file says so.
     pub durability: Option<Durability>,
+    /// Whether failures and what fixed them are remembered.
+    pub memory: bool,
     /// The size guard's limits.
     pub size_limits: SizeLimits,
     /// The largest file that an edit or a checkpoint touches or brings, in bytes.
@@ -69,6 +71,7 @@ struct Rules {
 #[serde(deny_unknown_fields, default)]
 struct File {
     session: Session,
+    memory: Memory,
     limits: Limits,
     guards: Guards,
     paths: Vec<Paths>,
@@ -98,6 +101,13 @@ pub const GUARDS: [&str; 10] = [
 struct Session {
     switch: Option<bool>,
     durability: Option<Durability>,
+}
+
+/// The memory of failures. Either file may switch it off.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Memory {
+    enabled: Option<bool>,
 }
 
 /// What edt takes on at all.
@@ -191,6 +201,7 @@ impl Policy {
         let branches = globs(branches, "edt.toml")?;
         Ok(Policy {
             switch,
+            memory: person.memory.enabled != Some(false) && repo.memory.enabled != Some(false),
             durability: tightened(person.session.durability, repo.session.durability, Ord::max),
             size_limits: SizeLimits {
                 max_bytes_lost: tightened(ps.max_bytes_lost, rs.max_bytes_lost, f64::min).unwrap_or(0.90),

@@ -15,6 +15,7 @@ use crate::git::Repo;
 use crate::io::streams::{self, Follow as _, Followed, Reader};
 use crate::io::{clock, failed};
 use crate::sandbox::{self, How, Limit, Limits, Means, NotStarted, Plan, Running};
+use crate::telemetry;
 
 /// A program that was run.
 #[derive(Debug)]
@@ -88,6 +89,12 @@ fn left_alive(count: u32) -> Option<Warning> {
 fn plan(repo: &Repo, permitted: &Permitted<'_>) -> Result<(Plan, Vec<OsString>)> {
     let request = permitted.request;
     let mut env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    let parent = telemetry::for_children();
+    if !parent.is_empty() {
+        // Its spans stand in this call's, not beside it.
+        env.retain(|(known, _)| known != "TRACEPARENT" && known != "TRACESTATE");
+        env.extend(parent.into_iter().map(|(name, value)| (name.into(), value.into())));
+    }
     for (name, value) in &request.env {
         env.retain(|(known, _)| known != name);
         env.push((name.clone(), value.clone()));

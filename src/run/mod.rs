@@ -18,8 +18,10 @@ pub mod store;
 
 use crate::base::{Code, Finding, Findings, Result, Status, Warning};
 use crate::session::checkpoint::{Ran as Recording, Why};
-use crate::session::record::{Fate, Recorded, record, record_judged};
+use crate::session::record::{About, Fate, Recorded, record, record_judged};
 use crate::session::{Session, World, aside};
+use crate::telemetry::names::{PROGRAM, RECORD};
+use crate::telemetry::stage;
 
 pub use answer::Answer;
 use changes::Said;
@@ -53,7 +55,7 @@ pub fn run(world: &mut World, request: &Request, live: &mut dyn Watch) -> Result
     world.repo.check_idle()?;
     let policy = policy(world)?;
     let mut permitted = permit::permit(world, &policy, request)?;
-    let before = record(world, Why::Foreign, &[])?;
+    let before = stage!(RECORD, record(world, Why::Foreign, &[]))?;
     let kept = aside::keep(world, &before.session, &before.left_out)?;
     let spent = permitted.word.take().map(|word| word.spend(world)).transpose()?;
     let mut answer = Answer::new();
@@ -61,7 +63,10 @@ pub fn run(world: &mut World, request: &Request, live: &mut dyn Watch) -> Result
     answer.warnings.extend(kept);
     // The program may call edt here itself; it must not wait for the lock of the call that waits for it.
     let mut executed = None;
-    let back = world.unlocked(|repo| execute::execute(repo, &permitted, live).map(|done| executed = Some(done)));
+    let back = world.unlocked(|repo| {
+        let program = stage!(PROGRAM, execute::execute(repo, &permitted, live));
+        program.map(|done| executed = Some(done))
+    });
     answer.settled.clone_from(&world.settled);
     let Some(executed) = executed else {
         // Without the lock nothing is written: the proposal then stays spent.
@@ -122,10 +127,11 @@ fn keep(
     let recording = Recording { message, agent: permitted.request.agent.clone() };
     let policy = policy(world)?;
     let mut said = Said::default();
-    let recorded = record_judged(world, Why::Run(&recording), &[], &mut |about| {
+    let mut judge = |about: &About<'_>| {
         said = changes::judge(about, &policy, permitted.on_findings)?;
         Ok(if said.refused.is_empty() { Fate::Kept } else { Fate::PutBack })
-    });
+    };
+    let recorded = stage!(RECORD, record_judged(world, Why::Run(&recording), &[], &mut judge));
     // What was found is told, whatever then becomes of the files.
     let kept = recorded.as_ref().ok().and_then(|recorded| recorded.refused.clone());
     answer.guards = said.reports;

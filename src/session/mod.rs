@@ -29,6 +29,7 @@ pub mod moving;
 pub mod record;
 pub mod restore;
 pub mod squash;
+pub mod stats;
 pub mod undo;
 pub mod work;
 pub mod world;

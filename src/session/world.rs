@@ -13,9 +13,12 @@ use crate::git::{self, FileId, Oid, Repo, Tracked};
 use crate::io::lock::{self, Held};
 use crate::journal::{Journal, open_settled};
 use crate::lang::Trees;
+use crate::memory::Warmed;
 use crate::policy::command::Trusted;
 use crate::policy::trust::Store;
 use crate::policy::{Policy, Trust, file};
+use crate::telemetry::names::{LOCK, SETTLE};
+use crate::telemetry::{self, stage};
 
 /// How long the worktree's lock is waited for unless told otherwise.
 pub const LOCK_WAIT: Duration = Duration::from_secs(10);
@@ -44,6 +47,8 @@ pub struct Warm {
     repositories: RefCell<BTreeMap<PathBuf, Opened>>,
     /// Trees of the files that were edited last.
     pub trees: Trees,
+    /// The index of the memory.
+    pub memory: Warmed,
 }
 
 /// How many repositories are kept open.
@@ -76,7 +81,9 @@ impl World {
     /// # Errors
     /// As [`World::open`]; `UNSUPPORTED_REPOSITORY` if the environment or the configuration names another one.
     pub fn at(root: &Path, caller: Caller) -> Result<World> {
-        World::of(trusting(Repo::exactly(root)?, &caller), caller)
+        let repo = Repo::exactly(root)?;
+        arrived(&repo);
+        World::of(trusting(repo, &caller), caller)
     }
 
     fn of(repo: Repo, caller: Caller) -> Result<World> {
@@ -84,8 +91,8 @@ impl World {
         if !folder.is_dir() {
             crate::io::whole::make_folder(folder).map_err(|error| crate::io::failed("make", folder, &error))?;
         }
-        let held = lock::take(&folder.join("lock"), &caller.command, caller.lock_wait)?;
-        let (mut journal, settled) = open_settled(&repo)?;
+        let held = stage!(LOCK, lock::take(&folder.join("lock"), &caller.command, caller.lock_wait))?;
+        let (mut journal, settled) = stage!(SETTLE, open_settled(&repo))?;
         journal.set_durability(caller.durability.or_else(|| repo.durability()).unwrap_or_default());
         Ok(World { repo, journal, settled, caller, lock: Some(held) })
     }
@@ -117,9 +124,9 @@ impl World {
     pub fn unlocked<T>(&mut self, act: impl FnOnce(&Repo) -> Result<T>) -> Result<T> {
         self.lock = None;
         let done = act(&self.repo);
-        self.lock =
-            Some(lock::take(&self.repo.state_path().join("lock"), &self.caller.command, self.caller.lock_wait)?);
-        let (mut journal, settled) = open_settled(&self.repo)?;
+        let lock = self.repo.state_path().join("lock");
+        self.lock = Some(stage!(LOCK, lock::take(&lock, &self.caller.command, self.caller.lock_wait))?);
+        let (mut journal, settled) = stage!(SETTLE, open_settled(&self.repo))?;
         journal.set_durability(self.journal.durability());
         self.journal = journal;
         self.settled = self.settled.take().or(settled);
@@ -148,6 +155,12 @@ impl World {
         self.caller.warm.as_deref().map(|warm| &warm.trees)
     }
 
+    /// What stays in memory between the calls of this process.
+    #[must_use]
+    pub fn warm(&self) -> Option<Rc<Warm>> {
+        self.caller.warm.clone()
+    }
+
     /// The policy for a session with that base.
     ///
     /// # Errors
@@ -170,7 +183,13 @@ fn opened(start: &Path, caller: &Caller) -> Result<Repo> {
         Some(warm) => warm.open(start)?,
         None => Repo::open(start)?,
     };
+    arrived(&repo);
     Ok(trusting(repo, caller))
+}
+
+/// Lets the call of this thread have a span, if the person wants one.
+fn arrived(repo: &Repo) {
+    telemetry::arrived(repo.common_dir(), &|key| repo.persons(key));
 }
 
 impl Warm {

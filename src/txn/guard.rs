@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use tracing::Span;
+
 use super::plan::{FilePlan, Planned};
 use super::request::Request;
 use super::resolve::Scene;
@@ -13,6 +15,7 @@ use crate::guard::{GUARDS, Guard, Judgement, Reference, Said, Side, Site, Subjec
 use crate::io::clock;
 use crate::policy::{GuardMode, GuardRule, Override, Policy};
 use crate::session::World;
+use crate::telemetry::names;
 
 /// A plan that every guard has judged.
 #[derive(Debug)]
@@ -152,18 +155,31 @@ pub fn hear(subjects: &[Subject<'_>], policy: &Policy, leave: Leave<'_>, site: O
         for subject in subjects {
             let off = |path| policy.rule(guard.name(), Some(path)).mode == GuardMode::Off;
             if !off(subject.path) || subject.from.is_some_and(|from| !off(from)) {
+                let judging = judging(*guard, Some(subject.path)).entered();
                 let said = site.map_or_else(
                     || vec![Said { word: guard.name(), judgement: guard.judge(subject, policy) }],
                     |site| guard.say(subject, policy, site),
                 );
-                court.hear(*guard, Some(subject.path), subject.from, said);
+                court.hear(*guard, Some(subject.path), subject.from, said, &judging);
             }
         }
-        if policy.rule(guard.name(), None).mode != GuardMode::Off {
-            court.hear(*guard, None, None, guard.say_all(subjects, policy));
+        if guard.judges_all() && policy.rule(guard.name(), None).mode != GuardMode::Off {
+            let judging = judging(*guard, None).entered();
+            court.hear(*guard, None, None, guard.say_all(subjects, policy), &judging);
         }
     }
     court.heard
+}
+
+/// The span of one guard on one file, or on all together.
+fn judging(guard: &dyn Guard, path: Option<&RepoPath>) -> Span {
+    tracing::info_span!(
+        names::ONE_GUARD,
+        { names::OTEL_NAME } = format_args!("guard {}", guard.name()),
+        { names::GUARD_NAME } = guard.name(),
+        { names::PATH } = path.map(tracing::field::display),
+        { names::GUARD_VERDICT } = tracing::field::Empty
+    )
 }
 
 fn side<'a>(scene: &'a Scene, file: &'a FilePlan) -> Side<'a> {
@@ -184,7 +200,15 @@ struct Court<'c> {
 }
 
 impl Court<'_> {
-    fn hear(&mut self, guard: &dyn Guard, path: Option<&RepoPath>, from: Option<&RepoPath>, said: Vec<Said>) {
+    fn hear(
+        &mut self,
+        guard: &dyn Guard,
+        path: Option<&RepoPath>,
+        from: Option<&RepoPath>,
+        said: Vec<Said>,
+        judging: &Span,
+    ) {
+        let before = self.heard.reports.len();
         let mut rule = self.policy.rule(guard.name(), path);
         if let Some(from) = from {
             // A file does not get past the rules of its place by leaving it.
@@ -227,6 +251,11 @@ impl Court<'_> {
                     }
                 }
             }
+        }
+        if !judging.is_disabled() {
+            let verdicts = self.heard.reports[before..].iter().map(|report| report.verdict);
+            let said = verdicts.max_by_key(|verdict| verdict.weight()).unwrap_or(Verdict::Pass);
+            judging.record(names::GUARD_VERDICT, said.name());
         }
     }
 

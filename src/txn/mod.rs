@@ -12,16 +12,20 @@ pub mod patch;
 mod patch_words;
 pub mod plan;
 mod range_words;
+pub mod remember;
 pub mod report;
 pub mod request;
 pub mod resolve;
 pub mod restore;
 mod streak;
+mod tried;
 pub mod wire;
 pub mod words;
 
 use crate::base::{Findings, Outcome, Result, Status};
 use crate::session::World;
+use crate::telemetry::names::{COMMIT, GUARD, PLAN, PUBLISH, REMEMBER, RESOLVE, SESSION, STREAK};
+use crate::telemetry::{self, stage};
 
 pub use aside::Aside;
 pub use request::Request;
@@ -44,10 +48,12 @@ pub enum Run {
 pub fn apply(world: &mut World, request: &Request, run: Run) -> Result<Outcome> {
     let understood = request.understood(); //                a patch is read into edits
     let answer = understood.as_ref().map_err(Clone::clone).and_then(|request| pipeline(world, request, run));
-    match run {
-        Run::Real => streak::keep(world, understood.as_ref().map_or(request, |request| request), answer),
-        Run::Dry => answer,
+    if run == Run::Dry {
+        return answer;
     }
+    let request = understood.as_ref().map_or(request, |request| request);
+    let answer = tracing::info_span!(STREAK).in_scope(|| streak::keep(world, request, answer));
+    tracing::info_span!(REMEMBER).in_scope(|| remember::keep(world, request, answer))
 }
 
 /// `request` judged as [`apply`] does, and drafted for a person to decide on; `None` if it changes nothing.
@@ -56,9 +62,9 @@ pub fn apply(world: &mut World, request: &Request, run: Run) -> Result<Outcome> 
 /// As [`apply`], but that what only a person may allow is in the answer.
 pub fn set_aside(world: &World, request: &Request) -> Result<Option<Aside>> {
     let understood = request.understood()?;
-    let resolved = resolve::resolve(world, &understood)?;
-    let planned = plan::plan(world, resolved)?;
-    aside::draft(world, guard::guard(world, planned)?)
+    let resolved = stage!(RESOLVE, resolve::resolve(world, &understood))?;
+    let planned = stage!(PLAN, plan::plan(world, resolved))?;
+    aside::draft(world, stage!(GUARD, guard::guard(world, planned))?)
 }
 
 /// Remembers that a request was refused with `found` before it could be tried.
@@ -67,14 +73,17 @@ pub fn refused(world: &World, found: &Findings) {
 }
 
 fn pipeline(world: &mut World, request: &Request, run: Run) -> Result<Outcome> {
-    let resolved = resolve::resolve(world, request)?; // blobs and disk read, beliefs checked     nothing changed
-    let planned = plan::plan(world, resolved)?; //        every new text, computed in memory      nothing changed
-    let judged = guard::guard(world, planned)?; //        all guards, all files, all findings     nothing changed
+    let resolved = stage!(RESOLVE, resolve::resolve(world, request))?; // blobs and disk read, beliefs checked     nothing changed
+    if telemetry::is_on() {
+        telemetry::note(SESSION, resolved.scene.session.name.as_str());
+    }
+    let planned = stage!(PLAN, plan::plan(world, resolved))?; //        every new text, computed in memory      nothing changed
+    let judged = stage!(GUARD, guard::guard(world, planned))?; //        all guards, all files, all findings     nothing changed
     let cleared = judged.map_err(guard::Held::findings)?;
     if run == Run::Dry || cleared.changes_nothing() {
         let status = if cleared.changes_nothing() { Status::Unchanged } else { Status::WouldApply };
         return Ok(report::of(world, &cleared, status, &[]));
     }
-    let committed = commit::commit(world, cleared)?; //   objects drafted; no ref names them      invisible
-    committed.publish() //                                journal, files, compare-and-swap, index
+    let committed = stage!(COMMIT, commit::commit(world, cleared))?; //   objects drafted; no ref names them      invisible
+    stage!(PUBLISH, committed.publish()) //                                journal, files, compare-and-swap, index
 }

@@ -6,9 +6,11 @@ use std::path::Path;
 const LAYERS: &[&[&str]] = &[
     &["base"],
     &["io", "lang"],
+    &["telemetry"],
     &["edit", "policy", "git", "sandbox"],
     &["guard", "find"],
     &["journal"],
+    &["memory"],
     &["session"],
     &["txn"],
     &["proposal"],

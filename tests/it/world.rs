@@ -338,7 +338,8 @@ fn validators() -> &'static BTreeMap<&'static str, jsonschema::Validator> {
         (shape, jsonschema::validator_for(&serde_json::from_slice(&printed).unwrap()).unwrap())
     };
     ALL.get_or_init(|| {
-        const SHAPES: [&str; 25] = [
+        const SHAPES: [&str; 29] = [
+            "memory",
             "code",
             "codes",
             "text",
@@ -364,6 +365,9 @@ fn validators() -> &'static BTreeMap<&'static str, jsonschema::Validator> {
             "bench-report",
             "bench-list",
             "bench-check",
+            "stats",
+            "telemetry",
+            "telemetry-spans",
         ];
         SHAPES.map(compiled).into()
     })

@@ -1,0 +1,134 @@
+//! What an edit tried, in the words of the memory: the episode of a refusal, and the fix that landed.
+
+use super::remember::Landing;
+use super::request::Request;
+use crate::base::{Code, Finding, RepoPath, Status};
+use crate::edit::hunk::Side;
+use crate::edit::{Edit, LineRange, Mode, Op};
+use crate::lang;
+use crate::memory::{Episode, Fix, Tried, scrub};
+
+/// Whether a failure is one that a later call can learn from: it is about a file, and it was for the agent to do better.
+pub(super) fn is_memorable(finding: &Finding) -> bool {
+    let learned = finding.code.status() == Status::Refused && finding.code != Code::ProtectedPath;
+    finding.path.is_some() && (learned || finding.code == Code::HashMismatch)
+}
+
+/// What failed, as an episode.
+pub(super) fn episode_of(request: &Request, finding: &Finding, session: &str, now: i64) -> Episode {
+    // The limit stands for the failure that reached it.
+    let first = finding.evidence.get("failures").and_then(|failures| failures.get(0)?.get("code")?.as_str());
+    let code = first.unwrap_or(finding.code.name());
+    let path = finding.path.clone().unwrap_or_default();
+    let numbered =
+        finding.evidence.get("edit").and_then(serde_json::Value::as_u64).and_then(|n| usize::try_from(n).ok());
+    let numbered = numbered.and_then(|number| request.edits.get(number.checked_sub(1)?));
+    let edit = numbered.or_else(|| request.edits.iter().find(|edit| edit.path.to_string() == path));
+    let language = RepoPath::parse(path.as_bytes()).ok().and_then(|path| lang::of(&path, b"")).map(|one| one.name);
+    let tried = Tried {
+        mode: edit.and_then(mode_of).map(str::to_owned),
+        format: Some(format_of(request)),
+        cause: cause(finding).map(str::to_owned),
+        fragment: edit.map(|edit| fragment(finding.code, edit)).unwrap_or_default(),
+        path: Some(path),
+        session: Some(session.to_owned()),
+        agent: request.agent.clone(),
+    };
+    Episode::new(code, language, tried, now)
+}
+
+/// What made `path` what it is now.
+pub(super) fn fix_of(request: Option<&Request>, landing: &Landing<'_>, path: &str, now: i64) -> Fix {
+    let is_its =
+        |edit: &&Edit| edit.path.to_string() == path || matches!(&edit.op, Op::Rename { to } if to.to_string() == path);
+    let edit = request.and_then(|request| request.edits.iter().find(is_its));
+    let (old, new) = edit.map(texts).unwrap_or_default();
+    let text = |bytes: Option<Vec<u8>>| {
+        bytes.map(|bytes| scrub::scrub(&String::from_utf8_lossy(&bytes), crate::memory::episode::LONGEST))
+    };
+    let overrode = landing.overrode.iter().filter(|(_, of)| *of == path);
+    Fix {
+        mode: edit.and_then(mode_of).map(str::to_owned),
+        format: request.map(format_of),
+        allow: overrode.map(|(guard, _)| (*guard).to_owned()).collect(),
+        old_text: text(old),
+        content: text(new),
+        commit: Some(landing.commit.to_owned()),
+        landed: now,
+    }
+}
+
+fn format_of(request: &Request) -> String {
+    if request.patch.is_some() { "patch" } else { "edit" }.to_owned()
+}
+
+/// What was wrong, in a word.
+fn cause(finding: &Finding) -> Option<&'static str> {
+    let evidence = &finding.evidence;
+    let is = |key: &str| evidence.get(key).is_some_and(|value| *value == serde_json::Value::Bool(true));
+    if is("already_applied") {
+        return Some("already_applied");
+    }
+    if let Some(near) = evidence.get("nearest") {
+        let white = near.get("white_space_only").is_some_and(|value| *value == serde_json::Value::Bool(true));
+        return Some(if white {
+            "white_space"
+        } else if near.is_null() {
+            "nothing_near"
+        } else {
+            "other_text"
+        });
+    }
+    evidence.get("bracket").map(|_| "bracket")
+}
+
+/// The text that a failure with `code` is about.
+fn fragment(code: Code, edit: &Edit) -> String {
+    let (old, new) = texts(edit);
+    let about_old = matches!(
+        code,
+        Code::OldTextNotFound
+            | Code::OldTextAmbiguous
+            | Code::InvalidPatch
+            | Code::InvalidPatchLimitExceeded
+            | Code::TextMismatch
+    );
+    let bytes = if about_old { old.or(new) } else { new.or(old) }.unwrap_or_default();
+    String::from_utf8_lossy(&bytes[..bytes.len().min(64 * 1024)]).into_owned()
+}
+
+/// The text that an edit replaces, and the one that it brings.
+fn texts(edit: &Edit) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
+    match &edit.op {
+        Op::Create { content, .. } | Op::Append { content } | Op::Overwrite { content } | Op::Put { content } => {
+            (None, Some(content.clone()))
+        }
+        Op::Edit { old, new, .. } => (Some(old.clone()), Some(new.clone())),
+        Op::Lines { content, expected, .. } => (expected.clone(), Some(content.clone())),
+        Op::Patch { hunks, .. } => {
+            let side = |other: Side| {
+                let lines = hunks.iter().flat_map(|hunk| &hunk.lines).filter(|line| line.side != other);
+                lines.flat_map(|line| line.text.iter().copied().chain([b'\n'])).collect::<Vec<u8>>()
+            };
+            (Some(side(Side::New)), Some(side(Side::Old)))
+        }
+        Op::Chmod { .. } | Op::Delete { .. } | Op::Rename { .. } => (None, None),
+    }
+}
+
+/// The mode that a caller would name; a patch names none.
+fn mode_of(edit: &Edit) -> Option<&'static str> {
+    let mode = match &edit.op {
+        Op::Create { .. } => Mode::Create,
+        Op::Edit { .. } => Mode::Edit,
+        Op::Append { .. } => Mode::Append,
+        Op::Overwrite { .. } => Mode::Overwrite,
+        Op::Lines { range: LineRange::Before(_), .. } => Mode::Insert,
+        Op::Lines { content, .. } if content.is_empty() => Mode::DeleteLines,
+        Op::Lines { .. } => Mode::ReplaceLines,
+        Op::Delete { .. } => Mode::Delete,
+        Op::Rename { .. } => Mode::Rename,
+        Op::Put { .. } | Op::Patch { .. } | Op::Chmod { .. } => return None,
+    };
+    Some(mode.name())
+}

@@ -1,0 +1,452 @@
+//! The memory: what a refusal teaches, and what becomes of a lesson.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::world::{Answer, EDT, World};
+
+const MEMORY: &str = "refs/edt/memory";
+const NOT_FOUND: &str = "OLD_TEXT_NOT_FOUND";
+
+/// A file whose lines are indented with a tab.
+fn source(name: &str) -> Vec<u8> {
+    format!("int {name}(int a, int b) {{\n\treturn a + b;\n}}\n").into_bytes()
+}
+
+fn world() -> World {
+    World::with(&[("a.c", &source("first")), ("b.c", &source("second")), ("c.c", &source("third")), ("n.txt", b"n\n")])
+}
+
+/// An edit of `path` that takes the tab for spaces.
+fn wrong(path: &str) -> Value {
+    json!({"path": path, "mode": "edit", "old_text": "    return a + b;", "content": "    return b + a;"})
+}
+
+/// The same as it should be.
+fn right(path: &str) -> Value {
+    json!({"path": path, "mode": "edit", "old_text": "\treturn a + b;", "content": "\treturn b + a;"})
+}
+
+/// Fails on `path`, then lands; the answer of the failure.
+#[track_caller]
+fn learns(world: &World, path: &str) -> Answer {
+    let failed = world.refuses_request(&[NOT_FOUND], 1, &wrong(path));
+    world.apply(&right(path)).landed();
+    failed
+}
+
+#[track_caller]
+fn memory(world: &World, args: &[&str]) -> Value {
+    let answer = world.edt(&[&["memory"], args].concat());
+    assert_eq!(answer.exit, 0, "{:#}", answer.json);
+    answer.json
+}
+
+#[track_caller]
+fn episodes(world: &World) -> Vec<Value> {
+    memory(world, &["list"])["episodes"].as_array().unwrap().clone()
+}
+
+/// The one episode there is.
+#[track_caller]
+fn only(world: &World) -> Value {
+    let all = episodes(world);
+    assert_eq!(all.len(), 1, "{all:#?}");
+    all[0].clone()
+}
+
+fn lessons(answer: &Answer) -> Vec<String> {
+    let all = answer.json["lessons"].as_array().unwrap();
+    all.iter().map(|lesson| lesson.as_str().unwrap().to_owned()).collect()
+}
+
+fn figures(episode: &Value) -> (u64, u64, u64, f64) {
+    let count = |key: &str| episode[key].as_u64().unwrap();
+    (count("uses"), count("helped"), count("worse"), episode["effectiveness"].as_f64().unwrap())
+}
+
+#[test]
+fn a_refusal_moves_no_ref_and_the_edit_that_fixes_it_records_both() {
+    let world = world();
+    world.refuses_request(&[NOT_FOUND], 1, &wrong("a.c"));
+    assert_eq!(world.git(&["for-each-ref", MEMORY]), "");
+    let landed = world.apply(&right("a.c")).landed();
+    let listed = world.git(&["ls-tree", "-r", "--name-only", MEMORY]);
+    let path = listed.trim();
+    let stored: Value = serde_json::from_slice(&world.blob(&format!("{MEMORY}:{path}"))).unwrap();
+    assert_eq!(stored, only(&world));
+    let id = stored["id"].as_str().unwrap();
+    assert_eq!(path, format!("episodes/{}/{}.json", &id[..2], &id[2..]));
+    let tried = json!({"mode": "edit", "format": "edit", "cause": "white_space", "fragment": "    return a + b;",
+        "path": "a.c", "session": "main-1", "agent": null});
+    assert_eq!((&stored["code"], &stored["language"], &stored["tried"]), (&json!(NOT_FOUND), &json!("c"), &tried));
+    assert_eq!(stored["fix"]["old_text"], json!("\treturn a + b;"));
+    assert_eq!(stored["fix"]["commit"], landed.json["commit"]);
+    assert_eq!(figures(&stored), (0, 0, 0, 0.5));
+    world.is_clean();
+    world.is_sound();
+}
+
+#[test]
+fn a_failure_that_nothing_fixed_yet_is_remembered_with_the_next_question() {
+    let world = world();
+    world.refuses_request(&[NOT_FOUND], 1, &wrong("a.c"));
+    let open = only(&world);
+    assert_eq!((&open["fix"], &open["seen"]), (&Value::Null, &json!(1)));
+    // Asking again records nothing more.
+    let tip = world.rev(MEMORY);
+    assert_eq!(only(&world), open);
+    assert_eq!(world.rev(MEMORY), tip);
+    // Another file's edit is no fix of this one.
+    world.apply(&right("b.c")).landed();
+    assert_eq!(only(&world)["fix"], Value::Null);
+    world.apply(&right("a.c")).landed();
+    assert_eq!(only(&world)["fix"]["content"], json!("\treturn b + a;"));
+}
+
+#[test]
+fn a_later_refusal_like_it_carries_the_lesson_for_machines_and_people() {
+    let world = world();
+    assert_eq!(lessons(&learns(&world, "a.c")), Vec::<String>::new());
+    let lesson = "OLD_TEXT_NOT_FOUND in c: mode edit with \"    return a + b;\" was refused (white space). What landed: mode edit with \
+                  old_text \"\\treturn a + b;\" and content \"\\treturn b + a;\".";
+    let answer = world.refuses_request(&[NOT_FOUND], 1, &wrong("b.c"));
+    assert_eq!(lessons(&answer), [lesson]);
+    let args = ["apply", "c.c", "--mode", "edit", "--old-text", "  return a + b;", "--content", "x"];
+    let said = world.command(EDT).args(args).output().unwrap().stderr;
+    let said = String::from_utf8(said).unwrap();
+    assert!(said.contains(&format!("learned before: {lesson}")), "{said}");
+    // Nothing like it: nothing is told.
+    let other = json!({"path": "n.txt", "mode": "create", "content": "x"});
+    assert_eq!(lessons(&world.refuses_request(&["FILE_EXISTS"], 1, &other)), Vec::<String>::new());
+}
+
+#[test]
+fn a_lesson_is_scored_by_what_became_of_the_next_call_on_the_file() {
+    let world = world();
+    learns(&world, "a.c");
+    // It helped.
+    learns(&world, "b.c");
+    assert_eq!(figures(&only(&world)), (1, 1, 0, 0.65));
+    // It did not: the same failure again, then the limit of failed patches, then it landed after that answer's lesson.
+    world.refuses_request(&[NOT_FOUND], 1, &wrong("c.c"));
+    world.refuses_request(&["INVALID_PATCH_LIMIT_EXCEEDED"], 1, &wrong("c.c"));
+    world.apply(&right("c.c")).landed();
+    assert_eq!(figures(&only(&world)), (3, 2, 0, 0.6185));
+    // It made things worse: the edit after it was taken back.
+    world.edt(&["undo"]).landed();
+    assert_eq!(figures(&only(&world)), (4, 2, 1, 0.3093));
+}
+
+#[test]
+fn a_lesson_that_never_helps_is_told_three_times_and_no_more() {
+    let world = world();
+    learns(&world, "a.c");
+    let before = world.rev(MEMORY);
+    let hash = json!({"path": "b.c", "mode": "edit", "old_text": "  return a + b;", "content": "x"});
+    let told: Vec<usize> = (0..6).map(|_| lessons(&world.apply(&hash)).len()).collect();
+    assert_eq!(told, [1, 1, 1, 0, 0, 0], "each is told before the outcome of the one before is known");
+    let episode = only(&world);
+    assert_eq!(figures(&episode), (3, 0, 0, 0.1715));
+    // A restored memory tells it again.
+    memory(&world, &["restore", &before]);
+    world.apply(&right("b.c")).landed();
+    assert_eq!(lessons(&world.apply(&wrong("c.c"))).len(), 1);
+}
+
+#[test]
+fn a_snapshot_brings_the_old_state_back_and_the_history_keeps_the_new_one() {
+    let world = world();
+    learns(&world, "a.c");
+    let then = episodes(&world);
+    let taken = memory(&world, &["snapshot", "good"]);
+    assert_eq!(taken["snapshots"][0]["name"], json!("good"));
+    memory(&world, &["delete", then[0]["id"].as_str().unwrap()]);
+    assert_eq!(episodes(&world), Vec::<Value>::new());
+    memory(&world, &["add", "--code", "SYNTAX_ERROR", "Close every brace."]);
+    let newest = world.rev(MEMORY);
+    let restored = memory(&world, &["restore", "good"]);
+    assert_eq!((&restored["changed"], &restored["total"]), (&json!(true), &json!(1)));
+    assert_eq!(episodes(&world), then);
+    assert_eq!(world.rev(&format!("{MEMORY}^")), newest);
+    assert_eq!(
+        world.rev(&format!("{MEMORY}^{{tree}}")),
+        world.rev(&format!("{}^{{tree}}", taken["commit"].as_str().unwrap()))
+    );
+    world.refuses(&["EPISODE_NOT_FOUND"], 1, &["memory", "restore", "nothing"]);
+    world.refuses(&["EPISODE_NOT_FOUND"], 1, &["memory", "restore", "HEAD"]);
+    world.refuses(&["BAD_REQUEST"], 2, &["memory", "snapshot", "good"]);
+    world.refuses(&["BAD_REQUEST"], 2, &["memory", "snapshot", " x"]);
+    world.is_sound();
+}
+
+#[test]
+fn a_person_can_say_it_better_have_it_told_no_more_and_have_it_told_again() {
+    let world = world();
+    learns(&world, "a.c");
+    let id = only(&world)["id"].as_str().unwrap().to_owned();
+    let search =
+        || memory(&world, &["search", "return a + b", "--code", NOT_FOUND, "--language", "c"])["lessons"].clone();
+    memory(&world, &["edit", &id, "--lesson", "Indent with tabs."]);
+    assert_eq!(search()[0]["text"], json!("OLD_TEXT_NOT_FOUND in c: Indent with tabs."));
+    memory(&world, &["deprecate", &id, "-m", "we use spaces now"]);
+    assert_eq!(search(), json!([]));
+    assert_eq!(lessons(&world.apply(&wrong("b.c"))), Vec::<String>::new());
+    assert_eq!(only(&world)["deprecated"], json!("we use spaces now"));
+    memory(&world, &["edit", &id, "--revive", "--no-lesson"]);
+    assert_eq!(search().as_array().unwrap().len(), 1);
+    memory(&world, &["delete", &id]);
+    assert_eq!(search(), json!([]));
+    for args in [["show", &id], ["delete", &id], ["show", "../../x"], ["deprecate", "0000000000000000"]] {
+        world.refuses(&["EPISODE_NOT_FOUND"], 1, &[&["memory"], args.as_slice()].concat());
+    }
+    world.refuses(&["BAD_REQUEST"], 2, &["memory", "edit", &id]);
+    world.refuses(&["BAD_REQUEST"], 2, &["memory", "add", "--code", "X", " "]);
+}
+
+#[test]
+fn what_needed_an_override_is_never_told() {
+    let whole: String = (0..200).map(|n| format!("int f{n}(void) {{ return {n}; }}\n")).collect();
+    let world = World::with(&[("a.c", whole.as_bytes()), ("b.c", whole.as_bytes())]);
+    let shrink =
+        |path: &str, allow: &[&str]| json!({"path": path, "mode": "overwrite", "content": "int f;\n", "allow": allow});
+    world.refuses_request(&["SIZE_REDUCTION"], 1, &shrink("a.c", &[]));
+    world.apply(&shrink("a.c", &["size_reduction"])).landed();
+    assert_eq!(only(&world)["fix"]["allow"], json!(["size_reduction"]));
+    assert_eq!(lessons(&world.refuses_request(&["SIZE_REDUCTION"], 1, &shrink("b.c", &[]))), Vec::<String>::new());
+}
+
+#[test]
+fn no_secret_gets_into_any_object() {
+    let world = world();
+    let secret = "AKIAIOSFODNN7EXAMPLE";
+    let text = format!("key = \"{secret}\";\npassword = \"hunter2hunter2\";\n");
+    let wrong = json!({"path": "a.c", "mode": "edit", "old_text": text, "content": text});
+    world.refuses_request(&[NOT_FOUND], 1, &wrong);
+    assert!(only(&world)["tried"]["fragment"].as_str().unwrap().contains("[secret]"));
+    memory(&world, &["add", "--code", NOT_FOUND, &format!("send {secret}")]);
+    for object in world.git(&["rev-list", "--objects", MEMORY]).lines() {
+        let content = world.try_git(&["cat-file", "-p", object.split(' ').next().unwrap()]).stdout;
+        let content = String::from_utf8_lossy(&content).into_owned();
+        assert!(!content.contains(secret) && !content.contains("hunter2"), "{content}");
+    }
+    let waiting = std::fs::read_dir(world.git_dir("--git-dir").join("edt")).unwrap().count();
+    assert!(waiting > 0);
+}
+
+#[test]
+fn a_repository_or_a_person_may_switch_it_off() {
+    let off = b"[memory]\nenabled = false\n";
+    let world = World::with(&[("a.c", &source("first")), ("edt.toml", off)]);
+    world.refuses_request(&[NOT_FOUND], 1, &wrong("a.c"));
+    world.apply(&right("a.c")).landed();
+    assert_eq!((episodes(&world), world.git(&["for-each-ref", MEMORY])), (Vec::new(), String::new()));
+    let world = self::world();
+    std::fs::create_dir_all(world.home.join(".config/edt")).unwrap();
+    std::fs::write(world.home.join(".config/edt/edt.toml"), off).unwrap();
+    world.refuses_request(&[NOT_FOUND], 1, &wrong("a.c"));
+    world.apply(&right("a.c")).landed();
+    assert_eq!(world.git(&["for-each-ref", MEMORY]), "");
+}
+
+#[test]
+fn eight_worktrees_that_learn_at_once_lose_nothing() {
+    const ROUNDS: usize = 6;
+    let world = World::with(&[("n.txt", b"n\n")]);
+    let worktrees: Vec<World> = (0..8)
+        .map(|n| {
+            let place = world.home.join(format!("w{n}"));
+            world.edt(&["begin", &format!("s{n}"), "--worktree", place.to_str().unwrap()]).landed();
+            world.at(place)
+        })
+        .collect();
+    std::thread::scope(|scope| {
+        for (n, own) in worktrees.iter().enumerate() {
+            scope.spawn(move || {
+                for round in 0..ROUNDS {
+                    let path = format!("f{n}_{round}.txt");
+                    let word = |kind: &str| format!("{kind}{n}_{round}");
+                    let text: String =
+                        ["alpha", "beta", "gamma", "delta", "eps"].iter().fold(String::new(), |mut text, kind| {
+                            let _ = write!(text, "{} ", word(kind));
+                            text
+                        });
+                    let missing = json!({"path": path, "mode": "edit", "old_text": text, "content": text});
+                    assert_eq!(own.apply(&missing).codes(), ["FILE_NOT_FOUND"]);
+                    own.apply(&json!({"path": path, "mode": "create", "content": text})).landed();
+                }
+            });
+        }
+    });
+    let answer = memory(&world, &["list", "-n", "1000"]);
+    let all = answer["episodes"].as_array().unwrap();
+    assert_eq!(all.len(), 8 * ROUNDS);
+    for one in all {
+        assert_eq!((&one["seen"], &one["fix"]["mode"]), (&json!(1), &json!("create")), "{one:#}");
+    }
+    let log = world.git(&["rev-list", "--count", MEMORY]);
+    assert_eq!(log.trim(), (8 * ROUNDS).to_string(), "one commit for each edit that taught something");
+    world.is_sound();
+}
+
+#[test]
+fn eight_processes_in_one_worktree_count_every_failure() {
+    let world = world();
+    world.edt(&["begin"]).landed();
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| (0..5).for_each(|_| assert_eq!(world.apply(&wrong("a.c")).exit, 1)));
+        }
+    });
+    assert_eq!(only(&world)["seen"], json!(40));
+}
+
+#[test]
+fn what_is_exported_is_taken_in_once_and_what_is_wrong_changes_nothing() {
+    let (one, two) = (world(), world());
+    learns(&one, "a.c");
+    let file = one.home.join("out.jsonl");
+    let path = file.to_str().unwrap();
+    memory(&one, &["export", path]);
+    one.refuses(&["FILE_EXISTS"], 1, &["memory", "export", path]);
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert_eq!(one.edt(&["memory", "export"]).json["text"], json!(text));
+    assert_eq!(memory(&two, &["import", path])["changed"], json!(true));
+    assert_eq!(episodes(&two), episodes(&one));
+    let again = memory(&two, &["import", path]);
+    assert_eq!((&again["changed"], &again["total"]), (&json!(false), &json!(1)));
+    assert_eq!(lessons(&two.apply(&wrong("b.c"))).len(), 1);
+    for (bad, says) in [
+        (format!("{text}{text}"), "Line 2"),
+        (format!("{text}\n{{}}\n"), "Line 3"),
+        (text.replace("edt.episode/1", "edt.episode/9"), "edt.episode/9"),
+        ("\0".to_owned(), "Line 1"),
+    ] {
+        let answer = two.unchanged(&["BAD_REQUEST"], 2, || two.edt_fed(bad.as_bytes(), &["memory", "import", "-"]));
+        assert!(answer.errors()[0]["message"].as_str().unwrap().contains(says), "{:#}", answer.json);
+    }
+    two.refuses(&["BAD_REQUEST"], 2, &["memory", "import", "refs/heads/nothing"]);
+}
+
+#[test]
+fn memories_that_grew_apart_go_together_by_fetch_and_push() {
+    let one = world();
+    learns(&one, "a.c");
+    memory(&one, &["add", "--code", "SYNTAX_ERROR", "--language", "c", "Close every brace."]);
+    let place = one.home.join("clone");
+    one.git(&["clone", "--quiet", "--branch=main", one.root.to_str().unwrap(), place.to_str().unwrap()]);
+    let two = one.at(&place);
+    two.git(&["config", "user.email", "other@example.com"]);
+    two.git(&["config", "user.name", "Other"]);
+    two.git(&["fetch", "--quiet", "origin", &format!("{MEMORY}:{MEMORY}")]);
+    // Both use the same lesson; one deletes the other episode.
+    learns(&one, "b.c");
+    learns(&two, "b.c");
+    let close = episodes(&one).into_iter().find(|episode| episode["code"] == "SYNTAX_ERROR").unwrap();
+    memory(&two, &["delete", close["id"].as_str().unwrap()]);
+    one.git(&["fetch", "--quiet", place.to_str().unwrap(), MEMORY]);
+    let theirs = one.rev("FETCH_HEAD");
+    assert_eq!(memory(&one, &["import", "FETCH_HEAD"])["changed"], json!(true));
+    let both = only(&one);
+    assert_eq!((figures(&both).0, figures(&both).1, &both["seen"]), (2, 2, &json!(3)));
+    assert_eq!(one.rev(&format!("{MEMORY}^2")), theirs);
+    // Once more brings nothing, and the other side can follow.
+    assert_eq!(memory(&one, &["import", &theirs])["changed"], json!(false));
+    two.git(&["fetch", "--quiet", "origin", &format!("{MEMORY}:{MEMORY}")]);
+    assert_eq!(only(&two), both);
+    one.is_sound();
+    two.is_sound();
+}
+
+#[test]
+fn a_lost_a_torn_or_an_old_index_tells_the_same() {
+    let world = world();
+    learns(&world, "a.c");
+    let index = world.git_dir("--git-common-dir").join("edt/memory-index");
+    let search =
+        || memory(&world, &["search", "return a + b", "--code", NOT_FOUND, "--language", "c"])["lessons"].clone();
+    let told = search();
+    assert_eq!(told.as_array().unwrap().len(), 1);
+    let old = std::fs::read(&index).unwrap();
+    let mut torn = old.clone();
+    torn.truncate(old.len() / 2);
+    for bytes in [None, Some(torn), Some(Vec::new()), Some(vec![0; 4096])] {
+        match bytes {
+            None => std::fs::remove_file(&index).unwrap(),
+            Some(bytes) => std::fs::write(&index, bytes).unwrap(),
+        }
+        assert_eq!(search(), told);
+    }
+    memory(&world, &["edit", told[0]["id"].as_str().unwrap(), "--lesson", "Newer."]);
+    std::fs::write(&index, old).unwrap();
+    assert_eq!(search()[0]["text"], json!("OLD_TEXT_NOT_FOUND in c: Newer."));
+}
+
+#[test]
+fn what_others_put_into_the_tree_is_left_there_and_named() {
+    let world = world();
+    learns(&world, "a.c");
+    let id = only(&world)["id"].as_str().unwrap().to_owned();
+    // A person's own commit on the ref: a note, an episode of a newer edt, and one that is none.
+    let place = world.home.join("memory");
+    world.git(&["worktree", "add", "--quiet", "--detach", place.to_str().unwrap(), MEMORY]);
+    let beside = world.at(&place);
+    let newer = r#"{"schema": "edt.episode/2", "id": "ffffffffffffffff"}"#;
+    beside.write("NOTES.md", "ours\n");
+    beside.write("episodes/ff/ffffffffffffff.json", newer);
+    beside.write("episodes/zz/x.json", "{}");
+    beside.git(&["add", "."]);
+    beside.git(&["commit", "--quiet", "-m", "by hand"]);
+    world.git(&["update-ref", MEMORY, &beside.rev("HEAD")]);
+    let answer = memory(&world, &["list"]);
+    assert_eq!(answer["unreadable"], json!(["NOTES.md", "episodes/ff/ffffffffffffff.json", "episodes/zz/x.json"]));
+    assert_eq!(lessons(&world.apply(&wrong("b.c"))).len(), 1);
+    world.apply(&right("b.c")).landed();
+    assert_eq!(world.blob(&format!("{MEMORY}:episodes/ff/ffffffffffffff.json")), newer.as_bytes());
+    assert_eq!(world.blob(&format!("{MEMORY}:NOTES.md")), b"ours\n");
+    assert_eq!(only(&world)["id"], json!(id));
+}
+
+#[test]
+fn a_patch_teaches_a_patch() {
+    let world = world();
+    let patch = |path: &str, old: &str, new: &str| json!({"patch": format!("--- a/{path}\n+++ b/{path}\n@@ -1,3 +1,3 @@\n int x(int a, int b) {{\n-{old}\n+{new}\n }}\n")});
+    let bad = patch("a.c", "\treturn a - b;", "\treturn b;");
+    world.refuses_request(&["INVALID_PATCH"], 1, &bad);
+    let good = json!({"patch": "--- a/a.c\n+++ b/a.c\n@@ -1,3 +1,3 @@\n int first(int a, int b) {\n-\treturn a + b;\n+\treturn b;\n }\n"});
+    world.apply(&good).landed();
+    let episode = only(&world);
+    assert_eq!((&episode["tried"]["format"], &episode["fix"]["format"]), (&json!("patch"), &json!("patch")));
+    let told = lessons(&world.apply(&patch("b.c", "\treturn a - b;", "\treturn b;")));
+    assert!(told.len() == 1 && told[0].starts_with("INVALID_PATCH in c: a patch with"), "{told:?}");
+}
+
+#[test]
+fn what_a_native_tool_tried_teaches_and_is_taught_too() {
+    let world = world();
+    let hook = |moment: &str, path: &str, old: &str| {
+        let file = world.root.join(path);
+        let payload = json!({"session_id": "s", "cwd": world.root, "hook_event_name": moment, "tool_name": "Edit",
+            "tool_input": {"file_path": file, "old_string": old, "new_string": "\treturn b + a;"}, "tool_response": {}});
+        let mut command = world.command(EDT);
+        command.args(["agent-hook", "claude-code"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(payload.to_string().as_bytes()).unwrap();
+        let done = child.wait_with_output().unwrap();
+        String::from_utf8([done.stdout, done.stderr].concat()).unwrap()
+    };
+    let (bad, good) = ("    return a + b;", "\treturn a + b;");
+    assert!(hook("PreToolUse", "a.c", bad).contains("OLD_TEXT_NOT_FOUND"));
+    assert!(!hook("PreToolUse", "a.c", good).contains("OLD_TEXT_NOT_FOUND"));
+    let text = world.text("a.c").replace(good, "\treturn b + a;");
+    world.write("a.c", text);
+    hook("PostToolUse", "a.c", good);
+    let episode = only(&world);
+    assert_eq!((&episode["fix"]["old_text"], &episode["fix"]["commit"]), (&json!(good), &json!(world.rev("HEAD"))));
+    let said = hook("PreToolUse", "b.c", bad);
+    assert!(said.contains("Learned before: OLD_TEXT_NOT_FOUND in c: mode edit"), "{said}");
+}

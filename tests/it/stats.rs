@@ -1,0 +1,128 @@
+//! `edt stats` against what `git log` says of the same repository.
+
+use serde_json::{Value, json};
+
+use crate::world::{World, lines};
+
+/// How many commits of `range` Git finds that bear all of these trailers.
+fn commits(world: &World, range: &str, trailers: &[&str]) -> u64 {
+    let format = "--format=%(trailers:only,unfold)%x00";
+    let log = world.git(&["log", "--first-parent", format, range]);
+    log.split('\0').filter(|one| trailers.iter().all(|trailer| one.lines().any(|line| line == *trailer))).count() as u64
+}
+
+fn stats(world: &World, flags: &[&str]) -> Value {
+    world.edt(&[&["stats"], flags].concat()).json
+}
+
+fn one<'j>(list: &'j Value, key: &str, name: &Value) -> &'j Value {
+    list.as_array().unwrap().iter().find(|one| one[key] == *name).unwrap_or_else(|| panic!("{name} in {list:#}"))
+}
+
+/// Two sessions, two agents, overrides, undone edits, a checkpoint, a run, a person's commit; one landed, one abandoned.
+fn busy() -> World {
+    let world = World::with(&[("a.txt", b"one\n"), ("long.txt", lines(200).as_bytes())]);
+    let edit = |agent: &str, content: &str| {
+        world.edt(&["apply", "a.txt", "--mode", "append", "--content", content, "--agent", agent]).landed();
+    };
+    world.edt(&["begin", "first"]);
+    edit("robot", "two\n");
+    edit("robot", "three\n");
+    edit("other", "four\n");
+    world.edt(&["undo", "2"]);
+    world.edt(&["redo"]);
+    world.edt(&["undo"]);
+    let short = ["apply", "long.txt", "--mode", "overwrite", "--content", "short\n", "--agent", "robot"];
+    assert_eq!(world.edt(&short).codes(), ["SIZE_REDUCTION"]);
+    world.edt(&[&short[..], &["--allow", "size_reduction"]].concat()).landed();
+    world.write("new.txt", "by hand\n");
+    world.edt(&["checkpoint"]);
+    world.runs(&[], &["touch", "made.txt"]);
+    world.write("person.txt", "p\n");
+    world.git(&["add", "person.txt"]);
+    world.git(&["commit", "--quiet", "-m", "a person's own"]);
+    world.edt(&["land", "-m", "all of it"]);
+    world.edt(&["begin", "second"]);
+    edit("other", "five\n");
+    world.edt(&["abandon"]);
+    world
+}
+
+#[test]
+fn the_numbers_are_those_of_git() {
+    let world = busy();
+    let all = stats(&world, &[]);
+    let first = one(&all["sessions"], "name", &json!("first"));
+    let range = "refs/edt/first/base..refs/edt/first/landed/1";
+    for (key, trailers) in [
+        ("edits", &["Edt-Session: first", "Edt-Kind: edit"][..]),
+        ("runs", &["Edt-Kind: run"]),
+        ("checkpoints", &["Edt-Kind: checkpoint"]),
+    ] {
+        assert_eq!(first["made"][key], commits(&world, range, trailers), "{key}");
+        assert!(first["made"][key].as_u64() > Some(0), "{key}");
+    }
+    let undone = commits(&world, "refs/edt/first/undone/1", &["Edt-Kind: edit"]);
+    assert!(undone > 0);
+    let undone = world.git(&["log", "--format=%H", "--glob=refs/edt/first/undone", "--not", "refs/edt/first/landed/1"]);
+    assert_eq!(first["made"]["undone"], undone.lines().count());
+    assert_eq!(first["made"]["persons"], 1);
+    assert_eq!(first["made"]["overrides"], json!({"size_reduction": 1}));
+    assert_eq!((&first["state"], &first["landed"]), (&json!("landed"), &json!(1)));
+    let numstat = world.git(&["diff", "--numstat", "refs/edt/first/base", "refs/edt/first/landed/1"]);
+    let sum =
+        |at: usize| numstat.lines().map(|line| line.split('\t').nth(at).unwrap().parse::<u64>().unwrap()).sum::<u64>();
+    let net = &first["net"];
+    assert_eq!((&net["files"], &net["lines_added"]), (&json!(numstat.lines().count()), &json!(sum(0))));
+    assert_eq!(net["lines_removed"], sum(1));
+    let second = one(&all["sessions"], "name", &json!("second"));
+    assert_eq!((&second["state"], &second["made"]["edits"]), (&json!("abandoned"), &json!(1)));
+    let made = first["made"]["edits"].as_u64().unwrap() + first["made"]["runs"].as_u64().unwrap();
+    #[expect(clippy::cast_precision_loss, reason = "a handful")]
+    let rate = undone.lines().count() as f64 / (made + undone.lines().count() as u64) as f64;
+    assert_eq!(first["made"]["undo_rate"], rate);
+}
+
+#[test]
+fn agents_are_counted_over_sessions_and_filters_hold() {
+    let world = busy();
+    let all = stats(&world, &[]);
+    let other = one(&all["agents"], "agent", &json!("other"));
+    assert_eq!(
+        (&other["sessions"], &other["made"]["edits"], &other["made"]["undone"]),
+        (&json!(2), &json!(1), &json!(1))
+    );
+    let robot = stats(&world, &["--agent", "robot"]);
+    assert_eq!(robot["agents"].as_array().unwrap().len(), 1);
+    assert_eq!(robot["total"], one(&all["agents"], "agent", &json!("robot"))["made"]);
+    assert_eq!(stats(&world, &["--session", "second"])["total"]["edits"], 1);
+    assert_eq!(stats(&world, &["--since", "3 days ago"])["total"], all["total"]);
+    assert_eq!(stats(&world, &["--since", "2099-01-01"])["sessions"], json!([]));
+    world.refuses(&["NO_SESSION"], 1, &["stats", "--session", "third"]);
+    world.refuses(&["BAD_REQUEST"], 2, &["stats", "--since", "soon"]);
+    world.refuses(&["BAD_REQUEST"], 2, &["stats", "--minutes-per-undo=-1"]);
+}
+
+#[test]
+fn refusals_are_what_the_memory_has_and_the_estimate_says_what_it_is_made_of() {
+    let world = busy();
+    let all = stats(&world, &["--minutes-per-undo", "2", "--minutes-per-mistake", "3"]);
+    assert_eq!(all["refusals"]["codes"]["SIZE_REDUCTION"], 1, "{all:#}");
+    let (saved, fixed) = (&all["time_saved"], all["refusals"]["fixed"].as_f64().unwrap());
+    assert_eq!(saved["minutes"].as_f64().unwrap(), all["total"]["undone"].as_f64().unwrap() * 2.0 + fixed * 3.0);
+    assert_eq!(saved["formula"], "undone * minutes_per_undo + fixed * minutes_per_mistake");
+    let (other, robot) = (stats(&world, &["--agent", "other"]), stats(&world, &["--agent", "robot"]));
+    assert_eq!((&other["refusals"]["kinds"], &robot["refusals"]["kinds"]), (&json!(0), &json!(1)));
+}
+
+#[test]
+fn a_repository_without_sessions_has_nothing_to_count() {
+    let world = World::unborn(&[]);
+    let all = stats(&world, &[]);
+    assert_eq!((&all["sessions"], &all["agents"]), (&json!([]), &json!([])));
+    assert_eq!((&all["total"]["undo_rate"], &all["time_saved"]["minutes"]), (&Value::Null, &json!(0.0)));
+    // A session that began on nothing.
+    world.edt(&["apply", "a", "--mode", "create", "--content", "a\n"]).landed();
+    assert_eq!(stats(&world, &[])["total"]["edits"], 1);
+    assert_eq!(stats(&world, &[])["sessions"][0]["net"]["lines_added"], 1);
+}
