@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::executor::{self, Executor, Setting};
 use super::ground::{Ground, without_guards};
 use super::judge::{Judging, Verdict, judge};
-use super::memory::{About, Lessons, Origin, Simple, Split};
+use super::kept::Kept;
+use super::memory::{About, Lessons, Origin, Split};
 use super::plan::{Chosen, Plan, Unit};
 use super::protocol::{Brief, PROTOCOL};
 use super::record::{Attempt, Done, Ended, TaskRun, Traced};
@@ -35,6 +36,10 @@ pub struct Order {
     pub start: PathBuf,
     /// Where recordings go.
     pub record: Option<PathBuf>,
+    /// Where the memory goes that a strategy ends with.
+    pub memories: PathBuf,
+    /// The episodes that it begins with.
+    pub memory: Option<String>,
 }
 
 /// Does it.
@@ -57,7 +62,10 @@ pub fn run(order: &Order) -> Result<Done> {
         suite: &suite,
         strategy: *strategy,
         policy: policy.as_deref(),
-        memory: Box::new(Simple::default()),
+        memory: match strategy.remembers() {
+            true => Some(Box::new(Kept::begin(&order.work.join("memory"), order.memory.as_deref())?)),
+            false => None,
+        },
         count: 0,
     };
     let mut runs = Vec::new();
@@ -70,6 +78,13 @@ pub fn run(order: &Order) -> Result<Done> {
                 }
             }
         }
+    }
+    if let Some(memory) = &chain.memory {
+        let Unit { suite, strategy, guards, .. } = &order.unit;
+        let file = order.memories.join(format!("{suite}-{strategy}-{guards}.jsonl"));
+        let text = memory.export()?;
+        let written = whole::make_folder(&order.memories).and_then(|_| whole::put(&file, text.as_bytes(), 0o644));
+        written.map_err(|error| failed("write", &file, &error))?;
     }
     let ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     Ok(Done { unit: order.unit.clone(), runs, ms })
@@ -96,7 +111,7 @@ struct Chain<'o> {
     folder: PathBuf,
     strategy: Strategy,
     policy: Option<&'o str>,
-    memory: Box<dyn Lessons>,
+    memory: Option<Box<dyn Lessons>>,
     /// Tasks so far: each has a folder of its own.
     count: u32,
 }
@@ -125,7 +140,7 @@ impl<'o> Chain<'o> {
             limit: Duration::try_from_secs_f64(self.order.plan.seconds).unwrap_or(Duration::from_secs(600)),
         };
         let mut executor = executor::of(&setting)?;
-        let episodes = self.memory.count();
+        let episodes = self.memory.as_ref().map_or(Ok(0), |memory| memory.count())?;
         let (mut attempts, mut trace, mut said) = (Vec::new(), Vec::new(), Vec::new());
         self.attempts(task, (session, teaches), &ground, executor.as_mut(), &place, &mut |attempt, traced, lines| {
             attempts.push(attempt);
@@ -154,8 +169,8 @@ impl<'o> Chain<'o> {
         let mut languages: Vec<String> = task.before.keys().map(|path| language_of(path)).collect();
         languages.sort();
         languages.dedup();
-        let teacher = self.strategy.remembers().then(|| Teacher {
-            memory: self.memory.as_mut(),
+        let teacher = self.memory.as_mut().map(|memory| Teacher {
+            memory: memory.as_mut(),
             given: self.strategy.lessons,
             about: About { origin, instruction: task.instruction.clone(), languages },
             split,
@@ -176,7 +191,7 @@ impl<'o> Chain<'o> {
                 instruction: task.instruction.clone(),
                 worktree: ground.root().display().to_string(),
                 files: ground.files()?.into_keys().collect(),
-                priors: scene.priors(),
+                priors: scene.priors()?,
                 feedback: feedback.take(),
                 // Small enough for every JSON reader.
                 seed: Chance::new(seed, &label).next() >> 11,
@@ -185,7 +200,7 @@ impl<'o> Chain<'o> {
             if attempted.ended == Ended::Exhausted {
                 break;
             }
-            let closed = scene.close();
+            let closed = scene.close()?;
             let files = ground.files()?;
             let folder = self.folder.join(&task.id);
             let judging =

@@ -16,6 +16,10 @@ const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
 
 /// When everything in a scratch repository happens, as Git takes it.
 pub const DATE: &str = "2026-01-01T00:00:00Z";
+/// The same in seconds since 1970.
+pub const NOW: i64 = 1_767_225_600;
+/// What every person's `edt.toml` of the benchmark begins with: what is remembered is the strategy's business, not that of the worktree.
+pub const NO_MEMORY: &str = "[memory]\nenabled = false\n";
 
 /// A worktree with a repository of its own.
 #[derive(Debug)]
@@ -71,7 +75,7 @@ impl Ground {
             Caller {
                 command: command.to_owned(),
                 lock_wait: PATIENCE,
-                person_policy: self.policy.clone(),
+                person_policy: Some(format!("{NO_MEMORY}{}", self.policy.as_deref().unwrap_or_default())),
                 trust: None,
                 durability: Some(Durability::Off),
                 warm: None,

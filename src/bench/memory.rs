@@ -1,6 +1,7 @@
-//! What is carried from task to task: the interface [`Lessons`], a simple memory that needs nothing else, and the placebo.
+//! What is carried from task to task: the interface [`Lessons`], and the placebo.
 
 use super::seed::Chance;
+use crate::base::{Finding, Result};
 
 /// A lesson as an agent reads it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,10 +48,12 @@ impl Split {
 }
 
 /// A refused edit.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Failure {
-    /// The code.
-    pub code: String,
+    /// What was found, the most important.
+    pub finding: Finding,
+    /// How many were found.
+    pub count: usize,
     /// The file.
     pub path: String,
     /// How it was sent: a mode, or `patch`.
@@ -59,17 +62,17 @@ pub struct Failure {
     pub language: String,
     /// What was sent.
     pub request: serde_json::Value,
-    /// What was answered.
-    pub message: String,
 }
 
 /// The edit that landed on the same file afterwards.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fix {
-    /// How it was sent.
-    pub mode: String,
     /// What was sent.
     pub request: serde_json::Value,
+    /// The commit that recorded it.
+    pub commit: String,
+    /// The guards that it overrode there.
+    pub overrode: Vec<String>,
 }
 
 /// What became of a lesson that was shown.
@@ -77,9 +80,9 @@ pub struct Fix {
 pub enum Effect {
     /// The next edit landed.
     Helped,
-    /// It was refused for the same reason.
+    /// It was refused again.
     NotHelped,
-    /// It was refused for another.
+    /// It was refused for more reasons than before.
     Worse,
 }
 
@@ -97,111 +100,40 @@ pub struct About {
 /// A memory of failures and of what fixed them.
 pub trait Lessons {
     /// What is worth knowing before the task; `may` says what may be taught to it.
-    fn priors(&self, about: &About, may: &dyn Fn(&Origin) -> bool) -> Vec<Lesson>;
+    ///
+    /// # Errors
+    /// The memory cannot be read.
+    fn priors(&self, about: &About, may: &dyn Fn(&Origin) -> bool) -> Result<Vec<Lesson>>;
     /// What is worth knowing after a refusal.
-    fn in_refusal(&self, failure: &Failure, may: &dyn Fn(&Origin) -> bool) -> Vec<Lesson>;
+    ///
+    /// # Errors
+    /// The memory cannot be read.
+    fn in_refusal(&self, failure: &Failure, may: &dyn Fn(&Origin) -> bool) -> Result<Vec<Lesson>>;
     /// Everything that may be taught, in order.
-    fn all(&self, may: &dyn Fn(&Origin) -> bool) -> Vec<Lesson>;
+    ///
+    /// # Errors
+    /// The memory cannot be read.
+    fn all(&self, may: &dyn Fn(&Origin) -> bool) -> Result<Vec<Lesson>>;
     /// A failure, and what fixed it.
-    fn learned(&mut self, on: &Origin, failure: &Failure, fix: &Fix);
-    /// What became of a lesson.
-    fn became(&mut self, id: &str, effect: Effect);
+    ///
+    /// # Errors
+    /// The memory cannot be written.
+    fn learned(&mut self, on: &Origin, failure: &Failure, fix: &Fix) -> Result<()>;
+    /// What became of lessons.
+    ///
+    /// # Errors
+    /// The memory cannot be written.
+    fn became(&mut self, ids: &[String], effect: Effect) -> Result<()>;
     /// How many episodes there are.
-    fn count(&self) -> usize;
-}
-
-/// The most lessons at once.
-pub const MOST: usize = 3;
-
-/// A memory for one run of the benchmark, kept nowhere.
-#[derive(Debug, Default)]
-pub struct Simple {
-    episodes: Vec<Episode>,
-}
-
-#[derive(Debug)]
-struct Episode {
-    id: String,
-    code: String,
-    mode: String,
-    language: String,
-    repair: String,
-    origins: Vec<Origin>,
-    worth: f64,
-    uses: u32,
-}
-
-impl Episode {
-    fn lesson(&self) -> Lesson {
-        let Episode { code, mode, language, repair, .. } = self;
-        let text = format!("{code} ({language}): `{mode}` was refused. What landed was `{repair}`.");
-        Lesson { id: self.id.clone(), text, code: code.clone(), language: language.clone() }
-    }
-
-    fn has_its_place(&self) -> bool {
-        self.uses < 3 || self.worth >= 0.3
-    }
-}
-
-impl Simple {
-    /// The best of those that fit, at most [`MOST`].
-    fn best(&self, may: &dyn Fn(&Origin) -> bool, fits: impl Fn(&Episode) -> bool) -> Vec<Lesson> {
-        let mut fit: Vec<&Episode> = self.taught(may).filter(|one| fits(one)).collect();
-        fit.sort_by(|a, b| b.worth.total_cmp(&a.worth).then_with(|| a.id.cmp(&b.id)));
-        fit.into_iter().take(MOST).map(Episode::lesson).collect()
-    }
-
-    fn taught(&self, may: &dyn Fn(&Origin) -> bool) -> impl Iterator<Item = &Episode> {
-        self.episodes.iter().filter(move |one| one.has_its_place() && one.origins.iter().all(may))
-    }
-}
-
-impl Lessons for Simple {
-    fn priors(&self, about: &About, may: &dyn Fn(&Origin) -> bool) -> Vec<Lesson> {
-        self.best(may, |one| about.languages.contains(&one.language))
-    }
-
-    fn in_refusal(&self, failure: &Failure, may: &dyn Fn(&Origin) -> bool) -> Vec<Lesson> {
-        self.best(may, |one| one.code == failure.code && one.language == failure.language)
-    }
-
-    fn all(&self, may: &dyn Fn(&Origin) -> bool) -> Vec<Lesson> {
-        self.taught(may).map(Episode::lesson).collect()
-    }
-
-    fn learned(&mut self, on: &Origin, failure: &Failure, fix: &Fix) {
-        let id = format!("{}:{}:{}:{}", failure.code, failure.language, failure.mode, fix.mode);
-        if let Some(known) = self.episodes.iter_mut().find(|one| one.id == id) {
-            if !known.origins.contains(on) {
-                known.origins.push(on.clone());
-            }
-            return;
-        }
-        self.episodes.push(Episode {
-            id,
-            code: failure.code.clone(),
-            mode: failure.mode.clone(),
-            language: failure.language.clone(),
-            repair: fix.mode.clone(),
-            origins: vec![on.clone()],
-            worth: 0.5,
-            uses: 0,
-        });
-    }
-
-    fn became(&mut self, id: &str, effect: Effect) {
-        let Some(known) = self.episodes.iter_mut().find(|one| one.id == id) else { return };
-        known.uses += 1;
-        known.worth = match effect {
-            Effect::Helped => 0.7 * known.worth + 0.3,
-            Effect::NotHelped => 0.7 * known.worth,
-            Effect::Worse => known.worth / 2.0,
-        };
-    }
-
-    fn count(&self) -> usize {
-        self.episodes.len()
-    }
+    ///
+    /// # Errors
+    /// The memory cannot be read.
+    fn count(&self) -> Result<usize>;
+    /// All of it, as `edt memory export` writes it.
+    ///
+    /// # Errors
+    /// The memory cannot be read.
+    fn export(&self) -> Result<String>;
 }
 
 /// For each of `right` the words of a lesson about another code and another language, as long as the right one; where there is none, its own
@@ -255,47 +187,5 @@ mod tests {
         assert!(Split::ByTime.allows(&old, &new) && !Split::ByTime.allows(&new, &old));
         assert!(!Split::ByTime.allows(&new, &new) && !Split::ByTime.allows(&new, &origin("other", "2026-02-01")));
         assert!(Split::Off.allows(&new, &new));
-        let failure = Failure {
-            code: "A".into(),
-            path: "a.py".into(),
-            mode: "edit".into(),
-            language: "python".into(),
-            request: serde_json::Value::Null,
-            message: String::new(),
-        };
-        let mut memory = Simple::default();
-        let fix = Fix { mode: "append".into(), request: serde_json::Value::Null };
-        memory.learned(&old, &failure, &fix);
-        let seen =
-            |memory: &Simple, by: &Origin| memory.in_refusal(&failure, &|from| Split::ByTime.allows(from, by)).len();
-        assert_eq!((seen(&memory, &new), seen(&memory, &old)), (1, 0));
-        // Seen on a newer task, too: it is no longer known from older ones alone.
-        memory.learned(&origin("newer", "2026-03-01"), &failure, &fix);
-        assert_eq!((seen(&memory, &new), memory.count()), (0, 1));
-    }
-
-    #[test]
-    fn a_lesson_that_does_not_help_loses_its_place() {
-        let mut memory = Simple::default();
-        let failure = Failure {
-            code: "A".into(),
-            path: "a.py".into(),
-            mode: "edit".into(),
-            language: "python".into(),
-            request: serde_json::Value::Null,
-            message: String::new(),
-        };
-        memory.learned(
-            &origin("t", "2026-01-01"),
-            &failure,
-            &Fix { mode: "append".into(), request: serde_json::Value::Null },
-        );
-        let shown = |memory: &Simple| memory.in_refusal(&failure, &|_| true);
-        let id = shown(&memory)[0].id.clone();
-        memory.became(&id, Effect::NotHelped);
-        memory.became(&id, Effect::Worse);
-        assert_eq!(shown(&memory).len(), 1, "two uses decide nothing");
-        memory.became(&id, Effect::NotHelped);
-        assert_eq!(shown(&memory), []);
     }
 }

@@ -17,6 +17,7 @@ pub mod executor;
 pub mod ground;
 mod harm;
 pub mod judge;
+pub mod kept;
 pub mod memory;
 pub mod plan;
 pub mod protocol;

@@ -21,6 +21,8 @@ pub struct Plan {
     pub since: Option<String>,
     /// The suites.
     pub suites: Vec<Chosen>,
+    /// The SHA-256 of the episodes that strategies begin with; `None`: they begin with none.
+    pub memory: Option<String>,
     /// Which part of it this is.
     pub shard: Shard,
 }
@@ -220,7 +222,7 @@ mod tests {
         };
         let shard = Shard::parse(shard).unwrap();
         let (schema, version) = (Plan::SCHEMA.to_owned(), "1".to_owned());
-        Plan { schema, version, seed: 1, seconds: 60.0, since: None, suites: vec![chosen], shard }
+        Plan { schema, version, seed: 1, seconds: 60.0, since: None, memory: None, suites: vec![chosen], shard }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::chain;
 use super::check::{self, Checked};
-use super::ground::{DATE, without_guards};
+use super::ground::{DATE, NO_MEMORY, without_guards};
 use super::plan::{Plan, Unit};
 use super::record::Done;
 use crate::base::{Code, Finding, Findings, Level, Result};
@@ -59,6 +59,10 @@ pub struct Way {
     pub start: PathBuf,
     /// Where recordings go.
     pub record: Option<PathBuf>,
+    /// Where the memories go that strategies end with.
+    pub memories: PathBuf,
+    /// The episodes that strategies begin with, as `edt memory export` writes them.
+    pub memory: Option<String>,
 }
 
 /// The longest that a unit may take.
@@ -100,8 +104,9 @@ pub fn run(plan: &Plan, units: Vec<Unit>, way: &Way, done: &mut dyn FnMut(Done) 
 fn one(plan: &Plan, unit: &Unit, way: &Way) -> Result<Done> {
     let guards = unit.guards.clone();
     let worked = worker(&guards, &way.start, |work| {
-        let (start, record) = (way.start.clone(), way.record.clone());
-        Work::Unit(Box::new(chain::Order { plan: plan.clone(), unit: unit.clone(), work, start, record }))
+        let Way { start, record, memories, memory, .. } = way.clone();
+        let (plan, unit) = (plan.clone(), unit.clone());
+        Work::Unit(Box::new(chain::Order { plan, unit, work, start, record, memories, memory }))
     })?;
     match worked {
         Worked::Unit(done) => Ok(*done),
@@ -127,10 +132,9 @@ fn worker(guards: &str, start: &Path, order: impl FnOnce(PathBuf) -> Work) -> Re
     let (home, temporary) = (scratch.path().join("home"), scratch.path().join("tmp"));
     whole::make_folder(&home.join(".config/edt")).map_err(io)?;
     whole::make_folder(&temporary).map_err(io)?;
-    if guards == "off" {
-        // Calls of edt that the agent makes itself are on the same arm.
-        whole::write(&home.join(".config/edt/edt.toml"), without_guards().as_bytes()).map_err(io)?;
-    }
+    // Calls of edt that the agent makes itself are on the same arm.
+    let policy = if guards == "off" { without_guards() } else { String::new() };
+    whole::write(&home.join(".config/edt/edt.toml"), format!("{NO_MEMORY}{policy}").as_bytes()).map_err(io)?;
     let order = serde_json::to_vec(&order(scratch.path().to_owned())).unwrap_or_default();
     let edt = whole::own_program().map_err(|error| failed("find", Path::new("edt"), &error))?;
     let mut plan = sandbox::Plan::new(Level::Permissive, &edt, scratch.path());

@@ -10,7 +10,7 @@ use super::record::{Attempt, Traced};
 use super::seed::Chance;
 use super::strategy::Given;
 use super::tally::Tally;
-use crate::base::{Findings, Level, Outcome, RepoPath, Result, Status};
+use crate::base::{Findings, GuardReport, Level, Outcome, RepoPath, Result, Status, Verdict};
 use crate::io::folder::Files;
 use crate::io::{failed, whole};
 use crate::proposal::make;
@@ -27,6 +27,10 @@ pub struct Scene<'a> {
     /// Refused edits that nothing has mended yet.
     open: Vec<Open>,
     trace: Vec<Traced>,
+    /// Lessons that were given before the attempt, and of which nothing has come yet.
+    priors: Vec<Lesson>,
+    /// What keeps the memory from being read or written.
+    broken: Option<Findings>,
 }
 
 struct Open {
@@ -51,27 +55,26 @@ pub struct Teacher<'a> {
 }
 
 impl Teacher<'_> {
-    fn lessons(&mut self, failure: Option<&Failure>) -> Vec<Lesson> {
+    fn lessons(&mut self, failure: Option<&Failure>) -> Result<Vec<Lesson>> {
         let (split, to) = (self.split, self.about.origin.clone());
         let may = move |from: &super::memory::Origin| split.allows(from, &to);
         let right = match failure {
-            None => self.memory.priors(&self.about, &may),
-            Some(failure) => self.memory.in_refusal(failure, &may),
+            None => self.memory.priors(&self.about, &may)?,
+            Some(failure) => self.memory.in_refusal(failure, &may)?,
         };
-        match self.given {
+        Ok(match self.given {
             Given::None => Vec::new(),
             Given::Own => right,
-            Given::Wrong => super::memory::wrong(right, &self.memory.all(&may), &mut self.chance),
-        }
+            Given::Wrong => super::memory::wrong(right, &self.memory.all(&may)?, &mut self.chance),
+        })
     }
 
     /// A placebo's effect says nothing of the episode whose place it took.
-    fn became(&mut self, shown: &[String], effect: Effect) {
-        if self.given == Given::Own && self.learns {
-            for id in shown {
-                self.memory.became(id, effect);
-            }
+    fn became(&mut self, shown: &[String], effect: Effect) -> Result<()> {
+        if self.given == Given::Own && self.learns && !shown.is_empty() {
+            return self.memory.became(shown, effect);
         }
+        Ok(())
     }
 }
 
@@ -79,7 +82,15 @@ impl<'a> Scene<'a> {
     /// A scene on `ground`.
     #[must_use]
     pub fn new(ground: &'a Ground, teacher: Option<Teacher<'a>>) -> Scene<'a> {
-        Scene { ground, tally: Tally::default(), teacher, open: Vec::new(), trace: Vec::new() }
+        Scene {
+            ground,
+            tally: Tally::default(),
+            teacher,
+            open: Vec::new(),
+            trace: Vec::new(),
+            priors: Vec::new(),
+            broken: None,
+        }
     }
 
     /// The worktree.
@@ -97,10 +108,14 @@ impl<'a> Scene<'a> {
     }
 
     /// What is worth knowing before the attempt.
-    pub fn priors(&mut self) -> Vec<String> {
-        let lessons = self.teacher.as_mut().map(|teacher| teacher.lessons(None)).unwrap_or_default();
+    ///
+    /// # Errors
+    /// The memory cannot be read.
+    pub fn priors(&mut self) -> Result<Vec<String>> {
+        let lessons = self.teacher.as_mut().map(|teacher| teacher.lessons(None)).transpose()?.unwrap_or_default();
         self.tally.attempt.priors = count(lessons.len());
-        lessons.into_iter().map(|lesson| lesson.text).collect()
+        self.priors = lessons;
+        Ok(self.priors.iter().map(|lesson| lesson.text.clone()).collect())
     }
 
     /// Applies a request of `edt apply --request`; the answer is `edt.outcome/1`.
@@ -131,15 +146,25 @@ impl<'a> Scene<'a> {
         let paths: Vec<String> =
             outcome.files.iter().flat_map(|file| [Some(file.path.clone()), file.from.clone()]).flatten().collect();
         let mended: Vec<Open> = self.open.extract_if(.., |one| paths.contains(&one.failure.path)).collect();
-        if let Some(teacher) = &mut self.teacher {
-            for Open { failure, shown } in &mended {
-                teacher.became(shown, Effect::Helped);
-                if teacher.learns {
-                    let fix = Fix { mode: mode_of(request, &failure.path), request: request.clone() };
-                    teacher.memory.learned(&teacher.about.origin, failure, &fix);
+        let languages: Vec<String> = paths.iter().map(|path| language_of(path)).collect();
+        let given = ids(self.priors.extract_if(.., |prior| languages.contains(&prior.language)));
+        let taught = self.teacher.as_mut().map_or(Ok(()), |teacher| {
+            teacher.became(&given, Effect::Helped)?;
+            mended.iter().try_for_each(|Open { failure, shown }| {
+                teacher.became(shown, Effect::Helped)?;
+                if !teacher.learns {
+                    return Ok(());
                 }
-            }
-        }
+                let allowed = |report: &&GuardReport| report.verdict == Verdict::Allowed && report.path == failure.path;
+                let fix = Fix {
+                    request: request.clone(),
+                    commit: outcome.commit.clone().unwrap_or_default(),
+                    overrode: outcome.guards.iter().filter(allowed).map(|report| report.guard.to_owned()).collect(),
+                };
+                teacher.memory.learned(&teacher.about.origin, failure, &fix)
+            })
+        });
+        self.keep(taught);
         self.tally.landed(paths);
     }
 
@@ -157,21 +182,36 @@ impl<'a> Scene<'a> {
         if let (Some(teacher), Some(first)) = (&mut self.teacher, outcome.errors.first()) {
             let path = first.path.clone().or_else(|| path_of(request)).unwrap_or_default();
             let failure = Failure {
-                code: first.code.name().to_owned(),
+                finding: first.clone(),
+                count: outcome.errors.len(),
                 mode: mode_of(request, &path),
                 language: language_of(&path),
                 path,
                 request: request.clone(),
-                message: first.message.clone(),
             };
-            for open in self.open.iter().filter(|open| open.failure.path == failure.path) {
-                let same = open.failure.code == failure.code;
-                teacher.became(&open.shown, if same { Effect::NotHelped } else { Effect::Worse });
-            }
-            // What was shown for an earlier failure has had its turn.
-            let earlier = self.open.iter_mut().filter(|open| open.failure.path == failure.path);
-            earlier.for_each(|open| open.shown.clear());
-            let lessons = teacher.lessons(Some(&failure));
+            let earlier: Vec<&mut Open> =
+                self.open.iter_mut().filter(|open| open.failure.path == failure.path).collect();
+            let (code, language) = (first.code.name(), failure.language.clone());
+            // It was told beforehand how not to come here.
+            let given = ids(self.priors.extract_if(.., |prior| prior.code == code && prior.language == language));
+            let taught = teacher.became(&given, Effect::NotHelped);
+            let earlier = taught.map(|()| earlier);
+            let taught = earlier.and_then(|earlier| {
+                earlier.into_iter().try_for_each(|open| {
+                    // What was shown for an earlier failure has had its turn.
+                    let shown = std::mem::take(&mut open.shown);
+                    let worse = failure.count > open.failure.count;
+                    teacher.became(&shown, if worse { Effect::Worse } else { Effect::NotHelped })
+                })
+            });
+            let lessons = taught.and_then(|()| teacher.lessons(Some(&failure)));
+            let lessons = match lessons {
+                Ok(lessons) => lessons,
+                Err(found) => {
+                    self.broken.get_or_insert(found);
+                    Vec::new()
+                }
+            };
             self.tally.attempt.lessons += count(lessons.len());
             outcome.lessons = lessons.iter().map(|lesson| lesson.text.clone()).collect();
             self.open.push(Open { failure, shown: lessons.into_iter().map(|lesson| lesson.id).collect() });
@@ -267,8 +307,18 @@ impl<'a> Scene<'a> {
     }
 
     /// The attempt is over: what it left to look at. Judging it may come after.
-    pub(super) fn close(&mut self) -> Closed {
-        Closed { suspects: std::mem::take(&mut self.tally.suspects), trace: std::mem::take(&mut self.trace) }
+    ///
+    /// # Errors
+    /// The memory could not be read or written: its figures would be none.
+    pub(super) fn close(&mut self) -> Result<Closed> {
+        self.broken.take().map_or(Ok(()), Err)?;
+        Ok(Closed { suspects: std::mem::take(&mut self.tally.suspects), trace: std::mem::take(&mut self.trace) })
+    }
+
+    fn keep(&mut self, taught: Result<()>) {
+        if let Err(found) = taught {
+            self.broken.get_or_insert(found);
+        }
     }
 
     /// The attempt's figures, with the judgement; `wrong` says whether a file has other bytes than expected. The next attempt begins on
@@ -309,6 +359,10 @@ impl Watch for Unwatched {
 
 fn count(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+fn ids(lessons: impl Iterator<Item = Lesson>) -> Vec<String> {
+    lessons.map(|lesson| lesson.id).collect()
 }
 
 /// How a request changes `path`: the mode of its first edit there, or `patch`.

@@ -31,15 +31,40 @@ impl From<&Episode> for Query {
     }
 }
 
+/// What a lesson must have in common with what is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Alike {
+    /// Its keywords: at least [`ALIKE`].
+    InWords,
+    /// Its language: what is worth knowing before anything was refused.
+    InLanguage,
+}
+
 /// The lessons that answer `query` at `now` (seconds since 1970): at most [`MOST`], those of the same code and language first; none if
 /// nothing is alike. `pending` is what is known and not yet recorded.
 ///
 /// # Errors
 /// `OBJECT_MISSING`, `IO_ERROR`: the memory cannot be read.
 pub fn lessons(memory: &Memory<'_>, query: &Query, now: i64, pending: &[Change]) -> Result<Vec<Lesson>> {
+    let chosen = chosen(memory, query, now, pending, Alike::InWords, &|_| true)?;
+    Ok(chosen.into_iter().map(|(_, lesson)| lesson).collect())
+}
+
+/// The same with the episodes, of those that are `wanted`.
+///
+/// # Errors
+/// As [`lessons`].
+pub fn chosen(
+    memory: &Memory<'_>,
+    query: &Query,
+    now: i64,
+    pending: &[Change],
+    how: Alike,
+    wanted: &dyn Fn(&Episode) -> bool,
+) -> Result<Vec<(Episode, Lesson)>> {
     let Some(index) = memory.index()? else { return Ok(Vec::new()) };
     let mut out = Vec::new();
-    for (entry, similarity) in ranked(&index, query, now) {
+    for (entry, similarity) in ranked(&index, query, now, how) {
         // Numbers stand for words in the index, and two words may have one: the episode itself decides.
         let Some(stored) = entry.oid().map(|oid| memory.at(oid)).transpose()?.flatten() else { continue };
         let id = stored.id.clone();
@@ -47,13 +72,18 @@ pub fn lessons(memory: &Memory<'_>, query: &Query, now: i64, pending: &[Change])
         for change in pending.iter().filter(|change| change.id() == id) {
             newest = change.on(newest);
         }
-        let Some(episode) = newest else { continue };
-        let has_place = score::has_place(episode.effectiveness_at(now), episode.uses);
-        if !has_place || alike(&episode.keywords, &query.keywords) < ALIKE {
+        let Some(episode) = newest.filter(wanted) else { continue };
+        let alike = match how {
+            Alike::InWords => alike(&episode.keywords, &query.keywords) >= ALIKE,
+            Alike::InLanguage => episode.language == query.language,
+        };
+        let effectiveness = episode.effectiveness_at(now);
+        if !alike || !score::has_place(effectiveness, episode.uses) {
             continue;
         }
         if let Some(text) = lesson::text(&episode) {
-            out.push(Lesson { id: episode.id.clone(), text, similarity, effectiveness: episode.effectiveness_at(now) });
+            let lesson = Lesson { id, text, similarity, effectiveness };
+            out.push((episode, lesson));
         }
         if out.len() == MOST {
             break;
@@ -62,15 +92,19 @@ pub fn lessons(memory: &Memory<'_>, query: &Query, now: i64, pending: &[Change])
     Ok(out)
 }
 
-/// The entries that may answer, the best first; a few more than are told.
-fn ranked<'i>(index: &'i Index, query: &Query, now: i64) -> Vec<(Entry<'i>, f64)> {
+/// The entries that may answer, the best first.
+fn ranked<'i>(index: &'i Index, query: &Query, now: i64, how: Alike) -> Vec<(Entry<'i>, f64)> {
     let mut words: Vec<u32> = query.keywords.iter().map(|word| short(word)).collect();
     words.sort_unstable();
     let (code, language) = (short(&query.code), query.language.as_deref().map_or(0, short));
     let mut found: Vec<(u8, f64, f64, Entry<'_>)> = Vec::new();
     for entry in index.entries().filter(|entry| entry.teaches()) {
         let similarity = alike(entry.words(), words.iter().copied());
-        if similarity < ALIKE {
+        let is_alike = match how {
+            Alike::InWords => similarity >= ALIKE,
+            Alike::InLanguage => entry.language() == language,
+        };
+        if !is_alike {
             continue;
         }
         let effectiveness = score::decayed(f64::from(entry.effectiveness()), now - entry.last_used());
@@ -84,5 +118,5 @@ fn ranked<'i>(index: &'i Index, query: &Query, now: i64) -> Vec<(Entry<'i>, f64)
         let better = b.1.partial_cmp(&a.1).unwrap_or(Ordering::Equal);
         a.0.cmp(&b.0).then(better).then_with(|| a.3.id().cmp(&b.3.id()))
     });
-    found.into_iter().take(MOST * 3).map(|(_, _, similarity, entry)| (entry, similarity)).collect()
+    found.into_iter().map(|(_, _, similarity, entry)| (entry, similarity)).collect()
 }

@@ -13,7 +13,7 @@ use super::tried::{episode_of, fix_of, is_memorable};
 use crate::base::{Finding, Findings, Outcome, Result, Status, Verdict};
 use crate::git::Oid;
 use crate::io::{clock, whole};
-use crate::memory::{Change, Lesson, Memory, Query, lessons};
+use crate::memory::{Change, Episode, Fix, Lesson, Memory, Query, lessons};
 use crate::session::{Session, World, begin};
 
 /// The file below the worktree's state folder.
@@ -24,6 +24,18 @@ const MOST_BYTES: u64 = 8 << 20;
 const MOST_OPEN: usize = 200;
 /// Most changes that wait to be recorded; the oldest are forgotten first.
 const MOST_PENDING: usize = 2000;
+
+/// What failed, as an episode of the memory.
+#[must_use]
+pub fn episode(request: &Request, finding: &Finding, session: &str, now: i64) -> Episode {
+    episode_of(request, finding, session, now)
+}
+
+/// What made `path` what it is now, for the memory.
+#[must_use]
+pub fn fix(request: Option<&Request>, landing: &Landing<'_>, path: &str, now: i64) -> Fix {
+    fix_of(request, landing, path, now)
+}
 
 /// What waits.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

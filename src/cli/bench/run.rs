@@ -16,10 +16,13 @@ use crate::bench::store::{self, Store};
 use crate::bench::strategy::STRATEGIES;
 use crate::bench::task::is_date;
 use crate::bench::{Suite, Task};
+use crate::cli::apply::bytes_of;
 use crate::cli::context::Context;
+use crate::git::Repo;
 use crate::io::failed;
 use crate::io::scratch::Scratch;
 use crate::io::whole;
+use crate::memory::{Memory, exchange};
 
 /// Work on the tasks of suites with an agent, and report.
 ///
@@ -60,6 +63,9 @@ pub(super) struct Args {
     /// Only tasks before this day teach.
     #[arg(long, value_name = "DATE", value_parser = day)]
     before: Option<String>,
+    /// Episodes that strategies begin with: the file of an export, or a repository with a memory.
+    #[arg(long, value_name = "FILE|DIR")]
+    memory: Option<PathBuf>,
     /// How many units at once; as many as there are processors if left out.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
@@ -94,7 +100,8 @@ fn day(text: &str) -> std::result::Result<String, String> {
 impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let start = whole::real(&context.start);
-        let plan = self.plan(&start)?;
+        let memory = self.memory.as_ref().map(|memory| episodes(&start.join(memory))).transpose()?;
+        let plan = self.plan(&start, memory.as_deref())?;
         let scratch = match &self.out {
             Some(_) => None,
             None => {
@@ -113,6 +120,8 @@ impl Args {
             jobs: self.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from),
             start: whole::real(&context.start),
             record: self.record.as_ref().map(|dir| whole::real(&context.start).join(dir)),
+            memories: out.join("memory"),
+            memory,
         };
         let progress = Progress::new(context, units.len());
         runner::run(&plan, units, &way, &mut |done| {
@@ -125,7 +134,7 @@ impl Args {
         Ok(context.answer(&Report::of(&plan, &done, self.times.timing()), table::report))
     }
 
-    fn plan(&self, start: &Path) -> Result<Plan> {
+    fn plan(&self, start: &Path, memory: Option<&str>) -> Result<Plan> {
         let bad =
             |message: String, hint: &str| Finding::new(Code::BadRequest, format!("{message} Nothing was run."), hint);
         if !(self.limit > 0.0 && self.limit <= 86_400.0) {
@@ -159,6 +168,7 @@ impl Args {
             seed: self.seed,
             seconds: self.limit,
             since,
+            memory: memory.map(|lines| crate::git::sha256(lines.as_bytes())).transpose()?,
             suites,
             shard: self.shard.unwrap_or(Shard::WHOLE),
         })
@@ -205,6 +215,22 @@ impl Args {
             teaching: names(&|task| before.is_some_and(|before| task.date.as_str() < before)),
         })
     }
+}
+
+/// The episodes of an export, or of the repository at `place`.
+fn episodes(place: &Path) -> Result<String> {
+    if !place.is_dir() {
+        let bytes = bytes_of(place, exchange::MOST_FILE)?;
+        exchange::from_lines(&bytes)?;
+        return Ok(String::from_utf8_lossy(&bytes).into_owned());
+    }
+    let repo = Repo::open(place)?;
+    let memory = Memory::of(&repo, None);
+    let tip = memory.tip()?.ok_or_else(|| {
+        let message = format!("{} remembers nothing: it has no refs/edt/memory. Nothing was run.", place.display());
+        Finding::new(Code::FileNotFound, message, "Name a repository with a memory, or the file of an export.")
+    })?;
+    Ok(exchange::lines(&memory.all(tip)?.0))
 }
 
 /// How far it is: a bar at a terminal, else a line a unit.
