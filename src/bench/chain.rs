@@ -62,9 +62,10 @@ pub fn run(order: &Order) -> Result<Done> {
         suite: &suite,
         strategy: *strategy,
         policy: policy.as_deref(),
-        memory: match strategy.remembers() {
-            true => Some(Box::new(Kept::begin(&order.work.join("memory"), order.memory.as_deref())?)),
-            false => None,
+        memory: if strategy.remembers() {
+            Some(Box::new(Kept::begin(&order.work.join("memory"), order.memory.as_deref())?))
+        } else {
+            None
         },
         count: 0,
     };

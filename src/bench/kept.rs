@@ -76,21 +76,19 @@ fn of(episode: &Episode, text: String) -> Lesson {
 fn episode(failure: &Failure) -> Episode {
     let request = Request::from_json(failure.request.to_string().as_bytes());
     let understood = request.as_ref().ok().and_then(|request| request.understood().ok());
-    match understood {
-        Some(request) => remember::episode(&request, &failure.finding, "bench", NOW),
-        // Not a request that could be tried: what was sent is all there is to say of it.
-        None => {
-            let tried = Tried {
-                mode: Some(failure.mode.clone()).filter(|mode| mode != "patch"),
-                format: Some(if failure.mode == "patch" { "patch" } else { "edit" }.to_owned()),
-                path: Some(failure.path.clone()),
-                fragment: failure.request.to_string(),
-                ..Tried::default()
-            };
-            let language = Some(failure.language.as_str()).filter(|language| !language.is_empty());
-            Episode::new(failure.finding.code.name(), language, tried, NOW)
-        }
+    if let Some(request) = understood {
+        return remember::episode(&request, &failure.finding, "bench", NOW);
     }
+    // Not a request that could be tried: what was sent is all there is to say of it.
+    let tried = Tried {
+        mode: Some(failure.mode.clone()).filter(|mode| mode != "patch"),
+        format: Some(if failure.mode == "patch" { "patch" } else { "edit" }.to_owned()),
+        path: Some(failure.path.clone()),
+        fragment: failure.request.to_string(),
+        ..Tried::default()
+    };
+    let language = Some(failure.language.as_str()).filter(|language| !language.is_empty());
+    Episode::new(failure.finding.code.name(), language, tried, NOW)
 }
 
 impl Lessons for Kept {

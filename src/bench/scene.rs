@@ -17,7 +17,7 @@ use crate::proposal::make;
 use crate::run::{self, Stream, Watch};
 use crate::session::undo::{self, Back};
 use crate::session::{Look, Session};
-use crate::txn::{self, Request, Run};
+use crate::txn::{self, Request, Run, remember};
 
 /// An attempt in its worktree.
 pub struct Scene<'a> {
@@ -381,9 +381,7 @@ fn path_of(request: &Value) -> Option<String> {
     edit.get("path").and_then(Value::as_str).map(str::to_owned)
 }
 
-/// The language of the file `path`, or what its name ends in.
+/// The language of the file `path`, or what its name ends in; empty if it ends in nothing.
 pub(super) fn language_of(path: &str) -> String {
-    let known = RepoPath::parse(path.as_bytes()).ok().and_then(|path| crate::lang::table::of(&path, b""));
-    let ending = || Path::new(path).extension().map(|ending| ending.to_string_lossy().into_owned()).unwrap_or_default();
-    known.map_or_else(ending, |language| language.name.to_owned())
+    remember::language_of(path).unwrap_or_default()
 }

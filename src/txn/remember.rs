@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::request::Request;
-use super::tried::{episode_of, fix_of, is_memorable};
+use super::tried::{self, episode_of, fix_of, is_memorable};
 use crate::base::{Finding, Findings, Outcome, Result, Status, Verdict};
 use crate::git::Oid;
 use crate::io::{clock, whole};
@@ -35,6 +35,12 @@ pub fn episode(request: &Request, finding: &Finding, session: &str, now: i64) ->
 #[must_use]
 pub fn fix(request: Option<&Request>, landing: &Landing<'_>, path: &str, now: i64) -> Fix {
     fix_of(request, landing, path, now)
+}
+
+/// The language of the file `path`, else what its name ends in.
+#[must_use]
+pub fn language_of(path: &str) -> Option<String> {
+    tried::language_of(path)
 }
 
 /// What waits.

@@ -1,5 +1,7 @@
 //! What an edit tried, in the words of the memory: the episode of a refusal, and the fix that landed.
 
+use std::path::Path;
+
 use super::remember::Landing;
 use super::request::Request;
 use crate::base::{Code, Finding, RepoPath, Status};
@@ -24,7 +26,7 @@ pub(super) fn episode_of(request: &Request, finding: &Finding, session: &str, no
         finding.evidence.get("edit").and_then(serde_json::Value::as_u64).and_then(|n| usize::try_from(n).ok());
     let numbered = numbered.and_then(|number| request.edits.get(number.checked_sub(1)?));
     let edit = numbered.or_else(|| request.edits.iter().find(|edit| edit.path.to_string() == path));
-    let language = RepoPath::parse(path.as_bytes()).ok().and_then(|path| lang::of(&path, b"")).map(|one| one.name);
+    let language = language_of(&path);
     let tried = Tried {
         mode: edit.and_then(mode_of).map(str::to_owned),
         format: Some(format_of(request)),
@@ -34,7 +36,7 @@ pub(super) fn episode_of(request: &Request, finding: &Finding, session: &str, no
         session: Some(session.to_owned()),
         agent: request.agent.clone(),
     };
-    Episode::new(code, language, tried, now)
+    Episode::new(code, language.as_deref(), tried, now)
 }
 
 /// What made `path` what it is now.
@@ -56,6 +58,13 @@ pub(super) fn fix_of(request: Option<&Request>, landing: &Landing<'_>, path: &st
         commit: Some(landing.commit.to_owned()),
         landed: now,
     }
+}
+
+/// The language of the file `path`, else what its name ends in.
+pub(super) fn language_of(path: &str) -> Option<String> {
+    let known = RepoPath::parse(path.as_bytes()).ok().and_then(|path| lang::of(&path, b""));
+    let ending = || Path::new(path).extension().map(|ending| ending.to_string_lossy().to_lowercase());
+    known.map(|language| language.name.to_owned()).or_else(ending)
 }
 
 fn format_of(request: &Request) -> String {

@@ -66,7 +66,10 @@ for line in sys.stdin:
 
 impl Bench {
     fn new() -> Bench {
-        let dir = tempfile::Builder::new().prefix("edt-bench-").tempdir().unwrap();
+        Bench::made(tempfile::Builder::new().prefix("edt-bench-").tempdir().unwrap())
+    }
+
+    fn made(dir: tempfile::TempDir) -> Bench {
         std::fs::set_permissions(dir.path(), PermissionsExt::from_mode(0o755)).unwrap();
         let bench = Bench { dir };
         bench.write("home/.config/none", "");
@@ -439,7 +442,9 @@ fn a_bad_task_names_its_file_and_the_key() {
 
 #[test]
 fn a_judge_program_is_asked_with_json_and_confined() {
-    let bench = Bench::new();
+    // A sandbox has devices of its own: a suite below `/dev/shm` is not in it.
+    let dir = tempfile::Builder::new().prefix("edt-bench-").tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let bench = Bench::made(dir);
     bench.write(
         "j/t/task.toml",
         "schema = \"edt.task/1\"\ninstruction = \"x\"\ndate = \"2026-01-01\"\n[judge]\nkind = \"program\"\nargv = [\"python3\", \"-S\", \"{task}/judge.py\"]\n",
