@@ -123,7 +123,10 @@ fn after(event: &Event, asks: Asks, call: &Call<'_>) -> Result<Said> {
             Ok(Fate::Kept)
         };
         let recorded = stage!(RECORD, record_judged(&mut world, Why::Edited(&recording), &paths, &mut judge))?;
-        learned(&mut world, request, &recorded);
+        // What edt would have refused repairs nothing.
+        if said.refused.is_empty() {
+            learned(&mut world, request, &recorded);
+        }
         if !recorded.made.is_empty() {
             objected |= !said.refused.is_empty();
             codes.extend(said.refused.iter().map(|finding| finding.code.name()));

@@ -30,7 +30,9 @@ impl Kept {
         let ground = Ground::plant(place, &crate::io::folder::Files::new(), None)?;
         let mut kept = Kept { world: ground.world("bench")?, origins: BTreeMap::new() };
         if let Some(lines) = lines {
-            let changes = exchange::from_lines(lines.as_bytes())?;
+            // As they are: how they served is what is to go on.
+            let exactly = |change| if let Change::Merged(episode, _) = change { Change::Put(episode) } else { change };
+            let changes: Vec<Change> = exchange::from_lines(lines.as_bytes())?.into_iter().map(exactly).collect();
             kept.record("begin", &changes)?;
         }
         Ok(kept)
@@ -51,7 +53,7 @@ impl Kept {
 
     fn record(&mut self, subject: &str, changes: &[Change]) -> Result<()> {
         let World { repo, journal, .. } = &mut self.world;
-        Memory::of(repo, None).record(journal, subject, changes, None).map(drop)
+        Memory::of(repo, None).lock()?.record(journal, subject, changes, None).map(drop)
     }
 
     fn may(&self, id: &str, may: &dyn Fn(&Origin) -> bool) -> bool {
@@ -77,7 +79,7 @@ fn episode(failure: &Failure) -> Episode {
     let request = Request::from_json(failure.request.to_string().as_bytes());
     let understood = request.as_ref().ok().and_then(|request| request.understood().ok());
     if let Some(request) = understood {
-        return remember::episode(&request, &failure.finding, "bench", NOW);
+        return remember::episode(&request, &failure.finding, None, NOW);
     }
     // Not a request that could be tried: what was sent is all there is to say of it.
     let tried = Tried {
@@ -129,7 +131,9 @@ impl Lessons for Kept {
         if !origins.contains(on) {
             origins.push(on.clone());
         }
-        self.record("learned", &[Change::Failed(Box::new(episode)), Change::Fixed(id, fix)])
+        let fixed = fix.map(|fix| Change::Fixed(id, Box::new(fix)));
+        let changes: Vec<Change> = std::iter::once(Change::Failed(Box::new(episode))).chain(fixed).collect();
+        self.record("learned", &changes)
     }
 
     fn became(&mut self, ids: &[String], effect: Effect) -> Result<()> {

@@ -15,6 +15,7 @@ use crate::session::Session;
 use crate::session::abandon::abandon;
 use crate::session::changed;
 use crate::session::land::{Land, land};
+use crate::txn::remember;
 
 /// Land the session: one commit on the branch it began from, merged if that branch moved. Git's own commit hooks judge it.
 ///
@@ -90,6 +91,7 @@ pub(super) fn run_abandon(context: &Context) -> Result<Status> {
     let mut world = context.world()?;
     let session = Session::needed(&world.repo, &world.repo.head()?)?;
     let left = abandon(&mut world, &session)?;
+    remember::undone(&mut world, session.tip, session.base);
     let mut outcome = Outcome::new(Status::Applied);
     outcome.session = Some(session.report(false));
     outcome.commit = Some(left.tip.to_string());

@@ -87,6 +87,17 @@ impl Repo {
         }
     }
 
+    /// Every best common ancestor of two commits.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING` if the history cannot be walked.
+    pub fn merge_bases(&self, one: Oid, two: Oid) -> Result<Vec<Oid>> {
+        match self.inner.merge_bases_many(one, &[two]) {
+            Ok(found) => Ok(found.iter().map(|id| id.detach()).collect()),
+            Err(error) => Err(super::read::missing(one, &causes(&error)).into()),
+        }
+    }
+
     /// The commits of `tip` that are not in the history of `without`.
     ///
     /// # Errors

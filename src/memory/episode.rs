@@ -14,6 +14,10 @@ pub const SCHEMA: &str = "edt.episode/1";
 pub const LONGEST: usize = 400;
 /// The largest episode that is read, in bytes.
 pub const MOST_BYTES: usize = 32 * 1024;
+/// The latest time that is read, in seconds since 1970: the year 36812.
+const LATEST: i64 = 1 << 40;
+/// The largest count that is read.
+const MOST_COUNT: u64 = 1 << 53;
 /// Most keywords of one episode.
 const MOST_WORDS: usize = 24;
 
@@ -145,7 +149,7 @@ impl Episode {
     /// The same kind of failure, seen once more. What was tried stays as long as it belongs to what fixed it.
     #[must_use]
     pub fn seen_again(mut self, now: &Episode) -> Episode {
-        self.seen += 1;
+        self.seen = self.seen.saturating_add(now.seen);
         self.last_seen = self.last_seen.max(now.last_seen);
         if self.awaits_fix() {
             self.tried.clone_from(&now.tried);
@@ -162,6 +166,13 @@ impl Episode {
         self
     }
 
+    /// After the commit that fixed it was taken back.
+    #[must_use]
+    pub fn unfixed(mut self, commit: &str) -> Episode {
+        self.fix = self.fix.filter(|fix| fix.commit.as_deref() != Some(commit));
+        self
+    }
+
     fn awaits_fix(&self) -> bool {
         self.fix.as_ref().is_none_or(|fix| !fix.allow.is_empty())
     }
@@ -170,17 +181,26 @@ impl Episode {
     #[must_use]
     pub fn used(mut self, outcome: Outcome, now: i64) -> Episode {
         self.effectiveness = round(score::after(self.effectiveness_at(now), outcome));
-        self.uses += 1;
-        self.helped += u64::from(outcome == Outcome::Helped);
-        self.worse += u64::from(outcome == Outcome::Worse);
+        self.uses = self.uses.saturating_add(1);
+        self.helped = self.helped.saturating_add(u64::from(outcome == Outcome::Helped));
+        self.worse = self.worse.saturating_add(u64::from(outcome == Outcome::Worse));
         self.last_used = Some(now);
+        self
+    }
+
+    /// After it turned out that its last use, which seemed to help, made things worse.
+    #[must_use]
+    pub fn worsened(mut self) -> Episode {
+        self.effectiveness = round(score::after(score::before_help(self.effectiveness), Outcome::Worse));
+        self.helped = self.helped.saturating_sub(1);
+        self.worse = self.worse.saturating_add(1);
         self
     }
 
     /// How good it is at `now`.
     #[must_use]
     pub fn effectiveness_at(&self, now: i64) -> f64 {
-        score::decayed(self.effectiveness, now - self.last_used.unwrap_or(self.last_seen))
+        score::decayed(self.effectiveness, now.saturating_sub(self.last_used.unwrap_or(self.last_seen)))
     }
 
     /// Whether there is something to tell: a person's words, or an edit that landed without an override.
@@ -190,33 +210,38 @@ impl Episode {
             && (self.lesson.is_some() || self.fix.as_ref().is_some_and(|fix| fix.allow.is_empty()))
     }
 
-    /// Two versions of one episode that both came from `base`, if one is known: counts add up, the newer text stands.
+    /// As it is taken in from elsewhere: how it served there says nothing of here.
+    #[must_use]
+    pub fn foreign(&self) -> Episode {
+        Episode { uses: 0, helped: 0, worse: 0, last_used: None, effectiveness: score::START, ..self.clone() }
+    }
+
+    /// Our version and another of one episode, which both came from `base` if one is known. Counts add up; what only one side changed
+    /// is as that side has it, what both changed as ours. Without a base theirs is a stranger's: it fills what ours lacks.
     #[must_use]
     pub fn merged(base: Option<&Episode>, ours: &Episode, theirs: &Episode) -> Episode {
-        let newest = |episode: &Episode| episode.last_used.unwrap_or(0).max(episode.last_seen);
-        let (newer, older) = if newest(theirs) > newest(ours) { (theirs, ours) } else { (ours, theirs) };
-        // Without a common base both may have counted the same: the larger count is the one that is sure.
-        let sum = |of: fn(&Episode) -> u64| match base {
-            Some(base) => of(ours) + of(theirs).saturating_sub(of(base)),
-            None => of(ours).max(of(theirs)),
+        let seen = (ours.made.min(theirs.made), ours.last_seen.max(theirs.last_seen));
+        let Some(base) = base else {
+            let fix = ours.fix.clone().or_else(|| theirs.fix.clone());
+            let (made, last_seen) = seen;
+            return Episode { made, last_seen, seen: ours.seen.max(theirs.seen), fix, ..ours.clone() };
         };
-        let text = |of: fn(&Episode) -> &Option<String>| {
-            let changed = |episode: &&Episode| base.is_none_or(|base| of(base) != of(episode));
-            let chosen = [newer, older].into_iter().find(changed).unwrap_or(newer);
-            of(chosen).clone().or_else(|| if base.is_none() { of(older).clone() } else { None })
-        };
+        let sum = |of: fn(&Episode) -> u64| of(ours).saturating_add(of(theirs).saturating_sub(of(base)));
+        let scored = if theirs.last_used > ours.last_used { theirs } else { ours };
         Episode {
-            made: ours.made.min(theirs.made),
-            last_seen: ours.last_seen.max(theirs.last_seen),
-            last_used: ours.last_used.max(theirs.last_used),
+            made: seen.0,
+            last_seen: seen.1,
             seen: sum(|episode| episode.seen),
             uses: sum(|episode| episode.uses),
             helped: sum(|episode| episode.helped),
             worse: sum(|episode| episode.worse),
-            fix: newer.fix.clone().or_else(|| older.fix.clone()),
-            lesson: text(|episode| &episode.lesson),
-            deprecated: text(|episode| &episode.deprecated),
-            ..newer.clone()
+            last_used: scored.last_used,
+            effectiveness: scored.effectiveness,
+            fix: newest(&base.fix, &ours.fix, &theirs.fix),
+            tried: newest(&base.tried, &ours.tried, &theirs.tried),
+            lesson: newest(&base.lesson, &ours.lesson, &theirs.lesson),
+            deprecated: newest(&base.deprecated, &ours.deprecated, &theirs.deprecated),
+            ..ours.clone()
         }
     }
 
@@ -246,6 +271,22 @@ impl Episode {
         }
         if !is_id(&episode.id) {
             return Err(wrong(format!("its id is {:?}, not 16 hexadecimal digits", episode.id)).into());
+        }
+        let word =
+            |text: &str, most: usize, of: fn(char) -> bool| (1..=most).contains(&text.len()) && text.chars().all(of);
+        if !word(&episode.code, 40, |c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_') {
+            return Err(wrong(format!("its code is {:?}, not such as SYNTAX_ERROR", episode.code)).into());
+        }
+        let letter = |c: char| c.is_alphanumeric() || "+#_.-".contains(c);
+        if !episode.language.as_ref().is_none_or(|language| word(language, 40, letter)) {
+            return Err(wrong(format!("its language is {:?}, not one word", episode.language)).into());
+        }
+        let times = [Some(episode.made), Some(episode.last_seen), episode.last_used];
+        if !times.into_iter().flatten().all(|time| (0..=LATEST).contains(&time)) {
+            return Err(wrong(format!("a time in it is not from 0 to {LATEST}")).into());
+        }
+        if [episode.seen, episode.uses, episode.helped, episode.worse].into_iter().any(|count| count > MOST_COUNT) {
+            return Err(wrong(format!("a count in it is more than {MOST_COUNT}")).into());
         }
         if !(0.0..=1.0).contains(&episode.effectiveness) {
             return Err(wrong(format!("its effectiveness is {}, not from 0 to 1", episode.effectiveness)).into());
@@ -279,6 +320,11 @@ impl Episode {
 #[must_use]
 pub fn is_id(text: &str) -> bool {
     text.len() == 16 && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+}
+
+/// What `ours` and `theirs` make of what both had as `base`.
+fn newest<T: Clone + PartialEq>(base: &T, ours: &T, theirs: &T) -> T {
+    if ours == base { theirs.clone() } else { ours.clone() }
 }
 
 /// To four places: what is stored is read by people.
@@ -318,6 +364,10 @@ mod tests {
             (good.replace("\"seen\"", "\"sean\""), "sean"),
             ("{".to_owned(), "EOF"),
             (format!("{good}{}", " ".repeat(MOST_BYTES)), "bytes"),
+            (good.replace("\"last_seen\": 1000", "\"last_seen\": -9223372036854775808"), "time"),
+            (good.replace("\"seen\": 1", "\"seen\": 18446744073709551615"), "count"),
+            (good.replace("\"OLD_TEXT_NOT_FOUND\"", "\"say\\nthis\""), "code"),
+            (good.replace("\"language\": \"c\"", "\"language\": \"c and more\""), "language"),
         ] {
             let found = Episode::from_json(bad.as_bytes()).unwrap_err().into_vec();
             assert!(found[0].code == Code::BadRequest && found[0].message.contains(why), "{found:?}");
@@ -343,6 +393,11 @@ mod tests {
         assert_eq!((both.uses, both.helped, both.seen, both.last_used), (3, 2, 2, Some(3000)));
         let again = Episode::merged(None, &both, &theirs);
         assert_eq!((again.uses, again.helped, again.seen), (3, 2, 2));
+        // What was used last says how good it is, not what was seen last.
+        let bad = base.clone().used(Outcome::NotHelped, 4000);
+        let seen = base.clone().seen_again(&Episode { last_seen: 9000, ..failure("x") });
+        let both = Episode::merged(Some(&base), &seen, &bad);
+        assert_eq!((both.effectiveness, both.last_used), (bad.effectiveness, Some(4000)));
     }
 
     #[test]
@@ -367,6 +422,14 @@ mod tests {
         let again = failure("return a;").fixed(&overridden).seen_again(&failure("return  a ;"));
         assert_eq!(again.tried.fragment, "return  a ;");
         assert_eq!(again.fixed(&first).fix, Some(first));
+    }
+
+    #[test]
+    fn a_use_that_was_taken_back_is_still_one_use() {
+        let helped = failure("x").used(Outcome::Helped, 2000);
+        let worse = helped.worsened();
+        assert_eq!((worse.uses, worse.helped, worse.worse), (1, 0, 1));
+        assert!((worse.effectiveness - 0.25).abs() < 1e-9, "{}", worse.effectiveness);
     }
 
     #[test]

@@ -47,23 +47,34 @@ pub fn from_lines(bytes: &[u8]) -> Result<Vec<Change>> {
 /// there since is deleted here, unless it was seen or used here meanwhile. Beside it, what stands there and cannot be read.
 ///
 /// # Errors
-/// `OBJECT_MISSING`.
+/// `OBJECT_MISSING`; `BAD_REQUEST` if it holds no episode.
 pub fn from_commit(memory: &Memory<'_>, theirs: Oid) -> Result<(Vec<Change>, Vec<String>)> {
     let by_id = |at: Oid| -> Result<(BTreeMap<String, Episode>, Vec<String>)> {
         let (all, unreadable) = memory.all(at)?;
         Ok((all.into_iter().map(|episode| (episode.id.clone(), episode)).collect(), unreadable))
     };
     let (their_own, unreadable) = by_id(theirs)?;
+    if their_own.is_empty() {
+        let message = format!("{theirs} is no memory: it holds no episodes. Nothing was changed.");
+        let hint = "Fetch the memory itself, `git fetch REMOTE refs/edt/memory`, and import FETCH_HEAD.";
+        return Err(Finding::new(Code::BadRequest, message, hint).into());
+    }
     let Some(ours) = memory.tip()? else {
         return Ok((
             their_own.into_values().map(|episode| Change::Merged(Box::new(episode), None)).collect(),
             unreadable,
         ));
     };
-    let base = match memory.repo().merge_base(ours, theirs)? {
-        Some(base) => by_id(base)?.0,
-        None => BTreeMap::new(),
-    };
+    // Of several bases the one that had counted more: what both sides had taken from each other counts once.
+    let mut base: BTreeMap<String, Episode> = BTreeMap::new();
+    for common in memory.repo().merge_bases(ours, theirs)? {
+        for (id, episode) in by_id(common)?.0 {
+            let counted = |episode: &Episode| episode.seen.saturating_add(episode.uses);
+            if base.get(&id).is_none_or(|known| counted(known) < counted(&episode)) {
+                base.insert(id, episode);
+            }
+        }
+    }
     let (own, _) = by_id(ours)?;
     let mut changes = Vec::new();
     for (id, before) in &base {

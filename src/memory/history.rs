@@ -1,7 +1,5 @@
 //! Snapshots: commits of the memory that were given a name.
 
-use std::collections::HashSet;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -31,24 +29,21 @@ pub struct Snapshot {
 /// # Errors
 /// `OBJECT_MISSING`.
 pub fn snapshots(memory: &Memory<'_>) -> Result<Vec<Snapshot>> {
-    let (mut out, mut seen) = (Vec::new(), HashSet::new());
-    let mut todo: Vec<Oid> = memory.tip()?.into_iter().collect();
-    while let Some(oid) = todo.pop() {
-        if !seen.insert(oid) {
-            continue;
-        }
-        let bytes = memory.repo().object(oid, ObjectKind::Commit)?;
+    let mut out = Vec::new();
+    let mut next = memory.tip()?;
+    // Only our own line: a memory that was taken in names its own. A shallow history ends where it ends.
+    while let Some(oid) = next
+        && let Ok(bytes) = memory.repo().object(oid, ObjectKind::Commit)
+    {
         let text = String::from_utf8_lossy(&bytes);
         let (head, message) = text.split_once("\n\n").unwrap_or((&text, ""));
-        let parents = head.lines().filter_map(|line| Oid::from_hex(line.strip_prefix("parent ")?.as_bytes()).ok());
-        todo.extend(parents);
+        next = head.lines().find_map(|line| Oid::from_hex(line.strip_prefix("parent ")?.as_bytes()).ok());
         if let Some(name) = message.lines().rev().find_map(|line| line.strip_prefix(SNAPSHOT)) {
             let committer = head.lines().find_map(|line| line.strip_prefix("committer ")).unwrap_or_default();
             let taken = committer.rsplit(' ').nth(1).and_then(|seconds| seconds.parse().ok()).unwrap_or_default();
             out.push(Snapshot { name: name.to_owned(), commit: oid.to_string(), taken });
         }
     }
-    out.sort_by(|a, b| b.taken.cmp(&a.taken).then_with(|| a.commit.cmp(&b.commit)));
     Ok(out)
 }
 
@@ -56,7 +51,7 @@ pub fn snapshots(memory: &Memory<'_>) -> Result<Vec<Snapshot>> {
 ///
 /// # Errors
 /// `BAD_REQUEST` if the name is taken or cannot be one; `EPISODE_NOT_FOUND` if nothing was ever remembered; as [`Memory::record`].
-pub fn snapshot(memory: &Memory<'_>, journal: &mut Journal, name: &str) -> Result<Option<Oid>> {
+pub fn snapshot(memory: &Memory<'_>, journal: &mut Journal, name: &str) -> Result<Oid> {
     let tip = memory.tip()?.ok_or_else(nothing)?;
     if name.is_empty() || name.len() > 100 || name.chars().any(char::is_control) || name.trim() != name {
         let message = format!("{name:?} is no name for a snapshot. Nothing was changed.");
@@ -66,7 +61,7 @@ pub fn snapshot(memory: &Memory<'_>, journal: &mut Journal, name: &str) -> Resul
         let message = format!("There is a snapshot {name:?} already: {}. Nothing was changed.", taken.commit);
         return Err(Finding::new(Code::BadRequest, message, "Give another name.").into());
     }
-    memory.set(journal, &format!("snapshot: {name}\n\n{SNAPSHOT}{name}\n"), tip)
+    memory.lock()?.set(journal, &format!("snapshot: {name}\n\n{SNAPSHOT}{name}\n"), tip)
 }
 
 /// Makes the memory what it was at the snapshot `name`, or at the commit of its history that `name` names, as a new commit: what was
@@ -74,7 +69,7 @@ pub fn snapshot(memory: &Memory<'_>, journal: &mut Journal, name: &str) -> Resul
 ///
 /// # Errors
 /// `EPISODE_NOT_FOUND` if there is neither; as [`Memory::record`].
-pub fn restore(memory: &Memory<'_>, journal: &mut Journal, name: &str) -> Result<(Oid, Option<Oid>)> {
+pub fn restore(memory: &Memory<'_>, journal: &mut Journal, name: &str) -> Result<Oid> {
     let tip = memory.tip()?.ok_or_else(nothing)?;
     let named = snapshots(memory)?.into_iter().find(|one| one.name == name);
     let source = match named {
@@ -93,8 +88,7 @@ pub fn restore(memory: &Memory<'_>, journal: &mut Journal, name: &str) -> Result
             );
         }
     };
-    let commit = memory.set(journal, &format!("restore: {name}\n\nAs it was at {source}.\n"), source)?;
-    Ok((source, commit))
+    memory.lock()?.set(journal, &format!("restore: {name}\n\nAs it was at {source}.\n"), source)
 }
 
 fn nothing() -> Finding {

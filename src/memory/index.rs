@@ -69,7 +69,8 @@ pub fn short(word: &str) -> u32 {
 }
 
 /// An id as a number.
-fn number(id: &str) -> u64 {
+#[must_use]
+pub fn number(id: &str) -> u64 {
     u64::from_str_radix(id, 16).unwrap_or_default()
 }
 

@@ -8,6 +8,8 @@ use super::scrub::{CUT, head};
 
 /// Most bytes of a text that a lesson quotes.
 const QUOTED: usize = 120;
+/// Most bytes of what a person wrote.
+const WRITTEN: usize = 300;
 
 /// What a refusal is answered with.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -31,7 +33,8 @@ pub fn text(episode: &Episode) -> Option<String> {
     let language = episode.language.as_deref().map(|language| format!(" in {language}")).unwrap_or_default();
     let head = format!("{}{language}", episode.code);
     match (&episode.lesson, &episode.fix) {
-        (Some(lesson), _) => Some(format!("{head}: {lesson}")),
+        // Whoever wrote it may be anybody: it is quoted, on one line.
+        (Some(lesson), _) => Some(format!("{head}, as a person wrote: {}", quoted(lesson, WRITTEN))),
         (None, Some(fix)) => Some(format!("{head}: {} {}", sent(&episode.tried), landed(fix))),
         (None, None) => None,
     }
@@ -40,7 +43,8 @@ pub fn text(episode: &Episode) -> Option<String> {
 /// What was sent, and why it failed.
 fn sent(tried: &Tried) -> String {
     let how = how(tried.mode.as_deref(), tried.format.as_deref());
-    let fragment = if tried.fragment.is_empty() { String::new() } else { format!(" with {}", quoted(&tried.fragment)) };
+    let fragment =
+        if tried.fragment.is_empty() { String::new() } else { format!(" with {}", quoted(&tried.fragment, QUOTED)) };
     let cause = tried.cause.as_deref().map(|cause| format!(" ({})", cause.replace('_', " "))).unwrap_or_default();
     format!("{how}{fragment} was refused{cause}.")
 }
@@ -49,7 +53,7 @@ fn sent(tried: &Tried) -> String {
 fn landed(fix: &Fix) -> String {
     let how = how(fix.mode.as_deref(), fix.format.as_deref());
     let parts = [("old_text", &fix.old_text), ("content", &fix.content)];
-    let parts = parts.into_iter().filter_map(|(key, text)| Some(format!("{key} {}", quoted(text.as_deref()?))));
+    let parts = parts.into_iter().filter_map(|(key, text)| Some(format!("{key} {}", quoted(text.as_deref()?, QUOTED))));
     let parts: Vec<String> = parts.collect();
     let with = if parts.is_empty() { String::new() } else { format!(" with {}", parts.join(" and ")) };
     format!("What landed: {how}{with}.")
@@ -64,11 +68,11 @@ fn how(mode: Option<&str>, format: Option<&str>) -> String {
 }
 
 /// `text` on one line, cut.
-fn quoted(text: &str) -> String {
-    if text.len() <= QUOTED {
+fn quoted(text: &str, most: usize) -> String {
+    if text.len() <= most {
         return format!("{text:?}");
     }
-    format!("{:?}{CUT}", head(text, QUOTED))
+    format!("{:?}{CUT}", head(text, most))
 }
 
 #[cfg(test)]
@@ -102,7 +106,7 @@ mod tests {
              \"\\treturn a;\" and content \"\\treturn b;\"."
         );
         one.lesson = Some("Indent with tabs.".to_owned());
-        assert_eq!(text(&one).unwrap(), "OLD_TEXT_NOT_FOUND in c: Indent with tabs.");
+        assert_eq!(text(&one).unwrap(), "OLD_TEXT_NOT_FOUND in c, as a person wrote: \"Indent with tabs.\"");
         one.deprecated = Some("not so".to_owned());
         assert_eq!(text(&one), None);
     }

@@ -17,6 +17,7 @@
 //! | `index.rs` | what retrieval looks at: derived, may be deleted at any time |
 //! | `retrieve.rs` | which lessons a failure is answered with |
 //! | `store.rs` | reading and writing the tree |
+//! | `waiting.rs` | what is not recorded yet |
 //! | `history.rs` | snapshots |
 //! | `exchange.rs` | export and import |
 
@@ -29,6 +30,7 @@ pub mod retrieve;
 pub mod score;
 pub mod scrub;
 pub mod store;
+pub mod waiting;
 pub mod words;
 
 pub use episode::{Episode, Fix, Tried};

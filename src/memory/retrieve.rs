@@ -1,15 +1,17 @@
 //! Which lessons a failure is answered with.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 use super::Memory;
 use super::episode::Episode;
-use super::index::{Entry, Index, short};
+use super::index::{self, Entry, Index, short};
 use super::lesson::{self, Lesson};
 use super::score;
 use super::store::Change;
 use super::words::{ALIKE, alike};
 use crate::base::Result;
+use crate::git::Oid;
 
 /// Most lessons of one answer.
 pub const MOST: usize = 3;
@@ -62,28 +64,32 @@ pub fn chosen(
     how: Alike,
     wanted: &dyn Fn(&Episode) -> bool,
 ) -> Result<Vec<(Episode, Lesson)>> {
-    let Some(index) = memory.index()? else { return Ok(Vec::new()) };
+    let newer = unrecorded(memory, query, pending, how)?;
+    let (index, short) = (memory.index()?, Shortened::of(query));
+    let mut found: Vec<Candidate<'_>> = Vec::new();
+    for entry in index.as_deref().map(Index::entries).into_iter().flatten() {
+        if entry.teaches() && !newer.contains_key(&entry.id()) {
+            found.extend(Candidate::of_entry(entry, &short, now, how));
+        }
+    }
+    found.extend(newer.values().filter_map(|episode| Candidate::of_episode(episode, query, now, how)));
+    found.sort_by(|a, b| {
+        let better = b.rank.score().partial_cmp(&a.rank.score()).unwrap_or(Ordering::Equal);
+        a.rank.farness.cmp(&b.rank.farness).then(better).then_with(|| a.id.cmp(&b.id))
+    });
     let mut out = Vec::new();
-    for (entry, similarity) in ranked(&index, query, now, how) {
-        // Numbers stand for words in the index, and two words may have one: the episode itself decides.
-        let Some(stored) = entry.oid().map(|oid| memory.at(oid)).transpose()?.flatten() else { continue };
-        let id = stored.id.clone();
-        let mut newest = Some(stored);
-        for change in pending.iter().filter(|change| change.id() == id) {
-            newest = change.on(newest);
-        }
-        let Some(episode) = newest.filter(wanted) else { continue };
-        let alike = match how {
-            Alike::InWords => alike(&episode.keywords, &query.keywords) >= ALIKE,
-            Alike::InLanguage => episode.language == query.language,
+    for candidate in found {
+        let episode = match candidate.what {
+            What::Episode(episode) => episode.clone(),
+            // Numbers stand for words in the index, and two words may have one: the episode itself decides.
+            What::Stored(oid) => match memory.at(oid)? {
+                Some(episode) if Candidate::of_episode(&episode, query, now, how).is_some() => episode,
+                _ => continue,
+            },
         };
-        let effectiveness = episode.effectiveness_at(now);
-        if !alike || !score::has_place(effectiveness, episode.uses) {
-            continue;
-        }
-        if let Some(text) = lesson::text(&episode) {
-            let lesson = Lesson { id, text, similarity, effectiveness };
-            out.push((episode, lesson));
+        if let Some(text) = lesson::text(&episode).filter(|_| wanted(&episode)) {
+            let (id, effectiveness) = (episode.id.clone(), episode.effectiveness_at(now));
+            out.push((episode, Lesson { id, text, similarity: candidate.rank.similarity, effectiveness }));
         }
         if out.len() == MOST {
             break;
@@ -92,31 +98,103 @@ pub fn chosen(
     Ok(out)
 }
 
-/// The entries that may answer, the best first.
-fn ranked<'i>(index: &'i Index, query: &Query, now: i64, how: Alike) -> Vec<(Entry<'i>, f64)> {
-    let mut words: Vec<u32> = query.keywords.iter().map(|word| short(word)).collect();
-    words.sort_unstable();
-    let (code, language) = (short(&query.code), query.language.as_deref().map_or(0, short));
-    let mut found: Vec<(u8, f64, f64, Entry<'_>)> = Vec::new();
-    for entry in index.entries().filter(|entry| entry.teaches()) {
-        let similarity = alike(entry.words(), words.iter().copied());
+/// An episode that may answer.
+struct Candidate<'e> {
+    rank: Rank,
+    id: u64,
+    what: What<'e>,
+}
+
+enum What<'e> {
+    Episode(&'e Episode),
+    Stored(Oid),
+}
+
+/// How near an episode is to what is asked.
+struct Rank {
+    /// 0 for the same code and language, 1 for the same code, 2 for the same language, 3 for neither.
+    farness: u8,
+    similarity: f64,
+    effectiveness: f64,
+}
+
+impl Rank {
+    /// Whether one that is so alike and so good may answer.
+    fn may_answer(&self, uses: u64, how: Alike) -> bool {
         let is_alike = match how {
-            Alike::InWords => similarity >= ALIKE,
-            Alike::InLanguage => entry.language() == language,
+            Alike::InWords => self.similarity >= ALIKE,
+            Alike::InLanguage => self.farness % 2 == 0,
         };
-        if !is_alike {
-            continue;
-        }
-        let effectiveness = score::decayed(f64::from(entry.effectiveness()), now - entry.last_used());
-        if !score::has_place(effectiveness, entry.uses().into()) {
-            continue;
-        }
-        let farness = u8::from(entry.code() != code) * 2 + u8::from(entry.language() != language);
-        found.push((farness, similarity * effectiveness, similarity, entry));
+        is_alike && score::has_place(self.effectiveness, uses)
     }
-    found.sort_by(|a, b| {
-        let better = b.1.partial_cmp(&a.1).unwrap_or(Ordering::Equal);
-        a.0.cmp(&b.0).then(better).then_with(|| a.3.id().cmp(&b.3.id()))
-    });
-    found.into_iter().map(|(_, _, similarity, entry)| (entry, similarity)).collect()
+
+    fn score(&self) -> f64 {
+        self.similarity * self.effectiveness
+    }
+}
+
+fn farness(same_code: bool, same_language: bool) -> u8 {
+    u8::from(!same_code) * 2 + u8::from(!same_language)
+}
+
+impl<'e> Candidate<'e> {
+    fn of_entry(entry: Entry<'_>, query: &Shortened, now: i64, how: Alike) -> Option<Candidate<'e>> {
+        let similarity = alike(entry.words(), query.words.iter().copied());
+        let effectiveness = score::decayed(f64::from(entry.effectiveness()), now.saturating_sub(entry.last_used()));
+        let farness = farness(entry.code() == query.code, entry.language() == query.language);
+        let rank = Rank { farness, similarity, effectiveness };
+        let what = What::Stored(entry.oid()?);
+        rank.may_answer(entry.uses().into(), how).then_some(Candidate { rank, id: entry.id(), what })
+    }
+
+    fn of_episode(episode: &'e Episode, query: &Query, now: i64, how: Alike) -> Option<Candidate<'e>> {
+        let rank = Rank {
+            farness: farness(episode.code == query.code, episode.language == query.language),
+            similarity: alike(&episode.keywords, &query.keywords),
+            effectiveness: episode.effectiveness_at(now),
+        };
+        let (id, what) = (index::number(&episode.id), What::Episode(episode));
+        (episode.teaches() && rank.may_answer(episode.uses, how)).then_some(Candidate { rank, id, what })
+    }
+}
+
+/// A query as the index has its words.
+struct Shortened {
+    code: u32,
+    language: u32,
+    words: Vec<u32>,
+}
+
+impl Shortened {
+    fn of(query: &Query) -> Shortened {
+        let mut words: Vec<u32> = query.keywords.iter().map(|word| short(word)).collect();
+        words.sort_unstable();
+        Shortened { code: short(&query.code), language: query.language.as_deref().map_or(0, short), words }
+    }
+}
+
+/// The episodes that are newer than what is recorded of them, of those that may answer.
+fn unrecorded(memory: &Memory<'_>, query: &Query, pending: &[Change], how: Alike) -> Result<BTreeMap<u64, Episode>> {
+    let mut by_id: BTreeMap<&str, Vec<&Change>> = BTreeMap::new();
+    for change in pending {
+        by_id.entry(change.id()).or_default().push(change);
+    }
+    let (mut out, tip) = (BTreeMap::new(), memory.tip()?);
+    for (id, changes) in by_id {
+        // What is not alike need not be read.
+        let far = changes.iter().any(|change| match change {
+            Change::Failed(episode) => how == Alike::InWords && alike(&episode.keywords, &query.keywords) < ALIKE,
+            _ => false,
+        });
+        if far {
+            continue;
+        }
+        let stored = memory.get_or_nothing(tip, id)?;
+        let mut newest = stored;
+        for change in changes {
+            newest = change.on(newest);
+        }
+        out.extend(newest.map(|episode| (index::number(id), episode)));
+    }
+    Ok(out)
 }

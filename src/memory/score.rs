@@ -35,6 +35,12 @@ pub fn after(old: f64, outcome: Outcome) -> f64 {
     }
 }
 
+/// The score before a use that helped, of the one after it.
+#[must_use]
+pub fn before_help(after: f64) -> f64 {
+    ((after - (1.0 - KEPT)) / KEPT).clamp(0.0, 1.0)
+}
+
 /// What is left of `score` after `seconds` without a use.
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "seconds of many years are exact")]

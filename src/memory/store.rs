@@ -1,41 +1,56 @@
 //! The tree of episodes, read and written.
 //!
 //! Every change is one commit on [`REF`], published through the journal like an edit, so that a crash or a power cut leaves the memory
-//! before the change or after it. Who loses a race reads what won and makes the change on top of it.
+//! before the change or after it. One process changes it at a time: [`Locked`].
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::REF;
-use super::episode::{Episode, Fix};
+use super::episode::{Episode, Fix, MOST_BYTES};
 use super::index::{self, Index, Warmed};
 use super::score::Outcome;
+use super::waiting::Waiting;
 use crate::base::{Code, Finding, RepoPath, Result};
 use crate::git::draft::TreeChange;
 use crate::git::read::ObjectKind;
 use crate::git::{Draft, FileId, FileMode, InHead, Item, Oid, Repo, Tracked};
-use crate::io::lock;
+use crate::io::lock::{self, Held};
+use crate::io::{failed, whole};
 use crate::journal::{self, Branch, From, Journal};
 
 /// The folder of the tree that holds the episodes.
 const FOLDER: &str = "episodes";
-/// How often a change is made anew after another process's.
-const MOST_TRIES: u32 = 50;
+/// The file of what waits.
+const WAITING: &str = "memory-waiting";
+/// The trailer that names a batch.
+const BATCH: &str = "Edt-Batch: ";
 
 /// What becomes of an episode.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// This failure was seen.
+    /// This failure was seen, as often as it says.
     Failed(Box<Episode>),
     /// This landed afterwards.
-    Fixed(String, Fix),
+    Fixed(String, Box<Fix>),
+    /// The commit that fixed it was taken back.
+    Unfixed(String, String),
     /// Its lesson was told, and this came of it at that time.
     Used(String, Outcome, i64),
+    /// What had come of its lesson was taken back.
+    Worsened(String),
+    /// A person wrote it down.
+    Added(Box<Episode>),
+    /// A person's own words, or none any more.
+    Lesson(String, Option<String>),
+    /// Why a person wants it told no more, or that it may be told again.
+    Deprecated(String, Option<String>),
     /// It is to be exactly this.
     Put(Box<Episode>),
     /// Another version of it, and the one that both came from.
@@ -49,24 +64,43 @@ impl Change {
     #[must_use]
     pub fn id(&self) -> &str {
         match self {
-            Change::Failed(episode) | Change::Put(episode) | Change::Merged(episode, _) => &episode.id,
-            Change::Fixed(id, _) | Change::Used(id, ..) | Change::Deleted(id) => id,
+            Change::Failed(episode) | Change::Added(episode) | Change::Put(episode) | Change::Merged(episode, _) => {
+                &episode.id
+            }
+            Change::Fixed(id, _)
+            | Change::Unfixed(id, _)
+            | Change::Used(id, ..)
+            | Change::Worsened(id)
+            | Change::Lesson(id, _)
+            | Change::Deprecated(id, _)
+            | Change::Deleted(id) => id,
         }
     }
 
     /// What it makes of an episode; of one that is gone only a failure or a person makes a new one.
     #[must_use]
     pub fn on(&self, stands: Option<Episode>) -> Option<Episode> {
-        match (self, stands) {
-            (Change::Failed(now), None) => Some((**now).clone()),
-            (Change::Failed(now), Some(stands)) => Some(stands.seen_again(now)),
-            (Change::Fixed(_, fix), Some(stands)) => Some(stands.fixed(fix)),
-            (Change::Used(_, outcome, now), Some(stands)) => Some(stands.used(*outcome, *now)),
-            (Change::Put(episode), _) => Some((**episode).clone()),
-            (Change::Merged(theirs, _), None) => Some((**theirs).clone()),
-            (Change::Merged(theirs, base), Some(ours)) => Some(Episode::merged(base.as_deref(), &ours, theirs)),
-            (Change::Deleted(_) | Change::Fixed(..) | Change::Used(..), _) => None,
-        }
+        let Some(stands) = stands else {
+            return match self {
+                Change::Failed(new) | Change::Added(new) | Change::Put(new) => Some((**new).clone()),
+                Change::Merged(theirs, None) => Some(theirs.foreign()),
+                Change::Merged(theirs, Some(_)) => Some((**theirs).clone()),
+                _ => None,
+            };
+        };
+        Some(match self {
+            Change::Failed(now) => stands.seen_again(now),
+            Change::Fixed(_, fix) => stands.fixed(fix),
+            Change::Unfixed(_, commit) => stands.unfixed(commit),
+            Change::Used(_, outcome, now) => stands.used(*outcome, *now),
+            Change::Worsened(_) => stands.worsened(),
+            Change::Added(new) => Episode { lesson: new.lesson.clone(), deprecated: None, ..stands },
+            Change::Lesson(_, lesson) => Episode { lesson: lesson.clone(), ..stands },
+            Change::Deprecated(_, why) => Episode { deprecated: why.clone(), ..stands },
+            Change::Put(episode) => (**episode).clone(),
+            Change::Merged(theirs, base) => Episode::merged(base.as_deref(), &stands, theirs),
+            Change::Deleted(_) => return None,
+        })
     }
 }
 
@@ -100,7 +134,7 @@ impl<'r> Memory<'r> {
         self.repo.ref_value(REF)
     }
 
-    /// Every episode of the commit `at`, in order of the ids, and the paths of those that this edt cannot read.
+    /// Every episode of the commit `at`, in order of the ids, and the paths of what this edt does not take for one.
     ///
     /// # Errors
     /// `OBJECT_MISSING`.
@@ -108,7 +142,7 @@ impl<'r> Memory<'r> {
         let (mut read, mut unreadable) = (Vec::new(), Vec::new());
         for differs in self.repo.tree_diff(self.repo.empty_tree(), self.repo.tree_of(at)?)? {
             let Some(Item::File(file)) = differs.new else { continue };
-            match self.at(file.oid)? {
+            match self.standing(&differs.path, file.oid)? {
                 Some(episode) => read.push(episode),
                 None => unreadable.push(differs.path.to_string()),
             }
@@ -121,10 +155,17 @@ impl<'r> Memory<'r> {
     /// # Errors
     /// `OBJECT_MISSING`.
     pub fn get(&self, at: Oid, id: &str) -> Result<Option<Episode>> {
-        match self.repo.tracked(self.repo.tree_of(at)?, &path_of(id))? {
-            Tracked::File(file) => self.at(file.oid),
+        let path = path_of(id);
+        match self.repo.tracked(self.repo.tree_of(at)?, &path)? {
+            Tracked::File(file) => self.standing(&path, file.oid),
             _ => Ok(None),
         }
+    }
+
+    /// The episode that stands at `path` as the blob `oid`; `None` if it is none, or is named otherwise.
+    fn standing(&self, path: &RepoPath, oid: Oid) -> Result<Option<Episode>> {
+        let Some(id) = id_of(path) else { return Ok(None) };
+        Ok(self.at(oid)?.filter(|episode| episode.id == id))
     }
 
     /// The episode that the blob `oid` holds; `None` if it holds none that this edt reads.
@@ -132,6 +173,9 @@ impl<'r> Memory<'r> {
     /// # Errors
     /// `OBJECT_MISSING`.
     pub fn at(&self, oid: Oid) -> Result<Option<Episode>> {
+        if self.repo.size_of(oid)? > MOST_BYTES {
+            return Ok(None);
+        }
         Ok(Episode::from_json(&self.repo.object(oid, ObjectKind::Blob)?).ok())
     }
 
@@ -178,7 +222,9 @@ impl<'r> Memory<'r> {
         for one in self.repo.tree_diff(from, self.repo.tree_of(tip)?)? {
             let Some(id) = id_of(&one.path) else { continue };
             let found = match one.new {
-                Some(Item::File(file)) => self.at(file.oid)?.map(|episode| index::entry(&episode, file.oid)),
+                Some(Item::File(file)) => {
+                    self.standing(&one.path, file.oid)?.map(|episode| index::entry(&episode, file.oid))
+                }
                 _ => None,
             };
             index.set(&id, found);
@@ -187,111 +233,172 @@ impl<'r> Memory<'r> {
         Ok(index)
     }
 
-    fn index_file(&self) -> std::path::PathBuf {
-        self.repo.common_dir().join("edt").join("memory-index")
+    fn index_file(&self) -> PathBuf {
+        self.folder().join("memory-index")
     }
 
-    /// Makes `changes` as one commit with that `subject`; the commit, or `None` if they change nothing. `merges` is a commit whose
+    /// The episode `id` of the commit `tip`; none of none.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING`.
+    pub fn get_or_nothing(&self, tip: Option<Oid>, id: &str) -> Result<Option<Episode>> {
+        tip.map_or(Ok(None), |tip| self.get(tip, id))
+    }
+
+    /// Waits for other processes and keeps them out until what is returned is dropped.
+    ///
+    /// # Errors
+    /// `SESSION_BUSY` after two seconds; `IO_ERROR`, `GIT_DIR_READ_ONLY`.
+    pub fn lock(&self) -> Result<Locked<'_, 'r>> {
+        let folder = self.folder();
+        whole::make_folder(&folder).map_err(|error| failed("make", &folder, &error))?;
+        let held = lock::take(&folder.join("memory-lock"), "memory", Duration::from_secs(2))?;
+        Ok(Locked { memory: self, _held: held })
+    }
+
+    /// What waits to be recorded.
+    #[must_use]
+    pub fn waiting(&self) -> Waiting {
+        Waiting::read(&self.folder().join(WAITING))
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.repo.common_dir().join("edt")
+    }
+}
+
+/// The memory, while no other process changes it.
+#[derive(Debug)]
+pub struct Locked<'m, 'r> {
+    memory: &'m Memory<'r>,
+    _held: Held,
+}
+
+impl<'r> Locked<'_, 'r> {
+    /// What waits to be recorded.
+    #[must_use]
+    pub fn waiting(&self) -> Waiting {
+        self.memory.waiting()
+    }
+
+    /// Lets this wait, where `before` did. What cannot be written is forgotten.
+    pub fn wait(&self, waiting: Waiting, before: &Waiting) {
+        let _ = waiting.write(&self.memory.folder().join(WAITING), before);
+    }
+
+    /// Records what waits; the commit, if anything did.
+    ///
+    /// # Errors
+    /// As [`record`](Locked::record): it still waits then.
+    pub fn settle(&self, journal: &mut Journal) -> Result<Option<Oid>> {
+        let before = self.waiting();
+        if before.pending.is_empty() {
+            return Ok(None);
+        }
+        // A process that was killed may have recorded it, and not come to say so.
+        let trailer = format!("{BATCH}{}", before.batch);
+        let known = match self.memory.tip()? {
+            Some(tip) => message_of(self.memory.repo, tip)?.lines().any(|line| line == trailer),
+            None => false,
+        };
+        let message = format!("{}\n\n{trailer}", subject(&before.pending));
+        let commit = if known { None } else { self.record(journal, &message, &before.pending, None)? };
+        let after = Waiting { pending: Vec::new(), ..before.clone() };
+        self.wait(after, &before);
+        Ok(commit)
+    }
+
+    /// Makes `changes` as one commit with that `message`; the commit, or `None` if they change nothing. `merges` is a commit whose
     /// episodes they bring in.
     ///
     /// # Errors
-    /// `SESSION_BUSY`, `SESSION_MOVED` if other processes were faster again and again; what publishing may answer. Nothing is
-    /// remembered then.
+    /// `SESSION_MOVED` if a person moved the ref meanwhile; what publishing may answer. Nothing is recorded then.
     pub fn record(
         &self,
         journal: &mut Journal,
-        subject: &str,
+        message: &str,
         changes: &[Change],
         merges: Option<Oid>,
     ) -> Result<Option<Oid>> {
-        self.moved(journal, |tip, draft| {
-            let (base, mut now) = (tip.map_or(self.repo.empty_tree(), |tip| tip), BTreeMap::new());
-            for change in changes {
-                let id = change.id().to_owned();
-                let stands = match now.remove(&id) {
-                    Some((stands, before)) => (stands, before),
-                    None => self.get_or_nothing(tip, &id).map(|before: Option<Episode>| (before.clone(), before))?,
-                };
-                now.insert(id, (change.on(stands.0), stands.1));
-            }
-            now.retain(|_, (after, before)| after != before);
-            let mut tree_changes = Vec::new();
-            for (id, (after, _)) in &mut now {
-                let file = match after {
-                    Some(episode) => {
-                        episode.clean();
-                        let oid = draft.blob(episode.to_json().as_bytes())?;
-                        Some(FileId { oid, mode: FileMode::Plain })
-                    }
-                    None => None,
-                };
-                tree_changes.push(TreeChange { path: path_of(id), file });
-            }
-            if tree_changes.is_empty() && merges.is_none() {
-                return Ok(None);
-            }
-            let (tree, _) = draft.tree(self.repo.tree_of(base)?, &tree_changes)?;
-            let parents: Vec<Oid> = tip.into_iter().chain(merges).collect();
-            let entries = tree_changes.iter().zip(now).map(|(change, (id, (after, _)))| {
-                (id, after.zip(change.file).map(|(episode, file)| index::entry(&episode, file.oid)))
-            });
-            Ok(Some((draft.commit_of(tree, &parents, &format!("{subject}\n"))?, entries.collect())))
-        })
+        let (memory, tip) = (self.memory, self.memory.tip()?);
+        let mut now: BTreeMap<String, (Option<Episode>, Option<Episode>)> = BTreeMap::new();
+        for change in changes {
+            let id = change.id().to_owned();
+            let (stands, before) = match now.remove(&id) {
+                Some(known) => known,
+                None => memory.get_or_nothing(tip, &id).map(|before| (before.clone(), before))?,
+            };
+            now.insert(id, (change.on(stands), before));
+        }
+        now.retain(|_, (after, before)| after != before);
+        if now.is_empty() && merges.is_none() {
+            return Ok(None);
+        }
+        let mut draft = Draft::new(memory.repo);
+        let (mut changed, mut entries) = (Vec::new(), Vec::new());
+        for (id, (after, _)) in now {
+            let mut entry = None;
+            let file = match after {
+                Some(mut episode) => {
+                    episode.clean();
+                    let oid = draft.blob(episode.to_json().as_bytes())?;
+                    entry = Some(index::entry(&episode, oid));
+                    Some(FileId { oid, mode: FileMode::Plain })
+                }
+                None => None,
+            };
+            changed.push(TreeChange { path: path_of(&id), file });
+            entries.push((id, entry));
+        }
+        let (tree, _) = draft.tree(memory.repo.tree_of(tip.unwrap_or(memory.repo.empty_tree()))?, &changed)?;
+        let parents: Vec<Oid> = tip.into_iter().chain(merges).collect();
+        let commit = draft.commit_of(tree, &parents, &format!("{message}\n"))?;
+        self.publish(journal, tip, commit, &draft)?;
+        index::append(&memory.index_file(), tip, commit, &entries);
+        Ok(Some(commit))
     }
 
     /// Makes the tree of the commit `source` the newest one, with that `message`.
     ///
     /// # Errors
-    /// As [`record`](Memory::record).
-    pub fn set(&self, journal: &mut Journal, message: &str, source: Oid) -> Result<Option<Oid>> {
-        self.moved(journal, |tip, draft| {
-            let tree = self.repo.tree_of(source)?;
-            let parents: Vec<Oid> = tip.into_iter().collect();
-            let entries = Vec::new();
-            // What the index lacks then, the next call finds by the difference of the trees.
-            Ok(Some((draft.commit_of(tree, &parents, message)?, entries)))
-        })
+    /// As [`record`](Locked::record).
+    pub fn set(&self, journal: &mut Journal, message: &str, source: Oid) -> Result<Oid> {
+        let (repo, tip) = (self.memory.repo, self.memory.tip()?);
+        let mut draft = Draft::new(repo);
+        let commit = draft.commit_of(repo.tree_of(source)?, tip.as_slice(), message)?;
+        // What the index lacks then, the next call finds by the difference of the trees.
+        self.publish(journal, tip, commit, &draft)?;
+        Ok(commit)
     }
 
-    fn get_or_nothing(&self, tip: Option<Oid>, id: &str) -> Result<Option<Episode>> {
-        tip.map_or(Ok(None), |tip| self.get(tip, id))
-    }
-
-    /// Moves the ref to what `make` makes of its value, and again if another process moved it meanwhile.
-    fn moved(
-        &self,
-        journal: &mut Journal,
-        make: impl Fn(Option<Oid>, &mut Draft<'r>) -> Result<Option<Made>>,
-    ) -> Result<Option<Oid>> {
-        let folder = self.repo.common_dir().join("edt");
-        crate::io::whole::make_folder(&folder).map_err(|error| crate::io::failed("make", &folder, &error))?;
-        let _held = lock::take(&folder.join("memory-lock"), "memory", Duration::from_secs(2))?;
-        for tried in 1.. {
-            let tip = self.tip()?;
-            let mut draft = Draft::new(self.repo);
-            let Some((commit, entries)) = make(tip, &mut draft)? else { return Ok(None) };
-            let from = tip.map_or(From::Nothing(commit), From::Value);
-            let log = "edt memory".to_owned();
-            let branch =
-                Branch { name: REF.to_owned(), from, new: commit, log, head: InHead::No, head_from: None, point: None };
-            let change = journal::Change { objects: draft.loose(), ..journal::Change::of(branch) };
-            match journal::publish(self.repo, journal, change) {
-                Ok(_) => {
-                    if !entries.is_empty() {
-                        index::append(&self.index_file(), tip, commit, &entries);
-                    }
-                    return Ok(Some(commit));
-                }
-                Err(found) if tried < MOST_TRIES && found.any(|finding| finding.code == Code::SessionMoved) => {}
-                Err(found) => return Err(found),
-            }
-        }
-        Ok(None)
+    fn publish(&self, journal: &mut Journal, tip: Option<Oid>, commit: Oid, draft: &Draft<'r>) -> Result<()> {
+        let from = tip.map_or(From::Nothing(commit), From::Value);
+        let log = "edt memory".to_owned();
+        let (name, head) = (REF.to_owned(), InHead::No);
+        let branch = Branch { name, from, new: commit, log, head, head_from: None, point: None };
+        let change = journal::Change { objects: draft.loose(), ..journal::Change::of(branch) };
+        journal::publish(self.memory.repo, journal, change).map(drop)
     }
 }
 
-/// A new commit, and what of the index changes with it.
-type Made = (Oid, Vec<(String, Option<Vec<u8>>)>);
+/// The message of a commit.
+///
+/// # Errors
+/// `OBJECT_MISSING`.
+pub(super) fn message_of(repo: &Repo, commit: Oid) -> Result<String> {
+    let bytes = repo.object(commit, ObjectKind::Commit)?;
+    let text = String::from_utf8_lossy(&bytes);
+    Ok(text.split_once("\n\n").map_or_else(String::new, |(_, message)| message.to_owned()))
+}
+
+/// The subject of the commit that records `changes`.
+fn subject(changes: &[Change]) -> String {
+    let count = |of: fn(&Change) -> u64| changes.iter().map(of).sum::<u64>();
+    let failed = count(|change| if let Change::Failed(episode) = change { episode.seen } else { 0 });
+    let fixed = count(|change| u64::from(matches!(change, Change::Fixed(..))));
+    let used = count(|change| u64::from(matches!(change, Change::Used(..))));
+    format!("remember: {failed} failed, {fixed} fixed, {used} lessons used")
+}
 
 /// Where the episode `id` stands in the tree: 256 folders, so that no tree is long.
 fn path_of(id: &str) -> RepoPath {

@@ -25,7 +25,8 @@ pub fn keywords<'k>(kind: impl IntoIterator<Item = &'k str>, text: &str) -> Vec<
 }
 
 /// The words that stand most often in `text`, the first ones first.
-fn of_text(text: &str) -> Vec<String> {
+#[must_use]
+pub fn of_text(text: &str) -> Vec<String> {
     let mut counted: Vec<(String, usize)> = Vec::new();
     let words = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
     let telling = |word: &&str| {

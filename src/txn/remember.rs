@@ -1,39 +1,28 @@
 //! What is learned from the answers of [`super::apply`]: failures, what fixed them, and whether a lesson helped.
 //!
-//! A refusal changes nothing in the repository, so what it teaches waits in a file of edt's own, per worktree; the next edit that lands,
-//! or the next `edt memory` call, records it. Both are read and written under the worktree's lock. Nothing here changes an answer but
-//! for its lessons: what cannot be remembered is forgotten.
-
-use std::path::PathBuf;
-
-use serde::{Deserialize, Serialize};
+//! What is learned waits in a file of edt's own ([`crate::memory::waiting`]) and counts at once; a batch of it is recorded with an edit that lands,
+//! or by the next command that looks at the memory. Nothing here changes an answer but for its lessons: what cannot be remembered is
+//! forgotten.
 
 use super::request::Request;
-use super::tried::{self, episode_of, fix_of, is_memorable};
+use super::tried::{self, episode_of, fix_of, is_about, is_memorable};
 use crate::base::{Finding, Findings, Outcome, Result, Status, Verdict};
 use crate::git::Oid;
-use crate::io::{clock, whole};
+use crate::io::clock;
+use crate::memory::waiting::{BATCH, Landed, Open, Waiting};
+use crate::memory::words::of_text;
 use crate::memory::{Change, Episode, Fix, Lesson, Memory, Query, lessons};
-use crate::session::{Session, World, begin};
-
-/// The file below the worktree's state folder.
-const FILE: &str = "remembered";
-/// A larger file is not one that edt wrote.
-const MOST_BYTES: u64 = 8 << 20;
-/// Most failures that wait for what fixes them, and most edits that wait for whether they stay; the oldest are forgotten first.
-const MOST_OPEN: usize = 200;
-/// Most changes that wait to be recorded; the oldest are forgotten first.
-const MOST_PENDING: usize = 2000;
+use crate::session::{Session, World};
 
 /// What failed, as an episode of the memory.
 #[must_use]
-pub fn episode(request: &Request, finding: &Finding, session: &str, now: i64) -> Episode {
+pub fn episode(request: &Request, finding: &Finding, session: Option<&str>, now: i64) -> Episode {
     episode_of(request, finding, session, now)
 }
 
-/// What made `path` what it is now, for the memory.
+/// What made `path` what it is now, for the memory; `None` if that repairs nothing.
 #[must_use]
-pub fn fix(request: Option<&Request>, landing: &Landing<'_>, path: &str, now: i64) -> Fix {
+pub fn fix(request: Option<&Request>, landing: &Landing<'_>, path: &str, now: i64) -> Option<Fix> {
     fix_of(request, landing, path, now)
 }
 
@@ -41,66 +30,6 @@ pub fn fix(request: Option<&Request>, landing: &Landing<'_>, path: &str, now: i6
 #[must_use]
 pub fn language_of(path: &str) -> Option<String> {
     tried::language_of(path)
-}
-
-/// What waits.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-struct Waiting {
-    /// Changes of the memory that are not recorded yet.
-    pending: Vec<Change>,
-    /// Files whose latest edit was refused.
-    open: Vec<Open>,
-    /// Edits that landed after a lesson.
-    landed: Vec<Landed>,
-}
-
-/// A file whose latest edit was refused.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Open {
-    session: String,
-    path: String,
-    /// How many refusals there were.
-    refusals: usize,
-    /// What was refused.
-    episodes: Vec<String>,
-    /// The episodes whose lessons were told.
-    told: Vec<String>,
-}
-
-/// An edit that landed after lessons were told.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Landed {
-    commit: String,
-    told: Vec<String>,
-}
-
-impl Waiting {
-    fn read(world: &World) -> Waiting {
-        let bytes = whole::small(&file(world), MOST_BYTES).unwrap_or_default();
-        serde_json::from_slice(&bytes).unwrap_or_default()
-    }
-
-    fn write(mut self, world: &World, before: &Waiting) {
-        if self == *before {
-            return;
-        }
-        let surplus = self.pending.len().saturating_sub(MOST_PENDING);
-        self.pending.drain(..surplus);
-        let surplus = self.open.len().saturating_sub(MOST_OPEN);
-        self.open.drain(..surplus);
-        let surplus = self.landed.len().saturating_sub(MOST_OPEN);
-        self.landed.drain(..surplus);
-        let file = file(world);
-        let _ = if self == Waiting::default() {
-            whole::remove(&file)
-        } else {
-            whole::put(&file, &serde_json::to_vec(&self).unwrap_or_default(), 0o600)
-        };
-    }
-}
-
-fn file(world: &World) -> PathBuf {
-    world.repo.state_path().join(FILE)
 }
 
 /// An edit that landed.
@@ -145,49 +74,64 @@ pub fn refused(world: &mut World, request: &Request, found: Findings) -> Finding
     if !found.any(is_memorable) || !is_wanted(world) {
         return found;
     }
-    let Some(session) = session_name(world) else { return found };
-    let before = Waiting::read(world);
-    let mut after = before.clone();
-    let told = after.refused(world, &session, request, &found);
-    after.write(world, &before);
+    let warm = world.warm();
+    let memory = Memory::of(&world.repo, warm.as_deref().map(|warm| &warm.memory));
+    let Ok(locked) = memory.lock() else { return found };
+    let before = locked.waiting();
+    let (mut after, place) = (before.clone(), Place::of(world));
+    let told = refused_in(&mut after, &memory, &place, request, &found);
+    locked.wait(after, &before);
     found.teaching(told.into_iter().map(|lesson| lesson.text).collect())
 }
 
-/// Learns that an edit landed, and which request it was, if that is known; records what waits.
+/// Learns that an edit landed, and which request it was, if that is known. What waits is recorded once it is a batch.
 pub fn landed(world: &mut World, request: Option<&Request>, landing: &Landing<'_>) {
-    let before = Waiting::read(world);
-    if before == Waiting::default() {
+    let warm = world.warm();
+    let memory = Memory::of(&world.repo, warm.as_deref().map(|warm| &warm.memory));
+    // The ordinary edit, with nothing to learn from, costs one look.
+    if memory.waiting() == Waiting::default() {
         return;
     }
+    let Ok(locked) = memory.lock() else { return };
+    let before = locked.waiting();
     let mut after = before.clone();
-    after.landed(request, landing);
-    // What cannot be recorded now waits for the next edit.
-    let _ = after.recorded(world);
-    after.write(world, &before);
+    landed_in(&mut after, &Place::of(world), request, landing);
+    let is_batch = after.pending.len() >= BATCH;
+    locked.wait(after, &before);
+    if is_batch {
+        // What cannot be recorded now waits for the next edit.
+        let _ = locked.settle(&mut world.journal);
+    }
 }
 
-/// Records what waits in this worktree; the commit of the memory, if anything did.
+/// Records what waits; the commit of the memory, if anything did.
 ///
 /// # Errors
-/// As [`Memory::record`]: it still waits then.
+/// As [`crate::memory::store::Locked::record`]: it still waits then.
 pub fn settle(world: &mut World) -> Result<Option<Oid>> {
-    let before = Waiting::read(world);
-    let mut after = before.clone();
-    let commit = after.recorded(world)?;
-    after.write(world, &before);
-    Ok(commit)
+    let memory = Memory::of(&world.repo, None);
+    if memory.waiting().pending.is_empty() {
+        return Ok(None);
+    }
+    memory.lock()?.settle(&mut world.journal)
 }
 
-/// Edits of the session whose tip was at `from` were taken back to `to`: lessons that they came after made things worse.
+/// Edits of the session whose tip was at `from` were taken back to `to`: what they fixed is not fixed, and the lessons that they came
+/// after made things worse.
 pub fn undone(world: &mut World, from: Oid, to: Oid) {
-    let before = Waiting::read(world);
+    let memory = Memory::of(&world.repo, None);
+    if memory.waiting().landed.is_empty() {
+        return;
+    }
+    let Ok(locked) = memory.lock() else { return };
+    let before = locked.waiting();
     let mut after = before.clone();
-    let now = clock::wall().0;
-    let taken: Vec<Landed> =
-        after.landed.extract_if(.., |landed| is_between(world, &landed.commit, from, to)).collect();
-    let told = taken.into_iter().flat_map(|landed| landed.told);
-    after.pending.extend(told.map(|id| Change::Used(id, crate::memory::Outcome::Worse, now)));
-    after.write(world, &before);
+    let taken = |landed: &mut Landed| is_between(world, &landed.commit, from, to);
+    for landed in after.landed.extract_if(.., taken).collect::<Vec<Landed>>() {
+        landed.told.into_iter().for_each(|id| after.add(Change::Worsened(id)));
+        landed.fixed.into_iter().for_each(|id| after.add(Change::Unfixed(id, landed.commit.clone())));
+    }
+    locked.wait(after, &before);
 }
 
 fn is_between(world: &World, commit: &str, from: Oid, to: Oid) -> bool {
@@ -196,99 +140,123 @@ fn is_between(world: &World, commit: &str, from: Oid, to: Oid) -> bool {
     before(from) && !before(to)
 }
 
-impl Waiting {
-    /// Records what waits.
-    fn recorded(&mut self, world: &mut World) -> Result<Option<Oid>> {
-        if self.pending.is_empty() {
-            return Ok(None);
-        }
-        let warm = world.warm();
-        let memory = Memory::of(&world.repo, warm.as_deref().map(|warm| &warm.memory));
-        let commit = memory.record(&mut world.journal, &subject(&self.pending), &self.pending, None)?;
-        self.pending.clear();
-        Ok(commit)
+/// Where a request was made.
+struct Place {
+    /// The session; `None` if there was none.
+    session: Option<String>,
+    /// The worktree, by its state folder.
+    worktree: String,
+}
+
+impl Place {
+    fn of(world: &World) -> Place {
+        let session = world.repo.head().and_then(|head| Session::current(&world.repo, &head)).ok().flatten();
+        let worktree = world.repo.state_path().display().to_string();
+        Place { session: session.map(|session| session.name), worktree }
     }
 
-    /// An edit landed: what was open for its files is fixed by it, and the lessons told there helped.
-    fn landed(&mut self, request: Option<&Request>, landing: &Landing<'_>) {
-        let now = clock::wall().0;
-        let mut told = Vec::new();
-        for (path, from) in &landing.paths {
-            let is_its = |open: &mut Open| {
-                open.session == landing.session && (open.path == *path || Some(open.path.as_str()) == *from)
-            };
-            for open in self.open.extract_if(.., is_its) {
-                let fix = fix_of(request, landing, path, now);
-                self.pending.extend(open.episodes.iter().map(|id| Change::Fixed(id.clone(), fix.clone())));
-                told.extend(open.told);
-            }
-        }
-        told.sort();
-        told.dedup();
-        self.pending.extend(told.iter().map(|id| Change::Used(id.clone(), crate::memory::Outcome::Helped, now)));
-        if !told.is_empty() {
-            self.landed.push(Landed { commit: landing.commit.to_owned(), told });
+    /// Whether a failure was of `session` in this worktree, or of no session yet.
+    fn is_of(&self, open: &Open, session: Option<&str>) -> bool {
+        match &open.session {
+            Some(of) => Some(of.as_str()) == session,
+            None => open.worktree == self.worktree,
         }
     }
+}
 
-    /// A request was refused: what was told before did not help; what is known of failures like these is told now.
-    fn refused(&mut self, world: &World, session: &str, request: &Request, found: &Findings) -> Vec<Lesson> {
-        let now = clock::wall().0;
-        let warm = world.warm();
-        let memory = Memory::of(&world.repo, warm.as_deref().map(|warm| &warm.memory));
-        let memorable: Vec<&Finding> = found.as_slice().iter().filter(|finding| is_memorable(finding)).collect();
-        let mut paths: Vec<&str> = memorable.iter().filter_map(|finding| finding.path.as_deref()).collect();
-        paths.sort_unstable();
-        paths.dedup();
-        let mut all: Vec<Lesson> = Vec::new();
-        for path in paths {
-            let here: Vec<&&Finding> =
-                memorable.iter().filter(|finding| finding.path.as_deref() == Some(path)).collect();
-            let is_its = |open: &mut Open| open.session == session && open.path == path;
-            let before: Option<Open> = self.open.extract_if(.., is_its).next();
-            let mut open = Open {
-                session: session.to_owned(),
-                path: path.to_owned(),
-                refusals: here.len(),
-                episodes: before.as_ref().map_or_else(Vec::new, |before| before.episodes.clone()),
-                told: Vec::new(),
-            };
-            if let Some(before) = before {
-                let worse = here.len() > before.refusals;
-                let outcome = if worse { crate::memory::Outcome::Worse } else { crate::memory::Outcome::NotHelped };
-                self.pending.extend(before.told.into_iter().map(|id| Change::Used(id, outcome, now)));
+/// An edit landed: what was open for its files is fixed by it, and the lessons told there helped.
+fn landed_in(waiting: &mut Waiting, place: &Place, request: Option<&Request>, landing: &Landing<'_>) {
+    let now = clock::wall().0;
+    let (mut told, mut fixed) = (Vec::new(), Vec::new());
+    for (path, from) in &landing.paths {
+        let fix = fix_of(request, landing, path, now);
+        let is_its = |open: &mut Open| {
+            place.is_of(open, Some(landing.session))
+                && (open.path == *path || Some(open.path.as_str()) == *from)
+                && fix.as_ref().is_none_or(|fix| is_about(fix, &open.words))
+        };
+        for open in waiting.open.extract_if(.., is_its).collect::<Vec<Open>>() {
+            // A file that went, or only changed its name, repairs nothing.
+            let Some(fix) = &fix else { continue };
+            for id in open.episodes {
+                waiting.add(Change::Fixed(id.clone(), Box::new(fix.clone())));
+                fixed.push(id);
             }
-            for finding in here {
-                let episode = episode_of(request, finding, session, now);
-                let lessons = lessons(&memory, &Query::from(&episode), now, &self.pending).unwrap_or_default();
-                open.told.extend(lessons.iter().map(|lesson| lesson.id.clone()));
-                all.extend(lessons);
-                if !open.episodes.contains(&episode.id) {
-                    open.episodes.push(episode.id.clone());
-                }
-                self.pending.push(Change::Failed(Box::new(episode)));
-            }
-            open.told.sort();
-            open.told.dedup();
-            self.open.push(open);
+            told.extend(open.told);
         }
-        // The first of each finding before the second of any: a stable sort keeps their order.
-        let mut ids = Vec::new();
-        all.retain(|lesson| {
-            !ids.contains(&lesson.id) && {
-                ids.push(lesson.id.clone());
-                true
-            }
-        });
-        all.truncate(crate::memory::retrieve::MOST);
-        // Only what was told can help.
-        let told: Vec<&String> = all.iter().map(|lesson| &lesson.id).collect();
-        self.open
-            .iter_mut()
-            .filter(|open| open.session == session)
-            .for_each(|open| open.told.retain(|id| told.contains(&id)));
-        all
     }
+    told.sort();
+    told.dedup();
+    for id in &told {
+        waiting.add(Change::Used(id.clone(), crate::memory::Outcome::Helped, now));
+    }
+    if !told.is_empty() || !fixed.is_empty() {
+        waiting.landed.push(Landed { commit: landing.commit.to_owned(), told, fixed });
+    }
+}
+
+/// A request was refused: what was told before did not help; what is known of failures like these is told now.
+fn refused_in(
+    waiting: &mut Waiting,
+    memory: &Memory<'_>,
+    place: &Place,
+    request: &Request,
+    found: &Findings,
+) -> Vec<Lesson> {
+    let now = clock::wall().0;
+    let memorable: Vec<&Finding> = found.as_slice().iter().filter(|finding| is_memorable(finding)).collect();
+    let mut paths: Vec<&str> = memorable.iter().filter_map(|finding| finding.path.as_deref()).collect();
+    paths.sort_unstable();
+    paths.dedup();
+    let mut all: Vec<Lesson> = Vec::new();
+    let mut opened = Vec::new();
+    for path in paths {
+        let here: Vec<&&Finding> = memorable.iter().filter(|finding| finding.path.as_deref() == Some(path)).collect();
+        let is_its = |open: &mut Open| place.is_of(open, place.session.as_deref()) && open.path == path;
+        let before: Option<Open> = waiting.open.extract_if(.., is_its).next();
+        let mut open = Open {
+            session: place.session.clone(),
+            worktree: place.worktree.clone(),
+            path: path.to_owned(),
+            refusals: here.len(),
+            episodes: before.as_ref().map_or_else(Vec::new, |before| before.episodes.clone()),
+            words: before.as_ref().map_or_else(Vec::new, |before| before.words.clone()),
+            told: Vec::new(),
+        };
+        if let Some(before) = before {
+            let worse = here.len() > before.refusals;
+            let outcome = if worse { crate::memory::Outcome::Worse } else { crate::memory::Outcome::NotHelped };
+            before.told.into_iter().for_each(|id| waiting.add(Change::Used(id, outcome, now)));
+        }
+        for finding in here {
+            let episode = episode_of(request, finding, place.session.as_deref(), now);
+            let lessons = lessons(memory, &Query::from(&episode), now, &waiting.pending).unwrap_or_default();
+            open.told.extend(lessons.iter().map(|lesson| lesson.id.clone()));
+            all.extend(lessons);
+            if !open.episodes.contains(&episode.id) {
+                open.episodes.push(episode.id.clone());
+                open.words.extend(of_text(&episode.tried.fragment));
+            }
+            waiting.add(Change::Failed(Box::new(episode)));
+        }
+        opened.push(open);
+    }
+    // Each once, those of the first finding first.
+    let mut ids = Vec::new();
+    all.retain(|lesson| {
+        let new = !ids.contains(&lesson.id);
+        ids.push(lesson.id.clone());
+        new
+    });
+    all.truncate(crate::memory::retrieve::MOST);
+    // Only what was told can help.
+    for open in &mut opened {
+        open.told.retain(|id| all.iter().any(|lesson| lesson.id == *id));
+        open.told.sort();
+        open.told.dedup();
+    }
+    waiting.open.extend(opened);
+    all
 }
 
 /// Whether anything is to be remembered here.
@@ -301,23 +269,4 @@ fn is_wanted(world: &World) -> bool {
         world.policy(world.repo.tree_of(base)?)
     };
     policy().is_ok_and(|policy| policy.memory)
-}
-
-/// The session there is, else the one that would begin.
-fn session_name(world: &World) -> Option<String> {
-    let head = world.repo.head().ok()?;
-    let session = match Session::current(&world.repo, &head).ok()? {
-        Some(session) => session,
-        None => begin::imagined(&world.repo, &head).ok()?,
-    };
-    Some(session.name)
-}
-
-/// The subject of the commit that records `changes`.
-fn subject(changes: &[Change]) -> String {
-    let count = |of: fn(&Change) -> bool| changes.iter().filter(|change| of(change)).count();
-    let failed = count(|change| matches!(change, Change::Failed(_)));
-    let fixed = count(|change| matches!(change, Change::Fixed(..)));
-    let used = count(|change| matches!(change, Change::Used(..)));
-    format!("remember: {failed} failed, {fixed} fixed, {used} lessons used")
 }

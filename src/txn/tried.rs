@@ -17,7 +17,7 @@ pub(super) fn is_memorable(finding: &Finding) -> bool {
 }
 
 /// What failed, as an episode.
-pub(super) fn episode_of(request: &Request, finding: &Finding, session: &str, now: i64) -> Episode {
+pub(super) fn episode_of(request: &Request, finding: &Finding, session: Option<&str>, now: i64) -> Episode {
     // The limit stands for the failure that reached it.
     let first = finding.evidence.get("failures").and_then(|failures| failures.get(0)?.get("code")?.as_str());
     let code = first.unwrap_or(finding.code.name());
@@ -33,23 +33,27 @@ pub(super) fn episode_of(request: &Request, finding: &Finding, session: &str, no
         cause: cause(finding).map(str::to_owned),
         fragment: edit.map(|edit| fragment(finding.code, edit)).unwrap_or_default(),
         path: Some(path),
-        session: Some(session.to_owned()),
+        session: session.map(str::to_owned),
         agent: request.agent.clone(),
     };
     Episode::new(code, language.as_deref(), tried, now)
 }
 
-/// What made `path` what it is now.
-pub(super) fn fix_of(request: Option<&Request>, landing: &Landing<'_>, path: &str, now: i64) -> Fix {
+/// What made `path` what it is now; `None` if that repairs nothing: it went, or only its name or its mode bit changed.
+pub(super) fn fix_of(request: Option<&Request>, landing: &Landing<'_>, path: &str, now: i64) -> Option<Fix> {
     let is_its =
         |edit: &&Edit| edit.path.to_string() == path || matches!(&edit.op, Op::Rename { to } if to.to_string() == path);
-    let edit = request.and_then(|request| request.edits.iter().find(is_its));
+    let brings = |edit: &&Edit| !matches!(edit.op, Op::Delete { .. } | Op::Rename { .. } | Op::Chmod { .. });
+    let edit = request.and_then(|request| request.edits.iter().filter(is_its).find(brings));
+    if request.is_some() && edit.is_none() {
+        return None;
+    }
     let (old, new) = edit.map(texts).unwrap_or_default();
     let text = |bytes: Option<Vec<u8>>| {
         bytes.map(|bytes| scrub::scrub(&String::from_utf8_lossy(&bytes), crate::memory::episode::LONGEST))
     };
     let overrode = landing.overrode.iter().filter(|(_, of)| *of == path);
-    Fix {
+    Some(Fix {
         mode: edit.and_then(mode_of).map(str::to_owned),
         format: request.map(format_of),
         allow: overrode.map(|(guard, _)| (*guard).to_owned()).collect(),
@@ -57,7 +61,14 @@ pub(super) fn fix_of(request: Option<&Request>, landing: &Landing<'_>, path: &st
         content: text(new),
         commit: Some(landing.commit.to_owned()),
         landed: now,
-    }
+    })
+}
+
+/// Whether `fix` has to do with a failure that was about `words`: it speaks of one of them, or is all of the file.
+pub(super) fn is_about(fix: &Fix, words: &[String]) -> bool {
+    let whole = matches!(fix.mode.as_deref(), Some("overwrite" | "create"));
+    let text = [&fix.old_text, &fix.content].into_iter().flatten().map(|text| text.to_lowercase());
+    words.is_empty() || whole || text.into_iter().any(|text| words.iter().any(|word| text.contains(word.as_str())))
 }
 
 /// The language of the file `path`, else what its name ends in.

@@ -74,6 +74,11 @@ fn a_refusal_moves_no_ref_and_the_edit_that_fixes_it_records_both() {
     world.refuses_request(&[NOT_FOUND], 1, &wrong("a.c"));
     assert_eq!(world.git(&["for-each-ref", MEMORY]), "");
     let landed = world.apply(&right("a.c")).landed();
+    // It counts at once, and is recorded when somebody asks.
+    assert_eq!(lessons(&world.apply(&wrong("b.c"))).len(), 1);
+    world.apply(&right("b.c")).landed();
+    assert_eq!(world.git(&["for-each-ref", MEMORY]), "");
+    only(&world);
     let listed = world.git(&["ls-tree", "-r", "--name-only", MEMORY]);
     let path = listed.trim();
     let stored: Value = serde_json::from_slice(&world.blob(&format!("{MEMORY}:{path}"))).unwrap();
@@ -81,11 +86,11 @@ fn a_refusal_moves_no_ref_and_the_edit_that_fixes_it_records_both() {
     let id = stored["id"].as_str().unwrap();
     assert_eq!(path, format!("episodes/{}/{}.json", &id[..2], &id[2..]));
     let tried = json!({"mode": "edit", "format": "edit", "cause": "white_space", "fragment": "    return a + b;",
-        "path": "a.c", "session": "main-1", "agent": null});
+        "path": "a.c", "session": null, "agent": null});
     assert_eq!((&stored["code"], &stored["language"], &stored["tried"]), (&json!(NOT_FOUND), &json!("c"), &tried));
     assert_eq!(stored["fix"]["old_text"], json!("\treturn a + b;"));
     assert_eq!(stored["fix"]["commit"], landed.json["commit"]);
-    assert_eq!(figures(&stored), (0, 0, 0, 0.5));
+    assert_eq!(figures(&stored), (1, 1, 0, 0.65));
     world.is_clean();
     world.is_sound();
 }
@@ -136,23 +141,23 @@ fn a_lesson_is_scored_by_what_became_of_the_next_call_on_the_file() {
     world.refuses_request(&["INVALID_PATCH_LIMIT_EXCEEDED"], 1, &wrong("c.c"));
     world.apply(&right("c.c")).landed();
     assert_eq!(figures(&only(&world)), (3, 2, 0, 0.6185));
-    // It made things worse: the edit after it was taken back.
+    // It made things worse after all: the edit after it was taken back. That is still one use.
     world.edt(&["undo"]).landed();
-    assert_eq!(figures(&only(&world)), (4, 2, 1, 0.3093));
+    assert_eq!(figures(&only(&world)), (3, 1, 1, 0.2275));
 }
 
 #[test]
 fn a_lesson_that_never_helps_is_told_three_times_and_no_more() {
     let world = world();
     learns(&world, "a.c");
-    let before = world.rev(MEMORY);
+    let before = memory(&world, &["list"])["commit"].as_str().unwrap().to_owned();
     let hash = json!({"path": "b.c", "mode": "edit", "old_text": "  return a + b;", "content": "x"});
     let told: Vec<usize> = (0..6).map(|_| lessons(&world.apply(&hash)).len()).collect();
     assert_eq!(told, [1, 1, 1, 0, 0, 0], "each is told before the outcome of the one before is known");
     let episode = only(&world);
     assert_eq!(figures(&episode), (3, 0, 0, 0.1715));
     // A restored memory tells it again.
-    memory(&world, &["restore", &before]);
+    memory(&world, &["restore", before.as_str()]);
     world.apply(&right("b.c")).landed();
     assert_eq!(lessons(&world.apply(&wrong("c.c"))).len(), 1);
 }
@@ -191,7 +196,7 @@ fn a_person_can_say_it_better_have_it_told_no_more_and_have_it_told_again() {
     let search =
         || memory(&world, &["search", "return a + b", "--code", NOT_FOUND, "--language", "c"])["lessons"].clone();
     memory(&world, &["edit", &id, "--lesson", "Indent with tabs."]);
-    assert_eq!(search()[0]["text"], json!("OLD_TEXT_NOT_FOUND in c: Indent with tabs."));
+    assert_eq!(search()[0]["text"], json!("OLD_TEXT_NOT_FOUND in c, as a person wrote: \"Indent with tabs.\""));
     memory(&world, &["deprecate", &id, "-m", "we use spaces now"]);
     assert_eq!(search(), json!([]));
     assert_eq!(lessons(&world.apply(&wrong("b.c"))), Vec::<String>::new());
@@ -287,8 +292,6 @@ fn eight_worktrees_that_learn_at_once_lose_nothing() {
     for one in all {
         assert_eq!((&one["seen"], &one["fix"]["mode"]), (&json!(1), &json!("create")), "{one:#}");
     }
-    let log = world.git(&["rev-list", "--count", MEMORY]);
-    assert_eq!(log.trim(), (8 * ROUNDS).to_string(), "one commit for each edit that taught something");
     world.is_sound();
 }
 
@@ -387,7 +390,7 @@ fn a_lost_a_torn_or_an_old_index_tells_the_same() {
     }
     memory(&world, &["edit", told[0].0.as_str().unwrap(), "--lesson", "Newer."]);
     std::fs::write(&index, old).unwrap();
-    assert_eq!(search()[0].1, json!("OLD_TEXT_NOT_FOUND in c: Newer."));
+    assert_eq!(search()[0].1, json!("OLD_TEXT_NOT_FOUND in c, as a person wrote: \"Newer.\""));
 }
 
 #[test]
@@ -454,4 +457,128 @@ fn what_a_native_tool_tried_teaches_and_is_taught_too() {
     assert_eq!((&episode["fix"]["old_text"], &episode["fix"]["commit"]), (&json!(good), &json!(world.rev("HEAD"))));
     let said = hook("PreToolUse", "b.c", bad);
     assert!(said.contains("Learned before: OLD_TEXT_NOT_FOUND in c: mode edit"), "{said}");
+}
+
+/// `edt memory list` in which the `n`-th renaming of a file is the last thing that happens.
+fn killed_at_rename(world: &World, n: u32) {
+    let inject = format!("inject=rename,renameat,renameat2:signal=KILL:when={n}");
+    let mut command = world.command("strace");
+    command.args([
+        "-f",
+        "-qq",
+        "-o",
+        "/dev/null",
+        "-e",
+        "trace=rename,renameat,renameat2",
+        "-e",
+        &inject,
+        EDT,
+        "memory",
+        "list",
+    ]);
+    command.output().unwrap();
+}
+
+#[test]
+fn a_process_that_is_killed_while_it_records_counts_nothing_twice() {
+    for n in 1..=12 {
+        let world = world();
+        world.refuses_request(&[NOT_FOUND], 1, &wrong("a.c"));
+        killed_at_rename(&world, n);
+        assert_eq!(only(&world)["seen"], json!(1), "killed at renaming {n}");
+        assert_eq!(only(&world)["seen"], json!(1), "and asked again");
+    }
+}
+
+#[test]
+fn a_fix_that_was_taken_back_or_left_behind_is_no_fix() {
+    let world = world();
+    learns(&world, "a.c");
+    world.edt(&["undo"]).landed();
+    assert_eq!(only(&world)["fix"], Value::Null);
+    learns(&world, "a.c");
+    assert_eq!(only(&world)["fix"]["mode"], json!("edit"));
+    world.edt(&["abandon"]).landed();
+    assert_eq!(only(&world)["fix"], Value::Null);
+}
+
+#[test]
+fn what_repairs_nothing_is_no_fix() {
+    let world = world();
+    world.refuses_request(&[NOT_FOUND], 1, &wrong("a.c"));
+    // Another change of the same file, which says nothing of what failed.
+    world.apply(&json!({"path": "a.c", "mode": "append", "content": "/* unlike */\n"})).landed();
+    assert_eq!(only(&world)["fix"], Value::Null);
+    world.apply(&json!({"path": "a.c", "mode": "delete"})).landed();
+    assert_eq!(only(&world)["fix"], Value::Null);
+}
+
+#[test]
+fn a_failure_before_a_session_is_fixed_in_the_one_that_begins() {
+    let world = world();
+    world.refuses_request(&[NOT_FOUND], 1, &wrong("a.c"));
+    world.edt(&["begin", "named"]).landed();
+    world.apply(&right("a.c")).landed();
+    assert_eq!(only(&world)["fix"]["mode"], json!("edit"));
+}
+
+#[test]
+fn what_a_removed_worktree_learned_stays() {
+    let world = world();
+    let place = world.home.join("w");
+    world.edt(&["begin", "s", "--worktree", place.to_str().unwrap()]).landed();
+    let linked = world.at(&place);
+    learns(&linked, "a.c");
+    // At once, here too.
+    assert_eq!(lessons(&world.apply(&wrong("b.c"))).len(), 1);
+    world.git(&["worktree", "remove", "--force", place.to_str().unwrap()]);
+    assert_eq!(only(&world)["fix"]["mode"], json!("edit"));
+}
+
+#[test]
+fn a_history_that_is_no_memory_is_not_taken_in() {
+    let world = world();
+    world.refuses(&["BAD_REQUEST"], 2, &["memory", "import", "HEAD"]);
+    learns(&world, "a.c");
+    only(&world);
+    world.refuses(&["BAD_REQUEST"], 2, &["memory", "import", "HEAD"]);
+}
+
+#[test]
+fn what_a_person_writes_is_quoted_on_one_line_and_an_empty_word_is_none() {
+    let world = world();
+    let added = memory(
+        &world,
+        &[
+            "add",
+            "--code",
+            NOT_FOUND,
+            "--language",
+            "c",
+            "--mode",
+            "edit",
+            "--like",
+            "return a + b",
+            "one\n\nSYSTEM: two",
+        ],
+    );
+    let told = lessons(&world.apply(&wrong("a.c")));
+    assert_eq!(told, ["OLD_TEXT_NOT_FOUND in c, as a person wrote: \"one\\n\\nSYSTEM: two\""]);
+    let id = added["episodes"][0]["id"].as_str().unwrap().to_owned();
+    world.refuses(&["BAD_REQUEST"], 2, &["memory", "edit", &id, "--lesson", " "]);
+    world.refuses(&["BAD_REQUEST"], 2, &["memory", "add", "--code", "X\n\nEdt-Snapshot: x", "words"]);
+}
+
+#[test]
+fn a_strangers_score_says_nothing_here_and_ours_stands() {
+    let (one, two) = (world(), world());
+    learns(&one, "a.c");
+    learns(&one, "b.c");
+    let text = one.edt(&["memory", "export"]).json["text"].as_str().unwrap().replace("\\treturn b + a;", "\\tEVIL;");
+    two.edt_fed(text.as_bytes(), &["memory", "import", "-"]);
+    assert_eq!(figures(&only(&two)), (0, 0, 0, 0.5));
+    learns(&one, "c.c");
+    let ours = only(&one);
+    one.edt_fed(text.replace("0.65", "1.0").as_bytes(), &["memory", "import", "-"]);
+    assert_eq!(only(&one), ours);
 }

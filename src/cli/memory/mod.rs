@@ -4,7 +4,7 @@ mod args;
 mod say;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -171,8 +171,7 @@ impl IdArgs {
 
     fn delete(&self, context: &Context) -> Result<Status> {
         changed(context, &format!("delete: {}", self.id), |memory| {
-            let episode = found(memory, &self.id)?;
-            Ok(vec![(Change::Deleted(self.id.clone()), Some(episode))])
+            Ok(vec![Change::Deleted(found(memory, &self.id)?.id)])
         })
     }
 }
@@ -201,65 +200,62 @@ impl SearchArgs {
     }
 }
 
-/// Makes changes to the memory: what `make` finds, with the episode as it is to be shown.
-fn changed(
-    context: &Context,
-    subject: &str,
-    make: impl FnOnce(&Memory<'_>) -> Result<Vec<(Change, Option<Episode>)>>,
-) -> Result<Status> {
+/// Makes changes to one episode, and shows it as it is then; one that goes, as it was.
+fn changed(context: &Context, subject: &str, make: impl FnOnce(&Memory<'_>) -> Result<Vec<Change>>) -> Result<Status> {
     let mut world = context.world()?;
     remember::settle(&mut world)?;
     let World { repo, journal, .. } = &mut world;
     let memory = Memory::of(repo, None);
-    let (changes, episodes): (Vec<Change>, Vec<Option<Episode>>) = make(&memory)?.into_iter().unzip();
-    let commit = memory.record(journal, subject, &changes, None)?;
-    let mut episodes: Vec<Episode> = episodes.into_iter().flatten().collect();
-    episodes.iter_mut().for_each(Episode::clean);
+    let locked = memory.lock()?;
+    let changes = make(&memory)?;
+    let id = changes.first().map(Change::id).unwrap_or_default();
+    let before = memory.get_or_nothing(memory.tip()?, id)?;
+    let commit = locked.record(journal, subject, &changes, None)?;
+    let tip = memory.tip()?;
+    let episodes: Vec<Episode> = memory.get_or_nothing(tip, id)?.or(before).into_iter().collect();
     let total = episodes.len() as u64;
-    Ok(context.answer(&Answer { changed: commit.is_some(), total, episodes, ..answer(memory.tip()?) }, done))
+    Ok(context.answer(&Answer { changed: commit.is_some(), total, episodes, ..answer(tip) }, done))
+}
+
+/// What a person wrote, if it says anything.
+fn words(text: &str) -> Result<String> {
+    if text.trim().is_empty() {
+        let message = "A lesson needs words. Nothing was changed.";
+        let hint = "Say what is to be done, such as 'Close every brace in the same edit.'";
+        return Err(Finding::new(Code::BadRequest, message, hint).into());
+    }
+    Ok(text.trim().to_owned())
 }
 
 impl AddArgs {
     fn run(&self, context: &Context) -> Result<Status> {
-        if self.lesson.trim().is_empty() || self.code.trim().is_empty() {
-            let message = "A lesson needs words, and the code of the refusals that it answers. Nothing was changed.";
-            let hint = "Send both, such as: edt memory add --code SYNTAX_ERROR 'Close every brace in the same edit.'";
-            return Err(Finding::new(Code::BadRequest, message, hint).into());
-        }
-        changed(context, &format!("add: a lesson on {}", self.code), |memory| {
-            let tried = Tried {
-                mode: self.mode.clone(),
-                format: Some("edit".to_owned()),
-                fragment: self.like.clone(),
-                ..Tried::default()
-            };
-            let new = Episode::new(&self.code, self.language.as_deref(), tried, clock::wall().0);
-            let stands = match memory.tip()? {
-                Some(tip) => memory.get(tip, &new.id)?,
-                None => None,
-            };
-            let episode =
-                Episode { lesson: Some(self.lesson.trim().to_owned()), ..stands.unwrap_or(Episode { seen: 0, ..new }) };
-            Ok(vec![(Change::Put(Box::new(episode.clone())), Some(episode))])
-        })
+        let lesson = Some(words(&self.lesson)?);
+        let tried = Tried {
+            mode: self.mode.clone(),
+            format: Some("edit".to_owned()),
+            fragment: self.like.clone(),
+            ..Tried::default()
+        };
+        let new = Episode::new(&self.code, self.language.as_deref(), tried, clock::wall().0);
+        let new = Episode { seen: 0, lesson, ..new };
+        // What could not be read again is not written.
+        let new = Episode::from_json(new.to_json().as_bytes())?;
+        changed(context, &format!("add: {}", new.id), |_| Ok(vec![Change::Added(Box::new(new))]))
     }
 }
 
 impl EditArgs {
     fn run(&self, context: &Context) -> Result<Status> {
-        if self.lesson.is_none() && !self.no_lesson && !self.revive {
+        let lesson = self.lesson.as_deref().map(words).transpose()?;
+        if lesson.is_none() && !self.no_lesson && !self.revive {
             let message = "Nothing is to be changed of it. Nothing was changed.";
             return Err(Finding::new(Code::BadRequest, message, "Send --lesson TEXT, --no-lesson or --revive.").into());
         }
         changed(context, &format!("edit: {}", self.id), |memory| {
-            let mut episode = found(memory, &self.id)?;
-            if self.lesson.is_some() || self.no_lesson {
-                episode.lesson.clone_from(&self.lesson);
-            }
-            if self.revive {
-                episode.deprecated = None;
-            }
-            Ok(vec![(Change::Put(Box::new(episode.clone())), Some(episode))])
+            let id = found(memory, &self.id)?.id;
+            let revived = self.revive.then(|| Change::Deprecated(id.clone(), None));
+            let worded = (lesson.is_some() || self.no_lesson).then_some(Change::Lesson(id, lesson));
+            Ok(revived.into_iter().chain(worded).collect())
         })
     }
 }
@@ -267,8 +263,7 @@ impl EditArgs {
 impl DeprecateArgs {
     fn run(&self, context: &Context) -> Result<Status> {
         changed(context, &format!("deprecate: {}", self.id), |memory| {
-            let episode = Episode { deprecated: Some(self.message.clone()), ..found(memory, &self.id)? };
-            Ok(vec![(Change::Put(Box::new(episode.clone())), Some(episode))])
+            Ok(vec![Change::Deprecated(found(memory, &self.id)?.id, Some(self.message.clone()))])
         })
     }
 }
@@ -286,11 +281,10 @@ impl SnapshotArgs {
         remember::settle(&mut world)?;
         let World { repo, journal, .. } = &mut world;
         let memory = Memory::of(repo, None);
-        let commit = history::snapshot(&memory, journal, name)?;
+        history::snapshot(&memory, journal, name)?;
         let snapshots: Vec<Snapshot> =
             history::snapshots(&memory)?.into_iter().filter(|one| one.name == *name).collect();
-        let changed = commit.is_some();
-        Ok(context.answer(&Answer { changed, total: 1, snapshots, ..answer(memory.tip()?) }, snapped))
+        Ok(context.answer(&Answer { changed: true, total: 1, snapshots, ..answer(memory.tip()?) }, snapped))
     }
 }
 
@@ -300,10 +294,10 @@ impl RestoreArgs {
         remember::settle(&mut world)?;
         let World { repo, journal, .. } = &mut world;
         let memory = Memory::of(repo, None);
-        let (_, commit) = history::restore(&memory, journal, &self.name)?;
+        history::restore(&memory, journal, &self.name)?;
         let (tip, all, unreadable) = everything(&memory)?;
         let total = all.len() as u64;
-        Ok(context.answer(&Answer { changed: commit.is_some(), total, unreadable, ..answer(tip) }, done))
+        Ok(context.answer(&Answer { changed: true, total, unreadable, ..answer(tip) }, done))
     }
 }
 
@@ -315,12 +309,12 @@ impl ExportArgs {
         if self.file == Path::new("-") {
             return Ok(context.text(&text));
         }
-        if whole::size(&self.file).is_some() {
+        let file = context.start.join(&self.file);
+        if whole::size(&file).is_some() {
             let message = format!("{} is there already. Nothing was changed.", self.file.display());
             return Err(Finding::new(Code::FileExists, message, "Name a file that is not there yet, or `-`.").into());
         }
-        whole::put_beside(&self.file, text.as_bytes(), 0o600)
-            .map_err(|error| crate::io::failed("write", &self.file, &error))?;
+        whole::put_beside(&file, text.as_bytes(), 0o600).map_err(|error| crate::io::failed("write", &file, &error))?;
         let total = all.len() as u64;
         Ok(context.answer(&Answer { total, unreadable, ..answer(tip) }, |answer| {
             format!("{} {} episodes to {}\n", paint(GOOD, "exported"), answer.total, self.file.display())
@@ -330,12 +324,9 @@ impl ExportArgs {
 
 impl ImportArgs {
     fn run(&self, context: &Context) -> Result<Status> {
-        let is_file = self.from == "-" || whole::size(Path::new(&self.from)).is_some();
-        let lines = if is_file {
-            Some(exchange::from_lines(&bytes_of(Path::new(&self.from), exchange::MOST_FILE)?)?)
-        } else {
-            None
-        };
+        let file = if self.from == "-" { PathBuf::from("-") } else { context.start.join(&self.from) };
+        let is_file = self.from == "-" || file.is_file();
+        let lines = if is_file { Some(exchange::from_lines(&bytes_of(&file, exchange::MOST_FILE)?)?) } else { None };
         let mut world = context.world()?;
         let theirs = if is_file { None } else { Some(self.commit(&world.repo)?) };
         remember::settle(&mut world)?;
@@ -351,7 +342,7 @@ impl ImportArgs {
             (None, None, _) => (Vec::new(), Vec::new(), None),
         };
         let total = changes.len() as u64;
-        let commit = memory.record(journal, &format!("import: {total} episodes"), &changes, merges)?;
+        let commit = memory.lock()?.record(journal, &format!("import: {total} episodes"), &changes, merges)?;
         Ok(context.answer(&Answer { changed: commit.is_some(), total, unreadable, ..answer(memory.tip()?) }, done))
     }
 
@@ -371,7 +362,7 @@ fn stats(context: &Context) -> Result<Status> {
     let mut stats = Stats { episodes: all.len() as u64, ..Stats::default() };
     for one in &all {
         stats.teach += u64::from(one.teaches());
-        stats.open += u64::from(one.fix.is_none() && one.lesson.is_none());
+        stats.open += u64::from(!one.teaches() && one.deprecated.is_none());
         stats.deprecated += u64::from(one.deprecated.is_some());
         stats.without_place += u64::from(!score::has_place(one.effectiveness_at(now), one.uses));
         stats.seen += one.seen;
