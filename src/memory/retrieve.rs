@@ -123,7 +123,7 @@ impl Rank {
     fn may_answer(&self, uses: u64, how: Alike) -> bool {
         let is_alike = match how {
             Alike::InWords => self.similarity >= ALIKE,
-            Alike::InLanguage => self.farness % 2 == 0,
+            Alike::InLanguage => self.farness.is_multiple_of(2),
         };
         is_alike && score::has_place(self.effectiveness, uses)
     }
