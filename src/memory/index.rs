@@ -18,13 +18,13 @@ use crate::io::whole;
 /// The largest file that is read, in bytes.
 const MOST_BYTES: u64 = 256 << 20;
 /// What each segment begins with: the form of the file, and its version.
-const MAGIC: &[u8; 8] = b"edtmem\x00\x01";
+const MAGIC: &[u8; 8] = b"edtmem\x00\x02";
 /// Bytes of a segment before its entries: magic, length of the entries, their checksum, the commits it leads from and to.
 const HEAD: usize = 8 + 4 + 4 + 2 * TIP;
 /// Bytes of a commit's id, with its length.
 const TIP: usize = 33;
 /// Bytes of an entry before its keywords.
-const FIXED: usize = 8 + TIP + 4 + 4 + 4 + 8 + 4 + 1 + 1;
+const FIXED: usize = 8 + TIP + 4 + 4 + 4 + 8 + 4 + 8 + 1 + 1;
 /// How much may lie over the first segment before the file is written anew, in bytes.
 const MOST_OVER: usize = 256 * 1024;
 
@@ -101,10 +101,17 @@ pub fn entry(episode: &Episode, blob: Oid) -> Vec<u8> {
     out.extend_from_slice(&(episode.effectiveness as f32).to_le_bytes());
     out.extend_from_slice(&episode.last_used.unwrap_or(episode.last_seen).to_le_bytes());
     out.extend_from_slice(&u32::try_from(episode.uses).unwrap_or(u32::MAX).to_le_bytes());
+    out.extend_from_slice(&signature(words.iter().copied()).to_le_bytes());
     out.push(u8::from(episode.teaches()));
     out.push(u8::try_from(words.len()).unwrap_or(u8::MAX));
     out.extend(words.iter().flat_map(|word| word.to_le_bytes()));
     out
+}
+
+/// A set of words in 64 bits: one for each, and several may fall on one.
+#[must_use]
+pub fn signature(words: impl Iterator<Item = u32>) -> u64 {
+    words.fold(0, |bits, word| bits | 1 << (word % 64))
 }
 
 /// What stands for an episode that is gone.
@@ -171,7 +178,22 @@ impl<'i> Entry<'i> {
     /// Whether there is something to tell.
     #[must_use]
     pub fn teaches(self) -> bool {
-        self.part::<1>(32 + TIP) == [1]
+        self.part::<1>(40 + TIP) == [1]
+    }
+
+    /// The most keywords that it can share with `query`: a look at 64 bits, before the words are compared.
+    #[must_use]
+    pub fn most_shared(self, query: u64, words: usize) -> usize {
+        let own = u64::from_le_bytes(self.part(32 + TIP));
+        let bits = |of: u64| usize::try_from(of.count_ones()).unwrap_or(64);
+        // Words of the query that fell on one bit may be shared all the same.
+        bits(own & query) + words.saturating_sub(bits(query))
+    }
+
+    /// How many keywords it has.
+    #[must_use]
+    pub fn count(self) -> usize {
+        (self.0.len() - FIXED) / 4
     }
 
     /// Its keywords, sorted.
@@ -347,6 +369,12 @@ mod tests {
         let mut words: Vec<u32> = one.keywords.iter().map(|word| short(word)).collect();
         words.sort_unstable();
         assert_eq!(read.words().collect::<Vec<_>>(), words);
+        assert_eq!(read.count(), words.len());
+        for of in 0..=words.len() {
+            let query = &words[..of];
+            assert!(read.most_shared(signature(query.iter().copied()), of) >= of, "never fewer than are shared");
+        }
+        assert_eq!(read.most_shared(0, 0), 0);
     }
 
     #[test]

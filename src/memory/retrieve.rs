@@ -9,7 +9,7 @@ use super::index::{self, Entry, Index, short};
 use super::lesson::{self, Lesson};
 use super::score;
 use super::store::Change;
-use super::words::{ALIKE, alike};
+use super::words::{ALIKE, alike, may_be_alike};
 use crate::base::Result;
 use crate::git::Oid;
 
@@ -139,6 +139,10 @@ fn farness(same_code: bool, same_language: bool) -> u8 {
 
 impl<'e> Candidate<'e> {
     fn of_entry(entry: Entry<'_>, query: &Shortened, now: i64, how: Alike) -> Option<Candidate<'e>> {
+        let (own, asked) = (entry.count(), query.words.len());
+        if how == Alike::InWords && !may_be_alike(entry.most_shared(query.signature, asked), own + asked) {
+            return None;
+        }
         let similarity = alike(entry.words(), query.words.iter().copied());
         let effectiveness = score::decayed(f64::from(entry.effectiveness()), now.saturating_sub(entry.last_used()));
         let farness = farness(entry.code() == query.code, entry.language() == query.language);
@@ -163,13 +167,15 @@ struct Shortened {
     code: u32,
     language: u32,
     words: Vec<u32>,
+    signature: u64,
 }
 
 impl Shortened {
     fn of(query: &Query) -> Shortened {
         let mut words: Vec<u32> = query.keywords.iter().map(|word| short(word)).collect();
         words.sort_unstable();
-        Shortened { code: short(&query.code), language: query.language.as_deref().map_or(0, short), words }
+        let signature = index::signature(words.iter().copied());
+        Shortened { code: short(&query.code), language: query.language.as_deref().map_or(0, short), words, signature }
     }
 }
 

@@ -69,6 +69,13 @@ pub fn alike<T: Ord>(a: impl IntoIterator<Item = T>, b: impl IntoIterator<Item =
     if all == 0 { 0.0 } else { shared as f64 / all as f64 }
 }
 
+/// Whether two sets of `words` in all that share `shared` of them can be alike.
+#[must_use]
+#[expect(clippy::cast_precision_loss, reason = "sets of a few words")]
+pub fn may_be_alike(shared: usize, words: usize) -> bool {
+    shared as f64 >= ALIKE * (words.saturating_sub(shared)) as f64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -187,14 +187,15 @@ fn found(memory: &Memory<'_>, id: &str) -> Result<Episode> {
 
 impl SearchArgs {
     fn run(&self, context: &Context) -> Result<Status> {
-        let repo = opened(context)?;
+        let (repo, _) = context.repo()?;
         let memory = Memory::of(&repo, None);
         let mode = self.mode.as_ref().map(|mode| format!("mode:{mode}"));
         // What was not said is no difference.
         let kind = [self.code.as_ref(), self.language.as_ref(), mode.as_ref()];
         let keywords = keywords(kind.into_iter().flatten().map(String::as_str), &scrub::scrub(&self.text, LONGEST));
         let (code, language) = (self.code.clone().unwrap_or_default(), self.language.clone());
-        let lessons = lessons(&memory, &Query { code, language, keywords }, clock::wall().0, &[])?;
+        let lessons =
+            lessons(&memory, &Query { code, language, keywords }, clock::wall().0, &memory.waiting().pending)?;
         let total = lessons.len() as u64;
         Ok(context.answer(&Answer { total, lessons, ..answer(memory.tip()?) }, told))
     }
