@@ -1,6 +1,7 @@
 //! Two things. The program is linked at a fixed address: a process that lives for two milliseconds should not spend a third
 //! of one on relocating itself. And `grammars/languages.toml` becomes the `static` table that `src/lang/table.rs` includes,
-//! so that a language costs nothing at run time and needs no Rust of its own.
+//! so that a language costs nothing at run time and needs no Rust of its own. The files below `fixtures/bench` become the table
+//! that `src/bench/shipped.rs` includes.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,12 +11,15 @@ use serde::Deserialize;
 
 /// The table's own file, from the root of the package.
 const TABLE: &str = "grammars/languages.toml";
+/// The suites that the program brings along.
+const SUITES: &str = "fixtures/bench";
 
 fn main() {
     link_at_a_fixed_address();
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed={TABLE}");
-    if let Err(why) = write_languages() {
+    println!("cargo::rerun-if-changed={SUITES}");
+    if let Err(why) = write_languages().and_then(|()| write_suites()) {
         println!("cargo::error={}", why.replace('\n', " | "));
     }
 }
@@ -159,4 +163,38 @@ fn entry(code: &mut String, language: &Language) -> Result<(), String> {
         query("blocks"),
     )
     .map_err(|err| err.to_string())
+}
+
+/// Every file of a suite below `fixtures/bench`, by its path there.
+fn write_suites() -> Result<(), String> {
+    let mut found = Vec::new();
+    files_below(Path::new(SUITES), "", &mut found).map_err(|err| format!("{SUITES}: {err}"))?;
+    found.sort();
+    let is_suite = |path: &str| {
+        path.split_once('/').is_some_and(|(folder, _)| Path::new(SUITES).join(folder).join("suite.toml").is_file())
+    };
+    let mut code = String::from("&[\n");
+    for (path, executable) in found.iter().filter(|(path, _)| is_suite(path)) {
+        let file = format!("concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/{SUITES}/\", {path:?})");
+        writeln!(code, "({path:?}, {executable}, include_bytes!({file}) as &[u8]),").map_err(|err| err.to_string())?;
+    }
+    code.push_str("]\n");
+    let out = std::env::var("OUT_DIR").map_err(|err| format!("OUT_DIR: {err}"))?;
+    std::fs::write(Path::new(&out).join("suites.rs"), code).map_err(|err| format!("suites.rs: {err}"))
+}
+
+fn files_below(folder: &Path, below: &str, found: &mut Vec<(String, bool)>) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let path = format!("{below}{}", entry.file_name().to_string_lossy());
+        let meta = entry.metadata()?;
+        if meta.is_dir() {
+            println!("cargo::rerun-if-changed={SUITES}/{path}");
+            files_below(&entry.path(), &format!("{path}/"), found)?;
+        } else {
+            found.push((path, meta.permissions().mode() & 0o111 != 0));
+        }
+    }
+    Ok(())
 }

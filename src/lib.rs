@@ -15,6 +15,7 @@
 
 pub mod agent;
 pub mod base;
+pub mod bench;
 pub mod cli;
 pub mod edit;
 pub mod find;

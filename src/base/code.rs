@@ -47,6 +47,8 @@ codes! {
         "A bug in edt. Nothing was decided; the next call settles whatever was begun. Report the message with the command that caused it.";
     BadRequest "BAD_REQUEST" Invalid None,
         "The call itself is malformed: a wrong flag, broken JSON, an unknown or missing key. The message names the place; correct the call and send it again.";
+    BadTask "BAD_TASK" Invalid None,
+        "A task or a suite of `edt bench` cannot be read, or says something that it may not. The message names the file and the key; `edt bench check SUITE` shows what each task comes to.";
     NotARepository "NOT_A_REPOSITORY" Environment None,
         "No Git repository was found from the current folder upwards. Run edt inside a worktree, pass -C DIR, or create one with `git init`.";
     UnsupportedRepository "UNSUPPORTED_REPOSITORY" Environment None,
@@ -149,6 +151,8 @@ codes! {
         "Only a person may let this pass: an override that policy keeps for them (override = \"approval\"), a path of [[protect]], a command that a rule asks about, or a landing that holds such a path. Nothing was changed. It waits as the proposal that the answer names; the person types `edt approve N` in a terminal. Go on with other work until an answer says that it was approved.";
     TrustRequired "TRUST_REQUIRED" Held None,
         "edt.toml names programs to run, a file goes through a filter that the repository's own Git configuration defines, or Git would run files of the worktree as hooks of a landing, and no person has trusted that as it is now; or `edt trust` was called without a terminal. A person runs `edt trust` in a terminal, which shows the commands first. A changed edt.toml, filter or hook needs new trust.";
+    BenchMismatch "BENCH_MISMATCH" Refused None,
+        "Results of `edt bench` do not belong together: another suite, seed, version of edt, agent or setting, or the same part with another result. The message names the difference. Write each run to a folder of its own, and merge only the shards of one run.";
     SessionExists "SESSION_EXISTS" Refused None,
         "A session of that name exists, or its branch would collide with another. Choose another name, or continue it with `git switch edt/<name>`.";
     NoSession "NO_SESSION" Refused None,

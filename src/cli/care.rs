@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::context::Context;
 use super::{
-    Cli, diff, doctor, gc, guards, guide, hooks, log, ls, memory, policy, proposals, read, run, search, setup, status,
-    trust,
+    Cli, bench, diff, doctor, gc, guards, guide, hooks, log, ls, memory, policy, proposals, read, run, search, setup,
+    status, trust,
 };
 use crate::base::{Code, Finding, Outcome, Result, Status};
 use crate::txn::wire::Wire;
@@ -137,6 +137,12 @@ enum Shape {
     Text,
     /// What `edt setup` answers.
     Setup,
+    /// What `edt bench run`, `merge` and `report` answer.
+    BenchReport,
+    /// What `edt bench list` answers.
+    BenchList,
+    /// What `edt bench check` answers.
+    BenchCheck,
     /// What `edt stats` answers.
     Stats,
     /// What `edt telemetry status` and `flush` answer.
@@ -181,6 +187,9 @@ impl SchemaArgs {
             Shape::Memory => schemars::schema_for!(memory::Answer),
             Shape::Stats => schemars::schema_for!(super::stats::Answer),
             Shape::Setup => schemars::schema_for!(setup::Answer),
+            Shape::BenchReport => schemars::schema_for!(crate::bench::report::Report),
+            Shape::BenchList => schemars::schema_for!(bench::Listed),
+            Shape::BenchCheck => schemars::schema_for!(bench::Checks),
             #[cfg(feature = "otel")]
             Shape::Telemetry => schemars::schema_for!(super::telemetry::Answer),
             #[cfg(feature = "otel")]

@@ -3,6 +3,7 @@
 mod agent_hook;
 mod apply;
 mod begin;
+mod bench;
 mod care;
 mod checkpoint;
 mod context;
@@ -125,6 +126,7 @@ enum Command {
     Completions(care::CompletionsArgs),
     Man(care::ManArgs),
     Demo(demo::Args),
+    Bench(bench::Args),
 }
 
 impl Command {
@@ -172,6 +174,7 @@ impl Command {
             Command::Completions(args) => Ok(args.run(context)),
             Command::Man(args) => args.run(context),
             Command::Demo(args) => args.run(context),
+            Command::Bench(args) => args.run(context),
         }
     }
 }

@@ -3,10 +3,12 @@
 pub mod abilities;
 pub mod bounded;
 pub mod clock;
+pub mod dialogue;
 pub mod disk;
 pub mod effect;
 pub mod fifos;
 pub mod file;
+pub mod folder;
 pub mod lock;
 pub mod once;
 pub mod programs;

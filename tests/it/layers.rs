@@ -15,7 +15,7 @@ const LAYERS: &[&[&str]] = &[
     &["txn"],
     &["proposal"],
     &["run"],
-    &["hook", "agent", "mcp"],
+    &["hook", "agent", "mcp", "bench"],
     &["cli"],
 ];
 

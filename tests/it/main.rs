@@ -12,6 +12,7 @@
 mod agent_hooks;
 mod agent_setup;
 mod bad_input;
+mod bench;
 mod cage;
 mod checkpoints;
 mod clients;

@@ -338,7 +338,7 @@ fn validators() -> &'static BTreeMap<&'static str, jsonschema::Validator> {
         (shape, jsonschema::validator_for(&serde_json::from_slice(&printed).unwrap()).unwrap())
     };
     ALL.get_or_init(|| {
-        const SHAPES: [&str; 26] = [
+        const SHAPES: [&str; 29] = [
             "memory",
             "code",
             "codes",
@@ -362,6 +362,9 @@ fn validators() -> &'static BTreeMap<&'static str, jsonschema::Validator> {
             "proposal",
             "proposals",
             "setup",
+            "bench-report",
+            "bench-list",
+            "bench-check",
             "stats",
             "telemetry",
             "telemetry-spans",

@@ -1,0 +1,64 @@
+//! Chance that can be repeated: numbers from a seed and a label. Pure.
+
+/// A stream of numbers. The same seed and label give the same ones on every machine.
+#[derive(Debug, Clone)]
+pub struct Chance(u64);
+
+impl Chance {
+    /// The stream of `seed` for `label`.
+    #[must_use]
+    pub fn new(seed: u64, label: &str) -> Chance {
+        // FNV-1a: which label it is must matter, nothing else.
+        let hash = label
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+        Chance(seed ^ hash)
+    }
+
+    /// The next number (`SplitMix64`).
+    #[expect(clippy::should_implement_trait, reason = "it never ends")]
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below `most`, which is above zero.
+    pub fn below(&mut self, most: usize) -> usize {
+        usize::try_from(self.next() % (most.max(1) as u64)).unwrap_or(0)
+    }
+
+    /// Puts `all` in another order (Fisher and Yates).
+    pub fn shuffle<T>(&mut self, all: &mut [T]) {
+        for last in (1..all.len()).rev() {
+            let other = self.below(last + 1);
+            all.swap(last, other);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_and_a_label_fix_every_number() {
+        let first = |seed, label| Chance::new(seed, label).next();
+        assert_eq!(first(1, "a"), first(1, "a"));
+        assert!(first(1, "a") != first(2, "a") && first(1, "a") != first(1, "b"));
+        // SplitMix64 from 0, as its authors give it.
+        let mut known = Chance(0);
+        assert_eq!([known.next(), known.next()], [0xe220_a839_7b1d_cdaf, 0x6e78_9e6a_a1b9_65f4]);
+    }
+
+    #[test]
+    fn a_shuffle_keeps_everything() {
+        let mut all: Vec<u32> = (0..50).collect();
+        Chance::new(7, "x").shuffle(&mut all);
+        assert_ne!(all, (0..50).collect::<Vec<u32>>());
+        all.sort_unstable();
+        assert_eq!(all, (0..50).collect::<Vec<u32>>());
+    }
+}
