@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use super::context::Context;
 use crate::base::{Code, Finding, Result, Status};
-use crate::bench::report::{Report, Timing};
+use crate::bench::report::{Report, Timing, html};
 use crate::bench::runner::{self, Work};
 use crate::bench::store;
 use crate::io::streams;
@@ -95,7 +95,7 @@ impl MergeArgs {
 /// Print the report of a run, or of what is done of it.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  edt bench report results\n  edt bench report results --format json --no-times > report.json"
+    after_help = "Examples:\n  edt bench report results\n  edt bench report results --format json --no-times > report.json\n  edt bench report results --format html > report.html"
 )]
 struct ReportArgs {
     /// The run's folder.
@@ -114,6 +114,8 @@ enum Format {
     Table,
     /// `edt.bench-report/1`.
     Json,
+    /// One page with plots that needs nothing else.
+    Html,
 }
 
 impl ReportArgs {
@@ -122,8 +124,9 @@ impl ReportArgs {
         let report = Report::of(&plan, &done, self.times.timing());
         match self.format {
             Some(Format::Json) if !context.json => context.print(&super::render::json(&report)),
-            Some(Format::Table) if context.json => {
-                let message = "--format table and --json ask for two forms. Nothing was printed.";
+            Some(Format::Html) if !context.json => context.print(&html::page(&report)),
+            Some(Format::Table | Format::Html) if context.json => {
+                let message = "--format and --json ask for two forms. Nothing was printed.";
                 return Err(Finding::new(Code::BadRequest, message, "Leave one of them out.").into());
             }
             _ => drop(context.answer(&report, table::report)),
