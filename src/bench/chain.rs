@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::executor::chat::secret::Secret;
 use super::executor::{self, Executor, Setting};
 use super::ground::{Ground, without_guards};
 use super::judge::{Judging, Verdict, judge};
@@ -35,6 +36,8 @@ pub struct Order {
     pub start: PathBuf,
     /// Where recordings go.
     pub record: Option<PathBuf>,
+    /// The key of a model's server: here, and in no environment.
+    pub key: Option<Secret>,
 }
 
 /// Does it.
@@ -123,6 +126,7 @@ impl<'o> Chain<'o> {
             suite: &self.folder,
             start: &self.order.start,
             limit: Duration::try_from_secs_f64(self.order.plan.seconds).unwrap_or(Duration::from_secs(600)),
+            key: self.order.key.as_ref(),
         };
         let mut executor = executor::of(&setting)?;
         let episodes = self.memory.count();

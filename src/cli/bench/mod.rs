@@ -1,6 +1,7 @@
 //! `edt bench`.
 
 mod list;
+mod model;
 mod run;
 mod table;
 
