@@ -102,7 +102,9 @@ pub fn entry(episode: &Episode, blob: Oid) -> Vec<u8> {
     out.extend_from_slice(&u32::try_from(episode.uses).unwrap_or(u32::MAX).to_le_bytes());
     out.push(u8::from(episode.teaches()));
     out.push(u8::try_from(words.len()).unwrap_or(u8::MAX));
-    words.iter().for_each(|word| out.extend_from_slice(&word.to_le_bytes()));
+    for word in words {
+        out.extend_from_slice(&word.to_le_bytes());
+    }
     out
 }
 

@@ -97,7 +97,9 @@ pub(super) fn group(key: &Key<'_>, runs: &[&TaskRun], chosen: &Chosen, seed: u64
         let cell = Cell { session: run.session, passed_at: run.passed_at() };
         by_task.entry(run.task.clone()).or_default().push(cell);
     }
-    by_task.values_mut().for_each(|cells| cells.sort_by_key(|cell| cell.session));
+    for cells in by_task.values_mut() {
+        cells.sort_by_key(|cell| cell.session);
+    }
     Group {
         suite: key.suite.to_owned(),
         strategy: key.strategy.to_owned(),

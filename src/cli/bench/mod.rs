@@ -1,5 +1,6 @@
 //! `edt bench`.
 
+mod import;
 mod list;
 mod model;
 mod run;
@@ -14,6 +15,7 @@ use crate::bench::runner::{self, Work};
 use crate::bench::store;
 use crate::io::streams;
 
+pub(super) use import::Imported;
 pub(super) use list::{Checks, Listed};
 
 /// Measure agents on tasks: strategies and guards side by side, with intervals and paired differences.
@@ -34,6 +36,7 @@ enum What {
     Run(Box<run::Args>),
     List(list::Args),
     Check(list::CheckArgs),
+    Import(import::Args),
     Merge(MergeArgs),
     Report(ReportArgs),
     #[command(hide = true)]
@@ -46,6 +49,7 @@ impl Args {
             What::Run(args) => args.run(context),
             What::List(args) => args.run(context),
             What::Check(args) => args.run(context),
+            What::Import(args) => args.run(context),
             What::Merge(args) => args.run(context),
             What::Report(args) => args.run(context),
             What::Unit(args) => args.run(context),

@@ -62,7 +62,7 @@ impl Settings {
             match key {
                 "base_url" => {
                     settings.base_url = url(value)
-                        .ok_or_else(|| wrong("it is no http or https address without a name or a key in it"))?
+                        .ok_or_else(|| wrong("it is no http or https address without a name or a key in it"))?;
                 }
                 "temperature" => {
                     let number = value.parse().ok().filter(|one| (0.0..=2.0).contains(one));
@@ -80,7 +80,7 @@ impl Settings {
                 },
                 "price" => {
                     settings.prices =
-                        Some(prices(value).ok_or_else(|| wrong("it is no IN/OUT in dollars for a million tokens"))?)
+                        Some(prices(value).ok_or_else(|| wrong("it is no IN/OUT in dollars for a million tokens"))?);
                 }
                 _ => {
                     let hint = format!("A setting is one of {}.", KEYS.join(", "));

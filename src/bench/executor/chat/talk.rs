@@ -268,7 +268,7 @@ fn shown(text: &str) -> String {
     if text.len() <= MOST_SHOWN {
         return text.to_owned();
     }
-    let at = text.floor_char_boundary(MOST_SHOWN);
+    let at = (0..=MOST_SHOWN).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     format!("{}\n[truncated: {at} of {} bytes]", &text[..at], text.len())
 }
 

@@ -100,7 +100,7 @@ impl Plot<'_> {
                     @for place in (first..=last).filter(|place| (place - first) % every == 0) {
                         text.t x=(format!("{:.1}", x(place))) y=(BOTTOM + 18.0) text-anchor="middle" { (place) }
                     }
-                    text.t x=((LEFT + RIGHT) / 2.0) y=(BOTTOM + 36.0) text-anchor="middle" { (self.axis) }
+                    text.t x=(f64::midpoint(LEFT, RIGHT)) y=(BOTTOM + 36.0) text-anchor="middle" { (self.axis) }
                     @for (at, line) in self.lines.iter().enumerate() { (line.drawn(at, &x, &y)) }
                 }
             }
