@@ -88,10 +88,8 @@ pub fn import(format: &Format, source: &Source, to: &Path) -> Result<usize> {
     let made = (format.read)(source)?;
     let mut ids: Vec<&str> = made.iter().map(|one| one.id.as_str()).collect();
     ids.sort_unstable();
-    if let Some(twice) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
-        return Err(
-            bad(&source.path.display().to_string(), "id", &format!("there are two tasks {:?}", twice[0])).into()
-        );
+    if let Some([twice, _]) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(bad(&source.path.display().to_string(), "id", &format!("there are two tasks {twice:?}")).into());
     }
     let description = format!("Imported: {}.", format.name);
     let mut files: Files =

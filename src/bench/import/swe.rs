@@ -79,7 +79,7 @@ fn tree(clone: &Path, commit: &str) -> std::result::Result<Files, String> {
             wanted.push((checked(path)?, *mode == "100755", (*oid).to_owned()));
         }
     }
-    let asked: String = wanted.iter().map(|(_, _, oid)| format!("{oid}\n")).collect();
+    let asked = wanted.iter().fold(String::new(), |asked, (_, _, oid)| asked + oid + "\n");
     let given = git(clone, &["cat-file", "--batch"], asked.as_bytes())?;
     let (mut rest, mut files) = (given.as_slice(), Files::new());
     for (path, executable, oid) in wanted {
