@@ -59,7 +59,7 @@ impl Server {
 
 fn read(stream: &mut TcpStream) -> Option<Asked> {
     let mut bytes = Vec::new();
-    let mut buffer = [0; 65536];
+    let mut buffer = [0; 8192];
     loop {
         let count = stream.read(&mut buffer).ok().filter(|count| *count > 0)?;
         bytes.extend_from_slice(&buffer[..count]);
@@ -81,7 +81,7 @@ fn answer(stream: &mut TcpStream, does: &Does) -> std::io::Result<()> {
         Does::Floods => {
             stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n")?;
             loop {
-                stream.write_all(&[b'x'; 65536])?;
+                stream.write_all(&[b'x'; 8192])?;
             }
         }
     }
