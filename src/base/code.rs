@@ -61,6 +61,8 @@ codes! {
         "An object that the repository names is missing or damaged. edt never treats a missing object as an absent file; nothing was touched. `git fsck` tells more.";
     TelemetryNotSent "TELEMETRY_NOT_SENT" Environment None,
         "Spans wait that could not be sent: nobody asked for telemetry, the collector does not answer, or it refused them. The message says which. What it may take later stays spooled; no edit depends on it. `edt telemetry status` tells more.";
+    ModelRefused "MODEL_REFUSED" Environment None,
+        "The server of a model that `edt bench` was to ask refused: no or a wrong key (401, 403), or a wrong address or model (404). The message has its answer, never the key. Correct the key in its variable, `--base-url` or the model, and repeat the call with `--resume`.";
     ProgramNotFound "PROGRAM_NOT_FOUND" Environment None,
         "A program that this call needs, or that `edt run` was to run, is not there, not on PATH, or cannot be executed. The message names it. A program of the worktree is named with its path, and its arguments are words of their own.";
     CommandTimeout "COMMAND_TIMEOUT" Environment None,

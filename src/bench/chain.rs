@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::executor::chat::secret::Secret;
 use super::executor::{self, Executor, Setting};
 use super::ground::{Ground, without_guards};
 use super::judge::{Judging, Verdict, judge};
@@ -40,6 +41,8 @@ pub struct Order {
     pub memories: PathBuf,
     /// The episodes that it begins with.
     pub memory: Option<String>,
+    /// The key of a model's server: here, and in no environment.
+    pub key: Option<Secret>,
 }
 
 /// Does it.
@@ -139,6 +142,7 @@ impl<'o> Chain<'o> {
             suite: &self.folder,
             start: &self.order.start,
             limit: Duration::try_from_secs_f64(self.order.plan.seconds).unwrap_or(Duration::from_secs(600)),
+            key: self.order.key.as_ref(),
         };
         let mut executor = executor::of(&setting)?;
         let episodes = self.memory.as_ref().map_or(Ok(0), |memory| memory.count())?;

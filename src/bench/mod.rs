@@ -16,6 +16,7 @@ mod confined;
 pub mod executor;
 pub mod ground;
 mod harm;
+pub mod import;
 pub mod judge;
 pub mod kept;
 pub mod memory;

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::chain;
 use super::check::{self, Checked};
+use super::executor::chat::{secret, settings};
 use super::ground::{DATE, NO_MEMORY, without_guards};
 use super::plan::{Plan, Unit};
 use super::record::Done;
@@ -103,10 +104,13 @@ pub fn run(plan: &Plan, units: Vec<Unit>, way: &Way, done: &mut dyn FnMut(Done) 
 
 fn one(plan: &Plan, unit: &Unit, way: &Way) -> Result<Done> {
     let guards = unit.guards.clone();
-    let worked = worker(&guards, &way.start, |work| {
+    let agent = &plan.chosen(&unit.suite)?.agent;
+    let key = secret::of(agent)?;
+    let keyless = settings::protocol(agent).is_some();
+    let worked = worker(&guards, &way.start, keyless, |work| {
         let Way { start, record, memories, memory, .. } = way.clone();
         let (plan, unit) = (plan.clone(), unit.clone());
-        Work::Unit(Box::new(chain::Order { plan, unit, work, start, record, memories, memory }))
+        Work::Unit(Box::new(chain::Order { plan, unit, work, start, record, memories, memory, key }))
     })?;
     match worked {
         Worked::Unit(done) => Ok(*done),
@@ -120,13 +124,13 @@ fn one(plan: &Plan, unit: &Unit, way: &Way) -> Result<Done> {
 /// As [`check::run`].
 pub fn check(named: &str, start: &Path) -> Result<Vec<Checked>> {
     let order = |work| Work::Check(check::Order { suite: named.to_owned(), work, start: start.to_owned() });
-    match worker("on", start, order)? {
+    match worker("on", start, false, order)? {
         Worked::Check(checked) => Ok(checked),
         Worked::Unit(_) => Err(lost("it answered something else").into()),
     }
 }
 
-fn worker(guards: &str, start: &Path, order: impl FnOnce(PathBuf) -> Work) -> Result<Worked> {
+fn worker(guards: &str, start: &Path, keyless: bool, order: impl FnOnce(PathBuf) -> Work) -> Result<Worked> {
     let scratch = Scratch::outside(start).map_err(|error| failed("make a scratch folder for", start, &error))?;
     let io = |error: std::io::Error| failed("prepare", scratch.path(), &error);
     let (home, temporary) = (scratch.path().join("home"), scratch.path().join("tmp"));
@@ -141,6 +145,8 @@ fn worker(guards: &str, start: &Path, order: impl FnOnce(PathBuf) -> Work) -> Re
     plan.args = ["bench", "unit", "--json"].map(OsString::from).into();
     start.clone_into(&mut plan.dir);
     plan.env = environment(&home, &temporary, &edt);
+    // A model's key is handed over in memory: nothing that runs for its task, no judge and no test, can read it.
+    plan.env.retain(|(name, _)| !(keyless && secret::is_key(name)));
     let ((out, stdout), (err, stderr)) = (streams::pipe().map_err(io)?, streams::pipe().map_err(io)?);
     let running = sandbox::start(&plan, streams::memory(&order).map_err(io)?, stdout, stderr).map_err(not_started)?;
     let (mut readers, mut outputs) = ([out, err], Outputs::default());

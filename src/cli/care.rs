@@ -143,6 +143,8 @@ enum Shape {
     BenchList,
     /// What `edt bench check` answers.
     BenchCheck,
+    /// What `edt bench import` answers.
+    BenchImport,
     /// What `edt stats` answers.
     Stats,
     /// What `edt telemetry status` and `flush` answer.
@@ -190,6 +192,7 @@ impl SchemaArgs {
             Shape::BenchReport => schemars::schema_for!(crate::bench::report::Report),
             Shape::BenchList => schemars::schema_for!(bench::Listed),
             Shape::BenchCheck => schemars::schema_for!(bench::Checks),
+            Shape::BenchImport => schemars::schema_for!(bench::Imported),
             #[cfg(feature = "otel")]
             Shape::Telemetry => schemars::schema_for!(super::telemetry::Answer),
             #[cfg(feature = "otel")]

@@ -13,6 +13,8 @@ mod agent_hooks;
 mod agent_setup;
 mod bad_input;
 mod bench;
+mod bench_import;
+mod bench_llm;
 mod cage;
 mod checkpoints;
 mod clients;

@@ -338,7 +338,7 @@ fn validators() -> &'static BTreeMap<&'static str, jsonschema::Validator> {
         (shape, jsonschema::validator_for(&serde_json::from_slice(&printed).unwrap()).unwrap())
     };
     ALL.get_or_init(|| {
-        const SHAPES: [&str; 29] = [
+        const SHAPES: [&str; 30] = [
             "memory",
             "code",
             "codes",
@@ -365,6 +365,7 @@ fn validators() -> &'static BTreeMap<&'static str, jsonschema::Validator> {
             "bench-report",
             "bench-list",
             "bench-check",
+            "bench-import",
             "stats",
             "telemetry",
             "telemetry-spans",

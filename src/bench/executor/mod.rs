@@ -1,5 +1,6 @@
 //! Executors: who carries an attempt out. The family [`EXECUTORS`], one file each.
 
+pub mod chat;
 pub mod program;
 pub mod replay;
 
@@ -52,6 +53,8 @@ pub struct Setting<'a> {
     pub start: &'a Path,
     /// The longest that an attempt may take.
     pub limit: Duration,
+    /// The key of a model's server.
+    pub key: Option<&'a chat::secret::Secret>,
 }
 
 /// One kind of executor.
@@ -67,7 +70,7 @@ pub struct Kind {
 }
 
 /// Every kind. The first that fits is taken.
-pub const EXECUTORS: &[Kind] = &[replay::KIND, program::KIND];
+pub const EXECUTORS: &[Kind] = &[replay::KIND, chat::KIND, program::KIND];
 
 /// The executor that `setting` asks for.
 ///
@@ -76,7 +79,7 @@ pub const EXECUTORS: &[Kind] = &[replay::KIND, program::KIND];
 pub fn of(setting: &Setting<'_>) -> Result<Box<dyn Executor>> {
     let Some(kind) = EXECUTORS.iter().find(|kind| (kind.fits)(setting.agent)) else {
         let message = "There is no agent: neither --agent nor the suite names one.";
-        let hint = "Name one: --agent 'python3 agent.py', or --agent replay.";
+        let hint = "Name one: --agent 'python3 agent.py', --agent openai:MODEL, or --agent replay.";
         return Err(Finding::new(Code::BadRequest, message, hint).into());
     };
     (kind.make)(setting)

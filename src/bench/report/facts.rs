@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::metric::{METRICS, Metric, Of};
-use super::{Class, Group, Session, stats};
+use super::{Cell, Class, Group, Session, stats};
 use crate::bench::plan::Chosen;
 use crate::bench::record::TaskRun;
 
@@ -92,6 +92,14 @@ pub(super) fn group(key: &Key<'_>, runs: &[&TaskRun], chosen: &Chosen, seed: u64
             *refusals.entry(code.clone()).or_default() += u64::from(*count);
         }
     }
+    let mut by_task: BTreeMap<String, Vec<Cell>> = BTreeMap::new();
+    for run in runs {
+        let cell = Cell { session: run.session, passed_at: run.passed_at() };
+        by_task.entry(run.task.clone()).or_default().push(cell);
+    }
+    for cells in by_task.values_mut() {
+        cells.sort_by_key(|cell| cell.session);
+    }
     Group {
         suite: key.suite.to_owned(),
         strategy: key.strategy.to_owned(),
@@ -101,6 +109,7 @@ pub(super) fn group(key: &Key<'_>, runs: &[&TaskRun], chosen: &Chosen, seed: u64
         by_attempt: by_attempt.collect(),
         by_session: by_session.collect(),
         by_class: by_class.collect(),
+        by_task,
         refusals,
         ended,
     }

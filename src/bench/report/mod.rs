@@ -1,6 +1,7 @@
 //! The report: made from the results alone, so that the same results are the same report. Pure.
 
 mod facts;
+pub mod html;
 pub mod metric;
 mod pairs;
 pub mod stats;
@@ -11,8 +12,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::plan::Plan;
+use super::plan::{Chosen, Plan};
 use super::record::{Done, TaskRun};
+use crate::base::text::shell_word;
 pub use facts::Estimate;
 pub use pairs::Pair;
 pub use trace::{Remains, Row};
@@ -63,6 +65,8 @@ pub struct SuiteLine {
     pub sessions: u32,
     /// The most attempts at a task.
     pub attempts: u32,
+    /// The command that makes these results again, where the suite is at hand.
+    pub command: String,
 }
 
 /// A metric of a report.
@@ -97,6 +101,8 @@ pub struct Group {
     pub by_session: Vec<Session>,
     /// Class by class of mistakes.
     pub by_class: BTreeMap<String, Class>,
+    /// Task by task: each session of it.
+    pub by_task: BTreeMap<String, Vec<Cell>>,
     /// Refusals by their codes.
     pub refusals: BTreeMap<String, u64>,
     /// How the agent's part ended, by attempts.
@@ -116,6 +122,15 @@ pub struct Session {
     pub attempts: Estimate,
     /// The most episodes that were known before a task.
     pub episodes: usize,
+}
+
+/// One task in one session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Cell {
+    /// The session, from 1.
+    pub session: u32,
+    /// The attempt that passed, from 1; `null` if none did.
+    pub passed_at: Option<u32>,
 }
 
 /// A class of mistakes in a group.
@@ -181,7 +196,7 @@ impl Report {
             since: plan.since.clone(),
             done: done.len(),
             of: plan.units().len(),
-            suites: plan.suites.iter().map(suite_line).collect(),
+            suites: plan.suites.iter().map(|chosen| suite_line(chosen, plan)).collect(),
             metrics: metric::METRICS.iter().map(metric_line).collect(),
             groups,
             pairs,
@@ -191,8 +206,9 @@ impl Report {
     }
 }
 
-fn suite_line(chosen: &super::plan::Chosen) -> SuiteLine {
+fn suite_line(chosen: &Chosen, plan: &Plan) -> SuiteLine {
     SuiteLine {
+        command: command(chosen, plan),
         name: chosen.name.clone(),
         digest: chosen.digest.clone(),
         agent: chosen.agent.clone(),
@@ -201,6 +217,18 @@ fn suite_line(chosen: &super::plan::Chosen) -> SuiteLine {
         sessions: chosen.sessions,
         attempts: chosen.attempts,
     }
+}
+
+/// The call that makes the results of a suite again.
+fn command(chosen: &Chosen, plan: &Plan) -> String {
+    let word = |text: &str| shell_word(text.as_bytes());
+    let mut words = vec!["edt bench run".to_owned(), word(&chosen.name), "--agent".to_owned(), word(&chosen.agent)];
+    let (strategies, guards) = (chosen.strategies.join(","), chosen.guards.join(","));
+    words.push(format!("--strategy {strategies} --guards {guards}"));
+    words.push(format!("--sessions {} --attempts {} --limit {}", chosen.sessions, chosen.attempts, plan.seconds));
+    words.extend(plan.since.as_ref().map(|since| format!("--since {since}")));
+    words.push(format!("--seed {}", plan.seed));
+    words.join(" ")
 }
 
 fn metric_line(metric: &metric::Metric) -> MetricLine {

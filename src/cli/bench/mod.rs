@@ -1,6 +1,8 @@
 //! `edt bench`.
 
+mod import;
 mod list;
+mod model;
 mod run;
 mod table;
 
@@ -8,11 +10,12 @@ use std::path::PathBuf;
 
 use super::context::Context;
 use crate::base::{Code, Finding, Result, Status};
-use crate::bench::report::{Report, Timing};
+use crate::bench::report::{Report, Timing, html};
 use crate::bench::runner::{self, Work};
 use crate::bench::store;
 use crate::io::streams;
 
+pub(super) use import::Imported;
 pub(super) use list::{Checks, Listed};
 
 /// Measure agents on tasks: strategies and guards side by side, with intervals and paired differences.
@@ -33,6 +36,7 @@ enum What {
     Run(Box<run::Args>),
     List(list::Args),
     Check(list::CheckArgs),
+    Import(import::Args),
     Merge(MergeArgs),
     Report(ReportArgs),
     #[command(hide = true)]
@@ -45,6 +49,7 @@ impl Args {
             What::Run(args) => args.run(context),
             What::List(args) => args.run(context),
             What::Check(args) => args.run(context),
+            What::Import(args) => args.run(context),
             What::Merge(args) => args.run(context),
             What::Report(args) => args.run(context),
             What::Unit(args) => args.run(context),
@@ -95,7 +100,7 @@ impl MergeArgs {
 /// Print the report of a run, or of what is done of it.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  edt bench report results\n  edt bench report results --format json --no-times > report.json"
+    after_help = "Examples:\n  edt bench report results\n  edt bench report results --format json --no-times > report.json\n  edt bench report results --format html > report.html"
 )]
 struct ReportArgs {
     /// The run's folder.
@@ -114,6 +119,8 @@ enum Format {
     Table,
     /// `edt.bench-report/1`.
     Json,
+    /// One page with plots that needs nothing else.
+    Html,
 }
 
 impl ReportArgs {
@@ -122,8 +129,9 @@ impl ReportArgs {
         let report = Report::of(&plan, &done, self.times.timing());
         match self.format {
             Some(Format::Json) if !context.json => context.print(&super::render::json(&report)),
-            Some(Format::Table) if context.json => {
-                let message = "--format table and --json ask for two forms. Nothing was printed.";
+            Some(Format::Html) if !context.json => context.print(&html::page(&report)),
+            Some(Format::Table | Format::Html) if context.json => {
+                let message = "--format and --json ask for two forms. Nothing was printed.";
                 return Err(Finding::new(Code::BadRequest, message, "Leave one of them out.").into());
             }
             _ => drop(context.answer(&report, table::report)),

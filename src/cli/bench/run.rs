@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::TimesArgs;
+use super::model::ModelArgs;
 use super::table;
 use crate::base::{Code, Finding, Result, Status};
 use crate::bench::plan::{Chosen, Plan, Shard};
@@ -36,7 +37,7 @@ pub(super) struct Args {
     /// Folders of suites, or names of edt's own (`edt bench list`).
     #[arg(required = true, value_name = "SUITE")]
     suites: Vec<String>,
-    /// The agent: a command line for sh, or `replay` for the recorded session of each task; the suite's own if left out.
+    /// The agent: a command line for sh, `openai:MODEL` or `anthropic:MODEL` for a model behind HTTP, or `replay` for the recorded session of each task; the suite's own if left out.
     #[arg(long, value_name = "COMMAND")]
     agent: Option<String>,
     /// What agents are given: none, reflection, episodic, placebo (several with commas); the suite's own if left out.
@@ -84,6 +85,8 @@ pub(super) struct Args {
     /// Write down what the agent says: DIR/SUITE/TASK/STRATEGY-GUARDS-SESSION.jsonl.
     #[arg(long, value_name = "DIR")]
     record: Option<PathBuf>,
+    #[command(flatten)]
+    model: ModelArgs,
     #[command(flatten)]
     times: TimesArgs,
 }
@@ -181,6 +184,7 @@ impl Args {
             let message = format!("The suite {} names no agent.", suite.name);
             return Err(bad(message, "Name one: --agent 'python3 agent.py'.").into());
         };
+        let agent = self.model.complete(&agent)?;
         if let Some(unknown) = self.tasks.iter().find(|name| suite.tasks.iter().all(|task| task.id != **name)) {
             return Err(bad(
                 format!("The suite {} has no task {unknown}.", suite.name),
