@@ -17,7 +17,10 @@ pub fn wilson(hits: u64, of: u64) -> Option<(f64, f64)> {
     let (n, p) = (of as f64, hits as f64 / of as f64);
     let (centre, spread) = (p + Z * Z / (2.0 * n), Z * (p * (1.0 - p) / n + Z * Z / (4.0 * n * n)).sqrt());
     let scale = 1.0 + Z * Z / n;
-    Some((((centre - spread) / scale).max(0.0), ((centre + spread) / scale).min(1.0)))
+    // The ends are exact where nothing or everything was hit, whatever the rounding says.
+    let low = if hits == 0 { 0.0 } else { ((centre - spread) / scale).max(0.0) };
+    let high = if hits == of { 1.0 } else { ((centre + spread) / scale).min(1.0) };
+    Some((low, high))
 }
 
 /// The mean; `None` of nothing.
