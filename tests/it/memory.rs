@@ -455,3 +455,17 @@ fn what_a_native_tool_tried_teaches_and_is_taught_too() {
     let said = hook("PreToolUse", "b.c", bad);
     assert!(said.contains("Learned before: OLD_TEXT_NOT_FOUND in c: mode edit"), "{said}");
 }
+
+#[test]
+fn a_list_of_nothing_says_whether_there_is_anything() {
+    let world = World::with(&[("a.txt", b"one\n")]);
+    let listed = |flags: &[&str]| {
+        let mut command = world.command(EDT);
+        String::from_utf8(command.args(["memory", "list"]).args(flags).output().unwrap().stdout).unwrap()
+    };
+    assert!(listed(&["--code", "NOPE"]).contains("Nothing is remembered yet"));
+    let odd = world.edt(&["apply", "a.txt", "--mode", "edit", "--old-text", "x", "--content", "y"]);
+    assert_eq!(odd.codes(), ["OLD_TEXT_NOT_FOUND"]);
+    let text = listed(&["--code", "NOPE"]);
+    assert!(text.contains("No episode is like that") && !text.contains("Nothing is remembered"), "{text}");
+}
