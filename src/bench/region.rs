@@ -87,6 +87,10 @@ mod tests {
         assert_eq!(outside_of("a\nB\nc\nd\nEE\n", Some(&(1..2))), 5, "e and EE with their line ends");
         assert_eq!(outside_of("a\nb\nnew\nc\nd\ne\n", Some(&(2..2))), 0, "an insertion where one is meant");
         assert_eq!(outside_of("a\nb\nc\nd\ne\n", None), 0);
-        assert_eq!(outside_of("}\n", Some(&(2..3))), 10, "all but c, which was meant, and what stands in its place");
+        assert_eq!(
+            outside_of("}\n", Some(&(2..3))),
+            8,
+            "a, b, d and e; neither c, which was meant, nor what stands in its place"
+        );
     }
 }

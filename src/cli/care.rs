@@ -153,7 +153,7 @@ enum Shape {
     /// What `edt telemetry show` answers.
     #[cfg(feature = "otel")]
     TelemetrySpans,
-    /// What `edt memory` answers.
+    /// What `edt memory` answers, but for `export -`, which writes episodes.
     Memory,
     /// What the memory keeps, and `edt memory import` takes.
     Episode,

@@ -1,7 +1,9 @@
 //! What the span of a call says of its answer. Paths and numbers, never what stands in a file.
 
+use serde_json::Value;
+
 use crate::base::{Finding, Outcome, Status};
-use crate::memory::scrub::scrub;
+use crate::memory::scrub::{scrub, scrub_args};
 use crate::run::Answer;
 use crate::telemetry::{self, names};
 
@@ -69,8 +71,9 @@ pub(super) fn ended(status: Status, served: bool) {
     } else if !served {
         telemetry::note(names::EXIT, u64::from(status.exit()));
         if telemetry::wants_content() {
-            let all = std::env::args_os().map(|arg| scrub(&arg.to_string_lossy(), MOST));
-            telemetry::note(names::COMMAND_ARGS, all.collect::<Vec<String>>());
+            let all: Vec<String> = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
+            // Together: the name of a secret and its value are often two arguments.
+            telemetry::note(names::COMMAND_ARGS, scrub_args(&all, MOST));
         }
         if status == Status::Failed {
             telemetry::note(names::ERROR, status.name());
@@ -84,8 +87,24 @@ pub(super) fn agent(agent: Option<&str>) {
 }
 
 /// Notes with what a tool was called, if content was asked for.
-pub(super) fn arguments(arguments: &serde_json::Value) {
+pub(super) fn arguments(arguments: &Value) {
     if telemetry::wants_content() {
-        telemetry::note(names::ARGUMENTS, scrub(&arguments.to_string(), MOST));
+        telemetry::note(names::ARGUMENTS, scrub(&scrubbed(arguments).to_string(), MOST));
+    }
+}
+
+/// `value` without secrets in its texts, read as they are and not as JSON writes them.
+fn scrubbed(value: &Value) -> Value {
+    let program =
+        |all: &[Value]| all.iter().map(|one| one.as_str().map(str::to_owned)).collect::<Option<Vec<String>>>();
+    match value {
+        Value::String(text) => scrub(text, MOST).into(),
+        // Several texts may be a program's arguments.
+        Value::Array(all) => program(all).map_or_else(
+            || all.iter().map(scrubbed).collect(),
+            |texts| scrub_args(&texts, MOST).into_iter().map(Value::from).collect(),
+        ),
+        Value::Object(all) => all.iter().map(|(key, value)| (key.clone(), scrubbed(value))).collect(),
+        _ => value.clone(),
     }
 }

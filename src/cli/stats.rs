@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::context::Context;
+use super::memory::opened;
 use super::render::{DIM, NAME, paint};
 use crate::base::text::harmless;
 use crate::base::{Code, Finding, Result, Status};
@@ -15,6 +16,10 @@ use crate::io::clock;
 use crate::memory::Memory;
 use crate::session::changed;
 use crate::session::stats::{Counted, Filter, Tally, stats};
+
+/// Why refusals are not counted under a filter.
+const UNKNOWN: &str =
+    "The memory counts refusals by kind and not by session, agent or date. `edt stats` without a filter counts them.";
 
 /// What sessions come to in numbers: edits, overrides, undo rate, landings, per session and agent. From Git alone.
 #[derive(Debug, clap::Args)]
@@ -50,8 +55,11 @@ pub(super) struct Answer {
     sessions: Vec<OfSession>,
     /// Each agent, in order of names; first what bears no name.
     agents: Vec<OfAgent>,
-    /// Refusals, as far as the memory has them.
-    refusals: Refusals,
+    /// Refusals, as far as the memory has them; null with `--session`, `--agent` or `--since`: it counts them by kind, and keeps of each
+    /// who met it last and not who met it how often.
+    refusals: Option<Refusals>,
+    /// Why `refusals` is null; null if it is not.
+    refusals_unknown: Option<&'static str>,
     /// An estimate, with all that it is made of.
     time_saved: TimeSaved,
 }
@@ -129,9 +137,9 @@ struct OfAgent {
 struct Refusals {
     /// Kinds of failures.
     kinds: u64,
-    /// Kinds that were followed by an edit of the file which landed.
+    /// Kinds that were followed by an edit of the file which landed, and needed no override.
     fixed: u64,
-    /// How often each code was seen. With `--session`, `--agent` or `--since`, of the kinds that were last seen there.
+    /// How often each code was seen.
     codes: BTreeMap<String, u64>,
 }
 
@@ -146,8 +154,8 @@ struct TimeSaved {
     undone: u64,
     /// Assumed; `--minutes-per-undo`.
     minutes_per_undo: f64,
-    /// Refusals that were followed by an edit which landed.
-    fixed: u64,
+    /// Kinds of refusals that were followed by an edit which landed, and needed no override; null if `refusals` is, and 0 in the sum.
+    fixed: Option<u64>,
     /// Assumed; `--minutes-per-mistake`.
     minutes_per_mistake: f64,
 }
@@ -172,7 +180,7 @@ impl Args {
                 return Err(Finding::new(Code::BadRequest, message, format!("Send {flag} with 0 or more.")).into());
             }
         }
-        let (repo, _) = context.repo()?;
+        let repo = opened(context)?;
         let since = self.since.as_deref().map(|text| moment(text, clock::wall().0)).transpose()?;
         let filter = Filter { session: self.session.clone(), agent: self.agent.clone(), since };
         let counted = stats(&repo, &filter)?;
@@ -184,24 +192,26 @@ impl Args {
         for one in &counted {
             total.add(&one.all());
         }
-        let refusals = refusals(&repo, &filter)?;
+        let refusals = if filter == Filter::default() { Some(refusals(&repo)?) } else { None };
         let answer = Answer {
             schema: "edt.stats/1",
             since,
-            time_saved: self.saved(&total, &refusals),
+            time_saved: self.saved(&total, refusals.as_ref().map(|refusals| refusals.fixed)),
             total: Numbers::from(&total),
             agents: of_agents(&counted),
             sessions: counted.iter().map(|one| of_session(&repo, one)).collect::<Result<_>>()?,
+            refusals_unknown: if refusals.is_none() { Some(UNKNOWN) } else { None },
             refusals,
         };
         Ok(context.answer(&answer, Answer::people))
     }
 
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-    fn saved(&self, total: &Tally, refusals: &Refusals) -> TimeSaved {
-        let (undone, fixed) = (total.undone, refusals.fixed);
+    fn saved(&self, total: &Tally, fixed: Option<u64>) -> TimeSaved {
+        let undone = total.undone;
+        let (undos, mistakes) = (undone as f64, fixed.unwrap_or_default() as f64);
         TimeSaved {
-            minutes: undone as f64 * self.minutes_per_undo + fixed as f64 * self.minutes_per_mistake,
+            minutes: undos * self.minutes_per_undo + mistakes * self.minutes_per_mistake,
             formula: "undone * minutes_per_undo + fixed * minutes_per_mistake",
             undone,
             minutes_per_undo: self.minutes_per_undo,
@@ -247,18 +257,15 @@ fn of_agents(counted: &[Counted]) -> Vec<OfAgent> {
     agents.into_iter().map(of).collect()
 }
 
-fn refusals(repo: &Repo, filter: &Filter) -> Result<Refusals> {
+fn refusals(repo: &Repo) -> Result<Refusals> {
     let memory = Memory::of(repo, None);
     let mut refusals = Refusals::default();
     let Some(tip) = memory.tip()? else { return Ok(refusals) };
-    let same = |asked: &Option<String>, last: &Option<String>| asked.is_none() || asked == last;
     for episode in memory.all(tip)?.0 {
-        let there = same(&filter.session, &episode.tried.session) && same(&filter.agent, &episode.tried.agent);
-        if there && filter.since.is_none_or(|since| episode.last_seen >= since) {
-            refusals.kinds += 1;
-            refusals.fixed += u64::from(episode.fix.is_some());
-            *refusals.codes.entry(episode.code).or_default() += episode.seen;
-        }
+        refusals.kinds += 1;
+        // An override is no fix: the same was sent again.
+        refusals.fixed += u64::from(episode.fix.is_some_and(|fix| fix.allow.is_empty()));
+        *refusals.codes.entry(episode.code).or_default() += episode.seen;
     }
     Ok(refusals)
 }
@@ -304,11 +311,16 @@ impl Answer {
             let name = agent.agent.as_deref().unwrap_or("(no name)");
             let _ = write!(out, "\n{}", agent.numbers.people(&format!("agent {name}, {} sessions", agent.sessions)));
         }
-        let codes: Vec<String> = self.refusals.codes.iter().map(|(code, count)| format!("{code} {count}")).collect();
+        let codes = self.refusals.iter().flat_map(|refusals| &refusals.codes);
+        let codes: Vec<String> = codes.map(|(code, count)| format!("{code} {count}")).collect();
         if !codes.is_empty() {
             let _ = writeln!(out, "\nrefused (as far as remembered): {}", codes.join(", "));
         }
+        if let Some(why) = self.refusals_unknown {
+            let _ = writeln!(out, "\nrefused: not counted. {why}");
+        }
         let TimeSaved { minutes, undone, minutes_per_undo, fixed, minutes_per_mistake, .. } = &self.time_saved;
+        let fixed = fixed.map_or_else(|| "unknown".to_owned(), |fixed| fixed.to_string());
         let _ = writeln!(
             out,
             "\nestimate of time saved: {minutes} min = {undone} undone * {minutes_per_undo} min + {fixed} kinds of mistakes fixed * {minutes_per_mistake} min (both assumed)"

@@ -17,12 +17,12 @@ use crate::git::Repo;
 use crate::io::whole;
 use crate::telemetry::settings::{self, Exporter, Flush, Protocol, Settings, masked};
 use crate::telemetry::spool::{self, Counts};
-use crate::telemetry::{Flushed, flush};
+use crate::telemetry::{Flushed, LONGEST, flush};
 
 /// Spans for an OpenTelemetry collector: where they go, what waits, sending it.
 ///
 /// Off unless `OTEL_EXPORTER_OTLP_ENDPOINT` (or another variable of OpenTelemetry), or edt.telemetry.endpoint in your own Git configuration,
-/// asks for it. No edit waits for a collector: spans are spooled, `edt mcp` and `edt telemetry flush` send them.
+/// asks for it. No answer waits for a collector: spans are spooled, `edt mcp` and `edt telemetry flush` send them.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  git config --global edt.telemetry.endpoint http://localhost:4318\n  edt telemetry status\n  edt telemetry flush --timeout 5"
@@ -38,7 +38,7 @@ enum Act {
     Status,
     /// Send what waits, and wait for that.
     Flush {
-        /// The longest that it may take, in seconds.
+        /// The longest that it may take, in seconds; at most 3600.
         #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
         timeout: f64,
     },
@@ -165,8 +165,9 @@ fn settings_of(repo: &Repo) -> std::result::Result<Settings, &'static str> {
 }
 
 fn flushed(context: &Context, repo: &Repo, folder: &Path, timeout: f64) -> Result<Status> {
-    let limit = Duration::try_from_secs_f64(timeout).map_err(|_| {
-        let message = format!("--timeout is {timeout}, which is no time.");
+    let limit = Duration::try_from_secs_f64(timeout).ok().filter(|limit| *limit <= LONGEST).ok_or_else(|| {
+        let most = LONGEST.as_secs();
+        let message = format!("--timeout is {timeout}; a flush takes from 0 to {most} seconds. Nothing was sent.");
         Finding::new(Code::BadRequest, message, "Send a number of seconds, such as --timeout 5.")
     })?;
     let waiting = || spool::files(folder).iter().map(|file| spans(file)).sum::<u64>();
@@ -183,7 +184,15 @@ fn flushed(context: &Context, repo: &Repo, folder: &Path, timeout: f64) -> Resul
         not_sent(why, "Set OTEL_EXPORTER_OTLP_ENDPOINT, or `git config --global edt.telemetry.endpoint URL`, then repeat the call.")
     })?;
     let Flushed { sent, rejected, error, .. } = flush(folder, &settings, limit);
-    if let Some(why) = error {
+    // Calls that came meanwhile are in another file.
+    let held = spool::renamed(folder).iter().map(|file| spans(file)).sum::<u64>();
+    let why = error.or_else(|| match (rejected, held) {
+        (0, 0) => None,
+        (0, held) => Some(format!("another process is sending {held}")),
+        (_, 0) => Some("the collector took the others".to_owned()),
+        (_, held) => Some(format!("the collector took the others, and another process is sending {held}")),
+    });
+    if let Some(why) = why {
         let said = format!("{sent} spans were sent, {rejected} refused; {why}");
         let hint = "Look at the address with `edt telemetry status`, then repeat the call; what was not refused stays spooled.";
         return Err(not_sent(&said, hint).with("sent", sent).with("rejected", rejected).into());

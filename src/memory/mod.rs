@@ -12,6 +12,9 @@
 //! | `episode.rs` | the episode, and how two versions of one go together |
 //! | `words.rs` | keywords, and how alike two sets of them are |
 //! | `scrub.rs` | what is taken out before anything is stored |
+//! | `values.rs` | what the names of secrets, addresses and flags give away |
+//! | `names.rs` | which names have secret values, and which values are more code |
+//! | `chance.rs` | words that are secrets by their looks |
 //! | `score.rs` | how good a lesson has proved |
 //! | `lesson.rs` | an episode in a sentence |
 //! | `index.rs` | what retrieval looks at: derived, may be deleted at any time |
@@ -21,15 +24,18 @@
 //! | `history.rs` | snapshots |
 //! | `exchange.rs` | export and import |
 
+mod chance;
 pub mod episode;
 pub mod exchange;
 pub mod history;
 pub mod index;
 pub mod lesson;
+pub mod names;
 pub mod retrieve;
 pub mod score;
 pub mod scrub;
 pub mod store;
+mod values;
 pub mod waiting;
 pub mod words;
 

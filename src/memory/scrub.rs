@@ -1,68 +1,16 @@
 //! What is taken out before anything is stored: secrets, control characters, and all that is too long.
 //!
-//! Keys and tokens are known by their issuers' prefixes (as the issuers and the scanners of code hosts publish them), by the name that a
-//! value is given to, or by looking like chance. Rather a harmless word too many than one secret too few: what is lost is a lesson's
-//! colour.
+//! First go private keys, then the values that names give away, last what gives itself away. A name gives its
+//! value away by a whole word of it (`DB_PASSWORD`, `setPassword`, `X-Api-Key`): what follows is then a literal, which goes whole, and all
+//! further ones of the statement; or a bare value, which goes unless it is more code. An address gives away what stands before its `@`.
+//! Rather a harmless word too many than one secret too few: what is lost is a lesson's colour. The time follows the text's length.
+
+use super::{chance, names, values};
 
 /// What stands where a secret stood.
 pub const SECRET: &str = "[secret]";
 /// What stands where text was cut.
 pub const CUT: &str = " […]";
-
-/// What keys and tokens begin with, and the fewest characters after it.
-const PREFIXES: &[(&str, usize)] = &[
-    ("AKIA", 12),
-    ("ASIA", 12),
-    ("AIza", 20),
-    ("ya29.", 10),
-    ("ghp_", 16),
-    ("gho_", 16),
-    ("ghu_", 16),
-    ("ghs_", 16),
-    ("ghr_", 16),
-    ("github_pat_", 16),
-    ("glpat-", 10),
-    ("sk-", 12),
-    ("sk_live_", 8),
-    ("sk_test_", 8),
-    ("rk_live_", 8),
-    ("pk_live_", 8),
-    ("whsec_", 8),
-    ("xoxb-", 8),
-    ("xoxp-", 8),
-    ("xoxa-", 8),
-    ("xoxs-", 8),
-    ("xapp-", 8),
-    ("npm_", 20),
-    ("pypi-", 16),
-    ("dop_v1_", 16),
-    ("hf_", 20),
-    ("SG.", 16),
-    ("shpat_", 16),
-    ("AGE-SECRET-KEY-", 8),
-    ("eyJ", 20),
-];
-
-/// Parts of names whose values are secret.
-const NAMES: &[&str] = &[
-    "password",
-    "passwd",
-    "passphrase",
-    "secret",
-    "token",
-    "api_key",
-    "apikey",
-    "api-key",
-    "access_key",
-    "accesskey",
-    "private_key",
-    "credential",
-    "authorization",
-    "cookie",
-];
-
-/// Words after which a value is secret.
-const SCHEMES: &[&str] = &["bearer", "basic"];
 
 /// `text` without secrets and control characters, and of at most about `most` bytes.
 #[must_use]
@@ -70,11 +18,23 @@ pub fn scrub(text: &str, most: usize) -> String {
     // What is far behind the end is never looked at.
     let near = head(text, most.saturating_mul(4).max(4096));
     let plain: String = near.chars().filter(|c| !is_hidden(*c)).collect();
-    let clean = without_tokens(&without_keys(&plain));
+    let clean = chance::without_tokens(&values::without_values(&without_keys(&plain)));
     if clean.len() <= most && near.len() == text.len() {
         return clean;
     }
     format!("{}{CUT}", head(&clean, most))
+}
+
+/// The arguments of a program without secrets, of at most about `most` bytes together.
+#[must_use]
+pub fn scrub_args(args: &[String], most: usize) -> Vec<String> {
+    let names = |arg: &String| arg.starts_with('-') && !arg.contains(['=', ' ']) && names::names_a_secret(arg);
+    let before = std::iter::once(None).chain(args.iter().map(Some));
+    let plain = args.iter().zip(before).map(|(arg, before)| match before {
+        Some(before) if names(before) && !arg.starts_with('-') => SECRET.to_owned(),
+        _ => arg.replace('\t', " "),
+    });
+    scrub(&plain.collect::<Vec<String>>().join("\t"), most).split('\t').map(str::to_owned).collect()
 }
 
 /// The first characters of `text` that take at most `most` bytes.
@@ -90,11 +50,11 @@ fn is_hidden(c: char) -> bool {
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Without private keys in their armour.
+/// Without private keys, in their armour or as lines of base64 alone.
 fn without_keys(text: &str) -> String {
     let (mut out, mut rest) = (String::new(), text);
     while let Some(at) = rest.find("-----BEGIN ") {
-        out.push_str(&rest[..at]);
+        out.push_str(&without_bodies(&rest[..at]));
         out.push_str(SECRET);
         let end = rest[at..].find("-----END ").map_or(rest.len(), |end| {
             let after = at + end + "-----END ".len();
@@ -102,135 +62,44 @@ fn without_keys(text: &str) -> String {
         });
         rest = &rest[end..];
     }
-    out + rest
+    out + &without_bodies(rest)
 }
 
-/// What the next word may be.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Awaited {
-    /// Anything.
-    Nothing,
-    /// The value of a name that says it is secret.
-    Value,
-    /// What follows the name of a scheme.
-    Credential,
-}
-
-/// Without the words that are secrets, or that stand where secrets do.
-fn without_tokens(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut at = 0;
-    let mut awaited = Awaited::Nothing;
-    while at < text.len() {
-        let rest = &text[at..];
-        let len = rest.find(|c: char| !is_of_token(c)).unwrap_or(rest.len());
-        if len == 0 {
-            let c = rest.chars().next().unwrap_or_default();
-            // The value stands on the same line, after `=`, `:`, quotes or spaces.
-            if !matches!(c, '=' | ':' | '"' | '\'' | '`' | ' ' | '\t' | '>') {
-                awaited = Awaited::Nothing;
-            }
-            out.push(c);
-            at += c.len_utf8();
-            continue;
+/// Without runs of two or more long lines of base64, and the rest of it on the line after them.
+fn without_bodies(text: &str) -> String {
+    let body = |line: &str| -> Option<usize> {
+        let line = line.trim_matches(|c: char| c.is_whitespace() || "\"',;\\>#".contains(c));
+        let line = line.strip_suffix("\\n").unwrap_or(line);
+        let is_body = !line.is_empty() && line.bytes().all(|b| b.is_ascii_alphanumeric() || b"+/=".contains(&b));
+        is_body.then_some(line.len())
+    };
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let (mut out, mut at) = (String::with_capacity(text.len()), 0);
+    while at < lines.len() {
+        let long = lines[at..].iter().take_while(|line| body(line).is_some_and(|len| len >= 60)).count();
+        let run: String = lines[at..at + long].concat();
+        let mixed = [u8::is_ascii_digit, u8::is_ascii_uppercase, u8::is_ascii_lowercase];
+        if long >= 2 && mixed.iter().all(|is| run.bytes().any(|b| is(&b))) {
+            let rest = usize::from(lines.get(at + long).is_some_and(|line| body(line).is_some()));
+            out.push_str(SECRET);
+            out.push_str(if lines[at + long + rest - 1].ends_with('\n') { "\n" } else { "" });
+            at += long + rest;
+        } else {
+            out.push_str(&run);
+            out.push_str(lines.get(at + long).copied().unwrap_or_default());
+            at += long + 1;
         }
-        let (token, after) = rest.split_at(len);
-        let scheme = SCHEMES.contains(&token.to_lowercase().as_str());
-        let is_one = match awaited {
-            Awaited::Nothing => false,
-            Awaited::Value => !scheme && is_value(&out, token, after),
-            Awaited::Credential => token.len() >= 6,
-        };
-        out.push_str(&told(token, is_one));
-        awaited = match awaited {
-            Awaited::Value if scheme => Awaited::Credential,
-            // `Cookie: name=value`.
-            Awaited::Value if !is_one && after.starts_with('=') => Awaited::Value,
-            _ if names_a_secret(token) => Awaited::Value,
-            _ => Awaited::Nothing,
-        };
-        at += len;
     }
     out
-}
-
-/// What is a part of one token. `=`, `:` and quotes part names from values.
-fn is_of_token(c: char) -> bool {
-    c.is_alphanumeric()
-        || matches!(c, '_' | '-' | '.' | '+' | '/' | '%' | '~' | '$' | '!' | '@' | '#' | '*' | '&' | '^' | '?')
-}
-
-/// `token`, or what stands for it.
-fn told(token: &str, stands_for_one: bool) -> String {
-    // `//user:password@host`: the colon parted them; here is the second half.
-    if let Some((secret, host)) = token.split_once('@')
-        && !secret.is_empty()
-        && stands_for_one
-    {
-        return format!("{SECRET}@{host}");
-    }
-    if stands_for_one || has_prefix(token) || looks_like_chance(token) { SECRET.to_owned() } else { token.to_owned() }
-}
-
-/// Whether `token`, which comes after `before`, is a value and not more code: in quotes, or right behind the sign, or with a digit.
-fn is_value(before: &str, token: &str, after: &str) -> bool {
-    let quoted = before.ends_with(['"', '\'', '`']);
-    let behind = before.ends_with(['=', ':']);
-    let called = after.starts_with('(');
-    let assigned =
-        before.trim_end_matches([' ', '\t', '"', '\'', '`']).ends_with(['=', ':', '>']) || before.ends_with(' ');
-    assigned
-        && !called
-        && (quoted && token.len() >= 3
-            || behind && token.len() >= 3
-            || token.len() >= 6 && token.chars().any(|c| c.is_ascii_digit() || !(c.is_alphanumeric() || c == '_')))
-}
-
-fn names_a_secret(token: &str) -> bool {
-    let lower = token.to_lowercase();
-    // `https://user:password@host`.
-    NAMES.iter().any(|name| lower.contains(name)) || lower.starts_with("//") && !lower.contains('.') && lower.len() > 2
-}
-
-fn has_prefix(token: &str) -> bool {
-    PREFIXES.iter().any(|(prefix, least)| {
-        token.match_indices(prefix).any(|(at, _)| {
-            let starts = !token[..at].ends_with(|c: char| c.is_alphanumeric());
-            let rest = &token[at + prefix.len()..];
-            let long =
-                rest.chars().take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.')).count() >= *least;
-            starts && long && rest.chars().any(|c| c.is_ascii_digit() || c.is_ascii_uppercase())
-        })
-    })
-}
-
-/// Whether a word of 20 characters or more looks like chance: a hexadecimal number, or letters of both cases and digits that alternate
-/// more often than in names.
-fn looks_like_chance(token: &str) -> bool {
-    token.split(['.', '/', '@', '&', '?', '#', '$', '*', '^', '~', '!', '%']).any(|part| {
-        let part = part.trim_matches(['-', '_', '+']);
-        if part.len() < 20 || !part.is_ascii() {
-            return false;
-        }
-        let digits = part.bytes().filter(u8::is_ascii_digit).count();
-        if part.len() >= 32 && digits >= 3 && part.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-') {
-            return true;
-        }
-        let class = |b: u8| match b {
-            b'0'..=b'9' => 0,
-            b'a'..=b'z' => 1,
-            b'A'..=b'Z' => 2,
-            _ => 3,
-        };
-        let bytes = part.as_bytes();
-        let turns = bytes.windows(2).filter(|pair| class(pair[0]) != class(pair[1])).count();
-        digits >= 2 && turns * 3 >= part.len() && bytes.iter().any(u8::is_ascii_alphabetic)
-    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A private key without its armour.
+    const BODY: &str = "MIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn/ygWyF8PbnGy0AHB7MbzYLdZ7ZvVy7F7V\n\
+        C3Ia5HyPcNQCYp3Gr8Q9fCjK8v1aDzFHd1YQxkq3V3Ff1oH2lOYv7hD1uVbQw9tE\nAoGBAK==\nrest";
 
     #[test]
     fn what_is_a_secret_goes() {
@@ -251,9 +120,47 @@ mod tests {
             ("-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNz", "b3BlbnNz"),
             ("jwt eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.abc", "eyJhbGci"),
             ("x = \"wJalrXUtnFEMI7K3MDENGbPxRfiCY9EXAMPLEKEY\"", "wJalrXUtnFEMI7K3"),
-            ("sha 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b", "9f86d081"),
+            ("x = 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b", "9f86d081"),
+            ("client_secret = 9f86d081884c7d659a2feaa0c55ad015", "9f86d081"),
+            ("token: 9f86d081-884c-4d65-9a2f-eaa0c55ad015", "9f86d081"),
             ("stripe sk_live_4eC39HqLyjWDarj", "sk_live_4e"),
             ("Cookie: session=abc123", "abc123"),
+            ("pwd=hunter2x", "hunter2x"),
+            ("pass = \"hunter\"", "hunter"),
+            ("export MYSQL_PWD=hunter", "hunter"),
+            ("X-Api-Key: abcdefabcdef", "abcdef"),
+            ("curl -H \"X-Api-Key: abcdefabcdef\" h", "abcdef"),
+            ("encryption_key = \"abcdefghijklmnopqrstuvwxyzabcdefghijklmn\"", "abcdef"),
+            ("encryptionKey: 'abcdefghijklmnopqrstuvwxyz'", "abcdef"),
+            ("mysql -u root -phunter2x", "hunter"),
+            ("curl -u admin:hunter2x https://h", "hunter"),
+            ("curl --user=admin:hunter2x", "hunter"),
+            ("app --password hunter", "hunter"),
+            ("redis://:pw@h", "pw"),
+            ("https://first.last:pw@h", "pw"),
+            ("mongodb+srv://us.er:pw@h", "pw"),
+            ("amqp://u:p/w@h/x", "p/w"),
+            ("#define DB_PASSWORD \"hunter2x\"", "hunter"),
+            ("const PASSWORD: &str = \"hunter2x\";", "hunter"),
+            ("static std::string dbPassword{}; x.setPassword(\"hunter2x\")", "hunter"),
+            ("const password = \"a\" + \"hunter2x\"", "hunter"),
+            ("password = prefix + \"hunter2x\"", "hunter"),
+            ("password: \"correct horse battery staple\"", "staple"),
+            ("{\"password\": \"a\\\"b staple\", \"user\": 1}", "staple"),
+            ("{\\\"password\\\": \\\"correct staple\\\"}", "staple"),
+            ("password='ab(c)d1;e2'", "e2"),
+            ("password=ab(c)d1", "d1"),
+            ("hunter\"; password = \"staple\";", "staple"),
+            ("\"password=\" + \"hunter2x\"", "hunter"),
+            ("password: |\n  pw one\n  two\nuser: jane", "pw one"),
+            ("password: >-\n  pw one\n  two", "two"),
+            ("\"password\":\n \"pw1\"", "pw1"),
+            ("const PASSWORD =\n    \"hunter2x\";", "hunter"),
+            ("password = \"\"\"\nhunter\n\"\"\"", "hunter"),
+            ("passphrase: correct horse battery staple", "staple"),
+            ("<password>hunter</password>", "hunter"),
+            ("db['password'] = 'hunter'", "hunter"),
+            (BODY, "MIIEpAIBAAKCAQEA"),
         ] {
             let clean = scrub(text, 400);
             assert!(!clean.contains(gone) && clean.contains(SECRET), "{text:?} -> {clean:?}");
@@ -267,6 +174,28 @@ mod tests {
             "let token = next_token(&mut lexer);",
             "for (size_t i = 0; i < count; i++) total += values[i];",
             "use crate::session::history::Commit;",
+            "let token = previous;\nfor token in tokens {}",
+            "if (token==null)",
+            "login(user, token=token)",
+            "password=password",
+            "max_tokens=1024",
+            "tokenizer=AutoTokenizer",
+            "use_credentials=true",
+            "Secretary: \"Jane\"",
+            "fn login<'a>(user: &'a str, password: &'a str, token: Token<'a>) -> bool {",
+            "password: String,\n    token: Option<String>,",
+            "case TOKEN_IF: parse_if(x1); break;",
+            "unexpected token '}'",
+            "println!(\"token: {}\", name(\"x y z\"));",
+            "self.token = lexer.next();\npassword = req.body.password",
+            "https://host:8080/path",
+            "https://host/@someone",
+            "docker run -u 1000:1000 image",
+            "id 123e4567-e89b-12d3-a456-426614174000",
+            "commit 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b",
+            "sha: \"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b\"",
+            "https://example.org/o/r/blob/9f86d081884c7d659a2feaa0c55ad015a3bf4f1b/a.rs",
+            "PASSWORD=$PASSWORD",
             "const MAXIMUM_NUMBER_OF_CONNECTIONS: usize = 1024;",
             "printf(\"%d items of %s\\n\", count, name);",
             "if secret { hide(); }",
@@ -292,5 +221,66 @@ mod tests {
     fn a_secret_that_the_cut_would_halve_is_gone_first() {
         let text = format!("{}AKIAIOSFODNN7EXAMPLE", "x ".repeat(45));
         assert!(!scrub(&text, 100).contains("AKIA"));
+    }
+
+    #[test]
+    fn what_surrounds_a_secret_stays() {
+        for (text, clean) in [
+            ("{\"token\": \"abc\", \"user\": \"Jane\"}", "{\"token\": \"[secret]\", \"user\": \"Jane\"}"),
+            ("postgres://admin:s3cr3t@db/app?x=1", "postgres://[secret]@db/app?x=1"),
+            ("password: |\n  one\n  two\nuser: jane", "password: |\n  [secret]\nuser: jane"),
+            ("const PASSWORD: &str = \"hunter2x\";", "const PASSWORD: &str = \"[secret]\";"),
+            ("x.setPassword(\"hunter2x\");\nx.name(\"Jane\")", "x.setPassword(\"[secret]\");\nx.name(\"Jane\")"),
+            (BODY, "[secret]\nrest"),
+        ] {
+            assert_eq!(scrub(text, 400), clean);
+        }
+    }
+
+    #[test]
+    fn arguments_are_scrubbed_together() {
+        let clean = |args: &[&str]| scrub_args(&args.iter().map(ToString::to_string).collect::<Vec<_>>(), 400);
+        assert_eq!(clean(&["edt", "run", "--", "echo", "--password", "hunter3z"])[5], SECRET);
+        assert_eq!(clean(&["x", "--password", "correct horse", "y"]), ["x", "--password", SECRET, "y"]);
+        assert_eq!(clean(&["mysql", "-phunter"]), ["mysql", "-p[secret]"]);
+        assert_eq!(clean(&["apply", "a b.c", "--content", "x\ty"]), ["apply", "a b.c", "--content", "x y"]);
+    }
+
+    #[test]
+    fn no_text_is_too_odd() {
+        let parts = [
+            "token", "-p", "mysql", "-u", ":", "=", " ", "\"", "'", "`", "\\", "\n", "(", ")", "://", "@", "|",
+            "\u{fc}", "x1", "Bearer ", ",",
+        ];
+        let two: Vec<String> = parts.iter().flat_map(|a| parts.iter().map(move |b| format!("{a}{b}"))).collect();
+        for (a, b) in two.iter().flat_map(|a| parts.iter().map(move |b| (a, b))) {
+            let clean = scrub(&format!("token{a}{b}"), 400);
+            assert!(clean.starts_with("token") || clean.starts_with(SECRET), "{a:?} {b:?} -> {clean:?}");
+        }
+    }
+
+    #[test]
+    fn the_time_follows_the_length() {
+        for unit in [
+            "token=",
+            "token:",
+            "password \"",
+            "://a@",
+            "-u=",
+            "\"token\":\"",
+            "(token=[",
+            "PASSWORD: |\n",
+            "-----BEGIN ",
+            "A1a",
+        ] {
+            let timed = |times: usize| {
+                let text = unit.repeat(times);
+                let began = crate::io::clock::now();
+                let _ = scrub(&text, text.len());
+                began.elapsed().as_secs_f64()
+            };
+            let (short, long) = (timed(2_000).max(0.002), timed(32_000));
+            assert!(long < short * 200.0, "{unit:?}: {short} s, {long} s");
+        }
     }
 }

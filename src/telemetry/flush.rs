@@ -18,6 +18,8 @@ const EVERY: Duration = Duration::from_secs(5);
 const SELDOM: Duration = Duration::from_secs(60);
 /// How long the end of a server waits for its last spans.
 const FAREWELL: Duration = Duration::from_secs(1);
+/// The longest that a flush may take.
+pub const LONGEST: Duration = Duration::from_secs(60 * 60);
 /// The longest that one round of a server takes.
 const ROUND: Duration = Duration::from_secs(10);
 
@@ -36,12 +38,12 @@ pub struct Flushed {
     pub pause: Option<Duration>,
 }
 
-/// Sends what is spooled in `folder` within `limit`, the oldest first. What another process has claimed is its business.
+/// Sends what is spooled in `folder` within `limit` ([`LONGEST`] at most), the oldest first. What another process has claimed is its business.
 ///
 /// What is not sent stays; what the collector refuses for good goes, and is counted.
 #[must_use]
 pub fn flush(folder: &Path, settings: &Settings, limit: Duration) -> Flushed {
-    let until = clock::now() + limit;
+    let until = clock::now() + limit.min(LONGEST);
     let mut done = Flushed::default();
     match spool::claim(folder) {
         Err(error) => done.error = Some(format!("the spool cannot be read: {error}")),
@@ -114,7 +116,7 @@ fn delivered(request: &ExportTraceServiceRequest, settings: &Settings, until: In
             Sent::Later(after, why) => {
                 done.error = Some(why);
                 let wait = after.unwrap_or(pause);
-                if clock::now() + wait >= until {
+                if wait >= until.saturating_duration_since(clock::now()) {
                     done.pause = after;
                     return false;
                 }

@@ -1,4 +1,4 @@
-//! Spans for an OpenTelemetry collector, and no time of anybody's edit for it.
+//! Spans for an OpenTelemetry collector, and no answer waits for one.
 //!
 //! ```text
 //! names     every name of a span or an attribute
@@ -6,7 +6,8 @@
 //! call      the span of one call; what `tracing` spans stand in   begins when a repository is opened, which has the place for a spool
 //! spool     one line a call, appended after the answer            loses no line to another process; holds 16 MB
 //! send      one request to a collector
-//! flush     what is spooled, claimed and sent                     by `edt mcp`, by `edt telemetry flush`, never by an edit
+//! flush     what is spooled, claimed and sent                     by `edt mcp`, by `edt telemetry flush`; after its answer by a
+//!                                                                 call that is asked to (`inline`) or took long, within 150 ms
 //! ```
 //!
 //! Where nothing asks for it there is no subscriber, no file and no thread: a span of `tracing` is then one look at a number.
@@ -27,7 +28,7 @@ pub mod spool;
 #[cfg(feature = "otel")]
 pub use call::{Running, arrived, begin, end, for_children, is_on, note, wants_content};
 #[cfg(feature = "otel")]
-pub use flush::{Flushed, Flusher, flush};
+pub use flush::{Flushed, Flusher, LONGEST, flush};
 #[cfg(not(feature = "otel"))]
 pub use off::{Flusher, Running, arrived, begin, end, for_children, is_on, note, wants_content};
 

@@ -7,12 +7,16 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use opentelemetry_proto::tonic::collector::trace::v1::{ExportTraceServiceRequest, ExportTraceServiceResponse};
 use prost::Message as _;
+use serde_json::Value;
 use ureq::Agent;
 
 use super::settings::{Protocol, Settings, masked};
 
 /// The longest answer that is read, in bytes.
 const MOST_ANSWER: u64 = 64 << 10;
+
+/// The longest pause that a collector may ask for: what is longer is not worth remembering.
+const MOST_PAUSE: Duration = Duration::from_secs(60 * 60);
 
 /// What became of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,12 +69,25 @@ pub(super) fn send(settings: &Settings, spans: &ExportTraceServiceRequest, limit
         return judged;
     }
     let bytes = answer.body_mut().with_config().limit(MOST_ANSWER).read_to_vec().unwrap_or_default();
-    let said = match settings.protocol {
-        Protocol::Protobuf => ExportTraceServiceResponse::decode(&bytes[..]).ok(),
-        _ => serde_json::from_slice::<ExportTraceServiceResponse>(&bytes).ok(),
-    };
-    let rejected = said.and_then(|said| said.partial_success).map_or(0, |partial| partial.rejected_spans);
-    Sent::Taken(u64::try_from(rejected).unwrap_or_default())
+    Sent::Taken(match settings.protocol {
+        Protocol::Protobuf => {
+            let said = ExportTraceServiceResponse::decode(&bytes[..]).ok().and_then(|said| said.partial_success);
+            said.and_then(|partial| u64::try_from(partial.rejected_spans).ok()).unwrap_or_default()
+        }
+        _ => rejected(&serde_json::from_slice(&bytes).unwrap_or_default()),
+    })
+}
+
+/// How many spans an answer in JSON did not want. The JSON of Protocol Buffers writes a number of 64 bits as a string, reads it as either,
+/// and knows each field by two names.
+fn rejected(said: &Value) -> u64 {
+    let either = |value: &Value, one: &str, other: &str| value.get(one).or_else(|| value.get(other)).cloned();
+    let partial = either(said, "partialSuccess", "partial_success").unwrap_or_default();
+    match either(&partial, "rejectedSpans", "rejected_spans") {
+        Some(Value::String(digits)) => digits.parse().unwrap_or_default(),
+        Some(number) => number.as_u64().unwrap_or_default(),
+        None => 0,
+    }
 }
 
 /// What a status means by the rules of OTLP over HTTP; nothing if the request was taken.
@@ -78,7 +95,7 @@ fn judged(status: u16, after: Option<u64>) -> Option<Sent> {
     let why = format!("the collector answered with status {status}");
     match status {
         200..=299 => None,
-        429 | 502 | 503 | 504 => Some(Sent::Later(after.map(Duration::from_secs), why)),
+        429 | 502 | 503 | 504 => Some(Sent::Later(after.map(|after| Duration::from_secs(after).min(MOST_PAUSE)), why)),
         _ => Some(Sent::Refused(why)),
     }
 }
@@ -99,8 +116,18 @@ mod tests {
         assert!(judged(200, None).is_none() && judged(202, None).is_none());
         assert!([429, 502, 503, 504].into_iter().all(|status| later(status, None)));
         assert!(matches!(judged(503, Some(7)), Some(Sent::Later(Some(wait), _)) if wait.as_secs() == 7));
+        assert!(matches!(judged(503, Some(u64::MAX)), Some(Sent::Later(Some(MOST_PAUSE), _))));
         for status in [301, 400, 401, 404, 413, 500, 501] {
             assert!(matches!(judged(status, Some(7)), Some(Sent::Refused(_))), "{status}");
         }
+    }
+
+    #[test]
+    fn a_partial_success_counts_in_every_form_of_json() {
+        let of = |text: &str| rejected(&serde_json::from_str(text).unwrap());
+        assert_eq!(of(r#"{"partialSuccess":{"rejectedSpans":"2"}}"#), 2, "proto3's own form");
+        assert_eq!(of(r#"{"partialSuccess":{"rejectedSpans":2,"errorMessage":"x"}}"#), 2);
+        assert_eq!(of(r#"{"partial_success":{"rejected_spans":"3"}}"#), 3);
+        assert_eq!((of("{}"), of("[]"), of(r#"{"partialSuccess":{"rejectedSpans":"-1"}}"#)), (0, 0, 0));
     }
 }

@@ -120,19 +120,14 @@ pub fn read(
     if env("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
         return Err("OTEL_SDK_DISABLED is true");
     }
-    let mut problems = Vec::new();
     let exporter = match env(EXPORTER).as_deref() {
         None => None,
         Some("none") => return Err("OTEL_TRACES_EXPORTER is none"),
         Some(list) if list.split(',').any(|one| one.trim() == "otlp") => Some(Exporter::Otlp),
         Some("console") => Some(Exporter::Console),
-        Some(other) => {
-            problems.push(format!(
-                "OTEL_TRACES_EXPORTER is {other}, which edt does not know; it knows otlp, console and none."
-            ));
-            return Err("OTEL_TRACES_EXPORTER names no exporter that edt knows (otlp, console, none)");
-        }
+        Some(_) => return Err("OTEL_TRACES_EXPORTER names no exporter that edt knows (otlp, console, none)"),
     };
+    let mut problems = Vec::new();
     let for_all = |base: &str| format!("{}{PATH}", base.trim_end_matches('/'));
     let (endpoint, source) = if let Some(exact) = env(TRACES_ENDPOINT) {
         (exact, TRACES_ENDPOINT)

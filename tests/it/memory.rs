@@ -581,4 +581,17 @@ fn a_strangers_score_says_nothing_here_and_ours_stands() {
     let ours = only(&one);
     one.edt_fed(text.replace("0.65", "1.0").as_bytes(), &["memory", "import", "-"]);
     assert_eq!(only(&one), ours);
+
+#[test]
+fn a_list_of_nothing_says_whether_there_is_anything() {
+    let world = World::with(&[("a.txt", b"one\n")]);
+    let listed = |flags: &[&str]| {
+        let mut command = world.command(EDT);
+        String::from_utf8(command.args(["memory", "list"]).args(flags).output().unwrap().stdout).unwrap()
+    };
+    assert!(listed(&["--code", "NOPE"]).contains("Nothing is remembered yet"));
+    let odd = world.edt(&["apply", "a.txt", "--mode", "edit", "--old-text", "x", "--content", "y"]);
+    assert_eq!(odd.codes(), ["OLD_TEXT_NOT_FOUND"]);
+    let text = listed(&["--code", "NOPE"]);
+    assert!(text.contains("No episode is like that") && !text.contains("Nothing is remembered"), "{text}");
 }

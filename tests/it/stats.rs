@@ -111,8 +111,24 @@ fn refusals_are_what_the_memory_has_and_the_estimate_says_what_it_is_made_of() {
     let (saved, fixed) = (&all["time_saved"], all["refusals"]["fixed"].as_f64().unwrap());
     assert_eq!(saved["minutes"], json!(all["total"]["undone"].as_f64().unwrap() * 2.0 + fixed * 3.0));
     assert_eq!(saved["formula"], "undone * minutes_per_undo + fixed * minutes_per_mistake");
-    let (other, robot) = (stats(&world, &["--agent", "other"]), stats(&world, &["--agent", "robot"]));
-    assert_eq!((&other["refusals"]["kinds"], &robot["refusals"]["kinds"]), (&json!(0), &json!(1)));
+    assert_eq!((&all["refusals"]["kinds"], &all["refusals"]["fixed"]), (&json!(1), &json!(0)), "an override is no fix");
+    assert_eq!(all["refusals_unknown"], Value::Null);
+    for filter in [["--agent", "robot"], ["--session", "first"], ["--since", "3 days ago"]] {
+        let some = stats(&world, &filter);
+        assert_eq!((&some["refusals"], &some["time_saved"]["fixed"]), (&Value::Null, &Value::Null), "{filter:?}");
+        assert!(some["refusals_unknown"].as_str().unwrap().contains("by kind"), "{some:#}");
+    }
+}
+
+#[test]
+fn a_refusal_counts_at_once_and_what_landed_without_an_override_fixes_it() {
+    let world = World::with(&[("a.txt", b"one\ntwo\n")]);
+    let edit = |old: &str| world.edt(&["apply", "a.txt", "--mode", "edit", "--old-text", old, "--content", "three\n"]);
+    assert_eq!(edit("four\n").codes(), ["OLD_TEXT_NOT_FOUND"]);
+    let refusals = || stats(&world, &[])["refusals"].clone();
+    assert_eq!(refusals(), json!({"kinds": 1, "fixed": 0, "codes": {"OLD_TEXT_NOT_FOUND": 1}}));
+    edit("two\n").landed();
+    assert_eq!(refusals(), json!({"kinds": 1, "fixed": 1, "codes": {"OLD_TEXT_NOT_FOUND": 1}}));
 }
 
 #[test]

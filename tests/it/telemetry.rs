@@ -41,7 +41,10 @@ impl Collector {
                 let Ok(stream) = stream else { return };
                 let answer = answers.get(number).or(answers.last()).unwrap();
                 let Some(request) = request(&stream) else { continue };
-                let _ = write!(&stream, "HTTP/1.1 {answer}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+                let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((answer, ""));
+                let length = body.len();
+                let _ =
+                    write!(&stream, "HTTP/1.1 {head}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}");
                 if tell.send(request).is_err() {
                     return;
                 }
@@ -276,6 +279,8 @@ fn content_is_never_in_a_span_unless_asked_for_and_secrets_not_even_then() {
     assert!(!spooled().contains("SECRETWORD"));
     edt(&world, &asked, &["apply", "b.txt", "--mode", "append", "--content", content]).landed();
     assert!(spooled().contains("SECRETWORD") && !spooled().contains("ghp_0123"));
+    edt(&world, &asked, &["run", "--", "echo", "--password", "hunter3z"]);
+    assert!(spooled().contains("--password") && !spooled().contains("hunter3z"), "name and value are two arguments");
 }
 
 #[test]
@@ -467,7 +472,9 @@ fn a_flush_that_is_killed_loses_nothing() {
     edt(&world, &env, &["read", "a.c"]);
     let collector = Collector::new(&["200 OK"]);
     let other = [("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url.as_str())];
-    edt(&world, &other, &["telemetry", "flush"]);
+    let left = edt(&world, &other, &["telemetry", "flush"]);
+    assert_eq!((left.codes(), left.exit), (vec!["TELEMETRY_NOT_SENT"], 5), "it says that it left them");
+    assert!(left.message().contains("another process is sending"), "{}", left.message());
     assert_eq!(collector.spans().iter().filter(|span| span.name == "execute_tool read").count(), 1);
     flush.kill().unwrap();
     flush.wait().unwrap();
@@ -490,10 +497,43 @@ fn what_a_collector_answers_decides_what_becomes_of_spans() {
     assert_eq!(sent(&["503 Service Unavailable\r\nretry-after: 1", "200 OK"]), (0, 0, 2), "it waits as asked");
     assert_eq!(sent(&["429 Too Many Requests", "502 Bad Gateway", "200 OK"]), (0, 0, 3));
     assert_eq!(sent(&["400 Bad Request"]), (5, 0, 1), "refused for good is gone, and counted");
-    let (exit, left, asked) = sent(&["503 Service Unavailable\r\nretry-after: 60"]);
-    assert!(exit == 5 && left > 0 && asked == 1, "what would take too long stays: {exit} {left} {asked}");
+    // The last is the longest number that a header's reader takes: added to the time of day it once ended the program.
+    for answer in [
+        &["503 Service Unavailable\r\nretry-after: 60"],
+        &["503 Service Unavailable\r\nretry-after: 18446744073709551615"],
+    ] {
+        let (exit, left, asked) = sent(answer);
+        assert!(exit == 5 && left > 0 && asked == 1, "what would take too long stays: {exit} {left} {asked}");
+    }
     let counts = world.edt(&["telemetry", "status"]).json["counts"].clone();
     assert!(counts["rejected"].as_u64() > Some(0) && counts["error"].as_str().unwrap().contains("503"), "{counts}");
+}
+
+#[test]
+fn a_partial_success_is_no_success() {
+    let world = world();
+    let collector = Collector::new(&[
+        "200 OK\r\ncontent-type: application/json\r\n\r\n{\"partialSuccess\":{\"rejectedSpans\":\"2\"}}",
+        "200 OK\r\ncontent-type: application/json\r\n\r\n{\"partialSuccess\":{}}",
+    ]);
+    let env = [("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url.as_str()), ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json")];
+    edt(&world, &env, &edit("return 1;")).landed();
+    let flush = edt(&world, &env, &["telemetry", "flush"]);
+    assert_eq!((flush.codes(), flush.exit), (vec!["TELEMETRY_NOT_SENT"], 5));
+    assert!(flush.message().contains("2 refused"), "{}", flush.message());
+    let status = edt(&world, &env, &["telemetry", "status"]).json;
+    assert_eq!((&status["counts"]["rejected"], &status["spool"]["spans"]), (&json!(2), &json!(0)));
+    edt(&world, &env, &["read", "a.c"]);
+    assert_eq!(edt(&world, &env, &["telemetry", "flush"]).exit, 0);
+}
+
+#[test]
+fn a_flush_takes_an_hour_at_most() {
+    let world = world();
+    for timeout in ["1e19", "3601", "-1", "NaN"] {
+        world.refuses(&["BAD_REQUEST"], 2, &["telemetry", "flush", &format!("--timeout={timeout}")]);
+    }
+    assert_eq!(world.edt(&["telemetry", "flush", "--timeout", "3600"]).exit, 0);
 }
 
 #[test]

@@ -35,7 +35,7 @@ pub(super) enum What {
     /// Make the memory what it was at a snapshot, or at a commit of its history. What came since stays in the history.
     #[command(after_help = "Example:\n  edt memory restore before-the-sprint")]
     Restore(RestoreArgs),
-    /// Write the episodes as lines of JSON.
+    /// Write the episodes as lines of JSON (`edt.episode/1`); to `-`, these lines are the whole answer, also with `--json`.
     #[command(after_help = "Example:\n  edt memory export lessons.jsonl")]
     Export(ExportArgs),
     /// Take in the episodes of an export, or of another memory's commit that was fetched.

@@ -16,7 +16,13 @@ pub(super) fn listed(answer: &Answer) -> String {
     }
     let shown = answer.episodes.len() as u64;
     match (shown, answer.total) {
-        (0, _) => out.push_str("Nothing is remembered yet: refusals and what fixes them are, as they come.\n"),
+        // Without a commit there never was anything.
+        (0, _) if answer.commit.is_none() => {
+            out.push_str("Nothing is remembered yet: refusals and what fixes them are, as they come.\n");
+        }
+        (0, _) => {
+            out.push_str("No episode is like that: `edt memory stats` tells which codes and languages there are.\n");
+        }
         (shown, total) if shown < total => {
             let _ = writeln!(out, "{}", paint(NOTE, &format!("{shown} of {total}; -n {total} shows them all.")));
         }
