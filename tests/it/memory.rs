@@ -581,6 +581,7 @@ fn a_strangers_score_says_nothing_here_and_ours_stands() {
     let ours = only(&one);
     one.edt_fed(text.replace("0.65", "1.0").as_bytes(), &["memory", "import", "-"]);
     assert_eq!(only(&one), ours);
+}
 
 #[test]
 fn a_list_of_nothing_says_whether_there_is_anything() {

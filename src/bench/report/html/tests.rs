@@ -24,7 +24,16 @@ fn report() -> Report {
         teaching: Vec::new(),
     };
     let (schema, version) = (Plan::SCHEMA.to_owned(), "1".to_owned());
-    let plan = Plan { schema, version, seed: 7, seconds: 60.0, since: None, suites: vec![chosen], shard: Shard::WHOLE };
+    let plan = Plan {
+        schema,
+        version,
+        seed: 7,
+        seconds: 60.0,
+        since: None,
+        memory: None,
+        suites: vec![chosen],
+        shard: Shard::WHOLE,
+    };
     let attempt = |pass: bool| Attempt {
         pass,
         sent: 2,
