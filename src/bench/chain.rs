@@ -16,7 +16,7 @@ use super::protocol::{Brief, PROTOCOL};
 use super::record::{Attempt, Done, Ended, TaskRun, Traced};
 use super::scene::{Scene, Teacher, language_of};
 use super::seed::Chance;
-use super::strategy::{Hears, STRATEGIES, Strategy};
+use super::strategy::{Hears, Strategy};
 use super::suite::Suite;
 use super::task::Task;
 use super::{harm, plan, region};
@@ -56,7 +56,8 @@ pub fn run(order: &Order) -> Result<Done> {
     if suite.digest != chosen.digest {
         return Err(plan::mismatch(&format!("The suite {} has changed since the run began", suite.name)).into());
     }
-    let strategy = Strategy::of(&order.unit.strategy).unwrap_or(&STRATEGIES[0]);
+    let strategy = Strategy::of(&order.unit.strategy)
+        .ok_or_else(|| plan::mismatch(&format!("There is no strategy {}", order.unit.strategy)))?;
     let policy = (order.unit.guards == "off").then(without_guards);
     let mut chain = Chain {
         order,
@@ -206,7 +207,17 @@ impl<'o> Chain<'o> {
                 break;
             }
             let closed = scene.close()?;
-            let files = ground.files()?;
+            let files = match ground.files() {
+                Ok(files) => files,
+                // What an agent leaves is a result of its attempt, and nobody can go on from it.
+                Err(found) => {
+                    let (ended, complaint) = (Ended::Ruined, Some(cut(&found.to_string())));
+                    let attempt =
+                        Attempt { ended, complaint, usage: attempted.usage, ..scene.judged(false, |_| false) };
+                    keep(attempt, closed.trace, attempted.said);
+                    break;
+                }
+            };
             let folder = self.folder.join(&task.id);
             let judging =
                 Judging { task, files: &files, attempt: number, folder: &folder, place: &place.join("judged") };

@@ -6,12 +6,13 @@ use std::path::Path;
 use super::ground::{Ground, NOW};
 use super::memory::{About, Effect, Failure, Fix, Lesson, Lessons, Origin};
 use crate::base::Result;
-use crate::memory::store::Change;
+use crate::memory::change::Change;
 use crate::memory::words::keywords;
 use crate::memory::{Episode, Memory, Outcome, Query, Tried, exchange, lesson, retrieve, scrub};
 use crate::session::World;
 use crate::txn::Request;
-use crate::txn::remember::{self, Landing};
+use crate::txn::remember::Landing;
+use crate::txn::tried;
 
 /// Episodes in a scratch repository.
 #[derive(Debug)]
@@ -79,7 +80,7 @@ fn episode(failure: &Failure) -> Episode {
     let request = Request::from_json(failure.request.to_string().as_bytes());
     let understood = request.as_ref().ok().and_then(|request| request.understood().ok());
     if let Some(request) = understood {
-        return remember::episode(&request, &failure.finding, None, NOW);
+        return tried::episode_of(&request, &failure.finding, None, NOW);
     }
     // Not a request that could be tried: what was sent is all there is to say of it.
     let tried = Tried {
@@ -124,7 +125,7 @@ impl Lessons for Kept {
             paths: vec![(&failure.path, None)],
             overrode: fix.overrode.iter().map(|guard| (guard.as_str(), failure.path.as_str())).collect(),
         };
-        let fix = remember::fix(request.as_deref(), &landing, &failure.path, NOW);
+        let fix = tried::fix_of(request.as_deref(), &landing, &failure.path, NOW);
         let episode = episode(failure);
         let id = episode.id.clone();
         let origins = self.origins.entry(id.clone()).or_default();

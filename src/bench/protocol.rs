@@ -113,9 +113,15 @@ pub struct Brief {
 /// # Errors
 /// Why it is no message, in a sentence.
 pub fn read(line: &[u8]) -> Result<Said, String> {
-    serde_json::from_slice(line).map_err(|error| {
+    let said = serde_json::from_slice(line).map_err(|error| {
         format!("The line is no message of {PROTOCOL}: {error}. Send one JSON object with a `type` of apply, read, run, undo, say or done.")
-    })
+    })?;
+    if let Said::Done { usage: Some(usage) } = &said
+        && !usage.is_believable()
+    {
+        return Err(format!("The line is no message of {PROTOCOL}: nothing costs that much, or less than nothing."));
+    }
+    Ok(said)
 }
 
 #[cfg(test)]
@@ -126,7 +132,14 @@ mod tests {
     fn the_wire_is_closed() {
         assert_eq!(read(br#"{"type": "undo"}"#), Ok(Said::Undo {}));
         assert_eq!(read(br#"{"type": "done"}"#), Ok(Said::Done { usage: None }));
-        for line in [r#"{"type": "undo", "n": 1}"#, r#"{"type": "edit"}"#, "{}", "undo", "[]"] {
+        for line in [
+            r#"{"type": "done", "usage": {"cost_usd": -1}}"#,
+            r#"{"type": "undo", "n": 1}"#,
+            r#"{"type": "edit"}"#,
+            "{}",
+            "undo",
+            "[]",
+        ] {
             assert!(read(line.as_bytes()).unwrap_err().contains("no message of edt.bench/1"), "{line}");
         }
     }

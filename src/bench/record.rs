@@ -100,6 +100,16 @@ pub struct Usage {
     pub cost_usd: Option<f64>,
 }
 
+impl Usage {
+    /// Whether an attempt can have cost that: up to 2^53 tokens and a million dollars.
+    #[must_use]
+    pub fn is_believable(&self) -> bool {
+        let tokens = [self.input_tokens, self.output_tokens];
+        tokens.into_iter().flatten().all(|tokens| tokens <= 1 << 53)
+            && self.cost_usd.is_none_or(|cost| (0.0..=1e6).contains(&cost))
+    }
+}
+
 /// How an agent's part in an attempt ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -119,11 +129,13 @@ pub enum Ended {
     Babbled,
     /// A recorded session has no further attempt.
     Exhausted,
+    /// It left a worktree that cannot be read.
+    Ruined,
 }
 
 impl Ended {
     /// Every way.
-    pub const ALL: [Ended; 7] = [
+    pub const ALL: [Ended; 8] = [
         Ended::Done,
         Ended::Died,
         Ended::NotStarted,
@@ -131,6 +143,7 @@ impl Ended {
         Ended::Flooded,
         Ended::Babbled,
         Ended::Exhausted,
+        Ended::Ruined,
     ];
 
     /// The name, as on the wire.
@@ -144,6 +157,7 @@ impl Ended {
             Ended::Flooded => "flooded",
             Ended::Babbled => "babbled",
             Ended::Exhausted => "exhausted",
+            Ended::Ruined => "ruined",
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::proposal::make;
 use crate::run::{self, Stream, Watch};
 use crate::session::undo::{self, Back};
 use crate::session::{Look, Session};
-use crate::txn::{self, Request, Run, remember};
+use crate::txn::{self, Request, Run, tried};
 
 /// An attempt in its worktree.
 pub struct Scene<'a> {
@@ -383,5 +383,5 @@ fn path_of(request: &Value) -> Option<String> {
 
 /// The language of the file `path`, or what its name ends in; empty if it ends in nothing.
 pub(super) fn language_of(path: &str) -> String {
-    remember::language_of(path).unwrap_or_default()
+    tried::language_of(path).unwrap_or_default()
 }

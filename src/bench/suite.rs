@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::shipped;
+use super::strategy::Strategy;
 use super::task::{self, Task, bad, unreadable};
 use crate::base::{Code, Finding, Result};
 use crate::git::sha256;
@@ -94,10 +95,16 @@ impl Suite {
         if wire.schema != SCHEMA {
             return Err(bad(&place, "schema", &format!("{:?} is not {SCHEMA:?}", wire.schema)).into());
         }
-        for (key, number) in [("sessions", wire.sessions), ("attempts", wire.attempts)] {
-            if number == Some(0) {
-                return Err(bad(&place, key, "it is 0").into());
+        for (key, number, most) in [("sessions", wire.sessions, 1000), ("attempts", wire.attempts, 5)] {
+            if let Some(number) = number.filter(|number| !(1..=most).contains(number)) {
+                return Err(bad(&place, key, &format!("{number} is not from 1 to {most}")).into());
             }
+        }
+        if let Some(name) = wire.strategies.iter().find(|name| Strategy::of(name).is_none()) {
+            return Err(bad(&place, "strategies", &format!("there is no strategy {name:?}")).into());
+        }
+        if let Some(arm) = wire.guards.iter().find(|arm| !["on", "off"].contains(&arm.as_str())) {
+            return Err(bad(&place, "guards", &format!("{arm:?} is neither \"on\" nor \"off\"")).into());
         }
         let mut tasks = wire.task.into_iter().map(|one| Task::of_entry(one, &place)).collect::<Result<Vec<_>>>()?;
         for (path, content) in &files {

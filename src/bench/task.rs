@@ -210,7 +210,7 @@ impl Task {
                 if missing(file) {
                     return wrong("judge.file", &format!("{file} does not stand in expected/"));
                 }
-                if !(*tolerance >= 0.0 && *relative >= 0.0) {
+                if !(*tolerance >= 0.0 && *relative >= 0.0 && tolerance.is_finite() && relative.is_finite()) {
                     return wrong("judge.tolerance", "it is not a number from 0 on");
                 }
             }
@@ -308,8 +308,12 @@ pub fn is_date(text: &str) -> bool {
         (text.len() == digits && text.bytes().all(|b| b.is_ascii_digit())).then(|| text.parse::<u32>().ok()).flatten()
     };
     number(year, 4).is_some()
-        && number(month, 2).is_some_and(|month| (1..=12).contains(&month))
-        && number(day, 2).is_some_and(|day| (1..=31).contains(&day))
+        && number(month, 2).zip(number(day, 2)).is_some_and(|(month, day)| {
+            let leap = number(year, 4).is_some_and(|year| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0));
+            let days = [31, if leap { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+            let last = usize::try_from(month).ok().and_then(|month| days.get(month.checked_sub(1)?));
+            last.is_some_and(|last| (1..=*last).contains(&day))
+        })
 }
 
 #[cfg(test)]

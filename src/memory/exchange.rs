@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Memory;
+use super::change::Change;
 use super::episode::{Episode, MOST_BYTES};
-use super::store::Change;
 use crate::base::{Code, Finding, Result};
 use crate::git::Oid;
 

@@ -10,6 +10,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `episode.rs` | the episode, and how two versions of one go together |
+//! | `change.rs` | what may become of one |
 //! | `words.rs` | keywords, and how alike two sets of them are |
 //! | `scrub.rs` | what is taken out before anything is stored |
 //! | `values.rs` | what the names of secrets, addresses and flags give away |
@@ -25,6 +26,7 @@
 //! | `exchange.rs` | export and import |
 
 mod chance;
+pub mod change;
 pub mod episode;
 pub mod exchange;
 pub mod history;
@@ -39,12 +41,13 @@ mod values;
 pub mod waiting;
 pub mod words;
 
+pub use change::Change;
 pub use episode::{Episode, Fix, Tried};
 pub use index::Warmed;
 pub use lesson::Lesson;
 pub use retrieve::{Query, lessons};
 pub use score::Outcome;
-pub use store::{Change, Memory};
+pub use store::Memory;
 
 /// The ref whose tree holds the episodes.
 pub const REF: &str = "refs/edt/memory";

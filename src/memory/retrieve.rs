@@ -4,11 +4,11 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use super::Memory;
+use super::change::Change;
 use super::episode::Episode;
 use super::index::{self, Entry, Index, short};
 use super::lesson::{self, Lesson};
 use super::score;
-use super::store::Change;
 use super::words::{ALIKE, alike, may_be_alike};
 use crate::base::Result;
 use crate::git::Oid;

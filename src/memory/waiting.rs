@@ -8,7 +8,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::store::Change;
+use super::change::Change;
 use crate::io::{clock, whole};
 
 /// A larger file is not one that edt wrote.

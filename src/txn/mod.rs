@@ -18,7 +18,7 @@ pub mod request;
 pub mod resolve;
 pub mod restore;
 mod streak;
-mod tried;
+pub mod tried;
 pub mod wire;
 pub mod words;
 

@@ -5,32 +5,14 @@
 //! forgotten.
 
 use super::request::Request;
-use super::tried::{self, episode_of, fix_of, is_about, is_memorable};
+use super::tried::{episode_of, fix_of, is_about, is_memorable};
 use crate::base::{Finding, Findings, Outcome, Result, Status, Verdict};
 use crate::git::Oid;
 use crate::io::clock;
 use crate::memory::waiting::{BATCH, Landed, Open, Waiting};
 use crate::memory::words::of_text;
-use crate::memory::{Change, Episode, Fix, Lesson, Memory, Query, lessons};
+use crate::memory::{Change, Lesson, Memory, Query, lessons};
 use crate::session::{Session, World};
-
-/// What failed, as an episode of the memory.
-#[must_use]
-pub fn episode(request: &Request, finding: &Finding, session: Option<&str>, now: i64) -> Episode {
-    episode_of(request, finding, session, now)
-}
-
-/// What made `path` what it is now, for the memory; `None` if that repairs nothing.
-#[must_use]
-pub fn fix(request: Option<&Request>, landing: &Landing<'_>, path: &str, now: i64) -> Option<Fix> {
-    fix_of(request, landing, path, now)
-}
-
-/// The language of the file `path`, else what its name ends in.
-#[must_use]
-pub fn language_of(path: &str) -> Option<String> {
-    tried::language_of(path)
-}
 
 /// An edit that landed.
 #[derive(Debug)]

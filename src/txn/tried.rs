@@ -17,7 +17,8 @@ pub(super) fn is_memorable(finding: &Finding) -> bool {
 }
 
 /// What failed, as an episode.
-pub(super) fn episode_of(request: &Request, finding: &Finding, session: Option<&str>, now: i64) -> Episode {
+#[must_use]
+pub fn episode_of(request: &Request, finding: &Finding, session: Option<&str>, now: i64) -> Episode {
     // The limit stands for the failure that reached it.
     let first = finding.evidence.get("failures").and_then(|failures| failures.get(0)?.get("code")?.as_str());
     let code = first.unwrap_or(finding.code.name());
@@ -40,7 +41,8 @@ pub(super) fn episode_of(request: &Request, finding: &Finding, session: Option<&
 }
 
 /// What made `path` what it is now; `None` if that repairs nothing: it went, or only its name or its mode bit changed.
-pub(super) fn fix_of(request: Option<&Request>, landing: &Landing<'_>, path: &str, now: i64) -> Option<Fix> {
+#[must_use]
+pub fn fix_of(request: Option<&Request>, landing: &Landing<'_>, path: &str, now: i64) -> Option<Fix> {
     let is_its =
         |edit: &&Edit| edit.path.to_string() == path || matches!(&edit.op, Op::Rename { to } if to.to_string() == path);
     let brings = |edit: &&Edit| !matches!(edit.op, Op::Delete { .. } | Op::Rename { .. } | Op::Chmod { .. });
@@ -72,7 +74,8 @@ pub(super) fn is_about(fix: &Fix, words: &[String]) -> bool {
 }
 
 /// The language of the file `path`, else what its name ends in.
-pub(super) fn language_of(path: &str) -> Option<String> {
+#[must_use]
+pub fn language_of(path: &str) -> Option<String> {
     let known = RepoPath::parse(path.as_bytes()).ok().and_then(|path| lang::of(&path, b""));
     let ending = || Path::new(path).extension().map(|ending| ending.to_string_lossy().to_lowercase());
     known.map(|language| language.name.to_owned()).or_else(ending)

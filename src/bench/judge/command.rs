@@ -1,6 +1,6 @@
 //! A program ends well in a copy of the worktree, run as `edt run` does it.
 
-use super::{Judge, Judging, Verdict, broken, tail};
+use super::{Judge, Judging, Verdict, broken, tail, uncopied};
 use crate::base::{Code, Result};
 use crate::bench::ground::Ground;
 use crate::bench::scene::{Unwatched, request};
@@ -23,7 +23,14 @@ impl Judge for Command {
         let JudgeSpec::Command { argv, timeout, sandbox } = &what.task.judge else {
             return Ok(Verdict::failed(String::new()));
         };
-        let copy = Ground::plant(what.place, what.files, None)?;
+        // What the agent writes is no policy for its judge.
+        let (mut files, policy) = (what.files.clone(), "edt.toml");
+        files.remove(policy);
+        files.extend(what.task.before.get(policy).map(|content| (policy.to_owned(), content.clone())));
+        let copy = match Ground::plant(what.place, &files, None) {
+            Ok(copy) => copy,
+            Err(found) => return Ok(Verdict::failed(uncopied(&found))),
+        };
         let mut request = request(argv, copy.root(), Some(*timeout))?;
         request.sandbox = Some(*sandbox);
         let done = copy.world("judge").and_then(|mut world| run::run(&mut world, &request, &mut Unwatched));

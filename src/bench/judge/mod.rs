@@ -8,7 +8,7 @@ mod program;
 use std::path::Path;
 
 use super::task::Task;
-use crate::base::{Code, Finding, Result};
+use crate::base::{Code, Finding, Findings, Result};
 use crate::io::folder::Files;
 
 /// What is judged.
@@ -86,6 +86,11 @@ fn tail(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes).into_owned();
     let from = text.char_indices().rev().nth(MOST - 1).map_or(0, |(at, _)| at);
     text[from..].trim().to_owned()
+}
+
+/// That what the agent left cannot be judged: it failed.
+fn uncopied(found: &Findings) -> String {
+    format!("What was left in the worktree cannot be put into a repository: {found}")
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Judge, Judging, Verdict, broken, tail};
+use super::{Judge, Judging, Verdict, broken, tail, uncopied};
 use crate::base::Result;
 use crate::bench::confined;
 use crate::bench::ground::Ground;
@@ -37,7 +37,10 @@ impl Judge for Program {
         let JudgeSpec::Program { argv, timeout } = &what.task.judge else {
             return Ok(Verdict::failed(String::new()));
         };
-        let copy = Ground::plant(what.place, what.files, None)?;
+        let copy = match Ground::plant(what.place, what.files, None) {
+            Ok(copy) => copy,
+            Err(found) => return Ok(Verdict::failed(uncopied(&found))),
+        };
         let folder = what.folder.display().to_string();
         let argv: Vec<String> = argv.iter().map(|word| word.replace("{task}", &folder)).collect();
         let input = json!({"worktree": copy.root(), "task": what.task.id, "attempt": what.attempt}).to_string();

@@ -14,6 +14,7 @@ use crate::bench::report::{Report, Timing, html};
 use crate::bench::runner::{self, Work};
 use crate::bench::store;
 use crate::io::streams;
+use crate::memory::exchange;
 
 pub(super) use import::Imported;
 pub(super) use list::{Checks, Listed};
@@ -147,14 +148,16 @@ struct UnitArgs {}
 impl UnitArgs {
     #[expect(clippy::unused_self, reason = "every command has arguments")]
     fn run(&self, context: &Context) -> Result<Status> {
-        const MOST: u64 = 16 * 1024 * 1024;
+        // The episodes that a strategy begins with, quoted, and what else there is to say.
+        const MOST: u64 = 3 * exchange::MOST_FILE;
         let bad = |why: String| {
             Finding::new(Code::BadRequest, why, "`edt bench run` calls this; it is not made to be called by hand.")
         };
         let read =
             streams::own_input_at_most(MOST).map_err(|error| bad(format!("The work cannot be read: {error}.")))?;
-        let work: Work = serde_json::from_slice(&read.unwrap_or_default())
-            .map_err(|error| bad(format!("The work cannot be read: {error}.")))?;
+        let read = read.ok_or_else(|| bad(format!("The work has more than {MOST} bytes.")))?;
+        let work: Work =
+            serde_json::from_slice(&read).map_err(|error| bad(format!("The work cannot be read: {error}.")))?;
         let worked = runner::work(&work)?;
         context.print(&super::render::json(&worked));
         Ok(Status::Applied)

@@ -156,6 +156,11 @@ impl Args {
                 format!("Tasks before {before} would teach and those since {since} be judged: some would do both.");
             return Err(bad(message, "Let --before be no later than --since.").into());
         }
+        if since.is_some() && memory.is_some() {
+            let message = "Episodes that are brought along do not say which tasks they were learned on: --since cannot keep them from \
+                being taught to those.";
+            return Err(bad(message.to_owned(), "Leave out --memory, or --since.").into());
+        }
         let mut suites: Vec<Chosen> = Vec::new();
         for named in &self.suites {
             let suite = Suite::named(named, start)?;
@@ -192,10 +197,15 @@ impl Args {
             )
             .into());
         }
-        let or = |given: &[String], own: &[String], else_: &str| match (given, own) {
-            ([], []) => vec![else_.to_owned()],
-            ([], own) => own.to_vec(),
-            (given, _) => given.to_vec(),
+        let or = |given: &[String], own: &[String], else_: &str| {
+            let mut chosen: Vec<String> = match (given, own) {
+                ([], []) => vec![else_.to_owned()],
+                ([], own) => own.to_vec(),
+                (given, _) => given.to_vec(),
+            };
+            let mut seen = std::collections::BTreeSet::new();
+            chosen.retain(|one| seen.insert(one.clone()));
+            chosen
         };
         let names = |keep: &dyn Fn(&Task) -> bool| -> Vec<String> {
             suite.tasks.iter().filter(|task| keep(task)).map(|task| task.id.clone()).collect()

@@ -10,7 +10,7 @@ use ureq::{Agent, Body};
 use super::secret::Secret;
 use super::settings::Settings;
 use super::sse::Events;
-use super::{Broken, Protocol, Reply, talk};
+use super::{Broken, Call, Protocol, Reply, talk};
 use crate::base::{Code, Finding, Findings, Result};
 use crate::bench::seed::Chance;
 use crate::io::clock;
@@ -84,7 +84,7 @@ impl Line {
                 return Err(Gone::Late(last));
             }
             let (after, why) = match self.once(&body, left) {
-                Ok(reply) => return Ok(reply),
+                Ok(reply) => return Ok(self.masked(reply)),
                 Err(Failed::Gone(Gone::Failed(why))) => return Err(Gone::Failed(self.hidden(&why))),
                 Err(Failed::Gone(gone)) => return Err(gone),
                 Err(Failed::Later(after, why)) => (after, self.hidden(&why)),
@@ -153,11 +153,13 @@ impl Line {
             answer.headers().get("retry-after").and_then(|value| value.to_str().ok()?.trim().parse::<u64>().ok());
         let bytes = all(answer, 64 * 1024).unwrap_or_default();
         let said: Value = serde_json::from_slice(&bytes).unwrap_or_default();
-        let said = said.pointer("/error/message").and_then(Value::as_str).map_or_else(
-            || String::from_utf8_lossy(&bytes[..bytes.len().min(300)]).into_owned(),
-            |text| text.chars().take(300).collect(),
-        );
-        let why = self.hidden(&format!("{} answered {status}: {}", self.url, said.trim()));
+        let said = said
+            .pointer("/error/message")
+            .and_then(Value::as_str)
+            .map_or_else(|| String::from_utf8_lossy(&bytes).into_owned(), str::to_owned);
+        // Before it is cut: half a key is one, too.
+        let said: String = self.hidden(&said).chars().take(300).collect();
+        let why = format!("{} answered {status}: {}", self.url, said.trim());
         match status {
             300..=399 => Failed::Gone(Gone::Failed(format!(
                 "{} redirects ({status}), and is not followed with the key",
@@ -172,6 +174,12 @@ impl Line {
             408 | 409 | 425 | 429 | 500.. => Failed::Later(after.map(Duration::from_secs), why),
             _ => Failed::Gone(Gone::Failed(why)),
         }
+    }
+
+    /// What a model said, without the key, should it know it.
+    fn masked(&self, reply: Reply) -> Reply {
+        let calls = reply.calls.into_iter().map(|call| Call { arguments: self.hidden(&call.arguments), ..call });
+        Reply { text: self.hidden(&reply.text), calls: calls.collect(), ..reply }
     }
 
     fn hidden(&self, text: &str) -> String {
