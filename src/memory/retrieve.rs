@@ -64,15 +64,22 @@ pub fn chosen(
     how: Alike,
     wanted: &dyn Fn(&Episode) -> bool,
 ) -> Result<Vec<(Episode, Lesson)>> {
-    let newer = unrecorded(memory, query, pending, how)?;
+    let mut touched: BTreeMap<u64, Vec<&Change>> = BTreeMap::new();
+    for change in pending {
+        touched.entry(index::number(change.id())).or_default().push(change);
+    }
     let (index, short) = (memory.index()?, Shortened::of(query));
     let mut found: Vec<Candidate<'_>> = Vec::new();
+    let mut stored: BTreeMap<u64, Oid> = BTreeMap::new();
     for entry in index.as_deref().map(Index::entries).into_iter().flatten() {
-        if entry.teaches() && !newer.contains_key(&entry.id()) {
+        if !touched.is_empty() && touched.contains_key(&entry.id()) {
+            stored.extend(entry.oid().map(|oid| (entry.id(), oid)));
+        } else if entry.teaches() {
             found.extend(Candidate::of_entry(entry, &short, now, how));
         }
     }
-    found.extend(newer.values().filter_map(|episode| Candidate::of_episode(episode, query, now, how)));
+    let newer = unrecorded(memory, query, &touched, &stored, how)?;
+    found.extend(newer.iter().filter_map(|episode| Candidate::of_episode(episode, query, now, how)));
     found.sort_by(|a, b| {
         let better = b.rank.score().partial_cmp(&a.rank.score()).unwrap_or(Ordering::Equal);
         a.rank.farness.cmp(&b.rank.farness).then(better).then_with(|| a.id.cmp(&b.id))
@@ -180,27 +187,30 @@ impl Shortened {
 }
 
 /// The episodes that are newer than what is recorded of them, of those that may answer.
-fn unrecorded(memory: &Memory<'_>, query: &Query, pending: &[Change], how: Alike) -> Result<BTreeMap<u64, Episode>> {
-    let mut by_id: BTreeMap<&str, Vec<&Change>> = BTreeMap::new();
-    for change in pending {
-        by_id.entry(change.id()).or_default().push(change);
-    }
-    let (mut out, tip) = (BTreeMap::new(), memory.tip()?);
-    for (id, changes) in by_id {
-        // What is not alike need not be read.
+fn unrecorded(
+    memory: &Memory<'_>,
+    query: &Query,
+    touched: &BTreeMap<u64, Vec<&Change>>,
+    stored: &BTreeMap<u64, Oid>,
+    how: Alike,
+) -> Result<Vec<Episode>> {
+    let mut out = Vec::new();
+    for (id, changes) in touched {
+        let is_new = |change: &&Change| !matches!(change, Change::Failed(_) | Change::Used(..) | Change::Worsened(_));
+        // What is neither recorded nor fixed teaches nothing, and what is not alike need not be read.
+        let silent = !stored.contains_key(id) && !changes.iter().any(is_new);
         let far = changes.iter().any(|change| match change {
             Change::Failed(episode) => how == Alike::InWords && alike(&episode.keywords, &query.keywords) < ALIKE,
             _ => false,
         });
-        if far {
+        if silent || far {
             continue;
         }
-        let stored = memory.get_or_nothing(tip, id)?;
-        let mut newest = stored;
+        let mut newest = stored.get(id).map(|oid| memory.at(*oid)).transpose()?.flatten();
         for change in changes {
             newest = change.on(newest);
         }
-        out.extend(newest.map(|episode| (index::number(id), episode)));
+        out.extend(newest);
     }
     Ok(out)
 }

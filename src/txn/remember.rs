@@ -5,12 +5,11 @@
 //! forgotten.
 
 use super::request::Request;
-use super::tried::{episode_of, fix_of, is_about, is_memorable};
+use super::tried::{episode_of, fix_of, is_about, is_memorable, words_of};
 use crate::base::{Finding, Findings, Outcome, Result, Status, Verdict};
 use crate::git::Oid;
 use crate::io::clock;
 use crate::memory::waiting::{BATCH, Landed, Open, Waiting};
-use crate::memory::words::of_text;
 use crate::memory::{Change, Lesson, Memory, Query, lessons};
 use crate::session::{Session, World};
 
@@ -217,7 +216,7 @@ fn refused_in(
             all.extend(lessons);
             if !open.episodes.contains(&episode.id) {
                 open.episodes.push(episode.id.clone());
-                open.words.extend(of_text(&episode.tried.fragment));
+                open.words.extend(words_of(request, finding));
             }
             waiting.add(Change::Failed(Box::new(episode)));
         }

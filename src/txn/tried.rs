@@ -8,6 +8,7 @@ use crate::base::{Code, Finding, RepoPath, Status};
 use crate::edit::hunk::Side;
 use crate::edit::{Edit, LineRange, Mode, Op};
 use crate::lang;
+use crate::memory::words::of_text;
 use crate::memory::{Episode, Fix, Tried, scrub};
 
 /// Whether a failure is one that a later call can learn from: it is about a file, and it was for the agent to do better.
@@ -23,10 +24,7 @@ pub fn episode_of(request: &Request, finding: &Finding, session: Option<&str>, n
     let first = finding.evidence.get("failures").and_then(|failures| failures.get(0)?.get("code")?.as_str());
     let code = first.unwrap_or(finding.code.name());
     let path = finding.path.clone().unwrap_or_default();
-    let numbered =
-        finding.evidence.get("edit").and_then(serde_json::Value::as_u64).and_then(|n| usize::try_from(n).ok());
-    let numbered = numbered.and_then(|number| request.edits.get(number.checked_sub(1)?));
-    let edit = numbered.or_else(|| request.edits.iter().find(|edit| edit.path.to_string() == path));
+    let edit = edit_of(request, finding);
     let language = language_of(&path);
     let tried = Tried {
         mode: edit.and_then(mode_of).map(str::to_owned),
@@ -38,6 +36,22 @@ pub fn episode_of(request: &Request, finding: &Finding, session: Option<&str>, n
         agent: request.agent.clone(),
     };
     Episode::new(code, language.as_deref(), tried, now)
+}
+
+/// The edit that was refused.
+fn edit_of<'r>(request: &'r Request, finding: &Finding) -> Option<&'r Edit> {
+    let number = finding.evidence.get("edit").and_then(serde_json::Value::as_u64);
+    let numbered = number.and_then(|number| request.edits.get(usize::try_from(number).ok()?.checked_sub(1)?));
+    let path = finding.path.as_deref().unwrap_or_default();
+    numbered.or_else(|| request.edits.iter().find(|edit| edit.path.to_string() == path))
+}
+
+/// The words that a refused edit was about: those of what it was to replace, and of what it was to bring.
+pub(super) fn words_of(request: &Request, finding: &Finding) -> Vec<String> {
+    let (old, new) = edit_of(request, finding).map(texts).unwrap_or_default();
+    let longest = crate::memory::episode::LONGEST;
+    let text = |bytes: Vec<u8>| of_text(&scrub::scrub(&String::from_utf8_lossy(&bytes), longest));
+    [old, new].into_iter().flatten().flat_map(text).collect()
 }
 
 /// What made `path` what it is now; `None` if that repairs nothing: it went, or only its name or its mode bit changed.

@@ -178,7 +178,9 @@ repo = { "a.txt" = "x\n" }
 
 impl Lab {
     fn new() -> Lab {
-        let lab = Lab { dir: tempfile::Builder::new().prefix("edt-llm-").tempdir().unwrap() };
+        // A sandbox has devices of its own: a suite below `/dev/shm` is not in it.
+        let dir = tempfile::Builder::new().prefix("edt-llm-").tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let lab = Lab { dir };
         std::fs::create_dir_all(lab.path("s")).unwrap();
         std::fs::create_dir_all(lab.path("home/.config")).unwrap();
         std::fs::write(lab.path("s/suite.toml"), SUITE).unwrap();

@@ -368,6 +368,7 @@ fn memories_that_grew_apart_go_together_by_fetch_and_push() {
 fn a_lost_a_torn_or_an_old_index_tells_the_same() {
     let world = world();
     learns(&world, "a.c");
+    only(&world);
     let index = world.git_dir("--git-common-dir").join("edt/memory-index");
     let search =
         || memory(&world, &["search", "return a + b", "--code", NOT_FOUND, "--language", "c"])["lessons"].clone();
