@@ -125,3 +125,13 @@ pub(super) fn config_home() -> Option<PathBuf> {
     let given = std::env::var_os("XDG_CONFIG_HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
     given.or_else(|| std::env::var_os("HOME").map(|home| Path::new(&home).join(".config")))
 }
+
+impl super::Repo {
+    /// What the person's own configuration (or the system's, or the environment) says of `key`; what the repository's says does not
+    /// count: it may have come with the repository.
+    #[must_use]
+    pub fn persons(&self, key: &str) -> Option<String> {
+        let own = |meta: &gix::config::file::Metadata| meta.source.kind() != gix::config::source::Kind::Repository;
+        self.inner.config_snapshot().plumbing().string_filter(key, own).map(|value| value.to_string())
+    }
+}

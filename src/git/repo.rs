@@ -263,14 +263,6 @@ impl Repo {
         self.inner.config_snapshot().boolean("commit.gpgSign").unwrap_or(false)
     }
 
-    /// What the person's own configuration (or the system's, or the environment) says of `key`; what the repository's says does not
-    /// count: it may have come with the repository.
-    #[must_use]
-    pub fn persons(&self, key: &str) -> Option<String> {
-        let own = |meta: &gix::config::file::Metadata| meta.source.kind() != gix::config::source::Kind::Repository;
-        self.inner.config_snapshot().plumbing().string_filter(key, own).map(|value| value.to_string())
-    }
-
     /// Whether Git may have one of these hooks to run: a file in the folder of hooks, or any hook in the configuration.
     #[must_use]
     pub fn has_hooks(&self, names: &[&str]) -> bool {

@@ -70,7 +70,8 @@ pub fn landed(world: &mut World, request: Option<&Request>, landing: &Landing<'_
     let warm = world.warm();
     let memory = Memory::of(&world.repo, warm.as_deref().map(|warm| &warm.memory));
     // The ordinary edit, with nothing to learn from, costs one look.
-    if memory.waiting() == Waiting::default() {
+    let waiting = memory.waiting();
+    if waiting.open.is_empty() && waiting.pending.len() < BATCH {
         return;
     }
     let Ok(locked) = memory.lock() else { return };
