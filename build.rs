@@ -26,7 +26,10 @@ fn main() {
 
 fn link_at_a_fixed_address() {
     let of = |key: &str| std::env::var(key).unwrap_or_default();
-    if of("CARGO_CFG_TARGET_OS") == "linux" && of("CARGO_CFG_TARGET_ENV") == "gnu" && of("PROFILE") == "release" {
+    if of("CARGO_CFG_TARGET_OS") == "linux"
+        && of("CARGO_CFG_TARGET_ENV") == "gnu"
+        && of("PROFILE") == "release"
+    {
         println!("cargo::rustc-link-arg-bins=-no-pie");
         println!("cargo::rustc-link-arg-bins=-Wl,-z,lazy");
     }
@@ -89,7 +92,8 @@ fn write_languages() -> Result<(), String> {
     }
     code.push_str("]\n");
     let out = std::env::var("OUT_DIR").map_err(|err| format!("OUT_DIR: {err}"))?;
-    std::fs::write(Path::new(&out).join("languages.rs"), code).map_err(|err| format!("languages.rs: {err}"))
+    std::fs::write(Path::new(&out).join("languages.rs"), code)
+        .map_err(|err| format!("languages.rs: {err}"))
 }
 
 /// A path must lead to one language.
@@ -102,7 +106,10 @@ fn unique(languages: &[Language]) -> Result<(), String> {
             ("file", &language.files),
             ("interpreter", &language.interpreters),
         ];
-        for (what, value) in keys.into_iter().flat_map(|(what, values)| values.iter().map(move |value| (what, value))) {
+        for (what, value) in keys
+            .into_iter()
+            .flat_map(|(what, values)| values.iter().map(move |value| (what, value)))
+        {
             if what == "extension" && (value.contains('.') || *value != value.to_lowercase()) {
                 return Err(format!(
                     "{TABLE}: {}: write the extension {value:?} in lower case, without a dot",
@@ -110,7 +117,10 @@ fn unique(languages: &[Language]) -> Result<(), String> {
                 ));
             }
             if let Some(other) = taken.insert((what, value), &language.name) {
-                return Err(format!("{TABLE}: the {what} {value:?} belongs to {other} and to {}", language.name));
+                return Err(format!(
+                    "{TABLE}: the {what} {value:?} belongs to {other} and to {}",
+                    language.name
+                ));
             }
         }
     }
@@ -133,7 +143,9 @@ fn entry(code: &mut String, language: &Language) -> Result<(), String> {
         }
     }
     let query = |query: &str| {
-        format!("include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/grammars/\", {folder:?}, \"/{query}.scm\"))")
+        format!(
+            "include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/grammars/\", {folder:?}, \"/{query}.scm\"))"
+        )
     };
     write!(
         code,
@@ -171,16 +183,19 @@ fn write_suites() -> Result<(), String> {
     files_below(Path::new(SUITES), "", &mut found).map_err(|err| format!("{SUITES}: {err}"))?;
     found.sort();
     let is_suite = |path: &str| {
-        path.split_once('/').is_some_and(|(folder, _)| Path::new(SUITES).join(folder).join("suite.toml").is_file())
+        path.split_once('/')
+            .is_some_and(|(folder, _)| Path::new(SUITES).join(folder).join("suite.toml").is_file())
     };
     let mut code = String::from("&[\n");
     for (path, executable) in found.iter().filter(|(path, _)| is_suite(path)) {
         let file = format!("concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/{SUITES}/\", {path:?})");
-        writeln!(code, "({path:?}, {executable}, include_bytes!({file}) as &[u8]),").map_err(|err| err.to_string())?;
+        writeln!(code, "({path:?}, {executable}, include_bytes!({file}) as &[u8]),")
+            .map_err(|err| err.to_string())?;
     }
     code.push_str("]\n");
     let out = std::env::var("OUT_DIR").map_err(|err| format!("OUT_DIR: {err}"))?;
-    std::fs::write(Path::new(&out).join("suites.rs"), code).map_err(|err| format!("suites.rs: {err}"))
+    std::fs::write(Path::new(&out).join("suites.rs"), code)
+        .map_err(|err| format!("suites.rs: {err}"))
 }
 
 fn files_below(folder: &Path, below: &str, found: &mut Vec<(String, bool)>) -> std::io::Result<()> {

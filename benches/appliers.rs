@@ -54,7 +54,9 @@ fn main() {
 
 fn with_diffy(row: &Row) -> Answer {
     let applied = diffy::Patch::from_str(&row.patch).map_err(|error| error.to_string());
-    match applied.and_then(|patch| diffy::apply(&row.file, &patch).map_err(|error| error.to_string())) {
+    match applied
+        .and_then(|patch| diffy::apply(&row.file, &patch).map_err(|error| error.to_string()))
+    {
         Ok(text) => Answer { how: "applied", text: Some(text), ..Answer::default() },
         Err(error) => Answer { how: "refused", said: Some(error), ..Answer::default() },
     }
@@ -64,7 +66,8 @@ fn with_edt(row: &Row) -> Answer {
     let matching = if row.r#match == "lenient" { Matching::Lenient } else { Matching::Strict };
     let path = RepoPath::parse(row.path.as_bytes()).expect("a path that Git has recorded");
     let beside = (!row.named).then_some(row.path.as_bytes());
-    let patch = PatchText::new(row.patch.clone().into_bytes(), beside, None, matching).expect("no hash is given");
+    let patch = PatchText::new(row.patch.clone().into_bytes(), beside, None, matching)
+        .expect("no hash is given");
     match rehearse(&patch, &path, row.file.as_bytes()) {
         Ok((text, step)) => Answer {
             how: "applied",
@@ -77,13 +80,18 @@ fn with_edt(row: &Row) -> Answer {
 }
 
 fn refused(findings: &[Finding]) -> Answer {
-    let correction = findings.iter().find_map(|finding| finding.evidence.get("correction")?.as_str());
+    let correction =
+        findings.iter().find_map(|finding| finding.evidence.get("correction")?.as_str());
     Answer {
         how: "refused",
         codes: findings.iter().map(|finding| finding.code.name()).collect(),
-        said: Some(findings.iter().map(|finding| finding.message.as_str()).collect::<Vec<_>>().join("; ")),
+        said: Some(
+            findings.iter().map(|finding| finding.message.as_str()).collect::<Vec<_>>().join("; "),
+        ),
         correction: correction.map(str::to_owned),
-        already_applied: findings.iter().any(|finding| finding.evidence.get("already_applied") == Some(&true.into())),
+        already_applied: findings
+            .iter()
+            .any(|finding| finding.evidence.get("already_applied") == Some(&true.into())),
         ..Answer::default()
     }
 }

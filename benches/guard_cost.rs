@@ -15,15 +15,16 @@ use edt::lang;
 use edt::policy::Policy;
 
 fn main() {
-    println!("| text | bytes | one parse | all guards | parses | found |\n| --- | --- | --- | --- | --- | --- |");
+    println!(
+        "| text | bytes | one parse | all guards | parses | found |\n| --- | --- | --- | --- | --- | --- |"
+    );
     for lines in [1_000, 10_000] {
         let old = c_text(lines);
         let place = old.len() / 2;
         let place = place + old[place..].find("return").expect("a function");
         let edited = format!("{}return 1 + {}", &old[..place], &old[place + 7..]);
         row(&format!("C, {lines} lines, one line changed"), "a.c", &old, &edited);
-        let function =
-            "static int added_by_the_edit(int a)\n{\n    if (a > 3) {\n        return a;\n    }\n    return 0;\n}\n\n";
+        let function = "static int added_by_the_edit(int a)\n{\n    if (a > 3) {\n        return a;\n    }\n    return 0;\n}\n\n";
         let place = old[..place].rfind("static int").expect("a function");
         row(
             &format!("C, {lines} lines, a function added"),
@@ -37,14 +38,29 @@ fn main() {
     let json = json_text(2 << 20).replacen("\"value\": 1", "\"value\": 2", 1);
     row("JSON, nearly 2 MiB", "a.json", &json[..2_000_000], &json[..1_999_000]);
     row("100,000 open brackets", "a.json", "[]", &"[".repeat(100_000));
-    row("100,000 nested brackets", "a.c", "int x;\n", &format!("{}{}", "(".repeat(100_000), ")".repeat(100_000)));
-    row("900 open brackets, 300 times", "a.json", "[]", &format!("{}]\n", "[".repeat(900)).repeat(300));
+    row(
+        "100,000 nested brackets",
+        "a.c",
+        "int x;\n",
+        &format!("{}{}", "(".repeat(100_000), ")".repeat(100_000)),
+    );
+    row(
+        "900 open brackets, 300 times",
+        "a.json",
+        "[]",
+        &format!("{}]\n", "[".repeat(900)).repeat(300),
+    );
     row("YAML, 300 nested dashes", "a.yaml", "a: 1\n", &format!("{}a\n", "- ".repeat(300)));
     row("2 MB of quotes and braces", "a.c", "int x;\n", &"\"{'} ".repeat(400_000));
     for file in std::env::args().skip(1).filter(|arg| !arg.starts_with("--")) {
         let Ok(old) = std::fs::read_to_string(&file) else { continue };
         let middle = old[old.len() / 2..].find('\n').map_or(0, |at| old.len() / 2 + at + 1);
-        row(&file, file.rsplit('/').next().unwrap_or(&file), &old, &format!("{}\n{}", &old[..middle], &old[middle..]));
+        row(
+            &file,
+            file.rsplit('/').next().unwrap_or(&file),
+            &old,
+            &format!("{}\n{}", &old[..middle], &old[middle..]),
+        );
     }
 }
 
@@ -53,7 +69,8 @@ fn row(name: &str, path: &str, old: &str, new: &str) {
     let policy = Policy::of(None, None).expect("the defaults");
     let language = lang::of(&path, new.as_bytes()).expect("a language");
     let (parse, _) = median(|| lang::parse(language, new.as_bytes(), &|| false).is_ok());
-    let (all, judged) = median(|| examine(&path, Some(old.as_bytes()), new.as_bytes(), &[], &policy));
+    let (all, judged) =
+        median(|| examine(&path, Some(old.as_bytes()), new.as_bytes(), &[], &policy));
     let mut found = String::new();
     for each in judged {
         match each.judgement {

@@ -104,7 +104,8 @@ struct Args {
 
 impl Args {
     fn read() -> Option<Args> {
-        let mut args = Args { out: PathBuf::new(), languages: Vec::new(), list: false, misses: false };
+        let mut args =
+            Args { out: PathBuf::new(), languages: Vec::new(), list: false, misses: false };
         let mut given = std::env::args().skip(1);
         while let Some(arg) = given.next() {
             match arg.as_str() {
@@ -173,17 +174,30 @@ fn examined(path: &Path, policy: &Policy) -> Vec<Examined> {
 fn examine_row(row: Row, policy: &Policy) -> Examined {
     let path = RepoPath::parse(row.path.as_bytes()).expect("a path that Git has recorded");
     let begun = Instant::now();
-    let others: Vec<(RepoPath, &Other)> =
-        row.others.iter().filter_map(|other| Some((RepoPath::parse(other.path.as_bytes()).ok()?, other))).collect();
-    let texts = others.iter().map(|(path, other)| (path, other.before.as_bytes(), other.after.as_bytes()));
-    let sides: Vec<Side<'_>> = texts.map(|(path, before, after)| Side { path, before, after }).collect();
-    let judged = examine(&path, row.before.as_deref().map(str::as_bytes), row.after.as_bytes(), &sides, policy);
+    let others: Vec<(RepoPath, &Other)> = row
+        .others
+        .iter()
+        .filter_map(|other| Some((RepoPath::parse(other.path.as_bytes()).ok()?, other)))
+        .collect();
+    let texts =
+        others.iter().map(|(path, other)| (path, other.before.as_bytes(), other.after.as_bytes()));
+    let sides: Vec<Side<'_>> =
+        texts.map(|(path, before, after)| Side { path, before, after }).collect();
+    let judged = examine(
+        &path,
+        row.before.as_deref().map(str::as_bytes),
+        row.after.as_bytes(),
+        &sides,
+        policy,
+    );
     let took = begun.elapsed();
     let (mut found, mut unchecked) = (Vec::new(), Vec::new());
     for each in judged {
         match each.judgement {
             Judgement::Pass => {}
-            Judgement::Found(findings) => found.extend(findings.iter().map(|one| (each.guard, said(one)))),
+            Judgement::Found(findings) => {
+                found.extend(findings.iter().map(|one| (each.guard, said(one))))
+            }
             Judgement::Unchecked(why) => unchecked.push((each.guard, why)),
         }
     }
@@ -203,7 +217,9 @@ fn rows<T: DeserializeOwned>(path: &Path) -> impl Iterator<Item = T> + Send + us
         Err(error) => panic!("{}: {error}", path.display()),
     };
     let lines = file.into_iter().flat_map(|file| BufReader::new(file).lines());
-    lines.map(|line| serde_json::from_str(&line.expect("the file can be read")).expect("a row of the corpus"))
+    lines.map(|line| {
+        serde_json::from_str(&line.expect("the file can be read")).expect("a row of the corpus")
+    })
 }
 
 fn words_of_peers(path: &Path) -> Peers {
@@ -214,23 +230,36 @@ fn words_of_peers(path: &Path) -> Peers {
     peers
 }
 
-fn false_alarms(kind: &str, changes: &BTreeMap<&str, Vec<Examined>>, peers: &BTreeMap<&str, Peers>) {
-    let of_kind = |language: &str| changes[language].iter().filter(|row| row.kind == kind).collect::<Vec<_>>();
+fn false_alarms(
+    kind: &str,
+    changes: &BTreeMap<&str, Vec<Examined>>,
+    peers: &BTreeMap<&str, Peers>,
+) {
+    let of_kind = |language: &str| {
+        changes[language].iter().filter(|row| row.kind == kind).collect::<Vec<_>>()
+    };
     println!("\n## False alarms per 1,000 {kind} files (how many)\n");
-    header("guard", changes.keys().map(|language| format!("{language} ({})", of_kind(language).len())));
+    header(
+        "guard",
+        changes.keys().map(|language| format!("{language} ({})", of_kind(language).len())),
+    );
     for guard in GUARDS.iter().map(|guard| guard.name()).chain(["any"]) {
         let cells = changes.keys().map(|language| {
             let rows = of_kind(language);
-            let hit =
-                rows.iter().filter(|row| row.found.iter().any(|(name, _)| guard == "any" || *name == guard)).count();
+            let hit = rows
+                .iter()
+                .filter(|row| row.found.iter().any(|(name, _)| guard == "any" || *name == guard))
+                .count();
             per_thousand(hit, rows.len())
         });
         line(guard, cells);
     }
     for peer in names(peers) {
         let cells = changes.keys().map(|language| {
-            let words: Vec<_> =
-                of_kind(language).iter().filter_map(|row| peers[language].get(&peer)?.get(&row.id)).collect();
+            let words: Vec<_> = of_kind(language)
+                .iter()
+                .filter_map(|row| peers[language].get(&peer)?.get(&row.id))
+                .collect();
             per_thousand(words.iter().filter(|refused| ***refused).count(), words.len())
         });
         line(&peer, cells);
@@ -242,7 +271,12 @@ fn list(changes: &BTreeMap<&str, Vec<Examined>>) {
     for (language, rows) in changes {
         for row in rows {
             for (guard, said) in &row.found {
-                println!("* {language} {guard} {} `{}`: {}", row.kind, row.id, said.replace('\n', " "));
+                println!(
+                    "* {language} {guard} {} `{}`: {}",
+                    row.kind,
+                    row.id,
+                    said.replace('\n', " ")
+                );
             }
         }
     }
@@ -258,7 +292,12 @@ fn unchecked(changes: &BTreeMap<&str, Vec<Examined>>) {
         }
     }
     for (name, by_language) in counts {
-        line(&name, changes.keys().map(|language| by_language.get(language).map_or("0".to_owned(), usize::to_string)));
+        line(
+            &name,
+            changes
+                .keys()
+                .map(|language| by_language.get(language).map_or("0".to_owned(), usize::to_string)),
+        );
     }
 }
 
@@ -285,14 +324,19 @@ fn recall(language: &str, rows: &[Examined], peers: &Peers) {
         .filter(|name| rows.iter().any(|row| row.found.iter().any(|(guard, _)| guard == name)))
         .collect();
     println!("\n## Caught of the damage, {language} (%)\n");
-    let columns =
-        ["made", "counted", "edt"].into_iter().chain(guards.iter().copied()).chain(peers.keys().map(String::as_str));
+    let columns = ["made", "counted", "edt"]
+        .into_iter()
+        .chain(guards.iter().copied())
+        .chain(peers.keys().map(String::as_str));
     header("class", columns.map(String::from));
     for (class, rows) in by_class(rows) {
         let counted: Vec<_> = rows.iter().copied().filter(|row| counts(row)).collect();
-        let by = |guard: &str| counted.iter().filter(|row| row.found.iter().any(|(name, _)| *name == guard)).count();
+        let by = |guard: &str| {
+            counted.iter().filter(|row| row.found.iter().any(|(name, _)| *name == guard)).count()
+        };
         let any = counted.iter().filter(|row| !row.found.is_empty()).count();
-        let mut cells = vec![rows.len().to_string(), counted.len().to_string(), percent(any, counted.len())];
+        let mut cells =
+            vec![rows.len().to_string(), counted.len().to_string(), percent(any, counted.len())];
         cells.extend(guards.iter().map(|guard| percent(by(guard), counted.len())));
         cells.extend(peers.values().map(|words| {
             let words: Vec<_> = counted.iter().filter_map(|row| words.get(&row.id)).collect();
@@ -305,9 +349,14 @@ fn recall(language: &str, rows: &[Examined], peers: &Peers) {
 fn misses(mutants: &BTreeMap<&str, Vec<Examined>>) {
     println!("\n## Each damage that passes, and each refusal of what is none\n");
     for (language, rows) in mutants {
-        for row in rows.iter().filter(|row| counts(row) && row.found.is_empty() != (row.kind == NEVER)) {
-            let said: Vec<_> =
-                row.found.iter().map(|(guard, said)| format!("{guard} {}", said.replace('\n', " "))).collect();
+        for row in
+            rows.iter().filter(|row| counts(row) && row.found.is_empty() != (row.kind == NEVER))
+        {
+            let said: Vec<_> = row
+                .found
+                .iter()
+                .map(|(guard, said)| format!("{guard} {}", said.replace('\n', " ")))
+                .collect();
             println!("* {language} `{}` {}", row.id, said.join("; "));
         }
     }
@@ -322,7 +371,8 @@ fn summary(mutants: &BTreeMap<&str, Vec<Examined>>) {
     classes.dedup();
     for class in classes {
         let cells = mutants.values().map(|rows| {
-            let counted: Vec<_> = rows.iter().filter(|row| row.kind == class && counts(row)).collect();
+            let counted: Vec<_> =
+                rows.iter().filter(|row| row.kind == class && counts(row)).collect();
             percent(counted.iter().filter(|row| !row.found.is_empty()).count(), counted.len())
         });
         line(&title(class), cells);
@@ -334,7 +384,11 @@ fn whole_commits(args: &Args, policy: &Policy) {
     let (mut commits, mut hits) = (0, Vec::new());
     for commit in rows::<Commit>(&args.out.join("commits.ndjson")) {
         commits += 1;
-        hits.extend(judge_commit(&commit, policy).into_iter().map(|said| format!("* `{}` {said}", commit.id)));
+        hits.extend(
+            judge_commit(&commit, policy)
+                .into_iter()
+                .map(|said| format!("* `{}` {said}", commit.id)),
+        );
     }
     println!("\n## Whole commits refused per 1,000 (how many)\n");
     header("", [format!("commits ({commits})")]);
@@ -346,10 +400,15 @@ fn whole_commits(args: &Args, policy: &Policy) {
 
 fn judge_commit(commit: &Commit, policy: &Policy) -> Vec<String> {
     let path = |path: &str| RepoPath::parse(path.as_bytes()).expect("a path that Git has recorded");
-    let files: Vec<_> =
-        commit.files.iter().map(|file| (path(&file.path), file.from.as_deref().map(path), file)).collect();
-    let texts: Vec<_> =
-        files.iter().map(|(_, _, file)| ("\n".repeat(file.lines_before), "\n".repeat(file.lines_after))).collect();
+    let files: Vec<_> = commit
+        .files
+        .iter()
+        .map(|file| (path(&file.path), file.from.as_deref().map(path), file))
+        .collect();
+    let texts: Vec<_> = files
+        .iter()
+        .map(|(_, _, file)| ("\n".repeat(file.lines_before), "\n".repeat(file.lines_after)))
+        .collect();
     let mut subjects = Vec::new();
     for ((path, from, file), (before, after)) in files.iter().zip(&texts) {
         let before = (file.status != "A").then_some(before.as_bytes());
@@ -358,7 +417,14 @@ fn judge_commit(commit: &Commit, policy: &Policy) -> Vec<String> {
             subjects.push(Subject::new(from, None, before, None, Vec::new(), policy.time_limit));
         }
         let stood = if from.is_some() { None } else { before };
-        subjects.push(Subject::new(path, from.as_ref(), stood, after, Vec::new(), policy.time_limit));
+        subjects.push(Subject::new(
+            path,
+            from.as_ref(),
+            stood,
+            after,
+            Vec::new(),
+            policy.time_limit,
+        ));
     }
     let all = GUARDS.iter().flat_map(|guard| guard.judge_all(&subjects, policy).findings());
     all.map(|finding| said(&finding)).collect()
@@ -398,7 +464,11 @@ fn line(first: &str, cells: impl IntoIterator<Item = String>) {
 
 #[expect(clippy::cast_precision_loss, reason = "counts of a corpus")]
 fn per_thousand(part: usize, whole: usize) -> String {
-    if whole == 0 { "–".to_owned() } else { format!("{:.1} ({part})", part as f64 * 1000.0 / whole as f64) }
+    if whole == 0 {
+        "–".to_owned()
+    } else {
+        format!("{:.1} ({part})", part as f64 * 1000.0 / whole as f64)
+    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of a corpus")]

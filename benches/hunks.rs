@@ -16,8 +16,9 @@ use edt::txn::patch::{PatchText, rehearse};
 const ROUNDS: usize = 15;
 
 fn main() {
-    let number =
-        |n: usize, default: usize| std::env::args().filter_map(|arg| arg.parse().ok()).nth(n).unwrap_or(default);
+    let number = |n: usize, default: usize| {
+        std::env::args().filter_map(|arg| arg.parse().ok()).nth(n).unwrap_or(default)
+    };
     let (lines, hunks) = (number(0, 100_000), number(1, 200));
     let file: Vec<String> = (0..lines).map(line).collect();
     let text = file.concat();
@@ -33,11 +34,16 @@ fn main() {
             let at = hunk * step;
             diff += &format!("@@ -{0},7 +{0},8 @@\n", at + shift - 2);
             for (i, line) in file.iter().enumerate().take(at + 4).skip(at - 3) {
-                diff += &if i == at { format!("-{line}+{line}+\tadded({hunk});\n") } else { format!(" {line}") };
+                diff += &if i == at {
+                    format!("-{line}+{line}+\tadded({hunk});\n")
+                } else {
+                    format!(" {line}")
+                };
             }
         }
         let diff = if spaces { diff.replace('\t', "        ") } else { diff };
-        let mut times: Vec<f64> = (0..ROUNDS).map(|_| once(&diff, matching, &text, hunks)).collect();
+        let mut times: Vec<f64> =
+            (0..ROUNDS).map(|_| once(&diff, matching, &text, hunks)).collect();
         times.sort_by(f64::total_cmp);
         println!("{name}: median {:.1} ms, slowest {:.1} ms", times[ROUNDS / 2], times[ROUNDS - 1]);
     }

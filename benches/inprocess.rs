@@ -31,25 +31,36 @@ fn main() {
     let edits = std::env::args().skip(1).find_map(|arg| arg.parse().ok()).unwrap_or(2000);
     let scratch = Scratch::new();
     println!("{edits} edits of one 1 KB file in a repository of {FILES} files\n");
-    println!("{:42}{:>9}{:>11}{:>9}{:>22}", "", "edits/s", "median us", "p95 us", "last / first tenth");
+    println!(
+        "{:42}{:>9}{:>11}{:>9}{:>22}",
+        "", "edits/s", "median us", "p95 us", "last / first tenth"
+    );
     let mut reached = true;
-    for (switching, head) in [(Switching::Never, "HEAD left alone"), (Switching::AsConfigured, "HEAD on the branch")] {
+    for (switching, head) in
+        [(Switching::Never, "HEAD left alone"), (Switching::AsConfigured, "HEAD on the branch")]
+    {
         for reuse in [false, true] {
             let root = scratch.path(&format!("{head} {reuse}"));
             make(&root);
             let took = run(&root, switching, reuse, edits);
             let world = if reuse { "one World" } else { "a World per edit" };
-            reached &= report(&format!("{head}, {world}"), &took) >= GOAL || switching == Switching::AsConfigured;
+            reached &= report(&format!("{head}, {world}"), &took) >= GOAL
+                || switching == Switching::AsConfigured;
         }
     }
-    println!("\n{} goal, HEAD left alone: >= {GOAL} edits/s", if reached { "ok    " } else { "MISSED" });
+    println!(
+        "\n{} goal, HEAD left alone: >= {GOAL} edits/s",
+        if reached { "ok    " } else { "MISSED" }
+    );
 }
 
 /// A repository of many files, ten to a folder.
 fn make(root: &Path) {
     std::fs::create_dir_all(root).expect("a folder");
     git(root, &["init", "-q", "-b", "main"], b"");
-    for (key, value) in [("user.name", "bench"), ("user.email", "bench@example.com"), ("gc.auto", "0")] {
+    for (key, value) in
+        [("user.name", "bench"), ("user.email", "bench@example.com"), ("gc.auto", "0")]
+    {
         git(root, &["config", key, value], b"");
     }
     let mut stream =
@@ -62,7 +73,12 @@ fn make(root: &Path) {
     for n in 1..FILES {
         let text: String = (0..30).map(|i| line(n * 31 + i)).collect();
         put(
-            &format!("src/{}part{}/unit{}/file{n}.c", if n % 9 == 0 { "core/net/" } else { "" }, n / 500, n / 10),
+            &format!(
+                "src/{}part{}/unit{}/file{n}.c",
+                if n % 9 == 0 { "core/net/" } else { "" },
+                n / 500,
+                n / 10
+            ),
             &text,
         );
     }
@@ -75,14 +91,22 @@ fn open(root: &Path) -> World {
     let command = "apply".to_owned();
     World::open(
         root,
-        Caller { command, lock_wait: LOCK_WAIT, person_policy: None, trust: None, durability: None, warm: None },
+        Caller {
+            command,
+            lock_wait: LOCK_WAIT,
+            person_policy: None,
+            trust: None,
+            durability: None,
+            warm: None,
+        },
     )
     .expect("the repository opens")
 }
 
 fn run(root: &Path, switching: Switching, reuse: bool, edits: usize) -> Vec<Duration> {
     let mut world = open(root);
-    begin(&mut world, &Begin { name: Some("bench".to_owned()), switching, base: None }).expect("a session begins");
+    begin(&mut world, &Begin { name: Some("bench".to_owned()), switching, base: None })
+        .expect("a session begins");
     let mut kept = reuse.then_some(world);
     let touch = |n: usize| format!("/* touch {n} */").into_bytes();
     let edit = |n: usize| {

@@ -40,7 +40,8 @@ struct Args {
 
 impl Args {
     fn read() -> Option<Args> {
-        let mut args = Args { repo: PathBuf::new(), limit: 1000, from: None, per_session: 25, verbose: false };
+        let mut args =
+            Args { repo: PathBuf::new(), limit: 1000, from: None, per_session: 25, verbose: false };
         let mut given = std::env::args().skip(1);
         while let Some(arg) = given.next() {
             match arg.as_str() {
@@ -68,7 +69,11 @@ fn main() {
     let commits = replay.commits(&args);
     let (start, steps) = (commits[0].clone(), commits.len() - 1);
     let files = String::from_utf8_lossy(&git(&replay.root, &["ls-files"], b"")).lines().count();
-    println!("{}: {steps} commits from {}, {files} files at the start", args.repo.display(), &start[..12]);
+    println!(
+        "{}: {steps} commits from {}, {files} files at the start",
+        args.repo.display(),
+        &start[..12]
+    );
     let began = Instant::now();
     for (n, pair) in commits.windows(2).enumerate() {
         if n % args.per_session == 0 {
@@ -77,7 +82,8 @@ fn main() {
         replay.commit(&pair[0], &pair[1]);
         if (n + 1) % 100 == 0 || n + 1 == steps {
             replay.check_clean(&pair[1]);
-            let rate = f64::from(u32::try_from(n + 1).unwrap_or(u32::MAX)) / began.elapsed().as_secs_f64();
+            let rate =
+                f64::from(u32::try_from(n + 1).unwrap_or(u32::MAX)) / began.elapsed().as_secs_f64();
             println!("{:6} of {steps} commits, {rate:.0} commits/s", n + 1);
         }
     }
@@ -132,12 +138,20 @@ impl Replay {
     fn new(args: &Args, root: PathBuf) -> Replay {
         let (repo, clone) = (args.repo.to_string_lossy(), root.to_string_lossy());
         git(Path::new("/"), &["clone", "-q", "--shared", "--no-checkout", &repo, &clone], b"");
-        for (key, value) in [("user.name", "replay"), ("user.email", "replay@example.com"), ("gc.auto", "0")] {
+        for (key, value) in
+            [("user.name", "replay"), ("user.email", "replay@example.com"), ("gc.auto", "0")]
+        {
             git(&root, &["config", key, value], b"");
         }
         let command = "apply".to_owned();
-        let caller =
-            Caller { command, lock_wait: LOCK_WAIT, person_policy: None, trust: None, durability: None, warm: None };
+        let caller = Caller {
+            command,
+            lock_wait: LOCK_WAIT,
+            person_policy: None,
+            trust: None,
+            durability: None,
+            warm: None,
+        };
         let oldest = Replay::range(&root, args).remove(0);
         git(&root, &["checkout", "-q", "--no-track", "-B", "replayed", &oldest], b"");
         let world = World::open(&root, caller).expect("the clone opens");
@@ -151,9 +165,13 @@ impl Replay {
         let end = git_line(root, &["rev-parse", "origin/HEAD"]);
         let all = git(root, &["rev-list", "--first-parent", "--reverse", &end], b"");
         let all: Vec<String> = String::from_utf8_lossy(&all).lines().map(str::to_owned).collect();
-        let first = args.from.as_ref().map(|rev| git_line(root, &["rev-parse", &format!("{rev}^{{commit}}")]));
-        let first =
-            first.map(|first| all.iter().position(|one| *one == first).expect("--from is a first-parent commit"));
+        let first = args
+            .from
+            .as_ref()
+            .map(|rev| git_line(root, &["rev-parse", &format!("{rev}^{{commit}}")]));
+        let first = first.map(|first| {
+            all.iter().position(|one| *one == first).expect("--from is a first-parent commit")
+        });
         let first = first.unwrap_or(all.len().saturating_sub(args.limit + 1));
         all.into_iter().skip(first).take(args.limit + 1).collect()
     }
@@ -163,7 +181,11 @@ impl Replay {
     }
 
     fn next_session(&mut self, n: usize) {
-        let how = Begin { name: Some(format!("replay-{n}")), switching: Switching::AsConfigured, base: None };
+        let how = Begin {
+            name: Some(format!("replay-{n}")),
+            switching: Switching::AsConfigured,
+            base: None,
+        };
         begin(&mut self.world, &how).expect("a session begins");
     }
 
@@ -172,7 +194,11 @@ impl Replay {
     }
 
     fn commit(&mut self, parent: &str, commit: &str) {
-        let raw = git(&self.root, &["diff-tree", "-r", "-z", "--raw", "--no-abbrev", "-M100%", parent, commit], b"");
+        let raw = git(
+            &self.root,
+            &["diff-tree", "-r", "-z", "--raw", "--no-abbrev", "-M100%", parent, commit],
+            b"",
+        );
         let changed = parse(&raw);
         self.count("commits", 1);
         self.count("changed files", changed.len());
@@ -189,7 +215,8 @@ impl Replay {
         }
         if git_tree(&self.root, "HEAD") != git_tree(&self.root, commit) {
             // Some old tools wrote trees with modes like 040000, which Git itself writes no more: another id, the same entries.
-            let differ = git(&self.root, &["diff-tree", "-r", "--raw", "--no-renames", commit, "HEAD"], b"");
+            let differ =
+                git(&self.root, &["diff-tree", "-r", "--raw", "--no-renames", commit, "HEAD"], b"");
             let (root, differ) = (self.root.display(), String::from_utf8_lossy(&differ));
             assert!(differ.is_empty(), "after {commit} the tree differs in {root}:\n{differ}");
             self.count("trees equal in every entry, but spelt by another tool", 1);
@@ -228,7 +255,8 @@ impl Replay {
         let mut allow: Vec<String> = Vec::new();
         let mut counted = false;
         loop {
-            let ours: Vec<&Changed> = changed.iter().filter(|one| !left.contains(&one.path)).collect();
+            let ours: Vec<&Changed> =
+                changed.iter().filter(|one| !left.contains(&one.path)).collect();
             let mut modes = BTreeMap::new();
             let edits = self.edits(&ours, &mut modes);
             if edits.is_empty() {
@@ -244,14 +272,18 @@ impl Replay {
                 proposal: None,
                 context: 3,
             };
-            let of = format!("{}: {} edits of {} files", &commit[..12], request.edits.len(), ours.len());
+            let of =
+                format!("{}: {} edits of {} files", &commit[..12], request.edits.len(), ours.len());
             let start = Instant::now();
             let result = txn::apply(&mut self.world, &request, Run::Real);
             match result {
                 Ok(outcome) => {
                     self.took.push((start.elapsed(), of));
                     assert_eq!(outcome.status, Status::Applied, "{commit}");
-                    assert!(outcome.checkpoints.is_empty(), "{commit}: edt saw unrecorded work where there was none");
+                    assert!(
+                        outcome.checkpoints.is_empty(),
+                        "{commit}: edt saw unrecorded work where there was none"
+                    );
                     for warning in outcome.warnings {
                         *self.warned.entry(warning.code).or_default() += 1;
                     }
@@ -289,10 +321,21 @@ impl Replay {
     ) {
         let path = finding.path.clone().unwrap_or_default();
         if finding.code == Code::UnsupportedRepository {
-            *self.by_git.entry("converted by Git (UNSUPPORTED_REPOSITORY)".to_owned()).or_default() += 1;
+            *self
+                .by_git
+                .entry("converted by Git (UNSUPPORTED_REPOSITORY)".to_owned())
+                .or_default() += 1;
         } else {
-            let against = finding.evidence.get("against").and_then(|whose| whose.as_str()).unwrap_or_default();
-            let detail = format!("{} {against}{}", finding.message, if again { " (second try)" } else { "" });
+            let against = finding
+                .evidence
+                .get("against")
+                .and_then(|whose| whose.as_str())
+                .unwrap_or_default();
+            let detail = format!(
+                "{} {against}{}",
+                finding.message,
+                if again { " (second try)" } else { "" }
+            );
             let code = finding.code.name();
             self.alarms.push(Alarm { commit: commit.to_owned(), path: path.clone(), code, detail });
         }
@@ -305,7 +348,9 @@ impl Replay {
         if finding.code != Code::UnsupportedRepository {
             *self.by_git.entry(format!("refused with {}", finding.code.name())).or_default() += 1;
         }
-        let of = |one: &&Changed| one.path == path.as_bytes() || one.from.as_deref() == Some(path.as_bytes());
+        let of = |one: &&Changed| {
+            one.path == path.as_bytes() || one.from.as_deref() == Some(path.as_bytes())
+        };
         let Some(one) = changed.iter().find(of) else {
             panic!("{commit}: {}: {}", finding.code.name(), finding.message);
         };
@@ -321,21 +366,32 @@ impl Replay {
                 expect: Expect::Anything,
                 op,
             };
-            let create = || Op::Create { content: self.blob(&one.new), executable: one.new.mode == "100755" };
+            let create = || Op::Create {
+                content: self.blob(&one.new),
+                executable: one.new.mode == "100755",
+            };
             let ops: Vec<Op> = match (one.old.is_there(), one.new.is_there()) {
                 (true, false) => vec![Op::Delete { holds: None }],
                 (false, _) => vec![create()],
                 (true, true) if one.from.is_some() && one.old.mode == one.new.mode => {
                     let from = one.from.as_deref().unwrap_or_default();
                     *modes.entry("rename").or_default() += 1;
-                    then.push(edit(from, Op::Rename { to: RepoPath::parse(&one.path).expect("checked before") }));
+                    then.push(edit(
+                        from,
+                        Op::Rename { to: RepoPath::parse(&one.path).expect("checked before") },
+                    ));
                     continue;
                 }
                 (true, true) if one.from.is_some() => {
-                    first.push(edit(one.from.as_deref().unwrap_or_default(), Op::Delete { holds: None }));
+                    first.push(edit(
+                        one.from.as_deref().unwrap_or_default(),
+                        Op::Delete { holds: None },
+                    ));
                     vec![create()]
                 }
-                (true, true) if one.old.mode != one.new.mode => vec![Op::Delete { holds: None }, create()],
+                (true, true) if one.old.mode != one.new.mode => {
+                    vec![Op::Delete { holds: None }, create()]
+                }
                 (true, true) => match rewritten(&self.blob(&one.old), &self.blob(&one.new)) {
                     Some(ops) => ops,
                     None => vec![Op::Delete { holds: None }, create()],
@@ -364,7 +420,8 @@ impl Replay {
         for one in changed.iter().filter(|one| left.contains(&one.path)) {
             for path in one.from.iter().chain((!one.new.is_there()).then_some(&one.path)) {
                 gone.extend_from_slice(
-                    &[b"0 0000000000000000000000000000000000000000\t", path.as_slice(), b"\0"].concat(),
+                    &[b"0 0000000000000000000000000000000000000000\t", path.as_slice(), b"\0"]
+                        .concat(),
                 );
                 let _ = std::fs::remove_file(on_disk(&self.root, path));
             }
@@ -382,7 +439,8 @@ impl Replay {
         git(&self.root, &["checkout-index", "-f", "-u", "-z", "--stdin"], &paths);
         // `git commit` would stop at a blob that the copy lacks.
         let tree = git_line(&self.root, &["write-tree", "--missing-ok"]);
-        let commit = git_line(&self.root, &["commit-tree", &tree, "-p", "HEAD", "-m", "left to Git"]);
+        let commit =
+            git_line(&self.root, &["commit-tree", &tree, "-p", "HEAD", "-m", "left to Git"]);
         git(&self.root, &["update-ref", "HEAD", &commit], b"");
         self.count("commits with a part left to Git", 1);
     }
@@ -410,7 +468,9 @@ impl Replay {
         }
         self.took.sort_unstable();
         let ms = |at: usize| {
-            self.took.get(at.min(self.took.len().saturating_sub(1))).map_or(0.0, |(d, _)| d.as_secs_f64() * 1e3)
+            self.took
+                .get(at.min(self.took.len().saturating_sub(1)))
+                .map_or(0.0, |(d, _)| d.as_secs_f64() * 1e3)
         };
         let (half, most) = (self.took.len() / 2, self.took.len() * 95 / 100);
         println!(
@@ -463,11 +523,13 @@ fn parse(raw: &[u8]) -> Vec<Changed> {
         let head = String::from_utf8_lossy(head);
         let mut words = head.trim_start_matches(':').split(' ').map(str::to_owned);
         let mut word = || words.next().expect("a field of diff-tree");
-        let (old_mode, new_mode, old_oid, new_oid, status) = (word(), word(), word(), word(), word());
+        let (old_mode, new_mode, old_oid, new_oid, status) =
+            (word(), word(), word(), word(), word());
         let mut path = parts.next().expect("a path").to_vec();
         let mut from = None;
         if status.starts_with(['R', 'C']) {
-            from = Some(std::mem::replace(&mut path, parts.next().expect("a second path").to_vec()));
+            from =
+                Some(std::mem::replace(&mut path, parts.next().expect("a second path").to_vec()));
         }
         let mut old = Side { mode: old_mode, oid: old_oid };
         if status.starts_with('C') {
@@ -497,7 +559,8 @@ fn rewritten(old: &[u8], new: &[u8]) -> Option<Vec<Op>> {
     for op in ops.iter().filter(|op| op.tag() != similar::DiffTag::Equal) {
         let (was, is) = (op.old_range(), op.new_range());
         // The file as the edits before this one have left it.
-        let now: Vec<&[u8]> = after[..is.start].iter().chain(&before[was.start..]).copied().collect();
+        let now: Vec<&[u8]> =
+            after[..is.start].iter().chain(&before[was.start..]).copied().collect();
         let (from, to) = (is.start, is.start + was.len());
         let text = now.concat();
         let block = (0..=now.len()).find_map(|more| {

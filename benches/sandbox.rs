@@ -21,7 +21,10 @@ fn main() {
     std::fs::create_dir(root.join(".git")).unwrap();
     let null = || File::options().read(true).write(true).open("/dev/null").unwrap();
     let program = Path::new("/bin/true");
-    show("true", &measured(|| assert!(std::process::Command::new(program).status().unwrap().success())));
+    show(
+        "true",
+        &measured(|| assert!(std::process::Command::new(program).status().unwrap().success())),
+    );
     for (name, level, means) in [
         ("permissive", Level::Permissive, Means::Own),
         ("standard", Level::Standard, Means::Own),

@@ -27,7 +27,11 @@ impl Drop for Scratch {
 /// Plain git in `dir`, with no configuration but the repository's.
 pub(crate) fn git_command(dir: &Path) -> Command {
     let mut command = Command::new("git");
-    command.arg("-C").arg(dir).env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
+    command
+        .arg("-C")
+        .arg(dir)
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_CONFIG_GLOBAL", "/dev/null");
     for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
         command.env_remove(name);
     }
@@ -39,7 +43,12 @@ pub(crate) fn git(dir: &Path, args: &[&str], input: &[u8]) -> Vec<u8> {
     use std::io::Write as _;
 
     let mut command = git_command(dir);
-    let child = command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let child = command
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
     let mut child = child.expect("git starts");
     // Fed from a thread of its own: git may print before it has read everything.
     let mut pipe = child.stdin.take().expect("a pipe");

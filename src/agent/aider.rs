@@ -35,7 +35,11 @@ impl Wiring for Aider {
             lines: "git-commit-verify: true".to_owned(),
             keys: &["git-commit-verify"],
         };
-        vec![Part { file: place.folder(".aider.conf.yml"), what: What::Settings, form: Form::Fence(fence) }]
+        vec![Part {
+            file: place.folder(".aider.conf.yml"),
+            what: What::Settings,
+            form: Form::Fence(fence),
+        }]
     }
 
     fn notes(&self, _: &Place) -> Vec<String> {

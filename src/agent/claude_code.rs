@@ -75,7 +75,11 @@ impl Wiring for ClaudeCode {
         }
         vec![
             Part { file: mcp, what: What::Mcp, form: Form::Json(vec![server(&place.edt)]) },
-            Part { file: home.join("settings.json"), what: What::Hooks, form: Form::Json(settings) },
+            Part {
+                file: home.join("settings.json"),
+                what: What::Hooks,
+                form: Form::Json(settings),
+            },
             texts::skill_part(&home.join("skills")),
         ]
     }
@@ -118,9 +122,11 @@ fn server(edt: &str) -> Entry {
 fn hooks(command: &str) -> Vec<Entry> {
     let seconds = ClaudeCode.limits().host.as_secs();
     let line = json!({"type": "command", "command": command, "timeout": seconds});
-    let blocking = json!({"type": "command", "command": command, "timeout": seconds, "onFailure": "block"});
+    let blocking =
+        json!({"type": "command", "command": command, "timeout": seconds, "onFailure": "block"});
     let tools = "Edit|MultiEdit|Write|NotebookEdit";
-    let hook = |name, value| Entry::Element(vec!["hooks", name], value, "agent-hook claude-code".into());
+    let hook =
+        |name, value| Entry::Element(vec!["hooks", name], value, "agent-hook claude-code".into());
     vec![
         hook("PreToolUse", json!({"matcher": tools, "hooks": [blocking]})),
         hook("PostToolUse", json!({"matcher": tools, "hooks": [line.clone()]})),

@@ -83,7 +83,8 @@ impl Protocol for Cline {
 
 impl Wiring for Cline {
     fn parts(&self, place: &Place) -> Vec<Part> {
-        let server = Entry::Own(vec!["mcpServers", "edt"], json!({"command": place.edt, "args": ["mcp"]}));
+        let server =
+            Entry::Own(vec!["mcpServers", "edt"], json!({"command": place.edt, "args": ["mcp"]}));
         let mut parts = vec![
             Part { file: servers(place), what: What::Mcp, form: Form::Json(vec![server]) },
             texts::skill_part(&place.folder(".cline/skills")),
@@ -92,7 +93,11 @@ impl Wiring for Cline {
             let hook = |name: &str, otherwise: &str| Part {
                 file: place.root.join(".clinerules/hooks").join(name),
                 what: What::Hooks,
-                form: Form::Whole { content: script(&place.hook("cline"), otherwise), mark: MARK, executable: true },
+                form: Form::Whole {
+                    content: script(&place.hook("cline"), otherwise),
+                    mark: MARK,
+                    executable: true,
+                },
             };
             parts.push(hook(
                 "PreToolUse",
@@ -109,7 +114,10 @@ impl Wiring for Cline {
     fn notes(&self, place: &Place) -> Vec<String> {
         let mut notes = vec!["A refusal of its hook ends Cline's whole run: tell it to edit through the MCP server, whose refusals it reads.".into()];
         if place.scope == Scope::User {
-            notes.push("Its hooks belong to a project: `edt setup cline --scope project` writes them.".into());
+            notes.push(
+                "Its hooks belong to a project: `edt setup cline --scope project` writes them."
+                    .into(),
+            );
         }
         notes
     }
@@ -132,10 +140,12 @@ const MARK: &str = "edt setup cline";
 /// Its list of MCP servers; there is one for a person, and none for a project.
 fn servers(place: &Place) -> PathBuf {
     let data = || {
-        named("CLINE_DATA_DIR")
-            .unwrap_or_else(|| named("CLINE_DIR").unwrap_or_else(|| place.home.join(".cline")).join("data"))
+        named("CLINE_DATA_DIR").unwrap_or_else(|| {
+            named("CLINE_DIR").unwrap_or_else(|| place.home.join(".cline")).join("data")
+        })
     };
-    named("CLINE_MCP_SETTINGS_PATH").unwrap_or_else(|| data().join("settings/cline_mcp_settings.json"))
+    named("CLINE_MCP_SETTINGS_PATH")
+        .unwrap_or_else(|| data().join("settings/cline_mcp_settings.json"))
 }
 
 /// A hook that says something in any case: silence lets the edit pass.
@@ -151,10 +161,16 @@ const TOOLS: [&str; 4] = ["editor", "write_to_file", "replace_in_file", "apply_p
 fn act(tool: &str, input: Fields<'_>) -> Result<Act, Misshapen> {
     match tool {
         "write_to_file" => input.whole(),
-        "replace_in_file" => Ok(Act::Blocks { path: input.path()?, text: input.text(&["diff"])?.to_owned() }),
+        "replace_in_file" => {
+            Ok(Act::Blocks { path: input.path()?, text: input.text(&["diff"])?.to_owned() })
+        }
         "apply_patch" => input.patch(),
         _ => match input.number("insert_line")? {
-            Some(line) => Ok(Act::Insert { path: input.path()?, line, content: input.text(&["new_text"])?.to_owned() }),
+            Some(line) => Ok(Act::Insert {
+                path: input.path()?,
+                line,
+                content: input.text(&["new_text"])?.to_owned(),
+            }),
             None => Ok(Act::Replace { path: input.path()?, pairs: vec![input.pair()?] }),
         },
     }

@@ -55,7 +55,8 @@ impl Wiring for Codex {
     fn parts(&self, place: &Place) -> Vec<Part> {
         let home = self.home(place);
         let line = json!({"type": "command", "command": place.hook("codex"), "timeout": self.limits().host.as_secs()});
-        let hook = |name, value| Entry::Element(vec!["hooks", name], value, "agent-hook codex".into());
+        let hook =
+            |name, value| Entry::Element(vec!["hooks", name], value, "agent-hook codex".into());
         let hooks = vec![
             hook("PreToolUse", json!({"matcher": "apply_patch", "hooks": [line.clone()]})),
             hook("PostToolUse", json!({"matcher": "apply_patch", "hooks": [line.clone()]})),
@@ -70,7 +71,11 @@ impl Wiring for Codex {
             Scope::Project => place.root.join("AGENTS.md"),
         };
         vec![
-            Part { file: home.join("config.toml"), what: What::Mcp, form: Form::Toml(&["mcp_servers", "edt"], server) },
+            Part {
+                file: home.join("config.toml"),
+                what: What::Mcp,
+                form: Form::Toml(&["mcp_servers", "edt"], server),
+            },
             Part { file: home.join("hooks.json"), what: What::Hooks, form: Form::Json(hooks) },
             texts::agents_part(agents),
             texts::skill_part(&place.folder(".agents/skills")),

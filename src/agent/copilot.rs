@@ -43,23 +43,27 @@ impl Protocol for Copilot {
     fn event(&self, payload: &Value) -> Result<Event, Misshapen> {
         let fields = Fields::of("the payload", payload)?;
         if fields.has("tool_name")
-            || !fields.has("toolName") && fields.word(&["hook_event_name", "hookEventName"]).is_some()
+            || !fields.has("toolName")
+                && fields.word(&["hook_event_name", "hookEventName"]).is_some()
         {
-            return claude_code::event(
-                payload,
-                |tool, input| {
-                    if TOOLS.contains(&tool) { acts(tool, input) } else { Ok(Vec::new()) }
-                },
-            );
+            return claude_code::event(payload, |tool, input| {
+                if TOOLS.contains(&tool) { acts(tool, input) } else { Ok(Vec::new()) }
+            });
         }
         // The command line does not name the hook. What was done has a result.
         let done = fields.has("toolResult");
-        let others = ["prompt", "initialPrompt", "source", "reason", "error"].iter().any(|key| fields.has(key));
-        let other = others && !["toolName", "toolArgs", "toolResult"].iter().any(|key| fields.has(key));
+        let others = ["prompt", "initialPrompt", "source", "reason", "error"]
+            .iter()
+            .any(|key| fields.has(key));
+        let other =
+            others && !["toolName", "toolArgs", "toolResult"].iter().any(|key| fields.has(key));
         let tool = if other { "" } else { fields.tool("toolName")? };
         let mut held = Value::Null;
-        let acts =
-            if TOOLS.contains(&tool) { acts(tool, fields.object("toolArgs", &mut held, tool)?)? } else { Vec::new() };
+        let acts = if TOOLS.contains(&tool) {
+            acts(tool, fields.object("toolArgs", &mut held, tool)?)?
+        } else {
+            Vec::new()
+        };
         let moment = match (tool.is_empty(), done) {
             (true, _) => Moment::Other,
             (false, true) => Moment::After,
@@ -78,9 +82,13 @@ impl Protocol for Copilot {
         match said {
             _ if at.hook != CLI => claude_code::reply(at, said),
             Said::Nothing => Reply::NOTHING,
-            Said::Refused(why) => Reply::json(&json!({"permissionDecision": "deny", "permissionDecisionReason": why})),
+            Said::Refused(why) => {
+                Reply::json(&json!({"permissionDecision": "deny", "permissionDecisionReason": why}))
+            }
             // It reads no answer to this hook.
-            Said::Told(text) | Said::Objected(text) => Reply { stderr: format!("{text}\n"), ..Reply::NOTHING },
+            Said::Told(text) | Said::Objected(text) => {
+                Reply { stderr: format!("{text}\n"), ..Reply::NOTHING }
+            }
             Said::Broken(why) => Reply::two(why),
         }
     }
@@ -93,10 +101,11 @@ impl Protocol for Copilot {
 
 impl Wiring for Copilot {
     fn parts(&self, place: &Place) -> Vec<Part> {
-        let line =
-            json!({"type": "command", "bash": place.hook("copilot"), "timeoutSec": self.limits().host.as_secs()});
-        let hook = |name| Entry::Element(vec!["hooks", name], line.clone(), "agent-hook copilot".into());
-        let hooks = vec![Entry::There(vec!["version"], json!(1)), hook("preToolUse"), hook("postToolUse")];
+        let line = json!({"type": "command", "bash": place.hook("copilot"), "timeoutSec": self.limits().host.as_secs()});
+        let hook =
+            |name| Entry::Element(vec!["hooks", name], line.clone(), "agent-hook copilot".into());
+        let hooks =
+            vec![Entry::There(vec!["version"], json!(1)), hook("preToolUse"), hook("postToolUse")];
         let hooks = |folder: PathBuf| Part {
             file: folder.join("edt.json"),
             what: What::Hooks,

@@ -64,14 +64,18 @@ impl Protocol for Cursor {
     }
 
     fn reply(&self, at: At, said: &Said) -> Reply {
-        let deny = |why: &str| Reply::json(&json!({"permission": "deny", "user_message": why, "agent_message": why}));
+        let deny = |why: &str| {
+            Reply::json(&json!({"permission": "deny", "user_message": why, "agent_message": why}))
+        };
         let told = |text: &str| match at.hook {
             "postToolUse" => Reply::json(&json!({"additional_context": text})),
             // That hook is only told: what is wrong goes to its log.
             _ => Reply { stderr: format!("{text}\n"), ..Reply::json(&json!({})) },
         };
         match said {
-            Said::Nothing if at.moment == Moment::Before => Reply::json(&json!({"permission": "allow"})),
+            Said::Nothing if at.moment == Moment::Before => {
+                Reply::json(&json!({"permission": "allow"}))
+            }
             Said::Nothing => Reply::json(&json!({})),
             Said::Refused(why) => deny(why),
             Said::Told(text) | Said::Objected(text) => told(text),
@@ -89,14 +93,20 @@ impl Protocol for Cursor {
 impl Wiring for Cursor {
     fn parts(&self, place: &Place) -> Vec<Part> {
         let home = self.home(place);
-        let (command, tools, seconds) = (place.hook("cursor"), TOOLS.join("|"), self.limits().host.as_secs());
-        let hook = |name, value| Entry::Element(vec!["hooks", name], value, "agent-hook cursor".into());
+        let (command, tools, seconds) =
+            (place.hook("cursor"), TOOLS.join("|"), self.limits().host.as_secs());
+        let hook =
+            |name, value| Entry::Element(vec!["hooks", name], value, "agent-hook cursor".into());
         let hooks = vec![
             Entry::There(vec!["version"], json!(1)),
-            hook("preToolUse", json!({"command": command, "matcher": tools, "timeout": seconds, "failClosed": true})),
+            hook(
+                "preToolUse",
+                json!({"command": command, "matcher": tools, "timeout": seconds, "failClosed": true}),
+            ),
             hook("postToolUse", json!({"command": command, "matcher": tools, "timeout": seconds})),
         ];
-        let server = Entry::Own(vec!["mcpServers", "edt"], json!({"command": place.edt, "args": ["mcp"]}));
+        let server =
+            Entry::Own(vec!["mcpServers", "edt"], json!({"command": place.edt, "args": ["mcp"]}));
         let mut parts = vec![
             Part { file: home.join("mcp.json"), what: What::Mcp, form: Form::Json(vec![server]) },
             Part { file: home.join("hooks.json"), what: What::Hooks, form: Form::Json(hooks) },

@@ -45,8 +45,14 @@ pub fn after(payload: &serde_json::Value) -> Option<At> {
 }
 
 /// The names of hooks after a tool.
-const AFTER: [&str; 6] =
-    ["PostToolUse", "AfterTool", "postToolUse", "afterFileEdit", "post_write_code", "tool.execute.after"];
+const AFTER: [&str; 6] = [
+    "PostToolUse",
+    "AfterTool",
+    "postToolUse",
+    "afterFileEdit",
+    "post_write_code",
+    "tool.execute.after",
+];
 
 /// What an agent tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -163,7 +169,8 @@ impl Reply {
     /// Exit status 2 with words, which most agents take for "no". Never without words: some let that pass.
     #[must_use]
     pub fn two(text: &str) -> Reply {
-        let words = if text.trim().is_empty() { "edt refused without a reason" } else { text.trim_end() };
+        let words =
+            if text.trim().is_empty() { "edt refused without a reason" } else { text.trim_end() };
         Reply { stderr: format!("{words}\n"), exit: 2, ..Reply::NOTHING }
     }
 }

@@ -31,12 +31,18 @@ impl<'a> Fields<'a> {
     ///
     /// # Errors
     /// There is none.
-    pub fn object(&self, key: &str, held: &'a mut Value, of: &'a str) -> Result<Fields<'a>, Misshapen> {
+    pub fn object(
+        &self,
+        key: &str,
+        held: &'a mut Value,
+        of: &'a str,
+    ) -> Result<Fields<'a>, Misshapen> {
         match self.map.get(key) {
             Some(Value::Object(map)) => Ok(Fields { of, map }),
             Some(Value::String(text)) => {
-                *held = serde_json::from_str(text)
-                    .map_err(|error| Misshapen(format!("`{key}` of {} is no JSON: {error}", self.of)))?;
+                *held = serde_json::from_str(text).map_err(|error| {
+                    Misshapen(format!("`{key}` of {} is no JSON: {error}", self.of))
+                })?;
                 Fields::of(of, held)
             }
             _ => Err(Misshapen(format!("{} has no object `{key}`", self.of))),
@@ -57,7 +63,9 @@ impl<'a> Fields<'a> {
                 (Some(Value::String(_)), Some((first, _))) => {
                     return Err(Misshapen(format!("`{first}` and `{key}` of {} differ", self.of)));
                 }
-                (Some(_), _) => return Err(Misshapen(format!("`{key}` of {} is no text", self.of))),
+                (Some(_), _) => {
+                    return Err(Misshapen(format!("`{key}` of {} is no text", self.of)));
+                }
             }
         }
         Ok(found.map(|(_, text)| text))
@@ -68,7 +76,8 @@ impl<'a> Fields<'a> {
     /// # Errors
     /// There is none.
     pub fn text(&self, keys: &[&str]) -> Result<&'a str, Misshapen> {
-        self.maybe(keys)?.ok_or_else(|| Misshapen(format!("{} has none of `{}`", self.of, keys.join("`, `"))))
+        self.maybe(keys)?
+            .ok_or_else(|| Misshapen(format!("{} has none of `{}`", self.of, keys.join("`, `"))))
     }
 
     /// The name of a tool.
@@ -77,7 +86,11 @@ impl<'a> Fields<'a> {
     /// There is none.
     pub fn tool(&self, key: &str) -> Result<&'a str, Misshapen> {
         let name = self.text(&[key])?;
-        if name.trim().is_empty() { Err(Misshapen(format!("`{key}` of {} is empty", self.of))) } else { Ok(name) }
+        if name.trim().is_empty() {
+            Err(Misshapen(format!("`{key}` of {} is empty", self.of)))
+        } else {
+            Ok(name)
+        }
     }
 
     /// The text at one of `keys`, or nothing where it is something else: for what only a hint depends on.
@@ -93,7 +106,10 @@ impl<'a> Fields<'a> {
             Value::Array(all) => all.first().and_then(Value::as_str),
             value => value.as_str(),
         };
-        keys.iter().find_map(|key| first(self.map.get(*key)?)).filter(|path| !path.is_empty()).map(PathBuf::from)
+        keys.iter()
+            .find_map(|key| first(self.map.get(*key)?))
+            .filter(|path| !path.is_empty())
+            .map(PathBuf::from)
     }
 
     /// Whether one of `keys` is true, or `"true"`.
@@ -111,9 +127,9 @@ impl<'a> Fields<'a> {
         let number = |value: &Value| value.as_u64().or_else(|| value.as_str()?.trim().parse().ok());
         match self.map.get(key).filter(|value| !value.is_null()) {
             None => Ok(None),
-            Some(value) => {
-                number(value).map(Some).ok_or_else(|| Misshapen(format!("`{key}` of {} is no line number", self.of)))
-            }
+            Some(value) => number(value)
+                .map(Some)
+                .ok_or_else(|| Misshapen(format!("`{key}` of {} is no line number", self.of))),
         }
     }
 
@@ -144,7 +160,8 @@ impl<'a> Fields<'a> {
         Ok(Pair {
             old: self.maybe(OLD)?.unwrap_or_default().to_owned(),
             new: self.text(NEW)?.to_owned(),
-            all: self.says_yes(ALL) || self.number("expected_replacements").ok().flatten().is_some_and(|many| many > 1),
+            all: self.says_yes(ALL)
+                || self.number("expected_replacements").ok().flatten().is_some_and(|many| many > 1),
         })
     }
 

@@ -68,8 +68,12 @@ impl Protocol for Gemini {
         match said {
             Said::Nothing => Reply::NOTHING,
             // After a tool it stands for the tool's answer.
-            Said::Refused(why) | Said::Objected(why) => Reply::json(&json!({"decision": "deny", "reason": why})),
-            Said::Told(text) => Reply::json(&json!({"hookSpecificOutput": {"additionalContext": text}})),
+            Said::Refused(why) | Said::Objected(why) => {
+                Reply::json(&json!({"decision": "deny", "reason": why}))
+            }
+            Said::Told(text) => {
+                Reply::json(&json!({"hookSpecificOutput": {"additionalContext": text}}))
+            }
             Said::Broken(why) => Reply::two(why),
         }
     }
@@ -86,10 +90,16 @@ impl Wiring for Gemini {
         let mut entries = vec![server(&place.edt)];
         entries.extend(hooks(&place.hook("gemini")));
         if place.only_edt {
-            entries.extend(["replace", "write_file"].map(|tool| Entry::Word(vec!["tools", "exclude"], tool)));
+            entries.extend(
+                ["replace", "write_file"].map(|tool| Entry::Word(vec!["tools", "exclude"], tool)),
+            );
         }
         vec![
-            Part { file: home.join("settings.json"), what: What::McpAndHooks, form: Form::Json(entries) },
+            Part {
+                file: home.join("settings.json"),
+                what: What::McpAndHooks,
+                form: Form::Json(entries),
+            },
             texts::skill_part(&home.join("skills")),
         ]
     }
@@ -121,7 +131,10 @@ impl Wiring for Gemini {
         vec![
             ("gemini-extension.json", json::file(&manifest)),
             ("GEMINI.md", format!("# edt\n\n{}\n", texts::brief())),
-            ("hooks/hooks.json", json::with(None, &hooks("edt agent-hook gemini")).unwrap_or_default()),
+            (
+                "hooks/hooks.json",
+                json::with(None, &hooks("edt agent-hook gemini")).unwrap_or_default(),
+            ),
             ("skills/edt/SKILL.md", texts::skill()),
         ]
     }

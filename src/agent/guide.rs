@@ -91,7 +91,8 @@ impl Fences {
     /// Fences that are no pair.
     pub fn put(self, text: &str, lines: &str) -> Result<String, Misfenced> {
         let eol = eol(text);
-        let block = format!("{}\n{}\n{}", self.begin, lines.trim_end(), self.end).replace('\n', eol);
+        let block =
+            format!("{}\n{}\n{}", self.begin, lines.trim_end(), self.end).replace('\n', eol);
         Ok(match self.find(text)? {
             Some(Block { start, end, .. }) => format!("{}{block}{}", &text[..start], &text[end..]),
             None if text.is_empty() => block + eol,
@@ -121,7 +122,9 @@ impl Fences {
             let first = inner.find('\n').map_or(inner.len(), |at| at + 1);
             inner.get(first..inner.len() - self.end.len()).unwrap_or_default()
         };
-        Ok(self.find(text)?.map(|block| [&text[..block.start], between(&block), &text[block.end..]]))
+        Ok(self
+            .find(text)?
+            .map(|block| [&text[..block.start], between(&block), &text[block.end..]]))
     }
 
     /// The only block of `text`. A fence is one only on a line of its own: text may speak of them.
@@ -129,7 +132,9 @@ impl Fences {
         let (mut begins, mut ends, mut at) = (Vec::new(), Vec::new(), 0);
         for line in text.split_inclusive('\n') {
             match line.trim_end() {
-                fence if fence == self.begin => begins.push((at, if line.ends_with("\r\n") { "\r\n" } else { "\n" })),
+                fence if fence == self.begin => {
+                    begins.push((at, if line.ends_with("\r\n") { "\r\n" } else { "\n" }))
+                }
                 fence if fence == self.end => ends.push(at + fence.len()),
                 _ => {}
             }
@@ -137,7 +142,9 @@ impl Fences {
         }
         match (begins.as_slice(), ends.as_slice()) {
             ([], []) => Ok(None),
-            ([(start, eol)], [end]) if start < end => Ok(Some(Block { start: *start, end: *end, eol })),
+            ([(start, eol)], [end]) if start < end => {
+                Ok(Some(Block { start: *start, end: *end, eol }))
+            }
             ([_] | [], [_] | []) => Err(Misfenced::Unpaired),
             _ => Err(Misfenced::Several),
         }
@@ -206,7 +213,11 @@ mod tests {
             (format!("{BEGIN}\n{BEGIN}\n{END}\n"), Misfenced::Several),
         ];
         for (text, fault) in cases {
-            assert_eq!((with_block(&text), without_block(&text)), (Err(fault), Err(fault)), "{text:?}");
+            assert_eq!(
+                (with_block(&text), without_block(&text)),
+                (Err(fault), Err(fault)),
+                "{text:?}"
+            );
         }
     }
 

@@ -42,18 +42,22 @@ pub struct Call<'a> {
 /// # Errors
 /// What kept it from doing so.
 pub fn answer(event: &Event, call: &Call<'_>) -> Result<Said> {
-    let cwd = event.cwd.as_deref().map_or_else(|| call.start.to_owned(), |cwd| call.start.join(cwd));
+    let cwd =
+        event.cwd.as_deref().map_or_else(|| call.start.to_owned(), |cwd| call.start.join(cwd));
     match event.at.moment {
         Moment::Before => before(request::of(event, &cwd, call.agent), call),
         Moment::After => after(event, request::of(event, &cwd, call.agent), call),
-        Moment::Start if matches!(place::place(&cwd, "-"), Ok(Some(_))) => Ok(Said::Told(words::greeting())),
+        Moment::Start if matches!(place::place(&cwd, "-"), Ok(Some(_))) => {
+            Ok(Said::Told(words::greeting()))
+        }
         Moment::Start | Moment::Other => Ok(Said::Nothing),
     }
 }
 
 /// Every worktree's part is judged before anything is recorded in one.
 fn before(asks: Asks, call: &Call<'_>) -> Result<Said> {
-    let (mut found, mut cleared, mut lessons) = ([asks.lost, asks.faults].concat(), Vec::new(), Vec::new());
+    let (mut found, mut cleared, mut lessons) =
+        ([asks.lost, asks.faults].concat(), Vec::new(), Vec::new());
     for Asked { root, paths, request } in asks.worktrees {
         let mut world = World::at(&root, call.caller.clone())?;
         found.extend(tracked_above(&root, &paths)?);
@@ -96,7 +100,8 @@ fn tried(world: &mut World, request: &Request) -> Result<()> {
 /// What landed, for the memory.
 fn learned(world: &mut World, request: Option<Result<Request>>, recorded: &Recorded) {
     let Some(commit) = recorded.made.last().map(ToString::to_string) else { return };
-    let paths: Vec<String> = recorded.paths.iter().map(|differs| differs.path.to_string()).collect();
+    let paths: Vec<String> =
+        recorded.paths.iter().map(|differs| differs.path.to_string()).collect();
     let landing = Landing {
         session: &recorded.session.name,
         commit: &commit,
@@ -115,14 +120,16 @@ fn after(event: &Event, asks: Asks, call: &Call<'_>) -> Result<Said> {
             continue;
         }
         let policy = policy(&world)?;
-        let recording = Ran { message: subject(&event.tool, &paths), agent: Some(call.agent.to_owned()) };
+        let recording =
+            Ran { message: subject(&event.tool, &paths), agent: Some(call.agent.to_owned()) };
         let mut said = changes::Said::default();
         let mut judge = |about: &About<'_>| {
             said = changes::judge(about, &policy, OnFindings::Refuse)?;
             // It stands in the file; what stands there is recorded, and can be taken back.
             Ok(Fate::Kept)
         };
-        let recorded = stage!(RECORD, record_judged(&mut world, Why::Edited(&recording), &paths, &mut judge))?;
+        let recorded =
+            stage!(RECORD, record_judged(&mut world, Why::Edited(&recording), &paths, &mut judge))?;
         // What edt would have refused repairs nothing.
         if said.refused.is_empty() {
             learned(&mut world, request, &recorded);
@@ -130,7 +137,12 @@ fn after(event: &Event, asks: Asks, call: &Call<'_>) -> Result<Said> {
         if !recorded.made.is_empty() {
             objected |= !said.refused.is_empty();
             codes.extend(said.refused.iter().map(|finding| finding.code.name()));
-            told.extend(words::landed(&recorded, edits(&world, &recorded)?, &said.refused, &said.warnings));
+            told.extend(words::landed(
+                &recorded,
+                edits(&world, &recorded)?,
+                &said.refused,
+                &said.warnings,
+            ));
         }
     }
     if objected {
@@ -160,7 +172,9 @@ fn may_change(world: &World, paths: &[Vec<u8>]) -> Result<()> {
                 continue;
             }
         };
-        found.extend(Look::at(repo, tree, None, &path).err().into_iter().flat_map(Findings::into_vec));
+        found.extend(
+            Look::at(repo, tree, None, &path).err().into_iter().flat_map(Findings::into_vec),
+        );
         found.extend(policy.protects(&path).then(|| protected::protected(&path)));
     }
     Findings::check(found)
@@ -184,11 +198,15 @@ fn recordable(world: &World, paths: &[Vec<u8>]) -> Result<()> {
 fn tracked_above(root: &Path, paths: &[Vec<u8>]) -> Result<Vec<Finding>> {
     let mut found = Vec::new();
     for outer in place::above(root) {
-        let (Ok(repo), Ok(below)) = (Repo::linked(outer), root.strip_prefix(outer)) else { continue };
+        let (Ok(repo), Ok(below)) = (Repo::linked(outer), root.strip_prefix(outer)) else {
+            continue;
+        };
         let Some(commit) = repo.head()?.commit else { continue };
         let tree = repo.tree_of(commit)?;
         for raw in paths {
-            let Ok(path) = RepoPath::parse(&[below.as_os_str().as_bytes(), raw].join(&b'/')) else { continue };
+            let Ok(path) = RepoPath::parse(&[below.as_os_str().as_bytes(), raw].join(&b'/')) else {
+                continue;
+            };
             if matches!(repo.tracked(tree, &path)?, Tracked::File(_) | Tracked::Symlink) {
                 let (inner, outer) = (root.display(), outer.display());
                 let message = format!(

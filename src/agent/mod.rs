@@ -77,7 +77,10 @@ impl Limits {
     /// `host` seconds, of which edt leaves a sixth unused.
     #[must_use]
     pub const fn within(host: u64) -> Limits {
-        Limits { host: Duration::from_secs(host), own: Duration::from_secs(host - host.div_ceil(6)) }
+        Limits {
+            host: Duration::from_secs(host),
+            own: Duration::from_secs(host - host.div_ceil(6)),
+        }
     }
 }
 

@@ -66,7 +66,9 @@ impl Protocol for Opencode {
         match said {
             Said::Nothing => Reply::NOTHING,
             Said::Refused(why) | Said::Broken(why) => Reply::two(why),
-            Said::Told(text) | Said::Objected(text) => Reply { stdout: format!("{text}\n"), ..Reply::NOTHING },
+            Said::Told(text) | Said::Objected(text) => {
+                Reply { stdout: format!("{text}\n"), ..Reply::NOTHING }
+            }
         }
     }
 
@@ -84,7 +86,8 @@ impl Wiring for Opencode {
             Scope::Project => place.root.clone(),
         };
         let with_comments = settings.join("opencode.jsonc");
-        let file = if with_comments.exists() { with_comments } else { settings.join("opencode.json") };
+        let file =
+            if with_comments.exists() { with_comments } else { settings.join("opencode.json") };
         let mut entries = vec![Entry::Own(
             vec!["mcp", "edt"],
             json!({"type": "local", "command": [place.edt.as_str(), "mcp"], "enabled": true}),
@@ -116,7 +119,9 @@ impl Wiring for Opencode {
         match place.scope {
             Scope::Project => place.root.join(".opencode"),
             Scope::User => named("OPENCODE_CONFIG_DIR").unwrap_or_else(|| {
-                named("XDG_CONFIG_HOME").unwrap_or_else(|| place.home.join(".config")).join("opencode")
+                named("XDG_CONFIG_HOME")
+                    .unwrap_or_else(|| place.home.join(".config"))
+                    .join("opencode")
             }),
         }
     }

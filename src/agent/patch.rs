@@ -99,7 +99,8 @@ impl Reader<'_> {
             (Some(from), Some(to)) if from.root == to.root => self.write(&to.root, MOVE, &to.path),
             (None, None) => {}
             (_, Some(to)) => {
-                let fault = RepoPath::parse(&to.path).err().map(|problem| problem.finding(&to.path));
+                let fault =
+                    RepoPath::parse(&to.path).err().map(|problem| problem.finding(&to.path));
                 self.parts.faults.push(fault.unwrap_or_else(|| crosses(path)));
                 self.parts.by_root.entry(to.root).or_default().paths.push(to.path);
             }
@@ -147,9 +148,14 @@ impl Reader<'_> {
 }
 
 fn crosses(path: &str) -> Finding {
-    let message =
-        format!("The patch moves a file to {path}, from one worktree to another or out of one. Nothing was changed.");
-    Finding::new(Code::PathOutsideRepo, message, "Add the file there with its whole text, and delete it here.")
+    let message = format!(
+        "The patch moves a file to {path}, from one worktree to another or out of one. Nothing was changed."
+    );
+    Finding::new(
+        Code::PathOutsideRepo,
+        message,
+        "Add the file there with its whole text, and delete it here.",
+    )
 }
 
 fn head_of(line: &str) -> Option<(&'static str, &str)> {
@@ -174,7 +180,10 @@ mod tests {
         assert_eq!(parts, Parts { by_root, ..Parts::default() });
         assert_eq!(by_worktree(Path::new("/nowhere"), "--- a\n+++ b\n"), None);
         assert_eq!(
-            by_worktree(Path::new("/nowhere"), "*** Begin Patch\n*** Add File: a\n+a\n*** End Patch\n"),
+            by_worktree(
+                Path::new("/nowhere"),
+                "*** Begin Patch\n*** Add File: a\n+a\n*** End Patch\n"
+            ),
             Some(Parts::default())
         );
     }
@@ -190,8 +199,13 @@ mod tests {
             ("*** Delete File: z\n*** Move to: y\n", "does not follow"),
             ("*** Delete File: z\n*** End Patch\n*** Delete File: y\n", "goes on behind"),
         ] {
-            let parts = by_worktree(Path::new("/nowhere"), &format!("*** Begin Patch\n{text}")).unwrap();
-            assert!(parts.faults.iter().any(|one| one.message.contains(fault)), "{text:?}: {:?}", parts.faults);
+            let parts =
+                by_worktree(Path::new("/nowhere"), &format!("*** Begin Patch\n{text}")).unwrap();
+            assert!(
+                parts.faults.iter().any(|one| one.message.contains(fault)),
+                "{text:?}: {:?}",
+                parts.faults
+            );
         }
     }
 }

@@ -64,7 +64,9 @@ fn in_worktree(full: &Path) -> Option<Placed> {
 fn has_repository(folder: &Path) -> bool {
     let git = folder.join(".git");
     match git.symlink_metadata() {
-        Ok(found) if found.is_dir() => !git.read_dir().is_ok_and(|mut entries| entries.next().is_none()),
+        Ok(found) if found.is_dir() => {
+            !git.read_dir().is_ok_and(|mut entries| entries.next().is_none())
+        }
         Ok(_) => true,
         Err(error) => !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
     }
@@ -143,13 +145,19 @@ mod tests {
         let root = scratch.path().join("repo");
         scratch.put(b"repo/.git/HEAD", b"").unwrap();
         scratch.put(b"repo/src/a.c", b"").unwrap();
-        let at = |raw: &str| place(&root.join("src"), raw).unwrap().map(|placed| (placed.root, placed.path));
+        let at = |raw: &str| {
+            place(&root.join("src"), raw).unwrap().map(|placed| (placed.root, placed.path))
+        };
         let found = |path: &str| Some((root.clone(), path.as_bytes().to_vec()));
         assert_eq!(at("a.c"), found("src/a.c"));
         assert_eq!(at("./new/b.c"), found("src/new/b.c"));
         assert_eq!(at("../Makefile"), found("Makefile"));
         assert_eq!(at(root.join("x//y").to_str().unwrap()), found("x/y"));
-        assert_eq!(at("../.git/config"), found(".git/config"), "to be refused, not to be passed over");
+        assert_eq!(
+            at("../.git/config"),
+            found(".git/config"),
+            "to be refused, not to be passed over"
+        );
         assert_eq!(at("../.git"), found(".git"));
         assert_eq!(at("../../elsewhere.txt"), None);
         assert_eq!(at("/etc/hosts"), None);
@@ -160,9 +168,14 @@ mod tests {
         use std::os::unix::fs::symlink;
         let scratch = crate::io::scratch::Scratch::outside(Path::new("/nowhere")).unwrap();
         let top = scratch.path();
-        for file in
-            ["repo/.git/HEAD", "repo/sub/x", "far/deep/x", "bare.git/HEAD", "bare.git/objects/x", "bare.git/refs/x"]
-        {
+        for file in [
+            "repo/.git/HEAD",
+            "repo/sub/x",
+            "far/deep/x",
+            "bare.git/HEAD",
+            "bare.git/objects/x",
+            "bare.git/refs/x",
+        ] {
             scratch.put(file.as_bytes(), b"").unwrap();
         }
         std::fs::create_dir(top.join("repo/sub/.git")).unwrap();
@@ -172,7 +185,11 @@ mod tests {
         symlink("bare.git", top.join("other")).unwrap();
         let at = |raw: &str| match place(top, raw) {
             Ok(placed) => placed.map(|one| {
-                format!("{} {}", one.root.strip_prefix(top).unwrap().display(), String::from_utf8_lossy(&one.path))
+                format!(
+                    "{} {}",
+                    one.root.strip_prefix(top).unwrap().display(),
+                    String::from_utf8_lossy(&one.path)
+                )
             }),
             Err(found) => Some(found.into_vec()[0].code.name().to_owned()),
         };

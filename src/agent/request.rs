@@ -57,7 +57,12 @@ struct Parts {
     faults: Vec<Findings>,
 }
 
-fn take(by_root: &mut BTreeMap<PathBuf, Parts>, asks: &mut Asks, act: &Act, cwd: &Path) -> Result<()> {
+fn take(
+    by_root: &mut BTreeMap<PathBuf, Parts>,
+    asks: &mut Asks,
+    act: &Act,
+    cwd: &Path,
+) -> Result<()> {
     let path = match act {
         Act::Patch { text } => return take_patch(by_root, asks, text, cwd),
         Act::Replace { path, .. }
@@ -79,19 +84,30 @@ fn take(by_root: &mut BTreeMap<PathBuf, Parts>, asks: &mut Asks, act: &Act, cwd:
     match act {
         Act::Whole { content, .. } => parts.drafts.push(whole(content)),
         Act::Insert { line, content, .. } => {
-            let content = if content.ends_with('\n') { content.clone() } else { format!("{content}\n") };
-            parts.drafts.push(Draft { content: Some(content.into()), start_line: Some(*line), ..draft(Mode::Insert) });
+            let content =
+                if content.ends_with('\n') { content.clone() } else { format!("{content}\n") };
+            parts.drafts.push(Draft {
+                content: Some(content.into()),
+                start_line: Some(*line),
+                ..draft(Mode::Insert)
+            });
         }
         Act::Delete { .. } => parts.drafts.push(draft(Mode::Delete)),
         Act::Replace { pairs, .. } => {
             // Nothing where the text is to stand means a new file, where there is none, or nothing in it.
-            let empty = !full.exists() || full.metadata().is_ok_and(|meta| meta.is_file() && meta.len() == 0);
+            let empty = !full.exists()
+                || full.metadata().is_ok_and(|meta| meta.is_file() && meta.len() == 0);
             parts.drafts.extend(pairs.iter().enumerate().map(|(at, Pair { old, new, all })| {
                 if at == 0 && old.is_empty() && empty {
                     return whole(new);
                 }
                 let (old, new) = (Some(old.clone().into_bytes()), Some(new.clone().into_bytes()));
-                Draft { old_text: old, content: new, replace_all: all.then_some(true), ..draft(Mode::Edit) }
+                Draft {
+                    old_text: old,
+                    content: new,
+                    replace_all: all.then_some(true),
+                    ..draft(Mode::Edit)
+                }
             }));
         }
         Act::Blocks { text, .. } => parts.patch(text, Some(&placed.path), Matching::Strict),
@@ -100,7 +116,12 @@ fn take(by_root: &mut BTreeMap<PathBuf, Parts>, asks: &mut Asks, act: &Act, cwd:
     Ok(())
 }
 
-fn take_patch(by_root: &mut BTreeMap<PathBuf, Parts>, asks: &mut Asks, text: &str, cwd: &Path) -> Result<()> {
+fn take_patch(
+    by_root: &mut BTreeMap<PathBuf, Parts>,
+    asks: &mut Asks,
+    text: &str,
+    cwd: &Path,
+) -> Result<()> {
     if let Some(all) = patch::by_worktree(cwd, text) {
         for (root, part) in all.by_root {
             let parts = by_root.entry(root).or_default();
@@ -144,7 +165,11 @@ impl Parts {
 }
 
 /// Edits of several forms as one request.
-fn several(drafts: Vec<Draft>, patches: impl Iterator<Item = PatchText>, agent: Option<String>) -> Result<Request> {
+fn several(
+    drafts: Vec<Draft>,
+    patches: impl Iterator<Item = PatchText>,
+    agent: Option<String>,
+) -> Result<Request> {
     let mut edits: Vec<Edit> = Vec::new();
     for patch in patches {
         edits.extend(patch.edits()?);
@@ -153,7 +178,16 @@ fn several(drafts: Vec<Draft>, patches: impl Iterator<Item = PatchText>, agent: 
         edits.extend(Request::of(None, agent.clone(), Vec::new(), drafts)?.edits);
     }
     let (allow, grants) = (Vec::new(), Vec::new());
-    Ok(Request { message: None, agent, allow, grants, proposal: None, edits, patch: None, context: CONTEXT })
+    Ok(Request {
+        message: None,
+        agent,
+        allow,
+        grants,
+        proposal: None,
+        edits,
+        patch: None,
+        context: CONTEXT,
+    })
 }
 
 /// SEARCH/REPLACE blocks whose markers are written with other characters, with those that edt reads.

@@ -6,7 +6,8 @@ use super::guide;
 use super::setup::{Fence, Form, Part, What};
 
 /// What edt is, for a list of plugins.
-pub const DESCRIPTION: &str = "Every edit is judged before it lands, is one Git commit, and can be undone";
+pub const DESCRIPTION: &str =
+    "Every edit is judged before it lands, is one Git commit, and can be undone";
 
 /// What an agent is told when a conversation begins.
 #[must_use]

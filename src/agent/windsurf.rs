@@ -47,7 +47,11 @@ impl Protocol for Windsurf {
         let (mut acts, mut held): (Vec<Act>, _) = (Vec::new(), Value::Null);
         if moment != Moment::Other {
             let input = fields.object("tool_info", &mut held, name)?;
-            acts.push(if moment == Moment::Before { input.replaces()? } else { Act::Changes { path: input.path()? } });
+            acts.push(if moment == Moment::Before {
+                input.replaces()?
+            } else {
+                Act::Changes { path: input.path()? }
+            });
         }
         Ok(Event {
             at: At { moment, hook },
@@ -62,7 +66,9 @@ impl Protocol for Windsurf {
         match said {
             Said::Nothing => Reply::NOTHING,
             Said::Refused(why) | Said::Broken(why) => Reply::two(why),
-            Said::Told(text) | Said::Objected(text) => Reply { stdout: format!("{text}\n"), ..Reply::NOTHING },
+            Said::Told(text) | Said::Objected(text) => {
+                Reply { stdout: format!("{text}\n"), ..Reply::NOTHING }
+            }
         }
     }
 
@@ -75,8 +81,10 @@ impl Protocol for Windsurf {
 impl Wiring for Windsurf {
     fn parts(&self, place: &Place) -> Vec<Part> {
         let line = json!({"command": place.hook("windsurf"), "show_output": true});
-        let hook = |name| Entry::Element(vec!["hooks", name], line.clone(), "agent-hook windsurf".into());
-        let server = Entry::Own(vec!["mcpServers", "edt"], json!({"command": place.edt, "args": ["mcp"]}));
+        let hook =
+            |name| Entry::Element(vec!["hooks", name], line.clone(), "agent-hook windsurf".into());
+        let server =
+            Entry::Own(vec!["mcpServers", "edt"], json!({"command": place.edt, "args": ["mcp"]}));
         let mut parts = vec![
             Part {
                 file: self.home(place).join("hooks.json"),

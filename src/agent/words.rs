@@ -22,9 +22,15 @@ pub fn refusal(findings: Findings) -> String {
 
 /// What is to be told of an edit that landed; nothing if there is nothing but that it did.
 #[must_use]
-pub fn landed(recorded: &Recorded, edit: u64, refused: &[Finding], warnings: &[Warning]) -> Option<String> {
+pub fn landed(
+    recorded: &Recorded,
+    edit: u64,
+    refused: &[Finding],
+    warnings: &[Warning],
+) -> Option<String> {
     let branch = format!("edt/{}", recorded.session.name);
-    if refused.is_empty() && warnings.is_empty() && recorded.warnings.is_empty() && !recorded.began {
+    if refused.is_empty() && warnings.is_empty() && recorded.warnings.is_empty() && !recorded.began
+    {
         return None;
     }
     let mut out = String::new();
@@ -32,9 +38,16 @@ pub fn landed(recorded: &Recorded, edit: u64, refused: &[Finding], warnings: &[W
         out.push_str("edt would have refused this edit, but it has landed.\n");
     }
     let began = if recorded.began { ", a session that began with it" } else { "" };
-    let _ = writeln!(out, "The edit is recorded as edit {edit} on {branch}{began}; `edt undo` takes it back.");
+    let _ = writeln!(
+        out,
+        "The edit is recorded as edit {edit} on {branch}{began}; `edt undo` takes it back."
+    );
     for finding in refused {
-        tell(&mut out, finding, "The edit stands in the file: mend it, or take it back with `edt undo`.");
+        tell(
+            &mut out,
+            finding,
+            "The edit stands in the file: mend it, or take it back with `edt undo`.",
+        );
     }
     for Warning { path, message, .. } in recorded.warnings.iter().chain(warnings) {
         let path = path.as_ref().map(|path| format!("{path}: ")).unwrap_or_default();
@@ -68,7 +81,9 @@ fn tell(out: &mut String, finding: &Finding, after: &str) {
     let path = finding.path.as_ref().filter(|path| !finding.message.contains(path.as_str()));
     let path = path.map(|path| format!(" {path}")).unwrap_or_default();
     let message = match finding.code {
-        Code::OldTextRequired => "The text to replace is empty, and the file is not. Nothing was changed.",
+        Code::OldTextRequired => {
+            "The text to replace is empty, and the file is not. Nothing was changed."
+        }
         _ if after.is_empty() => finding.message.as_str(),
         _ => finding.message.trim_end_matches("Nothing was changed.").trim_end(),
     };
@@ -108,10 +123,16 @@ const fn native(code: Code) -> Option<&'static str> {
         Code::OldTextAmbiguous => {
             "Add lines before or after it to the old text until it stands there once, or replace all of them."
         }
-        Code::FileExists => "There is a file already: read it, and change it with an edit instead of making a new one.",
-        Code::FileNotFound => "Check the path with `git ls-files`; write the whole file to make a new one.",
+        Code::FileExists => {
+            "There is a file already: read it, and change it with an edit instead of making a new one."
+        }
+        Code::FileNotFound => {
+            "Check the path with `git ls-files`; write the whole file to make a new one."
+        }
         Code::LineOutOfRange => "Read the file again, and name a line that it has.",
-        Code::SyntaxError => "Send an edit after which the file is whole: edits that belong together go into one.",
+        Code::SyntaxError => {
+            "Send an edit after which the file is whole: edits that belong together go into one."
+        }
         _ => return None,
     })
 }

@@ -48,7 +48,9 @@ impl Durability {
                 "objects" => &["loose-object", "pack"],
                 "committed" => &["loose-object", "pack", "reference"],
                 "added" => &["loose-object", "pack", "reference", "index"],
-                "all" => &["loose-object", "pack", "pack-metadata", "commit-graph", "index", "reference"],
+                "all" => {
+                    &["loose-object", "pack", "pack-metadata", "commit-graph", "index", "reference"]
+                }
                 _ => &[][..],
             });
         }
@@ -87,9 +89,16 @@ mod tests {
             (of("none"), of("none,-pack"), of("-pack,-derived-metadata")),
             (Some(Durability::Off), Some(Durability::Off), Some(Durability::Off))
         );
-        for full in
-            ["all", "all,none", "committed", "added,-index", "index,-index", "index", "none,reference", "loose-object"]
-        {
+        for full in [
+            "all",
+            "all,none",
+            "committed",
+            "added,-index",
+            "index,-index",
+            "index",
+            "none,reference",
+            "loose-object",
+        ] {
             assert_eq!(of(full), Some(Durability::Full), "{full}");
         }
     }

@@ -66,11 +66,13 @@ pub fn excerpt<'t>(text: &'t [u8], ranges: &[RangeInclusive<u64>], limits: Limit
                 out.next_line = Some(number);
                 break;
             }
-            let shown = if length <= bytes_left { length } else { boundary(&text[start..], bytes_left) };
+            let shown =
+                if length <= bytes_left { length } else { boundary(&text[start..], bytes_left) };
             if shown < length {
                 out.cut_line = Some(CutLine { line: number, shown, bytes: length });
             }
-            (lines_left, bytes_left) = (lines_left - 1, if shown < length { 0 } else { bytes_left - shown });
+            (lines_left, bytes_left) =
+                (lines_left - 1, if shown < length { 0 } else { bytes_left - shown });
             let begin = part.as_ref().map_or(start, |part| start - part.text.len());
             let first_line = part.as_ref().map_or(number, |part| part.first_line);
             part = Some(Part { first_line, last_line: number, text: &text[begin..start + shown] });
@@ -123,18 +125,33 @@ mod tests {
     #[test]
     fn ranges_are_shown_apart() {
         let parts = vec![part(1, 2, b"one\ntwo\n"), part(5, 5, b"five")];
-        assert_eq!(excerpt(TEXT, &[1..=2, 5..=9], within(9, 99)), Excerpt { parts, ..Excerpt::default() });
+        assert_eq!(
+            excerpt(TEXT, &[1..=2, 5..=9], within(9, 99)),
+            Excerpt { parts, ..Excerpt::default() }
+        );
         assert_eq!(excerpt(b"", &[1..=u64::MAX], within(9, 99)), Excerpt::default());
     }
 
     #[test]
     fn the_limits_hold_over_all_ranges_and_the_next_line_is_named() {
         let one = |parts, next_line| Excerpt { parts, next_line, cut_line: None };
-        assert_eq!(excerpt(TEXT, &[1..=5], within(2, 99)), one(vec![part(1, 2, b"one\ntwo\n")], Some(3)));
-        assert_eq!(excerpt(TEXT, &[1..=5], within(9, 8)), one(vec![part(1, 2, b"one\ntwo\n")], Some(3)));
+        assert_eq!(
+            excerpt(TEXT, &[1..=5], within(2, 99)),
+            one(vec![part(1, 2, b"one\ntwo\n")], Some(3))
+        );
+        assert_eq!(
+            excerpt(TEXT, &[1..=5], within(9, 8)),
+            one(vec![part(1, 2, b"one\ntwo\n")], Some(3))
+        );
         assert_eq!(excerpt(TEXT, &[1..=5], within(9, 7)), one(vec![part(1, 1, b"one\n")], Some(2)));
-        assert_eq!(excerpt(TEXT, &[1..=1, 4..=5], within(1, 99)), one(vec![part(1, 1, b"one\n")], Some(4)));
-        assert_eq!(excerpt(TEXT, &[1..=5], within(5, TEXT.len())), one(vec![part(1, 5, TEXT)], None));
+        assert_eq!(
+            excerpt(TEXT, &[1..=1, 4..=5], within(1, 99)),
+            one(vec![part(1, 1, b"one\n")], Some(4))
+        );
+        assert_eq!(
+            excerpt(TEXT, &[1..=5], within(5, TEXT.len())),
+            one(vec![part(1, 5, TEXT)], None)
+        );
         assert_eq!(excerpt(TEXT, &[4..=5], within(0, 99)), one(vec![], Some(4)));
     }
 
@@ -143,7 +160,10 @@ mod tests {
         let text = "wäre\nkurz\n".as_bytes();
         let cut = |most| excerpt(text, &[1..=2], within(9, most));
         let told = |shown| Some(CutLine { line: 1, shown, bytes: 6 });
-        assert_eq!((cut(2).parts, cut(2).cut_line, cut(2).next_line), (vec![part(1, 1, b"w")], told(1), Some(2)));
+        assert_eq!(
+            (cut(2).parts, cut(2).cut_line, cut(2).next_line),
+            (vec![part(1, 1, b"w")], told(1), Some(2))
+        );
         assert_eq!(cut(3).cut_line, told(3));
         assert_eq!(cut(0).cut_line, told(0));
         assert_eq!(excerpt(text, &[1..=1], within(9, 3)).next_line, None);

@@ -11,7 +11,9 @@ mod level;
 pub mod path;
 pub mod text;
 
-pub use answer::{Change, FileReport, GuardReport, MatchedBy, Outcome, SessionReport, Settled, Status, Verdict};
+pub use answer::{
+    Change, FileReport, GuardReport, MatchedBy, Outcome, SessionReport, Settled, Status, Verdict,
+};
 pub use code::Code;
 pub use durability::Durability;
 pub use finding::{Finding, Findings, Result, Warning};

@@ -155,7 +155,8 @@ impl fmt::Debug for RepoPath {
 /// and what turns the direction of all text after it.
 fn steers_a_screen(raw: &[u8]) -> bool {
     let steers = |c: char| {
-        c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        c.is_control()
+            || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     };
     raw.iter().any(u8::is_ascii_control)
         || (!raw.is_ascii() && raw.utf8_chunks().any(|chunk| chunk.valid().chars().any(steers)))
@@ -188,20 +189,27 @@ const GITS_OWN: component::Options =
 
 /// Whether some file system takes `name` for `.git`.
 fn spells_git(name: &[u8]) -> bool {
-    matches!(gix_validate::path::component(name.into(), None, GITS_OWN), Err(component::Error::DotGitDir))
+    matches!(
+        gix_validate::path::component(name.into(), None, GITS_OWN),
+        Err(component::Error::DotGitDir)
+    )
 }
 
 /// Whether some file system takes `name` for `.gitmodules`.
 fn spells_gitmodules(name: &[u8]) -> bool {
     let as_link = Some(component::Mode::Symlink);
-    matches!(gix_validate::path::component(name.into(), as_link, GITS_OWN), Err(component::Error::SymlinkedGitModules))
+    matches!(
+        gix_validate::path::component(name.into(), as_link, GITS_OWN),
+        Err(component::Error::SymlinkedGitModules)
+    )
 }
 
 /// Whether Windows takes `name` for a device. It counts the superscript digits of Latin-1 as digits.
 fn is_device(name: &[u8]) -> bool {
     let superscript = |digit: &str| {
-        let port =
-            name.get(..3).is_some_and(|port| port.eq_ignore_ascii_case(b"COM") || port.eq_ignore_ascii_case(b"LPT"));
+        let port = name.get(..3).is_some_and(|port| {
+            port.eq_ignore_ascii_case(b"COM") || port.eq_ignore_ascii_case(b"LPT")
+        });
         let rest = name.get(3..).and_then(|rest| rest.strip_prefix(digit.as_bytes()));
         let rest = rest.map(|rest| rest.iter().find(|&&byte| byte != b' '));
         port && matches!(rest, Some(None | Some(b'.' | b':')))
@@ -237,7 +245,9 @@ impl PathProblem {
             PathProblem::Parent => "has a component `..`",
             PathProblem::NotPlain => "has a component `.`, or an empty one",
             PathProblem::GitDir => "spells a Git folder",
-            PathProblem::Control => "has a control character, or one that turns the direction of text",
+            PathProblem::Control => {
+                "has a control character, or one that turns the direction of text"
+            }
             PathProblem::Disguise => "spells `.gitmodules` otherwise",
             PathProblem::Separator => "has `\\` or `:`",
             PathProblem::Reserved => "has a device name, or a name that ends in a dot or a space",
@@ -263,9 +273,18 @@ mod tests {
 
     #[test]
     fn ordinary_paths_are_taken_as_they_are() {
-        for raw in
-            ["a", "src/main.c", ".gitignore", ".github/x.yml", "a b/c", "git", "ü/ß", "...x", "a.git/b", "what?.txt"]
-        {
+        for raw in [
+            "a",
+            "src/main.c",
+            ".gitignore",
+            ".github/x.yml",
+            "a b/c",
+            "git",
+            "ü/ß",
+            "...x",
+            "a.git/b",
+            "what?.txt",
+        ] {
             assert_eq!(problem(raw.as_bytes()), None, "{raw}");
         }
     }
@@ -288,17 +307,48 @@ mod tests {
 
     #[test]
     fn what_leaves_the_worktree_is_outside() {
-        for raw in ["..", "../x", "a/../../x", "a/..", "..\\x", "a\\..\\b", "/etc/passwd", "C:\\x", "\\\\server\\x"] {
-            assert_eq!(problem(raw.as_bytes()).map(PathProblem::code), Some(Code::PathOutsideRepo), "{raw}");
+        for raw in [
+            "..",
+            "../x",
+            "a/../../x",
+            "a/..",
+            "..\\x",
+            "a\\..\\b",
+            "/etc/passwd",
+            "C:\\x",
+            "\\\\server\\x",
+        ] {
+            assert_eq!(
+                problem(raw.as_bytes()).map(PathProblem::code),
+                Some(Code::PathOutsideRepo),
+                "{raw}"
+            );
         }
     }
 
     #[test]
     fn what_some_system_cannot_hold_is_invalid() {
-        for raw in
-            ["", "a//b", "a/", "./a", "a/./b", "a\0b", "a\nb", "a\x7f", "ab:c", "a\\b", "CON", "x/nul.txt", "a.", "a "]
-        {
-            assert_eq!(problem(raw.as_bytes()).map(PathProblem::code), Some(Code::PathInvalid), "{raw:?}");
+        for raw in [
+            "",
+            "a//b",
+            "a/",
+            "./a",
+            "a/./b",
+            "a\0b",
+            "a\nb",
+            "a\x7f",
+            "ab:c",
+            "a\\b",
+            "CON",
+            "x/nul.txt",
+            "a.",
+            "a ",
+        ] {
+            assert_eq!(
+                problem(raw.as_bytes()).map(PathProblem::code),
+                Some(Code::PathInvalid),
+                "{raw:?}"
+            );
         }
         assert_eq!(problem(&[b'a'; 256]), Some(PathProblem::TooLong));
         assert_eq!(problem(&b"a/".repeat(2048)), Some(PathProblem::TooLong));
@@ -320,7 +370,9 @@ mod tests {
         ] {
             assert_eq!(RepoPath::from_tree(raw).peril(), Some(problem), "{raw:?}");
         }
-        for raw in [b"a:b".as_slice(), b"CON", b"a\\b", b"a.", b"\x07", b".gitmodules", b"...", b"\xff"] {
+        for raw in
+            [b"a:b".as_slice(), b"CON", b"a\\b", b"a.", b"\x07", b".gitmodules", b"...", b"\xff"]
+        {
             assert_eq!(RepoPath::from_tree(raw).peril(), None, "{raw:?}");
         }
     }

@@ -155,7 +155,9 @@ pub fn shell_word(bytes: &[u8]) -> String {
     };
     match std::str::from_utf8(bytes) {
         Ok(text) if !bytes.is_empty() && bytes.iter().all(plain) => text.to_owned(),
-        Ok(text) if !text.contains(char::is_control) => format!("'{}'", text.replace('\'', r"'\''")),
+        Ok(text) if !text.contains(char::is_control) => {
+            format!("'{}'", text.replace('\'', r"'\''"))
+        }
         _ => format!("$'{}'", bytes.iter().map(escaped).collect::<String>()),
     }
 }
@@ -168,8 +170,7 @@ pub fn harmless(line: &str) -> (String, usize) {
     let mut changed = 0;
     for c in line.chars() {
         let steers = c.is_control() && c != '\t';
-        let turns =
-            matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
         let hides = matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}');
         if steers || turns || hides {
             let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
@@ -212,7 +213,9 @@ pub fn numbered(text: &[u8], range: Range<usize>, around: usize) -> String {
 ///
 /// # Errors
 /// As the deserializer's: it is no string.
-pub fn os_string<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<std::ffi::OsString, D::Error> {
+pub fn os_string<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<std::ffi::OsString, D::Error> {
     <String as serde::Deserialize>::deserialize(deserializer).map(Into::into)
 }
 
@@ -253,7 +256,10 @@ mod tests {
 
     #[test]
     fn line_ends_are_seen_in_bytes_that_are_not_text() {
-        assert_eq!((Endings::of(b"\xff\r\n"), Endings::seen_in(b"\xff\r\n")), (Endings::None, Endings::Crlf));
+        assert_eq!(
+            (Endings::of(b"\xff\r\n"), Endings::seen_in(b"\xff\r\n")),
+            (Endings::None, Endings::Crlf)
+        );
     }
 
     #[test]

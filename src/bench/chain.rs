@@ -54,7 +54,11 @@ pub fn run(order: &Order) -> Result<Done> {
     let chosen = order.plan.chosen(&order.unit.suite)?;
     let suite = Suite::named(&chosen.named, &order.start)?;
     if suite.digest != chosen.digest {
-        return Err(plan::mismatch(&format!("The suite {} has changed since the run began", suite.name)).into());
+        return Err(plan::mismatch(&format!(
+            "The suite {} has changed since the run began",
+            suite.name
+        ))
+        .into());
     }
     let strategy = Strategy::of(&order.unit.strategy)
         .ok_or_else(|| plan::mismatch(&format!("There is no strategy {}", order.unit.strategy)))?;
@@ -88,7 +92,8 @@ pub fn run(order: &Order) -> Result<Done> {
         let Unit { suite, strategy, guards, .. } = &order.unit;
         let file = order.memories.join(format!("{suite}-{strategy}-{guards}.jsonl"));
         let text = memory.export()?;
-        let written = whole::make_folder(&order.memories).and_then(|_| whole::put(&file, text.as_bytes(), 0o644));
+        let written = whole::make_folder(&order.memories)
+            .and_then(|_| whole::put(&file, text.as_bytes(), 0o644));
         written.map_err(|error| failed("write", &file, &error))?;
     }
     let ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -104,7 +109,8 @@ pub fn laid_out(suite: &Suite, work: &Path) -> Result<PathBuf> {
         return Ok(folder.clone());
     }
     let place = work.join("suite");
-    folder::plant(&place, &suite.files).map_err(|error| failed("write the suite to", &place, &error))?;
+    folder::plant(&place, &suite.files)
+        .map_err(|error| failed("write the suite to", &place, &error))?;
     Ok(place)
 }
 
@@ -124,12 +130,18 @@ struct Chain<'o> {
 impl<'o> Chain<'o> {
     /// The tasks of a session: first those that only teach, oldest first; then the others, in an order of the seed's.
     fn order_of(&self, session: u32) -> Result<Vec<(&'o Task, bool)>> {
-        let of = |names: &[String]| names.iter().map(|name| self.suite.task(name)).collect::<Result<Vec<&Task>>>();
+        let of = |names: &[String]| {
+            names.iter().map(|name| self.suite.task(name)).collect::<Result<Vec<&Task>>>()
+        };
         let (mut teaching, mut judged) = (of(&self.chosen.teaching)?, of(&self.chosen.tasks)?);
         teaching.sort_by(|a, b| (&a.date, &a.id).cmp(&(&b.date, &b.id)));
         let label = format!("order/{}/{session}", self.suite.name);
         Chance::new(self.order.plan.seed, &label).shuffle(&mut judged);
-        Ok(teaching.into_iter().map(|task| (task, true)).chain(judged.into_iter().map(|task| (task, false))).collect())
+        Ok(teaching
+            .into_iter()
+            .map(|task| (task, true))
+            .chain(judged.into_iter().map(|task| (task, false)))
+            .collect())
     }
 
     fn task(&mut self, task: &Task, session: u32, teaches: bool) -> Result<TaskRun> {
@@ -142,21 +154,37 @@ impl<'o> Chain<'o> {
             task,
             suite: &self.folder,
             start: &self.order.start,
-            limit: Duration::try_from_secs_f64(self.order.plan.seconds).unwrap_or(Duration::from_secs(600)),
+            limit: Duration::try_from_secs_f64(self.order.plan.seconds)
+                .unwrap_or(Duration::from_secs(600)),
             key: self.order.key.as_ref(),
         };
         let mut executor = executor::of(&setting)?;
         let episodes = self.memory.as_ref().map_or(Ok(0), |memory| memory.count())?;
         let (mut attempts, mut trace, mut said) = (Vec::new(), Vec::new(), Vec::new());
-        self.attempts(task, (session, teaches), &ground, executor.as_mut(), &place, &mut |attempt, traced, lines| {
-            attempts.push(attempt);
-            trace.extend(traced);
-            said.extend(lines);
-        })?;
+        self.attempts(
+            task,
+            (session, teaches),
+            &ground,
+            executor.as_mut(),
+            &place,
+            &mut |attempt, traced, lines| {
+                attempts.push(attempt);
+                trace.extend(traced);
+                said.extend(lines);
+            },
+        )?;
         executor.end();
         self.record(task, session, &said)?;
         whole::remove_folder(&place).map_err(|error| failed("remove", &place, &error))?;
-        Ok(TaskRun { task: task.id.clone(), class: task.class.clone(), session, teaches, episodes, attempts, trace })
+        Ok(TaskRun {
+            task: task.id.clone(),
+            class: task.class.clone(),
+            session,
+            teaches,
+            episodes,
+            attempts,
+            trace,
+        })
     }
 
     fn attempts(
@@ -168,10 +196,16 @@ impl<'o> Chain<'o> {
         place: &Path,
         keep: &mut dyn FnMut(Attempt, Vec<Traced>, Vec<String>),
     ) -> Result<()> {
-        let (seed, split) =
-            (self.order.plan.seed, if self.order.plan.since.is_some() { Split::ByTime } else { Split::Off });
+        let (seed, split) = (
+            self.order.plan.seed,
+            if self.order.plan.since.is_some() { Split::ByTime } else { Split::Off },
+        );
         let label = format!("{}/{}/{session}", self.suite.name, task.id);
-        let origin = Origin { suite: self.suite.name.clone(), task: task.id.clone(), date: task.date.clone() };
+        let origin = Origin {
+            suite: self.suite.name.clone(),
+            task: task.id.clone(),
+            date: task.date.clone(),
+        };
         let mut languages: Vec<String> = task.before.keys().map(|path| language_of(path)).collect();
         languages.sort();
         languages.dedup();
@@ -212,15 +246,24 @@ impl<'o> Chain<'o> {
                 // What an agent leaves is a result of its attempt, and nobody can go on from it.
                 Err(found) => {
                     let (ended, complaint) = (Ended::Ruined, Some(cut(&found.to_string())));
-                    let attempt =
-                        Attempt { ended, complaint, usage: attempted.usage, ..scene.judged(false, |_| false) };
+                    let attempt = Attempt {
+                        ended,
+                        complaint,
+                        usage: attempted.usage,
+                        ..scene.judged(false, |_| false)
+                    };
                     keep(attempt, closed.trace, attempted.said);
                     break;
                 }
             };
             let folder = self.folder.join(&task.id);
-            let judging =
-                Judging { task, files: &files, attempt: number, folder: &folder, place: &place.join("judged") };
+            let judging = Judging {
+                task,
+                files: &files,
+                attempt: number,
+                folder: &folder,
+                place: &place.join("judged"),
+            };
             let verdict = judge(&judging)?;
             let wanted = task.wanted();
             let wrong = |path: &String| {
@@ -235,7 +278,8 @@ impl<'o> Chain<'o> {
                 .map(|intended| region::outside(&task.before, &files, &intended, deadline));
             for suspect in &closed.suspects {
                 attempt.tried_without += 1;
-                attempt.harmful += u32::from(harm::would_pass(task, suspect, number, (&folder, place))?);
+                attempt.harmful +=
+                    u32::from(harm::would_pass(task, suspect, number, (&folder, place))?);
             }
             attempt.score = verdict.score;
             attempt.feedback = cut(&verdict.feedback);
@@ -260,15 +304,18 @@ impl<'o> Chain<'o> {
         let folder = folder.join(suite).join(&task.id);
         let file = folder.join(format!("{strategy}-{guards}-{session}.jsonl"));
         let text = said.iter().fold(String::new(), |text, line| text + line + "\n");
-        let written = whole::make_folder(&folder).and_then(|_| whole::put(&file, text.as_bytes(), 0o644));
+        let written =
+            whole::make_folder(&folder).and_then(|_| whole::put(&file, text.as_bytes(), 0o644));
         written.map_err(|error| failed("record to", &file, &error).into())
     }
 }
 
 /// What an agent is told of its last attempt: what the judge said, and the codes of its refusals.
 fn reflection(verdict: &Verdict, attempt: &Attempt) -> String {
-    let codes: Vec<String> = attempt.refusals.iter().map(|(code, count)| format!("{code} {count}×")).collect();
-    let refused = if codes.is_empty() { String::new() } else { format!("\nRefused: {}.", codes.join(", ")) };
+    let codes: Vec<String> =
+        attempt.refusals.iter().map(|(code, count)| format!("{code} {count}×")).collect();
+    let refused =
+        if codes.is_empty() { String::new() } else { format!("\nRefused: {}.", codes.join(", ")) };
     format!("{}{refused}", cut(&verdict.feedback))
 }
 

@@ -52,12 +52,17 @@ fn checked(suite: &Suite, task: &Task, folder: &Path, work: &Path) -> Result<Che
     let judged = |files| judge(&Judging { task, files, attempt: 1, folder, place });
     let before = judged(&task.before)?;
     let (good, said) = match task.wanted() {
-        _ if before.pass => (false, "the files before pass already: there is nothing to do".to_owned()),
+        _ if before.pass => {
+            (false, "the files before pass already: there is nothing to do".to_owned())
+        }
         None => (true, "the files before do not pass; there is no expected/ to try".to_owned()),
         Some(wanted) => {
             let verdict = judged(&wanted)?;
             let said = || format!("the files expected do not pass: {}", verdict.feedback);
-            (verdict.pass, if verdict.pass { "expected/ passes, repo/ does not".to_owned() } else { said() })
+            (
+                verdict.pass,
+                if verdict.pass { "expected/ passes, repo/ does not".to_owned() } else { said() },
+            )
         }
     };
     Ok(Checked { suite: suite.name.clone(), task: task.id.clone(), good, said })

@@ -57,8 +57,11 @@ pub(super) fn run(
     input: &[u8],
     limit: Duration,
 ) -> Result<std::result::Result<Done, String>> {
-    let Some((program, args)) = argv.split_first() else { return Ok(Err("There is no program.".to_owned())) };
-    let found: Option<PathBuf> = if program.contains('/') { Some(from.join(program)) } else { bounded::find(program) };
+    let Some((program, args)) = argv.split_first() else {
+        return Ok(Err("There is no program.".to_owned()));
+    };
+    let found: Option<PathBuf> =
+        if program.contains('/') { Some(from.join(program)) } else { bounded::find(program) };
     let Some(found) = found.filter(|path| path.is_file()) else {
         return Ok(Err(format!("There is no program {program}.")));
     };
@@ -66,20 +69,27 @@ pub(super) fn run(
     let mut plan = Plan::new(Level::Standard, &found, &crate::io::whole::real(dir));
     plan.args = args.iter().map(OsString::from).collect();
     plan.env = std::env::vars_os().collect();
-    let ((out, stdout), (err, stderr)) = (streams::pipe().map_err(io)?, streams::pipe().map_err(io)?);
+    let ((out, stdout), (err, stderr)) =
+        (streams::pipe().map_err(io)?, streams::pipe().map_err(io)?);
     let running = match sandbox::start(&plan, streams::memory(input).map_err(io)?, stdout, stderr) {
         Ok(running) => running,
         Err(NotStarted::System(error)) => return Err(io(error).into()),
-        Err(NotStarted::Program(error)) => return Ok(Err(format!("{program} could not be executed: {error}."))),
+        Err(NotStarted::Program(error)) => {
+            return Ok(Err(format!("{program} could not be executed: {error}.")));
+        }
         Err(NotStarted::Unavailable { level, why }) => {
             return Ok(Err(format!("The sandbox level {level} cannot be had here: {why}")));
         }
     };
     let (mut readers, mut outputs) = ([out, err], Outputs(Default::default()));
-    let followed = streams::follow(&mut readers, running.watch(), clock::now() + limit, &mut outputs).map_err(io)?;
+    let followed =
+        streams::follow(&mut readers, running.watch(), clock::now() + limit, &mut outputs)
+            .map_err(io)?;
     let late = followed != Followed::Over;
     let ended = if late { running.end() } else { running.wait() }.map_err(io)?;
-    streams::rest(&mut readers, Duration::from_secs(2), |stream, bytes| outputs.take(stream, bytes));
+    streams::rest(&mut readers, Duration::from_secs(2), |stream, bytes| {
+        outputs.take(stream, bytes)
+    });
     let status = match ended.how {
         How::Exit(status) if !late => Some(status),
         _ => None,

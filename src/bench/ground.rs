@@ -34,18 +34,28 @@ impl Ground {
     /// # Errors
     /// `IO_ERROR`; `PROGRAM_NOT_FOUND` if there is no Git.
     pub fn plant(root: &Path, files: &Files, policy: Option<&str>) -> Result<Ground> {
-        folder::plant(root, files).map_err(|error| failed("make the scratch repository", root, &error))?;
+        folder::plant(root, files)
+            .map_err(|error| failed("make the scratch repository", root, &error))?;
         for args in [
             &["init", "--quiet", "--initial-branch=main"][..],
             &["add", "--all", "--force"],
             &["commit", "--quiet", "--allow-empty", "--no-verify", "--message=the task"],
         ] {
             // Nothing here outlives the benchmark: no power cut matters.
-            let ran =
-                spawn::git(root, &[&["-c", "core.fsync=none", "-c", "maintenance.auto=false"], args].concat(), b"")?;
+            let ran = spawn::git(
+                root,
+                &[&["-c", "core.fsync=none", "-c", "maintenance.auto=false"], args].concat(),
+                b"",
+            )?;
             if !ran.ok {
-                let message = format!("git {} failed in {}: {}", args[0], root.display(), ran.stderr.trim());
-                return Err(Finding::new(Code::IoError, message, "The benchmark needs Git 2.39 or newer.").into());
+                let message =
+                    format!("git {} failed in {}: {}", args[0], root.display(), ran.stderr.trim());
+                return Err(Finding::new(
+                    Code::IoError,
+                    message,
+                    "The benchmark needs Git 2.39 or newer.",
+                )
+                .into());
             }
         }
         Ok(Ground { root: whole::real(root), policy: policy.map(str::to_owned) })
@@ -62,7 +72,8 @@ impl Ground {
     /// # Errors
     /// `IO_ERROR`.
     pub fn files(&self) -> Result<Files> {
-        folder::files(&self.root, MOST).map_err(|error| failed("read the worktree", &self.root, &error).into())
+        folder::files(&self.root, MOST)
+            .map_err(|error| failed("read the worktree", &self.root, &error).into())
     }
 
     /// The repository, to change it as a call of `command` would.
@@ -75,7 +86,10 @@ impl Ground {
             Caller {
                 command: command.to_owned(),
                 lock_wait: PATIENCE,
-                person_policy: Some(format!("{NO_MEMORY}{}", self.policy.as_deref().unwrap_or_default())),
+                person_policy: Some(format!(
+                    "{NO_MEMORY}{}",
+                    self.policy.as_deref().unwrap_or_default()
+                )),
                 trust: None,
                 durability: Some(Durability::Off),
                 warm: None,
@@ -94,7 +108,8 @@ impl Ground {
 #[must_use]
 pub fn without_guards() -> String {
     let settable = GUARDS.iter().map(|guard| guard.name()).filter(|name| *name != "protected_path");
-    let off = settable.fold(String::new(), |text, name| text + "[guards." + name + "]\nmode = \"off\"\n");
+    let off =
+        settable.fold(String::new(), |text, name| text + "[guards." + name + "]\nmode = \"off\"\n");
     format!(
         "{off}[run]\nunknown = \"allow\"\n[[command]]\nname = \"unasked\"\nargv = [[\"sh\", \"bash\", \"sed\", \"awk\", \"perl\"]]\n\
          decision = \"allow\"\nreason = \"This arm of the benchmark asks nobody.\"\nmatch = [\"sed -i s/a/b/ f\"]\n"

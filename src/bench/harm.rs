@@ -19,7 +19,9 @@ pub(super) fn would_pass(
     attempt: u32,
     (folder, place): (&Path, &Path),
 ) -> Result<bool> {
-    let Ok(copy) = Ground::plant(&place.join("tried"), files, Some(&without_guards())) else { return Ok(false) };
+    let Ok(copy) = Ground::plant(&place.join("tried"), files, Some(&without_guards())) else {
+        return Ok(false);
+    };
     let read = Request::from_json(request.to_string().as_bytes())?;
     let landed = make::apply(&mut copy.world("apply")?, &read, Run::Real);
     let after = copy.files();
@@ -27,6 +29,7 @@ pub(super) fn would_pass(
     if landed.is_err() {
         return Ok(false);
     }
-    let verdict = judge(&Judging { task, files: &after?, attempt, folder, place: &place.join("judged") })?;
+    let verdict =
+        judge(&Judging { task, files: &after?, attempt, folder, place: &place.join("judged") })?;
     Ok(verdict.pass)
 }

@@ -32,8 +32,11 @@ impl Kept {
         let mut kept = Kept { world: ground.world("bench")?, origins: BTreeMap::new() };
         if let Some(lines) = lines {
             // As they are: how they served is what is to go on.
-            let exactly = |change| if let Change::Merged(episode, _) = change { Change::Put(episode) } else { change };
-            let changes: Vec<Change> = exchange::from_lines(lines.as_bytes())?.into_iter().map(exactly).collect();
+            let exactly = |change| {
+                if let Change::Merged(episode, _) = change { Change::Put(episode) } else { change }
+            };
+            let changes: Vec<Change> =
+                exchange::from_lines(lines.as_bytes())?.into_iter().map(exactly).collect();
             kept.record("begin", &changes)?;
         }
         Ok(kept)
@@ -62,7 +65,12 @@ impl Kept {
     }
 
     /// The lessons for `query`; `alone` for those of a refusal, which must be alike.
-    fn found(&self, query: &Query, alike: retrieve::Alike, may: &dyn Fn(&Origin) -> bool) -> Result<Vec<Lesson>> {
+    fn found(
+        &self,
+        query: &Query,
+        alike: retrieve::Alike,
+        may: &dyn Fn(&Origin) -> bool,
+    ) -> Result<Vec<Lesson>> {
         let memory = Memory::of(&self.world.repo, None);
         let wanted = |episode: &Episode| self.may(&episode.id, may);
         let told = retrieve::chosen(&memory, query, NOW, &[], alike, &wanted)?;
@@ -100,7 +108,11 @@ impl Lessons for Kept {
         let words = keywords(kind, &scrub::scrub(&about.instruction, 1000));
         let mut out: Vec<Lesson> = Vec::new();
         for language in &about.languages {
-            let query = Query { code: String::new(), language: Some(language.clone()), keywords: words.clone() };
+            let query = Query {
+                code: String::new(),
+                language: Some(language.clone()),
+                keywords: words.clone(),
+            };
             out.extend(self.found(&query, retrieve::Alike::InLanguage, may)?);
         }
         out.truncate(retrieve::MOST);
@@ -113,7 +125,9 @@ impl Lessons for Kept {
 
     fn all(&self, may: &dyn Fn(&Origin) -> bool) -> Result<Vec<Lesson>> {
         let taught = self.everything()?.into_iter().filter(|episode| self.may(&episode.id, may));
-        Ok(taught.filter_map(|episode| lesson::text(&episode).map(|text| of(&episode, text))).collect())
+        Ok(taught
+            .filter_map(|episode| lesson::text(&episode).map(|text| of(&episode, text)))
+            .collect())
     }
 
     fn learned(&mut self, on: &Origin, failure: &Failure, fix: &Fix) -> Result<()> {
@@ -123,7 +137,11 @@ impl Lessons for Kept {
             session: "bench",
             commit: &fix.commit,
             paths: vec![(&failure.path, None)],
-            overrode: fix.overrode.iter().map(|guard| (guard.as_str(), failure.path.as_str())).collect(),
+            overrode: fix
+                .overrode
+                .iter()
+                .map(|guard| (guard.as_str(), failure.path.as_str()))
+                .collect(),
         };
         let fix = tried::fix_of(request.as_deref(), &landing, &failure.path, NOW);
         let episode = episode(failure);
@@ -133,7 +151,8 @@ impl Lessons for Kept {
             origins.push(on.clone());
         }
         let fixed = fix.map(|fix| Change::Fixed(id, Box::new(fix)));
-        let changes: Vec<Change> = std::iter::once(Change::Failed(Box::new(episode))).chain(fixed).collect();
+        let changes: Vec<Change> =
+            std::iter::once(Change::Failed(Box::new(episode))).chain(fixed).collect();
         self.record("learned", &changes)
     }
 
@@ -143,7 +162,8 @@ impl Lessons for Kept {
             Effect::NotHelped => Outcome::NotHelped,
             Effect::Worse => Outcome::Worse,
         };
-        let changes: Vec<Change> = ids.iter().map(|id| Change::Used(id.clone(), outcome, NOW)).collect();
+        let changes: Vec<Change> =
+            ids.iter().map(|id| Change::Used(id.clone(), outcome, NOW)).collect();
         self.record("used", &changes)
     }
 

@@ -42,7 +42,9 @@ impl Split {
     pub fn allows(self, from: &Origin, to: &Origin) -> bool {
         match self {
             Split::Off => true,
-            Split::ByTime => from.date < to.date && (&from.suite, &from.task) != (&to.suite, &to.task),
+            Split::ByTime => {
+                from.date < to.date && (&from.suite, &from.task) != (&to.suite, &to.task)
+            }
         }
     }
 }
@@ -141,8 +143,10 @@ pub trait Lessons {
 #[must_use]
 pub fn wrong(right: Vec<Lesson>, all: &[Lesson], chance: &mut Chance) -> Vec<Lesson> {
     let swap = |lesson: Lesson| {
-        let others: Vec<&Lesson> =
-            all.iter().filter(|one| one.code != lesson.code && one.language != lesson.language).collect();
+        let others: Vec<&Lesson> = all
+            .iter()
+            .filter(|one| one.code != lesson.code && one.language != lesson.language)
+            .collect();
         let length = lesson.text.chars().count();
         let text = if others.is_empty() {
             let mut words: Vec<&str> = lesson.text.split(' ').collect();
@@ -163,7 +167,12 @@ mod tests {
     use super::*;
 
     fn lesson(code: &str, text: &str) -> Lesson {
-        Lesson { id: code.to_owned(), text: text.to_owned(), code: code.to_owned(), language: code.to_lowercase() }
+        Lesson {
+            id: code.to_owned(),
+            text: text.to_owned(),
+            code: code.to_owned(),
+            language: code.to_lowercase(),
+        }
     }
 
     fn origin(task: &str, date: &str) -> Origin {
@@ -172,11 +181,18 @@ mod tests {
 
     #[test]
     fn a_placebo_has_as_many_lessons_as_long_and_none_is_about_the_failure() {
-        let all = [lesson("A", "A wants append"), lesson("B", "B wants edit, and more"), lesson("C", "C")];
+        let all = [
+            lesson("A", "A wants append"),
+            lesson("B", "B wants edit, and more"),
+            lesson("C", "C"),
+        ];
         let shown = wrong(vec![all[0].clone(), all[1].clone()], &all, &mut Chance::new(1, "x"));
         let lengths: Vec<usize> = shown.iter().map(|one| one.text.chars().count()).collect();
         assert_eq!(lengths, [14, 22]);
-        assert!(!shown[0].text.contains("A wants") && !shown[1].text.contains("B wants"), "{shown:?}");
+        assert!(
+            !shown[0].text.contains("A wants") && !shown[1].text.contains("B wants"),
+            "{shown:?}"
+        );
         let alone = wrong(vec![all[0].clone()], &all[..1], &mut Chance::new(1, "x"));
         assert_eq!((alone[0].text.len(), alone.len()), (14, 1));
     }
@@ -185,7 +201,10 @@ mod tests {
     fn what_was_learned_later_or_on_the_task_itself_is_never_taught_to_it() {
         let (old, new) = (origin("old", "2026-01-01"), origin("new", "2026-02-01"));
         assert!(Split::ByTime.allows(&old, &new) && !Split::ByTime.allows(&new, &old));
-        assert!(!Split::ByTime.allows(&new, &new) && !Split::ByTime.allows(&new, &origin("other", "2026-02-01")));
+        assert!(
+            !Split::ByTime.allows(&new, &new)
+                && !Split::ByTime.allows(&new, &origin("other", "2026-02-01"))
+        );
         assert!(Split::Off.allows(&new, &new));
     }
 }

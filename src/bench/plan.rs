@@ -72,7 +72,9 @@ impl Shard {
     /// # Errors
     /// What is wrong with it.
     pub fn parse(text: &str) -> std::result::Result<Shard, String> {
-        let parts = text.split_once('/').and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
+        let parts = text
+            .split_once('/')
+            .and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
         match parts {
             Some((number, of)) if 1 <= number && number <= of => Ok(Shard { number, of }),
             _ => Err(format!("{text:?} is no part I/N with 1 ≤ I ≤ N, such as 2/8")),
@@ -109,9 +111,10 @@ impl Unit {
     #[must_use]
     pub fn name(&self) -> String {
         let Unit { suite, strategy, guards, only } = self;
-        let part = only
-            .as_ref()
-            .map_or_else(|| "all sessions".to_owned(), |only| format!("{} in session {}", only.task, only.session));
+        let part = only.as_ref().map_or_else(
+            || "all sessions".to_owned(),
+            |only| format!("{} in session {}", only.task, only.session),
+        );
         format!("{suite}: {part}, {strategy}, guards {guards}")
     }
 }
@@ -125,8 +128,10 @@ impl Plan {
     pub fn units(&self) -> Vec<Unit> {
         let mut units = Vec::new();
         for chosen in &self.suites {
-            for (strategy, guards) in
-                chosen.strategies.iter().flat_map(|one| chosen.guards.iter().map(move |arm| (one, arm)))
+            for (strategy, guards) in chosen
+                .strategies
+                .iter()
+                .flat_map(|one| chosen.guards.iter().map(move |arm| (one, arm)))
             {
                 let unit = |only| Unit {
                     suite: chosen.name.clone(),
@@ -138,9 +143,11 @@ impl Plan {
                     units.push(unit(None));
                     continue;
                 }
-                let each =
-                    (1..=chosen.sessions).flat_map(|session| chosen.tasks.iter().map(move |task| (session, task)));
-                units.extend(each.map(|(session, task)| unit(Some(Only { session, task: task.clone() }))));
+                let each = (1..=chosen.sessions)
+                    .flat_map(|session| chosen.tasks.iter().map(move |task| (session, task)));
+                units.extend(
+                    each.map(|(session, task)| unit(Some(Only { session, task: task.clone() }))),
+                );
             }
         }
         units
@@ -174,22 +181,31 @@ impl Plan {
         };
         match difference("", &bare(self), &bare(other)) {
             None => Ok(()),
-            Some((place, one, two)) => Err(mismatch(&format!("{place} is {one} in one and {two} in the other")).into()),
+            Some((place, one, two)) => {
+                Err(mismatch(&format!("{place} is {one} in one and {two} in the other")).into())
+            }
         }
     }
 }
 
 /// The first place where two values differ.
-fn difference(place: &str, one: &serde_json::Value, two: &serde_json::Value) -> Option<(String, String, String)> {
+fn difference(
+    place: &str,
+    one: &serde_json::Value,
+    two: &serde_json::Value,
+) -> Option<(String, String, String)> {
     use serde_json::Value;
-    let below = |key: &str| if place.is_empty() { key.to_owned() } else { format!("{place}.{key}") };
+    let below =
+        |key: &str| if place.is_empty() { key.to_owned() } else { format!("{place}.{key}") };
     match (one, two) {
-        (Value::Object(a), Value::Object(b)) => {
-            a.iter().find_map(|(key, value)| difference(&below(key), value, b.get(key).unwrap_or(&Value::Null)))
-        }
-        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
-            a.iter().zip(b).enumerate().find_map(|(at, (one, two))| difference(&below(&at.to_string()), one, two))
-        }
+        (Value::Object(a), Value::Object(b)) => a.iter().find_map(|(key, value)| {
+            difference(&below(key), value, b.get(key).unwrap_or(&Value::Null))
+        }),
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => a
+            .iter()
+            .zip(b)
+            .enumerate()
+            .find_map(|(at, (one, two))| difference(&below(&at.to_string()), one, two)),
         (one, two) if one == two => None,
         (one, two) => Some((place.to_owned(), one.to_string(), two.to_string())),
     }
@@ -198,7 +214,8 @@ fn difference(place: &str, one: &serde_json::Value, two: &serde_json::Value) -> 
 /// Results that do not belong together.
 #[must_use]
 pub fn mismatch(what: &str) -> Finding {
-    let hint = "Write each run to a folder of its own with --out, and merge only the shards of one run.";
+    let hint =
+        "Write each run to a folder of its own with --out, and merge only the shards of one run.";
     Finding::new(Code::BenchMismatch, format!("{what}."), hint)
 }
 
@@ -207,7 +224,8 @@ mod tests {
     use super::*;
 
     fn plan(shard: &str) -> Plan {
-        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        let words =
+            |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         let chosen = Chosen {
             name: "s".into(),
             named: "/x/s".into(),
@@ -222,19 +240,33 @@ mod tests {
         };
         let shard = Shard::parse(shard).unwrap();
         let (schema, version) = (Plan::SCHEMA.to_owned(), "1".to_owned());
-        Plan { schema, version, seed: 1, seconds: 60.0, since: None, memory: None, suites: vec![chosen], shard }
+        Plan {
+            schema,
+            version,
+            seed: 1,
+            seconds: 60.0,
+            since: None,
+            memory: None,
+            suites: vec![chosen],
+            shard,
+        }
     }
 
     #[test]
     fn shards_are_all_units_once() {
         let whole = plan("1/1").own_units();
         assert_eq!(whole.len(), 2 * (2 * 3 + 1), "a strategy that remembers is one chain an arm");
-        let mut parts: Vec<Unit> = ["1/3", "2/3", "3/3"].iter().flat_map(|shard| plan(shard).own_units()).collect();
+        let mut parts: Vec<Unit> =
+            ["1/3", "2/3", "3/3"].iter().flat_map(|shard| plan(shard).own_units()).collect();
         parts.sort();
         let mut sorted = whole;
         sorted.sort();
         assert_eq!(parts, sorted);
-        assert!(Shard::parse("0/3").is_err() && Shard::parse("4/3").is_err() && Shard::parse("3").is_err());
+        assert!(
+            Shard::parse("0/3").is_err()
+                && Shard::parse("4/3").is_err()
+                && Shard::parse("3").is_err()
+        );
     }
 
     #[test]

@@ -119,7 +119,9 @@ pub fn read(line: &[u8]) -> Result<Said, String> {
     if let Said::Done { usage: Some(usage) } = &said
         && !usage.is_believable()
     {
-        return Err(format!("The line is no message of {PROTOCOL}: nothing costs that much, or less than nothing."));
+        return Err(format!(
+            "The line is no message of {PROTOCOL}: nothing costs that much, or less than nothing."
+        ));
     }
     Ok(said)
 }
@@ -140,7 +142,10 @@ mod tests {
             "undo",
             "[]",
         ] {
-            assert!(read(line.as_bytes()).unwrap_err().contains("no message of edt.bench/1"), "{line}");
+            assert!(
+                read(line.as_bytes()).unwrap_err().contains("no message of edt.bench/1"),
+                "{line}"
+            );
         }
     }
 }

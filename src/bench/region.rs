@@ -25,7 +25,8 @@ pub(super) fn intended(task: &Task, deadline: Instant) -> Option<Intended> {
     let expected = &task.wanted()?;
     for path in task.before.keys().chain(expected.keys()) {
         let (before, after) = (bytes(&task.before, path), bytes(expected, path));
-        let ranges: Vec<_> = Lines::of(before, after, deadline).changes().map(|(old, _)| old).collect();
+        let ranges: Vec<_> =
+            Lines::of(before, after, deadline).changes().map(|(old, _)| old).collect();
         if !ranges.is_empty() || task.before.contains_key(path) != expected.contains_key(path) {
             intended.insert(path.clone(), ranges);
         }
@@ -34,7 +35,12 @@ pub(super) fn intended(task: &Task, deadline: Instant) -> Option<Intended> {
 }
 
 /// Bytes of lines that went from, or came to, other places than those.
-pub(super) fn outside(before: &Files, after: &Files, intended: &Intended, deadline: Instant) -> u64 {
+pub(super) fn outside(
+    before: &Files,
+    after: &Files,
+    intended: &Intended,
+    deadline: Instant,
+) -> u64 {
     let mut paths: Vec<&String> = before.keys().chain(after.keys()).collect();
     paths.sort();
     paths.dedup();
@@ -59,7 +65,11 @@ fn in_file(before: &[u8], after: &[u8], intended: &[Range<usize>], deadline: Ins
     let mut sum = 0;
     for (old, new) in lines.changes() {
         let meant = |line: &usize| intended.iter().any(|range| range.contains(line));
-        sum += old.clone().filter(|line| !meant(line)).map(|line| old_lines[line].len() as u64).sum::<u64>();
+        sum += old
+            .clone()
+            .filter(|line| !meant(line))
+            .map(|line| old_lines[line].len() as u64)
+            .sum::<u64>();
         let touches = intended.iter().any(|range| old.start <= range.end && range.start <= old.end);
         if !touches {
             sum += new_lines[new].iter().map(|line| line.len() as u64).sum::<u64>();
@@ -78,14 +88,27 @@ mod tests {
     use crate::io::clock;
 
     fn outside_of(after: &str, intended: Option<&Range<usize>>) -> u64 {
-        in_file(b"a\nb\nc\nd\ne\n", after.as_bytes(), intended.cloned().as_slice(), clock::in_ms(1000))
+        in_file(
+            b"a\nb\nc\nd\ne\n",
+            after.as_bytes(),
+            intended.cloned().as_slice(),
+            clock::in_ms(1000),
+        )
     }
 
     #[test]
     fn only_what_changed_elsewhere_counts() {
         assert_eq!(outside_of("a\nB\nc\nd\ne\n", Some(&(1..2))), 0);
-        assert_eq!(outside_of("a\nB\nc\nd\nEE\n", Some(&(1..2))), 5, "e and EE with their line ends");
-        assert_eq!(outside_of("a\nb\nnew\nc\nd\ne\n", Some(&(2..2))), 0, "an insertion where one is meant");
+        assert_eq!(
+            outside_of("a\nB\nc\nd\nEE\n", Some(&(1..2))),
+            5,
+            "e and EE with their line ends"
+        );
+        assert_eq!(
+            outside_of("a\nb\nnew\nc\nd\ne\n", Some(&(2..2))),
+            0,
+            "an insertion where one is meant"
+        );
         assert_eq!(outside_of("a\nb\nc\nd\ne\n", None), 0);
         assert_eq!(
             outside_of("}\n", Some(&(2..3))),

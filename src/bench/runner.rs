@@ -73,7 +73,12 @@ const A_WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
 ///
 /// # Errors
 /// The first thing that kept a unit from being done; units that were begun are finished.
-pub fn run(plan: &Plan, units: Vec<Unit>, way: &Way, done: &mut dyn FnMut(Done) -> Result<()>) -> Result<()> {
+pub fn run(
+    plan: &Plan,
+    units: Vec<Unit>,
+    way: &Way,
+    done: &mut dyn FnMut(Done) -> Result<()>,
+) -> Result<()> {
     let queue = Mutex::new(units.into_iter());
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
     let (answers, come) = mpsc::channel();
@@ -110,7 +115,16 @@ fn one(plan: &Plan, unit: &Unit, way: &Way) -> Result<Done> {
     let worked = worker(&guards, &way.start, keyless, |work| {
         let Way { start, record, memories, memory, .. } = way.clone();
         let (plan, unit) = (plan.clone(), unit.clone());
-        Work::Unit(Box::new(chain::Order { plan, unit, work, start, record, memories, memory, key }))
+        Work::Unit(Box::new(chain::Order {
+            plan,
+            unit,
+            work,
+            start,
+            record,
+            memories,
+            memory,
+            key,
+        }))
     })?;
     match worked {
         Worked::Unit(done) => Ok(*done),
@@ -123,22 +137,30 @@ fn one(plan: &Plan, unit: &Unit, way: &Way) -> Result<Done> {
 /// # Errors
 /// As [`check::run`].
 pub fn check(named: &str, start: &Path) -> Result<Vec<Checked>> {
-    let order = |work| Work::Check(check::Order { suite: named.to_owned(), work, start: start.to_owned() });
+    let order =
+        |work| Work::Check(check::Order { suite: named.to_owned(), work, start: start.to_owned() });
     match worker("on", start, false, order)? {
         Worked::Check(checked) => Ok(checked),
         Worked::Unit(_) => Err(lost("it answered something else").into()),
     }
 }
 
-fn worker(guards: &str, start: &Path, keyless: bool, order: impl FnOnce(PathBuf) -> Work) -> Result<Worked> {
-    let scratch = Scratch::outside(start).map_err(|error| failed("make a scratch folder for", start, &error))?;
+fn worker(
+    guards: &str,
+    start: &Path,
+    keyless: bool,
+    order: impl FnOnce(PathBuf) -> Work,
+) -> Result<Worked> {
+    let scratch = Scratch::outside(start)
+        .map_err(|error| failed("make a scratch folder for", start, &error))?;
     let io = |error: std::io::Error| failed("prepare", scratch.path(), &error);
     let (home, temporary) = (scratch.path().join("home"), scratch.path().join("tmp"));
     whole::make_folder(&home.join(".config/edt")).map_err(io)?;
     whole::make_folder(&temporary).map_err(io)?;
     // Calls of edt that the agent makes itself are on the same arm.
     let policy = if guards == "off" { without_guards() } else { String::new() };
-    whole::write(&home.join(".config/edt/edt.toml"), format!("{NO_MEMORY}{policy}").as_bytes()).map_err(io)?;
+    whole::write(&home.join(".config/edt/edt.toml"), format!("{NO_MEMORY}{policy}").as_bytes())
+        .map_err(io)?;
     let order = serde_json::to_vec(&order(scratch.path().to_owned())).unwrap_or_default();
     let edt = whole::own_program().map_err(|error| failed("find", Path::new("edt"), &error))?;
     let mut plan = sandbox::Plan::new(Level::Permissive, &edt, scratch.path());
@@ -147,12 +169,18 @@ fn worker(guards: &str, start: &Path, keyless: bool, order: impl FnOnce(PathBuf)
     plan.env = environment(&home, &temporary, &edt);
     // A model's key is handed over in memory: nothing that runs for its task, no judge and no test, can read it.
     plan.env.retain(|(name, _)| !(keyless && secret::is_key(name)));
-    let ((out, stdout), (err, stderr)) = (streams::pipe().map_err(io)?, streams::pipe().map_err(io)?);
-    let running = sandbox::start(&plan, streams::memory(&order).map_err(io)?, stdout, stderr).map_err(not_started)?;
+    let ((out, stdout), (err, stderr)) =
+        (streams::pipe().map_err(io)?, streams::pipe().map_err(io)?);
+    let running = sandbox::start(&plan, streams::memory(&order).map_err(io)?, stdout, stderr)
+        .map_err(not_started)?;
     let (mut readers, mut outputs) = ([out, err], Outputs::default());
-    let followed = streams::follow(&mut readers, running.watch(), clock::now() + A_WEEK, &mut outputs).map_err(io)?;
+    let followed =
+        streams::follow(&mut readers, running.watch(), clock::now() + A_WEEK, &mut outputs)
+            .map_err(io)?;
     if followed == Followed::Over { running.wait() } else { running.end() }.map_err(io)?;
-    streams::rest(&mut readers, Duration::from_secs(10), |stream, bytes| outputs.take(stream, bytes));
+    streams::rest(&mut readers, Duration::from_secs(10), |stream, bytes| {
+        outputs.take(stream, bytes)
+    });
     drop(scratch);
     let [answer, complaint] = outputs.0;
     serde_json::from_slice(&answer).map_err(|_| refusal(&answer, &complaint))
@@ -166,7 +194,8 @@ fn environment(home: &Path, temporary: &Path, edt: &Path) -> Vec<(OsString, OsSt
         prefixes.iter().any(|prefix| name.starts_with(prefix))
             || ["HOME", "TMPDIR", "TZ", "LANG", "LANGUAGE", "PATH", "EMAIL"].contains(&&*name)
     };
-    let mut env: Vec<(OsString, OsString)> = std::env::vars_os().filter(|(name, _)| !foreign(name)).collect();
+    let mut env: Vec<(OsString, OsString)> =
+        std::env::vars_os().filter(|(name, _)| !foreign(name)).collect();
     let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
     let own = edt.parent().filter(|_| edt.file_name() == Some("edt".as_ref())).map(Path::to_owned);
     let folders = own.into_iter().chain(std::env::split_paths(&path));
@@ -208,7 +237,9 @@ impl Follow for Outputs {
 
 fn not_started(why: NotStarted) -> Findings {
     match why {
-        NotStarted::System(error) | NotStarted::Program(error) => failed("start", Path::new("a worker"), &error).into(),
+        NotStarted::System(error) | NotStarted::Program(error) => {
+            failed("start", Path::new("a worker"), &error).into()
+        }
         NotStarted::Unavailable { why, .. } => lost(&why).into(),
     }
 }
@@ -224,12 +255,16 @@ fn refusal(answer: &[u8], complaint: &[u8]) -> Findings {
         finding.evidence = error["evidence"].as_object().cloned().unwrap_or_default();
         Some(finding)
     };
-    let all: Vec<Finding> = outcome["errors"].as_array().into_iter().flatten().filter_map(known).collect();
+    let all: Vec<Finding> =
+        outcome["errors"].as_array().into_iter().flatten().filter_map(known).collect();
     let said = String::from_utf8_lossy(complaint).trim().to_owned();
-    Findings::check(all).err().unwrap_or_else(|| lost(&format!("it ended without an answer. {said}")).into())
+    Findings::check(all)
+        .err()
+        .unwrap_or_else(|| lost(&format!("it ended without an answer. {said}")).into())
 }
 
 fn lost(why: &str) -> Finding {
-    let message = format!("A worker of the benchmark was lost: {}.", why.trim().trim_end_matches('.'));
+    let message =
+        format!("A worker of the benchmark was lost: {}.", why.trim().trim_end_matches('.'));
     Finding::new(Code::IoError, message, "Repeat the call with --resume: what is done stays done.")
 }

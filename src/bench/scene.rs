@@ -112,7 +112,12 @@ impl<'a> Scene<'a> {
     /// # Errors
     /// The memory cannot be read.
     pub fn priors(&mut self) -> Result<Vec<String>> {
-        let lessons = self.teacher.as_mut().map(|teacher| teacher.lessons(None)).transpose()?.unwrap_or_default();
+        let lessons = self
+            .teacher
+            .as_mut()
+            .map(|teacher| teacher.lessons(None))
+            .transpose()?
+            .unwrap_or_default();
         self.tally.attempt.priors = count(lessons.len());
         self.priors = lessons;
         Ok(self.priors.iter().map(|lesson| lesson.text.clone()).collect())
@@ -123,7 +128,8 @@ impl<'a> Scene<'a> {
         self.tally.call("apply");
         self.tally.attempt.sent += 1;
         let read = Request::from_json(request.to_string().as_bytes());
-        self.tally.attempt.parsed += u32::from(read.as_ref().is_ok_and(|one| one.understood().is_ok()));
+        self.tally.attempt.parsed +=
+            u32::from(read.as_ref().is_ok_and(|one| one.understood().is_ok()));
         let done = self.ground.world("apply").and_then(|mut world| match read {
             Ok(read) => make::apply(&mut world, &read, Run::Real),
             Err(found) => {
@@ -143,9 +149,14 @@ impl<'a> Scene<'a> {
     }
 
     fn landed(&mut self, outcome: &Outcome, request: &Value) {
-        let paths: Vec<String> =
-            outcome.files.iter().flat_map(|file| [Some(file.path.clone()), file.from.clone()]).flatten().collect();
-        let mended: Vec<Open> = self.open.extract_if(.., |one| paths.contains(&one.failure.path)).collect();
+        let paths: Vec<String> = outcome
+            .files
+            .iter()
+            .flat_map(|file| [Some(file.path.clone()), file.from.clone()])
+            .flatten()
+            .collect();
+        let mended: Vec<Open> =
+            self.open.extract_if(.., |one| paths.contains(&one.failure.path)).collect();
         let languages: Vec<String> = paths.iter().map(|path| language_of(path)).collect();
         let given = ids(self.priors.extract_if(.., |prior| languages.contains(&prior.language)));
         let taught = self.teacher.as_mut().map_or(Ok(()), |teacher| {
@@ -155,11 +166,18 @@ impl<'a> Scene<'a> {
                 if !teacher.learns {
                     return Ok(());
                 }
-                let allowed = |report: &&GuardReport| report.verdict == Verdict::Allowed && report.path == failure.path;
+                let allowed = |report: &&GuardReport| {
+                    report.verdict == Verdict::Allowed && report.path == failure.path
+                };
                 let fix = Fix {
                     request: request.clone(),
                     commit: outcome.commit.clone().unwrap_or_default(),
-                    overrode: outcome.guards.iter().filter(allowed).map(|report| report.guard.to_owned()).collect(),
+                    overrode: outcome
+                        .guards
+                        .iter()
+                        .filter(allowed)
+                        .map(|report| report.guard.to_owned())
+                        .collect(),
                 };
                 teacher.memory.learned(&teacher.about.origin, failure, &fix)
             })
@@ -193,7 +211,9 @@ impl<'a> Scene<'a> {
                 self.open.iter_mut().filter(|open| open.failure.path == failure.path).collect();
             let (code, language) = (first.code.name(), failure.language.clone());
             // It was told beforehand how not to come here.
-            let given = ids(self.priors.extract_if(.., |prior| prior.code == code && prior.language == language));
+            let given = ids(self
+                .priors
+                .extract_if(.., |prior| prior.code == code && prior.language == language));
             let taught = teacher.became(&given, Effect::NotHelped);
             let earlier = taught.map(|()| earlier);
             let taught = earlier.and_then(|earlier| {
@@ -214,7 +234,10 @@ impl<'a> Scene<'a> {
             };
             self.tally.attempt.lessons += count(lessons.len());
             outcome.lessons = lessons.iter().map(|lesson| lesson.text.clone()).collect();
-            self.open.push(Open { failure, shown: lessons.into_iter().map(|lesson| lesson.id).collect() });
+            self.open.push(Open {
+                failure,
+                shown: lessons.into_iter().map(|lesson| lesson.id).collect(),
+            });
         }
         json!(outcome)
     }
@@ -226,15 +249,21 @@ impl<'a> Scene<'a> {
     pub fn read(&mut self, path: &str) -> std::result::Result<(String, String), Value> {
         self.tally.call("read");
         let found = self.ground.world("read").and_then(|world| {
-            let path = RepoPath::parse(path.as_bytes()).map_err(|problem| problem.finding(path.as_bytes()))?;
+            let path = RepoPath::parse(path.as_bytes())
+                .map_err(|problem| problem.finding(path.as_bytes()))?;
             Look::at(&world.repo, world.repo.empty_tree(), None, &path)
         });
         match found.map(|look| look.disk) {
-            Ok(Some(disk)) => Ok((String::from_utf8_lossy(&disk.bytes).into_owned(), disk.file.oid.to_string())),
+            Ok(Some(disk)) => {
+                Ok((String::from_utf8_lossy(&disk.bytes).into_owned(), disk.file.oid.to_string()))
+            }
             Ok(None) => {
                 let message = format!("There is no file {path}.");
                 let hint = "Check the path; the task's `files` lists what there is.";
-                Err(self.answer_of(crate::base::Finding::new(crate::base::Code::FileNotFound, message, hint).into()))
+                Err(self.answer_of(
+                    crate::base::Finding::new(crate::base::Code::FileNotFound, message, hint)
+                        .into(),
+                ))
             }
             Err(found) => Err(self.answer_of(found)),
         }
@@ -294,7 +323,8 @@ impl<'a> Scene<'a> {
     /// # Errors
     /// `IO_ERROR`; what a path may be refused with.
     pub fn other_writes(&self, path: &str, text: &str) -> Result<()> {
-        let checked = RepoPath::parse(path.as_bytes()).map_err(|problem| problem.finding(path.as_bytes()))?;
+        let checked =
+            RepoPath::parse(path.as_bytes()).map_err(|problem| problem.finding(path.as_bytes()))?;
         let file = self.root().join(checked.to_string());
         let folder = file.parent().map_or(Ok(false), whole::make_folder);
         let written = folder.and_then(|_| whole::put(&file, text.as_bytes(), 0o644));
@@ -312,7 +342,10 @@ impl<'a> Scene<'a> {
     /// The memory could not be read or written: its figures would be none.
     pub(super) fn close(&mut self) -> Result<Closed> {
         self.broken.take().map_or(Ok(()), Err)?;
-        Ok(Closed { suspects: std::mem::take(&mut self.tally.suspects), trace: std::mem::take(&mut self.trace) })
+        Ok(Closed {
+            suspects: std::mem::take(&mut self.tally.suspects),
+            trace: std::mem::take(&mut self.trace),
+        })
     }
 
     fn keep(&mut self, taught: Result<()>) {
@@ -336,8 +369,9 @@ pub(super) struct Closed {
 
 /// A request of `edt run` for these words.
 pub(super) fn request(argv: &[String], dir: &Path, timeout: Option<f64>) -> Result<run::Request> {
-    let (program, args) =
-        argv.split_first().map_or((String::new(), Vec::new()), |(p, rest)| (p.clone(), rest.to_vec()));
+    let (program, args) = argv
+        .split_first()
+        .map_or((String::new(), Vec::new()), |(p, rest)| (p.clone(), rest.to_vec()));
     Ok(run::Request {
         program: program.into(),
         args: args.into_iter().map(Into::into).collect(),
@@ -372,7 +406,10 @@ fn mode_of(request: &Value, path: &str) -> String {
         return "patch".to_owned();
     }
     let edits = request.get("edits").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    let own = edits.iter().find(|edit| edit.get("path").and_then(Value::as_str) == Some(path)).or(edits.first());
+    let own = edits
+        .iter()
+        .find(|edit| edit.get("path").and_then(Value::as_str) == Some(path))
+        .or(edits.first());
     own.unwrap_or(request).get("mode").and_then(text).unwrap_or_else(|| "none".to_owned())
 }
 

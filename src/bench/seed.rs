@@ -9,9 +9,9 @@ impl Chance {
     #[must_use]
     pub fn new(seed: u64, label: &str) -> Chance {
         // FNV-1a: which label it is must matter, nothing else.
-        let hash = label
-            .bytes()
-            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+        let hash = label.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
         Chance(seed ^ hash)
     }
 

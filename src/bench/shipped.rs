@@ -15,10 +15,13 @@ pub fn names() -> Vec<&'static str> {
 #[must_use]
 pub fn suite(name: &str) -> Option<Files> {
     let prefix = format!("{name}/");
-    let own =
-        FILES.iter().filter_map(|(path, executable, bytes)| Some((path.strip_prefix(&prefix)?, executable, bytes)));
+    let own = FILES.iter().filter_map(|(path, executable, bytes)| {
+        Some((path.strip_prefix(&prefix)?, executable, bytes))
+    });
     let files: Files = own
-        .map(|(path, executable, bytes)| (path.to_owned(), Content { bytes: bytes.to_vec(), executable: *executable }))
+        .map(|(path, executable, bytes)| {
+            (path.to_owned(), Content { bytes: bytes.to_vec(), executable: *executable })
+        })
         .collect();
     files.contains_key("suite.toml").then_some(files)
 }

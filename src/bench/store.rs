@@ -33,14 +33,17 @@ impl Store {
         let mut done = Vec::new();
         if run.exists() {
             if !resume {
-                let message = format!("{} has results of a run already. Nothing was run.", dir.display());
+                let message =
+                    format!("{} has results of a run already. Nothing was run.", dir.display());
                 let hint = "Go on with it with --resume, or name another folder with --out.";
                 return Err(Finding::new(Code::FileExists, message, hint).into());
             }
             let (earlier, lines, len) = read(dir)?;
             earlier.check_same(plan)?;
             if earlier.shard != plan.shard {
-                return Err(mismatch(&format!("{} has another shard of the run", dir.display())).into());
+                return Err(
+                    mismatch(&format!("{} has another shard of the run", dir.display())).into()
+                );
             }
             // A line that was being written when the run was killed is written anew.
             if whole::size(&results).is_some_and(|size| size > len) {
@@ -60,7 +63,8 @@ impl Store {
     /// `IO_ERROR`.
     pub fn add(&self, done: &Done) -> Result<()> {
         let line = serde_json::to_string(done).unwrap_or_default();
-        folder::add_line(&self.results, &line).map_err(|error| failed("write", &self.results, &error).into())
+        folder::add_line(&self.results, &line)
+            .map_err(|error| failed("write", &self.results, &error).into())
     }
 }
 
@@ -90,9 +94,12 @@ pub fn merge(dirs: &[PathBuf], out: &Path) -> Result<(Plan, Vec<Done>)> {
         all.extend(done);
     }
     let Some(plan) = first else {
-        return Err(
-            Finding::new(Code::BadRequest, "There is nothing to merge.", "Name the folders of the shards.").into()
-        );
+        return Err(Finding::new(
+            Code::BadRequest,
+            "There is nothing to merge.",
+            "Name the folders of the shards.",
+        )
+        .into());
     };
     let plan = Plan { shard: Shard::WHOLE, ..plan };
     let done = in_order(&plan, all)?;
@@ -104,24 +111,36 @@ pub fn merge(dirs: &[PathBuf], out: &Path) -> Result<(Plan, Vec<Done>)> {
 /// The plan, the results, and how many bytes of results are whole lines.
 fn read(dir: &Path) -> Result<(Plan, Vec<Done>, u64)> {
     let (run, results) = (dir.join(RUN), dir.join(RESULTS));
-    let bytes = |file: &Path| whole::read_at_most(file, MOST).map_err(|error| failed("read", file, &error));
+    let bytes =
+        |file: &Path| whole::read_at_most(file, MOST).map_err(|error| failed("read", file, &error));
     if !run.exists() {
-        let message = format!("{} has no run of the benchmark: there is no {RUN} in it.", dir.display());
-        return Err(Finding::new(Code::FileNotFound, message, "Name the folder that --out named.").into());
+        let message =
+            format!("{} has no run of the benchmark: there is no {RUN} in it.", dir.display());
+        return Err(
+            Finding::new(Code::FileNotFound, message, "Name the folder that --out named.").into()
+        );
     }
     let text = bytes(&run)?.unwrap_or_default();
     let plan: Plan = serde_json::from_slice(&text)
         .map_err(|error| mismatch(&format!("{} cannot be read: {error}", run.display())))?;
     if plan.schema != Plan::SCHEMA {
-        return Err(mismatch(&format!("{} is a {}, not a {}", run.display(), plan.schema, Plan::SCHEMA)).into());
+        return Err(mismatch(&format!(
+            "{} is a {}, not a {}",
+            run.display(),
+            plan.schema,
+            Plan::SCHEMA
+        ))
+        .into());
     }
     let text = if results.exists() { bytes(&results)?.unwrap_or_default() } else { Vec::new() };
     // What stands behind the last line end was being written.
     let len = memchr::memrchr(b'\n', &text).map_or(0, |at| at + 1);
-    let lines = text[..len].split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).enumerate();
+    let lines =
+        text[..len].split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).enumerate();
     let parsed = lines.map(|(at, line)| {
         serde_json::from_slice(line).map_err(|error| {
-            mismatch(&format!("Line {} of {} is no result: {error}", at + 1, results.display())).into()
+            mismatch(&format!("Line {} of {} is no result: {error}", at + 1, results.display()))
+                .into()
         })
     });
     Ok((plan, parsed.collect::<Result<_>>()?, len as u64))
@@ -144,7 +163,11 @@ fn in_order(plan: &Plan, all: Vec<Done>) -> Result<Vec<Done>> {
         match kept.last() {
             Some((before, known)) if *before == at => {
                 if known.runs != done.runs {
-                    return Err(mismatch(&format!("There are two different results of {}", done.unit.name())).into());
+                    return Err(mismatch(&format!(
+                        "There are two different results of {}",
+                        done.unit.name()
+                    ))
+                    .into());
                 }
             }
             _ => kept.push((at, done)),

@@ -71,8 +71,12 @@ impl Suite {
         let path = start.join(named);
         if path.join("suite.toml").is_file() {
             let path = crate::io::whole::real(&path);
-            let files = folder::files(&path, MOST).map_err(|error| failed("read the suite", &path, &error))?;
-            let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            let files = folder::files(&path, MOST)
+                .map_err(|error| failed("read the suite", &path, &error))?;
+            let name = path
+                .file_name()
+                .map(|name| name.to_string_lossy().into_owned())
+                .unwrap_or_default();
             let shown = path.display().to_string();
             return Suite::of(&name, files, &shown, Some(path));
         }
@@ -81,21 +85,29 @@ impl Suite {
         }
         let names = shipped::names();
         let near = similar::get_close_matches(named, &names, 1, 0.5);
-        let nearest = near.first().map_or_else(String::new, |near| format!(" Did you mean {near}?"));
-        let message = format!("{named} is neither a folder with a suite.toml nor a suite of edt's.{nearest}");
+        let nearest =
+            near.first().map_or_else(String::new, |near| format!(" Did you mean {near}?"));
+        let message =
+            format!("{named} is neither a folder with a suite.toml nor a suite of edt's.{nearest}");
         let hint = format!("Name a folder, or one of {}.", names.join(", "));
         Err(Finding::new(Code::FileNotFound, message, hint).into())
     }
 
     fn of(name: &str, files: Files, shown: &str, path: Option<PathBuf>) -> Result<Suite> {
         let place = format!("{shown}/suite.toml");
-        let bytes = files.get("suite.toml").map(|content| content.bytes.clone()).unwrap_or_default();
-        let text = String::from_utf8(bytes).map_err(|_| bad(&place, "the whole", "it is not UTF-8"))?;
+        let bytes =
+            files.get("suite.toml").map(|content| content.bytes.clone()).unwrap_or_default();
+        let text =
+            String::from_utf8(bytes).map_err(|_| bad(&place, "the whole", "it is not UTF-8"))?;
         let wire: Wire = toml::from_str(&text).map_err(|error| unreadable(&place, &error))?;
         if wire.schema != SCHEMA {
-            return Err(bad(&place, "schema", &format!("{:?} is not {SCHEMA:?}", wire.schema)).into());
+            return Err(
+                bad(&place, "schema", &format!("{:?} is not {SCHEMA:?}", wire.schema)).into()
+            );
         }
-        for (key, number, most) in [("sessions", wire.sessions, 1000), ("attempts", wire.attempts, 5)] {
+        for (key, number, most) in
+            [("sessions", wire.sessions, 1000), ("attempts", wire.attempts, 5)]
+        {
             if let Some(number) = number.filter(|number| !(1..=most).contains(number)) {
                 return Err(bad(&place, key, &format!("{number} is not from 1 to {most}")).into());
             }
@@ -104,27 +116,45 @@ impl Suite {
             return Err(bad(&place, "strategies", &format!("there is no strategy {name:?}")).into());
         }
         if let Some(arm) = wire.guards.iter().find(|arm| !["on", "off"].contains(&arm.as_str())) {
-            return Err(bad(&place, "guards", &format!("{arm:?} is neither \"on\" nor \"off\"")).into());
+            return Err(
+                bad(&place, "guards", &format!("{arm:?} is neither \"on\" nor \"off\"")).into()
+            );
         }
-        let mut tasks = wire.task.into_iter().map(|one| Task::of_entry(one, &place)).collect::<Result<Vec<_>>>()?;
+        let mut tasks = wire
+            .task
+            .into_iter()
+            .map(|one| Task::of_entry(one, &place))
+            .collect::<Result<Vec<_>>>()?;
         for (path, content) in &files {
             let Some((task, "task.toml")) = path.split_once('/') else { continue };
             debug_assert!(!content.executable || !task.is_empty());
             let prefix = format!("{task}/");
-            let own = files.iter().filter_map(|(path, content)| Some((path.strip_prefix(&prefix)?, content)));
-            let own: Files = own.map(|(path, content)| (path.to_owned(), content.clone())).collect();
+            let own = files
+                .iter()
+                .filter_map(|(path, content)| Some((path.strip_prefix(&prefix)?, content)));
+            let own: Files =
+                own.map(|(path, content)| (path.to_owned(), content.clone())).collect();
             tasks.push(Task::of_folder(task, &own, &format!("{shown}/{task}"))?);
         }
         tasks.sort_by(|a, b| a.id.cmp(&b.id));
         if let Some(twice) = tasks.windows(2).find(|pair| pair[0].id == pair[1].id) {
-            return Err(bad(&place, "task", &format!("there are two tasks {:?}", twice[0].id)).into());
+            return Err(
+                bad(&place, "task", &format!("there are two tasks {:?}", twice[0].id)).into()
+            );
         }
         if tasks.is_empty() {
-            return Err(bad(&place, "task", "there is no folder with a task.toml, and no [[task]]").into());
+            return Err(bad(
+                &place,
+                "task",
+                "there is no folder with a task.toml, and no [[task]]",
+            )
+            .into());
         }
         let mut all = Vec::new();
         for (path, content) in &files {
-            all.extend_from_slice(format!("{path}\0{}\0{}\0", content.executable, content.bytes.len()).as_bytes());
+            all.extend_from_slice(
+                format!("{path}\0{}\0{}\0", content.executable, content.bytes.len()).as_bytes(),
+            );
             all.extend_from_slice(&content.bytes);
         }
         Ok(Suite {
@@ -149,7 +179,8 @@ impl Suite {
     /// `BAD_TASK` if there is none: the suite is another one now.
     pub fn task(&self, id: &str) -> Result<&Task> {
         self.tasks.iter().find(|task| task.id == id).ok_or_else(|| {
-            bad(&format!("{}/suite.toml", self.named), "task", &format!("there is no task {id:?}")).into()
+            bad(&format!("{}/suite.toml", self.named), "task", &format!("there is no task {id:?}"))
+                .into()
         })
     }
 }

@@ -40,7 +40,11 @@ impl Tally {
     }
 
     /// Guards alone refused an edit of files that were as `files`.
-    pub(super) fn suspect(&mut self, files: impl FnOnce() -> Option<Files>, request: &serde_json::Value) {
+    pub(super) fn suspect(
+        &mut self,
+        files: impl FnOnce() -> Option<Files>,
+        request: &serde_json::Value,
+    ) {
         self.attempt.guarded += 1;
         if self.suspects.len() < MOST_SUSPECTS
             && let Some(files) = files()
@@ -65,14 +69,18 @@ impl Tally {
     /// nothing landed is still counted from in the next attempt.
     pub(super) fn judged(&mut self, pass: bool, wrong: impl Fn(&String) -> bool) -> Attempt {
         let since = self.since;
-        let Tally { mut attempt, landed, .. } = std::mem::replace(self, Tally { since, ..Tally::default() });
+        let Tally { mut attempt, landed, .. } =
+            std::mem::replace(self, Tally { since, ..Tally::default() });
         attempt.pass = pass;
         attempt.stuck = since.is_some();
         // A refusal that stands was no silence.
         if !pass && !attempt.stuck {
-            let later = |at: usize, path: &String| landed[at + 1..].iter().any(|paths| paths.contains(path));
+            let later = |at: usize, path: &String| {
+                landed[at + 1..].iter().any(|paths| paths.contains(path))
+            };
             let left = |at: &usize| landed[*at].iter().any(|path| wrong(path) && !later(*at, path));
-            attempt.silent = u32::try_from((0..landed.len()).filter(left).count()).unwrap_or(u32::MAX);
+            attempt.silent =
+                u32::try_from((0..landed.len()).filter(left).count()).unwrap_or(u32::MAX);
         }
         attempt
     }
@@ -104,7 +112,11 @@ mod tests {
         tally.call("apply");
         tally.landed(vec!["a".to_owned()]);
         let next = tally.judged(true, |_| false);
-        assert_eq!((next.recoveries, next.stuck, next.silent), (vec![1], false, 0), "over the end of an attempt");
+        assert_eq!(
+            (next.recoveries, next.stuck, next.silent),
+            (vec![1], false, 0),
+            "over the end of an attempt"
+        );
     }
 
     #[test]

@@ -130,7 +130,8 @@ pub const SCHEMA: &str = "edt.task/1";
 #[must_use]
 pub fn bad(file: &str, key: &str, why: &str) -> Finding {
     let message = format!("{file}: {key}: {why}.");
-    let hint = format!("Correct `{key}` in {file}; docs/bench.md has every key of a task and of a suite.");
+    let hint =
+        format!("Correct `{key}` in {file}; docs/bench.md has every key of a task and of a suite.");
     Finding::new(Code::BadTask, message, hint).with("file", file).with("key", key)
 }
 
@@ -154,8 +155,14 @@ impl Task {
         let wire: Wire = toml::from_str(&text).map_err(|error| unreadable(&place, &error))?;
         match wire.schema.as_deref() {
             Some(SCHEMA) => {}
-            Some(other) => return Err(bad(&place, "schema", &format!("{other:?} is not {SCHEMA:?}")).into()),
-            None => return Err(bad(&place, "schema", &format!("it is missing; it is {SCHEMA:?}")).into()),
+            Some(other) => {
+                return Err(bad(&place, "schema", &format!("{other:?} is not {SCHEMA:?}")).into());
+            }
+            None => {
+                return Err(
+                    bad(&place, "schema", &format!("it is missing; it is {SCHEMA:?}")).into()
+                );
+            }
         }
         if wire.id.as_ref().is_some_and(|id| id != name) {
             return Err(bad(&place, "id", &format!("it is not the folder's name {name:?}")).into());
@@ -163,7 +170,9 @@ impl Task {
         let instruction = text_of(files, "instruction.md", &format!("{shown}/instruction.md"))?;
         let replay = text_of(files, "replay.jsonl", &format!("{shown}/replay.jsonl"))?;
         let below = |folder: &str| -> Files {
-            let of = files.iter().filter_map(|(path, content)| Some((path.strip_prefix(folder)?, content)));
+            let of = files
+                .iter()
+                .filter_map(|(path, content)| Some((path.strip_prefix(folder)?, content)));
             of.map(|(path, content)| (path.to_owned(), content.clone())).collect()
         };
         let (before, expected) = (below("repo/"), below("expected/"));
@@ -175,7 +184,9 @@ impl Task {
     /// # Errors
     /// `BAD_TASK`.
     pub fn of_entry(wire: Wire, place: &str) -> Result<Task> {
-        let Some(id) = wire.id.clone() else { return Err(bad(place, "id", "a [[task]] has no id").into()) };
+        let Some(id) = wire.id.clone() else {
+            return Err(bad(place, "id", "a [[task]] has no id").into());
+        };
         Task::of(wire, &id, &format!("{place}, task {id}"), Beside::default())
     }
 
@@ -193,24 +204,38 @@ impl Task {
         }
         let before = joined(beside.before, wire.repo, place, "repo")?;
         let said = wire.expected.is_some() || !beside.expected.is_empty();
-        let expected = joined(beside.expected, wire.expected.unwrap_or_default(), place, "expected")?;
+        let expected =
+            joined(beside.expected, wire.expected.unwrap_or_default(), place, "expected")?;
         let expected = said.then_some(expected);
-        let missing = |file: &String| !expected.as_ref().is_some_and(|files| files.contains_key(file));
+        let missing =
+            |file: &String| !expected.as_ref().is_some_and(|files| files.contains_key(file));
         match &wire.judge {
             JudgeSpec::Exact { .. } if expected.is_none() => {
-                return wrong("judge", "kind \"exact\" compares with expected/, which is not there");
+                return wrong(
+                    "judge",
+                    "kind \"exact\" compares with expected/, which is not there",
+                );
             }
             // A file that is to be gone stands in repo/ alone.
             JudgeSpec::Exact { files } => {
-                if let Some(file) = files.iter().find(|file| missing(file) && !before.contains_key(*file)) {
-                    return wrong("judge.files", &format!("{file} stands neither in expected/ nor in repo/"));
+                if let Some(file) =
+                    files.iter().find(|file| missing(file) && !before.contains_key(*file))
+                {
+                    return wrong(
+                        "judge.files",
+                        &format!("{file} stands neither in expected/ nor in repo/"),
+                    );
                 }
             }
             JudgeSpec::Numeric { file, tolerance, relative } => {
                 if missing(file) {
                     return wrong("judge.file", &format!("{file} does not stand in expected/"));
                 }
-                if !(*tolerance >= 0.0 && *relative >= 0.0 && tolerance.is_finite() && relative.is_finite()) {
+                if !(*tolerance >= 0.0
+                    && *relative >= 0.0
+                    && tolerance.is_finite()
+                    && relative.is_finite())
+                {
                     return wrong("judge.tolerance", "it is not a number from 0 on");
                 }
             }
@@ -223,8 +248,13 @@ impl Task {
                 }
             }
         }
-        if let Some(region) = wire.region.iter().find(|one| one.start_line == 0 || one.end_line + 1 < one.start_line) {
-            return wrong("region", &format!("{} has no lines {}:{}", region.path, region.start_line, region.end_line));
+        if let Some(region) =
+            wire.region.iter().find(|one| one.start_line == 0 || one.end_line + 1 < one.start_line)
+        {
+            return wrong(
+                "region",
+                &format!("{} has no lines {}:{}", region.path, region.start_line, region.end_line),
+            );
         }
         let mut replay = wire.replay;
         replay.extend(beside.replay.iter().flat_map(|text| text.lines()).map(str::to_owned));
@@ -277,11 +307,18 @@ struct Beside {
 }
 
 /// Files of a folder and those that stand in the table itself; the same name in both is a mistake.
-fn joined(mut files: Files, table: BTreeMap<String, String>, place: &str, key: &str) -> Result<Files> {
+fn joined(
+    mut files: Files,
+    table: BTreeMap<String, String>,
+    place: &str,
+    key: &str,
+) -> Result<Files> {
     for (path, text) in table {
         let content = Content { bytes: text.into_bytes(), executable: false };
         if files.insert(path.clone(), content).is_some() {
-            return Err(bad(place, key, &format!("{path} stands in the table and in the folder")).into());
+            return Err(
+                bad(place, key, &format!("{path} stands in the table and in the folder")).into()
+            );
         }
     }
     for path in files.keys() {
@@ -305,13 +342,17 @@ pub fn is_date(text: &str) -> bool {
     let parts: Vec<&str> = text.split('-').collect();
     let [year, month, day] = parts.as_slice() else { return false };
     let number = |text: &str, digits: usize| {
-        (text.len() == digits && text.bytes().all(|b| b.is_ascii_digit())).then(|| text.parse::<u32>().ok()).flatten()
+        (text.len() == digits && text.bytes().all(|b| b.is_ascii_digit()))
+            .then(|| text.parse::<u32>().ok())
+            .flatten()
     };
     number(year, 4).is_some()
         && number(month, 2).zip(number(day, 2)).is_some_and(|(month, day)| {
-            let leap = number(year, 4).is_some_and(|year| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0));
+            let leap = number(year, 4)
+                .is_some_and(|year| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0));
             let days = [31, if leap { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-            let last = usize::try_from(month).ok().and_then(|month| days.get(month.checked_sub(1)?));
+            let last =
+                usize::try_from(month).ok().and_then(|month| days.get(month.checked_sub(1)?));
             last.is_some_and(|last| (1..=*last).contains(&day))
         })
 }
@@ -334,10 +375,12 @@ mod tests {
 
     #[test]
     fn a_task_that_cannot_be_read_names_its_file_and_the_key() {
-        let good =
-            "schema = \"edt.task/1\"\ninstruction = \"x\"\ndate = \"2026-01-31\"\njudge = { kind = \"exact\" }\n";
+        let good = "schema = \"edt.task/1\"\ninstruction = \"x\"\ndate = \"2026-01-31\"\njudge = { kind = \"exact\" }\n";
         assert_eq!(refused(good, &["repo/a", "repo/b/c", "expected/a"]), "t: 2 files");
-        assert!(refused(good, &["repo/a"]).contains("suite/t/task.toml: judge: kind \"exact\" compares with"));
+        assert!(
+            refused(good, &["repo/a"])
+                .contains("suite/t/task.toml: judge: kind \"exact\" compares with")
+        );
         let cases = [
             ("2026-01-31", "31 Jan", "date: \"31 Jan\" is not a day"),
             ("edt.task/1", "edt.task/2", "schema: \"edt.task/2\" is not \"edt.task/1\""),
@@ -347,12 +390,20 @@ mod tests {
         ];
         for (from, to, said) in cases {
             let refused = refused(&good.replace(from, to), &["repo/a", "expected/a"]);
-            assert!(refused.starts_with("BAD_TASK: suite/t/task.toml: ") && refused.contains(said), "{refused}");
+            assert!(
+                refused.starts_with("BAD_TASK: suite/t/task.toml: ") && refused.contains(said),
+                "{refused}"
+            );
         }
     }
 
     #[test]
     fn days_compare_as_texts() {
-        assert!(is_date("2026-01-31") && !is_date("2026-1-31") && !is_date("2026-13-01") && !is_date("2026-01-31T00"));
+        assert!(
+            is_date("2026-01-31")
+                && !is_date("2026-1-31")
+                && !is_date("2026-13-01")
+                && !is_date("2026-01-31T00")
+        );
     }
 }

@@ -33,8 +33,10 @@ impl Args {
         let agent = agent::named(&self.agent).ok_or_else(|| unknown(&self.agent))?;
         let protocol = agent.protocol().ok_or_else(|| no_protocol(agent))?;
         let own = protocol.limits().own;
-        let limit =
-            self.timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).map_or(own, |it| it.min(own));
+        let limit = self
+            .timeout
+            .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+            .map_or(own, |it| it.min(own));
         let voice = Voice::new(protocol);
         voice.refuse_on_panic(agent.name());
         voice.refuse_after(limit);
@@ -57,7 +59,9 @@ fn answer(
         _ => words::broken_before(why),
     };
     let payload = whole::at_most(std::io::stdin().lock(), MOST)
-        .map_err(|error| broken(&format!("what {} wrote could not be read: {error}.", agent.title())))?
+        .map_err(|error| {
+            broken(&format!("what {} wrote could not be read: {error}.", agent.title()))
+        })?
         .ok_or_else(|| broken(&format!("{} wrote more than {MOST} bytes.", agent.title())))?;
     let payload: serde_json::Value = serde_json::from_slice(&payload)
         .map_err(|error| broken(&format!("what {} wrote is no JSON: {error}.", agent.title())))?;
@@ -78,13 +82,16 @@ fn answer(
     // Who waits for the lock must still be able to say so.
     caller.lock_wait = caller.lock_wait.min(limit / 2);
     let start = whole::real(&context.start);
-    judge::answer(&event, &judge::Call { agent: agent.name(), start: &start, caller: &caller }).map_err(broken)
+    judge::answer(&event, &judge::Call { agent: agent.name(), start: &start, caller: &caller })
+        .map_err(broken)
 }
 
 fn broken_at(at: At, found: &Findings) -> String {
     let said = found.clone().into_vec();
-    let lines: Vec<String> =
-        said.iter().map(|one| format!("{}: {} {}", one.code.name(), one.message, one.hint)).collect();
+    let lines: Vec<String> = said
+        .iter()
+        .map(|one| format!("{}: {} {}", one.code.name(), one.message, one.hint))
+        .collect();
     let why = lines.join("\n");
     if at.moment == Moment::After { words::broken_after(&why) } else { words::broken_before(&why) }
 }
@@ -129,7 +136,11 @@ impl Voice {
     fn give_up(&self, why: &str) -> ! {
         // A panic may come while the lock is held.
         let at = self.at.try_lock().map_or(At::UNKNOWN, |at| *at);
-        let text = if at.moment == Moment::After { words::broken_after(why) } else { words::broken_before(why) };
+        let text = if at.moment == Moment::After {
+            words::broken_after(why)
+        } else {
+            words::broken_before(why)
+        };
         self.say(&Said::Broken(text))
     }
 
@@ -149,9 +160,14 @@ impl Voice {
             // An answer that nobody could read must not be taken for silence, nor for an agreement: some let an exit status without words pass.
             let why = match said {
                 Said::Nothing => "edt has nothing against it.",
-                Said::Refused(why) | Said::Told(why) | Said::Objected(why) | Said::Broken(why) => why.as_str(),
+                Said::Refused(why) | Said::Told(why) | Said::Objected(why) | Said::Broken(why) => {
+                    why.as_str()
+                }
             };
-            let _ = writeln!(std::io::stderr().lock(), "edt's answer could not be written ({error}): {why}");
+            let _ = writeln!(
+                std::io::stderr().lock(),
+                "edt's answer could not be written ({error}): {why}"
+            );
             std::process::exit(2);
         }
         // Whoever speaks for another thread's call has nothing of it to note.
@@ -164,10 +180,18 @@ impl Voice {
 pub(super) fn unknown(name: &str) -> Finding {
     let names: Vec<&str> = AGENTS.iter().map(|agent| agent.name()).collect();
     let message = format!("{name} is no agent that edt knows; there are {}.", names.join(", "));
-    Finding::new(Code::BadRequest, message, "Name one of them; `edt setup --list` shows which are here.")
+    Finding::new(
+        Code::BadRequest,
+        message,
+        "Name one of them; `edt setup --list` shows which are here.",
+    )
 }
 
 fn no_protocol(agent: &dyn Agent) -> Finding {
     let message = format!("{} has no hooks that edt could answer.", agent.title());
-    Finding::new(Code::BadRequest, message, "Let Git's hooks judge what it commits: `edt hooks install`.")
+    Finding::new(
+        Code::BadRequest,
+        message,
+        "Let Git's hooks judge what it commits: `edt hooks install`.",
+    )
 }

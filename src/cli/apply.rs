@@ -92,7 +92,12 @@ struct Input {
     #[arg(long, value_name = "N")]
     end_line: Option<u64>,
     /// The lines that stand there: those of the range; for insert those that follow.
-    #[arg(long, value_name = "TEXT", conflicts_with = "expected_text_file", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "TEXT",
+        conflicts_with = "expected_text_file",
+        allow_hyphen_values = true
+    )]
     expected_text: Option<OsString>,
     /// A file that holds them.
     #[arg(long, value_name = "FILE")]
@@ -147,7 +152,12 @@ impl ProposeArgs {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         if let Some(id) = self.input.proposal {
             let message = format!("Proposal {id} is a proposal already. Nothing was changed.");
-            return Err(Finding::new(Code::BadRequest, message, format!("`edt show {id}` shows it.")).into());
+            return Err(Finding::new(
+                Code::BadRequest,
+                message,
+                format!("`edt show {id}` shows it."),
+            )
+            .into());
         }
         propose(context, &self.input.request()?)
     }
@@ -179,10 +189,20 @@ impl Input {
             None if let Some(file) = &self.patch => {
                 let path = self.path.as_ref().map(|path| path.as_bytes());
                 let matching = self.matching.map_or(Matching::Strict, Match::matching);
-                let patch = PatchText::new(bytes_of(file, MOST_REQUEST)?, path, self.expected_hash.clone(), matching)?;
+                let patch = PatchText::new(
+                    bytes_of(file, MOST_REQUEST)?,
+                    path,
+                    self.expected_hash.clone(),
+                    matching,
+                )?;
                 Request::patch(self.message.clone(), self.agent.clone(), self.allow.clone(), patch)?
             }
-            None => Request::of(self.message.clone(), self.agent.clone(), self.allow.clone(), vec![self.draft()?])?,
+            None => Request::of(
+                self.message.clone(),
+                self.agent.clone(),
+                self.allow.clone(),
+                vec![self.draft()?],
+            )?,
         };
         request.context = self.context;
         Ok(request)
@@ -253,11 +273,21 @@ pub(super) fn bytes_of(file: &Path, most: u64) -> Result<Vec<u8>> {
     };
     let bytes = read.map_err(|error| {
         let message = format!("Could not read {}: {error}.", file.display());
-        Finding::new(Code::BadRequest, message, "Give a file that can be read, or `-` for standard input.")
+        Finding::new(
+            Code::BadRequest,
+            message,
+            "Give a file that can be read, or `-` for standard input.",
+        )
     })?;
     bytes.ok_or_else(|| {
-        let name = if file == Path::new("-") { "Standard input".to_owned() } else { file.display().to_string() };
-        let message = format!("{name} has more than {most} bytes, which is more than edt takes. Nothing was changed.");
+        let name = if file == Path::new("-") {
+            "Standard input".to_owned()
+        } else {
+            file.display().to_string()
+        };
+        let message = format!(
+            "{name} has more than {most} bytes, which is more than edt takes. Nothing was changed."
+        );
         Finding::new(
             Code::FileTooLarge,
             message,

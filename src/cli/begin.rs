@@ -34,7 +34,8 @@ impl Args {
         let mut world = context.world()?;
         let switching = if self.no_switch { Switching::Never } else { Switching::AsConfigured };
         let how = Begin { name: self.name.clone(), switching, base: self.base.clone() };
-        let place = self.worktree.as_ref().map(|place| absolute(&context.start.join(place))).transpose()?;
+        let place =
+            self.worktree.as_ref().map(|place| absolute(&context.start.join(place))).transpose()?;
         let (session, warnings) = match &place {
             Some(place) => begin::begin_in(&mut world, &how, place)?,
             None => begin::begin(&mut world, &how)?,

@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::context::Context;
 use super::{
-    Cli, bench, diff, doctor, gc, guards, guide, hooks, log, ls, memory, policy, proposals, read, run, search, setup,
-    status, trust,
+    Cli, bench, diff, doctor, gc, guards, guide, hooks, log, ls, memory, policy, proposals, read,
+    run, search, setup, status, trust,
 };
 use crate::base::{Code, Finding, Outcome, Result, Status};
 use crate::txn::wire::Wire;
@@ -27,15 +27,23 @@ pub(super) struct ExplainArgs {
 impl ExplainArgs {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let Some(name) = self.code.as_ref().filter(|_| !self.all) else {
-            let all = Codes { schema: "edt.codes/1", codes: Code::ALL.iter().map(|code| Told::of(*code)).collect() };
+            let all = Codes {
+                schema: "edt.codes/1",
+                codes: Code::ALL.iter().map(|code| Told::of(*code)).collect(),
+            };
             return Ok(context.answer(&all, |_| Code::table()));
         };
         let upper = name.to_ascii_uppercase().replace('-', "_");
         let code = Code::from_name(&upper).ok_or_else(|| {
             let names: Vec<&str> = Code::ALL.iter().map(|code| code.name()).collect();
             let near = similar::get_close_matches(upper.as_str(), &names, 1, 0.5);
-            let nearest = near.first().map_or_else(String::new, |near| format!(" Did you mean {near}?"));
-            Finding::new(Code::BadRequest, format!("{name} is not a code.{nearest}"), "`edt explain --all` lists them.")
+            let nearest =
+                near.first().map_or_else(String::new, |near| format!(" Did you mean {near}?"));
+            Finding::new(
+                Code::BadRequest,
+                format!("{name} is not a code.{nearest}"),
+                "`edt explain --all` lists them.",
+            )
         })?;
         Ok(context.answer(&Told::of(code), |_| {
             let allow = code.allow().map_or_else(String::new, |word| format!("\nallow: {word}"));
@@ -74,7 +82,14 @@ struct Codes {
 impl Told {
     fn of(code: Code) -> Told {
         let status = code.status();
-        Told { schema: "edt.code/1", code, status, exit: status.exit(), allow: code.allow(), story: code.story() }
+        Told {
+            schema: "edt.code/1",
+            code,
+            status,
+            exit: status.exit(),
+            allow: code.allow(),
+            story: code.story(),
+        }
     }
 }
 
@@ -205,7 +220,9 @@ impl SchemaArgs {
 
 /// Print a completion script.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  edt completions bash > ~/.local/share/bash-completion/completions/edt")]
+#[command(
+    after_help = "Example:\n  edt completions bash > ~/.local/share/bash-completion/completions/edt"
+)]
 pub(super) struct CompletionsArgs {
     /// For which shell.
     #[arg(value_enum)]
@@ -235,12 +252,20 @@ impl ManArgs {
         let page = match &self.command {
             None => all,
             Some(name) => all.find_subcommand(name).cloned().ok_or_else(|| {
-                Finding::new(Code::BadRequest, format!("There is no command {name}."), "`edt help` lists the commands.")
+                Finding::new(
+                    Code::BadRequest,
+                    format!("There is no command {name}."),
+                    "`edt help` lists the commands.",
+                )
             })?,
         };
         let mut out = Vec::new();
         clap_mangen::Man::new(page).render(&mut out).map_err(|error| {
-            Finding::new(Code::Internal, format!("The page could not be made: {error}."), "Report this message.")
+            Finding::new(
+                Code::Internal,
+                format!("The page could not be made: {error}."),
+                "Report this message.",
+            )
         })?;
         Ok(context.text(&String::from_utf8_lossy(&out)))
     }

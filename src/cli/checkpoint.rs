@@ -13,7 +13,9 @@ use crate::session::record::record;
 /// Record what changed outside edt (tracked and new files, not ignored ones) as one commit of the session.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[command(after_help = "Example:\n  edt checkpoint -m 'ran the code generator'\n  edt checkpoint src/generated")]
+#[command(
+    after_help = "Example:\n  edt checkpoint -m 'ran the code generator'\n  edt checkpoint src/generated"
+)]
 pub(super) struct Args {
     /// The commit's message.
     #[arg(short, long, value_name = "MESSAGE")]
@@ -37,8 +39,10 @@ impl Args {
         let mut world = context.world()?;
         let recorded = record(&mut world, Why::Asked(self.message.as_deref()), &only)?;
         let done = recorded.made.last();
-        let mut outcome = Outcome::new(if done.is_some() { Status::Applied } else { Status::Unchanged });
-        outcome.session = Some(recorded.session.report(recorded.began)).filter(|_| recorded.began || done.is_some());
+        let mut outcome =
+            Outcome::new(if done.is_some() { Status::Applied } else { Status::Unchanged });
+        outcome.session = Some(recorded.session.report(recorded.began))
+            .filter(|_| recorded.began || done.is_some());
         outcome.commit = done.map(ToString::to_string);
         outcome.parent = done.map(|_| recorded.parent.to_string());
         outcome.checkpoints = recorded.made.iter().map(ToString::to_string).collect();
@@ -50,7 +54,11 @@ impl Args {
             match (&outcome.commit, &outcome.session) {
                 (Some(commit), Some(session)) => {
                     let (count, branch) = (outcome.files.len(), paint(NAME, &session.branch));
-                    out += &format!("{} {count} changed on {branch} as {}\n", paint(GOOD, "recorded"), short(commit));
+                    out += &format!(
+                        "{} {count} changed on {branch} as {}\n",
+                        paint(GOOD, "recorded"),
+                        short(commit)
+                    );
                 }
                 _ if outcome.warnings.iter().any(|warning| warning.code == "left_out") => {
                     out += "unchanged: all that differs was left out\n";

@@ -101,7 +101,8 @@ pub(super) fn trust_store() -> Option<Store> {
 /// A folder of the person's, by the variable that names it, else below their home. Never a relative one: that would lie wherever
 /// edt is called.
 pub(super) fn persons(variable: &str, below_home: &str) -> Option<PathBuf> {
-    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let absolute =
+        |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     absolute(variable).or_else(|| absolute("HOME").map(|home| home.join(below_home)))
 }
 
@@ -144,14 +145,24 @@ impl Context {
         {
             Some((Ok(text), _)) => Some(text),
             // A policy that is there and cannot be read is never skipped.
-            Some((Err(error), file)) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Some((Err(error), file))
+                if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+            {
                 return Err(crate::io::failed("read your policy", &file, &error).into());
             }
             _ => None,
         };
-        let lock_wait = Duration::try_from_secs_f64(self.wait).unwrap_or(crate::session::world::LOCK_WAIT);
+        let lock_wait =
+            Duration::try_from_secs_f64(self.wait).unwrap_or(crate::session::world::LOCK_WAIT);
         let (command, durability) = (self.command.clone(), self.durability);
-        Ok(Caller { command, lock_wait, person_policy, trust: trust_store(), durability, warm: self.warm.clone() })
+        Ok(Caller {
+            command,
+            lock_wait,
+            person_policy,
+            trust: trust_store(),
+            durability,
+            warm: self.warm.clone(),
+        })
     }
 
     /// The repository, to read it, with the session's base (else HEAD's commit) and the policy that holds there.
@@ -159,7 +170,10 @@ impl Context {
         let (repo, settled) = self.repo()?;
         let head = repo.head()?;
         let session = Session::current(&repo, &head)?;
-        let base = session.map_or_else(|| head.commit.unwrap_or_else(|| repo.empty_tree()), |session| session.base);
+        let base = session.map_or_else(
+            || head.commit.unwrap_or_else(|| repo.empty_tree()),
+            |session| session.base,
+        );
         let tree = repo.tree_of(base)?;
         let policy = world::policy(&repo, &self.caller()?, tree)?;
         Ok(Ruled { repo, settled, base, tree, policy })
@@ -209,10 +223,16 @@ impl Context {
     }
 
     /// Prints the answer of a command that changes something.
-    pub(super) fn outcome(&self, outcome: &Outcome, people: impl FnOnce(&Outcome) -> String) -> Status {
+    pub(super) fn outcome(
+        &self,
+        outcome: &Outcome,
+        people: impl FnOnce(&Outcome) -> String,
+    ) -> Status {
         let news = self.news();
-        let told = (!news.is_empty())
-            .then(|| Outcome { warnings: [news, outcome.warnings.clone()].concat(), ..outcome.clone() });
+        let told = (!news.is_empty()).then(|| Outcome {
+            warnings: [news, outcome.warnings.clone()].concat(),
+            ..outcome.clone()
+        });
         let outcome = told.as_ref().unwrap_or(outcome);
         note::outcome(outcome);
         self.answer(outcome, people);
@@ -220,14 +240,20 @@ impl Context {
     }
 
     /// Prints the answer of a command that only reads.
-    pub(super) fn answer<T: Serialize>(&self, answer: &T, people: impl FnOnce(&T) -> String) -> Status {
+    pub(super) fn answer<T: Serialize>(
+        &self,
+        answer: &T,
+        people: impl FnOnce(&T) -> String,
+    ) -> Status {
         match &self.out {
             Out::Kept(kept) => {
                 let json = serde_json::to_value(answer).unwrap_or_default();
                 let text = anstream::adapter::strip_str(&people(answer)).to_string();
                 kept.replace(Some(Kept { json, text }));
             }
-            Out::Streams => self.print(&if self.json { render::json(answer) } else { people(answer) }),
+            Out::Streams => {
+                self.print(&if self.json { render::json(answer) } else { people(answer) })
+            }
         }
         Status::Applied
     }
@@ -242,7 +268,8 @@ impl Context {
     pub(super) fn print(&self, text: &str) {
         let stdout = std::io::stdout();
         let plain = anstream::AutoStream::choice(&stdout) == anstream::ColorChoice::Never;
-        let mut text = if plain { anstream::adapter::strip_str(text).to_string() } else { text.to_owned() };
+        let mut text =
+            if plain { anstream::adapter::strip_str(text).to_string() } else { text.to_owned() };
         if !text.ends_with('\n') && !text.is_empty() {
             text.push('\n');
         }
@@ -266,7 +293,8 @@ impl Context {
         let mut outcome = render::refusal(findings, status);
         outcome.settled = self.settled();
         outcome.warnings = self.news();
-        outcome.proposal = outcome.errors.iter().find_map(|one| one.evidence.get("proposal")?.as_u64());
+        outcome.proposal =
+            outcome.errors.iter().find_map(|one| one.evidence.get("proposal")?.as_u64());
         note::outcome(&outcome);
         if self.json {
             self.answer(&outcome, render::refused);

@@ -26,8 +26,9 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
-        let dir =
-            self.at.clone().unwrap_or_else(|| std::env::temp_dir().join(format!("edt-demo-{}", std::process::id())));
+        let dir = self.at.clone().unwrap_or_else(|| {
+            std::env::temp_dir().join(format!("edt-demo-{}", std::process::id()))
+        });
         let scene = Scene { context, dir };
         scene.play()?;
         Ok(Status::Applied)
@@ -49,12 +50,16 @@ impl Scene<'_> {
             "content": "int add(int a, int b)\n{\n\treturn a + b;\n}\n\nint sub(int a, int b)\n{\n\treturn a - b;\n}\n"}));
         self.say("It meant to change one line, and sends only that line as the whole file.");
         self.send(&json!({"path": path, "mode": "overwrite", "content": "}\n"}));
-        self.say("It remembers a line almost right: nothing is guessed, the nearest place is shown.");
+        self.say(
+            "It remembers a line almost right: nothing is guessed, the nearest place is shown.",
+        );
         self.send(
             &json!({"path": path, "mode": "edit", "old_text": "    return a - b;", "content": "\treturn b - a;"}),
         );
         self.say("It wants to add a target to the Makefile, but names no text to replace.");
-        self.send(&json!({"path": "Makefile", "mode": "edit", "content": "test: calc\n\t./calc 2 3\n"}));
+        self.send(
+            &json!({"path": "Makefile", "mode": "edit", "content": "test: calc\n\t./calc 2 3\n"}),
+        );
         self.say("The refusal said what to send instead: append. Tabs stay tabs.");
         self.send(&json!({"message": "make: a test target", "agent": "demo", "path": "Makefile", "mode": "append", "content": "\ntest: calc\n\t./calc 2 3\n"}));
         self.say("Two files in one transaction: all or none.");
@@ -83,12 +88,20 @@ impl Scene<'_> {
     fn set_up(&self) -> Result<()> {
         if self.dir.exists() {
             let message = format!("{} exists already.", self.dir.display());
-            return Err(Finding::new(Code::FileExists, message, "Name a folder that does not exist with --at.").into());
+            return Err(Finding::new(
+                Code::FileExists,
+                message,
+                "Name a folder that does not exist with --at.",
+            )
+            .into());
         }
-        let fail = |error: std::io::Error| crate::io::failed("make the scratch repository at", &self.dir, &error);
+        let fail = |error: std::io::Error| {
+            crate::io::failed("make the scratch repository at", &self.dir, &error)
+        };
         whole::make_folder(&self.dir.join("src")).map_err(fail)?;
         whole::write(&self.dir.join("src/calc.c"), source().as_bytes()).map_err(fail)?;
-        whole::write(&self.dir.join("Makefile"), b"calc: src/calc.c\n\tcc -o calc src/calc.c\n").map_err(fail)?;
+        whole::write(&self.dir.join("Makefile"), b"calc: src/calc.c\n\tcc -o calc src/calc.c\n")
+            .map_err(fail)?;
         self.git(&["init", "-q", "-b", "main"])?;
         self.git(&["config", "user.name", "A Person"])?;
         self.git(&["config", "user.email", "person@example.com"])?;
@@ -113,9 +126,15 @@ impl Scene<'_> {
         let dir = self.dir.display();
         let mut out = format!("{}\n", paint(NOTE, "Try next, in the scratch repository:"));
         let _ = writeln!(out, "  cd {dir}");
-        let _ =
-            writeln!(out, "  git log --oneline {branch}        {}", paint(DIM, "# one commit per edit, still there"));
-        let _ = writeln!(out, "  edt apply src/calc.c --mode edit --old-text 'a - b' --content 'b - a'");
+        let _ = writeln!(
+            out,
+            "  git log --oneline {branch}        {}",
+            paint(DIM, "# one commit per edit, still there")
+        );
+        let _ = writeln!(
+            out,
+            "  edt apply src/calc.c --mode edit --old-text 'a - b' --content 'b - a'"
+        );
         let _ = writeln!(out, "  edt status; edt undo; edt redo");
         let _ = writeln!(out, "  rm -r {dir}        {}", paint(DIM, "# when done"));
         self.tell(&out);
@@ -159,7 +178,14 @@ impl Scene<'_> {
         let command = "demo".to_owned();
         World::open(
             &self.dir,
-            Caller { command, lock_wait: LOCK_WAIT, person_policy: None, trust: None, durability: None, warm: None },
+            Caller {
+                command,
+                lock_wait: LOCK_WAIT,
+                person_policy: None,
+                trust: None,
+                durability: None,
+                warm: None,
+            },
         )
     }
 
@@ -167,7 +193,9 @@ impl Scene<'_> {
         let ran = spawn::git(Path::new(&self.dir), args, b"")?;
         if !ran.ok {
             let message = format!("git {} failed: {}", args.join(" "), ran.stderr.trim());
-            return Err(Finding::new(Code::IoError, message, "The demo needs Git 2.39 or newer.").into());
+            return Err(
+                Finding::new(Code::IoError, message, "The demo needs Git 2.39 or newer.").into()
+            );
         }
         Ok(String::from_utf8_lossy(&ran.stdout).into_owned())
     }
@@ -180,8 +208,9 @@ fn brief(outcome: &Outcome) -> String {
 
 /// A file large enough that a fragment in its place is plainly a mistake.
 fn source() -> String {
-    let mut out =
-        String::from("#include <stdio.h>\n#include <stdlib.h>\n\nint add(int a, int b)\n{\n\treturn a + b;\n}\n\n");
+    let mut out = String::from(
+        "#include <stdio.h>\n#include <stdlib.h>\n\nint add(int a, int b)\n{\n\treturn a + b;\n}\n\n",
+    );
     for n in 1..=24 {
         let _ = writeln!(
             out,

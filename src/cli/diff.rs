@@ -101,15 +101,24 @@ impl DiffArgs {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let (repo, _) = context.repo()?;
         let session = || Session::needed(&repo, &repo.head()?);
-        let from = self.from.as_ref().map_or_else(|| Ok(session()?.base), |rev| repo.commit_named(rev))?;
-        let to = self.to.as_ref().map_or_else(|| Ok(session()?.tip), |rev| repo.commit_named(rev))?;
+        let from =
+            self.from.as_ref().map_or_else(|| Ok(session()?.base), |rev| repo.commit_named(rev))?;
+        let to =
+            self.to.as_ref().map_or_else(|| Ok(session()?.tip), |rev| repo.commit_named(rev))?;
         Ok(context.answer(&answer(&repo, from, to)?, people))
     }
 }
 
 fn answer(repo: &Repo, from: Oid, to: Oid) -> Result<Answer> {
     let files = files(repo, repo.tree_of(from)?, repo.tree_of(to)?)?;
-    Ok(Answer { schema: "edt.diff/1", commit: None, message: None, from: from.to_string(), to: to.to_string(), files })
+    Ok(Answer {
+        schema: "edt.diff/1",
+        commit: None,
+        message: None,
+        from: from.to_string(),
+        to: to.to_string(),
+        files,
+    })
 }
 
 /// Each path in which two trees differ.
@@ -165,7 +174,9 @@ pub(super) fn people_files(files: &[File]) -> String {
         match (&file.mode_before, &file.mode_after) {
             (None, Some(mode)) => out.push_str(&format!("new file mode {mode}\n")),
             (Some(mode), None) => out.push_str(&format!("deleted file mode {mode}\n")),
-            (Some(old), Some(new)) if old != new => out.push_str(&format!("old mode {old}\nnew mode {new}\n")),
+            (Some(old), Some(new)) if old != new => {
+                out.push_str(&format!("old mode {old}\nnew mode {new}\n"))
+            }
             _ => {}
         }
         if file.binary {
@@ -174,7 +185,8 @@ pub(super) fn people_files(files: &[File]) -> String {
             let side = |there: bool, prefix: &str| {
                 if there { format!("{prefix}/{path}") } else { "/dev/null".to_owned() }
             };
-            let (old, new) = (side(file.hash_before.is_some(), "a"), side(file.hash_after.is_some(), "b"));
+            let (old, new) =
+                (side(file.hash_before.is_some(), "a"), side(file.hash_after.is_some(), "b"));
             out.push_str(&format!("--- {old}\n+++ {new}\n{}", coloured(&file.patch)));
         }
     }

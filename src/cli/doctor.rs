@@ -48,11 +48,15 @@ impl Args {
         let git = Git::at(&context.start);
         let place = Place::of(&git)?;
         let git = Git::at(place.top.as_deref().unwrap_or(&place.common));
-        let git_dir =
-            git.line(&["rev-parse", "--path-format=absolute", "--git-dir"])?.map(PathBuf::from).unwrap_or_default();
+        let git_dir = git
+            .line(&["rev-parse", "--path-format=absolute", "--git-dir"])?
+            .map(PathBuf::from)
+            .unwrap_or_default();
         let (state, opened) = match context.repo() {
             Ok((repo, settled)) => (Some(repo.state_path().to_owned()), Ok(settled)),
-            Err(findings) => (place.top.as_ref().map(|_| place.common.join("edt")), Err(findings.to_string())),
+            Err(findings) => {
+                (place.top.as_ref().map(|_| place.common.join("edt")), Err(findings.to_string()))
+            }
         };
         let mut scene = Scene { git, place, git_dir, state, opened };
         let mut fixed = Vec::new();
@@ -65,7 +69,13 @@ impl Args {
             probes.extend(refused.map(|findings| doctor::failed("fix", findings)));
         }
         let well = probes.iter().all(|told| told.health == Health::Ok);
-        let answer = Answer { schema: "edt.doctor/1", well, probes, fixed, not_protected: NOT_PROTECTED.to_vec() };
+        let answer = Answer {
+            schema: "edt.doctor/1",
+            well,
+            probes,
+            fixed,
+            not_protected: NOT_PROTECTED.to_vec(),
+        };
         context.answer(&answer, people);
         Ok(if well { Status::Unchanged } else { Status::Refused })
     }

@@ -90,12 +90,17 @@ impl Args {
 
     fn answer(&self, freed: Freed) -> Answer {
         let kib = |store: Store| i64::try_from(store.kib).unwrap_or(i64::MAX);
-        let named = |(name, object): (String, crate::git::Oid)| Ref { name, object: object.to_string() };
+        let named =
+            |(name, object): (String, crate::git::Oid)| Ref { name, object: object.to_string() };
         Answer {
             schema: "edt.gc/1",
             dry_run: self.dry_run,
             freed_kib: kib(freed.before) - kib(freed.after),
-            sessions: freed.sessions.into_iter().map(|(name, state)| Gone { name, state: state.name() }).collect(),
+            sessions: freed
+                .sessions
+                .into_iter()
+                .map(|(name, state)| Gone { name, state: state.name() })
+                .collect(),
             refs: freed.refs.into_iter().map(named).collect(),
             before: freed.before.into(),
             after: freed.after.into(),
@@ -114,7 +119,11 @@ fn people(answer: &Answer) -> String {
     }
     let (before, after) = (&answer.before, &answer.after);
     if answer.dry_run {
-        let _ = writeln!(out, "would pack {} loose objects; the object database has {} KiB", before.loose, before.kib);
+        let _ = writeln!(
+            out,
+            "would pack {} loose objects; the object database has {} KiB",
+            before.loose, before.kib
+        );
     } else {
         let _ = writeln!(
             out,

@@ -100,7 +100,8 @@ impl Args {
             }
             Form::AgentsMd => {
                 let before = read(path)?;
-                let after = guide::with_block(before.as_deref().unwrap_or_default()).map_err(|why| unfit(path, why))?;
+                let after = guide::with_block(before.as_deref().unwrap_or_default())
+                    .map_err(|why| unfit(path, why))?;
                 if before.as_ref() == Some(&after) {
                     return Ok(self.answer(Some(path), Some("unchanged")));
                 }
@@ -118,13 +119,22 @@ impl Args {
                 let found = read(&file)?;
                 if found.as_ref().is_some_and(|text| !text.starts_with("---\nname: edt\n")) {
                     let message = format!("{} is not a skill of edt's.", file.display());
-                    return Err(Finding::new(Code::BadRequest, message, "Remove it by hand if it is to go.").into());
+                    return Err(Finding::new(
+                        Code::BadRequest,
+                        message,
+                        "Remove it by hand if it is to go.",
+                    )
+                    .into());
                 }
                 (file, found.map(|_| String::new()))
             }
             Form::AgentsMd => {
                 let found = read(path)?;
-                let rest = found.as_deref().map(guide::without_block).transpose().map_err(|why| unfit(path, why))?;
+                let rest = found
+                    .as_deref()
+                    .map(guide::without_block)
+                    .transpose()
+                    .map_err(|why| unfit(path, why))?;
                 (path.to_owned(), rest.filter(|rest| found.as_ref() != Some(rest)))
             }
         };
@@ -166,18 +176,25 @@ fn put(file: &Path, text: &str) -> Result<()> {
 
 fn no_place() -> crate::base::Findings {
     let message = "The form prompt has no place of its own. Nothing was changed.";
-    Finding::new(Code::BadRequest, message, "Name --format skill or --format agents-md, or redirect what is printed.")
-        .into()
+    Finding::new(
+        Code::BadRequest,
+        message,
+        "Name --format skill or --format agents-md, or redirect what is printed.",
+    )
+    .into()
 }
 
 fn strange(file: &Path, what: &str) -> crate::base::Findings {
     let message = format!("{} {what}. Nothing was changed.", file.display());
-    Finding::new(Code::BadRequest, message, "Name the file of instructions that your agent reads.").into()
+    Finding::new(Code::BadRequest, message, "Name the file of instructions that your agent reads.")
+        .into()
 }
 
 fn unfit(file: &Path, why: Misfenced) -> crate::base::Findings {
     let what = match why {
-        Misfenced::Unpaired => "has one of the two fences of edt's block, or both in the wrong order",
+        Misfenced::Unpaired => {
+            "has one of the two fences of edt's block, or both in the wrong order"
+        }
         Misfenced::Several => "has more than one block of edt's",
     };
     let (begin, end) = (guide::BEGIN, guide::END);

@@ -26,7 +26,8 @@ impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let Some(hook) = named(&self.name) else {
             let names: Vec<&str> = HOOKS.iter().map(|hook| hook.name()).collect();
-            let message = format!("{} is no hook of edt's; there are {}.", self.name, names.join(", "));
+            let message =
+                format!("{} is no hook of edt's; there are {}.", self.name, names.join(", "));
             return Err(Finding::new(
                 Code::BadRequest,
                 message,
@@ -87,9 +88,12 @@ fn refuse_on_panic(name: &str) {
     std::panic::set_hook(Box::new(move |panic| {
         use std::io::Write as _;
         let mut out = std::io::stderr().lock();
-        let _ = writeln!(out, "INTERNAL\n  edt hook {name} failed: {panic}. Nothing was let through.");
         let _ =
-            writeln!(out, "  next: report this message; a person may take the hooks away with `edt hooks uninstall`.");
+            writeln!(out, "INTERNAL\n  edt hook {name} failed: {panic}. Nothing was let through.");
+        let _ = writeln!(
+            out,
+            "  next: report this message; a person may take the hooks away with `edt hooks uninstall`."
+        );
         std::process::exit(1);
     }));
 }

@@ -71,7 +71,9 @@ impl Args {
                 let force = if force { Force::Yes } else { Force::No };
                 ("install", dry_run, install::install(&git, force, run(dry_run))?)
             }
-            What::Uninstall { dry_run } => ("uninstall", dry_run, install::uninstall(&git, run(dry_run))?),
+            What::Uninstall { dry_run } => {
+                ("uninstall", dry_run, install::uninstall(&git, run(dry_run))?)
+            }
             What::Status => ("status", false, install::status(&git)?),
         };
         Ok(context.answer(&answer(action, dry_run, &place, steps), people))
@@ -106,7 +108,13 @@ fn people(answer: &Answer) -> String {
             Did::Absent => (NOTE, "not installed"),
         };
         let detail = detail.as_ref().map(|detail| format!(" ({detail})")).unwrap_or_default();
-        let _ = writeln!(out, "{} {}{detail} {}", paint(NAME, hook), paint(style, word), paint(DIM, place));
+        let _ = writeln!(
+            out,
+            "{} {}{detail} {}",
+            paint(NAME, hook),
+            paint(style, word),
+            paint(DIM, place)
+        );
     }
     if answer.steps.is_empty() {
         let _ = writeln!(out, "there are no hooks of edt's here");

@@ -55,7 +55,11 @@ impl Args {
         let landed = land(
             &mut world,
             &session,
-            &Land { into: self.into.clone(), message: self.message.clone(), allow: self.allow.clone() },
+            &Land {
+                into: self.into.clone(),
+                message: self.message.clone(),
+                allow: self.allow.clone(),
+            },
         )?;
         let mut outcome = Outcome::new(Status::Applied);
         outcome.session = Some(session.report(false));
@@ -68,10 +72,20 @@ impl Args {
         let (into, made) = (landed.target.short().to_owned(), landed.made.len());
         Ok(context.outcome(&outcome, |outcome| {
             let mut out = render::settled(outcome.settled.as_ref());
-            let (branch, commit) = (format!("edt/{}", session.name), outcome.commit.as_deref().unwrap_or_default());
-            let edits = if landed.edits == 1 { "1 edit".to_owned() } else { format!("{} edits", landed.edits) };
-            let _ =
-                write!(out, "{}: {edits} of {} on {}", paint(GOOD, "landed"), paint(NAME, &branch), paint(NAME, &into));
+            let (branch, commit) =
+                (format!("edt/{}", session.name), outcome.commit.as_deref().unwrap_or_default());
+            let edits = if landed.edits == 1 {
+                "1 edit".to_owned()
+            } else {
+                format!("{} edits", landed.edits)
+            };
+            let _ = write!(
+                out,
+                "{}: {edits} of {} on {}",
+                paint(GOOD, "landed"),
+                paint(NAME, &branch),
+                paint(NAME, &into)
+            );
             let _ = writeln!(
                 out,
                 " as {}{}",

@@ -81,9 +81,11 @@ impl Line {
             (Some(kind), _) => format!("   {}", kind.chars().next().unwrap_or(' ')),
             (None, _) => "   *".to_owned(),
         };
-        let mut out = format!("{kind} {} {}", paint(NAME, short(&self.commit)), harmless(&self.subject).0);
+        let mut out =
+            format!("{kind} {} {}", paint(NAME, short(&self.commit)), harmless(&self.subject).0);
         if !self.allowed.is_empty() {
-            let _ = write!(out, " {}", paint(NOTE, &format!("[allowed: {}]", self.allowed.join(", "))));
+            let _ =
+                write!(out, " {}", paint(NOTE, &format!("[allowed: {}]", self.allowed.join(", "))));
         }
         if let Some(agent) = &self.agent {
             let _ = write!(out, " {}", paint(DIM, &format!("({})", harmless(agent).0)));
@@ -98,10 +100,18 @@ impl Args {
         let session = Session::needed(&repo, &repo.head()?)?;
         let limit = self.number.unwrap_or(usize::MAX);
         let mut commits = session.commits(&repo);
-        let lines =
-            commits.by_ref().take(limit).map(|commit| commit.map(|commit| Line::of(&commit))).collect::<Result<_>>()?;
+        let lines = commits
+            .by_ref()
+            .take(limit)
+            .map(|commit| commit.map(|commit| Line::of(&commit)))
+            .collect::<Result<_>>()?;
         let truncated = commits.next().is_some();
-        let answer = Answer { schema: "edt.log/1", session: session.report(false), commits: lines, truncated };
+        let answer = Answer {
+            schema: "edt.log/1",
+            session: session.report(false),
+            commits: lines,
+            truncated,
+        };
         Ok(context.answer(&answer, people))
     }
 }

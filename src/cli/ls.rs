@@ -115,10 +115,12 @@ impl Args {
         let (repo, _) = context.repo()?;
         let selected = selection.of(&repo)?;
         let rows = self.rows(&selected.files);
-        let (total, size) = (rows.len() as u64, |number: u64| usize::try_from(number).unwrap_or(usize::MAX));
+        let (total, size) =
+            (rows.len() as u64, |number: u64| usize::try_from(number).unwrap_or(usize::MAX));
         let shown = rows.into_iter().skip(size(self.skip)).take(size(self.max));
         let comparer = repo.comparer()?;
-        let entries: Vec<Entry> = shown.map(|(path, row)| Entry::of(&repo, &comparer, path, &row)).collect();
+        let entries: Vec<Entry> =
+            shown.map(|(path, row)| Entry::of(&repo, &comparer, path, &row)).collect();
         let next = self.skip.saturating_add(entries.len() as u64);
         let answer = Answer {
             schema: "edt.ls/1",
@@ -134,11 +136,13 @@ impl Args {
 
     /// The entries, by path.
     fn rows<'l>(&self, files: &'l [Listed]) -> BTreeMap<&'l [u8], Row<'l>> {
-        let depth = self.depth.map_or(usize::MAX, |depth| usize::try_from(depth).unwrap_or(usize::MAX));
+        let depth =
+            self.depth.map_or(usize::MAX, |depth| usize::try_from(depth).unwrap_or(usize::MAX));
         let mut rows: BTreeMap<&[u8], Row<'_>> = BTreeMap::new();
         for file in files {
             let path = file.path.as_bytes();
-            let mut ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at + 1);
+            let mut ends =
+                path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at + 1);
             let mut count = |folder: &'l [u8]| match rows.entry(folder).or_insert(Row::Folder(0)) {
                 Row::Folder(files) => *files += 1,
                 Row::File(_) => {}
@@ -179,7 +183,9 @@ impl Entry {
             (kind, _) => kind,
         };
         let hash = match (&listed.origin, state) {
-            (Origin::Index(entry), State::Unchanged) if matches!(kind, Kind::File(_)) => Some(entry.oid.to_string()),
+            (Origin::Index(entry), State::Unchanged) if matches!(kind, Kind::File(_)) => {
+                Some(entry.oid.to_string())
+            }
             _ => None,
         };
         let word = match kind {
@@ -187,8 +193,17 @@ impl Entry {
             Kind::Symlink => "link",
             Kind::Repository => "repository",
         };
-        let bytes = on_disk.filter(|_| kind != Kind::Repository && state != State::Deleted).map(|stat| stat.size);
-        Entry { kind: word, state: Some(state.name()), mode: Some(kind.mode()), hash, bytes, ..blank }
+        let bytes = on_disk
+            .filter(|_| kind != Kind::Repository && state != State::Deleted)
+            .map(|stat| stat.size);
+        Entry {
+            kind: word,
+            state: Some(state.name()),
+            mode: Some(kind.mode()),
+            hash,
+            bytes,
+            ..blank
+        }
     }
 }
 
@@ -197,7 +212,8 @@ fn people(answer: &Answer) -> String {
     for entry in &answer.entries {
         let path = harmless(&entry.path).0;
         if let Some(files) = entry.files {
-            let _ = writeln!(out, "{} {}", paint(NAME, &path), paint(DIM, &format!("{files} files")));
+            let _ =
+                writeln!(out, "{} {}", paint(NAME, &path), paint(DIM, &format!("{files} files")));
             continue;
         }
         let mut facts = Vec::new();

@@ -11,7 +11,10 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::context::{Calling, Context, Kept};
-use super::{apply, checkpoint, diff, land, log, ls, note, proposals, read, restore, run, search, status, undo};
+use super::{
+    apply, checkpoint, diff, land, log, ls, note, proposals, read, restore, run, search, status,
+    undo,
+};
 use crate::agent::guide;
 use crate::base::{Code, Finding, Outcome, Result, Status};
 use crate::io::whole;
@@ -87,7 +90,8 @@ const TOOLS: &[Row] = &[
          must stand there exactly once), append, overwrite, insert, replace_lines, delete_lines, delete or rename; or send `patch`; or \
          `edits` for several at once; or `proposal`, the number of an approved one. A refusal changed nothing and says what to send instead.",
         |context, args, _| match args.get("proposal") {
-            Some(id) if !id.is_null() => apply::carry_out(context, of::<Carry>(args)?.proposal, Run::Real),
+            Some(id) if !id.is_null() =>
+                apply::carry_out(context, of::<Carry>(args)?.proposal, Run::Real),
             _ => apply::apply(context, request(&without(args, "proposal")), Run::Real),
         }
     ),
@@ -112,10 +116,28 @@ const TOOLS: &[Row] = &[
         search::Answer,
         "Search the files of the worktree for lines that match a regular expression, with path, line and column."
     ),
-    command!("list", Reads, ls::Args, ls::Answer, "List the files of the worktree, with state, size and blob id."),
-    command!("status", Reads, status::Args, status::Answer, "The session, its edits, and what is not recorded."),
+    command!(
+        "list",
+        Reads,
+        ls::Args,
+        ls::Answer,
+        "List the files of the worktree, with state, size and blob id."
+    ),
+    command!(
+        "status",
+        Reads,
+        status::Args,
+        status::Answer,
+        "The session, its edits, and what is not recorded."
+    ),
     command!("log", Reads, log::Args, log::Answer, "The session's edits, newest first."),
-    command!("show", Reads, diff::ShowArgs, Shown, "One edit, or one proposal by its number: who, why, and its diff."),
+    command!(
+        "show",
+        Reads,
+        diff::ShowArgs,
+        Shown,
+        "One edit, or one proposal by its number: who, why, and its diff."
+    ),
     command!(
         "diff",
         Reads,
@@ -152,13 +174,21 @@ const TOOLS: &[Row] = &[
         "Propose edits that a person must approve, with the arguments of `apply`.",
         |context, args, _| apply::propose(context, &request(&args)?)
     ),
-    command!("proposals", Reads, proposals::Args, proposals::Listed, "What waits for a person's word."),
+    command!(
+        "proposals",
+        Reads,
+        proposals::Args,
+        proposals::Listed,
+        "What waits for a person's word."
+    ),
     Row {
         name: "run",
         effect: Effect::Runs,
         about: "Run a program with exactly these arguments: no shell, so nothing is quoted. Policy judges it, a sandbox holds it, and what it \
                 changes becomes one commit that `undo` takes back. With `output`, the number of a run, show more of what that wrote instead.",
-        input: || either(&[input::<crate::run::request::Wire>, input::<Output>, input::<run::PageArgs>]),
+        input: || {
+            either(&[input::<crate::run::request::Wire>, input::<Output>, input::<run::PageArgs>])
+        },
         output: output::<Ran, Outcome>,
         run: |context, args, live| match args.get("output").and_then(Value::as_u64) {
             Some(id) => of::<run::PageArgs>(without(args, "output"))?.show(context, id),
@@ -222,17 +252,28 @@ impl Args {
         let names: Vec<&str> = TOOLS.iter().map(|row| row.name).collect();
         if let Some(unknown) = self.tools.iter().find(|name| !names.contains(&name.as_str())) {
             let message = format!("{unknown} is not a tool.");
-            return Err(Finding::new(Code::BadRequest, message, format!("The tools are {}.", names.join(", "))).into());
+            return Err(Finding::new(
+                Code::BadRequest,
+                message,
+                format!("The tools are {}.", names.join(", ")),
+            )
+            .into());
         }
-        let shown = |row: &&Row| self.tools.is_empty() || self.tools.iter().any(|name| name == row.name);
+        let shown =
+            |row: &&Row| self.tools.is_empty() || self.tools.iter().any(|name| name == row.name);
         let rows: Vec<&'static Row> = TOOLS.iter().filter(shown).collect();
         let tools = rows.iter().map(|row| row.tool()).collect();
         let calling = context.calling();
         let handler = move || -> mcp::Handler {
-            let server = Server { rows: rows.clone(), calling: calling.clone(), warm: Rc::default() };
+            let server =
+                Server { rows: rows.clone(), calling: calling.clone(), warm: Rc::default() };
             Box::new(move |call, reply| server.answer(call, reply))
         };
-        let service = mcp::Service { tools, instructions: guide::short().to_owned(), handler: Arc::new(handler) };
+        let service = mcp::Service {
+            tools,
+            instructions: guide::short().to_owned(),
+            handler: Arc::new(handler),
+        };
         let flusher = telemetry::Flusher::default();
         let served = mcp::serve(service);
         flusher.finish();
@@ -245,8 +286,17 @@ impl Row {
     fn tool(&self) -> Tool {
         let input = either(&[self.input, input::<Place>]);
         let required = (self.input)().remove("required");
-        let input = input.into_iter().chain(required.map(|required| ("required".to_owned(), required))).collect();
-        Tool { name: self.name, about: self.about, effect: self.effect, input, output: (self.output)() }
+        let input = input
+            .into_iter()
+            .chain(required.map(|required| ("required".to_owned(), required)))
+            .collect();
+        Tool {
+            name: self.name,
+            about: self.about,
+            effect: self.effect,
+            input,
+            output: (self.output)(),
+        }
     }
 }
 
@@ -260,13 +310,19 @@ struct Server {
 impl Server {
     fn answer(&self, mut call: Call, reply: Reply) {
         let row = self.rows[call.tool];
-        let asked = telemetry::Call { command: row.name.to_owned(), request: Some(std::mem::take(&mut call.request)) };
+        let asked = telemetry::Call {
+            command: row.name.to_owned(),
+            request: Some(std::mem::take(&mut call.request)),
+        };
         let running = telemetry::begin(asked);
         let start = self.start(&mut call);
         let place = start.as_ref().map_or_else(|_| self.calling.start.clone(), Clone::clone);
         let context = self.calling.context(row.name, place, Rc::clone(&self.warm));
-        let makes = !["proposal", "output"].iter().any(|key| call.args.get(*key).is_some_and(|id| !id.is_null()));
-        if let Some(client) = call.client.filter(|name| row.takes_agent && makes && is_a_name(name)) {
+        let makes = !["proposal", "output"]
+            .iter()
+            .any(|key| call.args.get(*key).is_some_and(|id| !id.is_null()));
+        if let Some(client) = call.client.filter(|name| row.takes_agent && makes && is_a_name(name))
+        {
             call.args.entry("agent").or_insert_with(|| client.into());
         }
         let agent = call.args.get("agent").and_then(Value::as_str).map(str::to_owned);
@@ -302,9 +358,18 @@ impl Server {
             Roots::Told(roots) => Some(roots.iter().map(|root| whole::real(root)).collect()),
         };
         let theirs = |path: &Path| {
-            roots.as_ref().is_none_or(|all| all.iter().any(|root| path.starts_with(root) || root.starts_with(path)))
+            roots.as_ref().is_none_or(|all| {
+                all.iter().any(|root| path.starts_with(root) || root.starts_with(path))
+            })
         };
-        let names = || roots.iter().flatten().map(|root| root.display().to_string()).collect::<Vec<_>>().join(" or ");
+        let names = || {
+            roots
+                .iter()
+                .flatten()
+                .map(|root| root.display().to_string())
+                .collect::<Vec<_>>()
+                .join(" or ")
+        };
         let Some(named) = named else {
             let own = whole::real(&self.calling.start);
             let first = roots.iter().flatten().find(|root| root.is_dir());
@@ -328,15 +393,25 @@ impl Server {
         if !named.is_absolute() {
             return bad("no absolute path", "Give its whole path, or leave it out.");
         } else if !real.is_dir() {
-            return bad("no folder", "Give the folder of a worktree, or leave it out; `git worktree list` names them.");
+            return bad(
+                "no folder",
+                "Give the folder of a worktree, or leave it out; `git worktree list` names them.",
+            );
         } else if real.components().any(|part| part.as_os_str() == ".git") {
             return bad("in a Git folder", "Give the folder of a worktree, or leave it out.");
         } else if theirs(&real) {
             return Ok(real);
         }
-        let message =
-            format!("{} is outside the folders that this client works in. Nothing was done.", named.display());
-        Err(Finding::new(Code::PathOutsideRepo, message, format!("Name a worktree in {}.", names())).into())
+        let message = format!(
+            "{} is outside the folders that this client works in. Nothing was done.",
+            named.display()
+        );
+        Err(Finding::new(
+            Code::PathOutsideRepo,
+            message,
+            format!("Name a worktree in {}.", names()),
+        )
+        .into())
     }
 }
 
@@ -367,9 +442,14 @@ fn of<T: DeserializeOwned>(args: Value) -> Result<T> {
     serde_path_to_error::deserialize(args).map_err(|error| {
         let place = error.path().to_string();
         let at = if place == "." { String::new() } else { format!(" at `{place}`") };
-        let message = format!("The arguments cannot be read{at}: {}. Nothing was done.", error.into_inner());
-        Finding::new(Code::BadRequest, message, "Send the call again with arguments as the tool's schema names them.")
-            .into()
+        let message =
+            format!("The arguments cannot be read{at}: {}. Nothing was done.", error.into_inner());
+        Finding::new(
+            Code::BadRequest,
+            message,
+            "Send the call again with arguments as the tool's schema names them.",
+        )
+        .into()
     })
 }
 

@@ -75,7 +75,13 @@ struct Global {
     #[arg(long, global = true)]
     json: bool,
     /// Longest wait for another edt process, in seconds.
-    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, global = true, hide_short_help = true)]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 10.0,
+        global = true,
+        hide_short_help = true
+    )]
     wait: f64,
     /// What is on disk before the answer: journal (edt brings answered edits back after a power cut), full (plain Git finds them), off.
     #[arg(long, value_name = "LEVEL", global = true, hide_short_help = true)]
@@ -192,7 +198,8 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
         Err(error) => return wrong_arguments(&error, args.iter().any(|arg| arg == "--json")),
     };
     // Whoever looks at spans makes none.
-    let called = || crate::telemetry::begin(crate::telemetry::Call { command: name.clone(), request: None });
+    let called =
+        || crate::telemetry::begin(crate::telemetry::Call { command: name.clone(), request: None });
     let call = (name != "telemetry").then(called);
     let context = Context::new(&cli.global, name.clone());
     let status = cli.command.run(&context).unwrap_or_else(|findings| {
@@ -211,8 +218,14 @@ fn not_nothing(flag: &str, most: u64) -> crate::base::Result<()> {
     if most > 0 {
         return Ok(());
     }
-    let message = format!("{flag} is 0: there would be nothing to show, and nowhere to go on from.");
-    Err(Finding::new(Code::BadRequest, message, format!("Send {flag} with 1 or more, or leave it out.")).into())
+    let message =
+        format!("{flag} is 0: there would be nothing to show, and nowhere to go on from.");
+    Err(Finding::new(
+        Code::BadRequest,
+        message,
+        format!("Send {flag} with 1 or more, or leave it out."),
+    )
+    .into())
 }
 
 fn wrong_arguments(error: &clap::Error, json: bool) -> ExitCode {
@@ -222,7 +235,11 @@ fn wrong_arguments(error: &clap::Error, json: bool) -> ExitCode {
     }
     let text = error.render().to_string();
     let message = text.trim().strip_prefix("error: ").unwrap_or(&text).trim().to_owned();
-    let finding = Finding::new(Code::BadRequest, message, "`edt help COMMAND` lists the arguments, with an example.");
+    let finding = Finding::new(
+        Code::BadRequest,
+        message,
+        "`edt help COMMAND` lists the arguments, with an example.",
+    );
     let findings = Findings::from(finding);
     let mut out = std::io::stdout().lock();
     let _ = writeln!(out, "{}", render::json(&render::refusal(findings, Status::Invalid)));

@@ -24,12 +24,16 @@ pub(super) fn outcome(outcome: &Outcome) {
     outcome.proposal.into_iter().for_each(|id| telemetry::note(names::PROPOSAL, id));
     if !outcome.files.is_empty() {
         let files = &outcome.files;
-        let paths: Vec<String> = files.iter().take(names::MOST_PATHS).map(|file| file.path.clone()).collect();
+        let paths: Vec<String> =
+            files.iter().take(names::MOST_PATHS).map(|file| file.path.clone()).collect();
         telemetry::note(names::FILES, paths);
         telemetry::note(names::FILE_COUNT, files.len() as u64);
         telemetry::note(names::ADDED, files.iter().map(|file| file.lines_added).sum::<u64>());
         telemetry::note(names::REMOVED, files.iter().map(|file| file.lines_removed).sum::<u64>());
-        telemetry::note(names::BYTES, files.iter().filter_map(|file| file.bytes_after).sum::<u64>());
+        telemetry::note(
+            names::BYTES,
+            files.iter().filter_map(|file| file.bytes_after).sum::<u64>(),
+        );
     }
     if !outcome.lessons.is_empty() {
         telemetry::note(names::LESSONS, outcome.lessons.len() as u64);
@@ -71,7 +75,8 @@ pub(super) fn ended(status: Status, served: bool) {
     } else if !served {
         telemetry::note(names::EXIT, u64::from(status.exit()));
         if telemetry::wants_content() {
-            let all: Vec<String> = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
+            let all: Vec<String> =
+                std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
             // Together: the name of a secret and its value are often two arguments.
             telemetry::note(names::COMMAND_ARGS, scrub_args(&all, MOST));
         }
@@ -83,7 +88,10 @@ pub(super) fn ended(status: Status, served: bool) {
 
 /// Notes who asked.
 pub(super) fn agent(agent: Option<&str>) {
-    agent.filter(|_| telemetry::is_on()).into_iter().for_each(|agent| telemetry::note(names::AGENT, agent));
+    agent
+        .filter(|_| telemetry::is_on())
+        .into_iter()
+        .for_each(|agent| telemetry::note(names::AGENT, agent));
 }
 
 /// Notes with what a tool was called, if content was asked for.
@@ -95,8 +103,9 @@ pub(super) fn arguments(arguments: &Value) {
 
 /// `value` without secrets in its texts, read as they are and not as JSON writes them.
 fn scrubbed(value: &Value) -> Value {
-    let program =
-        |all: &[Value]| all.iter().map(|one| one.as_str().map(str::to_owned)).collect::<Option<Vec<String>>>();
+    let program = |all: &[Value]| {
+        all.iter().map(|one| one.as_str().map(str::to_owned)).collect::<Option<Vec<String>>>()
+    };
     match value {
         Value::String(text) => scrub(text, MOST).into(),
         // Several texts may be a program's arguments.
@@ -104,7 +113,9 @@ fn scrubbed(value: &Value) -> Value {
             || all.iter().map(scrubbed).collect(),
             |texts| scrub_args(&texts, MOST).into_iter().map(Value::from).collect(),
         ),
-        Value::Object(all) => all.iter().map(|(key, value)| (key.clone(), scrubbed(value))).collect(),
+        Value::Object(all) => {
+            all.iter().map(|(key, value)| (key.clone(), scrubbed(value))).collect()
+        }
         _ => value.clone(),
     }
 }

@@ -15,7 +15,9 @@ pub(super) fn at_a_terminal(command: &str) -> Result<(), Finding> {
     Err(Finding::new(
         Code::ApprovalRequired,
         format!("`{command}` is for a person at a terminal; this is {why}. Nothing was changed."),
-        format!("Tell the person to type `{command}` in a terminal of theirs, and go on with other work."),
+        format!(
+            "Tell the person to type `{command}` in a terminal of theirs, and go on with other work."
+        ),
     ))
 }
 

@@ -56,7 +56,9 @@ struct CheckArgs {
 
 /// List the rules, or tell one, with where it comes from.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  edt policy explain\n  edt policy explain git-reset-hard --json")]
+#[command(
+    after_help = "Example:\n  edt policy explain\n  edt policy explain git-reset-hard --json"
+)]
 struct ExplainArgs {
     /// The rule.
     rule: Option<String>,
@@ -145,19 +147,22 @@ fn rules(context: &Context) -> Result<(Commands, Option<PathBuf>)> {
 
 impl CheckArgs {
     fn run(&self, context: &Context, commands: &Commands, root: Option<PathBuf>) -> Result<Status> {
-        let start = crate::io::programs::real(&context.start).unwrap_or_else(|| context.start.clone());
+        let start =
+            crate::io::programs::real(&context.start).unwrap_or_else(|| context.start.clone());
         let dir = self.cwd.as_ref().map_or_else(|| start.clone(), |cwd| start.join(cwd));
         let root = root.unwrap_or(start);
         let level = self.sandbox.unwrap_or(commands.run.least);
         let env = self.env.iter().map(variable).collect::<Result<Vec<_>>>()?;
         let all = self.asked()?;
         let judgements = all.iter().map(|argv| {
-            let (program, args) =
-                argv.split_first().map_or((OsString::new(), &[][..]), |(one, args)| (one.clone(), args));
+            let (program, args) = argv
+                .split_first()
+                .map_or((OsString::new(), &[][..]), |(one, args)| (one.clone(), args));
             let asked = Asked { program: &program, args, dir: &dir, root: &root, env: &env, level };
             judged(commands, &asked)
         });
-        let answer = Answer { schema: "edt.policy/1", judgements: judgements.collect(), rules: Vec::new() };
+        let answer =
+            Answer { schema: "edt.policy/1", judgements: judgements.collect(), rules: Vec::new() };
         let strictest = answer.judgements.iter().map(|one| one.decision).max();
         context.answer(&answer, |answer| answer.judgements.iter().map(Judged::people).collect());
         Ok(match strictest {
@@ -173,7 +178,8 @@ impl CheckArgs {
         }
         let mut text = String::new();
         let wrong = |line: usize, why: &dyn std::fmt::Display| {
-            let message = format!("Line {line} of standard input is no JSON array of texts: {why}.");
+            let message =
+                format!("Line {line} of standard input is no JSON array of texts: {why}.");
             Finding::new(
                 Code::BadRequest,
                 message,
@@ -182,7 +188,8 @@ impl CheckArgs {
         };
         std::io::stdin().lock().read_to_string(&mut text).map_err(|error| wrong(1, &error))?;
         let line = |(at, line): (usize, &str)| {
-            let argv: Vec<String> = serde_json::from_str(line).map_err(|error| wrong(at + 1, &error))?;
+            let argv: Vec<String> =
+                serde_json::from_str(line).map_err(|error| wrong(at + 1, &error))?;
             Ok(argv.into_iter().map(OsString::from).collect())
         };
         text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).map(line).collect()
@@ -191,9 +198,14 @@ impl CheckArgs {
 
 fn variable(text: &OsString) -> Result<(OsString, OsString)> {
     let lossy = text.to_string_lossy();
-    let (name, value) = lossy.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
-        Finding::new(Code::BadRequest, format!("--env {lossy} is not NAME=VALUE."), "Write --env NAME=VALUE.")
-    })?;
+    let (name, value) =
+        lossy.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
+            Finding::new(
+                Code::BadRequest,
+                format!("--env {lossy} is not NAME=VALUE."),
+                "Write --env NAME=VALUE.",
+            )
+        })?;
     Ok((name.into(), value.into()))
 }
 
@@ -221,26 +233,42 @@ impl ExplainArgs {
     fn run(&self, context: &Context, commands: &Commands) -> Result<Status> {
         let wanted = |rule: &Rule| self.rule.as_ref().is_none_or(|name| *name == rule.name);
         let all = commands.rules();
-        let rules: Vec<Described> =
-            all.iter().filter(|(_, rule)| wanted(rule)).map(|(origin, rule)| Described::of(*origin, rule)).collect();
+        let rules: Vec<Described> = all
+            .iter()
+            .filter(|(_, rule)| wanted(rule))
+            .map(|(origin, rule)| Described::of(*origin, rule))
+            .collect();
         if let Some(name) = self.rule.as_ref().filter(|_| rules.is_empty()) {
             let names: Vec<&str> = all.iter().map(|(_, rule)| rule.name.as_str()).collect();
             let near = similar::get_close_matches(name.as_str(), &names, 1, 0.5);
-            let nearest = near.first().map_or_else(String::new, |near| format!(" Did you mean {near}?"));
+            let nearest =
+                near.first().map_or_else(String::new, |near| format!(" Did you mean {near}?"));
             let message = format!("There is no rule {name} in a file.{nearest}");
             let hint = "`edt policy explain` lists the rules; docs/commands.md tells of those that are no text, such as inline-code.";
             return Err(Finding::new(Code::BadRequest, message, hint).into());
         }
         let one = self.rule.is_some();
         let answer = Answer { schema: "edt.policy/1", judgements: Vec::new(), rules };
-        Ok(context.answer(&answer, |answer| answer.rules.iter().map(|rule| rule.people(one)).collect()))
+        Ok(context
+            .answer(&answer, |answer| answer.rules.iter().map(|rule| rule.people(one)).collect()))
     }
 }
 
 impl Described {
     pub(super) fn of(origin: Origin, rule: &Rule) -> Described {
-        let Rule { name, argv, with, only, decision, reason, matching, not_matching, .. } = rule.clone();
-        Described { name, origin, decision, argv, with, only, reason, r#match: matching, not_match: not_matching }
+        let Rule { name, argv, with, only, decision, reason, matching, not_matching, .. } =
+            rule.clone();
+        Described {
+            name,
+            origin,
+            decision,
+            argv,
+            with,
+            only,
+            reason,
+            r#match: matching,
+            not_match: not_matching,
+        }
     }
 
     /// For people: what a file says is quoted, so that nothing in it can move the cursor.
@@ -255,7 +283,9 @@ impl Described {
             list("argv", format!("{:?}", self.argv));
             self.with.iter().for_each(|with| list("with", format!("{with:?}")));
             self.only.iter().for_each(|only| list("only", format!("{only:?}")));
-            let joined = |all: &[Vec<String>]| format!("{:?}", all.iter().map(|one| one.join(" ")).collect::<Vec<_>>());
+            let joined = |all: &[Vec<String>]| {
+                format!("{:?}", all.iter().map(|one| one.join(" ")).collect::<Vec<_>>())
+            };
             list("match", joined(&self.r#match));
             list("not_match", joined(&self.not_match));
         }
@@ -273,7 +303,9 @@ impl Judged {
             paint(DIM, &format!("(rule {}, {})", self.rule, self.origin.name()))
         );
         let _ = match (&self.program, &self.real) {
-            (Some(program), Some(real)) if program != real => writeln!(out, "  runs {program}, which is {real}"),
+            (Some(program), Some(real)) if program != real => {
+                writeln!(out, "  runs {program}, which is {real}")
+            }
             (Some(program), _) => writeln!(out, "  runs {program}"),
             _ => writeln!(out, "  there is no such program here"),
         };
@@ -297,8 +329,13 @@ fn harmless(text: &str) -> String {
 
 /// A command as one line; what is not plain is quoted.
 fn shown(argv: &[String]) -> String {
-    let plain = |arg: &&String| !arg.is_empty() && arg.chars().all(|c| c.is_ascii_graphic() && !"'\"\\`$".contains(c));
-    argv.iter().map(|arg| if plain(&arg) { arg.clone() } else { format!("{arg:?}") }).collect::<Vec<_>>().join(" ")
+    let plain = |arg: &&String| {
+        !arg.is_empty() && arg.chars().all(|c| c.is_ascii_graphic() && !"'\"\\`$".contains(c))
+    };
+    argv.iter()
+        .map(|arg| if plain(&arg) { arg.clone() } else { format!("{arg:?}") })
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 fn painted(decision: Decision) -> String {

@@ -40,7 +40,9 @@ pub(super) struct ApproveArgs {
 
 /// Reject a proposal, and say what to do instead: the agent reads it with its next answer. Called by no person, it withdraws an open one.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  edt reject 7 -m 'Pin the action to a commit, then propose it again.'")]
+#[command(
+    after_help = "Example:\n  edt reject 7 -m 'Pin the action to a commit, then propose it again.'"
+)]
 pub(super) struct RejectArgs {
     /// Its number.
     id: u64,
@@ -126,10 +128,15 @@ impl Line {
             other => paint(DIM, other),
         };
         let agent = self.agent.as_deref().map_or_else(String::new, |agent| format!(" by {agent}"));
-        let detail = self.detail.as_deref().map_or_else(String::new, |detail| format!(": {detail}"));
+        let detail =
+            self.detail.as_deref().map_or_else(String::new, |detail| format!(": {detail}"));
         let (subject, detail) = (harmless(&self.subject).0, harmless(&detail).0);
         let whose = harmless(&format!("({}{agent})", self.session)).0;
-        format!("{} {state}{detail} {subject} {}\n", paint(NAME, &self.id.to_string()), paint(DIM, &whose))
+        format!(
+            "{} {state}{detail} {subject} {}\n",
+            paint(NAME, &self.id.to_string()),
+            paint(DIM, &whose)
+        )
     }
 }
 
@@ -164,7 +171,8 @@ impl ApproveArgs {
         let verb = if seen.command.is_some() { "Let it run, once?" } else { "Approve it?" };
         if !person::says_yes(&format!("{}\n{verb} Type yes: ", people(&shown))) {
             let message = format!("The answer was not yes. Proposal {} waits on.", self.id);
-            let hint = format!("`edt reject {} -m WHY` tells the agent what to do instead.", self.id);
+            let hint =
+                format!("`edt reject {} -m WHY` tells the agent what to do instead.", self.id);
             return Err(Finding::new(Code::ApprovalRequired, message, hint).into());
         }
         drop(repo);
@@ -176,7 +184,8 @@ impl ApproveArgs {
         let warnings = decide::approve(&mut world, &seen)?;
         if self.apply {
             let applied = proposal::apply(&mut world, self.id, Run::Real);
-            let outcome = applied.map_err(|found| found.each(|finding| but_approved(finding, self.id)))?;
+            let outcome =
+                applied.map_err(|found| found.each(|finding| but_approved(finding, self.id)))?;
             return Ok(context.outcome(&outcome, render::applied));
         }
         decided(context, &world.repo, self.id, warnings)
@@ -195,7 +204,8 @@ impl RejectArgs {
 
 /// What went wrong after it had been approved, in words that are true of both.
 fn but_approved(mut finding: Finding, id: u64) -> Finding {
-    finding.message = format!("Proposal {id} was approved, but not carried out: {}", finding.message);
+    finding.message =
+        format!("Proposal {id} was approved, but not carried out: {}", finding.message);
     finding
 }
 
@@ -230,11 +240,20 @@ fn shown(repo: &Repo, proposal: &Proposal) -> Result<Shown> {
         proposal: Line::of(proposal),
         message: proposal.text().to_owned(),
         grants: proposal.grants.iter().map(word).collect(),
-        allowed: proposal.made.trailers.as_ref().map(|trailers| trailers.allowed.clone()).unwrap_or_default(),
+        allowed: proposal
+            .made
+            .trailers
+            .as_ref()
+            .map(|trailers| trailers.allowed.clone())
+            .unwrap_or_default(),
         digest: proposal.digest.clone(),
         commit: proposal.made.oid.to_string(),
         parent: parent.map(|parent| parent.to_string()),
-        files: if proposal.command.is_some() { Vec::new() } else { diff::files(repo, before, proposal.made.tree)? },
+        files: if proposal.command.is_some() {
+            Vec::new()
+        } else {
+            diff::files(repo, before, proposal.made.tree)?
+        },
         warnings: Vec::new(),
     })
 }
@@ -251,7 +270,10 @@ fn people(shown: &Shown) -> String {
     for word in &shown.allowed {
         let _ = writeln!(out, "  {} {}", paint(NOTE, "it overrides"), harmless(word).0);
     }
-    let _ =
-        writeln!(out, "  {}", paint(DIM, &format!("commit {} digest {}", short(&shown.commit), short(&shown.digest))));
+    let _ = writeln!(
+        out,
+        "  {}",
+        paint(DIM, &format!("commit {} digest {}", short(&shown.commit), short(&shown.digest)))
+    );
     out + &diff::people_files(&shown.files)
 }

@@ -136,7 +136,8 @@ impl Args {
         let ranges = within(&path, &asked, lines)?;
         let first_line = ranges.first().map_or(1, |range| *range.start());
         let shown = excerpt(body, &ranges, Limits { lines: self.max_lines, bytes: self.max_bytes });
-        let empty = Part { first_line, last_line: first_line - 1, text: String::new(), lossy: false };
+        let empty =
+            Part { first_line, last_line: first_line - 1, text: String::new(), lossy: false };
         let Excerpt { parts, next_line, cut_line } = shown;
         let mut parts = parts.iter().map(Part::of);
         let first = parts.next().unwrap_or(empty);
@@ -180,7 +181,9 @@ impl Args {
 }
 
 fn parsed(range: &str) -> Option<RangeInclusive<u64>> {
-    let number = |part: &str, default: u64| if part.is_empty() { Some(default) } else { part.parse::<u64>().ok() };
+    let number = |part: &str, default: u64| {
+        if part.is_empty() { Some(default) } else { part.parse::<u64>().ok() }
+    };
     let (first, last) = range.split_once(':').unwrap_or((range, range));
     let (first, last) = (number(first, 1)?, number(last, u64::MAX)?);
     (!range.is_empty() && 1 <= first && first <= last).then_some(first..=last)
@@ -188,16 +191,24 @@ fn parsed(range: &str) -> Option<RangeInclusive<u64>> {
 
 /// What was asked for of a file with that many lines, in order, ranges that overlap or touch as one. A range may end beyond the last
 /// line; it must not begin there.
-fn within(path: &RepoPath, asked: &[(&str, RangeInclusive<u64>)], lines: u64) -> Result<Vec<RangeInclusive<u64>>> {
+fn within(
+    path: &RepoPath,
+    asked: &[(&str, RangeInclusive<u64>)],
+    lines: u64,
+) -> Result<Vec<RangeInclusive<u64>>> {
     let beyond = asked.iter().filter(|(_, range)| *range.start() > lines.max(1));
     let found = beyond.map(|(text, range)| {
         let hint = match lines {
             0 => "The file is empty: there is nothing to read.".to_owned(),
             _ => {
-                format!("Ask for lines from 1 to {lines}, such as --lines {}:{lines}.", lines.saturating_sub(39).max(1))
+                format!(
+                    "Ask for lines from 1 to {lines}, such as --lines {}:{lines}.",
+                    lines.saturating_sub(39).max(1)
+                )
             }
         };
-        let message = format!("The range {text} begins beyond the end of {path}, which has {lines} lines.");
+        let message =
+            format!("The range {text} begins beyond the end of {path}, which has {lines} lines.");
         Finding::new(Code::LineOutOfRange, message, hint)
             .at(path)
             .with("lines", lines)
@@ -263,7 +274,10 @@ fn people(answer: &Answer) -> String {
 }
 
 fn head(answer: &Answer) -> String {
-    let mut head = format!("{} {} bytes, {} lines, blob {}", answer.path, answer.bytes, answer.lines, answer.hash);
+    let mut head = format!(
+        "{} {} bytes, {} lines, blob {}",
+        answer.path, answer.bytes, answer.lines, answer.hash
+    );
     let odd = [
         (answer.line_endings == "crlf", "CR LF line ends"),
         (answer.line_endings == "mixed", "mixed line ends (␍ marks CR LF)"),

@@ -48,7 +48,8 @@ pub(super) fn refusal(findings: Findings, status: Status) -> Outcome {
 pub(super) fn refused(outcome: &Outcome) -> String {
     let mut out = settled(outcome.settled.as_ref());
     for finding in &outcome.errors {
-        let path = finding.path.as_ref().map(|path| format!(" {}", harmless(path).0)).unwrap_or_default();
+        let path =
+            finding.path.as_ref().map(|path| format!(" {}", harmless(path).0)).unwrap_or_default();
         let _ = writeln!(out, "{}{path}", paint(BAD, finding.code.name()));
         let _ = writeln!(out, "  {}", safe(&finding.message).replace('\n', "\n  "));
         let _ = writeln!(out, "  {} {}", paint(NOTE, "next:"), safe(&finding.hint));
@@ -72,14 +73,18 @@ pub(super) fn applied(outcome: &Outcome) -> String {
     let session = outcome.session.as_ref();
     let _ = write!(out, "{}", paint(GOOD, &status));
     if let (Some(edit), Some(session), Some(commit)) = (outcome.edit, session, &outcome.commit) {
-        let _ = write!(out, " edit {edit} on {} as {}", paint(NAME, &session.branch), short(commit));
+        let _ =
+            write!(out, " edit {edit} on {} as {}", paint(NAME, &session.branch), short(commit));
         if session.began {
             let _ = write!(out, " {}", paint(DIM, "(session begun)"));
         }
     } else if let (Status::Proposed, Some(id)) = (outcome.status, outcome.proposal) {
         let approved = outcome.warnings.iter().any(|warning| warning.code == APPROVED_ALREADY);
-        let (state, call) =
-            if approved { ("was approved;", "apply --proposal") } else { ("waits for a person, who types", "approve") };
+        let (state, call) = if approved {
+            ("was approved;", "apply --proposal")
+        } else {
+            ("waits for a person, who types", "approve")
+        };
         let _ = write!(out, " as {id}: it {state} {}", paint(NAME, &format!("edt {call} {id}")));
     } else if outcome.status == Status::Unchanged {
         let _ = write!(out, ": the edits change nothing, so nothing was recorded");
@@ -92,9 +97,16 @@ pub(super) fn applied(outcome: &Outcome) -> String {
 /// What an undo or redo did, for people.
 pub(super) fn moved(outcome: &Outcome, verb: &str) -> String {
     let mut out = settled(outcome.settled.as_ref());
-    let branch = outcome.session.as_ref().map(|session| session.branch.as_str()).unwrap_or_default();
+    let branch =
+        outcome.session.as_ref().map(|session| session.branch.as_str()).unwrap_or_default();
     let (edit, commit) = (outcome.edit.unwrap_or(0), outcome.commit.as_deref().unwrap_or_default());
-    let _ = writeln!(out, "{}: {} is at edit {edit}, {}", paint(GOOD, verb), paint(NAME, branch), short(commit));
+    let _ = writeln!(
+        out,
+        "{}: {} is at edit {edit}, {}",
+        paint(GOOD, verb),
+        paint(NAME, branch),
+        short(commit)
+    );
     details(&mut out, outcome);
     out
 }
@@ -120,7 +132,8 @@ pub(super) fn files_and_warnings(out: &mut String, outcome: &Outcome) {
 /// Each warning.
 pub(super) fn warnings(out: &mut String, warnings: &[Warning]) {
     for warning in warnings {
-        let path = warning.path.as_ref().map(|path| format!("{}: ", harmless(path).0)).unwrap_or_default();
+        let path =
+            warning.path.as_ref().map(|path| format!("{}: ", harmless(path).0)).unwrap_or_default();
         let message = safe(&warning.message).replace('\n', "\n    ");
         let _ = writeln!(out, "  {} {path}{message}", paint(NOTE, "warning:"));
     }
@@ -134,7 +147,8 @@ pub(super) fn file_line(out: &mut String, file: &FileReport) {
         Change::Deleted => "D",
         Change::Renamed => "R",
     };
-    let from = file.from.as_ref().map(|from| format!("{} -> ", harmless(from).0)).unwrap_or_default();
+    let from =
+        file.from.as_ref().map(|from| format!("{} -> ", harmless(from).0)).unwrap_or_default();
     let sizes = match (file.bytes_before, file.bytes_after) {
         (Some(before), Some(after)) => format!("{before} -> {after} bytes"),
         (None, Some(after)) => format!("{after} bytes"),
@@ -142,7 +156,12 @@ pub(super) fn file_line(out: &mut String, file: &FileReport) {
         (None, None) => String::new(),
     };
     let counts = format!("+{} -{}", file.lines_added, file.lines_removed);
-    let _ = writeln!(out, "  {letter} {from}{} {counts} {}", harmless(&file.path).0, paint(DIM, &sizes));
+    let _ = writeln!(
+        out,
+        "  {letter} {from}{} {counts} {}",
+        harmless(&file.path).0,
+        paint(DIM, &sizes)
+    );
     if let Some(context) = &file.context {
         context.split_terminator('\n').for_each(|line| {
             let _ = writeln!(out, "    {}", paint(DIM, &harmless(line).0));

@@ -139,8 +139,10 @@ impl Args {
     }
 
     fn as_request(&self, start: &std::path::Path) -> Result<Request> {
-        let (program, args) =
-            self.command.split_first().map_or_else(Default::default, |(first, rest)| (first.clone(), rest.to_vec()));
+        let (program, args) = self
+            .command
+            .split_first()
+            .map_or_else(Default::default, |(first, rest)| (first.clone(), rest.to_vec()));
         let env = self.env.iter().map(split_pair).collect::<Result<_>>()?;
         let stdin = match &self.stdin {
             None => Input::Closed,
@@ -175,9 +177,11 @@ pub(super) fn served(context: &Context, wire: Wire, live: &mut dyn Watch) -> Sta
 /// The answer whatever came of it, with what else the caller should hear.
 fn closed(context: &Context, done: Result<Answer>) -> Answer {
     let mut answer = done.unwrap_or_else(|findings| {
-        let mut answer = Answer { status: findings.status(), settled: context.settled(), ..Answer::new() };
+        let mut answer =
+            Answer { status: findings.status(), settled: context.settled(), ..Answer::new() };
         answer.errors = findings.into_vec();
-        answer.proposal = answer.errors.iter().find_map(|one| one.evidence.get("proposal")?.as_u64());
+        answer.proposal =
+            answer.errors.iter().find_map(|one| one.evidence.get("proposal")?.as_u64());
         answer
     });
     answer.warnings.extend(context.news());
@@ -214,13 +218,18 @@ fn tell(context: &Context, answer: &Answer) {
             (None, signal) => paint(BAD, &format!("signal {}", signal.unwrap_or_default())),
         };
         let seconds = Duration::from_millis(ran.duration_ms).as_secs_f64();
-        out +=
-            &format!("{end} {}\n", paint(DIM, &format!("run {} took {seconds:.1} s, {}", ran.id, ran.sandbox.level)));
+        out += &format!(
+            "{end} {}\n",
+            paint(DIM, &format!("run {} took {seconds:.1} s, {}", ran.id, ran.sandbox.level))
+        );
     }
     if let (Some(commit), Some(session)) = (&answer.commit, &answer.session) {
         let (count, branch) = (answer.files_in_all, paint(NAME, &session.branch));
-        let verb =
-            if answer.errors.is_empty() { paint(GOOD, "recorded") } else { paint(NOTE, "recorded and put back") };
+        let verb = if answer.errors.is_empty() {
+            paint(GOOD, "recorded")
+        } else {
+            paint(NOTE, "recorded and put back")
+        };
         out += &format!("{verb} {count} changed on {branch} as {}\n", short(commit));
     }
     let outcome = Outcome {
@@ -261,10 +270,14 @@ impl PageArgs {
 
     fn page(&self, id: u64, stored: &store::Stored) -> Result<Page> {
         if !(1..=MOST_PAGE).contains(&self.max_bytes) {
-            return Err(bad(format!("A page has 1 to {MOST_PAGE} bytes, not {}.", self.max_bytes)).into());
+            return Err(
+                bad(format!("A page has 1 to {MOST_PAGE} bytes, not {}.", self.max_bytes)).into()
+            );
         }
         if self.lines.is_some() && self.bytes.is_some() {
-            return Err(bad("`lines` and `bytes` are two ways to say which part.".to_owned()).into());
+            return Err(
+                bad("`lines` and `bytes` are two ways to say which part.".to_owned()).into()
+            );
         }
         let (from, wanted) = match (&self.lines, &self.bytes) {
             (Some(lines), _) => {
@@ -285,7 +298,17 @@ impl PageArgs {
         let (text, utf8) = kept::text(shown);
         let to = from + shown.len() as u64;
         let (bytes, truncated) = (stored.bytes, to < wanted);
-        Ok(Page { schema: "edt.run-output/1", id, stream: self.stream, bytes, from, to, text, utf8, truncated })
+        Ok(Page {
+            schema: "edt.run-output/1",
+            id,
+            stream: self.stream,
+            bytes,
+            from,
+            to,
+            text,
+            utf8,
+            truncated,
+        })
     }
 }
 
@@ -311,7 +334,8 @@ fn lines_at(stored: &store::Stored, first: u64, last: u64) -> Result<(u64, u64)>
         ControlFlow::Continue(())
     };
     if stored.bytes > 0 {
-        whole::read_pieces(&stored.path, 0, scan).map_err(|error| failed("read", &stored.path, &error))?;
+        whole::read_pieces(&stored.path, 0, scan)
+            .map_err(|error| failed("read", &stored.path, &error))?;
     }
     Ok((from.unwrap_or(stored.bytes), to.unwrap_or(stored.bytes)))
 }
@@ -327,14 +351,22 @@ fn pieces(stored: &store::Stored, from: u64, to: u64, mut take: impl FnMut(&[u8]
         left -= part.len() as u64;
         if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    whole::read_pieces(&stored.path, from, each).map_err(|error| failed("read", &stored.path, &error).into())
+    whole::read_pieces(&stored.path, from, each)
+        .map_err(|error| failed("read", &stored.path, &error).into())
 }
 
 /// `A:B`, either of which may be left out; they count from `least`.
 fn range(text: &str, flag: &str, least: u64) -> Result<(u64, u64)> {
-    let number = |text: &str, none: u64| if text.is_empty() { Some(none) } else { text.parse().ok() };
-    let parsed = text.split_once(':').and_then(|(from, to)| Some((number(from, least)?, number(to, u64::MAX)?)));
-    let no_range = || bad(format!("{flag} {text} is no range A:B of numbers from {least} on, the smaller one first."));
+    let number =
+        |text: &str, none: u64| if text.is_empty() { Some(none) } else { text.parse().ok() };
+    let parsed = text
+        .split_once(':')
+        .and_then(|(from, to)| Some((number(from, least)?, number(to, u64::MAX)?)));
+    let no_range = || {
+        bad(format!(
+            "{flag} {text} is no range A:B of numbers from {least} on, the smaller one first."
+        ))
+    };
     parsed.filter(|(from, to)| least <= *from && from <= to).ok_or_else(|| no_range().into())
 }
 
@@ -343,8 +375,13 @@ fn split_pair(pair: &OsString) -> Result<(OsString, OsString)> {
     use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
     let bytes = pair.as_bytes();
     match memchr::memchr(b'=', bytes) {
-        Some(at) => Ok((OsString::from_vec(bytes[..at].to_vec()), OsString::from_vec(bytes[at + 1..].to_vec()))),
-        None => Err(bad(format!("--env {} is no NAME=VALUE. Nothing was run.", pair.display())).into()),
+        Some(at) => Ok((
+            OsString::from_vec(bytes[..at].to_vec()),
+            OsString::from_vec(bytes[at + 1..].to_vec()),
+        )),
+        None => {
+            Err(bad(format!("--env {} is no NAME=VALUE. Nothing was run.", pair.display())).into())
+        }
     }
 }
 
@@ -353,7 +390,8 @@ const MOST_REQUEST: u64 = 16 * 1024 * 1024;
 
 fn text_of(file: &std::path::Path) -> Result<String> {
     let bytes = bytes_of(file, MOST_REQUEST)?;
-    String::from_utf8(bytes).map_err(|_| bad("The request is not UTF-8. Nothing was run.".to_owned()).into())
+    String::from_utf8(bytes)
+        .map_err(|_| bad("The request is not UTF-8. Nothing was run.".to_owned()).into())
 }
 
 fn bad(message: String) -> Finding {
@@ -363,7 +401,9 @@ fn bad(message: String) -> Finding {
 /// Writes to edt's own outputs; a closed pipe is no error.
 fn write(stream: Stream, bytes: &[u8]) {
     let _ = match stream {
-        Stream::Stdout => std::io::stdout().lock().write_all(bytes).and_then(|()| std::io::stdout().flush()),
+        Stream::Stdout => {
+            std::io::stdout().lock().write_all(bytes).and_then(|()| std::io::stdout().flush())
+        }
         Stream::Stderr => std::io::stderr().lock().write_all(bytes),
     };
 }

@@ -198,12 +198,22 @@ struct Skipped {
 impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         super::not_nothing("max_matches", self.max_matches)?;
-        let meaning =
-            Meaning { fixed: self.fixed, ignore_case: self.ignore_case, smart_case: self.smart_case, word: self.word };
+        let meaning = Meaning {
+            fixed: self.fixed,
+            ignore_case: self.ignore_case,
+            smart_case: self.smart_case,
+            word: self.word,
+        };
         let query = Query::parse(&self.pattern, meaning)?;
         if self.context > MOST_CONTEXT {
-            let message = format!("{} lines of context are more than {MOST_CONTEXT}.", self.context);
-            return Err(Finding::new(Code::BadRequest, message, "`edt read --lines A:B` shows more of a file.").into());
+            let message =
+                format!("{} lines of context are more than {MOST_CONTEXT}.", self.context);
+            return Err(Finding::new(
+                Code::BadRequest,
+                message,
+                "`edt read --lines A:B` shows more of a file.",
+            )
+            .into());
         }
         let which = if self.ignored { Which::All } else { Which::NotIgnored };
         let selection = Selection::parse(&self.paths, &self.glob, which)?;
@@ -227,7 +237,9 @@ impl Args {
         let all = if self.files { found.matching_files } else { found.lines };
         let next = self.skip.saturating_add(shown);
         let matches: Vec<Match> = found.hits.iter().map(Match::of).collect();
-        let cut = |one: &Match| one.cut.is_some() || one.before.iter().chain(&one.after).any(|line| line.cut.is_some());
+        let cut = |one: &Match| {
+            one.cut.is_some() || one.before.iter().chain(&one.after).any(|line| line.cut.is_some())
+        };
         Answer {
             schema: "edt.search/1",
             truncated: next < all || matches.iter().any(cut),
@@ -253,7 +265,8 @@ fn is_lossy(bytes: &[u8]) -> bool {
 impl Match {
     fn of(hit: &lines::Hit) -> Match {
         let around = |lines: &[lines::Line]| lines.iter().map(Around::of).collect();
-        let mut texts = hit.before.iter().chain(&hit.after).chain([&hit.line]).map(|line| &line.text);
+        let mut texts =
+            hit.before.iter().chain(&hit.after).chain([&hit.line]).map(|line| &line.text);
         Match {
             path: hit.path.to_string(),
             line: hit.line.number,
@@ -269,13 +282,18 @@ impl Match {
 
 impl Around {
     fn of(line: &lines::Line) -> Around {
-        Around { line: line.number, text: String::from_utf8_lossy(&line.text).into_owned(), cut: Cut::of(line) }
+        Around {
+            line: line.number,
+            text: String::from_utf8_lossy(&line.text).into_owned(),
+            cut: Cut::of(line),
+        }
     }
 }
 
 impl Cut {
     fn of(line: &lines::Line) -> Option<Cut> {
-        (line.text.len() < line.bytes).then_some(Cut { column: line.from as u64, bytes: line.bytes as u64 })
+        (line.text.len() < line.bytes)
+            .then_some(Cut { column: line.from as u64, bytes: line.bytes as u64 })
     }
 }
 
@@ -304,7 +322,8 @@ fn people(answer: &Answer) -> String {
     for one in &answer.matches {
         let first = one.before.first().map_or(one.line, |line| line.line);
         let apart = last.is_some_and(|(path, line)| path != one.path || line + 1 < first);
-        if apart && answer.matches.iter().any(|one| !one.before.is_empty() || !one.after.is_empty()) {
+        if apart && answer.matches.iter().any(|one| !one.before.is_empty() || !one.after.is_empty())
+        {
             let _ = writeln!(out, "{}", paint(DIM, "--"));
         }
         let path = shown(&one.path);
@@ -314,14 +333,26 @@ fn people(answer: &Answer) -> String {
         let cut = one.cut.as_ref().map_or_else(String::new, |cut| {
             paint(DIM, &format!(" … a part from byte {} of {}", cut.column, cut.bytes))
         });
-        let _ = writeln!(out, "{}:{}:{}: {}{cut}", paint(NAME, &path), one.line, one.column, shown(&one.text));
+        let _ = writeln!(
+            out,
+            "{}:{}:{}: {}{cut}",
+            paint(NAME, &path),
+            one.line,
+            one.column,
+            shown(&one.text)
+        );
         for line in &one.after {
             let _ = writeln!(out, "{path}-{}- {}", line.line, shown(&line.text));
         }
         last = Some((&one.path, one.after.last().map_or(one.line, |line| line.line)));
     }
     for file in &answer.files {
-        let _ = writeln!(out, "{} {}", paint(NAME, &shown(&file.path)), paint(DIM, &file.matches.to_string()));
+        let _ = writeln!(
+            out,
+            "{} {}",
+            paint(NAME, &shown(&file.path)),
+            paint(DIM, &file.matches.to_string())
+        );
     }
     for note in notes(answer, escaped) {
         let _ = writeln!(out, "{}", paint(DIM, &format!("… {note}")));
@@ -334,12 +365,18 @@ fn notes(answer: &Answer, escaped: usize) -> Vec<String> {
     let (total, skipped) = (&answer.total, &answer.skipped);
     let mut notes = Vec::new();
     let counted = if total.not_counted > 0 { "at least " } else { "" };
-    notes.push(format!("{counted}{} matching lines in {} of {} files", total.matches, total.files, total.searched));
+    notes.push(format!(
+        "{counted}{} matching lines in {} of {} files",
+        total.matches, total.files, total.searched
+    ));
     if let Some(next) = answer.next_skip {
         notes.push(format!("more: go on with --skip {next}, or narrow it by paths or --glob"));
     }
     if total.not_counted > 0 {
-        notes.push(format!("counting was cut short: {} files were not looked at", total.not_counted));
+        notes.push(format!(
+            "counting was cut short: {} files were not looked at",
+            total.not_counted
+        ));
     }
     let passed = [
         (skipped.binary, "binary"),
@@ -348,8 +385,11 @@ fn notes(answer: &Answer, escaped: usize) -> Vec<String> {
         (skipped.links, "links"),
         (skipped.repositories, "other repositories"),
     ];
-    let passed: Vec<String> =
-        passed.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+    let passed: Vec<String> = passed
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
     if !passed.is_empty() {
         notes.push(format!("not searched: {}", passed.join(", ")));
     }
@@ -360,7 +400,9 @@ fn notes(answer: &Answer, escaped: usize) -> Vec<String> {
         notes.push("not UTF-8: � stands for other bytes".to_owned());
     }
     if escaped > 0 {
-        notes.push(format!("{escaped} characters that would steer a terminal are shown as \\u{{…}}"));
+        notes.push(format!(
+            "{escaped} characters that would steer a terminal are shown as \\u{{…}}"
+        ));
     }
     notes
 }

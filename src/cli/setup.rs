@@ -127,8 +127,10 @@ impl Args {
         }
         let wiring = agent.wiring();
         if self.only_edt && !wiring.can_do_without_its_own() {
-            let message =
-                format!("{} has no setting that takes its own tools away. Nothing was written.", agent.title());
+            let message = format!(
+                "{} has no setting that takes its own tools away. Nothing was written.",
+                agent.title()
+            );
             return Err(Finding::new(
                 Code::BadRequest,
                 message,
@@ -148,10 +150,14 @@ impl Args {
             answer.action = "remove";
             answer.files = carry::remove(agent.name(), &place, &parts, &drawer, run)?;
         } else {
-            answer.files = carry::set_up(agent.name(), &place, &parts, &wiring.parts(&was), &drawer, run)?;
+            answer.files =
+                carry::set_up(agent.name(), &place, &parts, &wiring.parts(&was), &drawer, run)?;
             answer.notes = wiring.notes(&place);
             if place.edt != "edt" {
-                let way = format!("`edt` on PATH is not this program, so its path is written down: {}.", place.edt);
+                let way = format!(
+                    "`edt` on PATH is not this program, so its path is written down: {}.",
+                    place.edt
+                );
                 answer.notes.push(way);
             }
         }
@@ -161,10 +167,19 @@ impl Args {
     fn place(&self, context: &Context, scope: Scope, only_edt: bool) -> Result<Place> {
         let home = programs::home().ok_or_else(no_home)?;
         let start = whole::real(&context.start);
-        let root = start.ancestors().find(|above| above.join(".git").exists()).unwrap_or(&start).to_owned();
+        let root = start
+            .ancestors()
+            .find(|above| above.join(".git").exists())
+            .unwrap_or(&start)
+            .to_owned();
         if scope == Scope::Project && root == home && !self.list {
             let message = "This is your home, not a project. Nothing was written.";
-            return Err(Finding::new(Code::BadRequest, message, "Call it in a project, or with --scope user.").into());
+            return Err(Finding::new(
+                Code::BadRequest,
+                message,
+                "Call it in a project, or with --scope user.",
+            )
+            .into());
         }
         let own = whole::own_program().map_err(|error| failed("find", Path::new("edt"), &error))?;
         Ok(Place { scope, home, root, edt: place::called(&own), only_edt })
@@ -172,7 +187,8 @@ impl Args {
 
     fn listed(&self, context: &Context) -> Result<Answer> {
         let mut answer = Answer::new("list");
-        let places = [self.place(context, Scope::User, false)?, self.place(context, Scope::Project, false)?];
+        let places =
+            [self.place(context, Scope::User, false)?, self.place(context, Scope::Project, false)?];
         let mut server = None;
         for agent in AGENTS {
             answer.agents.push(listed(*agent, &places, &mut server));
@@ -184,12 +200,25 @@ impl Args {
 impl Answer {
     fn new(action: &'static str) -> Answer {
         let (files, notes, agents) = (Vec::new(), Vec::new(), Vec::new());
-        Answer { schema: "edt.setup/1", action, agent: None, scope: None, dry_run: false, files, notes, agents }
+        Answer {
+            schema: "edt.setup/1",
+            action,
+            agent: None,
+            scope: None,
+            dry_run: false,
+            files,
+            notes,
+            agents,
+        }
     }
 }
 
 /// What an agent has; `server` remembers whether the MCP server answered, which is the same for all.
-fn listed(agent: &'static dyn Agent, places: &[Place; 2], server: &mut Option<live::Tried>) -> Listed {
+fn listed(
+    agent: &'static dyn Agent,
+    places: &[Place; 2],
+    server: &mut Option<live::Tried>,
+) -> Listed {
     let wiring = agent.wiring();
     let here = |path: PathBuf| path.exists().then(|| path.display().to_string());
     let (mut installed, mut detail) = (Vec::new(), Vec::new());
@@ -197,7 +226,8 @@ fn listed(agent: &'static dyn Agent, places: &[Place; 2], server: &mut Option<li
     for place in places {
         let parts = wiring.parts(place);
         // Instructions and skills are shared: they are no sign of this agent.
-        let own = parts.iter().filter(|part| !matches!(part.what, What::Instructions | What::Skill));
+        let own =
+            parts.iter().filter(|part| !matches!(part.what, What::Instructions | What::Skill));
         let presence = carry::in_place(own, &mut detail);
         if presence == Presence::Absent {
             continue;
@@ -206,10 +236,13 @@ fn listed(agent: &'static dyn Agent, places: &[Place; 2], server: &mut Option<li
             scope: place.scope,
             complete: carry::in_place(&parts, &mut detail) == Presence::Complete,
         });
-        let of =
-            |such: &[What]| carry::in_place(parts.iter().filter(|part| such.contains(&part.what)), &mut Vec::new());
+        let of = |such: &[What]| {
+            carry::in_place(parts.iter().filter(|part| such.contains(&part.what)), &mut Vec::new())
+        };
         // A line that is not as edt writes it is somebody's, and is not run.
-        let mut look = |state: &mut &'static str, such: &[What], attempt: &mut dyn FnMut() -> live::Tried| {
+        let mut look = |state: &mut &'static str,
+                        such: &[What],
+                        attempt: &mut dyn FnMut() -> live::Tried| {
             let found = match of(such) {
                 _ if *state == "live" => return,
                 Presence::Absent => return,
@@ -225,7 +258,9 @@ fn listed(agent: &'static dyn Agent, places: &[Place; 2], server: &mut Option<li
         look(&mut hook, &[What::Hooks, What::McpAndHooks, What::Plugin], &mut || {
             let off = places.iter().find_map(|place| live::off(&wiring.parts(place)));
             match off {
-                Some(file) => Err(format!("`disableAllHooks` is true in {}: no hook runs", file.display())),
+                Some(file) => {
+                    Err(format!("`disableAllHooks` is true in {}: no hook runs", file.display()))
+                }
                 None => live::hook(agent, place),
             }
         });
@@ -277,15 +312,29 @@ fn emit(agent: &dyn Agent, folder: &Path) -> Result<Vec<Step>> {
             whole::There::Nothing => Did::Created,
             whole::There::File { bytes, .. } if is_emitted(&bytes, content) => Did::Changed,
             _ => {
-                let message = format!("{} is not what edt writes there. Nothing was written.", file.display());
-                theirs.push(Finding::new(Code::BadRequest, message, "Name another folder, or move that file away."));
+                let message = format!(
+                    "{} is not what edt writes there. Nothing was written.",
+                    file.display()
+                );
+                theirs.push(Finding::new(
+                    Code::BadRequest,
+                    message,
+                    "Name another folder, or move that file away.",
+                ));
                 continue;
             }
         };
-        steps.push(Step { file: file.display().to_string(), what: What::Plugin, did, detail: None });
+        steps.push(Step {
+            file: file.display().to_string(),
+            what: What::Plugin,
+            did,
+            detail: None,
+        });
     }
     Findings::check(theirs)?;
-    for ((name, content), _) in files.iter().zip(&steps).filter(|(_, step)| step.did != Did::Unchanged) {
+    for ((name, content), _) in
+        files.iter().zip(&steps).filter(|(_, step)| step.did != Did::Unchanged)
+    {
         let file = folder.join(name);
         let wrap = |error: std::io::Error| failed("write", &file, &error);
         whole::make_folder(file.parent().unwrap_or(folder)).map_err(wrap)?;
@@ -301,10 +350,13 @@ fn is_emitted(bytes: &[u8], content: &str) -> bool {
         match (one, other) {
             (Value::Object(one), Value::Object(other)) => {
                 one.len() == other.len()
-                    && one.iter().all(|(key, value)| other.get(key).is_some_and(|other| kin(key, value, other)))
+                    && one.iter().all(|(key, value)| {
+                        other.get(key).is_some_and(|other| kin(key, value, other))
+                    })
             }
             (Value::Array(one), Value::Array(other)) => {
-                one.len() == other.len() && one.iter().zip(other).all(|(one, other)| kin(key, one, other))
+                one.len() == other.len()
+                    && one.iter().zip(other).all(|(one, other)| kin(key, one, other))
             }
             _ => ["version", "description", "license", "timeout"].contains(&key) || one == other,
         }
@@ -368,12 +420,20 @@ impl Listed {
             _ => DIM,
         };
         for Installed { scope, complete } in &self.installed {
-            let word =
-                if *complete { paint(GOOD, "set up") } else { paint(NOTE, "set up in part: call `edt setup` again") };
+            let word = if *complete {
+                paint(GOOD, "set up")
+            } else {
+                paint(NOTE, "set up in part: call `edt setup` again")
+            };
             let _ = writeln!(out, "  {} {word}", scope.name());
         }
         let (hook, mcp) = (self.hook.replace('_', " "), self.mcp.replace('_', " "));
-        let _ = writeln!(out, "  hook {}, MCP server {}", paint(style(self.hook), &hook), paint(style(self.mcp), &mcp));
+        let _ = writeln!(
+            out,
+            "  hook {}, MCP server {}",
+            paint(style(self.hook), &hook),
+            paint(style(self.mcp), &mcp)
+        );
         for line in &self.detail {
             let _ = writeln!(out, "  {}", paint(DIM, line));
         }

@@ -18,12 +18,13 @@ use crate::session::changed;
 use crate::session::stats::{Counted, Filter, Tally, stats};
 
 /// Why refusals are not counted under a filter.
-const UNKNOWN: &str =
-    "The memory counts refusals by kind and not by session, agent or date. `edt stats` without a filter counts them.";
+const UNKNOWN: &str = "The memory counts refusals by kind and not by session, agent or date. `edt stats` without a filter counts them.";
 
 /// What sessions come to in numbers: edits, overrides, undo rate, landings, per session and agent. From Git alone.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  edt stats --since '2 weeks ago'\n  edt stats --agent codex --json")]
+#[command(
+    after_help = "Example:\n  edt stats --since '2 weeks ago'\n  edt stats --agent codex --json"
+)]
 pub(super) struct Args {
     /// This session alone.
     #[arg(long, value_name = "NAME")]
@@ -162,31 +163,52 @@ struct TimeSaved {
 
 impl From<&Tally> for Numbers {
     fn from(tally: &Tally) -> Numbers {
-        let Tally { edits, restores, runs, undone, checkpoints, foreign, persons, overrides } = tally.clone();
+        let Tally { edits, restores, runs, undone, checkpoints, foreign, persons, overrides } =
+            tally.clone();
         let made = tally.made();
         #[expect(clippy::cast_precision_loss, reason = "a rate of fewer than 2^52 edits")]
         let undo_rate = (made > 0).then(|| undone as f64 / made as f64);
-        Numbers { edits, restores, runs, undone, undo_rate, checkpoints, foreign, persons, overrides }
+        Numbers {
+            edits,
+            restores,
+            runs,
+            undone,
+            undo_rate,
+            checkpoints,
+            foreign,
+            persons,
+            overrides,
+        }
     }
 }
 
 impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
-        for (flag, minutes) in
-            [("--minutes-per-undo", self.minutes_per_undo), ("--minutes-per-mistake", self.minutes_per_mistake)]
-        {
+        for (flag, minutes) in [
+            ("--minutes-per-undo", self.minutes_per_undo),
+            ("--minutes-per-mistake", self.minutes_per_mistake),
+        ] {
             if !minutes.is_finite() || minutes < 0.0 {
                 let message = format!("{flag} is {minutes}, which is no time.");
-                return Err(Finding::new(Code::BadRequest, message, format!("Send {flag} with 0 or more.")).into());
+                return Err(Finding::new(
+                    Code::BadRequest,
+                    message,
+                    format!("Send {flag} with 0 or more."),
+                )
+                .into());
             }
         }
         let repo = opened(context)?;
         let since = self.since.as_deref().map(|text| moment(text, clock::wall().0)).transpose()?;
         let filter = Filter { session: self.session.clone(), agent: self.agent.clone(), since };
         let counted = stats(&repo, &filter)?;
-        if let (Some(name), true) = (&self.session, counted.is_empty() && filter.agent.is_none() && since.is_none()) {
+        if let (Some(name), true) =
+            (&self.session, counted.is_empty() && filter.agent.is_none() && since.is_none())
+        {
             let message = format!("There is no session {name}.");
-            return Err(Finding::new(Code::NoSession, message, "`edt status` lists the sessions.").into());
+            return Err(
+                Finding::new(Code::NoSession, message, "`edt status` lists the sessions.").into()
+            );
         }
         let mut total = Tally::default();
         for one in &counted {
@@ -291,7 +313,8 @@ fn moment(text: &str, now: i64) -> Result<i64> {
     };
     ago.map(|ago| now.saturating_sub(ago)).or_else(|| git::moment(text)).ok_or_else(|| {
         let message = format!("--since is {text:?}, which is no date that edt reads.");
-        Finding::new(Code::BadRequest, message, "Send a date such as 2026-01-31, or `3 days ago`.").into()
+        Finding::new(Code::BadRequest, message, "Send a date such as 2026-01-31, or `3 days ago`.")
+            .into()
     })
 }
 
@@ -299,7 +322,11 @@ impl Answer {
     fn people(&self) -> String {
         let mut out = format!("{}\n", self.total.people("all sessions"));
         for session in &self.sessions {
-            let _ = write!(out, "\n{}", session.numbers.people(&format!("{} ({})", session.name, session.state)));
+            let _ = write!(
+                out,
+                "\n{}",
+                session.numbers.people(&format!("{} ({})", session.name, session.state))
+            );
             let Net { files, lines_added, lines_removed, bytes_before, bytes_after } = &session.net;
             let (landed, put_back) = (session.landed, session.put_back);
             let net = format!(
@@ -309,7 +336,11 @@ impl Answer {
         }
         for agent in &self.agents {
             let name = agent.agent.as_deref().unwrap_or("(no name)");
-            let _ = write!(out, "\n{}", agent.numbers.people(&format!("agent {name}, {} sessions", agent.sessions)));
+            let _ = write!(
+                out,
+                "\n{}",
+                agent.numbers.people(&format!("agent {name}, {} sessions", agent.sessions))
+            );
         }
         let codes = self.refusals.iter().flat_map(|refusals| &refusals.codes);
         let codes: Vec<String> = codes.map(|(code, count)| format!("{code} {count}")).collect();
@@ -319,7 +350,8 @@ impl Answer {
         if let Some(why) = self.refusals_unknown {
             let _ = writeln!(out, "\nrefused: not counted. {why}");
         }
-        let TimeSaved { minutes, undone, minutes_per_undo, fixed, minutes_per_mistake, .. } = &self.time_saved;
+        let TimeSaved { minutes, undone, minutes_per_undo, fixed, minutes_per_mistake, .. } =
+            &self.time_saved;
         let fixed = fixed.map_or_else(|| "unknown".to_owned(), |fixed| fixed.to_string());
         let _ = writeln!(
             out,
@@ -331,12 +363,27 @@ impl Answer {
 
 impl Numbers {
     fn people(&self, title: &str) -> String {
-        let Numbers { edits, restores, runs, undone, undo_rate, checkpoints, foreign, persons, overrides } = self;
+        let Numbers {
+            edits,
+            restores,
+            runs,
+            undone,
+            undo_rate,
+            checkpoints,
+            foreign,
+            persons,
+            overrides,
+        } = self;
         let rate = undo_rate.map_or_else(String::new, |rate| format!(" ({:.1} %)", rate * 100.0));
         let mut out = format!("{}\n", paint(NAME, &harmless(title).0));
-        let _ = writeln!(out, "  {edits} edits, {restores} restores, {runs} runs stand; {undone} undone{rate}");
-        let _ =
-            writeln!(out, "  {checkpoints} checkpoints, {foreign} of foreign changes, {persons} commits of persons");
+        let _ = writeln!(
+            out,
+            "  {edits} edits, {restores} restores, {runs} runs stand; {undone} undone{rate}"
+        );
+        let _ = writeln!(
+            out,
+            "  {checkpoints} checkpoints, {foreign} of foreign changes, {persons} commits of persons"
+        );
         let words: Vec<String> =
             overrides.iter().map(|(word, count)| format!("{} {count}", harmless(word).0)).collect();
         if !words.is_empty() {
@@ -356,6 +403,9 @@ mod tests {
         assert_eq!(at("1970-01-02"), Some(86_400));
         assert_eq!(at("2 days ago"), Some(1_000_000 - 2 * 86_400));
         assert_eq!(at("1 hour"), Some(1_000_000 - 3_600));
-        assert_eq!((at("-1 days"), at("soon"), at(""), at("9223372036854775807 weeks")), (None, None, None, None));
+        assert_eq!(
+            (at("-1 days"), at("soon"), at(""), at("9223372036854775807 weeks")),
+            (None, None, None, None)
+        );
     }
 }

@@ -72,7 +72,8 @@ struct SessionLine {
 
 impl SessionLine {
     fn of(listed: Listed) -> SessionLine {
-        let short = |name: String| name.strip_prefix("refs/heads/").map(str::to_owned).unwrap_or(name);
+        let short =
+            |name: String| name.strip_prefix("refs/heads/").map(str::to_owned).unwrap_or(name);
         SessionLine {
             name: listed.name,
             state: listed.state.name(),
@@ -112,7 +113,11 @@ fn answer(repo: &Repo, settled: Option<Settled>) -> Result<Answer> {
         session: session.map(|session| session.report(false)),
         edits,
         changed,
-        uncommitted: repo.uncommitted(Untracked::Folders)?.iter().map(ToString::to_string).collect(),
+        uncommitted: repo
+            .uncommitted(Untracked::Folders)?
+            .iter()
+            .map(ToString::to_string)
+            .collect(),
         foreign,
         sessions: list::sessions(repo)?.into_iter().map(SessionLine::of).collect(),
         proposals: proposal::store::all(repo)?
@@ -128,19 +133,39 @@ fn answer(repo: &Repo, settled: Option<Settled>) -> Result<Answer> {
 /// The paths of the session whose bytes on disk are not the recorded ones. What edt could not edit is left out.
 fn drifted(repo: &Repo, session: &Session, differs: &[Differs]) -> Result<Vec<String>> {
     let tree = repo.tree_of(session.tip)?;
-    let changed = |path: &&RepoPath| Look::at(repo, tree, None, path).is_ok_and(|look| look.disk_file() != look.tip);
-    Ok(differs.iter().map(|differs| &differs.path).filter(changed).map(ToString::to_string).collect())
+    let changed = |path: &&RepoPath| {
+        Look::at(repo, tree, None, path).is_ok_and(|look| look.disk_file() != look.tip)
+    };
+    Ok(differs
+        .iter()
+        .map(|differs| &differs.path)
+        .filter(changed)
+        .map(ToString::to_string)
+        .collect())
 }
 
 fn people(answer: &Answer) -> String {
     let mut out = render::settled(answer.settled.as_ref());
     match &answer.session {
-        None => out.push_str("No session here. `edt begin` starts one, and so does the first `edt apply`.\n"),
+        None => out.push_str(
+            "No session here. `edt begin` starts one, and so does the first `edt apply`.\n",
+        ),
         Some(session) => {
             let tip = answer.tip.as_deref().unwrap_or_default();
             let place = if answer.switched { "HEAD is on it" } else { "HEAD is elsewhere" };
-            let _ = writeln!(out, "session {} {}", paint(NAME, &session.branch), paint(DIM, &format!("({place})")));
-            let _ = writeln!(out, "  base {}  tip {}  edits {}", short(&session.base), short(tip), answer.edits);
+            let _ = writeln!(
+                out,
+                "session {} {}",
+                paint(NAME, &session.branch),
+                paint(DIM, &format!("({place})"))
+            );
+            let _ = writeln!(
+                out,
+                "  base {}  tip {}  edits {}",
+                short(&session.base),
+                short(tip),
+                answer.edits
+            );
             paths(&mut out, "changed since the base", &answer.changed);
         }
     }
@@ -150,7 +175,10 @@ fn people(answer: &Answer) -> String {
         let _ = writeln!(
             out,
             "{}",
-            paint(NOTE, &format!("proposals that wait for a person: {}", answer.proposals.join(", ")))
+            paint(
+                NOTE,
+                &format!("proposals that wait for a person: {}", answer.proposals.join(", "))
+            )
         );
     }
     render::warnings(&mut out, &answer.warnings);
@@ -161,13 +189,21 @@ fn people(answer: &Answer) -> String {
 /// The sessions beside this worktree's own.
 fn others(out: &mut String, answer: &Answer) {
     let own = answer.session.as_ref().map(|session| session.name.as_str());
-    let others: Vec<&SessionLine> = answer.sessions.iter().filter(|one| Some(one.name.as_str()) != own).collect();
+    let others: Vec<&SessionLine> =
+        answer.sessions.iter().filter(|one| Some(one.name.as_str()) != own).collect();
     if others.is_empty() {
         return;
     }
     let _ = writeln!(out, "{}", paint(NOTE, &format!("other sessions ({}):", others.len())));
     for one in others {
-        let _ = write!(out, "  {} {} {}, edits {}", paint(NAME, &one.name), one.state, short(&one.tip), one.edits);
+        let _ = write!(
+            out,
+            "  {} {} {}, edits {}",
+            paint(NAME, &one.name),
+            one.state,
+            short(&one.tip),
+            one.edits
+        );
         if let Some(root) = &one.worktree {
             let _ = write!(out, ", in {root}");
         }

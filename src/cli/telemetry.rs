@@ -165,11 +165,20 @@ fn settings_of(repo: &Repo) -> std::result::Result<Settings, &'static str> {
 }
 
 fn flushed(context: &Context, repo: &Repo, folder: &Path, timeout: f64) -> Result<Status> {
-    let limit = Duration::try_from_secs_f64(timeout).ok().filter(|limit| *limit <= LONGEST).ok_or_else(|| {
-        let most = LONGEST.as_secs();
-        let message = format!("--timeout is {timeout}; a flush takes from 0 to {most} seconds. Nothing was sent.");
-        Finding::new(Code::BadRequest, message, "Send a number of seconds, such as --timeout 5.")
-    })?;
+    let limit = Duration::try_from_secs_f64(timeout)
+        .ok()
+        .filter(|limit| *limit <= LONGEST)
+        .ok_or_else(|| {
+            let most = LONGEST.as_secs();
+            let message = format!(
+                "--timeout is {timeout}; a flush takes from 0 to {most} seconds. Nothing was sent."
+            );
+            Finding::new(
+                Code::BadRequest,
+                message,
+                "Send a number of seconds, such as --timeout 5.",
+            )
+        })?;
     let waiting = || spool::files(folder).iter().map(|file| spans(file)).sum::<u64>();
     let not_sent = |why: &str, hint: &str| {
         let left = waiting();
@@ -177,7 +186,8 @@ fn flushed(context: &Context, repo: &Repo, folder: &Path, timeout: f64) -> Resul
         Finding::new(Code::TelemetryNotSent, message, hint).with("spans", left)
     };
     if waiting() == 0 {
-        let answer = Answer { flushed: Some(Done { sent: 0, rejected: 0 }), ..Answer::of(repo, folder) };
+        let answer =
+            Answer { flushed: Some(Done { sent: 0, rejected: 0 }), ..Answer::of(repo, folder) };
         return Ok(context.answer(&answer, Answer::people));
     }
     let settings = settings_of(repo).map_err(|why| {
@@ -190,7 +200,9 @@ fn flushed(context: &Context, repo: &Repo, folder: &Path, timeout: f64) -> Resul
         (0, 0) => None,
         (0, held) => Some(format!("another process is sending {held}")),
         (_, 0) => Some("the collector took the others".to_owned()),
-        (_, held) => Some(format!("the collector took the others, and another process is sending {held}")),
+        (_, held) => {
+            Some(format!("the collector took the others, and another process is sending {held}"))
+        }
     });
     if let Some(why) = why {
         let said = format!("{sent} spans were sent, {rejected} refused; {why}");
@@ -232,7 +244,11 @@ impl Answer {
                 schema,
                 on: true,
                 why: settings.source.to_owned(),
-                exporter: Some(if settings.exporter == Exporter::Otlp { "otlp" } else { "console" }),
+                exporter: Some(if settings.exporter == Exporter::Otlp {
+                    "otlp"
+                } else {
+                    "console"
+                }),
                 endpoint: Some(masked(&settings.endpoint)),
                 protocol: Some(Protocol::name(settings.protocol)),
                 headers: settings.headers.iter().map(|(name, _)| name.to_owned()).collect(),
@@ -250,9 +266,13 @@ impl Answer {
         let (state, style) = if self.on { ("on", GOOD) } else { ("off", DIM) };
         let _ = writeln!(out, "{} {}", paint(style, state), self.why);
         if let (Some(endpoint), Some(protocol)) = (&self.endpoint, self.protocol) {
-            let headers =
-                if self.headers.is_empty() { String::new() } else { format!(", headers {}", self.headers.join(" ")) };
-            let _ = writeln!(out, "  to {} by {protocol}{headers}", paint(NAME, &harmless(endpoint).0));
+            let headers = if self.headers.is_empty() {
+                String::new()
+            } else {
+                format!(", headers {}", self.headers.join(" "))
+            };
+            let _ =
+                writeln!(out, "  to {} by {protocol}{headers}", paint(NAME, &harmless(endpoint).0));
         }
         for problem in &self.problems {
             let _ = writeln!(out, "  {} {problem}", paint(NOTE, "note:"));
@@ -260,8 +280,10 @@ impl Answer {
         let Spool { spans, files, bytes, folder } = &self.spool;
         let _ = writeln!(out, "{spans} spans wait ({files} files, {bytes} bytes) in {folder}");
         let Counted { sent, rejected, dropped, unreadable, error } = &self.counts;
-        let _ =
-            writeln!(out, "so far {sent} sent, {rejected} refused, {dropped} dropped, {unreadable} lines unreadable");
+        let _ = writeln!(
+            out,
+            "so far {sent} sent, {rejected} refused, {dropped} dropped, {unreadable} lines unreadable"
+        );
         if let Some(error) = error {
             let _ = writeln!(out, "  {} {}", paint(BAD, "last:"), harmless(error).0);
         }
@@ -278,8 +300,10 @@ fn spans(file: &Path) -> u64 {
 }
 
 fn shown(folder: &Path, number: usize) -> Shown {
-    let lines: Vec<Vec<u8>> =
-        spool::files(folder).iter().flat_map(|file| spool::lines(file).unwrap_or_default()).collect();
+    let lines: Vec<Vec<u8>> = spool::files(folder)
+        .iter()
+        .flat_map(|file| spool::lines(file).unwrap_or_default())
+        .collect();
     let newest = lines.iter().skip(lines.len().saturating_sub(number));
     let mut spans: Vec<Span> = Vec::new();
     for line in newest.filter_map(|line| serde_json::from_slice::<Value>(line).ok()) {
@@ -320,10 +344,17 @@ impl Span {
 
 /// A value as plain JSON has it.
 fn plain(value: &Value) -> Value {
-    let Some((kind, value)) = value.as_object().and_then(|object| object.iter().next()) else { return Value::Null };
+    let Some((kind, value)) = value.as_object().and_then(|object| object.iter().next()) else {
+        return Value::Null;
+    };
     match kind.as_str() {
-        "intValue" => value.as_str().and_then(|text| text.parse::<i64>().ok()).map_or(value.clone(), Into::into),
-        "arrayValue" => json!(value["values"].as_array().into_iter().flatten().map(plain).collect::<Vec<_>>()),
+        "intValue" => value
+            .as_str()
+            .and_then(|text| text.parse::<i64>().ok())
+            .map_or(value.clone(), Into::into),
+        "arrayValue" => {
+            json!(value["values"].as_array().into_iter().flatten().map(plain).collect::<Vec<_>>())
+        }
         _ => value.clone(),
     }
 }
@@ -339,19 +370,29 @@ impl Shown {
                 .iter()
                 .filter(|(key, _)| !key.starts_with("gen_ai.") && !key.starts_with("process."))
                 .map(|(key, value)| {
-                    format!("{key}={}", value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+                    format!(
+                        "{key}={}",
+                        value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+                    )
                 })
                 .collect();
             let told = harmless(&told.join(" ")).0;
             let name = paint(style, &harmless(&span.name).0);
-            let _ = writeln!(out, "{:>9} us {}{name} {}", span.us, "  ".repeat(depth), paint(DIM, &told));
+            let _ = writeln!(
+                out,
+                "{:>9} us {}{name} {}",
+                span.us,
+                "  ".repeat(depth),
+                paint(DIM, &told)
+            );
         }
         let _ = writeln!(out, "{} calls wait", self.calls);
         out
     }
 
     fn depth(&self, span: &Span) -> usize {
-        let above = |span: &Span| self.spans.iter().find(|other| Some(&other.id) == span.parent.as_ref());
+        let above =
+            |span: &Span| self.spans.iter().find(|other| Some(&other.id) == span.parent.as_ref());
         std::iter::successors(above(span), |span| above(span)).take(8).count()
     }
 }

@@ -104,12 +104,16 @@ impl Args {
         let root = repo.real_root()?;
         let named = policy.validators.iter().filter(|one| one.trust != Trust::Own);
         let mut validators: Vec<Program> = named.map(Program::of).collect();
-        let commands: Vec<Described> =
-            policy.commands.awaiting().map(|rule| Described::of(Origin::Repository, rule)).collect();
+        let commands: Vec<Described> = policy
+            .commands
+            .awaiting()
+            .map(|rule| Described::of(Origin::Repository, rule))
+            .collect();
         let hash = world::policy_file(&repo, tree)?.map(|bytes| git::sha256(&bytes)).transpose()?;
         let mut filters = filters(&repo)?;
         let hooks = repo.commit_programs(&root)?;
-        let mut hooks = hooks.map(|Programs { files, hash }| Hooks { files, hash, trust: "awaited" });
+        let mut hooks =
+            hooks.map(|Programs { files, hash }| Hooks { files, hash, trust: "awaited" });
         if self.revoke {
             at_a_terminal()?;
             store.revoke(&root)?;
@@ -120,7 +124,10 @@ impl Args {
                 .chain(filters.iter().map(|filter| &filter.hash))
                 .chain(hooks.iter().map(|hooks| &hooks.hash))
                 .collect();
-            let trusted = hashes.iter().map(|hash| store.trusts(hash, &root)).collect::<Result<Vec<bool>>>()?;
+            let trusted = hashes
+                .iter()
+                .map(|hash| store.trusts(hash, &root))
+                .collect::<Result<Vec<bool>>>()?;
             if trusted.contains(&false) {
                 ask(&validators, &commands, &filters, hooks.as_ref(), &base.to_string(), &root)?;
                 hashes.iter().try_for_each(|hash| store.trust(hash, &root))?;
@@ -133,26 +140,44 @@ impl Args {
         for one in &mut filters {
             one.trust = if store.trusts(&one.hash, &root)? { "given" } else { "awaited" };
         }
-        if let Some(hooks) = hooks.as_mut().filter(|hooks| store.trusts(&hooks.hash, &root).unwrap_or(false)) {
+        if let Some(hooks) =
+            hooks.as_mut().filter(|hooks| store.trusts(&hooks.hash, &root).unwrap_or(false))
+        {
             hooks.trust = "given";
         }
         let entries = store.entries()?.into_iter().map(Line::from).collect();
         let (schema, base) = ("edt.trust/1", base.to_string());
-        let answer = Answer { schema, base, hash, trusted, validators, commands, filters, hooks, entries, settled };
+        let answer = Answer {
+            schema,
+            base,
+            hash,
+            trusted,
+            validators,
+            commands,
+            filters,
+            hooks,
+            entries,
+            settled,
+        };
         Ok(context.answer(&answer, |answer| self.people(answer, &store)))
     }
 
     fn people(&self, answer: &Answer, store: &Store) -> String {
         let mut out = render::settled(answer.settled.as_ref());
-        let state = match (answer.validators.is_empty() && answer.commands.is_empty(), answer.trusted) {
-            (true, _) if answer.filters.is_empty() && answer.hooks.is_none() => {
-                "edt.toml names no programs here: there is nothing to trust".to_owned()
-            }
-            (true, _) => "edt.toml names no programs here".to_owned(),
-            (false, true) => paint(GOOD, "edt.toml is trusted here"),
-            (false, false) => "edt.toml is not trusted here".to_owned(),
-        };
-        let _ = writeln!(out, "{state} {}", paint(DIM, &format!("(as {} has it)", short(&answer.base))));
+        let state =
+            match (answer.validators.is_empty() && answer.commands.is_empty(), answer.trusted) {
+                (true, _) if answer.filters.is_empty() && answer.hooks.is_none() => {
+                    "edt.toml names no programs here: there is nothing to trust".to_owned()
+                }
+                (true, _) => "edt.toml names no programs here".to_owned(),
+                (false, true) => paint(GOOD, "edt.toml is trusted here"),
+                (false, false) => "edt.toml is not trusted here".to_owned(),
+            };
+        let _ = writeln!(
+            out,
+            "{state} {}",
+            paint(DIM, &format!("(as {} has it)", short(&answer.base)))
+        );
         out.extend(answer.validators.iter().map(Program::people));
         out.extend(answer.commands.iter().map(|rule| rule.people(true)));
         out.extend(answer.filters.iter().map(Filter::people));
@@ -160,7 +185,12 @@ impl Args {
         if self.list {
             let _ = writeln!(out, "{}", paint(DIM, &store.file().display().to_string()));
             for Line { hash, date, root } in &answer.entries {
-                let _ = writeln!(out, "  {date} {} {}", short(hash), paint(NAME, &root.escape_debug().to_string()));
+                let _ = writeln!(
+                    out,
+                    "  {date} {} {}",
+                    short(hash),
+                    paint(NAME, &root.escape_debug().to_string())
+                );
             }
         }
         out
@@ -170,7 +200,8 @@ impl Args {
 /// The filters that the repository's own configuration defines; what is trusted is not looked up yet.
 fn filters(repo: &Repo) -> Result<Vec<Filter>> {
     let filter = |driver: &Driver| {
-        let (name, commands, hash) = (driver.name.clone(), driver.commands(), repo.driver_hash(driver)?);
+        let (name, commands, hash) =
+            (driver.name.clone(), driver.commands(), repo.driver_hash(driver)?);
         Ok(Filter { name, commands, hash, trust: "awaited" })
     };
     repo.local_drivers().iter().map(filter).collect()
@@ -183,8 +214,11 @@ impl Filter {
             "awaited" => paint(NOTE, "waits for `edt trust`"),
             _ => paint(GOOD, "trusted"),
         };
-        let mut out = format!("  filter {}  {trust}\n", paint(NAME, &self.name.escape_debug().to_string()));
-        out.extend(self.commands.iter().map(|command| format!("    runs {}\n", command.escape_debug())));
+        let mut out =
+            format!("  filter {}  {trust}\n", paint(NAME, &self.name.escape_debug().to_string()));
+        out.extend(
+            self.commands.iter().map(|command| format!("    runs {}\n", command.escape_debug())),
+        );
         out
     }
 }

@@ -57,7 +57,11 @@ impl RedoArgs {
     }
 }
 
-fn moved(context: &Context, verb: &str, go: impl FnOnce(&mut World, &Session) -> Result<Moved>) -> Result<Status> {
+fn moved(
+    context: &Context,
+    verb: &str,
+    go: impl FnOnce(&mut World, &Session) -> Result<Moved>,
+) -> Result<Status> {
     let mut world = context.world()?;
     let head = world.repo.head()?;
     let session = Session::needed(&world.repo, &head)?;

@@ -72,7 +72,8 @@ pub(super) fn align(table: &LineTable<'_>, hunk: &Hunk, budget: &mut usize) -> O
     let second = found.get(1).map_or(f64::MIN, |(_, alignment)| alignment.score);
     let (_, best) = found.into_iter().next()?;
     let whole: f64 = old.iter().filter(|line| !is_elision(line)).map(|line| weight(line)).sum();
-    let telling = telling(table, &old, &best) >= MIN_TELLING || said == best.lines.first().copied().flatten();
+    let telling =
+        telling(table, &old, &best) >= MIN_TELLING || said == best.lines.first().copied().flatten();
     (telling && best.score >= MIN_SHARE * whole && best.score >= second + MARGIN).then_some(best)
 }
 
@@ -207,7 +208,8 @@ fn in_window(
     score[..width].fill(0.0);
     for i in 0..=old.len() {
         // Between two removed lines nothing may stand that the hunk does not show.
-        let within = i > 0 && i < old.len() && old[i - 1].side == Side::Old && old[i].side == Side::Old;
+        let within =
+            i > 0 && i < old.len() && old[i - 1].side == Side::Old && old[i].side == Side::Old;
         let elided = (i > 0 && is_elision(old[i - 1])) || (i < old.len() && is_elision(old[i]));
         let mut probe = (i > 0).then(|| Probe::of(old[i - 1]));
         for j in 0..width {

@@ -31,7 +31,11 @@ pub(super) fn narrow(
 ///
 /// # Errors
 /// As [`narrow`].
-pub(super) fn is_below(table: &LineTable<'_>, anchors: &[Vec<u8>], at: usize) -> Result<bool, Misfit> {
+pub(super) fn is_below(
+    table: &LineTable<'_>,
+    anchors: &[Vec<u8>],
+    at: usize,
+) -> Result<bool, Misfit> {
     Ok(blocks(table, anchors)?.iter().any(|block| block.start <= at))
 }
 
@@ -42,9 +46,10 @@ pub(super) fn is_below(table: &LineTable<'_>, anchors: &[Vec<u8>], at: usize) ->
 pub(super) fn line(table: &LineTable<'_>, anchors: &[Vec<u8>]) -> Result<usize, Misfit> {
     match blocks(table, anchors)?.as_slice() {
         [block] => Ok(block.start),
-        several => {
-            Err(Misfit::Anchor { index: anchors.len() - 1, lines: several.iter().map(|block| block.start).collect() })
-        }
+        several => Err(Misfit::Anchor {
+            index: anchors.len() - 1,
+            lines: several.iter().map(|block| block.start).collect(),
+        }),
     }
 }
 
@@ -54,8 +59,14 @@ fn blocks(table: &LineTable<'_>, anchors: &[Vec<u8>]) -> Result<Vec<Range<usize>
     for (index, anchor) in anchors.iter().enumerate() {
         let lines = |fits: &dyn Fn(&[u8]) -> bool| -> Vec<usize> {
             let from = usize::from(index > 0);
-            let inside = |at: &usize| blocks.iter().any(|block| block.start + from <= *at && *at < block.end);
-            (0..table.len()).filter(|&at| fits(table.line(at))).filter(inside).take(MAX_LINES + 1).collect()
+            let inside = |at: &usize| {
+                blocks.iter().any(|block| block.start + from <= *at && *at < block.end)
+            };
+            (0..table.len())
+                .filter(|&at| fits(table.line(at)))
+                .filter(inside)
+                .take(MAX_LINES + 1)
+                .collect()
         };
         let anchor = anchor.trim_ascii();
         let mut found = lines(&|line| line.trim_ascii() == anchor);
@@ -63,7 +74,9 @@ fn blocks(table: &LineTable<'_>, anchors: &[Vec<u8>]) -> Result<Vec<Range<usize>
             // The head of a block is often cut short: `class A` for `class A(B):`. Never within a word.
             found = lines(&|line| {
                 let rest = line.trim_ascii().strip_prefix(anchor);
-                rest.is_some_and(|rest| !rest.first().is_some_and(|&b| b.is_ascii_alphanumeric() || b == b'_'))
+                rest.is_some_and(|rest| {
+                    !rest.first().is_some_and(|&b| b.is_ascii_alphanumeric() || b == b'_')
+                })
             });
         }
         if found.is_empty() || found.len() > MAX_LINES {
@@ -82,7 +95,8 @@ fn end_of_block(table: &LineTable<'_>, at: usize) -> usize {
     let text = |at: usize| table.line(at).trim_ascii();
     let filled = |from: usize| (from..table.len()).filter(|&at| !text(at).is_empty());
     let (own, next) = (depth(at), filled(at + 1).next());
-    if text(at).ends_with(b"{") || next.is_some_and(|next| text(next) == b"{" && depth(next) <= own) {
+    if text(at).ends_with(b"{") || next.is_some_and(|next| text(next) == b"{" && depth(next) <= own)
+    {
         let closes = |line: &usize| depth(*line) <= own && text(*line).starts_with(b"}");
         return filled(at + 1).find(closes).map_or(table.len(), |line| line + 1);
     }
@@ -90,8 +104,9 @@ fn end_of_block(table: &LineTable<'_>, at: usize) -> usize {
     let ends = |line: &usize| {
         let text = text(*line);
         let brackets = text.iter().all(|b| b"{}()[],;".contains(b));
-        let label =
-            text.strip_suffix(b":").is_some_and(|word| word.iter().all(|b| b.is_ascii_alphanumeric() || *b == b'_'));
+        let label = text
+            .strip_suffix(b":")
+            .is_some_and(|word| word.iter().all(|b| b.is_ascii_alphanumeric() || *b == b'_'));
         let label = label && !table.line(at).trim_ascii().ends_with(b":");
         let out = if heads { depth(*line) <= own } else { depth(*line) < own };
         out && !brackets && !label && !text.starts_with(b"#")

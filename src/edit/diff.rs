@@ -32,14 +32,26 @@ impl<'a> Lines<'a> {
     pub fn of(old: &'a [u8], new: &'a [u8], deadline: Instant) -> Lines<'a> {
         let (old, new): (Vec<_>, Vec<_>) = (text::lines(old).collect(), text::lines(new).collect());
         let head = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
-        let tail = old[head..].iter().rev().zip(new[head..].iter().rev()).take_while(|(a, b)| a == b).count();
+        let tail = old[head..]
+            .iter()
+            .rev()
+            .zip(new[head..].iter().rev())
+            .take_while(|(a, b)| a == b)
+            .count();
         let (old_mid, new_mid) = (head..old.len() - tail, head..new.len() - tail);
         let mut ops = Vec::new();
         if head > 0 {
             ops.push(DiffOp::Equal { old_index: 0, new_index: 0, len: head });
         }
         let (old_range, new_range) = (old_mid.clone(), new_mid.clone());
-        ops.extend(similar::capture_diff_deadline(Algorithm::Myers, &old, old_range, &new, new_range, Some(deadline)));
+        ops.extend(similar::capture_diff_deadline(
+            Algorithm::Myers,
+            &old,
+            old_range,
+            &new,
+            new_range,
+            Some(deadline),
+        ));
         if tail > 0 {
             ops.push(DiffOp::Equal { old_index: old_mid.end, new_index: new_mid.end, len: tail });
         }
@@ -69,7 +81,8 @@ impl<'a> Lines<'a> {
             let first = ops.find(|op| op.tag() != DiffTag::Equal)?;
             let (mut old, mut new) = (first.old_range(), first.new_range());
             while let Some(next) = ops.next_if(|op| op.tag() != DiffTag::Equal) {
-                (old.end, new.end) = (old.end.max(next.old_range().end), new.end.max(next.new_range().end));
+                (old.end, new.end) =
+                    (old.end.max(next.old_range().end), new.end.max(next.new_range().end));
             }
             Some((old, new))
         })
@@ -148,7 +161,9 @@ mod tests {
 
     #[test]
     fn hunks_have_the_heads_git_prints() {
-        let head = |old: &[u8], new: &[u8]| of(old, new).hunks().iter().map(|h| h.head.clone()).collect::<Vec<_>>();
+        let head = |old: &[u8], new: &[u8]| {
+            of(old, new).hunks().iter().map(|h| h.head.clone()).collect::<Vec<_>>()
+        };
         assert_eq!(head(b"", b"a\n"), ["@@ -0,0 +1 @@"]);
         assert_eq!(head(b"a\n", b""), ["@@ -1 +0,0 @@"]);
         assert_eq!(head(b"a\nb\n", b"a\nc\n"), ["@@ -1,2 +1,2 @@"]);

@@ -24,7 +24,10 @@ impl Indent {
     /// The rule that holds for every pair of a patch's line and a file's, and by which the `new` lines of the patch are to be written;
     /// blank lines say nothing. `None` if no rule holds, or several that would write the new lines differently.
     #[must_use]
-    pub fn for_lines<'t>(pairs: &[(&[u8], &[u8])], new: impl Iterator<Item = &'t [u8]>) -> Option<Indent> {
+    pub fn for_lines<'t>(
+        pairs: &[(&[u8], &[u8])],
+        new: impl Iterator<Item = &'t [u8]>,
+    ) -> Option<Indent> {
         let mut indents: Vec<(&[u8], &[u8])> = pairs
             .iter()
             .filter(|(patch, _)| !patch.trim_ascii().is_empty())
@@ -32,26 +35,34 @@ impl Indent {
             .collect();
         indents.sort_unstable();
         indents.dedup();
-        let holds = |rule: &Indent| indents.iter().all(|(patch, file)| rule.of(patch).as_deref() == Some(file));
+        let holds = |rule: &Indent| {
+            indents.iter().all(|(patch, file)| rule.of(patch).as_deref() == Some(file))
+        };
         if holds(&Indent::Same) {
             return Some(Indent::Same);
         }
         let shift = indents.iter().min_by_key(|(patch, _)| patch.len()).map(|(patch, file)| {
-            let common = patch.iter().rev().zip(file.iter().rev()).take_while(|(a, b)| a == b).count();
+            let common =
+                patch.iter().rev().zip(file.iter().rev()).take_while(|(a, b)| a == b).count();
             let (patch, file) = (&patch[..patch.len() - common], &file[..file.len() - common]);
             Indent::Shift { patch: patch.to_vec(), file: file.to_vec() }
         });
         // Spaces for tabs are no shift: the next level would be written otherwise again.
-        let plain =
-            |rule: &Indent| matches!(rule, Indent::Shift { patch, file } if patch.is_empty() || file.is_empty());
+        let plain = |rule: &Indent| matches!(rule, Indent::Shift { patch, file } if patch.is_empty() || file.is_empty());
         let widths = [2, 3, 4, 8];
-        let units = widths.into_iter().flat_map(|width| [Indent::Tabs(width), Indent::Spaces(width)]);
+        let units =
+            widths.into_iter().flat_map(|width| [Indent::Tabs(width), Indent::Spaces(width)]);
         let scales = widths.into_iter().flat_map(|a| widths.map(|b| Indent::Scale(a, b)));
-        let rules: Vec<Indent> = units.chain(shift.filter(plain)).chain(scales).filter(holds).collect();
+        let rules: Vec<Indent> =
+            units.chain(shift.filter(plain)).chain(scales).filter(holds).collect();
         let new: Vec<&[u8]> = new.collect();
-        let written = |rule: &Indent| new.iter().map(|line| rule.convert(line)).collect::<Option<Vec<_>>>();
+        let written =
+            |rule: &Indent| new.iter().map(|line| rule.convert(line)).collect::<Option<Vec<_>>>();
         let first = rules.first().and_then(written)?;
-        rules.iter().all(|rule| written(rule).is_none_or(|other| other == first)).then(|| rules[0].clone())
+        rules
+            .iter()
+            .all(|rule| written(rule).is_none_or(|other| other == first))
+            .then(|| rules[0].clone())
     }
 
     /// `line` with the indentation that the file has; `None` if the rule says nothing of it.
@@ -82,13 +93,13 @@ impl Indent {
             Indent::Tabs(width) => {
                 let tabs = indent.iter().take_while(|&&b| b == b'\t').count();
                 let spaces = indent.len() - tabs;
-                indent[tabs..]
-                    .iter()
-                    .all(|&b| b == b' ')
-                    .then(|| [vec![b'\t'; tabs + spaces / width], vec![b' '; spaces % width]].concat())
+                indent[tabs..].iter().all(|&b| b == b' ').then(|| {
+                    [vec![b'\t'; tabs + spaces / width], vec![b' '; spaces % width]].concat()
+                })
             }
             Indent::Spaces(width) => {
-                let out = indent.iter().flat_map(|&b| vec![b' '; if b == b'\t' { *width } else { 1 }]);
+                let out =
+                    indent.iter().flat_map(|&b| vec![b' '; if b == b'\t' { *width } else { 1 }]);
                 Some(out.collect())
             }
         }
@@ -119,7 +130,10 @@ mod tests {
         // Two spaces less, or half as many: the deeper line would differ.
         assert_eq!(with(&[("    a", "  a")], &["        b"]), None);
         assert!(with(&[("    a", "  a")], &["    b"]).is_some());
-        assert_eq!(with(&[("    a", "  a"), ("        b", "    b")], &["            c"]), Some(Indent::Scale(4, 2)));
+        assert_eq!(
+            with(&[("    a", "  a"), ("        b", "    b")], &["            c"]),
+            Some(Indent::Scale(4, 2))
+        );
         assert_eq!(with(&[("a", "\ta")], &["    b"]), None);
     }
 

@@ -97,7 +97,10 @@ fn normalised(text: &[u8], old: &[u8], places: Places) -> Vec<Range<usize>> {
         at + *rest
     };
     let (mut starts, mut ends) = (0, 0);
-    found.into_iter().map(|at| original(at.start, &mut starts)..original(at.end, &mut ends)).collect()
+    found
+        .into_iter()
+        .map(|at| original(at.start, &mut starts)..original(at.end, &mut ends))
+        .collect()
 }
 
 #[cfg(test)]
@@ -112,7 +115,11 @@ mod tests {
 
     fn replaced(text: &str, old: &str, new: &str) -> String {
         let Located::At(places) = at(text, old) else { panic!("not exactly once") };
-        String::from_utf8(apply(text.as_bytes(), &replace(text.as_bytes(), &places, new.as_bytes()))).unwrap()
+        String::from_utf8(apply(
+            text.as_bytes(),
+            &replace(text.as_bytes(), &places, new.as_bytes()),
+        ))
+        .unwrap()
     }
 
     #[test]

@@ -30,7 +30,9 @@ pub fn correction(path: &[u8], text: &[u8], edits: &[&[Hunk]]) -> Option<Vec<u8>
     let patch = print(path, text, &meant);
     // Ready to send means: sent back it lands, and does just that.
     let (_, files) = format::read(&patch, None).ok()?;
-    let [format::FilePatch { path: named, action: format::Action::Update { hunks, .. }, .. }] = files.as_slice() else {
+    let [format::FilePatch { path: named, action: format::Action::Update { hunks, .. }, .. }] =
+        files.as_slice()
+    else {
         return None;
     };
     let placed = place::place(text, hunks, Matching::Strict).ok()?;
@@ -39,7 +41,8 @@ pub fn correction(path: &[u8], text: &[u8], edits: &[&[Hunk]]) -> Option<Vec<u8>
 
 /// The text that `hunks` probably meant.
 fn once(text: &[u8], hunks: &[Hunk], budget: &mut usize) -> Option<Vec<u8>> {
-    let (exact, loose) = (LineTable::new(text, Likeness::Exact), LineTable::new(text, Likeness::Trimmed));
+    let (exact, loose) =
+        (LineTable::new(text, Likeness::Exact), LineTable::new(text, Likeness::Trimmed));
     let mut seats = meant(&exact, &loose, hunks, budget)?;
     let off = |(seat, hunk): (&Seat, &Hunk)| hunk.at.is_some_and(|at| at != seat.first + 1);
     if hunks.len() > 1 && seats.iter().zip(hunks).any(off) {
@@ -49,13 +52,19 @@ fn once(text: &[u8], hunks: &[Hunk], budget: &mut usize) -> Option<Vec<u8>> {
     }
     let mut splices: Vec<Splice> = seats.iter().flat_map(|seat| seat.splices(&exact)).collect();
     splices.sort_by_key(|splice| (splice.at.start, splice.at.end));
-    let apart =
-        splices.windows(2).all(|pair| pair[0].at.end <= pair[1].at.start && pair[0].at.start < pair[1].at.start);
+    let apart = splices
+        .windows(2)
+        .all(|pair| pair[0].at.end <= pair[1].at.start && pair[0].at.start < pair[1].at.start);
     (apart && !splices.is_empty()).then(|| splice::apply(text, &splices))
 }
 
 /// Where each hunk probably goes.
-fn meant(exact: &LineTable<'_>, loose: &LineTable<'_>, hunks: &[Hunk], budget: &mut usize) -> Option<Vec<Seat>> {
+fn meant(
+    exact: &LineTable<'_>,
+    loose: &LineTable<'_>,
+    hunks: &[Hunk],
+    budget: &mut usize,
+) -> Option<Vec<Seat>> {
     let seats = place::seats(exact, hunks, Matching::Lenient);
     let seats = seats.into_iter().zip(hunks).map(|(seat, hunk)| match seat {
         Ok(seat) => Some(seat),
@@ -113,7 +122,8 @@ fn rebuilt(table: &LineTable<'_>, hunk: &Hunk, alignment: &Alignment) -> Option<
         let new: Vec<&Line> = changed.iter().filter(|line| line.side == Side::New).collect();
         let texts: Vec<&[u8]> = new.iter().map(|line| line.text.as_slice()).collect();
         // Made already, it must not be made again.
-        let before = range.start.checked_sub(texts.len()).is_some_and(|at| table.stands(&texts, at));
+        let before =
+            range.start.checked_sub(texts.len()).is_some_and(|at| table.stands(&texts, at));
         if gone == 0 && (before || table.stands(&texts, range.start)) {
             return None;
         }
@@ -170,13 +180,24 @@ impl Style {
             .into_iter()
             .zip(&alignment.lines)
             .filter_map(|(line, at)| Some((line.text.as_slice(), (*at)?)))
-            .filter(|(line, at)| table.alike(line, table.line(*at)) && !line.trim_ascii().is_empty())
+            .filter(|(line, at)| {
+                table.alike(line, table.line(*at)) && !line.trim_ascii().is_empty()
+            })
             .collect();
         let ends = |line: &[u8]| line.len() - line.trim_ascii_end().len();
-        let extra = pairs.iter().filter(|(line, at)| ends(line) > 0 && ends(table.line(*at)) == 0).count();
-        let same = pairs.iter().filter(|(line, at)| ends(line) > 0 && ends(line) == ends(table.line(*at))).count();
-        let new = hunk.lines.iter().filter(|line| line.side == Side::New).map(|line| line.text.as_slice());
-        let texts: Vec<(&[u8], &[u8])> = pairs.iter().map(|(line, at)| (*line, table.line(*at))).collect();
+        let extra =
+            pairs.iter().filter(|(line, at)| ends(line) > 0 && ends(table.line(*at)) == 0).count();
+        let same = pairs
+            .iter()
+            .filter(|(line, at)| ends(line) > 0 && ends(line) == ends(table.line(*at)))
+            .count();
+        let new = hunk
+            .lines
+            .iter()
+            .filter(|line| line.side == Side::New)
+            .map(|line| line.text.as_slice());
+        let texts: Vec<(&[u8], &[u8])> =
+            pairs.iter().map(|(line, at)| (*line, table.line(*at))).collect();
         Style {
             indent: Indent::for_lines(&texts, new),
             pairs: pairs.iter().map(|(line, at)| (indent_of(line).to_vec(), *at)).collect(),
@@ -195,8 +216,12 @@ impl Style {
         }
         let own = indent_of(text);
         let with = |indent: &[u8]| [indent, text.trim_ascii_start()].concat();
-        let mut seen: Vec<&[u8]> =
-            self.pairs.iter().filter(|(indent, _)| indent == own).map(|(_, at)| indent_of(table.line(*at))).collect();
+        let mut seen: Vec<&[u8]> = self
+            .pairs
+            .iter()
+            .filter(|(indent, _)| indent == own)
+            .map(|(_, at)| indent_of(table.line(*at)))
+            .collect();
         seen.sort_unstable();
         seen.dedup();
         match seen.as_slice() {

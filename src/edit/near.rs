@@ -44,7 +44,8 @@ pub fn nearest(file: &[u8], old: &[u8], sent: Sent) -> Option<NearMiss> {
     let [file, old] = [file, old].map(|text| text.strip_prefix(BOM).unwrap_or(text));
     let file_lines: Vec<&[u8]> = text::lines(file).map(without_end).collect();
     let old_lines: Vec<&[u8]> = text::lines(old).map(without_end).collect();
-    let start = by_votes(&file_lines, &old_lines).or_else(|| by_likeness(&file_lines, &old_lines))?;
+    let start =
+        by_votes(&file_lines, &old_lines).or_else(|| by_likeness(&file_lines, &old_lines))?;
     describe(&file_lines, &old_lines, start, sent)
 }
 
@@ -83,9 +84,14 @@ fn by_votes(file: &[&[u8]], old: &[&[u8]]) -> Option<usize> {
 
 /// No line of the text stands in the file: the line most like the text's longest.
 fn by_likeness(file: &[&[u8]], old: &[&[u8]]) -> Option<usize> {
-    let (i, longest) = old.iter().enumerate().max_by_key(|(i, line)| (line.len(), usize::MAX - i))?;
+    let (i, longest) =
+        old.iter().enumerate().max_by_key(|(i, line)| (line.len(), usize::MAX - i))?;
     let mut pairs = Pairs::of(longest);
-    let alike = file.iter().take(MAX_LINES_COMPARED).enumerate().map(|(at, line)| (at, pairs.likeness(line)));
+    let alike = file
+        .iter()
+        .take(MAX_LINES_COMPARED)
+        .enumerate()
+        .map(|(at, line)| (at, pairs.likeness(line)));
     let (at, score) = alike.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))?;
     (score >= MIN_LIKENESS).then_some(at.saturating_sub(i))
 }
@@ -129,7 +135,10 @@ impl Pairs {
 }
 
 fn keys(line: &[u8]) -> impl Iterator<Item = usize> + '_ {
-    line.trim_ascii().windows(2).take(MAX_PAIRS).map(|pair| usize::from(pair[0]) << 8 | usize::from(pair[1]))
+    line.trim_ascii()
+        .windows(2)
+        .take(MAX_PAIRS)
+        .map(|pair| usize::from(pair[0]) << 8 | usize::from(pair[1]))
 }
 
 fn describe(file: &[&[u8]], old: &[&[u8]], start: usize, sent: Sent) -> Option<NearMiss> {
@@ -146,7 +155,9 @@ fn describe(file: &[&[u8]], old: &[&[u8]], start: usize, sent: Sent) -> Option<N
     let equal_lines = old.iter().enumerate().filter(|(i, line)| equal(*i, line)).count();
     let (i, missed) = old.iter().enumerate().find(|(i, line)| !equal(*i, line))?;
     let stands = file.get(start + i);
-    let squeeze = |line: &[u8]| line.iter().copied().filter(|b| !b.is_ascii_whitespace()).collect::<Vec<u8>>();
+    let squeeze = |line: &[u8]| {
+        line.iter().copied().filter(|b| !b.is_ascii_whitespace()).collect::<Vec<u8>>()
+    };
     Some(NearMiss {
         first_line: start + 1,
         equal_lines,
@@ -166,13 +177,20 @@ mod tests {
     fn the_first_differing_line_is_named() {
         let file = b"int main(void)\n{\n\treturn 0;\n}\n";
         let near = nearest(file, b"int main(void)\n{\n    return 0;\n}\n", Sent::Text).unwrap();
-        assert_eq!((near.first_line, near.differs_at, near.equal_lines, near.white_space_only), (1, Some(3), 3, true));
-        assert_eq!((near.sent, near.stands), (b"    return 0;".to_vec(), Some(b"\treturn 0;".to_vec())));
+        assert_eq!(
+            (near.first_line, near.differs_at, near.equal_lines, near.white_space_only),
+            (1, Some(3), 3, true)
+        );
+        assert_eq!(
+            (near.sent, near.stands),
+            (b"    return 0;".to_vec(), Some(b"\treturn 0;".to_vec()))
+        );
     }
 
     #[test]
     fn a_negation_is_a_near_miss_not_a_match() {
-        let near = nearest(b"x\nif (!is_admin(u)) deny();\ny\n", b"if (is_admin(u))", Sent::Text).unwrap();
+        let near =
+            nearest(b"x\nif (!is_admin(u)) deny();\ny\n", b"if (is_admin(u))", Sent::Text).unwrap();
         assert_eq!((near.first_line, near.differs_at, near.white_space_only), (2, Some(2), false));
     }
 

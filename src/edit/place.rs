@@ -81,7 +81,10 @@ const MAX_NARROWED: usize = 1000;
 pub fn place(text: &[u8], hunks: &[Hunk], matching: Matching) -> Result<Placed, Vec<Misplaced>> {
     let table = LineTable::new(text, Likeness::Exact);
     let mut seats = seats(&table, hunks, matching);
-    let off = seats.iter().zip(hunks).any(|(seat, hunk)| seat.as_ref().is_ok_and(|seat| is_off(seat, hunk)));
+    let off = seats
+        .iter()
+        .zip(hunks)
+        .any(|(seat, hunk)| seat.as_ref().is_ok_and(|seat| is_off(seat, hunk)));
     if off && hunks.len() > 1 && seats.iter().all(Result::is_ok) {
         let hunks: Vec<Hunk> = hunks.iter().map(|hunk| Hunk { at: None, ..hunk.clone() }).collect();
         seats = self::seats(&table, &hunks, matching);
@@ -99,10 +102,12 @@ pub fn place(text: &[u8], hunks: &[Hunk], matching: Matching) -> Result<Placed, 
     if !missed.is_empty() {
         return Err(missed);
     }
-    let unchecked = seats.iter().filter(|(_, seat)| seat.unchecked).map(|(_, seat)| seat.first + 1).collect();
+    let unchecked =
+        seats.iter().filter(|(_, seat)| seat.unchecked).map(|(_, seat)| seat.first + 1).collect();
     let mut seats = seats;
     seats.sort_by_key(|(i, seat)| (seat.first, *i));
-    let mut splices: Vec<Splice> = seats.iter().flat_map(|(_, seat)| seat.splices(&table)).collect();
+    let mut splices: Vec<Splice> =
+        seats.iter().flat_map(|(_, seat)| seat.splices(&table)).collect();
     splices.sort_by_key(|splice| splice.at.start);
     Ok(Placed { splices, matched_by, unchecked })
 }
@@ -113,9 +118,16 @@ fn is_off(seat: &Seat, hunk: &Hunk) -> bool {
 }
 
 /// The place of each hunk by itself.
-pub(super) fn seats(table: &LineTable<'_>, hunks: &[Hunk], matching: Matching) -> Vec<Result<Seat, Misfit>> {
-    let mut seats: Vec<Result<Seat, Misfit>> = hunks.iter().map(|hunk| seat_of(table, hunk)).collect();
-    if matching == Matching::Lenient && seats.iter().any(|seat| matches!(seat, Err(Misfit::Absent(_)))) {
+pub(super) fn seats(
+    table: &LineTable<'_>,
+    hunks: &[Hunk],
+    matching: Matching,
+) -> Vec<Result<Seat, Misfit>> {
+    let mut seats: Vec<Result<Seat, Misfit>> =
+        hunks.iter().map(|hunk| seat_of(table, hunk)).collect();
+    if matching == Matching::Lenient
+        && seats.iter().any(|seat| matches!(seat, Err(Misfit::Absent(_))))
+    {
         let loose = LineTable::new(table.text(), Likeness::Trimmed);
         for (seat, hunk) in seats.iter_mut().zip(hunks) {
             if matches!(seat, Err(Misfit::Absent(new)) if new.is_empty()) {
@@ -133,7 +145,9 @@ fn seat_of(table: &LineTable<'_>, hunk: &Hunk) -> Result<Seat, Misfit> {
     let mut absent = Misfit::Absent(Vec::new());
     for reading in hunk.readings() {
         match choose(table, &reading) {
-            Ok(first) if reading.cut && first + reading.old().len() < table.len() => return Err(Misfit::Cut),
+            Ok(first) if reading.cut && first + reading.old().len() < table.len() => {
+                return Err(Misfit::Cut);
+            }
             Ok(first) => return Ok(Seat::exact(table, reading, first)),
             Err(Misfit::Absent(new)) if new.is_empty() => {}
             Err(Misfit::Absent(new)) => absent = Misfit::Absent(new),
@@ -157,7 +171,8 @@ fn inserted(table: &LineTable<'_>, hunk: &Hunk) -> Result<Seat, Misfit> {
         }
     };
     let new = run(&hunk.new_side());
-    let before = first.checked_sub(new.len()).filter(|_| hunk.at_end).filter(|&at| table.stands(&new, at));
+    let before =
+        first.checked_sub(new.len()).filter(|_| hunk.at_end).filter(|&at| table.stands(&new, at));
     match before.or_else(|| table.stands(&new, first).then_some(first)) {
         Some(at) if !new.is_empty() => Err(Misfit::Already(vec![at])),
         _ => Ok(Seat { unchecked, ..Seat::exact(table, hunk.clone(), first) }),
@@ -171,7 +186,8 @@ fn choose(table: &LineTable<'_>, hunk: &Hunk) -> Result<usize, Misfit> {
     let marked = old.first().is_some_and(|line| line.text.starts_with(BOM));
     let said = hunk.at.and_then(|at| at.checked_sub(1));
     let fits = |at: &usize| {
-        (!hunk.at_end || at + old.len() == table.len()) && (!marked || (*at == 0 && table.text().starts_with(BOM)))
+        (!hunk.at_end || at + old.len() == table.len())
+            && (!marked || (*at == 0 && table.text().starts_with(BOM)))
     };
     let limit = if hunk.anchors.is_empty() { MAX_PLACES } else { MAX_NARROWED };
     let mut places = match table.len().checked_sub(old.len()).filter(|_| hunk.at_end) {
@@ -194,12 +210,13 @@ fn choose(table: &LineTable<'_>, hunk: &Hunk) -> Result<usize, Misfit> {
     }
     let adds = hunk.lines.iter().any(|line| line.side == Side::New);
     let mut done = if adds { table.find(&new_run, MAX_PLACES) } else { Vec::new() };
-    let told = |at: &usize| !new_run.is_empty() && !done.contains(at) && table.stands(&new_run, *at);
+    let told =
+        |at: &usize| !new_run.is_empty() && !done.contains(at) && table.stands(&new_run, *at);
     let told = said.filter(told).filter(|at| adds || !places.contains(at));
     done.extend(told);
     // Lines alone do not tell whether a change of line ends, of the mark at the start, or of the final newline was made.
-    let of_form =
-        old_run.len() == new_run.len() && old_run.iter().zip(&new_run).all(|(old, new)| table.alike(old, new));
+    let of_form = old_run.len() == new_run.len()
+        && old_run.iter().zip(&new_run).all(|(old, new)| table.alike(old, new));
     if of_form && hunk.newline == FinalNewline::Kept {
         done.retain(|&at| stands_in_form(table, &new, at));
     } else if !is_newline_as_said(table, hunk.newline) {
@@ -210,17 +227,22 @@ fn choose(table: &LineTable<'_>, hunk: &Hunk) -> Result<usize, Misfit> {
         return Ok(said);
     }
     // Where the new side covers the old one the change has been made.
-    let covered = |at: &usize| done.iter().any(|new| new <= at && at + old.len() <= new + new_run.len());
+    let covered =
+        |at: &usize| done.iter().any(|new| new <= at && at + old.len() <= new + new_run.len());
     let open: Vec<usize> = places.iter().copied().filter(|at| !covered(at)).collect();
     match open.as_slice() {
         [only] if said == Some(*only) => Ok(*only),
         [] if !all => Err(Misfit::Ambiguous(found)),
         [_] if !all => Err(Misfit::Ambiguous(open)),
-        [] if places.is_empty() => Err(Misfit::Absent(if is_telling(&new_run) { done } else { Vec::new() })),
+        [] if places.is_empty() => {
+            Err(Misfit::Absent(if is_telling(&new_run) { done } else { Vec::new() }))
+        }
         [] => Err(Misfit::Already(done)),
         // It was made at one of them already, or is to be made there once more: that is not for edt to say.
         [_] if places.len() > 1 => Err(Misfit::Already(done)),
-        [_] if !done.is_empty() && (is_telling(&new_run) || said.is_some_and(|said| done.contains(&said))) => {
+        [_] if !done.is_empty()
+            && (is_telling(&new_run) || said.is_some_and(|said| done.contains(&said))) =>
+        {
             Err(Misfit::Already(done))
         }
         [only] => Ok(*only),
@@ -283,7 +305,9 @@ fn overlaps(seats: &[(usize, Seat)]) -> Vec<Misplaced> {
             || (changed.start == other.start && (changed.is_empty() || other.is_empty()))
     };
     // One ends where the other begins: then both say what stands between their new lines.
-    let in_order = |one: &Seat, other: &Seat| one.covered().end <= other.covered().start && !one.covered().is_empty();
+    let in_order = |one: &Seat, other: &Seat| {
+        one.covered().end <= other.covered().start && !one.covered().is_empty()
+    };
     let mut order: Vec<&(usize, Seat)> = seats.iter().collect();
     order.sort_by_key(|(i, seat)| (seat.first, *i));
     let mut missed = Vec::new();
@@ -291,7 +315,9 @@ fn overlaps(seats: &[(usize, Seat)]) -> Vec<Misplaced> {
         let end = seat.first + seat.hunk.old().len();
         for (j, other) in order[at + 1..].iter().take_while(|(_, other)| other.first <= end) {
             let (mine, theirs) = (seat.changed(), other.changed());
-            let clash = mine.iter().any(|a| touches(a, &other.covered()) && theirs.iter().any(|b| touches(a, b)))
+            let clash = mine
+                .iter()
+                .any(|a| touches(a, &other.covered()) && theirs.iter().any(|b| touches(a, b)))
                 || mine.iter().any(|a| !a.is_empty() && touches(a, &other.covered()))
                 || theirs.iter().any(|b| !b.is_empty() && touches(b, &seat.covered()));
             if clash && !in_order(seat, other) {

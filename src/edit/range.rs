@@ -50,7 +50,8 @@ impl Changed {
     /// The same after one more edit, whose splices change `text`.
     #[must_use]
     pub fn and(mut self, text: &[u8], splices: &[Splice]) -> Changed {
-        let real: Vec<&Splice> = splices.iter().filter(|splice| text[splice.at.clone()] != *splice.with).collect();
+        let real: Vec<&Splice> =
+            splices.iter().filter(|splice| text[splice.at.clone()] != *splice.with).collect();
         let (Some(first), Some(last)) = (real.first(), real.last()) else { return self };
         let ends = |bytes: &[u8]| memchr::memchr_iter(b'\n', bytes).count();
         let start = ends(&text[..first.at.start]);
@@ -97,9 +98,15 @@ pub fn splices(
         return Err(RangeFault::OutOfRange(table.len()));
     }
     match (expected, voucher) {
-        (Some(expected), _) if !stands(&table, expected, range, first, end) => return Err(RangeFault::Mismatch),
-        (None, Voucher::Hash(changed)) if !changed.spares(&(first..end)) => return Err(RangeFault::Moved),
-        (None, Voucher::Nothing) if matches!(range, LineRange::Of(..)) => return Err(RangeFault::Blind),
+        (Some(expected), _) if !stands(&table, expected, range, first, end) => {
+            return Err(RangeFault::Mismatch);
+        }
+        (None, Voucher::Hash(changed)) if !changed.spares(&(first..end)) => {
+            return Err(RangeFault::Moved);
+        }
+        (None, Voucher::Nothing) if matches!(range, LineRange::Of(..)) => {
+            return Err(RangeFault::Blind);
+        }
         _ => {}
     }
     let old = (first..end).map(|at| Line::new(Side::Old, table.bytes(at..at + 1)));
@@ -111,7 +118,13 @@ pub fn splices(
 
 /// Whether the expected lines stand there: those of the range, or, for an insertion, those that follow it. A byte-order mark is no
 /// part of the first line.
-fn stands(table: &LineTable<'_>, expected: &[u8], range: LineRange, first: usize, end: usize) -> bool {
+fn stands(
+    table: &LineTable<'_>,
+    expected: &[u8],
+    range: LineRange,
+    first: usize,
+    end: usize,
+) -> bool {
     let expected = expected.strip_prefix(BOM).filter(|_| first == 0).unwrap_or(expected);
     let expected: Vec<&[u8]> = text::lines(expected).map(super::table::content).collect();
     match range {
@@ -128,7 +141,8 @@ mod tests {
 
     fn replaced(text: &str, range: LineRange, content: &str) -> Result<String, RangeFault> {
         let unchanged = Changed::default();
-        let splices = splices(text.as_bytes(), range, content.as_bytes(), None, Voucher::Hash(&unchanged))?;
+        let splices =
+            splices(text.as_bytes(), range, content.as_bytes(), None, Voucher::Hash(&unchanged))?;
         Ok(String::from_utf8(apply(text.as_bytes(), &splices)).unwrap())
     }
 
@@ -139,7 +153,10 @@ mod tests {
         assert_eq!(replaced("a\nb", LineRange::Of(2, 2), "x\n").unwrap(), "a\nx");
         assert_eq!(replaced("a\nb", LineRange::Before(3), "x\n").unwrap(), "a\nb\nx");
         assert_eq!(replaced("a\nb\n", LineRange::Before(3), "x").unwrap(), "a\nb\nx\n");
-        assert_eq!(replaced("\u{feff}a\nb\n", LineRange::Before(1), "x\n").unwrap(), "\u{feff}x\na\nb\n");
+        assert_eq!(
+            replaced("\u{feff}a\nb\n", LineRange::Before(1), "x\n").unwrap(),
+            "\u{feff}x\na\nb\n"
+        );
         assert_eq!(replaced("a\nb\nc", LineRange::Of(2, 3), "").unwrap(), "a\n");
         assert_eq!(replaced("", LineRange::Before(1), "x").unwrap(), "x\n");
     }
@@ -150,15 +167,25 @@ mod tests {
         assert_eq!(replaced("a\n", LineRange::Of(0, 1), "x"), Err(RangeFault::OutOfRange(1)));
         assert_eq!(replaced("a\n", LineRange::Before(3), "x"), Err(RangeFault::OutOfRange(1)));
         assert_eq!(replaced("a\n", LineRange::Before(0), "x"), Err(RangeFault::OutOfRange(1)));
-        assert_eq!(replaced("a\n", LineRange::Before(usize::MAX), "x"), Err(RangeFault::OutOfRange(1)));
-        assert_eq!(replaced("a\n", LineRange::Of(1, usize::MAX), "x"), Err(RangeFault::OutOfRange(1)));
-        assert_eq!(replaced("a\n", LineRange::Of(usize::MAX, usize::MAX), "x"), Err(RangeFault::OutOfRange(1)));
+        assert_eq!(
+            replaced("a\n", LineRange::Before(usize::MAX), "x"),
+            Err(RangeFault::OutOfRange(1))
+        );
+        assert_eq!(
+            replaced("a\n", LineRange::Of(1, usize::MAX), "x"),
+            Err(RangeFault::OutOfRange(1))
+        );
+        assert_eq!(
+            replaced("a\n", LineRange::Of(usize::MAX, usize::MAX), "x"),
+            Err(RangeFault::OutOfRange(1))
+        );
     }
 
     #[test]
     fn what_is_removed_must_be_vouched_for() {
         let of = |expected: Option<&str>, voucher| {
-            splices(b"a\nb\nc\n", LineRange::Of(2, 3), b"", expected.map(str::as_bytes), voucher).map(|_| ())
+            splices(b"a\nb\nc\n", LineRange::Of(2, 3), b"", expected.map(str::as_bytes), voucher)
+                .map(|_| ())
         };
         assert_eq!(of(None, Voucher::Nothing), Err(RangeFault::Blind));
         assert_eq!(of(Some("b\r\nc"), Voucher::Nothing), Ok(()));
@@ -171,7 +198,14 @@ mod tests {
     #[test]
     fn a_byte_order_mark_is_no_part_of_what_is_expected() {
         let of = |expected: &[u8]| {
-            splices(b"\xef\xbb\xbfa\nb\n", LineRange::Of(1, 1), b"x", Some(expected), Voucher::Nothing).map(|_| ())
+            splices(
+                b"\xef\xbb\xbfa\nb\n",
+                LineRange::Of(1, 1),
+                b"x",
+                Some(expected),
+                Voucher::Nothing,
+            )
+            .map(|_| ())
         };
         assert_eq!((of(b"a\n"), of(b"\xef\xbb\xbfa\n")), (Ok(()), Ok(())));
         assert_eq!(of(b"b\n"), Err(RangeFault::Mismatch));
@@ -180,11 +214,16 @@ mod tests {
     #[test]
     fn a_hash_vouches_only_for_lines_that_no_earlier_edit_changed_or_moved() {
         let text = b"a\nb\n\n\nc\n";
-        let after = |at: Range<usize>, with: &[u8]| Changed::default().and(text, &[Splice { at, with: with.to_vec() }]);
+        let after = |at: Range<usize>, with: &[u8]| {
+            Changed::default().and(text, &[Splice { at, with: with.to_vec() }])
+        };
         // Which of the lines 1 to 5 it still vouches for, and which of the places to insert, 1 to 6.
-        let lines =
-            |changed: &Changed| (0..5).filter(|&i| changed.spares(&(i..i + 1))).map(|i| i + 1).collect::<Vec<_>>();
-        let places = |changed: &Changed| (0..6).filter(|&i| changed.spares(&(i..i))).map(|i| i + 1).collect::<Vec<_>>();
+        let lines = |changed: &Changed| {
+            (0..5).filter(|&i| changed.spares(&(i..i + 1))).map(|i| i + 1).collect::<Vec<_>>()
+        };
+        let places = |changed: &Changed| {
+            (0..6).filter(|&i| changed.spares(&(i..i))).map(|i| i + 1).collect::<Vec<_>>()
+        };
         let insertion = after(4..4, b"\n");
         assert_eq!((lines(&insertion), places(&insertion)), (vec![1, 2], vec![1, 2]));
         let in_place = after(2..4, b"B\n");

@@ -34,10 +34,20 @@ impl Seat {
     pub(super) fn exact(table: &LineTable<'_>, hunk: Hunk, first: usize) -> Seat {
         let old = hunk.old();
         let ends = old.iter().enumerate().map(|(i, line)| (table.end(first + i), line.cr));
-        let mut ends = ends.filter(|(end, _)| !end.is_empty()).map(|(end, cr)| cr == (end == b"\r\n")).peekable();
+        let mut ends = ends
+            .filter(|(end, _)| !end.is_empty())
+            .map(|(end, cr)| cr == (end == b"\r\n"))
+            .peekable();
         // An empty file has no line ends that new lines could keep.
         let ends_agree = table.is_empty() || (ends.peek().is_some() && ends.all(|agrees| agrees));
-        Seat { hunk, first, indent: Indent::Same, matched_by: MatchedBy::Exact, unchecked: false, ends_agree }
+        Seat {
+            hunk,
+            first,
+            indent: Indent::Same,
+            matched_by: MatchedBy::Exact,
+            unchecked: false,
+            ends_agree,
+        }
     }
 
     /// The lines that its old side covers.
@@ -76,7 +86,8 @@ impl Seat {
     /// What it changes in the text of `table`.
     pub(super) fn splices(&self, table: &LineTable<'_>) -> Vec<Splice> {
         let runs = self.runs();
-        let mut splices: Vec<Splice> = runs.iter().map(|(gone, come)| self.splice(table, gone, come)).collect();
+        let mut splices: Vec<Splice> =
+            runs.iter().map(|(gone, come)| self.splice(table, gone, come)).collect();
         if let Some(newline) = self.newline_alone(table, &runs) {
             splices.push(newline);
         }
@@ -96,11 +107,16 @@ impl Seat {
             with.extend_from_slice(end_near(table, gone.start));
         }
         for (i, line) in come.iter().enumerate() {
-            let text = line.text.strip_prefix(BOM).filter(|_| keeps_mark && i == 0).unwrap_or(&line.text);
+            let text =
+                line.text.strip_prefix(BOM).filter(|_| keeps_mark && i == 0).unwrap_or(&line.text);
             with.extend(self.indent.convert(text).unwrap_or_else(|| text.to_vec()));
             let terminated = i + 1 < come.len() || !last || self.terminated(open);
             if terminated {
-                with.extend_from_slice(if self.ends_agree { end_of(line) } else { end_near(table, gone.start) });
+                with.extend_from_slice(if self.ends_agree {
+                    end_of(line)
+                } else {
+                    end_near(table, gone.start)
+                });
             }
         }
         Splice { at: start..table.start(gone.end), with }
@@ -142,18 +158,25 @@ impl Seat {
 pub(super) fn end_near<'a>(table: &LineTable<'a>, at: usize) -> &'a [u8] {
     let end = |&at: &usize| !table.end(at).is_empty();
     let here = (at < table.len()).then_some(at).filter(end);
-    let near = here.or_else(|| (0..at.min(table.len())).rev().find(end)).or_else(|| (at..table.len()).find(end));
+    let near = here
+        .or_else(|| (0..at.min(table.len())).rev().find(end))
+        .or_else(|| (at..table.len()).find(end));
     near.map_or(b"\n", |at| table.end(at))
 }
 
 /// A hunk whose old side stands at `first` but for white space at the ends of its lines; `None` if no one rule explains it.
 pub(super) fn indented(table: &LineTable<'_>, hunk: Hunk, first: usize) -> Option<Seat> {
     let old = hunk.old();
-    let pairs: Vec<(&[u8], &[u8])> =
-        old.iter().enumerate().map(|(i, line)| (line.text.as_slice(), table.line(first + i))).collect();
-    let new = hunk.lines.iter().filter(|line| line.side == Side::New).map(|line| line.text.as_slice());
+    let pairs: Vec<(&[u8], &[u8])> = old
+        .iter()
+        .enumerate()
+        .map(|(i, line)| (line.text.as_slice(), table.line(first + i)))
+        .collect();
+    let new =
+        hunk.lines.iter().filter(|line| line.side == Side::New).map(|line| line.text.as_slice());
     let indent = Indent::for_lines(&pairs, new)?;
-    let matched_by = if indent == Indent::Same { MatchedBy::TrailingSpace } else { MatchedBy::Indentation };
+    let matched_by =
+        if indent == Indent::Same { MatchedBy::TrailingSpace } else { MatchedBy::Indentation };
     Some(Seat { indent, matched_by, ..Seat::exact(table, hunk, first) })
 }
 

@@ -124,7 +124,9 @@ impl<'a> Stage<'a> {
         let slot = self.files.get_mut(path).ok_or_else(|| Refusal::Lost(path.clone()))?;
         match (&edit.op, &mut slot.now) {
             (Op::Create { .. }, Some(_)) => return Err(Refusal::Exists(path.clone())),
-            (Op::Create { content, executable }, now @ None) => *now = Some(new(content, *executable)),
+            (Op::Create { content, executable }, now @ None) => {
+                *now = Some(new(content, *executable))
+            }
             (Op::Put { content }, now @ None) => *now = Some(new(content, false)),
             (_, None) => return Err(Refusal::NotFound),
             (Op::Edit { old, new, places }, Some(file)) => {
@@ -136,8 +138,12 @@ impl<'a> Stage<'a> {
                 let splices = locate::replace(&file.text, &at, new);
                 file.change(&splices);
             }
-            (Op::Append { content }, Some(file)) => file.change(&[splice::append(&file.text, content)]),
-            (Op::Overwrite { content }, Some(file)) => file.change(&[splice::overwrite(&file.text, content)]),
+            (Op::Append { content }, Some(file)) => {
+                file.change(&[splice::append(&file.text, content)])
+            }
+            (Op::Overwrite { content }, Some(file)) => {
+                file.change(&[splice::overwrite(&file.text, content)])
+            }
             (Op::Put { content }, Some(file)) => {
                 // A fence cannot say that the last line has no end.
                 let open = !file.text.is_empty() && !file.text.ends_with(b"\n");
@@ -150,14 +156,18 @@ impl<'a> Stage<'a> {
                     Expect::Hash(_) if existed => Voucher::Hash(&file.changed),
                     _ => Voucher::Nothing,
                 };
-                if let (LineRange::Before(line), None, Voucher::Nothing) = (range, expected, voucher) {
+                if let (LineRange::Before(line), None, Voucher::Nothing) =
+                    (range, expected, voucher)
+                {
                     step.unchecked.push(*line);
                 }
-                let splices = range::splices(&file.text, *range, content, expected.as_deref(), voucher);
+                let splices =
+                    range::splices(&file.text, *range, content, expected.as_deref(), voucher);
                 file.change(&splices.map_err(Refusal::Range)?);
             }
             (Op::Patch { hunks, matching }, Some(file)) => {
-                let placed = place::place(&file.text, hunks, *matching).map_err(Refusal::Misplaced)?;
+                let placed =
+                    place::place(&file.text, hunks, *matching).map_err(Refusal::Misplaced)?;
                 file.change(&placed.splices);
                 step = Step { matched_by: Some(placed.matched_by), unchecked: placed.unchecked };
             }
@@ -195,7 +205,8 @@ impl<'a> Stage<'a> {
             Some(slot) if slot.now.is_some() => return Err(Refusal::Exists(to.clone())),
             Some(_) => {}
         }
-        let moved = self.files.get_mut(path).and_then(|slot| slot.now.take()).ok_or(Refusal::NotFound)?;
+        let moved =
+            self.files.get_mut(path).and_then(|slot| slot.now.take()).ok_or(Refusal::NotFound)?;
         let moved = Staged { from: Some(moved.from.unwrap_or_else(|| path.clone())), ..moved };
         self.files.entry(to.clone()).and_modify(|slot| slot.now = Some(moved));
         Ok(())
@@ -219,6 +230,7 @@ fn new<'a>(content: &[u8], executable: bool) -> Staged<'a> {
 fn holds_just(text: &[u8], hunk: &Hunk) -> bool {
     let table = LineTable::new(text, Likeness::Exact);
     let lines = &hunk.lines[..hunk.lines.len() - hunk.tail];
-    let old: Vec<&[u8]> = lines.iter().map(|line| line.text.strip_prefix(BOM).unwrap_or(&line.text)).collect();
+    let old: Vec<&[u8]> =
+        lines.iter().map(|line| line.text.strip_prefix(BOM).unwrap_or(&line.text)).collect();
     old.len() == table.len() && table.stands(&old, 0)
 }

@@ -145,12 +145,15 @@ impl<'a> LineTable<'a> {
     /// Where a run of lines stands, overlapping places included, in order; at most `limit` places and one more.
     #[must_use]
     pub fn find(&self, run: &[&[u8]], limit: usize) -> Vec<usize> {
-        let number = |line: &&[u8]| self.numbers.get(key(line, self.likeness)).copied().unwrap_or(NOWHERE);
+        let number =
+            |line: &&[u8]| self.numbers.get(key(line, self.likeness)).copied().unwrap_or(NOWHERE);
         let run: Vec<usize> = run.iter().map(number).collect();
         if run.is_empty() || run.contains(&NOWHERE) || run.len() > self.len() {
             return Vec::new();
         }
-        let Some((i, rarest)) = run.iter().copied().enumerate().min_by_key(|&(_, number)| self.count[number]) else {
+        let Some((i, rarest)) =
+            run.iter().copied().enumerate().min_by_key(|&(_, number)| self.count[number])
+        else {
             return Vec::new();
         };
         if self.count[rarest].saturating_mul(run.len()) > self.len().saturating_mul(4) {
@@ -234,16 +237,21 @@ mod tests {
     #[test]
     fn line_ends_and_the_mark_at_the_start_belong_to_no_line() {
         let table = LineTable::new(b"\xef\xbb\xbfa\r\nb", Likeness::Exact);
-        assert_eq!((table.len(), table.line(0), table.end(0), table.end(1)), (2, &b"a"[..], &b"\r\n"[..], &b""[..]));
+        assert_eq!(
+            (table.len(), table.line(0), table.end(0), table.end(1)),
+            (2, &b"a"[..], &b"\r\n"[..], &b""[..])
+        );
         assert_eq!((table.start(0), table.bytes(0..2)), (3, &b"a\r\nb"[..]));
     }
 
     #[test]
     fn both_searches_agree() {
-        let lines: Vec<usize> = (0..400).map(|i| usize::from(i % 7 == 0) + usize::from(i % 5 == 0)).collect();
+        let lines: Vec<usize> =
+            (0..400).map(|i| usize::from(i % 7 == 0) + usize::from(i % 5 == 0)).collect();
         for start in [0, 3, 35, 100] {
             let run = &lines[start..start + 12];
-            let naive: Vec<usize> = (0..=lines.len() - 12).filter(|&at| lines[at..].starts_with(run)).collect();
+            let naive: Vec<usize> =
+                (0..=lines.len() - 12).filter(|&at| lines[at..].starts_with(run)).collect();
             assert_eq!(search(&lines, run, 1000), naive);
         }
     }

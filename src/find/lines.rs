@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use grep_matcher::{LineTerminator, Matcher as _};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
-use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkContextKind, SinkMatch};
+use grep_searcher::{
+    BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkContextKind, SinkMatch,
+};
 
 use crate::base::text::BOM;
 use crate::base::{Code, Finding, RepoPath, Result};
@@ -24,7 +26,10 @@ const MOST_THREADS: usize = 8;
 
 /// How a pattern is meant.
 #[derive(Debug, Clone, Copy, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own on the command line")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option of its own on the command line"
+)]
 pub struct Meaning {
     /// Text, not a regular expression.
     pub fixed: bool,
@@ -139,7 +144,10 @@ impl Query {
             return Err(Finding::new(Code::BadRequest, "The pattern is empty.", hint).into());
         }
         let mut builder = RegexMatcherBuilder::new();
-        builder.fixed_strings(meaning.fixed).case_insensitive(meaning.ignore_case).case_smart(meaning.smart_case);
+        builder
+            .fixed_strings(meaning.fixed)
+            .case_insensitive(meaning.ignore_case)
+            .case_smart(meaning.smart_case);
         builder.word(meaning.word).multi_line(true).crlf(true).size_limit(PATTERN);
         let matcher = builder.build(pattern).map_err(|error| {
             let whole = error.to_string();
@@ -160,7 +168,8 @@ impl Query {
     pub fn search(&self, repo: &Repo, files: &[Listed], limits: &Limits, wanted: Wanted) -> Found {
         let (root, most) = (repo.root(), repo.largest_file());
         let mut found = Found::default();
-        let (mut skip, mut room) = (limits.skip, Room { matches: limits.matches, bytes: limits.bytes, closed: false });
+        let (mut skip, mut room) =
+            (limits.skip, Room { matches: limits.matches, bytes: limits.bytes, closed: false });
         let mut counted_on = 0;
         for (number, chunk) in files.chunks(CHUNK).enumerate() {
             if room.closed && counted_on > COUNT_ON {
@@ -195,7 +204,15 @@ impl Query {
                     room.matches -= 1;
                     found.files.push((file.path.clone(), lines));
                 } else if !room.closed {
-                    self.collect(root, most, &file.path, passed, limits, &mut room, &mut found.hits);
+                    self.collect(
+                        root,
+                        most,
+                        &file.path,
+                        passed,
+                        limits,
+                        &mut room,
+                        &mut found.hits,
+                    );
                 }
             }
         }
@@ -204,7 +221,10 @@ impl Query {
 
     /// The matching lines and the size of each file, or why it has none.
     fn counted(&self, root: &Dir, most: u64, files: &[Listed]) -> Vec<Counted> {
-        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS).min(files.len());
+        let threads = std::thread::available_parallelism()
+            .map_or(1, usize::from)
+            .min(MOST_THREADS)
+            .min(files.len());
         let next = AtomicUsize::new(0);
         let work = || {
             let (mut searcher, mut done) = (searcher(0), Vec::new());
@@ -255,7 +275,16 @@ impl Query {
         // What is gone since it was counted is not shown.
         let Ok(bytes) = bytes(root, most, path) else { return };
         let columns = limits.columns;
-        let mut collect = Collect { query: self, path, skip, columns, room, hits, before: Vec::new(), own: false };
+        let mut collect = Collect {
+            query: self,
+            path,
+            skip,
+            columns,
+            room,
+            hits,
+            before: Vec::new(),
+            own: false,
+        };
         let _ = searcher(limits.context).search_slice(&self.matcher, body(&bytes), &mut collect);
     }
 }
@@ -297,7 +326,10 @@ struct Room {
 fn searcher(context: usize) -> Searcher {
     let mut builder = SearcherBuilder::new();
     builder.line_terminator(LineTerminator::crlf()).line_number(true).bom_sniffing(false);
-    builder.binary_detection(BinaryDetection::none()).before_context(context).after_context(context);
+    builder
+        .binary_detection(BinaryDetection::none())
+        .before_context(context)
+        .after_context(context);
     builder.build()
 }
 
@@ -368,7 +400,13 @@ impl Sink for Collect<'_> {
         self.room.matches -= 1;
         self.room.bytes = self.room.bytes.saturating_sub(bytes);
         self.own = true;
-        self.hits.push(Hit { path: self.path.clone(), line, column: start + 1, before, after: Vec::new() });
+        self.hits.push(Hit {
+            path: self.path.clone(),
+            line,
+            column: start + 1,
+            before,
+            after: Vec::new(),
+        });
         Ok(true)
     }
 

@@ -28,7 +28,8 @@ impl PutAside<'_> {
     /// Whether a rule leaves `path` out. The innermost folder that has a word to say decides.
     pub(super) fn holds(&mut self, path: &RepoPath) -> bool {
         let whole = path.as_bytes();
-        let mut folders: Vec<&[u8]> = std::iter::once(b"".as_slice()).chain(path.parents()).collect();
+        let mut folders: Vec<&[u8]> =
+            std::iter::once(b"".as_slice()).chain(path.parents()).collect();
         folders.reverse();
         for folder in folders {
             let root = self.root;

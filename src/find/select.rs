@@ -40,12 +40,20 @@ impl Selection {
             match plain(path) {
                 "" if !path.is_empty() => return Selection::parse(&[], globs, which),
                 plain => {
-                    below.push(RepoPath::parse(plain.as_bytes()).map_err(|problem| problem.finding(path.as_bytes()))?);
+                    below.push(
+                        RepoPath::parse(plain.as_bytes())
+                            .map_err(|problem| problem.finding(path.as_bytes()))?,
+                    );
                 }
             }
         }
-        let (unwanted, wanted): (Vec<&String>, Vec<&String>) = globs.iter().partition(|glob| glob.starts_with('!'));
-        let wanted = if wanted.is_empty() { None } else { Some(set(wanted.into_iter().map(String::as_str))?) };
+        let (unwanted, wanted): (Vec<&String>, Vec<&String>) =
+            globs.iter().partition(|glob| glob.starts_with('!'));
+        let wanted = if wanted.is_empty() {
+            None
+        } else {
+            Some(set(wanted.into_iter().map(String::as_str))?)
+        };
         let unwanted = set(unwanted.into_iter().map(|glob| &glob[1..]))?;
         Ok(Selection { below, wanted, unwanted, which })
     }
@@ -77,7 +85,9 @@ impl Selection {
         let mut selected = self.of(repo)?;
         if self.which != Which::All {
             let mut aside = PutAside::new(repo.root());
-            selected.files.retain(|file| self.below.contains(&file.path) || !aside.holds(&file.path));
+            selected
+                .files
+                .retain(|file| self.below.contains(&file.path) || !aside.holds(&file.path));
         }
         Ok(selected)
     }
@@ -85,7 +95,8 @@ impl Selection {
     fn fits(&self, path: &RepoPath) -> bool {
         use std::os::unix::ffi::OsStrExt as _;
         let path = Path::new(std::ffi::OsStr::from_bytes(path.as_bytes()));
-        self.wanted.as_ref().is_none_or(|wanted| wanted.is_match(path)) && !self.unwanted.is_match(path)
+        self.wanted.as_ref().is_none_or(|wanted| wanted.is_match(path))
+            && !self.unwanted.is_match(path)
     }
 }
 
@@ -100,19 +111,27 @@ impl Place {
     fn of(repo: &Repo, path: &RepoPath) -> Result<Place> {
         let other = |above: &[u8]| {
             let above = RepoPath::from_tree(above);
-            let found = repo.files(std::slice::from_ref(&above), Which::Tracked).unwrap_or_default();
-            let submodule = found.iter().any(|file| file.kind == Kind::Repository && file.path == above);
+            let found =
+                repo.files(std::slice::from_ref(&above), Which::Tracked).unwrap_or_default();
+            let submodule =
+                found.iter().any(|file| file.kind == Kind::Repository && file.path == above);
             let dir = repo.root().beneath(above.as_bytes());
-            submodule || matches!(dir, Ok(Parent::Open(dir)) if matches!(dir.stat(b".git"), Ok(Some(_))))
+            submodule
+                || matches!(dir, Ok(Parent::Open(dir)) if matches!(dir.stat(b".git"), Ok(Some(_))))
         };
         if let Some(above) = path.parents().find(|above| other(above)) {
             let above = String::from_utf8_lossy(above).into_owned();
-            let message = format!("{path} lies in {above}, a repository with a history of its own.");
-            let hint = format!("Run edt there: `edt -C {} …`.", crate::base::text::shell_word(above.as_bytes()));
+            let message =
+                format!("{path} lies in {above}, a repository with a history of its own.");
+            let hint = format!(
+                "Run edt there: `edt -C {} …`.",
+                crate::base::text::shell_word(above.as_bytes())
+            );
             return Err(Finding::new(Code::PathOutsideRepo, message, hint).at(path).into());
         }
         let (folder, name) = path.split();
-        let wrap = |error| crate::io::failed("look at", &repo.root_path().join(path.to_string()), &error);
+        let wrap =
+            |error| crate::io::failed("look at", &repo.root_path().join(path.to_string()), &error);
         Ok(match repo.root().beneath(folder).map_err(wrap)? {
             Parent::Symlink => {
                 let message = format!("A symbolic link is on the way to {path}; edt follows none.");
@@ -127,7 +146,8 @@ impl Place {
 
 fn not_found(path: &RepoPath) -> Finding {
     let message = format!("There is no file or folder {path}.");
-    Finding::new(Code::FileNotFound, message, "Check the path; `edt ls --dirs` lists the folders.").at(path)
+    Finding::new(Code::FileNotFound, message, "Check the path; `edt ls --dirs` lists the folders.")
+        .at(path)
 }
 
 /// `path` without `./` before it and `/` behind it; empty for the whole worktree.
@@ -149,8 +169,17 @@ fn set<'a>(globs: impl Iterator<Item = &'a str>) -> Result<GlobSet> {
     };
     let mut all = GlobSetBuilder::new();
     for glob in globs {
-        let whole = if glob.contains('/') { glob.trim_start_matches('/').to_owned() } else { format!("**/{glob}") };
-        all.add(GlobBuilder::new(&whole).literal_separator(true).build().map_err(|error| wrong(&error))?);
+        let whole = if glob.contains('/') {
+            glob.trim_start_matches('/').to_owned()
+        } else {
+            format!("**/{glob}")
+        };
+        all.add(
+            GlobBuilder::new(&whole)
+                .literal_separator(true)
+                .build()
+                .map_err(|error| wrong(&error))?,
+        );
     }
     all.build().map_err(|error| wrong(&error).into())
 }
@@ -163,13 +192,26 @@ mod tests {
     fn a_glob_without_a_slash_is_one_of_names() {
         let fits = |globs: &[&str], path: &str| {
             let globs: Vec<String> = globs.iter().map(|&glob| glob.to_owned()).collect();
-            Selection::parse(&[], &globs, Which::Tracked).unwrap().fits(&RepoPath::from_tree(path.as_bytes()))
+            Selection::parse(&[], &globs, Which::Tracked)
+                .unwrap()
+                .fits(&RepoPath::from_tree(path.as_bytes()))
         };
         assert!(
-            fits(&[], "a") && fits(&["*.rs"], "a.rs") && fits(&["*.rs"], "x/y/a.rs") && fits(&["/x/*.rs"], "x/a.rs")
+            fits(&[], "a")
+                && fits(&["*.rs"], "a.rs")
+                && fits(&["*.rs"], "x/y/a.rs")
+                && fits(&["/x/*.rs"], "x/a.rs")
         );
-        assert!(!fits(&["x/*.rs"], "x/y/a.rs") && fits(&["x/**/*.rs"], "x/y/a.rs") && fits(&["x/**/*.rs"], "x/a.rs"));
-        assert!(!fits(&["!*.rs"], "a.rs") && fits(&["!*.rs"], "a.c") && !fits(&["x/**", "!*.rs"], "x/a.rs"));
+        assert!(
+            !fits(&["x/*.rs"], "x/y/a.rs")
+                && fits(&["x/**/*.rs"], "x/y/a.rs")
+                && fits(&["x/**/*.rs"], "x/a.rs")
+        );
+        assert!(
+            !fits(&["!*.rs"], "a.rs")
+                && fits(&["!*.rs"], "a.c")
+                && !fits(&["x/**", "!*.rs"], "x/a.rs")
+        );
         assert!(fits(&["*.{c,h}"], "x/a.h"));
     }
 }

@@ -14,7 +14,12 @@ struct Node {
 
 /// The extension's `body` after the index entries at `touched` changed (`true` where entries came or went), with the trees of
 /// `folders`; `None` if it cannot be read.
-pub(super) fn patched(body: &[u8], touched: &[(&[u8], bool)], folders: &Folders, hash_len: usize) -> Option<Vec<u8>> {
+pub(super) fn patched(
+    body: &[u8],
+    touched: &[(&[u8], bool)],
+    folders: &Folders,
+    hash_len: usize,
+) -> Option<Vec<u8>> {
     let (mut root, used) = read(body, 0, hash_len)?;
     if used != body.len() {
         return None;

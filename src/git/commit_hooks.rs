@@ -43,7 +43,12 @@ pub struct Proposed {
 /// # Errors
 /// `TRUST_REQUIRED`, before anything runs, if hooks are content of the repository that nobody trusts; `GIT_OPERATION_BLOCKED` with the output of the hook that refused, or if hooks staged files that on disk are not the proposed ones; `PROGRAM_NOT_FOUND`, `IO_ERROR`. What a hook did to files of the
 /// worktree stays.
-pub fn run(repo: &Repo, draft: &mut Draft<'_>, mut proposed: Proposed, moved: (Oid, Oid)) -> Result<Proposed> {
+pub fn run(
+    repo: &Repo,
+    draft: &mut Draft<'_>,
+    mut proposed: Proposed,
+    moved: (Oid, Oid),
+) -> Result<Proposed> {
     if !repo.has_hooks(&BEFORE) {
         return Ok(proposed);
     }
@@ -52,12 +57,16 @@ pub fn run(repo: &Repo, draft: &mut Draft<'_>, mut proposed: Proposed, moved: (O
     let folder = Folder::make(repo, &proposed)?;
     folder.fill_index(&proposed.tree.to_string())?;
     let message = folder.path.join("COMMIT_EDITMSG");
-    whole::write(&message, proposed.message.as_bytes()).map_err(|error| failed("write", &message, &error))?;
+    whole::write(&message, proposed.message.as_bytes())
+        .map_err(|error| failed("write", &message, &error))?;
     for hook in BEFORE {
-        let mut args: Vec<&OsStr> = ["hook", "run", "--ignore-missing", hook].map(OsStr::new).to_vec();
+        let mut args: Vec<&OsStr> =
+            ["hook", "run", "--ignore-missing", hook].map(OsStr::new).to_vec();
         match hook {
             "pre-commit" => {}
-            "prepare-commit-msg" => args.extend([OsStr::new("--"), message.as_os_str(), OsStr::new("message")]),
+            "prepare-commit-msg" => {
+                args.extend([OsStr::new("--"), message.as_os_str(), OsStr::new("message")])
+            }
             _ => args.extend([OsStr::new("--"), message.as_os_str()]),
         }
         let ran = folder.git(&args, Hooks::Live)?;
@@ -75,7 +84,11 @@ pub fn run(repo: &Repo, draft: &mut Draft<'_>, mut proposed: Proposed, moved: (O
     if proposed.message.trim().is_empty() {
         return Err(blocked(
             "commit-msg",
-            &spawn::Ran { ok: false, stdout: Vec::new(), stderr: "It left an empty message.".into() },
+            &spawn::Ran {
+                ok: false,
+                stdout: Vec::new(),
+                stderr: "It left an empty message.".into(),
+            },
         )
         .into());
     }
@@ -84,7 +97,13 @@ pub fn run(repo: &Repo, draft: &mut Draft<'_>, mut proposed: Proposed, moved: (O
 
 /// A hook that stages a file from disk stages what stands there: in a path that the branch changed meanwhile that is not what was
 /// merged, and would undo it.
-fn take_staged(repo: &Repo, draft: &mut Draft<'_>, proposed: &Proposed, became: Oid, moved: (Oid, Oid)) -> Result<()> {
+fn take_staged(
+    repo: &Repo,
+    draft: &mut Draft<'_>,
+    proposed: &Proposed,
+    became: Oid,
+    moved: (Oid, Oid),
+) -> Result<()> {
     let stale: BTreeSet<RepoPath> =
         draft.tree_diff(moved.0, moved.1)?.into_iter().map(|differs| differs.path).collect();
     let staged = repo.tree_diff_by(proposed.tree, became, |oid| draft.tree_content(oid))?;
@@ -104,7 +123,11 @@ fn take_staged(repo: &Repo, draft: &mut Draft<'_>, proposed: &Proposed, became: 
             }
             changes.push(TreeChange { path: differs.path, file });
         }
-        return if changes.is_empty() { Ok(()) } else { draft.tree(proposed.tree, &changes).map(drop) };
+        return if changes.is_empty() {
+            Ok(())
+        } else {
+            draft.tree(proposed.tree, &changes).map(drop)
+        };
     }
     let message = format!(
         "Git's hooks staged files that on disk are not yet merged with the branch: {}. That would take the branch's changes back. Nothing was landed.",
@@ -144,8 +167,10 @@ pub fn signed(repo: &Repo, draft: &mut Draft<'_>, proposed: &Proposed) -> Result
     objects::write_synced(repo.objects_dir(), &draft.loose())?;
     let folder = Folder::make(repo, proposed)?;
     let message = folder.path.join("COMMIT_EDITMSG");
-    whole::write(&message, proposed.message.as_bytes()).map_err(|error| failed("write", &message, &error))?;
-    let (tree, parent) = (proposed.tree.to_string(), proposed.parent.map(|parent| parent.to_string()));
+    whole::write(&message, proposed.message.as_bytes())
+        .map_err(|error| failed("write", &message, &error))?;
+    let (tree, parent) =
+        (proposed.tree.to_string(), proposed.parent.map(|parent| parent.to_string()));
     let mut args: Vec<&OsStr> = ["commit-tree", "-S", &tree].map(OsStr::new).to_vec();
     if let Some(parent) = &parent {
         args.extend(["-p", parent.as_str()].map(OsStr::new));
@@ -178,15 +203,21 @@ impl Drop for Folder<'_> {
 impl Folder<'_> {
     fn make<'r>(repo: &'r Repo, proposed: &Proposed) -> Result<Folder<'r>> {
         let head = &proposed.head;
-        let state = repo.state_path().canonicalize().map_err(|error| failed("find", repo.state_path(), &error))?;
+        let state = repo
+            .state_path()
+            .canonicalize()
+            .map_err(|error| failed("find", repo.state_path(), &error))?;
         let path = state.join("land");
         let _ = whole::remove_folder(&path);
-        let absolute = |path: &Path| path.canonicalize().map_err(|error| failed("find", path, &error));
+        let absolute =
+            |path: &Path| path.canonicalize().map_err(|error| failed("find", path, &error));
         let common = absolute(repo.common_dir())?;
-        let head = if head.starts_with("refs/") { format!("ref: {head}\n") } else { format!("{head}\n") };
+        let head =
+            if head.starts_with("refs/") { format!("ref: {head}\n") } else { format!("{head}\n") };
         let write = |name: &str, text: &OsStr| {
             let file = path.join(name);
-            whole::write(&file, text.as_encoded_bytes()).map_err(|error| failed("write", &file, &error))
+            whole::write(&file, text.as_encoded_bytes())
+                .map_err(|error| failed("write", &file, &error))
         };
         whole::make_folder(&path.join("info")).map_err(|error| failed("make", &path, &error))?;
         write("HEAD", OsStr::new(&head))?;
@@ -237,11 +268,17 @@ fn blocked(what: &str, ran: &spawn::Ran) -> Finding {
     let said = said.trim();
     let start = said.len().saturating_sub(OUTPUT_MAX);
     let start = (start..said.len()).find(|&at| said.is_char_boundary(at)).unwrap_or(said.len());
-    let cut =
-        if start > 0 { format!(" (the last {} of {} bytes)", said.len() - start, said.len()) } else { String::new() };
+    let cut = if start > 0 {
+        format!(" (the last {} of {} bytes)", said.len() - start, said.len())
+    } else {
+        String::new()
+    };
     Finding::new(
         Code::GitOperationBlocked,
-        format!("Git's {what} refused the commit. Nothing was landed. It said{cut}:\n{}", &said[start..]),
+        format!(
+            "Git's {what} refused the commit. Nothing was landed. It said{cut}:\n{}",
+            &said[start..]
+        ),
         "Correct what it names with `edt apply` on the session, then repeat `edt land`.",
     )
     .with("hook", what)

@@ -36,10 +36,13 @@ impl Repo {
         let root = root.canonicalize().map_err(|error| crate::io::failed("find", root, &error))?;
         // A file of another worktree is content of the same repository.
         let mut roots = vec![root.clone()];
-        roots.extend(self.worktrees("").iter().filter_map(|one| self.root_of(one)?.canonicalize().ok()));
+        roots.extend(
+            self.worktrees("").iter().filter_map(|one| self.root_of(one)?.canonicalize().ok()),
+        );
         roots.sort_by_key(|root| std::cmp::Reverse(root.as_os_str().len()));
         let holder = |path: &Path| roots.iter().find(|root| path.starts_with(root));
-        let git_dirs = [self.git_dir(), self.common_dir()].map(|dir| dir.canonicalize().unwrap_or_default());
+        let git_dirs =
+            [self.git_dir(), self.common_dir()].map(|dir| dir.canonicalize().unwrap_or_default());
         let content = |path: &Path| {
             let path = path.canonicalize().ok()?;
             let apart = git_dirs.iter().all(|dir| !path.starts_with(dir));
@@ -65,8 +68,12 @@ impl Repo {
         let mut all = b"edt commit programs 1\n".to_vec();
         let mut shown = Vec::new();
         for file in files {
-            let below = holder(&file).and_then(|root| file.strip_prefix(root).ok()).unwrap_or(&file);
-            all.extend(format!("{:?} {}\n", below.as_os_str().as_bytes().as_bstr(), sum_of(&file)?).into_bytes());
+            let below =
+                holder(&file).and_then(|root| file.strip_prefix(root).ok()).unwrap_or(&file);
+            all.extend(
+                format!("{:?} {}\n", below.as_os_str().as_bytes().as_bstr(), sum_of(&file)?)
+                    .into_bytes(),
+            );
             shown.push(below.to_string_lossy().into_owned());
         }
         Ok(Some(Programs { files: shown, hash: sha256(&all)? }))
@@ -100,7 +107,10 @@ impl Repo {
         if self.may_commit(self.root_path())? {
             return Ok(());
         }
-        let files = self.commit_programs(self.root_path())?.map(|programs| programs.files).unwrap_or_default();
+        let files = self
+            .commit_programs(self.root_path())?
+            .map(|programs| programs.files)
+            .unwrap_or_default();
         Err(untrusted(&files).into())
     }
 
@@ -114,7 +124,9 @@ impl Repo {
     /// The command lines of configured hooks, and of the signing if commits are signed.
     fn commands(&self) -> Vec<Vec<u8>> {
         let config = self.inner.config_snapshot();
-        let sections = |name: &str| config.plumbing().sections_by_name(name).into_iter().flatten().collect::<Vec<_>>();
+        let sections = |name: &str| {
+            config.plumbing().sections_by_name(name).into_iter().flatten().collect::<Vec<_>>()
+        };
         let mut all: Vec<Vec<u8>> = Vec::new();
         for section in sections("hook") {
             all.extend(section.values("command").iter().map(|value| value.to_vec()));

@@ -85,14 +85,24 @@ impl Repo {
     /// # Errors
     /// `UNSUPPORTED_REPOSITORY` for an encoding that edt does not know, or one together with a filter; `IO_ERROR` if the
     /// attributes cannot be read.
-    pub fn conversion<'a>(&'a self, path: &'a RepoPath, from: Attributes) -> Result<Conversion<'a>> {
+    pub fn conversion<'a>(
+        &'a self,
+        path: &'a RepoPath,
+        from: Attributes,
+    ) -> Result<Conversion<'a>> {
         let value = |name: &str, all: &[(String, Value)]| {
-            all.iter().find(|(found, _)| found == name).map_or(Value::Unspecified, |(_, value)| value.clone())
+            all.iter()
+                .find(|(found, _)| found == name)
+                .map_or(Value::Unspecified, |(_, value)| value.clone())
         };
         let all = self.attributes_of(path, from)?;
         let encoding = match value("working-tree-encoding", &all) {
             Value::Is(name) if !matches!(name.to_ascii_uppercase().as_str(), "UTF-8" | "UTF8") => {
-                let why = || format!("edt does not know its encoding {name} well enough to give back every byte");
+                let why = || {
+                    format!(
+                        "edt does not know its encoding {name} well enough to give back every byte"
+                    )
+                };
                 Some(Encoding::named(&name).ok_or_else(|| refused(path, &why(), OUTSIDE))?)
             }
             _ => None,
@@ -105,7 +115,14 @@ impl Repo {
             return Err(refused(path, "it has a filter and an encoding at once", OUTSIDE).into());
         }
         let ends = self.line_ends(&value("text", &all), &value("crlf", &all), &value("eol", &all));
-        Ok(Conversion { repo: self, path, ends, ident: value("ident", &all) == Value::Set, encoding, driver })
+        Ok(Conversion {
+            repo: self,
+            path,
+            ends,
+            ident: value("ident", &all) == Value::Set,
+            encoding,
+            driver,
+        })
     }
 
     /// Whether any attribute or setting could convert the file: a handful of `stat` calls instead of reading them. `recorded`
@@ -113,14 +130,23 @@ impl Repo {
     ///
     /// # Errors
     /// Those of `recorded`.
-    pub fn may_convert(&self, path: &RepoPath, recorded: impl Fn(&RepoPath) -> Result<bool>) -> Result<bool> {
+    pub fn may_convert(
+        &self,
+        path: &RepoPath,
+        recorded: impl Fn(&RepoPath) -> Result<bool>,
+    ) -> Result<bool> {
         if self.auto_crlf() != AutoCrlf::Off {
             return Ok(true);
         }
-        let configured = self.inner.config_snapshot().trusted_path("core.attributesFile").ok().flatten();
-        let personal = configured.or_else(|| environment::config_home().map(|home| home.join("git/attributes")));
-        let fixed =
-            [Some(self.common_dir().join("info/attributes")), personal, Some(PathBuf::from("/etc/gitattributes"))];
+        let configured =
+            self.inner.config_snapshot().trusted_path("core.attributesFile").ok().flatten();
+        let personal = configured
+            .or_else(|| environment::config_home().map(|home| home.join("git/attributes")));
+        let fixed = [
+            Some(self.common_dir().join("info/attributes")),
+            personal,
+            Some(PathBuf::from("/etc/gitattributes")),
+        ];
         if fixed.iter().flatten().any(|file| file.exists()) {
             return Ok(true);
         }
@@ -150,7 +176,8 @@ impl Repo {
         let mut index = gix::index::State::new(self.inner.object_hash());
         for file in attribute_files(path) {
             if let Tracked::File(FileId { oid, .. }) = self.tracked(tree, &file)? {
-                let (flags, mode) = (gix::index::entry::Flags::empty(), gix::index::entry::Mode::FILE);
+                let (flags, mode) =
+                    (gix::index::entry::Flags::empty(), gix::index::entry::Mode::FILE);
                 index.dangerously_push_entry(
                     gix::index::entry::Stat::default(),
                     oid,
@@ -161,7 +188,11 @@ impl Repo {
             }
         }
         index.sort_entries();
-        let mut stack = self.inner.attributes_only(&index, source).map_err(|error| fail(&causes(&error)))?.detach();
+        let mut stack = self
+            .inner
+            .attributes_only(&index, source)
+            .map_err(|error| fail(&causes(&error)))?
+            .detach();
         let mut found = stack.attribute_matches();
         let at = stack.at_entry(path.as_bytes().as_bstr(), None, &self.inner.objects);
         at.map_err(|error| fail(&error.to_string()))?.matching_attributes(&mut found);
@@ -254,7 +285,8 @@ impl Conversion<'_> {
         let (_, blob) = self.recorded(&disk)?;
         let forms = self.of_blob(blob)?;
         if forms.disk() != disk && self.recorded(forms.disk())?.1 != forms.blob() {
-            let why = "Git would record other bytes again of the file that it checks out for this text";
+            let why =
+                "Git would record other bytes again of the file that it checks out for this text";
             return Err(refused(self.path, why, OUTSIDE).into());
         }
         Ok(forms)
@@ -345,8 +377,11 @@ impl Conversion<'_> {
         let (why, hint) = match self.ends {
             Action::Keep => (String::new(), OUTSIDE.to_owned()),
             Action::Text(end) | Action::Auto(end) => {
-                let (name, tool) = if end == End::CrLf { ("CRLF", "unix2dos") } else { ("LF", "dos2unix") };
-                let why = format!(": Git checks it out with {name}, and {crlf} of its {lf} lines end in CRLF");
+                let (name, tool) =
+                    if end == End::CrLf { ("CRLF", "unix2dos") } else { ("LF", "dos2unix") };
+                let why = format!(
+                    ": Git checks it out with {name}, and {crlf} of its {lf} lines end in CRLF"
+                );
                 let path = self.path.for_shell();
                 let hint = format!(
                     "Let a person give it the line ends that Git checks out (`{tool} {path}`), or drop the conversion (`git check-attr -a {path}`, core.autocrlf)."
@@ -354,12 +389,15 @@ impl Conversion<'_> {
                 (why, hint)
             }
         };
-        refused(self.path, &format!("Git would not check out the bytes that stand there{why}"), &hint)
+        refused(
+            self.path,
+            &format!("Git would not check out the bytes that stand there{why}"),
+            &hint,
+        )
     }
 
     fn not_encoded(&self, why: &str) -> Finding {
-        let hint =
-            "Send text that the file's encoding can hold, or let a person mend the file or its working-tree-encoding.";
+        let hint = "Send text that the file's encoding can hold, or let a person mend the file or its working-tree-encoding.";
         refused(self.path, &format!("{why} (its working-tree-encoding attribute)"), hint)
     }
 }
@@ -373,8 +411,7 @@ enum Value {
     Is(String),
 }
 
-const OUTSIDE: &str =
-    "Change this file outside edt, or let a person drop the conversion for it (`git check-attr -a` shows it).";
+const OUTSIDE: &str = "Change this file outside edt, or let a person drop the conversion for it (`git check-attr -a` shows it).";
 
 fn forms(text: Vec<u8>, disk: Vec<u8>, blob: Vec<u8>) -> Forms {
     let one = text == disk && disk == blob;
@@ -384,7 +421,11 @@ fn forms(text: Vec<u8>, disk: Vec<u8>, blob: Vec<u8>) -> Forms {
 /// The `.gitattributes` on the way to `path`.
 fn attribute_files(path: &RepoPath) -> impl Iterator<Item = RepoPath> + '_ {
     std::iter::once(b"".as_slice()).chain(path.parents()).map(|folder| {
-        let name = if folder.is_empty() { b".gitattributes".to_vec() } else { [folder, b"/.gitattributes"].concat() };
+        let name = if folder.is_empty() {
+            b".gitattributes".to_vec()
+        } else {
+            [folder, b"/.gitattributes"].concat()
+        };
         RepoPath::from_tree(&name)
     })
 }
@@ -395,6 +436,12 @@ fn refused(path: &RepoPath, why: &str, hint: &str) -> Finding {
 }
 
 fn unread(path: &RepoPath, why: &str) -> Finding {
-    let message = format!("The attributes of {path} could not be read: {why}. Nothing was changed.");
-    Finding::new(Code::IoError, message, "`git check-attr -a` tells more; mend it and repeat the call.").at(path)
+    let message =
+        format!("The attributes of {path} could not be read: {why}. Nothing was changed.");
+    Finding::new(
+        Code::IoError,
+        message,
+        "`git check-attr -a` tells more; mend it and repeat the call.",
+    )
+    .at(path)
 }

@@ -105,14 +105,21 @@ impl Repo {
                     continue;
                 }
                 let path = [&prefix, name].concat();
-                let folder = |at: Option<(u32, Oid)>| at.filter(|(mode, _)| *mode == FOLDER).map(|(_, oid)| oid);
+                let folder = |at: Option<(u32, Oid)>| {
+                    at.filter(|(mode, _)| *mode == FOLDER).map(|(_, oid)| oid)
+                };
                 if folder(before).is_some() || folder(after).is_some() {
                     todo.push(([&path, b"/".as_slice()].concat(), folder(before), folder(after)));
                 }
-                let item =
-                    |at: Option<(u32, Oid)>| at.filter(|(mode, _)| *mode != FOLDER).map(|(mode, oid)| item(mode, oid));
+                let item = |at: Option<(u32, Oid)>| {
+                    at.filter(|(mode, _)| *mode != FOLDER).map(|(mode, oid)| item(mode, oid))
+                };
                 if item(before) != item(after) {
-                    out.push(Differs { path: RepoPath::from_tree(&path), old: item(before), new: item(after) });
+                    out.push(Differs {
+                        path: RepoPath::from_tree(&path),
+                        old: item(before),
+                        new: item(after),
+                    });
                 }
             }
         }
@@ -131,7 +138,8 @@ fn item(mode: u32, oid: Oid) -> Item {
 
 /// The entries of a raw tree by their names. They stand almost in this order, so that sorting them costs one look at each.
 fn by_name(tree: &[u8], hash_len: usize) -> Vec<(&[u8], (u32, Oid))> {
-    let mut all: Vec<_> = all_entries(tree, hash_len).map(|(mode, name, oid)| (name, (mode, oid))).collect();
+    let mut all: Vec<_> =
+        all_entries(tree, hash_len).map(|(mode, name, oid)| (name, (mode, oid))).collect();
     all.sort_by_key(|(name, _)| *name);
     all.dedup_by_key(|(name, _)| *name);
     all
@@ -146,6 +154,10 @@ fn in_step<'t, T: Copy>(
     std::iter::from_fn(move || {
         let name = old.peek().into_iter().chain(new.peek()).map(|(name, _)| *name).min()?;
         let value = |(_, value)| value;
-        Some((name, old.next_if(|one| one.0 == name).map(value), new.next_if(|one| one.0 == name).map(value)))
+        Some((
+            name,
+            old.next_if(|one| one.0 == name).map(value),
+            new.next_if(|one| one.0 == name).map(value),
+        ))
     })
 }

@@ -89,7 +89,8 @@ impl<'r> Draft<'r> {
     /// # Errors
     /// `OBJECT_MISSING` if a tree on the way is.
     pub fn tree(&mut self, root: Oid, changes: &[TreeChange]) -> Result<(Oid, Folders)> {
-        let mut sorted: Vec<(&[u8], Option<FileId>)> = changes.iter().map(|c| (c.path.as_bytes(), c.file)).collect();
+        let mut sorted: Vec<(&[u8], Option<FileId>)> =
+            changes.iter().map(|c| (c.path.as_bytes(), c.file)).collect();
         sorted.sort_by_key(|(path, _)| *path);
         let mut folders = Folders::new();
         let tree = self.folder(Some(root), b"", &sorted, &mut folders)?;
@@ -107,7 +108,10 @@ impl<'r> Draft<'r> {
     /// `OBJECT_MISSING` if a tree on the way is.
     pub fn folders(&self, root: Oid, changes: &[TreeChange]) -> Result<Folders> {
         let trees = self.made.iter().filter(|(_, (kind, _))| *kind == Kind::Tree);
-        let mut scratch = Draft { repo: self.repo, made: trees.map(|(oid, made)| (*oid, made.clone())).collect() };
+        let mut scratch = Draft {
+            repo: self.repo,
+            made: trees.map(|(oid, made)| (*oid, made.clone())).collect(),
+        };
         Ok(scratch.tree(root, changes)?.1)
     }
 
@@ -159,7 +163,8 @@ impl<'r> Draft<'r> {
     /// # Errors
     /// `BAD_REQUEST` if the configured identity or date cannot be used.
     pub fn commit_of(&mut self, tree: Oid, parents: &[Oid], message: &str) -> Result<Oid> {
-        let (author, committer) = (self.repo.signature(Role::Author)?, self.repo.signature(Role::Committer)?);
+        let (author, committer) =
+            (self.repo.signature(Role::Author)?, self.repo.signature(Role::Committer)?);
         let mut data = format!("tree {tree}\n").into_bytes();
         for parent in parents {
             data.extend_from_slice(format!("parent {parent}\n").as_bytes());
@@ -186,7 +191,9 @@ impl<'r> Draft<'r> {
         for parent in parents {
             data.extend_from_slice(format!("parent {parent}\n").as_bytes());
         }
-        let kept = |key: &[u8]| head.split(|&b| b == b'\n').find(|line| line.starts_with(key)).map(<[u8]>::to_vec);
+        let kept = |key: &[u8]| {
+            head.split(|&b| b == b'\n').find(|line| line.starts_with(key)).map(<[u8]>::to_vec)
+        };
         let committer = [b"committer ".as_slice(), &self.repo.signature(Role::Committer)?].concat();
         for line in [kept(b"author "), Some(committer), kept(b"encoding ")].into_iter().flatten() {
             data.extend_from_slice(&line);
@@ -207,7 +214,9 @@ impl<'r> Draft<'r> {
         };
         let mut made: Vec<_> = self.made.iter().collect();
         made.sort_by_key(|(_, (kind, _))| rank(kind));
-        made.into_iter().map(|(oid, (kind, data))| Loose { oid: *oid, bytes: deflater.deflate(*kind, data) }).collect()
+        made.into_iter()
+            .map(|(oid, (kind, data))| Loose { oid: *oid, bytes: deflater.deflate(*kind, data) })
+            .collect()
     }
 
     fn add(&mut self, kind: Kind, data: Vec<u8>) -> Result<Oid> {
@@ -238,7 +247,9 @@ impl<'r> Draft<'r> {
         let data = old.map_or_else(|| Ok(Vec::new()), |old| self.read_tree(old))?;
         // What is below one folder stands together, because the changes are sorted.
         let (mut entries, mut inner) = (BTreeMap::new(), Vec::new());
-        for group in changes.chunk_by(|(a, _), (b, _)| name(a, prefix).1 && name(a, prefix) == name(b, prefix)) {
+        for group in changes
+            .chunk_by(|(a, _), (b, _)| name(a, prefix).1 && name(a, prefix) == name(b, prefix))
+        {
             let ((path, file), (name, below)) = (group[0], name(group[0].0, prefix));
             if below {
                 inner.push((name, &path[..=prefix.len() + name.len()], group));

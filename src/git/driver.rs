@@ -77,8 +77,14 @@ impl Repo {
     #[must_use]
     pub fn driver(&self, name: &str) -> Option<Driver> {
         let config = self.inner.config_snapshot();
-        let mut driver =
-            Driver { name: name.to_owned(), clean: None, smudge: None, process: None, required: false, local: false };
+        let mut driver = Driver {
+            name: name.to_owned(),
+            clean: None,
+            smudge: None,
+            process: None,
+            required: false,
+            local: false,
+        };
         let (mut found, mut local) = (false, [false; 3]);
         for section in config.plumbing().sections_by_name("filter").into_iter().flatten() {
             if section.header().subsection_name().is_none_or(|named| named != name) {
@@ -87,7 +93,9 @@ impl Repo {
             found = true;
             let here = matches!(section.meta().source, Source::Local | Source::Worktree);
             let commands = [&mut driver.clean, &mut driver.smudge, &mut driver.process];
-            for ((key, command), local) in ["clean", "smudge", "process"].into_iter().zip(commands).zip(&mut local) {
+            for ((key, command), local) in
+                ["clean", "smudge", "process"].into_iter().zip(commands).zip(&mut local)
+            {
                 if let Some(value) = section.value(key) {
                     *local = here && !value.is_empty();
                     *command = Some(value.to_vec()).filter(|value| !value.is_empty());
@@ -108,7 +116,9 @@ impl Repo {
         let config = self.inner.config_snapshot();
         let mut names = std::collections::BTreeSet::new();
         for section in config.plumbing().sections_by_name("filter").into_iter().flatten() {
-            names.extend(section.header().subsection_name().map(|name| name.to_str_lossy().into_owned()));
+            names.extend(
+                section.header().subsection_name().map(|name| name.to_str_lossy().into_owned()),
+            );
         }
         names.iter().filter_map(|name| self.driver(name)).filter(|driver| driver.local).collect()
     }
@@ -120,7 +130,9 @@ impl Repo {
     /// `INTERNAL` if hashing fails.
     pub fn driver_hash(&self, driver: &Driver) -> Result<String> {
         let mut all = format!("edt filter 1\n{:?}\n", driver.name).into_bytes();
-        for (key, command) in [("clean", &driver.clean), ("smudge", &driver.smudge), ("process", &driver.process)] {
+        for (key, command) in
+            [("clean", &driver.clean), ("smudge", &driver.smudge), ("process", &driver.process)]
+        {
             let Some(command) = command else { continue };
             all.extend_from_slice(format!("{key} {:?}\n", command.as_bstr()).as_bytes());
             for word in named_by(command) {
@@ -137,7 +149,9 @@ impl Repo {
 
     fn is_below(&self, file: &Path) -> bool {
         let folders = [self.root_path(), self.git_dir(), self.common_dir()];
-        folders.iter().any(|folder| folder.canonicalize().is_ok_and(|folder| file.starts_with(folder)))
+        folders
+            .iter()
+            .any(|folder| folder.canonicalize().is_ok_and(|folder| file.starts_with(folder)))
     }
 
     /// Whether `driver` may run here.
@@ -158,13 +172,27 @@ impl Repo {
     ///
     /// # Errors
     /// `TRUST_REQUIRED`, before anything runs; `PROGRAM_NOT_FOUND`, `COMMAND_TIMEOUT`, `FILTER_FAILED`.
-    pub(super) fn filtered(&self, driver: &Driver, way: Way, path: &RepoPath, bytes: Vec<u8>) -> Result<Vec<u8>> {
+    pub(super) fn filtered(
+        &self,
+        driver: &Driver,
+        way: Way,
+        path: &RepoPath,
+        bytes: Vec<u8>,
+    ) -> Result<Vec<u8>> {
         let single = if way == Way::Clean { &driver.clean } else { &driver.smudge };
         let (command, input) = match (&driver.process, single) {
-            (Some(process), _) => (process.clone(), pkt_line::request(way.name(), path.as_bytes(), &bytes)),
+            (Some(process), _) => {
+                (process.clone(), pkt_line::request(way.name(), path.as_bytes(), &bytes))
+            }
             (None, Some(command)) => (expanded(command, path), bytes.clone()),
             (None, None) if driver.required => {
-                return Err(failed(driver, way, path, "it is required, but defines no command for this way").into());
+                return Err(failed(
+                    driver,
+                    way,
+                    path,
+                    "it is required, but defines no command for this way",
+                )
+                .into());
             }
             (None, None) => return Ok(bytes),
         };
@@ -178,12 +206,21 @@ impl Repo {
         match pkt_line::answer(way.name(), &output) {
             pkt_line::Answer::Content(content) => Ok(content),
             pkt_line::Answer::NotOffered if !driver.required => Ok(bytes),
-            pkt_line::Answer::NotOffered => Err(failed(driver, way, path, "it does not offer this way").into()),
+            pkt_line::Answer::NotOffered => {
+                Err(failed(driver, way, path, "it does not offer this way").into())
+            }
             pkt_line::Answer::Failed(status) => Err(failed(driver, way, path, &status).into()),
         }
     }
 
-    fn ran(&self, driver: &Driver, way: Way, path: &RepoPath, command: &[u8], input: &[u8]) -> Result<Vec<u8>> {
+    fn ran(
+        &self,
+        driver: &Driver,
+        way: Way,
+        path: &RepoPath,
+        command: &[u8],
+        input: &[u8],
+    ) -> Result<Vec<u8>> {
         let (root, limit) = (self.real_root()?, self.filter_limit());
         let wrap = |error: std::io::Error| failed(driver, way, path, &error.to_string());
         let scratch = Scratch::outside(&root).map_err(wrap)?;
@@ -196,18 +233,26 @@ impl Repo {
         match (passed.end, passed.output) {
             (End::Exit(0), Some(output)) => Ok(output),
             (End::Exit(0), None) => {
-                Err(failed(driver, way, path, &format!("it wrote more than {MAX_FILE} bytes")).into())
+                Err(failed(driver, way, path, &format!("it wrote more than {MAX_FILE} bytes"))
+                    .into())
             }
             (End::Exit(127), _) => Err(not_found(driver, way, path, &told).into()),
-            (End::Exit(code), _) => Err(failed(driver, way, path, &format!("exit status {code}{told}")).into()),
-            (End::Signal(signal), _) => Err(failed(driver, way, path, &format!("signal {signal}{told}")).into()),
+            (End::Exit(code), _) => {
+                Err(failed(driver, way, path, &format!("exit status {code}{told}")).into())
+            }
+            (End::Signal(signal), _) => {
+                Err(failed(driver, way, path, &format!("signal {signal}{told}")).into())
+            }
             (End::TimedOut, _) => Err(too_slow(driver, way, path, limit).into()),
         }
     }
 
     fn filter_limit(&self) -> Duration {
         let seconds = self.inner.config_snapshot().integer("edt.filterTimeout");
-        seconds.and_then(|seconds| u64::try_from(seconds).ok()).filter(|&s| s > 0).map_or(LIMIT, Duration::from_secs)
+        seconds
+            .and_then(|seconds| u64::try_from(seconds).ok())
+            .filter(|&s| s > 0)
+            .map_or(LIMIT, Duration::from_secs)
     }
 
     /// Settings that keep a `git` from running the repository's own filters that nobody trusts.
@@ -226,18 +271,24 @@ impl Repo {
     pub fn without_untrusted_by(&self, main: &Repo) -> Result<Vec<(String, &'static str)>> {
         self.blanked(|driver| {
             let there = main.driver(&driver.name);
-            let same = there.as_ref() == Some(driver) && main.driver_hash(driver)? == self.driver_hash(driver)?;
+            let same = there.as_ref() == Some(driver)
+                && main.driver_hash(driver)? == self.driver_hash(driver)?;
             Ok(same && main.may_run(driver)?)
         })
     }
 
     /// Settings without the repository's own filters that `may_run` does not allow.
-    fn blanked(&self, may_run: impl Fn(&Driver) -> Result<bool>) -> Result<Vec<(String, &'static str)>> {
+    fn blanked(
+        &self,
+        may_run: impl Fn(&Driver) -> Result<bool>,
+    ) -> Result<Vec<(String, &'static str)>> {
         let mut settings = Vec::new();
         for driver in self.local_drivers() {
             if !may_run(&driver)? {
                 let keys = [("clean", ""), ("smudge", ""), ("process", ""), ("required", "false")];
-                settings.extend(keys.map(|(key, value)| (format!("filter.{}.{key}", driver.name), value)));
+                settings.extend(
+                    keys.map(|(key, value)| (format!("filter.{}.{key}", driver.name), value)),
+                );
             }
         }
         Ok(settings)
@@ -260,8 +311,11 @@ impl Driver {
 /// the whole.
 pub(super) fn named_by(command: &[u8]) -> Vec<Vec<u8>> {
     const BETWEEN: &[u8] = b" \t\n'\"=;|&<>()$`";
-    let mut all: Vec<Vec<u8>> =
-        command.split(|byte| BETWEEN.contains(byte)).filter(|word| !word.is_empty()).map(<[u8]>::to_vec).collect();
+    let mut all: Vec<Vec<u8>> = command
+        .split(|byte| BETWEEN.contains(byte))
+        .filter(|word| !word.is_empty())
+        .map(<[u8]>::to_vec)
+        .collect();
     let (mut word, mut quote, mut bytes) = (Vec::new(), None, command.iter().copied());
     let mut read = vec![command.trim_ascii().to_vec()];
     while let Some(byte) = bytes.next() {
@@ -381,6 +435,9 @@ mod tests {
     #[test]
     fn a_path_is_quoted_for_the_shell() {
         let path = RepoPath::from_tree(b"a'b!c.txt");
-        assert_eq!(expanded(b"x %f 100%% %d %", &path).as_bstr(), b"x 'a'\\''b'\\!'c.txt' 100% %d %".as_bstr());
+        assert_eq!(
+            expanded(b"x %f 100%% %d %", &path).as_bstr(),
+            b"x 'a'\\''b'\\!'c.txt' 100% %d %".as_bstr()
+        );
     }
 }

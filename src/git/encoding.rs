@@ -45,7 +45,8 @@ impl Encoding {
         use Mark::{Forbidden, Needed};
         use Order::{Big, Little};
         let upper = name.to_ascii_uppercase();
-        let name = upper.strip_prefix("UTF-").or_else(|| upper.strip_prefix("UTF")).unwrap_or(&upper);
+        let name =
+            upper.strip_prefix("UTF-").or_else(|| upper.strip_prefix("UTF")).unwrap_or(&upper);
         let (unit, order, mark) = match name {
             // As the GNU C library does: little-endian with a mark.
             "16" | "16LE-BOM" => (Unit::Two, Little, Needed),
@@ -55,7 +56,9 @@ impl Encoding {
             "32" => (Unit::Four, Little, Needed),
             "32LE" => (Unit::Four, Little, Forbidden),
             "32BE" => (Unit::Four, Big, Forbidden),
-            "ISO-8859-1" | "ISO8859-1" | "LATIN1" | "LATIN-1" => (Unit::Byte(0xff), Little, Forbidden),
+            "ISO-8859-1" | "ISO8859-1" | "LATIN1" | "LATIN-1" => {
+                (Unit::Byte(0xff), Little, Forbidden)
+            }
             "US-ASCII" | "ASCII" => (Unit::Byte(0x7f), Little, Forbidden),
             _ => return None,
         };
@@ -76,7 +79,9 @@ impl Encoding {
         let (order, bytes) = match (self.mark, self.order_of(bytes)) {
             (Mark::Needed, Some((order, rest))) => (order, rest),
             (Mark::Needed, None) => return Err("it does not begin with a byte-order mark"),
-            (Mark::Forbidden, Some(_)) => return Err("it begins with a byte-order mark, which its encoding forbids"),
+            (Mark::Forbidden, Some(_)) => {
+                return Err("it begins with a byte-order mark, which its encoding forbids");
+            }
             (Mark::Forbidden, None) => (self.order, bytes),
         };
         let width = if self.unit == Unit::Two { 2 } else { 4 };
@@ -86,11 +91,17 @@ impl Encoding {
         let invalid = "it holds what is no character in its encoding";
         let number = |unit: &[u8]| {
             let fold = |all: u32, &byte: &u8| all << 8 | u32::from(byte);
-            if order == Order::Big { unit.iter().fold(0, fold) } else { unit.iter().rev().fold(0, fold) }
+            if order == Order::Big {
+                unit.iter().fold(0, fold)
+            } else {
+                unit.iter().rev().fold(0, fold)
+            }
         };
         let units = bytes.chunks_exact(width).map(number);
         let text: Option<String> = if self.unit == Unit::Two {
-            char::decode_utf16(units.filter_map(|unit| u16::try_from(unit).ok())).map(Result::ok).collect()
+            char::decode_utf16(units.filter_map(|unit| u16::try_from(unit).ok()))
+                .map(Result::ok)
+                .collect()
         } else {
             units.map(char::from_u32).collect()
         };
@@ -148,16 +159,30 @@ mod tests {
     #[test]
     fn what_is_encoded_decodes_again() {
         let text = "a\u{e9}\u{20ac}\u{1f600}\n".as_bytes();
-        for name in ["UTF-16", "utf-16le", "UTF16BE", "UTF-16LE-BOM", "UTF-16BE-BOM", "UTF-32", "UTF-32LE", "utf-32be"]
-        {
+        for name in [
+            "UTF-16",
+            "utf-16le",
+            "UTF16BE",
+            "UTF-16LE-BOM",
+            "UTF-16BE-BOM",
+            "UTF-32",
+            "UTF-32LE",
+            "utf-32be",
+        ] {
             let encoding = Encoding::named(name).unwrap();
             assert_eq!(encoding.decode(&encoding.encode(text).unwrap()).unwrap(), text, "{name}");
             assert!(encoding.decode(b"\xff\xfea").is_err(), "{name}");
         }
-        assert!(Encoding::named("UTF-16LE").unwrap().decode(b"\0\xd8a\0").is_err(), "half of a pair");
+        assert!(
+            Encoding::named("UTF-16LE").unwrap().decode(b"\0\xd8a\0").is_err(),
+            "half of a pair"
+        );
         let latin = Encoding::named("latin1").unwrap();
         assert_eq!(latin.encode("\u{e9}\n".as_bytes()), Ok(b"\xe9\n".to_vec()));
-        assert!(latin.encode(text).is_err() && Encoding::named("ascii").unwrap().decode(b"\xe9").is_err());
+        assert!(
+            latin.encode(text).is_err()
+                && Encoding::named("ascii").unwrap().decode(b"\xe9").is_err()
+        );
         assert_eq!(Encoding::named("SHIFT-JIS"), None);
     }
 }

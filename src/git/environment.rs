@@ -29,7 +29,8 @@ const HONOURED: &[&str] = &["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"];
 pub(super) fn check(repo: &gix::Repository) -> Result<()> {
     let given = |name: &&&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let same = |name: &str, path: &Path| {
-        let named = std::env::var_os(name).map(PathBuf::from).and_then(|named| named.canonicalize().ok());
+        let named =
+            std::env::var_os(name).map(PathBuf::from).and_then(|named| named.canonicalize().ok());
         named.is_some() && named == path.canonicalize().ok()
     };
     for name in REFUSED.iter().filter(given) {
@@ -45,7 +46,8 @@ pub(super) fn check(repo: &gix::Repository) -> Result<()> {
     for name in HONOURED.iter().filter(given) {
         let relative = std::env::var_os(name).is_some_and(|value| !Path::new(&value).is_absolute());
         // Without GIT_WORK_TREE the current folder is the worktree, whatever GIT_DIR names.
-        let here = *name == "GIT_DIR" && std::env::var_os("GIT_WORK_TREE").is_none_or(|value| value.is_empty());
+        let here = *name == "GIT_DIR"
+            && std::env::var_os("GIT_WORK_TREE").is_none_or(|value| value.is_empty());
         if (relative || here) && !repo.workdir().is_some_and(at_root) {
             return Err(variable(
                 name,
@@ -63,7 +65,9 @@ pub(super) fn check(repo: &gix::Repository) -> Result<()> {
 /// `UNSUPPORTED_REPOSITORY` naming the variable.
 pub(super) fn check_names(repo: &gix::Repository) -> Result<()> {
     for name in HONOURED.iter().chain(REFUSED) {
-        let Some(value) = std::env::var_os(name).filter(|value| !value.is_empty()) else { continue };
+        let Some(value) = std::env::var_os(name).filter(|value| !value.is_empty()) else {
+            continue;
+        };
         let own = match *name {
             "GIT_DIR" => Some(repo.git_dir().to_owned()),
             "GIT_WORK_TREE" => repo.workdir().map(Path::to_owned),
@@ -74,9 +78,13 @@ pub(super) fn check_names(repo: &gix::Repository) -> Result<()> {
         };
         let real = crate::io::whole::real;
         // A relative one means another thing in every folder.
-        if !own.is_some_and(|own| Path::new(&value).is_absolute() && real(&own) == real(Path::new(&value))) {
-            let mut finding = unsupported(&format!("the environment sets {name}, which means another one"));
-            finding.hint = format!("Start the agent without {name} in its environment (`env -u {name} …`).");
+        if !own.is_some_and(|own| {
+            Path::new(&value).is_absolute() && real(&own) == real(Path::new(&value))
+        }) {
+            let mut finding =
+                unsupported(&format!("the environment sets {name}, which means another one"));
+            finding.hint =
+                format!("Start the agent without {name} in its environment (`env -u {name} …`).");
             return Err(finding.into());
         }
     }
@@ -101,7 +109,8 @@ fn at_root(root: &Path) -> bool {
 
 fn variable(name: &str, why: &str) -> Finding {
     let mut finding = unsupported(&format!("the environment sets {name}, {why}"));
-    finding.hint = format!("Repeat the call without it (`env -u {name} edt …`), from the worktree's root.");
+    finding.hint =
+        format!("Repeat the call without it (`env -u {name} edt …`), from the worktree's root.");
     finding
 }
 
@@ -122,7 +131,8 @@ fn foreign(place: &Path) -> Finding {
 
 /// Where the person's own configuration of Git lies beside `~/.gitconfig`, without `git`.
 pub(super) fn config_home() -> Option<PathBuf> {
-    let given = std::env::var_os("XDG_CONFIG_HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
+    let given =
+        std::env::var_os("XDG_CONFIG_HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
     given.or_else(|| std::env::var_os("HOME").map(|home| Path::new(&home).join(".config")))
 }
 
@@ -131,7 +141,13 @@ impl super::Repo {
     /// count: it may have come with the repository.
     #[must_use]
     pub fn persons(&self, key: &str) -> Option<String> {
-        let own = |meta: &gix::config::file::Metadata| meta.source.kind() != gix::config::source::Kind::Repository;
-        self.inner.config_snapshot().plumbing().string_filter(key, own).map(|value| value.to_string())
+        let own = |meta: &gix::config::file::Metadata| {
+            meta.source.kind() != gix::config::source::Kind::Repository
+        };
+        self.inner
+            .config_snapshot()
+            .plumbing()
+            .string_filter(key, own)
+            .map(|value| value.to_string())
     }
 }

@@ -53,7 +53,8 @@ impl Action {
             _ => return text,
         };
         let stats = Stats::of(&text);
-        if stats.lone_lf == 0 || auto && (stats.lone_cr > 0 || stats.crlf > 0 || stats.is_binary()) {
+        if stats.lone_lf == 0 || auto && (stats.lone_cr > 0 || stats.crlf > 0 || stats.is_binary())
+        {
             return text;
         }
         let mut out = Vec::with_capacity(text.len() + usize::try_from(stats.lone_lf).unwrap_or(0));

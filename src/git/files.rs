@@ -137,8 +137,10 @@ impl Repo {
             return Ok(false);
         }
         let source = rules::Source::WorktreeThenIdMappingIfNotSkipped;
-        let mut rules =
-            self.inner.excludes(&index, None, source).map_err(|error| unreadable("the ignore rules", &error))?;
+        let mut rules = self
+            .inner
+            .excludes(&index, None, source)
+            .map_err(|error| unreadable("the ignore rules", &error))?;
         let found = rules.at_entry(name, Some(Mode::FILE));
         Ok(found.map_err(|error| unreadable("the ignore rules", &error))?.is_excluded())
     }
@@ -178,15 +180,23 @@ impl Repo {
     ) -> Result<()> {
         let fail = |error: gix::Error| {
             let message = format!("Could not look through the worktree: {}.", causes(&error));
-            Finding::new(Code::IoError, message, "`git status` tells what is in the way; mend it and repeat the call.")
+            Finding::new(
+                Code::IoError,
+                message,
+                "`git status` tells what is in the way; mend it and repeat the call.",
+            )
         };
         let ignored = (which == Which::All).then_some(EmissionMode::Matching);
         let options = self.inner.dirwalk_options().map_err(fail)?;
         let options = options.emit_untracked(EmissionMode::Matching).emit_ignored(ignored);
-        let patterns: Vec<BString> =
-            roots.iter().map(|root| BString::from([b":(top,literal)".as_slice(), root].concat())).collect();
+        let patterns: Vec<BString> = roots
+            .iter()
+            .map(|root| BString::from([b":(top,literal)".as_slice(), root].concat()))
+            .collect();
         let mut found = gix::dir::walk::delegate::Collect::default();
-        self.inner.dirwalk(index, &patterns, &AtomicBool::new(false), options, &mut found).map_err(fail)?;
+        self.inner
+            .dirwalk(index, &patterns, &AtomicBool::new(false), options, &mut found)
+            .map_err(fail)?;
         // A folder that is ignored as a whole is one entry; named as a root it is entered.
         let whole = |entry: &gix::dir::Entry| {
             matches!((entry.status, entry.disk_kind), (Status::Ignored(_), Some(Found::Directory)))
@@ -230,9 +240,15 @@ impl Repo {
     pub fn comparer(&self) -> Result<Comparer<'_>> {
         let fail = |error: gix::Error| unreadable("the index", &error);
         let index = self.index_now().map_err(fail)?;
-        let tree = self.head()?.commit.map_or(Ok(self.empty_tree()), |commit| self.tree_of(commit))?;
+        let tree =
+            self.head()?.commit.map_or(Ok(self.empty_tree()), |commit| self.tree_of(commit))?;
         let options = self.inner.stat_options().map_err(fail)?;
-        Ok(Comparer { repo: self, tree, options, index: gix::worktree::IndexPersistedOrInMemory::InMemory(index) })
+        Ok(Comparer {
+            repo: self,
+            tree,
+            options,
+            index: gix::worktree::IndexPersistedOrInMemory::InMemory(index),
+        })
     }
 }
 
@@ -282,9 +298,9 @@ impl Comparer<'_> {
             _ if entry.flags.contains(Flags::INTENT_TO_ADD) => false,
             _ if self.tells_the_same(entry, listed) => true,
             Kind::File(mode) => self.repo.holds_blob(&listed.path, self.tree, entry.oid, mode),
-            Kind::Symlink => dir
-                .link_target(name)
-                .is_ok_and(|target| self.repo.blob_id(&target).is_ok_and(|target| target == entry.oid)),
+            Kind::Symlink => dir.link_target(name).is_ok_and(|target| {
+                self.repo.blob_id(&target).is_ok_and(|target| target == entry.oid)
+            }),
         };
         if same { State::Unchanged } else { State::Changed }
     }
@@ -298,19 +314,22 @@ impl Comparer<'_> {
                 Kind::Symlink => found.is_symlink(),
                 Kind::File(mode) => {
                     found.is_file()
-                        && (!self.repo.trusts_mode() || found.is_executable() == (mode == FileMode::Executable))
+                        && (!self.repo.trusts_mode()
+                            || found.is_executable() == (mode == FileMode::Executable))
                 }
                 Kind::Repository => false,
             };
             IndexStat::from_fs(&found).ok().filter(|_| kind_fits)
         });
         stat.is_some_and(|stat| {
-            entry.stat.matches(&stat, self.options) && !entry.stat.is_racy(self.index.timestamp(), self.options)
+            entry.stat.matches(&stat, self.options)
+                && !entry.stat.is_racy(self.index.timestamp(), self.options)
         })
     }
 }
 
 /// Whether `path` is `root` or stands below it; everything stands below the empty root.
 fn is_at_or_below(path: &[u8], root: &[u8]) -> bool {
-    root.is_empty() || path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
+    root.is_empty()
+        || path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
 }

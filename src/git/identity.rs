@@ -58,16 +58,19 @@ impl Repo {
     fn who(&self, role: Role, what: &str) -> Option<String> {
         let (upper, lower) = role.names();
         let config = self.inner.config_snapshot();
-        let configured =
-            |section: &str| config.string(format!("{section}.{what}").as_str()).map(|value| value.to_string());
+        let configured = |section: &str| {
+            config.string(format!("{section}.{what}").as_str()).map(|value| value.to_string())
+        };
         let personal = || (what == "email").then(|| variable("EMAIL")).flatten();
         let found = variable(&format!("GIT_{upper}_{}", what.to_ascii_uppercase()))
             .or_else(|| configured(lower))
             .or_else(|| configured("user"))
             .or_else(personal)?;
         // As Git does: what would break the line is left out, and so is crud at the ends.
-        let clean: String = found.chars().filter(|c| !matches!(c, '<' | '>' | '\n' | '\0')).collect();
-        let clean = clean.trim_matches(|c: char| c.is_whitespace() || c.is_control() || ".,:;\"'\\".contains(c));
+        let clean: String =
+            found.chars().filter(|c| !matches!(c, '<' | '>' | '\n' | '\0')).collect();
+        let clean = clean
+            .trim_matches(|c: char| c.is_whitespace() || c.is_control() || ".,:;\"'\\".contains(c));
         (!clean.is_empty()).then(|| clean.to_owned())
     }
 }

@@ -8,7 +8,9 @@ use std::ops::Range;
 
 use super::Oid;
 use super::draft::Folders;
-use super::index_extensions::{Shift, be16, be32, block_starts, end_of_entries, shifted_offsets, varint};
+use super::index_extensions::{
+    Shift, be16, be32, block_starts, end_of_entries, shifted_offsets, varint,
+};
 use super::repo::{FileId, FileMode, Repo};
 use crate::base::RepoPath;
 use crate::io::disk::Stat;
@@ -80,9 +82,11 @@ impl Index {
         for _ in 0..count {
             starts.push(at);
             if version == 4 {
-                let previous = if offset_table.contains(&at) { None } else { names.last().map(Vec::as_slice) };
+                let previous =
+                    if offset_table.contains(&at) { None } else { names.last().map(Vec::as_slice) };
                 let (name, end) =
-                    compressed_name(&bytes, at, hash_len, previous.unwrap_or_default()).ok_or(NotUnderstood)?;
+                    compressed_name(&bytes, at, hash_len, previous.unwrap_or_default())
+                        .ok_or(NotUnderstood)?;
                 names.push(name);
                 at = end;
             } else {
@@ -147,11 +151,16 @@ impl Index {
             name.eq_ignore_ascii_case(wanted) && name != wanted
                 || path.parents().any(|folder| {
                     let len = folder.len();
-                    name.get(len) == Some(&b'/') && name[..len].eq_ignore_ascii_case(folder) && &name[..len] != folder
+                    name.get(len) == Some(&b'/')
+                        && name[..len].eq_ignore_ascii_case(folder)
+                        && &name[..len] != folder
                 })
         };
         let mut names = (0..self.starts.len()).map(|i| self.name(i));
-        self.position(path).err().and_then(|_| names.find(|name| fits(name))).map(RepoPath::from_tree)
+        self.position(path)
+            .err()
+            .and_then(|_| names.find(|name| fits(name)))
+            .map(RepoPath::from_tree)
     }
 
     /// Whether the entry is one that a sparse checkout leaves out of the worktree.
@@ -164,9 +173,18 @@ impl Index {
     ///
     /// # Errors
     /// [`NotUnderstood`]; the index is then as it was.
-    pub fn patch(&mut self, changes: &[EntryChange], folders: &Folders) -> Result<(), NotUnderstood> {
-        let moves = changes.iter().any(|change| self.position(&change.path).is_ok() != change.file.is_some());
-        let counted = self.extensions.iter().any(|at| matches!(&self.bytes[at.start..at.start + 4], b"UNTR" | b"FSMN"));
+    pub fn patch(
+        &mut self,
+        changes: &[EntryChange],
+        folders: &Folders,
+    ) -> Result<(), NotUnderstood> {
+        let moves = changes
+            .iter()
+            .any(|change| self.position(&change.path).is_ok() != change.file.is_some());
+        let counted = self
+            .extensions
+            .iter()
+            .any(|at| matches!(&self.bytes[at.start..at.start + 4], b"UNTR" | b"FSMN"));
         if moves && (self.version == 4 || counted) {
             return Err(NotUnderstood);
         }
@@ -175,11 +193,14 @@ impl Index {
             match (self.position(&change.path), &change.file) {
                 (Ok(i), Some((file, stat))) => self.overwrite(i, *file, stat),
                 (Ok(i), None) => shifts.push(self.remove(i)),
-                (Err(i), Some((file, stat))) => shifts.push(self.insert(i, &change.path, *file, stat)),
+                (Err(i), Some((file, stat))) => {
+                    shifts.push(self.insert(i, &change.path, *file, stat))
+                }
                 (Err(_), None) => {}
             }
         }
-        let touched: Vec<(&[u8], bool)> = changes.iter().map(|change| (change.path.as_bytes(), moves)).collect();
+        let touched: Vec<(&[u8], bool)> =
+            changes.iter().map(|change| (change.path.as_bytes(), moves)).collect();
         self.patch_extensions(&touched, folders, &shifts);
         let count = u32::try_from(self.starts.len()).unwrap_or(u32::MAX);
         self.bytes[8..12].copy_from_slice(&count.to_be_bytes());
@@ -229,7 +250,11 @@ impl Index {
     fn flags(&self, i: usize) -> (u16, u16) {
         let at = self.starts[i] + STAT_LEN + self.hash_len;
         let flags = be16(&self.bytes[at..]);
-        let extended = if self.version >= 3 && flags & EXTENDED != 0 { be16(&self.bytes[at + 2..]) } else { 0 };
+        let extended = if self.version >= 3 && flags & EXTENDED != 0 {
+            be16(&self.bytes[at + 2..])
+        } else {
+            0
+        };
         (flags, extended)
     }
 
@@ -240,7 +265,8 @@ impl Index {
         let end = at + STAT_LEN + self.hash_len;
         self.bytes[at + STAT_LEN..end].copy_from_slice(file.oid.as_slice());
         if self.version >= 3 && flags & EXTENDED != 0 {
-            self.bytes[end + 2..end + 4].copy_from_slice(&(extended & !INTENT_TO_ADD).to_be_bytes());
+            self.bytes[end + 2..end + 4]
+                .copy_from_slice(&(extended & !INTENT_TO_ADD).to_be_bytes());
         }
     }
 
@@ -282,7 +308,8 @@ impl Index {
     }
 
     fn patch_extensions(&mut self, touched: &[(&[u8], bool)], folders: &Folders, shifts: &[Shift]) {
-        let old: Vec<Vec<u8>> = self.extensions.iter().map(|at| self.bytes[at.clone()].to_vec()).collect();
+        let old: Vec<Vec<u8>> =
+            self.extensions.iter().map(|at| self.bytes[at.clone()].to_vec()).collect();
         let trailer = self.bytes[self.bytes.len() - self.hash_len..].to_vec();
         self.bytes.truncate(self.end_of_entries);
         self.extensions.clear();
@@ -290,7 +317,8 @@ impl Index {
         for extension in old {
             let (signature, body) = (&extension[..4], &extension[8..]);
             let body = match signature {
-                b"TREE" => super::cache_tree::patched(body, touched, folders, self.hash_len).unwrap_or_default(),
+                b"TREE" => super::cache_tree::patched(body, touched, folders, self.hash_len)
+                    .unwrap_or_default(),
                 b"IEOT" => shifted_offsets(body, shifts),
                 b"EOIE" => end_of_entries(self.end_of_entries, &headers, self.hash_len),
                 _ => body.to_vec(),
@@ -312,7 +340,11 @@ impl Index {
 
 fn write_stat(out: &mut [u8], stat: &Stat) {
     // Git keeps the low 32 bits of each.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "as Git's fill_stat_data does")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "as Git's fill_stat_data does"
+    )]
     let fields = [
         (0, stat.ctime.0 as u32),
         (4, stat.ctime.1),
@@ -332,7 +364,8 @@ fn write_stat(out: &mut [u8], stat: &Stat) {
 /// Where the name of the entry at `at` begins.
 fn name_at(bytes: &[u8], at: usize, hash_len: usize) -> usize {
     let flags_at = at + STAT_LEN + hash_len;
-    let extended = bytes.get(flags_at..flags_at + 2).is_some_and(|flags| be16(flags) & EXTENDED != 0);
+    let extended =
+        bytes.get(flags_at..flags_at + 2).is_some_and(|flags| be16(flags) & EXTENDED != 0);
     flags_at + if extended { 4 } else { 2 }
 }
 
@@ -352,7 +385,12 @@ fn entry_end(bytes: &[u8], at: usize, version: u32, hash_len: usize) -> Option<u
 }
 
 /// The name of the entry at `at` and where it ends, in version 4.
-fn compressed_name(bytes: &[u8], at: usize, hash_len: usize, previous: &[u8]) -> Option<(Vec<u8>, usize)> {
+fn compressed_name(
+    bytes: &[u8],
+    at: usize,
+    hash_len: usize,
+    previous: &[u8],
+) -> Option<(Vec<u8>, usize)> {
     let name = name_at(bytes, at, hash_len);
     let (strip, used) = varint(bytes.get(name..)?)?;
     let start = name + used;
@@ -373,7 +411,10 @@ impl Repo {
     /// Whether these are the bytes of an index as some program wrote it, by their checksum.
     #[must_use]
     pub fn is_whole_index(&self, bytes: &[u8]) -> bool {
-        let Some(end) = bytes.len().checked_sub(self.null().as_slice().len()).filter(|_| bytes.starts_with(b"DIRC"))
+        let Some(end) = bytes
+            .len()
+            .checked_sub(self.null().as_slice().len())
+            .filter(|_| bytes.starts_with(b"DIRC"))
         else {
             return false;
         };

@@ -32,7 +32,9 @@ pub(super) fn varint(bytes: &[u8]) -> Option<(usize, usize)> {
 pub(super) fn block_starts(bytes: &[u8], hash_len: usize) -> Vec<usize> {
     // The end-of-index-entries extension stands last and leads to the first extension.
     let eoie_len = 8 + 4 + hash_len;
-    let Some(eoie) = (bytes.len() - hash_len).checked_sub(eoie_len).map(|at| &bytes[at..]) else { return Vec::new() };
+    let Some(eoie) = (bytes.len() - hash_len).checked_sub(eoie_len).map(|at| &bytes[at..]) else {
+        return Vec::new();
+    };
     if &eoie[..4] != b"EOIE" {
         return Vec::new();
     }
@@ -40,7 +42,10 @@ pub(super) fn block_starts(bytes: &[u8], hash_len: usize) -> Vec<usize> {
     while at + 8 <= end {
         let len = be32(&bytes[at + 4..]) as usize;
         if &bytes[at..at + 4] == b"IEOT" && at + 8 + len <= end {
-            return bytes[at + 12..at + 8 + len].chunks_exact(8).map(|block| be32(block) as usize).collect();
+            return bytes[at + 12..at + 8 + len]
+                .chunks_exact(8)
+                .map(|block| be32(block) as usize)
+                .collect();
         }
         at += 8 + len;
     }
@@ -49,8 +54,10 @@ pub(super) fn block_starts(bytes: &[u8], hash_len: usize) -> Vec<usize> {
 
 /// The offset table after entries came or went.
 pub(super) fn shifted_offsets(body: &[u8], shifts: &[Shift]) -> Vec<u8> {
-    let mut blocks: Vec<(i64, i64)> =
-        body[4..].chunks_exact(8).map(|block| (i64::from(be32(block)), i64::from(be32(&block[4..])))).collect();
+    let mut blocks: Vec<(i64, i64)> = body[4..]
+        .chunks_exact(8)
+        .map(|block| (i64::from(be32(block)), i64::from(be32(&block[4..]))))
+        .collect();
     for shift in shifts {
         let at = i64::try_from(shift.at).unwrap_or(i64::MAX);
         let holder = blocks.iter().rposition(|(start, _)| *start <= at).unwrap_or(0);

@@ -76,7 +76,13 @@ impl Repo {
                     None => continue,
                 };
                 let path = [name.as_bytes(), file.path.as_bytes()].concat();
-                full.dangerously_push_entry(Stat::default(), oid, Flags::SKIP_WORKTREE, mode, path.as_bstr());
+                full.dangerously_push_entry(
+                    Stat::default(),
+                    oid,
+                    Flags::SKIP_WORKTREE,
+                    mode,
+                    path.as_bstr(),
+                );
             }
         }
         full.sort_entries();

@@ -7,7 +7,10 @@ pub(super) fn collapse(text: &[u8]) -> Vec<u8> {
     while let Some(at) = memchr::memchr(b'$', rest) {
         out.extend_from_slice(&rest[..=at]);
         rest = &rest[at + 1..];
-        let Some(end) = rest.strip_prefix(b"Id:").and_then(|value| memchr::memchr(b'$', value)) else { continue };
+        let Some(end) = rest.strip_prefix(b"Id:").and_then(|value| memchr::memchr(b'$', value))
+        else {
+            continue;
+        };
         if memchr::memchr(b'\n', &rest[3..3 + end]).is_none() {
             out.extend_from_slice(b"Id$");
             rest = &rest[3 + end + 1..];
@@ -29,8 +32,11 @@ pub(super) fn expand(text: &[u8], id: &str) -> Vec<u8> {
         } else if let Some(value) = rest.strip_prefix(b"Id:") {
             let Some(end) = memchr::memchr(b'$', value) else { break };
             // A space within is the mark of another system's id.
-            let space = value.get(1..end).and_then(|inner| memchr::memchr(b' ', inner)).map(|at| at + 1);
-            if memchr::memchr(b'\n', &value[..end]).is_some() || space.is_some_and(|space| space + 1 < end) {
+            let space =
+                value.get(1..end).and_then(|inner| memchr::memchr(b' ', inner)).map(|at| at + 1);
+            if memchr::memchr(b'\n', &value[..end]).is_some()
+                || space.is_some_and(|space| space + 1 < end)
+            {
                 continue;
             }
             rest = &value[end + 1..];
@@ -55,7 +61,12 @@ mod tests {
         );
         assert_eq!(collapse(b"a $Id: f00 $ b $Id$ $Id:\n$ $Idx$"), b"a $Id$ b $Id$ $Id:\n$ $Idx$");
         for text in [b"$".as_slice(), b"$Id", b"$Id:", b"$Id:$", b"$Id: $", b"$$Id$$"] {
-            assert_eq!(collapse(&expand(text, "f00")), collapse(text), "{}", String::from_utf8_lossy(text));
+            assert_eq!(
+                collapse(&expand(text, "f00")),
+                collapse(text),
+                "{}",
+                String::from_utf8_lossy(text)
+            );
         }
     }
 }

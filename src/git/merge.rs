@@ -104,7 +104,8 @@ impl Repo {
     /// `OBJECT_MISSING` if the history cannot be walked.
     pub fn commits_without(&self, tip: Oid, without: &[Oid]) -> Result<HashSet<Oid>> {
         let fail = |error: gix::Error| super::read::missing(tip, &causes(&error));
-        let walk = self.inner.rev_walk([tip]).with_hidden(without.iter().copied()).all().map_err(fail)?;
+        let walk =
+            self.inner.rev_walk([tip]).with_hidden(without.iter().copied()).all().map_err(fail)?;
         let mut found = HashSet::new();
         for step in walk {
             found.insert(step.map_err(fail)?.id);

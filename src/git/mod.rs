@@ -60,7 +60,11 @@ pub fn sha256(bytes: &[u8]) -> Result<String> {
     let mut hasher = gix::hash::hasher(gix::hash::Kind::Sha256);
     hasher.update(bytes);
     let sum = hasher.try_finalize().map_err(|error| {
-        Finding::new(Code::Internal, format!("Could not compute a SHA-256: {error}."), "Report this message.")
+        Finding::new(
+            Code::Internal,
+            format!("Could not compute a SHA-256: {error}."),
+            "Report this message.",
+        )
     })?;
     Ok(sum.to_string())
 }

@@ -79,7 +79,12 @@ fn stored(data: &[u8]) -> Vec<u8> {
 pub(super) fn id_of(hash: gix::hash::Kind, kind: Kind, data: &[u8]) -> Result<Oid> {
     gix::objs::compute_hash(hash, kind, data).map_err(|error| {
         let message = format!("Hashing failed: {}.", causes(&error));
-        Finding::new(Code::Internal, message, "Report this message with the content that caused it.").into()
+        Finding::new(
+            Code::Internal,
+            message,
+            "Report this message with the content that caused it.",
+        )
+        .into()
     })
 }
 
@@ -93,7 +98,8 @@ pub fn write(objects_dir: &Path, objects: &[Loose]) -> Result<()> {
     }
     let open = Dir::open(objects_dir).map_err(|error| failed("open", objects_dir, &error))?;
     for object in objects {
-        write_one(&open, object, Sync::Never).map_err(|error| failed("write an object to", objects_dir, &error))?;
+        write_one(&open, object, Sync::Never)
+            .map_err(|error| failed("write an object to", objects_dir, &error))?;
     }
     Ok(())
 }
@@ -127,11 +133,16 @@ pub fn write_missing(objects_dir: &Path, objects: &[Loose], look: Look) -> Resul
     for object in objects {
         let name = name_of(object.oid);
         let there = match look {
-            Look::Size => matches!(open.stat(&name), Ok(Some(stat)) if stat.size == object.bytes.len() as u64),
-            Look::Bytes => matches!(open.read(&name), Ok(Found::File(_, bytes)) if bytes == object.bytes),
+            Look::Size => {
+                matches!(open.stat(&name), Ok(Some(stat)) if stat.size == object.bytes.len() as u64)
+            }
+            Look::Bytes => {
+                matches!(open.read(&name), Ok(Found::File(_, bytes)) if bytes == object.bytes)
+            }
         };
         if !there {
-            write_one(&open, object, Sync::Never).map_err(|error| failed("write an object to", objects_dir, &error))?;
+            write_one(&open, object, Sync::Never)
+                .map_err(|error| failed("write an object to", objects_dir, &error))?;
         }
     }
     Ok(())
@@ -149,11 +160,15 @@ pub fn write_synced(objects_dir: &Path, objects: &[Loose]) -> Result<()> {
     let wrap = |error: std::io::Error| failed("write an object to", objects_dir, &error);
     let open = Dir::open(objects_dir).map_err(wrap)?;
     objects.iter().try_for_each(|object| write_one(&open, object, Sync::Before).map_err(wrap))?;
-    let mut folders: Vec<_> = objects.iter().map(|object| object.oid.to_hex_with_len(2).to_string()).collect();
+    let mut folders: Vec<_> =
+        objects.iter().map(|object| object.oid.to_hex_with_len(2).to_string()).collect();
     folders.sort();
     folders.dedup();
     folders.push(".".to_owned());
-    folders.iter().try_for_each(|folder| crate::io::file::sync(&objects_dir.join(folder))).map_err(wrap)?;
+    folders
+        .iter()
+        .try_for_each(|folder| crate::io::file::sync(&objects_dir.join(folder)))
+        .map_err(wrap)?;
     Ok(())
 }
 
@@ -178,7 +193,8 @@ fn write_one(objects: &Dir, object: &Loose, sync: Sync) -> std::io::Result<()> {
         // Named as Git names its own, so that `git gc` sweeps what a crash leaves.
         let tmp = [&name[..3], format!("tmp_obj_{:x}_{attempt}", process_id()).as_bytes()].concat();
         let written = objects.write_new(&tmp, &object.bytes, Perms::Exactly(0o444));
-        let synced = written.and_then(|_| if sync == Sync::Before { objects.sync(&tmp) } else { Ok(()) });
+        let synced =
+            written.and_then(|_| if sync == Sync::Before { objects.sync(&tmp) } else { Ok(()) });
         match synced.and_then(|()| objects.rename(&tmp, objects, &name, Move::Replace)) {
             Ok(()) => return Ok(()),
             Err(error) if attempt < 8 && error.kind() == std::io::ErrorKind::NotFound => {
@@ -216,7 +232,11 @@ mod tests {
                 let bytes = Deflater::new().deflate(kind, &data);
                 let mut whole = Vec::new();
                 flate2::read::ZlibDecoder::new(bytes.as_slice()).read_to_end(&mut whole).unwrap();
-                assert_eq!(whole, [format!("{kind} {len}\0").as_bytes(), &data].concat(), "{kind} of {len} bytes");
+                assert_eq!(
+                    whole,
+                    [format!("{kind} {len}\0").as_bytes(), &data].concat(),
+                    "{kind} of {len} bytes"
+                );
             }
         }
     }

@@ -31,16 +31,20 @@ impl Opened {
     pub fn open(start: &Path) -> Result<(Repo, Option<Opened>)> {
         let settled = clock::system() - TICK;
         let first = Repo::open(start)?;
-        let Some(read) = files(&first).filter(|_| first.real_root().is_ok_and(|root| whole::real(start) == root))
+        let Some(read) = files(&first)
+            .filter(|_| first.real_root().is_ok_and(|root| whole::real(start) == root))
         else {
             return Ok((first, None));
         };
-        let stats = || read.iter().map(|path| (Stat::behind(path), path.clone())).collect::<Vec<_>>();
+        let stats =
+            || read.iter().map(|path| (Stat::behind(path), path.clone())).collect::<Vec<_>>();
         let before = stats();
         // Which files it reads is known only now. So it is opened once more, between two looks at them.
         let repo = Repo::open(start)?;
-        let quiet =
-            before.iter().filter_map(|(stat, _)| *stat).all(|stat| stat.is_folder() || stat.changed() < settled);
+        let quiet = before
+            .iter()
+            .filter_map(|(stat, _)| *stat)
+            .all(|stat| stat.is_folder() || stat.changed() < settled);
         let still = before.iter().zip(stats()).all(|((before, _), (now, _))| same(*before, now));
         let opened = (quiet && still).then(|| Opened { inner: repo.inner.clone(), read: before });
         Ok((repo, opened))
@@ -97,12 +101,16 @@ fn files(repo: &Repo) -> Option<Vec<PathBuf>> {
         }
         files.extend(section.meta().path.clone());
     }
-    let persons = [Source::Git, Source::User].map(|source| source.storage_location(&mut |name| std::env::var_os(name)));
+    let persons = [Source::Git, Source::User]
+        .map(|source| source.storage_location(&mut |name| std::env::var_os(name)));
     files.extend(persons.into_iter().flatten());
     files.push(PathBuf::from("/etc/gitconfig"));
     let (git, common) = (repo.git_dir(), repo.common_dir());
     files.extend(["config.worktree", "commondir", "gitdir"].map(|name| git.join(name)));
-    files.extend(["config", "packed-refs", "shallow", "objects/info/alternates"].map(|name| common.join(name)));
+    files.extend(
+        ["config", "packed-refs", "shallow", "objects/info/alternates"]
+            .map(|name| common.join(name)),
+    );
     files.push(repo.root_path().join(".git"));
     files.sort_unstable();
     files.dedup();

@@ -51,7 +51,9 @@ pub(super) fn answer(command: &str, output: &[u8]) -> Answer {
     let Some(content) = list(&mut rest) else { return torn() };
     let Some(last) = list(&mut rest) else { return torn() };
     match status_of(&last).filter(|status| status != b"success") {
-        Some(status) => Answer::Failed(format!("it answered status={}", String::from_utf8_lossy(&status))),
+        Some(status) => {
+            Answer::Failed(format!("it answered status={}", String::from_utf8_lossy(&status)))
+        }
         None => Answer::Content(content.concat()),
     }
 }
@@ -102,14 +104,16 @@ mod tests {
 
     #[test]
     fn an_answer_is_whole_or_none() {
-        let hello: [&[&[u8]]; 2] = [&[b"git-filter-server\n", b"version=2\n"], &[b"capability=clean\n"]];
+        let hello: [&[&[u8]]; 2] =
+            [&[b"git-filter-server\n", b"version=2\n"], &[b"capability=clean\n"]];
         let good = said(&[hello[0], hello[1], &[b"status=success\n"], &[b"ab", b"c"], &[]]);
         assert_eq!(answer("clean", &good), Answer::Content(b"abc".to_vec()));
         assert_eq!(answer("smudge", &good), Answer::NotOffered);
         for end in 0..good.len() {
             assert!(matches!(answer("clean", &good[..end]), Answer::Failed(_)), "{end}");
         }
-        let late = said(&[hello[0], hello[1], &[b"status=success\n"], &[b"ab"], &[b"status=error\n"]]);
+        let late =
+            said(&[hello[0], hello[1], &[b"status=success\n"], &[b"ab"], &[b"status=error\n"]]);
         assert_eq!(answer("clean", &late), Answer::Failed("it answered status=error".to_owned()));
     }
 }

@@ -26,7 +26,9 @@ impl Repo {
         }
         let found = self.inner.find_object(oid).map_err(|error| missing(oid, &causes(&error)))?;
         if found.kind != kind.gix() {
-            return Err(missing(oid, &format!("it is a {}, not a {}", found.kind, kind.gix())).into());
+            return Err(
+                missing(oid, &format!("it is a {}, not a {}", found.kind, kind.gix())).into()
+            );
         }
         let mut found = found.detach();
         let data = std::mem::take(&mut found.data);
@@ -63,7 +65,9 @@ impl Repo {
 
     /// The tree that the commit whose content is `data` names.
     pub(super) fn tree_in(&self, commit: Oid, data: &[u8]) -> Result<Oid> {
-        let hex = data.strip_prefix(b"tree ").and_then(|rest| rest.get(..2 * self.null().as_slice().len()));
+        let hex = data
+            .strip_prefix(b"tree ")
+            .and_then(|rest| rest.get(..2 * self.null().as_slice().len()));
         let tree = hex.and_then(|hex| Oid::from_hex(hex).ok());
         tree.ok_or_else(|| missing(commit, "it names no tree").into())
     }
@@ -95,7 +99,9 @@ impl Repo {
                 (super::tree::FOLDER, false) => at = oid,
                 (0o120_000, _) => return Ok(Tracked::Symlink),
                 (_, false) => return Ok(Tracked::BelowFile),
-                (mode, true) => return Ok(Tracked::File(FileId { oid, mode: FileMode::of(mode & 0o100 != 0) })),
+                (mode, true) => {
+                    return Ok(Tracked::File(FileId { oid, mode: FileMode::of(mode & 0o100 != 0) }));
+                }
             }
         }
         Ok(Tracked::Nothing)
@@ -110,8 +116,9 @@ impl Repo {
         if data.len() <= CACHED_MAX {
             return Ok(super::tree::entry(&data, name, len));
         }
-        let names: super::tree::ByName =
-            super::tree::all_entries(&data, len).map(|(mode, name, oid)| (name.to_vec(), (mode, oid))).collect();
+        let names: super::tree::ByName = super::tree::all_entries(&data, len)
+            .map(|(mode, name, oid)| (name.to_vec(), (mode, oid)))
+            .collect();
         let found = names.get(name).copied();
         let mut long = self.long.borrow_mut();
         if long.len() >= LONG_COUNT {
@@ -146,7 +153,9 @@ impl Repo {
                     let data = self.object(at, ObjectKind::Tree)?;
                     let mut all = super::tree::all_entries(&data, self.null().as_slice().len());
                     let twin = all.find(|(_, other, _)| other.eq_ignore_ascii_case(name));
-                    return Ok(twin.map(|(_, other, _)| RepoPath::from_tree(&[&so_far, other].concat())));
+                    return Ok(
+                        twin.map(|(_, other, _)| RepoPath::from_tree(&[&so_far, other].concat()))
+                    );
                 }
             }
             so_far.extend_from_slice(name);
@@ -163,7 +172,8 @@ impl Repo {
         if old == new {
             return Ok(true);
         }
-        let walk = self.inner.rev_walk([new]).all().map_err(|error| missing(new, &causes(&error)))?;
+        let walk =
+            self.inner.rev_walk([new]).all().map_err(|error| missing(new, &causes(&error)))?;
         for step in walk {
             if step.map_err(|error| missing(new, &causes(&error)))?.id == old {
                 return Ok(true);
@@ -189,7 +199,8 @@ impl Repo {
 
     fn first_parent(&self, commit: Oid) -> Result<Option<Oid>> {
         let data = self.object(commit, ObjectKind::Commit)?;
-        let parent = data.split(|&b| b == b'\n').take(2).find_map(|line| line.strip_prefix(b"parent "));
+        let parent =
+            data.split(|&b| b == b'\n').take(2).find_map(|line| line.strip_prefix(b"parent "));
         Ok(parent.and_then(|hex| Oid::from_hex(hex).ok()))
     }
 
@@ -216,7 +227,10 @@ impl Repo {
                 "Give a commit id, branch, tag or any revision Git knows, such as HEAD~1; `edt log` lists the session's commits.",
             )
         };
-        let id = self.inner.rev_parse_single(spec.as_bytes().as_bstr()).map_err(|error| bad(causes(&error)))?;
+        let id = self
+            .inner
+            .rev_parse_single(spec.as_bytes().as_bstr())
+            .map_err(|error| bad(causes(&error)))?;
         let object = id.object().map_err(|error| bad(causes(&error)))?;
         let commit = object.peel_to_kind(Kind::Commit).map_err(|error| bad(causes(&error)))?;
         Ok(commit.id)

@@ -28,7 +28,10 @@ impl Repo {
     /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
     pub fn log_swap(&self, swap: &Swap<'_>, line: Line) -> Result<()> {
         let names = [Some(swap.name), (swap.head == InHead::Yes).then_some("HEAD")];
-        names.into_iter().flatten().try_for_each(|name| self.log_ref(name, swap.from, swap.to, swap.log, line))
+        names
+            .into_iter()
+            .flatten()
+            .try_for_each(|name| self.log_ref(name, swap.from, swap.to, swap.log, line))
     }
 
     /// Appends one line to the log of `name`, where Git would write one.
@@ -62,7 +65,9 @@ impl Repo {
         line.push(b'\n');
         if once == Line::Once {
             let tail = tail(&file, &path)?;
-            let same = |line: &str| line.starts_with(&format!("{from} {to} ")) && line.ends_with(&format!("\t{log}"));
+            let same = |line: &str| {
+                line.starts_with(&format!("{from} {to} ")) && line.ends_with(&format!("\t{log}"))
+            };
             let torn = tail.rsplit('\n').next().unwrap_or_default().as_bytes();
             if tail[..tail.len() - torn.len()].lines().any(same) {
                 return Ok(());
@@ -90,9 +95,11 @@ impl Repo {
         if whole.contains(&0) {
             let lines = whole.split_inclusive(|b| *b == b'\n').filter(|line| is_line(line, hex));
             whole = lines.flatten().copied().collect();
-            whole::put_like(&path, &whole).map_err(|error| failed("mend the log", &path, &error))?;
+            whole::put_like(&path, &whole)
+                .map_err(|error| failed("mend the log", &path, &error))?;
         } else if whole.len() < bytes.len() {
-            let cut = File::open(&path, Open::There).and_then(|file| file.truncate(whole.len() as u64));
+            let cut =
+                File::open(&path, Open::There).and_then(|file| file.truncate(whole.len() as u64));
             cut.map_err(|error| failed("mend the log", &path, &error))?;
         }
         let text = String::from_utf8_lossy(&whole);
@@ -107,7 +114,9 @@ impl Repo {
             None => wanted.iter().position(|(from, ..)| Some(*from) == last),
         };
         let missing = next.map_or(&[][..], |next| &wanted[next..]);
-        missing.iter().try_for_each(|(from, to, log)| self.log_ref(name, *from, *to, log, Line::New))
+        missing
+            .iter()
+            .try_for_each(|(from, to, log)| self.log_ref(name, *from, *to, log, Line::New))
     }
 
     /// Where the last whole line of the log of `name` says that the ref went.
@@ -136,7 +145,10 @@ fn rest<'l>(line: &'l [u8], torn: &[u8], told: usize) -> Option<&'l [u8]> {
 
 /// Whether it is a whole line of a log.
 fn is_line(line: &[u8], hex: usize) -> bool {
-    let ids = line.split(|b| *b == b' ').take(2).filter(|id| id.len() == hex && id.iter().all(u8::is_ascii_hexdigit));
+    let ids = line
+        .split(|b| *b == b' ')
+        .take(2)
+        .filter(|id| id.len() == hex && id.iter().all(u8::is_ascii_hexdigit));
     line.ends_with(b"\n") && !line.contains(&0) && ids.count() == 2
 }
 
@@ -146,8 +158,10 @@ fn whole_lines(bytes: &[u8], hex: usize) -> usize {
     while end > 0 {
         let start = bytes[..end - 1].iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
         let line = &bytes[start..end];
-        let ids =
-            line.split(|b| *b == b' ').take(2).filter(|id| id.len() == hex && id.iter().all(u8::is_ascii_hexdigit));
+        let ids = line
+            .split(|b| *b == b' ')
+            .take(2)
+            .filter(|id| id.len() == hex && id.iter().all(u8::is_ascii_hexdigit));
         if line.ends_with(b"\n") && !line.contains(&0) && ids.count() == 2 {
             break;
         }
@@ -183,7 +197,8 @@ mod tests {
             Some(b"11 22 A <a@b> 1699999955 +0000\tedt undo\n".as_slice())
         );
         assert_eq!(completed(&earlier[..35]).as_deref(), Some(earlier.as_slice()));
-        for other in [b"11 23".as_slice(), b"11 22 B", b"11 22 A <a@b> 1700000055 +0000\tedt redo"] {
+        for other in [b"11 23".as_slice(), b"11 22 B", b"11 22 A <a@b> 1700000055 +0000\tedt redo"]
+        {
             assert_eq!(completed(other), None, "{}", String::from_utf8_lossy(other));
         }
     }
@@ -194,7 +209,11 @@ mod tests {
         let twice = line.repeat(2);
         assert_eq!(whole_lines(twice.as_bytes(), 40), twice.len());
         for torn in ["\0\0\0", "\0\0\n", "00", "000 111 A", &line[..60]] {
-            assert_eq!(whole_lines(format!("{twice}{torn}").as_bytes(), 40), twice.len(), "{torn:?}");
+            assert_eq!(
+                whole_lines(format!("{twice}{torn}").as_bytes(), 40),
+                twice.len(),
+                "{torn:?}"
+            );
         }
         assert_eq!((whole_lines(b"", 40), whole_lines(b"\0\0", 40)), (0, 0));
     }

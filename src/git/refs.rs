@@ -20,7 +20,10 @@ impl Repo {
         let mut name = name.to_owned();
         // As many symbolic refs in a row as Git follows.
         for _ in 0..5 {
-            let found = self.inner.try_find_reference(name.as_str()).map_err(|error| unreadable(&name, &error))?;
+            let found = self
+                .inner
+                .try_find_reference(name.as_str())
+                .map_err(|error| unreadable(&name, &error))?;
             let Some(found) = found else { return Ok(None) };
             match found.target() {
                 TargetRef::Object(oid) => return Ok(Some(oid.to_owned())),
@@ -35,7 +38,8 @@ impl Repo {
     /// # Errors
     /// `IO_ERROR` if it is there and cannot be read.
     pub fn symbolic_ref(&self, name: &str) -> Result<Option<String>> {
-        let found = self.inner.try_find_reference(name).map_err(|error| unreadable(name, &error))?;
+        let found =
+            self.inner.try_find_reference(name).map_err(|error| unreadable(name, &error))?;
         Ok(found.and_then(|found| found.target().try_name().map(|name| name.as_bstr().to_string())))
     }
 

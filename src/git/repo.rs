@@ -105,7 +105,10 @@ impl Repo {
     /// # Errors
     /// `NOT_A_REPOSITORY`; `UNSUPPORTED_REPOSITORY` for what edt cannot change without risk, before anything is touched.
     pub fn open(start: &Path) -> Result<Repo> {
-        let options = gix::discover::upwards::Options { match_ceiling_dir_or_error: false, ..Default::default() };
+        let options = gix::discover::upwards::Options {
+            match_ceiling_dir_or_error: false,
+            ..Default::default()
+        };
         let opened = gix::ThreadSafeRepository::discover_with_environment_overrides_opts(
             start,
             options,
@@ -131,7 +134,8 @@ impl Repo {
             return Err(unsupported("it is bare: there is no worktree to edit").into());
         };
         check_apart(&inner, &root_path)?;
-        let root = Dir::open(&root_path).map_err(|error| failed("open the worktree", &root_path, &error))?;
+        let root = Dir::open(&root_path)
+            .map_err(|error| failed("open the worktree", &root_path, &error))?;
         let (git_dir, common_dir) = (inner.git_dir(), inner.common_dir());
         let state_path = if inner.worktree().is_none_or(|worktree| worktree.is_main()) {
             common_dir.join("edt/main")
@@ -180,7 +184,9 @@ impl Repo {
     /// # Errors
     /// `IO_ERROR`.
     pub fn real_root(&self) -> Result<PathBuf> {
-        self.root_path.canonicalize().map_err(|error| failed("find", &self.root_path, &error).into())
+        self.root_path
+            .canonicalize()
+            .map_err(|error| failed("find", &self.root_path, &error).into())
     }
 
     /// The Git folder of this worktree.
@@ -229,7 +235,9 @@ impl Repo {
         let config = self.inner.config_snapshot();
         match config.string("core.fsync") {
             Some(components) => Durability::of_git(&components.to_string()),
-            None => (config.boolean("core.fsyncObjectFiles") == Some(true)).then_some(Durability::Full),
+            None => {
+                (config.boolean("core.fsyncObjectFiles") == Some(true)).then_some(Durability::Full)
+            }
         }
     }
 
@@ -241,7 +249,11 @@ impl Repo {
             [inode(self.git_dir()), inode(self.common_dir())]
         });
         let here = dir.stat(b".").ok().flatten().map(|stat| stat.inode());
-        let bare = || ["HEAD", "objects", "refs"].iter().all(|name| matches!(dir.stat(name.as_bytes()), Ok(Some(_))));
+        let bare = || {
+            ["HEAD", "objects", "refs"]
+                .iter()
+                .all(|name| matches!(dir.stat(name.as_bytes()), Ok(Some(_))))
+        };
         here.is_none() || own.contains(&here) || bare()
     }
 
@@ -269,8 +281,10 @@ impl Repo {
         let config = self.inner.config_snapshot();
         let configured = config.trusted_path("core.hooksPath").ok().flatten();
         // Relative ones count from where hooks run: the worktree's root.
-        let folder = configured.map_or_else(|| self.common_dir().join("hooks"), |path| self.root_path().join(path));
-        let in_config = config.plumbing().sections_by_name("hook").into_iter().flatten().next().is_some();
+        let folder = configured
+            .map_or_else(|| self.common_dir().join("hooks"), |path| self.root_path().join(path));
+        let in_config =
+            config.plumbing().sections_by_name("hook").into_iter().flatten().next().is_some();
         in_config || names.iter().any(|name| folder.join(name).exists())
     }
 
@@ -281,7 +295,14 @@ impl Repo {
     pub fn check_idle(&self) -> Result<()> {
         use gix::state::InProgress;
         // A handful of `stat` calls answers nearly always; what exactly is under way is asked only then.
-        let marks = ["rebase-merge", "rebase-apply", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG"];
+        let marks = [
+            "rebase-merge",
+            "rebase-apply",
+            "MERGE_HEAD",
+            "CHERRY_PICK_HEAD",
+            "REVERT_HEAD",
+            "BISECT_LOG",
+        ];
         if !marks.iter().any(|mark| self.git_dir().join(mark).exists()) {
             return Ok(());
         }
@@ -321,8 +342,15 @@ impl Repo {
 }
 
 /// The extensions of `core.repositoryFormatVersion` 1 that change nothing for edt, or that it honours.
-const EXTENSIONS: &[&str] =
-    &["objectformat", "worktreeconfig", "partialclone", "preciousobjects", "relativeworktrees", "noop", "noop-v1"];
+const EXTENSIONS: &[&str] = &[
+    "objectformat",
+    "worktreeconfig",
+    "partialclone",
+    "preciousobjects",
+    "relativeworktrees",
+    "noop",
+    "noop-v1",
+];
 
 fn check_supported(repo: &gix::Repository) -> Result<()> {
     let config = repo.config_snapshot();
@@ -333,7 +361,10 @@ fn check_supported(repo: &gix::Repository) -> Result<()> {
     for section in config.plumbing().sections_by_name("extensions").into_iter().flatten() {
         for name in section.value_names() {
             let name = name.clone().to_ascii_lowercase();
-            let value = config.string(format!("extensions.{name}").as_str()).unwrap_or_default().to_string();
+            let value = config
+                .string(format!("extensions.{name}").as_str())
+                .unwrap_or_default()
+                .to_string();
             let files = name == "refstorage" && value.eq_ignore_ascii_case("files");
             if !files && !EXTENSIONS.contains(&name.as_str()) {
                 return Err(unsupported(&format!("it uses the extension {name} = {value}")).into());
@@ -359,16 +390,23 @@ fn check_apart(repo: &gix::Repository, root: &Path) -> Result<()> {
         None => true,
         Some(first) => !linked || gits.iter().any(|name| first.as_os_str() == *name),
     };
-    if inside(repo.git_dir()).is_some() || inside(repo.common_dir()).is_some_and(|below| kept(&below)) {
-        return Err(unsupported(&format!("its worktree {} lies in its own Git folder", root.display())).into());
+    if inside(repo.git_dir()).is_some()
+        || inside(repo.common_dir()).is_some_and(|below| kept(&below))
+    {
+        return Err(unsupported(&format!(
+            "its worktree {} lies in its own Git folder",
+            root.display()
+        ))
+        .into());
     }
     Ok(())
 }
 
 fn not_opened(start: &Path, error: &gix::Error) -> Finding {
     let why = causes(error);
-    let absent =
-        error.is_not_found() || why.contains("Could not find a git repository") || why.contains("not a git repository");
+    let absent = error.is_not_found()
+        || why.contains("Could not find a git repository")
+        || why.contains("not a git repository");
     if absent {
         return Finding::new(
             Code::NotARepository,

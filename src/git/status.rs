@@ -32,13 +32,16 @@ impl Repo {
         let bare = self.without_filters()?;
         let platform = bare.status(gix::progress::Discard).map_err(fail)?;
         // Into submodules only as far as their commit: theirs is another configuration, with filters of its own.
-        let submodules = Submodule::Given { ignore: gix::submodule::config::Ignore::Dirty, check_dirty: true };
-        let platform = platform.index_worktree_submodules(submodules).untracked_files(match untracked {
-            Untracked::Folders => UntrackedFiles::Collapsed,
-            Untracked::Files => UntrackedFiles::Files,
-        });
+        let submodules =
+            Submodule::Given { ignore: gix::submodule::config::Ignore::Dirty, check_dirty: true };
+        let platform =
+            platform.index_worktree_submodules(submodules).untracked_files(match untracked {
+                Untracked::Folders => UntrackedFiles::Collapsed,
+                Untracked::Files => UntrackedFiles::Files,
+            });
         // Both sides of a rename are paths of their own.
-        let platform = platform.index_worktree_rewrites(None).tree_index_track_renames(TrackRenames::Disabled);
+        let platform =
+            platform.index_worktree_rewrites(None).tree_index_track_renames(TrackRenames::Disabled);
         let platform = platform.index(IndexPersistedOrInMemory::InMemory(index));
         for item in platform.into_iter(None).map_err(fail)? {
             let item = item.map_err(|error| {
@@ -68,7 +71,9 @@ impl Repo {
             let path = RepoPath::from_tree(entry.path(&index));
             let (folder, name) = path.split();
             let Ok(Parent::Open(dir)) = self.root().beneath(folder) else { continue };
-            let Ok(Found::File(_, bytes)) = dir.read_at_most(name, self.largest_file()) else { continue };
+            let Ok(Found::File(_, bytes)) = dir.read_at_most(name, self.largest_file()) else {
+                continue;
+            };
             if self.blob_id(&bytes)? != entry.id {
                 found.push(path);
             }
@@ -80,7 +85,12 @@ impl Repo {
     fn without_filters(&self) -> Result<gix::Repository> {
         let mut repo = self.inner.clone();
         let mut config = repo.config_snapshot_mut();
-        let named: Vec<_> = config.sections_and_ids_by_name("filter").into_iter().flatten().map(|(_, id)| id).collect();
+        let named: Vec<_> = config
+            .sections_and_ids_by_name("filter")
+            .into_iter()
+            .flatten()
+            .map(|(_, id)| id)
+            .collect();
         for id in named {
             config.remove_section_by_id(id);
         }
@@ -89,14 +99,20 @@ impl Repo {
     }
 
     /// Takes the files that Git converts out of what is left to compare; the `paths` of those that differ are added.
-    fn judge_converted(&self, index: &mut gix::index::File, paths: &mut BTreeSet<RepoPath>) -> Result<()> {
+    fn judge_converted(
+        &self,
+        index: &mut gix::index::File,
+        paths: &mut BTreeSet<RepoPath>,
+    ) -> Result<()> {
         let fail = |error: gix::Error| super::repo::unreadable("the worktree's status", &error);
-        let tree = self.head()?.commit.map_or(Ok(self.empty_tree()), |commit| self.tree_of(commit))?;
+        let tree =
+            self.head()?.commit.map_or(Ok(self.empty_tree()), |commit| self.tree_of(commit))?;
         let (options, written) = (self.inner.stat_options().map_err(fail)?, index.timestamp());
         let mut folder = (Vec::new(), None);
         let kept = Flags::SKIP_WORKTREE | Flags::ASSUME_VALID | Flags::INTENT_TO_ADD;
         for (entry, name) in index.entries_mut_with_paths() {
-            let file = matches!(entry.mode, Mode::FILE | Mode::FILE_EXECUTABLE) && !entry.flags.intersects(kept);
+            let file = matches!(entry.mode, Mode::FILE | Mode::FILE_EXECUTABLE)
+                && !entry.flags.intersects(kept);
             if !file || entry.stage() != Stage::Unconflicted {
                 continue;
             }
@@ -112,8 +128,9 @@ impl Repo {
             let full = self.root_path().join(std::ffi::OsStr::from_bytes(name));
             let found = gix::index::fs::Metadata::from_path_no_follow(&full);
             let stat = found.ok().and_then(|found| Stat::from_fs(&found).ok());
-            let same =
-                stat.is_some_and(|stat| entry.stat.matches(&stat, options) && !entry.stat.is_racy(written, options));
+            let same = stat.is_some_and(|stat| {
+                entry.stat.matches(&stat, options) && !entry.stat.is_racy(written, options)
+            });
             let executable = entry.mode == Mode::FILE_EXECUTABLE;
             if !same && !self.holds_blob(&path, tree, entry.id, FileMode::of(executable)) {
                 paths.insert(path);
@@ -130,6 +147,7 @@ impl Repo {
         let Ok(Found::File(stat, bytes)) = dir.read(name) else { return false };
         let conversion = self.conversion(path, Attributes::Worktree(tree));
         let blob = conversion.and_then(|conversion| self.blob_id(&conversion.blob_of(&bytes)?));
-        blob.is_ok_and(|blob| blob == oid) && (!self.trusts_mode() || FileMode::of(stat.executable()) == mode)
+        blob.is_ok_and(|blob| blob == oid)
+            && (!self.trusts_mode() || FileMode::of(stat.executable()) == mode)
     }
 }

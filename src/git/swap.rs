@@ -102,7 +102,11 @@ impl Repo {
     pub fn swap_ref(&self, swap: &Swap<'_>) -> Result<()> {
         self.replace(&self.ref_path(swap.name), &format!("{}\n", swap.to), || {
             let stands = self.ref_value(swap.name)?;
-            if stands == Some(swap.from) { Ok(()) } else { Err(moved(swap.name, Some(swap.from), stands).into()) }
+            if stands == Some(swap.from) {
+                Ok(())
+            } else {
+                Err(moved(swap.name, Some(swap.from), stands).into())
+            }
         })
     }
 
@@ -122,10 +126,12 @@ impl Repo {
 
     /// Whether these are the bytes of a whole loose ref.
     fn is_ref(&self, bytes: &[u8]) -> bool {
-        let Some(line) = bytes.strip_suffix(b"\n").or(Some(bytes)).filter(|line| !line.is_empty()) else {
+        let Some(line) = bytes.strip_suffix(b"\n").or(Some(bytes)).filter(|line| !line.is_empty())
+        else {
             return false;
         };
-        let hex = line.len() == self.null().as_slice().len() * 2 && line.iter().all(u8::is_ascii_hexdigit);
+        let hex = line.len() == self.null().as_slice().len() * 2
+            && line.iter().all(u8::is_ascii_hexdigit);
         hex || line.starts_with(b"ref: ") && bytes.ends_with(b"\n") && !line.contains(&0)
     }
 
@@ -174,8 +180,10 @@ impl Repo {
     /// # Errors
     /// `SESSION_MOVED` if one has another value; `PROGRAM_NOT_FOUND`, `IO_ERROR`.
     pub fn delete_refs(&self, refs: &[(String, Oid)]) -> Result<()> {
-        let lines: Vec<String> = refs.iter().map(|(name, from)| format!("delete {name} {from}\n")).collect();
-        let ran = spawn::git(self.root_path(), &["update-ref", "--stdin"], lines.concat().as_bytes())?;
+        let lines: Vec<String> =
+            refs.iter().map(|(name, from)| format!("delete {name} {from}\n")).collect();
+        let ran =
+            spawn::git(self.root_path(), &["update-ref", "--stdin"], lines.concat().as_bytes())?;
         for (name, from) in refs.iter().filter(|_| !ran.ok) {
             let stands = self.ref_value(name)?;
             if stands != Some(*from) {
@@ -186,7 +194,8 @@ impl Repo {
             return Ok(());
         }
         let message = format!("Git could not delete refs: {}", ran.stderr.trim());
-        Err(Finding::new(Code::IoError, message, "Mend what Git reports, then repeat the call.").into())
+        Err(Finding::new(Code::IoError, message, "Mend what Git reports, then repeat the call.")
+            .into())
     }
 
     /// Removes the symbolic ref `name`, one of this worktree's own, if it names `at`.
@@ -207,7 +216,8 @@ impl Repo {
     /// `IO_ERROR`, `GIT_DIR_READ_ONLY`: it is still there, and still known for edt's own.
     pub fn unlock_ref(&self, name: &str) -> Result<()> {
         let lock = lock_path(&self.ref_path(name));
-        let inode = |path: &Path| std::fs::symlink_metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
+        let inode =
+            |path: &Path| std::fs::symlink_metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
         if inode(&lock).is_some() && inode(&lock) == inode(&self.fresh_path()) {
             whole::remove(&lock).map_err(|error| failed("unlock", &lock, &error))?;
         }
@@ -221,7 +231,10 @@ impl Repo {
     pub fn unlock_left(&self, name: &str, before: SystemTime) -> Result<()> {
         self.unlock_ref(name)?;
         let lock = lock_path(&self.ref_path(name));
-        if std::fs::symlink_metadata(&lock).and_then(|meta| meta.modified()).is_ok_and(|modified| modified <= before) {
+        if std::fs::symlink_metadata(&lock)
+            .and_then(|meta| meta.modified())
+            .is_ok_and(|modified| modified <= before)
+        {
             whole::remove(&lock).map_err(|error| failed("unlock", &lock, &error))?;
         }
         Ok(())
@@ -233,7 +246,12 @@ impl Repo {
     }
 
     /// Writes `content` to `path` under its lock, if `check` allows it there.
-    fn replace(&self, path: &Path, content: &str, check: impl FnOnce() -> Result<()>) -> Result<()> {
+    fn replace(
+        &self,
+        path: &Path,
+        content: &str,
+        check: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
         let lock = self.lock_ref(path, content)?;
         check()?;
         lock.become_ref(path)
@@ -257,13 +275,16 @@ impl Repo {
         // Never written in place: a name that a kill left may be the same file as the ref that was made from it.
         let fresh = self.fresh_path();
         let _ = whole::remove(&fresh);
-        let written = File::open(&fresh, Open::New(0o666)).and_then(|file| file.write_all(content.as_bytes()));
+        let written = File::open(&fresh, Open::New(0o666))
+            .and_then(|file| file.write_all(content.as_bytes()));
         written.map_err(|error| failed("write", &fresh, &error))?;
         let mut tries = 0;
         loop {
             match whole::link(&fresh, path) {
                 Ok(()) => return Ok(true),
-                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => return Ok(false),
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                    return Ok(false);
+                }
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound && tries < 8 => {
                     tries += 1;
                     let folder = path.parent().unwrap_or(path);
@@ -298,11 +319,18 @@ fn holds(path: &Path, value: &str) -> bool {
 }
 
 fn moved(name: &str, expected: Option<Oid>, stands: Option<Oid>) -> Finding {
-    let shown = |value: Option<Oid>| value.map_or_else(|| "nothing".to_owned(), |oid| oid.to_string());
+    let shown =
+        |value: Option<Oid>| value.map_or_else(|| "nothing".to_owned(), |oid| oid.to_string());
     let (expected, stands) = (shown(expected), shown(stands));
-    let message = format!("{name} moved during the call: expected {expected}, found {stands}. Nothing was changed.");
-    Finding::new(Code::SessionMoved, message, "Repeat the call: it will start from what stands there now.")
-        .with("ref", name)
+    let message = format!(
+        "{name} moved during the call: expected {expected}, found {stands}. Nothing was changed."
+    );
+    Finding::new(
+        Code::SessionMoved,
+        message,
+        "Repeat the call: it will start from what stands there now.",
+    )
+    .with("ref", name)
 }
 
 fn locked(lock: &Path) -> Finding {

@@ -27,7 +27,9 @@ fn entries(tree: &[u8], hash_len: usize) -> impl Iterator<Item = RawEntry<'_>> {
         let space = start + memchr::memchr(b' ', tree.get(start..)?)?;
         let nul = space + memchr::memchr(0, &tree[space..])?;
         let oid = tree.get(nul + 1..nul + 1 + hash_len)?;
-        let mode = tree[start..space].iter().fold(0, |mode, digit| mode * 8 + u32::from(digit.wrapping_sub(b'0')));
+        let mode = tree[start..space]
+            .iter()
+            .fold(0, |mode, digit| mode * 8 + u32::from(digit.wrapping_sub(b'0')));
         at = nul + 1 + hash_len;
         Some(RawEntry { start, end: at, mode, name: &tree[space + 1..nul], oid })
     })
@@ -42,25 +44,41 @@ pub(super) fn entry(tree: &[u8], name: &[u8], hash_len: usize) -> Option<(u32, O
 
 /// Mode, name and object of every entry of a raw tree.
 pub(super) fn all_entries(tree: &[u8], hash_len: usize) -> impl Iterator<Item = (u32, &[u8], Oid)> {
-    entries(tree, hash_len).map(|entry| (entry.mode, entry.name, Oid::from_bytes_or_panic(entry.oid)))
+    entries(tree, hash_len)
+        .map(|entry| (entry.mode, entry.name, Oid::from_bytes_or_panic(entry.oid)))
 }
 
 /// The folders among `names`, which are sorted.
-pub(super) fn folders_of<'n>(tree: &[u8], names: &[&'n [u8]], hash_len: usize) -> BTreeMap<&'n [u8], Oid> {
-    let folders = all_entries(tree, hash_len).filter(|(mode, ..)| *mode == FOLDER && !names.is_empty());
-    folders.filter_map(|(_, name, oid)| names.binary_search(&name).ok().map(|at| (names[at], oid))).collect()
+pub(super) fn folders_of<'n>(
+    tree: &[u8],
+    names: &[&'n [u8]],
+    hash_len: usize,
+) -> BTreeMap<&'n [u8], Oid> {
+    let folders =
+        all_entries(tree, hash_len).filter(|(mode, ..)| *mode == FOLDER && !names.is_empty());
+    folders
+        .filter_map(|(_, name, oid)| names.binary_search(&name).ok().map(|at| (names[at], oid)))
+        .collect()
 }
 
 /// `tree` with the entries of these names set, added or removed, in one pass; the others keep their bytes.
-pub(super) fn merged(tree: &[u8], changes: &BTreeMap<&[u8], Option<(u32, Oid)>>, hash_len: usize) -> Vec<u8> {
-    let mut added: Vec<(u32, &[u8], Oid)> =
-        changes.iter().filter_map(|(name, value)| value.map(|(mode, oid)| (mode, *name, oid))).collect();
+pub(super) fn merged(
+    tree: &[u8],
+    changes: &BTreeMap<&[u8], Option<(u32, Oid)>>,
+    hash_len: usize,
+) -> Vec<u8> {
+    let mut added: Vec<(u32, &[u8], Oid)> = changes
+        .iter()
+        .filter_map(|(name, value)| value.map(|(mode, oid)| (mode, *name, oid)))
+        .collect();
     added.sort_by(|a, b| order((a.0, a.1), (b.0, b.1)));
     let mut added = added.into_iter().peekable();
     let mut out = Vec::with_capacity(tree.len() + added.len() * (hash_len + 32));
     let mut copied = 0;
     for old in entries(tree, hash_len) {
-        let before = |(mode, name, _): &(u32, &[u8], Oid)| order((*mode, name), (old.mode, old.name)).is_lt();
+        let before = |(mode, name, _): &(u32, &[u8], Oid)| {
+            order((*mode, name), (old.mode, old.name)).is_lt()
+        };
         if added.peek().is_some_and(before) {
             out.extend_from_slice(&tree[copied..old.start]);
             copied = old.start;
@@ -108,15 +126,26 @@ mod tests {
 
     fn changed(tree: &[u8], changes: &[(&'static str, Option<(u32, u8)>)]) -> Vec<u8> {
         let value = |(mode, byte): (u32, u8)| (mode, oid(byte));
-        merged(tree, &changes.iter().map(|(name, to)| (name.as_bytes(), to.map(value))).collect(), 20)
+        merged(
+            tree,
+            &changes.iter().map(|(name, to)| (name.as_bytes(), to.map(value))).collect(),
+            20,
+        )
     }
 
     #[test]
     fn entries_are_set_added_and_removed_in_gits_order() {
-        let tree =
-            changed(b"", &[("a.c", Some((0o100_644, 1))), ("a", Some((FOLDER, 2))), ("a-b", Some((0o100_755, 3)))]);
+        let tree = changed(
+            b"",
+            &[
+                ("a.c", Some((0o100_644, 1))),
+                ("a", Some((FOLDER, 2))),
+                ("a-b", Some((0o100_755, 3))),
+            ],
+        );
         assert_eq!(names(&tree), ["100755 a-b 03", "100644 a.c 01", "40000 a 02"]);
-        let tree = changed(&tree, &[("a.c", Some((0o100_644, 9))), ("a-b", None), ("not-there", None)]);
+        let tree =
+            changed(&tree, &[("a.c", Some((0o100_644, 9))), ("a-b", None), ("not-there", None)]);
         assert_eq!(names(&tree), ["100644 a.c 09", "40000 a 02"]);
         let tree = changed(&tree, &[("a", Some((0o100_644, 4))), ("z", Some((0o100_644, 5)))]);
         assert_eq!(names(&tree), ["100644 a 04", "100644 a.c 09", "100644 z 05"]);
@@ -125,8 +154,15 @@ mod tests {
 
     #[test]
     fn a_tree_out_of_order_loses_nothing() {
-        let tree = [changed(b"", &[("b", Some((0o100_644, 1)))]), changed(b"", &[("a", Some((FOLDER, 2)))])].concat();
-        assert_eq!(folders_of(&tree, &[b"a", b"b"], 20), BTreeMap::from([(b"a".as_slice(), oid(2))]));
+        let tree = [
+            changed(b"", &[("b", Some((0o100_644, 1)))]),
+            changed(b"", &[("a", Some((FOLDER, 2)))]),
+        ]
+        .concat();
+        assert_eq!(
+            folders_of(&tree, &[b"a", b"b"], 20),
+            BTreeMap::from([(b"a".as_slice(), oid(2))])
+        );
         let tree = changed(&tree, &[("c", Some((0o100_644, 3))), ("a", Some((FOLDER, 4)))]);
         assert_eq!(names(&tree), ["40000 a 04", "100644 b 01", "100644 c 03"]);
     }

@@ -30,7 +30,9 @@ impl Worktree {
     /// Whether a rebase or a bisection under way in it will come back to `branch`, given in full.
     #[must_use]
     pub fn is_held(&self, branch: &str) -> bool {
-        let says = |file: &str| std::fs::read_to_string(self.git_dir.join(file)).unwrap_or_default().trim().to_owned();
+        let says = |file: &str| {
+            std::fs::read_to_string(self.git_dir.join(file)).unwrap_or_default().trim().to_owned()
+        };
         let short = branch.strip_prefix("refs/heads/").unwrap_or(branch);
         ["rebase-merge/head-name", "rebase-apply/head-name"].iter().any(|file| says(file) == branch)
             || says("BISECT_START") == short
@@ -42,7 +44,8 @@ impl Repo {
     #[must_use]
     pub fn worktrees(&self, pointer: &str) -> Vec<Worktree> {
         let linked = std::fs::read_dir(self.common_dir().join("worktrees"));
-        let mut linked: Vec<PathBuf> = linked.into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+        let mut linked: Vec<PathBuf> =
+            linked.into_iter().flatten().flatten().map(|entry| entry.path()).collect();
         linked.sort();
         let mine = std::fs::canonicalize(self.git_dir()).ok();
         let names = |file: PathBuf| {
@@ -64,10 +67,15 @@ impl Repo {
     /// # Errors
     /// `IO_ERROR` if Git fails; it then leaves no worktree behind.
     pub fn add_worktree(&self, place: &Path, branch: &str) -> Result<()> {
-        let common = self.common_dir().canonicalize().map_err(|error| failed("find", self.common_dir(), &error))?;
+        let common = self
+            .common_dir()
+            .canonicalize()
+            .map_err(|error| failed("find", self.common_dir(), &error))?;
         let here = |args: &[&OsStr]| {
-            let args: Vec<&OsStr> =
-                [OsStr::new("--git-dir"), common.as_os_str()].into_iter().chain(args.iter().copied()).collect();
+            let args: Vec<&OsStr> = [OsStr::new("--git-dir"), common.as_os_str()]
+                .into_iter()
+                .chain(args.iter().copied())
+                .collect();
             spawn::git_elsewhere(&common, &[], &args)
         };
         let words = |words: &'static [&'static str]| words.iter().map(OsStr::new);
@@ -79,7 +87,11 @@ impl Repo {
             return Err(not_added("git worktree add", &added.stderr).into());
         }
         let Err(error) = self.check_out(place) else { return Ok(()) };
-        here(&words(&["worktree", "remove", "--force"]).chain([place.as_os_str()]).collect::<Vec<_>>())?;
+        here(
+            &words(&["worktree", "remove", "--force"])
+                .chain([place.as_os_str()])
+                .collect::<Vec<_>>(),
+        )?;
         Err(error)
     }
 
@@ -117,7 +129,11 @@ impl Repo {
 
 fn not_added(command: &str, said: &str) -> Finding {
     let message = format!("`{command}` failed: {}", said.trim());
-    Finding::new(Code::IoError, message, "Mend what Git reports, then repeat the call; no session was left behind.")
+    Finding::new(
+        Code::IoError,
+        message,
+        "Mend what Git reports, then repeat the call; no session was left behind.",
+    )
 }
 
 /// Checks that a worktree can be made at `place`.
@@ -129,7 +145,8 @@ pub fn check_free(place: &Path) -> Result<()> {
     if !filled && !place.is_file() {
         return Ok(());
     }
-    let message = format!("{} exists and is not an empty folder. Nothing was changed.", place.display());
+    let message =
+        format!("{} exists and is not an empty folder. Nothing was changed.", place.display());
     let hint = "Name a folder that does not exist yet: `edt begin --worktree ../NAME`.";
     Err(Finding::new(Code::BadRequest, message, hint).into())
 }

@@ -31,8 +31,8 @@ const OWN_NUMBER: usize = 3;
 
 /// Files that hold fences and listings by nature.
 const PROSE: [&str; 21] = [
-    "md", "markdown", "mdx", "mdc", "rst", "txt", "adoc", "asciidoc", "org", "ipynb", "diff", "patch", "rej", "orig",
-    "qmd", "rmd", "tex", "snap", "csv", "tsv", "log",
+    "md", "markdown", "mdx", "mdc", "rst", "txt", "adoc", "asciidoc", "org", "ipynb", "diff",
+    "patch", "rej", "orig", "qmd", "rmd", "tex", "snap", "csv", "tsv", "log",
 ];
 
 impl Guard for ChatArtifact {
@@ -61,10 +61,13 @@ pub fn detect(subject: &Subject<'_>) -> Option<(Leftover, usize)> {
     let path = subject.path.to_string();
     let name = path.rsplit('/').next().unwrap_or(&path);
     let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
-    if extension.is_none_or(|extension| PROSE.contains(&extension.as_str())) && subject.language().is_none() {
+    if extension.is_none_or(|extension| PROSE.contains(&extension.as_str()))
+        && subject.language().is_none()
+    {
         return None;
     }
-    let fresh: Vec<(usize, &[u8])> = subject.fresh_lines().filter(|(_, line)| !line.trim_ascii().is_empty()).collect();
+    let fresh: Vec<(usize, &[u8])> =
+        subject.fresh_lines().filter(|(_, line)| !line.trim_ascii().is_empty()).collect();
     if fresh.is_empty() {
         return None;
     }
@@ -72,13 +75,17 @@ pub fn detect(subject: &Subject<'_>) -> Option<(Leftover, usize)> {
     let fence = || {
         let last = subject.lines().texts().1.iter().rposition(|line| !line.trim_ascii().is_empty());
         let around = |row: usize| row == 0 || Some(row) == last;
-        let counts = |row: usize| if subject.language().is_some() { !subject.is_prose(row) } else { around(row) };
+        let counts = |row: usize| {
+            if subject.language().is_some() { !subject.is_prose(row) } else { around(row) }
+        };
         let (row, _) = fresh.iter().find(|(row, line)| is_fence(line) && counts(*row))?;
         (!had(is_fence)).then_some((Leftover::Fence, *row))
     };
     let escaped = || {
         let code = subject.language().is_some_and(|language| !language.markup);
-        let found = |(row, line): &&(usize, &[u8])| escapes(line).any(|at| in_code(subject, *row, line, at));
+        let found = |(row, line): &&(usize, &[u8])| {
+            escapes(line).any(|at| in_code(subject, *row, line, at))
+        };
         let (row, _) = fresh.iter().filter(|_| code).find(found)?;
         (!had(|line| escapes(line).next().is_some())).then_some((Leftover::Escaped, *row))
     };
@@ -87,8 +94,11 @@ pub fn detect(subject: &Subject<'_>) -> Option<(Leftover, usize)> {
 
 fn is_fence(line: &[u8]) -> bool {
     let line = line.trim_ascii();
-    let Some(info) = line.strip_prefix(b"```").or_else(|| line.strip_prefix(b"~~~")) else { return false };
-    info.len() <= 40 && info.iter().all(|byte| byte.is_ascii_alphanumeric() || b"+-_#. :/=\"".contains(byte))
+    let Some(info) = line.strip_prefix(b"```").or_else(|| line.strip_prefix(b"~~~")) else {
+        return false;
+    };
+    info.len() <= 40
+        && info.iter().all(|byte| byte.is_ascii_alphanumeric() || b"+-_#. :/=\"".contains(byte))
 }
 
 /// A block of added lines that all carry a prefix.
@@ -96,28 +106,45 @@ fn prefixed(subject: &Subject<'_>) -> Option<(Leftover, usize)> {
     let (old, new) = subject.lines().texts();
     let code = subject.language().is_some();
     for rows in subject.added() {
-        let lines: Vec<(usize, &[u8])> =
-            rows.map(|row| (row, new[row])).filter(|(_, line)| !line.trim_ascii().is_empty()).collect();
+        let lines: Vec<(usize, &[u8])> = rows
+            .map(|row| (row, new[row]))
+            .filter(|(_, line)| !line.trim_ascii().is_empty())
+            .collect();
         let Some(&(first, _)) = lines.first() else { continue };
         let enough = lines.len() >= if code { 1 } else { MIN_BLOCK };
-        let is_plus = |line: &[u8]| line.starts_with(b"+") && !line.starts_with(b"++") && line.trim_ascii().len() > 1;
+        let is_plus = |line: &[u8]| {
+            line.starts_with(b"+") && !line.starts_with(b"++") && line.trim_ascii().len() > 1
+        };
         // A sign may well begin a line; then a blank sets it off.
-        let set_off =
-            |line: &[u8]| line.starts_with(b"+ ") && line.get(2).is_some_and(|byte| !byte.is_ascii_whitespace());
+        let set_off = |line: &[u8]| {
+            line.starts_with(b"+ ") && line.get(2).is_some_and(|byte| !byte.is_ascii_whitespace())
+        };
         let broken = || matches!(subject.new_tree(), Some(Ok(tree)) if tree.has_error());
-        let enough = enough && (lines.len() >= MIN_BLOCK || !lines.iter().any(|(_, line)| set_off(line)) || broken());
+        let enough = enough
+            && (lines.len() >= MIN_BLOCK
+                || !lines.iter().any(|(_, line)| set_off(line))
+                || broken());
         let all_plus = lines.iter().all(|(_, line)| is_plus(line) || line.trim_ascii() == b"+");
-        if enough && all_plus && !old.iter().any(|line| line.starts_with(b"+")) && !subject.is_prose(first) {
+        if enough
+            && all_plus
+            && !old.iter().any(|line| line.starts_with(b"+"))
+            && !subject.is_prose(first)
+        {
             return Some((Leftover::Plus, first));
         }
         if old.iter().any(|line| numbered(line, code).is_some()) {
             continue;
         }
-        let numbers: Option<Vec<usize>> = lines.iter().map(|(_, line)| numbered(line, code)).collect();
-        let rising = |numbers: &Vec<usize>| numbers.windows(2).all(|pair| pair[0] < pair[1] && pair[1] <= pair[0] + 3);
+        let numbers: Option<Vec<usize>> =
+            lines.iter().map(|(_, line)| numbered(line, code)).collect();
+        let rising = |numbers: &Vec<usize>| {
+            numbers.windows(2).all(|pair| pair[0] < pair[1] && pair[1] <= pair[0] + 3)
+        };
         // A line alone shows a listing only by bearing its own number.
         let own = |numbers: &Vec<usize>| code && numbers[0].abs_diff(first + 1) <= OWN_NUMBER;
-        if numbers.is_some_and(|numbers| rising(&numbers) && (numbers.len() >= MIN_BLOCK || own(&numbers))) {
+        if numbers.is_some_and(|numbers| {
+            rising(&numbers) && (numbers.len() >= MIN_BLOCK || own(&numbers))
+        }) {
             return Some((Leftover::LineNumbers, first));
         }
     }
@@ -145,7 +172,8 @@ fn escapes(line: &[u8]) -> impl Iterator<Item = usize> + '_ {
     // `p = &lt;` at the end of a statement is the address of a variable.
     let goes_on = |rest: Option<&[u8]>| rest.is_some_and(|rest| !rest.trim_ascii().is_empty());
     let escaped = move |at: &usize| {
-        let after = |word: &&[u8]| line[*at..].starts_with(word) && goes_on(line.get(at + word.len()..));
+        let after =
+            |word: &&[u8]| line[*at..].starts_with(word) && goes_on(line.get(at + word.len()..));
         [&b"&lt;"[..], b"&gt;", b"&amp;"].iter().any(after)
     };
     memchr::memchr_iter(b'&', line).filter(escaped)
@@ -164,7 +192,9 @@ fn line_ends(subject: &Subject<'_>, fresh: &[(usize, &[u8])]) -> Option<(Leftove
     let found = |(row, line): &&(usize, &[u8])| {
         let all = ends(line);
         match subject.new_tree() {
-            Some(Ok(tree)) => tree.has_error() && all.iter().any(|at| in_code(subject, *row, line, *at)),
+            Some(Ok(tree)) => {
+                tree.has_error() && all.iter().any(|at| in_code(subject, *row, line, *at))
+            }
             _ => all.len() >= 3 && subject.lines().texts().1.len() <= 1,
         }
     };

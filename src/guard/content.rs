@@ -27,11 +27,16 @@ impl Guard for BinaryContent {
     }
 
     fn judge(&self, subject: &Subject<'_>, _: &Policy) -> Judgement {
-        let Some(at) = first_new(subject, |text| memchr::memchr(0, text)) else { return Judgement::Pass };
+        let Some(at) = first_new(subject, |text| memchr::memchr(0, text)) else {
+            return Judgement::Pass;
+        };
         let line = line_of(subject.after.unwrap_or_default(), at);
         let finding = Finding::new(
             Code::BinaryContent,
-            format!("This would put a NUL byte into {} at line {line}. Nothing was changed.", subject.path),
+            format!(
+                "This would put a NUL byte into {} at line {line}. Nothing was changed.",
+                subject.path
+            ),
             "Send text. If the file really is binary, repeat with allow: [\"binary_content\"].",
         );
         Some(finding.at(subject.path).with("line", line).with("byte", at)).into()
@@ -52,12 +57,16 @@ impl Guard for Encoding {
     }
 
     fn judge(&self, subject: &Subject<'_>, _: &Policy) -> Judgement {
-        let invalid = |text: &[u8]| std::str::from_utf8(text).err().map(|error| error.valid_up_to());
+        let invalid =
+            |text: &[u8]| std::str::from_utf8(text).err().map(|error| error.valid_up_to());
         let Some(at) = first_new(subject, invalid) else { return Judgement::Pass };
         let line = line_of(subject.after.unwrap_or_default(), at);
         let finding = Finding::new(
             Code::Encoding,
-            format!("{} would not be valid UTF-8 at line {line}. Nothing was changed.", subject.path),
+            format!(
+                "{} would not be valid UTF-8 at line {line}. Nothing was changed.",
+                subject.path
+            ),
             "Send UTF-8. If the file really has another encoding, repeat with allow: [\"encoding\"].",
         );
         Some(finding.at(subject.path).with("line", line).with("byte", at)).into()

@@ -50,7 +50,10 @@ impl Guard for DuplicateCode {
 
     fn judge(&self, subject: &Subject<'_>, _: &Policy) -> Judgement {
         match subject.new_tree() {
-            Some(Err(why)) => Judgement::Unchecked(format!("{} was not searched for duplicates: {why}.", subject.path)),
+            Some(Err(why)) => Judgement::Unchecked(format!(
+                "{} was not searched for duplicates: {why}.",
+                subject.path
+            )),
             _ => detect(subject).map(|found| explain(subject, &found)).into(),
         }
     }
@@ -99,7 +102,8 @@ fn clash<'p, 't: 'p>(
     added: &[Range<usize>],
     old: impl Fn() -> Option<&'p Parsed<'t>>,
 ) -> Option<Clash> {
-    let fewer_before = |clash: &Clash| old().map_or(1, |old| old.most_definitions(&clash.name)) < clash.count;
+    let fewer_before =
+        |clash: &Clash| old().map_or(1, |old| old.most_definitions(&clash.name)) < clash.count;
     tree.clashes(added).into_iter().find(fewer_before)
 }
 
@@ -111,7 +115,9 @@ fn explain(subject: &Subject<'_>, found: &Duplicate) -> Finding {
     let (what, first, second) = match found {
         Duplicate::Twin(twin) => ("The same statement".to_owned(), &twin.first, &twin.second),
         Duplicate::Run { first, second } => ("The same run of lines".to_owned(), first, second),
-        Duplicate::Clash(clash) => (format!("A definition of `{}`", clash.name), &clash.first, &clash.second),
+        Duplicate::Clash(clash) => {
+            (format!("A definition of `{}`", clash.name), &clash.first, &clash.second)
+        }
     };
     let path = subject.path;
     Finding::new(

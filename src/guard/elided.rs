@@ -102,7 +102,9 @@ fn lost_at(subject: &Subject<'_>, row: usize, gone: &HashMap<&[u8], i64>) -> usi
     for hunk in subject.hunks().iter().filter(|hunk| near(&hunk.new)) {
         old[hunk.old.clone()].iter().for_each(|line| count(&mut here, line, 1));
     }
-    let lost = here.into_iter().map(|(line, times)| times.min(gone.get(line).copied().unwrap_or_default()));
+    let lost = here
+        .into_iter()
+        .map(|(line, times)| times.min(gone.get(line).copied().unwrap_or_default()));
     lost.map(|times| usize::try_from(times).unwrap_or_default()).sum()
 }
 
@@ -114,10 +116,13 @@ fn says(line: &[u8], language: Option<&Language>) -> Option<Says> {
     }
     let (body, comment) = bare(text, language);
     let lower = body.to_lowercase().replace('…', "...");
-    let words: Vec<&str> =
-        lower.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = lower
+        .split(|c: char| !c.is_alphanumeric() && c != '\'')
+        .filter(|word| !word.is_empty())
+        .collect();
     if words.is_empty() {
-        return (lower.contains("...") && lower.chars().all(|c| ".… ".contains(c))).then_some(Says::Dots);
+        return (lower.contains("...") && lower.chars().all(|c| ".… ".contains(c)))
+            .then_some(Says::Dots);
     }
     let edge = lower.trim_matches(|c: char| "()[]<>:-\",'*; ".contains(c));
     let dots = edge.starts_with("...") || edge.ends_with("...");
@@ -143,11 +148,13 @@ fn bare<'t>(text: &'t str, language: Option<&Language>) -> (&'t str, bool) {
         return (text, false);
     }
     let has_own = |language: &Language| {
-        !(language.markup || language.line_comments.is_empty() && language.block_comments.is_empty())
+        !(language.markup
+            || language.line_comments.is_empty() && language.block_comments.is_empty())
     };
     let is_comment = |mark: &&&str| match language.filter(|language| has_own(language)) {
         Some(own) => {
-            let mut marks = own.line_comments.iter().chain(own.block_comments.iter().map(|(open, _)| open));
+            let mut marks =
+                own.line_comments.iter().chain(own.block_comments.iter().map(|(open, _)| open));
             marks.any(|own| mark.starts_with(own))
         }
         None => true,
@@ -211,7 +218,8 @@ const CODE: [&str; 48] = [
     "things",
 ];
 /// Which part of it.
-const REST: [&str; 8] = ["rest", "remaining", "remainder", "existing", "previous", "original", "other", "others"];
+const REST: [&str; 8] =
+    ["rest", "remaining", "remainder", "existing", "previous", "original", "other", "others"];
 /// What becomes of it.
 const STATE: [&str; 10] = [
     "unchanged",
@@ -239,7 +247,11 @@ fn stays(words: &[&str]) -> bool {
     has(words, &STATE)
         || follows(words, &["as"], &["before", "is", "above", "it"])
         || follows(words, &["not"], &["shown", "changed", "included"])
-        || follows(words, &["stay", "stays", "remain", "remains"], &["the", "as", "same", "here", "identical"])
+        || follows(
+            words,
+            &["stay", "stays", "remain", "remains"],
+            &["the", "as", "same", "here", "identical"],
+        )
         || follows(words, &["for"], &["brevity", "clarity"])
         || follows(words, &["goes", "go", "continues", "follows"], &["here", "as"])
         || follows(words, &["no"], &["changes", "change"])
@@ -253,7 +265,11 @@ fn leaves_out_after_dots(words: &[&str]) -> bool {
     has(words, &REST) && (code || short || stays(words))
         || stays(words)
         || short && code
-        || short && has(words, &["snip", "etc", "keep", "same", "more", "unchanged", "continues", "here"])
+        || short
+            && has(
+                words,
+                &["snip", "etc", "keep", "same", "more", "unchanged", "continues", "here"],
+            )
 }
 
 /// Whether a sentence without dots says that something is left out and stays as it was.
@@ -264,7 +280,8 @@ fn leaves_out(words: &[&str]) -> bool {
     short && rest && (stays(words) || has(words, &["keep", "leave"]))
         || words.len() <= 4 && has(words, &REST[..6]) && noun
         || words.len() <= 5 && has(words, &CODE) && stays(words)
-        || words.len() <= 5 && matches!(words, ["same", "as", "before" | "above" | "original" | "previously", ..])
+        || words.len() <= 5
+            && matches!(words, ["same", "as", "before" | "above" | "original" | "previously", ..])
         || words.len() <= 4 && has(words, &["omitted", "elided", "snipped", "truncated"])
         || matches!(words, ["unchanged" | "snip"] | ["no", "changes"] | ["no", "changes", "here"])
 }

@@ -17,7 +17,9 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 fn all() -> &'static BTreeMap<String, String> {
     static ALL: OnceLock<BTreeMap<String, String>> = OnceLock::new();
     // A table that cannot be read has no figures; the test of this folder says so.
-    ALL.get_or_init(|| toml::from_str(include_str!("../../benches/guards/figures.toml")).unwrap_or_default())
+    ALL.get_or_init(|| {
+        toml::from_str(include_str!("../../benches/guards/figures.toml")).unwrap_or_default()
+    })
 }
 
 #[cfg(test)]

@@ -62,9 +62,12 @@ pub fn detect<'a>(subject: &Subject<'a>) -> Option<(usize, &'a [u8])> {
     let sides = candidates.iter().any(|(_, _, mark)| *mark == Mark::Side);
     let counts = |row: usize, mark: Mark| match mark {
         Mark::Side | Mark::Envelope => true,
-        Mark::Middle | Mark::Hunk => sides || subject.language().is_some() && !subject.is_prose(row),
+        Mark::Middle | Mark::Hunk => {
+            sides || subject.language().is_some() && !subject.is_prose(row)
+        }
     };
-    let found = candidates.into_iter().find(|(row, _, mark)| !known.contains(mark) && counts(*row, *mark));
+    let found =
+        candidates.into_iter().find(|(row, _, mark)| !known.contains(mark) && counts(*row, *mark));
     found.map(|(row, line, _)| (row, line))
 }
 
@@ -77,15 +80,24 @@ fn mark(line: &[u8]) -> Option<Mark> {
             let body = line.trim_ascii_start();
             let count = body.iter().take_while(|&&byte| byte == first).count();
             let name = &body[count..];
-            let block =
-                [&b" SEARCH"[..], b" REPLACE", b" ORIGINAL", b" UPDATED"].iter().any(|word| name.starts_with(word));
-            let at_start = body.len() == line.len() && count == 7 && (name.is_empty() || name.starts_with(b" "));
+            let block = [&b" SEARCH"[..], b" REPLACE", b" ORIGINAL", b" UPDATED"]
+                .iter()
+                .any(|word| name.starts_with(word));
+            let at_start = body.len() == line.len()
+                && count == 7
+                && (name.is_empty() || name.starts_with(b" "));
             (at_start || block && (5..=9).contains(&count)).then_some(Mark::Side)
         }
         b'=' => (line == b"=======").then_some(Mark::Middle),
         b'*' => {
-            let words: [&[u8]; 6] =
-                [b"Begin Patch", b"End Patch", b"Update File: ", b"Add File: ", b"Delete File: ", b"End of File"];
+            let words: [&[u8]; 6] = [
+                b"Begin Patch",
+                b"End Patch",
+                b"Update File: ",
+                b"Add File: ",
+                b"Delete File: ",
+                b"End of File",
+            ];
             let rest = line.strip_prefix(b"*** ")?;
             words.iter().any(|word| rest.starts_with(word)).then_some(Mark::Envelope)
         }
@@ -134,9 +146,16 @@ mod tests {
         for (line, expected) in marks {
             assert_eq!(mark(line), Some(expected), "{}", visible(line));
         }
-        for line in
-            [&b"<<<<<<<<\n"[..], b"a <<<<<<< b", b"========", b" =======", b"*** Note", b"@@ x @@", b"<<<<<<<x", b""]
-        {
+        for line in [
+            &b"<<<<<<<<\n"[..],
+            b"a <<<<<<< b",
+            b"========",
+            b" =======",
+            b"*** Note",
+            b"@@ x @@",
+            b"<<<<<<<x",
+            b"",
+        ] {
             assert_eq!(mark(line), None, "{}", visible(line));
         }
     }

@@ -40,17 +40,24 @@ impl Guard for MassDeletion {
     }
 
     fn judge_all(&self, subjects: &[Subject<'_>], policy: &Policy) -> Judgement {
-        detect(subjects, &policy.deletion_limits).map(|loss| explain(&loss, &policy.deletion_limits)).into()
+        detect(subjects, &policy.deletion_limits)
+            .map(|loss| explain(&loss, &policy.deletion_limits))
+            .into()
     }
 }
 
 /// What the transaction takes away, if it is too much.
 #[must_use]
 pub fn detect(subjects: &[Subject<'_>], limits: &DeletionLimits) -> Option<Loss> {
-    let moved = |subject: &Subject<'_>| subjects.iter().any(|other| other.from == Some(subject.path));
-    let files = subjects.iter().filter(|subject| subject.after.is_none() && !moved(subject)).count();
-    let gone: u64 =
-        subjects.iter().filter(|subject| !moved(subject)).map(|subject| line_count(subject.old_text())).sum();
+    let moved =
+        |subject: &Subject<'_>| subjects.iter().any(|other| other.from == Some(subject.path));
+    let files =
+        subjects.iter().filter(|subject| subject.after.is_none() && !moved(subject)).count();
+    let gone: u64 = subjects
+        .iter()
+        .filter(|subject| !moved(subject))
+        .map(|subject| line_count(subject.old_text()))
+        .sum();
     let come: u64 = subjects.iter().filter_map(|subject| subject.after).map(line_count).sum();
     let loss = Loss { files, lines: gone.saturating_sub(come) };
     (loss.files as u64 > limits.max_files || loss.lines > limits.max_lines).then_some(loss)

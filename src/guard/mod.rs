@@ -84,7 +84,8 @@ pub trait Guard: Sync {
     /// The code of its refusals: its name, or the code that begins with it.
     fn code(&self) -> Code {
         let name = self.name().to_ascii_uppercase();
-        let code = Code::ALL.iter().find(|code| code.name().strip_prefix(&name).is_some_and(begins_anew));
+        let code =
+            Code::ALL.iter().find(|code| code.name().strip_prefix(&name).is_some_and(begins_anew));
         code.copied().unwrap_or(Code::Internal)
     }
     /// What was measured.
@@ -149,8 +150,12 @@ pub fn examine(
     policy: &Policy,
 ) -> Vec<Judged> {
     let references = before.map(|text| Reference { whose: "HEAD", text }).into_iter().collect();
-    let subject = Subject::new(path, None, before, Some(after), references, policy.time_limit).beside(sides);
-    let judged = |guard: &&dyn Guard| Judged { guard: guard.name(), judgement: guard.judge(&subject, policy) };
+    let subject =
+        Subject::new(path, None, before, Some(after), references, policy.time_limit).beside(sides);
+    let judged = |guard: &&dyn Guard| Judged {
+        guard: guard.name(),
+        judgement: guard.judge(&subject, policy),
+    };
     GUARDS.iter().map(judged).collect()
 }
 
@@ -164,7 +169,12 @@ mod tests {
         for guard in GUARDS {
             let name = guard.name();
             assert_ne!(guard.code(), Code::Internal, "{name}");
-            assert!(!guard.figures().is_empty() && !guard.rule().is_empty() && !guard.source().is_empty(), "{name}");
+            assert!(
+                !guard.figures().is_empty()
+                    && !guard.rule().is_empty()
+                    && !guard.source().is_empty(),
+                "{name}"
+            );
             assert!(SETTABLE.contains(&name) || name == "protected_path", "{name}");
         }
         assert_eq!(SETTABLE.len() + 1, GUARDS.len());
@@ -173,6 +183,9 @@ mod tests {
     #[test]
     fn figures_are_those_of_guards() {
         let known = |name: &&str| GUARDS.iter().any(|guard| guard.name() == *name);
-        assert_eq!(figures::names().filter(|name| !known(name)).collect::<Vec<_>>(), Vec::<&str>::new());
+        assert_eq!(
+            figures::names().filter(|name| !known(name)).collect::<Vec<_>>(),
+            Vec::<&str>::new()
+        );
     }
 }

@@ -79,7 +79,8 @@ impl<'s> Window<'s> {
         let mut rows: Vec<usize> = range.clone().filter(|row| !blank(row)).collect();
         let added = rows.len();
         let most = added.min(MAX_RUN);
-        let mut before: Vec<usize> = (0..range.start).rev().filter(|row| !blank(row)).take(most).collect();
+        let mut before: Vec<usize> =
+            (0..range.start).rev().filter(|row| !blank(row)).take(most).collect();
         before.reverse();
         let from = before.len();
         before.append(&mut rows);
@@ -99,7 +100,15 @@ impl<'s> Window<'s> {
         for at in (1..ids.len()).rev().filter(|&at| ids[at] == ids[at - 1]) {
             alike[at - 1] = alike[at];
         }
-        Window { lines, rows: before, ids, weights, alike, added: from..from + added, kept: OnceCell::new() }
+        Window {
+            lines,
+            rows: before,
+            ids,
+            weights,
+            alike,
+            added: from..from + added,
+            kept: OnceCell::new(),
+        }
     }
 
     fn first(
@@ -130,7 +139,10 @@ impl<'s> Window<'s> {
                         continue;
                     }
                     if !self.stood_before(pair, subject) {
-                        return Some((self.span(pair.first, length), self.span(pair.second, length)));
+                        return Some((
+                            self.span(pair.first, length),
+                            self.span(pair.second, length),
+                        ));
                     }
                     looks += 1;
                     if looks == MAX_LOOKS {
@@ -161,7 +173,13 @@ impl<'s> Window<'s> {
     }
 
     /// Whether a run that weighs enough means something when it is said twice.
-    fn counts(&self, pair: Pair, subject: &Subject<'_>, tree: Option<&Parsed<'_>>, test: bool) -> bool {
+    fn counts(
+        &self,
+        pair: Pair,
+        subject: &Subject<'_>,
+        tree: Option<&Parsed<'_>>,
+        test: bool,
+    ) -> bool {
         let Pair { first, second, length } = pair;
         let weight = self.weights[second + length] - self.weights[second];
         let line = self.lines[self.rows[second]];
@@ -183,7 +201,9 @@ impl<'s> Window<'s> {
 
     /// Whether the second copy goes on below it, deeper than it begins: then it only begins as the first does.
     fn goes_on(&self, pair: Pair) -> bool {
-        let blank = |row: &usize| self.lines[*row].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        let blank = |row: &usize| {
+            self.lines[*row].iter().take_while(|byte| byte.is_ascii_whitespace()).count()
+        };
         let indent = |at: usize| self.rows.get(at).map(blank);
         indent(pair.second + pair.length).is_some_and(|below| Some(below) > indent(pair.second))
     }
@@ -198,7 +218,8 @@ impl<'s> Window<'s> {
             let old = subject.lines().texts().0.iter().copied();
             old.map(<[u8]>::trim_ascii_end).filter(|line| !line.is_empty()).collect()
         });
-        kept.windows(pair.length * 2).any(|window| window[..pair.length] == copy && window[pair.length..] == copy)
+        kept.windows(pair.length * 2)
+            .any(|window| window[..pair.length] == copy && window[pair.length..] == copy)
     }
 
     fn span(&self, at: usize, length: usize) -> Range<usize> {
@@ -250,8 +271,8 @@ fn says_nothing_twice(line: &[u8]) -> bool {
 /// Whether a long call is none that checks a state, as tests do again and again, and none that moves on.
 fn is_said_once(line: &[u8]) -> bool {
     const AGAIN: [&str; 17] = [
-        "assert", "require", "expect", "check", "equal", "test", "verify", "ok(", "next", "read", "++", "--", "+=",
-        "yield", "await", "push", "<-",
+        "assert", "require", "expect", "check", "equal", "test", "verify", "ok(", "next", "read",
+        "++", "--", "+=", "yield", "await", "push", "<-",
     ];
     let line = String::from_utf8_lossy(line).to_lowercase();
     !AGAIN.iter().any(|word| line.contains(word))

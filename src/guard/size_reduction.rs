@@ -55,7 +55,8 @@ impl Guard for SizeReduction {
             let shrink = detect(reference.text, after, &policy.size_limits)?;
             let moved = moved(reference.text, after, subject);
             let left = (shrink.bytes.1 + moved.0, shrink.lines.1 + moved.1);
-            judged(shrink.bytes.0, shrink.lines.0, left, &policy.size_limits).map(|_| (reference.whose, shrink))
+            judged(shrink.bytes.0, shrink.lines.0, left, &policy.size_limits)
+                .map(|_| (reference.whose, shrink))
         };
         let shrunk = subject.references.iter().find_map(found);
         shrunk.map(|(whose, shrink)| explain(subject.path, whose, &shrink)).into()
@@ -91,7 +92,8 @@ fn moved(before: &[u8], after: &[u8], subject: &Subject<'_>) -> (u64, u64) {
     count(&mut gone, before, 1);
     count(&mut gone, after, -1);
     gone.into_iter().fold((0, 0), |(bytes, lines), (line, times)| {
-        let times = u64::try_from(times.min(come.get(line).copied().unwrap_or_default())).unwrap_or_default();
+        let times = u64::try_from(times.min(come.get(line).copied().unwrap_or_default()))
+            .unwrap_or_default();
         (bytes + times * (line.len() as u64 + 1), lines + times)
     })
 }
@@ -133,23 +135,31 @@ mod tests {
     }
 
     fn refused(sides: &[(&str, &[u8], &[u8])]) -> bool {
-        let paths: Vec<RepoPath> = sides.iter().map(|(path, ..)| RepoPath::parse(path.as_bytes()).unwrap()).collect();
+        let paths: Vec<RepoPath> =
+            sides.iter().map(|(path, ..)| RepoPath::parse(path.as_bytes()).unwrap()).collect();
         let all: Vec<(&RepoPath, &[u8], &[u8])> =
             paths.iter().zip(sides).map(|(path, (_, b, a))| (path, *b, *a)).collect();
-        let sides: Vec<Side<'_>> = all.iter().map(|(path, before, after)| Side { path, before, after }).collect();
+        let sides: Vec<Side<'_>> =
+            all.iter().map(|(path, before, after)| Side { path, before, after }).collect();
         let policy = Policy::of(None, None).unwrap();
         let (path, before, after) = all[0];
         let references = vec![Reference { whose: "HEAD", text: before }];
-        let subject = Subject::new(path, None, Some(before), Some(after), references, policy.time_limit).beside(&sides);
+        let subject =
+            Subject::new(path, None, Some(before), Some(after), references, policy.time_limit)
+                .beside(&sides);
         SizeReduction.judge(&subject, &policy) != Judgement::Pass
     }
 
     #[test]
     fn code_that_moves_to_another_file_is_not_lost() {
-        let code: Vec<u8> = (0..100).flat_map(|n| format!("int f{n}(void);\n").into_bytes()).collect();
+        let code: Vec<u8> =
+            (0..100).flat_map(|n| format!("int f{n}(void);\n").into_bytes()).collect();
         assert!(refused(&[("a.c", &code, b"x\n")]));
         assert!(!refused(&[("a.c", &code, b"x\n"), ("b.c", b"", &code)]));
-        assert!(refused(&[("a.c", &code, b"x\n"), ("b.c", &code, &code)]), "it stood there already");
+        assert!(
+            refused(&[("a.c", &code, b"x\n"), ("b.c", &code, &code)]),
+            "it stood there already"
+        );
     }
 
     fn lines(count: usize) -> Vec<u8> {

@@ -133,20 +133,25 @@ impl<'a> Subject<'a> {
     /// The line difference.
     #[must_use]
     pub fn lines(&self) -> &Lines<'a> {
-        self.lines.get_or_init(|| Lines::of(self.old_text(), self.after.unwrap_or_default(), clock::in_ms(100)))
+        self.lines.get_or_init(|| {
+            Lines::of(self.old_text(), self.after.unwrap_or_default(), clock::in_ms(100))
+        })
     }
 
     /// The changes, line by line.
     #[must_use]
     pub fn hunks(&self) -> &[Hunk] {
-        self.hunks.get_or_init(|| self.lines().changes().map(|(old, new)| Hunk { old, new }).collect())
+        self.hunks
+            .get_or_init(|| self.lines().changes().map(|(old, new)| Hunk { old, new }).collect())
     }
 
     /// The rows of the new text that the change touches; a place where lines only went counts with its two neighbours.
     #[must_use]
     pub fn touched(&self) -> Vec<Range<usize>> {
         let beside = |at: usize| at.saturating_sub(1)..at + 1;
-        let rows = |hunk: &Hunk| if hunk.new.is_empty() { beside(hunk.new.start) } else { hunk.new.clone() };
+        let rows = |hunk: &Hunk| {
+            if hunk.new.is_empty() { beside(hunk.new.start) } else { hunk.new.clone() }
+        };
         self.hunks().iter().map(rows).collect()
     }
 
@@ -188,7 +193,9 @@ impl<'a> Subject<'a> {
             });
             std::iter::once(0).chain(ends).collect()
         });
-        let blank = lines.get(row).map_or(0, |line| line.iter().take_while(|byte| byte.is_ascii_whitespace()).count());
+        let blank = lines
+            .get(row)
+            .map_or(0, |line| line.iter().take_while(|byte| byte.is_ascii_whitespace()).count());
         starts.get(row).copied().unwrap_or_default() + blank
     }
 
@@ -234,13 +241,21 @@ impl<'a> Subject<'a> {
     ///
     /// # Errors
     /// Why there is none.
-    pub fn parse<'t>(&self, language: &'static Language, text: &'t [u8]) -> Result<Parsed<'t>, Unparsed> {
+    pub fn parse<'t>(
+        &self,
+        language: &'static Language,
+        text: &'t [u8],
+    ) -> Result<Parsed<'t>, Unparsed> {
         let deadline = self.deadline();
         lang::parse(language, text, &|| clock::now() >= deadline)
     }
 
     /// The same for a text that the next edit of the file may begin from.
-    fn kept<'t>(&self, language: &'static Language, text: &'t [u8]) -> Result<Parsed<'t>, Unparsed> {
+    fn kept<'t>(
+        &self,
+        language: &'static Language,
+        text: &'t [u8],
+    ) -> Result<Parsed<'t>, Unparsed> {
         let deadline = self.deadline();
         match self.trees {
             Some(trees) => trees.parse(language, text, &|| clock::now() >= deadline),

@@ -66,7 +66,10 @@ impl Guard for Syntax {
     fn judge(&self, subject: &Subject<'_>, _: &Policy) -> Judgement {
         match detect(subject) {
             Ok(found) => found.map(|found| explain(subject, &found)).into(),
-            Err(why) => Judgement::Unchecked(format!("The syntax of {} was not checked: {why}.", subject.path)),
+            Err(why) => Judgement::Unchecked(format!(
+                "The syntax of {} was not checked: {why}.",
+                subject.path
+            )),
         }
     }
 }
@@ -76,7 +79,9 @@ impl Guard for Syntax {
 /// # Errors
 /// Why it could not be told.
 pub fn detect(subject: &Subject<'_>) -> Result<Option<Break>, Unparsed> {
-    let Some(language) = subject.language().filter(|_| subject.text().is_some()) else { return Ok(None) };
+    let Some(language) = subject.language().filter(|_| subject.text().is_some()) else {
+        return Ok(None);
+    };
     if language.preprocessor { in_branches(subject, language) } else { in_tree(subject) }
 }
 
@@ -98,7 +103,8 @@ fn in_tree(subject: &Subject<'_>) -> Result<Option<Break>, Unparsed> {
     }
     let after = subject.after.unwrap_or_default();
     // A fault that looks like several that the old text has is an idiom the grammar does not know.
-    let is_idiom = |fault: &&Fault| before.iter().filter(|other| other.shape == fault.shape).count() > 1;
+    let is_idiom =
+        |fault: &&Fault| before.iter().filter(|other| other.shape == fault.shape).count() > 1;
     let fresh = fresh(&faults, after, &before, subject.old_text());
     if fresh.iter().all(is_idiom) {
         return Ok(None);
@@ -116,9 +122,12 @@ fn in_tree(subject: &Subject<'_>) -> Result<Option<Break>, Unparsed> {
 
 /// Whether a YAML text is a template of something else (`{{ .Values.x }}`, `{% if %}`): its errors are not its own.
 fn is_template(subject: &Subject<'_>, text: &[u8]) -> bool {
-    let opens =
-        |at: usize| (text[at..].starts_with(b"{{") || text[at..].starts_with(b"{%")) && !text[..at].ends_with(b"$");
-    subject.language().is_some_and(|language| language.name == "yaml") && memchr::memchr_iter(b'{', text).any(opens)
+    let opens = |at: usize| {
+        (text[at..].starts_with(b"{{") || text[at..].starts_with(b"{%"))
+            && !text[..at].ends_with(b"$")
+    };
+    subject.language().is_some_and(|language| language.name == "yaml")
+        && memchr::memchr_iter(b'{', text).any(opens)
 }
 
 /// Whether a fault is the trailing comma that some readers of JSON allow: `tsconfig.json` and its likes.
@@ -126,13 +135,17 @@ fn is_spare_comma(subject: &Subject<'_>, fault: &[u8]) -> bool {
     let path = subject.path.to_string();
     let name = path.rsplit('/').next().unwrap_or(&path);
     let jsonc = name.rsplit('.').next() == Some("jsonc");
-    let lenient = jsonc || name.starts_with("tsconfig") || name.starts_with("jsconfig") || path.contains(".vscode/");
+    let lenient = jsonc
+        || name.starts_with("tsconfig")
+        || name.starts_with("jsconfig")
+        || path.contains(".vscode/");
     lenient && fault.trim_ascii() == b","
 }
 
 /// Faults of the new text without those of the old one, compared by what they are and hold, not by where they stand.
 fn fresh<'f>(new: &'f [Fault], text: &[u8], old: &[Fault], old_text: &[u8]) -> Vec<&'f Fault> {
-    let mut known: Vec<(&Fault, &[u8])> = old.iter().map(|fault| (fault, &old_text[fault.bytes.clone()])).collect();
+    let mut known: Vec<(&Fault, &[u8])> =
+        old.iter().map(|fault| (fault, &old_text[fault.bytes.clone()])).collect();
     let mut fresh = Vec::new();
     for fault in new {
         let bytes = &text[fault.bytes.clone()];
@@ -152,7 +165,8 @@ fn pick(subject: &Subject<'_>, fresh: &[&Fault], text: &[u8], found: &[Bracket])
     let touched = subject.touched();
     let on_touched = |fault: &&&Fault| touches(&touched, &fault.rows);
     let small = |fault: &&&Fault| fault.rows.len() <= 3 && on_touched(fault);
-    let fault = fresh.iter().find(small).or_else(|| fresh.iter().find(on_touched)).or(fresh.first())?;
+    let fault =
+        fresh.iter().find(small).or_else(|| fresh.iter().find(on_touched)).or(fresh.first())?;
     let bracket = lone(text, found, &touched);
     let what = match &fault.kind {
         FaultKind::Missing(kind) => What::Missing(kind.clone()),
@@ -174,14 +188,21 @@ fn first_word(text: &[u8], bytes: &Range<usize>) -> usize {
 }
 
 /// The rule for languages with a preprocessor.
-fn in_branches(subject: &Subject<'_>, language: &'static Language) -> Result<Option<Break>, Unparsed> {
+fn in_branches(
+    subject: &Subject<'_>,
+    language: &'static Language,
+) -> Result<Option<Break>, Unparsed> {
     let old = subject.past().unwrap_or_default();
     let new = subject.after.unwrap_or_default();
     let (old_branches, new_branches) = (Branches::of(old), Branches::of(new));
     if let Some(row) = new_branches.unclosed().last()
         && new_branches.unclosed().count() > old_branches.unclosed().count()
     {
-        return Ok(Some(Break { at: subject.start_of(row), what: What::Missing("#endif".to_owned()), bracket: None }));
+        return Ok(Some(Break {
+            at: subject.start_of(row),
+            what: What::Missing("#endif".to_owned()),
+            bracket: None,
+        }));
     }
     let plain = old_branches.is_plain() && new_branches.is_plain();
     let takes = if plain { &Take::ALL[..1] } else { &Take::ALL[..] };
@@ -203,7 +224,11 @@ fn in_branches(subject: &Subject<'_>, language: &'static Language) -> Result<Opt
         }
     }
     if let Some(bracket) = in_macros(old, new) {
-        return Ok(Some(Break { at: bracket.at, what: What::Alone(bracket.byte), bracket: Some(bracket) }));
+        return Ok(Some(Break {
+            at: bracket.at,
+            what: What::Alone(bracket.byte),
+            bracket: Some(bracket),
+        }));
     }
     let Some(tree) = subject.new_tree() else { return Ok(None) };
     let tree = tree.as_ref().map_err(|why| *why)?;
@@ -218,7 +243,8 @@ fn in_branches(subject: &Subject<'_>, language: &'static Language) -> Result<Opt
             continue;
         }
         let parsed = subject.parse(language, &after.text)?;
-        let hard: Vec<Fault> = parsed.faults().into_iter().filter(|fault| is_hard(&after.text, fault)).collect();
+        let hard: Vec<Fault> =
+            parsed.faults().into_iter().filter(|fault| is_hard(&after.text, fault)).collect();
         if !hard.iter().any(|fault| touches(&touched, &fault.rows)) {
             return Ok(None);
         }
@@ -227,21 +253,27 @@ fn in_branches(subject: &Subject<'_>, language: &'static Language) -> Result<Opt
             Some(_) => subject.parse(language, &before.text)?.faults(),
             None => Vec::new(),
         };
-        let known: Vec<Fault> = known.into_iter().filter(|fault| is_hard(&before.text, fault)).collect();
+        let known: Vec<Fault> =
+            known.into_iter().filter(|fault| is_hard(&before.text, fault)).collect();
         let mut fresh = fresh(&hard, &after.text, &known, &before.text);
         fresh.retain(|fault| !known.iter().any(|other| other.shape == fault.shape));
         if hard.len() <= known.len() || !fresh.iter().any(|fault| touches(&touched, &fault.rows)) {
             return Ok(None);
         }
-        first = first.or_else(|| pick(subject, &fresh, &after.text, &brackets::c_brackets(&after.text)));
+        first = first
+            .or_else(|| pick(subject, &fresh, &after.text, &brackets::c_brackets(&after.text)));
     }
     Ok(first)
 }
 
 /// A bracket of a macro's body that has no partner, if there are more of them than before.
 fn in_macros(old: &[u8], new: &[u8]) -> Option<Bracket> {
-    let alone =
-        |text| brackets::c_macro_brackets(text).iter().flat_map(|body| brackets::unmatched(body)).collect::<Vec<_>>();
+    let alone = |text| {
+        brackets::c_macro_brackets(text)
+            .iter()
+            .flat_map(|body| brackets::unmatched(body))
+            .collect::<Vec<_>>()
+    };
     let found = alone(new);
     let first = *found.first()?;
     (found.len() > alone(old).len()).then_some(first)
@@ -272,7 +304,9 @@ fn is_of_macros(text: &[u8], at: usize) -> bool {
     let line = text[start..end].trim_ascii();
     let capitals = |rest: &[u8]| {
         let word: Vec<u8> = rest.iter().copied().take_while(|byte| is_word(*byte)).collect();
-        word.len() > 2 && word.iter().any(u8::is_ascii_uppercase) && !word.iter().any(u8::is_ascii_lowercase)
+        word.len() > 2
+            && word.iter().any(u8::is_ascii_uppercase)
+            && !word.iter().any(u8::is_ascii_lowercase)
     };
     let attribute = |at: usize| capitals(line[at + 1..].trim_ascii_start());
     line.starts_with(b"#") || capitals(line) || memchr::memchr_iter(b')', line).any(attribute)
@@ -286,7 +320,8 @@ fn is_word(byte: u8) -> bool {
 fn lone(text: &[u8], found: &[Bracket], touched: &[Range<usize>]) -> Option<Bracket> {
     let alone = brackets::unmatched(found);
     let row = |bracket: &Bracket| row_of(text, bracket.at);
-    let on_touched = alone.iter().find(|bracket| touches(touched, &(row(bracket)..row(bracket) + 1)));
+    let on_touched =
+        alone.iter().find(|bracket| touches(touched, &(row(bracket)..row(bracket) + 1)));
     let opening = |bracket: &&Bracket| bracket.byte == b'{';
     on_touched
         .filter(|bracket| !opening(bracket))
@@ -304,17 +339,26 @@ fn explain(subject: &Subject<'_>, found: &Break) -> Finding {
     let (line, column) = place(text, found.at);
     let what = match &found.what {
         What::Unexpected => format!("unexpected {}", quoted(text, found.at)),
-        What::Misaligned => "a statement that is indented differently from its neighbours".to_owned(),
+        What::Misaligned => {
+            "a statement that is indented differently from its neighbours".to_owned()
+        }
         What::Missing(kind) if kind.chars().all(char::is_alphanumeric) => format!("missing {kind}"),
         What::Missing(kind) => format!("missing `{kind}`"),
         What::Alone(byte) => {
-            format!("`{}` has no partner `{}`", char::from(*byte), char::from(brackets::partner(*byte)))
+            format!(
+                "`{}` has no partner `{}`",
+                char::from(*byte),
+                char::from(brackets::partner(*byte))
+            )
         }
     };
     let bracket = found.bracket.filter(|bracket| bracket.at != found.at);
     let also = bracket.map_or_else(String::new, |bracket| {
         let (line, column) = place(text, bracket.at);
-        format!("; the `{}` at {line}:{column} may be the one without a partner", char::from(bracket.byte))
+        format!(
+            "; the `{}` at {line}:{column} may be the one without a partner",
+            char::from(bracket.byte)
+        )
     });
     let path = subject.path;
     let frame = frame(text, found.at);
@@ -348,7 +392,8 @@ fn place(text: &[u8], at: usize) -> (u64, u64) {
 /// The word or sign at a place, quoted.
 fn quoted(text: &[u8], at: usize) -> String {
     let rest = &text[at..];
-    let word = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
+    let word =
+        rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
     let end = if word > 0 {
         word
     } else {

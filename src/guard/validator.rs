@@ -68,10 +68,15 @@ impl Guard for Validators {
 
     fn say(&self, subject: &Subject<'_>, policy: &Policy, site: Site<'_>) -> Vec<Said> {
         let Some(after) = subject.after else { return Vec::new() };
-        let mine = policy.validators.iter().filter(|one| one.trust != Trust::Awaited && one.judges(subject.path));
-        let heard: Vec<Option<Judgement>> = mine.map(|one| hear(one, subject, after, site)).collect();
+        let mine = policy
+            .validators
+            .iter()
+            .filter(|one| one.trust != Trust::Awaited && one.judges(subject.path));
+        let heard: Vec<Option<Judgement>> =
+            mine.map(|one| hear(one, subject, after, site)).collect();
         let ran = heard.iter().any(Option::is_some);
-        let loud: Vec<Judgement> = heard.into_iter().flatten().filter(|one| *one != Judgement::Pass).collect();
+        let loud: Vec<Judgement> =
+            heard.into_iter().flatten().filter(|one| *one != Judgement::Pass).collect();
         let all = if ran && loud.is_empty() { vec![Judgement::Pass] } else { loud };
         all.into_iter().map(|judgement| Said { word: self.name(), judgement }).collect()
     }
@@ -83,11 +88,18 @@ impl Guard for Validators {
     fn say_all(&self, subjects: &[Subject<'_>], policy: &Policy) -> Vec<Said> {
         let awaited = |one: &&Validator| one.trust == Trust::Awaited;
         let concerned = |one: &&Validator| {
-            let runs = |path| policy.rule(self.name(), Some(path)).mode != GuardMode::Off && one.judges(path);
+            let runs = |path| {
+                policy.rule(self.name(), Some(path)).mode != GuardMode::Off && one.judges(path)
+            };
             subjects.iter().any(|subject| subject.after.is_some() && runs(subject.path))
         };
-        let names: Vec<&str> =
-            policy.validators.iter().filter(awaited).filter(concerned).map(|one| one.name.as_str()).collect();
+        let names: Vec<&str> = policy
+            .validators
+            .iter()
+            .filter(awaited)
+            .filter(concerned)
+            .map(|one| one.name.as_str())
+            .collect();
         if names.is_empty() {
             return Vec::new();
         }
@@ -105,7 +117,12 @@ impl Guard for Validators {
 }
 
 /// Lets one validator judge one file; `None` if it is absent and that was told before.
-fn hear(validator: &Validator, subject: &Subject<'_>, after: &[u8], site: Site<'_>) -> Option<Judgement> {
+fn hear(
+    validator: &Validator,
+    subject: &Subject<'_>,
+    after: &[u8],
+    site: Site<'_>,
+) -> Option<Judgement> {
     let (name, path) = (&validator.name, subject.path);
     let rejection = match ask(validator, path, after, site.root) {
         Opinion::Accepted => return Some(Judgement::Pass),
@@ -121,9 +138,14 @@ fn hear(validator: &Validator, subject: &Subject<'_>, after: &[u8], site: Site<'
         }
         silent => return Some(Judgement::Unchecked(excuse(validator, "the new text", silent))),
     };
-    let old = subject.before.filter(|_| validator.only_new).map(|before| ask(validator, path, before, site.root));
+    let old = subject
+        .before
+        .filter(|_| validator.only_new)
+        .map(|before| ask(validator, path, before, site.root));
     Some(match old {
-        None | Some(Opinion::Accepted) => Judgement::Found(vec![explain(validator, path, &rejection)]),
+        None | Some(Opinion::Accepted) => {
+            Judgement::Found(vec![explain(validator, path, &rejection)])
+        }
         Some(Opinion::Rejected(_)) => Judgement::Unchecked(format!(
             "{name} rejects the new text ({}), and the text before, too; such errors never refuse.",
             rejection.end
@@ -140,25 +162,35 @@ fn excuse(validator: &Validator, of: &str, opinion: Opinion) -> String {
     let name = &validator.name;
     match opinion {
         Opinion::Late => {
-            format!("{name} did not judge {of}: it took longer than {} ms and was ended.", validator.limit.as_millis())
+            format!(
+                "{name} did not judge {of}: it took longer than {} ms and was ended.",
+                validator.limit.as_millis()
+            )
         }
         Opinion::Failed(why) => format!("{name} did not judge {of}: {why}."),
-        Opinion::Accepted | Opinion::Rejected(_) | Opinion::Absent => format!("{name} did not judge {of}."),
+        Opinion::Accepted | Opinion::Rejected(_) | Opinion::Absent => {
+            format!("{name} did not judge {of}.")
+        }
     }
 }
 
 /// Runs one validator on one text.
 #[must_use]
 pub fn ask(validator: &Validator, path: &RepoPath, text: &[u8], root: &Path) -> Opinion {
-    let Some(program) = validator.command.first().and_then(|name| bounded::find(name)) else { return Opinion::Absent };
+    let Some(program) = validator.command.first().and_then(|name| bounded::find(name)) else {
+        return Opinion::Absent;
+    };
     let run = || {
         let scratch = Scratch::outside(root)?;
         let file = scratch.put(path.as_bytes(), text)?;
         let args = validator.args(&file, root);
-        let job = Job { program: &program, args: &args, dir: scratch.path(), limit: validator.limit };
+        let job =
+            Job { program: &program, args: &args, dir: scratch.path(), limit: validator.limit };
         bounded::run(&job).map(|done| opinion(&done, scratch.path()))
     };
-    run().unwrap_or_else(|error| Opinion::Failed(format!("{} could not be run ({error})", program.display())))
+    run().unwrap_or_else(|error| {
+        Opinion::Failed(format!("{} could not be run ({error})", program.display()))
+    })
 }
 
 fn opinion(done: &Done, scratch: &Path) -> Opinion {

@@ -76,8 +76,9 @@ pub fn parse(raw: &[u8]) -> Option<Vec<Change>> {
         let head = std::str::from_utf8(head.strip_prefix(b":")?).ok()?;
         let words: Vec<&str> = head.split(' ').collect();
         let [old_mode, new_mode, old, new, status] = words[..] else { return None };
-        let entry =
-            |mode: &str, id: &str| (mode != "000000").then(|| Entry { mode: mode.to_owned(), id: id.to_owned() });
+        let entry = |mode: &str, id: &str| {
+            (mode != "000000").then(|| Entry { mode: mode.to_owned(), id: id.to_owned() })
+        };
         let first = RepoPath::from_tree(fields.next()?);
         let (path, from) = if status.starts_with('R') || status.starts_with('C') {
             (RepoPath::from_tree(fields.next()?), Some(first))
@@ -96,7 +97,12 @@ pub fn parse(raw: &[u8]) -> Option<Vec<Change>> {
 pub fn between(git: &Git, args: &[&str]) -> Result<Vec<Change>> {
     let told = git.output(&[args, &["--"]].concat(), b"")?;
     parse(&told).ok_or_else(|| {
-        Finding::new(Code::Internal, "Git's list of changes could not be read.", "Report this message.").into()
+        Finding::new(
+            Code::Internal,
+            "Git's list of changes could not be read.",
+            "Report this message.",
+        )
+        .into()
     })
 }
 
@@ -113,13 +119,17 @@ pub fn judge(
     allow: &[String],
 ) -> Result<Verdict> {
     let Some((first, others)) = parents.split_first() else { return Ok(Verdict::default()) };
-    let paths = |parent: &'_ Parent| parent.changes.iter().map(|one| one.path.clone()).collect::<BTreeSet<RepoPath>>();
+    let paths = |parent: &'_ Parent| {
+        parent.changes.iter().map(|one| one.path.clone()).collect::<BTreeSet<RepoPath>>()
+    };
     let others: Vec<BTreeSet<RepoPath>> = others.iter().map(paths).collect();
     let everywhere = |path: &RepoPath| others.iter().all(|other| other.contains(path));
-    let mine: BTreeSet<&RepoPath> = first.changes.iter().map(|one| &one.path).filter(|path| everywhere(path)).collect();
+    let mine: BTreeSet<&RepoPath> =
+        first.changes.iter().map(|one| &one.path).filter(|path| everywhere(path)).collect();
     let mut verdict: Option<Verdict> = None;
     for parent in parents {
-        let changes: Vec<&Change> = parent.changes.iter().filter(|one| mine.contains(&one.path)).collect();
+        let changes: Vec<&Change> =
+            parent.changes.iter().filter(|one| mine.contains(&one.path)).collect();
         let said = against(git, parent.whose, &changes, measures, policy, allow)?;
         verdict = Some(match verdict {
             None => said,
@@ -144,9 +154,9 @@ fn against(
 ) -> Result<Verdict> {
     let mut warnings = Vec::new();
     // Links and submodules are looked at for their place alone; a file that becomes one is a file that goes.
-    let (files, special): (Vec<&Change>, Vec<&Change>) = changes
-        .iter()
-        .partition(|one| [&one.old, &one.new].iter().any(|side| side.as_ref().is_some_and(Entry::is_file)));
+    let (files, special): (Vec<&Change>, Vec<&Change>) = changes.iter().partition(|one| {
+        [&one.old, &one.new].iter().any(|side| side.as_ref().is_some_and(Entry::is_file))
+    });
     let guarded = special.iter().filter(|one| policy.protects(&one.path));
     let mut refused: Vec<Finding> = guarded.map(|one| protected::protected(&one.path)).collect();
     let blobs = read(git, &files, &mut warnings)?;
@@ -155,7 +165,9 @@ fn against(
         blobs.get(&entry.id).map(Vec::as_slice)
     };
     let known = |one: &&&Change| {
-        let is_read = |side: &Option<Entry>| side.as_ref().is_none_or(|e| !e.is_file() || blobs.contains_key(&e.id));
+        let is_read = |side: &Option<Entry>| {
+            side.as_ref().is_none_or(|e| !e.is_file() || blobs.contains_key(&e.id))
+        };
         is_read(&one.old) && is_read(&one.new)
     };
     let files: Vec<&Change> = files.iter().filter(known).copied().collect();
@@ -170,39 +182,73 @@ fn against(
     let further = further_texts(git, &files, measures)?;
     let subject = |(at, one): (usize, &&Change)| {
         let (before, after) = (text(&one.old), text(&one.new));
-        let mut references: Vec<Reference<'_>> = before.map(|text| Reference { whose, text }).into_iter().collect();
+        let mut references: Vec<Reference<'_>> =
+            before.map(|text| Reference { whose, text }).into_iter().collect();
         references.extend(
-            further.iter().filter(|one| one.at == at).map(|one| Reference { whose: one.whose, text: &one.bytes }),
+            further
+                .iter()
+                .filter(|one| one.at == at)
+                .map(|one| Reference { whose: one.whose, text: &one.bytes }),
         );
-        Subject::new(&files[at].path, files[at].from.as_ref(), before, after, references, policy.time_limit)
-            .beside(&sides)
+        Subject::new(
+            &files[at].path,
+            files[at].from.as_ref(),
+            before,
+            after,
+            references,
+            policy.time_limit,
+        )
+        .beside(&sides)
     };
     let subjects: Vec<Subject<'_>> = files.iter().enumerate().map(subject).collect();
     let heard = hear(&subjects, policy, Leave { asked: allow, grants: &[] }, None);
     // What an agent sends is text; what a commit brings may be a picture. Only text that would cease to be text counts.
-    let was_text = |bytes: &[u8]| memchr::memchr(0, bytes).is_none() && std::str::from_utf8(bytes).is_ok();
-    let free: BTreeSet<String> =
-        files.iter().filter(|one| !text(&one.old).is_some_and(was_text)).map(|one| one.path.to_string()).collect();
+    let was_text =
+        |bytes: &[u8]| memchr::memchr(0, bytes).is_none() && std::str::from_utf8(bytes).is_ok();
+    let free: BTreeSet<String> = files
+        .iter()
+        .filter(|one| !text(&one.old).is_some_and(was_text))
+        .map(|one| one.path.to_string())
+        .collect();
     let is_free = |path: &Option<String>| path.as_ref().is_some_and(|path| free.contains(path));
     let about_text = [Code::BinaryContent, Code::Encoding];
-    refused.extend(heard.refused.into_iter().filter(|one| !(about_text.contains(&one.code) && is_free(&one.path))));
+    refused.extend(
+        heard
+            .refused
+            .into_iter()
+            .filter(|one| !(about_text.contains(&one.code) && is_free(&one.path))),
+    );
     let words = about_text.map(Code::allow);
-    warnings.extend(heard.warnings.into_iter().filter(|one| !(words.contains(&Some(one.code)) && is_free(&one.path))));
+    warnings.extend(
+        heard
+            .warnings
+            .into_iter()
+            .filter(|one| !(words.contains(&Some(one.code)) && is_free(&one.path))),
+    );
     Ok(Verdict { refused, held: heard.held, warnings })
 }
 
 /// The blobs of both sides, by id. What is larger than edt edits is told and left out.
-fn read(git: &Git, files: &[&Change], warnings: &mut Vec<Warning>) -> Result<HashMap<String, Vec<u8>>> {
-    let entries = files.iter().flat_map(|one| [&one.old, &one.new]).flatten().filter(|entry| entry.is_file());
+fn read(
+    git: &Git,
+    files: &[&Change],
+    warnings: &mut Vec<Warning>,
+) -> Result<HashMap<String, Vec<u8>>> {
+    let entries =
+        files.iter().flat_map(|one| [&one.old, &one.new]).flatten().filter(|entry| entry.is_file());
     let ids: BTreeSet<&String> = entries.map(|entry| &entry.id).collect();
     let ids: Vec<String> = ids.into_iter().cloned().collect();
     let sizes = git.sizes(&ids)?;
-    let large: HashMap<&String, u64> = ids.iter().zip(sizes).filter(|(_, size)| *size > MAX_FILE).collect();
+    let large: HashMap<&String, u64> =
+        ids.iter().zip(sizes).filter(|(_, size)| *size > MAX_FILE).collect();
     for one in files {
-        let size = [&one.old, &one.new].into_iter().flatten().find_map(|entry| large.get(&entry.id));
+        let size =
+            [&one.old, &one.new].into_iter().flatten().find_map(|entry| large.get(&entry.id));
         if let Some(size) = size {
-            let message =
-                format!("{} has {size} bytes, more than guards read ({MAX_FILE}); it was not judged.", one.path);
+            let message = format!(
+                "{} has {size} bytes, more than guards read ({MAX_FILE}); it was not judged.",
+                one.path
+            );
             warnings.push(Warning { code: "too_large", path: Some(one.path.to_string()), message });
         }
     }
@@ -230,7 +276,10 @@ fn further_texts(git: &Git, files: &[&Change], measures: &[Measure<'_>]) -> Resu
             .iter()
             .enumerate()
             .filter_map(|(at, one)| {
-                Some((at, std::str::from_utf8(one.from.as_ref().unwrap_or(&one.path).as_bytes()).ok()?))
+                Some((
+                    at,
+                    std::str::from_utf8(one.from.as_ref().unwrap_or(&one.path).as_bytes()).ok()?,
+                ))
             })
             .filter(|(_, path)| !path.contains('\n'))
             .map(|(at, path)| (at, format!("{}:{path}", measure.rev)))
@@ -238,7 +287,11 @@ fn further_texts(git: &Git, files: &[&Change], measures: &[Measure<'_>]) -> Resu
         let specs: Vec<String> = named.iter().map(|(_, spec)| spec.clone()).collect();
         for ((at, _), object) in named.iter().zip(git.objects(&specs)?) {
             let text = object.filter(|object| object.bytes.len() as u64 <= MAX_FILE);
-            found.extend(text.map(|object| Measured { at: *at, whose: measure.whose, bytes: object.bytes }));
+            found.extend(text.map(|object| Measured {
+                at: *at,
+                whose: measure.whose,
+                bytes: object.bytes,
+            }));
         }
     }
     Ok(found)
@@ -262,9 +315,19 @@ mod tests {
         let raw = b":100644 100755 aa bb M\0a b\n\0:000000 120000 00 cc A\0l\0:100644 100644 dd ee R086\0x\0y\0";
         let path = |name: &[u8]| RepoPath::from_tree(name);
         let expected = vec![
-            Change { path: path(b"a b\n"), from: None, old: entry("100644", "aa"), new: entry("100755", "bb") },
+            Change {
+                path: path(b"a b\n"),
+                from: None,
+                old: entry("100644", "aa"),
+                new: entry("100755", "bb"),
+            },
             Change { path: path(b"l"), from: None, old: None, new: entry("120000", "cc") },
-            Change { path: path(b"y"), from: Some(path(b"x")), old: entry("100644", "dd"), new: entry("100644", "ee") },
+            Change {
+                path: path(b"y"),
+                from: Some(path(b"x")),
+                old: entry("100644", "dd"),
+                new: entry("100644", "ee"),
+            },
         ];
         assert_eq!(parse(raw), Some(expected));
         assert_eq!((parse(b""), parse(b":1 2 3\0x\0")), (Some(Vec::new()), None));

@@ -56,7 +56,9 @@ pub fn configure(git: &Git, place: &Place, edt: &Path, run: Run) -> Result<Vec<S
             git.line(&["config", "--local", "--get-all", &key])?,
         );
         let did = match &stands {
-            Some(stands) if *stands == wanted && event.as_deref() == Some(hook.name()) => Did::Unchanged,
+            Some(stands) if *stands == wanted && event.as_deref() == Some(hook.name()) => {
+                Did::Unchanged
+            }
             Some(_) => Did::Updated,
             None => Did::Installed,
         };
@@ -66,9 +68,14 @@ pub fn configure(git: &Git, place: &Place, edt: &Path, run: Run) -> Result<Vec<S
                 && !bytes.is_empty()
                 && !bytes.ends_with(b"\n")
             {
-                Receipt::remember(place, |receipt| receipt.config_without_end = Some(crc32fast::hash(&bytes)))?;
+                Receipt::remember(place, |receipt| {
+                    receipt.config_without_end = Some(crc32fast::hash(&bytes))
+                })?;
             }
-            git.output(&["config", "--local", "--replace-all", &format!("{section}.event"), hook.name()], b"")?;
+            git.output(
+                &["config", "--local", "--replace-all", &format!("{section}.event"), hook.name()],
+                b"",
+            )?;
             git.output(&["config", "--local", "--replace-all", &key, &wanted], b"")?;
         }
         steps.push(Step { hook: hook.name().to_owned(), place: section, did, detail: None });
@@ -93,7 +100,10 @@ pub fn unconfigure(place: &Place, receipt: &Receipt, run: Run) -> Result<Vec<Ste
         }
         let own = [format!("{section}.event\n"), format!("{section}.command\n")];
         let text = String::from_utf8_lossy(&listed.stdout).into_owned();
-        if !text.split_terminator('\0').all(|line| own.iter().any(|key| line.starts_with(key.as_str()))) {
+        if !text
+            .split_terminator('\0')
+            .all(|line| own.iter().any(|key| line.starts_with(key.as_str())))
+        {
             let detail = "something was added to the section; remove it yourself";
             steps.push(Step {
                 hook: hook.name().to_owned(),
@@ -106,10 +116,16 @@ pub fn unconfigure(place: &Place, receipt: &Receipt, run: Run) -> Result<Vec<Ste
         if run == Run::Real {
             git.output(&["config", "--local", "--remove-section", &section], b"")?;
         }
-        steps.push(Step { hook: hook.name().to_owned(), place: section, did: Did::Removed, detail: None });
+        steps.push(Step {
+            hook: hook.name().to_owned(),
+            place: section,
+            did: Did::Removed,
+            detail: None,
+        });
     }
     // Git ends a file with a line break before it adds to it.
-    if let (Some(sum), Run::Real, There::File { bytes, .. }) = (receipt.config_without_end, run, look(&config)?)
+    if let (Some(sum), Run::Real, There::File { bytes, .. }) =
+        (receipt.config_without_end, run, look(&config)?)
         && let Some(bare) = bytes.strip_suffix(b"\n")
         && crc32fast::hash(bare) == sum
     {

@@ -13,12 +13,16 @@ use crate::sandbox::{NotStarted, Plan, start};
 /// `IO_ERROR`.
 pub(super) fn probe(scene: &Scene) -> Result<Vec<Told>> {
     // Nothing runs in a bare repository.
-    let (Some(program), Some(_)) = (bounded::find("true"), &scene.state) else { return Ok(Vec::new()) };
+    let (Some(program), Some(_)) = (bounded::find("true"), &scene.state) else {
+        return Ok(Vec::new());
+    };
     let root = crate::io::whole::real(scene.git.dir());
     let mut all = Vec::new();
     for level in [Level::Standard, Level::Strict] {
-        let null =
-            || streams::open(Path::new("/dev/null")).map_err(|error| failed("open", Path::new("/dev/null"), &error));
+        let null = || {
+            streams::open(Path::new("/dev/null"))
+                .map_err(|error| failed("open", Path::new("/dev/null"), &error))
+        };
         let plan = Plan { git: vec![scene.git_dir.clone()], ..Plan::new(level, &program, &root) };
         all.push(match start(&plan, null()?, null()?, null()?) {
             Ok(running) => {

@@ -69,14 +69,30 @@ pub struct Probe {
 /// Every probe, in order.
 pub const PROBES: &[Probe] = &[
     Probe { name: "git", asks: "Is Git there, and how does it take hooks?", run: git_version },
-    Probe { name: "repository", asks: "Can edt open the repository, and is its journal settled?", run: repository },
+    Probe {
+        name: "repository",
+        asks: "Can edt open the repository, and is its journal settled?",
+        run: repository,
+    },
     Probe { name: "identity", asks: "Whose name do commits bear?", run: identity },
     Probe { name: "writable", asks: "Can the Git folder and the index be written?", run: writable },
-    Probe { name: "file_system", asks: "Does the file system do what edt builds on?", run: file_system },
-    Probe { name: "leftovers", asks: "Did a killed program leave locks or staged files?", run: leftovers },
+    Probe {
+        name: "file_system",
+        asks: "Does the file system do what edt builds on?",
+        run: file_system,
+    },
+    Probe {
+        name: "leftovers",
+        asks: "Did a killed program leave locks or staged files?",
+        run: leftovers,
+    },
     Probe { name: "sessions", asks: "Has every session its base?", run: sessions },
     Probe { name: "hooks", asks: "Does each hook really refuse?", run: hooks },
-    Probe { name: "sandbox", asks: "Which levels of the sandbox can be had?", run: super::confinement::probe },
+    Probe {
+        name: "sandbox",
+        asks: "Which levels of the sandbox can be had?",
+        run: super::confinement::probe,
+    },
 ];
 
 /// What no hook of Git's can stop, whatever is installed.
@@ -120,7 +136,8 @@ pub fn tidy(scene: &Scene) -> Result<Vec<String>> {
         done.push(format!("removed {name}, a probe of a killed doctor"));
     }
     for folder in Scratch::left(&scene.git_dir) {
-        whole::remove_folder(&folder).map_err(|error| crate::io::failed("remove", &folder, &error))?;
+        whole::remove_folder(&folder)
+            .map_err(|error| crate::io::failed("remove", &folder, &error))?;
         done.push(format!("removed {}, the scratch folder of a killed edt", folder.display()));
     }
     Ok(done)
@@ -146,14 +163,27 @@ fn git_version(scene: &Scene) -> Result<Vec<Told>> {
 #[expect(clippy::unnecessary_wraps, reason = "a probe may fail")]
 fn repository(scene: &Scene) -> Result<Vec<Told>> {
     let one = match &scene.opened {
-        Ok(None) => told("repository", Health::Ok, "The repository opens and nothing is left unfinished.", None),
-        Ok(Some(settled)) => told("repository", Health::Ok, &format!("Settled now: {}", settled.detail), None),
-        Err(_) if scene.state.is_none() => {
-            told("repository", Health::Ok, "The repository is bare: a server's, in which nobody edits.", None)
+        Ok(None) => told(
+            "repository",
+            Health::Ok,
+            "The repository opens and nothing is left unfinished.",
+            None,
+        ),
+        Ok(Some(settled)) => {
+            told("repository", Health::Ok, &format!("Settled now: {}", settled.detail), None)
         }
-        Err(why) => {
-            told("repository", Health::Broken, why, Some("Mend what the message names; edits are refused until then."))
-        }
+        Err(_) if scene.state.is_none() => told(
+            "repository",
+            Health::Ok,
+            "The repository is bare: a server's, in which nobody edits.",
+            None,
+        ),
+        Err(why) => told(
+            "repository",
+            Health::Broken,
+            why,
+            Some("Mend what the message names; edits are refused until then."),
+        ),
     };
     Ok(vec![one])
 }
@@ -178,9 +208,15 @@ fn identity(scene: &Scene) -> Result<Vec<Told>> {
 #[expect(clippy::unnecessary_wraps, reason = "a probe may fail")]
 fn writable(scene: &Scene) -> Result<Vec<Told>> {
     let index = scene.git_dir.join("index");
-    let places = [scene.git_dir.clone(), scene.place.common.clone(), scene.place.common.join("objects"), index];
+    let places = [
+        scene.git_dir.clone(),
+        scene.place.common.clone(),
+        scene.place.common.join("objects"),
+        index,
+    ];
     let there = |path: &&PathBuf| whole::minutes_old(path).is_some();
-    let refused = places.iter().filter(there).find_map(|path| Some((path, whole::writable(path).err()?)));
+    let refused =
+        places.iter().filter(there).find_map(|path| Some((path, whole::writable(path).err()?)));
     let one = match refused {
         None => told("writable", Health::Ok, "The Git folder and the index can be written.", None),
         Some((path, error)) => told(
@@ -197,17 +233,31 @@ fn writable(scene: &Scene) -> Result<Vec<Told>> {
 
 fn file_system(scene: &Scene) -> Result<Vec<Told>> {
     let folder = scene.state.clone().unwrap_or_else(|| scene.place.common.clone());
-    let tried = abilities::tried(&folder).map_err(|error| crate::io::failed("write to", &folder, &error))?;
+    let tried = abilities::tried(&folder)
+        .map_err(|error| crate::io::failed("write to", &folder, &error))?;
     // edt's own folders are there only if something is in them.
-    scene.state.iter().flat_map(|state| state.ancestors().take(2)).for_each(whole::remove_empty_folder);
+    scene
+        .state
+        .iter()
+        .flat_map(|state| state.ancestors().take(2))
+        .for_each(whole::remove_empty_folder);
     let names: Vec<&str> = tried.iter().map(|one| one.name).collect();
-    let failed: Vec<String> =
-        tried.iter().filter_map(|one| Some(format!("{} ({})", one.name, one.failed.as_ref()?))).collect();
+    let failed: Vec<String> = tried
+        .iter()
+        .filter_map(|one| Some(format!("{} ({})", one.name, one.failed.as_ref()?)))
+        .collect();
     // Without `openat2` edt goes step by step.
     let needed = tried.iter().any(|one| one.failed.is_some() && one.name != "openat2");
     let one = match (failed.is_empty(), needed) {
-        (true, _) => told("file_system", Health::Ok, &format!("{} work here.", names.join(", ")), None),
-        (false, false) => told("file_system", Health::Ok, &format!("{}: edt does without.", failed.join(", ")), None),
+        (true, _) => {
+            told("file_system", Health::Ok, &format!("{} work here.", names.join(", ")), None)
+        }
+        (false, false) => told(
+            "file_system",
+            Health::Ok,
+            &format!("{}: edt does without.", failed.join(", ")),
+            None,
+        ),
         (false, true) => told(
             "file_system",
             Health::Broken,
@@ -249,11 +299,20 @@ fn leftovers(scene: &Scene) -> Result<Vec<Told>> {
     let probes: Vec<String> = probes_left(scene)?.into_iter().map(|(name, _)| name).collect();
     if !probes.is_empty() {
         let found = format!("A killed doctor left {}.", probes.join(", "));
-        all.push(told("leftovers", Health::Broken, &found, Some("`edt doctor --fix` removes them.")));
+        all.push(told(
+            "leftovers",
+            Health::Broken,
+            &found,
+            Some("`edt doctor --fix` removes them."),
+        ));
     }
     let folders = Scratch::left(&scene.git_dir);
     if let (true, Some(first)) = (all.is_empty(), folders.first()) {
-        let found = format!("No stale lock is left, but {} scratch folders: {}, ….", folders.len(), first.display());
+        let found = format!(
+            "No stale lock is left, but {} scratch folders: {}, ….",
+            folders.len(),
+            first.display()
+        );
         all.push(told("leftovers", Health::Ok, &found, Some("`edt doctor --fix` removes them.")));
     }
     if all.is_empty() {
@@ -264,12 +323,16 @@ fn leftovers(scene: &Scene) -> Result<Vec<Told>> {
 
 /// Refs that an older doctor made to try a deletion and was killed before it took them away, with their values.
 fn probes_left(scene: &Scene) -> Result<Vec<(String, String)>> {
-    let listed =
-        scene.git.output(&["for-each-ref", "--format=%(refname) %(objectname)", "refs/edt/doctor-*/probe"], b"")?;
+    let listed = scene.git.output(
+        &["for-each-ref", "--format=%(refname) %(objectname)", "refs/edt/doctor-*/probe"],
+        b"",
+    )?;
     let text = String::from_utf8_lossy(&listed).into_owned();
-    let process = |name: &str| name.strip_prefix("refs/edt/doctor-")?.strip_suffix("/probe")?.parse().ok();
+    let process =
+        |name: &str| name.strip_prefix("refs/edt/doctor-")?.strip_suffix("/probe")?.parse().ok();
     let is_left = |name: &str| process(name).is_some_and(|id| !is_running(id));
-    let pairs = text.lines().filter_map(|line| line.split_once(' ')).filter(|(name, _)| is_left(name));
+    let pairs =
+        text.lines().filter_map(|line| line.split_once(' ')).filter(|(name, _)| is_left(name));
     Ok(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
 }
 
@@ -280,14 +343,18 @@ fn staged(scene: &Scene) -> Vec<PathBuf> {
         return Vec::new();
     }
     let Some(state) = &scene.state else { return Vec::new() };
-    let own = |path: &PathBuf| path.file_name().is_some_and(|name| !name.as_encoded_bytes().starts_with(b"index"));
+    let own = |path: &PathBuf| {
+        path.file_name().is_some_and(|name| !name.as_encoded_bytes().starts_with(b"index"))
+    };
     let old = |path: &PathBuf| whole::minutes_old(path).is_some_and(|minutes| minutes >= 10);
     whole::files_in(&state.join("stage")).into_iter().filter(own).filter(old).collect()
 }
 
 fn is_recorded(scene: &Scene, path: &Path) -> Result<bool> {
     let path = path.to_string_lossy();
-    let Some(id) = scene.git.line(&["hash-object", "--no-filters", "--", &path])? else { return Ok(false) };
+    let Some(id) = scene.git.line(&["hash-object", "--no-filters", "--", &path])? else {
+        return Ok(false);
+    };
     Ok(scene.git.run(&["cat-file", "-e", &id], b"")?.ok)
 }
 
@@ -300,7 +367,12 @@ fn sessions(scene: &Scene) -> Result<Vec<Told>> {
     let names: Vec<&str> = text.lines().filter_map(|name| name.strip_prefix(BRANCHES)).collect();
     let bases: Vec<String> = names.iter().map(|name| base_ref(name)).collect();
     let found = scene.git.objects(&bases)?;
-    let lost: Vec<&str> = names.iter().zip(&found).filter(|(_, base)| base.is_none()).map(|(name, _)| *name).collect();
+    let lost: Vec<&str> = names
+        .iter()
+        .zip(&found)
+        .filter(|(_, base)| base.is_none())
+        .map(|(name, _)| *name)
+        .collect();
     if lost.is_empty() {
         let found = format!("{} sessions, each with its base.", names.len());
         return Ok(vec![told("sessions", Health::Ok, &found, None)]);
@@ -315,13 +387,19 @@ fn sessions(scene: &Scene) -> Result<Vec<Told>> {
 
 fn hooks(scene: &Scene) -> Result<Vec<Told>> {
     let one = |hook: &'static dyn Hook| {
-        live::probe(scene, hook).unwrap_or_else(|findings| failed(&format!("hook {}", hook.name()), findings))
+        live::probe(scene, hook)
+            .unwrap_or_else(|findings| failed(&format!("hook {}", hook.name()), findings))
     };
     let mut all: Vec<Told> = scene.place.hooks_here().map(one).collect();
     for root in scene.place.unguarded()? {
-        let found =
-            format!("core.hooksPath is relative, so Git finds no hook of edt's in the worktree {}.", root.display());
-        let next = format!("`git config core.hooksPath '{}'` names one folder for all.", scene.place.hooks.display());
+        let found = format!(
+            "core.hooksPath is relative, so Git finds no hook of edt's in the worktree {}.",
+            root.display()
+        );
+        let next = format!(
+            "`git config core.hooksPath '{}'` names one folder for all.",
+            scene.place.hooks.display()
+        );
         all.push(told("hooks", Health::NotLive, &found, Some(&next)));
     }
     Ok(all)

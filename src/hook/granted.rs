@@ -14,12 +14,18 @@ const MOST_DECISIONS: usize = 32;
 ///
 /// # Errors
 /// `IO_ERROR` if Git cannot tell.
-pub(super) fn not_granted(git: &Git, changes: &[Change], held: Vec<Finding>) -> Result<Vec<Finding>> {
+pub(super) fn not_granted(
+    git: &Git,
+    changes: &[Change],
+    held: Vec<Finding>,
+) -> Result<Vec<Finding>> {
     if held.is_empty() {
         return Ok(held);
     }
     let granted = granted(git, changes)?;
-    let word = |finding: &Finding| finding.evidence.get("word").and_then(|word| word.as_str()).map(str::to_owned);
+    let word = |finding: &Finding| {
+        finding.evidence.get("word").and_then(|word| word.as_str()).map(str::to_owned)
+    };
     let is_free = |finding: &Finding| {
         let (word, path) = (word(finding), finding.path.as_ref());
         granted.iter().any(|(granted, at)| Some(granted) == word.as_ref() && Some(at) == path)
@@ -36,18 +42,24 @@ fn granted(git: &Git, changes: &[Change]) -> Result<Vec<(String, String)>> {
         let Some(newest) = newest.as_ref().map(text) else { continue };
         let decision = values(&newest, DECISION).pop().unwrap_or_default();
         let Some(commit) = decision.strip_prefix("done ") else { continue };
-        let above: Vec<String> = (1..=MOST_DECISIONS).map(|number| format!("{tip}~{number}")).collect();
+        let above: Vec<String> =
+            (1..=MOST_DECISIONS).map(|number| format!("{tip}~{number}")).collect();
         let above = git.objects(&above)?;
-        let made = above.iter().flatten().map(text).find(|text| values(text, "Edt-Kind") == ["proposal"]);
+        let made =
+            above.iter().flatten().map(text).find(|text| values(text, "Edt-Kind") == ["proposal"]);
         for grant in made.iter().flat_map(|text| values(text, GRANT)).map(|line| grant(&line)) {
             let Some(path) = grant.path else { continue };
-            let Some(staged) = changes.iter().find(|one| one.path.to_string() == path) else { continue };
+            let Some(staged) = changes.iter().find(|one| one.path.to_string() == path) else {
+                continue;
+            };
             if let (Some(before), Some(after)) =
                 (held_by(git, &format!("{commit}^"), &path)?, held_by(git, commit, &path)?)
                 && !has_landed(git, commit, made.as_deref())?
             {
                 let entry = |entry: &Option<Entry>| {
-                    entry.as_ref().map_or_else(String::new, |entry| format!("{} {}", entry.mode, entry.id))
+                    entry
+                        .as_ref()
+                        .map_or_else(String::new, |entry| format!("{} {}", entry.mode, entry.id))
                 };
                 let (from, to) = (entry(&staged.old), entry(&staged.new));
                 steps.push(Granted { word: grant.word, path, before, after, from, to });
@@ -80,7 +92,9 @@ fn leads(steps: &[Granted], step: &Granted) -> bool {
         if at == step.to {
             return at != step.from;
         }
-        let next = steps.iter().find(|one| (&one.word, &one.path) == (&step.word, &step.path) && one.before == at);
+        let next = steps
+            .iter()
+            .find(|one| (&one.word, &one.path) == (&step.word, &step.path) && one.before == at);
         match next {
             Some(next) => at = &next.after,
             None => return false,

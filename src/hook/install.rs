@@ -78,7 +78,8 @@ pub fn install(git: &Git, force: Force, run: Run) -> Result<(Place, Vec<Step>)> 
     }
     let hooks: Vec<&dyn Hook> = place.hooks_here().collect();
     let receipt = Receipt::of(&place);
-    let plan: Vec<Result<Step>> = hooks.iter().map(|hook| planned(&place, &receipt, *hook, &edt)).collect();
+    let plan: Vec<Result<Step>> =
+        hooks.iter().map(|hook| planned(&place, &receipt, *hook, &edt)).collect();
     let (mut steps, mut refused) = (Vec::new(), Vec::new());
     for one in plan {
         match one {
@@ -89,7 +90,10 @@ pub fn install(git: &Git, force: Force, run: Run) -> Result<(Place, Vec<Step>)> 
     Findings::check(refused)?;
     if let Some(other) = place.unguarded()?.first() {
         let detail = format!("not in {}, because core.hooksPath is relative", other.display());
-        steps.iter_mut().filter(|step| step.detail.is_none()).for_each(|step| step.detail = Some(detail.clone()));
+        steps
+            .iter_mut()
+            .filter(|step| step.detail.is_none())
+            .for_each(|step| step.detail = Some(detail.clone()));
     }
     if run == Run::Dry {
         return Ok((place, steps));
@@ -133,21 +137,31 @@ fn planned(place: &Place, receipt: &Receipt, hook: &dyn Hook, edt: &Path) -> Res
         There::Nothing if receipt.kept.contains(&before) => {
             Ok(step(Did::Chained, Some("the hook at .before-edt is called first")))
         }
-        There::Nothing => Err(conflict(&before, "stands alone and was not put there by edt").into()),
+        There::Nothing => {
+            Err(conflict(&before, "stands alone and was not put there by edt").into())
+        }
         There::Other => Err(conflict(&at, "is no file that could be put back").into()),
         There::File { bytes, executable } => match whose(&bytes, hook) {
-            Whose::Ours if bytes == render(hook, edt) && executable => Ok(step(Did::Unchanged, None)),
+            Whose::Ours if bytes == render(hook, edt) && executable => {
+                Ok(step(Did::Unchanged, None))
+            }
             Whose::Ours => Ok(step(Did::Updated, None)),
             Whose::Changed => Err(conflict(&at, "is edt's own and was changed by hand").into()),
-            Whose::Foreign if calls_ours(place, hook, &bytes)? => {
-                Ok(step(Did::Unchanged, Some("the program pre-commit calls edt's hook as its .legacy")))
-            }
+            Whose::Foreign if calls_ours(place, hook, &bytes)? => Ok(step(
+                Did::Unchanged,
+                Some("the program pre-commit calls edt's hook as its .legacy"),
+            )),
             Whose::Foreign => match look(&before)? {
-                There::Nothing => Ok(step(Did::Chained, Some("the hook that stands there is called first"))),
+                There::Nothing => {
+                    Ok(step(Did::Chained, Some("the hook that stands there is called first")))
+                }
                 There::File { .. } if alike(&at, &before)? => {
                     Ok(step(Did::Chained, Some("the hook that stands there is called first")))
                 }
-                _ => Err(conflict(&at, "is new, and an older hook is kept beside it as .before-edt").into()),
+                _ => {
+                    Err(conflict(&at, "is new, and an older hook is kept beside it as .before-edt")
+                        .into())
+                }
             },
         },
     }
@@ -217,7 +231,12 @@ pub fn uninstall(git: &Git, run: Run) -> Result<(Place, Vec<Step>)> {
     Ok((place, steps))
 }
 
-pub(super) fn taken(folder: &Path, receipt: &Receipt, hook: &dyn Hook, run: Run) -> Result<Vec<Step>> {
+pub(super) fn taken(
+    folder: &Path,
+    receipt: &Receipt,
+    hook: &dyn Hook,
+    run: Run,
+) -> Result<Vec<Step>> {
     let (at, before) = (file(folder, hook, ""), file(folder, hook, BEFORE));
     let mut steps = Vec::new();
     let kept = look(&before)?;
@@ -230,7 +249,8 @@ pub(super) fn taken(folder: &Path, receipt: &Receipt, hook: &dyn Hook, run: Run)
         Run::Real => whole::shift(&before, to).map_err(|error| failed("move", &before, &error)),
     };
     let top = look(&at)?;
-    let is_taken = matches!(&top, There::File { bytes, .. } if whose(bytes, hook) == Whose::Foreign);
+    let is_taken =
+        matches!(&top, There::File { bytes, .. } if whose(bytes, hook) == Whose::Foreign);
     let mut waits = kept != There::Nothing;
     // A file of that name that edt did not put there is somebody's own.
     let is_known = receipt.kept.contains(&before);
@@ -243,7 +263,8 @@ pub(super) fn taken(folder: &Path, receipt: &Receipt, hook: &dyn Hook, run: Run)
         }
         remove(&copy)?;
         // The place of the hook that is kept is there only if edt's own place is taken.
-        if waits && is_taken && matches!(&kept, There::File { bytes, .. } if !is_pre_commits(bytes)) {
+        if waits && is_taken && matches!(&kept, There::File { bytes, .. } if !is_pre_commits(bytes))
+        {
             shift(&copy)?;
             waits = false;
             steps.push(step(hook, &copy, Did::Restored, None));
@@ -291,8 +312,8 @@ pub fn status(git: &Git) -> Result<(Place, Vec<Step>)> {
     for hook in place.hooks_here() {
         let section = section(hook);
         if git.line(&["config", "--local", "--get", &format!("{section}.command")])?.is_some() {
-            let detail =
-                (place.mechanism() == Mechanism::Files).then_some("this Git is older than 2.54 and ignores it");
+            let detail = (place.mechanism() == Mechanism::Files)
+                .then_some("this Git is older than 2.54 and ignores it");
             steps.push(Step {
                 hook: hook.name().to_owned(),
                 place: section,
@@ -306,7 +327,9 @@ pub fn status(git: &Git) -> Result<(Place, Vec<Step>)> {
         let (did, detail) = match look(&at)? {
             There::Nothing | There::Other => (Did::Absent, None),
             There::File { bytes, executable } => match whose(&bytes, hook) {
-                Whose::Ours if !executable => (Did::Left, Some("edt's hook is not executable, so Git ignores it")),
+                Whose::Ours if !executable => {
+                    (Did::Left, Some("edt's hook is not executable, so Git ignores it"))
+                }
                 Whose::Ours if bytes != render(hook, &edt) => {
                     (Did::Installed, Some("by another version, or for another edt"))
                 }
@@ -344,13 +367,21 @@ fn alike(at: &Path, before: &Path) -> Result<bool> {
 }
 
 fn step(hook: &dyn Hook, at: &Path, did: Did, detail: Option<&str>) -> Step {
-    Step { hook: hook.name().to_owned(), place: at.display().to_string(), did, detail: detail.map(str::to_owned) }
+    Step {
+        hook: hook.name().to_owned(),
+        place: at.display().to_string(),
+        did,
+        detail: detail.map(str::to_owned),
+    }
 }
 
 fn conflict(at: &Path, why: &str) -> Finding {
     Finding::new(
         Code::UnsupportedRepository,
         format!("{} {why}, so edt could not give it back. Nothing was installed.", at.display()),
-        format!("A person must decide which to keep: move one away (`ls -l {}*`), then repeat the call.", at.display()),
+        format!(
+            "A person must decide which to keep: move one away (`ls -l {}*`), then repeat the call.",
+            at.display()
+        ),
     )
 }

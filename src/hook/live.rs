@@ -38,18 +38,31 @@ pub fn probe(scene: &Scene, hook: &dyn Hook) -> Result<Told> {
     let next = Some("`edt hooks install` puts it in place.");
     let way = match way(scene, hook)? {
         Ok(way) => way,
-        Err(why) => return Ok(told(&name, Health::NotLive, &format!("{why}; nothing stops {stops}."), next)),
+        Err(why) => {
+            return Ok(told(
+                &name,
+                Health::NotLive,
+                &format!("{why}; nothing stops {stops}."),
+                next,
+            ));
+        }
     };
     let said = match hook.name() {
         "pre-commit" => pre_commit(scene, &way)?,
         other => fed(scene, hook, &way, other)?,
     };
     if said.refused {
-        let by = if matches!(way, Way::Behind(_)) { " (called by the program pre-commit)" } else { "" };
+        let by =
+            if matches!(way, Way::Behind(_)) { " (called by the program pre-commit)" } else { "" };
         return Ok(told(&name, Health::Ok, &format!("It refuses{by}: {stops}."), None));
     }
     let why = said.why.lines().next().unwrap_or("it let a forbidden act pass").to_owned();
-    Ok(told(&name, Health::NotLive, &format!("It was asked and did not refuse ({why}); nothing stops {stops}."), next))
+    Ok(told(
+        &name,
+        Health::NotLive,
+        &format!("It was asked and did not refuse ({why}); nothing stops {stops}."),
+        next,
+    ))
 }
 
 struct Said {
@@ -68,7 +81,9 @@ fn way(scene: &Scene, hook: &dyn Hook) -> Result<std::result::Result<Way, String
     let there = whole::at(&at).map_err(|error| crate::io::failed("read", &at, &error))?;
     let because = match &place.hooks_path {
         Some((_, path)) if shadowed(place, hook)? => {
-            format!("core.hooksPath = {path} (husky, or a setting like it) shadows .git/hooks, where it is installed")
+            format!(
+                "core.hooksPath = {path} (husky, or a setting like it) shadows .git/hooks, where it is installed"
+            )
         }
         _ => "it is not installed".to_owned(),
     };
@@ -82,23 +97,35 @@ fn way(scene: &Scene, hook: &dyn Hook) -> Result<std::result::Result<Way, String
         There::File { bytes, .. }
             if content && bytes != render(hook, &own) && whose(&bytes, hook) != Whose::Foreign =>
         {
-            Err(format!("{} is a file of the worktree and not as this edt writes it, so it was not run", at.display()))
+            Err(format!(
+                "{} is a file of the worktree and not as this edt writes it, so it was not run",
+                at.display()
+            ))
         }
         There::File { bytes, .. } if content && calls_ours(place, hook, &bytes)? => {
             Err(format!("{} is a file of the worktree, so it was not run", at.display()))
         }
         There::File { bytes, executable } => match whose(&bytes, hook) {
-            Whose::Foreign if calls_ours(place, hook, &bytes)? => Ok(Way::Behind(file(&place.hooks, hook, LEGACY))),
+            Whose::Foreign if calls_ours(place, hook, &bytes)? => {
+                Ok(Way::Behind(file(&place.hooks, hook, LEGACY)))
+            }
             Whose::Foreign => {
-                let by = ["lefthook", "husky", "pre-commit.com"].into_iter().find(|name| holds(&bytes, name));
-                let by = by.map_or_else(|| "another hook".to_owned(), |name| format!("a hook of {name}'s"));
+                let by = ["lefthook", "husky", "pre-commit.com"]
+                    .into_iter()
+                    .find(|name| holds(&bytes, name));
+                let by = by.map_or_else(
+                    || "another hook".to_owned(),
+                    |name| format!("a hook of {name}'s"),
+                );
                 Err(if because.starts_with("core") {
                     because
                 } else {
                     format!("{by} stands in its place and does not call it")
                 })
             }
-            Whose::Ours | Whose::Changed if !executable => Err(format!("{} is not executable", at.display())),
+            Whose::Ours | Whose::Changed if !executable => {
+                Err(format!("{} is not executable", at.display()))
+            }
             Whose::Ours | Whose::Changed => Ok(Way::Git),
         },
         There::Nothing | There::Other => Err(because),
@@ -119,14 +146,19 @@ fn run(
     scratch: &Scratch,
     env: &[(&str, &OsStr)],
 ) -> Result<Ran> {
-    let env: Vec<(&str, &OsStr)> =
-        ASIDE.iter().map(|(key, value)| (*key, OsStr::new(*value))).chain(env.iter().copied()).collect();
+    let env: Vec<(&str, &OsStr)> = ASIDE
+        .iter()
+        .map(|(key, value)| (*key, OsStr::new(*value)))
+        .chain(env.iter().copied())
+        .collect();
     let git = &scene.git;
     let direct = |path: &Path| spawn::script(path, git.dir(), args, input, &env);
     match way {
         Way::Behind(path) => direct(path),
         Way::Git
-            if scene.place.mechanism() == Mechanism::Files && !input.is_empty() && scene.place.version < (2, 40) =>
+            if scene.place.mechanism() == Mechanism::Files
+                && !input.is_empty()
+                && scene.place.version < (2, 40) =>
         {
             direct(&scene.place.hooks.join(hook))
         }
@@ -136,13 +168,16 @@ fn run(
                 set.push("core.hooksPath=/dev/null".to_owned());
                 let listed = git.run(&["hook", "list", hook], b"")?;
                 let others = String::from_utf8_lossy(&listed.stdout).into_owned();
-                let others = others.lines().filter(|name| *name != format!("edt-{hook}") && !name.contains(' '));
+                let others = others
+                    .lines()
+                    .filter(|name| *name != format!("edt-{hook}") && !name.contains(' '));
                 set.extend(others.map(|name| format!("hook.{name}.enabled=false")));
             }
             let mut all: Vec<&str> = set.iter().flat_map(|set| ["-c", set.as_str()]).collect();
             all.extend(["hook", "run"]);
-            let path =
-                scratch.put(b"input", input).map_err(|error| crate::io::failed("write", scratch.path(), &error))?;
+            let path = scratch
+                .put(b"input", input)
+                .map_err(|error| crate::io::failed("write", scratch.path(), &error))?;
             let fed = format!("--to-stdin={}", path.display());
             if !input.is_empty() {
                 all.push(&fed);
@@ -158,8 +193,9 @@ fn run(
 }
 
 fn scratch(scene: &Scene) -> Result<Scratch> {
-    Scratch::outside(scene.git.dir())
-        .map_err(|error| crate::io::failed("make a scratch folder beside", scene.git.dir(), &error).into())
+    Scratch::outside(scene.git.dir()).map_err(|error| {
+        crate::io::failed("make a scratch folder beside", scene.git.dir(), &error).into()
+    })
 }
 
 /// An `edt.toml` that cannot be read, staged in an index of its own, with objects of its own: no policy lets that pass.
@@ -167,10 +203,13 @@ fn pre_commit(scene: &Scene, way: &Way) -> Result<Said> {
     let scratch = scratch(scene)?;
     let wrap = |error| crate::io::failed("write", scratch.path(), &error);
     scratch.put(b"objects/info/none", b"").map_err(wrap)?;
-    let paths: Vec<OsString> =
-        [scratch.path().join("index"), scratch.path().join("objects"), scene.place.common.join("objects")]
-            .map(std::path::PathBuf::into_os_string)
-            .into();
+    let paths: Vec<OsString> = [
+        scratch.path().join("index"),
+        scratch.path().join("objects"),
+        scene.place.common.join("objects"),
+    ]
+    .map(std::path::PathBuf::into_os_string)
+    .into();
     let env: [(&str, &OsStr); 3] = [
         ("GIT_INDEX_FILE", &paths[0]),
         ("GIT_OBJECT_DIRECTORY", &paths[1]),
@@ -185,7 +224,10 @@ fn pre_commit(scene: &Scene, way: &Way) -> Result<Said> {
     let entry = format!("100644,{},{STAGED}", String::from_utf8_lossy(&blob.stdout).trim());
     made(&git.run_with(&["update-index", "--add", "--cacheinfo", &entry], b"", &env)?)?;
     let ran = run(scene, way, "pre-commit", &[], b"", &scratch, &env)?;
-    Ok(Said { refused: !ran.ok && ran.stderr.contains("The edt.toml of the index cannot be read"), why: ran.stderr })
+    Ok(Said {
+        refused: !ran.ok && ran.stderr.contains("The edt.toml of the index cannot be read"),
+        why: ran.stderr,
+    })
 }
 
 /// A deletion: of a session's ref that there is not, or of a protected branch by a push or on its arrival.
@@ -194,12 +236,19 @@ fn fed(scene: &Scene, hook: &dyn Hook, way: &Way, name: &str) -> Result<Said> {
     let target = target(&scene.git)?;
     let null = "0".repeat(target.len());
     let (args, input): (&[&str], String) = match name {
-        "pre-push" => (&["edt-probe", "edt-probe"], format!("(delete) {null} refs/heads/main {target}\n")),
-        "reference-transaction" => (&["prepared"], format!("{target} {null} refs/edt/doctor/probe\n")),
+        "pre-push" => {
+            (&["edt-probe", "edt-probe"], format!("(delete) {null} refs/heads/main {target}\n"))
+        }
+        "reference-transaction" => {
+            (&["prepared"], format!("{target} {null} refs/edt/doctor/probe\n"))
+        }
         _ => (&[], format!("{target} {null} refs/heads/main\n")),
     };
     let ran = run(scene, way, hook.name(), args, input.as_bytes(), &scratch, &[])?;
-    Ok(Said { refused: !ran.ok && ran.stderr.contains(Code::GitOperationBlocked.name()), why: ran.stderr })
+    Ok(Said {
+        refused: !ran.ok && ran.stderr.contains(Code::GitOperationBlocked.name()),
+        why: ran.stderr,
+    })
 }
 
 /// An object that is there: HEAD's commit, else the empty tree, which Git always has.
@@ -216,5 +265,6 @@ fn made(ran: &Ran) -> Result<()> {
         return Ok(());
     }
     let message = format!("The probe could not be made: {}", ran.stderr.trim());
-    Err(Finding::new(Code::IoError, message, "Mend what Git reports, then repeat `edt doctor`.").into())
+    Err(Finding::new(Code::IoError, message, "Mend what Git reports, then repeat `edt doctor`.")
+        .into())
 }

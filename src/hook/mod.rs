@@ -114,7 +114,11 @@ fn words(found: &[Finding], flag: &str) -> String {
 }
 
 /// `finding`, whose hint speaks of a request, for someone who called Git: its own part, then `way_out`.
-fn for_git(mut finding: Finding, done: &str, way_out: impl FnOnce(Option<&str>) -> String) -> Finding {
+fn for_git(
+    mut finding: Finding,
+    done: &str,
+    way_out: impl FnOnce(Option<&str>) -> String,
+) -> Finding {
     let told = finding.message.trim_end_matches("Nothing was changed.").trim_end().to_owned();
     finding.message = format!("{told} {done}");
     let own = finding.hint.split(" If ").next().unwrap_or_default().trim_end().to_owned();
@@ -132,7 +136,11 @@ mod tests {
         let names: Vec<String> = HOOKS.iter().map(|hook| format!("edt-{}", hook.name())).collect();
         assert_eq!(names, CONFIG_HOOKS);
         for hook in HOOKS {
-            assert!(hook.script().contains(&format!("\nname={}\n", hook.name())), "{}", hook.name());
+            assert!(
+                hook.script().contains(&format!("\nname={}\n", hook.name())),
+                "{}",
+                hook.name()
+            );
             assert_eq!(hook.script().contains("input=$(cat"), hook.is_fed(), "{}", hook.name());
             assert!(named(hook.name()).is_some() && !hook.stops().is_empty());
         }

@@ -58,8 +58,13 @@ impl Place {
         let mut top = git.top()?;
         if top.is_none() && !bare {
             // Called inside the Git folder: the worktree is beside it.
-            let own = git.line(&["rev-parse", "--path-format=absolute", "--git-common-dir"])?.map(PathBuf::from);
-            top = own.as_deref().and_then(Path::parent).map_or(Ok(None), |beside| Git::at(beside).top())?;
+            let own = git
+                .line(&["rev-parse", "--path-format=absolute", "--git-common-dir"])?
+                .map(PathBuf::from);
+            top = own
+                .as_deref()
+                .and_then(Path::parent)
+                .map_or(Ok(None), |beside| Git::at(beside).top())?;
         }
         // A relative path is meant from where Git runs hooks.
         let git = Git::at(top.as_deref().unwrap_or_else(|| git.dir()));
@@ -69,12 +74,17 @@ impl Place {
         };
         let common = ask(&["--git-common-dir"])?;
         // Asked of the configuration itself: edt's own calls of Git switch hooks off.
-        let hooks_path = git.run(&["config", "--show-scope", "--type=path", "--get-all", "core.hooksPath"], b"")?;
+        let hooks_path = git
+            .run(&["config", "--show-scope", "--type=path", "--get-all", "core.hooksPath"], b"")?;
         let said = String::from_utf8_lossy(&hooks_path.stdout).into_owned();
-        let said = said.lines().filter_map(|line| line.split_once('\t')).rfind(|(scope, _)| *scope != "command");
+        let said = said
+            .lines()
+            .filter_map(|line| line.split_once('\t'))
+            .rfind(|(scope, _)| *scope != "command");
         let hooks_path = said.map(|(scope, path)| (scope.to_owned(), path.to_owned()));
         let from = top.clone().unwrap_or_else(|| common.clone());
-        let hooks = hooks_path.as_ref().map_or_else(|| common.join("hooks"), |(_, path)| from.join(path));
+        let hooks =
+            hooks_path.as_ref().map_or_else(|| common.join("hooks"), |(_, path)| from.join(path));
         let version = version(&git.line(&["version"])?.unwrap_or_default());
         Ok(Place { common, hooks, top, bare, hooks_path, version })
     }
@@ -101,8 +111,12 @@ impl Place {
             || format!("{} (really {})", self.hooks.display(), real(&self.hooks).display()),
             |(_, path)| format!("core.hooksPath = {path}"),
         );
-        let why = if let Some((scope, _)) = set.filter(|(scope, _)| !matches!(scope.as_str(), "local" | "worktree")) {
-            format!("{named} is set in the {scope} configuration, so other repositories use that folder, too")
+        let why = if let Some((scope, _)) =
+            set.filter(|(scope, _)| !matches!(scope.as_str(), "local" | "worktree"))
+        {
+            format!(
+                "{named} is set in the {scope} configuration, so other repositories use that folder, too"
+            )
         } else if self.roots().iter().any(|root| real(root) == real(&self.hooks)) {
             format!("{named} is no folder for hooks but the repository itself")
         } else if !self.is_inside() {
@@ -118,7 +132,9 @@ impl Place {
                 "Set a folder of this repository's own (`git config --local core.hooksPath '{}'`)",
                 usual.display()
             ),
-            None => format!("Put a folder of this repository's own in the place of {}", usual.display()),
+            None => {
+                format!("Put a folder of this repository's own in the place of {}", usual.display())
+            }
         };
         Err(Finding::new(
             Code::UnsupportedRepository,
@@ -134,14 +150,21 @@ impl Place {
     /// # Errors
     /// `IO_ERROR`.
     pub fn unguarded(&self) -> Result<Vec<PathBuf>> {
-        let relative = self.hooks_path.as_ref().map(|(_, path)| Path::new(path)).filter(|path| path.is_relative());
-        let (Some(path), Some(top), Mechanism::Files) = (relative, &self.top, self.mechanism()) else {
+        let relative = self
+            .hooks_path
+            .as_ref()
+            .map(|(_, path)| Path::new(path))
+            .filter(|path| path.is_relative());
+        let (Some(path), Some(top), Mechanism::Files) = (relative, &self.top, self.mechanism())
+        else {
             return Ok(Vec::new());
         };
         let listed = Git::at(top).output(&["worktree", "list", "--porcelain"], b"")?;
         let text = String::from_utf8_lossy(&listed).into_owned();
         let roots = text.split("\n\n").filter(|one| !one.lines().any(|line| line == "bare"));
-        let roots = roots.filter_map(|one| one.lines().next()?.strip_prefix("worktree ")).map(PathBuf::from);
+        let roots = roots
+            .filter_map(|one| one.lines().next()?.strip_prefix("worktree "))
+            .map(PathBuf::from);
         let here = real(&self.hooks);
         Ok(roots.filter(|root| root.is_dir() && real(&root.join(path)) != here).collect())
     }
@@ -171,7 +194,8 @@ impl Place {
     /// # Errors
     /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
     pub fn make_hooks(&self) -> Result<bool> {
-        make_folder(&self.hooks).map_err(|error| crate::io::failed("make", &self.hooks, &error).into())
+        make_folder(&self.hooks)
+            .map_err(|error| crate::io::failed("make", &self.hooks, &error).into())
     }
 
     /// Every folder that may hold a hook of edt's: the one in use, and the one that Git uses unless told otherwise.
@@ -204,7 +228,10 @@ mod tests {
     fn versions_are_compared_as_numbers() {
         assert_eq!(version("git version 2.47.3"), (2, 47));
         assert_eq!(version("git version 2.54.0.rc1 (Apple Git-1)"), (2, 54));
-        assert!(version("git version 2.9.1") < CONFIG_HOOKS_SINCE && version("git version 3.0.0") > CONFIG_HOOKS_SINCE);
+        assert!(
+            version("git version 2.9.1") < CONFIG_HOOKS_SINCE
+                && version("git version 3.0.0") > CONFIG_HOOKS_SINCE
+        );
         assert_eq!(version("nonsense"), (0, 0));
     }
 }

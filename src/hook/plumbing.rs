@@ -168,7 +168,9 @@ impl Git {
         if std::env::var_os("GIT_COMMON_DIR").is_none() {
             let own = self.git_dir()?;
             match whole::at(&own.join("commondir")) {
-                Ok(There::File { bytes, .. }) => return Ok(own.join(OsStr::from_bytes(bytes.trim_ascii_end()))),
+                Ok(There::File { bytes, .. }) => {
+                    return Ok(own.join(OsStr::from_bytes(bytes.trim_ascii_end())));
+                }
                 _ if own.join("objects").is_dir() => return Ok(own),
                 _ => {}
             }
@@ -224,8 +226,10 @@ mod tests {
 
     #[test]
     fn a_batch_is_read_object_by_object() {
-        let mut rest = b"HEAD:x y missing\nabc blob 3\na\nb\nabc blob 0\n\nabc blob 9\nshort".as_slice();
-        let object = |bytes: &[u8]| Some(Some(Object { id: "abc".to_owned(), bytes: bytes.to_vec() }));
+        let mut rest =
+            b"HEAD:x y missing\nabc blob 3\na\nb\nabc blob 0\n\nabc blob 9\nshort".as_slice();
+        let object =
+            |bytes: &[u8]| Some(Some(Object { id: "abc".to_owned(), bytes: bytes.to_vec() }));
         assert_eq!(next_object(&mut rest), Some(None));
         assert_eq!(next_object(&mut rest), object(b"a\nb"));
         assert_eq!(next_object(&mut rest), object(b""));

@@ -31,7 +31,12 @@ impl<'a> Committed<'a> {
 ///
 /// # Errors
 /// `BAD_REQUEST` if neither can be read, or if `new` is another file than `old` and cannot; also if the person's own cannot.
-pub fn ruling(call: &Call<'_>, old: Committed<'_>, new: Committed<'_>, done: &str) -> Result<Policy> {
+pub fn ruling(
+    call: &Call<'_>,
+    old: Committed<'_>,
+    new: Committed<'_>,
+    done: &str,
+) -> Result<Policy> {
     let person = call.person()?;
     let built_in = Policy::of(person, None)?;
     let (before, after) = (old.read(person), new.read(person));
@@ -52,5 +57,9 @@ pub fn ruling(call: &Call<'_>, old: Committed<'_>, new: Committed<'_>, done: &st
 fn unreadable(whose: &str, why: &[Finding], done: &str, hint: &str) -> Finding {
     let why = why.first().map(|one| one.message.as_str()).unwrap_or_default();
     let why = why.split_once(": ").map_or(why, |(_, why)| why);
-    Finding::new(Code::BadRequest, format!("The edt.toml of {whose} cannot be read: {why}\n{done}"), hint)
+    Finding::new(
+        Code::BadRequest,
+        format!("The edt.toml of {whose} cannot be read: {why}\n{done}"),
+        hint,
+    )
 }

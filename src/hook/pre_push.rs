@@ -79,7 +79,9 @@ fn destructions(call: &Call<'_>, remote: &str, pushes: &[Push]) -> Result<Vec<Fi
         let said = head.iter().chain(own).map(|file| file.bytes.as_slice());
         let kind = Protection::readable(call.person()?, said)?.kind(&push.name);
         let kind = if default.as_ref() == Some(&push.name) { Kind::Protected } else { kind };
-        let what = match fate(kind, Some(&push.stands), &push.new, || git.is_ancestor(&push.stands, &push.new))? {
+        let what = match fate(kind, Some(&push.stands), &push.new, || {
+            git.is_ancestor(&push.stands, &push.new)
+        })? {
             Fate::Kept => continue,
             Fate::Deleted => "delete",
             Fate::Rewound | Fate::Pointed => "rewind",
@@ -150,16 +152,28 @@ mod tests {
 
     #[test]
     fn only_a_person_takes_shadow_refs_away_again() {
-        let push = |new: &str, name: &str| Push { new: new.to_owned(), name: name.to_owned(), stands: "a".to_owned() };
+        let push = |new: &str, name: &str| Push {
+            new: new.to_owned(),
+            name: name.to_owned(),
+            stands: "a".to_owned(),
+        };
         let told = |new, name, who: &Who| leaves(&push(new, name), who);
-        assert!(told("1", "refs/heads/edt/x", &Who::Person) && told("0", "refs/edt/x/base", &Who::Unattended));
-        assert!(!told("0", "refs/heads/edt/x", &Who::Person) && !told("1", "refs/heads/x", &Who::Unattended));
+        assert!(
+            told("1", "refs/heads/edt/x", &Who::Person)
+                && told("0", "refs/edt/x/base", &Who::Unattended)
+        );
+        assert!(
+            !told("0", "refs/heads/edt/x", &Who::Person)
+                && !told("1", "refs/heads/x", &Who::Unattended)
+        );
     }
 
     #[test]
     fn a_line_is_read_from_its_end() {
         let [zero, one, two] = ["0", "1", "2"].map(|digit| digit.repeat(40));
-        let text = format!("HEAD@{{1 day ago}} {one} refs/heads/x {zero}\n(delete) {zero} refs/heads/y {two}\n");
+        let text = format!(
+            "HEAD@{{1 day ago}} {one} refs/heads/x {zero}\n(delete) {zero} refs/heads/y {two}\n"
+        );
         let read = pushes(text.as_bytes()).unwrap();
         let push = |new: &str, name: &str, stands: &str| Push {
             new: new.to_owned(),

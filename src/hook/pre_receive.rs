@@ -39,7 +39,8 @@ impl Hook for PreReceive {
         if !shadows.is_empty() && !shadow_may_pass(&call.git) {
             found.extend(shadows.iter().map(|one| shadow_push(&one.name, "this server")));
         }
-        let branches: Vec<&Update> = branches.into_iter().filter(|one| one.name.starts_with("refs/heads/")).collect();
+        let branches: Vec<&Update> =
+            branches.into_iter().filter(|one| one.name.starts_with("refs/heads/")).collect();
         let server = Server::of(call, &branches)?;
         for (update, files) in branches.into_iter().zip(&server.files) {
             found.extend(server.branch(call, update, files, &mut warnings)?);
@@ -64,11 +65,19 @@ struct Server {
 impl Server {
     fn of(call: &Call<'_>, branches: &[&Update]) -> Result<Server> {
         let mut specs = ["HEAD", "HEAD:edt.toml"].map(str::to_owned).to_vec();
-        specs.extend(branches.iter().flat_map(|one| [&one.old, &one.new].map(|id| format!("{id}:edt.toml"))));
+        specs.extend(
+            branches.iter().flat_map(|one| [&one.old, &one.new].map(|id| format!("{id}:edt.toml"))),
+        );
         let mut objects = call.git.objects(&specs)?.into_iter();
         let (head, policy) = (objects.next().flatten(), objects.next().flatten());
-        let files = branches.iter().map(|_| [objects.next().flatten(), objects.next().flatten()]).collect();
-        Ok(Server { default: call.git.line(&["symbolic-ref", "--quiet", "HEAD"])?, head, policy, files })
+        let files =
+            branches.iter().map(|_| [objects.next().flatten(), objects.next().flatten()]).collect();
+        Ok(Server {
+            default: call.git.line(&["symbolic-ref", "--quiet", "HEAD"])?,
+            head,
+            policy,
+            files,
+        })
     }
 
     fn branch(
@@ -85,7 +94,9 @@ impl Server {
             return Ok(Vec::new());
         }
         let stands = Some(update.old.as_str()).filter(|old| !is_null(old));
-        match fate(Kind::Protected, stands, &update.new, || git.is_ancestor(&update.old, &update.new))? {
+        match fate(Kind::Protected, stands, &update.new, || {
+            git.is_ancestor(&update.old, &update.new)
+        })? {
             Fate::Kept if is_null(&update.new) => return Ok(Vec::new()),
             Fate::Kept => {}
             Fate::Deleted => return Ok(vec![destroyed(update, "delete")]),
@@ -100,9 +111,13 @@ impl Server {
             None => git.line(&["merge-base", "HEAD", &update.new])?,
         };
         let done = format!("{} was not changed.", update.name);
-        let (whose, old) =
-            if stands.is_some() { ("the branch here", before) } else { ("the server's HEAD", &self.policy) };
-        let (old, new) = (Committed::of(whose, old.as_ref()), Committed::of("what is pushed", after.as_ref()));
+        let (whose, old) = if stands.is_some() {
+            ("the branch here", before)
+        } else {
+            ("the server's HEAD", &self.policy)
+        };
+        let (old, new) =
+            (Committed::of(whose, old.as_ref()), Committed::of("what is pushed", after.as_ref()));
         let policy = policies::ruling(call, old, new, &done)?;
         // A new branch is judged from where it left the default one, and one that never left it from nothing.
         let base = from.clone().map_or_else(|| git.empty_tree(), Ok)?;
@@ -113,9 +128,12 @@ impl Server {
         // Proposals are not pushed: here nobody can see that a person said yes.
         verdict.refused.append(&mut verdict.held);
         warnings.extend(verdict.warnings);
-        let trailers = words(&verdict.refused, "Edt-Allowed:").replace(" Edt-Allowed:", "` and `Edt-Allowed:");
+        let trailers =
+            words(&verdict.refused, "Edt-Allowed:").replace(" Edt-Allowed:", "` and `Edt-Allowed:");
         let way_out = |allow: Option<&str>| match allow {
-            Some(_) => format!("If it is meant so, push a commit whose message has the trailer `{trailers}`."),
+            Some(_) => format!(
+                "If it is meant so, push a commit whose message has the trailer `{trailers}`."
+            ),
             None => "This server lets nobody override it by a push.".to_owned(),
         };
         Ok(verdict.refused.into_iter().map(|one| for_git(one, &done, way_out)).collect())

@@ -42,7 +42,8 @@ impl Hook for ReferenceTransaction {
             return Ok(Vec::new());
         }
         let mut concerned = updates(call.input).ok_or_else(|| unread("reference-transaction"))?;
-        concerned.retain(|one| one.name.starts_with("refs/heads/") || shadow(&one.name) != Kind::Free);
+        concerned
+            .retain(|one| one.name.starts_with("refs/heads/") || shadow(&one.name) != Kind::Free);
         if concerned.is_empty() {
             return Ok(Vec::new());
         }
@@ -65,25 +66,36 @@ fn judged(call: &Call<'_>, mut updates: Vec<Update>) -> Result<Vec<Finding>> {
     let specs: Vec<String> = named.chain(["HEAD:edt.toml".to_owned()]).collect();
     let mut objects = git.objects(&specs)?;
     let head = objects.pop().flatten();
-    let ours = call.person().and_then(|own| Protection::of(own, head.iter().map(|file| file.bytes.as_slice())));
+    let ours = call
+        .person()
+        .and_then(|own| Protection::of(own, head.iter().map(|file| file.bytes.as_slice())));
     let renames = Renames::of(git, &common);
     let (mut doomed, mut found) = (Vec::new(), Vec::new());
     for (update, pair) in updates.iter().zip(objects.chunks(2)) {
-        let given = Some(update.old.as_str()).filter(|old| !is_null(old) && !old.starts_with("ref:"));
-        let stands = pair.first().and_then(Option::as_ref).map(|object| object.id.as_str()).or(given);
+        let given =
+            Some(update.old.as_str()).filter(|old| !is_null(old) && !old.starts_with("ref:"));
+        let stands =
+            pair.first().and_then(Option::as_ref).map(|object| object.id.as_str()).or(given);
         let Some(stands) = stands else { continue };
         if stands == update.new || packed.keeps(update, stands) {
             continue;
         }
-        let own = pair.get(1).and_then(Option::as_ref).filter(|own| head.as_ref().is_none_or(|head| head.id != own.id));
+        let own = pair
+            .get(1)
+            .and_then(Option::as_ref)
+            .filter(|own| head.as_ref().is_none_or(|head| head.id != own.id));
         let kind = kind(&ours, own, &renames, &update.name);
         // Whatever a file says that cannot be read: a ref that only grows is let through.
         let assumed = kind.as_ref().map_or(Kind::Protected, |kind| *kind);
-        if is_null(&update.new) && assumed != Kind::Protected && renames.is_under_way(&update.name, stands)? {
+        if is_null(&update.new)
+            && assumed != Kind::Protected
+            && renames.is_under_way(&update.name, stands)?
+        {
             renames.remember(&update.name, stands)?;
             continue;
         }
-        let fate = fate(assumed, Some(stands), &update.new, || git.is_ancestor(stands, &update.new))?;
+        let fate =
+            fate(assumed, Some(stands), &update.new, || git.is_ancestor(stands, &update.new))?;
         if fate == Fate::Kept {
             continue;
         }
@@ -99,8 +111,10 @@ fn judged(call: &Call<'_>, mut updates: Vec<Update>) -> Result<Vec<Finding>> {
     for (update, stands, fate) in doomed {
         let mut one = refusal(git, update, &stands, fate, &call.who)?;
         if let Some((name, id)) = &back {
-            one.message
-                .push_str(&format!(" Git had already taken {name} away to rename it; it is at {} again.", short(id)));
+            one.message.push_str(&format!(
+                " Git had already taken {name} away to rename it; it is at {} again.",
+                short(id)
+            ));
         }
         found.push(one);
     }
@@ -108,12 +122,20 @@ fn judged(call: &Call<'_>, mut updates: Vec<Update>) -> Result<Vec<Finding>> {
 }
 
 /// What the ref is, by what the person and HEAD say, by its own file, and by the name that it had before.
-fn kind(ours: &Result<Protection>, own: Option<&Object>, renames: &Renames<'_>, name: &str) -> Result<Kind> {
+fn kind(
+    ours: &Result<Protection>,
+    own: Option<&Object>,
+    renames: &Renames<'_>,
+    name: &str,
+) -> Result<Kind> {
     let by_name = shadow(name);
     if by_name != Kind::Free {
         return Ok(by_name);
     }
-    let all = [ours.as_ref().map_err(Clone::clone)?, &Protection::of(None, own.map(|own| own.bytes.as_slice()))?];
+    let all = [
+        ours.as_ref().map_err(Clone::clone)?,
+        &Protection::of(None, own.map(|own| own.bytes.as_slice()))?,
+    ];
     if let Some(kind) = all.iter().map(|one| one.kind(name)).find(|kind| *kind != Kind::Free) {
         return Ok(kind);
     }
@@ -132,7 +154,10 @@ impl Packed {
         let path = common.join("packed-refs");
         let locked = whole::minutes_old(&path.with_extension("lock")).is_some();
         let there = whole::at(&path).map_err(|error| crate::io::failed("read", &path, &error))?;
-        Ok(Packed { bytes: if let There::File { bytes, .. } = there { bytes } else { Vec::new() }, locked })
+        Ok(Packed {
+            bytes: if let There::File { bytes, .. } = there { bytes } else { Vec::new() },
+            locked,
+        })
     }
 
     /// Whether only the loose file goes and the packed value stays: so `git pack-refs` and `git gc` end. A deletion holds the lock.
@@ -143,8 +168,9 @@ impl Packed {
 
     /// Whether no such ref stands yet, where refs are files.
     fn is_new(&self, common: &Path, name: &str) -> bool {
-        let is_absent =
-            |path: &str| common.join(path).symlink_metadata().is_err_and(|e| e.kind() == ErrorKind::NotFound);
+        let is_absent = |path: &str| {
+            common.join(path).symlink_metadata().is_err_and(|e| e.kind() == ErrorKind::NotFound)
+        };
         is_absent("reftable") && is_absent(name) && !self.holds(&format!(" {name}\n"))
     }
 
@@ -163,7 +189,9 @@ fn refusal(git: &Git, update: &Update, stands: &str, fate: Fate, who: &Who) -> R
         Fate::Pointed => format!("become a name for {}", update.new.trim_start_matches("ref:")),
         Fate::Rewound | Fate::Kept => match git.commits_lost(stands, &update.new) {
             Some(1) => format!("leave one commit behind by moving to {}", short(&update.new)),
-            Some(lost @ 2..) => format!("leave {lost} commits behind by moving to {}", short(&update.new)),
+            Some(lost @ 2..) => {
+                format!("leave {lost} commits behind by moving to {}", short(&update.new))
+            }
             _ => format!("move to {}", short(&update.new)),
         },
     };
@@ -173,7 +201,8 @@ fn refusal(git: &Git, update: &Update, stands: &str, fate: Fate, who: &Who) -> R
         short(stands),
         who.reason()
     );
-    let rewritten = if fate == Fate::Rewound { rewritten(git, stands, &update.new)? } else { Rewritten::Not };
+    let rewritten =
+        if fate == Fate::Rewound { rewritten(git, stands, &update.new)? } else { Rewritten::Not };
     message.extend(rewritten.told().map(|told| format!(" {told}")));
     let mut repair = rewritten.repair(short(&update.new));
     if rewritten == Rewritten::Not && is_rebasing(git)? {
@@ -188,11 +217,14 @@ fn refusal(git: &Git, update: &Update, stands: &str, fate: Fate, who: &Who) -> R
         }
     };
     let hint = repair.map_or_else(|| instead.to_owned(), |repair| format!("{repair} {instead}"));
-    let finding = Finding::new(Code::GitOperationBlocked, message, hint).with("ref", update.name.as_str());
+    let finding =
+        Finding::new(Code::GitOperationBlocked, message, hint).with("ref", update.name.as_str());
     Ok(finding.with("stands", stands).with("new", update.new.as_str()))
 }
 
 fn is_rebasing(git: &Git) -> Result<bool> {
     let dir = git.git_dir()?;
-    Ok(["rebase-merge", "rebase-apply"].iter().any(|mark| whole::minutes_old(&dir.join(mark)).is_some()))
+    Ok(["rebase-merge", "rebase-apply"]
+        .iter()
+        .any(|mark| whole::minutes_old(&dir.join(mark)).is_some()))
 }

@@ -50,7 +50,10 @@ impl Protection {
     ///
     /// # Errors
     /// `BAD_REQUEST` if one cannot be read.
-    pub fn of<'t>(person: Option<&str>, committed: impl IntoIterator<Item = &'t [u8]>) -> Result<Protection> {
+    pub fn of<'t>(
+        person: Option<&str>,
+        committed: impl IntoIterator<Item = &'t [u8]>,
+    ) -> Result<Protection> {
         let mut all = vec![Policy::of(person, None)?];
         for bytes in committed {
             all.push(Policy::of(person, Some(&String::from_utf8_lossy(bytes)))?);
@@ -62,7 +65,10 @@ impl Protection {
     ///
     /// # Errors
     /// `BAD_REQUEST` if the person's own cannot be read.
-    pub fn readable<'t>(person: Option<&str>, committed: impl IntoIterator<Item = &'t [u8]>) -> Result<Protection> {
+    pub fn readable<'t>(
+        person: Option<&str>,
+        committed: impl IntoIterator<Item = &'t [u8]>,
+    ) -> Result<Protection> {
         let read = |bytes: &[u8]| Policy::of(person, Some(&String::from_utf8_lossy(bytes))).ok();
         let mut all = vec![Policy::of(person, None)?];
         all.extend(committed.into_iter().filter_map(read));
@@ -101,7 +107,12 @@ pub fn is_null(id: &str) -> bool {
 ///
 /// # Errors
 /// Those of `grows`.
-pub fn fate(kind: Kind, stands: Option<&str>, new: &str, grows: impl FnOnce() -> Result<bool>) -> Result<Fate> {
+pub fn fate(
+    kind: Kind,
+    stands: Option<&str>,
+    new: &str,
+    grows: impl FnOnce() -> Result<bool>,
+) -> Result<Fate> {
     let Some(stands) = stands else { return Ok(Fate::Kept) };
     if kind == Kind::Free || stands == new {
         return Ok(Fate::Kept);
@@ -183,8 +194,15 @@ mod tests {
 
     #[test]
     fn lines_that_are_none_are_not_guessed_at() {
-        let one = Update { old: NULL.to_owned(), new: "ref:refs/heads/x".to_owned(), name: "HEAD".to_owned() };
+        let one = Update {
+            old: NULL.to_owned(),
+            new: "ref:refs/heads/x".to_owned(),
+            name: "HEAD".to_owned(),
+        };
         assert_eq!(updates(format!("{NULL} ref:refs/heads/x HEAD\n").as_bytes()), Some(vec![one]));
-        assert_eq!((updates(b""), updates(b"a b\n"), updates(b"a b refs/x\n")), (Some(Vec::new()), None, None));
+        assert_eq!(
+            (updates(b""), updates(b"a b\n"), updates(b"a b refs/x\n")),
+            (Some(Vec::new()), None, None)
+        );
     }
 }

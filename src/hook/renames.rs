@@ -39,7 +39,8 @@ impl<'a> Renames<'a> {
     /// # Errors
     /// `IO_ERROR`.
     pub fn was_session(&self, name: &str) -> Result<bool> {
-        Ok(read(&self.log(name))?.is_some_and(|log| memchr::memmem::find(&log, WAS_SESSION).is_some()))
+        Ok(read(&self.log(name))?
+            .is_some_and(|log| memchr::memmem::find(&log, WAS_SESSION).is_some()))
     }
 
     /// Remembers that `name`, which is at `stands`, goes for a rename. The note counts only while the log stays aside.
@@ -49,7 +50,8 @@ impl<'a> Renames<'a> {
     pub fn remember(&self, name: &str, stands: &str) -> Result<()> {
         let note = note(self.common);
         let folder = note.parent().map_or(Ok(false), whole::make_folder);
-        let written = folder.and_then(|_| whole::put(&note, format!("{stands} {name}\n").as_bytes(), 0o666));
+        let written =
+            folder.and_then(|_| whole::put(&note, format!("{stands} {name}\n").as_bytes(), 0o666));
         written.map_err(|error| failed("write", &note, &error).into())
     }
 
@@ -74,7 +76,13 @@ impl<'a> Renames<'a> {
             return Ok(None);
         }
         let zeros = "0".repeat(stands.len());
-        let quiet = ["-c", "core.logAllRefUpdates=false", "update-ref", "-m", "edt: refused rename taken back"];
+        let quiet = [
+            "-c",
+            "core.logAllRefUpdates=false",
+            "update-ref",
+            "-m",
+            "edt: refused rename taken back",
+        ];
         self.git.output(&[&quiet, &[name, stands, &zeros][..]].concat(), b"")?;
         self.bring_back(name)?;
         whole::remove(&note).map_err(|error| failed("remove", &note, &error))?;
@@ -85,14 +93,18 @@ impl<'a> Renames<'a> {
     fn aside(&self) -> Result<Option<String>> {
         let Some(log) = read(&self.log(".tmp-renamed-log"))? else { return Ok(None) };
         let last = log.trim_ascii_end().rsplit(|&byte| byte == b'\n').next().unwrap_or_default();
-        let value = last.split(|&byte| byte == b' ').nth(1).map(|id| String::from_utf8_lossy(id).into_owned());
+        let value = last
+            .split(|&byte| byte == b' ')
+            .nth(1)
+            .map(|id| String::from_utf8_lossy(id).into_owned());
         Ok(value.filter(|id| !is_null(id)))
     }
 
     fn bring_back(&self, name: &str) -> Result<()> {
         let (aside, own) = (self.log(".tmp-renamed-log"), self.log(name));
         let made = own.parent().map_or(Ok(false), whole::make_folder);
-        made.and_then(|_| whole::shift(&aside, &own)).map_err(|error| failed("move", &aside, &error).into())
+        made.and_then(|_| whole::shift(&aside, &own))
+            .map_err(|error| failed("move", &aside, &error).into())
     }
 
     fn log(&self, name: &str) -> PathBuf {

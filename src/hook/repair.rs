@@ -34,9 +34,13 @@ impl Rewritten {
     pub fn told(self) -> Option<String> {
         Some(match self {
             Rewritten::Not => return None,
-            Rewritten::Amended => "The commit was not rewritten; your changes are still staged.".to_owned(),
+            Rewritten::Amended => {
+                "The commit was not rewritten; your changes are still staged.".to_owned()
+            }
             Rewritten::Unclear => "The index holds what that commit holds.".to_owned(),
-            Rewritten::Index => "Git had already set the index to that commit; files were not touched.".to_owned(),
+            Rewritten::Index => {
+                "Git had already set the index to that commit; files were not touched.".to_owned()
+            }
             Rewritten::Files { clean: true, paths } => format!(
                 "Git had already rewritten the index and files to that commit ({paths} differ); but for `--keep`, what was \
                  uncommitted in them is gone, unless edt recorded it (`edt log`)."
@@ -50,13 +54,18 @@ impl Rewritten {
     /// What to do about it, once `new` was refused.
     #[must_use]
     pub fn repair(self, new: &str) -> Option<String> {
-        let restore = format!("git --literal-pathspecs {HERE} restore --source=HEAD --staged --worktree");
+        let restore =
+            format!("git --literal-pathspecs {HERE} restore --source=HEAD --staged --worktree");
         Some(match self {
             Rewritten::Not => return None,
             Rewritten::Amended => "Make a new commit without `--amend`.".to_owned(),
-            Rewritten::Unclear => "Look at `git diff --cached HEAD` before you commit or restore anything.".to_owned(),
+            Rewritten::Unclear => {
+                "Look at `git diff --cached HEAD` before you commit or restore anything.".to_owned()
+            }
             Rewritten::Index => "`git reset --quiet` sets the index back to HEAD.".to_owned(),
-            Rewritten::Files { clean: true, .. } => format!("`{restore} -- .` brings the files back."),
+            Rewritten::Files { clean: true, .. } => {
+                format!("`{restore} -- .` brings the files back.")
+            }
             Rewritten::Files { clean: false, .. } => format!(
                 "`git {HERE} diff --name-only -z --no-renames --no-relative {new} HEAD | {restore} --pathspec-from-file=- \
                  --pathspec-file-nul` brings those files back and leaves the others."
@@ -75,9 +84,13 @@ impl Rewritten {
 pub fn rewritten(git: &Git, stands: &str, new: &str) -> Result<Rewritten> {
     let Some(top) = git.top()? else { return Ok(Rewritten::Not) };
     let git = &Git::at(&top);
-    let orig = git.line(&["rev-parse", "--verify", "--quiet", "ORIG_HEAD"])?.is_some_and(|orig| orig == stands);
+    let orig = git
+        .line(&["rev-parse", "--verify", "--quiet", "ORIG_HEAD"])?
+        .is_some_and(|orig| orig == stands);
     if is_fresh(git, stands, new)? {
-        let parents = |commit: &str| git.line(&["show", "--no-patch", "--no-show-signature", "--format=%P.", commit]);
+        let parents = |commit: &str| {
+            git.line(&["show", "--no-patch", "--no-show-signature", "--format=%P.", commit])
+        };
         match (parents(stands)? == parents(new)?, orig) {
             (true, false) => return Ok(Rewritten::Amended),
             (true, true) => return Ok(Rewritten::Unclear),
@@ -86,10 +99,21 @@ pub fn rewritten(git: &Git, stands: &str, new: &str) -> Result<Rewritten> {
         }
     }
     let names = |args: &[&str]| -> Result<HashSet<Vec<u8>>> {
-        let quiet =
-            ["diff", "--name-only", "-z", "--no-renames", "--no-relative", "--no-ext-diff", "--ignore-submodules"];
+        let quiet = [
+            "diff",
+            "--name-only",
+            "-z",
+            "--no-renames",
+            "--no-relative",
+            "--no-ext-diff",
+            "--ignore-submodules",
+        ];
         let listed = git.output(&[&quiet, args].concat(), b"")?;
-        Ok(listed.split(|&byte| byte == 0).filter(|name| !name.is_empty()).map(<[u8]>::to_vec).collect())
+        Ok(listed
+            .split(|&byte| byte == 0)
+            .filter(|name| !name.is_empty())
+            .map(<[u8]>::to_vec)
+            .collect())
     };
     let touched = names(&[new, "HEAD", "--"])?;
     if touched.is_empty() || !names(&["--cached", new, "--"])?.is_disjoint(&touched) {
@@ -108,5 +132,7 @@ fn is_fresh(git: &Git, stands: &str, new: &str) -> Result<bool> {
     if git.is_ancestor(new, stands)? {
         return Ok(false);
     }
-    Ok(git.line(&["for-each-ref", "--count=1", "--contains", new, "--format=%(refname)"])?.is_none())
+    Ok(git
+        .line(&["for-each-ref", "--count=1", "--contains", new, "--format=%(refname)"])?
+        .is_none())
 }

@@ -24,7 +24,10 @@ pub enum Whose {
 #[must_use]
 pub fn render(hook: &dyn Hook, edt: &Path) -> Vec<u8> {
     let recorded = [b"recorded=".as_slice(), &quoted(edt.as_os_str().as_bytes())].concat();
-    let lines = hook.script().lines().map(|line| if line == "recorded=''" { &recorded } else { line.as_bytes() });
+    let lines = hook
+        .script()
+        .lines()
+        .map(|line| if line == "recorded=''" { &recorded } else { line.as_bytes() });
     let text: Vec<u8> = lines.flat_map(|line| [line, b"\n"].concat()).collect();
     let sealed = format!("{MARK} {:08x}\n", crc32fast::hash(&text));
     replaced(&text, format!("{MARK}\n").as_bytes(), sealed.as_bytes())
@@ -81,7 +84,8 @@ mod tests {
             assert_eq!(whose(format!("{text}exit 0\n").as_bytes(), *hook), Whose::Changed);
             assert_eq!(whose(b"#!/bin/sh\nedt check\n", *hook), Whose::Foreign);
             let bare = b"#!/bin/sh\n# edt-hook 0\nexec edt old\n";
-            let old = format!("#!/bin/sh\n# edt-hook 0 {:08x}\nexec edt old\n", crc32fast::hash(bare));
+            let old =
+                format!("#!/bin/sh\n# edt-hook 0 {:08x}\nexec edt old\n", crc32fast::hash(bare));
             assert_eq!(whose(old.as_bytes(), *hook), Whose::Ours, "an older version");
         }
     }

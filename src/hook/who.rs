@@ -51,7 +51,10 @@ impl Who {
     }
 
     /// Who it is, by the names of the variables and whether there is a terminal.
-    pub fn of(mut variables: impl Iterator<Item = OsString>, terminal: impl FnOnce() -> bool) -> Who {
+    pub fn of(
+        mut variables: impl Iterator<Item = OsString>,
+        terminal: impl FnOnce() -> bool,
+    ) -> Who {
         let marked = variables.find(|name| name.to_str().is_some_and(is_marker));
         match marked {
             Some(name) => Who::Agent(name.to_string_lossy().into_owned()),
@@ -66,7 +69,9 @@ impl Who {
         match self {
             Who::Person => "a person at a terminal".to_owned(),
             Who::Agent(name) => format!("not a person's command, because {name} is set"),
-            Who::Unattended => "not a person's command, because there is no terminal for its messages".to_owned(),
+            Who::Unattended => {
+                "not a person's command, because there is no terminal for its messages".to_owned()
+            }
         }
     }
 }
@@ -81,14 +86,26 @@ mod tests {
 
     #[test]
     fn a_person_has_a_terminal_and_no_agents_mark() {
-        let who = |names: &[&str], terminal: bool| Who::of(names.iter().map(OsString::from), || terminal);
+        let who =
+            |names: &[&str], terminal: bool| Who::of(names.iter().map(OsString::from), || terminal);
         assert_eq!(who(&["HOME", "TERM"], true), Who::Person);
         assert_eq!(who(&["HOME", "TERM"], false), Who::Unattended);
-        assert_eq!(who(&["HOME", "CODEX_THREAD_ID"], true), Who::Agent("CODEX_THREAD_ID".to_owned()));
+        assert_eq!(
+            who(&["HOME", "CODEX_THREAD_ID"], true),
+            Who::Agent("CODEX_THREAD_ID".to_owned())
+        );
         assert_eq!(who(&["CLAUDECODE"], true), Who::Agent("CLAUDECODE".to_owned()));
         // Regression: settings that a person has in their profile made them an agent.
-        let settings = ["CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_ENABLE_TELEMETRY", "AIDER_DARK_MODE", "AMP_LOG_LEVEL"];
+        let settings = [
+            "CLAUDE_CODE_USE_BEDROCK",
+            "CLAUDE_CODE_ENABLE_TELEMETRY",
+            "AIDER_DARK_MODE",
+            "AMP_LOG_LEVEL",
+        ];
         assert_eq!(who(&settings, true), Who::Person);
-        assert_eq!(who(&["CLAUDECODES", "USER_AGENT", "CODEX_HOME", "COPILOT_MODEL"], true), Who::Person);
+        assert_eq!(
+            who(&["CLAUDECODES", "USER_AGENT", "CODEX_HOME", "COPILOT_MODEL"], true),
+            Who::Person
+        );
     }
 }

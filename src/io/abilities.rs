@@ -3,7 +3,9 @@
 use std::io;
 use std::path::Path;
 
-use rustix::fs::{CWD, FlockOperation, Mode, OFlags, RenameFlags, ResolveFlags, flock, openat2, renameat_with};
+use rustix::fs::{
+    CWD, FlockOperation, Mode, OFlags, RenameFlags, ResolveFlags, flock, openat2, renameat_with,
+};
 
 use super::effect::{self, Effect};
 use super::file::{File, Open};

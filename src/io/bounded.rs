@@ -86,11 +86,16 @@ pub struct Done {
 /// The program `name`: an absolute path as it is, a plain name by the absolute folders of `PATH`. `None` if it is not there.
 #[must_use]
 pub fn find(name: &str) -> Option<PathBuf> {
-    let runs = |path: &PathBuf| path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok();
+    let runs = |path: &PathBuf| {
+        path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
+    };
     if name.contains('/') {
         return Some(PathBuf::from(name)).filter(|path| path.is_absolute() && runs(path));
     }
-    std::env::split_paths(&search_path()).filter(|folder| folder.is_absolute()).map(|dir| dir.join(name)).find(runs)
+    std::env::split_paths(&search_path())
+        .filter(|folder| folder.is_absolute())
+        .map(|dir| dir.join(name))
+        .find(runs)
 }
 
 /// The `PATH` by which programs are looked for.
@@ -108,7 +113,12 @@ pub fn run(job: &Job<'_>) -> io::Result<Done> {
     strays::adopt();
     let (reader, writer) = io::pipe()?;
     let mut command = Command::new(job.program);
-    command.args(job.args).current_dir(job.dir).env_clear().env("PATH", search_path()).env("TMPDIR", job.dir);
+    command
+        .args(job.args)
+        .current_dir(job.dir)
+        .env_clear()
+        .env("PATH", search_path())
+        .env("TMPDIR", job.dir);
     for name in ["HOME", "LANG"] {
         command.envs(std::env::var_os(name).map(|value| (name, value)));
     }
@@ -150,7 +160,11 @@ pub fn through(bytes: &Through<'_>) -> io::Result<Passed> {
     output.drain(Duration::from_secs(10));
     complaint.drain(Duration::from_millis(100));
     let whole = output.written == output.kept.len() as u64;
-    Ok(Passed { end: end_of(in_time, status), output: whole.then_some(output.kept), complaint: complaint.kept })
+    Ok(Passed {
+        end: end_of(in_time, status),
+        output: whole.then_some(output.kept),
+        complaint: complaint.kept,
+    })
 }
 
 fn end_of(in_time: bool, status: ExitStatus) -> End {
@@ -245,7 +259,8 @@ impl Output {
             }
             Ok(read) => read,
             Err(error) => {
-                self.open &= matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted);
+                self.open &=
+                    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted);
                 return false;
             }
         };
@@ -272,7 +287,8 @@ mod tests {
         let scratch = Scratch::outside(Path::new("/nowhere")).unwrap();
         let args = ["-c", script].map(OsString::from);
         let limit = Duration::from_millis(ms);
-        run(&Job { program: &find("sh").unwrap(), args: &args, dir: scratch.path(), limit }).unwrap()
+        run(&Job { program: &find("sh").unwrap(), args: &args, dir: scratch.path(), limit })
+            .unwrap()
     }
 
     #[test]
@@ -298,10 +314,18 @@ mod tests {
 
     #[test]
     fn nothing_survives_that_left_the_group() {
-        let done = run_sh("setsid sleep 77 & echo $!; setsid sh -c 'setsid sleep 78 & echo $!; wait' & sleep 1", 5000);
+        let done = run_sh(
+            "setsid sleep 77 & echo $!; setsid sh -c 'setsid sleep 78 & echo $!; wait' & sleep 1",
+            5000,
+        );
         let pids = String::from_utf8(done.output).unwrap();
-        let lives =
-            |pid: &str| std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.starts_with(b"sleep"));
-        assert_eq!((done.end, pids.lines().count(), pids.lines().any(lives)), (End::Exit(0), 2, false));
+        let lives = |pid: &str| {
+            std::fs::read(format!("/proc/{pid}/cmdline"))
+                .is_ok_and(|line| line.starts_with(b"sleep"))
+        };
+        assert_eq!(
+            (done.end, pids.lines().count(), pids.lines().any(lives)),
+            (End::Exit(0), 2, false)
+        );
     }
 }

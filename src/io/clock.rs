@@ -29,7 +29,9 @@ pub fn wall() -> (i64, i32) {
     let seconds = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
     let zone = ZONE.get_or_init(|| {
         let named = std::env::var("TZ").ok().filter(|name| !name.is_empty());
-        named.map_or_else(TimeZone::local, |name| TimeZone::from_posix_tz(&name)).unwrap_or_else(|_| TimeZone::utc())
+        named
+            .map_or_else(TimeZone::local, |name| TimeZone::from_posix_tz(&name))
+            .unwrap_or_else(|_| TimeZone::utc())
     });
     (seconds, zone.find_local_time_type(seconds).map_or(0, tz::LocalTimeType::ut_offset))
 }
@@ -46,7 +48,12 @@ pub fn system() -> SystemTime {
 pub fn utc() -> String {
     let Ok(time) = tz::UtcDateTime::from_timespec(wall().0, 0) else { return "-".to_owned() };
     let (year, month, day) = (time.year(), time.month(), time.month_day());
-    format!("{year}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z", time.hour(), time.minute(), time.second())
+    format!(
+        "{year}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z",
+        time.hour(),
+        time.minute(),
+        time.second()
+    )
 }
 
 /// This process's number; asked for once.

@@ -56,7 +56,8 @@ impl Dialogue {
     /// # Errors
     /// Whatever the system says.
     pub fn new(most: Most) -> io::Result<(Dialogue, [OwnedFd; 3])> {
-        let ((their_in, into), (from, their_out), (complaints, their_err)) = (io::pipe()?, io::pipe()?, io::pipe()?);
+        let ((their_in, into), (from, their_out), (complaints, their_err)) =
+            (io::pipe()?, io::pipe()?, io::pipe()?);
         let near = |fd: OwnedFd| -> io::Result<Option<File>> {
             fcntl_setfl(&fd, OFlags::NONBLOCK)?;
             Ok(Some(fd.into()))
@@ -99,7 +100,12 @@ impl Dialogue {
     ///
     /// # Errors
     /// What the system says while waiting.
-    pub fn say(&mut self, mut bytes: &[u8], over: BorrowedFd<'_>, until: Instant) -> io::Result<Heard> {
+    pub fn say(
+        &mut self,
+        mut bytes: &[u8],
+        over: BorrowedFd<'_>,
+        until: Instant,
+    ) -> io::Result<Heard> {
         while !bytes.is_empty() {
             let Some(into) = &mut self.into else { return Ok(Heard::Over) };
             match into.write(bytes) {

@@ -70,7 +70,8 @@ impl Dir {
     pub fn beneath(&self, rel: &[u8]) -> io::Result<Parent> {
         let rel = if rel.is_empty() { b".".as_slice() } else { rel };
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        let resolve =
+            ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         match sys::openat2(&self.0, OsStr::from_bytes(rel), flags, Mode::empty(), resolve) {
             Ok(fd) => Ok(Parent::Open(Dir(fd))),
             Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => self.beneath_by_steps(rel),
@@ -90,8 +91,7 @@ impl Dir {
             match sys::openat(&dir.0, OsStr::from_bytes(name), flags, Mode::empty()) {
                 Ok(fd) => dir = Dir(fd),
                 Err(Errno::NOTDIR) => {
-                    let link =
-                        matches!(dir.stat(name)?, Some(st) if FileType::from_raw_mode(st.mode) == FileType::Symlink);
+                    let link = matches!(dir.stat(name)?, Some(st) if FileType::from_raw_mode(st.mode) == FileType::Symlink);
                     return Ok(if link { Parent::Symlink } else { Parent::NotAFolder });
                 }
                 Err(error) => return parent_error(error),
@@ -121,7 +121,8 @@ impl Dir {
             Parent::Missing => {}
             found => return Ok(found),
         }
-        let mut ends: Vec<usize> = rel.iter().enumerate().filter(|(_, b)| **b == b'/').map(|(at, _)| at).collect();
+        let mut ends: Vec<usize> =
+            rel.iter().enumerate().filter(|(_, b)| **b == b'/').map(|(at, _)| at).collect();
         ends.push(rel.len());
         for end in ends {
             let (above, name) = split_last(&rel[..end]);
@@ -143,8 +144,9 @@ impl Dir {
             if there.is_none() || there == here {
                 return;
             }
-            let removed = step(Effect::RemoveFolder, name)
-                .and_then(|()| Ok(sys::unlinkat(&dir.0, OsStr::from_bytes(name), AtFlags::REMOVEDIR)?));
+            let removed = step(Effect::RemoveFolder, name).and_then(|()| {
+                Ok(sys::unlinkat(&dir.0, OsStr::from_bytes(name), AtFlags::REMOVEDIR)?)
+            });
             if removed.is_err() {
                 return;
             }
@@ -216,7 +218,8 @@ impl Dir {
     /// # Errors
     /// Whatever the system says; a half-written file is removed again.
     pub fn write_new(&self, name: &[u8], bytes: &[u8], perms: Perms) -> io::Result<Stat> {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mode = match perms {
             Perms::Usual { executable } => {
                 if executable {
@@ -248,7 +251,9 @@ impl Dir {
         step(Effect::Open, name)?;
         let file = File::from(sys::openat(&self.0, OsStr::from_bytes(name), flags, Mode::empty())?);
         let mut parts = parts.iter();
-        parts.try_for_each(|(at, bytes)| effect::written(as_path(name), bytes, |part| file.write_all_at(part, *at)))
+        parts.try_for_each(|(at, bytes)| {
+            effect::written(as_path(name), bytes, |part| file.write_all_at(part, *at))
+        })
     }
 
     /// Removes the file `name`; that it is not there is no error.
@@ -274,7 +279,13 @@ impl Dir {
             Move::Replace => RenameFlags::empty(),
         };
         step(Effect::Rename, to)?;
-        Ok(sys::renameat_with(&self.0, OsStr::from_bytes(name), &dir.0, OsStr::from_bytes(to), flags)?)
+        Ok(sys::renameat_with(
+            &self.0,
+            OsStr::from_bytes(name),
+            &dir.0,
+            OsStr::from_bytes(to),
+            flags,
+        )?)
     }
 
     /// Gives the file `name` a second name `to`.
@@ -283,7 +294,13 @@ impl Dir {
     /// `AlreadyExists` if `to` is taken; whatever else the system says.
     pub fn link(&self, name: &[u8], dir: &Dir, to: &[u8]) -> io::Result<()> {
         step(Effect::Link, to)?;
-        Ok(sys::linkat(&self.0, OsStr::from_bytes(name), &dir.0, OsStr::from_bytes(to), AtFlags::empty())?)
+        Ok(sys::linkat(
+            &self.0,
+            OsStr::from_bytes(name),
+            &dir.0,
+            OsStr::from_bytes(to),
+            AtFlags::empty(),
+        )?)
     }
 
     /// The folder's device number.
@@ -301,7 +318,12 @@ impl Dir {
     pub fn sync(&self, name: &[u8]) -> io::Result<()> {
         let name = OsStr::from_bytes(name);
         effect::step(Effect::Sync, Path::new(name))?;
-        let file = sys::openat(&self.0, name, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
+        let file = sys::openat(
+            &self.0,
+            name,
+            OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC,
+            Mode::empty(),
+        )?;
         Ok(sys::fdatasync(&file)?)
     }
 
@@ -402,7 +424,9 @@ mod tests {
     /// What each way of opening a folder beneath another answers, in one word.
     fn word(answer: io::Result<Parent>) -> String {
         match answer {
-            Ok(Parent::Open(dir)) => format!("inode {}", dir.stat(b".").unwrap().unwrap().inode().1),
+            Ok(Parent::Open(dir)) => {
+                format!("inode {}", dir.stat(b".").unwrap().unwrap().inode().1)
+            }
             Ok(other) => format!("{other:?}"),
             Err(error) => format!("{:?}", error.kind()),
         }
@@ -428,7 +452,14 @@ mod tests {
         ] {
             symlink(target, root.join(name)).unwrap();
         }
-        rustix::fs::mknodat(rustix::fs::CWD, root.join("pipe"), FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            root.join("pipe"),
+            FileType::Fifo,
+            Mode::from_raw_mode(0o600),
+            0,
+        )
+        .unwrap();
         let open = Dir::open(&root).unwrap();
         for rel in [
             ".",
@@ -466,7 +497,8 @@ mod tests {
             "a/../..",
             "a/../../outside/in",
         ] {
-            let (kernel, steps) = (word(open.beneath(rel.as_bytes())), word(open.beneath_by_steps(rel.as_bytes())));
+            let (kernel, steps) =
+                (word(open.beneath(rel.as_bytes())), word(open.beneath_by_steps(rel.as_bytes())));
             assert_eq!(kernel, steps, "{rel}");
             assert!(!rel.starts_with("..") || kernel == "Symlink", "{rel}: {kernel}");
         }

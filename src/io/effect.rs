@@ -104,7 +104,11 @@ pub(super) fn step(effect: Effect, path: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// The planned error, else what `write` answers.
-pub(super) fn written<T>(path: &Path, bytes: &[u8], write: impl FnOnce(&[u8]) -> io::Result<T>) -> io::Result<T> {
+pub(super) fn written<T>(
+    path: &Path,
+    bytes: &[u8],
+    write: impl FnOnce(&[u8]) -> io::Result<T>,
+) -> io::Result<T> {
     if PLANNED.get()
         && let Err((error, torn)) = judged(Effect::Write, path)
     {

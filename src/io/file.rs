@@ -64,8 +64,11 @@ impl File {
     /// Whether `path` names this very file.
     #[must_use]
     pub fn is_at(&self, path: &Path) -> bool {
-        let same = |a: &std::fs::Metadata, b: &std::fs::Metadata| (a.dev(), a.ino()) == (b.dev(), b.ino());
-        self.inner.metadata().is_ok_and(|own| std::fs::metadata(path).is_ok_and(|there| same(&own, &there)))
+        let same =
+            |a: &std::fs::Metadata, b: &std::fs::Metadata| (a.dev(), a.ino()) == (b.dev(), b.ino());
+        self.inner
+            .metadata()
+            .is_ok_and(|own| std::fs::metadata(path).is_ok_and(|there| same(&own, &there)))
     }
 
     /// Cuts it to `len` bytes.

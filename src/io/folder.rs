@@ -35,13 +35,16 @@ fn collect(folder: &Path, below: &str, left: &mut u64, found: &mut Files) -> io:
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
         let name = entry.file_name();
-        let name = name.to_str().ok_or_else(|| invalid(&format!("{} is not UTF-8", entry.path().display())))?;
+        let name = name
+            .to_str()
+            .ok_or_else(|| invalid(&format!("{} is not UTF-8", entry.path().display())))?;
         let path = format!("{below}{name}");
         let meta = entry.path().symlink_metadata()?;
         if meta.is_dir() && name != ".git" {
             collect(&entry.path(), &format!("{path}/"), left, found)?;
         } else if meta.is_file() {
-            *left = left.checked_sub(meta.len()).ok_or_else(|| invalid("there are too many bytes"))?;
+            *left =
+                left.checked_sub(meta.len()).ok_or_else(|| invalid("there are too many bytes"))?;
             let executable = meta.permissions().mode() & 0o111 != 0;
             found.insert(path, Content { bytes: std::fs::read(entry.path())?, executable });
         }
@@ -58,7 +61,8 @@ fn invalid(why: &str) -> io::Error {
 pub fn folders(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let folders = entries.filter(|entry| entry.path().is_dir());
-    let mut names: Vec<String> = folders.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    let mut names: Vec<String> =
+        folders.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort_unstable();
     names
 }

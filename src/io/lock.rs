@@ -30,7 +30,8 @@ pub struct Held {
 /// # Errors
 /// `SESSION_BUSY` naming the holder when the time is over; `IO_ERROR` or `GIT_DIR_READ_ONLY` if the file cannot be opened.
 pub fn take(path: &Path, command: &str, limit: Duration) -> Result<Held> {
-    let file = File::open(path, Open::Made).map_err(|error| failed("open the lock file", path, &error))?;
+    let file =
+        File::open(path, Open::Made).map_err(|error| failed("open the lock file", path, &error))?;
     let mut countdown = Countdown::new(limit.min(TRIED));
     let file = loop {
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
@@ -46,14 +47,16 @@ pub fn take(path: &Path, command: &str, limit: Duration) -> Result<Held> {
         }
     };
     let name = format!("{:<10} {command:<20.20}\n", process_id());
-    file.write_all_at(name.as_bytes(), 0).map_err(|error| failed("write the lock file", path, &error))?;
+    file.write_all_at(name.as_bytes(), 0)
+        .map_err(|error| failed("write the lock file", path, &error))?;
     Ok(Held { _file: file })
 }
 
 /// Whether a living process holds the lock at `path`.
 #[must_use]
 pub fn is_held(path: &Path) -> bool {
-    let tried = File::open(path, Open::There).map(|file| flock(&file, FlockOperation::NonBlockingLockExclusive));
+    let tried = File::open(path, Open::There)
+        .map(|file| flock(&file, FlockOperation::NonBlockingLockExclusive));
     matches!(tried, Ok(Err(Errno::WOULDBLOCK)))
 }
 

@@ -27,12 +27,18 @@ use crate::base::{Code, Finding, Findings, Result};
 /// A failed call in words: what was tried, on which path, what the system said.
 #[must_use]
 pub fn failed(what: &str, path: &Path, error: &std::io::Error) -> Finding {
-    let read_only = matches!(error.raw_os_error(), Some(libc_errno::EROFS | libc_errno::EACCES | libc_errno::EPERM));
+    let read_only = matches!(
+        error.raw_os_error(),
+        Some(libc_errno::EROFS | libc_errno::EACCES | libc_errno::EPERM)
+    );
     let git_dir = path.components().any(|part| part.as_os_str() == ".git");
     if read_only && git_dir {
         return Finding::new(
             Code::GitDirReadOnly,
-            format!("Could not {what} {}: {error}. The Git folder cannot be written from here.", path.display()),
+            format!(
+                "Could not {what} {}: {error}. The Git folder cannot be written from here.",
+                path.display()
+            ),
             "If a sandbox protects .git, call edt from outside it (its MCP server or hook); else make the folder writable for this user.",
         );
     }
@@ -51,7 +57,8 @@ pub fn failed(what: &str, path: &Path, error: &std::io::Error) -> Finding {
 #[must_use]
 pub fn may_go_well_later(found: &Findings) -> bool {
     use libc_errno::LATER;
-    let number = |finding: &Finding| finding.evidence.get("errno").and_then(serde_json::Value::as_i64);
+    let number =
+        |finding: &Finding| finding.evidence.get("errno").and_then(serde_json::Value::as_i64);
     let later = |number| LATER.iter().any(|later| i64::from(*later) == number);
     found.any(|finding| finding.code == Code::GitDirReadOnly || number(finding).is_some_and(later))
 }
@@ -88,17 +95,24 @@ mod tests {
     use super::*;
 
     fn answered(number: i32, path: &str) -> Result<Option<()>> {
-        for_good(Err(failed("write", Path::new(path), &std::io::Error::from_raw_os_error(number)).into()))
+        for_good(Err(
+            failed("write", Path::new(path), &std::io::Error::from_raw_os_error(number)).into()
+        ))
     }
 
     #[test]
     fn a_full_disk_is_waited_for_and_a_file_that_may_not_be_written_is_not() {
         let (io, full, denied) = (5, 28, libc_errno::EACCES);
         assert!(
-            answered(io, "a").is_err() && answered(full, "a").is_err() && answered(libc_errno::EROFS, "a").is_err()
+            answered(io, "a").is_err()
+                && answered(full, "a").is_err()
+                && answered(libc_errno::EROFS, "a").is_err()
         );
         assert_eq!(answered(denied, "a"), Ok(None));
-        assert!(answered(denied, ".git/x").is_err(), "the whole Git folder, which the journal lies in");
+        assert!(
+            answered(denied, ".git/x").is_err(),
+            "the whole Git folder, which the journal lies in"
+        );
         assert_eq!(for_good(Ok(1)), Ok(Some(1)));
     }
 }

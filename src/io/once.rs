@@ -27,6 +27,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         assert!(once(dir.path(), "a") && once(dir.path(), "b") && !once(dir.path(), "a"));
         std::fs::remove_file(dir.path().join("told")).unwrap();
-        assert!(once(dir.path(), "a") && once(Path::new("/nowhere"), "a") && once(Path::new("/nowhere"), "a"));
+        assert!(
+            once(dir.path(), "a")
+                && once(Path::new("/nowhere"), "a")
+                && once(Path::new("/nowhere"), "a")
+        );
     }
 }

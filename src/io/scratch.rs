@@ -50,7 +50,8 @@ impl Scratch {
     fn below(place: &Path) -> io::Result<Scratch> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         for _ in 0..100 {
-            let name = format!("edt-{}-{}", clock::process_id(), COUNT.fetch_add(1, Ordering::Relaxed));
+            let name =
+                format!("edt-{}-{}", clock::process_id(), COUNT.fetch_add(1, Ordering::Relaxed));
             let path = place.join(name);
             let made = effect::step(Effect::MakeFolder, &path);
             match made.and_then(|()| std::fs::DirBuilder::new().mode(0o700).create(&path)) {
@@ -92,14 +93,17 @@ fn places(worktree: &Path) -> Vec<PathBuf> {
 
 fn is_left(path: &Path) -> bool {
     let name = path.file_name().and_then(OsStr::to_str).and_then(|name| name.strip_prefix("edt-"));
-    let Some((Ok(process), Ok(_))) =
-        name.and_then(|name| name.split_once('-')).map(|(process, count)| (process.parse(), count.parse::<u32>()))
+    let Some((Ok(process), Ok(_))) = name
+        .and_then(|name| name.split_once('-'))
+        .map(|(process, count)| (process.parse(), count.parse::<u32>()))
     else {
         return false;
     };
-    let own =
-        path.symlink_metadata().is_ok_and(|meta| meta.is_dir() && meta.uid() == rustix::process::getuid().as_raw());
-    own && !clock::is_running(process) && whole::minutes_old(path).is_some_and(|minutes| minutes >= 10)
+    let own = path
+        .symlink_metadata()
+        .is_ok_and(|meta| meta.is_dir() && meta.uid() == rustix::process::getuid().as_raw());
+    own && !clock::is_running(process)
+        && whole::minutes_old(path).is_some_and(|minutes| minutes >= 10)
 }
 
 impl Drop for Scratch {
@@ -134,7 +138,10 @@ mod tests {
         let path = scratch.path().to_owned();
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o7777, 0o700);
         let file = scratch.put(b"a/b c.txt", b"x").unwrap();
-        assert_eq!((file.as_path(), std::fs::read(&file).unwrap()), (path.join("a/b c.txt").as_path(), b"x".to_vec()));
+        assert_eq!(
+            (file.as_path(), std::fs::read(&file).unwrap()),
+            (path.join("a/b c.txt").as_path(), b"x".to_vec())
+        );
         std::fs::set_permissions(path.join("a"), PermissionsExt::from_mode(0o500)).unwrap();
         drop(scratch);
         assert!(!path.exists());

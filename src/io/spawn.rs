@@ -22,15 +22,30 @@ pub struct Ran {
 }
 
 /// The names of edt's own hooks in Git's configuration (Git 2.54 and newer).
-pub const CONFIG_HOOKS: [&str; 4] = ["edt-pre-commit", "edt-pre-push", "edt-reference-transaction", "edt-pre-receive"];
+pub const CONFIG_HOOKS: [&str; 4] =
+    ["edt-pre-commit", "edt-pre-push", "edt-reference-transaction", "edt-pre-receive"];
 
 /// Events of a local repository for which Git's configuration may name hooks; a Git that knows the switch leaves out all of them.
-const EVENTS: [&str; 6] =
-    ["reference-transaction", "post-index-change", "post-checkout", "post-rewrite", "pre-auto-gc", "proc-receive"];
+const EVENTS: [&str; 6] = [
+    "reference-transaction",
+    "post-index-change",
+    "post-checkout",
+    "post-rewrite",
+    "pre-auto-gc",
+    "proc-receive",
+];
 
 /// Commands that may ask a hook of the configuration, whatever its name.
-const ASKING: [&str; 8] =
-    ["update-ref", "update-index", "read-tree", "worktree", "reset", "repack", "symbolic-ref", "checkout-index"];
+const ASKING: [&str; 8] = [
+    "update-ref",
+    "update-index",
+    "read-tree",
+    "worktree",
+    "reset",
+    "repack",
+    "symbolic-ref",
+    "checkout-index",
+];
 
 /// What the environment may say of one repository and not of another (`git rev-parse --local-env-vars`, without its configuration).
 const LOCAL: [&str; 12] = [
@@ -70,9 +85,15 @@ pub fn git(dir: &Path, args: &[&str], input: &[u8]) -> Result<Ran> {
 ///
 /// # Errors
 /// As [`git`].
-pub fn git_with_settings(dir: &Path, settings: &[(String, &'static str)], args: &[&str], input: &[u8]) -> Result<Ran> {
+pub fn git_with_settings(
+    dir: &Path,
+    settings: &[(String, &'static str)],
+    args: &[&str],
+    input: &[u8],
+) -> Result<Ran> {
     let env = settings_env(settings);
-    let env: Vec<(&str, &OsStr)> = env.iter().map(|(name, value)| (name.as_str(), value.as_os_str())).collect();
+    let env: Vec<(&str, &OsStr)> =
+        env.iter().map(|(name, value)| (name.as_str(), value.as_os_str())).collect();
     git_with(dir, args, input, Hooks::Off, &env)
 }
 
@@ -80,9 +101,14 @@ pub fn git_with_settings(dir: &Path, settings: &[(String, &'static str)], args: 
 ///
 /// # Errors
 /// As [`git`].
-pub fn git_elsewhere<A: AsRef<OsStr>>(dir: &Path, settings: &[(String, &'static str)], args: &[A]) -> Result<Ran> {
+pub fn git_elsewhere<A: AsRef<OsStr>>(
+    dir: &Path,
+    settings: &[(String, &'static str)],
+    args: &[A],
+) -> Result<Ran> {
     let env = settings_env(settings);
-    let env: Vec<(&str, &OsStr)> = env.iter().map(|(name, value)| (name.as_str(), value.as_os_str())).collect();
+    let env: Vec<(&str, &OsStr)> =
+        env.iter().map(|(name, value)| (name.as_str(), value.as_os_str())).collect();
     let mut command = command("git", dir, &env);
     for name in LOCAL {
         command.env_remove(name);
@@ -91,7 +117,10 @@ pub fn git_elsewhere<A: AsRef<OsStr>>(dir: &Path, settings: &[(String, &'static 
 }
 
 fn settings_env(settings: &[(String, &'static str)]) -> Vec<(String, OsString)> {
-    let given = std::env::var("GIT_CONFIG_COUNT").ok().and_then(|count| count.parse::<usize>().ok()).unwrap_or(0);
+    let given = std::env::var("GIT_CONFIG_COUNT")
+        .ok()
+        .and_then(|count| count.parse::<usize>().ok())
+        .unwrap_or(0);
     let mut env: Vec<(String, OsString)> =
         vec![("GIT_CONFIG_COUNT".into(), (given + settings.len()).to_string().into())];
     for ((key, value), n) in settings.iter().zip(given..) {
@@ -115,21 +144,33 @@ pub fn git_with<A: AsRef<OsStr>>(
     run(command("git", dir, env), args, input, hooks)
 }
 
-fn run<A: AsRef<OsStr>>(mut command: Command, args: &[A], input: &[u8], hooks: Hooks) -> Result<Ran> {
+fn run<A: AsRef<OsStr>>(
+    mut command: Command,
+    args: &[A],
+    input: &[u8],
+    hooks: Hooks,
+) -> Result<Ran> {
     let mut quiet: Vec<String> = Vec::new();
     if hooks == Hooks::Off {
         // Nothing is fetched behind anyone's back (Git 2.45 and newer heed this).
         command.env("GIT_NO_LAZY_FETCH", "1");
         // What Git writes for edt is in no journal of edt's: it is synced.
-        let off = ["core.fsmonitor=false", "core.hooksPath=/dev/null", "commit.gpgSign=false", "core.fsync=all"];
+        let off = [
+            "core.fsmonitor=false",
+            "core.hooksPath=/dev/null",
+            "commit.gpgSign=false",
+            "core.fsync=all",
+        ];
         let off = off.map(str::to_owned);
-        let own = CONFIG_HOOKS.iter().chain(&EVENTS).map(|name| format!("hook.{name}.enabled=false"));
+        let own =
+            CONFIG_HOOKS.iter().chain(&EVENTS).map(|name| format!("hook.{name}.enabled=false"));
         if args.iter().any(|arg| ASKING.iter().any(|name| arg.as_ref() == *name)) {
             disable_configured(&mut command)?;
         }
         quiet = off.into_iter().chain(own).flat_map(|set| ["-c".to_owned(), set]).collect();
     }
-    let started = effect::step(Effect::Start, Path::new("git")).and_then(|()| command.args(quiet).args(args).spawn());
+    let started = effect::step(Effect::Start, Path::new("git"))
+        .and_then(|()| command.args(quiet).args(args).spawn());
     let mut child = started.map_err(|error| not_started("git", &error))?;
     let pipe = child.stdin.take();
     // Fed from beside: a program may answer before it has read all.
@@ -160,13 +201,18 @@ fn disable_configured(command: &mut Command) -> Result<()> {
             None => ask.env_remove(name),
         };
     }
-    ask.args(["config", "--null", "--name-only", "--get-regexp", r"^hook\..*\.command$"]).stdin(Stdio::null());
+    ask.args(["config", "--null", "--name-only", "--get-regexp", r"^hook\..*\.command$"])
+        .stdin(Stdio::null());
     let listed = ask.output().map_err(|error| not_started("git", &error))?.stdout;
-    let keys: Vec<&[u8]> = listed.split(|&byte| byte == 0).filter_map(|key| key.strip_suffix(b".command")).collect();
+    let keys: Vec<&[u8]> =
+        listed.split(|&byte| byte == 0).filter_map(|key| key.strip_suffix(b".command")).collect();
     if keys.is_empty() {
         return Ok(());
     }
-    let set = command.get_envs().find(|(name, _)| *name == "GIT_CONFIG_COUNT").and_then(|(_, value)| value);
+    let set = command
+        .get_envs()
+        .find(|(name, _)| *name == "GIT_CONFIG_COUNT")
+        .and_then(|(_, value)| value);
     let given = set.map(OsStr::to_owned).or_else(|| std::env::var_os("GIT_CONFIG_COUNT"));
     let given = given.and_then(|count| count.to_str()?.parse::<usize>().ok()).unwrap_or(0);
     // Through the environment: with `-c` a name could hold a `=`.
@@ -184,9 +230,16 @@ fn disable_configured(command: &mut Command) -> Result<()> {
 ///
 /// # Errors
 /// `IO_ERROR` if it could not be started.
-pub fn script(path: &Path, dir: &Path, args: &[&str], input: &[u8], env: &[(&str, &OsStr)]) -> Result<Ran> {
+pub fn script(
+    path: &Path,
+    dir: &Path,
+    args: &[&str],
+    input: &[u8],
+    env: &[(&str, &OsStr)],
+) -> Result<Ran> {
     let shown = path.display().to_string();
-    let started = effect::step(Effect::Start, path).and_then(|()| command(path, dir, env).args(args).spawn());
+    let started =
+        effect::step(Effect::Start, path).and_then(|()| command(path, dir, env).args(args).spawn());
     let mut child = started.map_err(|error| not_started(&shown, &error))?;
     // A few lines: they fit a pipe, whether they are read or not.
     let _ = child.stdin.take().map(|mut pipe| pipe.write_all(input));
@@ -204,6 +257,14 @@ fn command(program: impl AsRef<OsStr>, dir: &Path, env: &[(&str, &OsStr)]) -> Co
 }
 
 fn not_started(program: &str, error: &std::io::Error) -> Finding {
-    let code = if error.kind() == std::io::ErrorKind::NotFound { Code::ProgramNotFound } else { Code::IoError };
-    Finding::new(code, format!("Could not run {program}: {error}."), "Install Git (2.39 or newer) and put it on PATH.")
+    let code = if error.kind() == std::io::ErrorKind::NotFound {
+        Code::ProgramNotFound
+    } else {
+        Code::IoError
+    };
+    Finding::new(
+        code,
+        format!("Could not run {program}: {error}."),
+        "Install Git (2.39 or newer) and put it on PATH.",
+    )
 }

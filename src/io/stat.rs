@@ -56,7 +56,8 @@ impl Stat {
     /// Whether both are the same inode with the same last write of its content.
     #[must_use]
     pub fn same_content_as(&self, other: &Stat) -> bool {
-        (self.dev, self.ino, self.size, self.mtime) == (other.dev, other.ino, other.size, other.mtime)
+        (self.dev, self.ino, self.size, self.mtime)
+            == (other.dev, other.ino, other.size, other.mtime)
     }
 
     /// Whether it is a folder.

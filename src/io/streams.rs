@@ -77,7 +77,10 @@ pub fn follow(
         let timeout = Timespec::try_from(left.min(most)).unwrap_or_default();
         let mut fds = vec![PollFd::from_borrowed_fd(over, PollFlags::IN)];
         let open: Vec<usize> = (0..readers.len()).filter(|at| readers[*at].open).collect();
-        fds.extend(open.iter().map(|at| PollFd::from_borrowed_fd(readers[*at].pipe.as_fd(), PollFlags::IN)));
+        fds.extend(
+            open.iter()
+                .map(|at| PollFd::from_borrowed_fd(readers[*at].pipe.as_fd(), PollFlags::IN)),
+        );
         match poll(&mut fds, Some(&timeout)) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
@@ -117,7 +120,8 @@ impl Reader {
             }
             Ok(read) => Some(read),
             Err(error) => {
-                self.open &= matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted);
+                self.open &=
+                    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted);
                 None
             }
         }

@@ -7,5 +7,6 @@ use std::io::IsTerminal as _;
 /// shares the first, and reads what its programs say through a pipe.
 #[must_use]
 pub fn at_hand() -> bool {
-    std::io::stderr().is_terminal() && File::options().read(true).write(true).open("/dev/tty").is_ok()
+    std::io::stderr().is_terminal()
+        && File::options().read(true).write(true).open("/dev/tty").is_ok()
 }

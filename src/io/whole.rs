@@ -51,7 +51,11 @@ pub fn at(path: &Path) -> io::Result<There> {
 #[must_use]
 pub fn small(path: &Path, most: u64) -> Option<Vec<u8>> {
     // Opening a FIFO must not wait for somebody to write to it.
-    let file = std::fs::File::options().read(true).custom_flags(libc_flag(OFlags::NONBLOCK)).open(path).ok()?;
+    let file = std::fs::File::options()
+        .read(true)
+        .custom_flags(libc_flag(OFlags::NONBLOCK))
+        .open(path)
+        .ok()?;
     let size = file.metadata().ok().filter(std::fs::Metadata::is_file)?.len();
     if size > most { None } else { at_most(file, most).ok()? }
 }
@@ -287,7 +291,8 @@ pub fn put_like(path: &Path, bytes: &[u8]) -> io::Result<()> {
 #[must_use]
 pub fn files_in(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| path.is_file()).collect();
+    let mut files: Vec<PathBuf> =
+        entries.map(|entry| entry.path()).filter(|path| path.is_file()).collect();
     files.sort();
     files
 }
@@ -295,7 +300,12 @@ pub fn files_in(folder: &Path) -> Vec<PathBuf> {
 /// The names in `folder`; none if it is not there.
 #[must_use]
 pub fn names_in(folder: &Path) -> Vec<OsString> {
-    std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name()).collect()
+    std::fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.file_name())
+        .collect()
 }
 
 /// How many bytes the file `path` has; `None` if it is not there.
@@ -308,7 +318,11 @@ pub fn size(path: &Path) -> Option<u64> {
 ///
 /// # Errors
 /// Whatever the system says.
-pub fn read_pieces(path: &Path, from: u64, mut take: impl FnMut(&[u8]) -> ControlFlow<()>) -> io::Result<()> {
+pub fn read_pieces(
+    path: &Path,
+    from: u64,
+    mut take: impl FnMut(&[u8]) -> ControlFlow<()>,
+) -> io::Result<()> {
     let mut file = std::fs::File::open(path)?;
     file.seek(io::SeekFrom::Start(from))?;
     let mut buffer = vec![0; 64 * 1024];

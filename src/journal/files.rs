@@ -47,7 +47,9 @@ impl NewFile {
     /// # Errors
     /// `INTERNAL` if hashing fails.
     pub fn of(draft: &mut Draft<'_>, file: FileId, forms: Forms) -> Result<NewFile> {
-        let Some(Stored { disk, .. }) = forms.stored else { return Ok(NewFile { file, bytes: forms.text }) };
+        let Some(Stored { disk, .. }) = forms.stored else {
+            return Ok(NewFile { file, bytes: forms.text });
+        };
         Ok(NewFile { file: FileId { oid: draft.blob(&disk)?, mode: file.mode }, bytes: disk })
     }
 }
@@ -120,7 +122,8 @@ impl<'r> Stage<'r> {
             make_folder(&path).map_err(|error| failed("make", &path, &error))?;
             Dir::open(&path).map_err(|error| failed("open", &path, &error))?
         };
-        let device = repo.root().device().map_err(|error| failed("read", repo.root_path(), &error))?;
+        let device =
+            repo.root().device().map_err(|error| failed("read", repo.root_path(), &error))?;
         let near = dir.device().is_ok_and(|stage| stage == device);
         Ok(Stage { repo, dir, device, near })
     }
@@ -136,20 +139,28 @@ impl<'r> Stage<'r> {
     /// # Errors
     /// `IO_ERROR` and the like; nothing is left behind.
     pub fn put(&self, change: &FileChange, tx: &str, i: usize) -> Result<FileRecord> {
-        let device = change.old.map_or_else(|| self.device_above(&change.path), |old| Some(old.stat.dev));
+        let device =
+            change.old.map_or_else(|| self.device_above(&change.path), |old| Some(old.stat.dev));
         let near = self.near && device == Some(self.device);
         let stage = if near { format!("{tx}-{i}") } else { format!(".edt-{tx}-{i}.tmp") };
         let mut record = FileRecord {
             path: change.path.as_bytes().to_vec(),
-            old: change.old.map(|old| (Id::from(old.file.oid), old.file.mode == FileMode::Executable, old.stat)),
-            new: change.new.as_ref().map(|new| (Id::from(new.file.oid), new.file.mode == FileMode::Executable)),
+            old: change.old.map(|old| {
+                (Id::from(old.file.oid), old.file.mode == FileMode::Executable, old.stat)
+            }),
+            new: change
+                .new
+                .as_ref()
+                .map(|new| (Id::from(new.file.oid), new.file.mode == FileMode::Executable)),
             staged: None,
             stage,
             beside: !near,
         };
         if let Some(new) = &change.new {
             let executable = new.file.mode == FileMode::Executable;
-            let perms = change.old.map_or(Perms::Usual { executable }, |old| Perms::Of(old.stat, executable));
+            let perms = change
+                .old
+                .map_or(Perms::Usual { executable }, |old| Perms::Of(old.stat, executable));
             record.staged = Some(self.stage_bytes(&record, &new.bytes, perms)?);
         }
         Ok(record)
@@ -174,7 +185,11 @@ impl<'r> Stage<'r> {
     pub fn stage_bytes(&self, record: &FileRecord, bytes: &[u8], perms: Perms) -> Result<Stat> {
         let path = RepoPath::from_tree(&record.path);
         let wrap = |error: io::Error| {
-            failed("stage the new content of", &self.repo.root_path().join(path.to_string()), &error)
+            failed(
+                "stage the new content of",
+                &self.repo.root_path().join(path.to_string()),
+                &error,
+            )
         };
         if record.beside
             && let Parent::Missing = self.repo.root().beneath(path.split().0).map_err(wrap)?
@@ -210,7 +225,8 @@ impl<'r> Stage<'r> {
         match place.read(record.stage.as_bytes()) {
             Ok(Found::Nothing) => Ok(InStage::Nothing),
             Ok(Found::File(stat, bytes)) => {
-                let file = FileId { oid: self.repo.blob_id(&bytes)?, mode: self.mode(record, &stat) };
+                let file =
+                    FileId { oid: self.repo.blob_id(&bytes)?, mode: self.mode(record, &stat) };
                 if Some(file) == record.new_file() {
                     return Ok(InStage::New);
                 }
@@ -219,7 +235,9 @@ impl<'r> Stage<'r> {
             // A link, a folder, a file too large or not ours to read: whatever it is, it is not edt's.
             Ok(_) => Ok(InStage::Foreign),
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(InStage::Foreign),
-            Err(error) => Err(failed("read what is staged in", self.repo.state_path(), &error).into()),
+            Err(error) => {
+                Err(failed("read what is staged in", self.repo.state_path(), &error).into())
+            }
         }
     }
 
@@ -247,7 +265,8 @@ impl<'r> Stage<'r> {
 
     /// The mode of a file on disk; what was recorded, where Git does not look at mode bits.
     fn mode(&self, record: &FileRecord, stat: &Stat) -> FileMode {
-        let recorded = record.new_file().or_else(|| record.old_file()).filter(|_| !self.repo.trusts_mode());
+        let recorded =
+            record.new_file().or_else(|| record.old_file()).filter(|_| !self.repo.trusts_mode());
         recorded.map_or(FileMode::of(stat.executable()), |file| file.mode)
     }
 
@@ -269,10 +288,14 @@ impl<'r> Stage<'r> {
     pub fn stands(&self, record: &FileRecord) -> Result<Stands> {
         let path = RepoPath::from_tree(&record.path);
         let (folder, name) = path.split();
-        let wrap = |error: io::Error| failed("read", &self.repo.root_path().join(path.to_string()), &error);
+        let wrap = |error: io::Error| {
+            failed("read", &self.repo.root_path().join(path.to_string()), &error)
+        };
         let found = match self.repo.root().beneath(folder).map_err(wrap)? {
             Parent::Open(dir) => match dir.read(name) {
-                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(Stands::Other),
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                    return Ok(Stands::Other);
+                }
                 read => read.map_err(wrap)?,
             },
             Parent::Missing => Found::Nothing,
@@ -280,9 +303,10 @@ impl<'r> Stage<'r> {
         };
         let (stands, stat) = match found {
             Found::Nothing => (None, None),
-            Found::File(stat, bytes) => {
-                (Some(FileId { oid: self.repo.blob_id(&bytes)?, mode: self.mode(record, &stat) }), Some(stat))
-            }
+            Found::File(stat, bytes) => (
+                Some(FileId { oid: self.repo.blob_id(&bytes)?, mode: self.mode(record, &stat) }),
+                Some(stat),
+            ),
             _ => return Ok(Stands::Other),
         };
         if stands == record.new_file() {
@@ -313,16 +337,25 @@ impl<'r> Stage<'r> {
         let Parent::Open(dir) = dir else { return Err(io::Error::from(io::ErrorKind::NotFound)) };
         let (place, stage) = (self.place(record)?, record.stage.as_bytes());
         match (&record.old, &record.new) {
-            (Some((_, _, seen)), Some(_)) => match place.rename(stage, &dir, name, Move::Exchange) {
-                // No exchange on this file system: a last look, then a plain rename.
-                Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
-                    match dir.stat(name)? {
-                        Some(stat) if stat.same_content_as(seen) => place.rename(stage, &dir, name, Move::Replace),
-                        _ => Err(io::Error::from(io::ErrorKind::AlreadyExists)),
+            (Some((_, _, seen)), Some(_)) => {
+                match place.rename(stage, &dir, name, Move::Exchange) {
+                    // No exchange on this file system: a last look, then a plain rename.
+                    Err(error)
+                        if matches!(
+                            error.kind(),
+                            io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported
+                        ) =>
+                    {
+                        match dir.stat(name)? {
+                            Some(stat) if stat.same_content_as(seen) => {
+                                place.rename(stage, &dir, name, Move::Replace)
+                            }
+                            _ => Err(io::Error::from(io::ErrorKind::AlreadyExists)),
+                        }
                     }
+                    done => done,
                 }
-                done => done,
-            },
+            }
             (None, Some(_)) => place.rename(stage, &dir, name, Move::New),
             (Some(_), None) => dir.rename(name, &place, stage, Move::New),
             (None, None) => Ok(()),
@@ -333,7 +366,11 @@ impl<'r> Stage<'r> {
     pub(super) fn displaced_is(&self, record: &FileRecord, seen: &Stat) -> bool {
         let Ok(place) = self.place(record) else { return false };
         match place.stat(record.stage.as_bytes()) {
-            Ok(Some(stat)) if stat.same_content_as(seen) && stat.executable() == seen.executable() => true,
+            Ok(Some(stat))
+                if stat.same_content_as(seen) && stat.executable() == seen.executable() =>
+            {
+                true
+            }
             // Replaced without an exchange: nothing is left to look at.
             Ok(None) => record.new.is_some(),
             _ => match place.read(record.stage.as_bytes()) {

@@ -97,7 +97,9 @@ impl IndexView {
         let hash_len = repo.null().as_slice().len();
         let (dir, name) = open_folder(&path)?;
         match dir.read(&name).map_err(|error| failed("read", &path, &error))? {
-            Found::Nothing => Ok(IndexView { index: Kind::Patchable(Index::empty(hash_len)), stat: None }),
+            Found::Nothing => {
+                Ok(IndexView { index: Kind::Patchable(Index::empty(hash_len)), stat: None })
+            }
             Found::File(stat, bytes) => {
                 let index = Index::parse(bytes, hash_len).map_or(Kind::Foreign, Kind::Patchable);
                 Ok(IndexView { index, stat: Some(stat) })
@@ -160,16 +162,25 @@ impl IndexView {
     ///
     /// # Errors
     /// `IO_ERROR` and the like.
-    pub fn prepare(self, stage: &Stage<'_>, moves: &[EntryMove], folders: &Folders) -> Result<Plan> {
+    pub fn prepare(
+        self,
+        stage: &Stage<'_>,
+        moves: &[EntryMove],
+        folders: &Folders,
+    ) -> Result<Plan> {
         let Kind::Patchable(mut index) = self.index else { return Ok(Plan::Delegate) };
-        let stat = Stat { dev: 0, ino: 0, size: 0, mtime: (0, 0), ctime: (0, 0), mode: 0, uid: 0, gid: 0 };
-        let change =
-            |entry: &EntryMove| EntryChange { path: entry.path.clone(), file: entry.file.map(|file| (file, stat)) };
+        let stat =
+            Stat { dev: 0, ino: 0, size: 0, mtime: (0, 0), ctime: (0, 0), mode: 0, uid: 0, gid: 0 };
+        let change = |entry: &EntryMove| EntryChange {
+            path: entry.path.clone(),
+            file: entry.file.map(|file| (file, stat)),
+        };
         let changes: Vec<EntryChange> = moves.iter().map(change).collect();
         if index.patch(&changes, folders) == Err(NotUnderstood) {
             return Ok(Plan::Delegate);
         }
-        let wrap = |error: std::io::Error| failed("stage the index in", Path::new(".git/edt"), &error);
+        let wrap =
+            |error: std::io::Error| failed("stage the index in", Path::new(".git/edt"), &error);
         if let Some(stat) = self.stat {
             spare::keep_before(stage, &stat).map_err(wrap)?;
         }
@@ -235,12 +246,19 @@ impl Prepared {
     ///
     /// # Errors
     /// `IO_ERROR`.
-    pub fn refresh(&mut self, repo: &Repo, stage: &Stage<'_>, stats: &[(RepoPath, Stat)]) -> Result<()> {
-        let mut parts: Vec<_> = stats.iter().filter_map(|(path, stat)| self.index.restat(path, stat)).collect();
+    pub fn refresh(
+        &mut self,
+        repo: &Repo,
+        stage: &Stage<'_>,
+        stats: &[(RepoPath, Stat)],
+    ) -> Result<()> {
+        let mut parts: Vec<_> =
+            stats.iter().filter_map(|(path, stat)| self.index.restat(path, stat)).collect();
         let bytes = self.index.finish(|bytes| repo.checksum(bytes));
         parts.push(bytes.len() - repo.null().as_slice().len()..bytes.len());
         let parts: Vec<_> = parts.into_iter().map(|at| (at.start as u64, &bytes[at])).collect();
-        let wrap = |error: std::io::Error| failed("stage the index in", Path::new(".git/edt"), &error);
+        let wrap =
+            |error: std::io::Error| failed("stage the index in", Path::new(".git/edt"), &error);
         stage.dir().patch(STAGED, &parts).map_err(wrap).map_err(Into::into)
     }
 
@@ -257,7 +275,8 @@ impl Prepared {
         let path = repo.index_path();
         let (dir, name) = open_folder(&path)?;
         let lock = [&name, b".lock".as_slice()].concat();
-        dir.rename(&lock, &dir, &name, Move::Replace).map_err(|error| failed("write", &path, &error))?;
+        dir.rename(&lock, &dir, &name, Move::Replace)
+            .map_err(|error| failed("write", &path, &error))?;
         spare::know_own(stage);
         Ok(())
     }
@@ -281,8 +300,13 @@ pub(super) fn unlock_left(repo: &Repo, stage: &Stage<'_>, before: SystemTime) ->
 }
 
 /// The stats that the entries of `moves` may bear.
-pub(super) fn stats(stage: &Stage<'_>, moves: &[EntryMove], files: &[FileRecord]) -> Vec<(RepoPath, Stat)> {
-    let written: HashMap<&[u8], &FileRecord> = files.iter().map(|file| (file.path.as_slice(), file)).collect();
+pub(super) fn stats(
+    stage: &Stage<'_>,
+    moves: &[EntryMove],
+    files: &[FileRecord],
+) -> Vec<(RepoPath, Stat)> {
+    let written: HashMap<&[u8], &FileRecord> =
+        files.iter().map(|file| (file.path.as_slice(), file)).collect();
     let stat = |entry: &EntryMove| match entry.disk {
         Disk::Written => stage.stat(written.get(entry.path.as_bytes())?),
         Disk::Stands(stat) => Some(stat),
@@ -321,7 +345,8 @@ pub(super) fn rename_own_in(repo: &Repo, stage: &Stage<'_>) -> Result<()> {
     if let (Ok(Some(lock_stat)), Ok(Some(staged))) = (dir.stat(&lock), stage.dir().stat(STAGED))
         && lock_stat.inode() == staged.inode()
     {
-        dir.rename(&lock, &dir, &name, Move::Replace).map_err(|error| failed("write", &path, &error))?;
+        dir.rename(&lock, &dir, &name, Move::Replace)
+            .map_err(|error| failed("write", &path, &error))?;
         spare::know_own(stage);
     }
     Ok(())
@@ -353,11 +378,20 @@ pub fn delegate(repo: &Repo, moves: &[EntryMove]) -> Result<()> {
         let ran = spawn::git(repo.root_path(), &["update-index", "-z", "--index-info"], &input)?;
         if ran.ok {
             // Entries written from outside have no stat data; a refresh gives it to them, so that nothing looks changed.
-            spawn::git_with_settings(repo.root_path(), &settings, &["update-index", "-q", "--refresh"], b"")?;
+            spawn::git_with_settings(
+                repo.root_path(),
+                &settings,
+                &["update-index", "-q", "--refresh"],
+                b"",
+            )?;
             return Ok(());
         }
         if !countdown.pause() {
-            return Err(busy(&repo.index_path(), &format!("could not be updated by git: {}", ran.stderr.trim())).into());
+            return Err(busy(
+                &repo.index_path(),
+                &format!("could not be updated by git: {}", ran.stderr.trim()),
+            )
+            .into());
         }
     }
 }

@@ -71,7 +71,9 @@ impl Journal {
             Err(error) => return Err(failed("open the journal", &path, &error).into()),
         };
         let mut head = [0; 64];
-        let read = file.read_at(&mut head, 0).map_err(|error| failed("read the journal", &path, &error))?;
+        let read = file
+            .read_at(&mut head, 0)
+            .map_err(|error| failed("read the journal", &path, &error))?;
         if read < head.len() || &head[..8] != MAGIC || u32_at(&head, 8) != VERSION {
             let aside = set_aside(&path)?;
             return Ok((Journal::make(&path, root, boot)?, Pending::SetAside(aside)));
@@ -94,7 +96,9 @@ impl Journal {
         let same_boot = sound && boot.as_ref().is_none_or(|boot| boot.as_slice() == &head[36..52]);
         if same_boot {
             let pending = match journal.read(journal.tail)? {
-                Some((epoch, number, record, end)) if (epoch, number) == (journal.epoch, journal.next) => {
+                Some((epoch, number, record, end))
+                    if (epoch, number) == (journal.epoch, journal.next) =>
+                {
                     journal.tail = end;
                     journal.next += 1;
                     Pending::Open(number, record)
@@ -122,7 +126,9 @@ impl Journal {
         let mut bytes = Vec::with_capacity(RECORD_HEAD + payload.len());
         bytes.extend_from_slice(&RECORD_MAGIC.to_le_bytes());
         bytes.extend_from_slice(
-            &u32::try_from(payload.len()).map_err(|error| internal(&error.to_string()))?.to_le_bytes(),
+            &u32::try_from(payload.len())
+                .map_err(|error| internal(&error.to_string()))?
+                .to_le_bytes(),
         );
         bytes.extend_from_slice(&[0; 4]);
         bytes.extend_from_slice(&self.epoch.to_le_bytes());
@@ -186,7 +192,9 @@ impl Journal {
         head.extend_from_slice(&self.boot.unwrap_or_default());
         head.extend_from_slice(&crc32fast::hash(&head).to_le_bytes());
         head.resize(64, 0);
-        self.file.write_all_at(&head, 0).map_err(|error| failed("write the journal", &self.path, &error))?;
+        self.file
+            .write_all_at(&head, 0)
+            .map_err(|error| failed("write the journal", &self.path, &error))?;
         self.open = false;
         Ok(())
     }
@@ -200,7 +208,12 @@ impl Journal {
             return Ok(());
         }
         let message = "The transaction before this one is not finished yet. Nothing was changed.";
-        Err(Finding::new(Code::SessionBusy, message, "Repeat the call: it finishes the other one first.").into())
+        Err(Finding::new(
+            Code::SessionBusy,
+            message,
+            "Repeat the call: it finishes the other one first.",
+        )
+        .into())
     }
 
     /// Starts again at the front if little room is left. Before anything is staged: a checkpoint forgets which index was edt's own.
@@ -275,7 +288,8 @@ impl Journal {
         if crc.finalize() != u32_at(&head, 8) {
             return Ok(None);
         }
-        let record = postcard::from_bytes(&payload).map_err(|error| internal(&error.to_string()))?;
+        let record =
+            postcard::from_bytes(&payload).map_err(|error| internal(&error.to_string()))?;
         Ok(Some((u64_at(&head, 12), u64_at(&head, 20), record, end)))
     }
 
@@ -297,14 +311,19 @@ impl Journal {
 }
 
 fn set_aside(path: &Path) -> Result<PathBuf> {
-    let free = (1..1000).map(|n| path.with_extension(format!("damaged-{n}"))).find(|path| !path.exists());
+    let free =
+        (1..1000).map(|n| path.with_extension(format!("damaged-{n}"))).find(|path| !path.exists());
     let aside = free.unwrap_or_else(|| path.with_extension("damaged"));
     whole::rename(path, &aside).map_err(|error| failed("set aside the journal", path, &error))?;
     Ok(aside)
 }
 
 fn internal(why: &str) -> Finding {
-    Finding::new(Code::Internal, format!("A journal record could not be coded: {why}."), "Report this message.")
+    Finding::new(
+        Code::Internal,
+        format!("A journal record could not be coded: {why}."),
+        "Report this message.",
+    )
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
@@ -350,7 +369,9 @@ mod tests {
             journal.close().unwrap();
         }
         restarted(dir.path());
-        let Pending::AfterRestart(all) = Journal::open(dir.path(), dir.path()).unwrap().1 else { panic!("not seen") };
+        let Pending::AfterRestart(all) = Journal::open(dir.path(), dir.path()).unwrap().1 else {
+            panic!("not seen")
+        };
         assert_eq!(all, vec![(1, record(0)), (2, record(1)), (3, record(2))]);
     }
 
@@ -364,7 +385,9 @@ mod tests {
         journal.checkpoint().unwrap();
         journal.append(&record(9)).unwrap();
         restarted(dir.path());
-        let Pending::AfterRestart(all) = Journal::open(dir.path(), dir.path()).unwrap().1 else { panic!("not seen") };
+        let Pending::AfterRestart(all) = Journal::open(dir.path(), dir.path()).unwrap().1 else {
+            panic!("not seen")
+        };
         assert_eq!(all, vec![(4, record(9))]);
     }
 
@@ -381,7 +404,9 @@ mod tests {
     fn what_is_not_a_journal_is_set_aside_not_read() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("journal"), b"something else").unwrap();
-        let Pending::SetAside(aside) = Journal::open(dir.path(), dir.path()).unwrap().1 else { panic!("not seen") };
+        let Pending::SetAside(aside) = Journal::open(dir.path(), dir.path()).unwrap().1 else {
+            panic!("not seen")
+        };
         assert_eq!(std::fs::read(aside).unwrap(), b"something else");
     }
 }

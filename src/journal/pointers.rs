@@ -78,7 +78,9 @@ impl Branch {
 
     /// What follows it: the symbolic refs, then the logs.
     pub(super) fn follow(&self, repo: &Repo, line: Line, head_to: Option<&str>) -> Result<()> {
-        let (start, short) = (self.start(), |name: &str| name.strip_prefix("refs/heads/").unwrap_or(name).to_owned());
+        let (start, short) = (self.start(), |name: &str| {
+            name.strip_prefix("refs/heads/").unwrap_or(name).to_owned()
+        });
         let from = self.head_from.as_deref().map(short).unwrap_or_default();
         if let From::Nothing(_) = self.from {
             repo.log_ref(&self.name, repo.null(), start, "branch: Created from HEAD", line)?;
@@ -89,7 +91,13 @@ impl Branch {
                 repo.point_ref("HEAD", to)?;
             }
             let at = head_to.and_then(|to| Oid::from_hex(to.as_bytes()).ok()).unwrap_or(start);
-            repo.log_ref("HEAD", at, at, &format!("checkout: moving from {from} to {}", short(to)), line)?;
+            repo.log_ref(
+                "HEAD",
+                at,
+                at,
+                &format!("checkout: moving from {from} to {}", short(to)),
+                line,
+            )?;
         }
         if let Some(name) = &self.point {
             repo.point_ref(name, &self.name)?;

@@ -87,7 +87,8 @@ pub fn publish(repo: &Repo, journal: &mut Journal, mut change: Change) -> Result
         moves = Vec::new();
     }
     let record = ChangeRecord { index, ..record_of(repo, &change, &staged.records, &moves) };
-    let recorded = sync_large(repo, &change.objects).and_then(|()| journal.append(&Record::Change(Box::new(record))));
+    let recorded = sync_large(repo, &change.objects)
+        .and_then(|()| journal.append(&Record::Change(Box::new(record))));
     if let (Err(_), Some(Plan::Patch(prepared))) = (&recorded, &plan) {
         prepared.discard(&stage);
     }
@@ -169,7 +170,8 @@ fn check_head(repo: &Repo, branch: &Branch) -> Result<()> {
     if as_planned {
         return Ok(());
     }
-    let (message, hint) = ("HEAD was switched during the call. Nothing was changed.", "Repeat the call.");
+    let (message, hint) =
+        ("HEAD was switched during the call. Nothing was changed.", "Repeat the call.");
     Err(Finding::new(Code::SessionMoved, message, hint).into())
 }
 
@@ -234,8 +236,11 @@ pub(super) fn settle_refs(repo: &Repo, record: &ChangeRecord) -> Result<()> {
         return Ok(());
     }
     // What is dropped must stand elsewhere first: a ref that was to hold it may have been moved by someone, or be gone.
-    for (name, to) in
-        record.create.iter().map(|(name, to)| (name, to)).chain(record.replace.iter().map(|(name, _, to)| (name, to)))
+    for (name, to) in record
+        .create
+        .iter()
+        .map(|(name, to)| (name, to))
+        .chain(record.replace.iter().map(|(name, _, to)| (name, to)))
     {
         let Some(to) = to.oid() else { return Ok(()) };
         match repo.ref_value(name)? {
@@ -272,18 +277,25 @@ fn take_back(
 ) {
     // What is staged may be the only copy of a person's bytes: only `put_back` decides what of it may go.
     let records = std::mem::take(&mut staged.records);
-    let put_back = |record: &FileRecord| matches!(staged.stage.put_back(record), Ok(PutBack::Restored | PutBack::Left));
+    let put_back = |record: &FileRecord| {
+        matches!(staged.stage.put_back(record), Ok(PutBack::Restored | PutBack::Left))
+    };
     let back = records[..swapped].iter().rev().all(put_back);
     let unlocked = plan.is_none() || index::unlock(repo, staged.stage).is_ok();
     // What could not be put back here is put back by the next call: the journal stays open.
-    if !back || !unlocked || records[swapped..].iter().any(|record| staged.stage.discard_known(record).is_err()) {
+    if !back
+        || !unlocked
+        || records[swapped..].iter().any(|record| staged.stage.discard_known(record).is_err())
+    {
         return;
     }
     for record in records.iter().filter(|record| record.old.is_none()) {
         repo.root().remove_empty_beneath(RepoPath::from_tree(&record.path).split().0);
     }
-    let mut names = [change.branch.name.as_str(), "HEAD"].into_iter().chain(change.branch.point.as_deref());
-    let dropped = change.create.iter().try_for_each(|(name, oid)| repo.drop_created_ref(name, *oid));
+    let mut names =
+        [change.branch.name.as_str(), "HEAD"].into_iter().chain(change.branch.point.as_deref());
+    let dropped =
+        change.create.iter().try_for_each(|(name, oid)| repo.drop_created_ref(name, *oid));
     if dropped.and_then(|()| names.try_for_each(|name| repo.unlock_ref(name))).is_err() {
         return;
     }
@@ -295,7 +307,8 @@ fn take_back(
 
 /// Writes and syncs the objects that are too large for the journal.
 fn sync_large(repo: &Repo, all: &[Loose]) -> Result<()> {
-    let large: Vec<Loose> = all.iter().filter(|object| object.bytes.len() > JOURNAL_MAX).cloned().collect();
+    let large: Vec<Loose> =
+        all.iter().filter(|object| object.bytes.len() > JOURNAL_MAX).cloned().collect();
     objects::write_synced(repo.objects_dir(), &large)
 }
 
@@ -303,9 +316,16 @@ fn carried(object: &Loose) -> (Id, Vec<u8>) {
     (Id::from(object.oid), object.bytes.clone())
 }
 
-fn record_of(repo: &Repo, change: &Change, files: &[FileRecord], moves: &[EntryMove]) -> ChangeRecord {
+fn record_of(
+    repo: &Repo,
+    change: &Change,
+    files: &[FileRecord],
+    moves: &[EntryMove],
+) -> ChangeRecord {
     let branch = &change.branch;
-    let refs = |refs: &[(String, Oid)]| refs.iter().map(|(name, oid)| (name.clone(), Id::from(*oid))).collect();
+    let refs = |refs: &[(String, Oid)]| {
+        refs.iter().map(|(name, oid)| (name.clone(), Id::from(*oid))).collect()
+    };
     ChangeRecord {
         branch: BranchRecord {
             name: branch.name.clone(),
@@ -321,12 +341,21 @@ fn record_of(repo: &Repo, change: &Change, files: &[FileRecord], moves: &[EntryM
         create: refs(&change.create),
         time: wall().0,
         head_to: change.head_to.clone(),
-        replace: change.replace.iter().map(|(name, from, to)| (name.clone(), (*from).into(), (*to).into())).collect(),
+        replace: change
+            .replace
+            .iter()
+            .map(|(name, from, to)| (name.clone(), (*from).into(), (*to).into()))
+            .collect(),
         drop: refs(&change.drop),
         files: files.to_vec(),
         entries: moves.iter().filter_map(EntryRecord::of).collect(),
         index: None,
-        objects: change.objects.iter().filter(|object| object.bytes.len() <= JOURNAL_MAX).map(carried).collect(),
+        objects: change
+            .objects
+            .iter()
+            .filter(|object| object.bytes.len() <= JOURNAL_MAX)
+            .map(carried)
+            .collect(),
     }
 }
 

@@ -31,11 +31,19 @@ impl Stage<'_> {
         };
         if !happened {
             self.discard(record);
-            return Ok(if matches!(stands, Stands::Old(_)) { PutBack::Restored } else { PutBack::Left });
+            return Ok(if matches!(stands, Stands::Old(_)) {
+                PutBack::Restored
+            } else {
+                PutBack::Left
+            });
         }
         if stands != Stands::New {
             self.discard_if(record, &[InStage::New])?;
-            return Ok(if matches!(stands, Stands::Old(_)) { PutBack::Restored } else { PutBack::Left });
+            return Ok(if matches!(stands, Stands::Old(_)) {
+                PutBack::Restored
+            } else {
+                PutBack::Left
+            });
         }
         self.unswap(record)?;
         let moved = self.staged(record)?;
@@ -64,8 +72,12 @@ impl Stage<'_> {
 
     /// Whether what is staged is the very file that the record staged, and nobody wrote to it since: a power cut may have torn it.
     fn is_own(&self, record: &FileRecord) -> bool {
-        let here = self.place(record).ok().and_then(|place| place.stat(record.stage.as_bytes()).ok().flatten());
-        here.zip(record.staged).is_some_and(|(here, own)| here.inode() == own.inode() && here.mtime <= own.mtime)
+        let here = self
+            .place(record)
+            .ok()
+            .and_then(|place| place.stat(record.stage.as_bytes()).ok().flatten());
+        here.zip(record.staged)
+            .is_some_and(|(here, own)| here.inode() == own.inode() && here.mtime <= own.mtime)
     }
 
     /// Removes what is staged if it is one of `known`; keeps anything else.
@@ -87,7 +99,11 @@ impl Stage<'_> {
             self.repo.state_path().join("stage")
         };
         let wrap = |error: io::Error| failed("keep", &folder.join(&record.stage), &error);
-        let kept = format!("{}kept-{}", if record.beside { ".edt-" } else { "" }, record.stage.trim_start_matches('.'));
+        let kept = format!(
+            "{}kept-{}",
+            if record.beside { ".edt-" } else { "" },
+            record.stage.trim_start_matches('.')
+        );
         let place = self.place(record).map_err(wrap)?;
         place.rename(record.stage.as_bytes(), &place, kept.as_bytes(), Move::New).map_err(wrap)?;
         Ok(folder.join(kept))
@@ -97,7 +113,9 @@ impl Stage<'_> {
     fn unswap(&self, record: &FileRecord) -> Result<()> {
         let path = RepoPath::from_tree(&record.path);
         let (folder, name) = path.split();
-        let wrap = |error: io::Error| failed("put back", &self.repo.root_path().join(path.to_string()), &error);
+        let wrap = |error: io::Error| {
+            failed("put back", &self.repo.root_path().join(path.to_string()), &error)
+        };
         // The folder may have gone with its last file, in this very change.
         let Parent::Open(dir) = self.repo.root().make_beneath(folder).map_err(wrap)? else {
             let gone = io::Error::from(io::ErrorKind::NotADirectory);
@@ -147,9 +165,14 @@ impl Stage<'_> {
             Ok(kept) => kept.display().to_string(),
             Err(_) => format!("{} in edt's folder", record.stage),
         };
-        let message =
-            format!("Another program wrote into the file that this edit replaced; what it held is kept as {kept}.");
-        Some(Warning { code: "written_meanwhile", path: Some(RepoPath::from_tree(&record.path).to_string()), message })
+        let message = format!(
+            "Another program wrote into the file that this edit replaced; what it held is kept as {kept}."
+        );
+        Some(Warning {
+            code: "written_meanwhile",
+            path: Some(RepoPath::from_tree(&record.path).to_string()),
+            message,
+        })
     }
 }
 

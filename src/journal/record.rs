@@ -163,7 +163,9 @@ impl EntryRecord {
     /// The entry that was recorded.
     #[must_use]
     pub fn entry(&self) -> Option<EntryMove> {
-        let file = |(id, executable): &(Id, bool)| Some(FileId { oid: id.oid()?, mode: FileMode::of(*executable) });
+        let file = |(id, executable): &(Id, bool)| {
+            Some(FileId { oid: id.oid()?, mode: FileMode::of(*executable) })
+        };
         let seen = match &self.seen {
             Some(seen) => Staged::File(file(seen)?),
             None if self.intended => Staged::Intended,
@@ -213,7 +215,8 @@ impl ChangeRecord {
     /// The objects it carries.
     #[must_use]
     pub fn loose(&self) -> Vec<Loose> {
-        let object = |(id, bytes): &(Id, Vec<u8>)| id.oid().map(|oid| Loose { oid, bytes: bytes.clone() });
+        let object =
+            |(id, bytes): &(Id, Vec<u8>)| id.oid().map(|oid| Loose { oid, bytes: bytes.clone() });
         self.objects.iter().filter_map(object).collect()
     }
 }

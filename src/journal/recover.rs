@@ -29,7 +29,8 @@ pub const POINTER: &str = "refs/worktree/edt/session";
 pub fn open_settled(repo: &Repo) -> Result<(Journal, Option<Settled>)> {
     let folder = repo.state_path();
     if !folder.is_dir() {
-        crate::io::whole::make_folder(folder).map_err(|error| crate::io::failed("make", folder, &error))?;
+        crate::io::whole::make_folder(folder)
+            .map_err(|error| crate::io::failed("make", folder, &error))?;
     }
     let (mut journal, pending) = Journal::open(folder, repo.root_path())?;
     let settled = match pending {
@@ -38,7 +39,9 @@ pub fn open_settled(repo: &Repo) -> Result<(Journal, Option<Settled>)> {
             journal.close()?;
             None
         }
-        Pending::Open(number, Record::Change(record)) => Some(settle_one(repo, &mut journal, number, &record)?),
+        Pending::Open(number, Record::Change(record)) => {
+            Some(settle_one(repo, &mut journal, number, &record)?)
+        }
         Pending::AfterRestart(records) => restart::settle_all(repo, &mut journal, &records)?,
         Pending::SetAside(aside) => Some(Settled {
             action: "set_aside",
@@ -54,14 +57,21 @@ pub fn open_settled(repo: &Repo) -> Result<(Journal, Option<Settled>)> {
     Ok((journal, settled))
 }
 
-fn settle_one(repo: &Repo, journal: &mut Journal, number: u64, record: &ChangeRecord) -> Result<Settled> {
+fn settle_one(
+    repo: &Repo,
+    journal: &mut Journal,
+    number: u64,
+    record: &ChangeRecord,
+) -> Result<Settled> {
     let Some(branch) = record.branch.branch() else { return Ok(unreadable()) };
     let landed = match (repo.ref_value(&branch.name)?, branch.from) {
         (None, _) => false,
         _ if branch.stays() => repo.head_names()? != branch.head_from,
         (Some(stands), _) if stands == branch.new => true,
         // An undo moves back: who still holds what it left has not been moved.
-        (Some(stands), From::Later(old)) => !repo.is_ancestor(old, stands)? && repo.is_ancestor(branch.new, stands)?,
+        (Some(stands), From::Later(old)) => {
+            !repo.is_ancestor(old, stands)? && repo.is_ancestor(branch.new, stands)?
+        }
         (Some(stands), _) => repo.is_ancestor(branch.new, stands)?,
     };
     let stage = Stage::open(repo)?;
@@ -82,8 +92,11 @@ fn unlock(repo: &Repo, stage: &Stage<'_>, record: &ChangeRecord, branch: &Branch
     index::unlock(repo, stage)?;
     let dropped = record.drop.iter().map(|(name, _)| name.as_str());
     let moved = record.replace.iter().map(|(name, ..)| name.as_str());
-    let mut names =
-        [branch.name.as_str(), "HEAD"].into_iter().chain(branch.point.as_deref()).chain(dropped).chain(moved);
+    let mut names = [branch.name.as_str(), "HEAD"]
+        .into_iter()
+        .chain(branch.point.as_deref())
+        .chain(dropped)
+        .chain(moved);
     names.try_for_each(|name| repo.unlock_ref(name))
 }
 
@@ -159,11 +172,16 @@ pub(super) fn forward(repo: &Repo, stage: &Stage<'_>, file: &FileRecord) -> Resu
     if let Some(new) = file.new_file() {
         let bytes = match repo.object(new.oid, ObjectKind::Blob) {
             // The bytes of a file that Git converts are in no commit: `git gc --prune=now` may have dropped them meanwhile.
-            Err(_) if stage.staged(file)? == InStage::New => return stage.swap(&as_it_stands(stage, file)),
+            Err(_) if stage.staged(file)? == InStage::New => {
+                return stage.swap(&as_it_stands(stage, file));
+            }
             bytes => bytes?,
         };
         let executable = new.mode.bits() & 0o100 != 0;
-        let perms = file.old.as_ref().map_or(Perms::Usual { executable }, |(_, _, stat)| Perms::Of(*stat, executable));
+        let perms = file
+            .old
+            .as_ref()
+            .map_or(Perms::Usual { executable }, |(_, _, stat)| Perms::Of(*stat, executable));
         stage.stage_bytes(file, &bytes, perms)?;
     }
     stage.swap(&as_it_stands(stage, file))
@@ -199,7 +217,10 @@ fn follow(repo: &Repo, record: &ChangeRecord, branch: &Branch) -> Result<()> {
 pub(super) fn follow_refs(repo: &Repo, record: &ChangeRecord, branch: &Branch) -> Result<()> {
     let mut branch = branch.clone();
     // HEAD follows only if it is still the very file that it was: who switched since made another. If it did follow, its log does.
-    let same_file = repo.head_stat().zip(record.branch.head_stat).is_some_and(|(is, was)| is.same_content_as(&was));
+    let same_file = repo
+        .head_stat()
+        .zip(record.branch.head_stat)
+        .is_some_and(|(is, was)| is.same_content_as(&was));
     let followed = is_in_head(repo, record, &branch)?;
     branch.head_from = branch.head_from.filter(|_| followed || same_file);
     branch.point = branch.point.filter(|name| matches!(repo.symbolic_ref(name), Ok(None)));
@@ -229,11 +250,18 @@ fn unreadable() -> Settled {
     }
 }
 
-pub(super) fn report(action: &'static str, record: &ChangeRecord, files: &[RepoPath], left: &[RepoPath]) -> Settled {
+pub(super) fn report(
+    action: &'static str,
+    record: &ChangeRecord,
+    files: &[RepoPath],
+    left: &[RepoPath],
+) -> Settled {
     let what = match action {
         "finished" => "An interrupted transaction had been recorded; it was finished.",
         "taken_back" => "An interrupted transaction had not been recorded; it was taken back.",
-        _ => "The machine was restarted before everything was on disk; it was brought forward again.",
+        _ => {
+            "The machine was restarted before everything was on disk; it was brought forward again."
+        }
     };
     let mut detail = what.to_owned();
     if !left.is_empty() {

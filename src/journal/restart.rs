@@ -29,7 +29,11 @@ type Recorded = (ChangeRecord, Branch, u64);
 ///
 /// # Errors
 /// `IO_ERROR`, `GIT_DIR_READ_ONLY`, `OBJECT_MISSING`: nothing is lost, the next call tries again.
-pub(super) fn settle_all(repo: &Repo, journal: &mut Journal, records: &[(u64, Record)]) -> Result<Option<Settled>> {
+pub(super) fn settle_all(
+    repo: &Repo,
+    journal: &mut Journal,
+    records: &[(u64, Record)],
+) -> Result<Option<Settled>> {
     let (changes, undone) = sorted(records);
     let stage = Stage::open(repo)?;
     for (record, ..) in changes.iter().chain(&undone) {
@@ -47,7 +51,9 @@ pub(super) fn settle_all(repo: &Repo, journal: &mut Journal, records: &[(u64, Re
     moved |= bring_branches(repo, &changes)?;
     let landed = landed(repo, &changes)?;
     let brought = bring_files(repo, &stage, &landed, &changes, &undone)?;
-    if let Some((record, branch, _)) = landed.last().filter(|(record, branch, _)| must_follow(record, branch)) {
+    if let Some((record, branch, _)) =
+        landed.last().filter(|(record, branch, _)| must_follow(record, branch))
+    {
         follow_refs(repo, record, branch)?;
     }
     let landed: Vec<&ChangeRecord> = landed.iter().map(|(record, ..)| record).collect();
@@ -56,15 +62,21 @@ pub(super) fn settle_all(repo: &Repo, journal: &mut Journal, records: &[(u64, Re
     mend_logs(repo, &changes)?;
     journal.checkpoint()?;
     let Brought { files, left, kept } = brought;
-    let anything = moved || lost.is_some() || !(files.is_empty() && left.is_empty() && kept.is_empty());
-    let Some(last) = landed.last().copied().or(changes.last().map(|(record, ..)| record)).filter(|_| anything) else {
+    let anything =
+        moved || lost.is_some() || !(files.is_empty() && left.is_empty() && kept.is_empty());
+    let Some(last) =
+        landed.last().copied().or(changes.last().map(|(record, ..)| record)).filter(|_| anything)
+    else {
         return Ok(None);
     };
     let mut settled = report("recovered", last, &files, &left);
     settled.detail.push_str(lost.unwrap_or_default());
     if !kept.is_empty() {
         let names: Vec<String> = kept.iter().map(|path| path.display().to_string()).collect();
-        settled.detail.push_str(&format!(" What edt had displaced and does not know is kept: {}.", names.join(", ")));
+        settled.detail.push_str(&format!(
+            " What edt had displaced and does not know is kept: {}.",
+            names.join(", ")
+        ));
     }
     Ok(Some(settled))
 }
@@ -115,7 +127,8 @@ fn mend_refs(repo: &Repo, changes: &[Recorded]) -> Result<bool> {
     let mut last: BTreeMap<&str, String> = BTreeMap::new();
     for (record, branch, _) in changes {
         let ids = record.create.iter().map(|(name, to)| (name.as_str(), to));
-        for (name, to) in ids.chain(record.replace.iter().map(|(name, _, to)| (name.as_str(), to))) {
+        for (name, to) in ids.chain(record.replace.iter().map(|(name, _, to)| (name.as_str(), to)))
+        {
             last.extend(to.oid().map(|to| (name, to.to_string())));
         }
         last.insert(&branch.name, branch.new.to_string());
@@ -126,15 +139,18 @@ fn mend_refs(repo: &Repo, changes: &[Recorded]) -> Result<bool> {
         // The log may know of a later commit, a person's.
         let later = |oid: &Oid| {
             let own = Oid::from_hex(value.as_bytes()).ok();
-            own.is_some_and(|own| repo.tree_of(*oid).is_ok() && repo.is_ancestor(own, *oid).unwrap_or(false))
+            own.is_some_and(|own| {
+                repo.tree_of(*oid).is_ok() && repo.is_ancestor(own, *oid).unwrap_or(false)
+            })
         };
         let recorded = |oid: &Oid| {
-            changes
-                .iter()
-                .any(|(_, branch, _)| branch.name == *name && [Some(branch.new), branch.old()].contains(&Some(*oid)))
+            changes.iter().any(|(_, branch, _)| {
+                branch.name == *name && [Some(branch.new), branch.old()].contains(&Some(*oid))
+            })
         };
         let logged = repo.last_logged(name).filter(|oid| !recorded(oid) && later(oid));
-        moved |= repo.mend_ref(name, &logged.map_or_else(|| value.clone(), |oid| oid.to_string()))?;
+        moved |=
+            repo.mend_ref(name, &logged.map_or_else(|| value.clone(), |oid| oid.to_string()))?;
     }
     for (name, to) in changes.iter().flat_map(|(record, ..)| &record.create) {
         // A pin that a person deleted and whose objects are gone would keep `git gc` from running.
@@ -152,7 +168,9 @@ fn mend_refs(repo: &Repo, changes: &[Recorded]) -> Result<bool> {
 
 /// Removes the refs that a change made which was then taken back.
 fn drop_created(repo: &Repo, record: &ChangeRecord, changes: &[Recorded]) -> Result<()> {
-    let made = |name: &str| changes.iter().any(|(record, ..)| record.create.iter().any(|(made, _)| made == name));
+    let made = |name: &str| {
+        changes.iter().any(|(record, ..)| record.create.iter().any(|(made, _)| made == name))
+    };
     for (name, to) in record.create.iter().filter(|(name, _)| !made(name)) {
         if let Some(to) = to.oid() {
             repo.drop_created_ref(name, to)?;
@@ -289,11 +307,19 @@ struct Brought {
 }
 
 /// Brings one path to its aim; whether it had to be.
-fn bring_file(repo: &Repo, stage: &Stage<'_>, aim: &Aim<'_>, known: &Known, in_session: bool) -> Result<bool> {
+fn bring_file(
+    repo: &Repo,
+    stage: &Stage<'_>,
+    aim: &Aim<'_>,
+    known: &Known,
+    in_session: bool,
+) -> Result<bool> {
     let mut file = FileRecord { new: aim.new.clone(), ..aim.file.clone() };
     let path = RepoPath::from_tree(&file.path);
     let here = match repo.root().beneath(path.split().0) {
-        Ok(Parent::Open(dir)) => dir.stat(path.split().1).map_err(|error| failed("read", repo.root_path(), &error))?,
+        Ok(Parent::Open(dir)) => {
+            dir.stat(path.split().1).map_err(|error| failed("read", repo.root_path(), &error))?
+        }
         Ok(Parent::Missing) => None,
         // A link or a file where a folder was is a person's work.
         Ok(Parent::Symlink | Parent::NotAFolder) => return Ok(false),
@@ -305,7 +331,10 @@ fn bring_file(repo: &Repo, stage: &Stage<'_>, aim: &Aim<'_>, known: &Known, in_s
         Some(here) => known.holds(repo, stage, &file, here),
     };
     let told_by = if aim.landed { aim.branch.new } else { aim.branch.start() };
-    if !is_edts || !is_in_tip(repo, aim.branch, told_by, &path)? || stage.stands(&file)? == Stands::New {
+    if !is_edts
+        || !is_in_tip(repo, aim.branch, told_by, &path)?
+        || stage.stands(&file)? == Stands::New
+    {
         return Ok(false);
     }
     file.old = match (here, stage.current(&file)?) {
@@ -345,14 +374,17 @@ impl Known {
         if !undone {
             self.found.extend(file.old.as_ref().map(|(id, _, stat)| (*stat, id.oid())));
         }
-        self.put.extend(file.staged.zip(file.new.as_ref()).map(|(stat, (id, _))| (stat, id.oid(), undone)));
+        self.put.extend(
+            file.staged.zip(file.new.as_ref()).map(|(stat, (id, _))| (stat, id.oid(), undone)),
+        );
     }
 
     /// Whether `here`, at the path of `file`, is a file whose replacement was lost, or one that edt put there and the cut tore; and nobody
     /// touched it since. The time of the inode (`ctime`) tells, which no program sets: a file that was written, moved, linked, or
     /// unpacked over has a later one.
     fn holds(&self, repo: &Repo, stage: &Stage<'_>, file: &FileRecord, here: &Stat) -> bool {
-        let whole = |bytes: Option<Oid>| bytes.and_then(|oid| repo.object(oid, ObjectKind::Blob).ok());
+        let whole =
+            |bytes: Option<Oid>| bytes.and_then(|oid| repo.object(oid, ObjectKind::Blob).ok());
         let bytes = || stage.read(file).map(|(_, bytes)| bytes);
         let found = |(stat, oid): &(Stat, Option<Oid>)| {
             stat.inode() == here.inode()
@@ -366,9 +398,9 @@ impl Known {
                 && here.mtime <= stat.mtime
                 && here.mtime.0 >= stat.mtime.0 - WRITING
                 && here.ctime.0 <= stat.ctime.0 + SWAP
-                && whole(*oid)
-                    .zip(bytes())
-                    .is_some_and(|(whole, left)| (*undone || left != whole) && is_torn_form(&left, &whole))
+                && whole(*oid).zip(bytes()).is_some_and(|(whole, left)| {
+                    (*undone || left != whole) && is_torn_form(&left, &whole)
+                })
         };
         self.found.iter().any(found) || self.put.iter().any(put)
     }
@@ -376,21 +408,29 @@ impl Known {
 
 /// Whether `bytes` is what a power cut may leave of `whole`: shorter, zero in places, or both.
 fn is_torn_form(bytes: &[u8], whole: &[u8]) -> bool {
-    bytes.len() <= whole.len() && bytes.iter().zip(whole).all(|(found, wrote)| found == wrote || *found == 0)
+    bytes.len() <= whole.len()
+        && bytes.iter().zip(whole).all(|(found, wrote)| found == wrote || *found == 0)
 }
 
 /// Whether more than the branch moves: such a change was never answered, for the answer waits for a checkpoint.
 fn must_follow(record: &ChangeRecord, branch: &Branch) -> bool {
-    branch.must_be_synced() || branch.point.is_some() || !record.replace.is_empty() || !record.drop.is_empty()
+    branch.must_be_synced()
+        || branch.point.is_some()
+        || !record.replace.is_empty()
+        || !record.drop.is_empty()
 }
 
 /// Ends the torn last lines of logs, and adds the lines that are missing after the last that is there.
 fn mend_logs(repo: &Repo, changes: &[Recorded]) -> Result<()> {
     let mut lines: BTreeMap<&str, Vec<(Oid, Oid, &str)>> = BTreeMap::new();
-    for (record, branch, _) in changes.iter().filter(|(_, branch, _)| branch.start() != branch.new) {
+    for (record, branch, _) in changes.iter().filter(|(_, branch, _)| branch.start() != branch.new)
+    {
         let line = (branch.start(), branch.new, branch.log.as_str());
         lines.entry(&branch.name).or_default().push(line);
-        if branch.head == InHead::Yes && record.head_to.is_none() && is_in_head(repo, record, branch)? {
+        if branch.head == InHead::Yes
+            && record.head_to.is_none()
+            && is_in_head(repo, record, branch)?
+        {
             lines.entry("HEAD").or_default().push(line);
         }
     }

@@ -55,7 +55,12 @@ const LOST: &str = " The index was torn and was made again from HEAD: what was s
 ///
 /// # Errors
 /// `REPOSITORY_BUSY`, `IO_ERROR`.
-pub(super) fn bring(repo: &Repo, stage: &Stage<'_>, landed: &[&ChangeRecord], all: &[&ChangeRecord]) -> Result<()> {
+pub(super) fn bring(
+    repo: &Repo,
+    stage: &Stage<'_>,
+    landed: &[&ChangeRecord],
+    all: &[&ChangeRecord],
+) -> Result<()> {
     if landed.iter().all(|record| record.entries.is_empty()) {
         return Ok(());
     }
@@ -71,7 +76,8 @@ pub(super) fn bring(repo: &Repo, stage: &Stage<'_>, landed: &[&ChangeRecord], al
         }
     }
     // The index follows HEAD: an entry that HEAD does not hold waits for nobody.
-    let head = repo.head()?.commit.map_or_else(|| Ok(repo.empty_tree()), |commit| repo.tree_of(commit))?;
+    let head =
+        repo.head()?.commit.map_or_else(|| Ok(repo.empty_tree()), |commit| repo.tree_of(commit))?;
     let mut moving = Vec::new();
     for (held, last, by) in chains.into_values() {
         let in_head = match repo.tracked(head, &last.path)? {
@@ -89,7 +95,9 @@ pub(super) fn bring(repo: &Repo, stage: &Stage<'_>, landed: &[&ChangeRecord], al
             let staged = view.staged(repo, &last.path)?;
             if held.contains(&staged) && staged != last.file.map_or(Staged::Nothing, Staged::File) {
                 moves.push(EntryMove { seen: staged, ..last.clone() });
-                files.extend(by.files.iter().filter(|file| file.path == last.path.as_bytes()).cloned());
+                files.extend(
+                    by.files.iter().filter(|file| file.path == last.path.as_bytes()).cloned(),
+                );
             }
         }
         if moves.is_empty() {
@@ -102,7 +110,8 @@ pub(super) fn bring(repo: &Repo, stage: &Stage<'_>, landed: &[&ChangeRecord], al
             continue;
         }
         let stats = index::stats(stage, &moves, &standing(stage, &files));
-        let written = prepared.refresh(repo, stage, &stats).and_then(|()| prepared.rename_in(repo, stage));
+        let written =
+            prepared.refresh(repo, stage, &stats).and_then(|()| prepared.rename_in(repo, stage));
         if written.is_err() {
             index::unlock(repo, stage)?;
         }

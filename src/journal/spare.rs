@@ -66,7 +66,8 @@ pub(super) fn bring_back(repo: &Repo, stage: &Stage<'_>) -> Result<bool> {
         }
         Err(error) => return Err(failed("lock", &path, &error).into()),
     }
-    dir.rename(&lock, &dir, &name, Move::Replace).map_err(|error| failed("write", &path, &error))?;
+    dir.rename(&lock, &dir, &name, Move::Replace)
+        .map_err(|error| failed("write", &path, &error))?;
     Ok(true)
 }
 
@@ -80,12 +81,18 @@ pub(super) fn read_head(repo: &Repo) -> Result<()> {
     let ran = spawn::git(repo.root_path(), &["read-tree", tree], b"")?;
     if !ran.ok {
         let message = format!("Git could not make the index anew: {}", ran.stderr.trim());
-        return Err(Finding::new(Code::IoError, message, "Mend what Git reports, then repeat the call.").into());
+        return Err(Finding::new(
+            Code::IoError,
+            message,
+            "Mend what Git reports, then repeat the call.",
+        )
+        .into());
     }
     // Without this the files that a sparse checkout leaves out would look deleted.
     if repo.is_sparse() {
         spawn::git(repo.root_path(), &["sparse-checkout", "reapply"], b"")?;
     }
     let settings = repo.without_untrusted()?;
-    spawn::git_with_settings(repo.root_path(), &settings, &["update-index", "-q", "--refresh"], b"").map(drop)
+    spawn::git_with_settings(repo.root_path(), &settings, &["update-index", "-q", "--refresh"], b"")
+        .map(drop)
 }

@@ -21,7 +21,8 @@ pub fn c_brackets(text: &[u8]) -> Vec<Bracket> {
     while let Some(&byte) = text.get(scan.at) {
         // Within a line most bytes say nothing.
         if !line_start && !TELLING[usize::from(byte)] {
-            scan.at += text[scan.at..].iter().take_while(|byte| !TELLING[usize::from(**byte)]).count();
+            scan.at +=
+                text[scan.at..].iter().take_while(|byte| !TELLING[usize::from(**byte)]).count();
             continue;
         }
         match byte {
@@ -51,7 +52,8 @@ pub fn c_macro_brackets(text: &[u8]) -> Vec<Vec<Bracket>> {
         if at < next {
             continue;
         }
-        let own_line = text[..at].iter().rev().take_while(|&&byte| byte != b'\n').all(u8::is_ascii_whitespace);
+        let own_line =
+            text[..at].iter().rev().take_while(|&&byte| byte != b'\n').all(u8::is_ascii_whitespace);
         let mut scan = Scan { text, at, found: Vec::new() };
         if !own_line {
             continue;
@@ -156,12 +158,15 @@ impl Scan<'_> {
 
     fn is_raw(&self) -> bool {
         let before = &self.text[..self.at];
-        before.ends_with(b"R") && before.iter().rev().take_while(|byte| byte.is_ascii_alphanumeric()).count() <= 3
+        before.ends_with(b"R")
+            && before.iter().rev().take_while(|byte| byte.is_ascii_alphanumeric()).count() <= 3
     }
 
     fn skip_raw(&mut self) {
         let rest = &self.text[self.at + 1..];
-        let Some(open) = rest.iter().take(18).position(|&byte| byte == b'(') else { return self.skip_quoted(b'"') };
+        let Some(open) = rest.iter().take(18).position(|&byte| byte == b'(') else {
+            return self.skip_quoted(b'"');
+        };
         let end = [b")", &rest[..open], b"\""].concat();
         self.at += 1 + open;
         self.skip_past(&end);
@@ -175,7 +180,9 @@ impl Scan<'_> {
             .rev()
             .take(LONGEST_NUMBER)
             .take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'\'');
-        digit(before) && digit(self.text.get(self.at + 1)) && word.last().is_some_and(u8::is_ascii_digit)
+        digit(before)
+            && digit(self.text.get(self.at + 1))
+            && word.last().is_some_and(u8::is_ascii_digit)
     }
 }
 
@@ -185,7 +192,10 @@ impl Parsed<'_> {
     pub fn brackets(&self) -> Vec<Bracket> {
         let mut found = Vec::new();
         visit(&mut self.tree.walk(), |node, _| {
-            if node.child_count() == 0 && !node.is_missing() && node.end_byte() - node.start_byte() == 1 {
+            if node.child_count() == 0
+                && !node.is_missing()
+                && node.end_byte() - node.start_byte() == 1
+            {
                 let byte = self.text[node.start_byte()];
                 if matches!(byte, b'(' | b')' | b'[' | b']' | b'{' | b'}') && !node.is_named() {
                     found.push(Bracket { at: node.start_byte(), byte });
@@ -281,7 +291,10 @@ mod tests {
     use super::*;
 
     fn alone(text: &str) -> String {
-        unmatched(&c_brackets(text.as_bytes())).iter().map(|bracket| char::from(bracket.byte)).collect()
+        unmatched(&c_brackets(text.as_bytes()))
+            .iter()
+            .map(|bracket| char::from(bracket.byte))
+            .collect()
     }
 
     #[test]

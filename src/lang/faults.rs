@@ -43,7 +43,9 @@ impl Parsed<'_> {
     #[must_use]
     pub fn faults(&self) -> Vec<Fault> {
         let language = self.language();
-        let all = !(language.aligned.is_empty() && language.never_empty.is_empty() && language.errors.is_empty());
+        let all = !(language.aligned.is_empty()
+            && language.never_empty.is_empty()
+            && language.errors.is_empty());
         let mut faults = Vec::new();
         let mut columns: HashMap<usize, usize> = HashMap::new();
         visit(&mut self.tree.walk(), |node, parent| {
@@ -55,7 +57,9 @@ impl Parsed<'_> {
                     faults.push(fault(node, parent, Some(FaultKind::Unexpected)));
                 } else if node.byte_range().is_empty() && language.never_empty.contains(&kind) {
                     faults.push(fault(node, parent, Some(FaultKind::Missing(kind.to_owned()))));
-                } else if parent.is_some_and(|parent| self.is_misaligned(node, parent, &mut columns)) {
+                } else if parent
+                    .is_some_and(|parent| self.is_misaligned(node, parent, &mut columns))
+                {
                     faults.push(fault(node, parent, Some(FaultKind::Misaligned)));
                 }
             }
@@ -65,7 +69,12 @@ impl Parsed<'_> {
     }
 
     /// Whether `node` begins a line at another column than its elder siblings, or, a clause, than the statement it belongs to.
-    fn is_misaligned(&self, node: Node<'_>, parent: Node<'_>, columns: &mut HashMap<usize, usize>) -> bool {
+    fn is_misaligned(
+        &self,
+        node: Node<'_>,
+        parent: Node<'_>,
+        columns: &mut HashMap<usize, usize>,
+    ) -> bool {
         let aligned = self.language().aligned;
         let Some(column) = self.indent(node) else { return false };
         if !node.is_named() || self.language().comments.contains(&node.kind()) {

@@ -171,7 +171,10 @@ impl Parsed<'_> {
             }
             true
         });
-        wanted.iter().flat_map(|scope| self.clashes_in(*scope, &definitions, &scopes, Some(changed))).collect()
+        wanted
+            .iter()
+            .flat_map(|scope| self.clashes_in(*scope, &definitions, &scopes, Some(changed)))
+            .collect()
     }
 
     /// How often `name` is defined in the scope that defines it most often, repeats that the language allows not counted.
@@ -186,7 +189,8 @@ impl Parsed<'_> {
             }
             true
         });
-        let clashes = all.iter().flat_map(|scope| self.clashes_in(*scope, &definitions, &scopes, None));
+        let clashes =
+            all.iter().flat_map(|scope| self.clashes_in(*scope, &definitions, &scopes, None));
         clashes.filter(|clash| clash.name == name).map(|clash| clash.count).max().unwrap_or(1)
     }
 
@@ -214,13 +218,15 @@ impl Parsed<'_> {
             }
             node.id() == scope.id() || !scopes.has(node)
         });
-        let is_new = |one: &Definition<'_>| changed.is_none_or(|changed| touches(changed, &rows(one.name)));
+        let is_new =
+            |one: &Definition<'_>| changed.is_none_or(|changed| touches(changed, &rows(one.name)));
         groups.retain(|_, group| group.len() > 1 && group.iter().any(is_new));
         if groups.is_empty() {
             return Vec::new();
         }
         let known = self.identities(scope);
-        let local = std::iter::successors(Some(scope), Node::parent).any(|outer| outer.kind().contains("function"));
+        let local = std::iter::successors(Some(scope), Node::parent)
+            .any(|outer| outer.kind().contains("function"));
         let clashes = groups.values().filter_map(|group| self.clash(&known, group, changed));
         clashes.filter(|clash| !(local && self.is_used_between(clash))).collect()
     }
@@ -238,7 +244,8 @@ impl Parsed<'_> {
         group: &[Definition<'_>],
         changed: Option<&[Range<usize>]>,
     ) -> Option<Clash> {
-        let is_new = |one: &&Definition<'_>| changed.is_none_or(|changed| touches(changed, &rows(one.name)));
+        let is_new =
+            |one: &&Definition<'_>| changed.is_none_or(|changed| touches(changed, &rows(one.name)));
         let mut same: BTreeMap<u64, Vec<&Definition<'_>>> = BTreeMap::new();
         for definition in group {
             if let Some(identity) = identities.get(&definition.node.id()) {
@@ -259,11 +266,15 @@ impl Parsed<'_> {
     /// Whether the name stands between its two definitions: a local name may be used up and then defined anew.
     fn is_used_between(&self, clash: &Clash) -> bool {
         let between = text::lines(self.text).take(clash.second.start).skip(clash.first.end);
-        let word = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+        let word = |byte: Option<&u8>| {
+            byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+        };
         let name = clash.name.as_bytes();
         between.into_iter().any(|line| {
-            let whole =
-                |at: usize| !word(line.get(at + name.len())) && !word(at.checked_sub(1).and_then(|at| line.get(at)));
+            let whole = |at: usize| {
+                !word(line.get(at + name.len()))
+                    && !word(at.checked_sub(1).and_then(|at| line.get(at)))
+            };
             memchr::memmem::find_iter(line, name).any(whole)
         })
     }
@@ -285,7 +296,9 @@ impl Parsed<'_> {
                 one.captures().iter().filter(named).map(|capture| capture.node)
             };
             exempt.extend(of("exempt").map(|node| node.id()));
-            let (Some(node), Some(name)) = (of("definition").next(), of("name").next()) else { continue };
+            let (Some(node), Some(name)) = (of("definition").next(), of("name").next()) else {
+                continue;
+            };
             let mut hasher = DefaultHasher::new();
             one.pattern_index.hash(&mut hasher);
             self.tokens(name).hash(&mut hasher);
@@ -324,12 +337,15 @@ impl Parsed<'_> {
             let node = cursor.node();
             if node.start_byte() == at && self.language.containers.contains(&block.kind()) {
                 let mut children = block.walk();
-                let others = block.named_children(&mut children).filter(|child| child.start_byte() != at);
-                let aside =
-                    |kind: &str| self.language.comments.contains(&kind) || self.language.strings.contains(&kind);
-                return others
-                    .into_iter()
-                    .all(|other| aside(other.kind()) || other.named_child(0).is_some_and(|only| aside(only.kind())));
+                let others =
+                    block.named_children(&mut children).filter(|child| child.start_byte() != at);
+                let aside = |kind: &str| {
+                    self.language.comments.contains(&kind) || self.language.strings.contains(&kind)
+                };
+                return others.into_iter().all(|other| {
+                    aside(other.kind())
+                        || other.named_child(0).is_some_and(|only| aside(only.kind()))
+                });
             }
             block = node;
         }
@@ -363,7 +379,10 @@ impl Kinds {
 
 /// Whether the two can have the same tokens, as far as a look tells.
 fn alike(a: Node<'_>, b: Node<'_>) -> bool {
-    a.kind_id() == b.kind_id() && a.child_count() == b.child_count() && !a.has_error() && !b.has_error()
+    a.kind_id() == b.kind_id()
+        && a.child_count() == b.child_count()
+        && !a.has_error()
+        && !b.has_error()
 }
 
 /// The node that probably names a definition: by the names that grammars give their fields, else in the definition that it wraps, else
@@ -376,7 +395,8 @@ fn name_of<'t>(definition: Node<'t>, defining: &Kinds, scopes: &Kinds) -> Option
             let mut cursor = node.walk();
             let mut children = node.named_children(&mut cursor);
             // What stands in a scope has names of its own: the keys of a table.
-            (defining.has(node) && !scopes.has(node)).then(|| children.find(|child| defining.has(*child)))?
+            (defining.has(node) && !scopes.has(node))
+                .then(|| children.find(|child| defining.has(*child)))?
         });
         match inner {
             Some(inner) => node = inner,

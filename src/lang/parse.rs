@@ -49,7 +49,9 @@ impl std::fmt::Display for Unparsed {
         match self {
             Unparsed::TooLarge(bytes) => write!(f, "{bytes} bytes are more than {MAX_BYTES}"),
             Unparsed::TooDeep(limit) => write!(f, "it nests deeper than {limit} levels"),
-            Unparsed::TooLong => write!(f, "it has more than {MAX_BLOCK_SPAN} lines, or a longer line"),
+            Unparsed::TooLong => {
+                write!(f, "it has more than {MAX_BLOCK_SPAN} lines, or a longer line")
+            }
             Unparsed::NoGrammar => f.write_str("its grammar does not fit this build"),
             Unparsed::Template => f.write_str("it is a template, and its errors are not its own"),
             Unparsed::OutOfTime => write!(f, "the time for one file was over"),
@@ -82,11 +84,13 @@ pub(super) fn parse_from<'t>(
     if parser.set_language(&language.grammar()).is_err() {
         return Err(Unparsed::NoGrammar);
     }
-    let mut stop =
-        |_: &tree_sitter::ParseState| if expired() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+    let mut stop = |_: &tree_sitter::ParseState| {
+        if expired() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
     let mut read = |at: usize, _| text.get(at..).unwrap_or_default();
     let options = ParseOptions::new().progress_callback(&mut stop);
-    let tree = parser.parse_with_options(&mut read, old, Some(options)).ok_or(Unparsed::OutOfTime)?;
+    let tree =
+        parser.parse_with_options(&mut read, old, Some(options)).ok_or(Unparsed::OutOfTime)?;
     Ok(Parsed { language, text, tree })
 }
 
@@ -105,7 +109,11 @@ fn check(language: &Language, text: &[u8]) -> Result<(), Unparsed> {
     if lines().count() > MAX_BLOCK_SPAN || lines().any(|line| line.len() > MAX_BLOCK_SPAN) {
         return Err(Unparsed::TooLong);
     }
-    if block_depth(text) > MAX_BLOCK_DEPTH { Err(Unparsed::TooDeep(MAX_BLOCK_DEPTH)) } else { Ok(()) }
+    if block_depth(text) > MAX_BLOCK_DEPTH {
+        Err(Unparsed::TooDeep(MAX_BLOCK_DEPTH))
+    } else {
+        Ok(())
+    }
 }
 
 /// Whether a parser will survive `text`, which nests at most `depth` deep, as far as that can be told without a look at it.
@@ -142,7 +150,8 @@ fn block_depth(text: &[u8]) -> usize {
             open.pop();
         }
         let indicator = |(i, byte): (usize, &u8)| {
-            matches!(byte, b'-' | b'?' | b':') && line.get(i + 1).is_none_or(u8::is_ascii_whitespace)
+            matches!(byte, b'-' | b'?' | b':')
+                && line.get(i + 1).is_none_or(u8::is_ascii_whitespace)
         };
         open.push(indent);
         let inline: Vec<usize> = line
@@ -154,8 +163,13 @@ fn block_depth(text: &[u8]) -> usize {
             .collect();
         deepest = deepest.max(open.len() + inline.len());
         // What a line opens stays open below it only while lines are indented deeper.
-        let leading = line[indent..].iter().take_while(|&&byte| matches!(byte, b'-' | b'?' | b' ' | b'\t')).count();
-        open.extend(inline.into_iter().filter(|&column| column <= indent + leading && column > indent));
+        let leading = line[indent..]
+            .iter()
+            .take_while(|&&byte| matches!(byte, b'-' | b'?' | b' ' | b'\t'))
+            .count();
+        open.extend(
+            inline.into_iter().filter(|&column| column <= indent + leading && column > indent),
+        );
     }
     deepest
 }

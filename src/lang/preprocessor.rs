@@ -141,7 +141,11 @@ impl Lines {
             let branch = |is_else, never| Branch { row, is_else, never };
             match word {
                 b"if" | b"ifdef" | b"ifndef" => {
-                    let chain = Chain { branches: vec![branch(false, rest == b"0")], end: usize::MAX, guard: false };
+                    let chain = Chain {
+                        branches: vec![branch(false, rest == b"0")],
+                        end: usize::MAX,
+                        guard: false,
+                    };
                     open.push(chain);
                     defined = (word == b"ifndef").then_some(rest);
                     lines.kinds.push(Line::Directive);
@@ -185,7 +189,8 @@ impl Lines {
         for chain in &self.chains {
             let taken = chain.taken(take);
             for (i, branch) in chain.branches.iter().enumerate() {
-                let end = chain.branches.get(i + 1).map_or(chain.end, |next| next.row).min(live.len());
+                let end =
+                    chain.branches.get(i + 1).map_or(chain.end, |next| next.row).min(live.len());
                 if taken != Some(i) {
                     live[branch.row..end].fill(false);
                 }
@@ -254,8 +259,11 @@ mod tests {
 
     fn texts(text: &str) -> Vec<String> {
         let branches = Branches::of(text.as_bytes());
-        let shown =
-            |take: &Take| String::from_utf8_lossy(&branches.variant(*take).text).replace(' ', "").replace('\n', "/");
+        let shown = |take: &Take| {
+            String::from_utf8_lossy(&branches.variant(*take).text)
+                .replace(' ', "")
+                .replace('\n', "/")
+        };
         let mut texts: Vec<String> = Take::ALL.iter().map(shown).collect();
         texts.dedup();
         texts
@@ -281,7 +289,10 @@ mod tests {
     #[test]
     fn a_branch_in_a_comment_is_none() {
         assert_eq!(texts("/* Usage:\n#ifdef FOO\n*/\nx;\n"), ["/*Usage:/#ifdefFOO/*//x;/"]);
-        assert_eq!(texts("int a; /* b */\n#if A\nx;\n#endif\n"), ["inta;/*b*///x;//", "inta;/*b*/////"]);
+        assert_eq!(
+            texts("int a; /* b */\n#if A\nx;\n#endif\n"),
+            ["inta;/*b*///x;//", "inta;/*b*/////"]
+        );
     }
 
     #[test]

@@ -61,7 +61,8 @@ impl Language {
     }
 
     fn signs(&self, text: &[u8]) -> bool {
-        text.split(|&b| b == b'\n').any(|line| self.signs.iter().any(|sign| line.starts_with(sign.as_bytes())))
+        text.split(|&b| b == b'\n')
+            .any(|line| self.signs.iter().any(|sign| line.starts_with(sign.as_bytes())))
     }
 }
 
@@ -76,9 +77,12 @@ pub fn of(path: &RepoPath, text: &[u8]) -> Option<&'static Language> {
     match name.iter().rposition(|&b| b == b'.') {
         Some(dot) if dot > 0 => {
             let extension = name[dot + 1..].to_ascii_lowercase();
-            let shared =
-                LANGUAGES.iter().find(|language| holds(language.shared_extensions, &extension) && language.signs(text));
-            shared.or_else(|| LANGUAGES.iter().find(|language| holds(language.extensions, &extension)))
+            let shared = LANGUAGES.iter().find(|language| {
+                holds(language.shared_extensions, &extension) && language.signs(text)
+            });
+            shared.or_else(|| {
+                LANGUAGES.iter().find(|language| holds(language.extensions, &extension))
+            })
         }
         _ => {
             let program = interpreter(text)?;
@@ -100,7 +104,8 @@ fn interpreter(text: &[u8]) -> Option<&[u8]> {
         // Options and assignments stand before the program.
         program = last_name(words.find(|word| !word.starts_with(b"-") && !word.contains(&b'='))?);
     }
-    let version = program.iter().rposition(|b| !b.is_ascii_digit() && *b != b'.').map_or(0, |last| last + 1);
+    let version =
+        program.iter().rposition(|b| !b.is_ascii_digit() && *b != b'.').map_or(0, |last| last + 1);
     Some(&program[..version])
 }
 
@@ -113,12 +118,15 @@ mod tests {
     use super::*;
 
     fn name(path: &str, text: &str) -> Option<&'static str> {
-        of(&RepoPath::parse(path.as_bytes()).unwrap(), text.as_bytes()).map(|language| language.name)
+        of(&RepoPath::parse(path.as_bytes()).unwrap(), text.as_bytes())
+            .map(|language| language.name)
     }
 
     #[test]
     fn the_interpreter_is_the_program_without_folder_and_version() {
-        let of = |line: &str| interpreter(line.as_bytes()).map(|name| String::from_utf8_lossy(name).into_owned());
+        let of = |line: &str| {
+            interpreter(line.as_bytes()).map(|name| String::from_utf8_lossy(name).into_owned())
+        };
         assert_eq!(of("#!/bin/sh\nexit\n").as_deref(), Some("sh"));
         assert_eq!(of("#! /usr/bin/env python3.12 -u\r\n").as_deref(), Some("python"));
         assert_eq!(of("#!/usr/bin/env -S A=1 node --x\n").as_deref(), Some("node"));
@@ -139,7 +147,11 @@ mod tests {
         assert_eq!(name("a.h", "#pragma once\nnamespace a {\n}\n"), Some("cpp"));
         assert_eq!(name("tool", "#!/usr/bin/env python3\n"), Some("python"));
         assert_eq!(name("tool.txt", "#!/usr/bin/env python3\n"), None, "it has an extension");
-        assert_eq!(name(".tool", "#!/usr/bin/python\n"), Some("python"), "a leading dot begins no extension");
+        assert_eq!(
+            name(".tool", "#!/usr/bin/python\n"),
+            Some("python"),
+            "a leading dot begins no extension"
+        );
         assert_eq!(name("py", ""), None);
         assert_eq!(name("tool", ""), None);
     }

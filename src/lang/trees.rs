@@ -44,7 +44,8 @@ impl Trees {
     ) -> Result<Parsed<'t>, Unparsed> {
         let mut kept = self.kept.borrow_mut();
         let sum = crc32fast::hash(text);
-        let same = |one: &Kept| one.sum == sum && one.language.name == language.name && one.text == text;
+        let same =
+            |one: &Kept| one.sum == sum && one.language.name == language.name && one.text == text;
         if let Some(at) = kept.iter().position(same)
             && let Some(one) = kept.remove(at)
         {
@@ -55,13 +56,22 @@ impl Trees {
         // The newest that is like it: usually the text that the edit was made on.
         let mut near = kept.iter().filter(|one| one.language.name == language.name);
         let near = near.find_map(|one| Some((change(&one.text, text)?, one)));
-        let again = near.map(|(change, one)| one.changed(change, text, expired)).transpose()?.flatten();
+        let again =
+            near.map(|(change, one)| one.changed(change, text, expired)).transpose()?.flatten();
         let (parsed, depth) = match again {
             Some(again) => again,
             None => (parse::parse(language, text, expired)?, parse::bracket_depth(text)),
         };
-        kept.push_front(Kept { language, text: text.to_vec(), sum, depth, tree: parsed.tree.clone() });
-        while kept.len() > MOST_TREES || kept.iter().map(|one| one.text.len()).sum::<usize>() > MOST_TEXT {
+        kept.push_front(Kept {
+            language,
+            text: text.to_vec(),
+            sum,
+            depth,
+            tree: parsed.tree.clone(),
+        });
+        while kept.len() > MOST_TREES
+            || kept.iter().map(|one| one.text.len()).sum::<usize>() > MOST_TEXT
+        {
             kept.pop_back();
         }
         Ok(parsed)
@@ -99,13 +109,18 @@ struct Change {
 /// Where two texts differ; `None` if that is more than half of either: then nothing is won.
 fn change(old: &[u8], new: &[u8]) -> Option<Change> {
     let most = old.len().max(new.len());
-    let start =
-        common(old.chunks(CHUNK).zip(new.chunks(CHUNK)), |(a, b)| a.iter().zip(b).take_while(|(a, b)| a == b).count());
+    let start = common(old.chunks(CHUNK).zip(new.chunks(CHUNK)), |(a, b)| {
+        a.iter().zip(b).take_while(|(a, b)| a == b).count()
+    });
     let (old_rest, new_rest) = (&old[start..], &new[start..]);
     let end = common(old_rest.rchunks(CHUNK).zip(new_rest.rchunks(CHUNK)), |(a, b)| {
         a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count()
     });
-    (2 * (start + end) >= most).then_some(Change { start, old_end: old.len() - end, new_end: new.len() - end })
+    (2 * (start + end) >= most).then_some(Change {
+        start,
+        old_end: old.len() - end,
+        new_end: new.len() - end,
+    })
 }
 
 /// How many bytes are compared at once.
@@ -154,14 +169,17 @@ mod tests {
 
     /// Numbers that look random and are the same each time.
     fn dice(seed: &mut u64) -> usize {
-        *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        *seed =
+            seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(*seed >> 33).unwrap_or(0)
     }
 
     /// A language without a folder of its own has none.
     fn samples(language: &str) -> Vec<Vec<u8>> {
-        let folder =
-            std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("grammars").join(language).join("samples/valid");
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("grammars")
+            .join(language)
+            .join("samples/valid");
         std::fs::read_dir(folder)
             .into_iter()
             .flatten()
@@ -171,7 +189,8 @@ mod tests {
 
     /// The text with a line doubled, taken out, or changed in one character.
     fn edited(text: &[u8], seed: &mut u64) -> Vec<u8> {
-        let mut lines: Vec<Vec<u8>> = text.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
+        let mut lines: Vec<Vec<u8>> =
+            text.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
         let at = dice(seed) % lines.len().max(1);
         match dice(seed) % 4 {
             0 => drop(lines.remove(at)),
@@ -205,7 +224,12 @@ mod tests {
                         let mut cursor = parsed.tree.walk();
                         loop {
                             let node = cursor.node();
-                            nodes.push((node.kind_id(), node.byte_range(), node.start_position(), node.is_missing()));
+                            nodes.push((
+                                node.kind_id(),
+                                node.byte_range(),
+                                node.start_position(),
+                                node.is_missing(),
+                            ));
                             if cursor.goto_first_child() || cursor.goto_next_sibling() {
                                 continue;
                             }
@@ -220,7 +244,12 @@ mod tests {
                         }
                     };
                     let name = language.name;
-                    assert_eq!(shape(&whole), shape(&quick), "{name}:\n{}", String::from_utf8_lossy(&text));
+                    assert_eq!(
+                        shape(&whole),
+                        shape(&quick),
+                        "{name}:\n{}",
+                        String::from_utf8_lossy(&text)
+                    );
                     all += 1;
                     sound += u32::from(!whole.has_error());
                     let next = edited(&text, &mut seed);
@@ -246,7 +275,10 @@ mod tests {
             trees.parse(language, text.as_bytes(), &|| false).unwrap();
         }
         let kept = trees.kept.borrow();
-        assert!(kept.len() <= MOST_TREES && kept.iter().map(|one| one.text.len()).sum::<usize>() <= MOST_TEXT);
+        assert!(
+            kept.len() <= MOST_TREES
+                && kept.iter().map(|one| one.text.len()).sum::<usize>() <= MOST_TEXT
+        );
         assert!(!kept.is_empty());
     }
 
@@ -260,7 +292,10 @@ mod tests {
         for at in [0, 1, 255, 256, 257, 511, 512, 1999] {
             let mut other = long.clone();
             other[at] ^= 255;
-            assert_eq!(change(&long, &other), Some(Change { start: at, old_end: at + 1, new_end: at + 1 }));
+            assert_eq!(
+                change(&long, &other),
+                Some(Change { start: at, old_end: at + 1, new_end: at + 1 })
+            );
             other.remove(at);
             let found = change(&long, &other).unwrap();
             assert_eq!((found.start, found.old_end - found.new_end), (at, 1));

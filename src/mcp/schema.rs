@@ -102,9 +102,12 @@ fn tidy(value: &mut Value) {
 fn choice(ways: &Value) -> Option<Map<String, Value>> {
     let ways = ways.as_array()?;
     let names = ways.iter().map(|way| way.get("const")?.as_str()).collect::<Option<Vec<&str>>>()?;
-    let told = |(way, name): (&Value, &&str)| Some(format!("{name}: {}", way.get("description")?.as_str()?));
+    let told = |(way, name): (&Value, &&str)| {
+        Some(format!("{name}: {}", way.get("description")?.as_str()?))
+    };
     let told: Vec<String> = ways.iter().zip(&names).filter_map(told).collect();
-    let mut schema = Map::from_iter([("type".to_owned(), json!("string")), ("enum".to_owned(), json!(names))]);
+    let mut schema =
+        Map::from_iter([("type".to_owned(), json!("string")), ("enum".to_owned(), json!(names))]);
     if !told.is_empty() {
         schema.insert("description".to_owned(), json!(told.join(" ")));
     }

@@ -7,9 +7,9 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
-    PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities, ServerConfig, Tool as Listed,
-    ToolAnnotations,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
+    ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities,
+    ServerConfig, Tool as Listed, ToolAnnotations,
 };
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::transport::async_rw::AsyncRwTransport;
@@ -58,7 +58,8 @@ pub fn serve(service: Service) -> std::io::Result<()> {
         let ended_input = Arc::new(Notify::new());
         let (read, write) = stdio_pipes();
         let read = Noted { read, ended: Arc::clone(&ended_input) };
-        let transport = AsyncRwTransport::new_server(read, write).with_max_line_length(MOST_MESSAGE);
+        let transport =
+            AsyncRwTransport::new_server(read, write).with_max_line_length(MOST_MESSAGE);
         let served = async {
             // Who closes its end before it said anything wanted nothing.
             if let Ok(running) = serve_server(server, transport).await {
@@ -116,21 +117,32 @@ impl ServerHandler for Server {
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(at) = self.tools.iter().position(|tool| tool.name == request.name) else {
             let names: Vec<&str> = self.tools.iter().map(|tool| tool.name).collect();
-            let message = format!("There is no tool {:?}. The tools are {}.", request.name, names.join(", "));
+            let message =
+                format!("There is no tool {:?}. The tools are {}.", request.name, names.join(", "));
             return Err(ErrorData::invalid_params(message, None));
         };
         let Ok(_open) = self.room.try_acquire() else {
-            let message = format!("{MOST_OPEN} calls are open: read their answers first. This one was not begun.");
+            let message = format!(
+                "{MOST_OPEN} calls are open: read their answers first. This one was not begun."
+            );
             return Err(ErrorData::internal_error(message, None));
         };
         let effect = self.tools[at].effect;
-        let _running = if effect == Effect::Runs { self.programs.acquire().await.ok() } else { None };
+        let _running =
+            if effect == Effect::Runs { self.programs.acquire().await.ok() } else { None };
         let client = context.client_info().map(|client| client.name);
         let roots = self.roots(&context).await;
         let pulse = Arc::new(Pulse::default());
         let args = request.arguments.unwrap_or_default();
         let request = request_of(&context);
-        let call = Call { tool: at, args, client: client.clone(), roots, request, pulse: Arc::clone(&pulse) };
+        let call = Call {
+            tool: at,
+            args,
+            client: client.clone(),
+            roots,
+            request,
+            pulse: Arc::clone(&pulse),
+        };
         let answer = self.worker.call(call, effect);
         let answer = waited(answer, &pulse, &context).await?;
         // It repeats the whole call to its model beside an error: a file that was refused would be paid for twice.
@@ -157,7 +169,8 @@ impl Server {
         let has = context.client_capabilities().is_some_and(|client| client.roots.is_some());
         let roots = if !has {
             Roots::Untold
-        } else if let Ok(Ok(told)) = tokio::time::timeout(PATIENCE, context.peer.list_roots()).await {
+        } else if let Ok(Ok(told)) = tokio::time::timeout(PATIENCE, context.peer.list_roots()).await
+        {
             Roots::Told(told.roots.iter().filter_map(|root| path(&root.uri)).collect())
         } else {
             Roots::Silent
@@ -168,7 +181,8 @@ impl Server {
 
 /// What a request says of itself: its id, the revision spoken, and the trace that it belongs to.
 fn request_of(context: &RequestContext<RoleServer>) -> Request {
-    let said = |key: &str| context.meta.0.get(key).and_then(|value| value.as_str()).map(str::to_owned);
+    let said =
+        |key: &str| context.meta.0.get(key).and_then(|value| value.as_str()).map(str::to_owned);
     let spoken = || context.peer.peer_info().map(|client| client.protocol_version.to_string());
     Request {
         id: context.id.to_string(),
@@ -209,8 +223,13 @@ async fn waited(
     let mut token = context.meta.get_progress_token();
     let mut seconds = 0_u32;
     loop {
-        let beat =
-            async { if token.is_some() { tokio::time::sleep(BEAT).await } else { std::future::pending().await } };
+        let beat = async {
+            if token.is_some() {
+                tokio::time::sleep(BEAT).await
+            } else {
+                std::future::pending().await
+            }
+        };
         tokio::select! {
             answer = &mut answer => {
                 return answer.map_err(|_| ErrorData::internal_error("The server ends; the call was not begun.", None));
@@ -245,7 +264,8 @@ fn listed(tool: &Tool) -> Listed {
 fn path(uri: &str) -> Option<PathBuf> {
     use std::os::unix::ffi::OsStringExt as _;
     let (scheme, rest) = uri.split_once(':')?;
-    let host = rest.strip_prefix("//").map(|rest| rest.split_at(rest.find('/').unwrap_or(rest.len())));
+    let host =
+        rest.strip_prefix("//").map(|rest| rest.split_at(rest.find('/').unwrap_or(rest.len())));
     let (host, rest) = host.unwrap_or(("", rest));
     let ours = host.is_empty() || host.eq_ignore_ascii_case("localhost");
     if !scheme.eq_ignore_ascii_case("file") || !ours || !rest.starts_with('/') {

@@ -36,7 +36,12 @@ impl Worker {
                 }
             }
         };
-        Worker { jobs, handler, threads: Mutex::new(vec![std::thread::spawn(answer)]), pulses: Mutex::default() }
+        Worker {
+            jobs,
+            handler,
+            threads: Mutex::new(vec![std::thread::spawn(answer)]),
+            pulses: Mutex::default(),
+        }
     }
 
     /// Has `call` answered. The receiver fails if the server ends before.
@@ -63,7 +68,11 @@ impl Worker {
     /// Waits for what was begun: an edit to its end, which takes a moment; programs are ended.
     pub(super) fn finish(self) {
         drop(self.jobs);
-        self.pulses.into_inner().unwrap_or_else(PoisonError::into_inner).iter().for_each(|pulse| pulse.stop());
+        self.pulses
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+            .iter()
+            .for_each(|pulse| pulse.stop());
         for thread in self.threads.into_inner().unwrap_or_else(PoisonError::into_inner) {
             let _ = thread.join();
         }

@@ -92,7 +92,10 @@ pub(super) fn without_tokens(text: &str) -> String {
 /// What is a part of one token. `=`, `:` and quotes part names from values.
 fn is_of_token(c: char) -> bool {
     c.is_alphanumeric()
-        || matches!(c, '_' | '-' | '.' | '+' | '/' | '%' | '~' | '$' | '!' | '@' | '#' | '*' | '&' | '^' | '?')
+        || matches!(
+            c,
+            '_' | '-' | '.' | '+' | '/' | '%' | '~' | '$' | '!' | '@' | '#' | '*' | '&' | '^' | '?'
+        )
 }
 
 fn has_prefix(token: &str) -> bool {
@@ -100,8 +103,11 @@ fn has_prefix(token: &str) -> bool {
         token.match_indices(prefix).any(|(at, _)| {
             let starts = !token[..at].ends_with(|c: char| c.is_alphanumeric());
             let rest = &token[at + prefix.len()..];
-            let long =
-                rest.chars().take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.')).count() >= *least;
+            let long = rest
+                .chars()
+                .take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.'))
+                .count()
+                >= *least;
             starts && long && rest.chars().any(|c| c.is_ascii_digit() || c.is_ascii_uppercase())
         })
     })
@@ -111,29 +117,32 @@ fn has_prefix(token: &str) -> bool {
 /// more often than in names. `is_id` says whether an object's id may come next.
 fn looks_like_chance(token: &str, is_id: &mut bool) -> bool {
     let parts = token.split(['.', '/', '@', '&', '?', '#', '$', '*', '^', '~', '!', '%']);
-    parts.map(|part| part.trim_matches(['-', '_', '+'])).filter(|part| !part.is_empty()).any(|part| {
-        let digits = part.bytes().filter(u8::is_ascii_digit).count();
-        let hexadecimal = part.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
-        if hexadecimal && *is_id || is_uuid(part) {
-            return false;
-        }
-        let word = part.rsplit(['-', '_']).next().unwrap_or(part);
-        *is_id = IDS.contains(&word.to_ascii_lowercase().as_str());
-        if part.len() < 20 || !part.is_ascii() {
-            return false;
-        }
-        if part.len() >= 32 && digits >= 3 && hexadecimal {
-            return true;
-        }
-        let class = |b: u8| match b {
-            b'0'..=b'9' => 0,
-            b'a'..=b'z' => 1,
-            b'A'..=b'Z' => 2,
-            _ => 3,
-        };
-        let turns = part.as_bytes().windows(2).filter(|pair| class(pair[0]) != class(pair[1])).count();
-        digits >= 2 && turns * 3 >= part.len() && part.bytes().any(|b| b.is_ascii_alphabetic())
-    })
+    parts.map(|part| part.trim_matches(['-', '_', '+'])).filter(|part| !part.is_empty()).any(
+        |part| {
+            let digits = part.bytes().filter(u8::is_ascii_digit).count();
+            let hexadecimal = part.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
+            if hexadecimal && *is_id || is_uuid(part) {
+                return false;
+            }
+            let word = part.rsplit(['-', '_']).next().unwrap_or(part);
+            *is_id = IDS.contains(&word.to_ascii_lowercase().as_str());
+            if part.len() < 20 || !part.is_ascii() {
+                return false;
+            }
+            if part.len() >= 32 && digits >= 3 && hexadecimal {
+                return true;
+            }
+            let class = |b: u8| match b {
+                b'0'..=b'9' => 0,
+                b'a'..=b'z' => 1,
+                b'A'..=b'Z' => 2,
+                _ => 3,
+            };
+            let turns =
+                part.as_bytes().windows(2).filter(|pair| class(pair[0]) != class(pair[1])).count();
+            digits >= 2 && turns * 3 >= part.len() && part.bytes().any(|b| b.is_ascii_alphabetic())
+        },
+    )
 }
 
 /// Whether `text` is a UUID.

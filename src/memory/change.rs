@@ -38,9 +38,10 @@ impl Change {
     #[must_use]
     pub fn id(&self) -> &str {
         match self {
-            Change::Failed(episode) | Change::Added(episode) | Change::Put(episode) | Change::Merged(episode, _) => {
-                &episode.id
-            }
+            Change::Failed(episode)
+            | Change::Added(episode)
+            | Change::Put(episode)
+            | Change::Merged(episode, _) => &episode.id,
             Change::Fixed(id, _)
             | Change::Unfixed(id, _)
             | Change::Used(id, ..)
@@ -56,7 +57,9 @@ impl Change {
     pub fn on(&self, stands: Option<Episode>) -> Option<Episode> {
         let Some(stands) = stands else {
             return match self {
-                Change::Failed(new) | Change::Added(new) | Change::Put(new) => Some((**new).clone()),
+                Change::Failed(new) | Change::Added(new) | Change::Put(new) => {
+                    Some((**new).clone())
+                }
                 Change::Merged(theirs, None) => Some(theirs.foreign()),
                 Change::Merged(theirs, Some(_)) => Some((**theirs).clone()),
                 _ => None,
@@ -68,7 +71,9 @@ impl Change {
             Change::Unfixed(_, commit) => stands.unfixed(commit),
             Change::Used(_, outcome, now) => stands.used(*outcome, *now),
             Change::Worsened(_) => stands.worsened(),
-            Change::Added(new) => Episode { lesson: new.lesson.clone(), deprecated: None, ..stands },
+            Change::Added(new) => {
+                Episode { lesson: new.lesson.clone(), deprecated: None, ..stands }
+            }
             Change::Lesson(_, lesson) => Episode { lesson: lesson.clone(), ..stands },
             Change::Deprecated(_, why) => Episode { deprecated: why.clone(), ..stands },
             Change::Put(episode) => (**episode).clone(),

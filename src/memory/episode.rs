@@ -106,7 +106,9 @@ impl Episode {
     #[must_use]
     pub fn new(code: &str, language: Option<&str>, tried: Tried, now: i64) -> Episode {
         let tried = Tried { fragment: scrub(&tried.fragment, LONGEST), ..tried };
-        let tag = |key: &str, value: &Option<String>| format!("{key}:{}", value.as_deref().unwrap_or("-"));
+        let tag = |key: &str, value: &Option<String>| {
+            format!("{key}:{}", value.as_deref().unwrap_or("-"))
+        };
         let kind = [
             code.to_owned(),
             language.unwrap_or("-").to_owned(),
@@ -141,8 +143,9 @@ impl Episode {
     /// The id that these keywords come to: FNV-1a of them, in 64 bits.
     fn own_id(&self) -> String {
         let bytes = self.keywords.iter().flat_map(|word| word.bytes().chain([0]));
-        let hash =
-            bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+        let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
         format!("{hash:016x}")
     }
 
@@ -191,7 +194,8 @@ impl Episode {
     /// After it turned out that its last use, which seemed to help, made things worse.
     #[must_use]
     pub fn worsened(mut self) -> Episode {
-        self.effectiveness = round(score::after(score::before_help(self.effectiveness), Outcome::Worse));
+        self.effectiveness =
+            round(score::after(score::before_help(self.effectiveness), Outcome::Worse));
         self.helped = self.helped.saturating_sub(1);
         self.worse = self.worse.saturating_add(1);
         self
@@ -200,7 +204,10 @@ impl Episode {
     /// How good it is at `now`.
     #[must_use]
     pub fn effectiveness_at(&self, now: i64) -> f64 {
-        score::decayed(self.effectiveness, now.saturating_sub(self.last_used.unwrap_or(self.last_seen)))
+        score::decayed(
+            self.effectiveness,
+            now.saturating_sub(self.last_used.unwrap_or(self.last_seen)),
+        )
     }
 
     /// Whether there is something to tell: a person's words, or an edit that landed without an override.
@@ -213,7 +220,14 @@ impl Episode {
     /// As it is taken in from elsewhere: how it served there says nothing of here.
     #[must_use]
     pub fn foreign(&self) -> Episode {
-        Episode { uses: 0, helped: 0, worse: 0, last_used: None, effectiveness: score::START, ..self.clone() }
+        Episode {
+            uses: 0,
+            helped: 0,
+            worse: 0,
+            last_used: None,
+            effectiveness: score::START,
+            ..self.clone()
+        }
     }
 
     /// Our version and another of one episode, which both came from `base` if one is known. Counts add up; what only one side changed
@@ -224,9 +238,16 @@ impl Episode {
         let Some(base) = base else {
             let fix = ours.fix.clone().or_else(|| theirs.fix.clone());
             let (made, last_seen) = seen;
-            return Episode { made, last_seen, seen: ours.seen.max(theirs.seen), fix, ..ours.clone() };
+            return Episode {
+                made,
+                last_seen,
+                seen: ours.seen.max(theirs.seen),
+                fix,
+                ..ours.clone()
+            };
         };
-        let sum = |of: fn(&Episode) -> u64| of(ours).saturating_add(of(theirs).saturating_sub(of(base)));
+        let sum =
+            |of: fn(&Episode) -> u64| of(ours).saturating_add(of(theirs).saturating_sub(of(base)));
         let scored = if theirs.last_used > ours.last_used { theirs } else { ours };
         Episode {
             made: seen.0,
@@ -260,36 +281,57 @@ impl Episode {
     pub fn from_json(bytes: &[u8]) -> Result<Episode> {
         let wrong = |what: String| {
             let message = format!("This is no episode: {what}.");
-            Finding::new(Code::BadRequest, message, "`edt schema episode` prints the form that is read.")
+            Finding::new(
+                Code::BadRequest,
+                message,
+                "`edt schema episode` prints the form that is read.",
+            )
         };
         if bytes.len() > MOST_BYTES {
-            return Err(wrong(format!("it has {} bytes, more than {MOST_BYTES}", bytes.len())).into());
+            return Err(
+                wrong(format!("it has {} bytes, more than {MOST_BYTES}", bytes.len())).into()
+            );
         }
-        let mut episode: Episode = serde_json::from_slice(bytes).map_err(|error| wrong(error.to_string()))?;
+        let mut episode: Episode =
+            serde_json::from_slice(bytes).map_err(|error| wrong(error.to_string()))?;
         if episode.schema != SCHEMA {
             return Err(wrong(format!("its schema is {:?}, not {SCHEMA:?}", episode.schema)).into());
         }
         if !is_id(&episode.id) {
-            return Err(wrong(format!("its id is {:?}, not 16 hexadecimal digits", episode.id)).into());
+            return Err(
+                wrong(format!("its id is {:?}, not 16 hexadecimal digits", episode.id)).into()
+            );
         }
-        let word =
-            |text: &str, most: usize, of: fn(char) -> bool| (1..=most).contains(&text.len()) && text.chars().all(of);
+        let word = |text: &str, most: usize, of: fn(char) -> bool| {
+            (1..=most).contains(&text.len()) && text.chars().all(of)
+        };
         if !word(&episode.code, 40, |c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_') {
-            return Err(wrong(format!("its code is {:?}, not such as SYNTAX_ERROR", episode.code)).into());
+            return Err(
+                wrong(format!("its code is {:?}, not such as SYNTAX_ERROR", episode.code)).into()
+            );
         }
         let letter = |c: char| c.is_alphanumeric() || "+#_.-".contains(c);
         if !episode.language.as_ref().is_none_or(|language| word(language, 40, letter)) {
-            return Err(wrong(format!("its language is {:?}, not one word", episode.language)).into());
+            return Err(
+                wrong(format!("its language is {:?}, not one word", episode.language)).into()
+            );
         }
         let times = [Some(episode.made), Some(episode.last_seen), episode.last_used];
         if !times.into_iter().flatten().all(|time| (0..=LATEST).contains(&time)) {
             return Err(wrong(format!("a time in it is not from 0 to {LATEST}")).into());
         }
-        if [episode.seen, episode.uses, episode.helped, episode.worse].into_iter().any(|count| count > MOST_COUNT) {
+        if [episode.seen, episode.uses, episode.helped, episode.worse]
+            .into_iter()
+            .any(|count| count > MOST_COUNT)
+        {
             return Err(wrong(format!("a count in it is more than {MOST_COUNT}")).into());
         }
         if !(0.0..=1.0).contains(&episode.effectiveness) {
-            return Err(wrong(format!("its effectiveness is {}, not from 0 to 1", episode.effectiveness)).into());
+            return Err(wrong(format!(
+                "its effectiveness is {}, not from 0 to 1",
+                episode.effectiveness
+            ))
+            .into());
         }
         episode.clean();
         Ok(episode)
@@ -301,7 +343,13 @@ impl Episode {
         short(&mut self.code);
         short(&mut self.tried.fragment);
         let tried = &mut self.tried;
-        let texts = [&mut self.language, &mut self.lesson, &mut self.deprecated, &mut tried.mode, &mut tried.format];
+        let texts = [
+            &mut self.language,
+            &mut self.lesson,
+            &mut self.deprecated,
+            &mut tried.mode,
+            &mut tried.format,
+        ];
         let more = [&mut tried.cause, &mut tried.path, &mut tried.session, &mut tried.agent];
         texts.into_iter().chain(more).flatten().for_each(short);
         if let Some(fix) = &mut self.fix {
@@ -337,7 +385,11 @@ mod tests {
     use super::*;
 
     fn failure(fragment: &str) -> Episode {
-        let tried = Tried { mode: Some("edit".to_owned()), fragment: fragment.to_owned(), ..Tried::default() };
+        let tried = Tried {
+            mode: Some("edit".to_owned()),
+            fragment: fragment.to_owned(),
+            ..Tried::default()
+        };
         Episode::new("OLD_TEXT_NOT_FOUND", Some("c"), tried, 1000)
     }
 
@@ -370,7 +422,10 @@ mod tests {
             (good.replace("\"language\": \"c\"", "\"language\": \"c and more\""), "language"),
         ] {
             let found = Episode::from_json(bad.as_bytes()).unwrap_err().into_vec();
-            assert!(found[0].code == Code::BadRequest && found[0].message.contains(why), "{found:?}");
+            assert!(
+                found[0].code == Code::BadRequest && found[0].message.contains(why),
+                "{found:?}"
+            );
         }
     }
 
@@ -406,7 +461,10 @@ mod tests {
         let mut ours = base.clone();
         ours.deprecated = Some("wrong".to_owned());
         let theirs = base.clone().used(Outcome::Helped, 5000);
-        assert_eq!(Episode::merged(Some(&base), &ours, &theirs).deprecated.as_deref(), Some("wrong"));
+        assert_eq!(
+            Episode::merged(Some(&base), &ours, &theirs).deprecated.as_deref(),
+            Some("wrong")
+        );
         let mut revived = ours.clone();
         revived.deprecated = None;
         let used = ours.clone().used(Outcome::Helped, 6000);
@@ -416,8 +474,14 @@ mod tests {
     #[test]
     fn what_was_tried_and_what_fixed_it_stay_together() {
         let first = Fix { commit: Some("1".to_owned()), ..Fix::default() };
-        let fixed = failure("return a;").fixed(&first).fixed(&Fix::default()).seen_again(&failure("return  a ;"));
-        assert_eq!((fixed.fix.as_ref(), fixed.tried.fragment.as_str(), fixed.seen), (Some(&first), "return a;", 2));
+        let fixed = failure("return a;")
+            .fixed(&first)
+            .fixed(&Fix::default())
+            .seen_again(&failure("return  a ;"));
+        assert_eq!(
+            (fixed.fix.as_ref(), fixed.tried.fragment.as_str(), fixed.seen),
+            (Some(&first), "return a;", 2)
+        );
         let overridden = Fix { allow: vec!["syntax_error".to_owned()], ..Fix::default() };
         let again = failure("return a;").fixed(&overridden).seen_again(&failure("return  a ;"));
         assert_eq!(again.tried.fragment, "return  a ;");

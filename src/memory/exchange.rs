@@ -28,14 +28,21 @@ pub fn lines(episodes: &[Episode]) -> String {
 /// `BAD_REQUEST` naming the first line that is no episode, or an id that stands twice. Nothing is taken in then.
 pub fn from_lines(bytes: &[u8]) -> Result<Vec<Change>> {
     let (mut changes, mut seen) = (Vec::new(), BTreeSet::new());
-    for (number, line) in bytes.split(|&b| b == b'\n').enumerate().filter(|(_, line)| !line.trim_ascii().is_empty()) {
+    for (number, line) in
+        bytes.split(|&b| b == b'\n').enumerate().filter(|(_, line)| !line.trim_ascii().is_empty())
+    {
         let at = |finding: Finding| Finding {
             message: format!("Line {}: {} Nothing was changed.", number + 1, finding.message),
             ..finding
         };
-        let episode = Episode::from_json(&line[..line.len().min(MOST_BYTES + 1)]).map_err(|found| found.each(at))?;
+        let episode = Episode::from_json(&line[..line.len().min(MOST_BYTES + 1)])
+            .map_err(|found| found.each(at))?;
         if !seen.insert(episode.id.clone()) {
-            let message = format!("Line {}: episode {} stands twice. Nothing was changed.", number + 1, episode.id);
+            let message = format!(
+                "Line {}: episode {} stands twice. Nothing was changed.",
+                number + 1,
+                episode.id
+            );
             return Err(Finding::new(Code::BadRequest, message, "Send every episode once.").into());
         }
         changes.push(Change::Merged(Box::new(episode), None));
@@ -56,12 +63,16 @@ pub fn from_commit(memory: &Memory<'_>, theirs: Oid) -> Result<(Vec<Change>, Vec
     let (their_own, unreadable) = by_id(theirs)?;
     if their_own.is_empty() {
         let message = format!("{theirs} is no memory: it holds no episodes. Nothing was changed.");
-        let hint = "Fetch the memory itself, `git fetch REMOTE refs/edt/memory`, and import FETCH_HEAD.";
+        let hint =
+            "Fetch the memory itself, `git fetch REMOTE refs/edt/memory`, and import FETCH_HEAD.";
         return Err(Finding::new(Code::BadRequest, message, hint).into());
     }
     let Some(ours) = memory.tip()? else {
         return Ok((
-            their_own.into_values().map(|episode| Change::Merged(Box::new(episode), None)).collect(),
+            their_own
+                .into_values()
+                .map(|episode| Change::Merged(Box::new(episode), None))
+                .collect(),
             unreadable,
         ));
     };

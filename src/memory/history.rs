@@ -37,10 +37,17 @@ pub fn snapshots(memory: &Memory<'_>) -> Result<Vec<Snapshot>> {
     {
         let text = String::from_utf8_lossy(&bytes);
         let (head, message) = text.split_once("\n\n").unwrap_or((&text, ""));
-        next = head.lines().find_map(|line| Oid::from_hex(line.strip_prefix("parent ")?.as_bytes()).ok());
+        next = head
+            .lines()
+            .find_map(|line| Oid::from_hex(line.strip_prefix("parent ")?.as_bytes()).ok());
         if let Some(name) = message.lines().rev().find_map(|line| line.strip_prefix(SNAPSHOT)) {
-            let committer = head.lines().find_map(|line| line.strip_prefix("committer ")).unwrap_or_default();
-            let taken = committer.rsplit(' ').nth(1).and_then(|seconds| seconds.parse().ok()).unwrap_or_default();
+            let committer =
+                head.lines().find_map(|line| line.strip_prefix("committer ")).unwrap_or_default();
+            let taken = committer
+                .rsplit(' ')
+                .nth(1)
+                .and_then(|seconds| seconds.parse().ok())
+                .unwrap_or_default();
             out.push(Snapshot { name: name.to_owned(), commit: oid.to_string(), taken });
         }
     }
@@ -53,12 +60,22 @@ pub fn snapshots(memory: &Memory<'_>) -> Result<Vec<Snapshot>> {
 /// `BAD_REQUEST` if the name is taken or cannot be one; `EPISODE_NOT_FOUND` if nothing was ever remembered; as [`Memory::record`].
 pub fn snapshot(memory: &Memory<'_>, journal: &mut Journal, name: &str) -> Result<Oid> {
     let tip = memory.tip()?.ok_or_else(nothing)?;
-    if name.is_empty() || name.len() > 100 || name.chars().any(char::is_control) || name.trim() != name {
+    if name.is_empty()
+        || name.len() > 100
+        || name.chars().any(char::is_control)
+        || name.trim() != name
+    {
         let message = format!("{name:?} is no name for a snapshot. Nothing was changed.");
-        return Err(Finding::new(Code::BadRequest, message, "Give a name of 1 to 100 characters on one line.").into());
+        return Err(Finding::new(
+            Code::BadRequest,
+            message,
+            "Give a name of 1 to 100 characters on one line.",
+        )
+        .into());
     }
     if let Some(taken) = snapshots(memory)?.into_iter().find(|one| one.name == name) {
-        let message = format!("There is a snapshot {name:?} already: {}. Nothing was changed.", taken.commit);
+        let message =
+            format!("There is a snapshot {name:?} already: {}. Nothing was changed.", taken.commit);
         return Err(Finding::new(Code::BadRequest, message, "Give another name.").into());
     }
     memory.lock()?.set(journal, &format!("snapshot: {name}\n\n{SNAPSHOT}{name}\n"), tip)
@@ -83,9 +100,12 @@ pub fn restore(memory: &Memory<'_>, journal: &mut Journal, name: &str) -> Result
             let message = format!(
                 "There is no snapshot {name:?}, and no commit of the memory that it names. Nothing was changed."
             );
-            return Err(
-                Finding { message, hint: "`edt memory snapshot` lists the snapshots.".to_owned(), ..finding }.into()
-            );
+            return Err(Finding {
+                message,
+                hint: "`edt memory snapshot` lists the snapshots.".to_owned(),
+                ..finding
+            }
+            .into());
         }
     };
     memory.lock()?.set(journal, &format!("restore: {name}\n\nAs it was at {source}.\n"), source)

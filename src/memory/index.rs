@@ -198,7 +198,9 @@ impl<'i> Entry<'i> {
 
     /// Its keywords, sorted.
     pub fn words(self) -> impl Iterator<Item = u32> + 'i {
-        self.0[FIXED..].chunks_exact(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
+        self.0[FIXED..]
+            .chunks_exact(4)
+            .map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
     }
 }
 
@@ -223,7 +225,8 @@ impl Index {
             rest = after;
             Some(entry)
         });
-        let shown = base.filter(|entry| self.over.is_empty() || !self.over.contains_key(&entry.id()));
+        let shown =
+            base.filter(|entry| self.over.is_empty() || !self.over.contains_key(&entry.id()));
         shown.chain(self.over.values().flatten().map(|bytes| Entry(bytes)))
     }
 
@@ -246,7 +249,9 @@ impl Index {
     /// Whether the file should be written anew: it is damaged, or much lies over its first segment.
     #[must_use]
     pub fn is_stale(&self) -> bool {
-        self.stale || self.over.values().map(|entry| entry.as_ref().map_or(FIXED, Vec::len)).sum::<usize>() > MOST_OVER
+        self.stale
+            || self.over.values().map(|entry| entry.as_ref().map_or(FIXED, Vec::len)).sum::<usize>()
+                > MOST_OVER
     }
 
     /// What `file` holds, as far as it is whole; `None` if its first segment is not.
@@ -254,9 +259,12 @@ impl Index {
     pub fn read(file: &Path) -> Option<Index> {
         let bytes = whole::small(file, MOST_BYTES)?;
         let (base, mut rest) = Segment::first(&bytes).filter(|(base, _)| base.from.is_empty())?;
-        let mut index = Index { base: base.entries.to_vec(), tip: base.to.to_vec(), ..Index::default() };
+        let mut index =
+            Index { base: base.entries.to_vec(), tip: base.to.to_vec(), ..Index::default() };
         while !rest.is_empty() {
-            let Some((segment, after)) = Segment::first(rest).filter(|(segment, _)| segment.from == index.tip) else {
+            let Some((segment, after)) =
+                Segment::first(rest).filter(|(segment, _)| segment.from == index.tip)
+            else {
                 index.stale = true;
                 break;
             };
@@ -285,8 +293,10 @@ impl Index {
 /// Adds to `file` what changed from the commit `from` to the commit `to`, if it leads to `from`; else the next reader finds it by the
 /// difference of the trees. Under the memory's lock: two writers would lay one over the other.
 pub fn append(file: &Path, from: Option<Oid>, to: Oid, entries: &[(String, Option<Vec<u8>>)]) {
-    let body: Vec<u8> =
-        entries.iter().flat_map(|(id, entry)| entry.clone().unwrap_or_else(|| gone(number(id)))).collect();
+    let body: Vec<u8> = entries
+        .iter()
+        .flat_map(|(id, entry)| entry.clone().unwrap_or_else(|| gone(number(id))))
+        .collect();
     let Some(from) = from else {
         let _ = whole::put_beside(file, &segment(&[], to.as_slice(), &body), 0o666);
         return;
@@ -296,7 +306,10 @@ pub fn append(file: &Path, from: Option<Oid>, to: Oid, entries: &[(String, Optio
         let len = open.len()?;
         let mut end = [0; TIP];
         // Each segment ends with the commit that it leads to.
-        open.read_exact_at(&mut end, len.checked_sub(TIP as u64).ok_or(std::io::ErrorKind::UnexpectedEof)?)?;
+        open.read_exact_at(
+            &mut end,
+            len.checked_sub(TIP as u64).ok_or(std::io::ErrorKind::UnexpectedEof)?,
+        )?;
         if end == padded(from.as_slice()) {
             open.write_all_at(&segment(from.as_slice(), to.as_slice(), &body), len)?;
         }
@@ -318,7 +331,8 @@ impl<'b> Segment<'b> {
         let rest = bytes.strip_prefix(MAGIC)?;
         let (len, rest) = rest.split_first_chunk::<4>()?;
         let (sum, rest) = rest.split_first_chunk::<4>()?;
-        let (covered, rest) = rest.split_at_checked(usize::try_from(u32::from_le_bytes(*len)).ok()?)?;
+        let (covered, rest) =
+            rest.split_at_checked(usize::try_from(u32::from_le_bytes(*len)).ok()?)?;
         if crc32fast::hash(covered) != u32::from_le_bytes(*sum) {
             return None;
         }
@@ -348,7 +362,12 @@ mod tests {
     }
 
     fn episode(text: &str) -> Episode {
-        Episode::new("SYNTAX_ERROR", Some("c"), Tried { fragment: text.to_owned(), ..Tried::default() }, 7)
+        Episode::new(
+            "SYNTAX_ERROR",
+            Some("c"),
+            Tried { fragment: text.to_owned(), ..Tried::default() },
+            7,
+        )
     }
 
     fn ids(index: &Index) -> Vec<(u64, Option<Oid>)> {
@@ -363,8 +382,14 @@ mod tests {
         let bytes = entry(&one, oid(3));
         let (read, rest) = Entry::first(&bytes).unwrap();
         assert!(rest.is_empty());
-        assert_eq!((read.id(), read.oid(), read.code()), (number(&one.id), Some(oid(3)), short("SYNTAX_ERROR")));
-        assert_eq!((read.language(), read.last_used(), read.uses(), read.teaches()), (short("c"), 7, 0, false));
+        assert_eq!(
+            (read.id(), read.oid(), read.code()),
+            (number(&one.id), Some(oid(3)), short("SYNTAX_ERROR"))
+        );
+        assert_eq!(
+            (read.language(), read.last_used(), read.uses(), read.teaches()),
+            (short("c"), 7, 0, false)
+        );
         assert!((read.effectiveness() - 0.5).abs() < f32::EPSILON);
         let mut words: Vec<u32> = one.keywords.iter().map(|word| short(word)).collect();
         words.sort_unstable();
@@ -372,7 +397,10 @@ mod tests {
         assert_eq!(read.count(), words.len());
         for of in 0..=words.len() {
             let query = &words[..of];
-            assert!(read.most_shared(signature(query.iter().copied()), of) >= of, "never fewer than are shared");
+            assert!(
+                read.most_shared(signature(query.iter().copied()), of) >= of,
+                "never fewer than are shared"
+            );
         }
         assert_eq!(read.most_shared(0, 0), 0);
     }
@@ -414,7 +442,10 @@ mod tests {
                 let read = Index::read(&file);
                 assert_eq!(read.is_some(), at >= first, "byte {at}");
                 if let Some(index) = read {
-                    assert!(index.is_of(oid(1)) && ids(&index) == [(number(&one.id), Some(oid(11)))], "byte {at}");
+                    assert!(
+                        index.is_of(oid(1)) && ids(&index) == [(number(&one.id), Some(oid(11)))],
+                        "byte {at}"
+                    );
                     assert!(index.is_stale() || bad.len() == first, "byte {at}");
                 }
             }

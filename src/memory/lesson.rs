@@ -30,11 +30,14 @@ pub fn text(episode: &Episode) -> Option<String> {
     if !episode.teaches() {
         return None;
     }
-    let language = episode.language.as_deref().map(|language| format!(" in {language}")).unwrap_or_default();
+    let language =
+        episode.language.as_deref().map(|language| format!(" in {language}")).unwrap_or_default();
     let head = format!("{}{language}", episode.code);
     match (&episode.lesson, &episode.fix) {
         // Whoever wrote it may be anybody: it is quoted, on one line.
-        (Some(lesson), _) => Some(format!("{head}, as a person wrote: {}", quoted(lesson, WRITTEN))),
+        (Some(lesson), _) => {
+            Some(format!("{head}, as a person wrote: {}", quoted(lesson, WRITTEN)))
+        }
         (None, Some(fix)) => Some(format!("{head}: {} {}", sent(&episode.tried), landed(fix))),
         (None, None) => None,
     }
@@ -43,9 +46,16 @@ pub fn text(episode: &Episode) -> Option<String> {
 /// What was sent, and why it failed.
 fn sent(tried: &Tried) -> String {
     let how = how(tried.mode.as_deref(), tried.format.as_deref());
-    let fragment =
-        if tried.fragment.is_empty() { String::new() } else { format!(" with {}", quoted(&tried.fragment, QUOTED)) };
-    let cause = tried.cause.as_deref().map(|cause| format!(" ({})", cause.replace('_', " "))).unwrap_or_default();
+    let fragment = if tried.fragment.is_empty() {
+        String::new()
+    } else {
+        format!(" with {}", quoted(&tried.fragment, QUOTED))
+    };
+    let cause = tried
+        .cause
+        .as_deref()
+        .map(|cause| format!(" ({})", cause.replace('_', " ")))
+        .unwrap_or_default();
     format!("{how}{fragment} was refused{cause}.")
 }
 
@@ -53,9 +63,12 @@ fn sent(tried: &Tried) -> String {
 fn landed(fix: &Fix) -> String {
     let how = how(fix.mode.as_deref(), fix.format.as_deref());
     let parts = [("old_text", &fix.old_text), ("content", &fix.content)];
-    let parts = parts.into_iter().filter_map(|(key, text)| Some(format!("{key} {}", quoted(text.as_deref()?, QUOTED))));
+    let parts = parts
+        .into_iter()
+        .filter_map(|(key, text)| Some(format!("{key} {}", quoted(text.as_deref()?, QUOTED))));
     let parts: Vec<String> = parts.collect();
-    let with = if parts.is_empty() { String::new() } else { format!(" with {}", parts.join(" and ")) };
+    let with =
+        if parts.is_empty() { String::new() } else { format!(" with {}", parts.join(" and ")) };
     format!("What landed: {how}{with}.")
 }
 
@@ -106,7 +119,10 @@ mod tests {
              \"\\treturn a;\" and content \"\\treturn b;\"."
         );
         one.lesson = Some("Indent with tabs.".to_owned());
-        assert_eq!(text(&one).unwrap(), "OLD_TEXT_NOT_FOUND in c, as a person wrote: \"Indent with tabs.\"");
+        assert_eq!(
+            text(&one).unwrap(),
+            "OLD_TEXT_NOT_FOUND in c, as a person wrote: \"Indent with tabs.\""
+        );
         one.deprecated = Some("not so".to_owned());
         assert_eq!(text(&one), None);
     }

@@ -19,8 +19,17 @@ const NAMES: &[&str] = &[
 ];
 
 /// What such words end in, where words are not parted.
-const ENDS: &[&str] =
-    &["password", "passwd", "passphrase", "apikey", "accesskey", "secretkey", "privatekey", "authtoken", "accesstoken"];
+const ENDS: &[&str] = &[
+    "password",
+    "passwd",
+    "passphrase",
+    "apikey",
+    "accesskey",
+    "secretkey",
+    "privatekey",
+    "authtoken",
+    "accesstoken",
+];
 
 /// What stands before `key` in a name whose value is secret.
 const KEYS: &[&str] = &[
@@ -134,7 +143,8 @@ pub fn names_a_secret(name: &str) -> bool {
     let mut before = ' ';
     let mut chars = name.chars().peekable();
     while let Some(c) = chars.next() {
-        let hump = c.is_uppercase() && (before.is_lowercase() || chars.peek().is_some_and(|next| next.is_lowercase()));
+        let hump = c.is_uppercase()
+            && (before.is_lowercase() || chars.peek().is_some_and(|next| next.is_lowercase()));
         if !c.is_alphabetic() || hump {
             words.push(String::new());
         }
@@ -144,12 +154,18 @@ pub fn names_a_secret(name: &str) -> bool {
         before = c;
     }
     words.retain(|word| !word.is_empty());
-    let is_one = |word: &String| NAMES.contains(&word.as_str()) || ENDS.iter().any(|end| word.ends_with(end));
-    words.iter().any(is_one) || words.windows(2).any(|pair| pair[1] == "key" && KEYS.contains(&pair[0].as_str()))
+    let is_one = |word: &String| {
+        NAMES.contains(&word.as_str()) || ENDS.iter().any(|end| word.ends_with(end))
+    };
+    words.iter().any(is_one)
+        || words.windows(2).any(|pair| pair[1] == "key" && KEYS.contains(&pair[0].as_str()))
 }
 
 /// How a value was given to a name.
-#[expect(clippy::struct_excessive_bools, reason = "four facts that have nothing to do with each other")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "four facts that have nothing to do with each other"
+)]
 pub(super) struct Given {
     /// The name is a flag, a header's or a constant.
     pub(super) loud: bool,
@@ -163,15 +179,18 @@ pub(super) struct Given {
 
 /// Whether a bare value is more code, and no secret: a number, a keyword, a placeholder, a call, or another name. `next` follows it.
 pub(super) fn is_code(value: &str, next: Option<char>, given: &Given) -> bool {
-    let variable =
-        value.strip_prefix('$').is_some_and(|name| name.starts_with(['(', '{']) || !name.contains(char::is_lowercase));
+    let variable = value
+        .strip_prefix('$')
+        .is_some_and(|name| name.starts_with(['(', '{']) || !name.contains(char::is_lowercase));
     let place = variable || value.starts_with("&'") || value.starts_with('%') && value.len() <= 3;
     let bare = value.trim_start_matches(LEADS).trim_end_matches(['>', '?', '!', ':']);
-    let number = bare.len() <= 5 && bare.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b'_'));
+    let number =
+        bare.len() <= 5 && bare.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b'_'));
     if place || number || KEYWORDS.contains(&bare.to_ascii_lowercase().as_str()) {
         return true;
     }
-    let (name, tail) = bare.split_at(run(bare, |c| c.is_alphanumeric() || matches!(c, '_' | '.' | ':' | '?')));
+    let (name, tail) =
+        bare.split_at(run(bare, |c| c.is_alphanumeric() || matches!(c, '_' | '.' | ':' | '?')));
     let digits = name.contains(|c: char| c.is_ascii_digit());
     let ends = next.is_some_and(|c| matches!(c, ',' | ')' | ']' | '}'));
     if !name.starts_with(|c: char| c.is_alphabetic() || c == '_') || name.ends_with(':') {

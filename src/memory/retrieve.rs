@@ -29,7 +29,11 @@ pub struct Query {
 
 impl From<&Episode> for Query {
     fn from(episode: &Episode) -> Query {
-        Query { code: episode.code.clone(), language: episode.language.clone(), keywords: episode.keywords.clone() }
+        Query {
+            code: episode.code.clone(),
+            language: episode.language.clone(),
+            keywords: episode.keywords.clone(),
+        }
     }
 }
 
@@ -47,7 +51,12 @@ pub enum Alike {
 ///
 /// # Errors
 /// `OBJECT_MISSING`, `IO_ERROR`: the memory cannot be read.
-pub fn lessons(memory: &Memory<'_>, query: &Query, now: i64, pending: &[Change]) -> Result<Vec<Lesson>> {
+pub fn lessons(
+    memory: &Memory<'_>,
+    query: &Query,
+    now: i64,
+    pending: &[Change],
+) -> Result<Vec<Lesson>> {
     let chosen = chosen(memory, query, now, pending, Alike::InWords, &|_| true)?;
     Ok(chosen.into_iter().map(|(_, lesson)| lesson).collect())
 }
@@ -79,7 +88,8 @@ pub fn chosen(
         }
     }
     let newer = unrecorded(memory, query, &touched, &stored, how)?;
-    found.extend(newer.iter().filter_map(|episode| Candidate::of_episode(episode, query, now, how)));
+    found
+        .extend(newer.iter().filter_map(|episode| Candidate::of_episode(episode, query, now, how)));
     found.sort_by(|a, b| {
         let better = b.rank.score().partial_cmp(&a.rank.score()).unwrap_or(Ordering::Equal);
         a.rank.farness.cmp(&b.rank.farness).then(better).then_with(|| a.id.cmp(&b.id))
@@ -90,13 +100,18 @@ pub fn chosen(
             What::Episode(episode) => episode.clone(),
             // Numbers stand for words in the index, and two words may have one: the episode itself decides.
             What::Stored(oid) => match memory.at(oid)? {
-                Some(episode) if Candidate::of_episode(&episode, query, now, how).is_some() => episode,
+                Some(episode) if Candidate::of_episode(&episode, query, now, how).is_some() => {
+                    episode
+                }
                 _ => continue,
             },
         };
         if let Some(text) = lesson::text(&episode).filter(|_| wanted(&episode)) {
             let (id, effectiveness) = (episode.id.clone(), episode.effectiveness_at(now));
-            out.push((episode, Lesson { id, text, similarity: candidate.rank.similarity, effectiveness }));
+            out.push((
+                episode,
+                Lesson { id, text, similarity: candidate.rank.similarity, effectiveness },
+            ));
         }
         if out.len() == MOST {
             break;
@@ -145,27 +160,48 @@ fn farness(same_code: bool, same_language: bool) -> u8 {
 }
 
 impl<'e> Candidate<'e> {
-    fn of_entry(entry: Entry<'_>, query: &Shortened, now: i64, how: Alike) -> Option<Candidate<'e>> {
+    fn of_entry(
+        entry: Entry<'_>,
+        query: &Shortened,
+        now: i64,
+        how: Alike,
+    ) -> Option<Candidate<'e>> {
         let (own, asked) = (entry.count(), query.words.len());
-        if how == Alike::InWords && !may_be_alike(entry.most_shared(query.signature, asked), own + asked) {
+        if how == Alike::InWords
+            && !may_be_alike(entry.most_shared(query.signature, asked), own + asked)
+        {
             return None;
         }
         let similarity = alike(entry.words(), query.words.iter().copied());
-        let effectiveness = score::decayed(f64::from(entry.effectiveness()), now.saturating_sub(entry.last_used()));
+        let effectiveness =
+            score::decayed(f64::from(entry.effectiveness()), now.saturating_sub(entry.last_used()));
         let farness = farness(entry.code() == query.code, entry.language() == query.language);
         let rank = Rank { farness, similarity, effectiveness };
         let what = What::Stored(entry.oid()?);
-        rank.may_answer(entry.uses().into(), how).then_some(Candidate { rank, id: entry.id(), what })
+        rank.may_answer(entry.uses().into(), how).then_some(Candidate {
+            rank,
+            id: entry.id(),
+            what,
+        })
     }
 
-    fn of_episode(episode: &'e Episode, query: &Query, now: i64, how: Alike) -> Option<Candidate<'e>> {
+    fn of_episode(
+        episode: &'e Episode,
+        query: &Query,
+        now: i64,
+        how: Alike,
+    ) -> Option<Candidate<'e>> {
         let rank = Rank {
             farness: farness(episode.code == query.code, episode.language == query.language),
             similarity: alike(&episode.keywords, &query.keywords),
             effectiveness: episode.effectiveness_at(now),
         };
         let (id, what) = (index::number(&episode.id), What::Episode(episode));
-        (episode.teaches() && rank.may_answer(episode.uses, how)).then_some(Candidate { rank, id, what })
+        (episode.teaches() && rank.may_answer(episode.uses, how)).then_some(Candidate {
+            rank,
+            id,
+            what,
+        })
     }
 }
 
@@ -182,7 +218,12 @@ impl Shortened {
         let mut words: Vec<u32> = query.keywords.iter().map(|word| short(word)).collect();
         words.sort_unstable();
         let signature = index::signature(words.iter().copied());
-        Shortened { code: short(&query.code), language: query.language.as_deref().map_or(0, short), words, signature }
+        Shortened {
+            code: short(&query.code),
+            language: query.language.as_deref().map_or(0, short),
+            words,
+            signature,
+        }
     }
 }
 
@@ -196,11 +237,15 @@ fn unrecorded(
 ) -> Result<Vec<Episode>> {
     let mut out = Vec::new();
     for (id, changes) in touched {
-        let is_new = |change: &&Change| !matches!(change, Change::Failed(_) | Change::Used(..) | Change::Worsened(_));
+        let is_new = |change: &&Change| {
+            !matches!(change, Change::Failed(_) | Change::Used(..) | Change::Worsened(_))
+        };
         // What is neither recorded nor fixed teaches nothing, and what is not alike need not be read.
         let silent = !stored.contains_key(id) && !changes.iter().any(is_new);
         let far = changes.iter().any(|change| match change {
-            Change::Failed(episode) => how == Alike::InWords && alike(&episode.keywords, &query.keywords) < ALIKE,
+            Change::Failed(episode) => {
+                how == Alike::InWords && alike(&episode.keywords, &query.keywords) < ALIKE
+            }
             _ => false,
         });
         if silent || far {

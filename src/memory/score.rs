@@ -80,8 +80,9 @@ mod tests {
 
     #[test]
     fn a_lesson_that_never_helps_loses_its_place_with_its_third_use() {
-        let scores: Vec<f64> =
-            (1..=3).map(|n| (0..n).fold(START, |score, _| after(score, Outcome::NotHelped))).collect();
+        let scores: Vec<f64> = (1..=3)
+            .map(|n| (0..n).fold(START, |score, _| after(score, Outcome::NotHelped)))
+            .collect();
         assert!(has_place(scores[0], 1) && has_place(scores[1], 2));
         assert!(!has_place(scores[2], 3));
         assert!(has_place(0.3, 3) && !has_place(0.299, 3) && has_place(0.0, 2));

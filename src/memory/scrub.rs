@@ -28,7 +28,9 @@ pub fn scrub(text: &str, most: usize) -> String {
 /// The arguments of a program without secrets, of at most about `most` bytes together.
 #[must_use]
 pub fn scrub_args(args: &[String], most: usize) -> Vec<String> {
-    let names = |arg: &String| arg.starts_with('-') && !arg.contains(['=', ' ']) && names::names_a_secret(arg);
+    let names = |arg: &String| {
+        arg.starts_with('-') && !arg.contains(['=', ' ']) && names::names_a_secret(arg)
+    };
     let before = std::iter::once(None).chain(args.iter().map(Some));
     let plain = args.iter().zip(before).map(|(arg, before)| match before {
         Some(before) if names(before) && !arg.starts_with('-') => SECRET.to_owned(),
@@ -70,13 +72,15 @@ fn without_bodies(text: &str) -> String {
     let body = |line: &str| -> Option<usize> {
         let line = line.trim_matches(|c: char| c.is_whitespace() || "\"',;\\>#".contains(c));
         let line = line.strip_suffix("\\n").unwrap_or(line);
-        let is_body = !line.is_empty() && line.bytes().all(|b| b.is_ascii_alphanumeric() || b"+/=".contains(&b));
+        let is_body = !line.is_empty()
+            && line.bytes().all(|b| b.is_ascii_alphanumeric() || b"+/=".contains(&b));
         is_body.then_some(line.len())
     };
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let (mut out, mut at) = (String::with_capacity(text.len()), 0);
     while at < lines.len() {
-        let long = lines[at..].iter().take_while(|line| body(line).is_some_and(|len| len >= 60)).count();
+        let long =
+            lines[at..].iter().take_while(|line| body(line).is_some_and(|len| len >= 60)).count();
         let run: String = lines[at..at + long].concat();
         let mixed = [u8::is_ascii_digit, u8::is_ascii_uppercase, u8::is_ascii_lowercase];
         if long >= 2 && mixed.iter().all(|is| run.bytes().any(|b| is(&b))) {
@@ -226,11 +230,17 @@ mod tests {
     #[test]
     fn what_surrounds_a_secret_stays() {
         for (text, clean) in [
-            ("{\"token\": \"abc\", \"user\": \"Jane\"}", "{\"token\": \"[secret]\", \"user\": \"Jane\"}"),
+            (
+                "{\"token\": \"abc\", \"user\": \"Jane\"}",
+                "{\"token\": \"[secret]\", \"user\": \"Jane\"}",
+            ),
             ("postgres://admin:s3cr3t@db/app?x=1", "postgres://[secret]@db/app?x=1"),
             ("password: |\n  one\n  two\nuser: jane", "password: |\n  [secret]\nuser: jane"),
             ("const PASSWORD: &str = \"hunter2x\";", "const PASSWORD: &str = \"[secret]\";"),
-            ("x.setPassword(\"hunter2x\");\nx.name(\"Jane\")", "x.setPassword(\"[secret]\");\nx.name(\"Jane\")"),
+            (
+                "x.setPassword(\"hunter2x\");\nx.name(\"Jane\")",
+                "x.setPassword(\"[secret]\");\nx.name(\"Jane\")",
+            ),
             (BODY, "[secret]\nrest"),
         ] {
             assert_eq!(scrub(text, 400), clean);
@@ -239,23 +249,35 @@ mod tests {
 
     #[test]
     fn arguments_are_scrubbed_together() {
-        let clean = |args: &[&str]| scrub_args(&args.iter().map(ToString::to_string).collect::<Vec<_>>(), 400);
+        let clean = |args: &[&str]| {
+            scrub_args(&args.iter().map(ToString::to_string).collect::<Vec<_>>(), 400)
+        };
         assert_eq!(clean(&["edt", "run", "--", "echo", "--password", "hunter3z"])[5], SECRET);
-        assert_eq!(clean(&["x", "--password", "correct horse", "y"]), ["x", "--password", SECRET, "y"]);
+        assert_eq!(
+            clean(&["x", "--password", "correct horse", "y"]),
+            ["x", "--password", SECRET, "y"]
+        );
         assert_eq!(clean(&["mysql", "-phunter"]), ["mysql", "-p[secret]"]);
-        assert_eq!(clean(&["apply", "a b.c", "--content", "x\ty"]), ["apply", "a b.c", "--content", "x y"]);
+        assert_eq!(
+            clean(&["apply", "a b.c", "--content", "x\ty"]),
+            ["apply", "a b.c", "--content", "x y"]
+        );
     }
 
     #[test]
     fn no_text_is_too_odd() {
         let parts = [
-            "token", "-p", "mysql", "-u", ":", "=", " ", "\"", "'", "`", "\\", "\n", "(", ")", "://", "@", "|",
-            "\u{fc}", "x1", "Bearer ", ",",
+            "token", "-p", "mysql", "-u", ":", "=", " ", "\"", "'", "`", "\\", "\n", "(", ")",
+            "://", "@", "|", "\u{fc}", "x1", "Bearer ", ",",
         ];
-        let two: Vec<String> = parts.iter().flat_map(|a| parts.iter().map(move |b| format!("{a}{b}"))).collect();
+        let two: Vec<String> =
+            parts.iter().flat_map(|a| parts.iter().map(move |b| format!("{a}{b}"))).collect();
         for (a, b) in two.iter().flat_map(|a| parts.iter().map(move |b| (a, b))) {
             let clean = scrub(&format!("token{a}{b}"), 400);
-            assert!(clean.starts_with("token") || clean.starts_with(SECRET), "{a:?} {b:?} -> {clean:?}");
+            assert!(
+                clean.starts_with("token") || clean.starts_with(SECRET),
+                "{a:?} {b:?} -> {clean:?}"
+            );
         }
     }
 

@@ -147,9 +147,9 @@ impl<'r> Memory<'r> {
         for one in self.repo.tree_diff(from, self.repo.tree_of(tip)?)? {
             let Some(id) = id_of(&one.path) else { continue };
             let found = match one.new {
-                Some(Item::File(file)) => {
-                    self.standing(&one.path, file.oid)?.map(|episode| index::entry(&episode, file.oid))
-                }
+                Some(Item::File(file)) => self
+                    .standing(&one.path, file.oid)?
+                    .map(|episode| index::entry(&episode, file.oid)),
                 _ => None,
             };
             index.set(&id, found);
@@ -227,7 +227,8 @@ impl<'r> Locked<'_, 'r> {
             None => false,
         };
         let message = format!("{}\n\n{trailer}", subject(&before.pending));
-        let commit = if known { None } else { self.record(journal, &message, &before.pending, None)? };
+        let commit =
+            if known { None } else { self.record(journal, &message, &before.pending, None)? };
         let after = Waiting { pending: Vec::new(), ..before.clone() };
         self.wait(after, &before);
         Ok(commit)
@@ -275,7 +276,8 @@ impl<'r> Locked<'_, 'r> {
             changed.push(TreeChange { path: path_of(&id), file });
             entries.push((id, entry));
         }
-        let (tree, _) = draft.tree(memory.repo.tree_of(tip.unwrap_or(memory.repo.empty_tree()))?, &changed)?;
+        let (tree, _) =
+            draft.tree(memory.repo.tree_of(tip.unwrap_or(memory.repo.empty_tree()))?, &changed)?;
         let parents: Vec<Oid> = tip.into_iter().chain(merges).collect();
         let commit = draft.commit_of(tree, &parents, &format!("{message}\n"))?;
         self.publish(journal, tip, commit, &draft)?;
@@ -296,7 +298,13 @@ impl<'r> Locked<'_, 'r> {
         Ok(commit)
     }
 
-    fn publish(&self, journal: &mut Journal, tip: Option<Oid>, commit: Oid, draft: &Draft<'r>) -> Result<()> {
+    fn publish(
+        &self,
+        journal: &mut Journal,
+        tip: Option<Oid>,
+        commit: Oid,
+        draft: &Draft<'r>,
+    ) -> Result<()> {
         let from = tip.map_or(From::Nothing(commit), From::Value);
         let log = "edt memory".to_owned();
         let (name, head) = (REF.to_owned(), InHead::No);
@@ -319,7 +327,8 @@ pub(super) fn message_of(repo: &Repo, commit: Oid) -> Result<String> {
 /// The subject of the commit that records `changes`.
 fn subject(changes: &[Change]) -> String {
     let count = |of: fn(&Change) -> u64| changes.iter().map(of).sum::<u64>();
-    let failed = count(|change| if let Change::Failed(episode) = change { episode.seen } else { 0 });
+    let failed =
+        count(|change| if let Change::Failed(episode) = change { episode.seen } else { 0 });
     let fixed = count(|change| u64::from(matches!(change, Change::Fixed(..))));
     let used = count(|change| u64::from(matches!(change, Change::Used(..))));
     format!("remember: {failed} failed, {fixed} fixed, {used} lessons used")
@@ -341,6 +350,11 @@ fn id_of(path: &RepoPath) -> Option<String> {
 /// That there is no episode `id`.
 #[must_use]
 pub fn not_found(id: &str) -> Finding {
-    let message = format!("There is no episode {id} in the memory of this repository. Nothing was changed.");
-    Finding::new(Code::EpisodeNotFound, message, "`edt memory list` shows those there are, with their ids.")
+    let message =
+        format!("There is no episode {id} in the memory of this repository. Nothing was changed.");
+    Finding::new(
+        Code::EpisodeNotFound,
+        message,
+        "`edt memory list` shows those there are, with their ids.",
+    )
 }

@@ -14,7 +14,14 @@ const NEAR: usize = 512;
 
 /// Without the values that names, addresses and flags give away.
 pub(super) fn without_values(text: &str) -> String {
-    let mut walk = Walk { text, out: String::with_capacity(text.len()), at: 0, open: None, armed: None, client: false };
+    let mut walk = Walk {
+        text,
+        out: String::with_capacity(text.len()),
+        at: 0,
+        open: None,
+        armed: None,
+        client: false,
+    };
     while let Some(c) = walk.rest().chars().next() {
         walk.step(c);
     }
@@ -106,7 +113,8 @@ impl<'t> Walk<'t> {
         let body = self.rest();
         let mut escapes = 0;
         let len = run(body, |next| {
-            let ends = next == '\n' || next == c && if slashes == 0 { escapes % 2 == 0 } else { escapes <= slashes };
+            let ends = next == '\n'
+                || next == c && if slashes == 0 { escapes % 2 == 0 } else { escapes <= slashes };
             escapes = if next == '\\' { escapes + 1 } else { 0 };
             !ends
         });
@@ -127,7 +135,10 @@ impl<'t> Walk<'t> {
 
     /// A word: perhaps the name of a secret, or a flag that is followed by one.
     fn word(&mut self, word: &str) {
-        if self.client && word.starts_with("-p") && (word.len() > 2 || self.rest()[2..].starts_with(['"', '\''])) {
+        if self.client
+            && word.starts_with("-p")
+            && (word.len() > 2 || self.rest()[2..].starts_with(['"', '\'']))
+        {
             self.keep(2);
             let len = run(self.rest(), |c| !c.is_whitespace());
             return self.lose(len);
@@ -140,7 +151,9 @@ impl<'t> Walk<'t> {
             let user = run(rest, |c| matches!(c, ' ' | '\t' | '=' | '"' | '\''));
             let user = user + run(&rest[user..], |c| !c.is_whitespace() && c != ':');
             let secret = run(&rest[user..], |c| !c.is_whitespace() && !matches!(c, '"' | '\''));
-            if rest[user..].starts_with(':') && !rest[user + 1..user + secret].bytes().all(|b| b.is_ascii_digit()) {
+            if rest[user..].starts_with(':')
+                && !rest[user + 1..user + secret].bytes().all(|b| b.is_ascii_digit())
+            {
                 self.keep(user + 1);
                 return self.lose(secret - 1);
             }
@@ -158,9 +171,14 @@ impl<'t> Walk<'t> {
 
     /// What stands before the `@` of an address.
     fn address(&mut self) {
-        let all = run(head(self.rest(), NEAR), |c| !c.is_whitespace() && !matches!(c, '"' | '\'' | '`' | '<' | '>'));
-        let (all, host) = (&self.rest()[..all], run(&self.rest()[..all], |c| !matches!(c, '/' | '?' | '#')));
-        let port = all[..host].rsplit_once(':').is_none_or(|(_, port)| port.bytes().all(|b| b.is_ascii_digit()));
+        let all = run(head(self.rest(), NEAR), |c| {
+            !c.is_whitespace() && !matches!(c, '"' | '\'' | '`' | '<' | '>')
+        });
+        let (all, host) =
+            (&self.rest()[..all], run(&self.rest()[..all], |c| !matches!(c, '/' | '?' | '#')));
+        let port = all[..host]
+            .rsplit_once(':')
+            .is_none_or(|(_, port)| port.bytes().all(|b| b.is_ascii_digit()));
         let near = if port { &all[..host] } else { all };
         if let Some(len) = near.rfind('@').or_else(|| all[..host].rfind('@')) {
             self.lose(len);
@@ -173,11 +191,13 @@ impl<'t> Walk<'t> {
         let closing = run(rest, |c| matches!(c, '"' | '\'' | '`' | '\\' | ']'));
         let spaces = run(&rest[closing..], |c| matches!(c, ' ' | '\t'));
         let after = &rest[closing + spaces..];
-        let sign = &after[..run(after, |c| matches!(c, '=' | ':' | '!' | '?' | '~' | '+' | '|' | '>' | '*'))];
+        let sign = &after
+            [..run(after, |c| matches!(c, '=' | ':' | '!' | '?' | '~' | '+' | '|' | '>' | '*'))];
         let element = sign == ">" && self.text[..self.at - name.len()].ends_with('<');
         // A flag, a header's name or a constant is no variable.
         let loud = name.contains('-') || !name.contains(char::is_lowercase);
-        if !rest[..closing].contains('\\') && rest[..closing].chars().any(|c| Some(c) == self.open) {
+        if !rest[..closing].contains('\\') && rest[..closing].chars().any(|c| Some(c) == self.open)
+        {
             self.open = None;
         }
         if element || sign != "::" && sign.contains(['=', ':']) {
@@ -185,7 +205,12 @@ impl<'t> Walk<'t> {
             let compared = matches!(sign, "==" | "===" | "!=" | "!==" | "=~");
             self.keep(closing + spaces + sign.len() + behind);
             self.armed = Some(0);
-            self.assigned(&Given { loud: loud || element, colon: !sign.contains('='), compared, glued: behind == 0 });
+            self.assigned(&Given {
+                loud: loud || element,
+                colon: !sign.contains('='),
+                compared,
+                glued: behind == 0,
+            });
         } else if closing == 0 && spaces == 0 && after.starts_with('(') {
             self.armed = Some(0);
         } else if closing == 0 && spaces > 0 {
@@ -195,8 +220,11 @@ impl<'t> Walk<'t> {
             if after.starts_with(['"', '\'', '`']) && self.open != after.chars().next() {
                 self.keep(spaces);
                 self.literal(3, !loud);
-            } else if !is_code(bare, next, &Given { loud: flag, colon: false, compared: !flag, glued: false })
-                && (flag || len >= 6 && !bare.contains(['(', '.', '[']))
+            } else if !is_code(
+                bare,
+                next,
+                &Given { loud: flag, colon: false, compared: !flag, glued: false },
+            ) && (flag || len >= 6 && !bare.contains(['(', '.', '[']))
             {
                 self.keep(spaces);
                 self.lose(len);
@@ -207,17 +235,21 @@ impl<'t> Walk<'t> {
     /// The value of a name that stands before a sign.
     fn assigned(&mut self, given: &Given) {
         let rest = self.rest();
-        let blank = run(rest, |c| matches!(c, ' ' | '\t' | '(' | '[' | '\\' | '|' | '>' | '-' | '+'));
+        let blank =
+            run(rest, |c| matches!(c, ' ' | '\t' | '(' | '[' | '\\' | '|' | '>' | '-' | '+'));
         if rest[blank..].starts_with('\n') {
             return self.below(blank, rest.starts_with(['|', '>']));
         }
         let slashes = run(rest, |c| c == '\\');
         let prefix = run(rest, |c| c.is_ascii_alphabetic() || c == '#' || c == '@' || c == '$');
-        let start = if prefix <= 3 && rest[prefix..].starts_with(['"', '\'']) { prefix } else { slashes };
-        if let Some(quote) = rest[start..].chars().next().filter(|c| matches!(c, '"' | '\'' | '`')) {
+        let start =
+            if prefix <= 3 && rest[prefix..].starts_with(['"', '\'']) { prefix } else { slashes };
+        if let Some(quote) = rest[start..].chars().next().filter(|c| matches!(c, '"' | '\'' | '`'))
+        {
             let inner = rest[start + 1..].chars().next();
-            let closes =
-                inner.is_none_or(|c| c.is_whitespace() || matches!(c, ',' | ')' | ';' | '+' | '.' | ']' | '}'));
+            let closes = inner.is_none_or(|c| {
+                c.is_whitespace() || matches!(c, ',' | ')' | ';' | '+' | '.' | ']' | '}')
+            });
             if slashes > 0 || self.open != Some(quote) || !closes {
                 self.keep(start - slashes);
                 self.open = self.open.filter(|open| slashes > 0 || *open != quote);
@@ -266,7 +298,9 @@ impl<'t> Walk<'t> {
         let len = run(rest, |c| !c.is_whitespace());
         if rest.starts_with(['"', '\'', '`']) {
             self.literal(3, false);
-        } else if matches!(rest[len..].chars().next(), None | Some('\n')) && !is_code(&rest[..len], None, &given) {
+        } else if matches!(rest[len..].chars().next(), None | Some('\n'))
+            && !is_code(&rest[..len], None, &given)
+        {
             self.lose(len);
         }
     }

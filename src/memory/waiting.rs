@@ -97,7 +97,8 @@ impl Waiting {
     /// Adds a change. A failure that waits already is counted there.
     pub fn add(&mut self, change: Change) {
         if let Change::Failed(now) = &change
-            && let Some(Change::Failed(known)) = self.pending.iter_mut().rfind(|one| one.id() == now.id)
+            && let Some(Change::Failed(known)) =
+                self.pending.iter_mut().rfind(|one| one.id() == now.id)
         {
             **known = known.clone().seen_again(now);
             return;

@@ -30,7 +30,9 @@ pub fn of_text(text: &str) -> Vec<String> {
     let mut counted: Vec<(String, usize)> = Vec::new();
     let words = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
     let telling = |word: &&str| {
-        word.len() <= LONGEST && word.chars().count() >= SHORTEST && word.chars().any(char::is_alphabetic)
+        word.len() <= LONGEST
+            && word.chars().count() >= SHORTEST
+            && word.chars().any(char::is_alphabetic)
     };
     for word in words.filter(telling).take(1000) {
         let word = word.to_lowercase();
@@ -83,7 +85,10 @@ mod tests {
     #[test]
     fn the_words_that_stand_most_often_are_taken_and_short_ones_and_numbers_are_not() {
         let text = "if (count_of == 1234) { total += count_of; } /* Total */ a b cd 99 alpha beta gamma delta";
-        assert_eq!(keywords(["edit", "C"], text), ["alpha", "beta", "c", "count_of", "edit", "gamma", "total"]);
+        assert_eq!(
+            keywords(["edit", "C"], text),
+            ["alpha", "beta", "c", "count_of", "edit", "gamma", "total"]
+        );
     }
 
     #[test]
@@ -92,8 +97,10 @@ mod tests {
         let one = keywords(kind, "int first second third fourth fifth");
         let two = keywords(kind, "alpha beta gamma delta epsilon");
         assert!((alike(&one, &two) - 1.0 / 3.0).abs() < 1e-12 && alike(&one, &two) >= ALIKE);
-        let other =
-            keywords(["syntax_error", "c", "mode:edit", "form:json", "cause:-"], "alpha beta gamma delta epsilon");
+        let other = keywords(
+            ["syntax_error", "c", "mode:edit", "form:json", "cause:-"],
+            "alpha beta gamma delta epsilon",
+        );
         assert!(alike(&one, &other) < ALIKE);
     }
 

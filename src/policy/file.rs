@@ -183,11 +183,17 @@ impl Policy {
     /// `BAD_REQUEST` naming the file, the line and the key: a policy that cannot be read is never skipped.
     pub fn of(person: Option<&str>, repository: Option<&str>) -> Result<Policy> {
         let (mut person, mut repo) = (parse(person, PERSONS)?, parse(repository, REPOSITORYS)?);
-        let mut validators = validator::checked(std::mem::take(&mut person.validator), PERSONS, Trust::Own)?;
-        validators.extend(validator::checked(std::mem::take(&mut repo.validator), REPOSITORYS, Trust::Awaited)?);
+        let mut validators =
+            validator::checked(std::mem::take(&mut person.validator), PERSONS, Trust::Own)?;
+        validators.extend(validator::checked(
+            std::mem::take(&mut repo.validator),
+            REPOSITORYS,
+            Trust::Awaited,
+        )?);
         let commands = commands(&mut person, &mut repo)?;
         let of = |guard: &str| (person.guards.of(guard), repo.guards.of(guard));
-        let ((ps, rs), (pd, rd), (pt, rt)) = (of("size_reduction"), of("mass_deletion"), of("syntax"));
+        let ((ps, rs), (pd, rd), (pt, rt)) =
+            (of("size_reduction"), of("mass_deletion"), of("syntax"));
         let (pv, rv) = of("validator");
         let switch = repo.session.switch.or(person.session.switch).unwrap_or(true);
         let protect = person.protect.iter().chain(&repo.protect);
@@ -204,18 +210,26 @@ impl Policy {
             memory: person.memory.enabled != Some(false) && repo.memory.enabled != Some(false),
             durability: tightened(person.session.durability, repo.session.durability, Ord::max),
             size_limits: SizeLimits {
-                max_bytes_lost: tightened(ps.max_bytes_lost, rs.max_bytes_lost, f64::min).unwrap_or(0.90),
+                max_bytes_lost: tightened(ps.max_bytes_lost, rs.max_bytes_lost, f64::min)
+                    .unwrap_or(0.90),
                 min_bytes: tightened(ps.min_bytes, rs.min_bytes, u64::min).unwrap_or(1000),
-                max_lines_lost: tightened(ps.max_lines_lost, rs.max_lines_lost, f64::min).unwrap_or(0.66),
+                max_lines_lost: tightened(ps.max_lines_lost, rs.max_lines_lost, f64::min)
+                    .unwrap_or(0.66),
                 min_lines: tightened(ps.min_lines, rs.min_lines, u64::min).unwrap_or(50),
             },
-            max_file_bytes: tightened(person.limits.max_file_bytes, repo.limits.max_file_bytes, u64::min)
-                .unwrap_or(MAX_FILE),
+            max_file_bytes: tightened(
+                person.limits.max_file_bytes,
+                repo.limits.max_file_bytes,
+                u64::min,
+            )
+            .unwrap_or(MAX_FILE),
             deletion_limits: DeletionLimits {
                 max_files: tightened(pd.max_files, rd.max_files, u64::min).unwrap_or(10),
                 max_lines: tightened(pd.max_lines, rd.max_lines, u64::min).unwrap_or(2000),
             },
-            time_limit: Duration::from_millis(tightened(pt.time_limit_ms, rt.time_limit_ms, u64::max).unwrap_or(1000)),
+            time_limit: Duration::from_millis(
+                tightened(pt.time_limit_ms, rt.time_limit_ms, u64::max).unwrap_or(1000),
+            ),
             validators,
             require_trust: tightened(pv.require, rv.require, |a, b| a || b).unwrap_or(false),
             commands,
@@ -247,12 +261,15 @@ impl Policy {
         }
         let [person, mut repo] = self.layers.each_ref().map(|layer| layer.of(guard, path));
         // A repository may not switch off what a person has set up to run.
-        if guard == "validator" && self.validators.iter().any(|one| one.trust == super::validator::Trust::Own) {
+        if guard == "validator"
+            && self.validators.iter().any(|one| one.trust == super::validator::Trust::Own)
+        {
             repo.mode = repo.mode.map(|_| GuardMode::Refuse);
         }
         GuardRule {
             mode: tightened(person.mode, repo.mode, Ord::max).unwrap_or(GuardMode::Refuse),
-            overriding: tightened(person.r#override, repo.r#override, Ord::max).unwrap_or(Override::Allow),
+            overriding: tightened(person.r#override, repo.r#override, Ord::max)
+                .unwrap_or(Override::Allow),
         }
     }
 }
@@ -260,8 +277,9 @@ impl Policy {
 /// The rules over commands of both files, which are taken out of them.
 fn commands(person: &mut File, repo: &mut File) -> Result<Commands> {
     let take = |file: &mut File| (std::mem::take(&mut file.run), std::mem::take(&mut file.command));
-    command::of(take(person), take(repo))
-        .map_err(|(repositorys, why)| unreadable(if repositorys { REPOSITORYS } else { PERSONS }, &why).into())
+    command::of(take(person), take(repo)).map_err(|(repositorys, why)| {
+        unreadable(if repositorys { REPOSITORYS } else { PERSONS }, &why).into()
+    })
 }
 
 impl Guards {
@@ -272,7 +290,10 @@ impl Guards {
 
 impl File {
     fn rules(self) -> Result<Rules> {
-        let some = self.paths.into_iter().map(|paths| Ok((globs(paths.r#match.iter(), "edt.toml")?, paths.guards.0)));
+        let some = self
+            .paths
+            .into_iter()
+            .map(|paths| Ok((globs(paths.r#match.iter(), "edt.toml")?, paths.guards.0)));
         Ok(Rules { all: self.guards.0, some: some.collect::<Result<_>>()? })
     }
 }
@@ -282,7 +303,9 @@ impl Rules {
         let mut rule = self.all.get(guard).copied().unwrap_or_default();
         let name = path.filter(|_| !self.some.is_empty()).map(ToString::to_string);
         for (globs, guards) in &self.some {
-            if let Some(own) = guards.get(guard).filter(|_| name.as_ref().is_some_and(|name| globs.is_match(name))) {
+            if let Some(own) =
+                guards.get(guard).filter(|_| name.as_ref().is_some_and(|name| globs.is_match(name)))
+            {
                 rule.mode = own.mode.or(rule.mode);
                 rule.r#override = own.r#override.or(rule.r#override);
             }
@@ -309,34 +332,52 @@ fn parse(text: Option<&str>, whose: &str) -> Result<File> {
         _ => &[],
     };
     let everywhere = file.guards.0.iter().map(|(name, guard)| (name, guard, limits(name)));
-    let somewhere = file.paths.iter().flat_map(|paths| &paths.guards.0).map(|(name, guard)| (name, guard, &[][..]));
+    let somewhere = file
+        .paths
+        .iter()
+        .flat_map(|paths| &paths.guards.0)
+        .map(|(name, guard)| (name, guard, &[][..]));
     if file.paths.iter().any(|paths| paths.guards.0.contains_key("mass_deletion")) {
-        return Err(
-            unreadable(whose, "mass_deletion judges a whole transaction and cannot be set for some paths").into()
-        );
+        return Err(unreadable(
+            whose,
+            "mass_deletion judges a whole transaction and cannot be set for some paths",
+        )
+        .into());
     }
     if file.protect.iter().any(|protect| protect.r#override == Override::Allow) {
         let why = "[[protect]] is for paths that need a person: its override is \"approval\" or \"never\"";
         return Err(unreadable(whose, why).into());
     }
     if let Some(most) = file.limits.max_file_bytes.filter(|most| !(1..=MAX_FILE).contains(most)) {
-        return Err(
-            unreadable(whose, &format!("max_file_bytes must lie between 1 and {MAX_FILE}, not be {most}")).into()
-        );
+        return Err(unreadable(
+            whose,
+            &format!("max_file_bytes must lie between 1 and {MAX_FILE}, not be {most}"),
+        )
+        .into());
     }
     for (name, guard, allowed) in everywhere.chain(somewhere) {
         if !GUARDS.contains(&name.as_str()) {
-            return Err(unreadable(whose, &format!("there is no guard {name}; there are {}", GUARDS.join(", "))).into());
+            return Err(unreadable(
+                whose,
+                &format!("there is no guard {name}; there are {}", GUARDS.join(", ")),
+            )
+            .into());
         }
         if let Some(key) = guard.limits().into_iter().find(|key| !allowed.contains(key)) {
             return Err(unreadable(whose, &format!("{name} has no key {key} here")).into());
         }
         if let Some(ms) = guard.time_limit_ms.filter(|ms| *ms > MOST_MS) {
-            return Err(unreadable(whose, &format!("time_limit_ms is at most {MOST_MS}, not {ms}")).into());
+            return Err(unreadable(
+                whose,
+                &format!("time_limit_ms is at most {MOST_MS}, not {ms}"),
+            )
+            .into());
         }
         for share in [guard.max_bytes_lost, guard.max_lines_lost].into_iter().flatten() {
             if !(0.0..=1.0).contains(&share) {
-                return Err(unreadable(whose, &format!("{share} is not a share between 0 and 1")).into());
+                return Err(
+                    unreadable(whose, &format!("{share} is not a share between 0 and 1")).into()
+                );
             }
         }
     }
@@ -360,7 +401,10 @@ impl Guard {
     }
 }
 
-pub(super) fn globs<'a>(patterns: impl Iterator<Item = &'a String>, whose: &str) -> Result<GlobSet> {
+pub(super) fn globs<'a>(
+    patterns: impl Iterator<Item = &'a String>,
+    whose: &str,
+) -> Result<GlobSet> {
     let mut set = GlobSetBuilder::new();
     for pattern in patterns {
         let glob = GlobBuilder::new(pattern).literal_separator(true).build();
@@ -402,7 +446,12 @@ mod tests {
     #[test]
     fn the_built_in_limits_are_those_of_the_contract() {
         let policy = Policy::of(None, None).unwrap();
-        let limits = SizeLimits { max_bytes_lost: 0.90, min_bytes: 1000, max_lines_lost: 0.66, min_lines: 50 };
+        let limits = SizeLimits {
+            max_bytes_lost: 0.90,
+            min_bytes: 1000,
+            max_lines_lost: 0.66,
+            min_lines: 50,
+        };
         assert_eq!(policy.size_limits, limits);
         assert!(policy.switch);
     }
@@ -410,19 +459,25 @@ mod tests {
     #[test]
     fn a_repository_may_tighten_what_a_person_set_but_not_loosen_it() {
         let person = "[guards.size_reduction]\nmode = \"warn\"\nmax_bytes_lost = 0.5\n";
-        let tighter =
-            Policy::of(Some(person), Some("[guards.size_reduction]\nmode = \"refuse\"\nmax_bytes_lost = 0.4\n"));
+        let tighter = Policy::of(
+            Some(person),
+            Some("[guards.size_reduction]\nmode = \"refuse\"\nmax_bytes_lost = 0.4\n"),
+        );
         assert_eq!(tighter.as_ref().unwrap().rule("size_reduction", None).mode, GuardMode::Refuse);
         assert!((tighter.unwrap().size_limits.max_bytes_lost - 0.4).abs() < 1e-9);
-        let looser =
-            Policy::of(Some(person), Some("[guards.size_reduction]\nmode = \"off\"\nmax_bytes_lost = 0.9\n")).unwrap();
+        let looser = Policy::of(
+            Some(person),
+            Some("[guards.size_reduction]\nmode = \"off\"\nmax_bytes_lost = 0.9\n"),
+        )
+        .unwrap();
         assert_eq!(looser.rule("size_reduction", None).mode, GuardMode::Warn);
         assert!((looser.size_limits.max_bytes_lost - 0.5).abs() < 1e-9);
     }
 
     #[test]
     fn protected_paths_are_globs_that_respect_folders() {
-        let policy = Policy::of(None, Some("[[protect]]\npaths = [\".github/**\", \"*.lock\"]\n")).unwrap();
+        let policy =
+            Policy::of(None, Some("[[protect]]\npaths = [\".github/**\", \"*.lock\"]\n")).unwrap();
         let protects = |path: &str| policy.protects(&RepoPath::parse(path.as_bytes()).unwrap());
         assert!(protects(".github/workflows/ci.yml") && protects("Cargo.lock"));
         assert!(!protects("a/Cargo.lock") && !protects("src/main.rs"));
@@ -431,22 +486,28 @@ mod tests {
     #[test]
     fn a_guard_may_be_set_for_some_paths() {
         let text = "[guards.syntax]\noverride = \"never\"\n[[paths]]\nmatch = [\"fixtures/**\"]\n[paths.guards.syntax]\nmode = \"off\"\n";
-        let rule =
-            |policy: &Policy, path: &str| policy.rule("syntax", Some(&RepoPath::parse(path.as_bytes()).unwrap()));
+        let rule = |policy: &Policy, path: &str| {
+            policy.rule("syntax", Some(&RepoPath::parse(path.as_bytes()).unwrap()))
+        };
         let policy = Policy::of(None, Some(text)).unwrap();
         let never = |mode| GuardRule { mode, overriding: Override::Never };
         assert_eq!(rule(&policy, "fixtures/a/b.c"), never(GuardMode::Off));
         assert_eq!(rule(&policy, "src/b.c"), never(GuardMode::Refuse));
         let person = "[guards.syntax]\nmode = \"warn\"\n";
         let policy = Policy::of(Some(person), Some(text)).unwrap();
-        assert_eq!(rule(&policy, "fixtures/a/b.c"), never(GuardMode::Warn), "the repository may not loosen");
+        assert_eq!(
+            rule(&policy, "fixtures/a/b.c"),
+            never(GuardMode::Warn),
+            "the repository may not loosen"
+        );
     }
 
     #[test]
     fn a_limit_stands_only_where_it_means_something() {
-        for text in
-            ["[guards.syntax]\nmin_lines = 3\n", "[[paths]]\nmatch = [\"a\"]\nguards.size_reduction.min_lines = 3\n"]
-        {
+        for text in [
+            "[guards.syntax]\nmin_lines = 3\n",
+            "[[paths]]\nmatch = [\"a\"]\nguards.size_reduction.min_lines = 3\n",
+        ] {
             let error = Policy::of(None, Some(text)).unwrap_err();
             assert!(error.to_string().contains("min_lines"), "{error}");
         }
@@ -460,7 +521,10 @@ mod tests {
             Policy::of(person.as_deref(), repo.as_deref()).unwrap().max_file_bytes
         };
         assert_eq!(largest(None, None), 100 * 1024 * 1024);
-        assert_eq!((largest(Some(10), Some(20)), largest(Some(20), Some(10)), largest(None, Some(7))), (10, 10, 7));
+        assert_eq!(
+            (largest(Some(10), Some(20)), largest(Some(20), Some(10)), largest(None, Some(7))),
+            (10, 10, 7)
+        );
         for wrong in ["0", "-1", "1.5", "nan", "inf", "104857601", "99999999999999999999999"] {
             let text = format!("[limits]\nmax_file_bytes = {wrong}\n");
             assert!(Policy::of(None, Some(&text)).is_err(), "{wrong}");
@@ -480,12 +544,17 @@ mod tests {
         let text = "[guards.validator]\nrequire = true\n";
         let no = "[guards.validator]\nrequire = false\n";
         let required = |person, repo| Policy::of(person, repo).unwrap().require_trust;
-        assert!(required(Some(text), Some(no)) && required(Some(no), Some(text)) && !required(Some(no), None));
+        assert!(
+            required(Some(text), Some(no))
+                && required(Some(no), Some(text))
+                && !required(Some(no), None)
+        );
     }
 
     #[test]
     fn an_unknown_key_is_never_skipped() {
-        let error = Policy::of(None, Some("[guards.size_reductoin]\nmode = \"off\"\n")).unwrap_err();
+        let error =
+            Policy::of(None, Some("[guards.size_reductoin]\nmode = \"off\"\n")).unwrap_err();
         assert!(error.to_string().contains("size_reductoin"), "{error}");
     }
 }

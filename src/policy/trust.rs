@@ -78,7 +78,11 @@ impl Store {
     pub fn trust(&self, hash: &str, root: &Path) -> Result<()> {
         self.change(|entries| {
             entries.retain(|entry| entry.hash != hash || entry.root != root);
-            entries.push(Entry { hash: hash.to_owned(), date: clock::utc(), root: root.to_owned() });
+            entries.push(Entry {
+                hash: hash.to_owned(),
+                date: clock::utc(),
+                root: root.to_owned(),
+            });
         })
     }
 
@@ -155,19 +159,26 @@ mod tests {
         store.trust(&hash, root).unwrap();
         store.trust(&hash, odd).unwrap();
         store.trust(&hash, root).unwrap();
-        let dates: Vec<usize> = store.entries().unwrap().iter().map(|entry| entry.date.len()).collect();
+        let dates: Vec<usize> =
+            store.entries().unwrap().iter().map(|entry| entry.date.len()).collect();
         assert_eq!(dates, ["2026-01-31T12:00:00Z".len(); 2]);
         assert!(store.trusts(&hash, root).unwrap() && store.trusts(&hash, odd).unwrap());
-        assert!(!store.trusts(&other, root).unwrap() && !store.trusts(&hash, Path::new("/a")).unwrap());
+        assert!(
+            !store.trusts(&other, root).unwrap() && !store.trusts(&hash, Path::new("/a")).unwrap()
+        );
         store.revoke(root).unwrap();
         assert!(!store.trusts(&hash, root).unwrap() && store.trusts(&hash, odd).unwrap());
     }
 
     #[test]
     fn a_line_that_cannot_be_read_trusts_nothing() {
-        for line in
-            ["", "abc", "abc 2026 /x", &format!("{} 2026", "a".repeat(64)), &format!("{} 2026 x", "a".repeat(64))]
-        {
+        for line in [
+            "",
+            "abc",
+            "abc 2026 /x",
+            &format!("{} 2026", "a".repeat(64)),
+            &format!("{} 2026 x", "a".repeat(64)),
+        ] {
             assert_eq!(Entry::parse(line.as_bytes()), None, "{line}");
         }
     }

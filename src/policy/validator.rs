@@ -77,7 +77,8 @@ impl Validator {
 fn filled(template: &str, values: &[(&str, &OsStr)]) -> OsString {
     let (mut out, mut rest) = (OsString::new(), template);
     while !rest.is_empty() {
-        let next = values.iter().filter_map(|(name, value)| Some((rest.find(name)?, *name, *value)));
+        let next =
+            values.iter().filter_map(|(name, value)| Some((rest.find(name)?, *name, *value)));
         let Some((at, name, value)) = next.min_by_key(|(at, ..)| *at) else { break };
         out.push(&rest[..at]);
         out.push(value);
@@ -91,8 +92,12 @@ fn filled(template: &str, values: &[(&str, &OsStr)]) -> OsString {
 pub(super) fn checked(tables: Vec<Table>, whose: &str, trust: Trust) -> Result<Vec<Validator>> {
     let mut all: Vec<Validator> = Vec::new();
     for table in tables {
-        let wrong =
-            |why: String| Findings::from(unreadable(whose, &format!("[[validator]] name = {:?}: {why}", table.name)));
+        let wrong = |why: String| {
+            Findings::from(unreadable(
+                whose,
+                &format!("[[validator]] name = {:?}: {why}", table.name),
+            ))
+        };
         if let Some(why) = fault(&table) {
             return Err(wrong(why));
         }
@@ -120,10 +125,15 @@ fn fault(table: &Table) -> Option<String> {
     if !(1..=LONGEST).contains(&table.timeout_ms.unwrap_or(1)) {
         return Some(format!("timeout_ms must lie between 1 and {LONGEST}"));
     }
-    let Some((program, args)) = table.command.split_first().filter(|(program, _)| !program.is_empty()) else {
+    let Some((program, args)) =
+        table.command.split_first().filter(|(program, _)| !program.is_empty())
+    else {
         return Some("command is empty; write the program and its arguments as a list".to_owned());
     };
-    if program.contains(FILE) || program.contains(ROOT) || program.contains('/') && !program.starts_with('/') {
+    if program.contains(FILE)
+        || program.contains(ROOT)
+        || program.contains('/') && !program.starts_with('/')
+    {
         return Some(format!(
             "the program {program:?} would come from the repository; write a name that is on PATH, or an absolute path"
         ));
@@ -164,7 +174,8 @@ const CODE: &[(&str, char)] = &[
 fn code_with_a_path<'a>(program: &str, args: &'a [String]) -> Option<&'a String> {
     let name = program.rsplit('/').next().unwrap_or(program);
     let (_, letter) = CODE.iter().find(|(interpreter, _)| *interpreter == name)?;
-    let flag = |arg: &String| arg.starts_with('-') && !arg.starts_with("--") && arg.ends_with(*letter);
+    let flag =
+        |arg: &String| arg.starts_with('-') && !arg.starts_with("--") && arg.ends_with(*letter);
     let code = args.iter().position(flag)? + 1;
     args.get(code).filter(|arg| arg.contains(FILE) || arg.contains(ROOT))
 }
@@ -174,8 +185,7 @@ mod tests {
     use super::*;
     use crate::policy::Policy;
 
-    const GOFMT: &str =
-        "[[validator]]\nname = \"gofmt\"\npaths = [\"**/*.go\"]\ncommand = [\"gofmt\", \"-e\", \"{file}\"]\n";
+    const GOFMT: &str = "[[validator]]\nname = \"gofmt\"\npaths = [\"**/*.go\"]\ncommand = [\"gofmt\", \"-e\", \"{file}\"]\n";
 
     fn error(text: &str) -> String {
         Policy::of(None, Some(text)).unwrap_err().to_string()
@@ -189,10 +199,14 @@ mod tests {
     #[test]
     fn a_validator_needs_only_name_paths_and_command() {
         let policy = Policy::of(Some(GOFMT), Some(GOFMT)).unwrap();
-        let trusts: Vec<Trust> = policy.validators.iter().map(|validator| validator.trust).collect();
+        let trusts: Vec<Trust> =
+            policy.validators.iter().map(|validator| validator.trust).collect();
         assert_eq!(trusts, [Trust::Own, Trust::Awaited], "a name may stand in both files");
         let one = &policy.validators[0];
-        assert_eq!((one.name.as_str(), one.limit, one.only_new), ("gofmt", Duration::from_secs(5), true));
+        assert_eq!(
+            (one.name.as_str(), one.limit, one.only_new),
+            ("gofmt", Duration::from_secs(5), true)
+        );
         let judges = |path: &str| one.judges(&RepoPath::parse(path.as_bytes()).unwrap());
         assert!(judges("a.go") && judges("x/y/a.go") && !judges("a.got"));
     }
@@ -208,7 +222,10 @@ mod tests {
             (with("paths", "timeout_ms = 0\npaths"), "between 1 and"),
             (with("\"gofmt\"\n", "\"go fmt\"\n"), "letters"),
             (error(&[GOFMT, GOFMT].concat()), "another validator"),
-            (with("[\"gofmt\", \"-e\", \"{file}\"]", "[\"gofmt {file}\"]"), "come from the repository"),
+            (
+                with("[\"gofmt\", \"-e\", \"{file}\"]", "[\"gofmt {file}\"]"),
+                "come from the repository",
+            ),
             (with("[\"gofmt\", \"-e\", \"{file}\"]", "[\"gofmt -e\"]"), "no shell"),
         ] {
             assert!(error.starts_with("BAD_REQUEST") && error.contains(what), "{what}: {error}");
@@ -221,16 +238,26 @@ mod tests {
             let error = with("\"gofmt\", ", &format!("\"{program}\", "));
             assert!(error.contains("come from the repository"), "{error}");
         }
-        assert!(Policy::of(None, Some(&GOFMT.replace("\"gofmt\", ", "\"/usr/bin/gofmt\", "))).is_ok());
+        assert!(
+            Policy::of(None, Some(&GOFMT.replace("\"gofmt\", ", "\"/usr/bin/gofmt\", "))).is_ok()
+        );
     }
 
     #[test]
     fn a_path_never_becomes_code() {
         let sh = |args: &str| GOFMT.replace("\"gofmt\", \"-e\", \"{file}\"", args);
         assert!(error(&sh(r#""sh", "-ec", "check {file}""#)).contains("argument of its own"));
-        assert!(error(&sh(r#""/usr/bin/python3", "-c", "open('{file}')""#)).contains("argument of its own"));
-        assert!(Policy::of(None, Some(&sh(r#""perl", "-c", "{file}""#))).is_ok(), "there -c means check");
-        assert!(Policy::of(None, Some(&sh(r#""sh", "-c", "check \"$1\"", "sh", "{file}""#))).is_ok());
+        assert!(
+            error(&sh(r#""/usr/bin/python3", "-c", "open('{file}')""#))
+                .contains("argument of its own")
+        );
+        assert!(
+            Policy::of(None, Some(&sh(r#""perl", "-c", "{file}""#))).is_ok(),
+            "there -c means check"
+        );
+        assert!(
+            Policy::of(None, Some(&sh(r#""sh", "-c", "check \"$1\"", "sh", "{file}""#))).is_ok()
+        );
     }
 
     #[test]

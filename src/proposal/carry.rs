@@ -56,7 +56,10 @@ fn check(proposal: &Proposal) -> Result<()> {
         ),
         State::Open => Finding::new(
             Code::ApprovalRequired,
-            format!("Proposal {id} ({}) has not been approved yet. Nothing was changed.", proposal.subject()),
+            format!(
+                "Proposal {id} ({}) has not been approved yet. Nothing was changed.",
+                proposal.subject()
+            ),
             hint(id, &landing(id)),
         ),
         closed => self::closed(proposal, closed),
@@ -73,11 +76,16 @@ pub(super) fn closed(proposal: &Proposal, state: &State) -> Finding {
             "Do what these words ask for; send a new proposal only if it heeds them.".to_owned(),
         ),
         State::Withdrawn(why) => (
-            format!("Proposal {id} ({}) was withdrawn, by no person: {why} Nothing was changed.", proposal.subject()),
+            format!(
+                "Proposal {id} ({}) was withdrawn, by no person: {why} Nothing was changed.",
+                proposal.subject()
+            ),
             "Send it again with `edt propose` if it is wanted after all.".to_owned(),
         ),
         State::Superseded(by) => (
-            format!("Proposal {id} was closed when proposal {by} took its place. Nothing was changed."),
+            format!(
+                "Proposal {id} was closed when proposal {by} took its place. Nothing was changed."
+            ),
             format!("`edt show {by}` shows the one that waits."),
         ),
         State::Done(commit) => (
@@ -86,21 +94,28 @@ pub(super) fn closed(proposal: &Proposal, state: &State) -> Finding {
         ),
         State::Open | State::Approved(_) => (String::new(), String::new()),
     };
-    Finding::new(Code::ProposalRejected, message, hint).with("state", state.name()).with("detail", detail)
+    Finding::new(Code::ProposalRejected, message, hint)
+        .with("state", state.name())
+        .with("detail", detail)
 }
 
 /// What was granted does not cover what is found now: the proposal says too little.
 fn held_anew(found: crate::base::Findings, id: u64) -> crate::base::Findings {
     let stale = |mut finding: Finding| {
         if finding.code == Code::ApprovalRequired {
-            finding.hint = format!("Proposal {id} was not approved for this; send it again with `edt propose`.");
+            finding.hint = format!(
+                "Proposal {id} was not approved for this; send it again with `edt propose`."
+            );
         }
         finding
     };
     let all: Vec<Finding> = found.into_vec().into_iter().map(stale).collect();
     match crate::base::Findings::check(all) {
         Err(found) => found,
-        Ok(()) => Finding::new(Code::Internal, "A refusal without a reason.", "Report this message.").into(),
+        Ok(()) => {
+            Finding::new(Code::Internal, "A refusal without a reason.", "Report this message.")
+                .into()
+        }
     }
 }
 
@@ -114,7 +129,10 @@ fn request(world: &World, proposal: &Proposal) -> Result<Request> {
     let session = running.map_or_else(|| begin::imagined(repo, &head), Ok)?;
     let index = if follows { Some(IndexView::read(repo)?) } else { None };
     let tip = repo.tree_of(session.tip)?;
-    let made_on = proposal.made.parent.map_or_else(|| Ok(repo.empty_tree()), |parent| repo.tree_of(parent))?;
+    let made_on = proposal
+        .made
+        .parent
+        .map_or_else(|| Ok(repo.empty_tree()), |parent| repo.tree_of(parent))?;
     let mut draft = Draft::new(repo);
     // What stands now: the tip, and at the proposed paths what is on disk.
     let (mut looks, mut standing) = (Vec::new(), Vec::new());
@@ -166,7 +184,11 @@ fn moves_first(mut all: Vec<Differs>) -> Vec<Differs> {
 }
 
 /// The edits that bring one path to what it is to be.
-fn edits_of(differs: &Differs, disk: Option<Oid>, text: impl Fn(FileId) -> Result<Vec<u8>>) -> Result<Vec<Edit>> {
+fn edits_of(
+    differs: &Differs,
+    disk: Option<Oid>,
+    text: impl Fn(FileId) -> Result<Vec<u8>>,
+) -> Result<Vec<Edit>> {
     let path = &differs.path;
     let expect = disk.map_or(Expect::Anything, |oid| Expect::Hash(oid.to_string()));
     let edit = |expect: Expect, op: Op| Edit { path: path.clone(), expect, op };
@@ -175,7 +197,10 @@ fn edits_of(differs: &Differs, disk: Option<Oid>, text: impl Fn(FileId) -> Resul
     Ok(match (file(differs.old), file(differs.new)) {
         (_, None) => vec![edit(expect, Op::Delete { holds: None })],
         (None, Some(new)) => {
-            vec![edit(Expect::Anything, Op::Create { content: text(new)?, executable: executable(new) })]
+            vec![edit(
+                Expect::Anything,
+                Op::Create { content: text(new)?, executable: executable(new) },
+            )]
         }
         (Some(old), Some(new)) => {
             let mut edits = Vec::new();
@@ -191,7 +216,8 @@ fn edits_of(differs: &Differs, disk: Option<Oid>, text: impl Fn(FileId) -> Resul
 }
 
 fn not_closed(id: u64, found: &crate::base::Findings) -> Warning {
-    let message = format!("The change was made, but proposal {id} still counts as approved: {found}.");
+    let message =
+        format!("The change was made, but proposal {id} still counts as approved: {found}.");
     Warning { code: "proposal_not_closed", path: None, message }
 }
 

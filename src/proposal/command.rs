@@ -35,7 +35,9 @@ pub fn word(world: &mut World, ask: &Ask<'_>) -> Result<Word> {
     let running = Session::current(&world.repo, &head)?;
     let session = running.map_or_else(|| begin::imagined(&world.repo, &head), Ok)?;
     let digest = digest(ask)?;
-    let same = |one: &Proposal| one.command.is_some() && one.digest == digest && one.session() == session.name;
+    let same = |one: &Proposal| {
+        one.command.is_some() && one.digest == digest && one.session() == session.name
+    };
     let newest = store::all(&world.repo)?.into_iter().rfind(same);
     match newest.as_ref().map(|one| &one.state) {
         Some(State::Approved(_)) => {}

@@ -16,7 +16,9 @@ pub fn approve(world: &mut World, proposal: &Proposal) -> Result<Vec<Warning>> {
             store::decide(world, proposal, ("approved", &by), None)
         }
         State::Approved(_) => Ok(Vec::new()),
-        State::Withdrawn(_) | State::Superseded(_) | State::Done(_) => Err(closed(proposal, &proposal.state).into()),
+        State::Withdrawn(_) | State::Superseded(_) | State::Done(_) => {
+            Err(closed(proposal, &proposal.state).into())
+        }
     }
 }
 
@@ -30,7 +32,9 @@ pub fn reject(world: &mut World, proposal: &Proposal, why: &str) -> Result<Vec<W
         State::Open | State::Approved(_) | State::Rejected(_) => {
             store::decide(world, proposal, ("rejected", ""), Some(why))
         }
-        State::Withdrawn(_) | State::Superseded(_) | State::Done(_) => Err(closed(proposal, &proposal.state).into()),
+        State::Withdrawn(_) | State::Superseded(_) | State::Done(_) => {
+            Err(closed(proposal, &proposal.state).into())
+        }
     }
 }
 
@@ -51,7 +55,8 @@ fn check_reason(why: &str) -> Result<()> {
     if !why.trim().is_empty() {
         return Ok(());
     }
-    let message = "A rejection needs a reason: it is what the agent reads next. Nothing was changed.";
+    let message =
+        "A rejection needs a reason: it is what the agent reads next. Nothing was changed.";
     Err(Finding::new(Code::BadRequest, message, "Give it with -m 'what to do instead'.").into())
 }
 

@@ -22,7 +22,12 @@ pub enum Plain {
 ///
 /// # Errors
 /// `OBJECT_MISSING`, `IO_ERROR`.
-pub fn uncovered(repo: &Repo, policy: &Policy, session: &Session, plain: Plain) -> Result<Vec<Finding>> {
+pub fn uncovered(
+    repo: &Repo,
+    policy: &Policy,
+    session: &Session,
+    plain: Plain,
+) -> Result<Vec<Finding>> {
     let (base, tip) = (repo.tree_of(session.base)?, repo.tree_of(session.tip)?);
     let differs = repo.tree_diff(base, tip)?.into_iter().map(|differs| differs.path);
     let mut open: Vec<RepoPath> = differs.filter(|path| policy.protects(path)).collect();
@@ -32,7 +37,8 @@ pub fn uncovered(repo: &Repo, policy: &Policy, session: &Session, plain: Plain) 
             break;
         }
         let commit = commit?;
-        let before = commit.parent.map_or_else(|| Ok(repo.empty_tree()), |parent| repo.tree_of(parent))?;
+        let before =
+            commit.parent.map_or_else(|| Ok(repo.empty_tree()), |parent| repo.tree_of(parent))?;
         let is_persons = commit.trailers.is_none() && plain == Plain::Person;
         let is_approved = is_approved(repo, &commit)?;
         for changed in repo.tree_diff(before, commit.tree)? {
@@ -51,7 +57,8 @@ pub fn uncovered(repo: &Repo, policy: &Policy, session: &Session, plain: Plain) 
 
 /// Whether it carried out a proposal, as that itself says.
 fn is_approved(repo: &Repo, commit: &Commit) -> Result<bool> {
-    let Some(id) = values(&commit.message, "Edt-Proposal").pop().and_then(|id| id.parse().ok()) else {
+    let Some(id) = values(&commit.message, "Edt-Proposal").pop().and_then(|id| id.parse().ok())
+    else {
         return Ok(false);
     };
     match store::read(repo, id) {

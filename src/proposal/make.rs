@@ -36,11 +36,14 @@ pub fn propose(world: &mut World, request: &Request) -> Result<Outcome> {
 pub fn apply(world: &mut World, request: &Request, run: Run) -> Result<Outcome> {
     let answer = txn::apply(world, request, run);
     match answer {
-        Err(found) if run == Run::Real && !found.any(|finding| finding.code != Code::ApprovalRequired) => {
+        Err(found)
+            if run == Run::Real && !found.any(|finding| finding.code != Code::ApprovalRequired) =>
+        {
             let Some(aside) = txn::set_aside(world, request)? else { return Err(found) };
             let (id, waits, _) = put_before(world, aside)?;
             let hint = if waits == Waits::ForApply { lands(id) } else { hint(id, &landing(id)) };
-            Err(found.each(|finding| Finding { hint: hint.clone(), ..finding }.with("proposal", id)))
+            Err(found
+                .each(|finding| Finding { hint: hint.clone(), ..finding }.with("proposal", id)))
         }
         answer => answer,
     }
@@ -73,10 +76,13 @@ fn lands(id: u64) -> String {
 
 /// Makes the proposal, unless the same one waits already; those that it replaces are closed.
 fn put_before(world: &mut World, aside: Aside) -> Result<(u64, Waits, Vec<Warning>)> {
-    let live = store::all(&world.repo)?.into_iter().filter(|one| one.state.is_live() && one.command.is_none());
+    let live = store::all(&world.repo)?
+        .into_iter()
+        .filter(|one| one.state.is_live() && one.command.is_none());
     let mine: Vec<Proposal> = live.filter(|one| one.session() == aside.session.name).collect();
-    let same =
-        |one: &&Proposal| one.digest == aside.digest && one.made.tree == aside.tree && one.grants == aside.grants();
+    let same = |one: &&Proposal| {
+        one.digest == aside.digest && one.made.tree == aside.tree && one.grants == aside.grants()
+    };
     if let Some(same) = mine.iter().find(same) {
         if same.state != State::Open {
             return Ok((same.id, Waits::ForApply, Vec::new()));
@@ -100,7 +106,8 @@ fn put_before(world: &mut World, aside: Aside) -> Result<(u64, Waits, Vec<Warnin
     let (id, mut warnings) = store::make(world, new)?;
     told::await_word(world, id);
     for old in mine.iter().filter(|old| old.state == State::Open) {
-        let replaced = paths_of(world, old).map(|paths| paths.iter().all(|path| aside.paths.contains(path)));
+        let replaced =
+            paths_of(world, old).map(|paths| paths.iter().all(|path| aside.paths.contains(path)));
         let closed = match replaced {
             Ok(false) => continue,
             Ok(true) => store::decide(world, old, ("superseded", &id.to_string()), None),
@@ -112,7 +119,10 @@ fn put_before(world: &mut World, aside: Aside) -> Result<(u64, Waits, Vec<Warnin
                 warnings.extend(more);
                 format!("Proposal {} was closed: this one changes all that it did.", old.id)
             }
-            Err(found) => format!("Proposal {} was not closed, though this one may replace it: {found}.", old.id),
+            Err(found) => format!(
+                "Proposal {} was not closed, though this one may replace it: {found}.",
+                old.id
+            ),
         };
         warnings.push(Warning { code: "superseded", path: None, message });
     }
@@ -121,7 +131,10 @@ fn put_before(world: &mut World, aside: Aside) -> Result<(u64, Waits, Vec<Warnin
 
 fn paths_of(world: &World, proposal: &Proposal) -> Result<Vec<String>> {
     let repo = &world.repo;
-    let parent = proposal.made.parent.map_or_else(|| Ok(repo.empty_tree()), |parent| repo.tree_of(parent))?;
+    let parent = proposal
+        .made
+        .parent
+        .map_or_else(|| Ok(repo.empty_tree()), |parent| repo.tree_of(parent))?;
     let differs = repo.tree_diff(parent, proposal.made.tree)?;
     Ok(differs.iter().map(|differs| differs.path.to_string()).collect())
 }

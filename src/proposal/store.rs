@@ -168,7 +168,9 @@ fn of(repo: &Repo, id: u64, at: Oid) -> Result<Proposal> {
         made = Commit::read(repo, parent)?;
     }
     let value = |key| message::values(&made.message, key).pop();
-    let (Some(Kind::Proposal), Some(digest)) = (kind(&made), value(DIGEST)) else { return Err(not_one(id).into()) };
+    let (Some(Kind::Proposal), Some(digest)) = (kind(&made), value(DIGEST)) else {
+        return Err(not_one(id).into());
+    };
     let grants = message::values(&made.message, GRANT).iter().map(|line| grant(line)).collect();
     Ok(Proposal { id, at, state: state(&newest), digest, grants, command: value(COMMAND), made })
 }
@@ -195,8 +197,11 @@ fn state(newest: &Commit) -> State {
 /// What publishing may answer.
 pub fn make(world: &mut World, new: New<'_>) -> Result<(u64, Vec<Warning>)> {
     let (mut objects, mut draft) = (new.objects, Draft::new(&world.repo));
-    let trailers =
-        Trailers { agent: new.agent, allowed: new.allowed, ..Trailers::plain(new.session, Kind::Proposal, 0) };
+    let trailers = Trailers {
+        agent: new.agent,
+        allowed: new.allowed,
+        ..Trailers::plain(new.session, Kind::Proposal, 0)
+    };
     let mut text = message::compose(new.text, &trailers);
     text += &format!("{DIGEST}: {}\n", new.digest);
     new.grants.iter().for_each(|grant| text += &format!("{GRANT}: {}\n", line(grant)));
@@ -204,7 +209,8 @@ pub fn make(world: &mut World, new: New<'_>) -> Result<(u64, Vec<Warning>)> {
     let commit = draft.commit(&NewCommit { tree: new.tree, parent: new.parent, message: &text })?;
     objects.extend(draft.loose());
     let id = numbers(&world.repo)?.into_iter().map(|(id, _)| id).max().unwrap_or(0) + 1;
-    let warnings = set(world, id, From::Nothing(commit), commit, objects, "edt propose".to_owned())?;
+    let warnings =
+        set(world, id, From::Nothing(commit), commit, objects, "edt propose".to_owned())?;
     Ok((id, warnings))
 }
 
@@ -222,13 +228,31 @@ pub fn decide(
     let body = words.map_or_else(String::new, |words| format!("\n\n{}", words.trim()));
     let text = format!("{word}: {}{body}", proposal.subject());
     let mut text = message::compose(&text, &Trailers::plain(proposal.session(), Kind::Decision, 0));
-    text += &format!("{DIGEST}: {}\n{DECISION}: {}\n", proposal.digest, format!("{word} {detail}").trim());
+    text += &format!(
+        "{DIGEST}: {}\n{DECISION}: {}\n",
+        proposal.digest,
+        format!("{word} {detail}").trim()
+    );
     let commit = NewCommit { tree: proposal.made.tree, parent: Some(proposal.at), message: &text };
     let commit = draft.commit(&commit)?;
-    set(world, proposal.id, From::Value(proposal.at), commit, draft.loose(), format!("{word} proposal {}", proposal.id))
+    set(
+        world,
+        proposal.id,
+        From::Value(proposal.at),
+        commit,
+        draft.loose(),
+        format!("{word} proposal {}", proposal.id),
+    )
 }
 
-fn set(world: &mut World, id: u64, from: From, new: Oid, objects: Vec<Loose>, log: String) -> Result<Vec<Warning>> {
+fn set(
+    world: &mut World,
+    id: u64,
+    from: From,
+    new: Oid,
+    objects: Vec<Loose>,
+    log: String,
+) -> Result<Vec<Warning>> {
     let name = format!("{PREFIX}{id}");
     let branch = Branch { name, from, new, log, head: InHead::No, head_from: None, point: None };
     publish(&world.repo, &mut world.journal, Change { objects, ..Change::of(branch) })

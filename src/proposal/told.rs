@@ -64,9 +64,13 @@ pub fn news(repo: &Repo) -> News {
                     changes.push((id, Some(proposal.at.to_string())));
                 }
                 // It was said when it happened.
-                State::Withdrawn(_) | State::Superseded(_) | State::Done(_) => changes.push((id, None)),
+                State::Withdrawn(_) | State::Superseded(_) | State::Done(_) => {
+                    changes.push((id, None))
+                }
             },
-            Err(found) if found.any(|finding| finding.code == Code::ProposalNotFound) => changes.push((id, None)),
+            Err(found) if found.any(|finding| finding.code == Code::ProposalNotFound) => {
+                changes.push((id, None))
+            }
             Err(_) => {}
         }
     }
@@ -76,14 +80,19 @@ pub fn news(repo: &Repo) -> News {
 fn decision(proposal: &Proposal) -> Option<Warning> {
     let (id, subject) = (proposal.id, proposal.subject());
     let (code, message) = match (&proposal.state, &proposal.command) {
-        (State::Approved(by), Some(command)) => {
-            ("proposal_approved", format!("Proposal {id} was approved by {by}: call it once more, {command}."))
-        }
+        (State::Approved(by), Some(command)) => (
+            "proposal_approved",
+            format!("Proposal {id} was approved by {by}: call it once more, {command}."),
+        ),
         (State::Approved(by), None) => (
             "proposal_approved",
-            format!("Proposal {id} ({subject}) was approved by {by}: `edt apply --proposal {id}` lands it."),
+            format!(
+                "Proposal {id} ({subject}) was approved by {by}: `edt apply --proposal {id}` lands it."
+            ),
         ),
-        (State::Rejected(why), _) => ("proposal_rejected", format!("Proposal {id} ({subject}) was rejected: {why}")),
+        (State::Rejected(why), _) => {
+            ("proposal_rejected", format!("Proposal {id} ({subject}) was rejected: {why}"))
+        }
         _ => return None,
     };
     Some(Warning { code, path: None, message })
@@ -105,7 +114,9 @@ impl News {
         let mut all = awaited(&self.state);
         for (id, mark) in &self.changes {
             match mark {
-                Some(mark) => all.iter_mut().filter(|one| one.0 == *id).for_each(|one| one.1.clone_from(mark)),
+                Some(mark) => {
+                    all.iter_mut().filter(|one| one.0 == *id).for_each(|one| one.1.clone_from(mark))
+                }
                 None => all.retain(|one| one.0 != *id),
             }
         }
@@ -128,6 +139,7 @@ fn awaited(state: &Path) -> Vec<(u64, String)> {
 
 fn write(state: &Path, all: &[(u64, String)]) {
     let newest = &all[all.len().saturating_sub(MOST_AWAITED)..];
-    let text = newest.iter().fold(String::new(), |text, (id, told)| text + &format!("{id} {told}\n"));
+    let text =
+        newest.iter().fold(String::new(), |text, (id, told)| text + &format!("{id} {told}\n"));
     let _ = whole::put(&state.join(FILE), text.as_bytes(), 0o644);
 }

@@ -4,7 +4,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::kept::Output;
-use crate::base::{FileReport, Finding, GuardReport, Level, SessionReport, Settled, Status, Warning};
+use crate::base::{
+    FileReport, Finding, GuardReport, Level, SessionReport, Settled, Status, Warning,
+};
 
 /// How many entries a list of an answer has, at most.
 const MOST_LISTED: usize = 1000;
@@ -132,8 +134,10 @@ impl Answer {
             .map(|(name, count)| format!("the first {MOST_LISTED} of {count} {name}"))
             .collect();
         let commit = self.commit.as_deref().unwrap_or("HEAD");
-        let message =
-            format!("This answer lists {}; `git show --name-status {commit}` names every file.", long.join(" and "));
+        let message = format!(
+            "This answer lists {}; `git show --name-status {commit}` names every file.",
+            long.join(" and ")
+        );
         self.warnings.push(Warning { code: "not_all_listed", path: None, message });
     }
 }

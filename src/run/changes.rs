@@ -45,7 +45,8 @@ struct Changed<'a> {
 pub fn judge(about: &About<'_>, policy: &Policy, on: OnFindings) -> Result<Said> {
     let (draft, mut said) = (about.draft, Said::default());
     let base = draft.tree_of(about.session.base)?;
-    let (files, special): (Vec<&Differs>, Vec<&Differs>) = about.paths.iter().partition(|one| one.is_of_files());
+    let (files, special): (Vec<&Differs>, Vec<&Differs>) =
+        about.paths.iter().partition(|one| one.is_of_files());
     let guarded = special.iter().filter(|one| policy.protects(&one.path));
     said.refused.extend(guarded.map(|one| protected::protected(&one.path)));
     // What cannot be recorded cannot be put back either.
@@ -62,11 +63,14 @@ pub fn judge(about: &About<'_>, policy: &Policy, on: OnFindings) -> Result<Said>
             }
         }
         // Where a path is said to be a person's, no number of files hides one.
-        said.refused.extend(policy.protects(&differs.path).then(|| protected::protected(&differs.path)));
+        said.refused
+            .extend(policy.protects(&differs.path).then(|| protected::protected(&differs.path)));
     }
     if changed.len() < files.len() {
         let (judged, all) = (changed.len(), files.len());
-        let message = format!("The guards judged {judged} of {all} files that the program changed; all are recorded.");
+        let message = format!(
+            "The guards judged {judged} of {all} files that the program changed; all are recorded."
+        );
         if on == OnFindings::Refuse {
             let hint = "Change less at once, or leave large files out of the worktree.";
             said.refused.push(Finding::new(Code::FileTooLarge, message.clone(), hint));
@@ -74,12 +78,14 @@ pub fn judge(about: &About<'_>, policy: &Policy, on: OnFindings) -> Result<Said>
         said.warnings.push(Warning { code: "not_all_judged", path: None, message });
     }
     let sides: Vec<Side<'_>> = changed.iter().map(Changed::side).collect();
-    let subjects: Vec<Subject<'_>> = changed.iter().map(|one| one.subject(policy).beside(&sides)).collect();
+    let subjects: Vec<Subject<'_>> =
+        changed.iter().map(|one| one.subject(policy).beside(&sides)).collect();
     let heard = hear(&subjects, policy, Leave { asked: &[], grants: &[] }, None);
     said.reports = heard.reports;
     said.warnings.extend(heard.warnings);
     // What programs write may be a picture; only text that would cease to be text counts.
-    let was_text = |bytes: &Vec<u8>| memchr::memchr(0, bytes).is_none() && std::str::from_utf8(bytes).is_ok();
+    let was_text =
+        |bytes: &Vec<u8>| memchr::memchr(0, bytes).is_none() && std::str::from_utf8(bytes).is_ok();
     let is_new = |finding: &Finding| {
         let named = |one: &&Changed<'_>| finding.path == Some(one.path.to_string());
         changed.iter().find(named).is_some_and(|one| !one.before.as_ref().is_some_and(was_text))
@@ -92,8 +98,13 @@ pub fn judge(about: &About<'_>, policy: &Policy, on: OnFindings) -> Result<Said>
         if finding.allow.is_none() || on == OnFindings::Refuse {
             said.refused.push(finding);
         } else {
-            let message = finding.message.trim_end_matches("Nothing was changed.").trim_end().to_owned();
-            said.warnings.push(Warning { code: finding.allow.unwrap_or("found"), path: finding.path, message });
+            let message =
+                finding.message.trim_end_matches("Nothing was changed.").trim_end().to_owned();
+            said.warnings.push(Warning {
+                code: finding.allow.unwrap_or("found"),
+                path: finding.path,
+                message,
+            });
         }
     }
     Ok(said)
@@ -103,7 +114,13 @@ pub fn judge(about: &About<'_>, policy: &Policy, on: OnFindings) -> Result<Said>
 ///
 /// # Errors
 /// `OBJECT_MISSING`.
-pub(super) fn others(repo: &Repo, policy: &Policy, session: &Session, before: Oid, after: Oid) -> Result<Vec<Finding>> {
+pub(super) fn others(
+    repo: &Repo,
+    policy: &Policy,
+    session: &Session,
+    before: Oid,
+    after: Oid,
+) -> Result<Vec<Finding>> {
     let seen = Session { base: before, tip: after, ..session.clone() };
     let found = landing::uncovered(repo, policy, &seen, Plain::Nobody)?;
     Ok(found
@@ -137,12 +154,21 @@ fn stays(path: &RepoPath, why: &Finding) -> Finding {
 
 impl<'a> Changed<'a> {
     fn read(draft: &Draft<'_>, base: Oid, differs: &'a Differs) -> Result<Changed<'a>> {
-        let text = |item: Option<Item>| item.and_then(Item::file).map(|file| draft.content(file.oid)).transpose();
+        let text = |item: Option<Item>| {
+            item.and_then(Item::file).map(|file| draft.content(file.oid)).transpose()
+        };
         let base = match draft.repo().tracked(base, &differs.path)? {
-            Tracked::File(file) if differs.old.and_then(Item::file) != Some(file) => Some(draft.content(file.oid)?),
+            Tracked::File(file) if differs.old.and_then(Item::file) != Some(file) => {
+                Some(draft.content(file.oid)?)
+            }
             _ => None,
         };
-        Ok(Changed { path: &differs.path, before: text(differs.old)?, after: text(differs.new)?, base })
+        Ok(Changed {
+            path: &differs.path,
+            before: text(differs.old)?,
+            after: text(differs.new)?,
+            base,
+        })
     }
 
     fn bytes(&self) -> usize {
@@ -159,8 +185,9 @@ impl<'a> Changed<'a> {
 
     fn subject<'s>(&'s self, policy: &Policy) -> Subject<'s> {
         let texts = [("the session", &self.before), ("the session's base", &self.base)];
-        let references =
-            texts.into_iter().filter_map(|(whose, text)| Some(Reference { whose, text: text.as_deref()? }));
+        let references = texts
+            .into_iter()
+            .filter_map(|(whose, text)| Some(Reference { whose, text: text.as_deref()? }));
         let (before, after) = (self.before.as_deref(), self.after.as_deref());
         Subject::new(self.path, None, before, after, references.collect(), policy.time_limit)
     }

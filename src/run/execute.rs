@@ -35,21 +35,32 @@ pub(super) struct Executed {
 ///
 /// # Errors
 /// Why it was not started: `SANDBOX_UNAVAILABLE`, `PROGRAM_NOT_FOUND` if it cannot be executed, `IO_ERROR`.
-pub(super) fn execute(repo: &Repo, permitted: &Permitted<'_>, live: &mut dyn Watch) -> Result<Executed> {
+pub(super) fn execute(
+    repo: &Repo,
+    permitted: &Permitted<'_>,
+    live: &mut dyn Watch,
+) -> Result<Executed> {
     let request = permitted.request;
     let mut store = Store::new(repo.state_path())?;
-    let io = |what: &'static str| move |error: std::io::Error| failed(what, &permitted.program, &error);
-    let ((out, stdout), (err, stderr)) = (streams::pipe().map_err(io("run"))?, streams::pipe().map_err(io("run"))?);
+    let io =
+        |what: &'static str| move |error: std::io::Error| failed(what, &permitted.program, &error);
+    let ((out, stdout), (err, stderr)) =
+        (streams::pipe().map_err(io("run"))?, streams::pipe().map_err(io("run"))?);
     let (plan, withheld) = plan(repo, permitted)?;
     let started = clock::now();
     let running = sandbox::start(&plan, input(permitted.input.as_deref())?, stdout, stderr)
         .map_err(|why| not_started(permitted, why))?;
     let (level, by) = (running.level(), running.by());
     let mut outputs = Outputs { kept: [Kept::default(), Kept::default()], store: &mut store, live };
-    let (ended, timed_out, lost) = match follow(running, [out, err], started + permitted.limit, &mut outputs) {
-        Ok((ended, timed_out)) => (ended, timed_out, None),
-        Err(error) => (sandbox::Ended::unknown(), false, Some(failed("watch", &permitted.program, &error))),
-    };
+    let (ended, timed_out, lost) =
+        match follow(running, [out, err], started + permitted.limit, &mut outputs) {
+            Ok((ended, timed_out)) => (ended, timed_out, None),
+            Err(error) => (
+                sandbox::Ended::unknown(),
+                false,
+                Some(failed("watch", &permitted.program, &error)),
+            ),
+        };
     let took = started.elapsed();
     let Outputs { kept: [out, err], .. } = outputs;
     let shown = |kept: &Kept, stream: Stream| kept.output(|from, to| store.tells(stream, from, to));
@@ -73,7 +84,8 @@ pub(super) fn execute(repo: &Repo, permitted: &Permitted<'_>, live: &mut dyn Wat
         stdout: shown(&out, Stream::Stdout),
         stderr: shown(&err, Stream::Stderr),
     };
-    let warnings = store.failed().map(super::not_stored).into_iter().chain(left_alive(ended.left)).collect();
+    let warnings =
+        store.failed().map(super::not_stored).into_iter().chain(left_alive(ended.left)).collect();
     Ok(Executed { ran, line: request.line(), took, limit: permitted.limit, warnings, lost })
 }
 
@@ -120,19 +132,18 @@ fn plan(repo: &Repo, permitted: &Permitted<'_>) -> Result<(Plan, Vec<OsString>)>
             .collect(),
         limits: Limits::of(permitted.level),
         means: Means::Any,
-        edt: crate::io::whole::own_program().map_err(|error| failed("find", Path::new("edt"), &error))?,
+        edt: crate::io::whole::own_program()
+            .map_err(|error| failed("find", Path::new("edt"), &error))?,
     };
     Ok((plan, withheld))
 }
 
 fn input(bytes: Option<&[u8]>) -> Result<OwnedFd> {
     match bytes {
-        None => {
-            streams::open(Path::new("/dev/null")).map_err(|error| failed("read", Path::new("/dev/null"), &error).into())
-        }
-        Some(bytes) => {
-            streams::memory(bytes).map_err(|error| failed("hold", Path::new("the program's input"), &error).into())
-        }
+        None => streams::open(Path::new("/dev/null"))
+            .map_err(|error| failed("read", Path::new("/dev/null"), &error).into()),
+        Some(bytes) => streams::memory(bytes)
+            .map_err(|error| failed("hold", Path::new("the program's input"), &error).into()),
     }
 }
 
@@ -171,7 +182,9 @@ fn follow(
 ) -> std::io::Result<(sandbox::Ended, bool)> {
     let followed = streams::follow(&mut readers, running.watch(), until, outputs)?;
     let ended = if followed == Followed::Over { running.wait()? } else { running.end()? };
-    streams::rest(&mut readers, Duration::from_secs(10), |stream, bytes| outputs.take(stream, bytes));
+    streams::rest(&mut readers, Duration::from_secs(10), |stream, bytes| {
+        outputs.take(stream, bytes)
+    });
     Ok((ended, followed == Followed::Late))
 }
 

@@ -91,7 +91,9 @@ pub fn until_line(bytes: &[u8]) -> &[u8] {
     let start = bytes.len() - rest;
     match start.checked_sub(1).map(|at| (at, bytes[at])) {
         // A character's first byte, without all that belong to it.
-        Some((at, first)) if first >= 0xC0 && first.leading_ones() as usize > rest + 1 => &bytes[..at],
+        Some((at, first)) if first >= 0xC0 && first.leading_ones() as usize > rest + 1 => {
+            &bytes[..at]
+        }
         _ => bytes,
     }
 }
@@ -119,8 +121,13 @@ mod tests {
     fn what_fits_is_whole() {
         let bytes = "ä\n".repeat((HEAD + TAIL) / 3);
         for piece in [1, 7, 5000, bytes.len()] {
-            let whole =
-                Output { text: bytes.clone(), bytes: bytes.len() as u64, truncated: false, left_out: None, utf8: true };
+            let whole = Output {
+                text: bytes.clone(),
+                bytes: bytes.len() as u64,
+                truncated: false,
+                left_out: None,
+                utf8: true,
+            };
             assert_eq!(of(bytes.as_bytes(), piece), whole);
         }
         assert_eq!(of(b"", 1).text, "");
@@ -129,7 +136,8 @@ mod tests {
 
     #[test]
     fn what_is_cut_says_what_and_keeps_whole_lines() {
-        let lines = (0..20_000).fold(String::new(), |text, number| text + &format!("line {number} ä\n"));
+        let lines =
+            (0..20_000).fold(String::new(), |text, number| text + &format!("line {number} ä\n"));
         for piece in [1, 1000, 64 * 1024] {
             let cut = of(lines.as_bytes(), piece);
             let [from, to] = cut.left_out.unwrap();
@@ -137,7 +145,11 @@ mod tests {
             let (from_at, to_at) = (usize::try_from(from).unwrap(), usize::try_from(to).unwrap());
             let line = format!("[edt: {} bytes left out; see {from}:{to}]\n", to - from);
             assert_eq!(cut.text, lines[..from_at].to_owned() + &line + &lines[to_at..]);
-            assert!(from_at > HEAD - 20 && lines.len() - to_at > TAIL - 20 && lines[..to_at].ends_with('\n'));
+            assert!(
+                from_at > HEAD - 20
+                    && lines.len() - to_at > TAIL - 20
+                    && lines[..to_at].ends_with('\n')
+            );
         }
     }
 

@@ -70,14 +70,17 @@ pub fn run(world: &mut World, request: &Request, live: &mut dyn Watch) -> Result
     answer.settled.clone_from(&world.settled);
     let Some(executed) = executed else {
         // Without the lock nothing is written: the proposal then stays spent.
-        let given_back = spent.filter(|_| world.is_locked()).map_or(Ok(()), |spent| spent.give_back(world));
-        let found = [back.err(), given_back.err()].into_iter().flatten().flat_map(Findings::into_vec);
+        let given_back =
+            spent.filter(|_| world.is_locked()).map_or(Ok(()), |spent| spent.give_back(world));
+        let found =
+            [back.err(), given_back.err()].into_iter().flatten().flat_map(Findings::into_vec);
         return Ok(closed(answer, found.collect()));
     };
     answer.warnings.extend(executed.warnings.iter().cloned());
     answer.run = Some(executed.ran.clone());
     let done = back.and_then(|()| keep(world, &permitted, &before, &executed, &mut answer));
-    let mut errors: Vec<Finding> = ended_badly(&executed).into_iter().chain(executed.lost.clone()).collect();
+    let mut errors: Vec<Finding> =
+        ended_badly(&executed).into_iter().chain(executed.lost.clone()).collect();
     errors.extend(done.err().map(Findings::into_vec).unwrap_or_default());
     errors.append(&mut answer.errors);
     Ok(closed(answer, errors))
@@ -135,8 +138,11 @@ fn keep(
     // What was found is told, whatever then becomes of the files.
     let kept = recorded.as_ref().ok().and_then(|recorded| recorded.refused.clone());
     answer.guards = said.reports;
-    let range =
-        recorded.as_ref().ok().zip(kept.as_ref()).map(|(recorded, kept)| (recorded.parent.to_string(), kept.clone()));
+    let range = recorded
+        .as_ref()
+        .ok()
+        .zip(kept.as_ref())
+        .map(|(recorded, kept)| (recorded.parent.to_string(), kept.clone()));
     answer.errors.extend(said.refused.into_iter().map(|finding| refused(finding, range.as_ref())));
     answer.errors.extend(said.stays);
     let mut recorded = recorded?;
@@ -146,7 +152,8 @@ fn keep(
     answer.warnings.extend(said.warnings);
     let session = &recorded.session;
     if recorded.parent != before.session.tip && before.session.name == session.name {
-        let others = changes::others(&world.repo, &policy, session, before.session.tip, recorded.parent)?;
+        let others =
+            changes::others(&world.repo, &policy, session, before.session.tip, recorded.parent)?;
         answer.errors.extend(others);
     }
     if before.session.name != session.name && !recorded.made.is_empty() {
@@ -169,15 +176,16 @@ fn refused(mut finding: Finding, range: Option<&(String, String)>) -> Finding {
     let found = finding.message.trim_end_matches("Nothing was changed.").trim_end();
     finding.allow = None;
     let Some((parent, kept)) = range else {
-        finding.message =
-            format!("{found} The program had done this, and it could not be put back; it is recorded nowhere.");
-        let hint =
-            "Put it back before anything else: `git status` shows what differs, `git restore PATH` sets a file back.";
+        finding.message = format!(
+            "{found} The program had done this, and it could not be put back; it is recorded nowhere."
+        );
+        let hint = "Put it back before anything else: `git status` shows what differs, `git restore PATH` sets a file back.";
         finding.hint = String::from(hint);
         return finding;
     };
-    finding.message =
-        format!("{found} The program had done this; all that it changed was put back and is kept at {kept}.");
+    finding.message = format!(
+        "{found} The program had done this; all that it changed was put back and is kept at {kept}."
+    );
     finding.hint = format!(
         "Run it so that it leaves this alone; `git diff {parent} {kept}` shows what it had changed. A person may take it over with `git cherry-pick {parent}..{kept}`."
     );
@@ -201,7 +209,10 @@ fn ended_badly(executed: &Executed) -> Option<Finding> {
     let seconds = executed.limit.as_secs_f64();
     let finding = Finding::new(
         Code::CommandTimeout,
-        format!("{} took longer than {seconds} s and was ended, with all that it had started.", executed.line),
+        format!(
+            "{} took longer than {seconds} s and was ended, with all that it had started.",
+            executed.line
+        ),
         "Look at the end of its output for what it waited for; give it input with --stdin, or more time with --timeout SECONDS.",
     );
     Some(finding.with("timeout_s", seconds))
@@ -217,9 +228,16 @@ fn message(dir: &std::path::Path, executed: &Executed) -> String {
         (Some(code), _) => format!("exit status {code}"),
         (None, signal) => format!("signal {}", signal.unwrap_or_default()),
     };
-    let whole = if line.len() > LINE { format!("{} [{} bytes in all]", cut(&line, LINE), line.len()) } else { line };
+    let whole = if line.len() > LINE {
+        format!("{} [{} bytes in all]", cut(&line, LINE), line.len())
+    } else {
+        line
+    };
     let folder = crate::base::text::harmless(&dir.display().to_string()).0;
-    format!("{subject}\n\nCommand: {whole}\nFolder: {folder}\nEnded: {end} after {:.1} s", executed.took.as_secs_f64())
+    format!(
+        "{subject}\n\nCommand: {whole}\nFolder: {folder}\nEnded: {end} after {:.1} s",
+        executed.took.as_secs_f64()
+    )
 }
 
 /// The first `most` characters of a text, with a mark if there are more.
@@ -232,6 +250,8 @@ fn cut(text: &str, most: usize) -> String {
 
 /// A warning that the output is not all there to be read again.
 fn not_stored(why: &str) -> Warning {
-    let message = format!("Not all of the program's output was stored: {why}. What this answer shows is right.");
+    let message = format!(
+        "Not all of the program's output was stored: {why}. What this answer shows is right."
+    );
     Warning { code: "output_not_stored", path: None, message }
 }

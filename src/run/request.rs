@@ -81,7 +81,8 @@ impl Wire {
         serde_json::from_str(json).map_err(|error| {
             let said = error.to_string();
             let key = said.strip_prefix("unknown field `").and_then(|rest| rest.split('`').next());
-            let near = key.and_then(|key| similar::get_close_matches(key, &KEYS, 1, 0.5).first().copied());
+            let near =
+                key.and_then(|key| similar::get_close_matches(key, &KEYS, 1, 0.5).first().copied());
             let nearest = near.map_or_else(String::new, |near| format!(" Did you mean {near}?"));
             bad(format!("The request cannot be read: {said}.{nearest} Nothing was run.")).into()
         })
@@ -111,7 +112,9 @@ impl Wire {
 /// `BAD_REQUEST` if it is not above zero.
 pub fn seconds(seconds: f64) -> Result<Duration> {
     let span = Duration::try_from_secs_f64(seconds).ok().filter(|span| !span.is_zero());
-    span.ok_or_else(|| bad(format!("A time limit of {seconds} s cannot be kept. Nothing was run.")).into())
+    span.ok_or_else(|| {
+        bad(format!("A time limit of {seconds} s cannot be kept. Nothing was run.")).into()
+    })
 }
 
 impl Request {
@@ -122,21 +125,33 @@ impl Request {
     pub fn check(&self) -> Result<()> {
         let nul = |text: &OsString| text.as_encoded_bytes().contains(&0);
         if self.program.is_empty() {
-            return Err(bad("There is no program: its name is empty. Nothing was run.".to_owned()).into());
-        }
-        if std::iter::once(&self.program).chain(&self.args).any(nul) {
             return Err(
-                bad("An argument holds a NUL byte, which no program can be given. Nothing was run.".to_owned()).into(),
+                bad("There is no program: its name is empty. Nothing was run.".to_owned()).into()
             );
         }
-        let wrong = |name: &OsString| name.is_empty() || name.as_encoded_bytes().contains(&b'=') || nul(name);
-        if self.agent.as_ref().is_some_and(|agent| agent.trim().is_empty() || agent.contains(char::is_control)) {
-            let message = "`agent` is empty or has a control character. Nothing was run.".to_owned();
+        if std::iter::once(&self.program).chain(&self.args).any(nul) {
+            return Err(bad(
+                "An argument holds a NUL byte, which no program can be given. Nothing was run."
+                    .to_owned(),
+            )
+            .into());
+        }
+        let wrong = |name: &OsString| {
+            name.is_empty() || name.as_encoded_bytes().contains(&b'=') || nul(name)
+        };
+        if self
+            .agent
+            .as_ref()
+            .is_some_and(|agent| agent.trim().is_empty() || agent.contains(char::is_control))
+        {
+            let message =
+                "`agent` is empty or has a control character. Nothing was run.".to_owned();
             return Err(bad(message).into());
         }
         match self.env.iter().find(|(name, value)| wrong(name) || nul(value)) {
             Some((name, _)) => {
-                Err(bad(format!("The variable {} cannot be set. Nothing was run.", name.display())).into())
+                Err(bad(format!("The variable {} cannot be set. Nothing was run.", name.display()))
+                    .into())
             }
             None => Ok(()),
         }
@@ -145,8 +160,10 @@ impl Request {
     /// The command line as people write it, each word quoted where a shell would need it.
     #[must_use]
     pub fn line(&self) -> String {
-        let words: Vec<String> =
-            std::iter::once(&self.program).chain(&self.args).map(|word| shell_word(word.as_encoded_bytes())).collect();
+        let words: Vec<String> = std::iter::once(&self.program)
+            .chain(&self.args)
+            .map(|word| shell_word(word.as_encoded_bytes()))
+            .collect();
         words.join(" ")
     }
 }
@@ -167,18 +184,27 @@ mod tests {
 
     #[test]
     fn a_line_reads_as_a_shell_would_write_it() {
-        let words: [&[u8]; 7] = [b"./demo/calculate", b"5 + 3", b"", b"it's", b"$HOME *", b"a\nb\xff", b"-x=1"];
+        let words: [&[u8]; 7] =
+            [b"./demo/calculate", b"5 + 3", b"", b"it's", b"$HOME *", b"a\nb\xff", b"-x=1"];
         let mut words = words.into_iter().map(|word| OsString::from_vec(word.to_vec()));
         let wire = Wire::parse(r#"{"program": "x"}"#).unwrap();
         let mut request = wire.request(std::path::Path::new("/")).unwrap();
         (request.program, request.args) = (words.next().unwrap(), words.collect());
-        assert_eq!(request.line(), r"./demo/calculate '5 + 3' '' 'it'\''s' '$HOME *' $'a\nb\xff' '-x=1'");
+        assert_eq!(
+            request.line(),
+            r"./demo/calculate '5 + 3' '' 'it'\''s' '$HOME *' $'a\nb\xff' '-x=1'"
+        );
     }
 
     #[test]
     fn a_wrong_key_is_named_with_the_nearest() {
         let said = Wire::parse(r#"{"program": "x", "argv": []}"#).unwrap_err().to_string();
         assert!(said.contains("`argv`") && said.contains("Did you mean args?"), "{said}");
-        assert!(seconds(-1.0).is_err() && seconds(f64::NAN).is_err() && seconds(0.0).is_err() && seconds(0.5).is_ok());
+        assert!(
+            seconds(-1.0).is_err()
+                && seconds(f64::NAN).is_err()
+                && seconds(0.0).is_err()
+                && seconds(0.5).is_ok()
+        );
     }
 }

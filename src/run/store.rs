@@ -83,8 +83,16 @@ impl Store {
             match whole::make_new_folder(&folder) {
                 Ok(true) => {
                     // Without the lock only what very many others write meanwhile could push it out.
-                    let held = lock::take(&folder.join(HELD), "run", Duration::from_millis(250)).ok();
-                    return Ok(Store { folder, id, files: [None, None], stored: [0; 2], failed: None, _held: held });
+                    let held =
+                        lock::take(&folder.join(HELD), "run", Duration::from_millis(250)).ok();
+                    return Ok(Store {
+                        folder,
+                        id,
+                        files: [None, None],
+                        stored: [0; 2],
+                        failed: None,
+                        _held: held,
+                    });
                 }
                 Ok(false) => id += 1,
                 Err(error) => return Err(crate::io::failed("make", &folder, &error).into()),
@@ -135,7 +143,8 @@ impl Store {
     fn write(&mut self, stream: usize, bytes: &[u8]) -> std::io::Result<()> {
         let file = match &mut self.files[stream] {
             Some(file) => file,
-            none => none.insert(File::open(&self.folder.join(Stream::ALL[stream].name()), Open::Written)?),
+            none => none
+                .insert(File::open(&self.folder.join(Stream::ALL[stream].name()), Open::Written)?),
         };
         file.write_all(bytes)
     }
@@ -177,7 +186,8 @@ pub fn stored(state: &Path, id: u64, stream: Stream) -> Result<Stored> {
 
 /// The numbers of the runs that are kept, in order.
 fn ids(runs: &Path) -> Vec<u64> {
-    let mut ids: Vec<u64> = whole::names_in(runs).iter().filter_map(|name| name.to_str()?.parse().ok()).collect();
+    let mut ids: Vec<u64> =
+        whole::names_in(runs).iter().filter_map(|name| name.to_str()?.parse().ok()).collect();
     ids.sort_unstable();
     ids
 }
@@ -186,7 +196,10 @@ fn ids(runs: &Path) -> Vec<u64> {
 fn push_out(runs: &Path, ids: &mut Vec<u64>) {
     let size = |id: &u64| {
         let folder = runs.join(id.to_string());
-        Stream::ALL.iter().map(|stream| whole::size(&folder.join(stream.name())).unwrap_or(0)).sum::<u64>()
+        Stream::ALL
+            .iter()
+            .map(|stream| whole::size(&folder.join(stream.name())).unwrap_or(0))
+            .sum::<u64>()
     };
     let (mut left, mut keep) = (MOST_OF_OLD, MOST_RUNS - 1);
     let mut gone = Vec::new();
@@ -240,7 +253,10 @@ mod tests {
         std::fs::create_dir(state.path().join("runs/1/stderr")).unwrap();
         store.push(1, b"nothing");
         let gone = store.tells(Stream::Stderr, 2, 7);
-        assert!(gone.starts_with("not all of them were stored: ") && !gone.contains("edt run"), "{gone}");
+        assert!(
+            gone.starts_with("not all of them were stored: ") && !gone.contains("edt run"),
+            "{gone}"
+        );
         assert_eq!(store.tells(Stream::Stdout, 2, 9), there);
     }
 }

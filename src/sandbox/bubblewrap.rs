@@ -10,20 +10,30 @@ use super::{Means, NotStarted, Plan, child};
 use crate::io::scratch::Scratch;
 
 /// Where it is looked for: not on `PATH`, which is the caller's.
-const PLACES: &[&str] = &["/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/current-system/sw/bin/bwrap"];
+const PLACES: &[&str] =
+    &["/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/current-system/sw/bin/bwrap"];
 
 /// Where edt itself stands inside.
 const EDT: &str = "/run/edt";
 
 /// The capabilities that root keeps until the supervisor has given them up.
-const KEPT: &[&str] =
-    &["CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID", "CAP_SETGID", "CAP_SETUID", "CAP_SETPCAP"];
+const KEPT: &[&str] = &[
+    "CAP_CHOWN",
+    "CAP_DAC_OVERRIDE",
+    "CAP_FOWNER",
+    "CAP_FSETID",
+    "CAP_SETGID",
+    "CAP_SETUID",
+    "CAP_SETPCAP",
+];
 
 /// The bubblewrap to use, if there is one to use.
 pub(super) fn find(means: Means) -> Result<Option<PathBuf>, String> {
     let of_root = |path: &&&str| {
         let meta = Path::new(path).metadata();
-        meta.is_ok_and(|meta| meta.uid() == 0 && meta.is_file() && meta.permissions().mode() & 0o022 == 0)
+        meta.is_ok_and(|meta| {
+            meta.uid() == 0 && meta.is_file() && meta.permissions().mode() & 0o022 == 0
+        })
     };
     let found = || PLACES.iter().find(of_root).map(PathBuf::from);
     match means {
@@ -40,9 +50,20 @@ pub(super) fn find(means: Means) -> Result<Option<PathBuf>, String> {
 
 /// bubblewrap with the plan's layout and the supervisor as the first process inside.
 #[expect(clippy::disallowed_methods, reason = "the place that starts what `edt run` runs")]
-pub(super) fn command(bwrap: &Path, plan: &Plan, ops: &[Op], scratch: Option<&Scratch>) -> Result<Command, NotStarted> {
-    let edt = if plan.edt == Path::new("/proc/self/exe") { std::env::current_exe()? } else { plan.edt.clone() };
-    let empty = scratch.ok_or_else(|| std::io::Error::from(std::io::ErrorKind::NotFound))?.put(b"empty", b"")?;
+pub(super) fn command(
+    bwrap: &Path,
+    plan: &Plan,
+    ops: &[Op],
+    scratch: Option<&Scratch>,
+) -> Result<Command, NotStarted> {
+    let edt = if plan.edt == Path::new("/proc/self/exe") {
+        std::env::current_exe()?
+    } else {
+        plan.edt.clone()
+    };
+    let empty = scratch
+        .ok_or_else(|| std::io::Error::from(std::io::ErrorKind::NotFound))?
+        .put(b"empty", b"")?;
     let mut command = Command::new(bwrap);
     for flag in ["pid", "net", "ipc", "uts", "cgroup-try"] {
         command.arg(format!("--unshare-{flag}"));
@@ -73,9 +94,16 @@ fn render(op: &Op, empty: &Path, command: &mut Command) {
     let path = |path: &super::wire::Bytes| -> OsString { path.path().into() };
     match op {
         Op::Processes => command.args(["--proc", "/proc"]),
-        Op::Devices { room } => {
-            command.args(["--dev", "/dev", "--perms", "1777", "--size", &room.to_string(), "--tmpfs", "/dev/shm"])
-        }
+        Op::Devices { room } => command.args([
+            "--dev",
+            "/dev",
+            "--perms",
+            "1777",
+            "--size",
+            &room.to_string(),
+            "--tmpfs",
+            "/dev/shm",
+        ]),
         Op::Room { at, bytes, open } => {
             let mode = if *open { "1777" } else { "0755" };
             command.args(["--perms", mode, "--size", &bytes.to_string(), "--tmpfs"]).arg(path(at))

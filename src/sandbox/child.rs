@@ -44,7 +44,8 @@ fn lifeline() -> rustix::io::Result<OwnedFd> {
 /// Closes what was inherited beside the three standard streams: it is nothing of the program's.
 pub(super) fn close_others() {
     let Ok(entries) = std::fs::read_dir("/proc/self/fd") else { return };
-    let open: Vec<i32> = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    let open: Vec<i32> =
+        entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
     for number in open.into_iter().filter(|number| *number > 2) {
         let _ = nix::unistd::close(number);
     }

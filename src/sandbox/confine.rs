@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use landlock::{
-    ABI, Access as _, AccessFs, AccessNet, CompatLevel, Compatible as _, PathBeneath, PathFd, Ruleset,
-    RulesetAttr as _, RulesetCreatedAttr as _, RulesetError, RulesetStatus, Scope,
+    ABI, Access as _, AccessFs, AccessNet, CompatLevel, Compatible as _, PathBeneath, PathFd,
+    Ruleset, RulesetAttr as _, RulesetCreatedAttr as _, RulesetError, RulesetStatus, Scope,
 };
 
 use super::wire::{Bytes, Orders, Spaces};
@@ -12,15 +12,23 @@ use super::{privileges, seccomp};
 use crate::base::Level;
 
 /// Device files that may be written, beside the folders.
-const DEVICES: &[&str] =
-    &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx"];
+const DEVICES: &[&str] = &[
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/tty",
+    "/dev/ptmx",
+];
 /// Folders of devices in which files may be written and made.
 const DEVICE_FOLDERS: &[&str] = &["/dev/shm", "/dev/pts"];
 
 /// Confines this thread and all that it starts, for good.
 pub(super) fn this_thread(orders: &Orders) -> Result<(), String> {
     let root = rustix::process::geteuid().is_root();
-    privileges::drop_all(root).map_err(|error| format!("Privileges cannot be given up: {error}."))?;
+    privileges::drop_all(root)
+        .map_err(|error| format!("Privileges cannot be given up: {error}."))?;
     landlock(orders).map_err(|error| format!("Landlock cannot hold the program: {error}. Linux 5.19 or newer with `landlock` among its security modules can."))?;
     seccomp::apply(orders.level == Level::Strict)
 }
@@ -46,7 +54,8 @@ fn landlock(orders: &Orders) -> Result<(), Box<dyn std::error::Error>> {
     }
     let mut rules = rules.create()?.set_compatibility(CompatLevel::BestEffort);
     let folder = (required | AccessFs::Truncate) & !(AccessFs::MakeBlock | AccessFs::MakeChar);
-    for path in orders.writable.iter().map(Bytes::path).chain(DEVICE_FOLDERS.iter().map(Path::new)) {
+    for path in orders.writable.iter().map(Bytes::path).chain(DEVICE_FOLDERS.iter().map(Path::new))
+    {
         rules = allow(rules, path, folder)?;
     }
     for path in DEVICES.iter().map(Path::new) {

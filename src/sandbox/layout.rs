@@ -66,9 +66,12 @@ pub(super) fn of(plan: &Plan, temporary: &Path) -> Result<Layout, String> {
     } else {
         ops.push(Op::Writable(temporary.as_os_str().into()));
     }
-    let mut writable: Vec<PathBuf> = plan.writable.iter().filter_map(|path| path.canonicalize().ok()).collect();
-    let root =
-        plan.root.canonicalize().map_err(|error| format!("{} cannot be opened: {error}.", plan.root.display()))?;
+    let mut writable: Vec<PathBuf> =
+        plan.writable.iter().filter_map(|path| path.canonicalize().ok()).collect();
+    let root = plan
+        .root
+        .canonicalize()
+        .map_err(|error| format!("{} cannot be opened: {error}.", plan.root.display()))?;
     writable.push(root.clone());
     // A folder before what lies in it.
     writable.sort();
@@ -92,7 +95,9 @@ fn fixed(git: &[PathBuf], writable: &[PathBuf]) -> Result<Vec<Op>, String> {
             continue;
         };
         let path = parent.join(name);
-        let Some(inside) = writable.iter().filter(|folder| path.starts_with(folder)).min() else { continue };
+        let Some(inside) = writable.iter().filter(|folder| path.starts_with(folder)).min() else {
+            continue;
+        };
         if meta.is_symlink() {
             return Err(format!(
                 "{} is a link, which the program could put another in place of. Replace it by a file that says `gitdir: …` (git init --separate-git-dir).",

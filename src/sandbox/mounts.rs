@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, Mode, OFlags, open};
 use rustix::io::Errno;
 use rustix::mount::{
-    MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, mount, mount_change, mount_remount, move_mount,
-    open_tree,
+    MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, mount, mount_change,
+    mount_remount, move_mount, open_tree,
 };
 
 use super::layout::Op;
@@ -26,7 +26,9 @@ const LINKS: &[(&str, &str)] = &[
 
 /// Makes everything readable only, then performs `ops`. On an error the namespace is of no use.
 pub(super) fn perform(ops: &[Op]) -> Result<(), String> {
-    let failed = |what: &str, path: &Path, error: Errno| format!("{} cannot be {what}: {error}.", path.display());
+    let failed = |what: &str, path: &Path, error: Errno| {
+        format!("{} cannot be {what}: {error}.", path.display())
+    };
     let root = Path::new("/");
     mount_change(root, MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .map_err(|error| failed("made a mount of this namespace alone", root, error))?;
@@ -34,8 +36,12 @@ pub(super) fn perform(ops: &[Op]) -> Result<(), String> {
     let mut held = Vec::new();
     for op in ops {
         held.push(match op {
-            Op::Writable(path) => vec![hold(path.path()).map_err(|error| failed("held", path.path(), error))?],
-            Op::Devices { .. } => NODES.iter().filter_map(|name| hold(&Path::new("/dev").join(name)).ok()).collect(),
+            Op::Writable(path) => {
+                vec![hold(path.path()).map_err(|error| failed("held", path.path(), error))?]
+            }
+            Op::Devices { .. } => {
+                NODES.iter().filter_map(|name| hold(&Path::new("/dev").join(name)).ok()).collect()
+            }
             _ => Vec::new(),
         });
     }
@@ -58,32 +64,41 @@ pub(super) fn perform(ops: &[Op]) -> Result<(), String> {
             }
             Op::Room { at, bytes, open } => {
                 let mode = if *open { "1777" } else { "0755" };
-                memory(at.path(), *bytes, mode).map_err(|error| failed("mounted", at.path(), error))?;
+                memory(at.path(), *bytes, mode)
+                    .map_err(|error| failed("mounted", at.path(), error))?;
             }
             Op::Writable(path) | Op::Fixed(path) => {
                 for tree in held {
-                    put(&tree, path.path()).map_err(|error| failed("mounted", path.path(), error))?;
+                    put(&tree, path.path())
+                        .map_err(|error| failed("mounted", path.path(), error))?;
                 }
             }
-            Op::NoFolder(path) => hide(path.path(), "folder").map_err(|error| failed("hidden", path.path(), error))?,
-            Op::NoFile(path) => hide(path.path(), "file").map_err(|error| failed("hidden", path.path(), error))?,
+            Op::NoFolder(path) => {
+                hide(path.path(), "folder").map_err(|error| failed("hidden", path.path(), error))?
+            }
+            Op::NoFile(path) => {
+                hide(path.path(), "file").map_err(|error| failed("hidden", path.path(), error))?
+            }
         }
     }
     let flags = MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NOEXEC;
-    mount_remount("/dev", flags, "").map_err(|error| failed("made readable only", Path::new("/dev"), error))
+    mount_remount("/dev", flags, "")
+        .map_err(|error| failed("made readable only", Path::new("/dev"), error))
 }
 
 /// A copy of the mounts at `path`, which stands nowhere yet.
 fn hold(path: &Path) -> rustix::io::Result<OwnedFd> {
-    let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE;
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_RECURSIVE;
     open_tree(CWD, path, flags)
 }
 
 /// Puts it there; makes the place if a file system in memory has come over it.
 fn put(tree: &OwnedFd, at: &Path) -> rustix::io::Result<()> {
     if at.symlink_metadata().is_err() {
-        let folder =
-            rustix::fs::fstat(tree).is_ok_and(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir());
+        let folder = rustix::fs::fstat(tree)
+            .is_ok_and(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir());
         place(at, folder)?;
     }
     attach(tree, at)
@@ -95,7 +110,8 @@ fn attach(tree: &OwnedFd, at: &Path) -> rustix::io::Result<()> {
 
 /// An empty file or folder at `at`, with the folders above it.
 fn place(at: &Path, folder: bool) -> rustix::io::Result<()> {
-    let errno = |error: &std::io::Error| error.raw_os_error().map_or(Errno::IO, Errno::from_raw_os_error);
+    let errno =
+        |error: &std::io::Error| error.raw_os_error().map_or(Errno::IO, Errno::from_raw_os_error);
     let folders = if folder { Some(at) } else { at.parent() };
     folders.map_or(Ok(()), std::fs::create_dir_all).map_err(|error| errno(&error))?;
     if !folder {
@@ -141,13 +157,16 @@ fn hide(at: &Path, what: &str) -> rustix::io::Result<()> {
 
 /// Makes every mount readable only. `mount_setattr` would do it in one call, but not by a safe one.
 fn read_only() -> Result<(), String> {
-    let table = std::fs::read("/proc/self/mountinfo").map_err(|error| format!("/proc/self/mountinfo: {error}."))?;
+    let table = std::fs::read("/proc/self/mountinfo")
+        .map_err(|error| format!("/proc/self/mountinfo: {error}."))?;
     for line in table.split(|byte| *byte == b'\n') {
         let Some((path, flags)) = writable_mount(line) else { continue };
         match mount_remount(&path, MountFlags::BIND | MountFlags::RDONLY | flags, "") {
             // Not to be reached, by the program neither: something is mounted over it, or its folder is closed.
             Ok(()) | Err(Errno::NOENT | Errno::ACCESS | Errno::NOTDIR | Errno::INVAL) => {}
-            Err(error) => return Err(format!("{} cannot be made readable only: {error}.", path.display())),
+            Err(error) => {
+                return Err(format!("{} cannot be made readable only: {error}.", path.display()));
+            }
         }
     }
     Ok(())
@@ -186,7 +205,9 @@ fn unescaped(path: &[u8]) -> PathBuf {
     while let [first, after @ ..] = rest {
         rest = after;
         let digits = (*first == b'\\').then(|| after.get(..3)).flatten();
-        match digits.and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok()) {
+        match digits
+            .and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok())
+        {
             Some(byte) => {
                 bytes.push(byte);
                 rest = &after[3..];

@@ -37,5 +37,8 @@ pub(super) fn drop_all(root: bool) -> rustix::io::Result<()> {
         }
     }
     let kept = kept & had.permitted;
-    set_capabilities(None, CapabilitySets { effective: kept, permitted: kept, inheritable: CapabilitySet::empty() })
+    set_capabilities(
+        None,
+        CapabilitySets { effective: kept, permitted: kept, inheritable: CapabilitySet::empty() },
+    )
 }

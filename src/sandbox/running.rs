@@ -120,12 +120,15 @@ impl Running {
         drop(control);
         match self.supervisor.wait() {
             // Whoever started edt with SIGCHLD ignored has the kernel wait for children itself.
-            Err(error) if error.raw_os_error() == Some(rustix::io::Errno::CHILD.raw_os_error()) => {}
+            Err(error) if error.raw_os_error() == Some(rustix::io::Errno::CHILD.raw_os_error()) => {
+            }
             waited => drop(waited?),
         }
         tree::forget(self.supervisor.id());
         let ended = match report? {
-            Some(Report::Over(Over { how, limit, cpu, max_rss, left })) => Ended { how, limit, cpu, max_rss, left },
+            Some(Report::Over(Over { how, limit, cpu, max_rss, left })) => {
+                Ended { how, limit, cpu, max_rss, left }
+            }
             // What the supervisor would have ended is this process's to end now.
             _ => Ended { left: tree::end_orphans(), ..Ended::unknown() },
         };

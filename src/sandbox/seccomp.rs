@@ -116,8 +116,11 @@ const RULES: &[Rule] = &[
 /// Without a network of one's own no socket leads anywhere good, by a path neither: agents of keys, Docker, the bus.
 const NO_SOCKETS: Rule = (libc::SYS_socket, ALWAYS, libc::EACCES);
 /// In a network of one's own the internet is the program's own machine.
-const OWN_SOCKETS: Rule =
-    (libc::SYS_socket, &[When::IsNot(0, INTERNET), When::IsNot(1 | KIND, STREAM_OR_DATAGRAM)], libc::EACCES);
+const OWN_SOCKETS: Rule = (
+    libc::SYS_socket,
+    &[When::IsNot(0, INTERNET), When::IsNot(1 | KIND, STREAM_OR_DATAGRAM)],
+    libc::EACCES,
+);
 
 /// Marks an argument of which only the kind of socket is looked at.
 const KIND: u32 = 1 << 8;
@@ -135,7 +138,9 @@ pub(super) fn apply(network: bool) -> Result<(), String> {
     let machine = MACHINE.ok_or("Seccomp's filter is known for x86_64 and aarch64 alone.")?;
     let sockets = if network { OWN_SOCKETS } else { NO_SOCKETS };
     seccompiler::apply_filter(&filter(machine, RULES.iter().chain([&sockets]))).map_err(|error| {
-        format!("Seccomp cannot filter system calls: {error}. A kernel with CONFIG_SECCOMP_FILTER can.")
+        format!(
+            "Seccomp cannot filter system calls: {error}. A kernel with CONFIG_SECCOMP_FILTER can."
+        )
     })
 }
 
@@ -156,8 +161,12 @@ const ARGUMENTS: u32 = 16;
 
 fn filter<'a>(machine: u32, rules: impl Iterator<Item = &'a Rule>) -> Vec<sock_filter> {
     let refuse = |errno: i32| step(RETURN, REFUSE | bits(errno));
-    let mut program =
-        vec![step(LOAD, ARCHITECTURE), jump(IF_EQUAL, machine, 1, 0), refuse(libc::EPERM), step(LOAD, NUMBER)];
+    let mut program = vec![
+        step(LOAD, ARCHITECTURE),
+        jump(IF_EQUAL, machine, 1, 0),
+        refuse(libc::EPERM),
+        step(LOAD, NUMBER),
+    ];
     if cfg!(target_arch = "x86_64") {
         // The same calls under the numbers of x32.
         program.extend([jump(IF_AT_LEAST, 0x4000_0000, 0, 1), refuse(libc::EPERM)]);

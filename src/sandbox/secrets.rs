@@ -218,7 +218,10 @@ const VALUES: &[&str] = &[
 /// The names of what of `env` a program does not get at standard and strict.
 #[must_use]
 pub fn withheld(env: &[(OsString, OsString)]) -> Vec<OsString> {
-    env.iter().filter(|(name, value)| is_secret(name, value)).map(|(name, _)| name.clone()).collect()
+    env.iter()
+        .filter(|(name, value)| is_secret(name, value))
+        .map(|(name, _)| name.clone())
+        .collect()
 }
 
 /// Whether a variable looks like a secret.
@@ -236,14 +239,18 @@ pub(super) fn is_secret(name: &OsStr, value: &OsStr) -> bool {
 fn names_a_password(value: &str) -> bool {
     let Some((_, rest)) = value.split_once("://") else { return false };
     let authority = rest.split(['/', '?', '#', ' ']).next().unwrap_or_default();
-    authority.rsplit_once('@').and_then(|(user, _)| user.split_once(':')).is_some_and(|(_, word)| !word.is_empty())
+    authority
+        .rsplit_once('@')
+        .and_then(|(user, _)| user.split_once(':'))
+        .is_some_and(|(_, word)| !word.is_empty())
 }
 
 /// All places where secrets may be, whether they are there or not.
 pub(super) fn places(plan: &Plan) -> Vec<PathBuf> {
     let mut places: Vec<PathBuf> = plan.secrets.clone();
     let variables = |name: &str| {
-        let of_plan = plan.env.iter().filter(|(key, _)| key == name).map(|(_, value)| value.clone());
+        let of_plan =
+            plan.env.iter().filter(|(key, _)| key == name).map(|(_, value)| value.clone());
         of_plan.chain(std::env::var_os(name)).collect::<Vec<OsString>>()
     };
     let variable = |name: &str| {
@@ -266,7 +273,9 @@ pub(super) fn places(plan: &Plan) -> Vec<PathBuf> {
     // `KUBECONFIG` and its like name several.
     let named = NAMED_BY.iter().flat_map(|name| variables(name));
     places.extend(
-        named.flat_map(|value| std::env::split_paths(&value).collect::<Vec<_>>()).filter(|path| path.is_absolute()),
+        named
+            .flat_map(|value| std::env::split_paths(&value).collect::<Vec<_>>())
+            .filter(|path| path.is_absolute()),
     );
     places.extend(OF_THE_SYSTEM.iter().map(PathBuf::from));
     places
@@ -312,6 +321,9 @@ mod tests {
             ("GH_PAT", "x"),
         ];
         let env = env.map(|(name, value)| (OsString::from(name), OsString::from(value)));
-        assert_eq!(withheld(&env), ["GITHUB_TOKEN", "my_api_key", "SSH_AUTH_SOCK", "DATABASE_URL", "X", "GH_PAT"]);
+        assert_eq!(
+            withheld(&env),
+            ["GITHUB_TOKEN", "my_api_key", "SSH_AUTH_SOCK", "DATABASE_URL", "X", "GH_PAT"]
+        );
     }
 }

@@ -7,13 +7,16 @@ use std::process::{Command, ExitCode};
 use landlock::{CompatLevel, Compatible as _, Ruleset, RulesetAttr as _, Scope};
 use nix::sched::{CloneFlags, unshare};
 use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, send, socket_with};
-use rustix::thread::{CapabilitySet, capabilities, configure_capability_in_ambient_set, set_capabilities};
+use rustix::thread::{
+    CapabilitySet, capabilities, configure_capability_in_ambient_set, set_capabilities,
+};
 
 use super::{Limits, child};
 
 /// Whether Landlock keeps signals inside (Linux 6.12).
 pub(super) fn signals_are_held() -> bool {
-    let rules = Ruleset::default().set_compatibility(CompatLevel::HardRequirement).scope(Scope::Signal);
+    let rules =
+        Ruleset::default().set_compatibility(CompatLevel::HardRequirement).scope(Scope::Signal);
     rules.and_then(Ruleset::create).is_ok()
 }
 
@@ -29,7 +32,10 @@ pub(super) fn enter(which: &OsStr) -> ExitCode {
     let flags = match which.to_str() {
         Some("processes") => processes,
         Some("everything") => {
-            processes | CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWUTS | CloneFlags::CLONE_NEWCGROUP
+            processes
+                | CloneFlags::CLONE_NEWNET
+                | CloneFlags::CLONE_NEWUTS
+                | CloneFlags::CLONE_NEWCGROUP
         }
         _ => return ExitCode::FAILURE,
     };
@@ -42,14 +48,20 @@ pub(super) fn enter(which: &OsStr) -> ExitCode {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "the supervisor, which must be a process of its own to be the first")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the supervisor, which must be a process of its own to be the first"
+)]
 fn first_process(flags: CloneFlags) -> Result<ExitCode, String> {
     if flags.contains(CloneFlags::CLONE_NEWNET) {
         loopback().map_err(|error| format!("The loopback device cannot be set up: {error}."))?;
     }
     hand_down().map_err(|error| format!("Capabilities cannot be handed down: {error}."))?;
     // Its errors have been told by then, and none of its own may hold edt's end of the pipe open.
-    let status = Command::new("/proc/self/exe").arg(child::NAME).status().map_err(|error| error.to_string())?;
+    let status = Command::new("/proc/self/exe")
+        .arg(child::NAME)
+        .status()
+        .map_err(|error| error.to_string())?;
     Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -68,7 +80,8 @@ fn hand_down() -> rustix::io::Result<()> {
 }
 
 fn make(flags: CloneFlags) -> Result<(), String> {
-    let privileged = capabilities(None).is_ok_and(|had| had.effective.contains(CapabilitySet::SYS_ADMIN));
+    let privileged =
+        capabilities(None).is_ok_and(|had| had.effective.contains(CapabilitySet::SYS_ADMIN));
     let flags = if privileged { flags } else { flags | CloneFlags::CLONE_NEWUSER };
     let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     unshare(flags).map_err(|error| {
@@ -79,7 +92,8 @@ fn make(flags: CloneFlags) -> Result<(), String> {
     if !privileged {
         let write = |file: &str, text: String| {
             let path = format!("/proc/self/{file}");
-            std::fs::write(&path, text).map_err(|error| format!("{path} cannot be written: {error}."))
+            std::fs::write(&path, text)
+                .map_err(|error| format!("{path} cannot be written: {error}."))
         };
         write("setgroups", "deny".to_owned())?;
         write("uid_map", format!("{user} {user} 1"))?;
@@ -108,6 +122,7 @@ fn loopback() -> rustix::io::Result<()> {
 pub(super) fn limit_processes(limits: &Limits) {
     if let Some(most) = limits.processes {
         // Less than this the kernel refuses.
-        let _ = std::fs::write("/proc/sys/kernel/pid_max", most.saturating_add(2).max(301).to_string());
+        let _ =
+            std::fs::write("/proc/sys/kernel/pid_max", most.saturating_add(2).max(301).to_string());
     }
 }

@@ -39,7 +39,8 @@ fn begin(plan: &Plan, streams: &[OwnedFd; 3]) -> Result<Running, NotStarted> {
     let mut ops = Vec::new();
     let mut writable = Vec::new();
     if let Some(temporary) = &temporary {
-        let layout = layout::of(plan, temporary).map_err(|why| NotStarted::Unavailable { level: plan.level, why })?;
+        let layout = layout::of(plan, temporary)
+            .map_err(|why| NotStarted::Unavailable { level: plan.level, why })?;
         (ops, writable) = (layout.ops, layout.writable);
     }
     let mut orders = Orders {
@@ -68,8 +69,8 @@ fn begin(plan: &Plan, streams: &[OwnedFd; 3]) -> Result<Running, NotStarted> {
         }
         Level::Strict => {
             orders.spaces = Spaces::All;
-            let found =
-                bubblewrap::find(plan.means).map_err(|why| NotStarted::Unavailable { level: plan.level, why })?;
+            let found = bubblewrap::find(plan.means)
+                .map_err(|why| NotStarted::Unavailable { level: plan.level, why })?;
             if let Some(bwrap) = found {
                 let command = bubblewrap::command(&bwrap, plan, &ops, scratch.as_ref())?;
                 ("bubblewrap, Landlock, seccomp, limits", command)
@@ -99,7 +100,8 @@ fn launch(
     by: &'static str,
 ) -> Result<Running, NotStarted> {
     let (control, theirs) =
-        socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).map_err(io::Error::from)?;
+        socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
+            .map_err(io::Error::from)?;
     // Nothing of the program's environment may act on what confines it.
     command.env_clear().stdin(theirs).stdout(Stdio::null());
     let loud = orders.spaces == Spaces::All;
@@ -107,8 +109,11 @@ fn launch(
     let supervisor = command.spawn()?;
     drop(command);
     tree::note(supervisor.id());
-    let mut running = Running { supervisor, control: Some(control), level: orders.level, by, scratch };
-    let Some(control) = &running.control else { return Err(io::Error::from(io::ErrorKind::NotFound).into()) };
+    let mut running =
+        Running { supervisor, control: Some(control), level: orders.level, by, scratch };
+    let Some(control) = &running.control else {
+        return Err(io::Error::from(io::ErrorKind::NotFound).into());
+    };
     // Where the supervisor is gone already, its end says why.
     let _ = wire::send_orders(std::os::fd::AsFd::as_fd(control), orders, streams);
     let unavailable = |why| NotStarted::Unavailable { level: orders.level, why };
@@ -122,9 +127,13 @@ fn launch(
             Ok(running)
         }
         Some(Report::Unavailable(why)) => Err(unavailable(why)),
-        Some(Report::NoProgram(number)) => Err(NotStarted::Program(io::Error::from_raw_os_error(number))),
+        Some(Report::NoProgram(number)) => {
+            Err(NotStarted::Program(io::Error::from_raw_os_error(number)))
+        }
         Some(Report::System(number)) => Err(io::Error::from_raw_os_error(number).into()),
-        Some(Report::Starting | Report::Over(_)) => Err(io::Error::from(io::ErrorKind::InvalidData).into()),
+        Some(Report::Starting | Report::Over(_)) => {
+            Err(io::Error::from(io::ErrorKind::InvalidData).into())
+        }
         None => Err(unavailable(what_it_said(&mut running))),
     }
 }
@@ -136,7 +145,10 @@ fn what_it_said(running: &mut Running) -> String {
         let _ = io::Read::read_to_string(&mut errors, &mut said);
     }
     let said = said.trim();
-    let status = running.supervisor.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
+    let status = running
+        .supervisor
+        .wait()
+        .map_or_else(|error| error.to_string(), |status| status.to_string());
     if said.is_empty() {
         format!("The supervisor ended before the program started ({status}).")
     } else {
@@ -151,8 +163,10 @@ fn environment(plan: &Plan, temporary: Option<&Path>) -> Vec<(Bytes, Bytes)> {
     };
     let temporary_names = ["TMPDIR", "TMP", "TEMP"];
     let own = |name: &OsString| temporary_names.iter().any(|own| name == own);
-    let kept = plan.env.iter().filter(|(name, value)| !own(name) && !secrets::is_secret(name, value));
-    let mut env: Vec<(Bytes, Bytes)> = kept.map(|(name, value)| (name.into(), value.into())).collect();
+    let kept =
+        plan.env.iter().filter(|(name, value)| !own(name) && !secrets::is_secret(name, value));
+    let mut env: Vec<(Bytes, Bytes)> =
+        kept.map(|(name, value)| (name.into(), value.into())).collect();
     env.extend(temporary_names.map(|name| (name.into(), temporary.as_os_str().into())));
     env
 }

@@ -9,8 +9,8 @@ use std::time::Duration;
 use nix::sys::resource::{UsageWho, getrusage};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, getpid, pidfd_open, pidfd_send_signal, set_child_subreaper,
-    setsid, waitpid,
+    Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, getpid, pidfd_open, pidfd_send_signal,
+    set_child_subreaper, setsid, waitpid,
 };
 
 use super::wire::{self, Orders, Over, Report, Spaces};
@@ -36,9 +36,13 @@ pub(super) fn supervise(control: &OwnedFd) -> io::Result<()> {
 /// Removes what the program left in its temporary folder: edt, whose folder it is, may be gone. Nothing runs any more that could
 /// put links in the way, or what does is in the same namespace and ends with this process.
 fn empty(orders: &Orders) {
-    let Some(temporary) = orders.temporary.as_ref().filter(|_| orders.level == Level::Standard) else { return };
+    let Some(temporary) = orders.temporary.as_ref().filter(|_| orders.level == Level::Standard)
+    else {
+        return;
+    };
     for entry in std::fs::read_dir(temporary.path()).into_iter().flatten().flatten() {
-        let _ = std::fs::remove_dir_all(entry.path()).or_else(|_| std::fs::remove_file(entry.path()));
+        let _ =
+            std::fs::remove_dir_all(entry.path()).or_else(|_| std::fs::remove_file(entry.path()));
     }
 }
 
@@ -73,13 +77,16 @@ fn launch(orders: &Orders, streams: [OwnedFd; 3], control: &OwnedFd) -> Result<P
         }
         let [input, output, errors] = streams;
         wire::report(control, &Report::Starting);
-        spawn(orders, input.into(), output.into(), errors.into()).map_err(|error| not_started(orders, &error))
+        spawn(orders, input.into(), output.into(), errors.into())
+            .map_err(|error| not_started(orders, &error))
     };
     if orders.level == Level::Permissive {
         return start();
     }
     let started = std::thread::scope(|scope| scope.spawn(start).join());
-    started.unwrap_or_else(|_| Err(Report::Unavailable("The thread that confines the program broke.".to_owned())))
+    started.unwrap_or_else(|_| {
+        Err(Report::Unavailable("The thread that confines the program broke.".to_owned()))
+    })
 }
 
 #[expect(clippy::disallowed_methods, reason = "the place where the program of `edt run` starts")]
@@ -159,18 +166,23 @@ fn over_limit(limits: &Limits) -> Option<Limit> {
         return None;
     }
     let all = tree::below(getpid().as_raw_nonzero().get(), &|_| true);
-    if limits.processes.is_some_and(|most| all.iter().map(|process| process.threads).sum::<u64>() > most) {
+    if limits
+        .processes
+        .is_some_and(|most| all.iter().map(|process| process.threads).sum::<u64>() > most)
+    {
         return Some(Limit::Processes);
     }
     if let Some(most) = limits.cpu {
         let ticks: u64 = all.iter().map(|process| process.ticks).sum();
-        let running = Duration::from_millis(ticks * 1000 / rustix::param::clock_ticks_per_second().max(1));
+        let running =
+            Duration::from_millis(ticks * 1000 / rustix::param::clock_ticks_per_second().max(1));
         if used().0 + running > most {
             return Some(Limit::Cpu);
         }
     }
     if let Some(most) = limits.memory_bytes {
-        let sum = |exactly| all.iter().map(|process| tree::memory(process.pid, exactly)).sum::<u64>();
+        let sum =
+            |exactly| all.iter().map(|process| tree::memory(process.pid, exactly)).sum::<u64>();
         // Processes that forked share pages: only a sum that divides these is one to end them for.
         if sum(false) > most && sum(true) > most {
             return Some(Limit::Memory);
@@ -183,7 +195,10 @@ fn over_limit(limits: &Limits) -> Option<Limit> {
 fn used() -> (Duration, u64) {
     getrusage(UsageWho::RUSAGE_CHILDREN).map_or((Duration::ZERO, 0), |usage| {
         let time = |time: nix::sys::time::TimeVal| {
-            Duration::new(u64::try_from(time.tv_sec()).unwrap_or(0), u32::try_from(time.tv_usec() * 1000).unwrap_or(0))
+            Duration::new(
+                u64::try_from(time.tv_sec()).unwrap_or(0),
+                u32::try_from(time.tv_usec() * 1000).unwrap_or(0),
+            )
         };
         let memory = u64::try_from(usage.max_rss()).unwrap_or(0) * 1024;
         (time(usage.user_time()) + time(usage.system_time()), memory)

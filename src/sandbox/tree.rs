@@ -6,7 +6,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, getpid, pidfd_open, pidfd_send_signal, wait, waitpid,
+    Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, getpid, pidfd_open, pidfd_send_signal, wait,
+    waitpid,
 };
 
 use crate::io::clock;
@@ -37,7 +38,8 @@ pub(super) fn end_all(seen: &mut dyn FnMut(Pid, WaitStatus)) -> u32 {
     while reap(seen) {
         end_those(&below(getpid().as_raw_nonzero().get(), &|_| true));
         if clock::now() > deadline {
-            return u32::try_from(below(getpid().as_raw_nonzero().get(), &|_| true).len()).unwrap_or(u32::MAX);
+            return u32::try_from(below(getpid().as_raw_nonzero().get(), &|_| true).len())
+                .unwrap_or(u32::MAX);
         }
         wait_a_little();
     }
@@ -117,8 +119,12 @@ pub(super) fn below(root: i32, direct: &dyn Fn(&Process) -> bool) -> Vec<Process
     for process in all() {
         children.entry(process.parent).or_default().push(process);
     }
-    let mut found: Vec<Process> =
-        children.remove(&root).unwrap_or_default().into_iter().filter(|process| direct(process)).collect();
+    let mut found: Vec<Process> = children
+        .remove(&root)
+        .unwrap_or_default()
+        .into_iter()
+        .filter(|process| direct(process))
+        .collect();
     let mut next = 0;
     while let Some(process) = found.get(next) {
         found.extend(children.remove(&process.pid).unwrap_or_default());
@@ -166,7 +172,8 @@ pub(super) fn memory(pid: i32, exactly: bool) -> u64 {
         return (line("Pss_Anon:").unwrap_or(0) + line("Pss_Shmem:").unwrap_or(0)) * 1024;
     }
     let statm = text("statm");
-    let mut numbers = statm.split_ascii_whitespace().skip(1).filter_map(|number| number.parse::<u64>().ok());
+    let mut numbers =
+        statm.split_ascii_whitespace().skip(1).filter_map(|number| number.parse::<u64>().ok());
     let (resident, shared) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
     resident.saturating_sub(shared) * rustix::param::page_size() as u64
 }
@@ -178,8 +185,15 @@ mod tests {
     #[test]
     fn a_name_may_look_like_fields() {
         let stat = "7 (a) R 9 (x) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20";
-        let expected =
-            Process { pid: 7, parent: 1, session: 3, zombie: false, ticks: 11 + 12 + 13 + 14, threads: 17, start: 19 };
+        let expected = Process {
+            pid: 7,
+            parent: 1,
+            session: 3,
+            zombie: false,
+            ticks: 11 + 12 + 13 + 14,
+            threads: 17,
+            start: 19,
+        };
         assert_eq!(parse(7, stat), Some(expected));
     }
 }

@@ -15,8 +15,8 @@ use std::time::Duration;
 use rustix::cmsg_space;
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, recv,
-    recvmsg, send, sendmsg,
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, recv, recvmsg, send, sendmsg,
 };
 use serde::{Deserialize, Serialize};
 
@@ -97,7 +97,11 @@ pub(super) struct Over {
 }
 
 /// Sends the orders, with standard input, output and error of the program.
-pub(super) fn send_orders(socket: BorrowedFd<'_>, orders: &Orders, streams: &[OwnedFd; 3]) -> io::Result<()> {
+pub(super) fn send_orders(
+    socket: BorrowedFd<'_>,
+    orders: &Orders,
+    streams: &[OwnedFd; 3],
+) -> io::Result<()> {
     let bytes = postcard::to_stdvec(orders).map_err(io::Error::other)?;
     let mut file = File::from(memfd_create("edt-orders", MemfdFlags::CLOEXEC)?);
     file.write_all(&bytes)?;

@@ -59,7 +59,9 @@ pub fn abandon(world: &mut World, session: &Session) -> Result<Abandoned> {
         (Some(onto), Some(at)) if onto.starts_with("refs/heads/") => {
             match from {
                 From::Nothing(tip) => create.push((kept.clone(), tip)),
-                From::Value(earlier) | From::Later(earlier) => replace.push((kept.clone(), earlier, tip)),
+                From::Value(earlier) | From::Later(earlier) => {
+                    replace.push((kept.clone(), earlier, tip))
+                }
             }
             let (name, head_from) = (onto.clone(), Some(session.branch()));
             Branch {
@@ -80,7 +82,17 @@ pub fn abandon(world: &mut World, session: &Session) -> Result<Abandoned> {
         }
     };
     let drop = vec![(session.branch(), session.tip)];
-    let change = Change { objects, create, head_to, replace, drop, files, index, folders, ..Change::of(branch) };
+    let change = Change {
+        objects,
+        create,
+        head_to,
+        replace,
+        drop,
+        files,
+        index,
+        folders,
+        ..Change::of(branch)
+    };
     warnings.extend(back.warning);
     world.heed(session.base);
     warnings.extend(publish(&world.repo, &mut world.journal, change)?);
@@ -102,14 +114,19 @@ struct Leaving {
 
 impl Leaving {
     fn of(repo: &Repo, session: &Session, back: &Back) -> Result<Leaving> {
-        let (tip_tree, there, base_tree) = (repo.tree_of(session.tip)?, back.tree(repo)?, repo.tree_of(session.base)?);
+        let (tip_tree, there, base_tree) =
+            (repo.tree_of(session.tip)?, back.tree(repo)?, repo.tree_of(session.base)?);
         let was = as_it_was(repo, session)?;
         let mut paths = repo.tree_diff(tip_tree, there)?;
         for (path, before) in &was {
             if !paths.iter().any(|differs| differs.path == *path) {
                 let held = held(repo, there, path)?;
                 if held != *before {
-                    paths.push(Differs { path: path.clone(), old: held.map(Item::File), new: held.map(Item::File) });
+                    paths.push(Differs {
+                        path: path.clone(),
+                        old: held.map(Item::File),
+                        new: held.map(Item::File),
+                    });
                 }
             }
         }
@@ -119,7 +136,8 @@ impl Leaving {
         check_saved(&looks, &paths, &was)?;
         let mut draft = Draft::new(repo);
         let (edits, all) = (session.edits(repo)?, looks.iter().collect::<Vec<_>>());
-        let checkpoints = Checkpoints::draft(&mut draft, session, tip_tree, edits, &all, Why::Foreign)?;
+        let checkpoints =
+            Checkpoints::draft(&mut draft, session, tip_tree, edits, &all, Why::Foreign)?;
         let attributes = moving::attributes(&paths, tip_tree, there);
         let (mut steps, mut warnings) = (Vec::new(), Vec::new());
         for (look, differs) in looks.into_iter().zip(&paths) {
@@ -154,9 +172,14 @@ fn is_of_others(error: &Findings) -> bool {
 }
 
 /// Refuses to write over what stands in files that the session never touched, unless it is in the session or where HEAD goes.
-fn check_saved(looks: &[Look], paths: &[Differs], was: &BTreeMap<RepoPath, Option<FileId>>) -> Result<()> {
+fn check_saved(
+    looks: &[Look],
+    paths: &[Differs],
+    was: &BTreeMap<RepoPath, Option<FileId>>,
+) -> Result<()> {
     let others = looks.iter().zip(paths).filter(|(look, _)| !was.contains_key(&look.path));
-    let unsaved = others.filter(|(look, differs)| !look.is_known(&[look.tip, differs.new.and_then(Item::file)]));
+    let unsaved = others
+        .filter(|(look, differs)| !look.is_known(&[look.tip, differs.new.and_then(Item::file)]));
     Findings::check(unsaved.map(|(look, _)| moving::unsaved(&look.path)).collect())
 }
 
@@ -184,16 +207,26 @@ impl Back {
         }
         let Some(tip) = repo.ref_value(&origin)? else {
             let unborn = base == repo.empty_tree();
-            let back = unborn.then_some(Back { onto: Some(origin.clone()), tip: None, base, warning: None });
+            let back = unborn.then_some(Back {
+                onto: Some(origin.clone()),
+                tip: None,
+                base,
+                warning: None,
+            });
             return back.ok_or_else(|| gone(session, &origin).into());
         };
         let other = repo
             .worktrees(POINTER)
             .into_iter()
             .find(|one| !one.here && (one.head.as_ref() == Some(&origin) || one.is_held(&origin)));
-        let Some(other) = other else { return Ok(Back { onto: Some(origin), tip: Some(tip), base, warning: None }) };
-        let why =
-            format!("{} is checked out, rebased or bisected in {}.", short(&origin), repo.place_of(&other).display());
+        let Some(other) = other else {
+            return Ok(Back { onto: Some(origin), tip: Some(tip), base, warning: None });
+        };
+        let why = format!(
+            "{} is checked out, rebased or bisected in {}.",
+            short(&origin),
+            repo.place_of(&other).display()
+        );
         let after = "This worktree is of no further use if it was made for the session (`git worktree remove`).";
         Ok(Back { warning: Some(detached(tip, &why, after)), ..Back::at(tip, base) })
     }
@@ -208,11 +241,20 @@ impl Back {
         if self.tip == Some(self.base) || self.tip.is_none() {
             return None;
         }
-        let paths: Vec<String> = error.clone().into_vec().into_iter().filter_map(|finding| finding.path).collect();
-        let why = format!("On {} edt cannot make {} what it is there.", short(onto), paths.join(", "));
-        let to = if onto.starts_with("refs/heads/") { short(onto).to_owned() } else { format!("--detach {onto}") };
+        let paths: Vec<String> =
+            error.clone().into_vec().into_iter().filter_map(|finding| finding.path).collect();
+        let why =
+            format!("On {} edt cannot make {} what it is there.", short(onto), paths.join(", "));
+        let to = if onto.starts_with("refs/heads/") {
+            short(onto).to_owned()
+        } else {
+            format!("--detach {onto}")
+        };
         let after = format!("`git switch {to}` goes there.");
-        Some(Back { warning: Some(detached(session.base, &why, &after)), ..Back::at(session.base, session.base) })
+        Some(Back {
+            warning: Some(detached(session.base, &why, &after)),
+            ..Back::at(session.base, session.base)
+        })
     }
 
     fn tree(&self, repo: &Repo) -> Result<Oid> {
@@ -232,7 +274,10 @@ fn detached(commit: Oid, why: &str, after: &str) -> Warning {
 fn gone(session: &Session, origin: &str) -> Finding {
     Finding::new(
         Code::BadRequest,
-        format!("edt/{} began on {origin:?}, which is no branch with a commit. Nothing was changed.", session.name),
+        format!(
+            "edt/{} began on {origin:?}, which is no branch with a commit. Nothing was changed.",
+            session.name
+        ),
         "Go where you want to be with `git switch BRANCH`; the session's work stays on its branch.",
     )
 }
@@ -242,10 +287,13 @@ fn staged_before(repo: &Repo, session: &Session) -> Result<Vec<Warning>> {
     let mut warnings = Vec::new();
     for commit in session.commits(repo) {
         let commit = commit?;
-        if !commit.trailers.as_ref().is_some_and(|own| own.foreign) || !commit.subject().starts_with(STAGED) {
+        if !commit.trailers.as_ref().is_some_and(|own| own.foreign)
+            || !commit.subject().starts_with(STAGED)
+        {
             continue;
         }
-        let before = commit.parent.map_or_else(|| Ok(repo.empty_tree()), |parent| repo.tree_of(parent))?;
+        let before =
+            commit.parent.map_or_else(|| Ok(repo.empty_tree()), |parent| repo.tree_of(parent))?;
         for differs in repo.tree_diff(before, commit.tree)? {
             let (path, oid) = (differs.path, commit.oid.to_hex_with_len(12));
             warnings.push(Warning {
@@ -264,9 +312,12 @@ fn as_it_was(repo: &Repo, session: &Session) -> Result<BTreeMap<RepoPath, Option
     commits.reverse();
     let (mut was, mut edited) = (BTreeMap::new(), std::collections::BTreeSet::new());
     for commit in commits {
-        let before = commit.parent.map_or_else(|| Ok(repo.empty_tree()), |parent| repo.tree_of(parent))?;
-        let recorded = commit.trailers.as_ref().is_some_and(|trailers| trailers.kind == Kind::Checkpoint);
-        for differs in repo.tree_diff(before, commit.tree)?.into_iter().filter(Differs::is_of_files) {
+        let before =
+            commit.parent.map_or_else(|| Ok(repo.empty_tree()), |parent| repo.tree_of(parent))?;
+        let recorded =
+            commit.trailers.as_ref().is_some_and(|trailers| trailers.kind == Kind::Checkpoint);
+        for differs in repo.tree_diff(before, commit.tree)?.into_iter().filter(Differs::is_of_files)
+        {
             if edited.contains(&differs.path) {
                 continue;
             }
@@ -309,7 +360,11 @@ impl Kept {
                 if earlier != session.tip {
                     create.push((next_kept(repo, &session.name, "undone")?, earlier));
                 }
-                if repo.is_ancestor(tip, earlier)? { From::Later(earlier) } else { From::Value(earlier) }
+                if repo.is_ancestor(tip, earlier)? {
+                    From::Later(earlier)
+                } else {
+                    From::Value(earlier)
+                }
             }
         };
         Ok(Kept { name, from, create })

@@ -34,8 +34,10 @@ pub fn keep(world: &mut World, session: &Session, paths: &[RepoPath]) -> Result<
         changes.push(TreeChange { path, file: Some(file) });
     }
     // A name that is a folder of another would hide it.
-    let folders: BTreeSet<Vec<u8>> =
-        changes.iter().flat_map(|one| one.path.parents().map(<[u8]>::to_vec).collect::<Vec<_>>()).collect();
+    let folders: BTreeSet<Vec<u8>> = changes
+        .iter()
+        .flat_map(|one| one.path.parents().map(<[u8]>::to_vec).collect::<Vec<_>>())
+        .collect();
     changes.retain(|one| !folders.contains(one.path.as_bytes()));
     if changes.is_empty() {
         return Ok(Vec::new());

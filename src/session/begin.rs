@@ -78,11 +78,19 @@ pub fn begin(world: &mut World, how: &Begin) -> Result<(Session, Vec<Warning>)> 
 
 /// The branch of `session` at `new`, with the refs that must exist first; what `begun` brings along, if the session begins with it.
 #[must_use]
-pub fn branch(session: &Session, begun: Option<Begun>, new: Oid, log: String) -> (Branch, Vec<(String, Oid)>) {
+pub fn branch(
+    session: &Session,
+    begun: Option<Begun>,
+    new: Oid,
+    log: String,
+) -> (Branch, Vec<(String, Oid)>) {
     let from = if begun.is_some() { From::Nothing(session.tip) } else { From::Value(session.tip) };
     let (create, head_from, point) =
         begun.map_or_else(Default::default, |begun| (begun.create, begun.head_from, begun.point));
-    (Branch { name: session.branch(), from, new, log, head: session.head, head_from, point }, create)
+    (
+        Branch { name: session.branch(), from, new, log, head: session.head, head_from, point },
+        create,
+    )
 }
 
 /// Begins a session in a new worktree at `place`, which `git worktree add` makes.
@@ -121,13 +129,22 @@ pub fn draft(world: &World, draft: &mut Draft<'_>, begin: &Begin) -> Result<Begu
     if switch && head.commit.is_some_and(|commit| commit != start) {
         return Err(other_base().into());
     }
-    let from = head.branch.clone().or_else(|| head.commit.map(|commit| commit.to_string())).unwrap_or_default();
+    let from = head
+        .branch
+        .clone()
+        .or_else(|| head.commit.map(|commit| commit.to_string()))
+        .unwrap_or_default();
     let origin = draft.blob(format!("{from}\n").as_bytes())?;
     Ok(Begun {
         create: vec![(base_ref(&name), base), (format!("{REFS}{name}/origin"), origin)],
         head_from: switch.then_some(from),
         point: (!switch && begin.switching != Switching::Elsewhere).then(|| POINTER.to_owned()),
-        session: Session { name, tip: start, base, head: if switch { InHead::Yes } else { InHead::No } },
+        session: Session {
+            name,
+            tip: start,
+            base,
+            head: if switch { InHead::Yes } else { InHead::No },
+        },
     })
 }
 
@@ -144,7 +161,9 @@ pub fn imagined(repo: &Repo, head: &Head) -> Result<Session> {
 fn check_leash(repo: &Repo, head: &Head, base: Oid) -> Result<()> {
     let Some(running) = Session::current(repo, head)? else { return Ok(()) };
     let policy = RepoPath::from_tree(b"edt.toml");
-    if repo.tracked(repo.tree_of(running.base)?, &policy)? == repo.tracked(repo.tree_of(base)?, &policy)? {
+    if repo.tracked(repo.tree_of(running.base)?, &policy)?
+        == repo.tracked(repo.tree_of(base)?, &policy)?
+    {
         return Ok(());
     }
     Err(Finding::new(
@@ -159,7 +178,13 @@ fn check_leash(repo: &Repo, head: &Head, base: Oid) -> Result<()> {
     .into())
 }
 
-fn start_of(repo: &Repo, draft: &mut Draft<'_>, begin: &Begin, head: &Head, name: &str) -> Result<(Oid, Oid)> {
+fn start_of(
+    repo: &Repo,
+    draft: &mut Draft<'_>,
+    begin: &Begin,
+    head: &Head,
+    name: &str,
+) -> Result<(Oid, Oid)> {
     if let Some(spec) = &begin.base {
         let base = repo.commit_named(spec)?;
         return Ok((base, base));
@@ -179,7 +204,10 @@ fn start_of(repo: &Repo, draft: &mut Draft<'_>, begin: &Begin, head: &Head, name
 fn checked_name(repo: &Repo, name: &str) -> Result<String> {
     let name = name.strip_prefix("edt/").unwrap_or(name);
     let reserved = name.split('/').find(|part| RESERVED.contains(part));
-    if name.starts_with('-') || reserved.is_some() || !repo.is_ref_name(&format!("{BRANCHES}{name}")) {
+    if name.starts_with('-')
+        || reserved.is_some()
+        || !repo.is_ref_name(&format!("{BRANCHES}{name}"))
+    {
         return Err(Finding::new(
             Code::BadRequest,
             format!("{name:?} cannot be a session's name."),
@@ -214,7 +242,9 @@ fn way_on(repo: &Repo, name: &str) -> Result<String> {
             "Choose another name, or bring that session back: `git branch edt/{name} {aside}`, then `git switch edt/{name}`."
         )
     } else {
-        format!("Choose another name; `git for-each-ref {REFS}{name} {branch}` lists what is left under this one.")
+        format!(
+            "Choose another name; `git for-each-ref {REFS}{name} {branch}` lists what is left under this one."
+        )
     })
 }
 
@@ -222,7 +252,8 @@ fn way_on(repo: &Repo, name: &str) -> Result<String> {
 fn in_the_way(repo: &Repo, name: &str) -> Result<Option<String>> {
     for root in [BRANCHES, REFS] {
         let full = format!("{root}{name}");
-        let mut above: Vec<String> = full.match_indices('/').skip(2).map(|(at, _)| full[..at].to_owned()).collect();
+        let mut above: Vec<String> =
+            full.match_indices('/').skip(2).map(|(at, _)| full[..at].to_owned()).collect();
         above.push(full.clone());
         for one in above {
             if repo.ref_value(&one)?.is_some() {
@@ -237,8 +268,10 @@ fn in_the_way(repo: &Repo, name: &str) -> Result<Option<String>> {
 }
 
 fn free_name(repo: &Repo, head: &Head) -> Result<String> {
-    let branch =
-        head.branch.as_deref().map_or("detached", |branch| branch.strip_prefix("refs/heads/").unwrap_or(branch));
+    let branch = head
+        .branch
+        .as_deref()
+        .map_or("detached", |branch| branch.strip_prefix("refs/heads/").unwrap_or(branch));
     let stem = branch.strip_prefix("edt/").unwrap_or(branch);
     for n in 1..100_000 {
         let name = format!("{stem}-{n}");

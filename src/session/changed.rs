@@ -17,10 +17,15 @@ pub fn files(repo: &Repo, paths: &[Differs]) -> Result<Vec<FileReport>> {
 
 /// One path.
 fn file(repo: &Repo, differs: &Differs) -> Result<FileReport> {
-    let text =
-        |item: Option<Item>| item.and_then(Item::file).map(|file| repo.object(file.oid, ObjectKind::Blob)).transpose();
+    let text = |item: Option<Item>| {
+        item.and_then(Item::file).map(|file| repo.object(file.oid, ObjectKind::Blob)).transpose()
+    };
     let (old, new) = (text(differs.old)?, text(differs.new)?);
-    let lines = Lines::of(old.as_deref().unwrap_or_default(), new.as_deref().unwrap_or_default(), clock::in_ms(100));
+    let lines = Lines::of(
+        old.as_deref().unwrap_or_default(),
+        new.as_deref().unwrap_or_default(),
+        clock::in_ms(100),
+    );
     let (lines_added, lines_removed) = lines.counts();
     let hash = |item: Option<Item>| item.map(|item| item.oid().to_string());
     Ok(FileReport {

@@ -66,8 +66,9 @@ impl Checkpoints {
         });
         let staged: Vec<(&Look, Option<FileId>)> = staged.collect();
         state.record(draft, session, edit, ("staged", why), &staged)?;
-        let held =
-            |look: &Look| staged.iter().find(|(one, _)| one.path == look.path).map_or(look.tip, |(_, file)| *file);
+        let held = |look: &Look| {
+            staged.iter().find(|(one, _)| one.path == look.path).map_or(look.tip, |(_, file)| *file)
+        };
         let mut on_disk = Vec::new();
         for look in looks.iter().filter(|look| look.disk_file() != held(look)) {
             if let Some(disk) = &look.disk {
@@ -90,8 +91,10 @@ impl Checkpoints {
         if files.is_empty() {
             return Ok(());
         }
-        let changes: Vec<TreeChange> =
-            files.iter().map(|(look, file)| TreeChange { path: look.path.clone(), file: *file }).collect();
+        let changes: Vec<TreeChange> = files
+            .iter()
+            .map(|(look, file)| TreeChange { path: look.path.clone(), file: *file })
+            .collect();
         let (tree, _) = draft.tree(self.tree, &changes)?;
         let subject = match (why, changes.as_slice()) {
             (Why::Asked(Some(text)), _) => text.to_owned(),

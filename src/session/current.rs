@@ -63,7 +63,9 @@ impl Session {
     /// # Errors
     /// `SESSION_BUSY` naming that worktree.
     pub fn check_alone(&self, repo: &Repo) -> Result<()> {
-        let Some(other) = repo.worktrees(POINTER).into_iter().find(|other| !other.here && self.is_of(other)) else {
+        let Some(other) =
+            repo.worktrees(POINTER).into_iter().find(|other| !other.here && self.is_of(other))
+        else {
             return Ok(());
         };
         let place = repo.root_of(&other).unwrap_or(other.git_dir);
@@ -107,7 +109,10 @@ pub fn base_ref(name: &str) -> String {
 fn without_base(name: &str) -> Finding {
     Finding::new(
         Code::NoSession,
-        format!("HEAD is on edt/{name}, but {} is missing, so the session's base is unknown.", base_ref(name)),
+        format!(
+            "HEAD is on edt/{name}, but {} is missing, so the session's base is unknown.",
+            base_ref(name)
+        ),
         format!(
             "If a person made the branch by hand, record its base with `git update-ref {} <commit>`; else switch to another branch and `edt begin`.",
             base_ref(name)

@@ -52,7 +52,10 @@ pub fn gc(repo: &Repo, how: Gc) -> Result<Freed> {
     let mut freed = Freed { sessions: Vec::new(), refs: Vec::new(), before, after: before };
     for session in list::sessions(repo)? {
         let own = refs_of(repo, &session)?;
-        if session.worktree.is_none() && newest(repo, &own)? < how.before && has_ended(repo, &session)? {
+        if session.worktree.is_none()
+            && newest(repo, &own)? < how.before
+            && has_ended(repo, &session)?
+        {
             freed.refs.extend(own);
             freed.sessions.push((session.name, session.state));
         } else {
@@ -79,11 +82,13 @@ fn has_ended(repo: &Repo, session: &Listed) -> Result<bool> {
         State::Deleted | State::Landed => {}
     }
     let at_tip = |number: u64| landed.contains(&(number, session.tip));
-    for (_, landing) in
-        list::numbered(repo, &session.name, "landing")?.into_iter().filter(|(number, _)| at_tip(*number))
+    for (_, landing) in list::numbered(repo, &session.name, "landing")?
+        .into_iter()
+        .filter(|(number, _)| at_tip(*number))
     {
         let (contains, format) = (format!("--contains={landing}"), "--format=%(refname)");
-        let holders = git(repo, &["for-each-ref", format, &contains, "refs/heads", "refs/remotes"])?;
+        let holders =
+            git(repo, &["for-each-ref", format, &contains, "refs/heads", "refs/remotes"])?;
         if holders.lines().any(|name| !is_shadow(name)) {
             return Ok(true);
         }
@@ -93,14 +98,17 @@ fn has_ended(repo: &Repo, session: &Listed) -> Result<bool> {
 
 /// Whether the ref is a session's branch, here or on a remote.
 fn is_shadow(name: &str) -> bool {
-    let on_remote = |name: &str| Some(name.strip_prefix("refs/remotes/")?.split_once('/')?.1.starts_with("edt/"));
+    let on_remote = |name: &str| {
+        Some(name.strip_prefix("refs/remotes/")?.split_once('/')?.1.starts_with("edt/"))
+    };
     name.starts_with(BRANCHES) || on_remote(name) == Some(true)
 }
 
 /// When the newest commit that one of `refs` names was made.
 fn newest(repo: &Repo, refs: &[(String, Oid)]) -> Result<i64> {
     let mut newest = 0;
-    let commits = refs.iter().filter(|(name, oid)| !name.ends_with("/origin") && *oid != repo.empty_tree());
+    let commits =
+        refs.iter().filter(|(name, oid)| !name.ends_with("/origin") && *oid != repo.empty_tree());
     for (_, oid) in commits {
         newest = newest.max(Commit::read(repo, *oid)?.made);
     }
@@ -113,7 +121,8 @@ fn refs_of(repo: &Repo, session: &Listed) -> Result<Vec<(String, Oid)>> {
     let own = |name: &str| match name.split_once('/') {
         None => matches!(name, "base" | "origin" | "abandoned"),
         Some((kind, number)) => {
-            matches!(kind, "undone" | "refused" | "aside" | "landed" | "landing") && number.parse::<u64>().is_ok()
+            matches!(kind, "undone" | "refused" | "aside" | "landed" | "landing")
+                && number.parse::<u64>().is_ok()
         }
     };
     let mut refs = repo.refs_below(&prefix)?;
@@ -140,7 +149,11 @@ fn store(repo: &Repo) -> Result<Store> {
         let line = said.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(": "));
         line.and_then(|number| number.trim().parse::<u64>().ok()).unwrap_or(0)
     };
-    Ok(Store { loose: field("count"), packs: field("packs"), kib: field("size") + field("size-pack") })
+    Ok(Store {
+        loose: field("count"),
+        packs: field("packs"),
+        kib: field("size") + field("size-pack"),
+    })
 }
 
 fn git(repo: &Repo, args: &[&str]) -> Result<String> {

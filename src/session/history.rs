@@ -40,16 +40,28 @@ impl Commit {
         let (head, message) = text.split_once("\n\n").unwrap_or((&text, ""));
         let field = |key: &str| head.lines().find_map(|line| line.strip_prefix(key));
         let id = |hex: &str| Oid::from_hex(hex.trim().as_bytes()).ok();
-        let damaged =
-            || Finding::new(Code::ObjectMissing, format!("The commit {oid} is damaged."), "`git fsck` tells more.");
+        let damaged = || {
+            Finding::new(
+                Code::ObjectMissing,
+                format!("The commit {oid} is damaged."),
+                "`git fsck` tells more.",
+            )
+        };
         let author = field("author ").unwrap_or_default();
         let (name, rest) = author.split_once(" <").unwrap_or((author, ""));
-        let seconds = |line: &str| line.rsplit(' ').nth(1).and_then(|seconds| seconds.parse().ok()).unwrap_or(0);
+        let seconds = |line: &str| {
+            line.rsplit(' ').nth(1).and_then(|seconds| seconds.parse().ok()).unwrap_or(0)
+        };
         Ok(Commit {
             oid,
             tree: field("tree ").and_then(id).ok_or_else(damaged)?,
             parent: field("parent ").and_then(id),
-            others: head.lines().filter_map(|line| line.strip_prefix("parent ")).skip(1).filter_map(id).collect(),
+            others: head
+                .lines()
+                .filter_map(|line| line.strip_prefix("parent "))
+                .skip(1)
+                .filter_map(id)
+                .collect(),
             message: message.to_owned(),
             author: name.to_owned(),
             time: seconds(rest),

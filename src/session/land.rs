@@ -174,24 +174,42 @@ fn target(repo: &Repo, session: &Session, how: &Land) -> Result<Target> {
         (Some(into), _) if into.starts_with("refs/heads/") => into.clone(),
         (Some(into), _) => format!("refs/heads/{into}"),
         (None, Some(origin)) if origin.starts_with("refs/heads/") => origin.clone(),
-        (None, _) => return Err(unknown(format!("edt/{} did not begin on a branch.", session.name)).into()),
+        (None, _) => {
+            return Err(unknown(format!("edt/{} did not begin on a branch.", session.name)).into());
+        }
     };
     if !repo.is_ref_name(&branch) || branch == session.branch() {
-        return Err(unknown(format!("{branch} is no branch that edt/{} can land on.", session.name)).into());
+        return Err(unknown(format!(
+            "{branch} is no branch that edt/{} can land on.",
+            session.name
+        ))
+        .into());
     }
     let tip = repo.ref_value(&branch)?;
     let unborn = session.base == repo.empty_tree() && origin.as_ref() == Some(&branch);
     if tip.is_none() && !unborn {
-        return Err(unknown(format!("There is no branch {}.", branch.trim_start_matches("refs/heads/"))).into());
+        return Err(unknown(format!(
+            "There is no branch {}.",
+            branch.trim_start_matches("refs/heads/")
+        ))
+        .into());
     }
     Ok(Target { branch, tip })
 }
 
 /// The other worktree that has the target checked out, opened to change it.
-fn other_worktree(world: &World, session: &Session, target: &Target) -> Result<Option<(World, PathBuf)>> {
+fn other_worktree(
+    world: &World,
+    session: &Session,
+    target: &Target,
+) -> Result<Option<(World, PathBuf)>> {
     for other in world.repo.worktrees(POINTER).into_iter().filter(|one| !one.here) {
         let busy = |why: &str, hint: &str| {
-            let message = format!("{} {why} ({}). Nothing was landed.", target.short(), other.git_dir.display());
+            let message = format!(
+                "{} {why} ({}). Nothing was landed.",
+                target.short(),
+                other.git_dir.display()
+            );
             Finding::new(Code::RepositoryBusy, message, hint.to_owned())
         };
         if other.is_held(&target.branch) {
@@ -248,7 +266,9 @@ impl Following {
         let index = IndexView::read(place)?;
         let looks = match moving::look_at(place, from, Some(&index), &paths) {
             Ok(looks) => looks,
-            Err(found) if switch && is_of_kind(&found) => return Ok((nowhere(), Some(stays(target)))),
+            Err(found) if switch && is_of_kind(&found) => {
+                return Ok((nowhere(), Some(stays(target))));
+            }
             Err(found) => return Err(by_hand(found, session, elsewhere)),
         };
         let (tip, mut unsaved) = (place.tree_of(session.tip)?, Vec::new());
@@ -265,28 +285,45 @@ impl Following {
         Findings::check(unsaved)?;
         let mut draft = Draft::new(place);
         let attributes = moving::attributes(&paths, from, tree);
-        let steps = Steps::of(&mut draft, Some(from), attributes, &moving::to_second(looks, &paths))?;
+        let steps =
+            Steps::of(&mut draft, Some(from), attributes, &moving::to_second(looks, &paths))?;
         let head_from = switch.then(|| session.branch());
-        Ok((Following { head: InHead::Yes, head_from, index: Some(index), objects: draft.loose(), steps }, None))
+        Ok((
+            Following {
+                head: InHead::Yes,
+                head_from,
+                index: Some(index),
+                objects: draft.loose(),
+                steps,
+            },
+            None,
+        ))
     }
 }
 
 /// Whether all that was found is about links, submodules and folders, which edt does not change.
 fn is_of_kind(found: &Findings) -> bool {
-    found.clone().into_vec().iter().all(|one| matches!(one.code, Code::NotAFile | Code::PathThroughSymlink))
+    found
+        .clone()
+        .into_vec()
+        .iter()
+        .all(|one| matches!(one.code, Code::NotAFile | Code::PathThroughSymlink))
 }
 
 /// The same findings, with the way out that is left: Git's own merge.
 fn by_hand(found: Findings, session: &Session, elsewhere: Option<&Path>) -> Findings {
-    let git = elsewhere.map_or_else(|| "git".to_owned(), |root| format!("git -C {}", root.display()));
-    let hint = format!("Land it there with Git: `{git} merge --squash edt/{}`, then `{git} commit`.", session.name);
-    let told = found
-        .into_vec()
-        .into_iter()
-        .map(|one| if is_of_kind(&one.clone().into()) { Finding { hint: hint.clone(), ..one } } else { one });
-    Findings::check(told.collect())
-        .err()
-        .unwrap_or_else(|| Finding::new(Code::Internal, "No finding was left.", "Report this message.").into())
+    let git =
+        elsewhere.map_or_else(|| "git".to_owned(), |root| format!("git -C {}", root.display()));
+    let hint = format!(
+        "Land it there with Git: `{git} merge --squash edt/{}`, then `{git} commit`.",
+        session.name
+    );
+    let told = found.into_vec().into_iter().map(|one| {
+        if is_of_kind(&one.clone().into()) { Finding { hint: hint.clone(), ..one } } else { one }
+    });
+    Findings::check(told.collect()).err().unwrap_or_else(|| {
+        Finding::new(Code::Internal, "No finding was left.", "Report this message.").into()
+    })
 }
 
 fn in_the_way(look: &Look, known: &[Option<FileId>], elsewhere: Option<&Path>) -> Finding {
@@ -309,8 +346,9 @@ fn in_the_way(look: &Look, known: &[Option<FileId>], elsewhere: Option<&Path>) -
             path.for_shell()
         ),
     };
-    let message =
-        format!("{path} holds changes{place} that are recorded nowhere, and must be written. Nothing was changed.");
+    let message = format!(
+        "{path} holds changes{place} that are recorded nowhere, and must be written. Nothing was changed."
+    );
     Finding::new(Code::UnsavedChanges, message, hint).at(path)
 }
 
@@ -327,8 +365,10 @@ fn folded(commits: &[Commit], target: &Target) -> Option<Warning> {
     if commits.is_empty() {
         return None;
     }
-    let names: Vec<String> =
-        commits.iter().map(|commit| format!("{} ({})", commit.oid.to_hex_with_len(12), commit.subject())).collect();
+    let names: Vec<String> = commits
+        .iter()
+        .map(|commit| format!("{} ({})", commit.oid.to_hex_with_len(12), commit.subject()))
+        .collect();
     Some(Warning {
         code: "folded_commits",
         path: None,

@@ -65,7 +65,10 @@ impl State {
 pub fn sessions(repo: &Repo) -> Result<Vec<Listed>> {
     let refs = repo.refs_below(REFS)?;
     let of_base = |(name, _): &(String, Oid)| {
-        name.strip_prefix(REFS)?.strip_suffix("/base").filter(|name| !name.is_empty()).map(str::to_owned)
+        name.strip_prefix(REFS)?
+            .strip_suffix("/base")
+            .filter(|name| !name.is_empty())
+            .map(str::to_owned)
     };
     let names: BTreeSet<String> = refs.iter().filter_map(of_base).collect();
     let worktrees = repo.worktrees(POINTER);
@@ -74,7 +77,8 @@ pub fn sessions(repo: &Repo) -> Result<Vec<Listed>> {
         .map(|name| {
             let branch = format!("{BRANCHES}{name}");
             let works = |worktree: &&crate::git::Worktree| {
-                worktree.head.as_ref() == Some(&branch) || worktree.pointer.as_ref() == Some(&branch)
+                worktree.head.as_ref() == Some(&branch)
+                    || worktree.pointer.as_ref() == Some(&branch)
             };
             let worktree = worktrees.iter().find(works).map(|worktree| repo.place_of(worktree));
             listed(repo, &refs, name, &branch, worktree)
@@ -101,7 +105,8 @@ pub fn next_kept(repo: &Repo, name: &str, what: &str) -> Result<String> {
 }
 
 fn numbered_of(refs: &[(String, Oid)], prefix: &str) -> Vec<(u64, Oid)> {
-    let number = |(name, oid): &(String, Oid)| Some((name.strip_prefix(prefix)?.parse().ok()?, *oid));
+    let number =
+        |(name, oid): &(String, Oid)| Some((name.strip_prefix(prefix)?.parse().ok()?, *oid));
     let mut all: Vec<(u64, Oid)> = refs.iter().filter_map(number).collect();
     all.sort_unstable_by_key(|(number, _)| *number);
     all
@@ -133,7 +138,17 @@ fn listed(
         time = Commit::read(repo, tip)?.made;
     }
     let undone = numbered_of(refs, &format!("{REFS}{name}/undone/"));
-    Ok(Listed { state, tip, base, edits, origin: origin_of(repo, own("origin"))?, worktree, time, undone, name })
+    Ok(Listed {
+        state,
+        tip,
+        base,
+        edits,
+        origin: origin_of(repo, own("origin"))?,
+        worktree,
+        time,
+        undone,
+        name,
+    })
 }
 
 /// What `refs/edt/<name>/origin` says.

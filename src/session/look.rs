@@ -75,15 +75,26 @@ impl Look {
     /// # Errors
     /// `PATH_IN_GIT_DIR`, `PATH_THROUGH_SYMLINK`, `PATH_OUTSIDE_REPO` (nested repository, submodule), `NOT_A_FILE`, `FILE_TOO_LARGE`,
     /// `UNSUPPORTED_REPOSITORY` (Git would not check out these bytes), `IO_ERROR`, `OBJECT_MISSING`; what a filter may answer.
-    pub fn at(repo: &Repo, tip_tree: Oid, index: Option<&IndexView>, path: &RepoPath) -> Result<Look> {
+    pub fn at(
+        repo: &Repo,
+        tip_tree: Oid,
+        index: Option<&IndexView>,
+        path: &RepoPath,
+    ) -> Result<Look> {
         if let Some(peril) = path.peril() {
             return Err(peril.finding(path.as_bytes()).into());
         }
         let tip = match repo.tracked(tip_tree, path)? {
             Tracked::Nothing => None,
-            Tracked::Folder => return Err(not_a_file(path, "the session holds files below it").into()),
+            Tracked::Folder => {
+                return Err(not_a_file(path, "the session holds files below it").into());
+            }
             Tracked::BelowFile => {
-                return Err(not_a_file(path, "the session holds a file where a parent of it would be").into());
+                return Err(not_a_file(
+                    path,
+                    "the session holds a file where a parent of it would be",
+                )
+                .into());
             }
             Tracked::File(file) => Some(file),
             Tracked::Symlink => return Err(symlink(path).into()),
@@ -149,10 +160,15 @@ impl Look {
         let converts = match from {
             Attributes::Worktree(_) => self.convertible,
             Attributes::Tree(tree) => {
-                self.convertible || repo.may_convert(&self.path, |attributes| repo.holds(tree, attributes))?
+                self.convertible
+                    || repo.may_convert(&self.path, |attributes| repo.holds(tree, attributes))?
             }
         };
-        if converts { repo.conversion(&self.path, from)?.of_blob(blob) } else { Ok(Forms::plain(blob)) }
+        if converts {
+            repo.conversion(&self.path, from)?.of_blob(blob)
+        } else {
+            Ok(Forms::plain(blob))
+        }
     }
 
     /// Whether all that stands here, on disk and staged, is one of `known`: nothing is lost if it is written over.
@@ -199,7 +215,8 @@ pub enum OnDiskFile {
 /// # Errors
 /// `PATH_THROUGH_SYMLINK`, `PATH_OUTSIDE_REPO`, `PATH_IN_GIT_DIR`, `NOT_A_FILE`, `IO_ERROR`.
 pub fn file_on_disk(repo: &Repo, path: &RepoPath, most: u64) -> Result<Option<OnDiskFile>> {
-    let wrap = |error: std::io::Error| failed("read", &repo.root_path().join(path.to_string()), &error);
+    let wrap =
+        |error: std::io::Error| failed("read", &repo.root_path().join(path.to_string()), &error);
     let (folder, name) = path.split();
     let Parent::Open(dir) = repo.root().beneath(folder).map_err(wrap)? else { return Ok(None) };
     check_not_nested(repo, path)?;
@@ -234,7 +251,9 @@ fn on_disk(repo: &Repo, path: &RepoPath) -> Result<Option<OnDisk>> {
         Parent::Open(dir) => dir,
         Parent::Missing => return missing_folder(repo, path).map(|()| None),
         Parent::Symlink => return Err(symlink(path).into()),
-        Parent::NotAFolder => return Err(not_a_file(path, "a parent of it is a file, not a folder").into()),
+        Parent::NotAFolder => {
+            return Err(not_a_file(path, "a parent of it is a file, not a folder").into());
+        }
     };
     check_not_nested(repo, path)?;
     match dir.read_at_most(name, repo.largest_file()).map_err(wrap)? {
@@ -253,13 +272,16 @@ fn on_disk(repo: &Repo, path: &RepoPath) -> Result<Option<OnDisk>> {
 
 /// A folder on the way is missing: those above it must still be ordinary.
 fn missing_folder(repo: &Repo, path: &RepoPath) -> Result<()> {
-    let wrap = |error: std::io::Error| failed("read", &repo.root_path().join(path.to_string()), &error);
+    let wrap =
+        |error: std::io::Error| failed("read", &repo.root_path().join(path.to_string()), &error);
     for folder in path.parents() {
         match repo.root().beneath(folder).map_err(wrap)? {
             Parent::Open(_) => {}
             Parent::Missing => break,
             Parent::Symlink => return Err(symlink(path).into()),
-            Parent::NotAFolder => return Err(not_a_file(path, "a parent of it is a file, not a folder").into()),
+            Parent::NotAFolder => {
+                return Err(not_a_file(path, "a parent of it is a file, not a folder").into());
+            }
         }
     }
     check_not_nested(repo, path)
@@ -273,7 +295,11 @@ fn check_not_nested(repo: &Repo, path: &RepoPath) -> Result<()> {
             return Err(PathProblem::GitDir.finding(path.as_bytes()).into());
         }
         if has_git(&dir) {
-            return Err(nested(path, &format!("a repository of its own, {}", String::from_utf8_lossy(folder))).into());
+            return Err(nested(
+                path,
+                &format!("a repository of its own, {}", String::from_utf8_lossy(folder)),
+            )
+            .into());
         }
     }
     Ok(())

@@ -76,7 +76,14 @@ impl Trailers {
     /// Those of a commit that nobody in particular asked for and that overrode nothing.
     #[must_use]
     pub fn plain(session: &str, kind: Kind, edit: u64) -> Trailers {
-        Trailers { session: session.to_owned(), kind, edit, agent: None, allowed: Vec::new(), foreign: false }
+        Trailers {
+            session: session.to_owned(),
+            kind,
+            edit,
+            agent: None,
+            allowed: Vec::new(),
+            foreign: false,
+        }
     }
 }
 
@@ -143,7 +150,9 @@ mod tests {
         };
         let message = compose("say why\n\nand more\n", &trailers);
         assert!(
-            message.starts_with("say why\n\nand more\n\nEdt-Session: fix-1\nEdt-Kind: edit\nEdt-Edit: 7\n"),
+            message.starts_with(
+                "say why\n\nand more\n\nEdt-Session: fix-1\nEdt-Kind: edit\nEdt-Edit: 7\n"
+            ),
             "{message}"
         );
         assert_eq!(parse(&message), Some(trailers));

@@ -34,7 +34,12 @@ pub struct Steps {
 ///
 /// # Errors
 /// Every path that edt cannot change: links and submodules (`NOT_A_FILE`), and what [`Look::at`] answers.
-pub fn look_at(repo: &Repo, tree: Oid, index: Option<&IndexView>, paths: &[Differs]) -> Result<Vec<Look>> {
+pub fn look_at(
+    repo: &Repo,
+    tree: Oid,
+    index: Option<&IndexView>,
+    paths: &[Differs],
+) -> Result<Vec<Look>> {
     let (mut looks, mut found) = (Vec::new(), Vec::new());
     for differs in paths {
         if !differs.is_of_files() {
@@ -54,7 +59,11 @@ pub fn look_at(repo: &Repo, tree: Oid, index: Option<&IndexView>, paths: &[Diffe
 #[must_use]
 pub fn to_second(looks: Vec<Look>, paths: &[Differs]) -> Vec<Step> {
     let wanted = paths.iter().map(|differs| differs.new.and_then(Item::file));
-    looks.into_iter().zip(wanted).map(|(look, file)| Step { look, disk: file, entry: file }).collect()
+    looks
+        .into_iter()
+        .zip(wanted)
+        .map(|(look, file)| Step { look, disk: file, entry: file })
+        .collect()
 }
 
 impl Steps {
@@ -63,7 +72,12 @@ impl Steps {
     ///
     /// # Errors
     /// `OBJECT_MISSING`; what a filter may answer.
-    pub fn of(draft: &mut Draft<'_>, tree: Option<Oid>, from: Attributes, steps: &[Step]) -> Result<Steps> {
+    pub fn of(
+        draft: &mut Draft<'_>,
+        tree: Option<Oid>,
+        from: Attributes,
+        steps: &[Step],
+    ) -> Result<Steps> {
         let mut all = Steps::default();
         let mut changes = Vec::new();
         for Step { look, disk, entry } in steps {
@@ -73,7 +87,12 @@ impl Steps {
                 Some(found) if Some(found.file) == *disk => Disk::Stands(found.stat),
                 _ => Disk::Written,
             };
-            all.moves.push(EntryMove { path: look.path.clone(), file: *entry, seen: look.staged, disk: on_disk });
+            all.moves.push(EntryMove {
+                path: look.path.clone(),
+                file: *entry,
+                seen: look.staged,
+                disk: on_disk,
+            });
             if look.disk_file() != *disk {
                 let new = disk.map(|file| written(draft, look, from, file)).transpose()?;
                 let old = look.disk.as_ref().map(super::OnDisk::old);
@@ -105,8 +124,15 @@ fn written(draft: &mut Draft<'_>, look: &Look, from: Attributes, file: FileId) -
 ///
 /// # Errors
 /// `SESSION_MOVED` naming each; `OBJECT_MISSING`.
-pub fn check_beside(repo: &Repo, session: &Session, looks: &[Look], paths: &[Differs]) -> Result<()> {
-    let Some(head) = repo.head()?.commit.filter(|_| session.head == InHead::No) else { return Ok(()) };
+pub fn check_beside(
+    repo: &Repo,
+    session: &Session,
+    looks: &[Look],
+    paths: &[Differs],
+) -> Result<()> {
+    let Some(head) = repo.head()?.commit.filter(|_| session.head == InHead::No) else {
+        return Ok(());
+    };
     let (head, base) = (repo.tree_of(head)?, repo.tree_of(session.base)?);
     let mut found = Vec::new();
     for (look, differs) in looks.iter().zip(paths) {
@@ -148,7 +174,9 @@ pub fn unsaved(path: &RepoPath) -> Finding {
 fn not_ours(path: &RepoPath) -> Finding {
     Finding::new(
         Code::NotAFile,
-        format!("{path} is a link or a submodule between here and there, which edt does not change."),
+        format!(
+            "{path} is a link or a submodule between here and there, which edt does not change."
+        ),
         "A person may move the branch with `git reset --keep`, or switch with `git switch`.",
     )
     .at(path)

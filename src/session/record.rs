@@ -99,7 +99,9 @@ pub fn record_judged(
             Ok(look) if look.disk_file() != look.tip || look.is_staged_apart() => looks.push(look),
             Ok(_) => {}
             Err(error) if only.contains(&path) => found.extend(error.into_vec()),
-            Err(error) => left.extend(error.into_vec().into_iter().map(|finding| (path.clone(), finding))),
+            Err(error) => {
+                left.extend(error.into_vec().into_iter().map(|finding| (path.clone(), finding)))
+            }
         }
     }
     Findings::check(found)?;
@@ -113,7 +115,16 @@ pub fn record_judged(
     let (began, parent, fate) = (new.is_some(), session.tip, judge(&about)?);
     if checkpoints.made.is_empty() {
         let (made, paths, refused) = Default::default();
-        return Ok(Recorded { session, began: false, parent, made, paths, left_out, refused, warnings });
+        return Ok(Recorded {
+            session,
+            began: false,
+            parent,
+            made,
+            paths,
+            left_out,
+            refused,
+            warnings,
+        });
     }
     if fate == Fate::PutBack {
         let name = next_kept(repo, &session.name, "refused")?;
@@ -121,7 +132,16 @@ pub fn record_judged(
         world.heed(session.base);
         warnings.extend(publish(&world.repo, &mut world.journal, change)?);
         let made = checkpoints.made;
-        return Ok(Recorded { session, began: false, parent, made, paths, left_out, refused: Some(name), warnings });
+        return Ok(Recorded {
+            session,
+            began: false,
+            parent,
+            made,
+            paths,
+            left_out,
+            refused: Some(name),
+            warnings,
+        });
     }
     let entry = |look: &Look| EntryMove {
         path: look.path.clone(),
@@ -129,8 +149,10 @@ pub fn record_judged(
         seen: look.staged,
         disk: look.disk.as_ref().map_or(Disk::Other, |disk| Disk::Stands(disk.stat)),
     };
-    let changes: Vec<TreeChange> =
-        looks.iter().map(|look| TreeChange { path: look.path.clone(), file: look.disk_file() }).collect();
+    let changes: Vec<TreeChange> = looks
+        .iter()
+        .map(|look| TreeChange { path: look.path.clone(), file: look.disk_file() })
+        .collect();
     let folders = draft.folders(tree, &changes)?;
     let log = match why {
         Why::Run(_) => "edt run",
@@ -143,7 +165,16 @@ pub fn record_judged(
     world.heed(session.base);
     warnings.extend(publish(&world.repo, &mut world.journal, change)?);
     let session = Session { tip: checkpoints.tip, ..session };
-    Ok(Recorded { session, began, parent, made: checkpoints.made, paths, left_out, refused: None, warnings })
+    Ok(Recorded {
+        session,
+        began,
+        parent,
+        made: checkpoints.made,
+        paths,
+        left_out,
+        refused: None,
+        warnings,
+    })
 }
 
 /// The change that sets files and index back to `tree` and keeps `refused` under `name`. The session's branch does not move.
@@ -160,7 +191,8 @@ fn back(
     let follows = session.head == InHead::Yes;
     let attributes = steps.iter().any(|step| step.look.path.is_attributes());
     let from = if attributes { Attributes::Tree(tree) } else { Attributes::Worktree(tree) };
-    let Steps { files, moves, folders } = Steps::of(&mut draft, follows.then_some(tree), from, &steps)?;
+    let Steps { files, moves, folders } =
+        Steps::of(&mut draft, follows.then_some(tree), from, &steps)?;
     let (log, head) = (format!("edt run: put back {}", refused.to_hex_with_len(12)), InHead::No);
     let branch = Branch {
         name: name.to_owned(),
@@ -190,7 +222,8 @@ fn candidates(repo: &Repo, tree: Oid, only: &[RepoPath]) -> Result<(Vec<RepoPath
         let bytes = path.as_bytes();
         all.push(RepoPath::from_tree(bytes.strip_suffix(b"/").unwrap_or(bytes)));
     }
-    let head = repo.head()?.commit.map_or_else(|| Ok(repo.empty_tree()), |commit| repo.tree_of(commit))?;
+    let head =
+        repo.head()?.commit.map_or_else(|| Ok(repo.empty_tree()), |commit| repo.tree_of(commit))?;
     all.extend(repo.tree_diff(head, tree)?.into_iter().map(|differs| differs.path));
     all.sort();
     all.dedup();
@@ -198,16 +231,23 @@ fn candidates(repo: &Repo, tree: Oid, only: &[RepoPath]) -> Result<(Vec<RepoPath
         return Ok((all, Vec::new()));
     }
     let below = |path: &RepoPath, above: &RepoPath| {
-        path == above || path.as_bytes().strip_prefix(above.as_bytes()).is_some_and(|rest| rest.starts_with(b"/"))
+        path == above
+            || path
+                .as_bytes()
+                .strip_prefix(above.as_bytes())
+                .is_some_and(|rest| rest.starts_with(b"/"))
     };
     all.retain(|path| only.iter().any(|named| below(path, named)));
     let mut warnings = Vec::new();
     for named in only {
-        if all.iter().any(|path| below(path, named)) || repo.tracked(tree, named)? != Tracked::Nothing {
+        if all.iter().any(|path| below(path, named))
+            || repo.tracked(tree, named)? != Tracked::Nothing
+        {
             continue;
         }
         let (folder, name) = named.split();
-        let failed = |error| crate::io::failed("look at", &repo.root_path().join(named.to_string()), &error);
+        let failed =
+            |error| crate::io::failed("look at", &repo.root_path().join(named.to_string()), &error);
         let found = match repo.root().beneath(folder).map_err(failed)? {
             Parent::Open(dir) => dir.stat(name).map_err(failed)?,
             Parent::Missing | Parent::NotAFolder => None,

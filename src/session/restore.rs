@@ -8,7 +8,12 @@ use crate::git::{FileId, Repo, Tracked};
 ///
 /// # Errors
 /// `NOTHING_TO_UNDO` if the session has not so many edits of it; `OBJECT_MISSING`.
-pub fn before(repo: &Repo, session: &Session, path: &RepoPath, revision: u64) -> Result<Option<FileId>> {
+pub fn before(
+    repo: &Repo,
+    session: &Session,
+    path: &RepoPath,
+    revision: u64,
+) -> Result<Option<FileId>> {
     let file_in = |commit| -> Result<Option<FileId>> {
         Ok(match repo.tracked(repo.tree_of(commit)?, path)? {
             Tracked::File(file) => Some(file),

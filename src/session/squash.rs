@@ -61,7 +61,13 @@ impl Squash<'_> {
         Ok(made)
     }
 
-    fn squash(&self, draft: &mut Draft<'_>, tree: Oid, commits: &[Commit], parent: Option<Oid>) -> Result<Oid> {
+    fn squash(
+        &self,
+        draft: &mut Draft<'_>,
+        tree: Oid,
+        commits: &[Commit],
+        parent: Option<Oid>,
+    ) -> Result<Oid> {
         let head = match parent {
             Some(parent) if self.target.tip != Some(parent) => parent.to_string(),
             _ => self.target.branch.clone(),
@@ -69,7 +75,12 @@ impl Squash<'_> {
         let allowed = self.allowed(commits);
         let message = self.message(commits, &allowed);
         let moved = (self.repo.tree_of(self.session.tip)?, self.work.tree);
-        let proposed = commit_hooks::run(self.repo, draft, Proposed { head, tree, parent, message, allowed }, moved)?;
+        let proposed = commit_hooks::run(
+            self.repo,
+            draft,
+            Proposed { head, tree, parent, message, allowed },
+            moved,
+        )?;
         if let Some(signed) = commit_hooks::signed(self.repo, draft, &proposed)? {
             return Ok(signed);
         }
@@ -88,7 +99,10 @@ impl Squash<'_> {
 
     /// The overrides that the edits recorded, and those that the landing itself is given.
     fn allowed(&self, commits: &[Commit]) -> Vec<String> {
-        let recorded = commits.iter().filter_map(|commit| commit.trailers.as_ref()).flat_map(|own| own.allowed.clone());
+        let recorded = commits
+            .iter()
+            .filter_map(|commit| commit.trailers.as_ref())
+            .flat_map(|own| own.allowed.clone());
         let mut allowed: Vec<String> = recorded.chain(self.how.allow.iter().cloned()).collect();
         allowed.sort();
         allowed.dedup();
@@ -102,21 +116,27 @@ impl Squash<'_> {
             (Some(text), _) => text.to_owned(),
             (None, [one]) => one.subject().to_owned(),
             (None, many) => {
-                let list: Vec<String> = many.iter().map(|edit| format!("* {}", edit.subject())).collect();
-                format!("land edt/{}: {} edits\n\n{}", self.session.name, many.len(), list.join("\n"))
+                let list: Vec<String> =
+                    many.iter().map(|edit| format!("* {}", edit.subject())).collect();
+                format!(
+                    "land edt/{}: {} edits\n\n{}",
+                    self.session.name,
+                    many.len(),
+                    list.join("\n")
+                )
             }
         };
         let mut agents: Vec<String> =
             commits.iter().filter_map(|commit| commit.trailers.as_ref()?.agent.clone()).collect();
         agents.sort();
         agents.dedup();
-        let folded = self
-            .work
-            .folded
-            .iter()
-            .map(|commit| format!("\nIncludes {} ({}, by {})", commit.oid, commit.subject(), commit.author));
-        let text =
-            text + &folded.fold(String::new(), |all, one| if all.is_empty() { format!("\n{one}") } else { all + &one });
+        let folded = self.work.folded.iter().map(|commit| {
+            format!("\nIncludes {} ({}, by {})", commit.oid, commit.subject(), commit.author)
+        });
+        let text = text
+            + &folded.fold(String::new(), |all, one| {
+                if all.is_empty() { format!("\n{one}") } else { all + &one }
+            });
         message::compose(
             &text,
             &Trailers {

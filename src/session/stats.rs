@@ -118,31 +118,51 @@ impl Counted {
 /// # Errors
 /// `IO_ERROR`, `OBJECT_MISSING`.
 pub fn stats(repo: &Repo, filter: &Filter) -> Result<Vec<Counted>> {
-    let wanted = |session: &Listed| filter.session.as_ref().is_none_or(|name| *name == session.name);
+    let wanted =
+        |session: &Listed| filter.session.as_ref().is_none_or(|name| *name == session.name);
     let refs = repo.refs_below(REFS)?;
     let sessions = list::sessions(repo)?.into_iter().filter(wanted);
-    let counted = sessions.map(|session| counted(repo, &refs, session, filter)).collect::<Result<Vec<Counted>>>()?;
+    let counted = sessions
+        .map(|session| counted(repo, &refs, session, filter))
+        .collect::<Result<Vec<Counted>>>()?;
     let narrow = filter.agent.is_some() || filter.since.is_some();
     Ok(counted.into_iter().filter(|counted| !narrow || !counted.agents.is_empty()).collect())
 }
 
-fn counted(repo: &Repo, refs: &[(String, Oid)], session: Listed, filter: &Filter) -> Result<Counted> {
+fn counted(
+    repo: &Repo,
+    refs: &[(String, Oid)],
+    session: Listed,
+    filter: &Filter,
+) -> Result<Counted> {
     let kept = |what: &str| {
         let prefix = format!("{REFS}{}/{what}/", session.name);
-        refs.iter().filter(move |(name, _)| name.starts_with(&prefix)).map(|(_, oid)| *oid).collect::<Vec<Oid>>()
+        refs.iter()
+            .filter(move |(name, _)| name.starts_with(&prefix))
+            .map(|(_, oid)| *oid)
+            .collect::<Vec<Oid>>()
     };
     let (landed, undone, refused) = (kept("landed"), kept("undone"), kept("refused"));
-    let mut counted =
-        Counted { agents: BTreeMap::new(), landed: landed.len() as u64, put_back: refused.len() as u64, session };
+    let mut counted = Counted {
+        agents: BTreeMap::new(),
+        landed: landed.len() as u64,
+        put_back: refused.len() as u64,
+        session,
+    };
     let mut seen = BTreeSet::new();
     // What landed stands, even if the branch is gone or was set back since.
     let stands = std::iter::once(counted.session.tip).chain(landed).map(|tip| (tip, Fate::Stands));
-    for (tip, fate) in stands.chain(undone.into_iter().map(|tip| (tip, Fate::Undone))).collect::<Vec<_>>() {
+    for (tip, fate) in
+        stands.chain(undone.into_iter().map(|tip| (tip, Fate::Undone))).collect::<Vec<_>>()
+    {
         walk(repo, tip, counted.session.base, &mut seen, &mut |commit| {
             let agent = commit.trailers.as_ref().and_then(|trailers| trailers.agent.clone());
             let asked = filter.agent.as_ref().is_none_or(|name| agent.as_ref() == Some(name));
             // A commit of another session, which this one began from before that was its base, is that one's.
-            let own = commit.trailers.as_ref().is_none_or(|trailers| trailers.session == counted.session.name);
+            let own = commit
+                .trailers
+                .as_ref()
+                .is_none_or(|trailers| trailers.session == counted.session.name);
             if asked && own && filter.since.is_none_or(|since| commit.made >= since) {
                 counted.agents.entry(agent).or_default().count(commit, fate);
             }
@@ -152,7 +172,13 @@ fn counted(repo: &Repo, refs: &[(String, Oid)], session: Listed, filter: &Filter
 }
 
 /// Shows each commit from `tip` down to `base`, or to one that was seen before.
-fn walk(repo: &Repo, tip: Oid, base: Oid, seen: &mut BTreeSet<Oid>, show: &mut dyn FnMut(&Commit)) -> Result<()> {
+fn walk(
+    repo: &Repo,
+    tip: Oid,
+    base: Oid,
+    seen: &mut BTreeSet<Oid>,
+    show: &mut dyn FnMut(&Commit),
+) -> Result<()> {
     let mut next = Some(tip).filter(|tip| *tip != repo.empty_tree());
     while let Some(oid) = next.filter(|oid| *oid != base && seen.insert(*oid)) {
         let commit = Commit::read(repo, oid)?;

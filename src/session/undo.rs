@@ -75,7 +75,13 @@ pub fn redo(world: &mut World, session: &Session) -> Result<Moved> {
 }
 
 /// Moves the branch to `target`; the tip that is left is kept under the name `keep`.
-fn go(world: &mut World, session: &Session, target: Oid, from: From, keep: Option<String>) -> Result<Moved> {
+fn go(
+    world: &mut World,
+    session: &Session,
+    target: Oid,
+    from: From,
+    keep: Option<String>,
+) -> Result<Moved> {
     let repo = &world.repo;
     repo.check_idle()?;
     session.check_alone(repo)?;
@@ -87,14 +93,25 @@ fn go(world: &mut World, session: &Session, target: Oid, from: From, keep: Optio
     moving::check_beside(repo, session, &looks, &paths)?;
     let edits = session.edits(repo)?;
     let attributes = moving::attributes(&paths, tip_tree, target_tree);
-    let checkpoints =
-        Checkpoints::draft(&mut draft, session, tip_tree, edits, &looks.iter().collect::<Vec<_>>(), Why::Foreign)?;
+    let checkpoints = Checkpoints::draft(
+        &mut draft,
+        session,
+        tip_tree,
+        edits,
+        &looks.iter().collect::<Vec<_>>(),
+        Why::Foreign,
+    )?;
     let tree = index.as_ref().map(|_| tip_tree);
-    let Steps { files, moves, folders } = Steps::of(&mut draft, tree, attributes, &moving::to_second(looks, &paths))?;
+    let Steps { files, moves, folders } =
+        Steps::of(&mut draft, tree, attributes, &moving::to_second(looks, &paths))?;
     let verb = if matches!(from, From::Later(_)) { "edt undo" } else { "edt redo" };
     // What a checkpoint just recorded must stay reachable although the branch goes elsewhere.
     let recorded = !checkpoints.made.is_empty();
-    let keep = if keep.is_none() && recorded { Some(next_kept(repo, &session.name, "undone")?) } else { keep };
+    let keep = if keep.is_none() && recorded {
+        Some(next_kept(repo, &session.name, "undone")?)
+    } else {
+        keep
+    };
     let create = keep.map(|name| (name, checkpoints.tip)).into_iter().collect();
     let branch = Branch {
         name: session.branch(),
@@ -166,7 +183,11 @@ fn nothing(session: &Session, count: u64) -> Finding {
         1 => format!("The session {} has no edit to take back.", session.name),
         count => format!("The session {} does not have {count} edits to take back.", session.name),
     };
-    Finding::new(Code::NothingToUndo, message, "`edt log` lists what there is; `edt redo` brings back what was undone.")
+    Finding::new(
+        Code::NothingToUndo,
+        message,
+        "`edt log` lists what there is; `edt redo` brings back what was undone.",
+    )
 }
 
 fn persons_commit(session: &Session, commit: &Commit) -> Finding {

@@ -83,7 +83,12 @@ impl Work {
     ///
     /// # Errors
     /// `MERGE_CONFLICT` naming every path; `NOTHING_TO_LAND`; `OBJECT_MISSING`.
-    pub fn of(repo: &Repo, draft: &mut Draft<'_>, session: &Session, target: &Target) -> Result<Work> {
+    pub fn of(
+        repo: &Repo,
+        draft: &mut Draft<'_>,
+        session: &Session,
+        target: &Target,
+    ) -> Result<Work> {
         let ancestor = ancestor(repo, session, target)?;
         let commits = since(repo, session, ancestor, target)?;
         let (ours, theirs) = (target.tree(repo)?, repo.tree_of(session.tip)?);
@@ -95,7 +100,8 @@ impl Work {
             return Err(nothing(session, target).into());
         }
         let persons = commits.iter().any(|commit| commit.trailers.is_none());
-        let kept = if persons { replayed(repo, draft, &commits, ancestor, target, tree)? } else { None };
+        let kept =
+            if persons { replayed(repo, draft, &commits, ancestor, target, tree)? } else { None };
         if let Some(pieces) = kept {
             return Ok(Work { tree, pieces, commits, folded: Vec::new() });
         }
@@ -179,7 +185,8 @@ fn replayed(
         let Merged::Clean(tree) = draft.merge(before, at, commit.tree)? else { return Ok(None) };
         let says_only = commit.trailers.is_none() && commit.tree == before;
         before = commit.tree;
-        let others = if commit.trailers.is_none() { others(repo, commit, target)? } else { Vec::new() };
+        let others =
+            if commit.trailers.is_none() { others(repo, commit, target)? } else { Vec::new() };
         // What the target has already is not made again; a person's empty commit is there for its message.
         if tree == at && others.is_empty() && !says_only {
             continue;
@@ -231,7 +238,11 @@ fn conflict(session: &Session, target: &Target, paths: &[RepoPath]) -> Finding {
 fn nothing(session: &Session, target: &Target) -> Finding {
     Finding::new(
         Code::NothingToLand,
-        format!("edt/{} brings nothing that {} does not have. Nothing was changed.", session.name, target.short()),
+        format!(
+            "edt/{} brings nothing that {} does not have. Nothing was changed.",
+            session.name,
+            target.short()
+        ),
         format!(
             "`edt diff` shows the session's changes. To leave the session, `git switch {}` or `edt abandon`.",
             target.short()

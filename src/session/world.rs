@@ -89,9 +89,11 @@ impl World {
     fn of(repo: Repo, caller: Caller) -> Result<World> {
         let folder = repo.state_path();
         if !folder.is_dir() {
-            crate::io::whole::make_folder(folder).map_err(|error| crate::io::failed("make", folder, &error))?;
+            crate::io::whole::make_folder(folder)
+                .map_err(|error| crate::io::failed("make", folder, &error))?;
         }
-        let held = stage!(LOCK, lock::take(&folder.join("lock"), &caller.command, caller.lock_wait))?;
+        let held =
+            stage!(LOCK, lock::take(&folder.join("lock"), &caller.command, caller.lock_wait))?;
         let (mut journal, settled) = stage!(SETTLE, open_settled(&repo))?;
         journal.set_durability(caller.durability.or_else(|| repo.durability()).unwrap_or_default());
         Ok(World { repo, journal, settled, caller, lock: Some(held) })
@@ -125,7 +127,8 @@ impl World {
         self.lock = None;
         let done = act(&self.repo);
         let lock = self.repo.state_path().join("lock");
-        self.lock = Some(stage!(LOCK, lock::take(&lock, &self.caller.command, self.caller.lock_wait))?);
+        self.lock =
+            Some(stage!(LOCK, lock::take(&lock, &self.caller.command, self.caller.lock_wait))?);
         let (mut journal, settled) = stage!(SETTLE, open_settled(&self.repo))?;
         journal.set_durability(self.journal.durability());
         self.journal = journal;
@@ -173,7 +176,8 @@ impl World {
     /// keeps nobody from taking an edit back.
     pub fn heed(&mut self, base: Oid) {
         let policy = self.repo.tree_of(base).and_then(|tree| self.policy(tree));
-        self.journal.heed(policy.ok().and_then(|policy| policy.durability).unwrap_or(Durability::Off));
+        self.journal
+            .heed(policy.ok().and_then(|policy| policy.durability).unwrap_or(Durability::Off));
     }
 }
 
@@ -236,8 +240,8 @@ impl git::driver::Trust for Person {
 pub fn policy(repo: &Repo, caller: &Caller, base_tree: Oid) -> Result<Policy> {
     let bytes = policy_file(repo, base_tree)?;
     let mut policy = Policy::of_recorded(caller.person_policy.as_deref(), bytes.as_deref())?;
-    let awaits =
-        policy.validators.iter().any(|one| one.trust == Trust::Awaited) || policy.commands.awaiting().next().is_some();
+    let awaits = policy.validators.iter().any(|one| one.trust == Trust::Awaited)
+        || policy.commands.awaiting().next().is_some();
     if let (Some(bytes), Some(store), true) = (&bytes, &caller.trust, awaits)
         && store.trusts(&git::sha256(bytes)?, &repo.real_root()?)?
     {
@@ -259,7 +263,9 @@ pub fn policy_file(repo: &Repo, base_tree: Oid) -> Result<Option<Vec<u8>>> {
             _ => repo.object(oid, ObjectKind::Blob).map(Some),
         },
         Tracked::Nothing => Ok(None),
-        Tracked::Symlink | Tracked::Submodule | Tracked::Folder | Tracked::BelowFile => Err(file::not_a_file().into()),
+        Tracked::Symlink | Tracked::Submodule | Tracked::Folder | Tracked::BelowFile => {
+            Err(file::not_a_file().into())
+        }
     }
 }
 

@@ -119,8 +119,10 @@ pub fn for_children() -> Vec<(&'static str, String)> {
     let current = Context::current();
     let span = current.span().span_context().clone();
     let (trace, id, flags) = (span.trace_id(), span.span_id(), span.trace_flags().to_u8());
-    let parent = Some(("TRACEPARENT", format!("00-{trace}-{id}-{flags:02x}"))).filter(|_| span.is_valid());
-    let state = Some(("TRACESTATE", span.trace_state().header())).filter(|(_, header)| !header.is_empty());
+    let parent =
+        Some(("TRACEPARENT", format!("00-{trace}-{id}-{flags:02x}"))).filter(|_| span.is_valid());
+    let state =
+        Some(("TRACESTATE", span.trace_state().header())).filter(|(_, header)| !header.is_empty());
     parent.into_iter().chain(state).collect()
 }
 
@@ -160,7 +162,8 @@ pub fn end() {
 fn rooted(state: &State, tracer: &SdkTracer) -> Context {
     let Call { command, request } = &state.call;
     let ambient = parent(variable("TRACEPARENT"), variable("TRACESTATE"));
-    let asked = request.as_ref().and_then(|request| parent(request.parent.clone(), request.state.clone()));
+    let asked =
+        request.as_ref().and_then(|request| parent(request.parent.clone(), request.state.clone()));
     let tool = request.is_some() || names::TOOLS.contains(&command.as_str());
     let name = match (request, tool) {
         (Some(_), _) => format!("{} {command}", names::TOOLS_CALL),
@@ -178,22 +181,30 @@ fn rooted(state: &State, tracer: &SdkTracer) -> Context {
         all.push(KeyValue::new(names::MCP_METHOD, names::TOOLS_CALL));
         all.push(KeyValue::new(names::REQUEST_ID, request.id.clone()));
         all.push(KeyValue::new(names::TRANSPORT, "pipe"));
-        all.extend(request.version.clone().map(|version| KeyValue::new(names::MCP_VERSION, version)));
+        all.extend(
+            request.version.clone().map(|version| KeyValue::new(names::MCP_VERSION, version)),
+        );
         all.extend(request.call.clone().map(|call| KeyValue::new(names::TOOL_CALL, call)));
     }
     let kind = if request.is_some() { SpanKind::Server } else { SpanKind::Internal };
-    let builder = tracer.span_builder(name).with_kind(kind).with_start_time(state.started).with_attributes(all);
+    let builder = tracer
+        .span_builder(name)
+        .with_kind(kind)
+        .with_start_time(state.started)
+        .with_attributes(all);
     // The request's own context is the parent; that of the process is then linked.
     let (from, link) = if asked.is_some() { (asked, ambient) } else { (ambient, None) };
     let builder = builder.with_links(link.map(Link::with_context).into_iter().collect());
-    let above = from.map_or_else(Context::new, |parent| Context::new().with_remote_span_context(parent));
+    let above =
+        from.map_or_else(Context::new, |parent| Context::new().with_remote_span_context(parent));
     let span = builder.start_with_context(tracer, &above);
     above.with_span(span)
 }
 
 /// The context that `traceparent` and `tracestate` name; none if the first is not as the W3C has it.
 fn parent(traceparent: Option<String>, tracestate: Option<String>) -> Option<SpanContext> {
-    let traceparent = traceparent.map(|text| text.trim().to_owned()).filter(|text| is_well_formed(text))?;
+    let traceparent =
+        traceparent.map(|text| text.trim().to_owned()).filter(|text| is_well_formed(text))?;
     let mut headers = std::collections::HashMap::from([("traceparent".to_owned(), traceparent)]);
     headers.extend(tracestate.map(|state| ("tracestate".to_owned(), state)));
     let context = TraceContextPropagator::new().extract_with_context(&Context::new(), &headers);
@@ -205,7 +216,8 @@ fn parent(traceparent: Option<String>, tracestate: Option<String>) -> Option<Spa
 fn is_well_formed(text: &str) -> bool {
     let parts: Vec<&str> = text.split('-').collect();
     let hex = |part: &str| part.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-    let known = parts.len() >= 4 && parts.iter().zip([2, 32, 16, 2]).all(|(part, len)| part.len() == len && hex(part));
+    let known = parts.len() >= 4
+        && parts.iter().zip([2, 32, 16, 2]).all(|(part, len)| part.len() == len && hex(part));
     known && parts[0] != "ff" && (parts[0] != "00" || parts.len() == 4)
 }
 
@@ -217,9 +229,9 @@ fn attribute(value: Value) -> opentelemetry::Value {
     match value {
         Value::Text(text) => text.into(),
         Value::Number(number) => number.into(),
-        Value::Texts(texts) => {
-            opentelemetry::Value::Array(Array::String(texts.into_iter().map(StringValue::from).collect()))
-        }
+        Value::Texts(texts) => opentelemetry::Value::Array(Array::String(
+            texts.into_iter().map(StringValue::from).collect(),
+        )),
     }
 }
 
@@ -228,7 +240,9 @@ fn tracer() -> Option<&'static SdkTracer> {
     static TRACER: OnceLock<Option<SdkTracer>> = OnceLock::new();
     TRACER
         .get_or_init(|| {
-            let provider = SdkTracerProvider::builder().with_resource(resource().clone()).with_span_processor(Kept);
+            let provider = SdkTracerProvider::builder()
+                .with_resource(resource().clone())
+                .with_span_processor(Kept);
             let tracer = provider.build().tracer(names::SERVICE);
             let layer = tracing_opentelemetry::layer()
                 .with_tracer(tracer.clone())
@@ -238,8 +252,11 @@ fn tracer() -> Option<&'static SdkTracer> {
                 .with_level(false)
                 .with_tracked_inactivity(false);
             // Libraries trace, too: only edt's own spans are edt's.
-            let own = |meta: &tracing::Metadata<'_>| meta.is_span() && meta.target().starts_with("edt::");
-            let all = tracing_subscriber::registry().with(tracing_subscriber::filter::filter_fn(own)).with(layer);
+            let own =
+                |meta: &tracing::Metadata<'_>| meta.is_span() && meta.target().starts_with("edt::");
+            let all = tracing_subscriber::registry()
+                .with(tracing_subscriber::filter::filter_fn(own))
+                .with(layer);
             tracing::subscriber::set_global_default(all).ok().map(|()| tracer)
         })
         .as_ref()
@@ -251,14 +268,18 @@ fn resource() -> &'static Resource {
     RESOURCE.get_or_init(|| {
         let own = |key: &str| {
             let said = variable("OTEL_RESOURCE_ATTRIBUTES").unwrap_or_default();
-            said.split(',').any(|pair| pair.split('=').next().is_some_and(|name| name.trim() == key))
+            said.split(',')
+                .any(|pair| pair.split('=').next().is_some_and(|name| name.trim() == key))
         };
         let mut builder = Resource::builder();
-        if variable("OTEL_SERVICE_NAME").is_none_or(|name| name.is_empty()) && !own(names::SERVICE_NAME) {
+        if variable("OTEL_SERVICE_NAME").is_none_or(|name| name.is_empty())
+            && !own(names::SERVICE_NAME)
+        {
             builder = builder.with_attribute(KeyValue::new(names::SERVICE_NAME, names::SERVICE));
         }
         if !own(names::SERVICE_VERSION) {
-            builder = builder.with_attribute(KeyValue::new(names::SERVICE_VERSION, env!("CARGO_PKG_VERSION")));
+            builder = builder
+                .with_attribute(KeyValue::new(names::SERVICE_VERSION, env!("CARGO_PKG_VERSION")));
         }
         builder.build()
     })
@@ -295,9 +316,12 @@ impl SpanProcessor for Kept {
 /// The spans as one line of OTLP JSON.
 fn line(spans: Vec<SpanData>, longest: Option<usize>) -> Vec<u8> {
     let about = ResourceAttributesWithSchema::from(resource());
-    let mut request = ExportTraceServiceRequest { resource_spans: group_spans_by_resource_and_scope(spans, &about) };
+    let mut request = ExportTraceServiceRequest {
+        resource_spans: group_spans_by_resource_and_scope(spans, &about),
+    };
     if let Some(longest) = longest {
-        let scopes = request.resource_spans.iter_mut().flat_map(|resource| &mut resource.scope_spans);
+        let scopes =
+            request.resource_spans.iter_mut().flat_map(|resource| &mut resource.scope_spans);
         let spans = scopes.flat_map(|scope| &mut scope.spans);
         spans
             .flat_map(|span| &mut span.attributes)
@@ -315,7 +339,9 @@ fn cut(value: &mut AnyValue, longest: usize) {
                 text.truncate(at);
             }
         }
-        Some(any_value::Value::ArrayValue(array)) => array.values.iter_mut().for_each(|value| cut(value, longest)),
+        Some(any_value::Value::ArrayValue(array)) => {
+            array.values.iter_mut().for_each(|value| cut(value, longest))
+        }
         _ => {}
     }
 }
@@ -343,8 +369,13 @@ mod tests {
         ] {
             assert!(!known(bad), "{bad}");
         }
-        let with = |state: &str| parent(Some(format!("00-{trace}-01")), Some(state.to_owned())).unwrap();
+        let with =
+            |state: &str| parent(Some(format!("00-{trace}-01")), Some(state.to_owned())).unwrap();
         assert_eq!(with("a=1,b=2").trace_state().header(), "a=1,b=2");
-        assert_eq!(with("no state at all").trace_state().header(), "", "a bad state goes, the parent stays");
+        assert_eq!(
+            with("no state at all").trace_state().header(),
+            "",
+            "a bad state goes, the parent stays"
+        );
     }
 }

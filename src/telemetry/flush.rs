@@ -78,21 +78,28 @@ fn one(claim: Claim, settings: &Settings, until: Instant, done: &mut Flushed) ->
     let read: Vec<ExportTraceServiceRequest> =
         lines.iter().filter_map(|line| serde_json::from_slice(line).ok()).collect();
     let unreadable = (lines.len() - read.len()) as u64;
-    let request =
-        ExportTraceServiceRequest { resource_spans: read.into_iter().flat_map(|one| one.resource_spans).collect() };
+    let request = ExportTraceServiceRequest {
+        resource_spans: read.into_iter().flat_map(|one| one.resource_spans).collect(),
+    };
     if count(&request) > 0 && !delivered(&request, settings, until, done) {
         return false;
     }
     done.unreadable += unreadable;
     if let Err(error) = claim.remove() {
-        done.error = Some(format!("what was sent cannot be removed ({error}) and will be sent again"));
+        done.error =
+            Some(format!("what was sent cannot be removed ({error}) and will be sent again"));
         return false;
     }
     true
 }
 
 /// Sends it, as often as the collector asks for that and there is time; whether that is decided.
-fn delivered(request: &ExportTraceServiceRequest, settings: &Settings, until: Instant, done: &mut Flushed) -> bool {
+fn delivered(
+    request: &ExportTraceServiceRequest,
+    settings: &Settings,
+    until: Instant,
+    done: &mut Flushed,
+) -> bool {
     let (spans, before) = (count(request), done.error.clone());
     let mut pause = Duration::from_millis(200);
     loop {
@@ -190,7 +197,10 @@ impl Default for Flusher {
 impl Flusher {
     /// Sends what is left, for a moment at most; what is not sent by then stays spooled.
     pub fn finish(self) {
-        let flusher = std::mem::replace(&mut *FLUSHER.lock().unwrap_or_else(PoisonError::into_inner), Who::Nobody);
+        let flusher = std::mem::replace(
+            &mut *FLUSHER.lock().unwrap_or_else(PoisonError::into_inner),
+            Who::Nobody,
+        );
         if let Who::Thread(tell, over) = flusher
             && tell.send(Told::End).is_ok()
         {
@@ -204,7 +214,8 @@ fn rounds(told: &Receiver<Told>) {
     let mut pause = EVERY;
     let mut next = clock::now() + pause;
     loop {
-        let wait = if spooled.is_empty() { SELDOM } else { next.saturating_duration_since(clock::now()) };
+        let wait =
+            if spooled.is_empty() { SELDOM } else { next.saturating_duration_since(clock::now()) };
         match told.recv_timeout(wait) {
             Ok(Told::Spooled(folder, settings)) => {
                 if spooled.is_empty() {
@@ -221,7 +232,11 @@ fn rounds(told: &Receiver<Told>) {
                     asked = asked.max(done.pause);
                     done.error.is_some()
                 });
-                pause = if spooled.is_empty() { EVERY } else { (pause * 2).min(SELDOM).max(asked.unwrap_or_default()) };
+                pause = if spooled.is_empty() {
+                    EVERY
+                } else {
+                    (pause * 2).min(SELDOM).max(asked.unwrap_or_default())
+                };
                 next = clock::now() + pause;
             }
             Ok(Told::End) | Err(RecvTimeoutError::Disconnected) => {

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use opentelemetry_proto::tonic::collector::trace::v1::{ExportTraceServiceRequest, ExportTraceServiceResponse};
+use opentelemetry_proto::tonic::collector::trace::v1::{
+    ExportTraceServiceRequest, ExportTraceServiceResponse,
+};
 use prost::Message as _;
 use serde_json::Value;
 use ureq::Agent;
@@ -32,12 +34,18 @@ pub(super) enum Sent {
 }
 
 /// Sends `spans` within `limit`.
-pub(super) fn send(settings: &Settings, spans: &ExportTraceServiceRequest, limit: Duration) -> Sent {
+pub(super) fn send(
+    settings: &Settings,
+    spans: &ExportTraceServiceRequest,
+    limit: Duration,
+) -> Sent {
     let (body, kind) = match settings.protocol {
         Protocol::Json => (serde_json::to_vec(spans).unwrap_or_default(), "application/json"),
         Protocol::Protobuf => (spans.encode_to_vec(), "application/x-protobuf"),
         Protocol::Grpc => {
-            return Sent::Nobody("grpc is not spoken; set OTEL_EXPORTER_OTLP_PROTOCOL to http/protobuf".to_owned());
+            return Sent::Nobody(
+                "grpc is not spoken; set OTEL_EXPORTER_OTLP_PROTOCOL to http/protobuf".to_owned(),
+            );
         }
     };
     let config = Agent::config_builder()
@@ -61,17 +69,28 @@ pub(super) fn send(settings: &Settings, spans: &ExportTraceServiceRequest, limit
     let hidden = |text: String| text.replace(&settings.endpoint, &masked(&settings.endpoint));
     let mut answer = match answer {
         Ok(answer) => answer,
-        Err(error) => return Sent::Nobody(hidden(format!("{} did not answer: {error}", masked(&settings.endpoint)))),
+        Err(error) => {
+            return Sent::Nobody(hidden(format!(
+                "{} did not answer: {error}",
+                masked(&settings.endpoint)
+            )));
+        }
     };
     let status = answer.status().as_u16();
-    let after = answer.headers().get("retry-after").and_then(|value| value.to_str().ok()?.trim().parse().ok());
+    let after = answer
+        .headers()
+        .get("retry-after")
+        .and_then(|value| value.to_str().ok()?.trim().parse().ok());
     if let Some(judged) = judged(status, after) {
         return judged;
     }
-    let bytes = answer.body_mut().with_config().limit(MOST_ANSWER).read_to_vec().unwrap_or_default();
+    let bytes =
+        answer.body_mut().with_config().limit(MOST_ANSWER).read_to_vec().unwrap_or_default();
     Sent::Taken(match settings.protocol {
         Protocol::Protobuf => {
-            let said = ExportTraceServiceResponse::decode(&bytes[..]).ok().and_then(|said| said.partial_success);
+            let said = ExportTraceServiceResponse::decode(&bytes[..])
+                .ok()
+                .and_then(|said| said.partial_success);
             said.and_then(|partial| u64::try_from(partial.rejected_spans).ok()).unwrap_or_default()
         }
         _ => rejected(&serde_json::from_slice(&bytes).unwrap_or_default()),
@@ -81,7 +100,9 @@ pub(super) fn send(settings: &Settings, spans: &ExportTraceServiceRequest, limit
 /// How many spans an answer in JSON did not want. The JSON of Protocol Buffers writes a number of 64 bits as a string, reads it as either,
 /// and knows each field by two names.
 fn rejected(said: &Value) -> u64 {
-    let either = |value: &Value, one: &str, other: &str| value.get(one).or_else(|| value.get(other)).cloned();
+    let either = |value: &Value, one: &str, other: &str| {
+        value.get(one).or_else(|| value.get(other)).cloned()
+    };
     let partial = either(said, "partialSuccess", "partial_success").unwrap_or_default();
     match either(&partial, "rejectedSpans", "rejected_spans") {
         Some(Value::String(digits)) => digits.parse().unwrap_or_default(),
@@ -95,7 +116,9 @@ fn judged(status: u16, after: Option<u64>) -> Option<Sent> {
     let why = format!("the collector answered with status {status}");
     match status {
         200..=299 => None,
-        429 | 502 | 503 | 504 => Some(Sent::Later(after.map(|after| Duration::from_secs(after).min(MOST_PAUSE)), why)),
+        429 | 502 | 503 | 504 => {
+            Some(Sent::Later(after.map(|after| Duration::from_secs(after).min(MOST_PAUSE)), why))
+        }
         _ => Some(Sent::Refused(why)),
     }
 }
@@ -115,7 +138,9 @@ mod tests {
         let later = |status, after| matches!(judged(status, after), Some(Sent::Later(..)));
         assert!(judged(200, None).is_none() && judged(202, None).is_none());
         assert!([429, 502, 503, 504].into_iter().all(|status| later(status, None)));
-        assert!(matches!(judged(503, Some(7)), Some(Sent::Later(Some(wait), _)) if wait.as_secs() == 7));
+        assert!(
+            matches!(judged(503, Some(7)), Some(Sent::Later(Some(wait), _)) if wait.as_secs() == 7)
+        );
         assert!(matches!(judged(503, Some(u64::MAX)), Some(Sent::Later(Some(MOST_PAUSE), _))));
         for status in [301, 400, 401, 404, 413, 500, 501] {
             assert!(matches!(judged(status, Some(7)), Some(Sent::Refused(_))), "{status}");
@@ -128,6 +153,9 @@ mod tests {
         assert_eq!(of(r#"{"partialSuccess":{"rejectedSpans":"2"}}"#), 2, "proto3's own form");
         assert_eq!(of(r#"{"partialSuccess":{"rejectedSpans":2,"errorMessage":"x"}}"#), 2);
         assert_eq!(of(r#"{"partial_success":{"rejected_spans":"3"}}"#), 3);
-        assert_eq!((of("{}"), of("[]"), of(r#"{"partialSuccess":{"rejectedSpans":"-1"}}"#)), (0, 0, 0));
+        assert_eq!(
+            (of("{}"), of("[]"), of(r#"{"partialSuccess":{"rejectedSpans":"-1"}}"#)),
+            (0, 0, 0)
+        );
     }
 }

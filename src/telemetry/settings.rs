@@ -57,7 +57,8 @@ impl Headers {
     /// `name=value,name=value`, values percent-encoded.
     fn read(text: &str) -> Headers {
         let pairs = text.split(',').filter_map(|pair| pair.split_once('='));
-        let pairs = pairs.map(|(name, value)| (name.trim().to_ascii_lowercase(), decoded(value.trim())));
+        let pairs =
+            pairs.map(|(name, value)| (name.trim().to_ascii_lowercase(), decoded(value.trim())));
         Headers(pairs.filter(|(name, _)| !name.is_empty()).collect())
     }
 }
@@ -115,8 +116,12 @@ pub fn read(
     person: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Settings, &'static str> {
     // An empty variable is one that is not set.
-    let env = |name: &str| env(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
-    let person = |name: &str| person(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
+    let env = |name: &str| {
+        env(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
+    };
+    let person = |name: &str| {
+        person(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
+    };
     if env("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
         return Err("OTEL_SDK_DISABLED is true");
     }
@@ -125,7 +130,11 @@ pub fn read(
         Some("none") => return Err("OTEL_TRACES_EXPORTER is none"),
         Some(list) if list.split(',').any(|one| one.trim() == "otlp") => Some(Exporter::Otlp),
         Some("console") => Some(Exporter::Console),
-        Some(_) => return Err("OTEL_TRACES_EXPORTER names no exporter that edt knows (otlp, console, none)"),
+        Some(_) => {
+            return Err(
+                "OTEL_TRACES_EXPORTER names no exporter that edt knows (otlp, console, none)",
+            );
+        }
     };
     let mut problems = Vec::new();
     let for_all = |base: &str| format!("{}{PATH}", base.trim_end_matches('/'));
@@ -153,23 +162,33 @@ pub fn read(
             Protocol::Grpc
         }
         Some(other) => {
-            problems.push(format!("The protocol {other} is not known: http/protobuf is spoken instead."));
+            problems.push(format!(
+                "The protocol {other} is not known: http/protobuf is spoken instead."
+            ));
             Protocol::Protobuf
         }
     };
     let timeout = either("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "OTEL_EXPORTER_OTLP_TIMEOUT");
-    let timeout = timeout.map_or(Some(TIMEOUT), |ms| ms.parse().ok().map(Duration::from_millis)).unwrap_or_else(|| {
-        problems.push("The timeout is no number of milliseconds: 10000 counts instead.".to_owned());
-        TIMEOUT
-    });
-    let gzip = match either("OTEL_EXPORTER_OTLP_TRACES_COMPRESSION", "OTEL_EXPORTER_OTLP_COMPRESSION").as_deref() {
-        Some("gzip") => true,
-        None | Some("none") => false,
-        Some(other) => {
-            problems.push(format!("The compression {other} is not known: nothing is compressed. Set gzip or none."));
-            false
-        }
-    };
+    let timeout = timeout
+        .map_or(Some(TIMEOUT), |ms| ms.parse().ok().map(Duration::from_millis))
+        .unwrap_or_else(|| {
+            problems
+                .push("The timeout is no number of milliseconds: 10000 counts instead.".to_owned());
+            TIMEOUT
+        });
+    let gzip =
+        match either("OTEL_EXPORTER_OTLP_TRACES_COMPRESSION", "OTEL_EXPORTER_OTLP_COMPRESSION")
+            .as_deref()
+        {
+            Some("gzip") => true,
+            None | Some("none") => false,
+            Some(other) => {
+                problems.push(format!(
+                    "The compression {other} is not known: nothing is compressed. Set gzip or none."
+                ));
+                false
+            }
+        };
     if !endpoint.starts_with("http://") && !endpoint.starts_with("https://") {
         problems.push(format!(
             "The endpoint {} is no http:// or https:// address: spans wait in the spool.",
@@ -177,10 +196,13 @@ pub fn read(
         ));
     }
     let headers = either("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS");
-    let headers =
-        headers.or_else(|| person("edt.telemetry.headers")).map(|text| Headers::read(&text)).unwrap_or_default();
+    let headers = headers
+        .or_else(|| person("edt.telemetry.headers"))
+        .map(|text| Headers::read(&text))
+        .unwrap_or_default();
     let flush = env("EDT_TELEMETRY_FLUSH").or_else(|| person("edt.telemetry.flush"));
-    let longest = either("OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT", "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT");
+    let longest =
+        either("OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT", "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT");
     Ok(Settings {
         exporter: exporter.unwrap_or(Exporter::Otlp),
         endpoint,
@@ -206,9 +228,12 @@ pub fn wants_content(env: &dyn Fn(&str) -> Option<String>) -> bool {
 #[must_use]
 pub fn masked(url: &str) -> String {
     let (scheme, rest) = url.split_once("://").map_or(("", url), |(scheme, rest)| (scheme, rest));
-    let (rest, query) = rest.split_once(['?', '#']).map_or((rest, ""), |(rest, query)| (rest, query));
+    let (rest, query) =
+        rest.split_once(['?', '#']).map_or((rest, ""), |(rest, query)| (rest, query));
     let end = rest.find('/').unwrap_or(rest.len());
-    let host = rest[..end].rsplit_once('@').map_or(rest[..end].to_owned(), |(_, host)| format!("***@{host}"));
+    let host = rest[..end]
+        .rsplit_once('@')
+        .map_or(rest[..end].to_owned(), |(_, host)| format!("***@{host}"));
     let scheme = if scheme.is_empty() { String::new() } else { format!("{scheme}://") };
     let query = if query.is_empty() { "" } else { "?***" };
     format!("{scheme}{host}{}{query}", &rest[end..])
@@ -220,7 +245,8 @@ fn decoded(text: &str) -> String {
     let mut rest = text.as_bytes();
     while let Some((&byte, after)) = rest.split_first() {
         let code = if byte == b'%' { after.get(..2) } else { None };
-        let code = code.and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok());
+        let code =
+            code.and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok());
         bytes.push(code.unwrap_or(byte));
         rest = if code.is_some() { &after[2..] } else { after };
     }
@@ -251,8 +277,14 @@ mod tests {
         let at = |env: &[(&str, &str)], person: &[(&str, &str)]| {
             of(env, person).map(|settings| (settings.endpoint, settings.source)).unwrap()
         };
-        assert_eq!(at(&[(ENDPOINT, "http://c:1/")], &[]), ("http://c:1/v1/traces".into(), ENDPOINT));
-        assert_eq!(at(&[(ENDPOINT, "http://c"), (TRACES_ENDPOINT, "http://t/x")], &[]).0, "http://t/x");
+        assert_eq!(
+            at(&[(ENDPOINT, "http://c:1/")], &[]),
+            ("http://c:1/v1/traces".into(), ENDPOINT)
+        );
+        assert_eq!(
+            at(&[(ENDPOINT, "http://c"), (TRACES_ENDPOINT, "http://t/x")], &[]).0,
+            "http://t/x"
+        );
         assert_eq!(at(&[(EXPORTER, "otlp")], &[]).0, "http://localhost:4318/v1/traces");
         assert_eq!(at(&[], &[(PERSONS, "http://p")]), ("http://p/v1/traces".into(), PERSONS));
         assert_eq!(at(&[(ENDPOINT, "http://c")], &[(PERSONS, "http://p")]).0, "http://c/v1/traces");
@@ -260,8 +292,14 @@ mod tests {
 
     #[test]
     fn a_secret_is_never_printed() {
-        let all =
-            of(&[(ENDPOINT, "https://u:p@h:1"), ("OTEL_EXPORTER_OTLP_HEADERS", "Api-Key=s%20t, x=y=z")], &[]).unwrap();
+        let all = of(
+            &[
+                (ENDPOINT, "https://u:p@h:1"),
+                ("OTEL_EXPORTER_OTLP_HEADERS", "Api-Key=s%20t, x=y=z"),
+            ],
+            &[],
+        )
+        .unwrap();
         assert_eq!(all.headers.iter().collect::<Vec<_>>(), [("api-key", "s t"), ("x", "y=z")]);
         assert!(!format!("{:?}", all.headers).contains("s t"), "{:?}", all.headers);
         assert_eq!(masked(&all.endpoint), "https://***@h:1/v1/traces");
@@ -281,6 +319,9 @@ mod tests {
             &[],
         )
         .unwrap();
-        assert_eq!((all.problems.len(), all.protocol, all.timeout, all.gzip), (4, Protocol::Grpc, TIMEOUT, false));
+        assert_eq!(
+            (all.problems.len(), all.protocol, all.timeout, all.gzip),
+            (4, Protocol::Grpc, TIMEOUT, false)
+        );
     }
 }

@@ -104,7 +104,8 @@ fn make_room(folder: &Path) {
         }
         let size = whole::size(&file).unwrap_or_default();
         if let Some(claim) = Claim::take(&file) {
-            let spans = claim.lines().map_or(0, |lines| lines.iter().map(|line| spans_in(line)).sum());
+            let spans =
+                claim.lines().map_or(0, |lines| lines.iter().map(|line| spans_in(line)).sum());
             if claim.remove().is_ok() {
                 count(folder, |counts| counts.dropped += spans);
                 bytes = bytes.saturating_sub(size);
@@ -122,7 +123,9 @@ pub fn spans_in(line: &[u8]) -> u64 {
 /// The files that can be claimed, the oldest first.
 #[must_use]
 pub fn renamed(folder: &Path) -> Vec<PathBuf> {
-    let name = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("spool-"));
+    let name = |path: &PathBuf| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("spool-"))
+    };
     whole::files_in(folder).into_iter().filter(name).collect()
 }
 
@@ -180,7 +183,11 @@ impl Claim {
 /// Whatever the system says.
 pub fn lines(path: &Path) -> io::Result<Vec<Vec<u8>>> {
     let bytes = whole::read_at_most(path, 2 * MOST)?.unwrap_or_default();
-    Ok(bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).map(<[u8]>::to_vec).collect())
+    Ok(bytes
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty())
+        .map(<[u8]>::to_vec)
+        .collect())
 }
 
 /// What became of spans so far.
@@ -197,7 +204,11 @@ pub fn count(folder: &Path, change: impl FnOnce(&mut Counts)) {
     let mut after = before.clone();
     change(&mut after);
     if after != before {
-        let _ = whole::put(&folder.join("counts.json"), &serde_json::to_vec(&after).unwrap_or_default(), 0o666);
+        let _ = whole::put(
+            &folder.join("counts.json"),
+            &serde_json::to_vec(&after).unwrap_or_default(),
+            0o666,
+        );
     }
 }
 
@@ -237,7 +248,8 @@ mod tests {
         }
         let bytes: u64 = files(dir.path()).iter().filter_map(|file| whole::size(file)).sum();
         assert!(bytes <= MOST + FULL, "{bytes}");
-        let kept = files(dir.path()).iter().map(|file| lines(file).unwrap().len() as u64).sum::<u64>();
+        let kept =
+            files(dir.path()).iter().map(|file| lines(file).unwrap().len() as u64).sum::<u64>();
         assert_eq!(counts(dir.path()).dropped + kept, 40);
         assert!(counts(dir.path()).dropped > 0);
     }

@@ -42,7 +42,8 @@ impl Aside {
     #[must_use]
     pub fn grants(&self) -> Vec<Grant> {
         let word = |finding: &Finding| finding.evidence.get("word")?.as_str().map(str::to_owned);
-        let grant = |finding: &Finding| Some(Grant { word: word(finding)?, path: finding.path.clone() });
+        let grant =
+            |finding: &Finding| Some(Grant { word: word(finding)?, path: finding.path.clone() });
         let mut grants: Vec<Grant> = self.needs.iter().filter_map(grant).collect();
         grants.sort();
         grants.dedup();
@@ -54,7 +55,10 @@ impl Aside {
 ///
 /// # Errors
 /// `NO_SESSION` on a branch without a commit; `OBJECT_MISSING`.
-pub(super) fn draft(world: &World, judged: std::result::Result<Cleared<'_>, Held<'_>>) -> Result<Option<Aside>> {
+pub(super) fn draft(
+    world: &World,
+    judged: std::result::Result<Cleared<'_>, Held<'_>>,
+) -> Result<Option<Aside>> {
     let (cleared, needs) = match judged {
         Ok(cleared) => (cleared, Vec::new()),
         Err(held) => (held.cleared, held.needs),
@@ -69,8 +73,16 @@ pub(super) fn draft(world: &World, judged: std::result::Result<Cleared<'_>, Held
     }
     let mut draft = Draft::new(repo);
     let edits = if cleared.scene.exists { session.edits(repo)? } else { 0 };
-    let looks: Vec<&Look> = cleared.files.iter().filter_map(|file| cleared.scene.looks.get(&file.path)).collect();
-    let below = Checkpoints::draft(&mut draft, &session, cleared.scene.tip_tree, edits, &looks, Why::Foreign)?;
+    let looks: Vec<&Look> =
+        cleared.files.iter().filter_map(|file| cleared.scene.looks.get(&file.path)).collect();
+    let below = Checkpoints::draft(
+        &mut draft,
+        &session,
+        cleared.scene.tip_tree,
+        edits,
+        &looks,
+        Why::Foreign,
+    )?;
     let mut changes = Vec::new();
     for file in &cleared.files {
         let blob = |content: &super::plan::Content| -> Result<FileId> {

@@ -30,11 +30,17 @@ pub fn commit<'w, 'q>(world: &'w mut World, mut cleared: Cleared<'q>) -> Result<
     let begun = if cleared.scene.exists {
         None
     } else {
-        Some(begin::draft(world, &mut draft, &Begin { name: None, switching: Switching::AsConfigured, base: None })?)
+        Some(begin::draft(
+            world,
+            &mut draft,
+            &Begin { name: None, switching: Switching::AsConfigured, base: None },
+        )?)
     };
-    let session = begun.as_ref().map_or_else(|| cleared.scene.session.clone(), |begun| begun.session.clone());
-    let file =
-        |file: &'_ super::plan::FilePlan| Some((cleared.scene.looks.get(&file.path)?.clone(), file.after.clone()));
+    let session =
+        begun.as_ref().map_or_else(|| cleared.scene.session.clone(), |begun| begun.session.clone());
+    let file = |file: &'_ super::plan::FilePlan| {
+        Some((cleared.scene.looks.get(&file.path)?.clone(), file.after.clone()))
+    };
     let recipe = Recipe {
         session: &session,
         begun,
@@ -85,7 +91,8 @@ impl Recipe<'_> {
         let session = self.session;
         let edit = if self.begun.is_some() { 1 } else { session.edits(repo)? + 1 };
         let looks: Vec<&Look> = self.files.iter().map(|(look, _)| look).collect();
-        let checkpoints = Checkpoints::draft(&mut draft, session, self.tree, edit - 1, &looks, Why::Foreign)?;
+        let checkpoints =
+            Checkpoints::draft(&mut draft, session, self.tree, edit - 1, &looks, Why::Foreign)?;
         let (mut changes, mut files, mut moves) = (Vec::new(), Vec::new(), Vec::new());
         for (look, after) in self.files {
             let new = match after {
@@ -98,20 +105,41 @@ impl Recipe<'_> {
             };
             let (file, new) = new.unzip();
             changes.push(TreeChange { path: look.path.clone(), file });
-            moves.push(EntryMove { path: look.path.clone(), file, seen: look.staged, disk: Disk::Written });
-            files.push(FileChange { path: look.path, old: look.disk.as_ref().map(OnDisk::old), new });
+            moves.push(EntryMove {
+                path: look.path.clone(),
+                file,
+                seen: look.staged,
+                disk: Disk::Written,
+            });
+            files.push(FileChange {
+                path: look.path,
+                old: look.disk.as_ref().map(OnDisk::old),
+                new,
+            });
         }
         let (tree, folders) = draft.tree(checkpoints.tree, &changes)?;
         let (name, kind) = (session.name.clone(), self.kind);
-        let trailers = Trailers { session: name, kind, edit, agent: self.agent, allowed: self.allowed, foreign: false };
+        let trailers = Trailers {
+            session: name,
+            kind,
+            edit,
+            agent: self.agent,
+            allowed: self.allowed,
+            foreign: false,
+        };
         let more = self.more.iter().map(|(key, value)| format!("{key}: {value}\n"));
         let message = message::compose(&self.text, &trailers) + &more.collect::<String>();
-        let commit = draft.commit(&Commit { tree, parent: Some(checkpoints.tip), message: &message })?;
+        let commit =
+            draft.commit(&Commit { tree, parent: Some(checkpoints.tip), message: &message })?;
         let log = format!("{}: {}", self.verb, self.text.lines().next().unwrap_or_default());
         let (branch, create) = begin::branch(session, self.begun, commit, log);
         let index = self.index.map(|index| (index, moves));
-        let change = Change { objects: draft.loose(), create, files, index, folders, ..Change::of(branch) };
-        let ids = changes.into_iter().filter_map(|change| Some((change.path, change.file?.oid))).collect();
+        let change =
+            Change { objects: draft.loose(), create, files, index, folders, ..Change::of(branch) };
+        let ids = changes
+            .into_iter()
+            .filter_map(|change| Some((change.path, change.file?.oid)))
+            .collect();
         Ok(Drafted { change, checkpoints, commit, edit, ids })
     }
 }
@@ -140,9 +168,11 @@ impl Committed<'_, '_> {
 /// A subject made from the change: `edit src/calc.c (+1 -1)`.
 pub(super) fn subject(cleared: &Cleared<'_>) -> String {
     let moved_away = |file: &super::plan::FilePlan| {
-        file.after.is_none() && cleared.files.iter().any(|other| other.from.as_ref() == Some(&file.path))
+        file.after.is_none()
+            && cleared.files.iter().any(|other| other.from.as_ref() == Some(&file.path))
     };
-    let shown: Vec<_> = cleared.files.iter().zip(&cleared.shapes).filter(|(file, _)| !moved_away(file)).collect();
+    let shown: Vec<_> =
+        cleared.files.iter().zip(&cleared.shapes).filter(|(file, _)| !moved_away(file)).collect();
     let added: u64 = shown.iter().map(|(_, shape)| shape.added).sum();
     let removed: u64 = shown.iter().map(|(_, shape)| shape.removed).sum();
     match shown.as_slice() {

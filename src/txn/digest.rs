@@ -27,10 +27,17 @@ pub fn of(draft: &Draft<'_>, before: Oid, after: Oid) -> Result<String> {
 fn file(draft: &Draft<'_>, differs: &Differs, said: &mut Vec<u8>) -> Result<()> {
     field(said, b"path", differs.path.as_bytes());
     for item in [differs.old, differs.new] {
-        field(said, b"mode", item.map_or(String::new(), |item| format!("{:o}", item.bits())).as_bytes());
+        field(
+            said,
+            b"mode",
+            item.map_or(String::new(), |item| format!("{:o}", item.bits())).as_bytes(),
+        );
     }
-    let text = |item: Option<Item>| item.and_then(Item::file).map(|file| draft.content(file.oid)).transpose();
-    let (old, new) = (text(differs.old)?.unwrap_or_default(), text(differs.new)?.unwrap_or_default());
+    let text = |item: Option<Item>| {
+        item.and_then(Item::file).map(|file| draft.content(file.oid)).transpose()
+    };
+    let (old, new) =
+        (text(differs.old)?.unwrap_or_default(), text(differs.new)?.unwrap_or_default());
     let is_text = |bytes: &[u8]| bytes.len() <= MOST_BYTES && memchr::memchr(0, bytes).is_none();
     if !is_text(&old) || !is_text(&new) {
         let id = |item: Option<Item>| item.map_or(String::new(), |item| item.oid().to_string());
@@ -62,7 +69,9 @@ fn field(said: &mut Vec<u8>, key: &[u8], value: &[u8]) {
 fn too_slow(path: &RepoPath) -> Finding {
     Finding::new(
         Code::IoError,
-        format!("What changes in {path} could not be told within {LONGEST_MS} ms. Nothing was changed."),
+        format!(
+            "What changes in {path} could not be told within {LONGEST_MS} ms. Nothing was changed."
+        ),
         "Repeat the call when the machine is less busy, or propose a smaller change.",
     )
     .at(path)

@@ -66,9 +66,15 @@ impl Held<'_> {
 ///
 /// # Errors
 /// Every refusal found; `OBJECT_MISSING` if a recorded state cannot be read.
-pub fn guard<'q>(world: &World, planned: Planned<'q>) -> Result<std::result::Result<Cleared<'q>, Held<'q>>> {
+pub fn guard<'q>(
+    world: &World,
+    planned: Planned<'q>,
+) -> Result<std::result::Result<Cleared<'q>, Held<'q>>> {
     let Planned { request, scene, files } = planned;
-    let texts = files.iter().map(|file| Texts::of(&world.repo, &scene, file)).collect::<Result<Vec<Texts>>>()?;
+    let texts = files
+        .iter()
+        .map(|file| Texts::of(&world.repo, &scene, file))
+        .collect::<Result<Vec<Texts>>>()?;
     let sides: Vec<Side<'_>> = files.iter().map(|file| side(&scene, file)).collect();
     let subjects: Vec<Subject<'_>> = files
         .iter()
@@ -79,15 +85,20 @@ pub fn guard<'q>(world: &World, planned: Planned<'q>) -> Result<std::result::Res
     let root = if runs { world.repo.real_root()? } else { PathBuf::new() };
     let site = Site { root: &root, state: world.repo.state_path() };
     let leave = Leave { asked: &request.allow, grants: &request.grants };
-    let Heard { reports, warnings, refused, held, mut allowed } = hear(&subjects, &scene.policy, leave, Some(site));
+    let Heard { reports, warnings, refused, held, mut allowed } =
+        hear(&subjects, &scene.policy, leave, Some(site));
     if !refused.is_empty() {
         // Everything that was found is told, what waits for a person after what can be sent otherwise.
-        return Err(Findings::check(refused.into_iter().chain(held).collect()).err().unwrap_or_else(no_reason));
+        return Err(Findings::check(refused.into_iter().chain(held).collect())
+            .err()
+            .unwrap_or_else(no_reason));
     }
     allowed.sort_unstable();
     allowed.dedup();
-    let shapes = files.iter().zip(&subjects).map(|(file, subject)| shape(&scene, file, subject)).collect();
-    let cleared = Cleared { request, scene, files, shapes, reports, warnings, allowed, _judged: Judged };
+    let shapes =
+        files.iter().zip(&subjects).map(|(file, subject)| shape(&scene, file, subject)).collect();
+    let cleared =
+        Cleared { request, scene, files, shapes, reports, warnings, allowed, _judged: Judged };
     Ok(if held.is_empty() { Ok(cleared) } else { Err(Held { cleared, needs: held }) })
 }
 
@@ -102,7 +113,8 @@ fn shape(scene: &Scene, file: &FilePlan, subject: &Subject<'_>) -> Shape {
 }
 
 fn no_reason() -> Findings {
-    Finding::new(Code::Internal, "A plan was refused without a reason.", "Report this message.").into()
+    Finding::new(Code::Internal, "A plan was refused without a reason.", "Report this message.")
+        .into()
 }
 
 /// What a person granted by approving a proposal.
@@ -147,7 +159,12 @@ pub struct Heard {
 /// Lets every guard judge all `subjects` together; `leave` says what may be overridden. Without a `site` there is no worktree, and
 /// no program of `edt.toml` runs.
 #[must_use]
-pub fn hear(subjects: &[Subject<'_>], policy: &Policy, leave: Leave<'_>, site: Option<Site<'_>>) -> Heard {
+pub fn hear(
+    subjects: &[Subject<'_>],
+    policy: &Policy,
+    leave: Leave<'_>,
+    site: Option<Site<'_>>,
+) -> Heard {
     let mut court = Court { leave, policy, heard: Heard::default() };
     // Programs judge files in their worktree, and only there.
     let applies = |guard: &&&dyn Guard| site.is_some() || guard.name() != "validator";
@@ -213,7 +230,10 @@ impl Court<'_> {
         if let Some(from) = from {
             // A file does not get past the rules of its place by leaving it.
             let left = self.policy.rule(guard.name(), Some(from));
-            rule = GuardRule { mode: rule.mode.max(left.mode), overriding: rule.overriding.max(left.overriding) };
+            rule = GuardRule {
+                mode: rule.mode.max(left.mode),
+                overriding: rule.overriding.max(left.overriding),
+            };
         }
         // What nobody may override, or only a person, yields to nothing.
         let yields = rule.overriding == Override::Allow;
@@ -234,7 +254,8 @@ impl Court<'_> {
                 Judgement::Found(findings) => findings,
             };
             for finding in findings {
-                let found = finding.message.trim_end_matches("Nothing was changed.").trim_end().to_owned();
+                let found =
+                    finding.message.trim_end_matches("Nothing was changed.").trim_end().to_owned();
                 match ruling(finding, rule, self.leave) {
                     Ruling::Warn => self.warn(guard, path, word, found),
                     Ruling::Allow(allowed) => {
@@ -261,18 +282,37 @@ impl Court<'_> {
 
     /// Whether one of `guards` has refused the file, or has been overridden.
     fn found_more(&self, guards: &[&str], path: &RepoPath) -> bool {
-        let found = |report: &&GuardReport| matches!(report.verdict, Verdict::Refuse | Verdict::Allowed);
-        let named = |report: &GuardReport| guards.contains(&report.guard) && report.path == path.to_string();
+        let found =
+            |report: &&GuardReport| matches!(report.verdict, Verdict::Refuse | Verdict::Allowed);
+        let named = |report: &GuardReport| {
+            guards.contains(&report.guard) && report.path == path.to_string()
+        };
         !guards.is_empty() && self.heard.reports.iter().filter(found).any(named)
     }
 
-    fn report(&mut self, guard: &'static str, path: Option<&RepoPath>, verdict: Verdict, detail: Option<String>) {
+    fn report(
+        &mut self,
+        guard: &'static str,
+        path: Option<&RepoPath>,
+        verdict: Verdict,
+        detail: Option<String>,
+    ) {
         let path = path.map(ToString::to_string).unwrap_or_default();
         self.heard.reports.push(GuardReport { guard, verdict, path, detail });
     }
 
-    fn warn(&mut self, guard: &'static str, path: Option<&RepoPath>, word: &'static str, why: String) {
-        self.heard.warnings.push(Warning { code: word, path: path.map(ToString::to_string), message: why.clone() });
+    fn warn(
+        &mut self,
+        guard: &'static str,
+        path: Option<&RepoPath>,
+        word: &'static str,
+        why: String,
+    ) {
+        self.heard.warnings.push(Warning {
+            code: word,
+            path: path.map(ToString::to_string),
+            message: why.clone(),
+        });
         self.report(guard, path, Verdict::Warn, Some(why));
     }
 }
@@ -302,7 +342,9 @@ fn ruling(finding: Finding, rule: GuardRule, leave: Leave<'_>) -> Ruling {
     Ruling::Refuse(Box::new(match rule.overriding {
         Override::Allow if asked => return Ruling::Allow(word),
         Override::Allow => finding,
-        Override::Approval if leave.grants(word, finding.path.as_deref()) => return Ruling::Allow(word),
+        Override::Approval if leave.grants(word, finding.path.as_deref()) => {
+            return Ruling::Allow(word);
+        }
         Override::Approval if asked => return Ruling::Hold(Box::new(held(finding, word))),
         Override::Approval => not_by_request(
             finding,
@@ -383,8 +425,12 @@ fn recorded(repo: &Repo, scene: &Scene, path: &RepoPath, oid: Oid) -> Result<Vec
     let Some(look) = scene.looks.get(path) else { return repo.object(oid, ObjectKind::Blob) };
     match &look.disk {
         Some(disk) if disk.file.oid == oid => Ok(disk.bytes.clone()),
-        _ => {
-            Ok(look.checked_out(repo, Attributes::Worktree(scene.tip_tree), repo.object(oid, ObjectKind::Blob)?)?.text)
-        }
+        _ => Ok(look
+            .checked_out(
+                repo,
+                Attributes::Worktree(scene.tip_tree),
+                repo.object(oid, ObjectKind::Blob)?,
+            )?
+            .text),
     }
 }

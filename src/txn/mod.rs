@@ -47,7 +47,8 @@ pub enum Run {
 /// person may allow it.
 pub fn apply(world: &mut World, request: &Request, run: Run) -> Result<Outcome> {
     let understood = request.understood(); //                a patch is read into edits
-    let answer = understood.as_ref().map_err(Clone::clone).and_then(|request| pipeline(world, request, run));
+    let answer =
+        understood.as_ref().map_err(Clone::clone).and_then(|request| pipeline(world, request, run));
     if run == Run::Dry {
         return answer;
     }

@@ -31,15 +31,17 @@ pub(super) fn offer(stage: &Stage<'_>, edits: &[Edit], found: &mut [Finding]) {
         };
         patches.push((*path, failed, patch.and_then(|patch| String::from_utf8(patch).ok())));
     }
-    let whole =
-        found.iter().all(|finding| finding.path.is_some()) && patches.iter().all(|(_, _, patch)| patch.is_some());
+    let whole = found.iter().all(|finding| finding.path.is_some())
+        && patches.iter().all(|(_, _, patch)| patch.is_some());
     if whole {
         let all: String = patches.iter().filter_map(|(_, _, patch)| patch.as_deref()).collect();
         attach(found.first_mut(), all, "the patch");
         return;
     }
     for (path, _, patch) in patches.into_iter().filter(|(_, failed, _)| *failed) {
-        let mine = found.iter_mut().find(|finding| finding.path.as_deref() == Some(path.to_string().as_str()));
+        let mine = found
+            .iter_mut()
+            .find(|finding| finding.path.as_deref() == Some(path.to_string().as_str()));
         if let Some(patch) = patch {
             attach(mine, patch, "this file's part of the patch");
         }
@@ -48,7 +50,8 @@ pub(super) fn offer(stage: &Stage<'_>, edits: &[Edit], found: &mut [Finding]) {
 
 /// Whether a hunk merely did not fit, and was not made already.
 fn is_misfit(finding: &Finding) -> bool {
-    finding.code == Code::InvalidPatch && finding.evidence.get("already_applied").is_none_or(|already| already == false)
+    finding.code == Code::InvalidPatch
+        && finding.evidence.get("already_applied").is_none_or(|already| already == false)
 }
 
 fn attach(finding: Option<&mut Finding>, patch: String, what: &str) {

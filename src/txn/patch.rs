@@ -57,19 +57,32 @@ impl PatchText {
         let first = edits.first().map(|edit| edit.path.clone());
         let several = edits.iter().any(|edit| Some(&edit.path) != first.as_ref());
         if several && self.expect != Expect::Anything {
-            let message = format!("`expected_hash` stands beside {form} that changes several files.");
-            return Err(request::bad(&message, "Send one file's patch with its hash, or leave the hash out.").into());
+            let message =
+                format!("`expected_hash` stands beside {form} that changes several files.");
+            return Err(request::bad(
+                &message,
+                "Send one file's patch with its hash, or leave the hash out.",
+            )
+            .into());
         }
-        if let Some(other) = edits.iter().find(|edit| given.is_some_and(|given| *given != edit.path)) {
+        if let Some(other) =
+            edits.iter().find(|edit| given.is_some_and(|given| *given != edit.path))
+        {
             let message = format!("`path` is not the file that the patch names: {}.", other.path);
-            return Err(request::bad(&message, "Leave `path` out: it is only for a patch that names no file.").into());
+            return Err(request::bad(
+                &message,
+                "Leave `path` out: it is only for a patch that names no file.",
+            )
+            .into());
         }
         Ok(edits)
     }
 
     fn edits_of(&self, file: FilePatch) -> Result<Vec<Edit>> {
-        let parse =
-            |raw: &[u8]| RepoPath::parse(raw).map_err(|problem| problem.finding(raw).with("patch_line", file.source));
+        let parse = |raw: &[u8]| {
+            RepoPath::parse(raw)
+                .map_err(|problem| problem.finding(raw).with("patch_line", file.source))
+        };
         let path = parse(&file.path)?;
         let ops = match file.action {
             Action::Create { content, executable } => vec![Op::Create { content, executable }],
@@ -78,7 +91,8 @@ impl PatchText {
             Action::Update { hunks, to, executable } => {
                 // A move to its own name is none.
                 let to = to.map(|to| parse(&to)).transpose()?.filter(|to| *to != path);
-                let hunks = (!hunks.is_empty()).then_some(Op::Patch { hunks, matching: self.matching });
+                let hunks =
+                    (!hunks.is_empty()).then_some(Op::Patch { hunks, matching: self.matching });
                 let mode = executable.map(|executable| Op::Chmod { executable });
                 // Hunks speak of the file under the name it had.
                 hunks.into_iter().chain(mode).chain(to.map(|to| Op::Rename { to })).collect()
@@ -94,7 +108,11 @@ impl PatchText {
 ///
 /// # Errors
 /// The findings that the same patch would be refused with.
-pub fn rehearse(patch: &PatchText, path: &RepoPath, text: &[u8]) -> Result<(Option<Vec<u8>>, Step)> {
+pub fn rehearse(
+    patch: &PatchText,
+    path: &RepoPath,
+    text: &[u8],
+) -> Result<(Option<Vec<u8>>, Step)> {
     let edits = patch.edits()?;
     let mut stage = Stage::default().with(path.clone(), Some((text, false)));
     for edit in &edits {

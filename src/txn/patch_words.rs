@@ -12,7 +12,8 @@ use crate::edit::place::{MAX_PLACES, Matching, Misfit, Misplaced};
 
 /// `INVALID_PATCH` for a text that cannot be read; `given` is the path beside it.
 pub(super) fn unreadable(fault: &Fault, given: Option<&RepoPath>) -> Finding {
-    let message = format!("Line {} of the patch: {}. Nothing was changed.", fault.line, fault.problem);
+    let message =
+        format!("Line {} of the patch: {}. Nothing was changed.", fault.line, fault.problem);
     let mut finding = Finding::new(Code::InvalidPatch, message, fault.problem.hint());
     let path = fault.path.as_deref().or(given.map(RepoPath::as_bytes));
     finding.path = path.map(|path| String::from_utf8_lossy(path).into_owned());
@@ -30,7 +31,9 @@ pub(super) fn misplaced(
         let hunk = &hunks[missed.hunk];
         let what = match hunks.len() {
             1 => format!("The change at line {} of the patch", hunk.source),
-            several => format!("Hunk {} of {several} (line {} of the patch)", missed.hunk + 1, hunk.source),
+            several => {
+                format!("Hunk {} of {several} (line {} of the patch)", missed.hunk + 1, hunk.source)
+            }
         };
         let finding = match &missed.why {
             Misfit::Ambiguous(lines) => ambiguous(path, &what, lines),
@@ -51,7 +54,8 @@ pub(super) fn misplaced(
 
 /// 1-based line numbers in words.
 fn at_lines(lines: &[usize]) -> String {
-    let shown: Vec<String> = lines.iter().take(MAX_PLACES).map(|line| (line + 1).to_string()).collect();
+    let shown: Vec<String> =
+        lines.iter().take(MAX_PLACES).map(|line| (line + 1).to_string()).collect();
     let more = if lines.len() > MAX_PLACES { " and on" } else { "" };
     format!("line{} {}{more}", if lines.len() == 1 { "" } else { "s" }, shown.join(", "))
 }
@@ -63,7 +67,8 @@ fn numbers(lines: &[usize]) -> Vec<usize> {
 fn ambiguous(path: &RepoPath, what: &str, lines: &[usize]) -> Finding {
     let many = lines.len() > MAX_PLACES;
     let count = if many { format!("more than {MAX_PLACES}") } else { lines.len().to_string() };
-    let message = format!("{what} fits {count} places in {path}: {}. Nothing was changed.", at_lines(lines));
+    let message =
+        format!("{what} fits {count} places in {path}: {}. Nothing was changed.", at_lines(lines));
     let hint = "Add lines of context until it fits once. In a unified diff the exact line number chooses, too: `@@ -LINE,COUNT +LINE,COUNT @@`.";
     Finding::new(Code::OldTextAmbiguous, message, hint)
         .at(path)
@@ -73,10 +78,16 @@ fn ambiguous(path: &RepoPath, what: &str, lines: &[usize]) -> Finding {
 }
 
 fn already(path: &RepoPath, what: &str, lines: &[usize]) -> Finding {
-    let message =
-        format!("What {} brings stands in {path} already, at {}. Nothing was changed.", lower(what), at_lines(lines));
+    let message = format!(
+        "What {} brings stands in {path} already, at {}. Nothing was changed.",
+        lower(what),
+        at_lines(lines)
+    );
     let hint = "If that change was made before, there is nothing to do: leave it out. If it is to be made a second time, send it with mode \"insert\", or with more lines of context.";
-    Finding::new(Code::InvalidPatch, message, hint).at(path).with("already_applied", true).with("lines", numbers(lines))
+    Finding::new(Code::InvalidPatch, message, hint)
+        .at(path)
+        .with("already_applied", true)
+        .with("lines", numbers(lines))
 }
 
 /// Most hunks of a file that the nearest place is looked for.
@@ -107,13 +118,21 @@ fn absent(
     if let Some(near) = near {
         let _ = write!(message, " {}", describe(near));
         if near.white_space_only {
-            let or = if matching == Matching::Strict { ", or repeat with match: \"lenient\"" } else { "" };
-            hint = format!("Only white space differs there: copy the lines as they stand (· is a space, → a tab){or}.");
+            let or = if matching == Matching::Strict {
+                ", or repeat with match: \"lenient\""
+            } else {
+                ""
+            };
+            hint = format!(
+                "Only white space differs there: copy the lines as they stand (· is a space, → a tab){or}."
+            );
         }
     }
     if !new.is_empty() {
         let _ = write!(message, " What it brings stands there already, at {}.", at_lines(new));
-        hint = format!("If that change was made before, there is nothing to do: leave it out. Else: {hint}");
+        hint = format!(
+            "If that change was made before, there is nothing to do: leave it out. Else: {hint}"
+        );
     }
     message.push_str(" Nothing was changed.");
     Finding::new(Code::InvalidPatch, message, hint)
@@ -126,7 +145,9 @@ fn anchor(path: &RepoPath, what: &str, anchor: &[u8], lines: &[usize]) -> Findin
     let shown = visible(anchor);
     let (message, hint) = if lines.is_empty() {
         (
-            format!("{what} is to stand below {shown:?}, and there is no such line in {path}. Nothing was changed."),
+            format!(
+                "{what} is to stand below {shown:?}, and there is no such line in {path}. Nothing was changed."
+            ),
             "Send the anchor as the line stands, or none, with lines of context around the change.",
         )
     } else {
@@ -143,9 +164,10 @@ fn anchor(path: &RepoPath, what: &str, anchor: &[u8], lines: &[usize]) -> Findin
 }
 
 fn nowhere(path: &RepoPath, what: &str) -> Finding {
-    let message = format!("{what} only adds lines, and nothing says where in {path} they go. Nothing was changed.");
-    let hint =
-        "Add the line before or after them as context (marked with a space), or use mode \"append\" or \"insert\".";
+    let message = format!(
+        "{what} only adds lines, and nothing says where in {path} they go. Nothing was changed."
+    );
+    let hint = "Add the line before or after them as context (marked with a space), or use mode \"append\" or \"insert\".";
     Finding::new(Code::InvalidPatch, message, hint).at(path)
 }
 
@@ -158,14 +180,19 @@ fn cut(path: &RepoPath, what: &str) -> Finding {
 }
 
 fn overlaps(path: &RepoPath, what: &str, other: usize) -> Finding {
-    let message =
-        format!("{what} and the one at line {other} of it change the same lines of {path}. Nothing was changed.");
+    let message = format!(
+        "{what} and the one at line {other} of it change the same lines of {path}. Nothing was changed."
+    );
     let hint = "All hunks speak of the file as it stood before the patch: join the two, or leave out the one that says it twice.";
     Finding::new(Code::InvalidPatch, message, hint).at(path)
 }
 
 /// A deletion of a file that holds something else.
-pub(super) fn holds_other((path, disk): (&RepoPath, &RepoPath), text: &[u8], hunk: &Hunk) -> Finding {
+pub(super) fn holds_other(
+    (path, disk): (&RepoPath, &RepoPath),
+    text: &[u8],
+    hunk: &Hunk,
+) -> Finding {
     let old = side(hunk, Side::New);
     let near = nearest_of(text, hunk);
     let mut message = format!(
@@ -177,8 +204,10 @@ pub(super) fn holds_other((path, disk): (&RepoPath, &RepoPath), text: &[u8], hun
         let _ = write!(message, " {}", describe(near));
     }
     message.push_str(" Nothing was changed.");
-    let hint =
-        format!("Read the file (`edt read {}`); to delete it as it stands use mode \"delete\".", disk.for_shell());
+    let hint = format!(
+        "Read the file (`edt read {}`); to delete it as it stands use mode \"delete\".",
+        disk.for_shell()
+    );
     Finding::new(Code::InvalidPatch, message, hint).at(path).with("patch_line", hunk.source)
 }
 

@@ -78,7 +78,10 @@ pub fn plan<'q>(world: &World, resolved: Resolved<'q>) -> Result<Planned<'q>> {
     let Resolved { request, scene } = resolved;
     let mut stage = Stage::default();
     for look in scene.looks.values() {
-        let file = look.disk.as_ref().map(|disk| (disk.bytes.as_slice(), disk.file.mode == FileMode::Executable));
+        let file = look
+            .disk
+            .as_ref()
+            .map(|disk| (disk.bytes.as_slice(), disk.file.mode == FileMode::Executable));
         stage = stage.with(look.path.clone(), file);
     }
     let (mut found, mut notes) = (Vec::new(), Notes::new());
@@ -87,10 +90,12 @@ pub fn plan<'q>(world: &World, resolved: Resolved<'q>) -> Result<Planned<'q>> {
             Ok(step) => note(&mut notes, edit, step),
             Err(refusal) => {
                 let look = scene.looks.get(stage.origin(&edit.path));
-                let hash = look.and_then(|look| look.disk.as_ref()).map(|disk| disk.file.oid.to_string());
+                let hash =
+                    look.and_then(|look| look.disk.as_ref()).map(|disk| disk.file.oid.to_string());
                 let findings = words::refused(&stage, edit, refusal, hash.as_deref());
-                let numbered =
-                    |finding: Finding| if request.patch.is_some() { finding } else { finding.with("edit", i + 1) };
+                let numbered = |finding: Finding| {
+                    if request.patch.is_some() { finding } else { finding.with("edit", i + 1) }
+                };
                 found.extend(findings.into_iter().map(numbered));
             }
         }
@@ -105,8 +110,10 @@ pub fn plan<'q>(world: &World, resolved: Resolved<'q>) -> Result<Planned<'q>> {
     found.extend(stage.files().filter_map(too_large));
     found.extend(folder_and_file(&stage));
     Findings::check(found)?;
-    let mut files: Vec<FilePlan> =
-        stage.into_files().filter_map(|(path, file)| file_plan(&scene, &notes, path, file)).collect();
+    let mut files: Vec<FilePlan> = stage
+        .into_files()
+        .filter_map(|(path, file)| file_plan(&scene, &notes, path, file))
+        .collect();
     Findings::check(attributes_too(&files).into_iter().collect())?;
     let converted = files.iter_mut().filter_map(|file| convert(world, &scene, file).err());
     Findings::check(converted.flat_map(Findings::into_vec).collect())?;
@@ -126,9 +133,12 @@ fn note(notes: &mut Notes, edit: &Edit, step: Step) {
 
 /// A path that would be a file and a folder at once.
 fn folder_and_file(stage: &Stage<'_>) -> Option<Finding> {
-    let there: BTreeSet<&RepoPath> = stage.files().filter(|(_, text)| text.is_some()).map(|(path, _)| path).collect();
+    let there: BTreeSet<&RepoPath> =
+        stage.files().filter(|(_, text)| text.is_some()).map(|(path, _)| path).collect();
     let stays = |path: &[u8]| there.contains(&RepoPath::from_tree(path));
-    there.iter().find_map(|path| path.parents().find(|folder| stays(folder)).map(|_| words::below_a_file(path)))
+    there.iter().find_map(|path| {
+        path.parents().find(|folder| stays(folder)).map(|_| words::below_a_file(path))
+    })
 }
 
 /// A text is converted by the attributes that stand in the worktree; a request must not change them and the text at once.
@@ -136,7 +146,9 @@ fn attributes_too(files: &[FilePlan]) -> Option<Finding> {
     let changed = |file: &&FilePlan| file.path.is_attributes();
     let above = |attributes: &FilePlan| {
         let (folder, _) = attributes.path.split();
-        let below = |file: &&FilePlan| folder.is_empty() || file.path.parents().any(|parent| parent == folder);
+        let below = |file: &&FilePlan| {
+            folder.is_empty() || file.path.parents().any(|parent| parent == folder)
+        };
         let others = files.iter().filter(|file| !file.path.is_attributes() && file.after.is_some());
         others.filter(below).map(|file| words::attributes_too(&attributes.path, &file.path)).next()
     };
@@ -145,7 +157,9 @@ fn attributes_too(files: &[FilePlan]) -> Option<Finding> {
 
 /// Gives a planned file the forms that Git will give it.
 fn convert(world: &World, scene: &Scene, file: &mut FilePlan) -> Result<()> {
-    let Some(look) = scene.looks.get(&file.path).filter(|look| look.convertible) else { return Ok(()) };
+    let Some(look) = scene.looks.get(&file.path).filter(|look| look.convertible) else {
+        return Ok(());
+    };
     if let Some(after) = &mut file.after {
         let forms = look.of_text(&world.repo, scene.tip_tree, std::mem::take(&mut after.bytes))?;
         *after = Content::of(forms, after.mode);
@@ -154,15 +168,27 @@ fn convert(world: &World, scene: &Scene, file: &mut FilePlan) -> Result<()> {
 }
 
 fn recorded_already(scene: &Scene, file: &FilePlan) -> bool {
-    let disk = scene.looks.get(&file.path).filter(|look| look.convertible).and_then(|look| look.disk.as_ref());
+    let disk = scene
+        .looks
+        .get(&file.path)
+        .filter(|look| look.convertible)
+        .and_then(|look| look.disk.as_ref());
     let (Some(disk), Some(after)) = (disk, &file.after) else { return false };
     disk.bytes == after.bytes && disk.blob() == after.blob() && disk.file.mode == after.mode
 }
 
-fn file_plan(scene: &Scene, notes: &Notes, path: RepoPath, file: Option<Staged<'_>>) -> Option<FilePlan> {
+fn file_plan(
+    scene: &Scene,
+    notes: &Notes,
+    path: RepoPath,
+    file: Option<Staged<'_>>,
+) -> Option<FilePlan> {
     let disk = scene.looks.get(&path).and_then(|look| look.disk.as_ref());
-    let content =
-        |file: Staged<'_>| Content { bytes: file.text.into_owned(), stored: None, mode: FileMode::of(file.executable) };
+    let content = |file: Staged<'_>| Content {
+        bytes: file.text.into_owned(),
+        stored: None,
+        mode: FileMode::of(file.executable),
+    };
     let (from, after) = file.map_or((None, None), |file| (file.from.clone(), Some(content(file))));
     let same = match (disk, &after) {
         (None, None) => true,

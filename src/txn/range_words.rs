@@ -39,8 +39,13 @@ pub(super) fn refused(
                 LineRange::Of(..) => format!("{what} are not all there"),
             };
             let message = format!("{path} has {total} lines; {missing}. Nothing was changed.");
-            let hint = format!("Read the file (`edt read {}`) and send the numbers that it has now.", disk.for_shell());
-            return Finding::new(Code::LineOutOfRange, message, hint).at(path).with("lines", *total);
+            let hint = format!(
+                "Read the file (`edt read {}`) and send the numbers that it has now.",
+                disk.for_shell()
+            );
+            return Finding::new(Code::LineOutOfRange, message, hint)
+                .at(path)
+                .with("lines", *total);
         }
         RangeFault::Blind => blind(path, disk, &what, (from + 1, last), sendable.is_some(), hash),
         RangeFault::Moved => moved(path, &what, sendable.is_some()),
@@ -64,11 +69,15 @@ fn blind(
     sendable: bool,
     hash: Option<&str>,
 ) -> Finding {
-    let message = format!("The edit changes {what} of {path} without saying what stands there. Nothing was changed.");
+    let message = format!(
+        "The edit changes {what} of {path} without saying what stands there. Nothing was changed."
+    );
     let by_hash = hash.map(|hash| format!("with expected_hash {hash:?}"));
     let hint = if sendable {
         let or = by_hash.map_or_else(String::new, |by_hash| format!(", or {by_hash}"));
-        format!("If evidence.text is what you mean to change, repeat the edit with it as `expected_text`{or}.")
+        format!(
+            "If evidence.text is what you mean to change, repeat the edit with it as `expected_text`{or}."
+        )
     } else {
         let by_hash = by_hash.unwrap_or_else(|| "with the file's hash as expected_hash".to_owned());
         format!(
@@ -85,18 +94,27 @@ fn moved(path: &RepoPath, what: &str, sendable: bool) -> Finding {
     );
     let before = "send this edit before the ones that change or move its lines, or join them";
     let hint = if sendable {
-        format!("If evidence.text is what you mean, repeat the edit with it as `expected_text`; else {before}.")
+        format!(
+            "If evidence.text is what you mean, repeat the edit with it as `expected_text`; else {before}."
+        )
     } else {
         format!("{}{}.", before[..1].to_uppercase(), &before[1..])
     };
     Finding::new(Code::HashRequired, message, hint)
 }
 
-fn mismatch(path: &RepoPath, what: &str, first: usize, stands: &[&[u8]], expected: &[u8]) -> Finding {
+fn mismatch(
+    path: &RepoPath,
+    what: &str,
+    first: usize,
+    stands: &[&[u8]],
+    expected: &[u8],
+) -> Finding {
     let expected = expected.strip_prefix(BOM).filter(|_| first == 1).unwrap_or(expected);
     let expected: Vec<&[u8]> = lines(expected).collect();
-    let differs = (0..stands.len().max(expected.len()))
-        .find(|&i| stands.get(i).map(|line| content(line)) != expected.get(i).map(|line| content(line)));
+    let differs = (0..stands.len().max(expected.len())).find(|&i| {
+        stands.get(i).map(|line| content(line)) != expected.get(i).map(|line| content(line))
+    });
     let i = differs.unwrap_or(0);
     let show = |line: Option<&&[u8]>| {
         line.map_or_else(|| "nothing".to_owned(), |line| format!("{:?}", visible(content(line))))

@@ -30,16 +30,28 @@ pub struct Landing<'a> {
 ///
 /// # Errors
 /// The findings of `answer`.
-pub(super) fn keep(world: &mut World, request: &Request, answer: Result<Outcome>) -> Result<Outcome> {
+pub(super) fn keep(
+    world: &mut World,
+    request: &Request,
+    answer: Result<Outcome>,
+) -> Result<Outcome> {
     match &answer {
         Ok(Outcome {
-            status: Status::Applied, session: Some(session), commit: Some(commit), files, guards, ..
+            status: Status::Applied,
+            session: Some(session),
+            commit: Some(commit),
+            files,
+            guards,
+            ..
         }) => {
             let overrode = guards.iter().filter(|report| report.verdict == Verdict::Allowed);
             let landing = Landing {
                 session: &session.name,
                 commit,
-                paths: files.iter().map(|file| (file.path.as_str(), file.from.as_deref())).collect(),
+                paths: files
+                    .iter()
+                    .map(|file| (file.path.as_str(), file.from.as_deref()))
+                    .collect(),
                 overrode: overrode.map(|report| (report.guard, report.path.as_str())).collect(),
             };
             landed(world, Some(request), &landing);
@@ -111,7 +123,10 @@ pub fn undone(world: &mut World, from: Oid, to: Oid) {
     let taken = |landed: &mut Landed| is_between(world, &landed.commit, from, to);
     for landed in after.landed.extract_if(.., taken).collect::<Vec<Landed>>() {
         landed.told.into_iter().for_each(|id| after.add(Change::Worsened(id)));
-        landed.fixed.into_iter().for_each(|id| after.add(Change::Unfixed(id, landed.commit.clone())));
+        landed
+            .fixed
+            .into_iter()
+            .for_each(|id| after.add(Change::Unfixed(id, landed.commit.clone())));
     }
     locked.wait(after, &before);
 }
@@ -132,7 +147,8 @@ struct Place {
 
 impl Place {
     fn of(world: &World) -> Place {
-        let session = world.repo.head().and_then(|head| Session::current(&world.repo, &head)).ok().flatten();
+        let session =
+            world.repo.head().and_then(|head| Session::current(&world.repo, &head)).ok().flatten();
         let worktree = world.repo.state_path().display().to_string();
         Place { session: session.map(|session| session.name), worktree }
     }
@@ -147,7 +163,12 @@ impl Place {
 }
 
 /// An edit landed: what was open for its files is fixed by it, and the lessons told there helped.
-fn landed_in(waiting: &mut Waiting, place: &Place, request: Option<&Request>, landing: &Landing<'_>) {
+fn landed_in(
+    waiting: &mut Waiting,
+    place: &Place,
+    request: Option<&Request>,
+    landing: &Landing<'_>,
+) {
     let now = clock::wall().0;
     let (mut told, mut fixed) = (Vec::new(), Vec::new());
     for (path, from) in &landing.paths {
@@ -186,15 +207,19 @@ fn refused_in(
     found: &Findings,
 ) -> Vec<Lesson> {
     let now = clock::wall().0;
-    let memorable: Vec<&Finding> = found.as_slice().iter().filter(|finding| is_memorable(finding)).collect();
-    let mut paths: Vec<&str> = memorable.iter().filter_map(|finding| finding.path.as_deref()).collect();
+    let memorable: Vec<&Finding> =
+        found.as_slice().iter().filter(|finding| is_memorable(finding)).collect();
+    let mut paths: Vec<&str> =
+        memorable.iter().filter_map(|finding| finding.path.as_deref()).collect();
     paths.sort_unstable();
     paths.dedup();
     let mut all: Vec<Lesson> = Vec::new();
     let mut opened = Vec::new();
     for path in paths {
-        let here: Vec<&&Finding> = memorable.iter().filter(|finding| finding.path.as_deref() == Some(path)).collect();
-        let is_its = |open: &mut Open| place.is_of(open, place.session.as_deref()) && open.path == path;
+        let here: Vec<&&Finding> =
+            memorable.iter().filter(|finding| finding.path.as_deref() == Some(path)).collect();
+        let is_its =
+            |open: &mut Open| place.is_of(open, place.session.as_deref()) && open.path == path;
         let before: Option<Open> = waiting.open.extract_if(.., is_its).next();
         let mut open = Open {
             session: place.session.clone(),
@@ -207,12 +232,17 @@ fn refused_in(
         };
         if let Some(before) = before {
             let worse = here.len() > before.refusals;
-            let outcome = if worse { crate::memory::Outcome::Worse } else { crate::memory::Outcome::NotHelped };
+            let outcome = if worse {
+                crate::memory::Outcome::Worse
+            } else {
+                crate::memory::Outcome::NotHelped
+            };
             before.told.into_iter().for_each(|id| waiting.add(Change::Used(id, outcome, now)));
         }
         for finding in here {
             let episode = episode_of(request, finding, place.session.as_deref(), now);
-            let lessons = lessons(memory, &Query::from(&episode), now, &waiting.pending).unwrap_or_default();
+            let lessons =
+                lessons(memory, &Query::from(&episode), now, &waiting.pending).unwrap_or_default();
             open.told.extend(lessons.iter().map(|lesson| lesson.id.clone()));
             all.extend(lessons);
             if !open.episodes.contains(&episode.id) {
@@ -246,8 +276,10 @@ fn is_wanted(world: &World) -> bool {
     let policy = || {
         let head = world.repo.head()?;
         let session = Session::current(&world.repo, &head)?;
-        let base =
-            session.map_or_else(|| head.commit.unwrap_or_else(|| world.repo.empty_tree()), |session| session.base);
+        let base = session.map_or_else(
+            || head.commit.unwrap_or_else(|| world.repo.empty_tree()),
+            |session| session.base,
+        );
         world.policy(world.repo.tree_of(base)?)
     };
     policy().is_ok_and(|policy| policy.memory)

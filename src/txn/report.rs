@@ -10,13 +10,19 @@ use crate::session::{OnDisk, World};
 
 /// The answer for `cleared`; `ids` are those of new texts that are known already.
 #[must_use]
-pub fn of(world: &World, cleared: &Cleared<'_>, status: Status, ids: &[(RepoPath, Oid)]) -> Outcome {
+pub fn of(
+    world: &World,
+    cleared: &Cleared<'_>,
+    status: Status,
+    ids: &[(RepoPath, Oid)],
+) -> Outcome {
     let mut outcome = Outcome::new(status);
     if cleared.scene.exists {
         outcome.session = Some(cleared.scene.session.report(false));
     }
     let moved_away = |file: &FilePlan| {
-        file.after.is_none() && cleared.files.iter().any(|other| other.from.as_ref() == Some(&file.path))
+        file.after.is_none()
+            && cleared.files.iter().any(|other| other.from.as_ref() == Some(&file.path))
     };
     let files = cleared.files.iter().zip(&cleared.shapes).filter(|(file, _)| !moved_away(file));
     outcome.files = files
@@ -31,11 +37,18 @@ pub fn of(world: &World, cleared: &Cleared<'_>, status: Status, ids: &[(RepoPath
     outcome
 }
 
-fn file_report(world: &World, cleared: &Cleared<'_>, file: &FilePlan, shape: &Shape, known: Option<Oid>) -> FileReport {
+fn file_report(
+    world: &World,
+    cleared: &Cleared<'_>,
+    file: &FilePlan,
+    shape: &Shape,
+    known: Option<Oid>,
+) -> FileReport {
     let old = cleared.scene.before(file);
     let after = file.after.as_ref();
     let context = after.zip(shape.changed.clone());
-    let context = context.map(|(content, at)| numbered(&content.bytes, at, cleared.request.context));
+    let context =
+        context.map(|(content, at)| numbered(&content.bytes, at, cleared.request.context));
     FileReport {
         path: file.path.to_string(),
         change: file.change,
@@ -60,11 +73,18 @@ fn warnings(cleared: &Cleared<'_>) -> Vec<Warning> {
             let message = format!(
                 "Text was inserted before line {line}; nothing vouched for that number. See `context`, or send expected_text next time."
             );
-            warnings.push(Warning { code: "line_not_checked", path: Some(file.path.to_string()), message });
+            warnings.push(Warning {
+                code: "line_not_checked",
+                path: Some(file.path.to_string()),
+                message,
+            });
         }
         let (Some(old), Some(new)) = (cleared.scene.before(file), &file.after) else { continue };
-        let warn =
-            |code, message: &str| Warning { code, path: Some(file.path.to_string()), message: message.to_owned() };
+        let warn = |code, message: &str| Warning {
+            code,
+            path: Some(file.path.to_string()),
+            message: message.to_owned(),
+        };
         if old.bytes.ends_with(b"\n") && !new.bytes.ends_with(b"\n") && !new.bytes.is_empty() {
             warnings.push(warn("final_newline", "The file ended with a newline; now it does not."));
         }

@@ -85,7 +85,16 @@ impl Request {
         }
         Findings::check(found)?;
         let message = message.filter(|message| !message.trim().is_empty());
-        Ok(Request { message, agent, allow, grants: Vec::new(), proposal: None, edits, patch: None, context: CONTEXT })
+        Ok(Request {
+            message,
+            agent,
+            allow,
+            grants: Vec::new(),
+            proposal: None,
+            edits,
+            patch: None,
+            context: CONTEXT,
+        })
     }
 
     /// A request that consists of a patch.
@@ -145,20 +154,28 @@ fn edit_of(draft: Draft, i: usize) -> Result<Edit> {
     let mut found = Vec::new();
     let mode = draft.mode.ok_or_else(|| {
         let modes: Vec<&str> = Mode::ALL.iter().map(|mode| mode.name()).collect();
-        bad(&format!("Edit {} has no `mode`.", i + 1), &format!("Say what to do: {}.", modes.join(", ")))
-            .with("edit", i + 1)
+        bad(
+            &format!("Edit {} has no `mode`.", i + 1),
+            &format!("Say what to do: {}.", modes.join(", ")),
+        )
+        .with("edit", i + 1)
     })?;
     let path = path_of(&draft.path, &mut found);
-    let to = draft.to.as_deref().filter(|_| mode == Mode::Rename).and_then(|to| path_of(to, &mut found));
+    let to =
+        draft.to.as_deref().filter(|_| mode == Mode::Rename).and_then(|to| path_of(to, &mut found));
     found.extend(check_keys(&draft, mode, i));
     let expect = expect(draft.expected_hash).unwrap_or_else(|finding| {
         found.push(finding.with("edit", i + 1));
         Expect::Anything
     });
     let (first, last) = (line(draft.start_line), line(draft.end_line));
-    if mode != Mode::Insert && draft.end_line.is_some_and(|end| end < draft.start_line.unwrap_or(0)) {
-        let message = format!("`end_line` {last} lies before `start_line` {first} (edit {}).", i + 1);
-        found.push(bad(&message, "Send the first and the last line, both included.").with("edit", i + 1));
+    if mode != Mode::Insert && draft.end_line.is_some_and(|end| end < draft.start_line.unwrap_or(0))
+    {
+        let message =
+            format!("`end_line` {last} lies before `start_line` {first} (edit {}).", i + 1);
+        found.push(
+            bad(&message, "Send the first and the last line, both included.").with("edit", i + 1),
+        );
     }
     Findings::check(found)?;
     let path = path.ok_or_else(internal)?;
@@ -171,7 +188,9 @@ fn edit_of(draft: Draft, i: usize) -> Result<Edit> {
         }
         Mode::Append => Op::Append { content },
         Mode::Overwrite => Op::Overwrite { content },
-        Mode::Insert => Op::Lines { range: LineRange::Before(first), content, expected: draft.expected_text },
+        Mode::Insert => {
+            Op::Lines { range: LineRange::Before(first), content, expected: draft.expected_text }
+        }
         Mode::ReplaceLines | Mode::DeleteLines => {
             Op::Lines { range: LineRange::Of(first, last), content, expected: draft.expected_text }
         }
@@ -188,7 +207,9 @@ fn edit_of(draft: Draft, i: usize) -> Result<Edit> {
 pub(super) fn expect(hash: Option<String>) -> std::result::Result<Expect, Finding> {
     match hash {
         None => Ok(Expect::Anything),
-        Some(hash) if (7..=64).contains(&hash.len()) && hash.bytes().all(|b| b.is_ascii_hexdigit()) => {
+        Some(hash)
+            if (7..=64).contains(&hash.len()) && hash.bytes().all(|b| b.is_ascii_hexdigit()) =>
+        {
             Ok(Expect::Hash(hash.to_ascii_lowercase()))
         }
         Some(hash) => Err(bad(
@@ -245,10 +266,14 @@ fn check_keys(draft: &Draft, mode: Mode, i: usize) -> Vec<Finding> {
             );
         }
         if there && !needed && !takes.contains(&key) {
-            let message = format!("Mode \"{}\" does not take `{key}` (edit {}).", mode.name(), i + 1);
+            let message =
+                format!("Mode \"{}\" does not take `{key}` (edit {}).", mode.name(), i + 1);
             found.push(
-                bad(&message, "Leave it out, or use the mode that takes it: `edt apply --help` lists them.")
-                    .with("edit", i + 1),
+                bad(
+                    &message,
+                    "Leave it out, or use the mode that takes it: `edt apply --help` lists them.",
+                )
+                .with("edit", i + 1),
             );
         }
     }
@@ -261,7 +286,8 @@ fn unknown_allow(word: &str) -> Option<Finding> {
         return None;
     }
     let near = get_close_matches(word, &words, 1, 0.6);
-    let nearest = near.first().map_or_else(String::new, |near| format!(" Did you mean \"{near}\"?"));
+    let nearest =
+        near.first().map_or_else(String::new, |near| format!(" Did you mean \"{near}\"?"));
     Some(bad(
         &format!("`allow` has {word:?}, which overrides nothing.{nearest}"),
         &format!("Overrides are: {}.", words.join(", ")),
@@ -273,5 +299,9 @@ pub(super) fn bad(message: &str, hint: &str) -> Finding {
 }
 
 fn internal() -> Finding {
-    Finding::new(Code::Internal, "A checked request lost a part.", "Report the request with this message.")
+    Finding::new(
+        Code::Internal,
+        "A checked request lost a part.",
+        "Report the request with this message.",
+    )
 }

@@ -46,7 +46,8 @@ pub struct Scene {
 impl Scene {
     /// What the file was before it changed, at the path that it comes from.
     pub(super) fn before(&self, file: &FilePlan) -> Option<&OnDisk> {
-        let source = file.from.as_ref().filter(|_| file.change == Change::Renamed).unwrap_or(&file.path);
+        let source =
+            file.from.as_ref().filter(|_| file.change == Change::Renamed).unwrap_or(&file.path);
         self.looks.get(source)?.disk.as_ref()
     }
 }
@@ -97,13 +98,25 @@ pub fn resolve<'q>(world: &World, request: &'q Request) -> Result<Resolved<'q>> 
     }
     found.extend(looks.values().filter_map(read_only));
     if repo.ignores_case() {
-        let twin = |path: &RepoPath| looks.keys().find(|other| *other < path && same_but_case(other, path)).cloned();
+        let twin = |path: &RepoPath| {
+            looks.keys().find(|other| *other < path && same_but_case(other, path)).cloned()
+        };
         found.extend(looks.keys().filter_map(|path| Some(only_in_case(path, &twin(path)?))));
     }
     Findings::check(found)?;
     Ok(Resolved {
         request,
-        scene: Scene { head, session, exists, tip_tree, head_tree, base_tree, policy, index, looks },
+        scene: Scene {
+            head,
+            session,
+            exists,
+            tip_tree,
+            head_tree,
+            base_tree,
+            policy,
+            index,
+            looks,
+        },
     })
 }
 
@@ -135,8 +148,14 @@ pub(super) fn read_only(look: &Look) -> Option<Finding> {
         return None;
     }
     let path = &look.path;
-    let message =
-        format!("{path} is read-only (mode {mode:04o}): someone does not want it changed. Nothing was changed.");
-    let hint = format!("Leave it, or let a person make it writable: `chmod u+w {}`.", path.for_shell());
-    Some(Finding::new(Code::ProtectedPath, message, hint).at(path).with("mode", format!("{mode:04o}")))
+    let message = format!(
+        "{path} is read-only (mode {mode:04o}): someone does not want it changed. Nothing was changed."
+    );
+    let hint =
+        format!("Leave it, or let a person make it writable: `chmod u+w {}`.", path.for_shell());
+    Some(
+        Finding::new(Code::ProtectedPath, message, hint)
+            .at(path)
+            .with("mode", format!("{mode:04o}")),
+    )
 }

@@ -34,7 +34,8 @@ pub fn restore(world: &mut World, path: &RepoPath, revision: u64) -> Result<Outc
     }
     let content = |file: crate::git::FileId| {
         let blob = repo.object(file.oid, ObjectKind::Blob)?;
-        look.checked_out(repo, Attributes::Worktree(tree), blob).map(|forms| Content::of(forms, file.mode))
+        look.checked_out(repo, Attributes::Worktree(tree), blob)
+            .map(|forms| Content::of(forms, file.mode))
     };
     let after = wanted.map(content).transpose()?;
     let mut outcome = Outcome::new(Status::Unchanged);

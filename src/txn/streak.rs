@@ -30,18 +30,24 @@ const MOST_BYTES: u64 = 8 << 20;
 pub(super) fn keep(world: &World, request: &Request, answer: Result<Outcome>) -> Result<Outcome> {
     let file = world.repo.state_path().join(FILE);
     let before = Streaks::read(&file);
-    if before == Streaks::default() && !answer.as_ref().is_err_and(|found| found.any(is_failed_patch)) {
+    if before == Streaks::default()
+        && !answer.as_ref().is_err_and(|found| found.any(is_failed_patch))
+    {
         return answer;
     }
     let Some(session) = session_of(world, &answer) else { return answer };
     match &answer {
         Ok(outcome) => {
-            before.clone().succeeded(&session.name, &spoken_of(request, outcome)).write(&file, &before);
+            before
+                .clone()
+                .succeeded(&session.name, &spoken_of(request, outcome))
+                .write(&file, &before);
         }
         Err(found) => {
             let (after, mut found) = before.clone().failed(&session.name, found.clone().into_vec());
             after.write(&file, &before);
-            let limits = found.iter_mut().filter(|finding| finding.code == Code::InvalidPatchLimitExceeded);
+            let limits =
+                found.iter_mut().filter(|finding| finding.code == Code::InvalidPatchLimitExceeded);
             limits.for_each(|limit| advise(world, &session, limit));
             Findings::check(found)?;
         }
@@ -84,7 +90,8 @@ impl Streaks {
                     self.forget(session, &path);
                 }
             } else if self.forget(session, &path) {
-                let failures: Vec<Finding> = found.extract_if(.., |finding| failed(finding)).collect();
+                let failures: Vec<Finding> =
+                    found.extract_if(.., |finding| failed(finding)).collect();
                 found.push(limit(&path, failures));
             } else {
                 self.0.push((session.to_owned(), path));
@@ -137,7 +144,9 @@ fn session_of(world: &World, answer: &Result<Outcome>) -> Option<Session> {
         None => begin::imagined(&world.repo, &head).ok()?,
     };
     match answer {
-        Ok(Outcome { session: Some(named), .. }) => Some(Session { name: named.name.clone(), ..session }),
+        Ok(Outcome { session: Some(named), .. }) => {
+            Some(Session { name: named.name.clone(), ..session })
+        }
         _ => Some(session),
     }
 }
@@ -145,14 +154,19 @@ fn session_of(world: &World, answer: &Result<Outcome>) -> Option<Session> {
 /// Every path that a request and its answer name, and the empty one: the request could be read.
 fn spoken_of(request: &Request, outcome: &Outcome) -> BTreeSet<String> {
     let asked = request.edits.iter().flat_map(named).map(ToString::to_string);
-    let changed = outcome.files.iter().flat_map(|file| std::iter::once(&file.path).chain(&file.from)).cloned();
+    let changed = outcome
+        .files
+        .iter()
+        .flat_map(|file| std::iter::once(&file.path).chain(&file.from))
+        .cloned();
     asked.chain(changed).chain([String::new()]).collect()
 }
 
 /// `INVALID_PATCH_LIMIT_EXCEEDED` in place of `failures`, which are all of one file.
 fn limit(path: &str, failures: Vec<Finding>) -> Finding {
     let of = if path.is_empty() { "that names no file".to_owned() } else { format!("for {path}") };
-    let count = if failures.len() > 1 { format!(", in {} places", failures.len()) } else { String::new() };
+    let count =
+        if failures.len() > 1 { format!(", in {} places", failures.len()) } else { String::new() };
     let first = failures.first().map(|failure| failure.message.clone()).unwrap_or_default();
     let told = failures
         .iter()
@@ -161,7 +175,9 @@ fn limit(path: &str, failures: Vec<Finding>) -> Finding {
     let mut evidence = Map::new();
     // A corrected patch beside the advice to send none would be two voices.
     let kept = |key: &str| !["edit", "correction"].contains(&key);
-    for (key, value) in failures.into_iter().flat_map(|failure| failure.evidence).filter(|(key, _)| kept(key)) {
+    for (key, value) in
+        failures.into_iter().flat_map(|failure| failure.evidence).filter(|(key, _)| kept(key))
+    {
         evidence.entry(key).or_insert(value);
     }
     let message = format!("The second patch in a row {of} failed{count}. {first}");
@@ -187,7 +203,11 @@ fn next(path: &str, disk: &str, hash: Option<&str>) -> String {
         "Do not send a patch for {path} again now: read the file (`edt read {}`) and send its whole new content with mode \
          \"overwrite\" and {hash}{}.",
         RepoPath::from_tree(disk.as_bytes()).for_shell(),
-        if path == disk { String::new() } else { format!(" (its name is {disk} now: the request was to rename it)") },
+        if path == disk {
+            String::new()
+        } else {
+            format!(" (its name is {disk} now: the request was to rename it)")
+        },
     )
 }
 
@@ -218,13 +238,19 @@ mod tests {
     use super::*;
 
     fn finding(code: Code, path: &str) -> Finding {
-        let mut finding = Finding::new(code, format!("{} in {path:?}. Nothing was changed.", code.name()), "next");
+        let mut finding = Finding::new(
+            code,
+            format!("{} in {path:?}. Nothing was changed.", code.name()),
+            "next",
+        );
         finding.path = (!path.is_empty()).then(|| path.to_owned());
         finding
     }
 
     fn streaks(of: &[(&str, &str)]) -> Streaks {
-        Streaks(of.iter().map(|(session, path)| ((*session).to_owned(), (*path).to_owned())).collect())
+        Streaks(
+            of.iter().map(|(session, path)| ((*session).to_owned(), (*path).to_owned())).collect(),
+        )
     }
 
     /// What the session `s` remembers after `found`, and the codes that it is answered.
@@ -238,7 +264,10 @@ mod tests {
     fn every_second_failure_of_either_kind_is_the_limit() {
         for first in [Code::InvalidPatch, Code::OldTextNotFound] {
             assert_eq!(after(&[], &[(first, "a")]), (streaks(&[("s", "a")]), vec![first.name()]));
-            assert_eq!(after(&[("s", "a")], &[(first, "a")]), (streaks(&[]), vec!["INVALID_PATCH_LIMIT_EXCEEDED"]));
+            assert_eq!(
+                after(&[("s", "a")], &[(first, "a")]),
+                (streaks(&[]), vec!["INVALID_PATCH_LIMIT_EXCEEDED"])
+            );
         }
     }
 
@@ -252,7 +281,10 @@ mod tests {
     #[test]
     fn another_failure_of_the_file_begins_anew_unless_a_patch_failed_beside_it() {
         let before = [("s", "a"), ("s", "b")];
-        assert_eq!(after(&before, &[(Code::HashMismatch, "a")]), (streaks(&[("s", "b")]), vec!["HASH_MISMATCH"]));
+        assert_eq!(
+            after(&before, &[(Code::HashMismatch, "a")]),
+            (streaks(&[("s", "b")]), vec!["HASH_MISMATCH"])
+        );
         assert_eq!(
             after(&before, &[(Code::HashMismatch, "a"), (Code::InvalidPatch, "a")]),
             (streaks(&[("s", "b")]), vec!["HASH_MISMATCH", "INVALID_PATCH_LIMIT_EXCEEDED"])
@@ -278,8 +310,12 @@ mod tests {
             .with("hash", "beef")
             .with("nearest", json!({"line": 3}))
             .with("correction", "--- a");
-        let two = finding(Code::OldTextNotFound, "a").with("edit", 2).with("hash", "beef").with("context", "3 | x");
-        let (_, found) = streaks(&[("s", "a")]).failed("s", vec![one, finding(Code::OldTextNotFound, "b"), two]);
+        let two = finding(Code::OldTextNotFound, "a")
+            .with("edit", 2)
+            .with("hash", "beef")
+            .with("context", "3 | x");
+        let (_, found) =
+            streaks(&[("s", "a")]).failed("s", vec![one, finding(Code::OldTextNotFound, "b"), two]);
         assert_eq!(found.len(), 2);
         assert_eq!(
             found[1],
@@ -311,7 +347,10 @@ mod tests {
     fn only_so_many_are_remembered_and_the_oldest_go_first() {
         let full = Streaks((0..MOST).map(|n| ("s".to_owned(), n.to_string())).collect());
         let (after, _) = full.failed("s", vec![finding(Code::InvalidPatch, "new")]);
-        assert_eq!((after.0.len(), after.0[0].1.as_str(), after.0[MOST - 1].1.as_str()), (MOST, "1", "new"));
+        assert_eq!(
+            (after.0.len(), after.0[0].1.as_str(), after.0[MOST - 1].1.as_str()),
+            (MOST, "1", "new")
+        );
     }
 
     #[test]

@@ -19,9 +19,17 @@ pub(super) fn is_memorable(finding: &Finding) -> bool {
 
 /// What failed, as an episode.
 #[must_use]
-pub fn episode_of(request: &Request, finding: &Finding, session: Option<&str>, now: i64) -> Episode {
+pub fn episode_of(
+    request: &Request,
+    finding: &Finding,
+    session: Option<&str>,
+    now: i64,
+) -> Episode {
     // The limit stands for the failure that reached it.
-    let first = finding.evidence.get("failures").and_then(|failures| failures.get(0)?.get("code")?.as_str());
+    let first = finding
+        .evidence
+        .get("failures")
+        .and_then(|failures| failures.get(0)?.get("code")?.as_str());
     let code = first.unwrap_or(finding.code.name());
     let path = finding.path.clone().unwrap_or_default();
     let edit = edit_of(request, finding);
@@ -41,7 +49,8 @@ pub fn episode_of(request: &Request, finding: &Finding, session: Option<&str>, n
 /// The edit that was refused.
 fn edit_of<'r>(request: &'r Request, finding: &Finding) -> Option<&'r Edit> {
     let number = finding.evidence.get("edit").and_then(serde_json::Value::as_u64);
-    let numbered = number.and_then(|number| request.edits.get(usize::try_from(number).ok()?.checked_sub(1)?));
+    let numbered =
+        number.and_then(|number| request.edits.get(usize::try_from(number).ok()?.checked_sub(1)?));
     let path = finding.path.as_deref().unwrap_or_default();
     numbered.or_else(|| request.edits.iter().find(|edit| edit.path.to_string() == path))
 }
@@ -56,17 +65,27 @@ pub(super) fn words_of(request: &Request, finding: &Finding) -> Vec<String> {
 
 /// What made `path` what it is now; `None` if that repairs nothing: it went, or only its name or its mode bit changed.
 #[must_use]
-pub fn fix_of(request: Option<&Request>, landing: &Landing<'_>, path: &str, now: i64) -> Option<Fix> {
-    let is_its =
-        |edit: &&Edit| edit.path.to_string() == path || matches!(&edit.op, Op::Rename { to } if to.to_string() == path);
-    let brings = |edit: &&Edit| !matches!(edit.op, Op::Delete { .. } | Op::Rename { .. } | Op::Chmod { .. });
+pub fn fix_of(
+    request: Option<&Request>,
+    landing: &Landing<'_>,
+    path: &str,
+    now: i64,
+) -> Option<Fix> {
+    let is_its = |edit: &&Edit| {
+        edit.path.to_string() == path
+            || matches!(&edit.op, Op::Rename { to } if to.to_string() == path)
+    };
+    let brings =
+        |edit: &&Edit| !matches!(edit.op, Op::Delete { .. } | Op::Rename { .. } | Op::Chmod { .. });
     let edit = request.and_then(|request| request.edits.iter().filter(is_its).find(brings));
     if request.is_some() && edit.is_none() {
         return None;
     }
     let (old, new) = edit.map(texts).unwrap_or_default();
     let text = |bytes: Option<Vec<u8>>| {
-        bytes.map(|bytes| scrub::scrub(&String::from_utf8_lossy(&bytes), crate::memory::episode::LONGEST))
+        bytes.map(|bytes| {
+            scrub::scrub(&String::from_utf8_lossy(&bytes), crate::memory::episode::LONGEST)
+        })
     };
     let overrode = landing.overrode.iter().filter(|(_, of)| *of == path);
     Some(Fix {
@@ -84,14 +103,17 @@ pub fn fix_of(request: Option<&Request>, landing: &Landing<'_>, path: &str, now:
 pub(super) fn is_about(fix: &Fix, words: &[String]) -> bool {
     let whole = matches!(fix.mode.as_deref(), Some("overwrite" | "create"));
     let text = [&fix.old_text, &fix.content].into_iter().flatten().map(|text| text.to_lowercase());
-    words.is_empty() || whole || text.into_iter().any(|text| words.iter().any(|word| text.contains(word.as_str())))
+    words.is_empty()
+        || whole
+        || text.into_iter().any(|text| words.iter().any(|word| text.contains(word.as_str())))
 }
 
 /// The language of the file `path`, else what its name ends in.
 #[must_use]
 pub fn language_of(path: &str) -> Option<String> {
     let known = RepoPath::parse(path.as_bytes()).ok().and_then(|path| lang::of(&path, b""));
-    let ending = || Path::new(path).extension().map(|ending| ending.to_string_lossy().to_lowercase());
+    let ending =
+        || Path::new(path).extension().map(|ending| ending.to_string_lossy().to_lowercase());
     known.map(|language| language.name.to_owned()).or_else(ending)
 }
 
@@ -102,12 +124,15 @@ fn format_of(request: &Request) -> String {
 /// What was wrong, in a word.
 fn cause(finding: &Finding) -> Option<&'static str> {
     let evidence = &finding.evidence;
-    let is = |key: &str| evidence.get(key).is_some_and(|value| *value == serde_json::Value::Bool(true));
+    let is =
+        |key: &str| evidence.get(key).is_some_and(|value| *value == serde_json::Value::Bool(true));
     if is("already_applied") {
         return Some("already_applied");
     }
     if let Some(near) = evidence.get("nearest") {
-        let white = near.get("white_space_only").is_some_and(|value| *value == serde_json::Value::Bool(true));
+        let white = near
+            .get("white_space_only")
+            .is_some_and(|value| *value == serde_json::Value::Bool(true));
         return Some(if white {
             "white_space"
         } else if near.is_null() {
@@ -137,14 +162,16 @@ fn fragment(code: Code, edit: &Edit) -> String {
 /// The text that an edit replaces, and the one that it brings.
 fn texts(edit: &Edit) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
     match &edit.op {
-        Op::Create { content, .. } | Op::Append { content } | Op::Overwrite { content } | Op::Put { content } => {
-            (None, Some(content.clone()))
-        }
+        Op::Create { content, .. }
+        | Op::Append { content }
+        | Op::Overwrite { content }
+        | Op::Put { content } => (None, Some(content.clone())),
         Op::Edit { old, new, .. } => (Some(old.clone()), Some(new.clone())),
         Op::Lines { content, expected, .. } => (expected.clone(), Some(content.clone())),
         Op::Patch { hunks, .. } => {
             let side = |other: Side| {
-                let lines = hunks.iter().flat_map(|hunk| &hunk.lines).filter(|line| line.side != other);
+                let lines =
+                    hunks.iter().flat_map(|hunk| &hunk.lines).filter(|line| line.side != other);
                 lines.flat_map(|line| line.text.iter().copied().chain([b'\n'])).collect::<Vec<u8>>()
             };
             (Some(side(Side::New)), Some(side(Side::Old)))

@@ -98,7 +98,8 @@ impl Request {
     /// `BAD_REQUEST` naming the place, an unknown key with the nearest known one, or a missing key; path and text findings of
     /// every edit.
     pub fn from_json(bytes: &[u8]) -> Result<Request> {
-        let wire: Wire = serde_json::from_slice(bytes).map_err(|error| not_json(&error.to_string()))?;
+        let wire: Wire =
+            serde_json::from_slice(bytes).map_err(|error| not_json(&error.to_string()))?;
         let single = WireEdit {
             path: wire.path,
             mode: wire.mode,
@@ -113,8 +114,8 @@ impl Request {
             expected_hash: wire.expected_hash,
         };
         if let Some(text) = wire.patch {
-            let alone =
-                WireEdit { path: None, expected_hash: None, ..single.clone() }.is_empty() && wire.edits.is_none();
+            let alone = WireEdit { path: None, expected_hash: None, ..single.clone() }.is_empty()
+                && wire.edits.is_none();
             if !alone {
                 let message = "The request has `patch` and edits beside it.";
                 return Err(bad(
@@ -125,7 +126,8 @@ impl Request {
             }
             let matching = wire.matching.map_or(Matching::Strict, Match::matching);
             let path = single.path.map(String::into_bytes);
-            let patch = PatchText::new(text.into_bytes(), path.as_deref(), single.expected_hash, matching)?;
+            let patch =
+                PatchText::new(text.into_bytes(), path.as_deref(), single.expected_hash, matching)?;
             return Request::patch(wire.message, wire.agent, wire.allow, patch);
         }
         if wire.matching.is_some() {
@@ -163,7 +165,14 @@ impl Match {
 
 impl WireEdit {
     fn is_empty(&self) -> bool {
-        let texts = [&self.path, &self.old_text, &self.content, &self.to, &self.expected_text, &self.expected_hash];
+        let texts = [
+            &self.path,
+            &self.old_text,
+            &self.content,
+            &self.to,
+            &self.expected_text,
+            &self.expected_hash,
+        ];
         texts.iter().all(|text| text.is_none())
             && self.mode.is_none()
             && self.replace_all.is_none()
@@ -203,7 +212,9 @@ fn not_json(why: &str) -> Finding {
     let known: Vec<&str> = rest.split('`').skip(1).step_by(2).collect();
     let near = get_close_matches(key, &known, 1, 0.5);
     let nearest = near.first().map_or_else(String::new, |near| format!(" Did you mean `{near}`?"));
-    let place = rest.rsplit_once(" at line ").map_or_else(String::new, |(_, place)| format!(" (line {place})"));
+    let place = rest
+        .rsplit_once(" at line ")
+        .map_or_else(String::new, |(_, place)| format!(" (line {place})"));
     bad(
         &format!("The request has the unknown key `{key}`{place}.{nearest}"),
         &format!("Known keys are: {}.", known.join(", ")),
@@ -223,27 +234,41 @@ mod tests {
 
     #[test]
     fn a_single_edit_may_leave_out_the_array() {
-        let request = Request::from_json(br#"{"path": "a", "mode": "append", "content": "x"}"#).unwrap();
+        let request =
+            Request::from_json(br#"{"path": "a", "mode": "append", "content": "x"}"#).unwrap();
         let op = Op::Append { content: b"x".to_vec() };
-        assert_eq!(request.edits, [Edit { path: RepoPath::parse(b"a").unwrap(), expect: Expect::Anything, op }]);
+        assert_eq!(
+            request.edits,
+            [Edit { path: RepoPath::parse(b"a").unwrap(), expect: Expect::Anything, op }]
+        );
     }
 
     #[test]
     fn an_unknown_key_is_named_with_the_nearest_known_one() {
         let error = error(r#"{"path": "a", "mode": "edit", "oldtext": "x"}"#);
-        assert!(error.contains("unknown key `oldtext`") && error.contains("Did you mean `old_text`?"), "{error}");
+        assert!(
+            error.contains("unknown key `oldtext`") && error.contains("Did you mean `old_text`?"),
+            "{error}"
+        );
     }
 
     #[test]
     fn every_fault_is_found_not_only_the_first() {
         let found = Request::from_json(br#"{"allow": ["size"], "edits": [{"path": "../x", "mode": "edit", "content": "y"}, {"mode": "rename", "path": "a"}]}"#);
-        let codes: Vec<Code> = found.unwrap_err().into_vec().iter().map(|finding| finding.code).collect();
-        assert_eq!(codes, [Code::BadRequest, Code::BadRequest, Code::PathOutsideRepo, Code::OldTextRequired]);
+        let codes: Vec<Code> =
+            found.unwrap_err().into_vec().iter().map(|finding| finding.code).collect();
+        assert_eq!(
+            codes,
+            [Code::BadRequest, Code::BadRequest, Code::PathOutsideRepo, Code::OldTextRequired]
+        );
     }
 
     #[test]
     fn a_mode_takes_only_its_own_keys() {
-        assert!(error(r#"{"path": "a", "mode": "delete", "content": "x"}"#).contains("does not take `content`"));
+        assert!(
+            error(r#"{"path": "a", "mode": "delete", "content": "x"}"#)
+                .contains("does not take `content`")
+        );
         assert!(error(r#"{"path": "a", "mode": "create"}"#).contains("needs `content`"));
         assert!(error(r#"{"path": "a", "content": "x"}"#).contains("has no `mode`"));
         assert!(error(r#"{"path": "a", "mode": "create", "content": "#).contains("EOF"));

@@ -15,7 +15,12 @@ use crate::edit::stage::{Refusal, Stage};
 use crate::edit::{Edit, Op};
 
 /// Everything that refuses one edit of a plan; `hash` is the file's as it stood before.
-pub(super) fn refused(stage: &Stage<'_>, edit: &Edit, refusal: Refusal, hash: Option<&str>) -> Vec<Finding> {
+pub(super) fn refused(
+    stage: &Stage<'_>,
+    edit: &Edit,
+    refusal: Refusal,
+    hash: Option<&str>,
+) -> Vec<Finding> {
     let (path, text) = (&edit.path, stage.text(&edit.path));
     let disk = stage.origin(path);
     let earlier = stage.before(path) != Some(text);
@@ -25,7 +30,9 @@ pub(super) fn refused(stage: &Stage<'_>, edit: &Edit, refusal: Refusal, hash: Op
         (Refusal::Exists(path), _) => vec![exists(&path)],
         (Refusal::NotFound, _) => return vec![not_found(path)],
         (Refusal::Ambiguous(at), _) => vec![ambiguous(path, text, &at)],
-        (Refusal::TextNotFound, Op::Edit { old, new, .. }) => vec![text_not_found((path, disk), text, old, new)],
+        (Refusal::TextNotFound, Op::Edit { old, new, .. }) => {
+            vec![text_not_found((path, disk), text, old, new)]
+        }
         (Refusal::Misplaced(missed), Op::Patch { hunks, matching }) => {
             patch_words::misplaced((path, disk), text, (hunks, *matching), &missed)
         }
@@ -46,8 +53,11 @@ pub(super) fn refused(stage: &Stage<'_>, edit: &Edit, refusal: Refusal, hash: Op
     };
     let told = |finding: Finding| {
         let finding = finding.with("hash", hash);
-        let finding =
-            if earlier && finding.code != Code::FileExists { after_earlier_parts(finding, path) } else { finding };
+        let finding = if earlier && finding.code != Code::FileExists {
+            after_earlier_parts(finding, path)
+        } else {
+            finding
+        };
         if disk == path { finding } else { finding.with("on_disk", disk.to_string()) }
     };
     findings.into_iter().map(told).collect()
@@ -57,7 +67,9 @@ pub(super) fn refused(stage: &Stage<'_>, edit: &Edit, refusal: Refusal, hash: Op
 fn after_earlier_parts(mut finding: Finding, path: &RepoPath) -> Finding {
     const END: &str = " Nothing was changed.";
     let message = finding.message.strip_suffix(END).unwrap_or(&finding.message);
-    finding.message = format!("{message} Lines are counted in the text that the parts before it make of {path}.{END}");
+    finding.message = format!(
+        "{message} Lines are counted in the text that the parts before it make of {path}.{END}"
+    );
     finding.with("after_earlier_parts", true)
 }
 
@@ -101,7 +113,12 @@ pub(super) fn not_found(path: &RepoPath) -> Finding {
 /// `NOT_A_FILE` for a path below one that is a file.
 pub(super) fn below_a_file(path: &RepoPath) -> Finding {
     let hint = "Delete or rename the file that stands in the way first, in a request of its own.";
-    Finding::new(Code::NotAFile, format!("{path} would lie below a file. Nothing was changed."), hint).at(path)
+    Finding::new(
+        Code::NotAFile,
+        format!("{path} would lie below a file. Nothing was changed."),
+        hint,
+    )
+    .at(path)
 }
 
 /// `UNSUPPORTED_REPOSITORY` for a request that changes attributes and a file that they may convert.
@@ -118,7 +135,11 @@ pub(super) fn ambiguous(path: &RepoPath, text: &[u8], at: &[Range<usize>]) -> Fi
     let lines: Vec<u64> = at.iter().take(MAX_PLACES).map(|at| line_of(text, at.start)).collect();
     let shown: Vec<String> = lines.iter().map(ToString::to_string).collect();
     let many = at.len() > MAX_PLACES;
-    let (count, more) = if many { (format!("more than {MAX_PLACES}"), " and on") } else { (at.len().to_string(), "") };
+    let (count, more) = if many {
+        (format!("more than {MAX_PLACES}"), " and on")
+    } else {
+        (at.len().to_string(), "")
+    };
     Finding::new(
         Code::OldTextAmbiguous,
         format!("`old_text` stands {count} times in {path}, at lines {}{more}. Nothing was changed.", shown.join(", ")),
@@ -131,13 +152,26 @@ pub(super) fn ambiguous(path: &RepoPath, text: &[u8], at: &[Range<usize>]) -> Fi
 }
 
 /// `OLD_TEXT_NOT_FOUND` with the nearest miss.
-pub(super) fn text_not_found((path, disk): (&RepoPath, &RepoPath), text: &[u8], old: &[u8], new: &[u8]) -> Finding {
-    let already = (!new.is_empty()).then(|| memchr::memmem::find(text, new)).flatten().map(|at| line_of(text, at));
+pub(super) fn text_not_found(
+    (path, disk): (&RepoPath, &RepoPath),
+    text: &[u8],
+    old: &[u8],
+    new: &[u8],
+) -> Finding {
+    let already = (!new.is_empty())
+        .then(|| memchr::memmem::find(text, new))
+        .flatten()
+        .map(|at| line_of(text, at));
     let near = near::nearest(text, old, Sent::Text);
-    let mut message =
-        format!("`old_text` ({} lines) does not stand in {path} ({} lines).", line_count(old), line_count(text));
-    let mut hint =
-        format!("Read the file (`edt read {}`) and send `old_text` exactly as it stands there.", disk.for_shell());
+    let mut message = format!(
+        "`old_text` ({} lines) does not stand in {path} ({} lines).",
+        line_count(old),
+        line_count(text)
+    );
+    let mut hint = format!(
+        "Read the file (`edt read {}`) and send `old_text` exactly as it stands there.",
+        disk.for_shell()
+    );
     if let Some(near) = &near {
         message.push(' ');
         message.push_str(&describe(near));
@@ -151,8 +185,9 @@ pub(super) fn text_not_found((path, disk): (&RepoPath, &RepoPath), text: &[u8], 
         hint = format!("If that edit was made before, there is nothing to do. Else: {hint}");
     }
     message.push_str(" Nothing was changed.");
-    let finding =
-        Finding::new(Code::OldTextNotFound, message, hint).at(path).with("already_applied", already.is_some());
+    let finding = Finding::new(Code::OldTextNotFound, message, hint)
+        .at(path)
+        .with("already_applied", already.is_some());
     finding.with("nearest", near.as_ref().map(|near| nearest(text, near)))
 }
 
@@ -180,7 +215,11 @@ pub(super) fn describe(near: &NearMiss) -> String {
     );
     match (&near.differs_at, &near.stands) {
         (Some(line), Some(stands)) => {
-            format!("{place}; line {line} differs first: sent {:?}, found {:?}.", visible(&near.sent), visible(stands))
+            format!(
+                "{place}; line {line} differs first: sent {:?}, found {:?}.",
+                visible(&near.sent),
+                visible(stands)
+            )
         }
         _ => format!("{place}; the file ends before {:?}.", visible(&near.sent)),
     }
@@ -188,5 +227,10 @@ pub(super) fn describe(near: &NearMiss) -> String {
 
 /// A path that was checked and is gone: a defect.
 pub(super) fn lost(path: &RepoPath) -> Finding {
-    Finding::new(Code::Internal, format!("{path} was not looked at."), "Report the request with this message.").at(path)
+    Finding::new(
+        Code::Internal,
+        format!("{path} was not looked at."),
+        "Report the request with this message.",
+    )
+    .at(path)
 }

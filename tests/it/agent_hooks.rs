@@ -13,7 +13,8 @@ use crate::world::{EDT, World, same};
 const PROGRAM: &str = "#include <stdio.h>\n\nint main(int argc, char **argv)\n{\n\tif (argc != 2) {\n\t\tputs(\"usage: calculate N\");\n\t\treturn 1;\n\t}\n\tputs(argv[1]);\n\treturn 0;\n}\n";
 
 /// The agents that have hooks.
-const AGENTS: [&str; 8] = ["claude-code", "codex", "gemini", "opencode", "cline", "cursor", "copilot", "windsurf"];
+const AGENTS: [&str; 8] =
+    ["claude-code", "codex", "gemini", "opencode", "cline", "cursor", "copilot", "windsurf"];
 
 fn big() -> String {
     "int f(int x) { return x; }\n".repeat(200)[..3400].to_owned()
@@ -42,13 +43,22 @@ struct Said {
 }
 
 fn run(mut command: Command, payload: &[u8]) -> Said {
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     let mut pipe = child.stdin.take().unwrap();
     let _ = pipe.write_all(payload);
     drop(pipe);
     let done = child.wait_with_output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
-    Said { exit: done.status.code().unwrap_or(-1), stdout: text(done.stdout), stderr: text(done.stderr) }
+    Said {
+        exit: done.status.code().unwrap_or(-1),
+        stdout: text(done.stdout),
+        stderr: text(done.stderr),
+    }
 }
 
 fn hook(world: &World, agent: &str, payload: &Value) -> Said {
@@ -63,11 +73,14 @@ fn fixtures() -> PathBuf {
 
 /// `value` with every placeholder in its texts replaced.
 fn filled(value: &Value, with: &[(&str, &str)]) -> Value {
-    let fill = |text: &str| with.iter().fold(text.to_owned(), |text, (mark, by)| text.replace(mark, by));
+    let fill =
+        |text: &str| with.iter().fold(text.to_owned(), |text, (mark, by)| text.replace(mark, by));
     match value {
         Value::String(text) => Value::String(fill(text)),
         Value::Array(all) => all.iter().map(|one| filled(one, with)).collect(),
-        Value::Object(map) => Value::Object(map.iter().map(|(key, one)| (key.clone(), filled(one, with))).collect()),
+        Value::Object(map) => {
+            Value::Object(map.iter().map(|(key, one)| (key.clone(), filled(one, with))).collect())
+        }
         other => other.clone(),
     }
 }
@@ -76,12 +89,18 @@ fn filled(value: &Value, with: &[(&str, &str)]) -> Value {
 fn payload(fixture: &Value, world: &World) -> Value {
     let root = world.root.to_str().unwrap();
     // Arguments that are JSON in a text hold texts in a text.
-    let escaped =
-        |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").replace('\t', "\\t");
+    let escaped = |text: &str| {
+        text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").replace('\t', "\\t")
+    };
     let args = fixture["payload"]["toolArgs"].as_str().map(|text| {
-        text.replace("{BIG}", &escaped(&big())).replace("{MAKEFILE}", &escaped(&makefile())).replace("{ROOT}", root)
+        text.replace("{BIG}", &escaped(&big()))
+            .replace("{MAKEFILE}", &escaped(&makefile()))
+            .replace("{ROOT}", root)
     });
-    let mut payload = filled(&fixture["payload"], &[("{ROOT}", root), ("{BIG}", &big()), ("{MAKEFILE}", &makefile())]);
+    let mut payload = filled(
+        &fixture["payload"],
+        &[("{ROOT}", root), ("{BIG}", &big()), ("{MAKEFILE}", &makefile())],
+    );
     if let Some(args) = args {
         payload["toolArgs"] = args.into();
     }
@@ -110,7 +129,10 @@ fn all_fixtures() -> Vec<Fixture> {
 /// The text that `name` stands for, for people and agents to read as it is.
 fn text(name: &str) -> String {
     let file = fixtures().join("texts").join(format!("{name}.txt"));
-    std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display())).trim_end().to_owned()
+    std::fs::read_to_string(&file)
+        .unwrap_or_else(|error| panic!("{}: {error}", file.display()))
+        .trim_end()
+        .to_owned()
 }
 
 /// What must have been said, exactly.
@@ -183,12 +205,18 @@ fn what_a_person_left_unrecorded_is_recorded_before_an_edit_is_let_through() {
     world.write("a.txt", "one\ntwo\na person's line\n");
     let payload = json!({"session_id": "s", "cwd": world.root, "hook_event_name": "PreToolUse", "tool_name": "Edit",
         "tool_input": {"file_path": world.root.join("a.txt"), "old_string": "two", "new_string": "2"}});
-    assert_eq!(hook(&world, "claude-code", &payload), Said { exit: 0, stdout: String::new(), stderr: String::new() });
+    assert_eq!(
+        hook(&world, "claude-code", &payload),
+        Said { exit: 0, stdout: String::new(), stderr: String::new() }
+    );
     assert_eq!(world.blob("HEAD:a.txt"), b"one\ntwo\na person's line\n");
     world.write("a.txt", "one\n2\na person's line\n");
     let mut after = payload.clone();
     after["hook_event_name"] = "PostToolUse".into();
-    assert_eq!(hook(&world, "claude-code", &after), Said { exit: 0, stdout: String::new(), stderr: String::new() });
+    assert_eq!(
+        hook(&world, "claude-code", &after),
+        Said { exit: 0, stdout: String::new(), stderr: String::new() }
+    );
     assert_eq!(
         world.git(&["log", "--format=%s", "-2"]),
         "edit a.txt (Edit)\ncheckpoint: unrecorded changes of a.txt\n"
@@ -204,18 +232,28 @@ fn what_git_ignores_is_judged_and_not_recorded() {
     world.commit(&[(".gitignore", b"/.env\n/build/\n")]);
     world.write("build/out.c", big());
     let payload = |event: &str, tool: &str, input: Value| json!({"session_id": "s", "cwd": world.root, "hook_event_name": event, "tool_name": tool, "tool_input": input});
-    let write = |path: &str, content: &str| json!({"file_path": world.root.join(path), "content": content});
+    let write =
+        |path: &str, content: &str| json!({"file_path": world.root.join(path), "content": content});
     for event in ["PreToolUse", "PostToolUse"] {
         world.write(".env", "TOKEN=secret\n");
-        let said = hook(&world, "claude-code", &payload(event, "Write", write(".env", "TOKEN=other\n")));
+        let said =
+            hook(&world, "claude-code", &payload(event, "Write", write(".env", "TOKEN=other\n")));
         assert_eq!((said.exit, said.stdout.as_str()), (0, ""), "{said:?}");
     }
     assert!(world.git(&["for-each-ref", "refs/heads/edt", "refs/edt"]).is_empty());
-    let said = hook(&world, "claude-code", &payload("PreToolUse", "Write", write("build/out.c", "}")));
-    assert!(said.stdout.contains("SIZE_REDUCTION") || said.stdout.contains("SYNTAX_ERROR"), "{said:?}");
+    let said =
+        hook(&world, "claude-code", &payload("PreToolUse", "Write", write("build/out.c", "}")));
+    assert!(
+        said.stdout.contains("SIZE_REDUCTION") || said.stdout.contains("SYNTAX_ERROR"),
+        "{said:?}"
+    );
     // Whose home that is nobody can say.
     let input = json!({"file_path": "~/a.txt", "content": "x"});
-    assert!(hook(&world, "claude-code", &payload("PreToolUse", "Write", input)).stdout.contains("BAD_REQUEST"));
+    assert!(
+        hook(&world, "claude-code", &payload("PreToolUse", "Write", input))
+            .stdout
+            .contains("BAD_REQUEST")
+    );
     // What Git tracks is recorded whatever a rule says.
     world.git(&["add", "--force", ".env"]);
     hook(&world, "claude-code", &payload("PostToolUse", "Write", write(".env", "TOKEN=other\n")));
@@ -245,10 +283,18 @@ fn what_cannot_be_judged_is_blocked() {
     let world = world();
     let blocks = |agent: &str, said: &Said, why: &str| {
         let blocked = match agent {
-            "cline" => said.stdout.starts_with("{\"cancel\":true,\"errorMessage\":\"edt could not judge"),
-            _ => said.exit == 2 && said.stderr.starts_with("edt could not judge this edit, so it is blocked: "),
+            "cline" => {
+                said.stdout.starts_with("{\"cancel\":true,\"errorMessage\":\"edt could not judge")
+            }
+            _ => {
+                said.exit == 2
+                    && said.stderr.starts_with("edt could not judge this edit, so it is blocked: ")
+            }
         };
-        assert!(blocked && (said.stdout.contains(why) || said.stderr.contains(why)), "{agent}: {said:?}");
+        assert!(
+            blocked && (said.stdout.contains(why) || said.stderr.contains(why)),
+            "{agent}: {said:?}"
+        );
     };
     for agent in AGENTS {
         let said = |input: &[u8]| {
@@ -289,7 +335,8 @@ fn the_watchdog_blocks_before_the_agent_gives_up() {
         let open = child.stdin.take();
         let done = child.wait_with_output().unwrap();
         drop(open);
-        let (out, err) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+        let (out, err) =
+            (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
         assert!(begun.elapsed() < Duration::from_secs(10), "{agent}");
         let said = if agent == "cline" { &out } else { &err };
         assert!(said.contains("its time of 0.4 s was over."), "{agent}: {out}{err}");
@@ -311,7 +358,10 @@ fn a_worktree_that_is_held_blocks_and_says_by_whom() {
     command.args(["agent-hook", "claude-code", "--timeout", "1"]);
     let said = run(command, payload.to_string().as_bytes());
     assert_eq!((said.exit, said.stdout.as_str()), (2, ""), "{said:?}");
-    assert!(said.stderr.contains("SESSION_BUSY") && said.stderr.contains("so it is blocked"), "{said:?}");
+    assert!(
+        said.stderr.contains("SESSION_BUSY") && said.stderr.contains("so it is blocked"),
+        "{said:?}"
+    );
     // After an edit, the same must not be told as if the edit had not landed.
     let mut after = payload;
     after["hook_event_name"] = "PostToolUse".into();
@@ -319,14 +369,20 @@ fn a_worktree_that_is_held_blocks_and_says_by_whom() {
     command.args(["agent-hook", "claude-code", "--timeout", "1"]);
     let said = run(command, after.to_string().as_bytes());
     assert!(
-        said.exit == 2 && said.stderr.starts_with("The edit has landed, but edt could not record it: SESSION_BUSY"),
+        said.exit == 2
+            && said
+                .stderr
+                .starts_with("The edit has landed, but edt could not record it: SESSION_BUSY"),
         "{said:?}"
     );
 }
 
 #[test]
 fn a_protected_path_waits_for_a_person_whatever_tool_is_used() {
-    let world = World::with(&[("edt.toml", b"[[protect]]\npaths = [\"secret/**\"]\n"), ("secret/key.txt", b"one\n")]);
+    let world = World::with(&[
+        ("edt.toml", b"[[protect]]\npaths = [\"secret/**\"]\n"),
+        ("secret/key.txt", b"one\n"),
+    ]);
     let payload = json!({"session_id": "s", "turn_id": "t", "cwd": world.root, "hook_event_name": "PreToolUse", "tool_name": "apply_patch",
         "tool_input": {"command": "*** Begin Patch\n*** Update File: secret/key.txt\n@@\n-one\n+two\n*** End Patch"}});
     let before = world.snapshot();
@@ -338,8 +394,7 @@ fn a_protected_path_waits_for_a_person_whatever_tool_is_used() {
 #[test]
 fn a_conversation_that_begins_in_a_worktree_is_told_of_edt() {
     let world = world();
-    let payload =
-        |cwd: &Path| json!({"session_id": "s", "cwd": cwd, "hook_event_name": "SessionStart", "source": "startup"});
+    let payload = |cwd: &Path| json!({"session_id": "s", "cwd": cwd, "hook_event_name": "SessionStart", "source": "startup"});
     let said = hook(&world, "codex", &payload(&world.root));
     let answer: Value = serde_json::from_str(&said.stdout).unwrap();
     assert_eq!(answer["hookSpecificOutput"]["hookEventName"], "SessionStart");
@@ -375,13 +430,15 @@ fn the_plugin_for_opencode_throws_what_edt_says_and_throws_if_there_is_no_edt() 
     }
     let driven = |edt: &str| -> Value {
         world.edt(&["setup", "opencode", "--scope", "user"]);
-        let text = std::fs::read_to_string(world.home.join(".config/opencode/plugins/edt.js")).unwrap();
+        let text =
+            std::fs::read_to_string(world.home.join(".config/opencode/plugins/edt.js")).unwrap();
         let plugin = world.home.join("plugin.mjs");
         std::fs::write(&plugin, text.replace(EDT, edt)).unwrap();
         let mut command = world.command("node");
         command.args(["--input-type=module", "-e", DRIVER]).arg(&plugin).arg(&world.root);
         let done = command.output().unwrap();
-        serde_json::from_slice(&done.stdout).unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&done.stderr)))
+        serde_json::from_slice(&done.stdout)
+            .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&done.stderr)))
     };
     let said = driven("/nowhere/edt");
     let gone = "edt could not be run: spawn /nowhere/edt ENOENT";
@@ -391,7 +448,10 @@ fn the_plugin_for_opencode_throws_what_edt_says_and_throws_if_there_is_no_edt() 
     assert_eq!(said[0], "edt refused this edit; nothing was changed.");
     assert_eq!((&said[1], &said[2]), (&json!("passed"), &json!("passed")));
     assert_eq!(said[3], format!("done\n\n{}", text("good_after")));
-    assert_eq!((world.text("big.c"), world.git(&["log", "--format=%s", "-1"]).trim()), (big(), "edit a.txt (edit)"));
+    assert_eq!(
+        (world.text("big.c"), world.git(&["log", "--format=%s", "-1"]).trim()),
+        (big(), "edit a.txt (edit)")
+    );
 }
 
 /// One worktree by two names, and two worktrees in one patch: each is judged, and nothing waits for itself.
@@ -401,7 +461,8 @@ fn a_patch_may_speak_of_several_worktrees_and_of_one_by_several_names() {
     let link = world.home.join("link");
     std::os::unix::fs::symlink(&world.root, &link).unwrap();
     let patch = |b: &str| {
-        let (a, link, b_file) = (world.root.join("a.txt"), link.join("new.txt"), other.root.join("b.txt"));
+        let (a, link, b_file) =
+            (world.root.join("a.txt"), link.join("new.txt"), other.root.join("b.txt"));
         format!(
             "*** Begin Patch\n*** Update File: {}\n@@\n-two\n+2\n*** Add File: {}\n+new\n*** Update File: {}\n@@\n-one\n+{b}\n*** End Patch\n",
             a.display(),
@@ -426,7 +487,11 @@ fn a_patch_may_speak_of_several_worktrees_and_of_one_by_several_names() {
     world.write("new.txt", "new\n");
     other.write("b.txt", "1\n");
     let told = hook(&world, "codex", &payload("PostToolUse", "1"));
-    assert_eq!((told.exit, told.stdout.matches("is recorded as edit 1").count()), (0, 2), "{told:?}");
+    assert_eq!(
+        (told.exit, told.stdout.matches("is recorded as edit 1").count()),
+        (0, 2),
+        "{told:?}"
+    );
     assert_eq!(world.git(&["diff", "--name-only", "HEAD~1"]), "a.txt\nnew.txt\n");
     world.is_clean();
     other.is_clean();
@@ -450,22 +515,43 @@ fn what_once_slipped_past_is_refused_and_changes_nothing() {
         let said = hook(&world, agent, &payload);
         format!("{} {}{}", said.exit, said.stdout, said.stderr)
     };
-    let patch =
-        |body: &str| ask("codex", "apply_patch", json!({"command": format!("*** Begin Patch\n{body}*** End Patch\n")}));
-    let write = |path: &str| ask("claude-code", "Write", json!({"file_path": path, "content": "x\n"}));
-    let notebook = |path: &str| ask("claude-code", "NotebookEdit", json!({"notebook_path": path, "new_source": "x"}));
+    let patch = |body: &str| {
+        ask(
+            "codex",
+            "apply_patch",
+            json!({"command": format!("*** Begin Patch\n{body}*** End Patch\n")}),
+        )
+    };
+    let write =
+        |path: &str| ask("claude-code", "Write", json!({"file_path": path, "content": "x\n"}));
+    let notebook = |path: &str| {
+        ask("claude-code", "NotebookEdit", json!({"notebook_path": path, "new_source": "x"}))
+    };
     let before = world.snapshot();
     let (out, bare) = (outside.display(), world.home.join("bare.git/hooks/pre-commit"));
     for (said, expected) in [
         (patch("  *** Delete File: .github/ci.yml\n"), ".github/ci.yml"),
         (patch("*** Delete File:.github/ci.yml\n"), ".github/ci.yml"),
         (patch("*** Remove File: .github/ci.yml\n"), "INVALID_PATCH"),
-        (patch(&format!("*** Update File: {out}\n*** Move to: c.txt\n@@\n-one\n+two\n")), "PATH_OUTSIDE_REPO"),
-        (patch(&format!("*** Update File: {out}\n*** Move to: .git/hooks/x\n@@\n-one\n+two\n")), "PATH_IN_GIT_DIR"),
+        (
+            patch(&format!("*** Update File: {out}\n*** Move to: c.txt\n@@\n-one\n+two\n")),
+            "PATH_OUTSIDE_REPO",
+        ),
+        (
+            patch(&format!("*** Update File: {out}\n*** Move to: .git/hooks/x\n@@\n-one\n+two\n")),
+            "PATH_IN_GIT_DIR",
+        ),
         (notebook(".git/config"), "PATH_IN_GIT_DIR"),
         (notebook(".github/ci.yml"), "PROTECTED_PATH"),
         (ask("claude-code", "MultiEdit", json!({"file_path": "a.txt", "edits": []})), "is empty"),
-        (ask("claude-code", "Write", json!({"file_path": "a.txt", "path": "c.txt", "content": "x"})), "differ"),
+        (
+            ask(
+                "claude-code",
+                "Write",
+                json!({"file_path": "a.txt", "path": "c.txt", "content": "x"}),
+            ),
+            "differ",
+        ),
         (ask("claude-code", "", json!({})), "is empty"),
         (write(bare.to_str().unwrap()), "PATH_IN_GIT_DIR"),
     ] {
@@ -509,5 +595,8 @@ fn the_environment_names_no_other_repository_and_an_answer_that_cannot_be_writte
     // What was done cannot be cancelled.
     let after = json!({"hookName": "PostToolUse", "workspaceRoots": [world.root], "postToolUse": {"toolName": "editor", "parameters": {}}});
     let said = hook(&world, "cline", &after);
-    assert!(said.stdout.starts_with("{\"cancel\":false,") && said.stdout.contains("has landed"), "{said:?}");
+    assert!(
+        said.stdout.starts_with("{\"cancel\":false,") && said.stdout.contains("has landed"),
+        "{said:?}"
+    );
 }

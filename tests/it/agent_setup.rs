@@ -8,12 +8,24 @@ use serde_json::{Value, json};
 
 use crate::world::{Answer, EDT, World, run};
 
-const AGENTS: [&str; 9] =
-    ["claude-code", "codex", "gemini", "opencode", "cline", "cursor", "copilot", "windsurf", "aider"];
+const AGENTS: [&str; 9] = [
+    "claude-code",
+    "codex",
+    "gemini",
+    "opencode",
+    "cline",
+    "cursor",
+    "copilot",
+    "windsurf",
+    "aider",
+];
 
 /// Settings of a person's, below home or project, with what machines lose: comments, order, odd white space, no final line break.
 const SETTINGS: [(&str, &str); 14] = [
-    (".claude.json", "{\"numStartups\": 7,\n   \"mcpServers\": {\"other\": {\"command\": \"o\"}}, \"z\": 1}"),
+    (
+        ".claude.json",
+        "{\"numStartups\": 7,\n   \"mcpServers\": {\"other\": {\"command\": \"o\"}}, \"z\": 1}",
+    ),
     (".mcp.json", "{\n\t\"mcpServers\": {}\n}\n"),
     (
         ".claude/settings.json",
@@ -31,7 +43,10 @@ const SETTINGS: [(&str, &str); 14] = [
     ),
     (".cursor/mcp.json", "{ }\n"),
     (".cursor/hooks.json", "{\n  \"version\": 1,\n  \"hooks\": { \"preToolUse\": [] }\n}\n"),
-    (".vscode/mcp.json", "{\n  \"servers\": { \"a\": {\"command\": \"a\"} }, // mine\n  \"inputs\": []\n}\n"),
+    (
+        ".vscode/mcp.json",
+        "{\n  \"servers\": { \"a\": {\"command\": \"a\"} }, // mine\n  \"inputs\": []\n}\n",
+    ),
     (".windsurf/hooks.json", "{\"hooks\":{\"pre_write_code\":[{\"command\":\"mine\"}]}}\n"),
     (".codeium/windsurf/hooks.json", "\u{feff}{\r\n  \"hooks\": {}\r\n}\r\n"),
     (".aider.conf.yml", "# mine\nmodel: x"),
@@ -48,7 +63,9 @@ fn tree(at: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
                 continue;
             }
             let bytes = match () {
-                () if meta.is_symlink() => std::fs::read_link(&path).unwrap().into_os_string().into_encoded_bytes(),
+                () if meta.is_symlink() => {
+                    std::fs::read_link(&path).unwrap().into_os_string().into_encoded_bytes()
+                }
                 () if meta.is_dir() => {
                     open.push(path.clone());
                     Vec::new()
@@ -86,17 +103,27 @@ fn both(world: &World) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
 
 /// Compares two trees, and names what differs.
 #[track_caller]
-fn same(now: &BTreeMap<PathBuf, (u32, Vec<u8>)>, before: &BTreeMap<PathBuf, (u32, Vec<u8>)>, why: &str) {
+fn same(
+    now: &BTreeMap<PathBuf, (u32, Vec<u8>)>,
+    before: &BTreeMap<PathBuf, (u32, Vec<u8>)>,
+    why: &str,
+) {
     let paths: std::collections::BTreeSet<&PathBuf> = now.keys().chain(before.keys()).collect();
-    let told =
-        |one: Option<&(u32, Vec<u8>)>| one.map(|(mode, bytes)| (*mode, String::from_utf8_lossy(bytes).into_owned()));
+    let told = |one: Option<&(u32, Vec<u8>)>| {
+        one.map(|(mode, bytes)| (*mode, String::from_utf8_lossy(bytes).into_owned()))
+    };
     for path in paths {
         assert_eq!(told(now.get(path)), told(before.get(path)), "{why}: {}", path.display());
     }
 }
 
 fn did(answer: &Answer) -> Vec<&str> {
-    answer.json["files"].as_array().unwrap().iter().map(|step| step["did"].as_str().unwrap()).collect()
+    answer.json["files"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|step| step["did"].as_str().unwrap())
+        .collect()
 }
 
 #[test]
@@ -109,8 +136,14 @@ fn what_was_set_up_goes_again_and_every_byte_is_as_it_was() {
                 let told = world.edt(&[&args[..], &["--dry-run"]].concat());
                 same(&both(&world), &before, &format!("{agent}: a dry run"));
                 let set_up = world.edt(&args);
-                assert_eq!(set_up.json["files"], told.json["files"], "{agent}: what was told is what was done");
-                assert!(did(&set_up).iter().all(|did| ["created", "changed"].contains(did)), "{set_up:?}");
+                assert_eq!(
+                    set_up.json["files"], told.json["files"],
+                    "{agent}: what was told is what was done"
+                );
+                assert!(
+                    did(&set_up).iter().all(|did| ["created", "changed"].contains(did)),
+                    "{set_up:?}"
+                );
                 let after = both(&world);
                 let again = world.edt(&args);
                 assert!(did(&again).iter().all(|did| *did == "unchanged"), "{again:?}");
@@ -178,9 +211,24 @@ fn a_file_that_cannot_be_read_is_named_with_the_place_and_nothing_at_all_is_writ
         ("claude-code", ".claude/settings.json", "{\"hooks\": []}", "`hooks` in it is no object"),
         ("codex", ".codex/config.toml", "a = 1\nb = \n", "line 2"),
         ("codex", "AGENTS.md", "<!-- BEGIN edt -->\n", "without"),
-        ("aider", ".aider.conf.yml", "git-commit-verify: false\n", "it sets `git-commit-verify` already"),
-        ("aider", ".aider.conf.yml", "\"git-commit-verify\": false\n", "it sets `git-commit-verify` already"),
-        ("claude-code", ".claude/settings.json", "{\"hooks\": {}, \"hooks\": {}}", "`hooks` stands in it twice"),
+        (
+            "aider",
+            ".aider.conf.yml",
+            "git-commit-verify: false\n",
+            "it sets `git-commit-verify` already",
+        ),
+        (
+            "aider",
+            ".aider.conf.yml",
+            "\"git-commit-verify\": false\n",
+            "it sets `git-commit-verify` already",
+        ),
+        (
+            "claude-code",
+            ".claude/settings.json",
+            "{\"hooks\": {}, \"hooks\": {}}",
+            "`hooks` stands in it twice",
+        ),
         ("cline", ".clinerules/hooks/PreToolUse", "#!/bin/sh\nmine\n", "not written by edt"),
         ("opencode", ".opencode/plugins/edt.js", "export const mine = 1\n", "not written by edt"),
     ];
@@ -191,7 +239,10 @@ fn a_file_that_cannot_be_read_is_named_with_the_place_and_nothing_at_all_is_writ
         let refused = world.edt(&["setup", agent]);
         assert_eq!((refused.codes(), refused.exit), (vec!["BAD_REQUEST"], 2), "{refused:?}");
         let message = refused.message();
-        assert!(message.contains(world.root.join(file).to_str().unwrap()) && message.contains(why), "{message}");
+        assert!(
+            message.contains(world.root.join(file).to_str().unwrap()) && message.contains(why),
+            "{message}"
+        );
         same(&both(&world), &before, agent);
     }
 }
@@ -206,7 +257,9 @@ fn a_link_stays_a_link_and_a_mode_stays() {
     symlink(&kept, &link).unwrap();
     let before = both(&world);
     world.edt(&["setup", "gemini", "--scope", "user"]);
-    assert!(link.is_symlink() && std::fs::read_to_string(&kept).unwrap().contains("agent-hook gemini"));
+    assert!(
+        link.is_symlink() && std::fs::read_to_string(&kept).unwrap().contains("agent-hook gemini")
+    );
     assert_eq!(kept.metadata().unwrap().mode() & 0o777, 0o600);
     // What stood there may hold secrets: the receipt is this person's alone.
     let receipts = world.home.join(".local/share/edt/setup");
@@ -220,7 +273,11 @@ fn agents_variables_name_their_folders() {
     let world = world();
     let elsewhere = world.home.join("elsewhere");
     let cases = [
-        ("claude-code", "CLAUDE_CONFIG_DIR", &["settings.json", ".claude.json", "skills/edt/SKILL.md"][..]),
+        (
+            "claude-code",
+            "CLAUDE_CONFIG_DIR",
+            &["settings.json", ".claude.json", "skills/edt/SKILL.md"][..],
+        ),
         ("codex", "CODEX_HOME", &["config.toml", "hooks.json", "AGENTS.md"]),
         ("gemini", "GEMINI_CLI_HOME", &[".gemini/settings.json"]),
         ("opencode", "OPENCODE_CONFIG_DIR", &["opencode.json", "plugins/edt.js"]),
@@ -242,7 +299,11 @@ fn its_own_tools_are_taken_away_only_where_that_is_asked_for_and_can_be() {
     let before = both(&world);
     let settings = |path: &str| -> Value {
         serde_json::from_str(
-            &world.text(path).lines().map(|line| line.split(" //").next().unwrap()).collect::<String>(),
+            &world
+                .text(path)
+                .lines()
+                .map(|line| line.split(" //").next().unwrap())
+                .collect::<String>(),
         )
         .unwrap()
     };
@@ -254,7 +315,10 @@ fn its_own_tools_are_taken_away_only_where_that_is_asked_for_and_can_be() {
         json!(["WebFetch", "Edit", "Write", "NotebookEdit"])
     );
     world.edt(&["setup", "gemini", "--only-edt"]);
-    assert_eq!(settings(".gemini/settings.json")["tools"]["exclude"], json!(["write_file", "replace"]));
+    assert_eq!(
+        settings(".gemini/settings.json")["tools"]["exclude"],
+        json!(["write_file", "replace"])
+    );
     world.edt(&["setup", "opencode", "--only-edt"]);
     assert!(
         world.text("opencode.jsonc").contains("{\"edit\": \"deny\", \"bash\": \"deny\"}"),
@@ -294,8 +358,18 @@ fn the_list_tries_what_is_set_up_and_says_what_is_not_live() {
     for agent in AGENTS {
         let one = listed(&list, agent);
         // A server for all projects is there for this scope, too.
-        assert!(one["installed"].as_array().unwrap().contains(&json!({"scope": "project", "complete": true})), "{one}");
-        assert_eq!(one["hook"], if agent == "aider" { "no_hook_protocol" } else { "live" }, "{one}");
+        assert!(
+            one["installed"]
+                .as_array()
+                .unwrap()
+                .contains(&json!({"scope": "project", "complete": true})),
+            "{one}"
+        );
+        assert_eq!(
+            one["hook"],
+            if agent == "aider" { "no_hook_protocol" } else { "live" },
+            "{one}"
+        );
     }
     // A line of somebody else's is told, and not run.
     let ran = world.root.join("ran");
@@ -313,14 +387,21 @@ fn the_list_tries_what_is_set_up_and_says_what_is_not_live() {
     );
     world.edt(&["setup", "codex"]);
     // The program is gone from where it was: nothing protects, and the list says so.
-    let script = world.text(".clinerules/hooks/PreToolUse").replace("edt agent-hook", "nowhere agent-hook");
+    let script =
+        world.text(".clinerules/hooks/PreToolUse").replace("edt agent-hook", "nowhere agent-hook");
     world.write(".clinerules/hooks/PreToolUse", script);
     let list = world.edt(&["setup", "--list"]);
     assert_eq!(listed(&list, "cline")["hook"], "not_live");
     assert!(listed(&list, "cline")["detail"].to_string().contains("not as this edt writes it"));
     AGENTS.iter().for_each(|agent| drop(world.edt(&["setup", agent, "--remove"])));
-    let theirs = |path: &PathBuf| [".codex", ".codex/hooks.json"].iter().any(|theirs| path.ends_with(theirs));
-    assert!(both(&world).keys().all(|path| before.contains_key(path) || theirs(path)), "{:?}", both(&world).keys());
+    let theirs = |path: &PathBuf| {
+        [".codex", ".codex/hooks.json"].iter().any(|theirs| path.ends_with(theirs))
+    };
+    assert!(
+        both(&world).keys().all(|path| before.contains_key(path) || theirs(path)),
+        "{:?}",
+        both(&world).keys()
+    );
 }
 
 /// What an agent is told to run is what refuses: by its name where that finds this very program.
@@ -339,7 +420,11 @@ fn the_lines_that_are_written_call_this_program_by_its_name_if_that_finds_it() {
     assert_eq!(listed(&run(command, b"", &["list"]), "codex")["hook"], "live");
     // Called by its path, the lines change, and everything else stays as it was.
     world.edt(&["setup", "codex"]);
-    assert!(world.text(".codex/hooks.json").contains(&format!("\"command\": \"{EDT} agent-hook codex\"")));
+    assert!(
+        world
+            .text(".codex/hooks.json")
+            .contains(&format!("\"command\": \"{EDT} agent-hook codex\""))
+    );
     assert_eq!(world.text(".codex/hooks.json").matches("agent-hook codex").count(), 3);
     world.edt(&["setup", "codex", "--remove"]);
     assert!(!world.exists(".codex") && !world.exists("AGENTS.md"));
@@ -354,7 +439,9 @@ fn the_plugins_in_this_repository_are_what_edt_emits() {
         world.edt(&["setup", agent, "--emit", out.to_str().unwrap()]);
         let relative = |at: &Path| -> BTreeMap<PathBuf, Vec<u8>> {
             let files = tree(at).into_iter().filter(|(path, _)| path.is_file());
-            files.map(|(path, (_, bytes))| (path.strip_prefix(at).unwrap().to_owned(), bytes)).collect()
+            files
+                .map(|(path, (_, bytes))| (path.strip_prefix(at).unwrap().to_owned(), bytes))
+                .collect()
         };
         assert_eq!(
             relative(&plugins.join(agent)),
@@ -390,7 +477,11 @@ fn what_a_person_had_under_edts_name_comes_back_and_goes_only_by_their_own_hand(
             ".codex/config.toml",
             "[mcp_servers.edt]\r\n# mine\r\ncommand = \"/opt/edt\"\r\nstartup_timeout_sec = 9\r\nargs = [\"mcp\"]\r\n\r\n[mcp_servers.edt.env]\r\nA = 'b'\r\n# end\r\n",
         ),
-        ("codex", "AGENTS.md", "# Ours\r\n\r\n<!-- BEGIN edt -->\r\nby hand\r\n<!-- END edt -->\r\n\r\nmore\r\n"),
+        (
+            "codex",
+            "AGENTS.md",
+            "# Ours\r\n\r\n<!-- BEGIN edt -->\r\nby hand\r\n<!-- END edt -->\r\n\r\nmore\r\n",
+        ),
         ("claude-code", ".claude/skills/edt/SKILL.md", "---\nname: edt\n---\nby hand\n"),
         (
             "claude-code",
@@ -406,7 +497,11 @@ fn what_a_person_had_under_edts_name_comes_back_and_goes_only_by_their_own_hand(
         same(&both(&world), &before, "removed without being set up");
         world.edt(&["setup", agent]);
         assert_ne!(world.text(file), text);
-        assert!(world.text(file).contains("mine") || !text.contains("mine"), "{}", world.text(file));
+        assert!(
+            world.text(file).contains("mine") || !text.contains("mine"),
+            "{}",
+            world.text(file)
+        );
         world.edt(&["setup", agent]);
         world.edt(&["setup", agent, "--remove"]);
         same(&both(&world), &before, "set up and removed");
@@ -441,12 +536,17 @@ fn a_persons_hook_beside_edts_own_stays_and_so_does_a_choice_made_before() {
     assert_eq!(settings["hooks"]["PostToolUse"][0]["hooks"], json!([theirs]));
     assert_eq!(settings["permissions"]["deny"], json!(["WebFetch", "Edit"]));
     let text = world.text("opencode.jsonc");
-    assert!(text.contains("\"edit\": \"ask\"") && text.contains("a/c") && !text.contains("edt"), "{text}");
+    assert!(
+        text.contains("\"edit\": \"ask\"") && text.contains("a/c") && !text.contains("edt"),
+        "{text}"
+    );
 }
 
 #[test]
 fn nothing_is_written_where_a_folder_is_none_or_a_link_leads_out_of_the_project() {
-    for (agent, name) in [("claude-code", ".claude"), ("codex", "AGENTS.md"), ("claude-code", ".mcp.json")] {
+    for (agent, name) in
+        [("claude-code", ".claude"), ("codex", "AGENTS.md"), ("claude-code", ".mcp.json")]
+    {
         let world = world();
         let out = world.home.join("dot");
         if name == ".claude" {
@@ -511,7 +611,8 @@ fn a_receipt_counts_while_its_project_is_there_and_as_far_as_the_agents_files_re
     let receipt = receipts.map(|one| one.unwrap().path()).next().unwrap();
     let mut forged: Value = serde_json::from_slice(&std::fs::read(&receipt).unwrap()).unwrap();
     forged["files"][0]["folders"].as_array_mut().unwrap().push(json!(victim));
-    let theirs = json!({"file": world.home.join("theirs"), "before": null, "after": "", "folders": []});
+    let theirs =
+        json!({"file": world.home.join("theirs"), "before": null, "after": "", "folders": []});
     forged["files"].as_array_mut().unwrap().push(theirs);
     std::fs::write(&receipt, forged.to_string()).unwrap();
     assert_eq!(did(&world.edt(&["setup", "gemini", "--remove"])), ["deleted", "deleted", "left"]);
@@ -532,7 +633,8 @@ fn five_calls_at_once_lose_nothing() {
             for agent in names {
                 let world = &world;
                 scope.spawn(move || {
-                    let args: &[&str] = if remove { &["setup", agent, "--remove"] } else { &["setup", agent] };
+                    let args: &[&str] =
+                        if remove { &["setup", agent, "--remove"] } else { &["setup", agent] };
                     assert_eq!(world.edt(args).exit, 0);
                 });
             }
@@ -555,7 +657,8 @@ fn a_plugin_is_not_written_over_a_persons_file() {
     std::fs::remove_file(out.join(".mcp.json")).unwrap();
     world.edt(&args);
     let manifest = out.join(".claude-plugin/plugin.json");
-    let older = std::fs::read_to_string(&manifest).unwrap().replace(env!("CARGO_PKG_VERSION"), "0.0.1");
+    let older =
+        std::fs::read_to_string(&manifest).unwrap().replace(env!("CARGO_PKG_VERSION"), "0.0.1");
     std::fs::write(&manifest, older).unwrap();
     assert!(did(&world.edt(&args)).contains(&"changed"));
 }
@@ -569,7 +672,10 @@ fn the_list_goes_on_after_a_fault_and_knows_hooks_that_are_off() {
     let list = world.edt(&["setup", "--list"]);
     for agent in ["opencode", "cursor", "copilot", "windsurf"] {
         let installed = listed(&list, agent)["installed"].as_array().unwrap();
-        assert!(installed.iter().all(|one| one["scope"] != "project"), "{agent} was never set up: {installed:?}");
+        assert!(
+            installed.iter().all(|one| one["scope"] != "project"),
+            "{agent} was never set up: {installed:?}"
+        );
     }
     let claude = listed(&list, "claude-code");
     assert_eq!(claude["hook"], "not_live");
@@ -578,15 +684,26 @@ fn the_list_goes_on_after_a_fault_and_knows_hooks_that_are_off() {
     std::fs::create_dir(world.root.join("AGENTS.md")).unwrap();
     let list = world.edt(&["setup", "--list"]);
     let codex = listed(&list, "codex");
-    assert_eq!((&codex["hook"], codex["installed"][0]["complete"].as_bool()), (&json!("live"), Some(false)));
+    assert_eq!(
+        (&codex["hook"], codex["installed"][0]["complete"].as_bool()),
+        (&json!("live"), Some(false))
+    );
     assert!(codex["detail"].to_string().contains("AGENTS.md"), "{codex}");
     // A project's own program of that name is not run.
     world.write("edt", "#!/bin/sh\ntouch ran\n");
     std::fs::set_permissions(world.root.join("edt"), PermissionsExt::from_mode(0o755)).unwrap();
     let mut command = world.command(EDT);
-    let path = format!(".:{}:{}", Path::new(EDT).parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let path = format!(
+        ".:{}:{}",
+        Path::new(EDT).parent().unwrap().display(),
+        std::env::var("PATH").unwrap()
+    );
     command.args(["setup", "--list", "--json"]).env("PATH", path);
     let list = run(command, b"", &["list"]);
-    assert!(listed(&list, "codex")["detail"].to_string().contains("relative folder"), "{}", listed(&list, "codex"));
+    assert!(
+        listed(&list, "codex")["detail"].to_string().contains("relative folder"),
+        "{}",
+        listed(&list, "codex")
+    );
     assert!(!world.exists("ran"));
 }

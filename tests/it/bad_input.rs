@@ -25,19 +25,27 @@ fn a_request_that_is_not_one_names_the_place() {
         (r#"{"path": "a.txt", "mode": "appendix", "content": "x"}"#, "append"),
         (r#"{"edits": []}"#, "empty"),
         (r#"{"edits": [{"path": "a.txt", "mode": "delete", "content": "x"}]}"#, "`content`"),
-        (r#"{"path": "a.txt", "mode": "append", "content": "x", "allow": ["size_reducton"]}"#, "\"size_reduction\""),
+        (
+            r#"{"path": "a.txt", "mode": "append", "content": "x", "allow": ["size_reducton"]}"#,
+            "\"size_reduction\"",
+        ),
         ("[1, 2]", "line 1"),
     ];
     for (request, says) in cases {
-        let answer =
-            world.unchanged(&["BAD_REQUEST"], 2, || world.edt_fed(request.as_bytes(), &["apply", "--request", "-"]));
+        let answer = world.unchanged(&["BAD_REQUEST"], 2, || {
+            world.edt_fed(request.as_bytes(), &["apply", "--request", "-"])
+        });
         let said = format!("{} {}", answer.message(), answer.hint());
         assert!(said.contains(says), "{request}: {said}");
     }
-    world.unchanged(&["BAD_REQUEST"], 2, || world.edt_fed(b"\xff\xfe{}", &["apply", "--request", "-"]));
+    world.unchanged(&["BAD_REQUEST"], 2, || {
+        world.edt_fed(b"\xff\xfe{}", &["apply", "--request", "-"])
+    });
     world.unchanged(&["BAD_REQUEST"], 2, || world.edt_fed(b"", &["apply", "--request", "-"]));
     let deep = "[".repeat(200_000);
-    world.unchanged(&["BAD_REQUEST"], 2, || world.edt_fed(deep.as_bytes(), &["apply", "--request", "-"]));
+    world.unchanged(&["BAD_REQUEST"], 2, || {
+        world.edt_fed(deep.as_bytes(), &["apply", "--request", "-"])
+    });
 }
 
 #[test]
@@ -99,7 +107,14 @@ fn paths_that_are_not_files_of_the_worktree_are_refused() {
         ),
         (
             "PATH_OUTSIDE_REPO",
-            &["../a.txt", "dir/../../x", "dir/../a.txt", "..", "/etc/passwd", absolute.to_str().unwrap()],
+            &[
+                "../a.txt",
+                "dir/../../x",
+                "dir/../a.txt",
+                "..",
+                "/etc/passwd",
+                absolute.to_str().unwrap(),
+            ],
         ),
         (
             "PATH_IN_GIT_DIR",
@@ -130,10 +145,18 @@ fn paths_that_are_not_files_of_the_worktree_are_refused() {
                 );
                 same(&before, &world.snapshot());
             }
-            world.refuses_request(&[code], 1, &json!({"path": "a.txt", "mode": "rename", "to": path}));
+            world.refuses_request(
+                &[code],
+                1,
+                &json!({"path": "a.txt", "mode": "rename", "to": path}),
+            );
         }
     }
-    world.refuses_request(&["PATH_INVALID"], 1, &json!({"path": "a\0b", "mode": "append", "content": "x\n"}));
+    world.refuses_request(
+        &["PATH_INVALID"],
+        1,
+        &json!({"path": "a\0b", "mode": "append", "content": "x\n"}),
+    );
     let config = std::fs::read_to_string(world.root.join(".git/config")).unwrap();
     assert!(!config.contains('x') || config.contains("example"), "{config}");
 }
@@ -161,14 +184,22 @@ fn what_stands_at_a_path_and_is_no_file_is_refused() {
         for mode in ["append", "create", "overwrite"] {
             let started = std::time::Instant::now();
             world.refuses(&[code], 1, &["apply", path, "--mode", mode, "--content", "x\n"]);
-            assert!(started.elapsed() < Duration::from_secs(5), "{path} took {:?}", started.elapsed());
+            assert!(
+                started.elapsed() < Duration::from_secs(5),
+                "{path} took {:?}",
+                started.elapsed()
+            );
         }
     }
     world.refuses(&["FILE_NOT_FOUND"], 1, &append("missing.txt"));
     world.refuses(&["FILE_NOT_FOUND"], 1, &append("no/such/folder.txt"));
     world.refuses(&["FILE_EXISTS"], 1, &["apply", "a.txt", "--mode", "create", "--content", "x\n"]);
     world.refuses(&["FILE_EXISTS"], 1, &["apply", "a.txt", "--mode", "rename", "--to", "b.txt"]);
-    assert_eq!(std::fs::read_dir(&world.home).unwrap().count(), 1, "nothing was written through a link");
+    assert_eq!(
+        std::fs::read_dir(&world.home).unwrap().count(),
+        1,
+        "nothing was written through a link"
+    );
 }
 
 #[test]
@@ -177,7 +208,11 @@ fn a_repository_inside_the_repository_is_not_ours() {
     world.at(world.root.join("dir")).git(&["init", "--quiet"]);
     let answer = world.refuses(&["PATH_OUTSIDE_REPO"], 1, &append("dir/c.txt"));
     assert!(answer.hint().contains("-C"), "{}", answer.hint());
-    world.refuses(&["PATH_OUTSIDE_REPO"], 1, &["apply", "dir/deep/new.txt", "--mode", "create", "--content", "x\n"]);
+    world.refuses(
+        &["PATH_OUTSIDE_REPO"],
+        1,
+        &["apply", "dir/deep/new.txt", "--mode", "create", "--content", "x\n"],
+    );
 
     let library = World::with(&[("lib.c", b"int x;\n")]);
     let url = library.root.to_str().unwrap();
@@ -186,7 +221,11 @@ fn a_repository_inside_the_repository_is_not_ours() {
     world.refuses(&["PATH_OUTSIDE_REPO"], 1, &append("sub/lib.c"));
     world.refuses(&["PATH_OUTSIDE_REPO"], 1, &["apply", "sub", "--mode", "delete"]);
     world.git(&["submodule", "--quiet", "deinit", "--force", "sub"]);
-    world.refuses(&["PATH_OUTSIDE_REPO"], 1, &["apply", "sub/new.txt", "--mode", "create", "--content", "x\n"]);
+    world.refuses(
+        &["PATH_OUTSIDE_REPO"],
+        1,
+        &["apply", "sub/new.txt", "--mode", "create", "--content", "x\n"],
+    );
 }
 
 #[test]
@@ -197,7 +236,11 @@ fn five_megabytes_of_old_text_are_refused_in_few_words() {
         let started = std::time::Instant::now();
         let answer = world.refuses_request(&["OLD_TEXT_NOT_FOUND"], 1, &request);
         let size = answer.json.to_string().len();
-        assert!(answer.message().len() < 20_000, "the message has {} bytes", answer.message().len());
+        assert!(
+            answer.message().len() < 20_000,
+            "the message has {} bytes",
+            answer.message().len()
+        );
         assert!(size < 60_000, "the answer has {size} bytes");
         assert!(started.elapsed() < Duration::from_secs(10), "{path} took {:?}", started.elapsed());
     }
@@ -209,12 +252,35 @@ fn text_must_stay_text() {
     let content = world.home.join("content");
     let file = content.to_str().unwrap();
     std::fs::write(&content, b"caf\xe9\n").unwrap();
-    world.refuses(&["ENCODING"], 1, &["apply", "a.txt", "--mode", "append", "--content-file", file]);
-    world.refuses(&["ENCODING"], 1, &["apply", "new.txt", "--mode", "create", "--content-file", file]);
-    world.edt(&["apply", "new.txt", "--mode", "create", "--content-file", file, "--allow", "encoding"]).landed();
+    world.refuses(
+        &["ENCODING"],
+        1,
+        &["apply", "a.txt", "--mode", "append", "--content-file", file],
+    );
+    world.refuses(
+        &["ENCODING"],
+        1,
+        &["apply", "new.txt", "--mode", "create", "--content-file", file],
+    );
+    world
+        .edt(&[
+            "apply",
+            "new.txt",
+            "--mode",
+            "create",
+            "--content-file",
+            file,
+            "--allow",
+            "encoding",
+        ])
+        .landed();
     assert_eq!(world.read("new.txt"), b"caf\xe9\n");
     std::fs::write(&content, b"nul \0 byte\n").unwrap();
-    world.refuses(&["BINARY_CONTENT"], 1, &["apply", "a.txt", "--mode", "append", "--content-file", file]);
+    world.refuses(
+        &["BINARY_CONTENT"],
+        1,
+        &["apply", "a.txt", "--mode", "append", "--content-file", file],
+    );
 }
 
 #[test]
@@ -226,7 +292,19 @@ fn old_text_that_stands_twice_is_ambiguous_with_every_line() {
         &["apply", "a.txt", "--mode", "edit", "--old-text", "x", "--content", "z"],
     );
     assert_eq!(answer.errors()[0]["evidence"]["lines"], json!([1, 3, 5]));
-    world.edt(&["apply", "a.txt", "--mode", "edit", "--old-text", "x", "--content", "z", "--replace-all"]).landed();
+    world
+        .edt(&[
+            "apply",
+            "a.txt",
+            "--mode",
+            "edit",
+            "--old-text",
+            "x",
+            "--content",
+            "z",
+            "--replace-all",
+        ])
+        .landed();
     assert_eq!(world.text("a.txt"), "z\ny\nz\ny\nz\n");
 }
 
@@ -266,7 +344,11 @@ fn one_edit_that_fails_takes_the_others_with_it_and_every_fault_is_told() {
 
 #[test]
 fn bytes_that_git_would_not_check_out_again_are_refused() {
-    let world = World::with(&[("a.txt", b"one\n"), ("b.txt", b"b\n"), (".gitattributes", b"a.txt text eol=crlf\n")]);
+    let world = World::with(&[
+        ("a.txt", b"one\n"),
+        ("b.txt", b"b\n"),
+        (".gitattributes", b"a.txt text eol=crlf\n"),
+    ]);
     world.refuses(&["UNSUPPORTED_REPOSITORY"], 5, &append("a.txt"));
     world.edt(&append("b.txt")).landed();
 }
@@ -344,7 +426,11 @@ fn a_rename_that_fails_late_keeps_a_persons_unrecorded_bytes() {
     world.edt(&["begin", "s"]).landed();
     world.write("dir/c.txt", "a person's work\n");
     let lock = lock_branch(&world);
-    world.refuses(&["SESSION_BUSY"], 3, &["apply", "dir/c.txt", "--mode", "rename", "--to", "dir/e.txt"]);
+    world.refuses(
+        &["SESSION_BUSY"],
+        3,
+        &["apply", "dir/c.txt", "--mode", "rename", "--to", "dir/e.txt"],
+    );
     std::fs::remove_file(lock).unwrap();
     world.edt(&["status"]);
     assert_eq!(world.text("dir/c.txt"), "a person's work\n");
@@ -370,20 +456,30 @@ fn outside_a_repository_there_is_nothing_to_edit() {
     let answer = world.at(&world.home).edt(&append("a.txt"));
     assert_eq!((answer.codes().as_slice(), answer.exit), (["NOT_A_REPOSITORY"].as_slice(), 5));
     let nowhere = world.edt(&["-C", "/no/such/folder", "status"]);
-    assert_eq!((nowhere.exit, nowhere.json["status"].as_str()), (5, Some("environment")), "{:#}", nowhere.json);
+    assert_eq!(
+        (nowhere.exit, nowhere.json["status"].as_str()),
+        (5, Some("environment")),
+        "{:#}",
+        nowhere.json
+    );
     same(&before, &world.snapshot());
 }
 
 /// Runs edt as a user who owns nothing but what [`hand_over`] gave.
 fn as_nobody(world: &World, args: &[&str]) -> Answer {
     let mut command = world.command("setpriv");
-    command.args(["--reuid=65534", "--regid=65534", "--clear-groups", EDT]).args(args).arg("--json");
+    command
+        .args(["--reuid=65534", "--regid=65534", "--clear-groups", EDT])
+        .args(args)
+        .arg("--json");
     run(command, b"", args)
 }
 
 fn hand_over(world: &World) {
     let dir = world.root.parent().unwrap();
-    assert!(world.command("chown").args(["-R", "65534:65534"]).arg(dir).status().unwrap().success());
+    assert!(
+        world.command("chown").args(["-R", "65534:65534"]).arg(dir).status().unwrap().success()
+    );
     // Git itself, run as root here, must not mind.
     std::fs::write(world.home.join(".gitconfig"), "[safe]\n\tdirectory = *\n").unwrap();
 }
@@ -421,7 +517,8 @@ fn a_git_folder_that_cannot_be_written_says_what_to_do() {
         }
         hand_over(&world);
         assert!(world.command("chmod").args(["-R", "a-w", ".git"]).status().unwrap().success());
-        let answer = world.unchanged(&["GIT_DIR_READ_ONLY"], 5, || as_nobody(&world, &append("a.txt")));
+        let answer =
+            world.unchanged(&["GIT_DIR_READ_ONLY"], 5, || as_nobody(&world, &append("a.txt")));
         assert!(answer.hint().len() > 20, "{}", answer.hint());
         world.unchanged(&["GIT_DIR_READ_ONLY"], 5, || {
             as_nobody(&world, &["apply", "new/x.txt", "--mode", "create", "--content", "x\n"])

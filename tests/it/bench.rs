@@ -110,9 +110,14 @@ impl Bench {
     #[track_caller]
     fn run(&self, args: &[&str]) -> Value {
         let done = self.try_run(&[args, &["--json"]].concat());
-        let said = format!("{}\n{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+        let said = format!(
+            "{}\n{}",
+            String::from_utf8_lossy(&done.stdout),
+            String::from_utf8_lossy(&done.stderr)
+        );
         assert!(done.status.success(), "{args:?}: {said}");
-        let json: Value = serde_json::from_slice(&done.stdout).unwrap_or_else(|error| panic!("{error}: {said}"));
+        let json: Value =
+            serde_json::from_slice(&done.stdout).unwrap_or_else(|error| panic!("{error}: {said}"));
         satisfies(&json);
         json
     }
@@ -122,7 +127,12 @@ impl Bench {
     fn refused(&self, code: &str, args: &[&str]) -> String {
         let done = self.try_run(&[args, &["--json"]].concat());
         let json: Value = serde_json::from_slice(&done.stdout).unwrap_or_default();
-        assert_eq!(json["errors"][0]["code"], code, "{args:?}: {json:#} {}", String::from_utf8_lossy(&done.stderr));
+        assert_eq!(
+            json["errors"][0]["code"],
+            code,
+            "{args:?}: {json:#} {}",
+            String::from_utf8_lossy(&done.stderr)
+        );
         json["errors"][0]["message"].as_str().unwrap().to_owned()
     }
 
@@ -130,9 +140,13 @@ impl Bench {
     #[track_caller]
     fn attempts(&self, agent: &str, more: &[&str]) -> Vec<Value> {
         let out = format!("out-{}", std::fs::read_dir(self.dir.path()).unwrap().count());
-        self.run(&[&["run", "s", "--task", "exact", "--agent", agent, "--out", &out], more].concat());
-        let line: Value =
-            serde_json::from_str(self.read(&format!("{out}/results.jsonl")).lines().next().unwrap()).unwrap();
+        self.run(
+            &[&["run", "s", "--task", "exact", "--agent", agent, "--out", &out], more].concat(),
+        );
+        let line: Value = serde_json::from_str(
+            self.read(&format!("{out}/results.jsonl")).lines().next().unwrap(),
+        )
+        .unwrap();
         line["runs"][0]["attempts"].as_array().unwrap().clone()
     }
 }
@@ -146,13 +160,33 @@ fn group<'r>(report: &'r Value, strategy: &str) -> &'r Value {
 #[test]
 fn a_run_is_attempted_judged_improved_and_told_in_figures() {
     let bench = Bench::new();
-    let report =
-        bench.run(&["run", "s", "--agent", PYTHON, "--strategy", "none,episodic", "--sessions", "2", "--out", "r"]);
-    assert_eq!((&report["done"], &report["of"]), (&json!(7), &json!(7)), "3 tasks in 2 sessions, and one chain");
+    let report = bench.run(&[
+        "run",
+        "s",
+        "--agent",
+        PYTHON,
+        "--strategy",
+        "none,episodic",
+        "--sessions",
+        "2",
+        "--out",
+        "r",
+    ]);
+    assert_eq!(
+        (&report["done"], &report["of"]),
+        (&json!(7), &json!(7)),
+        "3 tasks in 2 sessions, and one chain"
+    );
     let none = group(&report, "none");
     let metric = |group: &Value, name: &str| group["metrics"][name]["value"].as_f64().unwrap();
-    assert_eq!((metric(none, "pass"), metric(none, "pass_first"), metric(none, "attempts")), (1.0, 0.0, 2.0));
-    assert_eq!((metric(none, "well_formed"), metric(none, "landed"), metric(none, "bytes_outside")), (1.0, 0.5, 0.0));
+    assert_eq!(
+        (metric(none, "pass"), metric(none, "pass_first"), metric(none, "attempts")),
+        (1.0, 0.0, 2.0)
+    );
+    assert_eq!(
+        (metric(none, "well_formed"), metric(none, "landed"), metric(none, "bytes_outside")),
+        (1.0, 0.5, 0.0)
+    );
     assert_eq!((metric(none, "input_tokens"), metric(none, "cost_usd")), (20.0, 1.0));
     assert_eq!(none["refusals"], json!({"OLD_TEXT_NOT_FOUND": 6}));
     // exact: read, then the edit that lands; the others: the edit alone.
@@ -170,13 +204,22 @@ fn a_run_is_attempted_judged_improved_and_told_in_figures() {
         (sessions[0] - 4.0 / 3.0).abs() < 1e-9 && (sessions[1] - 1.0).abs() < 1e-9,
         "what was learned is carried along: {sessions:?}"
     );
-    let pair = report["pairs"].as_array().unwrap().iter().find(|pair| pair["metric"] == "attempts").unwrap();
+    let pair = report["pairs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|pair| pair["metric"] == "attempts")
+        .unwrap();
     assert_eq!(
         (&pair["n"], &pair["less"], &pair["more"], &pair["test"]),
         (&json!(6), &json!(5), &json!(0), &json!("sign"))
     );
     let table = bench.try_run(&["report", "r"]).stdout;
-    assert!(String::from_utf8_lossy(&table).contains("paired differences"), "{}", String::from_utf8_lossy(&table));
+    assert!(
+        String::from_utf8_lossy(&table).contains("paired differences"),
+        "{}",
+        String::from_utf8_lossy(&table)
+    );
 }
 
 #[test]
@@ -247,7 +290,9 @@ fn a_run_that_is_killed_goes_on_to_the_same_report() {
         .spawn()
         .unwrap();
     let until = Instant::now() + Duration::from_secs(60);
-    let lines = || std::fs::read_to_string(bench.path("k/results.jsonl")).unwrap_or_default().lines().count();
+    let lines = || {
+        std::fs::read_to_string(bench.path("k/results.jsonl")).unwrap_or_default().lines().count()
+    };
     while lines() < 2 && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -273,7 +318,8 @@ fn alive_in(dir: &Path) -> Vec<String> {
         .unwrap()
         .flatten()
         .filter(|entry| std::fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd == dir));
-    own.map(|entry| std::fs::read_to_string(entry.path().join("cmdline")).unwrap_or_default()).collect()
+    own.map(|entry| std::fs::read_to_string(entry.path().join("cmdline")).unwrap_or_default())
+        .collect()
 }
 
 #[test]
@@ -340,9 +386,16 @@ fn an_agent_sees_neither_the_persons_home_nor_their_git() {
     let bench = Bench::new();
     bench.write("home/.gitconfig", "[user]\n\tname = A Secret Person\n");
     let agent = "read task; git -C \"$(dirname \"$HOME\")/task-1/repo\" log -1 --format='%an %ad' >&2; env | grep -c -E '^(XDG_RUNTIME_DIR|GIT_DIR)=' >&2; echo \"$HOME\" >&2; edt --version >&2; exit 9";
-    let complaint = bench.attempts(agent, &["--attempts", "1"])[0]["complaint"].as_str().unwrap().to_owned();
-    assert!(complaint.contains("edt bench Thu Jan 1") && complaint.contains("\nedt 0."), "{complaint}");
-    assert!(!complaint.contains("Secret") && !complaint.contains(bench.path("home").to_str().unwrap()), "{complaint}");
+    let complaint =
+        bench.attempts(agent, &["--attempts", "1"])[0]["complaint"].as_str().unwrap().to_owned();
+    assert!(
+        complaint.contains("edt bench Thu Jan 1") && complaint.contains("\nedt 0."),
+        "{complaint}"
+    );
+    assert!(
+        !complaint.contains("Secret") && !complaint.contains(bench.path("home").to_str().unwrap()),
+        "{complaint}"
+    );
 }
 
 #[test]
@@ -364,12 +417,17 @@ fn with_a_split_by_time_nothing_newer_is_taught_and_what_teaches_is_not_judged()
             out,
         ];
         let report = bench.run(&args);
-        let line: Value =
-            serde_json::from_str(bench.read(&format!("{out}/results.jsonl")).lines().next().unwrap()).unwrap();
+        let line: Value = serde_json::from_str(
+            bench.read(&format!("{out}/results.jsonl")).lines().next().unwrap(),
+        )
+        .unwrap();
         (report, line["runs"].as_array().unwrap().clone())
     };
     let (report, runs) = run("2026-02-01", "a");
-    assert_eq!((&report["suites"][0]["tasks"], &report["suites"][0]["teaching"]), (&json!(2), &json!(1)));
+    assert_eq!(
+        (&report["suites"][0]["tasks"], &report["suites"][0]["teaching"]),
+        (&json!(2), &json!(1))
+    );
     assert_eq!(report["groups"][0]["runs"], 4, "what only teaches counts in no figure");
     let lessons = |run: &Value| {
         run["attempts"]
@@ -390,7 +448,10 @@ fn with_a_split_by_time_nothing_newer_is_taught_and_what_teaches_is_not_judged()
     // Without anything older nothing is known, in any session.
     let (_, runs) = run("2026-01-01", "b");
     assert!(runs.iter().all(|run| lessons(run) == 0 && run["episodes"] == 0), "{runs:#?}");
-    bench.refused("BAD_REQUEST", &["run", "s", "--agent", PYTHON, "--since", "2026-01-01", "--before", "2026-02-01"]);
+    bench.refused(
+        "BAD_REQUEST",
+        &["run", "s", "--agent", PYTHON, "--since", "2026-01-01", "--before", "2026-02-01"],
+    );
     bench.refused("BAD_REQUEST", &["run", "s", "--agent", PYTHON, "--since", "2027-01-01"]);
 }
 
@@ -403,21 +464,29 @@ fn guards_are_an_arm_and_their_harm_is_tried() {
         "schema = \"edt.suite/1\"\ndescription = \"Shrinks.\"\n[[task]]\nid = \"shrink\"\ninstruction = \"Keep one line.\"\ndate = \"2026-01-01\"\njudge = {{ kind = \"exact\" }}\nrepo = {{ \"a.txt\" = \"{long}\" }}\nexpected = {{ \"a.txt\" = \"line 1\\n\" }}\nreplay = ['{{\"type\":\"apply\",\"request\":{{\"path\":\"a.txt\",\"mode\":\"overwrite\",\"content\":\"line 1\\n\"}}}}', '{{\"type\":\"done\"}}']\n"
     );
     bench.write("g/suite.toml", &suite);
-    let report = bench.run(&["run", "g", "--agent", "replay", "--guards", "on,off", "--attempts", "1"]);
-    let arm = |name: &str| report["groups"].as_array().unwrap().iter().find(|group| group["guards"] == name).unwrap();
+    let report =
+        bench.run(&["run", "g", "--agent", "replay", "--guards", "on,off", "--attempts", "1"]);
+    let arm = |name: &str| {
+        report["groups"].as_array().unwrap().iter().find(|group| group["guards"] == name).unwrap()
+    };
     assert_eq!(arm("on")["metrics"]["pass"]["hits"], 0);
     assert_eq!(arm("on")["refusals"], json!({"SIZE_REDUCTION": 1}));
     let harm = &arm("on")["metrics"]["guard_harm"];
     assert_eq!((&harm["value"], &harm["n"], &harm["hits"]), (&json!(1.0), &json!(1), &json!(1)));
-    assert_eq!((&arm("off")["metrics"]["pass"]["hits"], &arm("off")["refusals"]), (&json!(1), &json!({})));
-    let pair = report["pairs"].as_array().unwrap().iter().find(|pair| pair["metric"] == "pass").unwrap();
+    assert_eq!(
+        (&arm("off")["metrics"]["pass"]["hits"], &arm("off")["refusals"]),
+        (&json!(1), &json!({}))
+    );
+    let pair =
+        report["pairs"].as_array().unwrap().iter().find(|pair| pair["metric"] == "pass").unwrap();
     assert_eq!((&pair["difference"], &pair["test"]), (&json!(1.0), &json!("mcnemar")));
 }
 
 #[test]
 fn a_bad_task_names_its_file_and_the_key() {
     let bench = Bench::new();
-    bench.write("s/suite.toml", &SUITE.replace("tolerance = 0.1", "tolerance = 0.1, sloppy = true"));
+    bench
+        .write("s/suite.toml", &SUITE.replace("tolerance = 0.1", "tolerance = 0.1, sloppy = true"));
     let said = bench.refused("BAD_TASK", &["run", "s", "--agent", PYTHON]);
     assert!(said.contains("s/suite.toml: sloppy: unknown field `sloppy`"), "{said}");
     bench.write("s/suite.toml", &SUITE.replace("\"y\\nz\\n\"", "\"x\\nz\\n\""));
@@ -432,7 +501,8 @@ fn a_bad_task_names_its_file_and_the_key() {
     // A judge that policy does not let run is the task's fault, not the agent's.
     bench.write(
         "s/suite.toml",
-        &SUITE.replace("[\"grep\", \"-q\", \"y\", \"a.txt\"]", "[\"python3\", \"-c\", \"print(1)\"]"),
+        &SUITE
+            .replace("[\"grep\", \"-q\", \"y\", \"a.txt\"]", "[\"python3\", \"-c\", \"print(1)\"]"),
     );
     let said = bench.refused("BAD_TASK", &["run", "s", "--agent", PYTHON, "--task", "command"]);
     assert!(said.contains("judge.argv: ") && said.contains("APPROVAL_REQUIRED"), "{said}");
@@ -443,25 +513,46 @@ fn a_bad_task_names_its_file_and_the_key() {
 #[test]
 fn a_judge_program_is_asked_with_json_and_confined() {
     // A sandbox has devices of its own: a suite below `/dev/shm` is not in it.
-    let dir = tempfile::Builder::new().prefix("edt-bench-").tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let dir = tempfile::Builder::new()
+        .prefix("edt-bench-")
+        .tempdir_in(env!("CARGO_TARGET_TMPDIR"))
+        .unwrap();
     let bench = Bench::made(dir);
     bench.write(
         "j/t/task.toml",
         "schema = \"edt.task/1\"\ninstruction = \"x\"\ndate = \"2026-01-01\"\n[judge]\nkind = \"program\"\nargv = [\"python3\", \"-S\", \"{task}/judge.py\"]\n",
     );
-    bench.write("j/suite.toml", "schema = \"edt.suite/1\"\ndescription = \"Judged by a program.\"\n");
+    bench.write(
+        "j/suite.toml",
+        "schema = \"edt.suite/1\"\ndescription = \"Judged by a program.\"\n",
+    );
     bench.write("j/t/repo/a.txt", "x\n");
     bench.write("j/t/expected/a.txt", "y\n");
     let judge = "import json, os, sys\nasked = json.load(sys.stdin)\ntext = open(os.path.join(asked['worktree'], 'a.txt')).read()\ntry:\n    open(os.path.join(os.path.dirname(__file__), 'left'), 'w')\nexcept OSError as error:\n    text += 'confined'\nprint(json.dumps({'pass': text == 'y\\nconfined', 'score': 0.5 if text != 'y\\nconfined' else 1.0, 'feedback': asked['task'] + str(asked['attempt']) + repr(text)}))\n";
     bench.write("j/t/judge.py", judge);
     assert_eq!(bench.run(&["check", "j"])["good"], true);
-    bench.run(&["run", "j", "--agent", "read task; echo '{\"type\":\"done\"}'; cat", "--attempts", "1", "--out", "o"]);
+    bench.run(&[
+        "run",
+        "j",
+        "--agent",
+        "read task; echo '{\"type\":\"done\"}'; cat",
+        "--attempts",
+        "1",
+        "--out",
+        "o",
+    ]);
     let line: Value = serde_json::from_str(&bench.read("o/results.jsonl")).unwrap();
     let attempt = &line["runs"][0]["attempts"][0];
-    assert_eq!((&attempt["score"], &attempt["feedback"]), (&json!(0.5), &json!("t1'x\\nconfined'")));
+    assert_eq!(
+        (&attempt["score"], &attempt["feedback"]),
+        (&json!(0.5), &json!("t1'x\\nconfined'"))
+    );
     assert!(!bench.path("j/t/left").exists());
     bench.write("j/t/judge.py", "raise SystemExit('no idea')\n");
-    let said = bench.refused("BAD_TASK", &["run", "j", "--agent", "read task; echo '{\"type\":\"done\"}'; cat"]);
+    let said = bench.refused(
+        "BAD_TASK",
+        &["run", "j", "--agent", "read task; echo '{\"type\":\"done\"}'; cat"],
+    );
     assert!(said.contains("the judge program failed: exit status 1. no idea"), "{said}");
 }
 
@@ -494,7 +585,10 @@ fn the_shipped_suites_are_sound_and_what_remains_of_the_trace_is_computed() {
         .iter()
         .map(|suite| (suite["name"].as_str().unwrap(), suite["tasks"].as_array().unwrap().len()))
         .collect();
-    assert_eq!(names, [("calculate", 2), ("collisions", 30), ("formats", 48), ("repeats", 32), ("stale", 36)]);
+    assert_eq!(
+        names,
+        [("calculate", 2), ("collisions", 30), ("formats", 48), ("repeats", 32), ("stale", 36)]
+    );
     let checked = bench.run(&["check", "calculate", "formats", "collisions", "stale", "repeats"]);
     assert_eq!((&checked["good"], checked["tasks"].as_array().unwrap().len()), (&json!(true), 148));
     let report = bench.run(&["run", "calculate"]);

@@ -14,7 +14,10 @@ struct Lab {
 impl Lab {
     fn new() -> Lab {
         // A sandbox has devices of its own: a suite below `/dev/shm` is not in it.
-        let dir = tempfile::Builder::new().prefix("edt-import-").tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let dir = tempfile::Builder::new()
+            .prefix("edt-import-")
+            .tempdir_in(env!("CARGO_TARGET_TMPDIR"))
+            .unwrap();
         let lab = Lab { dir };
         std::fs::create_dir_all(lab.path("home/.config")).unwrap();
         lab
@@ -53,7 +56,11 @@ impl Lab {
         assert_eq!(answer["tasks"], tasks);
         let checked = self.edt(&["check", "out"]);
         let checks: Value = serde_json::from_slice(&checked.stdout).unwrap();
-        assert_eq!((&checks["good"], checks["tasks"].as_array().unwrap().len()), (&json!(true), tasks), "{checks:#}");
+        assert_eq!(
+            (&checks["good"], checks["tasks"].as_array().unwrap().len()),
+            (&json!(true), tasks),
+            "{checks:#}"
+        );
         let said = |task: &Value| task["said"] == "expected/ passes, repo/ does not";
         assert!(checks["tasks"].as_array().unwrap().iter().all(said), "{checks:#}");
     }
@@ -72,7 +79,8 @@ impl Lab {
 
     fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.dir.path()).unwrap().map(Result::unwrap);
-        let mut names: Vec<String> = entries.map(|entry| entry.file_name().into_string().unwrap()).collect();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.file_name().into_string().unwrap()).collect();
         names.sort();
         names
     }
@@ -92,7 +100,10 @@ fn files_with_two_instructions_are_two_tasks() {
     let read = |name: &str| std::fs::read_to_string(lab.path(name)).unwrap();
     assert!(read("out/1_twice-lazy/instruction.md").starts_with("fix twice\n"));
     assert!(read("out/1_twice-lazy/task.toml").contains("class = \"corrective\""));
-    assert!(!lab.path("out/1_twice-lazy/repo/.hidden_tests.py").exists(), "no agent sees the tests");
+    assert!(
+        !lab.path("out/1_twice-lazy/repo/.hidden_tests.py").exists(),
+        "no agent sees the tests"
+    );
 }
 
 #[test]
@@ -127,7 +138,11 @@ fn an_exercise_is_its_stub_and_its_hidden_tests() {
             && !task.join("repo/two_test.py").exists()
             && !task.join("repo/.meta").exists()
     );
-    assert!(std::fs::read_to_string(task.join("instruction.md")).unwrap().contains("Write the solution in two.py."));
+    assert!(
+        std::fs::read_to_string(task.join("instruction.md"))
+            .unwrap()
+            .contains("Write the solution in two.py.")
+    );
 }
 
 #[test]
@@ -155,7 +170,11 @@ fn an_issue_of_a_repository_that_is_at_hand_is_a_task() {
         "test_patch": "diff --git a/t.py b/t.py\nnew file mode 100644\n--- /dev/null\n+++ b/t.py\n@@ -0,0 +1,2 @@\n+import f\n+assert f.X == 2\n", "FAIL_TO_PASS": "[\"t.py\"]"});
     lab.lines("in.jsonl", std::slice::from_ref(&issue));
     lab.imports(1, &["swe-bench", "in.jsonl", "out", "--repos", "clones", "--test", "python3"]);
-    assert!(std::fs::read_to_string(lab.path("out/own__er-1/task.toml")).unwrap().contains("date = \"2025-03-04\""));
+    assert!(
+        std::fs::read_to_string(lab.path("out/own__er-1/task.toml"))
+            .unwrap()
+            .contains("date = \"2025-03-04\"")
+    );
     std::fs::remove_dir_all(lab.path("out")).unwrap();
     assert!(
         lab.refused("BAD_REQUEST", &["swe-bench", "in.jsonl", "out"])[0]
@@ -183,15 +202,23 @@ fn what_cannot_be_read_is_refused_by_its_number_and_nothing_is_imported() {
     let lab = Lab::new();
     let mut lazy = edit("3");
     lazy.as_object_mut().unwrap().remove("instruction_lazy");
-    lab.write("in.jsonl", &format!("{}\n{{\"full_name\": \n\n{lazy}\n{}\n", edit("1"), edit("../../up")));
+    lab.write(
+        "in.jsonl",
+        &format!("{}\n{{\"full_name\": \n\n{lazy}\n{}\n", edit("1"), edit("../../up")),
+    );
     let said = lab.refused("BAD_TASK", &["canitedit", "in.jsonl", "out", "--date", "2024-01-01"]);
     let known = [
         "line 2: the whole: ",
         "line 4: instruction_lazy: it is missing",
         "line 5: full_name: \"../../up-descriptive\" is no name",
     ];
-    assert!(said.len() == 3 && known.iter().zip(&said).all(|(known, said)| said.contains(known)), "{said:?}");
-    assert!(lab.refused("BAD_REQUEST", &["canitedit", "in.jsonl", "out"])[0].contains("has no dates"));
+    assert!(
+        said.len() == 3 && known.iter().zip(&said).all(|(known, said)| said.contains(known)),
+        "{said:?}"
+    );
+    assert!(
+        lab.refused("BAD_REQUEST", &["canitedit", "in.jsonl", "out"])[0].contains("has no dates")
+    );
     lab.lines("in.jsonl", &[edit("1"), edit("1")]);
     assert!(
         lab.refused("BAD_TASK", &["canitedit", "in.jsonl", "out", "--date", "2024-01-01"])[0]
@@ -217,12 +244,17 @@ fn a_path_of_an_exercise_that_leads_out_is_refused() {
         "bench/python/exercises/practice/two",
         &CONFIG.replace("\"two.py\"", "\"../../../../../home/two.py\""),
     );
-    exercise(&lab, "bench/python/exercises/practice/untested", &CONFIG.replace("\"two_test.py\"", ""));
+    exercise(
+        &lab,
+        "bench/python/exercises/practice/untested",
+        &CONFIG.replace("\"two_test.py\"", ""),
+    );
     exercise(&lab, "bench/cobol/exercises/practice/two", CONFIG);
     let said = lab.refused("BAD_TASK", &["exercism", "bench", "out", "--date", "2024-01-01"]);
     assert_eq!(said.len(), 3, "{said:?}");
     assert!(
-        said[0].contains("how cobol is tested is not known") && said[1].contains("practice/two: files: "),
+        said[0].contains("how cobol is tested is not known")
+            && said[1].contains("practice/two: files: "),
         "{said:?}"
     );
     assert!(said[2].contains("practice/untested: files.test: there is no test"), "{said:?}");

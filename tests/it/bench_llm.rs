@@ -65,7 +65,8 @@ fn read(stream: &mut TcpStream) -> Option<Asked> {
         bytes.extend_from_slice(&buffer[..count]);
         let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else { continue };
         let head = String::from_utf8_lossy(&bytes[..end]).to_lowercase();
-        let length: usize = head.split("content-length: ").nth(1)?.lines().next()?.trim().parse().ok()?;
+        let length: usize =
+            head.split("content-length: ").nth(1)?.lines().next()?.trim().parse().ok()?;
         if bytes.len() >= end + 4 + length {
             return Some((head, serde_json::from_slice(&bytes[end + 4..]).ok()?));
         }
@@ -79,7 +80,9 @@ fn answer(stream: &mut TcpStream, does: &Does) -> std::io::Result<()> {
         Does::Drips(bytes) => bytes.iter().try_for_each(|byte| stream.write_all(&[*byte])),
         Does::Hangs => stream.read(&mut [0]).map(drop),
         Does::Floods => {
-            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n")?;
+            stream.write_all(
+                b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n",
+            )?;
             loop {
                 stream.write_all(&[b'x'; 8192])?;
             }
@@ -89,7 +92,10 @@ fn answer(stream: &mut TcpStream, does: &Does) -> std::io::Result<()> {
 
 fn status(line: &str, headers: &str, body: &str) -> Vec<u8> {
     let length = body.len();
-    format!("HTTP/1.1 {line}\r\n{headers}content-length: {length}\r\nconnection: close\r\n\r\n{body}").into_bytes()
+    format!(
+        "HTTP/1.1 {line}\r\n{headers}content-length: {length}\r\nconnection: close\r\n\r\n{body}"
+    )
+    .into_bytes()
 }
 
 fn whole(body: &Value) -> Vec<u8> {
@@ -102,7 +108,8 @@ fn stream(body: &str) -> Vec<u8> {
         .into_bytes()
 }
 
-const EDIT: &str = r#"{"edits": [{"path": "a.txt", "mode": "edit", "old_text": "x", "content": "y ü€"}]}"#;
+const EDIT: &str =
+    r#"{"edits": [{"path": "a.txt", "mode": "edit", "old_text": "x", "content": "y ü€"}]}"#;
 
 /// An answer of `/chat/completions` that calls a tool.
 fn openai(name: &str, arguments: &str) -> Value {
@@ -114,7 +121,10 @@ fn openai(name: &str, arguments: &str) -> Value {
 /// The same as a stream, its arguments in pieces of seven bytes or so.
 fn openai_stream(name: &str, arguments: &str) -> String {
     let chunk = |delta: Value, reason: Value| {
-        format!("data: {}\n\n", json!({"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}))
+        format!(
+            "data: {}\n\n",
+            json!({"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]})
+        )
     };
     let mut text = ": a comment\r\n\r\n".to_owned();
     let first = json!({"role": "assistant", "content": null, "tool_calls": [{"index": 0, "id": "c1", "type": "function", "function": {"name": name, "arguments": ""}}]});
@@ -122,11 +132,13 @@ fn openai_stream(name: &str, arguments: &str) -> String {
     let characters: Vec<char> = arguments.chars().collect();
     for piece in characters.chunks(7) {
         let piece: String = piece.iter().collect();
-        text += &chunk(json!({"tool_calls": [{"index": 0, "function": {"arguments": piece}}]}), Value::Null);
+        text += &chunk(
+            json!({"tool_calls": [{"index": 0, "function": {"arguments": piece}}]}),
+            Value::Null,
+        );
     }
     text += &chunk(json!({}), json!("tool_calls"));
-    text +=
-        "data: {\"choices\": [], \"usage\": {\"prompt_tokens\": 1000, \"completion_tokens\": 100}}\n\ndata: [DONE]\n\n";
+    text += "data: {\"choices\": [], \"usage\": {\"prompt_tokens\": 1000, \"completion_tokens\": 100}}\n\ndata: [DONE]\n\n";
     text
 }
 
@@ -136,12 +148,18 @@ fn anthropic(name: &str, input: &Value) -> Value {
 }
 
 fn anthropic_stream(name: &str, input: &str) -> String {
-    let event = |value: Value| format!("event: {}\ndata: {value}\n\n", value["type"].as_str().unwrap());
-    let mut text =
-        event(json!({"type": "message_start", "message": {"usage": {"input_tokens": 1000, "output_tokens": 1}}}));
-    text += &event(json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}));
+    let event =
+        |value: Value| format!("event: {}\ndata: {value}\n\n", value["type"].as_str().unwrap());
+    let mut text = event(
+        json!({"type": "message_start", "message": {"usage": {"input_tokens": 1000, "output_tokens": 1}}}),
+    );
+    text += &event(
+        json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}),
+    );
     text += &event(json!({"type": "ping"}));
-    text += &event(json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "So."}}));
+    text += &event(
+        json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "So."}}),
+    );
     text += &event(json!({"type": "content_block_stop", "index": 0}));
     text += &event(
         json!({"type": "content_block_start", "index": 1, "content_block": {"type": "tool_use", "id": "t1", "name": name, "input": {}}}),
@@ -154,8 +172,9 @@ fn anthropic_stream(name: &str, input: &str) -> String {
         );
     }
     text += &event(json!({"type": "content_block_stop", "index": 1}));
-    text +=
-        &event(json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 100}}));
+    text += &event(
+        json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 100}}),
+    );
     text + &event(json!({"type": "message_stop"}))
 }
 
@@ -179,7 +198,10 @@ repo = { "a.txt" = "x\n" }
 impl Lab {
     fn new() -> Lab {
         // A sandbox has devices of its own: a suite below `/dev/shm` is not in it.
-        let dir = tempfile::Builder::new().prefix("edt-llm-").tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let dir = tempfile::Builder::new()
+            .prefix("edt-llm-")
+            .tempdir_in(env!("CARGO_TARGET_TMPDIR"))
+            .unwrap();
         let lab = Lab { dir };
         std::fs::create_dir_all(lab.path("s")).unwrap();
         std::fs::create_dir_all(lab.path("home/.config")).unwrap();
@@ -211,7 +233,15 @@ impl Lab {
             .env("XDG_CONFIG_HOME", self.path("home/.config"));
         command.env("OPENAI_API_KEY", KEY).env("ANTHROPIC_API_KEY", KEY).stdin(Stdio::null());
         let base = if protocol == "openai" { format!("{url}/v1") } else { url.to_owned() };
-        command.args(["bench", "run", "s", "--agent", &format!("{protocol}:m-1"), "--base-url", &base]);
+        command.args([
+            "bench",
+            "run",
+            "s",
+            "--agent",
+            &format!("{protocol}:m-1"),
+            "--base-url",
+            &base,
+        ]);
         command.args(["--out", "r", "--record", "said", "--json"]).args(more).output().unwrap()
     }
 
@@ -220,24 +250,37 @@ impl Lab {
     fn run(&self, protocol: &str, script: Vec<Does>, more: &[&str]) -> (Value, Vec<Asked>) {
         let server = Server::new(script);
         let done = self.try_run(protocol, &server.url, more);
-        let said = format!("{}{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+        let said = format!(
+            "{}{}",
+            String::from_utf8_lossy(&done.stdout),
+            String::from_utf8_lossy(&done.stderr)
+        );
         assert!(done.status.success(), "{said}");
         self.no_key(&said);
-        let line: Value = serde_json::from_slice(&std::fs::read(self.path("r/results.jsonl")).unwrap()).unwrap();
+        let line: Value =
+            serde_json::from_slice(&std::fs::read(self.path("r/results.jsonl")).unwrap()).unwrap();
         (line["runs"][0]["attempts"][0].clone(), server.asked())
     }
 
     #[track_caller]
     fn no_key(&self, said: &str) {
         assert!(!said.contains(KEY), "{said}");
-        let found = Command::new("grep").args(["-r", "-l", KEY, "."]).current_dir(self.dir.path()).output().unwrap();
+        let found = Command::new("grep")
+            .args(["-r", "-l", KEY, "."])
+            .current_dir(self.dir.path())
+            .output()
+            .unwrap();
         assert!(found.stdout.is_empty(), "{}", String::from_utf8_lossy(&found.stdout));
     }
 }
 
 #[track_caller]
 fn solved(attempt: &Value) {
-    assert_eq!((&attempt["pass"], &attempt["ended"]), (&json!(true), &json!("done")), "{attempt:#}");
+    assert_eq!(
+        (&attempt["pass"], &attempt["ended"]),
+        (&json!(true), &json!("done")),
+        "{attempt:#}"
+    );
 }
 
 #[test]
@@ -249,9 +292,16 @@ fn a_task_is_solved_through_either_protocol_in_pieces_and_whole() {
         (
             "openai",
             &price,
-            vec![Does::Drips(stream(&openai_stream("apply", EDIT))), Does::Says(stream(&openai_stream("done", "{}")))],
+            vec![
+                Does::Drips(stream(&openai_stream("apply", EDIT))),
+                Does::Says(stream(&openai_stream("done", "{}"))),
+            ],
         ),
-        ("openai", &whole_too, vec![Does::Says(whole(&openai("apply", EDIT))), Does::Says(whole(&openai("done", "")))]),
+        (
+            "openai",
+            &whole_too,
+            vec![Does::Says(whole(&openai("apply", EDIT))), Does::Says(whole(&openai("done", "")))],
+        ),
         (
             "anthropic",
             &price,
@@ -263,7 +313,10 @@ fn a_task_is_solved_through_either_protocol_in_pieces_and_whole() {
         (
             "anthropic",
             &whole_too,
-            vec![Does::Says(whole(&anthropic("apply", &input))), Does::Says(whole(&anthropic("done", &json!({}))))],
+            vec![
+                Does::Says(whole(&anthropic("apply", &input))),
+                Does::Says(whole(&anthropic("done", &json!({})))),
+            ],
         ),
     ];
     for (protocol, more, script) in cases {
@@ -288,9 +341,14 @@ fn a_task_is_solved_through_either_protocol_in_pieces_and_whole() {
             );
             assert_eq!(body["messages"][3]["role"], "tool");
             assert_eq!(body["messages"][3]["tool_call_id"], "c1");
-            assert!(body["messages"][3]["content"].as_str().unwrap().contains("\"status\":\"applied\""));
+            assert!(
+                body["messages"][3]["content"].as_str().unwrap().contains("\"status\":\"applied\"")
+            );
         } else {
-            assert!(head.starts_with("post /v1/messages ") && head.contains(&format!("x-api-key: {KEY}")));
+            assert!(
+                head.starts_with("post /v1/messages ")
+                    && head.contains(&format!("x-api-key: {KEY}"))
+            );
             assert!(head.contains("anthropic-version: 2023-06-01"));
             assert_eq!(body["messages"][1]["content"][1]["input"], input);
             assert_eq!(body["messages"][2]["content"][0]["tool_use_id"], "t1");
@@ -300,17 +358,27 @@ fn a_task_is_solved_through_either_protocol_in_pieces_and_whole() {
 
 #[test]
 fn edits_that_stand_in_text_are_applied_and_a_refusal_is_told() {
-    let say =
-        |text: &str| Does::Says(whole(&json!({"choices": [{"message": {"content": text}, "finish_reason": "stop"}]})));
-    let block = |old: &str| format!("I change it:\n\na.txt\n<<<<<<< SEARCH\n{old}\n=======\ny ü€\n>>>>>>> REPLACE\n");
+    let say = |text: &str| {
+        Does::Says(whole(
+            &json!({"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}),
+        ))
+    };
+    let block = |old: &str| {
+        format!("I change it:\n\na.txt\n<<<<<<< SEARCH\n{old}\n=======\ny ü€\n>>>>>>> REPLACE\n")
+    };
     let lab = Lab::new();
-    let (attempt, asked) =
-        lab.run("openai", vec![say(&block("not there at all")), say(&block("x"))], &["--edits", "text"]);
+    let (attempt, asked) = lab.run(
+        "openai",
+        vec![say(&block("not there at all")), say(&block("x"))],
+        &["--edits", "text"],
+    );
     solved(&attempt);
     assert_eq!((&attempt["sent"], &attempt["landed"], asked.len()), (&json!(2), &json!(1), 2));
     let told = asked[1].1["messages"][3]["content"].as_str().unwrap();
     assert!(
-        asked[0].1.get("tools").is_none() && told.contains("\"status\":\"refused\"") && told.contains("hint"),
+        asked[0].1.get("tools").is_none()
+            && told.contains("\"status\":\"refused\"")
+            && told.contains("hint"),
         "{told}"
     );
     assert!(
@@ -321,7 +389,8 @@ fn edits_that_stand_in_text_are_applied_and_a_refusal_is_told() {
 
 #[test]
 fn what_passes_is_tried_again_and_what_the_server_says_of_when_is_heard() {
-    let good = || [Does::Says(whole(&openai("apply", EDIT))), Does::Says(whole(&openai("done", "{}")))];
+    let good =
+        || [Does::Says(whole(&openai("apply", EDIT))), Does::Says(whole(&openai("done", "{}")))];
     let error = r#"data: {"choices": [{"delta": {"content": "So"}}]}
 
 data: {"error": {"type": "server_error", "message": "overloaded"}}
@@ -331,7 +400,11 @@ data: {"error": {"type": "server_error", "message": "overloaded"}}
     let passing = [
         ("429", status("429 Too Many Requests", "retry-after: 2\r\n", "{}"), 2.0),
         ("500", status("500 Internal Server Error", "", "oops"), 0.2),
-        ("malformed", status("200 OK", "content-type: application/json\r\n", "{\"choices\": [{"), 0.2),
+        (
+            "malformed",
+            status("200 OK", "content-type: application/json\r\n", "{\"choices\": [{"),
+            0.2,
+        ),
         ("another form", whole(&json!({"answer": 42})), 0.2),
         ("error in the stream", stream(error), 0.2),
         ("cut stream", stream(&torn[..torn.len() / 2]), 0.2),
@@ -339,10 +412,15 @@ data: {"error": {"type": "server_error", "message": "overloaded"}}
     ];
     for (what, bytes, wait) in passing {
         let started = Instant::now();
-        let (attempt, asked) = Lab::new().run("openai", [vec![Does::Says(bytes)], good().to_vec()].concat(), &[]);
+        let (attempt, asked) =
+            Lab::new().run("openai", [vec![Does::Says(bytes)], good().to_vec()].concat(), &[]);
         solved(&attempt);
         assert_eq!((asked.len(), &attempt["sent"]), (3, &json!(1)), "{what}");
-        assert!(started.elapsed() >= Duration::from_secs_f64(wait), "{what}: {:?}", started.elapsed());
+        assert!(
+            started.elapsed() >= Duration::from_secs_f64(wait),
+            "{what}: {:?}",
+            started.elapsed()
+        );
     }
 }
 
@@ -353,7 +431,8 @@ fn a_wait_that_would_outlast_the_attempt_is_not_begun() {
     let (attempt, asked) = Lab::new().run("openai", vec![Does::Says(late)], &["--limit", "20"]);
     assert_eq!((&attempt["ended"], asked.len()), (&json!("timed_out"), 1), "{attempt:#}");
     assert!(
-        attempt["complaint"].as_str().unwrap().contains("answered 429") && started.elapsed() < Duration::from_secs(15)
+        attempt["complaint"].as_str().unwrap().contains("answered 429")
+            && started.elapsed() < Duration::from_secs(15)
     );
 }
 
@@ -363,7 +442,8 @@ fn a_wrong_key_ends_the_run_with_a_code_and_without_the_key() {
         json!({"error": {"type": "invalid_request_error", "message": format!("Incorrect API key provided: {KEY}.")}})
             .to_string();
     for protocol in ["openai", "anthropic"] {
-        let (lab, server) = (Lab::new(), Server::new(vec![Does::Says(status("401 Unauthorized", "", &body))]));
+        let (lab, server) =
+            (Lab::new(), Server::new(vec![Does::Says(status("401 Unauthorized", "", &body))]));
         let done = lab.try_run(protocol, &server.url, &[]);
         let said = String::from_utf8(done.stdout).unwrap();
         assert_eq!((done.status.code(), server.asked().len()), (Some(5), 1), "{said}");
@@ -378,8 +458,13 @@ fn a_wrong_key_ends_the_run_with_a_code_and_without_the_key() {
 fn a_redirect_is_not_followed_and_the_key_goes_nowhere_else() {
     let other = Server::new(vec![Does::Says(whole(&openai("done", "{}")))]);
     let to = format!("location: {}/v1/chat/completions\r\n", other.url);
-    let (attempt, asked) = Lab::new().run("openai", vec![Does::Says(status("307 Temporary Redirect", &to, ""))], &[]);
-    assert_eq!((&attempt["ended"], asked.len(), other.asked().len()), (&json!("died"), 1, 0), "{attempt:#}");
+    let (attempt, asked) =
+        Lab::new().run("openai", vec![Does::Says(status("307 Temporary Redirect", &to, ""))], &[]);
+    assert_eq!(
+        (&attempt["ended"], asked.len(), other.asked().len()),
+        (&json!("died"), 1, 0),
+        "{attempt:#}"
+    );
     assert!(attempt["complaint"].as_str().unwrap().contains("redirects (307)"));
 }
 
@@ -403,16 +488,31 @@ fn a_call_that_cannot_be_read_is_told_and_counted() {
         openai("done", "{}"),
     ];
     let lab = Lab::new();
-    let (attempt, asked) = lab.run("openai", script.iter().map(|one| Does::Says(whole(one))).collect(), &[]);
+    let (attempt, asked) =
+        lab.run("openai", script.iter().map(|one| Does::Says(whole(one))).collect(), &[]);
     solved(&attempt);
     assert_eq!((&attempt["malformed"], &attempt["sent"]), (&json!(2), &json!(1)));
-    let told =
-        |at: usize| asked[at].1["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned();
-    assert!(told(1).contains("cannot be read") && told(2).contains("there is no tool"), "{}", told(2));
-    assert!(told(3).contains("PATH=") && !told(3).contains(KEY), "a program that it runs has no key: {}", told(3));
+    let told = |at: usize| {
+        asked[at].1["messages"].as_array().unwrap().last().unwrap()["content"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
+    assert!(
+        told(1).contains("cannot be read") && told(2).contains("there is no tool"),
+        "{}",
+        told(2)
+    );
+    assert!(
+        told(3).contains("PATH=") && !told(3).contains(KEY),
+        "a program that it runs has no key: {}",
+        told(3)
+    );
     let said = std::fs::read_to_string(lab.path("said/s/one/none-on-1.jsonl")).unwrap();
-    let types: Vec<Value> =
-        said.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["type"].clone()).collect();
+    let types: Vec<Value> = said
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["type"].clone())
+        .collect();
     assert_eq!(types, ["run", "apply", "done"], "what was said can be played again");
 }
 
@@ -431,7 +531,11 @@ fn a_key_is_needed_where_the_server_is_not_this_machine() {
     for (named, agent, told) in [
         ("", vec!["openai:m"], "the variable OPENAI_API_KEY has none"),
         ("MY_KEY", vec!["openai:m"], "the variable MY_KEY has none"),
-        ("", vec!["openai:m", "--base-url", "https://me:secret@example.com"], "no http or https address"),
+        (
+            "",
+            vec!["openai:m", "--base-url", "https://me:secret@example.com"],
+            "no http or https address",
+        ),
         ("", vec!["python3 x.py", "--temperature", "0"], "the agent is a program"),
     ] {
         let done = run(named, &agent);

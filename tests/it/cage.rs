@@ -106,7 +106,8 @@ impl Cage {
     pub(crate) fn hand_over(&self) {
         if self.user == As::Nobody {
             let owner = format!("{NOBODY}:{NOBODY}");
-            let chown = Command::new("chown").args(["-hR", &owner]).arg(self.dir.path()).status().unwrap();
+            let chown =
+                Command::new("chown").args(["-hR", &owner]).arg(self.dir.path()).status().unwrap();
             assert!(chown.success());
         }
     }
@@ -115,7 +116,10 @@ impl Cage {
         let mut command = Command::new("git");
         command.current_dir(&self.root).env_clear().env("PATH", path()).env("HOME", &self.home);
         // The tests may be root's, the repository another's.
-        command.env("GIT_CONFIG_COUNT", "1").env("GIT_CONFIG_KEY_0", "safe.directory").env("GIT_CONFIG_VALUE_0", "*");
+        command
+            .env("GIT_CONFIG_COUNT", "1")
+            .env("GIT_CONFIG_KEY_0", "safe.directory")
+            .env("GIT_CONFIG_VALUE_0", "*");
         let done = command.args(args).output().unwrap();
         assert!(done.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&done.stderr));
         String::from_utf8(done.stdout).unwrap()
@@ -123,7 +127,10 @@ impl Cage {
 
     /// The call that runs `argv`; its program is looked for on `PATH`.
     pub(crate) fn call(&self, level: Level, argv: &[impl AsRef<std::ffi::OsStr>]) -> Call {
-        let env = [("PATH", path().into_string().unwrap()), ("HOME", self.home.to_str().unwrap().to_owned())];
+        let env = [
+            ("PATH", path().into_string().unwrap()),
+            ("HOME", self.home.to_str().unwrap().to_owned()),
+        ];
         Call {
             level: level.name().to_owned(),
             means: "own".to_owned(),
@@ -168,7 +175,8 @@ impl Cage {
             As::Nobody => {
                 let mut command = Command::new("setpriv");
                 let id = NOBODY;
-                let ids = [format!("--reuid={id}"), format!("--regid={id}"), "--clear-groups".to_owned()];
+                let ids =
+                    [format!("--reuid={id}"), format!("--regid={id}"), "--clear-groups".to_owned()];
                 command.args(ids).arg(program);
                 command
             }
@@ -181,10 +189,18 @@ impl Cage {
     }
 
     /// The same by a command that starts the driver, whose arguments follow.
-    pub(crate) fn begin_by(&self, mut command: Command) -> (Command, io::PipeWriter, io::PipeReader) {
-        let ((theirs_in, writer), (reader, theirs_out)) = (io::pipe().unwrap(), io::pipe().unwrap());
+    pub(crate) fn begin_by(
+        &self,
+        mut command: Command,
+    ) -> (Command, io::PipeWriter, io::PipeReader) {
+        let ((theirs_in, writer), (reader, theirs_out)) =
+            (io::pipe().unwrap(), io::pipe().unwrap());
         command.args(["--exact", "cage::driver", "--ignored", "--nocapture", "--test-threads=1"]);
-        command.env_clear().env("PATH", path()).env("HOME", &self.home).current_dir(self.dir.path());
+        command
+            .env_clear()
+            .env("PATH", path())
+            .env("HOME", &self.home)
+            .current_dir(self.dir.path());
         command.env("EDT_SECRET", "1");
         // What the harness prints goes elsewhere.
         command.stdin(theirs_in).stdout(Stdio::null()).stderr(theirs_out);
@@ -202,9 +218,9 @@ pub(crate) fn programs() -> &'static (PathBuf, PathBuf) {
     PROGRAMS.get_or_init(|| {
         let own = std::env::current_exe().unwrap();
         let all_can = |path: &Path| {
-            path.ancestors()
-                .skip(1)
-                .all(|folder| folder.metadata().is_ok_and(|meta| meta.permissions().mode() & 0o1 != 0))
+            path.ancestors().skip(1).all(|folder| {
+                folder.metadata().is_ok_and(|meta| meta.permissions().mode() & 0o1 != 0)
+            })
         };
         if all_can(&own) && all_can(Path::new(EDT)) {
             return (own, EDT.into());
@@ -239,7 +255,10 @@ fn find(name: &std::ffi::OsStr) -> PathBuf {
     if name.as_bytes().contains(&b'/') {
         return name.into();
     }
-    std::env::split_paths(&path()).map(|folder| folder.join(name)).find(|path| path.is_file()).unwrap_or(name.into())
+    std::env::split_paths(&path())
+        .map(|folder| folder.join(name))
+        .find(|path| path.is_file())
+        .unwrap_or(name.into())
 }
 
 /// Not a test: what [`Cage::run`] starts. Errors are where the answer goes.
@@ -294,8 +313,12 @@ fn drive(call: &Call) -> Told {
     };
     let running = match started {
         Ok(running) => running,
-        Err(NotStarted::Unavailable { why, .. }) => return Told { how: format!("unavailable: {why}"), ..told },
-        Err(NotStarted::Program(error)) => return Told { how: format!("no program: {error}"), ..told },
+        Err(NotStarted::Unavailable { why, .. }) => {
+            return Told { how: format!("unavailable: {why}"), ..told };
+        }
+        Err(NotStarted::Program(error)) => {
+            return Told { how: format!("no program: {error}"), ..told };
+        }
         Err(NotStarted::System(error)) => return Told { how: format!("system: {error}"), ..told },
     };
     if let Some(input) = &call.input {
@@ -316,7 +339,13 @@ fn drive(call: &Call) -> Told {
             use rustix::event::{PollFd, PollFlags, poll};
             let left = deadline.saturating_duration_since(Instant::now());
             let timeout = left.try_into().unwrap();
-            matches!(poll(&mut [PollFd::from_borrowed_fd(running.watch(), PollFlags::IN)], Some(&timeout)), Ok(1..))
+            matches!(
+                poll(
+                    &mut [PollFd::from_borrowed_fd(running.watch(), PollFlags::IN)],
+                    Some(&timeout)
+                ),
+                Ok(1..)
+            )
         };
         let ended = if is_over() { running.wait() } else { running.end() }.unwrap();
         (told.how, told.left) = (format!("{:?}", ended.how), ended.left);

@@ -62,7 +62,10 @@ fn staged_bytes_that_are_nowhere_on_disk_stay_reachable() {
     world.git(&["add", "a.txt"]);
     world.write("a.txt", "only on disk\n");
     assert_eq!(world.overwrite("a.txt", "an agent's\n").checkpoints(), 2);
-    assert_eq!(history(&world, "a.txt"), ["an agent's\n", "only on disk\n", "only in the index\n", "one\n"]);
+    assert_eq!(
+        history(&world, "a.txt"),
+        ["an agent's\n", "only on disk\n", "only in the index\n", "one\n"]
+    );
     assert!(world.git(&["log", "-p", "edt/main-1"]).contains("+only in the index"));
     world.is_clean();
     world.edt(&["undo"]).landed();
@@ -74,8 +77,11 @@ fn staged_bytes_that_are_nowhere_on_disk_stay_reachable() {
 fn a_file_that_a_person_deleted_is_gone_again_after_undo() {
     let world = world();
     std::fs::remove_file(world.root.join("a.txt")).unwrap();
-    world.unchanged(&["FILE_NOT_FOUND"], 1, || world.edt(&["apply", "a.txt", "--mode", "append", "--content", "x\n"]));
-    let answer = world.edt(&["apply", "a.txt", "--mode", "create", "--content", "an agent's\n"]).landed();
+    world.unchanged(&["FILE_NOT_FOUND"], 1, || {
+        world.edt(&["apply", "a.txt", "--mode", "append", "--content", "x\n"])
+    });
+    let answer =
+        world.edt(&["apply", "a.txt", "--mode", "create", "--content", "an agent's\n"]).landed();
     assert_eq!(answer.checkpoints(), 1);
     world.is_clean();
     world.edt(&["undo"]).landed();
@@ -93,7 +99,10 @@ fn a_mode_bit_that_a_person_set_is_kept_and_recorded() {
     assert_eq!(world.git(&["ls-tree", "--format=%(objectmode)", "HEAD", "a.txt"]), "100755\n");
     world.is_clean();
     world.edt(&["undo"]).landed();
-    assert_eq!((world.text("a.txt").as_str(), path.metadata().unwrap().permissions().mode() & 0o777), ("one\n", 0o755));
+    assert_eq!(
+        (world.text("a.txt").as_str(), path.metadata().unwrap().permissions().mode() & 0o777),
+        ("one\n", 0o755)
+    );
     world.edt(&["undo", "--to", "main"]).landed();
     assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o644);
     world.is_clean();
@@ -111,7 +120,12 @@ fn an_untracked_file_is_recorded_first_and_comes_back() {
 
 #[test]
 fn what_is_unrecorded_in_other_paths_stays_as_it_is() {
-    let world = World::with(&[("a.txt", b"one\n"), ("b.txt", b"b\n"), ("c.txt", b"c\n"), ("d.txt", b"d\n")]);
+    let world = World::with(&[
+        ("a.txt", b"one\n"),
+        ("b.txt", b"b\n"),
+        ("c.txt", b"c\n"),
+        ("d.txt", b"d\n"),
+    ]);
     world.write("b.txt", "staged\n");
     world.git(&["add", "b.txt"]);
     world.write("b.txt", "and more on disk\n");
@@ -237,7 +251,10 @@ fn restore_sets_one_file_to_what_it_was_before_one_of_its_edits() {
     assert_eq!(world.text("a.txt"), "three\n");
     world.edt(&["restore", "a.txt", "--revision", "1"]).landed();
     assert_eq!((world.text("a.txt").as_str(), world.text("b.txt").as_str()), ("one\n", "b two\n"));
-    assert_eq!(world.git(&["log", "-1", "--format=%(trailers:key=Edt-Kind,valueonly,separator=)"]), "restore\n");
+    assert_eq!(
+        world.git(&["log", "-1", "--format=%(trailers:key=Edt-Kind,valueonly,separator=)"]),
+        "restore\n"
+    );
     world.refuses(&["NOTHING_TO_UNDO"], 1, &["restore", "a.txt", "--revision", "9"]);
     world.refuses(&["NOTHING_TO_UNDO"], 1, &["restore", ".gitignore"]);
     world.is_clean();
@@ -268,7 +285,10 @@ fn a_rename_is_undone_as_one_edit_with_its_mode_bit() {
     ]});
     world.apply(&request).landed();
     assert_eq!(world.text("bin/go.sh"), "#!/bin/sh\nexit 0\n");
-    assert_eq!(world.git(&["ls-tree", "-r", "--format=%(objectmode) %(path)", "HEAD"]), "100755 bin/go.sh\n");
+    assert_eq!(
+        world.git(&["ls-tree", "-r", "--format=%(objectmode) %(path)", "HEAD"]),
+        "100755 bin/go.sh\n"
+    );
     assert_eq!(world.git(&["rev-list", "--count", "main..HEAD"]), "1\n");
     world.is_clean();
     world.edt(&["undo"]).landed();

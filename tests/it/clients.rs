@@ -50,14 +50,19 @@ fn heavy(path: &str) -> Option<PathBuf> {
         return None;
     }
     let found = client(path);
-    assert!(found.is_some(), "EDT_CLIENTS=1 asks for {path}, which is not in {}", folder().display());
+    assert!(
+        found.is_some(),
+        "EDT_CLIENTS=1 asks for {path}, which is not in {}",
+        folder().display()
+    );
     found
 }
 
 /// A C file of 3,400 bytes.
 fn text() -> String {
-    let head =
-        format!("#include <stdio.h>\n\nint main(int argc, char **argv) {{\n    if (argc != 2) {{\n{OLD}    }}\n");
+    let head = format!(
+        "#include <stdio.h>\n\nint main(int argc, char **argv) {{\n    if (argc != 2) {{\n{OLD}    }}\n"
+    );
     let tail = "    return 0;\n}\n";
     let mut text = head;
     for n in 0.. {
@@ -99,8 +104,13 @@ fn landed(world: &World) {
 /// Runs it to its end, or ends it and all that it started when its time is over.
 #[track_caller]
 fn bounded(command: &mut Command) -> Output {
-    let mut child =
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).spawn().unwrap();
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .unwrap();
     let (mut out, mut err) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
     let stdout = std::thread::spawn(move || read(&mut out));
     let stderr = std::thread::spawn(move || read(&mut err));
@@ -115,7 +125,10 @@ fn bounded(command: &mut Command) -> Output {
         std::thread::sleep(Duration::from_millis(20));
     };
     // What it left behind holds the pipes open.
-    let _ = Command::new("kill").args(["-9", "--", &format!("-{}", child.id())]).stderr(Stdio::null()).status();
+    let _ = Command::new("kill")
+        .args(["-9", "--", &format!("-{}", child.id())])
+        .stderr(Stdio::null())
+        .status();
     assert!(began.elapsed() <= LIMIT, "it took longer than {LIMIT:?}");
     Output { status, stdout: stdout.join().unwrap(), stderr: stderr.join().unwrap() }
 }
@@ -128,28 +141,49 @@ fn read(pipe: &mut impl std::io::Read) -> Vec<u8> {
 
 #[test]
 fn the_python_sdk_edits_in_every_protocol_mode() {
-    let Some(python) = client("venv/bin/python").filter(|python| python.with_file_name("mcp").exists()) else { return };
-    for (mode, protocol) in [("auto", "2026-07-28"), ("legacy", "2025-11-25"), ("2026-07-28", "2026-07-28")] {
+    let Some(python) =
+        client("venv/bin/python").filter(|python| python.with_file_name("mcp").exists())
+    else {
+        return;
+    };
+    for (mode, protocol) in
+        [("auto", "2026-07-28"), ("legacy", "2025-11-25"), ("2026-07-28", "2026-07-28")]
+    {
         let world = world();
         let calls = world.home.join("calls.json");
         let read = json!({"path": FILE, "lines": ["5"]});
-        std::fs::write(&calls, json!([["apply", bad()], ["apply", good()], ["read", read], ["list", {}]]).to_string())
-            .unwrap();
+        std::fs::write(
+            &calls,
+            json!([["apply", bad()], ["apply", good()], ["read", read], ["list", {}]]).to_string(),
+        )
+        .unwrap();
         let mut command = world.command(&python);
-        command.arg(here().join("tests/clients/session.py")).arg(mode).arg(&calls).args([EDT, "mcp"]);
+        command
+            .arg(here().join("tests/clients/session.py"))
+            .arg(mode)
+            .arg(&calls)
+            .args([EDT, "mcp"]);
         let done = bounded(&mut command);
-        let said: Value = serde_json::from_slice(&done.stdout)
-            .unwrap_or_else(|error| panic!("{mode}: {error}: {}", String::from_utf8_lossy(&done.stderr)));
+        let said: Value = serde_json::from_slice(&done.stdout).unwrap_or_else(|error| {
+            panic!("{mode}: {error}: {}", String::from_utf8_lossy(&done.stderr))
+        });
         assert_eq!(said["protocol"], protocol, "{mode}");
-        let [refused, applied, shown, listed] = said["answers"].as_array().unwrap().as_slice() else {
+        let [refused, applied, shown, listed] = said["answers"].as_array().unwrap().as_slice()
+        else {
             panic!("{said:#}")
         };
         assert_eq!(
             (&refused["error"], &refused["structured"]["errors"][0]["code"]),
             (&json!(true), &json!("SIZE_REDUCTION"))
         );
-        assert!(refused["text"][0].as_str().unwrap().contains("from 3400 to 2 bytes"), "{refused:#}");
-        assert_eq!((&applied["error"], &applied["structured"]["status"]), (&json!(false), &json!("applied")));
+        assert!(
+            refused["text"][0].as_str().unwrap().contains("from 3400 to 2 bytes"),
+            "{refused:#}"
+        );
+        assert_eq!(
+            (&applied["error"], &applied["structured"]["status"]),
+            (&json!(false), &json!("applied"))
+        );
         assert_eq!(shown["structured"]["text"], NEW);
         assert_eq!(listed["structured"]["entries"][0]["path"], FILE);
         landed(&world);
@@ -167,11 +201,20 @@ fn the_inspector_shows_the_refusal_and_lands_the_correction() {
             command.arg("--tool-arg").arg(format!("{key}={}", value.as_str().unwrap()));
         }
         let done = bounded(&mut command);
-        let shown = || format!("{}{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+        let shown = || {
+            format!(
+                "{}{}",
+                String::from_utf8_lossy(&done.stdout),
+                String::from_utf8_lossy(&done.stderr)
+            )
+        };
         serde_json::from_slice(&done.stdout).unwrap_or_else(|error| panic!("{error}: {}", shown()))
     };
     let refused = call(&bad());
-    assert_eq!((&refused["isError"], &refused["structuredContent"]["status"]), (&json!(true), &json!("refused")));
+    assert_eq!(
+        (&refused["isError"], &refused["structuredContent"]["status"]),
+        (&json!(true), &json!("refused"))
+    );
     assert_eq!(world.text(FILE), text());
     assert_eq!(call(&good())["structuredContent"]["status"], "applied");
     landed(&world);
@@ -197,7 +240,11 @@ impl Scene {
         let (path, record) = (world.home.join("plan.json"), world.home.join("record.jsonl"));
         std::fs::write(&path, json!(plan).to_string()).unwrap();
         let mut command = world.command("python3");
-        command.arg(here().join("tests/clients/model.py")).arg(&path).arg(&record).arg(world.root.join(FILE));
+        command
+            .arg(here().join("tests/clients/model.py"))
+            .arg(&path)
+            .arg(&record)
+            .arg(world.root.join(FILE));
         let mut model = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let mut port = String::new();
         BufReader::new(model.stdout.as_mut().unwrap().take(16)).read_line(&mut port).unwrap();
@@ -208,9 +255,13 @@ impl Scene {
     fn command(&self, program: &Path) -> Command {
         let mut command = self.world.command(program);
         let home = &self.world.home;
-        let path = [Path::new(EDT).parent().unwrap(), &folder().join("cline/node_modules/node/bin")]
-            .map(|dir| dir.display().to_string());
-        command.env("PATH", format!("{}:{}:{}", path[0], std::env::var("PATH").unwrap_or_default(), path[1]));
+        let path =
+            [Path::new(EDT).parent().unwrap(), &folder().join("cline/node_modules/node/bin")]
+                .map(|dir| dir.display().to_string());
+        command.env(
+            "PATH",
+            format!("{}:{}:{}", path[0], std::env::var("PATH").unwrap_or_default(), path[1]),
+        );
         for (name, below) in [
             ("XDG_DATA_HOME", ".local/share"),
             ("XDG_STATE_HOME", ".local/state"),
@@ -241,7 +292,11 @@ impl Scene {
 
     /// `edt setup AGENT --scope SCOPE`.
     fn setup(&self, agent: &str, scope: &str) {
-        let done = self.command(Path::new(EDT)).args(["setup", agent, "--scope", scope, "--json"]).output().unwrap();
+        let done = self
+            .command(Path::new(EDT))
+            .args(["setup", agent, "--scope", scope, "--json"])
+            .output()
+            .unwrap();
         assert!(
             done.status.success(),
             "{}{}",
@@ -254,11 +309,18 @@ impl Scene {
     fn drive(&self, program: &Path, args: &[&str]) -> Vec<Told> {
         let mut command = self.command(program);
         let done = bounded(command.args(args));
-        let told: Vec<Told> = std::fs::read_to_string(&self.record).unwrap().lines().map(Told::of).collect();
-        let (with, without): (Vec<Told>, Vec<Told>) =
-            told.into_iter().partition(|told| told.body["tools"].as_array().is_some_and(|tools| !tools.is_empty()));
+        let told: Vec<Told> =
+            std::fs::read_to_string(&self.record).unwrap().lines().map(Told::of).collect();
+        let (with, without): (Vec<Told>, Vec<Told>) = told
+            .into_iter()
+            .partition(|told| told.body["tools"].as_array().is_some_and(|tools| !tools.is_empty()));
         let told = if with.is_empty() { without } else { with };
-        assert!(!told.is_empty(), "{}{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+        assert!(
+            !told.is_empty(),
+            "{}{}",
+            String::from_utf8_lossy(&done.stdout),
+            String::from_utf8_lossy(&done.stderr)
+        );
         told
     }
 }
@@ -278,7 +340,10 @@ impl Told {
 
     /// The last thing that was said to the model: the result of the tool it called.
     fn last(&self) -> &Value {
-        let all = ["input", "messages", "contents"].iter().find_map(|key| self.body[key].as_array()).unwrap();
+        let all = ["input", "messages", "contents"]
+            .iter()
+            .find_map(|key| self.body[key].as_array())
+            .unwrap();
         all.last().unwrap()
     }
 }
@@ -300,8 +365,14 @@ impl Seen<'_> {
     fn judge(&self, world: &World) {
         for refusal in self.native.iter().chain(self.mcp.iter().map(|(refusal, _)| refusal)) {
             let told = refusal.to_string();
-            assert!(told.contains("SIZE_REDUCTION") && told.contains("from 3400 to 2 bytes"), "what was found: {told}");
-            assert!(told.contains("next: ") || told.contains("hint"), "what to send instead: {told}");
+            assert!(
+                told.contains("SIZE_REDUCTION") && told.contains("from 3400 to 2 bytes"),
+                "what was found: {told}"
+            );
+            assert!(
+                told.contains("next: ") || told.contains("hint"),
+                "what to send instead: {told}"
+            );
         }
         if let Some((_, done)) = self.mcp {
             assert!(done.to_string().contains("applied"), "{done}");
@@ -315,7 +386,9 @@ impl Seen<'_> {
             text = text.replace(&root, "{ROOT}").replace(&home, "{HOME}");
             scrubbed(&serde_json::from_str(&text).unwrap())
         };
-        let date = String::from_utf8(Command::new("date").args(["-u", "+%F"]).output().unwrap().stdout).unwrap();
+        let date =
+            String::from_utf8(Command::new("date").args(["-u", "+%F"]).output().unwrap().stdout)
+                .unwrap();
         let seen = json!({
             "client": self.name, "version": self.version, "date": date.trim(), "native": self.native.map(clean), "native_note": self.native_note,
             "mcp_refused": self.mcp.map(|(refused, _)| clean(refused)), "mcp_landed": self.mcp.map(|(_, landed)| clean(landed)),
@@ -373,7 +446,12 @@ fn call(tool: &str, args: Value) -> Value {
 
 /// The steps of most agents: the file ruined with the agent's own tool, then by edt, then edited as it should be.
 fn plan(native: Value, apply: &str) -> Vec<Value> {
-    vec![native, call(apply, bad()), call(apply, good()), json!({"text": "All done.", "alone": true})]
+    vec![
+        native,
+        call(apply, bad()),
+        call(apply, good()),
+        json!({"text": "All done.", "alone": true}),
+    ]
 }
 
 const PROMPT: &str = "make it return two please";
@@ -424,7 +502,10 @@ fn gemini_is_refused_taught_and_lands() {
         "general": {"disableAutoUpdate": true, "disableUpdateNag": true}});
     scene.put(".gemini/settings.json", &settings.to_string());
     scene.setup("gemini", "user");
-    let told = scene.drive(&gemini, &["--skip-trust", "-y", "-o", "stream-json", "-m", "gemini-2.5-pro", "-p", PROMPT]);
+    let told = scene.drive(
+        &gemini,
+        &["--skip-trust", "-y", "-o", "stream-json", "-m", "gemini-2.5-pro", "-p", PROMPT],
+    );
     untouched(&told);
     let [_, native, refused, done] = told.as_slice() else { panic!("{} requests", told.len()) };
     let seen = Seen {
@@ -444,7 +525,8 @@ fn opencode_is_refused_taught_and_lands() {
     let path = |scene: &Scene| scene.world.root.join(FILE).display().to_string();
     let mut scene = Scene::new(&[]);
     // Its own tool writes only files that it has read.
-    let mut steps = plan(call("write", json!({"filePath": path(&scene), "content": "}\n"})), "edt_apply");
+    let mut steps =
+        plan(call("write", json!({"filePath": path(&scene), "content": "}\n"})), "edt_apply");
     steps.insert(0, call("read", json!({"filePath": path(&scene)})));
     scene = scene.planned(&steps);
     let model = json!({"name": "scripted", "tool_call": true, "limit": {"context": 100_000, "output": 10_000}});
@@ -453,7 +535,8 @@ fn opencode_is_refused_taught_and_lands() {
     let config = json!({"model": "x/scripted", "small_model": "x/scripted", "autoupdate": false, "share": "disabled", "provider": {"x": provider}});
     scene.put(".config/opencode/opencode.json", &config.to_string());
     scene.setup("opencode", "user");
-    let told = scene.drive(&opencode, &["run", "--model", "x/scripted", "--format", "json", PROMPT]);
+    let told =
+        scene.drive(&opencode, &["run", "--model", "x/scripted", "--format", "json", PROMPT]);
     untouched(&told);
     let [_, _, native, refused, done] = told.as_slice() else { panic!("{} requests", told.len()) };
     let seen = Seen {
@@ -471,7 +554,8 @@ fn opencode_is_refused_taught_and_lands() {
 fn cline_ends_its_run_at_a_refused_edit_of_its_own_and_lands_by_the_server() {
     let Some(cline) = heavy("cline/node_modules/.bin/cline") else { return };
     // Its run ends only with this call.
-    let end = || call("submit_and_exit", json!({"summary": "It returns two now.", "verified": true}));
+    let end =
+        || call("submit_and_exit", json!({"summary": "It returns two now.", "verified": true}));
     let drive = |scene: &Scene, scope: &str| {
         let url = format!("{}/v1", scene.url);
         let login = ["auth", "-p", "openai-compatible", "-b", &url, "-k", "none", "-m", "scripted"];
@@ -483,11 +567,18 @@ fn cline_ends_its_run_at_a_refused_edit_of_its_own_and_lands_by_the_server() {
     let own = |old: &str, new: &str| {
         let scene = Scene::new(&[]);
         let path = scene.world.root.join(FILE);
-        scene.planned(&[call("editor", json!({"path": path, "old_text": old, "new_text": new})), end()])
+        scene.planned(&[
+            call("editor", json!({"path": path, "old_text": old, "new_text": new})),
+            end(),
+        ])
     };
     let ruin = own(&text(), "}\n");
     let told = drive(&ruin, "project");
-    assert_eq!((told.len(), ruin.world.text(FILE)), (1, text()), "the run ends, the file is as it was");
+    assert_eq!(
+        (told.len(), ruin.world.text(FILE)),
+        (1, text()),
+        "the run ends, the file is as it was"
+    );
     let right = own(OLD, NEW);
     let told = drive(&right, "project");
     assert!(told.len() >= 2, "the run goes on");
@@ -510,7 +601,8 @@ fn cline_ends_its_run_at_a_refused_edit_of_its_own_and_lands_by_the_server() {
 fn aider_edits_first_and_git_refuses_its_commit() {
     let Some(aider) = heavy("aider/bin/aider") else { return };
     let block = |old: &str, new: &str| {
-        let text = format!("{FILE}\n```c\n<<<<<<< SEARCH\n{old}=======\n{new}>>>>>>> REPLACE\n```\n");
+        let text =
+            format!("{FILE}\n```c\n<<<<<<< SEARCH\n{old}=======\n{new}>>>>>>> REPLACE\n```\n");
         json!({"text": text, "alone": true})
     };
     let after = format!("{OLD}    }}\n");
@@ -547,7 +639,11 @@ fn aider_edits_first_and_git_refuses_its_commit() {
     assert!(installed.status.success(), "{}", String::from_utf8_lossy(&installed.stderr));
     let head = scene.world.rev("HEAD");
     let done = go(&scene);
-    let said = format!("{}{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+    let said = format!(
+        "{}{}",
+        String::from_utf8_lossy(&done.stdout),
+        String::from_utf8_lossy(&done.stderr)
+    );
     assert_eq!(scene.world.rev("HEAD"), head, "no commit: {said}");
     assert!(said.contains("SYNTAX_ERROR"), "the person sees why: {said}");
     assert_ne!(scene.world.text(FILE), text(), "the file was changed before anybody was asked");
@@ -601,8 +697,10 @@ fn table() -> String {
          | agent | version | seen | a native edit is refused: its model gets | marked as an error | the call is echoed | `apply` is refused by MCP: its model gets | \
          marked as an error | the call is echoed | the corrected call |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
     );
-    let mut names: Vec<_> =
-        std::fs::read_dir(here().join("fixtures/agents/seen")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut names: Vec<_> = std::fs::read_dir(here().join("fixtures/agents/seen"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     names.sort();
     for path in names {
         let seen: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
@@ -643,8 +741,8 @@ fn described(message: &Value) -> String {
         (true, true) => "the whole answer as JSON",
         (true, false) => "the short answer as JSON: errors and status",
     };
-    let marked =
-        message["parts"][0]["functionResponse"]["response"].get("error").is_some() || text.contains("isError\\\":true");
+    let marked = message["parts"][0]["functionResponse"]["response"].get("error").is_some()
+        || text.contains("isError\\\":true");
     let echo = text.contains("*** Begin Patch") || text.contains("\\\"mode\\\"");
     let word = |is: bool| if is { "yes" } else { "no" };
     format!("{what} | {} | {}", word(marked), word(echo))

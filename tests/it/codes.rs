@@ -29,7 +29,10 @@ fn codes() -> Vec<(String, String, String)> {
 fn the_document_of_codes_is_what_edt_explains() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/errors.md");
     let written = std::fs::read_to_string(&file).unwrap_or_default();
-    assert!(written == prints(&["explain", "--all"]), "write it anew: edt explain --all > docs/errors.md");
+    assert!(
+        written == prints(&["explain", "--all"]),
+        "write it anew: edt explain --all > docs/errors.md"
+    );
 }
 
 #[test]
@@ -56,8 +59,14 @@ fn every_code_stands_in_the_contract_under_its_status() {
 }
 
 /// Codes that edt has beyond the contract's list.
-const GROWN: [&str; 6] =
-    ["BAD_TASK", "TELEMETRY_NOT_SENT", "MODEL_REFUSED", "FILTER_FAILED", "EPISODE_NOT_FOUND", "BENCH_MISMATCH"];
+const GROWN: [&str; 6] = [
+    "BAD_TASK",
+    "TELEMETRY_NOT_SENT",
+    "MODEL_REFUSED",
+    "FILTER_FAILED",
+    "EPISODE_NOT_FOUND",
+    "BENCH_MISMATCH",
+];
 
 /// Codes that the contract does not list in the row of their status.
 fn missing_in(contract: &str) -> Vec<String> {
@@ -70,26 +79,37 @@ fn missing_in(contract: &str) -> Vec<String> {
 
 #[test]
 fn a_contract_without_a_code_would_be_noticed() {
-    assert!(missing_in("| 1 | `refused` | x | `SIZE_REDUCTION` |\n").contains(&"NO_SESSION".to_owned()));
+    assert!(
+        missing_in("| 1 | `refused` | x | `SIZE_REDUCTION` |\n").contains(&"NO_SESSION".to_owned())
+    );
 }
 
 #[test]
 fn every_commands_help_has_an_example() {
     let help = prints(&["--help"]);
-    let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    let commands: Vec<&str> =
-        commands.filter(|line| !line.starts_with("   ")).filter_map(|line| line.split_whitespace().next()).collect();
+    let commands = help
+        .lines()
+        .skip_while(|line| *line != "Commands:")
+        .skip(1)
+        .take_while(|line| !line.is_empty());
+    let commands: Vec<&str> = commands
+        .filter(|line| !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
     assert!(commands.len() > 12 && commands.contains(&"apply"), "{commands:?}");
-    let without =
-        commands.iter().filter(|command| **command != "help" && !prints(&[command, "--help"]).contains("Example"));
+    let without = commands
+        .iter()
+        .filter(|command| **command != "help" && !prints(&[command, "--help"]).contains("Example"));
     assert_eq!(without.collect::<Vec<_>>(), Vec::<&&str>::new());
     assert!(help.contains("Example"));
 }
 
 #[test]
 fn every_schema_is_one() {
-    for shape in ["request", "outcome", "read", "status", "log", "diff", "guards", "trust", "hooks", "doctor", "policy"]
-    {
+    for shape in [
+        "request", "outcome", "read", "status", "log", "diff", "guards", "trust", "hooks",
+        "doctor", "policy",
+    ] {
         let schema: serde_json::Value = serde_json::from_str(&prints(&["schema", shape])).unwrap();
         jsonschema::validator_for(&schema).unwrap_or_else(|error| panic!("{shape}: {error}"));
     }
@@ -100,7 +120,9 @@ fn completions_and_manual_pages_are_printed() {
     for shell in ["bash", "zsh", "fish"] {
         assert!(prints(&["completions", shell]).contains("edt"));
     }
-    assert!(prints(&["man"]).starts_with(".ie") && prints(&["man", "apply"]).contains("old\\-text"));
+    assert!(
+        prints(&["man"]).starts_with(".ie") && prints(&["man", "apply"]).contains("old\\-text")
+    );
 }
 
 #[test]

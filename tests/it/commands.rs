@@ -37,10 +37,17 @@ impl Place {
             ("tools/x.js", b"\n"),
         ]);
         let bin = world.home.parent().unwrap().join("bin");
-        let programs: BTreeSet<String> =
-            rows().into_iter().map(|row| row.argv[0].clone()).filter(|name| !name.contains(['/', '{'])).collect();
+        let programs: BTreeSet<String> = rows()
+            .into_iter()
+            .map(|row| row.argv[0].clone())
+            .filter(|name| !name.contains(['/', '{']))
+            .collect();
         let more = ["git", "rm", "busybox", "python3.11", "bash", "sh"].map(str::to_owned);
-        for name in programs.into_iter().chain(more).filter(|name| name != "nosuchprogram" && !name.is_empty()) {
+        for name in programs
+            .into_iter()
+            .chain(more)
+            .filter(|name| name != "nosuchprogram" && !name.is_empty())
+        {
             program(&bin.join(name));
         }
         for name in [
@@ -86,7 +93,10 @@ impl Place {
                 .replace("{home}", &at(&self.world.home))
                 .replace("{bin}", &at(&self.bin))
         };
-        rows().into_iter().map(|row| Row { argv: row.argv.iter().map(fill).collect(), ..row }).collect()
+        rows()
+            .into_iter()
+            .map(|row| Row { argv: row.argv.iter().map(fill).collect(), ..row })
+            .collect()
     }
 
     /// What `edt policy check --lines` says of each command.
@@ -102,8 +112,14 @@ impl Place {
     fn judge(&self, policy: &Policy, argv: &[String]) -> Judgement {
         let args: Vec<OsString> = argv[1..].iter().map(OsString::from).collect();
         let root = self.world.root.canonicalize().unwrap();
-        let asked =
-            Asked { program: argv[0].as_ref(), args: &args, dir: &root, root: &root, env: &[], level: Level::Standard };
+        let asked = Asked {
+            program: argv[0].as_ref(),
+            args: &args,
+            dir: &root,
+            root: &root,
+            env: &[],
+            level: Level::Standard,
+        };
         policy.commands.judge(&asked, self)
     }
 }
@@ -140,7 +156,9 @@ fn rows() -> Vec<Row> {
     let row = |line: &str| {
         let cells: Vec<&str> = line.split('\t').collect();
         let argv = match cells[1].strip_prefix("[\"") {
-            Some(_) => serde_json::from_str(cells[1]).unwrap_or_else(|error| panic!("{line}: {error}")),
+            Some(_) => {
+                serde_json::from_str(cells[1]).unwrap_or_else(|error| panic!("{line}: {error}"))
+            }
             None => words(cells[1]),
         };
         Row { want: cells[0].to_owned(), argv, bypass: cells.get(2) == Some(&"bypass") }
@@ -180,14 +198,21 @@ fn every_example_of_a_built_in_rule_is_decided_as_the_rule_says() {
     let place = Place::new();
     let policy = Policy::of(None, None).unwrap();
     let examples = policy.commands.rules().into_iter().flat_map(|(_, rule)| {
-        rule.matching.iter().map(|argv| (rule.name.as_str(), rule.decision, argv.clone())).collect::<Vec<_>>()
+        rule.matching
+            .iter()
+            .map(|argv| (rule.name.as_str(), rule.decision, argv.clone()))
+            .collect::<Vec<_>>()
     });
     let wrong: Vec<String> = examples
         .filter_map(|(name, decision, argv)| {
             let judged = place.judge(&policy, &argv);
-            let right =
-                if decision == Decision::Allow { judged.decision == decision } else { judged.decision >= decision };
-            (!right).then(|| format!("{name}: {argv:?} is {:?} by {}", judged.decision, judged.rule))
+            let right = if decision == Decision::Allow {
+                judged.decision == decision
+            } else {
+                judged.decision >= decision
+            };
+            (!right)
+                .then(|| format!("{name}: {argv:?} is {:?} by {}", judged.decision, judged.rule))
         })
         .collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -202,7 +227,12 @@ fn one_command_answers_by_its_exit_status() {
         (&["git", "-C", ".", "push", "-f"], 1, "git-push-force"),
     ] {
         let mut command = place.world.command(crate::world::EDT);
-        let done = command.args(["policy", "check", "--"]).args(argv).env("PATH", &place.bin).output().unwrap();
+        let done = command
+            .args(["policy", "check", "--"])
+            .args(argv)
+            .env("PATH", &place.bin)
+            .output()
+            .unwrap();
         let said = String::from_utf8(done.stdout).unwrap();
         assert_eq!(done.status.code(), Some(exit), "{said}");
         assert!(said.contains(says), "{said}");
@@ -211,14 +241,21 @@ fn one_command_answers_by_its_exit_status() {
 
 /// Ways to write the same command that change nothing of what it does.
 fn disguised(argv: Vec<String>, how: (usize, usize)) -> Vec<String> {
-    let before = |words: &[&str]| words.iter().map(ToString::to_string).chain(argv.iter().cloned()).collect::<Vec<_>>();
-    let quoted = |quote: &dyn Fn(&String) -> String| argv.iter().map(quote).collect::<Vec<_>>().join(" ");
+    let before = |words: &[&str]| {
+        words.iter().map(ToString::to_string).chain(argv.iter().cloned()).collect::<Vec<_>>()
+    };
+    let quoted =
+        |quote: &dyn Fn(&String) -> String| argv.iter().map(quote).collect::<Vec<_>>().join(" ");
     let single = |arg: &String| format!("'{}'", arg.replace('\'', "'\\''"));
     let split = |arg: &String| {
-        arg.chars().map(|c| if c == '\'' { "\\'".to_owned() } else { format!("'{c}'") }).collect::<String>()
+        arg.chars()
+            .map(|c| if c == '\'' { "\\'".to_owned() } else { format!("'{c}'") })
+            .collect::<String>()
     };
     let escaped = |arg: &String| {
-        arg.chars().map(|c| if c.is_alphanumeric() { c.to_string() } else { format!("\\{c}") }).collect::<String>()
+        arg.chars()
+            .map(|c| if c.is_alphanumeric() { c.to_string() } else { format!("\\{c}") })
+            .collect::<String>()
     };
     let shells = ["sh", "bash", "dash", "zsh", "/bin/sh", "busybox"];
     let shell = |flags: &[&str], script: String| {
@@ -343,10 +380,20 @@ fn a_person_may_loosen_a_built_in_rule_and_the_repository_only_tighten() {
         under(&allow, &rule("no", "[\"git\", \"push\"]", "deny", "git push"), "git push"),
         is(Decision::Deny, "no")
     );
-    assert_eq!(under("[run]\nunknown = \"deny\"\n", "", "nosuchprogram"), is(Decision::Deny, "unknown"));
-    assert_eq!(under("", "[run]\nunknown = \"allow\"\n", "nosuchprogram"), is(Decision::Ask, "unknown"));
+    assert_eq!(
+        under("[run]\nunknown = \"deny\"\n", "", "nosuchprogram"),
+        is(Decision::Deny, "unknown")
+    );
+    assert_eq!(
+        under("", "[run]\nunknown = \"allow\"\n", "nosuchprogram"),
+        is(Decision::Ask, "unknown")
+    );
     let scripts = rule("deploys", "[\"./scripts/*.sh\"]", "deny", "./scripts/x.sh");
-    assert_eq!(under("", &scripts, "./scripts/run.sh"), is(Decision::Deny, "deploys"), "a program by its path");
+    assert_eq!(
+        under("", &scripts, "./scripts/run.sh"),
+        is(Decision::Deny, "deploys"),
+        "a program by its path"
+    );
     assert_eq!(under("", &scripts, "scripts/../scripts/run.sh"), is(Decision::Deny, "deploys"));
 }
 
@@ -405,14 +452,20 @@ fn code_of_the_worktree_needs_the_sandbox() {
     let place = Place::new();
     for command in ["./demo/calculate 1", "bash scripts/run.sh", "python tools/check.py"] {
         let (exit, judged) = place.checked(&[words(command)], &["--sandbox", "permissive"]);
-        assert_eq!((exit, judged[0]["decision"].as_str()), (4, Some("ask")), "{command}: {judged:#?}");
+        assert_eq!(
+            (exit, judged[0]["decision"].as_str()),
+            (4, Some("ask")),
+            "{command}: {judged:#?}"
+        );
         assert_eq!(place.checked(&[words(command)], &["--sandbox", "strict"]).0, 0, "{command}");
     }
     let (exit, judged) = place.checked(&[words("git status")], &["--sandbox", "permissive"]);
     assert_eq!((exit, judged[0]["rule"].as_str()), (4, Some("sandbox")));
-    for (flags, rule) in
-        [(["--env", "LD_PRELOAD=x"], "environment"), (["--cwd", "/"], "outside"), (["--cwd", ".git"], "outside")]
-    {
+    for (flags, rule) in [
+        (["--env", "LD_PRELOAD=x"], "environment"),
+        (["--cwd", "/"], "outside"),
+        (["--cwd", ".git"], "outside"),
+    ] {
         let (exit, judged) = place.checked(&[words("git status")], &flags);
         assert_eq!((exit, judged[0]["rule"].as_str()), (4, Some(rule)), "{flags:?}");
     }
@@ -425,15 +478,35 @@ fn it_tells_without_a_repository_which_rule_there_is_and_how_a_command_was_read(
     let world = World::with(&[]);
     let outside = world.at(&world.home);
     let told = outside.edt(&["policy", "explain", "git-push-force"]).json["rules"][0].clone();
-    assert_eq!((&told["origin"], &told["decision"]), (&json!("built_in"), &json!("deny")), "{told:#}");
+    assert_eq!(
+        (&told["origin"], &told["decision"]),
+        (&json!("built_in"), &json!("deny")),
+        "{told:#}"
+    );
     assert!(outside.edt(&["policy", "explain"]).json["rules"].as_array().unwrap().len() > 60);
     let unknown = outside.edt(&["policy", "explain", "git-push-farce"]);
-    assert!(unknown.exit == 2 && unknown.message().contains("Did you mean git-push-force?"), "{:#}", unknown.json);
+    assert!(
+        unknown.exit == 2 && unknown.message().contains("Did you mean git-push-force?"),
+        "{:#}",
+        unknown.json
+    );
     let mut command = outside.command(crate::world::EDT);
-    command.args(["policy", "check", "--json", "--", "env", "CI=1", "sh", "-c", "ls && git push -f"]);
+    command.args([
+        "policy",
+        "check",
+        "--json",
+        "--",
+        "env",
+        "CI=1",
+        "sh",
+        "-c",
+        "ls && git push -f",
+    ]);
     let answer = crate::world::run(command, b"", &[]);
     let steps = answer.json["judgements"][0]["steps"].as_array().unwrap();
-    let read: Vec<(&str, &str)> =
-        steps.iter().map(|step| (step["by"].as_str().unwrap(), step["decision"].as_str().unwrap())).collect();
+    let read: Vec<(&str, &str)> = steps
+        .iter()
+        .map(|step| (step["by"].as_str().unwrap(), step["decision"].as_str().unwrap()))
+        .collect();
     assert_eq!(read, [("given", "allow"), ("env", "allow"), ("sh -c", "allow"), ("sh -c", "deny")]);
 }

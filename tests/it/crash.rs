@@ -41,14 +41,24 @@ struct State {
 }
 
 fn template(switched: bool) -> World {
-    let world = World::with(&[("a.txt", b"one\n"), ("b.txt", b"b\n"), ("dir/c.txt", b"c\n"), ("z.txt", b"z\n")]);
+    let world = World::with(&[
+        ("a.txt", b"one\n"),
+        ("b.txt", b"b\n"),
+        ("dir/c.txt", b"c\n"),
+        ("z.txt", b"z\n"),
+    ]);
     let begin: &[&str] = if switched { &["begin", "s"] } else { &["begin", "s", "--no-switch"] };
     world.edt(begin).landed();
     world.overwrite("a.txt", "two\n");
     world
 }
 
-fn scenario(name: &'static str, switched: bool, args: &[&'static str], request: Option<serde_json::Value>) -> Scenario {
+fn scenario(
+    name: &'static str,
+    switched: bool,
+    args: &[&'static str],
+    request: Option<serde_json::Value>,
+) -> Scenario {
     let template = template(switched);
     let request = request.map(|request| {
         let file = template.home.join("request.json");
@@ -60,12 +70,16 @@ fn scenario(name: &'static str, switched: bool, args: &[&'static str], request: 
 
 fn state(world: &World) -> State {
     // The tree, not the commit: a commit has the time in it.
-    let tree = |name: &str| world.try_git(&["rev-parse", "--quiet", "--verify", &format!("{name}^{{tree}}")]).stdout;
+    let tree = |name: &str| {
+        world.try_git(&["rev-parse", "--quiet", "--verify", &format!("{name}^{{tree}}")]).stdout
+    };
     // An abandoned session's tip is kept elsewhere; which of the two it is, is no matter.
-    let tip =
-        Some(tree("refs/heads/edt/s")).filter(|tip| !tip.is_empty()).unwrap_or_else(|| tree("refs/edt/s/abandoned"));
+    let tip = Some(tree("refs/heads/edt/s"))
+        .filter(|tip| !tip.is_empty())
+        .unwrap_or_else(|| tree("refs/edt/s/abandoned"));
     let tip = [tip, tree("refs/heads/main")].concat();
-    let (tip, head) = (String::from_utf8(tip).unwrap(), world.git(&["rev-parse", "--abbrev-ref", "HEAD"]));
+    let (tip, head) =
+        (String::from_utf8(tip).unwrap(), world.git(&["rev-parse", "--abbrev-ref", "HEAD"]));
     let kept = world.git(&["for-each-ref", "--format=%(refname)", "refs/edt/"]);
     State { files: world.files(), tip, head, status: world.status(), kept }
 }
@@ -73,7 +87,14 @@ fn state(world: &World) -> State {
 /// The template's copy at `dir`.
 fn copy(scenario: &Scenario, dir: &Path) -> World {
     let _ = std::fs::remove_dir_all(dir);
-    let made = scenario.template.command("cp").arg("-a").arg(&scenario.template.root).arg(dir).status().unwrap();
+    let made = scenario
+        .template
+        .command("cp")
+        .arg("-a")
+        .arg(&scenario.template.root)
+        .arg(dir)
+        .status()
+        .unwrap();
     assert!(made.success());
     let world = scenario.template.at(dir);
     // A copy has other inodes: the index must know them, as it does in a repository that nobody copied.
@@ -89,7 +110,9 @@ fn traced(scenario: &Scenario, world: &World, log: &Path, options: &[String]) ->
         command.arg("--request").arg(request);
     }
     // The same dates make the same objects, and so the same calls in every run.
-    command.env("GIT_AUTHOR_DATE", "1700000000 +0000").env("GIT_COMMITTER_DATE", "1700000000 +0000");
+    command
+        .env("GIT_AUTHOR_DATE", "1700000000 +0000")
+        .env("GIT_COMMITTER_DATE", "1700000000 +0000");
     command.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
     std::fs::read_to_string(log).unwrap()
 }
@@ -106,8 +129,10 @@ fn points(trace: &str) -> Vec<(String, usize)> {
         }
         let count = counts.entry(name.to_owned()).or_default();
         *count += 1;
-        let writes =
-            name != "openat" || rest.contains("O_CREAT") || rest.contains("O_WRONLY") || rest.contains("O_RDWR");
+        let writes = name != "openat"
+            || rest.contains("O_CREAT")
+            || rest.contains("O_WRONLY")
+            || rest.contains("O_RDWR");
         if writes {
             found.push((name.to_owned(), *count));
         }
@@ -134,36 +159,56 @@ fn survives_at(scenario: &Scenario, count: usize) {
     let dir = tempfile::tempdir().unwrap();
     let world = copy(scenario, &dir.path().join("whole"));
     let old = state(&world);
-    let trace = traced(scenario, &world, &dir.path().join("trace"), &["-e".into(), format!("trace={CALLS}")]);
+    let trace = traced(
+        scenario,
+        &world,
+        &dir.path().join("trace"),
+        &["-e".into(), format!("trace={CALLS}")],
+    );
     let new = state(&world);
     assert_ne!(old, new, "{}: the command does something", scenario.name);
     let points = points(&trace);
-    assert!(points.len() > 10, "{}: only {} points were found:\n{trace}", scenario.name, points.len());
+    assert!(
+        points.len() > 10,
+        "{}: only {} points were found:\n{trace}",
+        scenario.name,
+        points.len()
+    );
     let points = share(points, count);
 
     let faults: Mutex<BTreeMap<String, Vec<String>>> = Mutex::default();
     let next = std::sync::atomic::AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for worker in 0..2 {
-            let (faults, next, points, old, new, dir) = (&faults, &next, &points, &old, &new, dir.path());
+            let (faults, next, points, old, new, dir) =
+                (&faults, &next, &points, &old, &new, dir.path());
             scope.spawn(move || {
-                while let Some((call, number)) = points.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed)) {
+                while let Some((call, number)) =
+                    points.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
+                {
                     let world = copy(scenario, &dir.join(format!("copy-{worker}")));
                     let log = dir.join(format!("log-{worker}"));
                     let inject = format!("inject={call}:signal=KILL:when={number}");
-                    let trace =
-                        traced(scenario, &world, &log, &["-e".into(), format!("trace={call}"), "-e".into(), inject]);
+                    let trace = traced(
+                        scenario,
+                        &world,
+                        &log,
+                        &["-e".into(), format!("trace={call}"), "-e".into(), inject],
+                    );
                     let mut found = after_the_kill(scenario, &world, old, new);
                     if !trace.contains("killed by SIGKILL") && !scenario.threads {
                         found.push("it was not killed".to_owned());
                     }
-                    let at = trace.lines().rfind(|line| line.contains(&format!("{call}("))).unwrap_or_default();
+                    let at = trace
+                        .lines()
+                        .rfind(|line| line.contains(&format!("{call}(")))
+                        .unwrap_or_default();
                     let mut faults = faults.lock().unwrap();
                     for fault in found {
-                        faults
-                            .entry(fault)
-                            .or_default()
-                            .push(format!("{call} {number}: {}", at.chars().take(110).collect::<String>()));
+                        faults.entry(fault).or_default().push(format!(
+                            "{call} {number}: {}",
+                            at.chars().take(110).collect::<String>()
+                        ));
                     }
                 }
             });
@@ -171,8 +216,10 @@ fn survives_at(scenario: &Scenario, count: usize) {
     });
     println!("{}: {} points", scenario.name, points.len());
     let faults = faults.into_inner().unwrap();
-    let told: Vec<String> =
-        faults.iter().map(|(fault, points)| format!("{fault}\n    {}", points.join("\n    "))).collect();
+    let told: Vec<String> = faults
+        .iter()
+        .map(|(fault, points)| format!("{fault}\n    {}", points.join("\n    ")))
+        .collect();
     assert!(
         told.is_empty(),
         "{}: {} kinds of faults at {} points:\n{}",
@@ -212,11 +259,20 @@ fn after_the_kill(scenario: &Scenario, world: &World, old: &State, new: &State) 
         must(left.status.is_empty(), format!("not clean: {:?}", left.status));
     }
     let second = world.edt(&["status"]);
-    must(second.json["settled"].is_null(), format!("the second status settled again: {}", second.json["settled"]));
+    must(
+        second.json["settled"].is_null(),
+        format!("the second status settled again: {}", second.json["settled"]),
+    );
     let fsck = world.try_git(&["fsck", "--strict", "--no-dangling", "--no-progress"]);
-    must(fsck.status.success(), format!("git fsck: {}", String::from_utf8_lossy(&[fsck.stdout, fsck.stderr].concat())));
-    let log = |name: &&str| std::fs::read_to_string(world.root.join(".git/logs").join(name)).unwrap_or_default();
-    let torn: Vec<&str> = ["HEAD", "refs/heads/edt/s"].into_iter().filter(|name| is_torn(&log(name))).collect();
+    must(
+        fsck.status.success(),
+        format!("git fsck: {}", String::from_utf8_lossy(&[fsck.stdout, fsck.stderr].concat())),
+    );
+    let log = |name: &&str| {
+        std::fs::read_to_string(world.root.join(".git/logs").join(name)).unwrap_or_default()
+    };
+    let torn: Vec<&str> =
+        ["HEAD", "refs/heads/edt/s"].into_iter().filter(|name| is_torn(&log(name))).collect();
     must(torn.is_empty(), format!("torn reflogs: {torn:?}"));
     let mut locks = world.locks();
     // The Git folder that hooks saw is made anew by the next landing.
@@ -230,7 +286,10 @@ fn after_the_kill(scenario: &Scenario, world: &World, old: &State, new: &State) 
     must(more.exit == 0, format!("a further apply: {:?}", more.codes()));
     must(world.text("z.txt") == "z\nmore\n", "the further apply is not on disk".into());
     if scenario.switched {
-        must(world.status().is_empty(), format!("not clean after the further apply: {:?}", world.status()));
+        must(
+            world.status().is_empty(),
+            format!("not clean after the further apply: {:?}", world.status()),
+        );
     }
     faults
 }
@@ -239,7 +298,10 @@ fn after_the_kill(scenario: &Scenario, world: &World, old: &State, new: &State) 
 pub(crate) fn is_torn(log: &str) -> bool {
     let whole = |line: &str| {
         let oids: Vec<&str> = line.split(' ').take(2).collect();
-        line.contains(" <") && line.contains("> ") && line.contains('\t') && oids.iter().all(|oid| oid.len() == 40)
+        line.contains(" <")
+            && line.contains("> ")
+            && line.contains('\t')
+            && oids.iter().all(|oid| oid.len() == 40)
     };
     !log.is_empty() && (!log.ends_with('\n') || !log.lines().all(whole))
 }
@@ -253,7 +315,11 @@ fn a_torn_reflog_would_be_noticed() {
 }
 
 pub(crate) fn has_strace() -> bool {
-    let there = std::process::Command::new("strace").arg("-V").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let there = std::process::Command::new("strace")
+        .arg("-V")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
     let there = there.is_ok_and(|status| status.success());
     if !there {
         println!("skipped: strace is not installed");
@@ -270,7 +336,8 @@ fn several() -> serde_json::Value {
     ]})
 }
 
-const EDIT: &[&str] = &["apply", "a.txt", "--mode", "edit", "--old-text", "two", "--content", "three"];
+const EDIT: &[&str] =
+    &["apply", "a.txt", "--mode", "edit", "--old-text", "two", "--content", "three"];
 
 #[test]
 fn one_edit_with_head_on_the_session() {
@@ -319,8 +386,12 @@ fn an_edit_that_records_a_persons_bytes_first() {
     if !has_strace() {
         return;
     }
-    let scenario =
-        scenario("checkpoint, switched", true, &["apply", "b.txt", "--mode", "append", "--content", "more\n"], None);
+    let scenario = scenario(
+        "checkpoint, switched",
+        true,
+        &["apply", "b.txt", "--mode", "append", "--content", "more\n"],
+        None,
+    );
     scenario.template.write("b.txt", "a person's\n");
     // It begins with an uncommitted file, so "clean" cannot be asked for; the old and the new state can.
     survives(&Scenario { switched: false, ..scenario });
@@ -337,12 +408,13 @@ fn redo_with_head_on_the_session() {
 
 /// The scenario with files that Git converts: what the journal says of the disk is not what it says of trees.
 fn converted(scenario: Scenario) -> Scenario {
-    let attributes =
-        "a.txt text eol=crlf\nb.txt ident\nnew/* text eol=crlf\ndir/*.txt text working-tree-encoding=UTF-16LE-BOM\n";
+    let attributes = "a.txt text eol=crlf\nb.txt ident\nnew/* text eol=crlf\ndir/*.txt text working-tree-encoding=UTF-16LE-BOM\n";
     let world = &scenario.template;
     std::fs::create_dir_all(world.root.join(".git/info")).unwrap();
     std::fs::write(world.root.join(".git/info/attributes"), attributes).unwrap();
-    ["a.txt", "b.txt", "dir/c.txt"].into_iter().for_each(|path| std::fs::remove_file(world.root.join(path)).unwrap());
+    ["a.txt", "b.txt", "dir/c.txt"]
+        .into_iter()
+        .for_each(|path| std::fs::remove_file(world.root.join(path)).unwrap());
     world.git(&["checkout", "--quiet", "--", "."]);
     assert_eq!((world.text("a.txt").as_str(), world.read("dir/c.txt").len()), ("two\r\n", 6));
     scenario
@@ -410,7 +482,12 @@ fn leaving_a_session_that_holds_a_persons_bytes() {
 #[test]
 fn leaving_a_session_that_began_on_a_detached_head() {
     if has_strace() {
-        let template = World::with(&[("a.txt", b"one\n"), ("b.txt", b"b\n"), ("dir/c.txt", b"c\n"), ("z.txt", b"z\n")]);
+        let template = World::with(&[
+            ("a.txt", b"one\n"),
+            ("b.txt", b"b\n"),
+            ("dir/c.txt", b"c\n"),
+            ("z.txt", b"z\n"),
+        ]);
         template.git(&["switch", "--quiet", "--detach"]);
         template.edt(&["begin", "s"]).landed();
         template.overwrite("a.txt", "two\n");
@@ -463,16 +540,22 @@ fn a_rename_of_a_file_with_a_persons_bytes() {
     if !has_strace() {
         return;
     }
-    let scenario =
-        scenario("rename, beside", false, &["apply", "dir/c.txt", "--mode", "rename", "--to", "dir/e.txt"], None);
+    let scenario = scenario(
+        "rename, beside",
+        false,
+        &["apply", "dir/c.txt", "--mode", "rename", "--to", "dir/e.txt"],
+        None,
+    );
     scenario.template.write("dir/c.txt", "a person's\n");
     survives(&scenario);
 }
 
 #[test]
 fn four_processes_record_a_hundred_edits_of_their_own_files() {
-    let files: Vec<(String, &[u8])> = (0..4).map(|n| (format!("f{n}.txt"), b"start\n".as_slice())).collect();
-    let files: Vec<(&str, &[u8])> = files.iter().map(|(path, bytes)| (path.as_str(), *bytes)).collect();
+    let files: Vec<(String, &[u8])> =
+        (0..4).map(|n| (format!("f{n}.txt"), b"start\n".as_slice())).collect();
+    let files: Vec<(&str, &[u8])> =
+        files.iter().map(|(path, bytes)| (path.as_str(), *bytes)).collect();
     let world = World::with(&files);
     world.edt(&["begin", "s"]).landed();
     std::thread::scope(|scope| {
@@ -481,29 +564,60 @@ fn four_processes_record_a_hundred_edits_of_their_own_files() {
             scope.spawn(move || {
                 for n in 0..25 {
                     let text = format!("edit {n}\n");
-                    world.edt(&["--wait", "60", "apply", path, "--mode", "append", "--content", &text]).landed();
+                    world
+                        .edt(&[
+                            "--wait",
+                            "60",
+                            "apply",
+                            path,
+                            "--mode",
+                            "append",
+                            "--content",
+                            &text,
+                        ])
+                        .landed();
                 }
             });
         }
     });
-    let whole: String = std::iter::once("start\n".to_owned()).chain((0..25).map(|n| format!("edit {n}\n"))).collect();
+    let whole: String = std::iter::once("start\n".to_owned())
+        .chain((0..25).map(|n| format!("edit {n}\n")))
+        .collect();
     files.iter().for_each(|(path, _)| assert_eq!(world.text(path), whole, "{path}"));
     let log = world.git(&["log", "--format=%x00", "--name-only", "main..edt/s"]);
-    let commits: Vec<Vec<&str>> = log.split('\0').skip(1).map(|commit| commit.split_whitespace().collect()).collect();
-    assert_eq!((commits.len(), commits.iter().filter(|files| files.len() == 1).count()), (100, 100));
+    let commits: Vec<Vec<&str>> =
+        log.split('\0').skip(1).map(|commit| commit.split_whitespace().collect()).collect();
+    assert_eq!(
+        (commits.len(), commits.iter().filter(|files| files.len() == 1).count()),
+        (100, 100)
+    );
     world.is_clean();
     world.is_sound();
     assert_eq!(world.locks(), Vec::<String>::new());
 }
 
 fn eight_files() -> serde_json::Value {
-    let paths = ["a.txt", "b.txt", "dir/c.txt", "1.txt", "2.txt", "new/3.txt", "new/4.txt", "new/deep/5.txt"];
+    let paths = [
+        "a.txt",
+        "b.txt",
+        "dir/c.txt",
+        "1.txt",
+        "2.txt",
+        "new/3.txt",
+        "new/4.txt",
+        "new/deep/5.txt",
+    ];
     let mode = |n| if n < 3 { "append" } else { "create" };
     let edit = |(n, path): (usize, &&str)| json!({"path": path, "mode": mode(n), "content": format!("{path}\n")});
     json!({"edits": paths.iter().enumerate().map(edit).collect::<Vec<_>>()})
 }
 
-fn both(count: usize, names: [&'static str; 2], args: &[&'static str], request: Option<&serde_json::Value>) {
+fn both(
+    count: usize,
+    names: [&'static str; 2],
+    args: &[&'static str],
+    request: Option<&serde_json::Value>,
+) {
     if has_strace() {
         survives_at(&scenario(names[0], true, args, request.cloned()), count);
         survives_at(&scenario(names[1], false, args, request.cloned()), count);
@@ -517,7 +631,12 @@ fn eight_files_in_one_edit() {
 
 #[test]
 fn a_deletion() {
-    both(5, ["delete, switched", "delete, beside"], &["apply", "dir/c.txt", "--mode", "delete"], None);
+    both(
+        5,
+        ["delete, switched", "delete, beside"],
+        &["apply", "dir/c.txt", "--mode", "delete"],
+        None,
+    );
 }
 
 #[test]
@@ -528,7 +647,8 @@ fn a_rename() {
 
 #[test]
 fn an_executable_file() {
-    let request = json!({"path": "bin/run", "mode": "create", "content": "#!/bin/sh\n", "executable": true});
+    let request =
+        json!({"path": "bin/run", "mode": "create", "content": "#!/bin/sh\n", "executable": true});
     both(5, ["executable, switched", "executable, beside"], &["apply"], Some(&request));
 }
 
@@ -584,13 +704,26 @@ fn killed_after(scenario: &Scenario, world: &World, limit: usize) -> usize {
     use std::io::BufRead as _;
     use std::os::unix::process::CommandExt as _;
     let mut command = world.command("strace");
-    command.args(["-f", "-qq", "-o", "|exec cat", "-e", &format!("trace={TREE_CALLS}"), "-e", "signal=none"]);
+    command.args([
+        "-f",
+        "-qq",
+        "-o",
+        "|exec cat",
+        "-e",
+        &format!("trace={TREE_CALLS}"),
+        "-e",
+        "signal=none",
+    ]);
     command.args(["-e", &format!("inject={TREE_CALLS}:delay_enter=4000")]);
     command.arg(EDT).args(&scenario.args).process_group(0);
-    command.env("GIT_AUTHOR_DATE", "1700000000 +0000").env("GIT_COMMITTER_DATE", "1700000000 +0000");
+    command
+        .env("GIT_AUTHOR_DATE", "1700000000 +0000")
+        .env("GIT_COMMITTER_DATE", "1700000000 +0000");
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut made = 0;
-    let lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines().map_while(std::result::Result::ok);
+    let lines = std::io::BufReader::new(child.stdout.take().unwrap())
+        .lines()
+        .map_while(std::result::Result::ok);
     // What the command itself answers comes through the same pipe.
     for _ in lines.filter(|line| line.contains("(DELAYED)") && !line.contains("resumed>")) {
         made += 1;
@@ -606,7 +739,11 @@ fn killed_after(scenario: &Scenario, world: &World, limit: usize) -> usize {
 }
 
 /// Kills the scenario's command with all that it started at some `count` points, and lets `judge` say what is wrong then.
-fn the_tree_survives(scenario: &Scenario, count: usize, judge: impl Fn(&World, &State, &State) -> Vec<String>) {
+fn the_tree_survives(
+    scenario: &Scenario,
+    count: usize,
+    judge: impl Fn(&World, &State, &State) -> Vec<String>,
+) {
     let dir = tempfile::tempdir().unwrap();
     let world = copy(scenario, &dir.path().join("repo"));
     let old = state(&world);
@@ -618,10 +755,19 @@ fn the_tree_survives(scenario: &Scenario, count: usize, judge: impl Fn(&World, &
         let _ = std::fs::remove_dir_all(dir.path().join("beside"));
         let world = copy(scenario, &dir.path().join("repo"));
         killed += usize::from(killed_after(scenario, &world, limit) < made);
-        faults.extend(judge(&world, &old, &new).into_iter().map(|fault| format!("after {limit} calls: {fault}")));
+        faults.extend(
+            judge(&world, &old, &new)
+                .into_iter()
+                .map(|fault| format!("after {limit} calls: {fault}")),
+        );
     }
     println!("{}: {made} calls of the tree, {killed} killed", scenario.name);
-    assert!(killed > 0 && faults.is_empty(), "{}: {killed} killed\n{}", scenario.name, faults.join("\n"));
+    assert!(
+        killed > 0 && faults.is_empty(),
+        "{}: {killed} killed\n{}",
+        scenario.name,
+        faults.join("\n")
+    );
 }
 
 /// What must hold whatever Git was doing: Git works, edt works, a second settling does nothing, nothing is unsound.
@@ -634,10 +780,15 @@ fn works_on(world: &World) -> Vec<String> {
     faults.extend((!status.status.success()).then(|| "plain git status fails".to_owned()));
     // What `git worktree add` left half made when it died is Git's own: `git worktree remove --force` takes it away.
     let said = String::from_utf8_lossy(&[fsck.stdout, fsck.stderr].concat()).into_owned();
-    let mut errors = said.lines().filter(|line| !line.contains("worktrees/beside/HEAD") && line.contains("error"));
+    let mut errors = said
+        .lines()
+        .filter(|line| !line.contains("worktrees/beside/HEAD") && line.contains("error"));
     faults.extend(errors.next().map(|error| format!("git fsck: {error}")));
     faults.extend((first.exit != 0).then(|| format!("edt status: {}", first.json)));
-    faults.extend((!second.json["settled"].is_null()).then(|| format!("settled again: {}", second.json["settled"])));
+    faults.extend(
+        (!second.json["settled"].is_null())
+            .then(|| format!("settled again: {}", second.json["settled"])),
+    );
     faults.extend((more.exit != 0).then(|| format!("a further apply: {:?}", more.codes())));
     faults
 }
@@ -647,12 +798,16 @@ fn works_on(world: &World) -> Vec<String> {
 #[test]
 fn the_beginning_of_a_session_in_a_worktree_of_its_own() {
     if has_strace() {
-        let scenario = beginning("begin, elsewhere", &["begin", "s", "--worktree", "../beside"], false);
+        let scenario =
+            beginning("begin, elsewhere", &["begin", "s", "--worktree", "../beside"], false);
         the_tree_survives(&scenario, 7, |world, old, _| {
             let left = state(world);
             let mut faults = works_on(world);
-            let here = (&left.files, &left.head, &left.status) == (&old.files, &old.head, &old.status);
-            faults.extend((!here).then(|| format!("this worktree: {:?}", changed(&old.files, &left.files))));
+            let here =
+                (&left.files, &left.head, &left.status) == (&old.files, &old.head, &old.status);
+            faults.extend(
+                (!here).then(|| format!("this worktree: {:?}", changed(&old.files, &left.files))),
+            );
             faults
         });
     }
@@ -668,8 +823,11 @@ fn housekeeping() {
         the_tree_survives(&scenario, 7, |world, old, _| {
             let left = state(world);
             let mut faults = works_on(world);
-            let same = (&left.files, &left.head, &left.status) == (&old.files, &old.head, &old.status);
-            faults.extend((!same).then(|| format!("the worktree: {:?}", changed(&old.files, &left.files))));
+            let same =
+                (&left.files, &left.head, &left.status) == (&old.files, &old.head, &old.status);
+            faults.extend(
+                (!same).then(|| format!("the worktree: {:?}", changed(&old.files, &left.files))),
+            );
             faults
         });
     }
@@ -683,8 +841,11 @@ fn a_landing_that_hooks_judge() {
         let hook = scenario.template.root.join(".git/hooks/pre-commit");
         std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
         std::fs::write(&hook, "#!/bin/sh\nexit 0\n").unwrap();
-        std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-        the_tree_survives(&scenario, 7, |world, old, new| after_the_kill(&scenario, world, old, new));
+        std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+            .unwrap();
+        the_tree_survives(&scenario, 7, |world, old, new| {
+            after_the_kill(&scenario, world, old, new)
+        });
     }
 }
 
@@ -695,7 +856,12 @@ fn fails_well(scenario: &Scenario, count: usize) {
     let dir = tempfile::tempdir().unwrap();
     let world = copy(scenario, &dir.path().join("repo"));
     let old = state(&world);
-    let trace = traced(scenario, &world, &dir.path().join("trace"), &["-e".into(), format!("trace={CALLS}")]);
+    let trace = traced(
+        scenario,
+        &world,
+        &dir.path().join("trace"),
+        &["-e".into(), format!("trace={CALLS}")],
+    );
     let new = state(&world);
     let mut all: Vec<(String, usize, String)> = Vec::new();
     for (call, number) in points(&trace) {
@@ -704,7 +870,9 @@ fn fails_well(scenario: &Scenario, count: usize) {
             let stays = error != "EINTR" && call != "openat";
             let ways = [Some(""), stays.then_some("+")];
             all.extend(
-                ways.into_iter().flatten().map(|way| (call.clone(), number, format!("{error}:when={number}{way}"))),
+                ways.into_iter()
+                    .flatten()
+                    .map(|way| (call.clone(), number, format!("{error}:when={number}{way}"))),
             );
         }
     }
@@ -718,7 +886,14 @@ fn fails_well(scenario: &Scenario, count: usize) {
         }
     }
     println!("{}: {} errors", scenario.name, tried.len());
-    assert!(faults.is_empty(), "{}: {} of {} errors:\n{}", scenario.name, faults.len(), tried.len(), faults.join("\n"));
+    assert!(
+        faults.is_empty(),
+        "{}: {} of {} errors:\n{}",
+        scenario.name,
+        faults.len(),
+        tried.len(),
+        faults.join("\n")
+    );
 }
 
 fn after_the_error(
@@ -743,19 +918,26 @@ fn after_the_error(
     if let Some(request) = &scenario.request {
         command.arg("--request").arg(request);
     }
-    command.env("GIT_AUTHOR_DATE", "1700000000 +0000").env("GIT_COMMITTER_DATE", "1700000000 +0000");
+    command
+        .env("GIT_AUTHOR_DATE", "1700000000 +0000")
+        .env("GIT_COMMITTER_DATE", "1700000000 +0000");
     let done = command.output().unwrap();
     let trace = std::fs::read_to_string(&log).unwrap();
     let mute = trace.lines().any(|line| line.contains("write(1,") && line.contains("(INJECTED)"));
     let answer: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap_or_default();
-    let codes: Vec<&str> =
-        answer["errors"].as_array().into_iter().flatten().filter_map(|error| error["code"].as_str()).collect();
+    let codes: Vec<&str> = answer["errors"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|error| error["code"].as_str())
+        .collect();
     let mut faults = Vec::new();
     match done.status.code() {
         Some(0..=5) if mute => {}
         Some(0) if answer["status"] == "applied" => {}
         Some(1..=5) if !codes.is_empty() && !codes.contains(&"INTERNAL") => {}
-        code => faults.push(format!("exit {code:?}, {codes:?}: {}", String::from_utf8_lossy(&done.stderr))),
+        code => faults
+            .push(format!("exit {code:?}, {codes:?}: {}", String::from_utf8_lossy(&done.stderr))),
     }
     faults.extend(after_the_kill(scenario, world, old, new));
     // The further edit of that look has no part in this one.

@@ -53,11 +53,13 @@ fn edits(few: usize) -> usize {
 /// The files that a crowd edits.
 fn template() -> World {
     let table: String = (0..PEOPLE).map(|p| format!("p{p} at first\nbetween {p}\n")).collect();
-    let mut files = vec![("shared.log".to_owned(), "first\n".to_owned()), ("table.txt".to_owned(), table)];
-    files.extend(
-        (0..PEOPLE).flat_map(|p| ["own", "pair"].map(|kind| (format!("{kind}/{p}.txt"), "first\n".to_owned()))),
-    );
-    let files: Vec<(&str, &[u8])> = files.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect();
+    let mut files =
+        vec![("shared.log".to_owned(), "first\n".to_owned()), ("table.txt".to_owned(), table)];
+    files.extend((0..PEOPLE).flat_map(|p| {
+        ["own", "pair"].map(|kind| (format!("{kind}/{p}.txt"), "first\n".to_owned()))
+    }));
+    let files: Vec<(&str, &[u8])> =
+        files.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect();
     let world = World::with(&files);
     world.git(&["config", "gc.auto", "0"]);
     world.git(&["config", "maintenance.auto", "false"]);
@@ -76,19 +78,32 @@ fn request(world: &World, p: usize, token: &str, kind: u64) -> (Value, Call) {
             let table = String::from_utf8(world.read("table.txt")).unwrap();
             let old = table.lines().find(|line| line.starts_with(&start)).unwrap().to_owned();
             let new = format!("{start}{token}");
-            edits.push(json!({"path": "table.txt", "mode": "edit", "old_text": old, "content": new}));
+            edits.push(
+                json!({"path": "table.txt", "mode": "edit", "old_text": old, "content": new}),
+            );
             row = Some((start, new));
         }
-        _ => lines.extend([own, format!("pair/{p}.txt"), format!("pair/{next}.txt"), "shared.log".to_owned()]),
+        _ => lines.extend([
+            own,
+            format!("pair/{p}.txt"),
+            format!("pair/{next}.txt"),
+            "shared.log".to_owned(),
+        ]),
     }
     let line = format!("{token}\n");
     edits.extend(lines.iter().map(|path| json!({"path": path, "mode": "append", "content": line})));
-    let call = Call { lines, row, commit: None, codes: Vec::new(), said: String::new(), killed: false };
+    let call =
+        Call { lines, row, commit: None, codes: Vec::new(), said: String::new(), killed: false };
     (json!({"edits": edits, "message": token}), call)
 }
 
 /// Makes one call; killed after a moment, if that is asked for.
-fn make(world: &World, request: &Value, call: &mut Call, kill: Option<Duration>) -> Result<Duration, String> {
+fn make(
+    world: &World,
+    request: &Value,
+    call: &mut Call,
+    kill: Option<Duration>,
+) -> Result<Duration, String> {
     let mut command = world.command(EDT);
     command.args(["--wait", "120", "apply", "--request", "-", "--json"]);
     let begun = Instant::now();
@@ -139,7 +154,8 @@ fn work(world: &World, p: usize, count: usize, kills: u64, all: &Mutex<Crowd>) {
     for n in 0..count {
         let token = format!("p{p}-e{n}");
         let (request, mut call) = request(world, p, &token, dice.roll(5));
-        let moment = Duration::from_micros(dice.roll(u64::try_from(usual.as_micros()).unwrap() * 3 / 2));
+        let moment =
+            Duration::from_micros(dice.roll(u64::try_from(usual.as_micros()).unwrap() * 3 / 2));
         let kill = dice.chance(kills).then_some(moment);
         let made = make(world, &request, &mut call, kill);
         let mut all = all.lock().unwrap();
@@ -160,8 +176,15 @@ impl Crowd {
     /// What must hold on `branch`, whose worktree is `world`.
     fn is_right(&self, world: &World, branch: &str) {
         assert_eq!(self.faults, Vec::<String>::new());
-        let log = world.git(&["log", "--first-parent", "--reverse", "--format=%H %s", &format!("main..{branch}")]);
-        let commits: Vec<(&str, &str)> = log.lines().map(|line| line.split_once(' ').unwrap()).collect();
+        let log = world.git(&[
+            "log",
+            "--first-parent",
+            "--reverse",
+            "--format=%H %s",
+            &format!("main..{branch}"),
+        ]);
+        let commits: Vec<(&str, &str)> =
+            log.lines().map(|line| line.split_once(' ').unwrap()).collect();
         let mut files: BTreeMap<String, String> = BTreeMap::new();
         let first = |path: &str| world.git(&["show", &format!("main:{path}")]);
         let mut recorded = BTreeSet::new();
@@ -169,13 +192,17 @@ impl Crowd {
             let Some(call) = self.calls.get(*token) else { continue };
             assert!(recorded.insert(*token), "{token} is there twice");
             assert!(call.codes.is_empty(), "{token} was refused ({:?}), and is there", call.codes);
-            assert!(call.commit.as_deref().is_none_or(|answered| answered == *commit), "{token} is another commit");
+            assert!(
+                call.commit.as_deref().is_none_or(|answered| answered == *commit),
+                "{token} is another commit"
+            );
             for path in &call.lines {
                 let text = files.entry(path.clone()).or_insert_with(|| first(path));
                 text.push_str(&format!("{token}\n"));
             }
             if let Some((start, new)) = &call.row {
-                let text = files.entry("table.txt".to_owned()).or_insert_with(|| first("table.txt"));
+                let text =
+                    files.entry("table.txt".to_owned()).or_insert_with(|| first("table.txt"));
                 let old = text.lines().find(|line| line.starts_with(start)).unwrap().to_owned();
                 *text = text.replace(&format!("{old}\n"), &format!("{new}\n"));
             }
@@ -189,7 +216,11 @@ impl Crowd {
         assert_eq!(lost, Vec::<&String>::new(), "answered, and not on the branch");
         for (path, text) in &files {
             assert_eq!(&world.text(path), text, "{path} on disk");
-            assert_eq!(world.git(&["show", &format!("{branch}:{path}")]), *text, "{path} on the branch");
+            assert_eq!(
+                world.git(&["show", &format!("{branch}:{path}")]),
+                *text,
+                "{path} on the branch"
+            );
         }
         world.is_clean();
         world.is_sound();
@@ -201,15 +232,25 @@ impl Crowd {
     /// How often each code was answered.
     fn refusals(&self) -> BTreeMap<&str, usize> {
         let mut codes = BTreeMap::new();
-        self.calls.values().flat_map(|call| &call.codes).for_each(|code| *codes.entry(code.as_str()).or_default() += 1);
+        self.calls
+            .values()
+            .flat_map(|call| &call.codes)
+            .for_each(|code| *codes.entry(code.as_str()).or_default() += 1);
         codes
     }
 
     /// What those refusals say that no one's commit explains.
     fn strange(&self) -> Vec<(&String, &String)> {
-        let strange =
-            |call: &Call| call.codes.iter().any(|code| !["SESSION_MOVED", "REPOSITORY_BUSY"].contains(&code.as_str()));
-        self.calls.iter().filter(|(_, call)| strange(call)).map(|(token, call)| (token, &call.said)).collect()
+        let strange = |call: &Call| {
+            call.codes
+                .iter()
+                .any(|code| !["SESSION_MOVED", "REPOSITORY_BUSY"].contains(&code.as_str()))
+        };
+        self.calls
+            .iter()
+            .filter(|(_, call)| strange(call))
+            .map(|(token, call)| (token, &call.said))
+            .collect()
     }
 
     fn tell(&self, name: &str, begun: Instant) {
@@ -226,7 +267,12 @@ impl Crowd {
 }
 
 /// Lets all of them work at once, each in the worktree that `place` names, and `beside` while they do.
-fn at_once(worlds: &[World], count: usize, kills: u64, beside: &(dyn Fn(&AtomicBool) + Sync)) -> Vec<Mutex<Crowd>> {
+fn at_once(
+    worlds: &[World],
+    count: usize,
+    kills: u64,
+    beside: &(dyn Fn(&AtomicBool) + Sync),
+) -> Vec<Mutex<Crowd>> {
     let crowds: Vec<Mutex<Crowd>> = worlds.iter().map(|_| Mutex::default()).collect();
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -253,7 +299,12 @@ fn eight_processes_in_one_worktree() {
     let crowds = at_once(&[world.at(&world.root)], edits(12), 0, &|_| {});
     let crowd = crowds[0].lock().unwrap();
     crowd.tell("one worktree", begun);
-    assert!(crowd.refusals().is_empty(), "nobody is in anyone's way: {:?} {:?}", crowd.refusals(), crowd.strange());
+    assert!(
+        crowd.refusals().is_empty(),
+        "nobody is in anyone's way: {:?} {:?}",
+        crowd.refusals(),
+        crowd.strange()
+    );
     crowd.is_right(&world, "edt/s");
 }
 
@@ -277,7 +328,12 @@ fn eight_worktrees() {
     for (p, (world, crowd)) in worlds.iter().zip(&crowds).enumerate() {
         let crowd = crowd.lock().unwrap();
         crowd.tell(&format!("worktree {p}"), begun);
-        assert!(crowd.refusals().is_empty(), "nobody is in anyone's way: {:?} {:?}", crowd.refusals(), crowd.strange());
+        assert!(
+            crowd.refusals().is_empty(),
+            "nobody is in anyone's way: {:?} {:?}",
+            crowd.refusals(),
+            crowd.strange()
+        );
         crowd.is_right(world, &format!("edt/s{p}"));
     }
 }
@@ -303,7 +359,8 @@ fn an_edit_lands_where_the_journal_begins_again() {
         let journal = world.root.join(".git/edt/main/journal");
         std::fs::File::options().write(true).open(journal).unwrap().set_len(40 * 1024).unwrap();
         for n in 0..25 {
-            let edit = |path| json!({"path": path, "mode": "append", "content": format!("more {n}\n")});
+            let edit =
+                |path| json!({"path": path, "mode": "append", "content": format!("more {n}\n")});
             let edits = ["shared.log", "own/1.txt"].map(edit);
             world.apply(&json!({"edits": edits})).landed();
         }
@@ -326,16 +383,20 @@ struct Storm {
 impl Storm {
     /// Runs Git as a person would, with what it refreshes on the way.
     fn git(&mut self, world: &World, args: &[&str]) -> bool {
-        let done = world.command("git").env_remove("GIT_OPTIONAL_LOCKS").args(args).output().unwrap();
+        let done =
+            world.command("git").env_remove("GIT_OPTIONAL_LOCKS").args(args).output().unwrap();
         *self.runs.entry(args[0].to_owned()).or_default() += 1;
         if done.status.success() {
             return true;
         }
         let said = String::from_utf8_lossy(&done.stderr).into_owned();
-        let known =
-            ["index.lock': File exists", "cannot lock ref 'HEAD'"].into_iter().find(|known| said.contains(known));
+        let known = ["index.lock': File exists", "cannot lock ref 'HEAD'"]
+            .into_iter()
+            .find(|known| said.contains(known));
         match known {
-            Some(known) => *self.in_the_way.entry(format!("{}: {known}", args[0])).or_default() += 1,
+            Some(known) => {
+                *self.in_the_way.entry(format!("{}: {known}", args[0])).or_default() += 1
+            }
             None => self.faults.push(format!("git {args:?}: {} {said}", done.status)),
         }
         assert!(self.faults.len() < 20, "{:#?}", self.faults);
@@ -384,7 +445,8 @@ fn a_storm_of_plain_git_beside_them() {
             }
         });
     });
-    let (crowd, storm, looks) = (crowds[0].lock().unwrap(), storm.into_inner().unwrap(), looks.into_inner().unwrap());
+    let (crowd, storm, looks) =
+        (crowds[0].lock().unwrap(), storm.into_inner().unwrap(), looks.into_inner().unwrap());
     crowd.tell("with plain Git", begun);
     println!(
         "a person's Git: {:?} {:?}, in the way {:?} {:?}",
@@ -395,12 +457,17 @@ fn a_storm_of_plain_git_beside_them() {
     assert_eq!(crowd.strange(), Vec::new(), "{:?}", crowd.refusals());
     world.edt(&["status"]);
     crowd.is_right(&world, "edt/s");
-    let log = world.git(&["log", "--format=%x00%s", "--name-only", "--grep=^person ", "main..edt/s"]);
-    let kept: BTreeSet<Vec<&str>> =
-        log.split('\0').skip(1).map(|commit| commit.lines().filter(|l| !l.is_empty()).collect()).collect();
+    let log =
+        world.git(&["log", "--format=%x00%s", "--name-only", "--grep=^person ", "main..edt/s"]);
+    let kept: BTreeSet<Vec<&str>> = log
+        .split('\0')
+        .skip(1)
+        .map(|commit| commit.lines().filter(|l| !l.is_empty()).collect())
+        .collect();
     let names: Vec<[String; 2]> =
         (0..storm.commits).map(|n| [format!("person {n}"), format!("person/{n}.txt")]).collect();
-    let made: BTreeSet<Vec<&str>> = names.iter().map(|[subject, path]| vec![subject.as_str(), path.as_str()]).collect();
+    let made: BTreeSet<Vec<&str>> =
+        names.iter().map(|[subject, path]| vec![subject.as_str(), path.as_str()]).collect();
     assert_eq!(kept, made, "a person's commits hold what they staged, and nothing else");
 }
 
@@ -435,21 +502,49 @@ fn who_holds_the_worktree_is_named_within_the_limit() {
     let holder = stopped(&world);
     for wait in ["0", "0.3", "1"] {
         let begun = Instant::now();
-        let answer = world.edt(&["--wait", wait, "apply", "own/1.txt", "--mode", "append", "--content", "x\n"]);
+        let answer = world.edt(&[
+            "--wait",
+            wait,
+            "apply",
+            "own/1.txt",
+            "--mode",
+            "append",
+            "--content",
+            "x\n",
+        ]);
         let (took, limit) = (begun.elapsed().as_secs_f64(), wait.parse::<f64>().unwrap());
         assert_eq!((answer.codes().as_slice(), answer.exit), (["SESSION_BUSY"].as_slice(), 3));
         assert!(took >= limit && took < limit + 5.0, "--wait {wait}: {took} s");
-        assert_eq!(answer.errors()[0]["evidence"]["holder"], json!(holder.id().to_string()), "{:#}", answer.json);
+        assert_eq!(
+            answer.errors()[0]["evidence"]["holder"],
+            json!(holder.id().to_string()),
+            "{:#}",
+            answer.json
+        );
         assert_eq!(answer.errors()[0]["evidence"]["command"], "apply", "{:#}", answer.json);
-        assert!(answer.message().contains(&format!("{} (edt apply)", holder.id())), "{}", answer.message());
+        assert!(
+            answer.message().contains(&format!("{} (edt apply)", holder.id())),
+            "{}",
+            answer.message()
+        );
     }
     // Those who wait go on when it does.
     std::thread::scope(|scope| {
         let waiting: Vec<_> = (1..4)
             .map(|p| {
                 let (world, path) = (&world, format!("own/{p}.txt"));
-                scope
-                    .spawn(move || world.edt(&["--wait", "60", "apply", &path, "--mode", "append", "--content", "y\n"]))
+                scope.spawn(move || {
+                    world.edt(&[
+                        "--wait",
+                        "60",
+                        "apply",
+                        &path,
+                        "--mode",
+                        "append",
+                        "--content",
+                        "y\n",
+                    ])
+                })
             })
             .collect();
         std::thread::sleep(Duration::from_millis(300));

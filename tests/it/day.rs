@@ -83,7 +83,8 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 /// The paths that both work on.
-const PATHS: [&str; 7] = ["a.txt", "b.txt", "dir/c.txt", "dir/d.txt", "dir/sub/e.txt", "f.txt", "g.txt"];
+const PATHS: [&str; 7] =
+    ["a.txt", "b.txt", "dir/c.txt", "dir/d.txt", "dir/sub/e.txt", "f.txt", "g.txt"];
 
 /// Paths and the blobs they hold.
 type Tree = BTreeMap<String, String>;
@@ -115,9 +116,12 @@ struct Seen {
 
 impl Day {
     fn new() -> Day {
-        let files: Vec<(&str, Vec<u8>)> =
-            PATHS[..5].iter().map(|path| (*path, format!("{path} at first\n").into_bytes())).collect();
-        let files: Vec<(&str, &[u8])> = files.iter().map(|(path, bytes)| (*path, bytes.as_slice())).collect();
+        let files: Vec<(&str, Vec<u8>)> = PATHS[..5]
+            .iter()
+            .map(|path| (*path, format!("{path} at first\n").into_bytes()))
+            .collect();
+        let files: Vec<(&str, &[u8])> =
+            files.iter().map(|(path, bytes)| (*path, bytes.as_slice())).collect();
         let world = World::with(&files);
         world.git(&["config", "gc.auto", "0"]);
         Day {
@@ -167,7 +171,9 @@ impl Day {
         }
         let mut alive = self.behind_refs.clone();
         alive.extend(seen.disk.values().cloned());
-        alive.extend(seen.index.lines().filter_map(|line| line.split(' ').nth(1)).map(str::to_owned));
+        alive.extend(
+            seen.index.lines().filter_map(|line| line.split(' ').nth(1)).map(str::to_owned),
+        );
         alive
     }
 
@@ -181,7 +187,10 @@ impl Day {
     fn tree(&self, rev: &str) -> Tree {
         let listed = self.world.git(&["ls-tree", "-r", "--format=%(path) %(objectname)", rev]);
         let entries = listed.lines().filter_map(|line| line.split_once(' '));
-        entries.filter(|(path, _)| PATHS.contains(path)).map(|(path, id)| (path.to_owned(), id.to_owned())).collect()
+        entries
+            .filter(|(path, _)| PATHS.contains(path))
+            .map(|(path, id)| (path.to_owned(), id.to_owned()))
+            .collect()
     }
 
     fn edt(&self, args: &[&str]) -> (i32, Value) {
@@ -214,14 +223,17 @@ impl Day {
                 self.world.write(Day::path(*n), content);
             }
             Step::Append(n) => {
-                let mut text = std::fs::read(self.world.root.join(Day::path(*n))).unwrap_or_default();
+                let mut text =
+                    std::fs::read(self.world.root.join(Day::path(*n))).unwrap_or_default();
                 text.extend(self.content("person, more").into_bytes());
                 self.world.write(Day::path(*n), text);
             }
             Step::Remove(n) => drop(std::fs::remove_file(self.world.root.join(Day::path(*n)))),
             Step::Add(n) => drop(self.world.try_git(&["add", "--", Day::path(*n)])),
             Step::AddAll => drop(self.world.try_git(&["add", "--all"])),
-            Step::Unstage(n) => drop(self.world.try_git(&["reset", "--quiet", "--", Day::path(*n)])),
+            Step::Unstage(n) => {
+                drop(self.world.try_git(&["reset", "--quiet", "--", Day::path(*n)]))
+            }
             Step::Commit => self.person(&["commit", "--quiet", "-m", "a person's"]),
             Step::Amend => self.person(&["commit", "--quiet", "--amend", "--no-edit"]),
             Step::Stash => self.person(&["stash", "push", "--quiet"]),
@@ -233,7 +245,11 @@ impl Day {
             }
             Step::SwitchMain => self.person(&["switch", "--quiet", "main"]),
             Step::SwitchSession(n) => {
-                let all = self.world.git(&["for-each-ref", "--format=%(refname:short)", "refs/heads/edt/"]);
+                let all = self.world.git(&[
+                    "for-each-ref",
+                    "--format=%(refname:short)",
+                    "refs/heads/edt/",
+                ]);
                 let all: Vec<&str> = all.lines().collect();
                 if !all.is_empty() {
                     self.person(&["switch", "--quiet", all[usize::from(*n) % all.len()]]);
@@ -257,7 +273,13 @@ impl Day {
                 if place.exists() {
                     self.world.git(&["worktree", "remove", "--force", place.to_str().unwrap()]);
                 } else {
-                    let _ = self.world.try_git(&["worktree", "add", "--quiet", "--detach", place.to_str().unwrap()]);
+                    let _ = self.world.try_git(&[
+                        "worktree",
+                        "add",
+                        "--quiet",
+                        "--detach",
+                        place.to_str().unwrap(),
+                    ]);
                 }
             }
             _ => return self.agent(step),
@@ -299,7 +321,12 @@ impl Day {
         prop_assert_eq!(&disk, &after.disk, "the disk is not what the model has: {:#}", answer);
         if answer["status"] != json!("unchanged") {
             let recorded = self.recorded();
-            prop_assert_eq!(Some(&tip), recorded.as_ref(), "the session is not what the model has: {:#}", answer);
+            prop_assert_eq!(
+                Some(&tip),
+                recorded.as_ref(),
+                "the session is not what the model has: {:#}",
+                answer
+            );
             self.tip = Some(tip);
         }
         Ok(())
@@ -357,7 +384,8 @@ impl Day {
             Step::Begin(switch) => {
                 self.count += 1;
                 let name = format!("s{}", self.count);
-                let args: &[&str] = if *switch { &["begin", &name] } else { &["begin", &name, "--no-switch"] };
+                let args: &[&str] =
+                    if *switch { &["begin", &name] } else { &["begin", &name, "--no-switch"] };
                 let (exit, answer) = self.edt(args);
                 (exit, answer, None)
             }
@@ -369,7 +397,12 @@ impl Day {
     }
 
     /// One to three edits in one transaction.
-    fn apply(&mut self, numbers: [u8; 3], disk: &Tree, tip: Option<Tree>) -> (i32, Value, Option<(Tree, Tree)>) {
+    fn apply(
+        &mut self,
+        numbers: [u8; 3],
+        disk: &Tree,
+        tip: Option<Tree>,
+    ) -> (i32, Value, Option<(Tree, Tree)>) {
         let (mut edits, mut then) = (Vec::new(), disk.clone());
         let mut touched = BTreeSet::new();
         for n in &numbers[..=usize::from(numbers[0]) % 3] {
@@ -379,15 +412,21 @@ impl Day {
             }
             let content = self.content("agent");
             let (edit, bytes) = match (n % 8, self.bytes(path)) {
-                (_, None) => (json!({"path": path, "mode": "create", "content": content}), Some(content.into_bytes())),
+                (_, None) => (
+                    json!({"path": path, "mode": "create", "content": content}),
+                    Some(content.into_bytes()),
+                ),
                 (0, Some(_)) => (json!({"path": path, "mode": "delete"}), None),
-                (1 | 2, Some(_)) => {
-                    (json!({"path": path, "mode": "overwrite", "content": content}), Some(content.into_bytes()))
-                }
+                (1 | 2, Some(_)) => (
+                    json!({"path": path, "mode": "overwrite", "content": content}),
+                    Some(content.into_bytes()),
+                ),
                 (3, Some(old)) => {
                     let text = String::from_utf8_lossy(&old);
-                    let (old, new) = (text.lines().next().unwrap_or_default(), content.lines().next().unwrap());
-                    let edit = json!({"path": path, "mode": "edit", "old_text": old, "content": new});
+                    let (old, new) =
+                        (text.lines().next().unwrap_or_default(), content.lines().next().unwrap());
+                    let edit =
+                        json!({"path": path, "mode": "edit", "old_text": old, "content": new});
                     (edit, Some(text.replacen(old, new, 1).into_bytes()))
                 }
                 (_, Some(mut old)) => {
@@ -398,9 +437,16 @@ impl Day {
             edits.push(edit);
             set(&mut then, path, bytes.as_deref().map(blob).as_ref());
         }
-        let allow = json!(["duplicate_code", "size_reduction", "mass_deletion", "conflict_markers", "chat_artifact"]);
+        let allow = json!([
+            "duplicate_code",
+            "size_reduction",
+            "mass_deletion",
+            "conflict_markers",
+            "chat_artifact"
+        ]);
         let request = json!({"edits": edits, "allow": allow});
-        let (exit, answer) = self.edt_fed(request.to_string().as_bytes(), &["apply", "--request", "-"]);
+        let (exit, answer) =
+            self.edt_fed(request.to_string().as_bytes(), &["apply", "--request", "-"]);
         let Some(mut to) = tip.filter(|_| exit == 0) else {
             return (exit, answer, None);
         };
@@ -434,7 +480,9 @@ impl Day {
 }
 
 fn blob(bytes: &[u8]) -> String {
-    gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, bytes).unwrap().to_string()
+    gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, bytes)
+        .unwrap()
+        .to_string()
 }
 
 /// The tip and the disk once the session went from `tip` to `to`: only paths in which those differ change.
@@ -456,7 +504,8 @@ fn set(tree: &mut Tree, path: &str, blob: Option<&String>) {
 fn live(steps: &[Step]) -> Fault {
     let mut day = Day::new();
     for (n, step) in steps.iter().enumerate() {
-        day.take(step).map_err(|fault| TestCaseError::fail(format!("step {n}, {step:?}: {fault}")))?;
+        day.take(step)
+            .map_err(|fault| TestCaseError::fail(format!("step {n}, {step:?}: {fault}")))?;
         if n % 100 == 99 {
             day.sound()?;
         }
@@ -486,8 +535,12 @@ fn nothing_is_lost_in_a_day() {
                     let mut bytes = [0; 32];
                     bytes[..8].copy_from_slice(&(seed as u64).to_le_bytes());
                     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
-                    let config =
-                        Config { cases: 1, max_shrink_iters: 300, failure_persistence: None, ..Config::default() };
+                    let config = Config {
+                        cases: 1,
+                        max_shrink_iters: 300,
+                        failure_persistence: None,
+                        ..Config::default()
+                    };
                     let mut runner = TestRunner::new_with_rng(config, rng);
                     let all = proptest::collection::vec(step(), steps..=steps);
                     if let Err(fault) = runner.run(&all, |steps| live(&steps)) {

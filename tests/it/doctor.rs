@@ -19,7 +19,10 @@ fn found<'a>(answer: &'a Answer, probe: &str) -> &'a str {
 #[track_caller]
 fn one<'a>(answer: &'a Answer, probe: &str) -> &'a Value {
     let probes = answer.json["probes"].as_array().unwrap();
-    probes.iter().find(|one| one["probe"] == probe).unwrap_or_else(|| panic!("{probe}: {:#}", answer.json))
+    probes
+        .iter()
+        .find(|one| one["probe"] == probe)
+        .unwrap_or_else(|| panic!("{probe}: {:#}", answer.json))
 }
 
 const HOOKS: [&str; 3] = ["hook pre-commit", "hook pre-push", "hook reference-transaction"];
@@ -40,10 +43,16 @@ fn without_hooks_nothing_is_live_and_all_else_is_well() {
     assert_eq!((answer.exit, &answer.json["well"]), (1, &Value::Bool(false)));
     for probe in HOOKS {
         assert_eq!(health(&answer, probe), "not_live");
-        assert!(found(&answer, probe).contains("not installed; nothing stops"), "{:#}", answer.json);
+        assert!(
+            found(&answer, probe).contains("not installed; nothing stops"),
+            "{:#}",
+            answer.json
+        );
         assert_eq!(one(&answer, probe)["next"], "`edt hooks install` puts it in place.");
     }
-    for probe in ["git", "repository", "identity", "writable", "file_system", "leftovers", "sessions"] {
+    for probe in
+        ["git", "repository", "identity", "writable", "file_system", "leftovers", "sessions"]
+    {
         assert_eq!(health(&answer, probe), "ok", "{:#}", answer.json);
     }
 }
@@ -91,7 +100,8 @@ fn an_unborn_branch_and_a_bare_repository_are_tried_too() {
 fn fix_installs_the_hooks_and_says_so() {
     let world = World::with(&[("a.txt", b"a\n")]);
     let answer = world.edt(&["doctor", "--fix"]);
-    let installed = |answer: &Answer| answer.json["fixed"].to_string().matches("installed ").count();
+    let installed =
+        |answer: &Answer| answer.json["fixed"].to_string().matches("installed ").count();
     assert_eq!((answer.exit, installed(&answer)), (0, 3), "{:#}", answer.json);
     assert_eq!(installed(&world.edt(&["doctor", "--fix"])), 0);
 }
@@ -110,7 +120,10 @@ fn a_hook_that_is_there_and_does_not_refuse_is_not_live() {
     let answer = world.edt(&["doctor"]);
     let told = HOOKS.map(|probe| (health(&answer, probe), found(&answer, probe).to_owned()));
     assert!(told.iter().all(|(health, _)| *health == "not_live"), "{told:?}");
-    assert!(told[0].1.contains("did not refuse") && told[1].1.contains("not executable"), "{told:?}");
+    assert!(
+        told[0].1.contains("did not refuse") && told[1].1.contains("not executable"),
+        "{told:?}"
+    );
     assert!(told[2].1.contains("'/nowhere/edt'; not on PATH"), "{told:?}");
 }
 
@@ -160,7 +173,12 @@ fn a_session_without_its_base_is_told() {
     let answer = world.edt(&["doctor"]);
     assert_eq!(health(&answer, "sessions"), "broken");
     assert_eq!(found(&answer, "sessions"), "Without a base: lost.");
-    assert!(one(&answer, "sessions")["next"].as_str().unwrap().contains("git update-ref refs/edt/lost/base"));
+    assert!(
+        one(&answer, "sessions")["next"]
+            .as_str()
+            .unwrap()
+            .contains("git update-ref refs/edt/lost/base")
+    );
 }
 
 #[test]
@@ -171,7 +189,9 @@ fn what_a_killed_edt_left_is_removed_only_if_git_has_it() {
     let old = |name: &str, bytes: &[u8]| {
         std::fs::write(stage.join(name), bytes).unwrap();
         let path = stage.join(name);
-        assert!(world.command("touch").args(["-d", "1 hour ago"]).arg(path).status().unwrap().success());
+        assert!(
+            world.command("touch").args(["-d", "1 hour ago"]).arg(path).status().unwrap().success()
+        );
     };
     old("1-0", b"recorded\n");
     old("1-1", b"nobody has this\n");
@@ -191,7 +211,14 @@ fn reset_hard_unrecorded_doctor_says_what_hooks_cannot_protect() {
     world.edt(&["hooks", "install"]);
     let answer = world.edt(&["doctor"]);
     let told = answer.json["not_protected"].to_string();
-    for word in ["reset --hard", "checkout -f", "clean -fd", "--no-verify", "core.hooksPath", "rm -rf .git/refs"] {
+    for word in [
+        "reset --hard",
+        "checkout -f",
+        "clean -fd",
+        "--no-verify",
+        "core.hooksPath",
+        "rm -rf .git/refs",
+    ] {
         assert!(told.contains(word), "{word}: {told}");
     }
     // What edt recorded before its first edit survives the reset that destroys what is on disk.
@@ -234,7 +261,10 @@ fn a_fix_that_is_refused_is_one_line_of_the_report() {
     assert!(found(&answer, "fix").contains("global configuration"), "{:#}", answer.json);
     let next = one(&answer, "fix")["next"].as_str().unwrap().to_owned();
     let line = next.split('`').nth(1).unwrap();
-    assert!(shell(&world, By::Agent, &format!("mkdir s && cd s && {line}")).status().unwrap().success(), "{next}");
+    assert!(
+        shell(&world, By::Agent, &format!("mkdir s && cd s && {line}")).status().unwrap().success(),
+        "{next}"
+    );
     assert_eq!(world.edt(&["doctor", "--fix"]).exit, 0);
 }
 
@@ -245,7 +275,10 @@ fn what_a_killed_doctor_left_is_told_and_removed() {
     world.edt(&["hooks", "install"]);
     world.git(&["update-ref", "refs/edt/doctor-999999999/probe", "HEAD"]);
     let answer = world.edt(&["doctor"]);
-    assert_eq!(found(&answer, "leftovers"), "A killed doctor left refs/edt/doctor-999999999/probe.");
+    assert_eq!(
+        found(&answer, "leftovers"),
+        "A killed doctor left refs/edt/doctor-999999999/probe."
+    );
     assert_eq!(world.edt(&["doctor", "--fix"]).exit, 0);
     assert_eq!(world.git(&["for-each-ref", "refs/edt"]), "");
 }

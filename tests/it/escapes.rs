@@ -314,9 +314,11 @@ fn held(attempt: &Attempt, level: Level, user: As, means: &str) -> bool {
     let mut outside = Outside::new(&cage);
     cage.hand_over();
     let temporary = tempfile::Builder::new().prefix("edt-escape-").tempdir_in("/tmp").unwrap();
-    std::fs::set_permissions(temporary.path(), std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
+    std::fs::set_permissions(temporary.path(), std::os::unix::fs::PermissionsExt::from_mode(0o777))
+        .unwrap();
     let fill = |text: &str| {
-        let [home, beside, root] = [&cage.home, &cage.outside, &cage.root].map(|path| path.to_str().unwrap());
+        let [home, beside, root] =
+            [&cage.home, &cage.outside, &cage.root].map(|path| path.to_str().unwrap());
         text.replace("{H}", home)
             .replace("{O}", beside)
             .replace("{R}", root)
@@ -336,7 +338,9 @@ fn held(attempt: &Attempt, level: Level, user: As, means: &str) -> bool {
         }
         C(body) => {
             let mut cc = Command::new("cc");
-            cc.args(["-w", "-x", "c", "-o", "attempt", "-"]).current_dir(&cage.root).stdin(Stdio::piped());
+            cc.args(["-w", "-x", "c", "-o", "attempt", "-"])
+                .current_dir(&cage.root)
+                .stdin(Stdio::piped());
             let mut cc = cc.spawn().unwrap();
             let source = format!("{HEAD}int main(void) {{\n{}\nreturn 0;\n}}\n", fill(body));
             cc.stdin.take().unwrap().write_all(source.as_bytes()).unwrap();
@@ -346,14 +350,18 @@ fn held(attempt: &Attempt, level: Level, user: As, means: &str) -> bool {
     };
     let mut call = Call { means: means.to_owned(), ..cage.call(level, &argv) };
     if argv[0] == "./attempt" {
-        call = Call { argv: vec![cage.root.join("attempt").to_str().unwrap().as_bytes().to_vec()], ..call };
+        call = Call {
+            argv: vec![cage.root.join("attempt").to_str().unwrap().as_bytes().to_vec()],
+            ..call
+        };
     }
     if attempt.name == "a setuid program" {
         // It belongs to the other of the two users.
         let program = cage.root.join("attempt");
         let owner = if user == As::Self_ && is_root() { 65_534 } else { 0 };
         std::os::unix::fs::chown(&program, Some(owner), None).unwrap();
-        std::fs::set_permissions(program, std::os::unix::fs::PermissionsExt::from_mode(0o4755)).unwrap();
+        std::fs::set_permissions(program, std::os::unix::fs::PermissionsExt::from_mode(0o4755))
+            .unwrap();
     }
     call.env.push(("SOME_API_TOKEN".to_owned(), "x".to_owned()));
     let using_up = LIMITED.iter().any(|limited| std::ptr::eq(limited, attempt));
@@ -366,10 +374,13 @@ fn held(attempt: &Attempt, level: Level, user: As, means: &str) -> bool {
     let took = began.elapsed();
     println!("{} {level} {user:?} {means}: {took:?}", attempt.name);
     assert!(took.as_millis() < u128::from(call.ms), "{}: it hangs: {told:?}", attempt.name);
-    let ended = told.how.starts_with("Exit") || told.how == "Lost" || using_up && told.how.starts_with("Signal");
+    let ended = told.how.starts_with("Exit")
+        || told.how == "Lost"
+        || using_up && told.how.starts_with("Signal");
     assert!(ended, "{}: {told:?}", attempt.name);
     let mut done = told.out.contains("OUT")
-        && !(attempt.name.contains("system's temporary") && temporary.path().read_dir().unwrap().next().is_none());
+        && !(attempt.name.contains("system's temporary")
+            && temporary.path().read_dir().unwrap().next().is_none());
     if told.out.contains("SENT") {
         std::thread::sleep(std::time::Duration::from_millis(20));
         done |= outside.udp.recv(&mut [0; 8]).is_ok();
@@ -392,11 +403,14 @@ const MEANS: [(&str, Level, &str); 4] = [
 ];
 
 fn row(attempt: &Attempt) -> String {
-    let users = if is_root() && !attempt.root { vec![As::Self_, As::Nobody] } else { vec![As::Self_] };
+    let users =
+        if is_root() && !attempt.root { vec![As::Self_, As::Nobody] } else { vec![As::Self_] };
     let cells: Vec<Vec<bool>> = MEANS
         .iter()
         .filter(|(_, _, means)| *means == "own" || bubblewrap())
-        .map(|(_, level, means)| users.iter().map(|user| held(attempt, *level, *user, means)).collect())
+        .map(|(_, level, means)| {
+            users.iter().map(|user| held(attempt, *level, *user, means)).collect()
+        })
         .collect();
     let [permissive, standard, strict, rest @ ..] = cells.as_slice() else { unreachable!() };
     for bubblewrap in rest {
@@ -412,14 +426,16 @@ fn row(attempt: &Attempt) -> String {
         ),
         _ => unreachable!(),
     };
-    let name = if attempt.root { format!("{} (as root)", attempt.name) } else { attempt.name.to_owned() };
+    let name =
+        if attempt.root { format!("{} (as root)", attempt.name) } else { attempt.name.to_owned() };
     format!("| {name} | {} | {} | {} |\n", word(permissive), word(standard), word(strict))
 }
 
 /// Tries a part of the table, and compares it with the page; `EDT_BLESS=1` writes the page instead.
 fn part(number: usize) {
     let (title, attempts) = ATTEMPTS[number];
-    let mut table = format!("| {title} | permissive | standard | strict |\n| --- | --- | --- | --- |\n");
+    let mut table =
+        format!("| {title} | permissive | standard | strict |\n| --- | --- | --- | --- |\n");
     attempts.iter().for_each(|attempt| table.push_str(&row(attempt)));
     compare(&format!("part {number}"), &table);
 }
@@ -432,7 +448,8 @@ fn compare(mark: &str, table: &str) {
     let _one = WRITING.lock();
     let page = std::fs::read_to_string(&file).unwrap_or_default();
     let (begin, end) = (format!("<!-- {mark}, made by tests/it/escapes.rs -->\n"), "<!-- end -->");
-    let from = page.find(&begin).unwrap_or_else(|| panic!("no {begin}in docs/sandbox.md")) + begin.len();
+    let from =
+        page.find(&begin).unwrap_or_else(|| panic!("no {begin}in docs/sandbox.md")) + begin.len();
     let to = from + page[from..].find(end).unwrap();
     if std::env::var_os("EDT_BLESS").is_some() {
         std::fs::write(file, format!("{}\n{table}\n{}", &page[..from], &page[to..])).unwrap();
@@ -442,7 +459,11 @@ fn compare(mark: &str, table: &str) {
         // Rows for root are not tried then; the others must be as the page has them, up to root's own column.
         return;
     }
-    assert_eq!(page[from..to].trim(), table.trim(), "docs/sandbox.md says otherwise; EDT_BLESS=1 writes it");
+    assert_eq!(
+        page[from..to].trim(),
+        table.trim(),
+        "docs/sandbox.md says otherwise; EDT_BLESS=1 writes it"
+    );
 }
 
 #[test]

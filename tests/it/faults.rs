@@ -94,7 +94,16 @@ fn edit(root: &Path) -> Result<Vec<&'static str>> {
 }
 
 fn eight_files(root: &Path) -> Result<Vec<&'static str>> {
-    let paths = ["a.txt", "b.txt", "dir/c.txt", "1.txt", "2.txt", "new/3.txt", "new/4.txt", "new/deep/5.txt"];
+    let paths = [
+        "a.txt",
+        "b.txt",
+        "dir/c.txt",
+        "1.txt",
+        "2.txt",
+        "new/3.txt",
+        "new/4.txt",
+        "new/deep/5.txt",
+    ];
     let edit = |(n, path): (usize, &&str)| {
         let mode = if n < 3 { "append" } else { "create" };
         json!({"path": path, "mode": mode, "content": format!("{path}\n")})
@@ -111,7 +120,10 @@ fn rename_far(root: &Path) -> Result<Vec<&'static str>> {
 }
 
 fn executable(root: &Path) -> Result<Vec<&'static str>> {
-    apply(root, &json!({"path": "bin/run", "mode": "create", "content": "#!/bin/sh\n", "executable": true}))
+    apply(
+        root,
+        &json!({"path": "bin/run", "mode": "create", "content": "#!/bin/sh\n", "executable": true}),
+    )
 }
 
 fn edit_of_an_executable(root: &Path) -> Result<Vec<&'static str>> {
@@ -193,12 +205,17 @@ fn collect(root: &Path) -> Result<Vec<&'static str>> {
 
 // --- the repositories -----------------------------------------------------------------------------------------------------
 
-const FILES: &[(&str, &[u8])] = &[("a.txt", b"one\n"), ("b.txt", b"b\n"), ("dir/c.txt", b"c\n"), ("z.txt", b"z\n")];
+const FILES: &[(&str, &[u8])] =
+    &[("a.txt", b"one\n"), ("b.txt", b"b\n"), ("dir/c.txt", b"c\n"), ("z.txt", b"z\n")];
 
 fn plain() -> World {
     let world = World::with(FILES);
     world.write("run.sh", "#!/bin/sh\n");
-    std::fs::set_permissions(world.root.join("run.sh"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    std::fs::set_permissions(
+        world.root.join("run.sh"),
+        std::os::unix::fs::PermissionsExt::from_mode(0o755),
+    )
+    .unwrap();
     world.git(&["add", "."]);
     world.git(&["commit", "--quiet", "--amend", "-m", "all"]);
     world
@@ -250,7 +267,9 @@ fn an_edit() {
 
 #[test]
 fn an_edit_of_eight_files() {
-    alone("an_edit_of_eight_files", || in_both_modes(["8 files, switched", "8 files, beside"], session, eight_files));
+    alone("an_edit_of_eight_files", || {
+        in_both_modes(["8 files, switched", "8 files, beside"], session, eight_files)
+    });
 }
 
 #[test]
@@ -260,7 +279,9 @@ fn a_deletion() {
 
 #[test]
 fn a_rename() {
-    alone("a_rename", || in_both_modes(["rename, switched", "rename, beside"], session, rename_far));
+    alone("a_rename", || {
+        in_both_modes(["rename, switched", "rename, beside"], session, rename_far)
+    });
 }
 
 #[test]
@@ -274,7 +295,11 @@ fn an_executable_file() {
 #[test]
 fn an_edit_over_a_persons_bytes() {
     alone("an_edit_over_a_persons_bytes", || {
-        in_both_modes(["recorded, switched", "recorded, beside"], with_a_persons_bytes, edit_of_a_persons_file);
+        in_both_modes(
+            ["recorded, switched", "recorded, beside"],
+            with_a_persons_bytes,
+            edit_of_a_persons_file,
+        );
     });
 }
 
@@ -290,7 +315,9 @@ fn a_redo() {
 
 #[test]
 fn a_restored_file() {
-    alone("a_restored_file", || in_both_modes(["restore, switched", "restore, beside"], session, restore));
+    alone("a_restored_file", || {
+        in_both_modes(["restore, switched", "restore, beside"], session, restore)
+    });
 }
 
 #[test]
@@ -306,13 +333,19 @@ fn what_is_put_back() {
 
 #[test]
 fn a_proposal() {
-    alone("a_proposal", || in_both_modes(["propose, switched", "propose, beside"], session, propose));
+    alone("a_proposal", || {
+        in_both_modes(["propose, switched", "propose, beside"], session, propose)
+    });
 }
 
 #[test]
 fn a_checkpoint() {
     alone("a_checkpoint", || {
-        in_both_modes(["checkpoint, switched", "checkpoint, beside"], with_a_persons_bytes, checkpoint);
+        in_both_modes(
+            ["checkpoint, switched", "checkpoint, beside"],
+            with_a_persons_bytes,
+            checkpoint,
+        );
     });
 }
 
@@ -334,12 +367,16 @@ fn a_beginning() {
 
 #[test]
 fn a_beginning_in_a_worktree_of_its_own() {
-    alone("a_beginning_in_a_worktree_of_its_own", || meets_faults("begin, elsewhere", plain, begin_elsewhere));
+    alone("a_beginning_in_a_worktree_of_its_own", || {
+        meets_faults("begin, elsewhere", plain, begin_elsewhere)
+    });
 }
 
 #[test]
 fn an_abandoned_session() {
-    alone("an_abandoned_session", || in_both_modes(["abandon, switched", "abandon, beside"], session, leave));
+    alone("an_abandoned_session", || {
+        in_both_modes(["abandon, switched", "abandon, beside"], session, leave)
+    });
 }
 
 #[test]
@@ -354,9 +391,11 @@ fn what_came_out_before() {
         let of = |name, template, act| Trial::of(Case { name, template, act });
         let (unlink, rename) = (Effect::Unlink, Effect::Rename);
         // A lock, a file or a ref that settling could not remove or put back.
-        of("delete, switched", session(true), delete).twice((Effect::Write, "logs/HEAD"), (rename, "index"));
+        of("delete, switched", session(true), delete)
+            .twice((Effect::Write, "logs/HEAD"), (rename, "index"));
         of("redo, switched", undone(true), redo).twice((Effect::Link, "s.lock"), (rename, "a.txt"));
-        of("begin, switched", plain(), begin_switched).twice((Effect::Link, "edt/s"), (unlink, "refs/edt/s/base"));
+        of("begin, switched", plain(), begin_switched)
+            .twice((Effect::Link, "edt/s"), (unlink, "refs/edt/s/base"));
         // An error that the next call made true; a lock and a pointer that stayed.
         let trial = of("abandon, switched", session(true), leave);
         trial.once(Fault::Once(Errno::IO), (Effect::Sync, "journal"));
@@ -365,10 +404,13 @@ fn what_came_out_before() {
         let trial = of("abandon, beside", session(false), leave);
         trial.once(Fault::Once(Errno::IO), (unlink, "refs/worktree/edt/session"));
         // A pointer that outlived its landing; a missing line of HEAD's log; a torn line; folders that stayed.
-        of("land, beside", session(false), landing).once(Fault::Crash, (Effect::Open, "logs/refs/heads/main"));
-        of("begin, switched", plain(), begin_switched).once(Fault::Crash, (Effect::Open, "logs/HEAD"));
+        of("land, beside", session(false), landing)
+            .once(Fault::Crash, (Effect::Open, "logs/refs/heads/main"));
+        of("begin, switched", plain(), begin_switched)
+            .once(Fault::Crash, (Effect::Open, "logs/HEAD"));
         of("edit, switched", session(true), edit).once(Fault::Crash, (Effect::Write, "logs/HEAD"));
-        of("rename, switched", session(true), rename_far).once(Fault::Once(Errno::IO), (rename, "e.txt"));
+        of("rename, switched", session(true), rename_far)
+            .once(Fault::Once(Errno::IO), (rename, "e.txt"));
     });
 }
 
@@ -390,8 +432,14 @@ fn alone(name: &str, test: impl FnOnce()) {
     if Path::new("/dev/shm").metadata().is_ok_and(|meta| meta.mode() & 0o1777 == 0o1777) {
         command.env("TMPDIR", "/dev/shm");
     }
-    command.env("HOME", home.path()).env("GIT_CONFIG_NOSYSTEM", "1").env("LC_ALL", "C").env("TZ", "UTC");
-    command.env("GIT_AUTHOR_DATE", "1700000000 +0000").env("GIT_COMMITTER_DATE", "1700000000 +0000");
+    command
+        .env("HOME", home.path())
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("LC_ALL", "C")
+        .env("TZ", "UTC");
+    command
+        .env("GIT_AUTHOR_DATE", "1700000000 +0000")
+        .env("GIT_COMMITTER_DATE", "1700000000 +0000");
     let done = command.stdin(Stdio::null()).output().unwrap();
     let said = [done.stdout, done.stderr].concat();
     println!("{}", String::from_utf8_lossy(&said));
@@ -406,7 +454,10 @@ fn all_points() -> bool {
 fn plans(at: usize, step: &Step) -> Vec<Plan> {
     let plan = |fault, torn| Plan { at, fault, torn };
     let write = step.0 == Effect::Write;
-    let mut plans = vec![plan(Fault::Crash, write && at.is_multiple_of(2)), plan(Fault::Once(Errno::IO), false)];
+    let mut plans = vec![
+        plan(Fault::Crash, write && at.is_multiple_of(2)),
+        plan(Fault::Once(Errno::IO), false),
+    ];
     plans.push(plan(Fault::Full(Errno::NOSPC), write));
     if !all_points() {
         // One kind at each effect, in turn.
@@ -433,14 +484,23 @@ fn meets_faults(name: &'static str, template: impl FnOnce() -> World, act: Act) 
         for plan in plans(i + 1, step) {
             count += 1;
             for fault in trial.fault(plan) {
-                faults.entry(fault).or_default().push(format!("{} {plan:?} {step:?}", trial.case.name));
+                faults
+                    .entry(fault)
+                    .or_default()
+                    .push(format!("{} {plan:?} {step:?}", trial.case.name));
             }
         }
     }
     let doubles = trial.doubles(&mut faults);
     println!("{name}: {} effects, {count} faults, {doubles} double faults", trial.steps.len());
-    let told: Vec<String> = faults.iter().map(|(fault, at)| format!("{fault}\n    {}", at.join("\n    "))).collect();
-    assert!(told.is_empty(), "{name}: {} kinds of faults in {count}:\n{}", told.len(), told.join("\n"));
+    let told: Vec<String> =
+        faults.iter().map(|(fault, at)| format!("{fault}\n    {}", at.join("\n    "))).collect();
+    assert!(
+        told.is_empty(),
+        "{name}: {} kinds of faults in {count}:\n{}",
+        told.len(),
+        told.join("\n")
+    );
 }
 
 /// A case, and what it is without faults.
@@ -470,8 +530,15 @@ impl Trial {
         let root = trial.copy();
         trial.old = State::of(&root);
         let (answer, steps) =
-            effect::under(Plan { at: 0, fault: Fault::None, torn: false }, || (trial.case.act)(&root));
-        assert_eq!(answer.map_err(|error| error.to_string()), Ok(Vec::new()), "{}", trial.case.name);
+            effect::under(Plan { at: 0, fault: Fault::None, torn: false }, || {
+                (trial.case.act)(&root)
+            });
+        assert_eq!(
+            answer.map_err(|error| error.to_string()),
+            Ok(Vec::new()),
+            "{}",
+            trial.case.name
+        );
         assert!(steps.len() > 5, "{}: {steps:?}", trial.case.name);
         (trial.new, trial.steps) = (State::of(&root), steps);
         assert_ne!(trial.old, trial.new, "{}: the command does something", trial.case.name);
@@ -527,12 +594,19 @@ impl Trial {
         assert_eq!(found, Vec::<String>::new(), "{}: {death:?}, {error:?}", self.case.name);
     }
 
-    fn after(&self, root: &Path, fault: Fault, step: &Step, answer: &Result<Vec<&'static str>>) -> Vec<String> {
+    fn after(
+        &self,
+        root: &Path,
+        fault: Fault,
+        step: &Step,
+        answer: &Result<Vec<&'static str>>,
+    ) -> Vec<String> {
         let mut faults = Vec::new();
         let must_be = match answer {
             _ if fault == Fault::Crash => None,
             Ok(warnings) => {
-                let odd: Vec<&&str> = warnings.iter().filter(|code| **code != "unfinished").collect();
+                let odd: Vec<&&str> =
+                    warnings.iter().filter(|code| **code != "unfinished").collect();
                 faults.extend((!odd.is_empty()).then(|| format!("it warns of {odd:?}")));
                 Some(&self.new)
             }
@@ -544,7 +618,9 @@ impl Trial {
         let tied = match fault {
             Fault::Crash | Fault::Gone(_) => true,
             Fault::Full(_) if self.case.name == "begin, elsewhere" => true,
-            Fault::Once(_) | Fault::Full(_) => matches!(step.0, Effect::Unlink | Effect::RemoveFolder),
+            Fault::Once(_) | Fault::Full(_) => {
+                matches!(step.0, Effect::Unlink | Effect::RemoveFolder)
+            }
             Fault::None => false,
         };
         faults.extend(self.judge(root, must_be, if tied { Hands::Tied } else { Hands::Free }));
@@ -560,9 +636,11 @@ impl Trial {
         }
         let left = State::of(root);
         let is = |state: &State| left.seen(hands) == state.seen(hands);
-        let whole = must_be.map_or_else(|| is(&self.old) || is(&self.new), is) || self.is_half(&left, hands);
+        let whole = must_be.map_or_else(|| is(&self.old) || is(&self.new), is)
+            || self.is_half(&left, hands);
         if !whole {
-            let which = must_be.map_or("old or new", |must| if *must == self.old { "old" } else { "new" });
+            let which =
+                must_be.map_or("old or new", |must| if *must == self.old { "old" } else { "new" });
             faults.push(format!(
                 "not {which}: against the old {:?}, against the new {:?}",
                 left.against(&self.old),
@@ -585,9 +663,9 @@ impl Trial {
     fn is_half(&self, left: &State, hands: Hands) -> bool {
         match self.case.name {
             "gc" => *left == self.new,
-            "begin, elsewhere" if hands == Hands::Tied => {
-                [&self.old, &self.new].iter().any(|state| state.without_worktrees() == left.without_worktrees())
-            }
+            "begin, elsewhere" if hands == Hands::Tied => [&self.old, &self.new]
+                .iter()
+                .any(|state| state.without_worktrees() == left.without_worktrees()),
             _ => false,
         }
     }
@@ -598,9 +676,15 @@ impl Trial {
         walk(&root.join(".git/objects"), "", &mut objects);
         objects.retain(|name, bytes| bytes != b"a folder" && !name.contains("tmp_obj"));
         self.known(&(State::of(root).refs, objects), || {
-            let done = self.case.template.at(root).try_git(&["fsck", "--strict", "--no-dangling", "--no-progress"]);
+            let done = self.case.template.at(root).try_git(&[
+                "fsck",
+                "--strict",
+                "--no-dangling",
+                "--no-progress",
+            ]);
             let said = [done.stdout, done.stderr].concat();
-            (!done.status.success()).then(|| format!("git fsck: {}", String::from_utf8_lossy(&said)))
+            (!done.status.success())
+                .then(|| format!("git fsck: {}", String::from_utf8_lossy(&said)))
         })
     }
 
@@ -612,7 +696,11 @@ impl Trial {
             return Some(format!("the index says that these are on disk: {lying:?}"));
         }
         self.known(&state, || {
-            let done = self.case.template.at(root).try_git(&["status", "--porcelain", "--untracked-files=all"]);
+            let done = self.case.template.at(root).try_git(&[
+                "status",
+                "--porcelain",
+                "--untracked-files=all",
+            ]);
             if !done.status.success() {
                 return Some(format!("git status: {}", String::from_utf8_lossy(&done.stderr)));
             }
@@ -668,7 +756,8 @@ impl Trial {
             let (_, settling) = effect::under(none, || settle(&root).map(drop));
             let mut folders = 0;
             for (m, step) in (1..).zip(&settling) {
-                folders += usize::from(step.0 == Effect::MakeFolder && step.1.as_os_str().len() == 2);
+                folders +=
+                    usize::from(step.0 == Effect::MakeFolder && step.1.as_os_str().len() == 2);
                 if folders > 2 {
                     continue;
                 }
@@ -680,12 +769,20 @@ impl Trial {
                     let plan = Plan { at: m, fault, torn: step.0 == Effect::Write };
                     let (answer, _) = effect::under(plan, || settle(&root).map(drop));
                     let mut found = self.judge(&root, None, Hands::Tied);
-                    found.extend(answer.err().filter(|_| fault != Fault::Crash).and_then(|error| uncoded(&error)));
+                    found.extend(
+                        answer
+                            .err()
+                            .filter(|_| fault != Fault::Crash)
+                            .and_then(|error| uncoded(&error)),
+                    );
                     found.extend(self.goes_on(&root));
                     count += 1;
                     for fault in found {
-                        let at =
-                            format!("{} {crash:?} {:?}, then {plan:?} {step:?}", self.case.name, self.steps[n - 1]);
+                        let at = format!(
+                            "{} {crash:?} {:?}, then {plan:?} {step:?}",
+                            self.case.name,
+                            self.steps[n - 1]
+                        );
                         faults.entry(format!("double: {fault}")).or_default().push(at);
                     }
                 }
@@ -706,7 +803,8 @@ fn fault_number(fault: Fault) -> usize {
 /// Why an error is not one that a caller can act on.
 fn uncoded(error: &Findings) -> Option<String> {
     let found = error.clone().into_vec();
-    let bad = found.is_empty() || found.iter().any(|finding| finding.code == Code::Internal || finding.hint.is_empty());
+    let bad = found.is_empty()
+        || found.iter().any(|finding| finding.code == Code::Internal || finding.hint.is_empty());
     bad.then(|| format!("an answer that nobody can act on: {error}"))
 }
 
@@ -727,7 +825,9 @@ impl State {
         }
         let kept = |name: &String, bytes: &Vec<u8>| {
             let name = Path::new(name);
-            bytes.as_slice() != b"a folder" && !name.ends_with("index") && !name.ends_with("ORIG_HEAD")
+            bytes.as_slice() != b"a folder"
+                && !name.ends_with("index")
+                && !name.ends_with("ORIG_HEAD")
         };
         refs.extend(below.into_iter().filter(|(name, bytes)| kept(name, bytes)));
         for name in ["HEAD", "packed-refs"] {
@@ -753,7 +853,8 @@ impl State {
     fn against(&self, other: &State) -> Vec<String> {
         let mut differs = changed(&other.files, &self.files);
         differs.extend(changed(&other.refs, &self.refs));
-        let (mine, others): (BTreeSet<_>, BTreeSet<_>) = (self.index.iter().collect(), other.index.iter().collect());
+        let (mine, others): (BTreeSet<_>, BTreeSet<_>) =
+            (self.index.iter().collect(), other.index.iter().collect());
         differs.extend(mine.symmetric_difference(&others).map(|entry| format!("index: {entry}")));
         differs
     }
@@ -803,7 +904,9 @@ fn leftovers(root: &Path, hands: Hands) -> Vec<String> {
         "edt/main/stage/index.before",
     ];
     let odd = |name: &&String| {
-        let staged = name.starts_with("edt") && !known.contains(&name.as_str()) && name.as_str() != "edt/main/stage";
+        let staged = name.starts_with("edt")
+            && !known.contains(&name.as_str())
+            && name.as_str() != "edt/main/stage";
         let staged = staged && (hands == Hands::Free || !name.starts_with("edt/main/stage/"));
         staged || Path::new(name).extension().is_some_and(|ext| ext == "lock")
     };
@@ -817,7 +920,9 @@ fn lying_entries(root: &Path) -> Vec<String> {
     let mut at = 12;
     let mut lying = Vec::new();
     for entry in entries(&index) {
-        let word = |n: usize| i64::from(u32::from_be_bytes(bytes[at + n * 4..at + n * 4 + 4].try_into().unwrap()));
+        let word = |n: usize| {
+            i64::from(u32::from_be_bytes(bytes[at + n * 4..at + n * 4 + 4].try_into().unwrap()))
+        };
         let [_, id, _, name] = entry.splitn(4, ' ').collect::<Vec<_>>().try_into().unwrap();
         let path = root.join(name);
         if let Ok(meta) = path.symlink_metadata()

@@ -73,18 +73,23 @@ fn git_lists(world: &World, args: &[&str]) -> BTreeSet<String> {
 }
 
 fn entries(world: &World, args: &[&str]) -> Vec<Value> {
-    world.edt(&[&["ls", "--max", "100000"], args].concat()).json["entries"].as_array().unwrap().clone()
+    world.edt(&[&["ls", "--max", "100000"], args].concat()).json["entries"]
+        .as_array()
+        .unwrap()
+        .clone()
 }
 
 fn paths(entries: &[Value]) -> BTreeSet<String> {
-    let all: Vec<String> = entries.iter().map(|entry| entry["path"].as_str().unwrap().to_owned()).collect();
+    let all: Vec<String> =
+        entries.iter().map(|entry| entry["path"].as_str().unwrap().to_owned()).collect();
     let unique: BTreeSet<String> = all.iter().cloned().collect();
     assert_eq!(all.len(), unique.len(), "each once");
     unique
 }
 
 fn of_state(entries: &[Value], states: &[&str]) -> BTreeSet<String> {
-    let fits = |entry: &&Value| entry["state"].as_str().is_some_and(|state| states.contains(&state));
+    let fits =
+        |entry: &&Value| entry["state"].as_str().is_some_and(|state| states.contains(&state));
     entries.iter().filter(fits).map(|entry| entry["path"].as_str().unwrap().to_owned()).collect()
 }
 
@@ -95,14 +100,25 @@ fn what_is_listed_is_what_git_lists() {
     assert_eq!(paths(&entries(&world, &[])), git_lists(&world, &all));
     assert_eq!(paths(&entries(&world, &["."])), git_lists(&world, &all));
     assert_eq!(paths(&entries(&world, &["--tracked"])), git_lists(&world, &["--cached"]));
-    assert_eq!(paths(&entries(&world, &["--ignored"])), git_lists(&world, &["--cached", "--others"]));
-    for below in ["src", "src/", "./src/deep", "new dir", "src/a.rs", "sub", "nested", "was-a-file", "build"] {
+    assert_eq!(
+        paths(&entries(&world, &["--ignored"])),
+        git_lists(&world, &["--cached", "--others"])
+    );
+    for below in
+        ["src", "src/", "./src/deep", "new dir", "src/a.rs", "sub", "nested", "was-a-file", "build"]
+    {
         let name = below.trim_end_matches('/');
         let args = [all.as_slice(), &["--", name]].concat();
         assert_eq!(paths(&entries(&world, &[below])), git_lists(&world, &args), "{below}");
     }
     assert_eq!(
-        paths(&world.at(world.root.join("src")).edt(&["ls"]).json["entries"].as_array().unwrap().clone()).len(),
+        paths(
+            &world.at(world.root.join("src")).edt(&["ls"]).json["entries"]
+                .as_array()
+                .unwrap()
+                .clone()
+        )
+        .len(),
         git_lists(&world, &all).len()
     );
 }
@@ -137,7 +153,18 @@ fn the_hash_of_a_listed_file_is_the_one_an_edit_expects() {
     let world = World::with(&[("a.txt", b"one\n"), ("b.txt", b"one\r\ntwo\r\n")]);
     for path in ["a.txt", "b.txt"] {
         let hash = entries(&world, &[path])[0]["hash"].as_str().unwrap().to_owned();
-        world.edt(&["apply", path, "--mode", "append", "--content", "more\n", "--expected-hash", &hash]).landed();
+        world
+            .edt(&[
+                "apply",
+                path,
+                "--mode",
+                "append",
+                "--content",
+                "more\n",
+                "--expected-hash",
+                &hash,
+            ])
+            .landed();
         world.is_clean();
         assert_eq!(entries(&world, &[path])[0]["state"], "tracked");
     }
@@ -154,7 +181,10 @@ fn pages_and_folders_add_up_to_the_whole() {
     loop {
         let page = world.edt(&["ls", "--max", "4", "--skip", &skip.to_string()]).json;
         pages.extend(page["entries"].as_array().unwrap().clone());
-        assert_eq!((&page["total_entries"], &page["total_files"]), (&json!(whole.len()), &json!(whole.len())));
+        assert_eq!(
+            (&page["total_entries"], &page["total_files"]),
+            (&json!(whole.len()), &json!(whole.len()))
+        );
         assert_eq!(page["truncated"], !page["next_skip"].is_null());
         let Some(next) = page["next_skip"].as_u64() else { break };
         skip = next;
@@ -164,10 +194,15 @@ fn pages_and_folders_add_up_to_the_whole() {
     let counted: u64 = top.iter().map(|entry| entry["files"].as_u64().unwrap_or(1)).sum();
     assert_eq!(counted, whole.len() as u64);
     let dirs = entries(&world, &["--dirs", "src"]);
-    let told: Vec<_> =
-        dirs.iter().map(|entry| (entry["path"].as_str().unwrap(), entry["files"].as_u64().unwrap())).collect();
+    let told: Vec<_> = dirs
+        .iter()
+        .map(|entry| (entry["path"].as_str().unwrap(), entry["files"].as_u64().unwrap()))
+        .collect();
     assert_eq!(told, [("src/", 5), ("src/deep/", 1), ("src/deep/er/", 1)]);
-    assert_eq!(paths(&entries(&world, &["--dirs", "src", "--depth", "1"])), BTreeSet::from(["src/".to_owned()]));
+    assert_eq!(
+        paths(&entries(&world, &["--dirs", "src", "--depth", "1"])),
+        BTreeSet::from(["src/".to_owned()])
+    );
     assert_eq!(paths(&entries(&world, &["--glob", "*.rs", "--glob", "!src/new.rs"])).len(), 2);
 }
 
@@ -194,7 +229,10 @@ fn a_path_that_is_not_of_this_worktree_is_refused_by_both() {
         assert_eq!(ignored["unlisted"], json!(["x.log", "empty"]), "{command:?}");
     }
     assert_eq!(world.edt(&["ls", "--glob", "a{b"]).codes(), ["BAD_REQUEST"]);
-    assert_eq!(world.edt(&["search", "--ignored", "ignored", "x.log"]).json["matches"][0]["path"], "x.log");
+    assert_eq!(
+        world.edt(&["search", "--ignored", "ignored", "x.log"]).json["matches"][0]["path"],
+        "x.log"
+    );
 }
 
 #[test]
@@ -230,7 +268,11 @@ fn a_sparse_checkout_lists_what_it_leaves_out() {
     for flags in [["--no-sparse-index"], ["--sparse-index"]] {
         world.git(&["sparse-checkout", "set", "--cone", flags[0], "in"]);
         let all = entries(&world, &[]);
-        assert_eq!(of_state(&all, &["not_checked_out"]), BTreeSet::from(["out/b.txt".to_owned()]), "{flags:?}");
+        assert_eq!(
+            of_state(&all, &["not_checked_out"]),
+            BTreeSet::from(["out/b.txt".to_owned()]),
+            "{flags:?}"
+        );
         assert_eq!(of_state(&all, &["tracked"]), BTreeSet::from(["in/a.txt".to_owned()]));
         assert_eq!(world.edt(&["search", "alpha"]).json["total"]["searched"], 1);
     }
@@ -240,8 +282,11 @@ fn a_sparse_checkout_lists_what_it_leaves_out() {
 fn git_finds(world: &World, args: &[&str]) -> Vec<(String, u64, u64, String)> {
     // With `--untracked` it leaves out tracked files that a rule ignores.
     let grep = |which: &[&'static str]| {
-        let grep = [&["grep", "-I", "--null", "--line-number", "--column", "--no-color", "-E"], which].concat();
-        String::from_utf8_lossy(&world.try_git(&[grep.as_slice(), args].concat()).stdout).into_owned()
+        let grep =
+            [&["grep", "-I", "--null", "--line-number", "--column", "--no-color", "-E"], which]
+                .concat();
+        String::from_utf8_lossy(&world.try_git(&[grep.as_slice(), args].concat()).stdout)
+            .into_owned()
     };
     let text = grep(&[]) + &grep(&["--untracked"]);
     let line = |line: &str| {
@@ -258,7 +303,12 @@ fn found(world: &World, args: &[&str]) -> Vec<(String, u64, u64, String)> {
     let all = world.edt(&[&["search", "--max-matches", "100000"], args].concat()).json;
     let text = |one: &Value, key: &str| one[key].as_str().unwrap().to_owned();
     let one = |one: &Value| {
-        (text(one, "path"), one["line"].as_u64().unwrap(), one["column"].as_u64().unwrap(), text(one, "text"))
+        (
+            text(one, "path"),
+            one["line"].as_u64().unwrap(),
+            one["column"].as_u64().unwrap(),
+            text(one, "text"),
+        )
     };
     all["matches"].as_array().unwrap().iter().map(one).collect()
 }
@@ -295,21 +345,32 @@ fn what_is_not_searched_is_counted_and_links_and_pipes_are_not_entered() {
     let world = odd();
     world.write("nul.bin", b"alpha\0beta\n");
     let told = world.edt(&["search", "alpha"]).json;
-    let skipped = json!({"binary": 1, "too_large": 0, "unreadable": 0, "links": 2, "repositories": 2});
+    let skipped =
+        json!({"binary": 1, "too_large": 0, "unreadable": 0, "links": 2, "repositories": 2});
     assert_eq!(told["skipped"], skipped);
-    let names: BTreeSet<&str> =
-        told["matches"].as_array().unwrap().iter().map(|one| one["path"].as_str().unwrap()).collect();
-    assert!(
-        names
-            .iter()
-            .all(|name| !name.starts_with(".git/") && !name.starts_with("way-out") && !name.starts_with("sub/"))
-    );
-    let raw = told["matches"].as_array().unwrap().iter().find(|one| one["path"] == "raw-\u{fffd}-name").unwrap();
+    let names: BTreeSet<&str> = told["matches"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["path"].as_str().unwrap())
+        .collect();
+    assert!(names.iter().all(|name| !name.starts_with(".git/")
+        && !name.starts_with("way-out")
+        && !name.starts_with("sub/")));
+    let raw = told["matches"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|one| one["path"] == "raw-\u{fffd}-name")
+        .unwrap();
     assert_eq!([&raw["text"], &raw["lossy"]], [&json!("alpha \u{fffd}"), &json!(true)]);
     world.write(".ignore", "*.md\n/src/deep/\n");
     world.write("src/.ignore", "!a.rs\n");
     let left = found(&world, &["alpha"]);
-    assert!(left.iter().all(|(path, ..)| path != "README.md" && !path.starts_with("src/deep")), "{left:?}");
+    assert!(
+        left.iter().all(|(path, ..)| path != "README.md" && !path.starts_with("src/deep")),
+        "{left:?}"
+    );
     assert_eq!(found(&world, &["alpha", "README.md"]).len(), 1, "a file that is named is searched");
 }
 
@@ -320,11 +381,20 @@ fn a_long_line_is_shown_around_its_match_and_the_cut_is_told() {
     world.write("min.js", &line);
     let one = &world.edt(&["search", "needle", "--max-columns", "101"]).json;
     let shown = &one["matches"][0];
-    assert_eq!((&shown["column"], &one["truncated"], &one["next_skip"]), (&json!(100_003), &json!(true), &Value::Null));
+    assert_eq!(
+        (&shown["column"], &one["truncated"], &one["next_skip"]),
+        (&json!(100_003), &json!(true), &Value::Null)
+    );
     let text = shown["text"].as_str().unwrap();
-    assert!(text.contains("needle") && text.len() <= 101 && !shown["lossy"].as_bool().unwrap(), "{shown:#}");
+    assert!(
+        text.contains("needle") && text.len() <= 101 && !shown["lossy"].as_bool().unwrap(),
+        "{shown:#}"
+    );
     let from = usize::try_from(shown["cut"]["column"].as_u64().unwrap()).unwrap();
-    assert_eq!((&line[from - 1..from - 1 + text.len()], &shown["cut"]["bytes"]), (text, &json!(line.len() - 1)));
+    assert_eq!(
+        (&line[from - 1..from - 1 + text.len()], &shown["cut"]["bytes"]),
+        (text, &json!(line.len() - 1))
+    );
     world.write("bom.txt", "\u{feff}needle\n");
     assert_eq!(found(&world, &["^needle$"]), [("bom.txt".to_owned(), 1, 1, "needle".to_owned())]);
 }
@@ -337,10 +407,17 @@ fn pages_of_matches_add_up_to_the_whole() {
     for limit in [["--max-matches", "97"], ["--max-bytes", "1000"]] {
         let (mut pages, mut skip) = (Vec::new(), 0);
         loop {
-            let page = world.edt(&["search", "a(lpha| text)", limit[0], limit[1], "--skip", &skip.to_string()]).json;
+            let page = world
+                .edt(&["search", "a(lpha| text)", limit[0], limit[1], "--skip", &skip.to_string()])
+                .json;
             assert_eq!(page["total"]["matches"], json!(whole.len()), "{limit:?}");
-            pages
-                .extend(page["matches"].as_array().unwrap().iter().map(|one| one["text"].as_str().unwrap().to_owned()));
+            pages.extend(
+                page["matches"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .map(|one| one["text"].as_str().unwrap().to_owned()),
+            );
             let Some(next) = page["next_skip"].as_u64() else { break };
             assert!(page["truncated"].as_bool().unwrap() && next > skip);
             skip = next;
@@ -348,7 +425,8 @@ fn pages_of_matches_add_up_to_the_whole() {
         let texts: Vec<String> = whole.iter().map(|(.., text)| text.clone()).collect();
         assert_eq!(pages, texts, "{limit:?}");
     }
-    let names = world.edt(&["search", "alpha", "--files", "--max-matches", "2", "--skip", "1"]).json;
+    let names =
+        world.edt(&["search", "alpha", "--files", "--max-matches", "2", "--skip", "1"]).json;
     let all = world.edt(&["search", "alpha", "--files"]).json["files"].clone();
     assert_eq!([&names["files"][0], &names["files"][1]], [&all[1], &all[2]]);
     assert_eq!((&names["next_skip"], &names["matches"]), (&json!(3), &json!([])));
@@ -368,20 +446,31 @@ fn each_line_of_context_is_shown_once() {
         .iter()
         .map(|one| (around(one, "before"), one["line"].as_u64().unwrap(), around(one, "after")))
         .collect();
-    assert_eq!(shown, [(vec![1, 2], 3, vec![4]), (vec![], 5, vec![6, 7]), (vec![10, 11], 12, vec![])]);
-    let people = world.command(EDT).args(["search", "line (3|5|12) ", "--context", "1"]).output().unwrap();
+    assert_eq!(
+        shown,
+        [(vec![1, 2], 3, vec![4]), (vec![], 5, vec![6, 7]), (vec![10, 11], 12, vec![])]
+    );
+    let people =
+        world.command(EDT).args(["search", "line (3|5|12) ", "--context", "1"]).output().unwrap();
     let people = String::from_utf8(people.stdout).unwrap();
     let body: Vec<&str> = people.lines().collect();
-    assert_eq!(body[..3], ["a.txt-2- line 2 of a text", "a.txt:3:1: line 3 of a text", "a.txt-4- line 4 of a text"]);
+    assert_eq!(
+        body[..3],
+        ["a.txt-2- line 2 of a text", "a.txt:3:1: line 3 of a text", "a.txt-4- line 4 of a text"]
+    );
     assert_eq!(body.last().unwrap(), &"… 3 matching lines in 1 of 1 files");
 }
 
 #[test]
 fn a_pattern_that_cannot_be_read_is_refused_with_the_reason() {
     let world = World::with(&[("a.txt", b"(\n")]);
-    for (pattern, why) in
-        [("(", "unclosed group"), ("a(?=b)", "look-around"), ("", "empty"), ("a\nb", "\\n"), ("[z-a]", "range")]
-    {
+    for (pattern, why) in [
+        ("(", "unclosed group"),
+        ("a(?=b)", "look-around"),
+        ("", "empty"),
+        ("a\nb", "\\n"),
+        ("[z-a]", "range"),
+    ] {
         let answer = world.edt(&["search", pattern]);
         assert_eq!((answer.codes(), answer.exit), (vec!["BAD_REQUEST"], 2), "{pattern:?}");
         assert!(answer.message().contains(why), "{pattern:?}: {}", answer.message());

@@ -22,8 +22,17 @@ use serde_json::{Value, json};
 use crate::world::{Answer, Snapshot, World, changed, walk};
 
 /// What may stand in a folder.
-const KNOWN: [&str; 9] =
-    ["about.txt", "repo", "patch", "request.json", "args", "response.json", "expected", "log.txt", "corrected"];
+const KNOWN: [&str; 9] = [
+    "about.txt",
+    "repo",
+    "patch",
+    "request.json",
+    "args",
+    "response.json",
+    "expected",
+    "log.txt",
+    "corrected",
+];
 
 /// How many folders are played at once.
 const SHARES: usize = 4;
@@ -48,7 +57,9 @@ fn every_folder_is_answered_as_it_says() {
     let of_share = &|n: usize| {
         let mut faults = Vec::new();
         for folder in folders.iter().skip(n).step_by(SHARES) {
-            faults.extend(played(folder, bless).iter().map(|fault| format!("{}: {fault}", short(folder))));
+            faults.extend(
+                played(folder, bless).iter().map(|fault| format!("{}: {fault}", short(folder))),
+            );
         }
         faults
     };
@@ -56,7 +67,12 @@ fn every_folder_is_answered_as_it_says() {
         let threads: Vec<_> = (0..SHARES).map(|n| scope.spawn(move || of_share(n))).collect();
         threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
     });
-    assert!(faults.is_empty(), "{} folders are not as they say:\n{}", faults.len(), faults.join("\n"));
+    assert!(
+        faults.is_empty(),
+        "{} folders are not as they say:\n{}",
+        faults.len(),
+        faults.join("\n")
+    );
 }
 
 #[test]
@@ -104,14 +120,19 @@ fn played(folder: &Path, bless: bool) -> Vec<String> {
     let text = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap_or_default();
     let mut compare = |name: &str, wanted: &str, found: &str| {
         if wanted != found {
-            faults.push(format!("{name} is not what edt answers:\n--- it says\n{wanted}--- edt answers\n{found}"));
+            faults.push(format!(
+                "{name} is not what edt answers:\n--- it says\n{wanted}--- edt answers\n{found}"
+            ));
         }
     };
     compare("response.json", &text("response.json"), &made.response);
     compare("log.txt", &text("log.txt"), &made.log);
-    let held = |name: &str| Some(folder.join(name)).filter(|folder| folder.exists()).map(|folder| files(&folder));
+    let held = |name: &str| {
+        Some(folder.join(name)).filter(|folder| folder.exists()).map(|folder| files(&folder))
+    };
     differ("expected", &held("expected").unwrap_or(before), &made.files, &mut compare);
-    let (wanted, found) = (held("corrected").unwrap_or_default(), made.corrected.unwrap_or_default());
+    let (wanted, found) =
+        (held("corrected").unwrap_or_default(), made.corrected.unwrap_or_default());
     differ("corrected", &wanted, &found, &mut compare);
     faults
 }
@@ -128,7 +149,9 @@ fn shape(folder: &Path) -> Vec<String> {
     let mut faults = Vec::new();
     let name = folder.file_name().unwrap().to_str().unwrap();
     let word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-    if !name.get(..4).is_some_and(|n| n[..3].bytes().all(|b| b.is_ascii_digit()) && n.ends_with('_'))
+    if !name
+        .get(..4)
+        .is_some_and(|n| n[..3].bytes().all(|b| b.is_ascii_digit()) && n.ends_with('_'))
         || !name.chars().all(word)
     {
         faults.push("its name is not NNN_name".to_owned());
@@ -166,12 +189,18 @@ fn made(folder: &Path, before: &Files) -> Made {
     let answer = world.edt_fed(&std::fs::read(folder.join(name)).unwrap(), &args);
     let tip = world.rev("HEAD");
     if tip == base {
-        assert_eq!(changed(&state, &git_state(&world)), Vec::<String>::new(), "{}: nothing landed", short(folder));
+        assert_eq!(
+            changed(&state, &git_state(&world)),
+            Vec::<String>::new(),
+            "{}: nothing landed",
+            short(folder)
+        );
         assert!(files(&world.root) == *before, "{}: nothing landed", short(folder));
     }
     assert_eq!(world.status(), "", "{}", short(folder));
     world.is_sound();
-    let log = world.git(&["log", "--reverse", "--format=%s%n%(trailers)", &format!("{base}..HEAD")]);
+    let log =
+        world.git(&["log", "--reverse", "--format=%s%n%(trailers)", &format!("{base}..HEAD")]);
     let after = files(&world.root);
     let corrected = corrected(&world, &answer);
     Made { response: masked(answer.json), files: after, log, corrected }
@@ -179,7 +208,8 @@ fn made(folder: &Path, before: &Files) -> Made {
 
 /// The worktree after every correction that the answer offers was sent back as it is.
 fn corrected(world: &World, answer: &Answer) -> Option<Files> {
-    let offered = answer.errors().iter().filter_map(|error| error["evidence"]["correction"].as_str());
+    let offered =
+        answer.errors().iter().filter_map(|error| error["evidence"]["correction"].as_str());
     let mut sent = 0;
     for patch in offered {
         world.edt_fed(patch.as_bytes(), &["apply", "--patch", "-"]).landed();
@@ -198,7 +228,9 @@ fn git_state(world: &World) -> Snapshot {
 
 /// The answer as it is written down: the ids of commits are others each time.
 fn masked(mut answer: Value) -> String {
-    for (place, word) in [("/commit", "<commit>"), ("/parent", "<parent>"), ("/session/base", "<base>")] {
+    for (place, word) in
+        [("/commit", "<commit>"), ("/parent", "<parent>"), ("/session/base", "<base>")]
+    {
         if let Some(id) = answer.pointer_mut(place).filter(|id| id.is_string()) {
             *id = json!(word);
         }
@@ -210,10 +242,16 @@ fn masked(mut answer: Value) -> String {
 fn laid_out(value: &Value, indent: &str) -> String {
     let (flat, inner) = (value.to_string(), format!("{indent}  "));
     let (open, close, items): (_, _, Vec<String>) = match value {
-        Value::Array(items) => ("[", "]", items.iter().map(|item| laid_out(item, &inner)).collect()),
-        Value::Object(map) => {
-            ("{", "}", map.iter().map(|(key, item)| format!("{}: {}", json!(key), laid_out(item, &inner))).collect())
+        Value::Array(items) => {
+            ("[", "]", items.iter().map(|item| laid_out(item, &inner)).collect())
         }
+        Value::Object(map) => (
+            "{",
+            "}",
+            map.iter()
+                .map(|(key, item)| format!("{}: {}", json!(key), laid_out(item, &inner)))
+                .collect(),
+        ),
         _ => return flat,
     };
     // The answer itself never does, so that a change of it is a change of few lines.
@@ -270,16 +308,24 @@ fn files(folder: &Path) -> Files {
 
 fn shown(file: Option<&(bool, Vec<u8>)>) -> String {
     file.map_or("no file\n".to_owned(), |(executable, bytes)| {
-        let lines =
-            bytes.split_inclusive(|b| *b == b'\n').map(|line| format!("  {:?}\n", String::from_utf8_lossy(line)));
-        format!("{}\n{}", if *executable { "executable" } else { "a file" }, lines.collect::<String>())
+        let lines = bytes
+            .split_inclusive(|b| *b == b'\n')
+            .map(|line| format!("  {:?}\n", String::from_utf8_lossy(line)));
+        format!(
+            "{}\n{}",
+            if *executable { "executable" } else { "a file" },
+            lines.collect::<String>()
+        )
     })
 }
 
 /// What stands in `folder`, in order; nothing if it is not there.
 fn entries(folder: &Path) -> Vec<PathBuf> {
-    let mut all: Vec<PathBuf> =
-        std::fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path()).collect();
+    let mut all: Vec<PathBuf> = std::fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     all.sort();
     all
 }

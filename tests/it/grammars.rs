@@ -28,16 +28,18 @@ struct Match<'t> {
 
 fn samples(language: &Language, kind: &str) -> Vec<Sample> {
     let folder = format!("grammars/{}/samples/{kind}", language.folder);
-    let mut names: Vec<String> = std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(&folder))
-        .unwrap_or_else(|err| panic!("{folder}: {err}"))
-        .map(|entry| format!("{folder}/{}", entry.unwrap().file_name().to_str().unwrap()))
-        .collect();
+    let mut names: Vec<String> =
+        std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(&folder))
+            .unwrap_or_else(|err| panic!("{folder}: {err}"))
+            .map(|entry| format!("{folder}/{}", entry.unwrap().file_name().to_str().unwrap()))
+            .collect();
     names.sort();
     let mut parser = Parser::new();
     parser.set_language(&language.grammar()).unwrap();
     let mine = names.into_iter().filter(|name| edt_reads(name, language));
     mine.map(|name| {
-        let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(&name)).unwrap();
+        let text =
+            std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(&name)).unwrap();
         let tree = parser.parse(&text, None).unwrap();
         Sample { name, text, tree }
     })
@@ -47,7 +49,8 @@ fn samples(language: &Language, kind: &str) -> Vec<Sample> {
 /// Whether the table leads from the file to `language`; a folder may serve two languages.
 fn edt_reads(name: &str, language: &Language) -> bool {
     let path = edt::base::RepoPath::parse(name.as_bytes()).unwrap();
-    let found = edt::lang::of(&path, b"").unwrap_or_else(|| panic!("{name}: no language reads this sample"));
+    let found = edt::lang::of(&path, b"")
+        .unwrap_or_else(|| panic!("{name}: no language reads this sample"));
     assert_eq!(found.folder, language.folder, "{name}: the table leads to another language");
     found.name == language.name
 }
@@ -58,8 +61,9 @@ fn folder(language: &Language) -> impl Iterator<Item = &'static Language> {
 }
 
 fn compiled(language: &Language, which: &str, text: &str) -> Query {
-    Query::new(&language.grammar(), text)
-        .unwrap_or_else(|err| panic!("grammars/{}/{which}.scm, as {}: {err}", language.folder, language.name))
+    Query::new(&language.grammar(), text).unwrap_or_else(|err| {
+        panic!("grammars/{}/{which}.scm, as {}: {err}", language.folder, language.name)
+    })
 }
 
 fn matches<'t>(query: &Query, sample: &'t Sample) -> Vec<Match<'t>> {
@@ -68,7 +72,8 @@ fn matches<'t>(query: &Query, sample: &'t Sample) -> Vec<Match<'t>> {
     let mut all = Vec::new();
     while let Some(found) = found.next() {
         let name = |index: u32| query.capture_names()[index as usize].to_owned();
-        let captures = found.captures().iter().map(|capture| (name(capture.index), capture.node)).collect();
+        let captures =
+            found.captures().iter().map(|capture| (name(capture.index), capture.node)).collect();
         all.push(Match { pattern: found.pattern_index, captures });
     }
     all
@@ -97,10 +102,19 @@ fn errors(language: &Language, sample: &Sample) -> Vec<String> {
 type Identity = (usize, String, Vec<String>, usize);
 
 /// The definitions by identity, with the lines where they begin.
-fn definitions(language: &Language, query: &Query, sample: &Sample) -> BTreeMap<Identity, BTreeSet<usize>> {
+fn definitions(
+    language: &Language,
+    query: &Query,
+    sample: &Sample,
+) -> BTreeMap<Identity, BTreeSet<usize>> {
     let found = matches(query, sample);
     let of = |found: &Match<'_>, wanted: &str| -> Vec<usize> {
-        found.captures.iter().filter(|(name, _)| name == wanted).map(|(_, node)| node.id()).collect()
+        found
+            .captures
+            .iter()
+            .filter(|(name, _)| name == wanted)
+            .map(|(_, node)| node.id())
+            .collect()
     };
     let exempt: BTreeSet<usize> = found.iter().flat_map(|found| of(found, "exempt")).collect();
     let mut all: BTreeMap<Identity, BTreeSet<usize>> = BTreeMap::new();
@@ -109,7 +123,9 @@ fn definitions(language: &Language, query: &Query, sample: &Sample) -> BTreeMap<
             let mine = found.captures.iter().filter(|(name, _)| name == wanted);
             mine.map(|(_, node)| sample.text[node.byte_range()].to_owned()).collect()
         };
-        let Some((_, node)) = found.captures.iter().find(|(name, _)| name == "definition") else { continue };
+        let Some((_, node)) = found.captures.iter().find(|(name, _)| name == "definition") else {
+            continue;
+        };
         if exempt.contains(&node.id()) {
             continue;
         }
@@ -117,8 +133,11 @@ fn definitions(language: &Language, query: &Query, sample: &Sample) -> BTreeMap<
         while let Some(outer) = scope.filter(|scope| !language.scopes.contains(&scope.kind())) {
             scope = outer.parent();
         }
-        let [name] = &texts("name")[..] else { panic!("{}: a definition has one @name", sample.name) };
-        let identity = (found.pattern, name.clone(), texts("distinct"), scope.map_or(0, |scope| scope.id()));
+        let [name] = &texts("name")[..] else {
+            panic!("{}: a definition has one @name", sample.name)
+        };
+        let identity =
+            (found.pattern, name.clone(), texts("distinct"), scope.map_or(0, |scope| scope.id()));
         all.entry(identity).or_default().insert(node.start_byte());
     }
     all
@@ -163,7 +182,8 @@ fn doubled(language: &Language, query: &Query, sample: &Sample, capture: &str) -
             next = after.next_named_sibling();
         }
         let same = |next: Node<'_>| {
-            next.kind() == node.kind() && tokens(language, next, &sample.text) == tokens(language, node, &sample.text)
+            next.kind() == node.kind()
+                && tokens(language, next, &sample.text) == tokens(language, node, &sample.text)
         };
         if next.is_some_and(same) {
             let (line, kind) = (node.start_position().row + 1, node.kind());
@@ -195,11 +215,18 @@ fn runs(language: &Language, sample: &Sample) -> Vec<String> {
         for length in 2..=(lines.len() - at) / 2 {
             let (once, again) = (&lines[at..at + length], &lines[at + length..at + 2 * length]);
             let same = once.iter().map(|line| line.1).eq(again.iter().map(|line| line.1));
-            let long =
-                once.iter().map(|line| line.1.chars().filter(|c| !c.is_whitespace()).count()).sum::<usize>() >= 40;
+            let long = once
+                .iter()
+                .map(|line| line.1.chars().filter(|c| !c.is_whitespace()).count())
+                .sum::<usize>()
+                >= 40;
             let alike = once.iter().all(|line| line.1 == once[0].1);
             if same && long && !alike && begins(&once[0]) && begins(&again[0]) {
-                all.push(format!("{}:{}: {length} lines stand twice in a row", sample.name, once[0].0 + 1));
+                all.push(format!(
+                    "{}:{}: {length} lines stand twice in a row",
+                    sample.name,
+                    once[0].0 + 1
+                ));
             }
         }
     }
@@ -212,8 +239,11 @@ fn named_in(query: &str) -> impl Iterator<Item = &str> {
     // A predicate follows the nodes of its line.
     let code = code.map(|line| line.split("(#").next().unwrap());
     let opened = code.flat_map(|line| line.split('(').skip(1));
-    let kind = opened.map(|text| text.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap());
-    kind.filter(|kind| !["", "_"].contains(kind) && kind.starts_with(|c: char| c.is_ascii_lowercase()))
+    let kind =
+        opened.map(|text| text.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap());
+    kind.filter(|kind| {
+        !["", "_"].contains(kind) && kind.starts_with(|c: char| c.is_ascii_lowercase())
+    })
 }
 
 #[test]
@@ -223,9 +253,17 @@ fn the_table_holds_every_language_of_the_file() {
     }
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("grammars/languages.toml");
     let file: toml::Table = toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-    let named = file["language"].as_array().unwrap().iter().map(|language| language["name"].as_str().unwrap());
+    let named = file["language"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|language| language["name"].as_str().unwrap());
     let known: Vec<&str> = LANGUAGES.iter().map(|language| language.name).collect();
-    assert_eq!(known, named.collect::<Vec<_>>(), "a feature is missing in Cargo.toml, or not in `languages`");
+    assert_eq!(
+        known,
+        named.collect::<Vec<_>>(),
+        "a feature is missing in Cargo.toml, or not in `languages`"
+    );
 }
 
 #[test]
@@ -268,14 +306,26 @@ fn what_the_table_calls_defining_is_what_the_query_captures() {
             let query = compiled(other, "definitions", other.definitions);
             for sample in ["valid", "duplicate"].into_iter().flat_map(|kind| samples(other, kind)) {
                 let nodes = matches(&query, &sample).into_iter().flat_map(|found| found.captures);
-                captured.extend(nodes.filter(|(name, _)| name == "definition").map(|(_, node)| node.kind().to_owned()));
+                captured.extend(
+                    nodes
+                        .filter(|(name, _)| name == "definition")
+                        .map(|(_, node)| node.kind().to_owned()),
+                );
             }
         }
-        let listed: BTreeSet<String> = language.defining.iter().map(|kind| (*kind).to_owned()).collect();
-        let only = |ours: &BTreeSet<String>, theirs: &BTreeSet<String>, what: &str| -> Vec<String> {
-            ours.difference(theirs).map(|kind| format!("{}: {kind} is {what}", language.name)).collect()
-        };
-        wrong.extend(only(&listed, &captured, "in `defining`, and no sample has it as @definition"));
+        let listed: BTreeSet<String> =
+            language.defining.iter().map(|kind| (*kind).to_owned()).collect();
+        let only =
+            |ours: &BTreeSet<String>, theirs: &BTreeSet<String>, what: &str| -> Vec<String> {
+                ours.difference(theirs)
+                    .map(|kind| format!("{}: {kind} is {what}", language.name))
+                    .collect()
+            };
+        wrong.extend(only(
+            &listed,
+            &captured,
+            "in `defining`, and no sample has it as @definition",
+        ));
         wrong.extend(only(&captured, &listed, "a @definition, and not in `defining`"));
     }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
@@ -290,7 +340,8 @@ fn every_kind_of_error_occurs_in_a_broken_sample() {
                 kinds.insert(node.kind().to_owned());
             });
         }
-        let unseen: Vec<&&str> = language.errors.iter().filter(|kind| !kinds.contains(**kind)).collect();
+        let unseen: Vec<&&str> =
+            language.errors.iter().filter(|kind| !kinds.contains(**kind)).collect();
         assert!(unseen.is_empty(), "{}: {unseen:?} in `errors`", language.name);
     }
 }
@@ -318,7 +369,8 @@ fn mended(mut sample: Sample) -> Sample {
 fn twice_to_once(text: &str, line: &str) -> String {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let twice = |row: usize| row > 0 && lines[row].trim() == line && lines[row - 1] == lines[row];
-    let kept: Vec<&str> = (0..lines.len()).filter(|row| !twice(*row)).map(|row| lines[row]).collect();
+    let kept: Vec<&str> =
+        (0..lines.len()).filter(|row| !twice(*row)).map(|row| lines[row]).collect();
     assert_ne!(kept.len(), lines.len(), "{line} stands nowhere twice");
     kept.concat()
 }
@@ -328,7 +380,9 @@ fn said_of(sample: &Sample) -> BTreeMap<&'static str, Vec<(Code, String)>> {
     let path = RepoPath::parse(sample.name.as_bytes()).unwrap();
     let policy = Policy::of(None, None).unwrap();
     let mut said: BTreeMap<&str, Vec<(Code, String)>> = BTreeMap::new();
-    for Judged { guard, judgement } in edt::guard::examine(&path, None, sample.text.as_bytes(), &[], &policy) {
+    for Judged { guard, judgement } in
+        edt::guard::examine(&path, None, sample.text.as_bytes(), &[], &policy)
+    {
         if let Judgement::Unchecked(why) = &judgement {
             panic!("{}: {why}", sample.name);
         }
@@ -353,7 +407,9 @@ fn the_guards_say_of_every_sample_what_its_folder_says() {
                 let mut said = said_of(&sample);
                 // What is broken may stand twice as well.
                 said.retain(|guard, _| kind != "broken" || *guard == "syntax");
-                let found = said.iter().flat_map(|(guard, all)| all.iter().map(|(code, _)| (*guard, *code)));
+                let found = said
+                    .iter()
+                    .flat_map(|(guard, all)| all.iter().map(|(code, _)| (*guard, *code)));
                 if found.collect::<Vec<_>>() != expected {
                     wrong.push(format!("{}: {said:?}, not {expected:?}", sample.name));
                 }
@@ -368,24 +424,41 @@ fn every_pattern_fires_on_a_valid_sample() {
     let mut wrong = Vec::new();
     for language in LANGUAGES {
         let queries = [
-            ("definitions", language.definitions, ["definition", "name", "distinct", "exempt"].as_slice()),
+            (
+                "definitions",
+                language.definitions,
+                ["definition", "name", "distinct", "exempt"].as_slice(),
+            ),
             ("blocks", language.blocks, ["compound", "simple"].as_slice()),
         ];
         for (which, text, known) in queries {
             let query = compiled(language, which, text);
             let file = format!("{}: grammars/{}/{which}.scm", language.name, language.folder);
-            for name in query.capture_names().iter().filter(|name| !name.starts_with('_') && !known.contains(name)) {
-                wrong.push(format!("{file}: @{name} means nothing; {known:?} do, and what begins with _"));
+            for name in query
+                .capture_names()
+                .iter()
+                .filter(|name| !name.starts_with('_') && !known.contains(name))
+            {
+                wrong.push(format!(
+                    "{file}: @{name} means nothing; {known:?} do, and what begins with _"
+                ));
             }
             let mut fired = BTreeSet::new();
             for other in folder(language) {
                 let query = compiled(other, which, text);
                 let valid = samples(other, "valid");
-                fired.extend(valid.iter().flat_map(|sample| matches(&query, sample)).map(|found| found.pattern));
+                fired.extend(
+                    valid
+                        .iter()
+                        .flat_map(|sample| matches(&query, sample))
+                        .map(|found| found.pattern),
+                );
             }
             for pattern in (0..query.pattern_count()).filter(|pattern| !fired.contains(pattern)) {
-                let source = &text[query.start_byte_for_pattern(pattern)..query.end_byte_for_pattern(pattern)];
-                wrong.push(format!("{file}: pattern {pattern} fires on no valid sample:\n{source}"));
+                let source = &text
+                    [query.start_byte_for_pattern(pattern)..query.end_byte_for_pattern(pattern)];
+                wrong
+                    .push(format!("{file}: pattern {pattern} fires on no valid sample:\n{source}"));
             }
         }
     }
@@ -417,7 +490,11 @@ fn broken_samples_do_not_parse() {
     for language in LANGUAGES {
         let broken = samples(language, "broken");
         if broken.len() < 2 {
-            wrong.push(format!("{}: {} broken samples, fewer than two", language.name, broken.len()));
+            wrong.push(format!(
+                "{}: {} broken samples, fewer than two",
+                language.name,
+                broken.len()
+            ));
         }
         let fine = broken.into_iter().filter(|sample| errors(language, sample).is_empty());
         wrong.extend(fine.map(|sample| format!("{}: parses without an error", sample.name)));
@@ -433,7 +510,11 @@ fn what_stands_twice_in_a_duplicate_sample_is_found() {
         let blocks = compiled(language, "blocks", language.blocks);
         let duplicate = samples(language, "duplicate");
         if duplicate.len() < 2 {
-            wrong.push(format!("{}: {} duplicate samples, fewer than two", language.name, duplicate.len()));
+            wrong.push(format!(
+                "{}: {} duplicate samples, fewer than two",
+                language.name,
+                duplicate.len()
+            ));
         }
         for sample in duplicate {
             let file = sample.name.rsplit('/').next().unwrap();

@@ -35,7 +35,10 @@ fn refused(codes: &[&str], path: &str, before: &str, after: &str) -> Answer {
     let mut words: Vec<&str> = Vec::new();
     for error in answer.errors() {
         let allow = error["allow"].as_str().unwrap();
-        assert!(error["hint"].as_str().unwrap().contains(&format!("allow: [\"{allow}\"]")), "{error:#}");
+        assert!(
+            error["hint"].as_str().unwrap().contains(&format!("allow: [\"{allow}\"]")),
+            "{error:#}"
+        );
         assert_eq!(error["path"], json!(path), "{error:#}");
         words.push(allow);
     }
@@ -72,8 +75,7 @@ fn verdict<'a>(answer: &'a Answer, guard: &str, path: &str) -> Option<&'a str> {
 // Syntax.
 
 /// A function whose head and brace stand in both halves of a condition.
-const HALVES: &str =
-    "#ifdef WIDE\nint f(long a)\n{\n#else\nint f(int a)\n{\n#endif\n\tint b = 1;\n\n\treturn a + b;\n}\n";
+const HALVES: &str = "#ifdef WIDE\nint f(long a)\n{\n#else\nint f(int a)\n{\n#endif\n\tint b = 1;\n\n\treturn a + b;\n}\n";
 
 #[test]
 fn an_edit_inside_a_function_with_two_heads_lands() {
@@ -88,13 +90,21 @@ fn either_head_of_a_function_must_keep_its_brace() {
         let after = HALVES.replace(head, head.trim_end_matches("\n{"));
         let answer = refused(&["SYNTAX_ERROR"], "f.c", HALVES, &after);
         let bracket = &answer.errors()[0]["evidence"]["bracket"];
-        assert_eq!((&bracket["text"], &bracket["line"]), (&json!("}"), &json!(10)), "{:#}", answer.json);
+        assert_eq!(
+            (&bracket["text"], &bracket["line"]),
+            (&json!("}"), &json!(10)),
+            "{:#}",
+            answer.json
+        );
     }
 }
 
 #[test]
 fn a_condition_must_be_closed() {
-    assert_eq!(line(&refused(&["SYNTAX_ERROR"], "f.c", "int x;\n", "int x;\n#ifdef A\nint y;\n")), 2);
+    assert_eq!(
+        line(&refused(&["SYNTAX_ERROR"], "f.c", "int x;\n", "int x;\n#ifdef A\nint y;\n")),
+        2
+    );
     lands("f.c", "int x;\n", "int x;\n#ifdef A\nint y;\n#endif\n");
 }
 
@@ -108,7 +118,8 @@ fn the_place_of_an_error_is_in_characters() {
 
 #[test]
 fn a_statement_at_another_column_is_refused() {
-    let answer = refused(&["SYNTAX_ERROR"], "a.py", "if x:\n    a()\n", "if x:\n    a()\n      b()\n");
+    let answer =
+        refused(&["SYNTAX_ERROR"], "a.py", "if x:\n    a()\n", "if x:\n    a()\n      b()\n");
     assert_eq!(line(&answer), 3);
     lands("a.py", "if x:\n    a()\n", "if x:\n    a()\n    b()\n");
 }
@@ -125,8 +136,10 @@ fn the_same_error_once_more_is_refused() {
         ("a.c", "void f(void)\n{\n\tg(1;\n}\n\nvoid h(void)\n{\n\tg(2);\n}\n", "2)", "2"),
     ];
     let world = World::with(&all.map(|(path, before, ..)| (path, before.as_bytes())));
-    let edits: Vec<Value> =
-        all.iter().map(|(path, before, old, new)| edit(path, before, &before.replace(old, new))).collect();
+    let edits: Vec<Value> = all
+        .iter()
+        .map(|(path, before, old, new)| edit(path, before, &before.replace(old, new)))
+        .collect();
     world.refuses_request(&["SYNTAX_ERROR"; 6], 1, &json!({ "edits": edits }));
 }
 
@@ -148,17 +161,24 @@ fn what_has_no_grammar_is_not_checked() {
 #[test]
 fn a_getter_and_a_setter_share_a_name_in_python() {
     let getter = "class A:\n    @property\n    def x(self):\n        return self._x\n";
-    lands("a.py", getter, &format!("{getter}\n    @x.setter\n    def x(self, value):\n        self._x = value\n"));
+    lands(
+        "a.py",
+        getter,
+        &format!("{getter}\n    @x.setter\n    def x(self, value):\n        self._x = value\n"),
+    );
     let again = format!("{getter}\n    @property\n    def x(self):\n        return 0\n");
-    assert_eq!(places(&refused(&["DUPLICATE_CODE"], "a.py", getter, &again)), (&json!([2, 4]), &json!([6, 8])));
+    assert_eq!(
+        places(&refused(&["DUPLICATE_CODE"], "a.py", getter, &again)),
+        (&json!([2, 4]), &json!([6, 8]))
+    );
 }
 
 #[test]
 fn an_overload_set_lands_and_a_second_plain_definition_does_not() {
-    let set =
-        "@overload\ndef f(a: int) -> int: ...\n\n\n@overload\ndef f(a: str) -> str: ...\n\n\ndef f(a):\n    return a\n";
+    let set = "@overload\ndef f(a: int) -> int: ...\n\n\n@overload\ndef f(a: str) -> str: ...\n\n\ndef f(a):\n    return a\n";
     lands("a.py", "", set);
-    let answer = refused(&["DUPLICATE_CODE"], "a.py", set, &format!("{set}\n\ndef f(b):\n    return b\n"));
+    let answer =
+        refused(&["DUPLICATE_CODE"], "a.py", set, &format!("{set}\n\ndef f(b):\n    return b\n"));
     assert_eq!(places(&answer), (&json!([9, 10]), &json!([13, 14])));
     assert!(answer.message().contains("`f`"), "{}", answer.message());
 }
@@ -168,7 +188,10 @@ fn a_method_belongs_to_its_receiver_in_go() {
     let one = "package p\n\nfunc (a *A) Close() error { return nil }\n";
     lands("p.go", one, &format!("{one}\nfunc (b B) Close() error {{ return nil }}\n"));
     let twice = format!("{one}\nfunc (a A) Close() error {{ return a.close() }}\n");
-    assert_eq!(places(&refused(&["DUPLICATE_CODE"], "p.go", one, &twice)), (&json!([3, 3]), &json!([5, 5])));
+    assert_eq!(
+        places(&refused(&["DUPLICATE_CODE"], "p.go", one, &twice)),
+        (&json!([3, 3]), &json!([5, 5]))
+    );
     let init = "package p\n\nfunc init() { one() }\n";
     lands("p.go", init, &format!("{init}\nfunc init() {{ two() }}\n"));
 }
@@ -178,7 +201,10 @@ fn overloads_land_in_cpp_and_a_second_body_does_not() {
     let one = "int f(int a)\n{\n\treturn a;\n}\n";
     lands("f.cpp", one, &format!("{one}\nint f(double a)\n{{\n\treturn 0;\n}}\n"));
     let twice = format!("{one}\nint f(int a)\n{{\n\treturn 0;\n}}\n");
-    assert_eq!(places(&refused(&["DUPLICATE_CODE"], "f.cpp", one, &twice)), (&json!([1, 4]), &json!([6, 9])));
+    assert_eq!(
+        places(&refused(&["DUPLICATE_CODE"], "f.cpp", one, &twice)),
+        (&json!([1, 4]), &json!([6, 9]))
+    );
 }
 
 #[test]
@@ -186,12 +212,20 @@ fn a_function_of_c_may_stand_in_both_branches_of_a_condition_only() {
     let one = "#ifdef A\nint f(void)\n{\n\treturn 1;\n}\n#endif\n";
     lands("f.c", one, &one.replace("#endif", "#else\nint f(void)\n{\n\treturn 2;\n}\n#endif"));
     let twice = one.replace("#endif", "int f(void)\n{\n\treturn 2;\n}\n#endif");
-    assert_eq!(places(&refused(&["DUPLICATE_CODE"], "f.c", one, &twice)), (&json!([2, 5]), &json!([6, 9])));
+    assert_eq!(
+        places(&refused(&["DUPLICATE_CODE"], "f.c", one, &twice)),
+        (&json!([2, 5]), &json!([6, 9]))
+    );
 }
 
 #[test]
 fn a_key_stands_once() {
-    let answer = refused(&["DUPLICATE_CODE"], "a.json", "{\n  \"a\": 1\n}\n", "{\n  \"a\": 1,\n  \"a\": 2\n}\n");
+    let answer = refused(
+        &["DUPLICATE_CODE"],
+        "a.json",
+        "{\n  \"a\": 1\n}\n",
+        "{\n  \"a\": 1,\n  \"a\": 2\n}\n",
+    );
     assert_eq!(places(&answer), (&json!([2, 2]), &json!([3, 3])));
     lands("a.json", "{\n  \"a\": 1\n}\n", "{\n  \"a\": 1,\n  \"b\": {\n    \"a\": 2\n  }\n}\n");
     let answer = refused(&["DUPLICATE_CODE"], "a.yaml", "a: 1\nb: 2\n", "a: 1\nb: 2\na: 3\n");
@@ -206,14 +240,20 @@ fn a_twin_under_cfg_lands() {
     lands("f.rs", one, &format!("{one}\n#[cfg(not(unix))]\nfn f() {{\n    other();\n}}\n"));
     let plain = "fn f() {\n    unix();\n}\n";
     let twice = format!("{plain}\nfn f() {{\n    other();\n}}\n");
-    assert_eq!(places(&refused(&["DUPLICATE_CODE"], "f.rs", plain, &twice)), (&json!([1, 3]), &json!([5, 7])));
+    assert_eq!(
+        places(&refused(&["DUPLICATE_CODE"], "f.rs", plain, &twice)),
+        (&json!([1, 3]), &json!([5, 7]))
+    );
 }
 
 #[test]
 fn a_doubled_if_is_refused_whatever_its_comments() {
     let one = "def f(a):\n    if a:\n        return 1\n    return 2\n";
     let twice = "def f(a):\n    if a:\n        return 1\n    # once more\n    if a:\n        return 1\n    return 2\n";
-    assert_eq!(places(&refused(&["DUPLICATE_CODE"], "f.py", one, twice)), (&json!([2, 3]), &json!([5, 6])));
+    assert_eq!(
+        places(&refused(&["DUPLICATE_CODE"], "f.py", one, twice)),
+        (&json!([2, 3]), &json!([5, 6]))
+    );
     lands("f.py", one, &twice.replace("# once more\n    if a:", "if not a:"));
     // With something between them the second may be meant.
     lands("f.py", one, &twice.replace("# once more", "a = g()"));
@@ -221,18 +261,29 @@ fn a_doubled_if_is_refused_whatever_its_comments() {
 
 #[test]
 fn a_block_pasted_twice_is_refused() {
-    let one = "void f(struct port *p)\n{\n\topen_port(p, READ);\n\tset_speed(p, 9600);\n\n\trun(p);\n}\n";
+    let one =
+        "void f(struct port *p)\n{\n\topen_port(p, READ);\n\tset_speed(p, 9600);\n\n\trun(p);\n}\n";
     let block = "\topen_port(p, READ);\n\tset_speed(p, 9600);\n";
-    let answer = refused(&["DUPLICATE_CODE"], "f.c", one, &one.replace(block, &format!("{block}\n{block}")));
+    let answer =
+        refused(&["DUPLICATE_CODE"], "f.c", one, &one.replace(block, &format!("{block}\n{block}")));
     assert_eq!(places(&answer), (&json!([3, 4]), &json!([6, 7])));
-    lands("f.c", one, &one.replace("\trun(p);", &format!("\trun(p);\n{}", block.replace("(p", "(q"))));
+    lands(
+        "f.c",
+        one,
+        &one.replace("\trun(p);", &format!("\trun(p);\n{}", block.replace("(p", "(q"))),
+    );
 }
 
 #[test]
 fn what_stood_twice_may_be_edited_around() {
     let twice = "int f(int a)\n{\n\tif (a)\n\t\tg();\n\tif (a)\n\t\tg();\n\treturn 1;\n}\n";
     lands("f.c", twice, &twice.replace("return 1", "return 2"));
-    refused(&["DUPLICATE_CODE"], "f.c", twice, &twice.replace("\treturn 1", "\tif (a)\n\t\tg();\n\treturn 1"));
+    refused(
+        &["DUPLICATE_CODE"],
+        "f.c",
+        twice,
+        &twice.replace("\treturn 1", "\tif (a)\n\t\tg();\n\treturn 1"),
+    );
 }
 
 #[test]
@@ -241,7 +292,10 @@ fn a_step_may_be_taken_twice_and_a_value_set_once() {
     lands("f.py", one, &one.replace("    p = p.parent\n", "    p = p.parent\n    p = p.parent\n"));
     let one = "def f(p):\n    p.count = LIMIT\n    return p\n";
     let twice = one.replace("    p.count = LIMIT\n", "    p.count = LIMIT\n    p.count = LIMIT\n");
-    assert_eq!(places(&refused(&["DUPLICATE_CODE"], "f.py", one, &twice)), (&json!([2, 2]), &json!([3, 3])));
+    assert_eq!(
+        places(&refused(&["DUPLICATE_CODE"], "f.py", one, &twice)),
+        (&json!([2, 2]), &json!([3, 3]))
+    );
 }
 
 #[test]
@@ -264,14 +318,22 @@ fn a_table_of_toml_stands_once() {
 
 #[test]
 fn a_table_with_equal_rows_lands() {
-    lands("t.c", "int t[] = {\n\t1, 2, 3,\n};\n", "int t[] = {\n\t1, 2, 3,\n\t1, 2, 3,\n\t1, 2, 3,\n};\n");
+    lands(
+        "t.c",
+        "int t[] = {\n\t1, 2, 3,\n};\n",
+        "int t[] = {\n\t1, 2, 3,\n\t1, 2, 3,\n\t1, 2, 3,\n};\n",
+    );
     let row = "    {\"name\": \"the same name in each row\", \"size\": 1},\n";
     lands("t.py", &format!("T = [\n{row}]\n"), &format!("T = [\n{row}{row}{row}]\n"));
     let row = "\t{\"the same name in each row\", 1},\n";
     lands("t.go", "", &format!("package p\n\nvar t = []T{{\n{row}{row}}}\n"));
     let row = "  <tr><td>the same text in each row of the table</td></tr>\n";
     lands("t.html", "", &format!("<table>\n{row}{row}</table>\n"));
-    lands("t.txt", "", &"the same line of a text, long enough to count as a run of its own\n".repeat(4));
+    lands(
+        "t.txt",
+        "",
+        &"the same line of a text, long enough to count as a run of its own\n".repeat(4),
+    );
 }
 
 // Elisions.
@@ -284,7 +346,12 @@ const ELISIONS: [(&str, &str, &str, &str); 8] = [
         "\tint b = a;\n\n\treturn b;\n",
         "\t/* ... existing code ... */\n",
     ),
-    ("b.c", "int f(int a)\n{\n\tint b = a;\n\n\treturn b;\n}\n", "\tint b = a;\n", "\t// ... existing code ...\n"),
+    (
+        "b.c",
+        "int f(int a)\n{\n\tint b = a;\n\n\treturn b;\n}\n",
+        "\tint b = a;\n",
+        "\t// ... existing code ...\n",
+    ),
     (
         "a.py",
         "def f(a):\n    b = a\n    c = b\n    return c\n",
@@ -310,7 +377,12 @@ const ELISIONS: [(&str, &str, &str, &str); 8] = [
         "  \"a\": 1,\n  \"b\": 2,\n",
         "  \"...\": \"existing keys\",\n",
     ),
-    ("a.sql", "select a,\n  b,\n  c\nfrom t;\n", "  b,\n  c\n", "-- ... rest of the columns unchanged ...\n"),
+    (
+        "a.sql",
+        "select a,\n  b,\n  c\nfrom t;\n",
+        "  b,\n  c\n",
+        "-- ... rest of the columns unchanged ...\n",
+    ),
 ];
 
 #[test]
@@ -320,7 +392,11 @@ fn a_placeholder_where_lines_go_is_refused() {
         let row = before[..before.find(part).unwrap()].lines().count() as u64 + 1;
         let lost = part.lines().filter(|line| !line.is_empty()).count();
         let evidence = &answer.errors()[0]["evidence"];
-        assert_eq!((line(&answer), &evidence["lines_lost"]), (row, &json!(lost)), "{path}: {evidence:#}");
+        assert_eq!(
+            (line(&answer), &evidence["lines_lost"]),
+            (row, &json!(lost)),
+            "{path}: {evidence:#}"
+        );
     }
 }
 
@@ -353,7 +429,11 @@ fn marks_of_a_merge_and_of_a_patch_are_refused() {
         (1, "*** Begin Patch\n*** Update File: a.txt\none\ntwo\n*** End Patch\n"),
     ] {
         for path in ["a.txt", "a.md", "a.sql"] {
-            assert_eq!(line(&refused(&["CONFLICT_MARKERS"], path, "one\ntwo\n", after)), mark, "{path}: {after}");
+            assert_eq!(
+                line(&refused(&["CONFLICT_MARKERS"], path, "one\ntwo\n", after)),
+                mark,
+                "{path}: {after}"
+            );
         }
         for path in ["a.patch", "a.diff", "a.txt.rej", "a.txt.orig"] {
             lands(path, "one\ntwo\n", after);
@@ -408,7 +488,10 @@ fn prefixes_of_a_listing_are_refused() {
     let text = "select a,\n  b,\n  c\nfrom t;\n";
     let plus: String = text.lines().map(|line| format!("+{line}\n")).collect();
     let numbers = |sign: &str| -> String {
-        text.lines().enumerate().map(|(row, line)| format!("{:>4}{sign}{line}\n", row + 1)).collect()
+        text.lines()
+            .enumerate()
+            .map(|(row, line)| format!("{:>4}{sign}{line}\n", row + 1))
+            .collect()
     };
     for after in [plus, numbers(" | "), numbers("\t"), numbers("→"), numbers(": ")] {
         assert_eq!(line(&refused(&["CHAT_ARTIFACT"], "a.sql", text, &after)), 1, "{after}");
@@ -420,7 +503,8 @@ fn prefixes_of_a_listing_are_refused() {
 #[test]
 fn escapes_of_a_chat_are_refused_in_code() {
     let loop_ = "void f(int n)\n{\n\tfor (int i = 0; i < n; i++)\n\t\tg(i);\n}\n";
-    let answer = refused(&["SYNTAX_ERROR", "CHAT_ARTIFACT"], "f.c", loop_, &loop_.replace("< n", "&lt; n"));
+    let answer =
+        refused(&["SYNTAX_ERROR", "CHAT_ARTIFACT"], "f.c", loop_, &loop_.replace("< n", "&lt; n"));
     assert_eq!(answer.errors()[1]["evidence"], json!({"line": 3}));
     let answer = refused(&["CHAT_ARTIFACT"], "f.c", "int x;\n", "int x;\\nint y;\n");
     assert_eq!(answer.errors()[0]["evidence"], json!({"line": 1}));
@@ -446,7 +530,9 @@ fn many(count: usize) -> Vec<(String, String)> {
 }
 
 fn world_of(files: &[(String, String)]) -> World {
-    World::with(&files.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect::<Vec<_>>())
+    World::with(
+        &files.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect::<Vec<_>>(),
+    )
 }
 
 fn deletions(count: usize) -> Value {
@@ -458,13 +544,18 @@ fn ten_files_may_go_at_once_and_eleven_may_not() {
     let world = world_of(&many(25));
     let answer = world.refuses_request(&["MASS_DELETION"], 1, &deletions(11));
     assert_eq!(
-        (&answer.errors()[0]["path"], &answer.errors()[0]["evidence"], &answer.errors()[0]["allow"]),
+        (
+            &answer.errors()[0]["path"],
+            &answer.errors()[0]["evidence"],
+            &answer.errors()[0]["allow"]
+        ),
         (&json!(null), &json!({"files": 11, "lines": 11}), &json!("mass_deletion"))
     );
     assert!(answer.hint().contains("allow: [\"mass_deletion\"]"), "{}", answer.hint());
     world.apply(&deletions(10)).landed();
     assert!(!world.exists("9.txt") && world.exists("10.txt"));
-    let edits: Vec<Value> = (10..21).map(|n| json!({"path": format!("{n}.txt"), "mode": "delete"})).collect();
+    let edits: Vec<Value> =
+        (10..21).map(|n| json!({"path": format!("{n}.txt"), "mode": "delete"})).collect();
     world.apply(&json!({"edits": edits, "allow": ["mass_deletion"]})).landed();
     assert!(world.git(&["log", "-1", "--format=%B"]).contains("\nEdt-Allowed: mass_deletion\n"));
     world.is_clean();
@@ -499,7 +590,9 @@ fn code_that_moves_to_another_file_of_the_transaction_is_not_lost() {
         1,
         &json!({"edits": [rest, {"path": "b.h", "mode": "create", "content": "int other;\n"}]}),
     );
-    world.apply(&json!({"edits": [rest, {"path": "b.h", "mode": "create", "content": code}]})).landed();
+    world
+        .apply(&json!({"edits": [rest, {"path": "b.h", "mode": "create", "content": code}]}))
+        .landed();
     assert_eq!(world.text("b.h"), code);
 }
 
@@ -507,7 +600,8 @@ fn code_that_moves_to_another_file_of_the_transaction_is_not_lost() {
 
 #[test]
 fn what_a_parser_might_not_survive_lands_unchecked_and_in_time() {
-    let nested = |open: &str, close: &str| format!("{}{}\n", open.repeat(100_000), close.repeat(100_000));
+    let nested =
+        |open: &str, close: &str| format!("{}{}\n", open.repeat(100_000), close.repeat(100_000));
     let numbers: String = (0..60_000).map(|n| format!("  {n}.{},\n", "0".repeat(30))).collect();
     let large = format!("[\n{numbers}  0\n]\n");
     assert!(large.len() > 2 << 20);
@@ -530,16 +624,28 @@ fn what_a_parser_might_not_survive_lands_unchecked_and_in_time() {
             "{path}: {:#}",
             answer.json["errors"]
         );
-        assert_eq!(verdict(&answer, "syntax", path), Some("warn"), "{path}: {:#}", answer.json["guards"]);
+        assert_eq!(
+            verdict(&answer, "syntax", path),
+            Some("warn"),
+            "{path}: {:#}",
+            answer.json["guards"]
+        );
         let warnings = answer.json["warnings"].as_array().unwrap();
-        let told: Vec<(&Value, &Value)> = warnings.iter().map(|one| (&one["code"], &one["path"])).collect();
+        let told: Vec<(&Value, &Value)> =
+            warnings.iter().map(|one| (&one["code"], &one["path"])).collect();
         assert_eq!(
             told,
-            ["syntax", "duplicate_code"].map(|code| (json!(code), json!(path))).each_ref().map(|(a, b)| (a, b)),
+            ["syntax", "duplicate_code"]
+                .map(|code| (json!(code), json!(path)))
+                .each_ref()
+                .map(|(a, b)| (a, b)),
             "{warnings:#?}"
         );
         let message = warnings[0]["message"].as_str().unwrap();
-        assert!(message.starts_with(&format!("The syntax of {path} was not checked: ")), "{message}");
+        assert!(
+            message.starts_with(&format!("The syntax of {path} was not checked: ")),
+            "{message}"
+        );
         assert!(took < Duration::from_secs(2), "{path} took {took:?}");
         assert!(world.blob(&format!("HEAD:{path}")) == text.as_bytes(), "{path} in the commit");
     }
@@ -549,7 +655,11 @@ fn what_a_parser_might_not_survive_lands_unchecked_and_in_time() {
 
 /// A world with this `edt.toml` and two files of one text.
 fn ruled(policy: &str) -> World {
-    World::with(&[("edt.toml", policy.as_bytes()), ("src/a.c", b"int x;\n"), ("fixtures/a.c", b"int x;\n")])
+    World::with(&[
+        ("edt.toml", policy.as_bytes()),
+        ("src/a.c", b"int x;\n"),
+        ("fixtures/a.c", b"int x;\n"),
+    ])
 }
 
 /// The same broken text for one of them.
@@ -559,7 +669,8 @@ fn broken(path: &str) -> Value {
 
 #[test]
 fn a_guard_may_be_off_for_some_paths() {
-    let world = ruled("[[paths]]\nmatch = [\"fixtures/**\"]\n[paths.guards.syntax]\nmode = \"off\"\n");
+    let world =
+        ruled("[[paths]]\nmatch = [\"fixtures/**\"]\n[paths.guards.syntax]\nmode = \"off\"\n");
     let answer = world.apply(&broken("fixtures/a.c")).landed();
     assert_eq!(verdict(&answer, "syntax", "fixtures/a.c"), None, "{:#}", answer.json["guards"]);
     assert_eq!(verdict(&answer, "duplicate_code", "fixtures/a.c"), Some("pass"));
@@ -573,13 +684,22 @@ fn a_guard_may_be_off_for_some_paths() {
 
 #[test]
 fn a_guard_may_warn_for_some_paths() {
-    let world = ruled("[[paths]]\nmatch = [\"fixtures/**\"]\n[paths.guards.syntax]\nmode = \"warn\"\n");
+    let world =
+        ruled("[[paths]]\nmatch = [\"fixtures/**\"]\n[paths.guards.syntax]\nmode = \"warn\"\n");
     let answer = world.apply(&broken("fixtures/a.c"));
-    assert_eq!((answer.exit, verdict(&answer, "syntax", "fixtures/a.c")), (0, Some("warn")), "{:#}", answer.json);
+    assert_eq!(
+        (answer.exit, verdict(&answer, "syntax", "fixtures/a.c")),
+        (0, Some("warn")),
+        "{:#}",
+        answer.json
+    );
     let warning = &answer.json["warnings"][0];
     assert_eq!((&warning["code"], &warning["path"]), (&json!("syntax"), &json!("fixtures/a.c")));
     let message = warning["message"].as_str().unwrap();
-    assert!(message.contains("fixtures/a.c:1:6") && !message.contains("Nothing was changed"), "{message}");
+    assert!(
+        message.contains("fixtures/a.c:1:6") && !message.contains("Nothing was changed"),
+        "{message}"
+    );
     assert!(!world.git(&["log", "-1", "--format=%B"]).contains("Edt-Allowed"));
     world.refuses_request(&["SYNTAX_ERROR"], 1, &broken("src/a.c"));
 }
@@ -612,7 +732,8 @@ fn what_a_person_must_approve_is_held_when_asked_for() {
     let world = ruled("[guards.syntax]\noverride = \"approval\"\n");
     let answer = world.refuses_request(&["SYNTAX_ERROR"], 1, &broken("src/a.c"));
     assert!(
-        answer.hint().contains("with allow: [\"syntax_error\"]") && answer.hint().contains("person"),
+        answer.hint().contains("with allow: [\"syntax_error\"]")
+            && answer.hint().contains("person"),
         "{}",
         answer.hint()
     );
@@ -620,7 +741,10 @@ fn what_a_person_must_approve_is_held_when_asked_for() {
     asked["allow"] = json!(["syntax_error"]);
     let before = world.files();
     let answer = world.apply(&asked);
-    assert_eq!((answer.exit, answer.codes(), world.files()), (4, vec!["APPROVAL_REQUIRED"], before));
+    assert_eq!(
+        (answer.exit, answer.codes(), world.files()),
+        (4, vec!["APPROVAL_REQUIRED"], before)
+    );
     assert_eq!(answer.errors()[0]["evidence"]["code"], json!("SYNTAX_ERROR"));
 }
 
@@ -628,15 +752,20 @@ fn what_a_person_must_approve_is_held_when_asked_for() {
 
 #[test]
 fn every_refusal_of_a_request_is_told() {
-    let world =
-        World::with(&[("a.c", b"int x;\n"), ("b.py", b"def f():\n    pass\n"), ("c.sql", b"select a,\n  b;\n")]);
+    let world = World::with(&[
+        ("a.c", b"int x;\n"),
+        ("b.py", b"def f():\n    pass\n"),
+        ("c.sql", b"select a,\n  b;\n"),
+    ]);
     let request = json!({"edits": [
         {"path": "c.sql", "mode": "overwrite", "content": "select a,\n-- ... rest unchanged ...\n"},
         {"path": "b.py", "mode": "append", "content": "\n\ndef f():\n    return 1\n"},
         {"path": "a.c", "mode": "overwrite", "content": "int x[;\n"},
     ]});
-    let answer = world.refuses_request(&["SYNTAX_ERROR", "DUPLICATE_CODE", "ELIDED_CODE"], 1, &request);
-    let paths: Vec<&str> = answer.errors().iter().map(|error| error["path"].as_str().unwrap()).collect();
+    let answer =
+        world.refuses_request(&["SYNTAX_ERROR", "DUPLICATE_CODE", "ELIDED_CODE"], 1, &request);
+    let paths: Vec<&str> =
+        answer.errors().iter().map(|error| error["path"].as_str().unwrap()).collect();
     assert_eq!(paths, ["a.c", "b.py", "c.sql"]);
     // Two words are not enough for three refusals.
     let mut some = request.clone();
@@ -715,8 +844,12 @@ const EXAMPLES: [Example; 11] = [
     },
     Example {
         guard: "duplicate_code",
-        refused: |world| create(world, "b.c", b"int f(void) { return 1; }\nint f(void) { return 2; }\n"),
-        passed: |world| create(world, "b.c", b"int f(void) { return 1; }\nint g(void) { return 2; }\n"),
+        refused: |world| {
+            create(world, "b.c", b"int f(void) { return 1; }\nint f(void) { return 2; }\n")
+        },
+        passed: |world| {
+            create(world, "b.c", b"int f(void) { return 1; }\nint g(void) { return 2; }\n")
+        },
     },
     Example {
         guard: "validator",
@@ -728,9 +861,13 @@ const EXAMPLES: [Example; 11] = [
 #[test]
 fn every_guard_has_an_edit_that_it_refuses_and_one_that_it_lets_pass() {
     let long = lines(60);
-    let files: Vec<(String, String)> = (0..12).map(|n| (format!("{n}.txt"), long.clone())).collect();
+    let files: Vec<(String, String)> =
+        (0..12).map(|n| (format!("{n}.txt"), long.clone())).collect();
     let world = world_of(&files);
-    world.commit(&[("a.c", b"int x;\nint y;\n"), ("edt.toml", b"[[protect]]\npaths = [\"locked/**\"]\n")]);
+    world.commit(&[
+        ("a.c", b"int x;\nint y;\n"),
+        ("edt.toml", b"[[protect]]\npaths = [\"locked/**\"]\n"),
+    ]);
     let config = world.home.join(".config/edt");
     std::fs::create_dir_all(&config).unwrap();
     let validator = "[[validator]]\nname = \"no-bad\"\npaths = [\"*.checked\"]\ncommand = [\"sh\", \"-c\", \"! grep bad $1\", \"sh\", \"{file}\"]\n";
@@ -739,19 +876,33 @@ fn every_guard_has_an_edit_that_it_refuses_and_one_that_it_lets_pass() {
 
     let guards = world.edt(&["guards"]).json["guards"].as_array().unwrap().clone();
     let names: Vec<&str> = guards.iter().map(|guard| guard["name"].as_str().unwrap()).collect();
-    assert_eq!(names, EXAMPLES.map(|example| example.guard), "a guard has no example here, or an example no guard");
+    assert_eq!(
+        names,
+        EXAMPLES.map(|example| example.guard),
+        "a guard has no example here, or an example no guard"
+    );
     for (guard, example) in guards.iter().zip(&EXAMPLES) {
         let code = guard["code"].as_str().unwrap();
         let answer = world.unchanged(&[code], 1, || (example.refused)(&world));
         assert_eq!(answer.errors()[0]["allow"], guard["allow"], "{}", example.guard);
         if let Some(word) = guard["allow"].as_str() {
-            assert!(answer.hint().contains(&format!("allow: [\"{word}\"]")), "{}: {}", example.guard, answer.hint());
+            assert!(
+                answer.hint().contains(&format!("allow: [\"{word}\"]")),
+                "{}: {}",
+                example.guard,
+                answer.hint()
+            );
         }
         let answer = (example.passed)(&world).landed();
         // What is judged as a whole has no verdict of its own where it finds nothing.
         let verdicts: Vec<&Value> = answer.json["guards"].as_array().unwrap().iter().collect();
-        let own: Vec<&&Value> = verdicts.iter().filter(|one| one["guard"] == example.guard).collect();
-        assert!(!own.is_empty() && own.iter().all(|one| one["verdict"] == "pass"), "{}: {verdicts:#?}", example.guard);
+        let own: Vec<&&Value> =
+            verdicts.iter().filter(|one| one["guard"] == example.guard).collect();
+        assert!(
+            !own.is_empty() && own.iter().all(|one| one["verdict"] == "pass"),
+            "{}: {verdicts:#?}",
+            example.guard
+        );
         world.edt(&["undo"]).landed();
     }
 }
@@ -761,7 +912,10 @@ fn every_guard_has_an_edit_that_it_refuses_and_one_that_it_lets_pass() {
 #[test]
 fn what_nobody_may_override_yields_to_no_other_override() {
     let body = "int one(void)\n{\n\treturn 1;\n}\n\n".repeat(60).replacen("one", "two", 1);
-    let world = World::with(&[("a.c", body.as_bytes()), ("edt.toml", b"[guards.syntax]\noverride = \"never\"\n")]);
+    let world = World::with(&[
+        ("a.c", body.as_bytes()),
+        ("edt.toml", b"[guards.syntax]\noverride = \"never\"\n"),
+    ]);
     let request = json!({"path": "a.c", "mode": "overwrite", "content": "int f( {\n", "allow": ["size_reduction"]});
     assert_eq!(world.apply(&request).codes(), ["SYNTAX_ERROR"]);
     world.is_clean();
@@ -774,7 +928,10 @@ fn code_does_not_break_on_a_way_round_by_another_name() {
         {"path": "a.c", "mode": "rename", "to": "a.txt"},
         {"path": "a.txt", "mode": "overwrite", "content": "int f(void)\n{\n\treturn 1;\n"}]});
     world.apply(&away).landed();
-    assert_eq!(world.apply(&json!({"path": "a.txt", "mode": "rename", "to": "a.c"})).codes(), ["SYNTAX_ERROR"]);
+    assert_eq!(
+        world.apply(&json!({"path": "a.txt", "mode": "rename", "to": "a.c"})).codes(),
+        ["SYNTAX_ERROR"]
+    );
 }
 
 #[test]
@@ -797,7 +954,8 @@ fn what_people_write_every_day_lands() {
         ("tsconfig.json", "{\n", "  \"a\": 1,\n}\n"),
     ] {
         let world = World::with(&[("README", b"x\n")]);
-        let request = json!({"path": path, "mode": "create", "content": format!("{before}{added}")});
+        let request =
+            json!({"path": path, "mode": "create", "content": format!("{before}{added}")});
         let answer = world.apply(&request);
         let errors = answer.json["errors"].as_array().unwrap();
         let told: Vec<&Value> = errors.iter().map(|error| &error["message"]).collect();

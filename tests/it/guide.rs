@@ -25,15 +25,34 @@ fn every_example_of_the_guide_does_what_it_says() {
     let [calls, programs] = fenced(&text, "json").try_into().unwrap();
     let calls: Vec<Value> = calls.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let modes: Vec<&str> = calls.iter().filter_map(|call| call["mode"].as_str()).collect();
-    let all = ["create", "edit", "append", "insert", "replace_lines", "delete_lines", "overwrite", "rename", "delete"];
+    let all = [
+        "create",
+        "edit",
+        "append",
+        "insert",
+        "replace_lines",
+        "delete_lines",
+        "overwrite",
+        "rename",
+        "delete",
+    ];
     assert_eq!(modes, all, "one example of each mode");
     assert!(
-        calls.iter().any(|call| call.get("patch").is_some()) && calls.iter().any(|call| call.get("edits").is_some())
+        calls.iter().any(|call| call.get("patch").is_some())
+            && calls.iter().any(|call| call.get("edits").is_some())
     );
     for call in &calls {
         let answer = world.apply(call).landed();
-        for file in answer.json["files"].as_array().unwrap().iter().filter(|file| !file["hash_after"].is_null()) {
-            assert!(file["change"] == "renamed" || !file["context"].is_null(), "rule 1: {answer:#?}");
+        for file in answer.json["files"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|file| !file["hash_after"].is_null())
+        {
+            assert!(
+                file["change"] == "renamed" || !file["context"].is_null(),
+                "rule 1: {answer:#?}"
+            );
         }
     }
     world.is_clean();
@@ -56,7 +75,8 @@ fn every_example_of_the_guide_does_what_it_says() {
 #[test]
 fn what_the_guide_says_of_refusals_and_of_mistakes_is_true() {
     let world = World::with(&[("a.txt", b"one\ntwo\n"), ("b.py", b"x = 1\ny = 2\n")]);
-    let edit = |old: &str| json!({"path": "a.txt", "mode": "edit", "old_text": old, "content": "three"});
+    let edit =
+        |old: &str| json!({"path": "a.txt", "mode": "edit", "old_text": old, "content": "three"});
     let shown = world.refuses_request(&["OLD_TEXT_NOT_FOUND"], 1, &edit("twp"));
     assert!(
         shown.json["errors"][0]["evidence"].to_string().contains("two"),
@@ -73,8 +93,7 @@ fn what_the_guide_says_of_refusals_and_of_mistakes_is_true() {
     assert_eq!(world.text("a.txt"), "one\nthree\nfour\n");
     world.edt(&["restore", "a.txt", "--revision", "1"]).landed();
     assert_eq!(world.text("a.txt"), "one\ntwo\n");
-    let stale =
-        json!({"path": "b.py", "mode": "append", "content": "z = 3\n", "expected_hash": world.rev("HEAD:a.txt")});
+    let stale = json!({"path": "b.py", "mode": "append", "content": "z = 3\n", "expected_hash": world.rev("HEAD:a.txt")});
     assert_eq!(world.refuses_request(&["HASH_MISMATCH"], 3, &stale).json["status"], "conflict");
 }
 
@@ -108,21 +127,33 @@ fn a_skill_is_a_folder_with_front_matter_that_comes_and_goes() {
     let text = world.text("skills/edt/SKILL.md");
     assert_eq!(text, printed(&world, &["--format", "skill"]));
     let front = text.strip_prefix("---\n").unwrap().split("\n---\n").next().unwrap();
-    let keys: Vec<(&str, &str)> = front.lines().map(|line| line.split_once(": ").unwrap()).collect();
+    let keys: Vec<(&str, &str)> =
+        front.lines().map(|line| line.split_once(": ").unwrap()).collect();
     assert_eq!(keys.iter().map(|(key, _)| *key).collect::<Vec<_>>(), ["name", "description"]);
     assert_eq!(keys[0].1, "edt");
-    assert!(keys[1].1.len() <= 1024 && !keys[1].1.contains([':', '#']), "plain YAML: {}", keys[1].1);
-    assert_eq!(world.edt(&["guide", "--format", "skill", "--remove", "skills"]).json["change"], "removed");
+    assert!(
+        keys[1].1.len() <= 1024 && !keys[1].1.contains([':', '#']),
+        "plain YAML: {}",
+        keys[1].1
+    );
+    assert_eq!(
+        world.edt(&["guide", "--format", "skill", "--remove", "skills"]).json["change"],
+        "removed"
+    );
     assert!(!world.exists("skills/edt"));
     world.write("skills/edt/SKILL.md", "---\nname: other\n---\n");
-    assert_eq!(world.edt(&["guide", "--format", "skill", "--remove", "skills"]).codes(), ["BAD_REQUEST"]);
+    assert_eq!(
+        world.edt(&["guide", "--format", "skill", "--remove", "skills"]).codes(),
+        ["BAD_REQUEST"]
+    );
 }
 
 #[test]
 fn the_block_in_agents_md_is_brought_up_to_date_and_taken_out_again() {
     let world = World::with(&[("AGENTS.md", b"# Ours\r\n\r\nBe kind.\r\n")]);
     std::os::unix::fs::symlink("AGENTS.md", world.root.join("CLAUDE.md")).unwrap();
-    let [write, remove] = ["--write", "--remove"].map(|flag| ["guide", "--format", "agents-md", flag, "CLAUDE.md"]);
+    let [write, remove] =
+        ["--write", "--remove"].map(|flag| ["guide", "--format", "agents-md", flag, "CLAUDE.md"]);
     assert_eq!(world.edt(&write).json["change"], "written");
     assert!(world.root.join("CLAUDE.md").is_symlink());
     let text = world.text("AGENTS.md");
@@ -139,7 +170,10 @@ fn the_block_in_agents_md_is_brought_up_to_date_and_taken_out_again() {
     assert_eq!(world.text("AGENTS.md"), "<!-- BEGIN edt -->\n");
     let alone = ["guide", "--format", "agents-md", "--write", "NEW.md"];
     assert_eq!(world.edt(&alone).json["change"], "written");
-    assert_eq!(world.edt(&["guide", "--format", "agents-md", "--remove", "NEW.md"]).json["change"], "removed");
+    assert_eq!(
+        world.edt(&["guide", "--format", "agents-md", "--remove", "NEW.md"]).json["change"],
+        "removed"
+    );
     assert!(!world.exists("NEW.md"));
     assert_eq!(world.edt(&["guide", "--write", "x"]).codes(), ["BAD_REQUEST"]);
     assert_eq!(world.edt(&["guide"]).json["text"], printed(&world, &[]));

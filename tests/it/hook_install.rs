@@ -20,7 +20,10 @@ fn around(world: &World) -> Snapshot {
     }
     let config = common.join("config");
     let mode = config.metadata().unwrap().permissions().mode();
-    all.insert("config".to_owned(), [format!("{mode:o} ").into_bytes(), std::fs::read(config).unwrap()].concat());
+    all.insert(
+        "config".to_owned(),
+        [format!("{mode:o} ").into_bytes(), std::fs::read(config).unwrap()].concat(),
+    );
     all
 }
 
@@ -32,7 +35,10 @@ fn put(path: &Path, text: &str, mode: u32) {
 
 fn did(answer: &Answer) -> Vec<(&str, &str)> {
     let steps = answer.json["steps"].as_array().unwrap();
-    steps.iter().map(|step| (step["hook"].as_str().unwrap(), step["did"].as_str().unwrap())).collect()
+    steps
+        .iter()
+        .map(|step| (step["hook"].as_str().unwrap(), step["did"].as_str().unwrap()))
+        .collect()
 }
 
 fn agent(world: &World, line: &str) -> Output {
@@ -57,7 +63,8 @@ fn uninstall_is_the_exact_inverse() {
             },
             |world| {
                 put(&world.root.join("tool"), "#!/bin/sh\nexit 0\n", 0o755);
-                std::os::unix::fs::symlink("../../tool", world.root.join(".git/hooks/pre-commit")).unwrap();
+                std::os::unix::fs::symlink("../../tool", world.root.join(".git/hooks/pre-commit"))
+                    .unwrap();
                 put(&world.root.join(".git/hooks/pre-push"), "not executable", 0o644);
             },
             |world| {
@@ -71,7 +78,11 @@ fn uninstall_is_the_exact_inverse() {
             let before = around(&world);
             let dry = world.edt(&["hooks", "install", "--dry-run"]);
             same(&before, &around(&world));
-            assert_eq!(did(&dry), did(&world.edt(&["hooks", "install"])), "a dry run tells what will be done");
+            assert_eq!(
+                did(&dry),
+                did(&world.edt(&["hooks", "install"])),
+                "a dry run tells what will be done"
+            );
             let installed = around(&world);
             let again = world.edt(&["hooks", "install"]);
             assert_eq!(did(&again), ALL.map(|name| (name, "unchanged")));
@@ -101,9 +112,11 @@ fn a_hooks_folder_that_was_not_there_goes_again() {
 fn the_hook_that_stood_there_runs_first_and_its_refusal_wins() {
     let hooked = Hooked::new();
     let world = &hooked.world;
-    for (name, shebang) in
-        [("pre-commit", "#!/bin/sh"), ("pre-push", "#!/usr/bin/env bash"), ("reference-transaction", "#!/bin/sh")]
-    {
+    for (name, shebang) in [
+        ("pre-commit", "#!/bin/sh"),
+        ("pre-push", "#!/usr/bin/env bash"),
+        ("reference-transaction", "#!/bin/sh"),
+    ] {
         let script = format!(
             "{shebang}\necho \"$0 $*\" >>$HOME/{name}\n[ {name} = pre-commit ] || cat >>$HOME/{name}\ntest ! -e $HOME/no\n"
         );
@@ -111,21 +124,32 @@ fn the_hook_that_stood_there_runs_first_and_its_refusal_wins() {
     }
     assert_eq!(did(&world.edt(&["hooks", "install"])), ALL.map(|name| (name, "chained")));
     let seen = |name: &str| std::fs::read_to_string(world.home.join(name)).unwrap_or_default();
-    assert!(agent(world, "git commit -q --allow-empty -m x && git push -q origin main").status.success());
+    assert!(
+        agent(world, "git commit -q --allow-empty -m x && git push -q origin main")
+            .status
+            .success()
+    );
     let head = world.rev("HEAD");
     assert_eq!(seen("pre-commit"), ".git/hooks/pre-commit \n", "a shell script keeps its name");
     assert!(
-        seen("pre-push").contains(&format!("origin ../remote\nrefs/heads/main {head} refs/heads/main ")),
+        seen("pre-push")
+            .contains(&format!("origin ../remote\nrefs/heads/main {head} refs/heads/main ")),
         "{}",
         seen("pre-push")
     );
     assert!(seen("reference-transaction").contains(&format!(" {head} refs/heads/main\n")));
     // Both judge: edt refuses what the first let pass, and the first what edt would.
     let done = agent(world, "git push origin edt/work");
-    assert!(!done.status.success() && said(&done).contains("GIT_OPERATION_BLOCKED"), "{}", said(&done));
+    assert!(
+        !done.status.success() && said(&done).contains("GIT_OPERATION_BLOCKED"),
+        "{}",
+        said(&done)
+    );
     assert!(seen("pre-push").contains("refs/heads/edt/work"));
     std::fs::write(world.home.join("no"), "").unwrap();
-    for line in ["git commit -q --allow-empty -m y", "git push -q origin main:new", "git branch new"] {
+    for line in
+        ["git commit -q --allow-empty -m y", "git push -q origin main:new", "git branch new"]
+    {
         assert!(!agent(world, line).status.success(), "{line}");
     }
 }
@@ -141,9 +165,15 @@ fn what_was_changed_meanwhile_is_told_and_not_destroyed() {
     let mine = std::fs::read_to_string(hook("pre-push")).unwrap() + "# mine\n";
     put(&hook("pre-push"), &mine, 0o755);
     let refused = world.edt(&["hooks", "install"]);
-    assert_eq!((refused.codes(), refused.exit), (vec!["UNSUPPORTED_REPOSITORY"; 2], 5), "{:#}", refused.json);
+    assert_eq!(
+        (refused.codes(), refused.exit),
+        (vec!["UNSUPPORTED_REPOSITORY"; 2], 5),
+        "{:#}",
+        refused.json
+    );
     let answer = world.edt(&["hooks", "uninstall"]);
-    let expected = [("pre-commit", "left"), ("pre-push", "left"), ("reference-transaction", "removed")];
+    let expected =
+        [("pre-commit", "left"), ("pre-push", "left"), ("reference-transaction", "removed")];
     assert_eq!(did(&answer), expected, "{:#}", answer.json);
     let text = |name: &str| std::fs::read_to_string(hook(name)).unwrap();
     assert_eq!(text("pre-commit"), "#!/bin/sh\n# other\n");
@@ -168,7 +198,9 @@ fn a_script_of_another_version_or_program_is_replaced() {
     let world = World::with(&[("a.txt", b"a\n")]);
     let path = world.root.join(".git/hooks/pre-commit");
     // Put there by hand, from the repository of edt.
-    let bare = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("hooks/git/pre-commit")).unwrap();
+    let bare =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("hooks/git/pre-commit"))
+            .unwrap();
     put(&path, &bare, 0o755);
     assert_eq!(did(&world.edt(&["hooks", "status"]))[0], ("pre-commit", "installed"));
     assert_eq!(did(&world.edt(&["hooks", "install"]))[0], ("pre-commit", "updated"));
@@ -188,7 +220,11 @@ fn a_hooks_path_of_the_repositorys_own_is_used() {
     world.at(world.root.join("team")).edt(&["hooks", "install"]);
     assert!(world.root.join("team/reference-transaction").exists());
     let done = agent(&world, "mkdir -p s && cd s && git branch edt/x && git branch -D edt/x");
-    assert!(!done.status.success() && said(&done).contains("GIT_OPERATION_BLOCKED"), "{}", said(&done));
+    assert!(
+        !done.status.success() && said(&done).contains("GIT_OPERATION_BLOCKED"),
+        "{}",
+        said(&done)
+    );
     world.edt(&["hooks", "uninstall"]);
     same(&before, &around(&world));
 }
@@ -198,12 +234,23 @@ fn a_hooks_folder_that_others_use_too_is_refused_unless_forced() {
     let refused = |prepare: &dyn Fn(&World), words: &str| {
         let world = World::with(&[("a.txt", b"a\n")]);
         prepare(&world);
-        let answer = world.unchanged(&["UNSUPPORTED_REPOSITORY"], 5, || world.edt(&["hooks", "install"]));
-        assert!(answer.message().contains(words) && answer.hint().contains("--force"), "{:#}", answer.json);
+        let answer =
+            world.unchanged(&["UNSUPPORTED_REPOSITORY"], 5, || world.edt(&["hooks", "install"]));
+        assert!(
+            answer.message().contains(words) && answer.hint().contains("--force"),
+            "{:#}",
+            answer.json
+        );
         world
     };
-    refused(&|world| drop(world.git(&["config", "--global", "core.hooksPath", "~/hooks"])), "global configuration");
-    refused(&|world| drop(world.git(&["config", "core.hooksPath", "../outside"])), "outside this repository");
+    refused(
+        &|world| drop(world.git(&["config", "--global", "core.hooksPath", "~/hooks"])),
+        "global configuration",
+    );
+    refused(
+        &|world| drop(world.git(&["config", "core.hooksPath", "../outside"])),
+        "outside this repository",
+    );
     let tracked = |world: &World| {
         world.git(&["config", "core.hooksPath", "team"]);
         put(&world.root.join("team/pre-commit"), "#!/bin/sh\nexit 0\n", 0o755);
@@ -223,8 +270,13 @@ fn a_kept_hook_that_edt_did_not_put_there_is_left_alone() {
     let stale = world.root.join(".git/hooks/pre-commit.before-edt");
     put(&stale, "#!/bin/sh\nexit 1\n", 0o755);
     let before = around(&world);
-    let answer = world.unchanged(&["UNSUPPORTED_REPOSITORY"], 5, || world.edt(&["hooks", "install"]));
-    assert!(answer.message().contains("pre-commit.before-edt stands alone"), "{}", answer.message());
+    let answer =
+        world.unchanged(&["UNSUPPORTED_REPOSITORY"], 5, || world.edt(&["hooks", "install"]));
+    assert!(
+        answer.message().contains("pre-commit.before-edt stands alone"),
+        "{}",
+        answer.message()
+    );
     assert_eq!(did(&world.edt(&["hooks", "uninstall"])), []);
     same(&before, &around(&world));
 }
@@ -253,7 +305,8 @@ fn a_hooks_folder_is_judged_by_where_it_really_is() {
     let refused = |prepare: &dyn Fn(&World), words: &str| {
         let world = World::with(&[("a.txt", b"a\n")]);
         prepare(&world);
-        let answer = world.unchanged(&["UNSUPPORTED_REPOSITORY"], 5, || world.edt(&["hooks", "install"]));
+        let answer =
+            world.unchanged(&["UNSUPPORTED_REPOSITORY"], 5, || world.edt(&["hooks", "install"]));
         assert!(answer.message().contains(words), "{:#}", answer.json);
     };
     let link = |world: &World, target: &str| {
@@ -289,7 +342,13 @@ fn a_worktree_that_a_relative_hooks_path_leaves_unguarded_is_told() {
     let detail = answer.json["steps"][0]["detail"].as_str().unwrap_or_default().to_owned();
     assert!(detail.contains("linked, because core.hooksPath is relative"), "{:#}", answer.json);
     let doctor = world.edt(&["doctor"]);
-    let told = doctor.json["probes"].as_array().unwrap().iter().find(|one| one["probe"] == "hooks").unwrap().clone();
+    let told = doctor.json["probes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|one| one["probe"] == "hooks")
+        .unwrap()
+        .clone();
     assert_eq!((doctor.exit, told["health"].as_str()), (1, Some("not_live")), "{told:#}");
     let next = told["next"].as_str().unwrap();
     assert!(agent(&world, next.split('`').nth(1).unwrap()).status.success(), "{next}");
@@ -316,7 +375,8 @@ fn linked_worktrees_share_the_hooks() {
     assert!(said(&done).contains("CONFLICT_MARKERS m.txt"), "{}", said(&done));
     let done = agent(&linked, "git commit -q --no-verify -m x && git reset --hard HEAD~1");
     assert!(
-        said(&done).contains("GIT_OPERATION_BLOCKED") && said(&done).contains(" restore --source=HEAD"),
+        said(&done).contains("GIT_OPERATION_BLOCKED")
+            && said(&done).contains(" restore --source=HEAD"),
         "{}",
         said(&done)
     );
@@ -337,7 +397,8 @@ fn pretends(world: &World) -> String {
 
 #[test]
 fn a_git_that_reads_hooks_from_its_configuration_gets_them_there() {
-    for text in ["", "# no line break", "[hook \"mine\"]\n\tevent = pre-commit\n\tcommand = true\n"] {
+    for text in ["", "# no line break", "[hook \"mine\"]\n\tevent = pre-commit\n\tcommand = true\n"]
+    {
         let world = World::with(&[("a.txt", b"a\n")]);
         // What an older Git needed is taken away: else both would run.
         let config = world.root.join(".git/config");
@@ -353,14 +414,24 @@ fn a_git_that_reads_hooks_from_its_configuration_gets_them_there() {
         };
         let answer = hooks(&["install"]);
         let removed = ALL.map(|name| (name, "removed"));
-        assert_eq!(did(&answer), [removed, ALL.map(|name| (name, "installed"))].concat(), "{:#}", answer.json);
+        assert_eq!(
+            did(&answer),
+            [removed, ALL.map(|name| (name, "installed"))].concat(),
+            "{:#}",
+            answer.json
+        );
         assert_eq!(answer.json["mechanism"], "config");
         assert_eq!(did(&hooks(&["install"])), ALL.map(|name| (name, "unchanged")));
         assert_eq!(world.git(&["config", "hook.edt-pre-push.event"]).trim(), "pre-push");
         let command = world.git(&["config", "hook.edt-pre-push.command"]);
-        assert!(command.starts_with("sh -c '") && command.trim_end().ends_with("' hook.edt-pre-push"), "{command}");
         assert!(
-            command.contains(EDT) && command.contains("command -v edt") && !command.contains("run_before()"),
+            command.starts_with("sh -c '") && command.trim_end().ends_with("' hook.edt-pre-push"),
+            "{command}"
+        );
+        assert!(
+            command.contains(EDT)
+                && command.contains("command -v edt")
+                && !command.contains("run_before()"),
             "{command}"
         );
         assert_eq!(did(&hooks(&["status"])), ALL.map(|name| (name, "installed")));
@@ -390,14 +461,20 @@ fn hooks_in_the_configuration_are_live() {
     assert!(run("git version").contains("git version 2.5"), "{}", run("git version"));
     assert!(run(&format!("{EDT} hooks install")).contains("hook.edt-pre-commit"));
     let doctor = run(&format!("{EDT} doctor"));
-    assert!(doctor.contains("ok       hook pre-commit") && !doctor.contains("not live"), "{doctor}");
+    assert!(
+        doctor.contains("ok       hook pre-commit") && !doctor.contains("not live"),
+        "{doctor}"
+    );
     world.write("m.txt", "<<<<<<< a\n=======\n>>>>>>> b\n");
     assert!(run("git add m.txt && git commit -m x").contains("CONFLICT_MARKERS m.txt"));
     assert!(run("git push origin edt/work").contains("GIT_OPERATION_BLOCKED"));
     assert!(run("git branch -D edt/work").contains("GIT_OPERATION_BLOCKED"));
-    for line in
-        ["git branch -m edt/work edt/new", "git pack-refs --all", "git gc --quiet", "git commit -q --no-verify -m x"]
-    {
+    for line in [
+        "git branch -m edt/work edt/new",
+        "git pack-refs --all",
+        "git gc --quiet",
+        "git commit -q --no-verify -m x",
+    ] {
         assert_eq!(run(line), "", "{line}");
     }
     assert!(
@@ -407,7 +484,11 @@ fn hooks_in_the_configuration_are_live() {
     // Regression: a missing edt passed in silence.
     let key = "hook.edt-reference-transaction.command";
     let kept = world.git(&["config", key]);
-    world.git(&["config", key, &kept.trim_end().replace(EDT, "/nowhere/edt").replace("command -v edt", "false")]);
+    world.git(&[
+        "config",
+        key,
+        &kept.trim_end().replace(EDT, "/nowhere/edt").replace("command -v edt", "false"),
+    ]);
     assert!(run("git branch -q loud").contains("Refs are NOT protected"));
     world.git(&["config", key, kept.trim_end()]);
     assert!(run(&format!("{EDT} hooks uninstall")).contains("removed"));

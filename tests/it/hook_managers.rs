@@ -61,7 +61,11 @@ impl Managed {
     fn new(manager: &Manager) -> Managed {
         let hooked = Hooked::new();
         hooked.world.commit(&[(manager.config, manager.text.as_bytes())]);
-        std::fs::set_permissions(hooked.world.root.join(manager.config), PermissionsExt::from_mode(0o755)).unwrap();
+        std::fs::set_permissions(
+            hooked.world.root.join(manager.config),
+            PermissionsExt::from_mode(0o755),
+        )
+        .unwrap();
         hooked.world.git(&["commit", "--quiet", "--all", "--allow-empty", "-m", "executable"]);
         Managed { hooked }
     }
@@ -77,7 +81,10 @@ impl Managed {
         let mut command = shell(self.world(), By::Agent, line);
         command.env("PATH", path);
         let done = command.output().unwrap();
-        (done.status.success(), String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned())
+        (
+            done.status.success(),
+            String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned(),
+        )
     }
 
     #[track_caller]
@@ -167,9 +174,16 @@ fn a_manager_of_hooks_after_edt() {
         let (well, said) = managed.sh("edt doctor");
         match manager.program {
             // It calls the hook that it found.
-            "pre-commit" => assert!(well && said.contains("called by the program pre-commit"), "{said}"),
-            "husky" => assert!(!well && said.contains("core.hooksPath = .husky/_ (husky"), "{said}"),
-            _ => assert!(!well && said.contains("a hook of lefthook's stands in its place"), "{said}"),
+            "pre-commit" => {
+                assert!(well && said.contains("called by the program pre-commit"), "{said}")
+            }
+            "husky" => {
+                assert!(!well && said.contains("core.hooksPath = .husky/_ (husky"), "{said}")
+            }
+            _ => assert!(
+                !well && said.contains("a hook of lefthook's stands in its place"),
+                "{said}"
+            ),
         }
         managed.passes("edt doctor --fix");
         managed.is_live(manager);

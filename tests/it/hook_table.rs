@@ -35,7 +35,11 @@ impl Hooked {
     /// The same with the hook `name` alone; `pre-receive` stands in the remote.
     pub(crate) fn with(name: &str) -> Hooked {
         let hooked = Hooked::new();
-        let at = if name == "pre-receive" { hooked.remote() } else { hooked.world.at(&hooked.world.root) };
+        let at = if name == "pre-receive" {
+            hooked.remote()
+        } else {
+            hooked.world.at(&hooked.world.root)
+        };
         at.edt(&["hooks", "install"]);
         let folder = at.git_dir("--git-common-dir").join("hooks");
         for hook in ["pre-commit", "pre-push", "reference-transaction", "pre-receive"] {
@@ -133,7 +137,10 @@ fn reset(hooked: &Hooked) -> Harm {
 }
 
 fn branch_gone(hooked: &Hooked) -> Harm {
-    harm(hooked.world.try_git(&["rev-parse", "--verify", "refs/heads/edt/work"]).status.success(), true)
+    harm(
+        hooked.world.try_git(&["rev-parse", "--verify", "refs/heads/edt/work"]).status.success(),
+        true,
+    )
 }
 
 fn rewritten(hooked: &Hooked) -> Harm {
@@ -154,12 +161,27 @@ fn cleaned(hooked: &Hooked) -> Harm {
 
 const ROWS: &[Row] = &[
     Row { name: "commit", prepare: shrink, line: "git commit -qm shrunk", harm: committed },
-    Row { name: "commit --no-verify", prepare: shrink, line: "git commit --no-verify -qm shrunk", harm: committed },
+    Row {
+        name: "commit --no-verify",
+        prepare: shrink,
+        line: "git commit --no-verify -qm shrunk",
+        harm: committed,
+    },
     Row { name: "reset --hard", prepare: dirty, line: "git reset --hard HEAD~1", harm: reset },
     Row { name: "checkout -f", prepare: dirty, line: "git checkout -f", harm: overwritten },
     Row { name: "branch -D", prepare: nothing, line: "git branch -D edt/work", harm: branch_gone },
-    Row { name: "update-ref", prepare: nothing, line: "git update-ref refs/heads/main HEAD~1", harm: rewritten },
-    Row { name: "push --force", prepare: rewound, line: "git push --force origin main", harm: pushed },
+    Row {
+        name: "update-ref",
+        prepare: nothing,
+        line: "git update-ref refs/heads/main HEAD~1",
+        harm: rewritten,
+    },
+    Row {
+        name: "push --force",
+        prepare: rewound,
+        line: "git push --force origin main",
+        harm: pushed,
+    },
     Row {
         name: "-c core.hooksPath=",
         prepare: nothing,
@@ -182,8 +204,14 @@ fn cell(row: &Row, hook: &str) -> String {
         // What was stopped must say so: a command that fails for another reason proves nothing.
         let said = [done.stdout, done.stderr].concat();
         let said = String::from_utf8_lossy(&said);
-        let refused = ["GIT_OPERATION_BLOCKED", "SIZE_REDUCTION"].iter().any(|code| said.contains(code));
-        assert_eq!(refused, harm != Harm::Done, "{} with {hook} by {by:?}: {harm:?}\n{said}", row.name);
+        let refused =
+            ["GIT_OPERATION_BLOCKED", "SIZE_REDUCTION"].iter().any(|code| said.contains(code));
+        assert_eq!(
+            refused,
+            harm != Harm::Done,
+            "{} with {hook} by {by:?}: {harm:?}\n{said}",
+            row.name
+        );
         match harm {
             Harm::None => "**stops**",
             Harm::FilesOnly => "**stops** the ref; files are rewritten",
@@ -195,10 +223,17 @@ fn cell(row: &Row, hook: &str) -> String {
 
 #[test]
 fn the_table_of_hooks_is_what_git_does() {
-    let mut table =
-        format!("| command | {} |\n|{}\n", HOOKS.map(|hook| format!("`{hook}`")).join(" | "), " --- |".repeat(5));
+    let mut table = format!(
+        "| command | {} |\n|{}\n",
+        HOOKS.map(|hook| format!("`{hook}`")).join(" | "),
+        " --- |".repeat(5)
+    );
     for row in ROWS {
-        let name = if row.name.starts_with("rm") { row.name.to_owned() } else { format!("git {}", row.name) };
+        let name = if row.name.starts_with("rm") {
+            row.name.to_owned()
+        } else {
+            format!("git {}", row.name)
+        };
         let cells: Vec<String> = HOOKS.iter().map(|hook| cell(row, hook)).collect();
         table.push_str(&format!("| `{name}` | {} |\n", cells.join(" | ")));
     }

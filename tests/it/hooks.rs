@@ -24,7 +24,9 @@ fn refused(world: &World, line: &str, words: &[&str]) -> String {
     let done = shell(world, By::Agent, line).output().unwrap();
     let said = said(&done);
     assert!(!done.status.success(), "{line} was let through: {said}");
-    words.iter().for_each(|word| assert!(said.contains(word), "{line} does not say {word:?}:\n{said}"));
+    words
+        .iter()
+        .for_each(|word| assert!(said.contains(word), "{line} does not say {word:?}:\n{said}"));
     assert_eq!(changed(&before, &history(world)), Vec::<String>::new(), "{line}");
     said
 }
@@ -58,8 +60,10 @@ const MARKED: &str = "a\n<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> x\n";
 
 #[test]
 fn a_commit_is_judged_as_an_edit_would_be() {
-    let files: Vec<(String, Vec<u8>)> = (0..12).map(|n| (format!("d/{n}.txt"), b"x\n".to_vec())).collect();
-    let mut all: Vec<(&str, &[u8])> = files.iter().map(|(path, bytes)| (path.as_str(), bytes.as_slice())).collect();
+    let files: Vec<(String, Vec<u8>)> =
+        (0..12).map(|n| (format!("d/{n}.txt"), b"x\n".to_vec())).collect();
+    let mut all: Vec<(&str, &[u8])> =
+        files.iter().map(|(path, bytes)| (path.as_str(), bytes.as_slice())).collect();
     let long = lines(80);
     all.extend([("a.txt", long.as_bytes()), ("c.c", b"int f(void) { return 1; }\n".as_slice())]);
     let world = hooked(&all);
@@ -71,7 +75,11 @@ fn a_commit_is_judged_as_an_edit_would_be() {
     ] {
         world.write(path, text);
         world.git(&["add", path]);
-        let said = refused(&world, "git commit -m x", &[code, "Nothing was committed.", "next:", "--no-verify"]);
+        let said = refused(
+            &world,
+            "git commit -m x",
+            &[code, "Nothing was committed.", "next:", "--no-verify"],
+        );
         assert!(!said.contains("repeat with allow"), "{said}");
         world.git(&["restore", "--staged", path]);
         world.git(&["stash", "--include-untracked"]);
@@ -98,7 +106,11 @@ fn the_index_that_is_committed_is_the_one_that_is_judged() {
     world.write("b.txt", "c\n");
     passes(&world, "git commit -qm x b.txt");
     world.git(&["add", "a.txt"]);
-    refused(&world, "cp .git/index ../i && GIT_INDEX_FILE=../i git commit -m x", &["SIZE_REDUCTION a.txt"]);
+    refused(
+        &world,
+        "cp .git/index ../i && GIT_INDEX_FILE=../i git commit -m x",
+        &["SIZE_REDUCTION a.txt"],
+    );
     refused(&world, "mkdir -p sub && cd sub && git commit -m x", &["SIZE_REDUCTION a.txt"]);
 }
 
@@ -154,7 +166,11 @@ fn a_protected_path_needs_a_person() {
     std::os::unix::fs::symlink("a.txt", world.root.join("k/link")).unwrap();
     refused(&world, "git add k/link && git commit -m x k/link", &["PROTECTED_PATH k/link"]);
     let done = shell(&world, By::Person, "git commit -qam x").output().unwrap();
-    assert!(done.status.success() && said(&done).contains("as a person you may change it"), "{}", said(&done));
+    assert!(
+        done.status.success() && said(&done).contains("as a person you may change it"),
+        "{}",
+        said(&done)
+    );
 }
 
 #[test]
@@ -210,7 +226,11 @@ fn an_override_by_the_environment_obeys_the_policy() {
     world.write("a.txt", "fragment\n");
     passes(&world, "EDT_ALLOW=size_reduction git commit -qam x");
     world.write("a.txt", MARKED);
-    refused(&world, "EDT_ALLOW=conflict_markers git commit -qam x", &["CONFLICT_MARKERS", "lets nobody override"]);
+    refused(
+        &world,
+        "EDT_ALLOW=conflict_markers git commit -qam x",
+        &["CONFLICT_MARKERS", "lets nobody override"],
+    );
 }
 
 #[test]
@@ -261,15 +281,30 @@ fn a_missing_edt_stops_commits_and_pushes_but_not_git() {
     let hooked = Hooked::new();
     let world = &hooked.world;
     world.edt(&["hooks", "install"]);
-    ["pre-commit", "pre-push", "reference-transaction"].iter().for_each(|hook| recorded(world, hook, "/nowhere/edt"));
+    ["pre-commit", "pre-push", "reference-transaction"]
+        .iter()
+        .for_each(|hook| recorded(world, hook, "/nowhere/edt"));
     // Without the tests' own folder on PATH, which holds edt.
-    let plain = |line: &str| world.command("sh").args(["-c", line]).env("EDT_AGENT", "1").output().unwrap();
+    let plain =
+        |line: &str| world.command("sh").args(["-c", line]).env("EDT_AGENT", "1").output().unwrap();
     let done = plain("git commit --allow-empty -m x");
-    assert!(!done.status.success() && said(&done).contains("'/nowhere/edt'; not on PATH"), "{}", said(&done));
+    assert!(
+        !done.status.success() && said(&done).contains("'/nowhere/edt'; not on PATH"),
+        "{}",
+        said(&done)
+    );
     let done = plain("git push origin main:new");
-    assert!(!done.status.success() && said(&done).contains("nothing was pushed"), "{}", said(&done));
+    assert!(
+        !done.status.success() && said(&done).contains("nothing was pushed"),
+        "{}",
+        said(&done)
+    );
     let done = plain("git commit --no-verify --allow-empty -m x && git branch -D edt/work");
-    assert!(done.status.success() && said(&done).contains("Refs are NOT protected"), "{}", said(&done));
+    assert!(
+        done.status.success() && said(&done).contains("Refs are NOT protected"),
+        "{}",
+        said(&done)
+    );
     // On PATH it is found.
     refused(world, "git update-ref refs/heads/main HEAD~1", &["GIT_OPERATION_BLOCKED"]);
 }
@@ -283,13 +318,19 @@ fn an_edt_that_ends_without_an_answer_stops_what_it_was_asked() {
     let crash = world.root.parent().unwrap().join("crash");
     std::fs::set_permissions(&crash, PermissionsExt::from_mode(0o755)).unwrap();
     let crash = crash.to_str().unwrap();
-    ["pre-commit", "pre-push", "reference-transaction"].iter().for_each(|hook| recorded(world, hook, crash));
+    ["pre-commit", "pre-push", "reference-transaction"]
+        .iter()
+        .for_each(|hook| recorded(world, hook, crash));
     refused(
         world,
         "git commit --allow-empty -m x",
         &["ended with status 134", "edt doctor", "-c core.hooksPath=/dev/null"],
     );
-    refused(world, "git push origin main:new", &["ended with status 134", "-c core.hooksPath=/dev/null"]);
+    refused(
+        world,
+        "git push origin main:new",
+        &["ended with status 134", "-c core.hooksPath=/dev/null"],
+    );
 }
 
 /// Regression: an edt of another machine's, or one that was killed, stopped every command that writes a ref.
@@ -298,10 +339,13 @@ fn an_edt_that_cannot_run_stops_no_ref() {
     let hooked = Hooked::new();
     let world = &hooked.world;
     world.edt(&["hooks", "install"]);
-    for (n, (text, status)) in
-        [("#!/nowhere/loader\n", "126"), ("#!/bin/sh\nkill -KILL $$\n", "137"), ("#!/bin/sh\nexit 127\n", "127")]
-            .iter()
-            .enumerate()
+    for (n, (text, status)) in [
+        ("#!/nowhere/loader\n", "126"),
+        ("#!/bin/sh\nkill -KILL $$\n", "137"),
+        ("#!/bin/sh\nexit 127\n", "127"),
+    ]
+    .iter()
+    .enumerate()
     {
         world.write("../broken", text);
         let broken = world.root.parent().unwrap().join("broken");
@@ -309,7 +353,11 @@ fn an_edt_that_cannot_run_stops_no_ref() {
         world.edt(&["hooks", "install"]);
         recorded(world, "reference-transaction", broken.to_str().unwrap());
         let done = shell(world, By::Agent, &format!("git branch new{n}")).output().unwrap();
-        assert!(done.status.success() && said(&done).contains("Refs are NOT protected"), "{status}: {}", said(&done));
+        assert!(
+            done.status.success() && said(&done).contains("Refs are NOT protected"),
+            "{status}: {}",
+            said(&done)
+        );
         // One whose interpreter is missing is 126 to one shell and 127 to another.
         assert!(said(&done).contains(status) || *status == "126", "{}", said(&done));
         std::fs::remove_file(world.root.join(".git/hooks/reference-transaction")).unwrap();
@@ -319,7 +367,11 @@ fn an_edt_that_cannot_run_stops_no_ref() {
     std::fs::set_permissions(&odd, PermissionsExt::from_mode(0o755)).unwrap();
     world.edt(&["hooks", "install"]);
     recorded(world, "reference-transaction", odd.to_str().unwrap());
-    refused(world, "git branch -D edt/work", &["ended with status 2", "git -c core.hooksPath=/dev/null"]);
+    refused(
+        world,
+        "git branch -D edt/work",
+        &["ended with status 2", "git -c core.hooksPath=/dev/null"],
+    );
 }
 
 /// Regression: every new picture and every file in an old encoding was refused, to persons too.
@@ -374,7 +426,11 @@ fn a_server_with_a_policy_that_cannot_be_read_is_mended_by_a_push() {
     refused(
         world,
         &format!("{push} main"),
-        &["BAD_REQUEST", "The edt.toml of what is pushed cannot be read", "refs/heads/main was not changed"],
+        &[
+            "BAD_REQUEST",
+            "The edt.toml of what is pushed cannot be read",
+            "refs/heads/main was not changed",
+        ],
     );
     passes(world, &format!("{push} main:topic"));
     remote.git(&["update-ref", "refs/heads/main", "refs/heads/topic"]);
@@ -393,7 +449,8 @@ fn a_server_judges_orphans_and_takes_decisions_from_trailers_only() {
     world.git(&["switch", "--quiet", "--orphan", "release/9"]);
     world.commit(&[("m.txt", MARKED.as_bytes())]);
     refused(world, "git push origin release/9", &["CONFLICT_MARKERS m.txt"]);
-    let message = "Edt-Allowed: conflict_markers\n\nis what I would write here if I were to\nallow it.\n";
+    let message =
+        "Edt-Allowed: conflict_markers\n\nis what I would write here if I were to\nallow it.\n";
     world.git(&["commit", "--quiet", "--amend", "-m", message]);
     refused(world, "git push origin release/9", &["CONFLICT_MARKERS m.txt"]);
     world.git(&["commit", "--quiet", "--amend", "-m", "meant so\n\nEdt-Allowed: conflict_markers"]);
@@ -403,10 +460,17 @@ fn a_server_judges_orphans_and_takes_decisions_from_trailers_only() {
 /// Regression: an agent that a person started in a terminal shares the terminal.
 #[test]
 fn a_program_that_reads_what_git_says_is_no_person() {
-    for (line, passes) in [("git branch -D edt/work 2>&1 | cat", false), ("git branch -D edt/work | cat", true)] {
+    for (line, passes) in
+        [("git branch -D edt/work 2>&1 | cat", false), ("git branch -D edt/work | cat", true)]
+    {
         let hooked = Hooked::with("reference-transaction");
         let done = hooked.sh(By::Person, line);
-        assert_eq!(said(&done).contains("GIT_OPERATION_BLOCKED"), !passes, "{line}: {}", said(&done));
+        assert_eq!(
+            said(&done).contains("GIT_OPERATION_BLOCKED"),
+            !passes,
+            "{line}: {}",
+            said(&done)
+        );
         assert_eq!(
             hooked.world.try_git(&["rev-parse", "-q", "--verify", "edt/work"]).status.success(),
             !passes,
@@ -420,9 +484,13 @@ fn a_program_that_reads_what_git_says_is_no_person() {
 fn packing_refs_asks_git_once() {
     let hooked = Hooked::with("reference-transaction");
     let world = &hooked.world;
-    passes(world, "for n in 1 2 3; do git branch b$n; done; GIT_TRACE2_EVENT=$PWD/../trace git pack-refs --all");
+    passes(
+        world,
+        "for n in 1 2 3; do git branch b$n; done; GIT_TRACE2_EVENT=$PWD/../trace git pack-refs --all",
+    );
     let trace = std::fs::read_to_string(world.root.parent().unwrap().join("trace")).unwrap();
-    let started: Vec<&str> = trace.lines().filter(|line| line.contains("\"event\":\"start\"")).collect();
+    let started: Vec<&str> =
+        trace.lines().filter(|line| line.contains("\"event\":\"start\"")).collect();
     // The command itself, and one question for all refs; none for each that is pruned.
     assert_eq!(started.len(), 2, "{started:#?}");
 }
@@ -478,7 +546,10 @@ fn a_guarded_ref_is_neither_deleted_nor_rewound_by_an_agent() {
         ("git update-ref -d refs/edt/work/undone/1", "would be deleted"),
         ("git branch -D live/one", "git revert"),
         ("git branch -m main other", "refs/heads/main"),
-        ("git symbolic-ref refs/heads/main refs/heads/edt/work", "become a name for refs/heads/edt/work"),
+        (
+            "git symbolic-ref refs/heads/main refs/heads/edt/work",
+            "become a name for refs/heads/edt/work",
+        ),
         (
             "printf 'start\\ndelete refs/heads/edt/work\\nupdate refs/heads/x HEAD\\ncommit\\n' | git update-ref --stdin",
             "EDT_AGENT is set",
@@ -500,7 +571,11 @@ fn a_refused_rename_leaves_both_branches_and_their_logs() {
     for (setup, line, name) in [
         ("git branch topic HEAD~1", "git branch -M topic release/1", "refs/heads/topic"),
         ("true", "git branch -M edt/work release/1", "refs/heads/edt/work"),
-        ("git branch topic && git pack-refs --all", "git branch -M topic release/1", "refs/heads/topic"),
+        (
+            "git branch topic && git pack-refs --all",
+            "git branch -M topic release/1",
+            "refs/heads/topic",
+        ),
     ] {
         let hooked = Hooked::new();
         let world = &hooked.world;
@@ -511,7 +586,13 @@ fn a_refused_rename_leaves_both_branches_and_their_logs() {
         refused(world, line, &["GIT_OPERATION_BLOCKED", "refs/heads/release/1 is at", &told]);
         world.is_sound();
         // What was put back is an ordinary branch again.
-        passes(world, &format!("git branch -m {} edt/again && git rev-parse edt/again", &name["refs/heads/".len()..]));
+        passes(
+            world,
+            &format!(
+                "git branch -m {} edt/again && git rev-parse edt/again",
+                &name["refs/heads/".len()..]
+            ),
+        );
     }
 }
 
@@ -556,15 +637,22 @@ fn a_refused_amend_keeps_what_was_staged_and_says_so() {
         world.edt(&["hooks", "install"]);
         world.write("a.txt", "mine\n");
         world.git(&["add", "a.txt"]);
-        let words =
-            ["GIT_OPERATION_BLOCKED", "your changes are still staged", "next: Make a new commit without `--amend`."];
+        let words = [
+            "GIT_OPERATION_BLOCKED",
+            "your changes are still staged",
+            "next: Make a new commit without `--amend`.",
+        ];
         let said = refused(&world, "git commit --amend -m x", &words);
         assert!(!said.contains("git restore") && !said.contains("--source"), "{said}");
-        assert_eq!((world.status().as_str(), world.text("a.txt").as_str()), ("M  a.txt\n", "mine\n"));
+        assert_eq!(
+            (world.status().as_str(), world.text("a.txt").as_str()),
+            ("M  a.txt\n", "mine\n")
+        );
         passes(&world, "git commit -qm x");
         // A reset is known all the same, also one to a commit that no branch has.
         let lost = world.git(&["commit-tree", "-m", "lost", "HEAD^^{tree}"]);
-        let said = refused(&world, &format!("git reset -q --hard {lost}"), &["had already rewritten"]);
+        let said =
+            refused(&world, &format!("git reset -q --hard {lost}"), &["had already rewritten"]);
         passes(&world, said.split("next: `").nth(1).unwrap().split('`').next().unwrap());
         world.is_clean();
     }
@@ -582,7 +670,11 @@ fn a_repair_works_from_a_subfolder() {
         }
         let before = world.files();
         let flag = if keep { "--keep" } else { "--hard" };
-        let said = refused(&world, &format!("cd '[b]' && git reset -q {flag} HEAD~1"), &["had already rewritten"]);
+        let said = refused(
+            &world,
+            &format!("cd '[b]' && git reset -q {flag} HEAD~1"),
+            &["had already rewritten"],
+        );
         assert_eq!(said.contains("is gone, unless edt"), !keep, "{said}");
         let repair = said.split("next: `").nth(1).unwrap().split('`').next().unwrap();
         passes(&world, &format!("cd '[b]' && {repair}"));
@@ -613,10 +705,15 @@ fn one_guarded_ref_among_many_is_found() {
     let world = &hooked.world;
     world.edt(&["hooks", "install"]);
     let many: String = (0..3000).map(|n| format!("create refs/heads/n{n} HEAD\\n")).collect();
-    let line = format!("printf 'start\\n{many}delete refs/heads/edt/work\\ncommit\\n' | git update-ref --stdin");
+    let line = format!(
+        "printf 'start\\n{many}delete refs/heads/edt/work\\ncommit\\n' | git update-ref --stdin"
+    );
     refused(world, &line, &["GIT_OPERATION_BLOCKED", "refs/heads/edt/work is at"]);
     passes(world, &line.replace("delete refs/heads/edt/work", "create refs/tags/last HEAD"));
-    passes(world, "git for-each-ref --format='delete %(refname)' 'refs/heads/n*' | git update-ref --stdin");
+    passes(
+        world,
+        "git for-each-ref --format='delete %(refname)' 'refs/heads/n*' | git update-ref --stdin",
+    );
 }
 
 #[test]
@@ -642,18 +739,34 @@ fn a_person_at_a_terminal_may_do_what_an_agent_may_not() {
 #[test]
 fn without_a_terminal_nobody_is_a_person() {
     let hooked = Hooked::with("reference-transaction");
-    let done = hooked.world.command("setsid").args(["--wait", "git", "branch", "-D", "edt/work"]).output().unwrap();
-    assert!(!done.status.success() && said(&done).contains("there is no terminal"), "{}", said(&done));
+    let done = hooked
+        .world
+        .command("setsid")
+        .args(["--wait", "git", "branch", "-D", "edt/work"])
+        .output()
+        .unwrap();
+    assert!(
+        !done.status.success() && said(&done).contains("there is no terminal"),
+        "{}",
+        said(&done)
+    );
     let line = "CODEX_THREAD_ID=1 git branch -D edt/work";
     let done = hooked.sh(By::Person, line);
-    assert!(!done.status.success() && said(&done).contains("CODEX_THREAD_ID is set"), "{}", said(&done));
+    assert!(
+        !done.status.success() && said(&done).contains("CODEX_THREAD_ID is set"),
+        "{}",
+        said(&done)
+    );
 }
 
 #[test]
 fn a_refused_command_that_rewrote_files_says_how_to_bring_them_back() {
-    for line in
-        ["git reset --hard HEAD~1", "git reset --keep HEAD~1", "git checkout -f -B main HEAD~1", "git reset HEAD~1"]
-    {
+    for line in [
+        "git reset --hard HEAD~1",
+        "git reset --keep HEAD~1",
+        "git checkout -f -B main HEAD~1",
+        "git reset HEAD~1",
+    ] {
         let hooked = Hooked::new();
         let world = &hooked.world;
         world.commit(&[("c.txt", b"came later\n"), ("b.txt", b"three\n")]);
@@ -677,7 +790,11 @@ fn a_repair_never_touches_files_that_git_did_not_rewrite() {
     // `--keep` leaves the changed a.txt alone, and rewrites b.txt.
     world.write("a.txt", lines(81));
     let before = world.files();
-    let said = refused(world, "git reset --keep HEAD~1", &["GIT_OPERATION_BLOCKED", "had already rewritten"]);
+    let said = refused(
+        world,
+        "git reset --keep HEAD~1",
+        &["GIT_OPERATION_BLOCKED", "had already rewritten"],
+    );
     assert_eq!(world.text("b.txt"), "one\n");
     let repair = said.split("next: `").nth(1).unwrap().split('`').next().unwrap().to_owned();
     passes(world, &repair);
@@ -714,7 +831,10 @@ fn shadow_branches_stay_here_and_protected_ones_stay_whole() {
         ("git push origin main:refs/edt/work/base", "stays off origin"),
         ("git push --mirror origin", "edt.pushShadow"),
         ("git push origin :main", "would delete the protected branch refs/heads/main"),
-        ("git push origin +HEAD~1:main", "would rewind the protected branch refs/heads/main of origin"),
+        (
+            "git push origin +HEAD~1:main",
+            "would rewind the protected branch refs/heads/main of origin",
+        ),
     ] {
         refused(world, line, &["GIT_OPERATION_BLOCKED", more]);
         assert_eq!(remote.git(&["for-each-ref"]), before, "{line}");
@@ -728,7 +848,11 @@ fn shadow_branches_stay_here_and_protected_ones_stay_whole() {
     // What the remote calls its own branch is protected whatever its name.
     remote.git(&["symbolic-ref", "HEAD", "refs/heads/odd"]);
     passes(world, "git push -q origin main:odd && git remote set-head origin --auto");
-    refused(world, "git push origin +HEAD~1:odd", &["would rewind the protected branch refs/heads/odd"]);
+    refused(
+        world,
+        "git push origin +HEAD~1:odd",
+        &["would rewind the protected branch refs/heads/odd"],
+    );
 }
 
 #[test]
@@ -757,7 +881,10 @@ fn a_server_refuses_what_an_agents_clone_tries_to_push() {
     world.git(&["commit", "--quiet", "-m", "and the guard off"]);
     tries("git push origin main", "SIZE_REDUCTION a.txt");
     // A branch that is not protected is free; a recorded decision passes, on the protected one too.
-    passes(world, "git push -q origin main:topic && git push -q -f origin main~1:topic && git push -q origin :topic");
+    passes(
+        world,
+        "git push -q origin main:topic && git push -q -f origin main~1:topic && git push -q origin :topic",
+    );
     world.git(&["commit", "--quiet", "--amend", "-m", "meant so\n\nEdt-Allowed: size_reduction"]);
     passes(world, "git push -q origin main");
     remote.git(&["config", "edt.pushShadow", "true"]);

@@ -163,11 +163,16 @@ fn every_command(world: &World) {
 
 #[track_caller]
 fn silent(sung: &Path) {
-    assert!(!sung.exists(), "the canary sang: {}", std::fs::read_to_string(sung).unwrap_or_default());
+    assert!(
+        !sung.exists(),
+        "the canary sang: {}",
+        std::fs::read_to_string(sung).unwrap_or_default()
+    );
 }
 
 fn place() -> World {
-    let world = World::with(&[("a.txt", b"one\n"), ("a.evil", b"evil\n"), (".gitignore", b"ignored\n")]);
+    let world =
+        World::with(&[("a.txt", b"one\n"), ("a.evil", b"evil\n"), (".gitignore", b"ignored\n")]);
     world.write("untracked.txt", "u\n");
     world
 }
@@ -229,7 +234,11 @@ fn hooks_that_are_content_of_the_repository_wait_for_trust() {
     world.edt(&["begin", "l"]);
     world.edt(&["apply", "a.txt", "--mode", "append", "--content", "z\n"]).landed();
     let held = world.refuses(&["TRUST_REQUIRED"], 4, &["land"]);
-    assert!(held.message().contains(".husky/_/pre-commit") || held.message().contains(".husky/"), "{}", held.message());
+    assert!(
+        held.message().contains(".husky/_/pre-commit") || held.message().contains(".husky/"),
+        "{}",
+        held.message()
+    );
     silent(&sung);
     let listed = world.edt(&["trust", "--list"]);
     assert_eq!(listed.json["hooks"]["trust"], "awaited", "{:#}", listed.json);
@@ -242,7 +251,9 @@ fn hooks_that_are_content_of_the_repository_wait_for_trust() {
     assert_eq!(exit, Some(0), "{screen}");
     assert!(screen.contains(".husky/_/pre-commit"), "{screen}");
     // What changes needs new trust, the file that a hook of husky's runs included.
-    world.edt(&["apply", ".husky/pre-commit", "--mode", "append", "--content", "rm -rf /\n"]).landed();
+    world
+        .edt(&["apply", ".husky/pre-commit", "--mode", "append", "--content", "rm -rf /\n"])
+        .landed();
     assert_eq!(world.edt(&["land"]).codes(), ["TRUST_REQUIRED"]);
     silent(&sung);
     world.edt(&["undo"]).landed();
@@ -260,7 +271,8 @@ fn a_signing_program_or_a_link_among_the_hooks_that_is_content_waits_too() {
         world.git(&["commit", "--quiet", "-m", "a tool"]);
         if linked {
             std::fs::create_dir_all(world.root.join(".git/hooks")).unwrap();
-            std::os::unix::fs::symlink("../../tool.sh", world.root.join(".git/hooks/pre-commit")).unwrap();
+            std::os::unix::fs::symlink("../../tool.sh", world.root.join(".git/hooks/pre-commit"))
+                .unwrap();
         } else {
             world.git(&["config", "commit.gpgSign", "true"]);
             world.git(&["config", "gpg.program", "./tool.sh"]);
@@ -284,7 +296,11 @@ fn the_doctor_runs_no_hook_of_the_worktree_that_only_looks_like_edts() {
     for name in ["pre-commit", "pre-push", "reference-transaction"] {
         for forged in [&sealed, &format!("# edt-hook 1 00000000\n{text}")] {
             world.write(&format!("hooks/{name}"), forged);
-            std::fs::set_permissions(world.root.join("hooks").join(name), PermissionsExt::from_mode(0o755)).unwrap();
+            std::fs::set_permissions(
+                world.root.join("hooks").join(name),
+                PermissionsExt::from_mode(0o755),
+            )
+            .unwrap();
             world.edt(&["doctor"]);
             world.edt(&["hooks", "status"]);
             silent(&sung);
@@ -297,7 +313,11 @@ fn a_hook_that_is_a_file_of_another_worktree_waits_too() {
     let world = place();
     let (program, sung) = canary(&world);
     world.write("scripts/pre-commit", std::fs::read(&program).unwrap());
-    std::fs::set_permissions(world.root.join("scripts/pre-commit"), PermissionsExt::from_mode(0o755)).unwrap();
+    std::fs::set_permissions(
+        world.root.join("scripts/pre-commit"),
+        PermissionsExt::from_mode(0o755),
+    )
+    .unwrap();
     world.git(&["add", "--all"]);
     world.git(&["commit", "--quiet", "-m", "a hook"]);
     let other = world.root.with_file_name("other");
@@ -315,7 +335,8 @@ fn a_program_whose_path_has_a_space_is_seen() {
     let world = place();
     let (program, sung) = canary(&world);
     world.write("my hooks/sign", std::fs::read(&program).unwrap());
-    std::fs::set_permissions(world.root.join("my hooks/sign"), PermissionsExt::from_mode(0o755)).unwrap();
+    std::fs::set_permissions(world.root.join("my hooks/sign"), PermissionsExt::from_mode(0o755))
+        .unwrap();
     world.git(&["add", "--all"]);
     world.git(&["commit", "--quiet", "-m", "a tool"]);
     world.git(&["config", "commit.gpgSign", "true"]);

@@ -33,7 +33,11 @@ fn measured(world: &World, stdin: &[u8], args: &[&str], mib: u64) -> Cost {
     let said = String::from_utf8_lossy(&done.stderr).into_owned();
     let json: Value = serde_json::from_slice(&done.stdout)
         .unwrap_or_else(|error| panic!("{args:?}: {} {error}: {said}", done.status));
-    let codes = json["errors"].as_array().into_iter().flatten().map(|error| error["code"].as_str().unwrap().to_owned());
+    let codes = json["errors"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|error| error["code"].as_str().unwrap().to_owned());
     Cost { exit: done.status.code().unwrap_or(-1), codes: codes.collect(), json, took }
 }
 
@@ -78,15 +82,22 @@ fn a_gigabyte_on_standard_input_is_read_no_further_than_the_limit() {
         (&["apply", "--patch", "-"], 700),
         (&["apply", "--request", "-"], 700),
     ] {
-        let script =
-            format!("head -c 1073741824 /dev/zero | prlimit --as={} \"$0\" {} --json; true", mib << 20, args.join(" "));
+        let script = format!(
+            "head -c 1073741824 /dev/zero | prlimit --as={} \"$0\" {} --json; true",
+            mib << 20,
+            args.join(" ")
+        );
         let mut command = world.command("sh");
         command.args(["-c", &script, EDT]);
         let started = Instant::now();
         let out = command.output().unwrap();
         let json: Value = serde_json::from_slice(&out.stdout).unwrap();
         assert_eq!(json["errors"][0]["code"], "FILE_TOO_LARGE", "{args:?} {json:#}");
-        assert!(started.elapsed() < Duration::from_secs(30), "{args:?} took {:?}", started.elapsed());
+        assert!(
+            started.elapsed() < Duration::from_secs(30),
+            "{args:?} took {:?}",
+            started.elapsed()
+        );
     }
 }
 
@@ -103,11 +114,30 @@ fn policy_says_how_large_a_file_may_be_and_the_repository_only_tightens() {
         answer.errors()[0]["evidence"]["limit"].clone()
     };
     assert_eq!(over(&world, &["apply", "large.txt", "--mode", "delete"]), json!(100));
-    assert_eq!(over(&world, &["apply", "full.txt", "--mode", "append", "--content", "y"]), json!(100));
-    assert_eq!(over(&world, &["apply", "new.txt", "--mode", "create", "--content", &"n".repeat(101)]), json!(100));
-    assert_eq!(over(&world, &["apply", "small.txt", "--mode", "overwrite", "--content", &"n".repeat(101)]), json!(100));
+    assert_eq!(
+        over(&world, &["apply", "full.txt", "--mode", "append", "--content", "y"]),
+        json!(100)
+    );
+    assert_eq!(
+        over(&world, &["apply", "new.txt", "--mode", "create", "--content", &"n".repeat(101)]),
+        json!(100)
+    );
+    assert_eq!(
+        over(&world, &["apply", "small.txt", "--mode", "overwrite", "--content", &"n".repeat(101)]),
+        json!(100)
+    );
     world
-        .edt(&["apply", "full.txt", "--mode", "edit", "--old-text", "xxxxx", "--content", "yyyyy", "--replace-all"])
+        .edt(&[
+            "apply",
+            "full.txt",
+            "--mode",
+            "edit",
+            "--old-text",
+            "xxxxx",
+            "--content",
+            "yyyyy",
+            "--replace-all",
+        ])
         .landed();
     assert_eq!(world.edt(&["read", "large.txt"]).exit, 0, "reading is not editing");
     world.write("large.txt", [b'y'; 102]);
@@ -119,15 +149,20 @@ fn policy_says_how_large_a_file_may_be_and_the_repository_only_tightens() {
     world.edt(&["undo"]);
     // The person's own word is the upper bound.
     std::fs::create_dir_all(world.home.join(".config/edt")).unwrap();
-    std::fs::write(world.home.join(".config/edt/edt.toml"), "[limits]\nmax_file_bytes = 10\n").unwrap();
-    assert_eq!(world.edt(&["apply", "full.txt", "--mode", "append", "--content", "y"]).codes(), ["FILE_TOO_LARGE"]);
+    std::fs::write(world.home.join(".config/edt/edt.toml"), "[limits]\nmax_file_bytes = 10\n")
+        .unwrap();
+    assert_eq!(
+        world.edt(&["apply", "full.txt", "--mode", "append", "--content", "y"]).codes(),
+        ["FILE_TOO_LARGE"]
+    );
     world.edt(&["apply", "small.txt", "--mode", "append", "--content", "s\n"]).landed();
 }
 
 #[test]
 fn texts_made_to_break_a_parser_do_not() {
-    let deep =
-        |open: &str, middle: &str, close: &str, n: usize| [open.repeat(n), middle.to_owned(), close.repeat(n)].concat();
+    let deep = |open: &str, middle: &str, close: &str, n: usize| {
+        [open.repeat(n), middle.to_owned(), close.repeat(n)].concat()
+    };
     let bombs: Vec<(String, String)> = vec![
         ("a.c".into(), deep("(", "1", ")", 100_000)),
         ("b.c".into(), format!("int x = {};\n", "1+".repeat(200_000) + "1")),
@@ -160,14 +195,17 @@ fn texts_made_to_break_a_parser_do_not() {
         ("Makefile".into(), "$(".repeat(200_000)),
         ("crlf.py".into(), "x=1\r".repeat(200_000)),
     ];
-    let halves = bombs.chunks(bombs.len().div_ceil(2)).map(<[(String, String)]>::to_vec).collect::<Vec<_>>();
+    let halves =
+        bombs.chunks(bombs.len().div_ceil(2)).map(<[(String, String)]>::to_vec).collect::<Vec<_>>();
     std::thread::scope(|scope| {
         for half in halves {
             scope.spawn(move || {
                 let world = World::with(&[("README", b"x\n")]);
                 for (path, text) in half {
-                    let request = json!({"path": path, "mode": "create", "content": text}).to_string();
-                    measured(&world, request.as_bytes(), &["check", "--request", "-"], 900).within(&path, 20);
+                    let request =
+                        json!({"path": path, "mode": "create", "content": text}).to_string();
+                    measured(&world, request.as_bytes(), &["check", "--request", "-"], 900)
+                        .within(&path, 20);
                 }
             });
         }
@@ -185,11 +223,21 @@ fn a_million_lines_are_placed_and_compared_in_bounded_time() {
         ("unlike.txt", unlike.as_bytes()),
     ]);
     let most = |what: &str, request: &Value| {
-        measured(&world, request.to_string().as_bytes(), &["check", "--request", "-"], 1200).within(what, 30)
+        measured(&world, request.to_string().as_bytes(), &["check", "--request", "-"], 1200)
+            .within(what, 30)
     };
-    most("overwrite", &json!({"path": "same.txt", "mode": "overwrite", "content": "y\n".repeat(1_000_000)}));
-    most("one more", &json!({"path": "same.txt", "mode": "overwrite", "content": format!("{same}x\n")}));
-    let twice = most("ambiguous", &json!({"path": "same.txt", "mode": "edit", "old_text": "x\nx\n", "content": "y\n"}));
+    most(
+        "overwrite",
+        &json!({"path": "same.txt", "mode": "overwrite", "content": "y\n".repeat(1_000_000)}),
+    );
+    most(
+        "one more",
+        &json!({"path": "same.txt", "mode": "overwrite", "content": format!("{same}x\n")}),
+    );
+    let twice = most(
+        "ambiguous",
+        &json!({"path": "same.txt", "mode": "edit", "old_text": "x\nx\n", "content": "y\n"}),
+    );
     assert_eq!(twice.codes, ["OLD_TEXT_AMBIGUOUS"]);
     most(
         "replace all",
@@ -213,12 +261,22 @@ fn a_million_lines_are_placed_and_compared_in_bounded_time() {
 #[test]
 fn patches_of_very_many_parts_are_read_in_bounded_time() {
     let unlike: String = (0..300_000).map(|n| format!("{n}\n")).collect();
-    let world = World::with(&[("unlike.txt", unlike.as_bytes()), ("few.txt", &unlike.as_bytes()[..13_890])]);
+    let world = World::with(&[
+        ("unlike.txt", unlike.as_bytes()),
+        ("few.txt", &unlike.as_bytes()[..13_890]),
+    ]);
     let check = |what: &str, patch: String| {
-        measured(&world, patch.as_bytes(), &["check", "--patch", "-", "--allow", "mass_deletion"], 2000)
-            .within(what, 60)
+        measured(
+            &world,
+            patch.as_bytes(),
+            &["check", "--patch", "-", "--allow", "mass_deletion"],
+            2000,
+        )
+        .within(what, 60)
     };
-    let hunks: String = (0..100_000).map(|n| format!("@@ -{0},1 +{0},1 @@\n-{1}\n+y{1}\n", n * 3 + 1, n * 3)).collect();
+    let hunks: String = (0..100_000)
+        .map(|n| format!("@@ -{0},1 +{0},1 @@\n-{1}\n+y{1}\n", n * 3 + 1, n * 3))
+        .collect();
     let fits = check("hunks", format!("--- a/unlike.txt\n+++ b/unlike.txt\n{hunks}"));
     assert_eq!(fits.exit, 0, "{:?}", fits.codes);
     // Each that fits nowhere is looked for near and told of: a thousand of them is what a debug build does in seconds.
@@ -240,7 +298,8 @@ fn patches_of_very_many_parts_are_read_in_bounded_time() {
 #[test]
 fn json_made_to_break_a_reader_is_a_bad_request() {
     let world = World::with(&[("a.txt", b"a\n")]);
-    let content = |inner: &str| format!(r#"{{"path": "a.txt", "mode": "append", "content": {inner}}}"#);
+    let content =
+        |inner: &str| format!(r#"{{"path": "a.txt", "mode": "append", "content": {inner}}}"#);
     let cases: Vec<Vec<u8>> = vec![
         "[".repeat(1_000_000).into_bytes(),
         "{\"a\":".repeat(1_000_000).into_bytes(),
@@ -282,7 +341,8 @@ fn json_made_to_break_a_reader_is_a_bad_request() {
         }
     }
     let hunk = format!("--- a/a.txt\n+++ b/a.txt\n@@ -{0},{0} +{0},{0} @@\n-a\n+b\n", u64::MAX);
-    measured(&world, hunk.as_bytes(), &["check", "--patch", "-"], 200).within("numbers of a hunk", 10);
+    measured(&world, hunk.as_bytes(), &["check", "--patch", "-"], 200)
+        .within("numbers of a hunk", 10);
     let read = format!("{0}:{0}", u64::MAX);
     assert_eq!(world.edt(&["read", "a.txt", "--lines", &read]).codes(), ["LINE_OUT_OF_RANGE"]);
     run(
@@ -320,26 +380,41 @@ fn a_hostile_policy_is_refused_with_its_line_or_read_in_bounded_time() {
         ("for ever", b"[guards.syntax]\ntime_limit_ms = 9223372036854775807\n".to_vec()),
         ("open brace", b"[[protect]]\npaths = [\"{{{{{{\"]\n".to_vec()),
         ("braces", format!("[[protect]]\npaths = [\"{}\"]\n", many(100_000, "{a,b}")).into_bytes()),
-        ("classes", format!("[[protect]]\npaths = [\"{}\"]\n", many(100_000, "[a-z]*")).into_bytes()),
+        (
+            "classes",
+            format!("[[protect]]\npaths = [\"{}\"]\n", many(100_000, "[a-z]*")).into_bytes(),
+        ),
         ("NUL", b"[session]\nswitch = \"\0\"\n".to_vec()),
     ];
     for (what, text) in refused {
         let world = World::with(&[("a.txt", b"a\n"), ("edt.toml", &text)]);
         let cost =
-            measured(&world, b"", &["apply", "a.txt", "--mode", "append", "--content", "x\n"], 400).within(what, 15);
+            measured(&world, b"", &["apply", "a.txt", "--mode", "append", "--content", "x\n"], 400)
+                .within(what, 15);
         if ["braces", "classes"].contains(&what) && cost.exit == 0 {
             continue;
         }
-        assert_eq!((cost.codes.as_slice(), cost.exit), (["BAD_REQUEST".to_owned()].as_slice(), 2), "{what}");
+        assert_eq!(
+            (cost.codes.as_slice(), cost.exit),
+            (["BAD_REQUEST".to_owned()].as_slice(), 2),
+            "{what}"
+        );
         let message = cost.json["errors"][0]["message"].as_str().unwrap();
-        assert!(message.contains("edt.toml") && message.len() < 5000, "{what}: {}", &message[..message.len().min(500)]);
+        assert!(
+            message.contains("edt.toml") && message.len() < 5000,
+            "{what}: {}",
+            &message[..message.len().min(500)]
+        );
     }
     for (what, text) in [
         ("globs that double", format!("[[protect]]\npaths = [\"{}\"]\n", many(200, "{a,b}"))),
         ("stars", format!("[[protect]]\npaths = [\"{}x\"]\n", many(500, "**/"))),
         ("stars in names", format!("[[protect]]\npaths = [\"{}x\"]\n", many(500, "*a"))),
         ("many globs", format!("[[protect]]\npaths = [{}]\n", many(20_000, "\"src/*.c\","))),
-        ("many tables", many(5_000, "[[paths]]\nmatch = [\"a*\"]\n[paths.guards.syntax]\nmode = \"off\"\n")),
+        (
+            "many tables",
+            many(5_000, "[[paths]]\nmatch = [\"a*\"]\n[paths.guards.syntax]\nmode = \"off\"\n"),
+        ),
     ] {
         let world = World::with(&[
             ("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.txt", b"a\n"),
@@ -348,7 +423,14 @@ fn a_hostile_policy_is_refused_with_its_line_or_read_in_bounded_time() {
         measured(
             &world,
             b"",
-            &["apply", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.txt", "--mode", "append", "--content", "x\n"],
+            &[
+                "apply",
+                "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.txt",
+                "--mode",
+                "append",
+                "--content",
+                "x\n",
+            ],
             1000,
         )
         .within(what, 30);
@@ -360,10 +442,16 @@ fn a_hostile_policy_is_refused_with_its_line_or_read_in_bounded_time() {
     world.edt(&["apply", "a.txt", "--mode", "append", "--content", "x\n"]).landed();
     // A policy that is a link or a folder is none that could be read.
     let world = World::with(&[("a.txt", b"a\n"), ("edt.toml/x", b"x\n")]);
-    assert_eq!(world.edt(&["apply", "a.txt", "--mode", "append", "--content", "x\n"]).codes(), ["BAD_REQUEST"]);
+    assert_eq!(
+        world.edt(&["apply", "a.txt", "--mode", "append", "--content", "x\n"]).codes(),
+        ["BAD_REQUEST"]
+    );
     let world = World::with(&[("a.txt", b"a\n")]);
     std::os::unix::fs::symlink("a.txt", world.root.join("edt.toml")).unwrap();
     world.git(&["add", "--all"]);
     world.git(&["commit", "--quiet", "-m", "a link"]);
-    assert_eq!(world.edt(&["apply", "a.txt", "--mode", "append", "--content", "x\n"]).codes(), ["BAD_REQUEST"]);
+    assert_eq!(
+        world.edt(&["apply", "a.txt", "--mode", "append", "--content", "x\n"]).codes(),
+        ["BAD_REQUEST"]
+    );
 }

@@ -134,7 +134,8 @@ fn refused(wrapper: &[&str], situations_of: impl Fn(&World) -> Vec<(String, &'st
     let before = everything(&world);
     for (path, code) in &rows {
         for args in calls(path) {
-            let answer = edt(&world, wrapper, b"", &args.iter().map(OsStr::new).collect::<Vec<_>>());
+            let answer =
+                edt(&world, wrapper, b"", &args.iter().map(OsStr::new).collect::<Vec<_>>());
             // Only the tree knows a submodule that was never filled, and `read` looks at the disk alone.
             if args[0] == "read" && path.starts_with("module") {
                 continue;
@@ -143,8 +144,13 @@ fn refused(wrapper: &[&str], situations_of: impl Fn(&World) -> Vec<(String, &'st
             assert!(answer.exit == 1 && said == [*code], "{args:?}: {:#}", answer.json);
         }
         let patch = format!("--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-secret\n+evil\n");
-        let answer = edt(&world, wrapper, patch.as_bytes(), &["apply", "--patch", "-"].map(OsStr::new));
-        assert!(answer.exit == 1 && answer.codes() == [*code], "a patch for {path}: {:#}", answer.json);
+        let answer =
+            edt(&world, wrapper, patch.as_bytes(), &["apply", "--patch", "-"].map(OsStr::new));
+        assert!(
+            answer.exit == 1 && answer.codes() == [*code],
+            "a patch for {path}: {:#}",
+            answer.json
+        );
         let named = edt(&world, wrapper, b"", &["checkpoint", path].map(OsStr::new));
         assert!(matches!(named.exit, 0 | 1), "checkpoint {path}: {:#}", named.json);
         assert_ne!(named.json["status"], "applied", "checkpoint {path}: {:#}", named.json);
@@ -166,7 +172,8 @@ fn whatever_stands_at_a_path_no_call_goes_through_it() {
             ("disk", FileType::BlockDevice, (7, 250)),
         ] {
             let device = rustix::fs::makedev(major, minor);
-            if mknodat(CWD, world.root.join(name), kind, Mode::from_raw_mode(0o666), device).is_ok() {
+            if mknodat(CWD, world.root.join(name), kind, Mode::from_raw_mode(0o666), device).is_ok()
+            {
                 rows.push((name.to_owned(), NO_FILE));
             } else {
                 println!("skipped: no right to make a device");
@@ -178,8 +185,17 @@ fn whatever_stands_at_a_path_no_call_goes_through_it() {
 
 /// The arguments of `strace` that make `openat2` fail as on an old kernel; `None` if it cannot be used here.
 fn without_openat2(world: &World) -> Option<Vec<&'static str>> {
-    let args =
-        vec!["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=openat2", "-e", "inject=openat2:error=ENOSYS"];
+    let args = vec![
+        "strace",
+        "-f",
+        "-qq",
+        "-o",
+        "/dev/null",
+        "-e",
+        "trace=openat2",
+        "-e",
+        "inject=openat2:error=ENOSYS",
+    ];
     let tried = world.command(args[0]).args(&args[1..]).arg("true").stderr(Stdio::null()).status();
     if tried.is_ok_and(|status| status.success()) {
         return Some(args);
@@ -253,7 +269,12 @@ fn a_git_folder_under_another_name_is_one() {
     for path in ["store/config", "store/hooks/pre-commit", "store/new"] {
         for mode in ["create", "overwrite", "append"] {
             let answer = world.edt(&["apply", path, "--mode", mode, "--content", "evil\n"]);
-            assert_eq!((answer.codes(), answer.exit), (vec![GIT_DIR], 1), "{path} {mode}: {:#}", answer.json);
+            assert_eq!(
+                (answer.codes(), answer.exit),
+                (vec![GIT_DIR], 1),
+                "{path} {mode}: {:#}",
+                answer.json
+            );
         }
     }
     assert!(!store.join("hooks/pre-commit").exists() && !store.join("new").exists());
@@ -269,9 +290,16 @@ fn a_worktree_inside_its_own_git_folder_is_refused() {
         let answer = world.edt(&["apply", "pre-commit", "--mode", "create", "--content", "evil\n"]);
         assert_eq!(answer.codes(), ["UNSUPPORTED_REPOSITORY"], "{inside}: {:#}", answer.json);
         let mut command = world.command(EDT);
-        command.current_dir(&target).env("GIT_DIR", world.root.join(".git")).env("GIT_WORK_TREE", &target);
+        command
+            .current_dir(&target)
+            .env("GIT_DIR", world.root.join(".git"))
+            .env("GIT_WORK_TREE", &target);
         command.args(["apply", "pre-commit", "--mode", "create", "--content", "evil\n", "--json"]);
-        assert_eq!(run(command, b"", &[]).codes(), ["UNSUPPORTED_REPOSITORY"], "GIT_WORK_TREE, {inside}");
+        assert_eq!(
+            run(command, b"", &[]).codes(),
+            ["UNSUPPORTED_REPOSITORY"],
+            "GIT_WORK_TREE, {inside}"
+        );
     }
     assert!(!world.root.join(".git/hooks/pre-commit").exists());
     world.git(&["config", "--unset", "core.worktree"]);
@@ -283,14 +311,22 @@ fn a_worktree_inside_its_own_git_folder_is_refused() {
     world.git(&["init", "--quiet", ".git/other"]);
     let other = world.at(world.root.join(".git/other"));
     other.edt(&["apply", "x.txt", "--mode", "create", "--content", "fine\n"]).landed();
-    assert_eq!(other.edt(&["apply", "../config", "--mode", "append", "--content", "x\n"]).codes(), [OUTSIDE]);
+    assert_eq!(
+        other.edt(&["apply", "../config", "--mode", "append", "--content", "x\n"]).codes(),
+        [OUTSIDE]
+    );
 }
 
 #[test]
 fn attributes_that_are_a_fifo_are_an_error_and_no_wait() {
     let world = place();
     fifo(&world.root.join(".gitattributes"));
-    let answer = edt(&world, &[], b"", &["apply", "a.txt", "--mode", "append", "--content", "x\n"].map(OsStr::new));
+    let answer = edt(
+        &world,
+        &[],
+        b"",
+        &["apply", "a.txt", "--mode", "append", "--content", "x\n"].map(OsStr::new),
+    );
     assert_eq!((answer.codes(), answer.exit), (vec!["IO_ERROR"], 5), "{:#}", answer.json);
     assert!(answer.message().contains("FIFO"), "{}", answer.message());
 }
@@ -300,9 +336,17 @@ fn rules_that_are_links_out_of_the_worktree_are_not_followed() {
     for name in [".gitignore", ".gitattributes", ".gitmodules", "edt.toml"] {
         let world = place();
         symlink("/dev/zero", world.root.join(name)).unwrap();
-        for args in [&["status"][..], &["checkpoint"], &["apply", "a.txt", "--mode", "append", "--content", "x\n"]] {
-            let answer =
-                edt(&world, &["prlimit", "--as=2000000000"], b"", &args.iter().map(OsStr::new).collect::<Vec<_>>());
+        for args in [
+            &["status"][..],
+            &["checkpoint"],
+            &["apply", "a.txt", "--mode", "append", "--content", "x\n"],
+        ] {
+            let answer = edt(
+                &world,
+                &["prlimit", "--as=2000000000"],
+                b"",
+                &args.iter().map(OsStr::new).collect::<Vec<_>>(),
+            );
             assert_eq!(answer.exit, 0, "{name}: {:#}", answer.json);
         }
     }
@@ -316,7 +360,9 @@ fn tree(world: &World, entries: &[(&str, &str, &[u8])]) -> String {
         raw.push(b' ');
         raw.extend_from_slice(name);
         raw.push(0);
-        raw.extend((0..oid.len()).step_by(2).map(|at| u8::from_str_radix(&oid[at..at + 2], 16).unwrap()));
+        raw.extend(
+            (0..oid.len()).step_by(2).map(|at| u8::from_str_radix(&oid[at..at + 2], 16).unwrap()),
+        );
     }
     write_object(world, "tree", &raw)
 }
@@ -383,7 +429,14 @@ fn a_tree_that_git_would_not_check_out_brings_nothing_onto_the_disk() {
             for below in [false, true] {
                 let made = main.root.parent().unwrap().join("home/tree");
                 let world = if linked {
-                    main.git(&["worktree", "add", "--quiet", "--detach", made.to_str().unwrap(), "main"]);
+                    main.git(&[
+                        "worktree",
+                        "add",
+                        "--quiet",
+                        "--detach",
+                        made.to_str().unwrap(),
+                        "main",
+                    ]);
                     main.at(&made)
                 } else {
                     main.at(&main.root)
@@ -406,8 +459,15 @@ fn a_tree_that_git_would_not_check_out_brings_nothing_onto_the_disk() {
                     &["land"],
                 ];
                 for args in all {
-                    let answer = edt(&world, &[], b"", &args.iter().map(OsStr::new).collect::<Vec<_>>());
-                    assert_ne!(answer.exit, 70, "{:?} {args:?}: {:#}", OsStr::from_bytes(name), answer.json);
+                    let answer =
+                        edt(&world, &[], b"", &args.iter().map(OsStr::new).collect::<Vec<_>>());
+                    assert_ne!(
+                        answer.exit,
+                        70,
+                        "{:?} {args:?}: {:#}",
+                        OsStr::from_bytes(name),
+                        answer.json
+                    );
                     assert!(
                         args[0] != "undo" || answer.exit != 0,
                         "{:?} {args:?}: {:#}",
@@ -418,7 +478,11 @@ fn a_tree_that_git_would_not_check_out_brings_nothing_onto_the_disk() {
                 let mut now = Snapshot::new();
                 walk(&world.root, "", &mut now);
                 same(&worktree, &now);
-                assert_eq!(std::fs::read(world.root.join(".git")).ok(), pointer, "the worktree's own .git");
+                assert_eq!(
+                    std::fs::read(world.root.join(".git")).ok(),
+                    pointer,
+                    "the worktree's own .git"
+                );
                 // Away with all of it.
                 if place.exists() {
                     main.try_git(&["worktree", "remove", "--force", place.to_str().unwrap()]);
@@ -430,7 +494,10 @@ fn a_tree_that_git_would_not_check_out_brings_nothing_onto_the_disk() {
                     main.git(&["symbolic-ref", "HEAD", "refs/heads/main"]);
                     main.git(&["read-tree", "main"]);
                 }
-                for line in main.git(&["for-each-ref", "--format=%(refname)", "refs/edt", "refs/heads/edt"]).lines() {
+                for line in main
+                    .git(&["for-each-ref", "--format=%(refname)", "refs/edt", "refs/heads/edt"])
+                    .lines()
+                {
                     main.git(&["update-ref", "-d", line]);
                 }
                 let _ = std::fs::remove_dir_all(main.root.join(".git/edt"));
@@ -461,7 +528,9 @@ fn racing(
                 let answer = call(n);
                 assert_ne!(answer.exit, 70, "{:#}", answer.json);
                 assert!(answer.exit == 0 || !answer.codes().is_empty(), "{:#}", answer.json);
-                *seen.entry(answer.codes().first().copied().unwrap_or("done").to_owned()).or_insert(0) += 1;
+                *seen
+                    .entry(answer.codes().first().copied().unwrap_or("done").to_owned())
+                    .or_insert(0) += 1;
             }
         }));
         stop.store(true, Ordering::Relaxed);
@@ -500,7 +569,9 @@ fn a_parent_swapped_for_a_link_while_edt_works_leads_nowhere() {
         let _ = renameat_with(CWD, &a, CWD, &b, RenameFlags::EXCHANGE);
         std::thread::sleep(std::time::Duration::from_micros(900));
     };
-    let seen = racing(240, flip, |n| turn(&world, if n % 2 == 0 { "flip/f.txt" } else { "flip/sub/g.txt" }, n / 2));
+    let seen = racing(240, flip, |n| {
+        turn(&world, if n % 2 == 0 { "flip/f.txt" } else { "flip/sub/g.txt" }, n / 2)
+    });
     println!("{seen:?}");
     walk(&outside, "", &mut after);
     same(&before, &after);
@@ -544,11 +615,18 @@ fn a_file_swapped_for_something_else_while_edt_works_is_not_followed() {
 fn with_mounts(world: &World, script: &str) -> Option<String> {
     let mut command = world.command("unshare");
     let done = command
-        .args(["--mount", "sh", "-ec", &format!("mount --make-rprivate / 2>/dev/null || exit 77\n{script}")])
+        .args([
+            "--mount",
+            "sh",
+            "-ec",
+            &format!("mount --make-rprivate / 2>/dev/null || exit 77\n{script}"),
+        ])
         .env("EDT", EDT)
         .output();
     // Whatever fails later is a failure of the test, not a lack of rights.
-    let done = done.ok().filter(|done| !matches!(done.status.code(), Some(1 | 77)) || !done.stdout.is_empty())?;
+    let done = done
+        .ok()
+        .filter(|done| !matches!(done.status.code(), Some(1 | 77)) || !done.stdout.is_empty())?;
     assert!(
         done.status.success(),
         "{}{}",
@@ -587,7 +665,12 @@ fn a_mount_in_the_worktree_is_part_of_it_and_a_file_that_is_one_is_refused() {
         let json: serde_json::Value = serde_json::from_slice(&text).unwrap();
         json!([
             json["status"],
-            json["errors"].as_array().unwrap().iter().map(|error| error["code"].clone()).collect::<Vec<_>>()
+            json["errors"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|error| error["code"].clone())
+                .collect::<Vec<_>>()
         ])
     };
     assert_eq!(status(1)[0], "applied");
@@ -595,7 +678,10 @@ fn a_mount_in_the_worktree_is_part_of_it_and_a_file_that_is_one_is_refused() {
     assert_eq!(status(3)[0], "applied");
     assert_eq!(status(4), json!(["environment", ["IO_ERROR"]]));
     assert_eq!(status(5), json!(["environment", ["IO_ERROR"]]));
-    assert_eq!(std::fs::read(world.root.parent().unwrap().join("outside/secret")).unwrap(), b"secret\n");
+    assert_eq!(
+        std::fs::read(world.root.parent().unwrap().join("outside/secret")).unwrap(),
+        b"secret\n"
+    );
     assert_eq!(world.text("mnt/here.txt"), "under the mount\n", "nothing went below the mount");
 }
 

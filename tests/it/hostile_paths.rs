@@ -31,15 +31,17 @@ const INVALID: Want = Code("PATH_INVALID");
 
 /// Code points that HFS+ ignores in names: Git's list.
 const IGNORED_BY_HFS: [char; 16] = [
-    '\u{200c}', '\u{200d}', '\u{200e}', '\u{200f}', '\u{202a}', '\u{202b}', '\u{202c}', '\u{202d}', '\u{202e}',
-    '\u{206a}', '\u{206b}', '\u{206c}', '\u{206d}', '\u{206e}', '\u{206f}', '\u{feff}',
+    '\u{200c}', '\u{200d}', '\u{200e}', '\u{200f}', '\u{202a}', '\u{202b}', '\u{202c}', '\u{202d}',
+    '\u{202e}', '\u{206a}', '\u{206b}', '\u{206c}', '\u{206d}', '\u{206e}', '\u{206f}', '\u{feff}',
 ];
 
 /// The table.
 #[expect(clippy::too_many_lines, reason = "data")]
 fn rows() -> Vec<(Vec<u8>, Want)> {
     let mut rows: Vec<(Vec<u8>, Want)> = Vec::new();
-    let mut put = |want: Want, paths: &[&str]| rows.extend(paths.iter().map(|path| (path.as_bytes().to_vec(), want)));
+    let mut put = |want: Want, paths: &[&str]| {
+        rows.extend(paths.iter().map(|path| (path.as_bytes().to_vec(), want)))
+    };
     put(
         OUTSIDE,
         &[
@@ -225,17 +227,39 @@ fn rows() -> Vec<(Vec<u8>, Want)> {
     }
     for name in &spelt {
         // Those that turn the direction of text are refused as such, before anything else.
-        let want = if name.chars().any(|c| ('\u{202a}'..='\u{202e}').contains(&c)) { INVALID } else { GIT_DIR };
-        let forms =
-            [name.clone(), format!("{name}/config"), format!("{name}/hooks/pre-commit"), format!("dir/{name}/HEAD")];
+        let want = if name.chars().any(|c| ('\u{202a}'..='\u{202e}').contains(&c)) {
+            INVALID
+        } else {
+            GIT_DIR
+        };
+        let forms = [
+            name.clone(),
+            format!("{name}/config"),
+            format!("{name}/hooks/pre-commit"),
+            format!("dir/{name}/HEAD"),
+        ];
         put(want, &forms.each_ref().map(String::as_str));
     }
-    put(GIT_DIR, &[".git/refs/heads/main", ".git/edt/main/journal", ".git/index", ".git/objects/info/alternates"]);
+    put(
+        GIT_DIR,
+        &[
+            ".git/refs/heads/main",
+            ".git/edt/main/journal",
+            ".git/index",
+            ".git/objects/info/alternates",
+        ],
+    );
     put(OUTSIDE, &[".git/../a.txt"]);
     let long = "n".repeat(256);
     put(
         INVALID,
-        &[&long, &format!("{long}/x"), &format!("dir/{long}"), &"d/".repeat(2100), &format!("{}x", "dd/".repeat(1400))],
+        &[
+            &long,
+            &format!("{long}/x"),
+            &format!("dir/{long}"),
+            &"d/".repeat(2100),
+            &format!("{}x", "dd/".repeat(1400)),
+        ],
     );
     put(
         Lands,
@@ -343,7 +367,8 @@ pub(crate) fn sentinel(world: &World) -> Snapshot {
     for name in ["home", "outside"] {
         walk(&around.join(name), &format!("{name}/"), &mut all);
     }
-    let mut names: Vec<OsString> = std::fs::read_dir(around).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let mut names: Vec<OsString> =
+        std::fs::read_dir(around).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
     all.insert("around".to_owned(), format!("{names:?}").into_bytes());
     let mut git = Snapshot::new();
@@ -422,7 +447,10 @@ fn patches(path: &[u8]) -> [(&'static str, Vec<u8>); 5] {
     let with = |parts: &[&[u8]]| parts.concat();
     [
         ("diff, new", with(&[b"--- /dev/null\n+++ b/", path, b"\n@@ -0,0 +1 @@\n+evil\n"])),
-        ("diff, old", with(&[b"--- a/", path, b"\n+++ b/", path, b"\n@@ -1 +1 @@\n-secret\n+evil\n"])),
+        (
+            "diff, old",
+            with(&[b"--- a/", path, b"\n+++ b/", path, b"\n@@ -1 +1 @@\n-secret\n+evil\n"]),
+        ),
         (
             "rename",
             with(&[
@@ -450,11 +478,15 @@ impl ToOs for [u8] {
 
 /// Whether a path that a patch would write is an ordinary one.
 fn tame(path: &str) -> bool {
-    let plain =
-        |name: &str| !name.is_empty() && name != "." && name != ".." && !name.to_lowercase().starts_with(".git");
+    let plain = |name: &str| {
+        !name.is_empty() && name != "." && name != ".." && !name.to_lowercase().starts_with(".git")
+    };
     !path.starts_with('/')
         && path.split('/').all(|name| {
-            plain(name) || name == ".github" || name.starts_with(".gitx") || name.starts_with(".gitmodules")
+            plain(name)
+                || name == ".github"
+                || name.starts_with(".gitx")
+                || name.starts_with(".gitmodules")
         })
 }
 
@@ -476,12 +508,17 @@ fn refusals(part: usize, parts: usize) {
         }
         let patches = patches(path);
         // One of the forms for each row, all of them over the table.
-        let (way, patch) = &patches[(path.len() + usize::from(path.last().copied().unwrap_or(0))) % patches.len()];
+        let (way, patch) =
+            &patches[(path.len() + usize::from(path.last().copied().unwrap_or(0))) % patches.len()];
         let answer = edt(&world, &[], patch, &["check", "--patch", "-"].map(OsStr::new));
         match answer.json["status"].as_str() {
             Some("would_apply" | "unchanged") => {
                 for file in answer.json["files"].as_array().unwrap() {
-                    assert!(tame(file["path"].as_str().unwrap()), "{shown:?} {way}: {:#}", answer.json);
+                    assert!(
+                        tame(file["path"].as_str().unwrap()),
+                        "{shown:?} {way}: {:#}",
+                        answer.json
+                    );
                 }
             }
             _ => assert!(matches!(answer.exit, 1 | 2), "{shown:?} {way}: {:#}", answer.json),
@@ -494,7 +531,8 @@ fn refusals(part: usize, parts: usize) {
 #[test]
 fn the_table_has_three_hundred_rows_and_more() {
     let rows = rows();
-    let distinct: std::collections::BTreeSet<&Vec<u8>> = rows.iter().map(|(path, _)| path).collect();
+    let distinct: std::collections::BTreeSet<&Vec<u8>> =
+        rows.iter().map(|(path, _)| path).collect();
     assert_eq!(distinct.len(), rows.len(), "a row stands twice");
     let refused = rows.iter().filter(|(_, want)| *want != Lands).count();
     assert!(refused >= 300, "{refused} of {} are refused", rows.len());
@@ -514,7 +552,8 @@ fn no_hostile_path_gets_in_second_half() {
 fn an_odd_name_lands_as_what_it_is_byte_for_byte() {
     let world = place();
     let around = sentinel(&world);
-    let paths: Vec<Vec<u8>> = rows().into_iter().filter(|(_, want)| *want == Lands).map(|(path, _)| path).collect();
+    let paths: Vec<Vec<u8>> =
+        rows().into_iter().filter(|(_, want)| *want == Lands).map(|(path, _)| path).collect();
     for path in &paths {
         let create = ["apply", "--mode", "create", "--content", "odd\n", "--"].map(OsStr::new);
         let answer = edt(&world, &[], b"", &[&create[..], &[os(path)]].concat());
@@ -528,7 +567,8 @@ fn an_odd_name_lands_as_what_it_is_byte_for_byte() {
         assert_eq!(answer.exit, 0, "{:?}: {:#}", os(path), answer.json);
     }
     world.is_clean();
-    let after: Snapshot = sentinel(&world).into_iter().filter(|(path, _)| !path.starts_with("git/")).collect();
+    let after: Snapshot =
+        sentinel(&world).into_iter().filter(|(path, _)| !path.starts_with("git/")).collect();
     same(&around.into_iter().filter(|(path, _)| !path.starts_with("git/")).collect(), &after);
     assert_eq!(listed(&world), [b"a.txt".to_vec(), b"dir/c.txt".to_vec(), b"sub.txt".to_vec()]);
 }

@@ -87,7 +87,12 @@ fn sweagent_560_old_errors_trap() {
             "    return a\n",
             "    return (a\n    b = ]\n",
         ),
-        ("old.json", "{\n  \"a\": ,\n  \"b\": 1,\n  \"c\": 3\n}\n", "  \"c\": 3\n", "  \"c\": [3\n"),
+        (
+            "old.json",
+            "{\n  \"a\": ,\n  \"b\": 1,\n  \"c\": 3\n}\n",
+            "  \"c\": 3\n",
+            "  \"c\": [3\n",
+        ),
     ];
     for (path, before, old, broken) in files {
         let world = World::with(&[(path, before.as_bytes())]);
@@ -99,7 +104,10 @@ fn sweagent_560_old_errors_trap() {
         world.refuses_request(&["SYNTAX_ERROR"], 1, &worse);
         worse["allow"] = json!(["syntax_error"]);
         world.apply(&worse).landed();
-        assert!(world.git(&["log", "-1", "--format=%B"]).contains("\nEdt-Allowed: syntax_error\n"), "{path}");
+        assert!(
+            world.git(&["log", "-1", "--format=%B"]).contains("\nEdt-Allowed: syntax_error\n"),
+            "{path}"
+        );
     }
 }
 
@@ -132,8 +140,15 @@ fn safe_patch_loop() {
     for turn in 0..6 {
         let answer = world.refuses_request(&[codes[turn % 2]], 1, &broken);
         let (hint, evidence) = (answer.hint(), &answer.errors()[0]["evidence"]);
-        assert_eq!(evidence["nearest"]["context"], json!("1 | def main():\n2 |     print('hello')\n"));
-        assert_eq!(hint.contains("Do not send a patch for main.py again now"), turn % 2 == 1, "{hint}");
+        assert_eq!(
+            evidence["nearest"]["context"],
+            json!("1 | def main():\n2 |     print('hello')\n")
+        );
+        assert_eq!(
+            hint.contains("Do not send a patch for main.py again now"),
+            turn % 2 == 1,
+            "{hint}"
+        );
         assert_eq!(evidence["hash"], json!(world.rev("HEAD:main.py")));
     }
     // A failure of another kind on the file begins anew; whoever obeys lands, and that does so, too.
@@ -153,7 +168,11 @@ fn safe_patch_loop() {
 fn codex_25399_add_over_existing() {
     let world = World::with(&[("real.txt", b"precious\n"), ("other.txt", b"other\n")]);
     symlink("real.txt", world.root.join("link.txt")).unwrap();
-    world.refuses_request(&["FILE_EXISTS"], 1, &json!({"path": "real.txt", "mode": "create", "content": "new\n"}));
+    world.refuses_request(
+        &["FILE_EXISTS"],
+        1,
+        &json!({"path": "real.txt", "mode": "create", "content": "new\n"}),
+    );
     world.refuses_request(
         &["PATH_THROUGH_SYMLINK"],
         1,
@@ -161,7 +180,11 @@ fn codex_25399_add_over_existing() {
     );
     // An untracked file, and an ignored one, are files too.
     world.write("untracked.txt", "precious\n");
-    world.refuses_request(&["FILE_EXISTS"], 1, &json!({"path": "untracked.txt", "mode": "create", "content": "new\n"}));
+    world.refuses_request(
+        &["FILE_EXISTS"],
+        1,
+        &json!({"path": "untracked.txt", "mode": "create", "content": "new\n"}),
+    );
 }
 
 #[test]
@@ -180,9 +203,17 @@ fn codex_half_patch() {
 #[test]
 fn codex_move_clobbers() {
     let world = World::with(&[("a.txt", b"a\n"), ("b.txt", b"precious\n")]);
-    world.refuses_request(&["FILE_EXISTS"], 1, &json!({"path": "a.txt", "mode": "rename", "to": "b.txt"}));
+    world.refuses_request(
+        &["FILE_EXISTS"],
+        1,
+        &json!({"path": "a.txt", "mode": "rename", "to": "b.txt"}),
+    );
     world.write("untracked.txt", "precious\n");
-    world.refuses_request(&["FILE_EXISTS"], 1, &json!({"path": "a.txt", "mode": "rename", "to": "untracked.txt"}));
+    world.refuses_request(
+        &["FILE_EXISTS"],
+        1,
+        &json!({"path": "a.txt", "mode": "rename", "to": "untracked.txt"}),
+    );
     std::fs::remove_file(world.root.join("untracked.txt")).unwrap();
     // Two files change places in one transaction, by way of a third name.
     world
@@ -202,10 +233,14 @@ fn codex_move_clobbers() {
 #[test]
 fn codex_final_newline() {
     let world = World::with(&[("without.txt", b"one\ntwo"), ("with.txt", b"one\ntwo\n")]);
-    let edit = |path: &str| json!({"path": path, "mode": "edit", "old_text": "one", "content": "1"});
+    let edit =
+        |path: &str| json!({"path": path, "mode": "edit", "old_text": "one", "content": "1"});
     world.apply(&edit("without.txt")).landed();
     world.apply(&edit("with.txt")).landed();
-    assert_eq!((world.read("without.txt"), world.read("with.txt")), (b"1\ntwo".to_vec(), b"1\ntwo\n".to_vec()));
+    assert_eq!(
+        (world.read("without.txt"), world.read("with.txt")),
+        (b"1\ntwo".to_vec(), b"1\ntwo\n".to_vec())
+    );
 }
 
 #[test]
@@ -263,7 +298,11 @@ fn aider_other_file() {
 fn sweagent_expandtabs() {
     let before = "all:\n\techo\t'a\tb'\n\n\t# tabs\there\nlast:  \n";
     let world = World::with(&[("Makefile", before.as_bytes())]);
-    world.apply(&json!({"path": "Makefile", "mode": "edit", "old_text": "last:", "content": "final:"})).landed();
+    world
+        .apply(
+            &json!({"path": "Makefile", "mode": "edit", "old_text": "last:", "content": "final:"}),
+        )
+        .landed();
     assert_eq!(world.text("Makefile"), before.replace("last:", "final:"));
 }
 
@@ -271,12 +310,16 @@ fn sweagent_expandtabs() {
 fn openhands_3678_encoding() {
     // Latin-1: not UTF-8, and not to be re-encoded.
     let world = World::with(&[("a.txt", b"caf\xe9\nna\xefve\n\xff\n")]);
-    world.apply(&json!({"path": "a.txt", "mode": "append", "content": "\u{4f60}\u{597d}\n"})).landed();
+    world
+        .apply(&json!({"path": "a.txt", "mode": "append", "content": "\u{4f60}\u{597d}\n"}))
+        .landed();
     assert_eq!(
         world.read("a.txt"),
         [b"caf\xe9\nna\xefve\n\xff\n".as_slice(), "\u{4f60}\u{597d}\n".as_bytes()].concat()
     );
-    world.apply(&json!({"path": "a.txt", "mode": "edit", "old_text": "na", "content": "NA"})).landed();
+    world
+        .apply(&json!({"path": "a.txt", "mode": "edit", "old_text": "na", "content": "NA"}))
+        .landed();
     assert_eq!(world.read("a.txt")[..9], *b"caf\xe9\nNA\xefv");
     world.edt(&["undo", "2"]).landed();
     assert_eq!(world.read("a.txt"), b"caf\xe9\nna\xefve\n\xff\n");
@@ -290,8 +333,9 @@ fn claude_52881_truncated() {
         let content = world.home.join("content");
         std::fs::write(&content, &text).unwrap();
         let path = format!("f{size}.txt");
-        let answer =
-            world.edt(&["apply", &path, "--mode", "create", "--content-file", content.to_str().unwrap()]).landed();
+        let answer = world
+            .edt(&["apply", &path, "--mode", "create", "--content-file", content.to_str().unwrap()])
+            .landed();
         assert!(world.text(&path) == text, "{path} on disk");
         assert!(world.blob(&format!("HEAD:{path}")) == text.as_bytes(), "{path} in the commit");
         assert_eq!(answer.json["files"][0]["bytes_after"], json!(text.len()));
@@ -309,7 +353,10 @@ fn cline_14367_gitignore_then_clean() {
     let before = world.files();
     world.edt(&["undo", "2"]).landed();
     let touched = changed(&before, &world.files());
-    assert_eq!(touched.iter().map(|line| line.split(':').next().unwrap()).collect::<Vec<_>>(), [".gitignore", "a.txt"]);
+    assert_eq!(
+        touched.iter().map(|line| line.split(':').next().unwrap()).collect::<Vec<_>>(),
+        [".gitignore", "a.txt"]
+    );
 }
 
 #[test]
@@ -321,7 +368,10 @@ fn copilot_1675_untracked_lost() {
     world.write("src/new/results.csv", "2\n");
     world.edt(&["undo"]).landed();
     assert!(!world.exists("src/new/b.txt"));
-    assert_eq!((world.text("src/new/results.csv").as_str(), world.read("results/run-1.csv").len()), ("2\n", 20_000));
+    assert_eq!(
+        (world.text("src/new/results.csv").as_str(), world.read("results/run-1.csv").len()),
+        ("2\n", 20_000)
+    );
     world.edt(&["undo", "--to", "main"]);
     assert!(world.exists("results/run-1.csv"));
 }
@@ -378,7 +428,12 @@ fn opencode_3148_damaged_snapshot() {
     std::fs::remove_file(&object).unwrap();
     std::fs::write(&object, "").unwrap();
     let answer = world.edt(&["undo"]);
-    assert_eq!((answer.codes().as_slice(), answer.exit), (["OBJECT_MISSING"].as_slice(), 5), "{:#}", answer.json);
+    assert_eq!(
+        (answer.codes().as_slice(), answer.exit),
+        (["OBJECT_MISSING"].as_slice(), 5),
+        "{:#}",
+        answer.json
+    );
     same(&before, &world.files());
 }
 
@@ -393,9 +448,12 @@ fn gemini_13331_fallback_revision() {
     let aside = folder.with_extension("aside");
     std::fs::rename(&folder, &aside).unwrap();
     std::fs::write(&folder, "").unwrap();
-    for call in
-        [&["apply", "a.txt", "--mode", "append", "--content", "x\n"][..], &["undo"], &["abandon"], &["checkpoint"]]
-    {
+    for call in [
+        &["apply", "a.txt", "--mode", "append", "--content", "x\n"][..],
+        &["undo"],
+        &["abandon"],
+        &["checkpoint"],
+    ] {
         world.refuses(&["IO_ERROR"], 5, call);
     }
     std::fs::remove_file(&folder).unwrap();
@@ -419,7 +477,9 @@ fn codex_8303_index_lost() {
     world.edt(&["undo"]).landed();
     assert_eq!(world.git(&["ls-files", "--stage", "b.txt", "new.txt"]), staged);
     assert_eq!(world.text("a.txt"), "one\n");
-    assert!(world.git(&["log", "--all", "-p", "--format="]).contains("+staged in the touched path"));
+    assert!(
+        world.git(&["log", "--all", "-p", "--format="]).contains("+staged in the touched path")
+    );
     assert_eq!(world.status(), "M  b.txt\nA  new.txt\n");
 }
 
@@ -449,7 +509,8 @@ fn plugins_6004_stale_lock() {
     let theirs = world.root.join(".git/index.lock");
     std::fs::write(&theirs, "").unwrap();
     let mut command = world.command(crate::world::EDT);
-    let mut edt = command.args(["apply", "a.txt", "--mode", "append", "--content", "x\n"]).spawn().unwrap();
+    let mut edt =
+        command.args(["apply", "a.txt", "--mode", "append", "--content", "x\n"]).spawn().unwrap();
     std::thread::sleep(std::time::Duration::from_millis(300));
     edt.kill().unwrap();
     edt.wait().unwrap();
@@ -466,8 +527,11 @@ fn plugins_6004_stale_lock() {
 fn claude_94657_shell_edits_unseen() {
     let world = World::with(&[("a.txt", b"one\n")]);
     world.overwrite("a.txt", "two\n");
-    assert!(world.command("sh").args(["-c", "echo by a shell >> a.txt"]).status().unwrap().success());
-    let answer = world.edt(&["apply", "a.txt", "--mode", "append", "--content", "three\n"]).landed();
+    assert!(
+        world.command("sh").args(["-c", "echo by a shell >> a.txt"]).status().unwrap().success()
+    );
+    let answer =
+        world.edt(&["apply", "a.txt", "--mode", "append", "--content", "three\n"]).landed();
     assert_eq!(answer.checkpoints(), 1);
     world.edt(&["undo"]).landed();
     assert_eq!(world.text("a.txt"), "two\nby a shell\n");
@@ -521,7 +585,11 @@ fn guard_off_switch() {
     );
     // Nor in two transactions: HEAD and the base remember.
     world.apply(&json!({"path": "a.txt", "mode": "delete"})).landed();
-    world.refuses_request(&["SIZE_REDUCTION"], 1, &json!({"path": "a.txt", "mode": "create", "content": "gone\n"}));
+    world.refuses_request(
+        &["SIZE_REDUCTION"],
+        1,
+        &json!({"path": "a.txt", "mode": "create", "content": "gone\n"}),
+    );
     assert!(!Path::new(&world.root.join("a.txt")).exists());
 }
 
@@ -533,11 +601,16 @@ fn every_row_of_the_list_has_a_test() {
         println!("skipped: the list of incidents is not here");
         return;
     };
-    let tests = std::fs::read_dir(root.join("tests/it")).unwrap().map(|entry| entry.unwrap().path());
-    let tests: String =
-        tests.filter(|path| path.is_file()).map(|path| std::fs::read_to_string(path).unwrap()).collect();
-    let rows: Vec<&str> = list.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).collect();
+    let tests =
+        std::fs::read_dir(root.join("tests/it")).unwrap().map(|entry| entry.unwrap().path());
+    let tests: String = tests
+        .filter(|path| path.is_file())
+        .map(|path| std::fs::read_to_string(path).unwrap())
+        .collect();
+    let rows: Vec<&str> =
+        list.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).collect();
     assert!(rows.len() >= 30, "{rows:?}");
-    let missing: Vec<&&str> = rows.iter().filter(|row| !tests.contains(&format!("fn {row}"))).collect();
+    let missing: Vec<&&str> =
+        rows.iter().filter(|row| !tests.contains(&format!("fn {row}"))).collect();
     assert!(missing.is_empty(), "{missing:?}");
 }

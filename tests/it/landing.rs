@@ -51,7 +51,10 @@ fn a_session_lands_as_one_commit_on_the_branch_it_began_on() {
     assert_eq!(world.git(&["symbolic-ref", "HEAD"]).trim(), "refs/heads/main");
     assert_eq!((world.rev("HEAD"), world.rev("HEAD^")), (answer.commit().to_owned(), base));
     assert_eq!(world.rev("HEAD^{tree}"), world.rev(&format!("{tip}^{{tree}}")));
-    assert_eq!((answer.json["edit"].as_u64(), answer.json["files"].as_array().unwrap().len()), (Some(3), 3));
+    assert_eq!(
+        (answer.json["edit"].as_u64(), answer.json["files"].as_array().unwrap().len()),
+        (Some(3), 3)
+    );
     assert_eq!(
         world.git(&["log", "-1", "--format=%s|%(trailers:key=Edt-Kind,valueonly,separator=)"]),
         "What it is for|land\n"
@@ -102,7 +105,10 @@ fn what_the_hint_of_a_conflict_says_works() {
     assert_eq!(answer.json["warnings"][0]["code"], json!("folded_commits"), "{:#}", answer.json);
     assert_eq!(world.text("a.txt"), "one\nTWO, zwei\nthree\nfour\nfive\n");
     assert_eq!(subjects(&world, "main"), ["edit a.txt (+1 -1)", "main moves", "a person's commit"]);
-    assert!(world.git(&["log", "-1", "--format=%b"]).contains("(settled, by A Person)"), "the folded commit is named");
+    assert!(
+        world.git(&["log", "-1", "--format=%b"]).contains("(settled, by A Person)"),
+        "the folded commit is named"
+    );
     world.is_clean();
 }
 
@@ -139,7 +145,10 @@ fn a_persons_empty_commit_stays() {
     world.git(&["commit", "--quiet", "--allow-empty", "-m", "a word"]);
     edit(&world, "a.txt", "three", "THREE");
     world.edt(&["land"]).landed();
-    assert_eq!(subjects(&world, "main~3..main"), ["edit a.txt (+1 -1)", "a word", "edit a.txt (+1 -1)"]);
+    assert_eq!(
+        subjects(&world, "main~3..main"),
+        ["edit a.txt (+1 -1)", "a word", "edit a.txt (+1 -1)"]
+    );
 }
 
 #[test]
@@ -173,7 +182,9 @@ fn a_commit_hook_judges_the_landing_as_git_would_have_it() {
     world.edt(&["land", "-m", "subject"]).landed();
     assert_eq!(std::fs::read_to_string(&seen).unwrap(), "refs/heads/main\na.txt\nsame\n");
     assert!(world.git(&["log", "-1", "--format=%B"]).ends_with("Ticket: 42\n\n"));
-    assert!(std::fs::read_to_string(seen.with_extension("after")).unwrap().starts_with("subject\n"));
+    assert!(
+        std::fs::read_to_string(seen.with_extension("after")).unwrap().starts_with("subject\n")
+    );
     world.is_clean();
     world.is_sound();
 }
@@ -209,7 +220,10 @@ fn a_branch_checked_out_elsewhere_lands_there() {
     world.write("b.txt", "a person's, not recorded\n");
     side.edt(&["land"]).landed();
     assert_eq!(world.text("a.txt"), "one\nTWO\nthree\nfour\nfive\n");
-    assert_eq!((world.status().as_str(), world.text("b.txt").as_str()), (" M b.txt\n", "a person's, not recorded\n"));
+    assert_eq!(
+        (world.status().as_str(), world.text("b.txt").as_str()),
+        (" M b.txt\n", "a person's, not recorded\n")
+    );
     assert_eq!(side.git(&["symbolic-ref", "HEAD"]).trim(), "refs/heads/edt/s");
     side.is_clean();
     // The session goes on, and the next landing brings only what is new.
@@ -264,7 +278,10 @@ fn a_session_from_an_unborn_branch_makes_it() {
     world.edt(&["begin", "s"]).landed();
     world.edt(&["apply", "a.txt", "--mode", "create", "--content", "a\n"]).landed();
     world.edt(&["land", "-m", "first"]).landed();
-    assert_eq!((subjects(&world, "main"), world.text("a.txt")), (vec!["first".to_owned()], "a\n".to_owned()));
+    assert_eq!(
+        (subjects(&world, "main"), world.text("a.txt")),
+        (vec!["first".to_owned()], "a\n".to_owned())
+    );
     world.is_clean();
     world.is_sound();
 }
@@ -313,7 +330,9 @@ fn a_landed_commit_is_signed_where_git_would_sign() {
     edit(&world, "a.txt", "two", "TWO");
     world.git(&["config", "commit.gpgSign", "true"]);
     world.edt(&["land"]).landed();
-    assert!(world.git(&["cat-file", "commit", "main"]).contains("gpgsig -----BEGIN PGP SIGNATURE-----"));
+    assert!(
+        world.git(&["cat-file", "commit", "main"]).contains("gpgsig -----BEGIN PGP SIGNATURE-----")
+    );
     world.is_clean();
     world.is_sound();
 }
@@ -342,8 +361,7 @@ fn what_landed_on_one_branch_has_not_landed_on_another() {
 }
 
 /// Formats what is staged, from disk.
-const FORMATTER: &str =
-    "for f in $(git diff --cached --name-only --diff-filter=ACM); do sed -i 's/ *$//' \"$f\"; git add \"$f\"; done";
+const FORMATTER: &str = "for f in $(git diff --cached --name-only --diff-filter=ACM); do sed -i 's/ *$//' \"$f\"; git add \"$f\"; done";
 
 #[test]
 fn a_formatter_does_not_take_back_what_the_branch_changed() {
@@ -393,7 +411,15 @@ fn attributes_that_land_count_for_the_files_that_land() {
     let place = world.home.join("side");
     world.edt(&["begin", "s", "--worktree", place.to_str().unwrap()]).landed();
     let side = world.at(&place);
-    side.edt(&["apply", ".gitattributes", "--mode", "create", "--content", "new.txt text eol=crlf\n"]).landed();
+    side.edt(&[
+        "apply",
+        ".gitattributes",
+        "--mode",
+        "create",
+        "--content",
+        "new.txt text eol=crlf\n",
+    ])
+    .landed();
     side.edt(&["apply", "new.txt", "--mode", "create", "--content", "a\nb\n"]).landed();
     side.edt(&["land"]).landed();
     assert_eq!(world.text("new.txt"), "a\r\nb\r\n");
@@ -501,7 +527,14 @@ fn an_edit_that_a_person_amended_is_theirs() {
     edit(&world, "a.txt", "two", "TWO");
     edit(&world, "a.txt", "three", "THREE");
     world.write("b.txt", "mine\n");
-    world.git(&["commit", "--quiet", "--all", "--amend", "--no-edit", "--author=Someone Else <else@example.com>"]);
+    world.git(&[
+        "commit",
+        "--quiet",
+        "--all",
+        "--amend",
+        "--no-edit",
+        "--author=Someone Else <else@example.com>",
+    ]);
     edit(&world, "a.txt", "four", "FOUR");
     world.edt(&["land"]).landed();
     assert_eq!(
@@ -538,7 +571,12 @@ fn links_that_the_branch_changed_leave_head_on_the_session() {
     world.git(&["commit", "--quiet", "-m", "a link, and a folder for a file"]);
     world.git(&["switch", "--quiet", "edt/s"]);
     let answer = world.edt(&["land"]);
-    assert_eq!((answer.exit, &answer.json["warnings"][0]["code"]), (0, &json!("head_stays")), "{:#}", answer.json);
+    assert_eq!(
+        (answer.exit, &answer.json["warnings"][0]["code"]),
+        (0, &json!("head_stays")),
+        "{:#}",
+        answer.json
+    );
     world.is_clean();
     world.git(&["switch", "--quiet", "main"]);
     assert_eq!(world.text("a.txt"), "one\nTWO\nthree\nfour\nfive\n");
@@ -547,7 +585,11 @@ fn links_that_the_branch_changed_leave_head_on_the_session() {
 #[test]
 fn a_last_hook_that_holds_the_lock_changes_no_answer() {
     let world = world();
-    hook(&world, "post-commit", "( exec 9>>.git/edt/main/lock; flock 9; sleep 3 ) > /dev/null 2>&1 &\nsleep .3");
+    hook(
+        &world,
+        "post-commit",
+        "( exec 9>>.git/edt/main/lock; flock 9; sleep 3 ) > /dev/null 2>&1 &\nsleep .3",
+    );
     edit(&world, "a.txt", "two", "TWO");
     world.edt(&["land", "--wait", "1"]).landed();
 }

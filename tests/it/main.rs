@@ -1,7 +1,12 @@
 //! What edt promises, checked from outside with real `git` in scratch repositories.
 #![expect(clippy::disallowed_methods, reason = "tests start programs")]
 #![allow(missing_docs, reason = "a test is a sentence")]
-#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, reason = "a test may panic and say why")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a test may panic and say why"
+)]
 #![allow(
     clippy::needless_for_each,
     clippy::format_collect,

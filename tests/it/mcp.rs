@@ -32,11 +32,15 @@ impl Server {
     fn greeted(world: &World, flags: &[&str], version: &str, capabilities: &Value) -> Server {
         let mut server = Server::started(world, flags);
         let client = json!({"name": "a-client", "version": "1"});
-        let greeting = json!({"protocolVersion": version, "capabilities": capabilities, "clientInfo": client});
+        let greeting =
+            json!({"protocolVersion": version, "capabilities": capabilities, "clientInfo": client});
         let answer = server.request("initialize", greeting);
         assert_eq!(answer["result"]["protocolVersion"], version, "{answer:#}");
         assert_eq!(answer["result"]["serverInfo"]["name"], "edt");
-        assert!(answer["result"]["instructions"].as_str().is_some_and(|text| text.contains("apply")), "{answer:#}");
+        assert!(
+            answer["result"]["instructions"].as_str().is_some_and(|text| text.contains("apply")),
+            "{answer:#}"
+        );
         server.notify("notifications/initialized", &json!({}));
         server.list();
         server
@@ -50,7 +54,12 @@ impl Server {
 
     fn started(world: &World, flags: &[&str]) -> Server {
         let mut command = world.command(EDT);
-        command.arg("mcp").args(flags).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+        command
+            .arg("mcp")
+            .args(flags)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit());
         let mut child = command.spawn().unwrap();
         let (stdin, stdout) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
         Server { child, stdin, stdout, next: 0, tools: Vec::new(), meta: None, told: Vec::new() }
@@ -72,10 +81,13 @@ impl Server {
         self.next += 1;
         if let Some(meta) = &self.meta {
             let mut all = meta.clone();
-            all.as_object_mut().unwrap().extend(params["_meta"].as_object().cloned().unwrap_or_default());
+            all.as_object_mut()
+                .unwrap()
+                .extend(params["_meta"].as_object().cloned().unwrap_or_default());
             params["_meta"] = all;
         }
-        let message = json!({"jsonrpc": "2.0", "id": self.next, "method": method, "params": params});
+        let message =
+            json!({"jsonrpc": "2.0", "id": self.next, "method": method, "params": params});
         self.send(format!("{message}\n").as_bytes());
         self.next
     }
@@ -118,7 +130,8 @@ impl Server {
         satisfies(&json);
         if let Some(tool) = self.tools.iter().find(|tool| tool["name"] == name) {
             let schema = jsonschema::validator_for(&tool["outputSchema"]).unwrap();
-            let faults: Vec<String> = schema.iter_errors(&json).map(|fault| fault.to_string()).collect();
+            let faults: Vec<String> =
+                schema.iter_errors(&json).map(|fault| fault.to_string()).collect();
             assert!(faults.is_empty(), "{name}: {faults:#?}\n{json:#}");
         }
         let text = result["content"][0]["text"].as_str().unwrap().to_owned();
@@ -151,7 +164,10 @@ struct Told {
 impl Told {
     #[track_caller]
     fn done(self) -> Told {
-        assert!(!self.error && self.json["errors"].as_array().is_none_or(Vec::is_empty), "{self:#?}");
+        assert!(
+            !self.error && self.json["errors"].as_array().is_none_or(Vec::is_empty),
+            "{self:#?}"
+        );
         self
     }
 
@@ -169,7 +185,10 @@ impl Told {
 }
 
 fn world() -> World {
-    World::with(&[("a.txt", lines(60).as_bytes()), ("src/b.c", b"int b(void)\n{\n    return 1;\n}\n")])
+    World::with(&[
+        ("a.txt", lines(60).as_bytes()),
+        ("src/b.c", b"int b(void)\n{\n    return 1;\n}\n"),
+    ])
 }
 
 fn edit(path: &str, old: &str, new: &str) -> Value {
@@ -194,10 +213,15 @@ fn every_revision_is_spoken() {
         "io.modelcontextprotocol/clientCapabilities": {},
     }));
     let found = server.request("server/discover", json!({}));
-    assert!(found["result"]["supportedVersions"].as_array().unwrap().contains(&json!("2026-07-28")), "{found:#}");
+    assert!(
+        found["result"]["supportedVersions"].as_array().unwrap().contains(&json!("2026-07-28")),
+        "{found:#}"
+    );
     server.list();
     server.call("apply", edit("src/b.c", "return 1;", "return 2;")).done();
-    server.call("apply", json!({"path": "src/b.c", "mode": "overwrite", "content": "}"})).refused("SYNTAX_ERROR");
+    server
+        .call("apply", json!({"path": "src/b.c", "mode": "overwrite", "content": "}"}))
+        .refused("SYNTAX_ERROR");
     world.is_clean();
     server.ends();
 }
@@ -212,7 +236,9 @@ fn a_refusal_teaches_and_the_corrected_call_lands() {
         .refused("SIZE_REDUCTION");
     assert!(told.text.contains("append") && told.json["commit"].is_null(), "{told:#?}");
     assert_eq!(world.files(), before);
-    let told = server.call("apply", json!({"path": "Makefile", "mode": "append", "content": "all:\n"})).done();
+    let told = server
+        .call("apply", json!({"path": "Makefile", "mode": "append", "content": "all:\n"}))
+        .done();
     assert_eq!(told.json["commit"], world.rev("edt/main-1"));
     assert!(world.text("Makefile").ends_with("all:\n"));
     // Who asked is known without being said.
@@ -251,19 +277,35 @@ fn tools_are_what_commands_are() {
         assert_eq!(input["type"], "object");
         // Clients hand it to models that know no references and no null.
         let text = input.to_string();
-        assert!(!text.contains("$ref") && !text.contains("null") && !text.contains("$defs"), "{input:#}");
-        assert!(input["properties"]["worktree"].is_object() && input["additionalProperties"] == false, "{input:#}");
+        assert!(
+            !text.contains("$ref") && !text.contains("null") && !text.contains("$defs"),
+            "{input:#}"
+        );
+        assert!(
+            input["properties"]["worktree"].is_object() && input["additionalProperties"] == false,
+            "{input:#}"
+        );
         assert_eq!(
             (hints["destructiveHint"] == true, hints["openWorldHint"] == true),
             (tool["name"] == "land", tool["name"] == "run")
         );
-        assert!(jsonschema::validator_for(input).is_ok() && tool["outputSchema"]["type"] == "object");
+        assert!(
+            jsonschema::validator_for(input).is_ok() && tool["outputSchema"]["type"] == "object"
+        );
     }
     let plain = |told: &Told| told.text.clone();
     let read = server.call("read", json!({"path": "a.txt", "lines": ["2:3"]})).done();
-    assert!(plain(&read).contains("2 | ") && read.json["first_line"] == 2 && read.json["last_line"] == 3, "{read:#?}");
+    assert!(
+        plain(&read).contains("2 | ")
+            && read.json["first_line"] == 2
+            && read.json["last_line"] == 3,
+        "{read:#?}"
+    );
     server.call("check", edit("a.txt", "no such text", "x")).refused("OLD_TEXT_NOT_FOUND");
-    assert_eq!(server.call("check", edit("src/b.c", "return 1;", "return 2;")).done().json["status"], "would_apply");
+    assert_eq!(
+        server.call("check", edit("src/b.c", "return 1;", "return 2;")).done().json["status"],
+        "would_apply"
+    );
     server.call("apply", edit("src/b.c", "return 1;", "return 2;")).done();
     server.call("apply", edit("src/b.c", "return 2;", "return 3;")).done();
     assert_eq!(server.call("status", json!({})).done().json["edits"], 2);
@@ -277,15 +319,24 @@ fn tools_are_what_commands_are() {
     server.call("restore", json!({"path": "src/b.c"})).done();
     assert!(world.text("src/b.c").contains("return 2;"));
     world.write("new.txt", "new\n");
-    assert_eq!(server.call("checkpoint", json!({"message": "by hand"})).done().json["files"][0]["path"], "new.txt");
+    assert_eq!(
+        server.call("checkpoint", json!({"message": "by hand"})).done().json["files"][0]["path"],
+        "new.txt"
+    );
     let proposed = server.call("propose", edit("src/b.c", "return 2;", "return 22;"));
     assert_eq!(proposed.json["status"], "proposed", "{proposed:#?}");
     assert_eq!(server.call("proposals", json!({})).done().json["proposals"][0]["id"], 1);
     assert!(plain(&server.call("show", json!({"rev": "1"})).done()).contains("return 22;"));
-    assert_eq!(server.call("apply", json!({"proposal": 1})).json["errors"][0]["code"], "APPROVAL_REQUIRED");
+    assert_eq!(
+        server.call("apply", json!({"proposal": 1})).json["errors"][0]["code"],
+        "APPROVAL_REQUIRED"
+    );
     let ran = server.call("run", json!({"program": "ls", "args": ["src"]})).done();
     assert_eq!(ran.json["run"]["stdout"]["text"], "b.c\n");
-    assert_eq!(server.call("run", json!({"output": ran.json["run"]["id"]})).done().json["text"], "b.c\n");
+    assert_eq!(
+        server.call("run", json!({"output": ran.json["run"]["id"]})).done().json["text"],
+        "b.c\n"
+    );
     // A program that fails was run: its output is what is wanted.
     let failed = server.call("run", json!({"program": "ls", "args": ["no-such"]}));
     assert!(!failed.error && failed.json["status"] == "failed", "{failed:#?}");
@@ -299,23 +350,35 @@ fn tools_are_what_commands_are() {
 fn a_person_may_hide_tools() {
     let world = world();
     let mut server = Server::greeted(&world, &["--tools", "apply,read"], "2025-06-18", &json!({}));
-    assert_eq!(server.tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect::<Vec<_>>(), ["apply", "read"]);
-    let answer = server.request("tools/call", json!({"name": "run", "arguments": {"program": "ls"}}));
+    assert_eq!(
+        server.tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect::<Vec<_>>(),
+        ["apply", "read"]
+    );
+    let answer =
+        server.request("tools/call", json!({"name": "run", "arguments": {"program": "ls"}}));
     assert!(answer["error"]["message"].as_str().unwrap().contains("apply, read"), "{answer:#}");
     let done = world.command(EDT).args(["mcp", "--tools", "aply"]).output().unwrap();
-    assert!(done.status.code() == Some(2) && String::from_utf8_lossy(&done.stderr).contains("apply"));
+    assert!(
+        done.status.code() == Some(2) && String::from_utf8_lossy(&done.stderr).contains("apply")
+    );
 }
 
 #[test]
 fn what_stays_in_memory_is_never_old() {
-    let world = World::with(&[("a.txt", b"one\n"), ("src/b.c", b"int b(void)\n{\n    return 1;\n}\n")]);
+    let world =
+        World::with(&[("a.txt", b"one\n"), ("src/b.c", b"int b(void)\n{\n    return 1;\n}\n")]);
     let mut server = Server::new(&world);
     // Long enough that the files of the repository are not from just now, and opening it is remembered.
     std::thread::sleep(Duration::from_millis(150));
     let mut n = 0;
     let mut change = |server: &mut Server, world: &World| {
         n += 1;
-        server.call("apply", json!({"path": format!("new/{n}.txt"), "mode": "create", "content": "x\n"})).done();
+        server
+            .call(
+                "apply",
+                json!({"path": format!("new/{n}.txt"), "mode": "create", "content": "x\n"}),
+            )
+            .done();
         assert_eq!(
             world.git(&["log", "-1", "--format=%an", "edt/main-1"]).trim(),
             world.git(&["config", "user.name"]).trim()
@@ -351,7 +414,10 @@ fn what_stays_in_memory_is_never_old() {
     world.git(&["add", "crlf.txt"]);
     world.git(&["commit", "--quiet", "-m", "crlf"]);
     server.call("apply", edit("crlf.txt", "b\n", "c\n")).done();
-    assert_eq!((world.text("crlf.txt").as_str(), world.blob("HEAD:crlf.txt")), ("a\r\nc\r\n", b"a\nc\n".to_vec()));
+    assert_eq!(
+        (world.text("crlf.txt").as_str(), world.blob("HEAD:crlf.txt")),
+        ("a\r\nc\r\n", b"a\nc\n".to_vec())
+    );
     // What a file that is not there yet will say.
     let included = world.home.join("included");
     world.git(&["config", "include.path", included.to_str().unwrap()]);
@@ -361,11 +427,17 @@ fn what_stays_in_memory_is_never_old() {
     change(&mut server, &world);
     // Gone and made anew in the same place.
     std::fs::rename(world.root.join(".git"), world.home.join("old.git")).unwrap();
-    assert_eq!(server.call("status", json!({})).refused("NOT_A_REPOSITORY").json["status"], "environment");
+    assert_eq!(
+        server.call("status", json!({})).refused("NOT_A_REPOSITORY").json["status"],
+        "environment"
+    );
     world.git(&["init", "--quiet", "--initial-branch=trunk"]);
     world.commit(&[]);
     server.call("apply", edit("src/b.c", "return 8;", "return 9;")).done();
-    assert_eq!(world.git(&["log", "-1", "--format=%s", "edt/trunk-1"]).trim(), "edit src/b.c (+1 -1)");
+    assert_eq!(
+        world.git(&["log", "-1", "--format=%s", "edt/trunk-1"]).trim(),
+        "edit src/b.c (+1 -1)"
+    );
     world.is_sound();
     server.ends();
 }
@@ -377,11 +449,19 @@ fn other_worktrees_by_argument_within_the_roots() {
     world.git(&["worktree", "add", "--quiet", other.to_str().unwrap(), "-b", "side"]);
     let linked = world.at(&other);
     let mut server = Server::new(&world);
-    server.call("apply", json!({"worktree": other, "path": "n.txt", "mode": "create", "content": "n\n"})).done();
+    server
+        .call(
+            "apply",
+            json!({"worktree": other, "path": "n.txt", "mode": "create", "content": "n\n"}),
+        )
+        .done();
     assert!(linked.exists("n.txt") && !world.exists("n.txt"));
     linked.is_clean();
     server
-        .call("apply", json!({"worktree": "other", "path": "n.txt", "mode": "create", "content": "n\n"}))
+        .call(
+            "apply",
+            json!({"worktree": "other", "path": "n.txt", "mode": "create", "content": "n\n"}),
+        )
         .refused("BAD_REQUEST");
     server.ends();
     // A client that has roots is asked for them, and they bind.
@@ -394,7 +474,8 @@ fn other_worktrees_by_argument_within_the_roots() {
         loop {
             let message = server.hear();
             if message["method"] == "roots/list" {
-                let uri = format!("file://{}", roots.unwrap().display().to_string().replace(' ', "%20"));
+                let uri =
+                    format!("file://{}", roots.unwrap().display().to_string().replace(' ', "%20"));
                 let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": {"roots": [{"uri": uri}]}});
                 server.send(format!("{answer}\n").as_bytes());
             } else if message["id"] == id {
@@ -402,19 +483,23 @@ fn other_worktrees_by_argument_within_the_roots() {
             }
         }
     };
-    let create =
-        |name: &str, place: &Path| json!({"worktree": place, "path": name, "mode": "create", "content": "x\n"});
-    with_roots(&mut server, create("r.txt", &other), Some(&world.root)).refused("PATH_OUTSIDE_REPO");
+    let create = |name: &str, place: &Path| json!({"worktree": place, "path": name, "mode": "create", "content": "x\n"});
+    with_roots(&mut server, create("r.txt", &other), Some(&world.root))
+        .refused("PATH_OUTSIDE_REPO");
     assert!(!linked.exists("r.txt"));
     with_roots(&mut server, create("r.txt", &world.root), None).done();
     // One that has some and tells none is held to where the server is.
     server.notify("notifications/roots/list_changed", &json!({}));
-    let id = server.ask("tools/call", json!({"name": "apply", "arguments": create("t.txt", &other)}));
+    let id =
+        server.ask("tools/call", json!({"name": "apply", "arguments": create("t.txt", &other)}));
     loop {
         let message = server.hear();
         if message["method"] == "roots/list" {
             let error = json!({"code": -32603, "message": "not now"});
-            server.send(format!("{}\n", json!({"jsonrpc": "2.0", "id": message["id"], "error": error})).as_bytes());
+            server.send(
+                format!("{}\n", json!({"jsonrpc": "2.0", "id": message["id"], "error": error}))
+                    .as_bytes(),
+            );
         } else if message["id"] == id {
             server.checked("apply", message).refused("PATH_OUTSIDE_REPO");
             break;
@@ -431,15 +516,18 @@ fn other_worktrees_by_argument_within_the_roots() {
 fn calls_are_answered_in_the_order_they_came() {
     let world = World::with(&[("log.txt", b"start\n")]);
     let mut server = Server::new(&world);
-    let add = |n: usize| json!({"path": "log.txt", "mode": "append", "content": format!("line {n}\n")});
-    let ids: Vec<u64> =
-        (0..40).map(|n| server.ask("tools/call", json!({"name": "apply", "arguments": add(n)}))).collect();
+    let add =
+        |n: usize| json!({"path": "log.txt", "mode": "append", "content": format!("line {n}\n")});
+    let ids: Vec<u64> = (0..40)
+        .map(|n| server.ask("tools/call", json!({"name": "apply", "arguments": add(n)})))
+        .collect();
     for (n, id) in ids.into_iter().enumerate() {
         let answer = server.answer_to(id);
         assert_eq!(server.checked("apply", answer).done().json["edit"], n + 1);
     }
-    let expected: String =
-        std::iter::once("start\n".to_owned()).chain((0..40).map(|n| format!("line {n}\n"))).collect();
+    let expected: String = std::iter::once("start\n".to_owned())
+        .chain((0..40).map(|n| format!("line {n}\n")))
+        .collect();
     assert_eq!(world.text("log.txt"), expected);
     world.is_clean();
 }
@@ -449,11 +537,11 @@ fn a_program_is_followed_and_can_be_cancelled() {
     let world = world();
     let home = world.home.join(".config/edt");
     std::fs::create_dir_all(&home).unwrap();
-    std::fs::write(home.join("edt.toml"), "[run]\nsandbox = \"permissive\"\nunknown = \"allow\"\n").unwrap();
+    std::fs::write(home.join("edt.toml"), "[run]\nsandbox = \"permissive\"\nunknown = \"allow\"\n")
+        .unwrap();
     let mut server = Server::new(&world);
     let script = "echo $$ > pid; echo begun > begun.txt; sleep 600 & sleep 600";
-    let call =
-        json!({"name": "run", "arguments": {"program": "sh", "args": ["-c", script]}, "_meta": {"progressToken": "p"}});
+    let call = json!({"name": "run", "arguments": {"program": "sh", "args": ["-c", script]}, "_meta": {"progressToken": "p"}});
     let begun = Instant::now();
     let id = server.ask("tools/call", call);
     // It is told of while it runs, and other calls are answered meanwhile.
@@ -476,7 +564,10 @@ fn a_program_is_followed_and_can_be_cancelled() {
     server.call("undo", json!({})).done();
     assert!(!world.exists("begun.txt"));
     // The end of the server is the end of what it runs.
-    server.ask("tools/call", json!({"name": "run", "arguments": {"program": "sh", "args": ["-c", script]}}));
+    server.ask(
+        "tools/call",
+        json!({"name": "run", "arguments": {"program": "sh", "args": ["-c", script]}}),
+    );
     while world.try_git(&["status"]).stdout.is_empty() || !world.exists("begun.txt") {
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -500,7 +591,10 @@ fn who_closes_their_input_gets_what_was_asked_and_the_server_ends() {
     world.write("long.txt", "x".repeat(1 << 20) + "\n");
     let mut server = Server::new(&world);
     for _ in 0..5 {
-        server.ask("tools/call", json!({"name": "read", "arguments": {"path": "long.txt", "max_bytes": 2_000_000}}));
+        server.ask(
+            "tools/call",
+            json!({"name": "read", "arguments": {"path": "long.txt", "max_bytes": 2_000_000}}),
+        );
     }
     drop(server.stdin.take());
     let begun = Instant::now();
@@ -571,13 +665,16 @@ fn malformed_and_hostile_traffic_ends_nothing_and_changes_nothing() {
         let told = server.call(tool, args);
         assert!(told.error, "{tool}: {told:#?}");
     }
-    let told = server.call("read", json!({"path": "a.txt", "max_lines": "5"})).refused("BAD_REQUEST");
+    let told =
+        server.call("read", json!({"path": "a.txt", "max_lines": "5"})).refused("BAD_REQUEST");
     assert!(told.text.contains("`max_lines`"), "{told:#?}");
     let unknown = server.request("tools/call", json!({"name": "rm", "arguments": {}}));
     assert!(unknown["error"]["message"].as_str().unwrap().contains("apply"), "{unknown:#}");
     // More than a file may have.
     let long = "x".repeat(101 << 20);
-    server.call("apply", json!({"path": "long.txt", "mode": "create", "content": long})).refused("FILE_TOO_LARGE");
+    server
+        .call("apply", json!({"path": "long.txt", "mode": "create", "content": long}))
+        .refused("FILE_TOO_LARGE");
     drop(long);
     crate::world::same(&before, &world.snapshot());
     server.call("apply", edit("src/b.c", "return 1;", "return 2;")).done();
@@ -594,27 +691,31 @@ fn malformed_and_hostile_traffic_ends_nothing_and_changes_nothing() {
 #[test]
 fn who_only_pipes_requests_in_gets_every_answer() {
     let world = world();
-    let greeting =
-        json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "pipe", "version": "1"}});
+    let greeting = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "pipe", "version": "1"}});
     let call = json!({"name": "apply", "arguments": edit("src/b.c", "return 1;", "return 2;")});
     let messages = [
         json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": greeting}),
         json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
         json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call}),
     ];
-    let mut child = world.command(EDT).arg("mcp").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child =
+        world.command(EDT).arg("mcp").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let text: String = messages.iter().map(|message| format!("{message}\n")).collect();
     child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
     let done = child.wait_with_output().unwrap();
     assert!(done.status.success());
     let told = String::from_utf8(done.stdout).unwrap();
-    assert!(told.lines().any(|line| line.contains("\"id\":2") && line.contains("applied")), "{told}");
+    assert!(
+        told.lines().any(|line| line.contains("\"id\":2") && line.contains("applied")),
+        "{told}"
+    );
     assert!(world.text("src/b.c").contains("return 2;"));
 }
 
 #[test]
 fn a_reader_that_goes_away_and_a_signal_leave_no_half_edit() {
-    let world = World::with(&[("a.txt", lines(3000).as_bytes()), ("b.txt", lines(3000).as_bytes())]);
+    let world =
+        World::with(&[("a.txt", lines(3000).as_bytes()), ("b.txt", lines(3000).as_bytes())]);
     let states = ["x".repeat(9000), "y".repeat(9000)];
     let both = |n: usize| {
         let content = format!("{}\n", states[n % 2]).repeat(3);
@@ -634,7 +735,10 @@ fn a_reader_that_goes_away_and_a_signal_leave_no_half_edit() {
             0 => kill_process(pid, Signal::TERM).unwrap(),
             1 => kill_process(pid, Signal::KILL).unwrap(),
             // Nobody reads the answer any more.
-            _ => drop(std::mem::replace(&mut server.stdout, BufReader::new(ChildStdout::from(devnull())))),
+            _ => drop(std::mem::replace(
+                &mut server.stdout,
+                BufReader::new(ChildStdout::from(devnull())),
+            )),
         }
         drop(server.stdin.take());
         let ended = server.child.wait().unwrap();
@@ -655,7 +759,8 @@ fn devnull() -> std::os::fd::OwnedFd {
 
 #[test]
 fn a_server_that_was_started_at_a_terminal_is_no_person() {
-    let world = World::with(&[("a.txt", b"one\n"), ("edt.toml", b"[[protect]]\npaths = [\"ci/**\"]\n")]);
+    let world =
+        World::with(&[("a.txt", b"one\n"), ("edt.toml", b"[[protect]]\npaths = [\"ci/**\"]\n")]);
     world.edt(&["begin", "s"]).landed();
     world.write("ci/run", "by hand\n");
     world.edt(&["checkpoint"]).landed();

@@ -17,7 +17,12 @@ fn source(name: &str) -> Vec<u8> {
 }
 
 fn world() -> World {
-    World::with(&[("a.c", &source("first")), ("b.c", &source("second")), ("c.c", &source("third")), ("n.txt", b"n\n")])
+    World::with(&[
+        ("a.c", &source("first")),
+        ("b.c", &source("second")),
+        ("c.c", &source("third")),
+        ("n.txt", b"n\n"),
+    ])
 }
 
 /// An edit of `path` that takes the tab for spaces.
@@ -87,7 +92,10 @@ fn a_refusal_moves_no_ref_and_the_edit_that_fixes_it_records_both() {
     assert_eq!(path, format!("episodes/{}/{}.json", &id[..2], &id[2..]));
     let tried = json!({"mode": "edit", "format": "edit", "cause": "white_space", "fragment": "    return a + b;",
         "path": "a.c", "session": null, "agent": null});
-    assert_eq!((&stored["code"], &stored["language"], &stored["tried"]), (&json!(NOT_FOUND), &json!("c"), &tried));
+    assert_eq!(
+        (&stored["code"], &stored["language"], &stored["tried"]),
+        (&json!(NOT_FOUND), &json!("c"), &tried)
+    );
     assert_eq!(stored["fix"]["old_text"], json!("\treturn a + b;"));
     assert_eq!(stored["fix"]["commit"], landed.json["commit"]);
     assert_eq!(figures(&stored), (1, 1, 0, 0.65));
@@ -120,7 +128,8 @@ fn a_later_refusal_like_it_carries_the_lesson_for_machines_and_people() {
                   old_text \"\\treturn a + b;\" and content \"\\treturn b + a;\".";
     let answer = world.refuses_request(&[NOT_FOUND], 1, &wrong("b.c"));
     assert_eq!(lessons(&answer), [lesson]);
-    let args = ["apply", "c.c", "--mode", "edit", "--old-text", "  return a + b;", "--content", "x"];
+    let args =
+        ["apply", "c.c", "--mode", "edit", "--old-text", "  return a + b;", "--content", "x"];
     let said = world.command(EDT).args(args).output().unwrap().stderr;
     let said = String::from_utf8(said).unwrap();
     assert!(said.contains(&format!("learned before: {lesson}")), "{said}");
@@ -151,9 +160,14 @@ fn a_lesson_that_never_helps_is_told_three_times_and_no_more() {
     let world = world();
     learns(&world, "a.c");
     let before = memory(&world, &["list"])["commit"].as_str().unwrap().to_owned();
-    let hash = json!({"path": "b.c", "mode": "edit", "old_text": "  return a + b;", "content": "x"});
+    let hash =
+        json!({"path": "b.c", "mode": "edit", "old_text": "  return a + b;", "content": "x"});
     let told: Vec<usize> = (0..6).map(|_| lessons(&world.apply(&hash)).len()).collect();
-    assert_eq!(told, [1, 1, 1, 0, 0, 0], "each is told before the outcome of the one before is known");
+    assert_eq!(
+        told,
+        [1, 1, 1, 0, 0, 0],
+        "each is told before the outcome of the one before is known"
+    );
     let episode = only(&world);
     assert_eq!(figures(&episode), (3, 0, 0, 0.1715));
     // A restored memory tells it again.
@@ -193,10 +207,14 @@ fn a_person_can_say_it_better_have_it_told_no_more_and_have_it_told_again() {
     let world = world();
     learns(&world, "a.c");
     let id = only(&world)["id"].as_str().unwrap().to_owned();
-    let search =
-        || memory(&world, &["search", "return a + b", "--code", NOT_FOUND, "--language", "c"])["lessons"].clone();
+    let search = || {
+        memory(&world, &["search", "return a + b", "--code", NOT_FOUND, "--language", "c"])["lessons"].clone()
+    };
     memory(&world, &["edit", &id, "--lesson", "Indent with tabs."]);
-    assert_eq!(search()[0]["text"], json!("OLD_TEXT_NOT_FOUND in c, as a person wrote: \"Indent with tabs.\""));
+    assert_eq!(
+        search()[0]["text"],
+        json!("OLD_TEXT_NOT_FOUND in c, as a person wrote: \"Indent with tabs.\"")
+    );
     memory(&world, &["deprecate", &id, "-m", "we use spaces now"]);
     assert_eq!(search(), json!([]));
     assert_eq!(lessons(&world.apply(&wrong("b.c"))), Vec::<String>::new());
@@ -205,7 +223,9 @@ fn a_person_can_say_it_better_have_it_told_no_more_and_have_it_told_again() {
     assert_eq!(search().as_array().unwrap().len(), 1);
     memory(&world, &["delete", &id]);
     assert_eq!(search(), json!([]));
-    for args in [["show", &id], ["delete", &id], ["show", "../../x"], ["deprecate", "0000000000000000"]] {
+    for args in
+        [["show", &id], ["delete", &id], ["show", "../../x"], ["deprecate", "0000000000000000"]]
+    {
         world.refuses(&["EPISODE_NOT_FOUND"], 1, &[&["memory"], args.as_slice()].concat());
     }
     world.refuses(&["BAD_REQUEST"], 2, &["memory", "edit", &id]);
@@ -216,12 +236,14 @@ fn a_person_can_say_it_better_have_it_told_no_more_and_have_it_told_again() {
 fn what_needed_an_override_is_never_told() {
     let whole: String = (0..200).map(|n| format!("int f{n}(void) {{ return {n}; }}\n")).collect();
     let world = World::with(&[("a.c", whole.as_bytes()), ("b.c", whole.as_bytes())]);
-    let shrink =
-        |path: &str, allow: &[&str]| json!({"path": path, "mode": "overwrite", "content": "int f;\n", "allow": allow});
+    let shrink = |path: &str, allow: &[&str]| json!({"path": path, "mode": "overwrite", "content": "int f;\n", "allow": allow});
     world.refuses_request(&["SIZE_REDUCTION"], 1, &shrink("a.c", &[]));
     world.apply(&shrink("a.c", &["size_reduction"])).landed();
     assert_eq!(only(&world)["fix"]["allow"], json!(["size_reduction"]));
-    assert_eq!(lessons(&world.refuses_request(&["SIZE_REDUCTION"], 1, &shrink("b.c", &[]))), Vec::<String>::new());
+    assert_eq!(
+        lessons(&world.refuses_request(&["SIZE_REDUCTION"], 1, &shrink("b.c", &[]))),
+        Vec::<String>::new()
+    );
 }
 
 #[test]
@@ -248,7 +270,10 @@ fn a_repository_or_a_person_may_switch_it_off() {
     let world = World::with(&[("a.c", &source("first")), ("edt.toml", off)]);
     world.refuses_request(&[NOT_FOUND], 1, &wrong("a.c"));
     world.apply(&right("a.c")).landed();
-    assert_eq!((episodes(&world), world.git(&["for-each-ref", MEMORY])), (Vec::new(), String::new()));
+    assert_eq!(
+        (episodes(&world), world.git(&["for-each-ref", MEMORY])),
+        (Vec::new(), String::new())
+    );
     let world = self::world();
     std::fs::create_dir_all(world.home.join(".config/edt")).unwrap();
     std::fs::write(world.home.join(".config/edt/edt.toml"), off).unwrap();
@@ -274,12 +299,15 @@ fn eight_worktrees_that_learn_at_once_lose_nothing() {
                 for round in 0..ROUNDS {
                     let path = format!("f{n}_{round}.txt");
                     let word = |kind: &str| format!("{kind}{n}_{round}");
-                    let text: String =
-                        ["alpha", "beta", "gamma", "delta", "eps"].iter().fold(String::new(), |mut text, kind| {
+                    let text: String = ["alpha", "beta", "gamma", "delta", "eps"].iter().fold(
+                        String::new(),
+                        |mut text, kind| {
                             let _ = write!(text, "{} ", word(kind));
                             text
-                        });
-                    let missing = json!({"path": path, "mode": "edit", "old_text": text, "content": text});
+                        },
+                    );
+                    let missing =
+                        json!({"path": path, "mode": "edit", "old_text": text, "content": text});
                     assert_eq!(own.apply(&missing).codes(), ["FILE_NOT_FOUND"]);
                     own.apply(&json!({"path": path, "mode": "create", "content": text})).landed();
                 }
@@ -328,8 +356,14 @@ fn what_is_exported_is_taken_in_once_and_what_is_wrong_changes_nothing() {
         (text.replace("edt.episode/1", "edt.episode/9"), "edt.episode/9"),
         ("\0".to_owned(), "Line 1"),
     ] {
-        let answer = two.unchanged(&["BAD_REQUEST"], 2, || two.edt_fed(bad.as_bytes(), &["memory", "import", "-"]));
-        assert!(answer.errors()[0]["message"].as_str().unwrap().contains(says), "{:#}", answer.json);
+        let answer = two.unchanged(&["BAD_REQUEST"], 2, || {
+            two.edt_fed(bad.as_bytes(), &["memory", "import", "-"])
+        });
+        assert!(
+            answer.errors()[0]["message"].as_str().unwrap().contains(says),
+            "{:#}",
+            answer.json
+        );
     }
     two.refuses(&["BAD_REQUEST"], 2, &["memory", "import", "refs/heads/nothing"]);
 }
@@ -340,7 +374,13 @@ fn memories_that_grew_apart_go_together_by_fetch_and_push() {
     learns(&one, "a.c");
     memory(&one, &["add", "--code", "SYNTAX_ERROR", "--language", "c", "Close every brace."]);
     let place = one.home.join("clone");
-    one.git(&["clone", "--quiet", "--branch=main", one.root.to_str().unwrap(), place.to_str().unwrap()]);
+    one.git(&[
+        "clone",
+        "--quiet",
+        "--branch=main",
+        one.root.to_str().unwrap(),
+        place.to_str().unwrap(),
+    ]);
     let two = one.at(&place);
     two.git(&["config", "user.email", "other@example.com"]);
     two.git(&["config", "user.name", "Other"]);
@@ -348,7 +388,8 @@ fn memories_that_grew_apart_go_together_by_fetch_and_push() {
     // Both use the same lesson; one deletes the other episode.
     learns(&one, "b.c");
     learns(&two, "b.c");
-    let close = episodes(&one).into_iter().find(|episode| episode["code"] == "SYNTAX_ERROR").unwrap();
+    let close =
+        episodes(&one).into_iter().find(|episode| episode["code"] == "SYNTAX_ERROR").unwrap();
     memory(&two, &["delete", close["id"].as_str().unwrap()]);
     one.git(&["fetch", "--quiet", place.to_str().unwrap(), MEMORY]);
     let theirs = one.rev("FETCH_HEAD");
@@ -370,12 +411,17 @@ fn a_lost_a_torn_or_an_old_index_tells_the_same() {
     learns(&world, "a.c");
     only(&world);
     let index = world.git_dir("--git-common-dir").join("edt/memory-index");
-    let search =
-        || memory(&world, &["search", "return a + b", "--code", NOT_FOUND, "--language", "c"])["lessons"].clone();
+    let search = || {
+        memory(&world, &["search", "return a + b", "--code", NOT_FOUND, "--language", "c"])["lessons"].clone()
+    };
     // What time takes from a score in the meantime is left out.
     let search = || {
         let told = search();
-        told.as_array().unwrap().iter().map(|one| (one["id"].clone(), one["text"].clone())).collect::<Vec<_>>()
+        told.as_array()
+            .unwrap()
+            .iter()
+            .map(|one| (one["id"].clone(), one["text"].clone()))
+            .collect::<Vec<_>>()
     };
     let told = search();
     assert_eq!(told.len(), 1);
@@ -411,7 +457,10 @@ fn what_others_put_into_the_tree_is_left_there_and_named() {
     beside.git(&["commit", "--quiet", "-m", "by hand"]);
     world.git(&["update-ref", MEMORY, &beside.rev("HEAD")]);
     let answer = memory(&world, &["list"]);
-    assert_eq!(answer["unreadable"], json!(["NOTES.md", "episodes/ff/ffffffffffffff.json", "episodes/zz/x.json"]));
+    assert_eq!(
+        answer["unreadable"],
+        json!(["NOTES.md", "episodes/ff/ffffffffffffff.json", "episodes/zz/x.json"])
+    );
     assert_eq!(lessons(&world.apply(&wrong("b.c"))).len(), 1);
     world.apply(&right("b.c")).landed();
     assert_eq!(world.blob(&format!("{MEMORY}:episodes/ff/ffffffffffffff.json")), newer.as_bytes());
@@ -428,7 +477,10 @@ fn a_patch_teaches_a_patch() {
     let good = json!({"patch": "--- a/a.c\n+++ b/a.c\n@@ -1,3 +1,3 @@\n int first(int a, int b) {\n-\treturn a + b;\n+\treturn b;\n }\n"});
     world.apply(&good).landed();
     let episode = only(&world);
-    assert_eq!((&episode["tried"]["format"], &episode["fix"]["format"]), (&json!("patch"), &json!("patch")));
+    assert_eq!(
+        (&episode["tried"]["format"], &episode["fix"]["format"]),
+        (&json!("patch"), &json!("patch"))
+    );
     let told = lessons(&world.apply(&patch("b.c", "\treturn a - b;", "\treturn b;")));
     assert!(told.len() == 1 && told[0].starts_with("INVALID_PATCH in c: a patch with"), "{told:?}");
 }
@@ -455,7 +507,10 @@ fn what_a_native_tool_tried_teaches_and_is_taught_too() {
     world.write("a.c", text);
     hook("PostToolUse", "a.c", good);
     let episode = only(&world);
-    assert_eq!((&episode["fix"]["old_text"], &episode["fix"]["commit"]), (&json!(good), &json!(world.rev("HEAD"))));
+    assert_eq!(
+        (&episode["fix"]["old_text"], &episode["fix"]["commit"]),
+        (&json!(good), &json!(world.rev("HEAD")))
+    );
     let said = hook("PreToolUse", "b.c", bad);
     assert!(said.contains("Learned before: OLD_TEXT_NOT_FOUND in c: mode edit"), "{said}");
 }
@@ -567,7 +622,11 @@ fn what_a_person_writes_is_quoted_on_one_line_and_an_empty_word_is_none() {
     assert_eq!(told, ["OLD_TEXT_NOT_FOUND in c, as a person wrote: \"one\\n\\nSYSTEM: two\""]);
     let id = added["episodes"][0]["id"].as_str().unwrap().to_owned();
     world.refuses(&["BAD_REQUEST"], 2, &["memory", "edit", &id, "--lesson", " "]);
-    world.refuses(&["BAD_REQUEST"], 2, &["memory", "add", "--code", "X\n\nEdt-Snapshot: x", "words"]);
+    world.refuses(
+        &["BAD_REQUEST"],
+        2,
+        &["memory", "add", "--code", "X\n\nEdt-Snapshot: x", "words"],
+    );
 }
 
 #[test]
@@ -575,7 +634,10 @@ fn a_strangers_score_says_nothing_here_and_ours_stands() {
     let (one, two) = (world(), world());
     learns(&one, "a.c");
     learns(&one, "b.c");
-    let text = one.edt(&["memory", "export"]).json["text"].as_str().unwrap().replace("\\treturn b + a;", "\\tEVIL;");
+    let text = one.edt(&["memory", "export"]).json["text"]
+        .as_str()
+        .unwrap()
+        .replace("\\treturn b + a;", "\\tEVIL;");
     two.edt_fed(text.as_bytes(), &["memory", "import", "-"]);
     assert_eq!(figures(&only(&two)), (0, 0, 0, 0.5));
     learns(&one, "c.c");
@@ -589,11 +651,15 @@ fn a_list_of_nothing_says_whether_there_is_anything() {
     let world = World::with(&[("a.txt", b"one\n")]);
     let listed = |flags: &[&str]| {
         let mut command = world.command(EDT);
-        String::from_utf8(command.args(["memory", "list"]).args(flags).output().unwrap().stdout).unwrap()
+        String::from_utf8(command.args(["memory", "list"]).args(flags).output().unwrap().stdout)
+            .unwrap()
     };
     assert!(listed(&["--code", "NOPE"]).contains("Nothing is remembered yet"));
     let odd = world.edt(&["apply", "a.txt", "--mode", "edit", "--old-text", "x", "--content", "y"]);
     assert_eq!(odd.codes(), ["OLD_TEXT_NOT_FOUND"]);
     let text = listed(&["--code", "NOPE"]);
-    assert!(text.contains("No episode is like that") && !text.contains("Nothing is remembered"), "{text}");
+    assert!(
+        text.contains("No episode is like that") && !text.contains("Nothing is remembered"),
+        "{text}"
+    );
 }

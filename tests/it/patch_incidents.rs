@@ -49,8 +49,15 @@ fn codex_first_match() {
 fn codex_insert_at_eof() {
     let world = World::with(&[("m.py", b"def main():\n    a = 1\n    return a\n\n\nmain()\n")]);
     world.apply(&envelope("*** Update File: m.py\n@@ def main():\n+    print(1)\n")).landed();
-    unlike_the_peer(&world, "m.py", "def main():\n    a = 1\n    return a\n\n\nmain()\n    print(1)\n");
-    assert_eq!(world.text("m.py"), "def main():\n    print(1)\n    a = 1\n    return a\n\n\nmain()\n");
+    unlike_the_peer(
+        &world,
+        "m.py",
+        "def main():\n    a = 1\n    return a\n\n\nmain()\n    print(1)\n",
+    );
+    assert_eq!(
+        world.text("m.py"),
+        "def main():\n    print(1)\n    a = 1\n    return a\n\n\nmain()\n"
+    );
     assert_eq!(commits(&world), 2);
     // Without anything that says where, it goes nowhere.
     refused(&world, &["INVALID_PATCH"], &envelope("*** Update File: m.py\n@@\n+    print(2)\n"));
@@ -59,7 +66,8 @@ fn codex_insert_at_eof() {
 #[test]
 fn codex_half_patch_in_an_envelope() {
     let world = World::with(&[("a.txt", b"one\n"), ("b.txt", b"one\n")]);
-    let parts = "*** Update File: a.txt\n@@\n-one\n+two\n*** Update File: b.txt\n@@\n-three\n+two\n";
+    let parts =
+        "*** Update File: a.txt\n@@\n-one\n+two\n*** Update File: b.txt\n@@\n-three\n+two\n";
     refused(&world, &["INVALID_PATCH"], &envelope(parts));
     unlike_the_peer(&world, "a.txt", "two\n");
     world.is_clean();
@@ -68,7 +76,11 @@ fn codex_half_patch_in_an_envelope() {
 #[test]
 fn codex_move_clobbers_in_an_envelope() {
     let world = World::with(&[("a.txt", b"a\n"), ("b.txt", b"precious\n")]);
-    refused(&world, &["FILE_EXISTS"], &envelope("*** Update File: a.txt\n*** Move to: b.txt\n@@\n-a\n+A\n"));
+    refused(
+        &world,
+        &["FILE_EXISTS"],
+        &envelope("*** Update File: a.txt\n*** Move to: b.txt\n@@\n-a\n+A\n"),
+    );
     unlike_the_peer(&world, "b.txt", "A\n");
     assert_eq!(world.text("a.txt"), "a\n");
 }
@@ -98,11 +110,13 @@ fn codex_25399_add_over_existing_in_an_envelope() {
 
 #[test]
 fn roo_half_success_in_blocks() {
-    let block = |old: &str, new: &str| format!("<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE\n");
+    let block =
+        |old: &str, new: &str| format!("<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE\n");
     let world = World::with(&[("a.txt", b"one\ntwo\nthree\n")]);
     let patch = format!("a.txt\n{}{}{}", block("one", "1"), block("nine", "9"), block("ten", "10"));
     let answer = refused(&world, &["INVALID_PATCH", "INVALID_PATCH"], &json!({"patch": patch}));
-    let lines: Vec<&Value> = answer.errors().iter().map(|error| &error["evidence"]["patch_line"]).collect();
+    let lines: Vec<&Value> =
+        answer.errors().iter().map(|error| &error["evidence"]["patch_line"]).collect();
     assert_eq!(lines, [&json!(7), &json!(12)]);
     unlike_the_peer(&world, "a.txt", "1\ntwo\nthree\n");
 }
@@ -144,7 +158,8 @@ fn mcpfs_crlf_to_lf_in_every_form() {
 fn sweagent_expandtabs_in_a_diff() {
     let before = "all:\n\techo\t'a\tb'\n\n\t# tabs\there\nlast:  \n";
     let world = World::with(&[("Makefile", before.as_bytes())]);
-    let diff = "--- a/Makefile\n+++ b/Makefile\n@@ -4,2 +4,2 @@\n \t# tabs\there\n-last:  \n+final:\n";
+    let diff =
+        "--- a/Makefile\n+++ b/Makefile\n@@ -4,2 +4,2 @@\n \t# tabs\there\n-last:  \n+final:\n";
     world.apply(&json!({"patch": diff})).landed();
     unlike_the_peer(&world, "Makefile", &before.replace('\t', "    ").replace("last:  ", "final:"));
     assert_eq!(world.text("Makefile"), before.replace("last:  ", "final:"));

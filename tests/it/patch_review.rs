@@ -9,7 +9,11 @@ fn with(text: &str, patch: &str, matching: Matching) -> Result<String, Vec<serde
     let patch = PatchText::new(patch.as_bytes().to_vec(), Some(b"F"), None, matching).unwrap();
     match rehearse(&patch, &RepoPath::parse(b"F").unwrap(), text.as_bytes()) {
         Ok((after, _)) => Ok(String::from_utf8(after.unwrap_or_default()).unwrap()),
-        Err(found) => Err(found.into_vec().iter().map(|finding| serde_json::to_value(finding).unwrap()).collect()),
+        Err(found) => Err(found
+            .into_vec()
+            .iter()
+            .map(|finding| serde_json::to_value(finding).unwrap())
+            .collect()),
     }
 }
 
@@ -64,10 +68,17 @@ fn the_git_line_says_what_stands_before_a_name() {
 
 #[test]
 fn a_name_may_hold_spaces() {
-    let moved = "diff --git a/y b/my file\nsimilarity index 100%\nrename from y\nrename to my file\n";
+    let moved =
+        "diff --git a/y b/my file\nsimilarity index 100%\nrename from y\nrename to my file\n";
     let next = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n";
-    assert_eq!(files(&format!("{moved}{next}")), [("y".to_owned(), "move"), ("x".to_owned(), "update")]);
-    assert_eq!(files("diff --git a/x  b/x \n--- a/x \t\n+++ b/x \t\n@@ -1 +1 @@\n-a\n+b\n"), one("x ", "update"));
+    assert_eq!(
+        files(&format!("{moved}{next}")),
+        [("y".to_owned(), "move"), ("x".to_owned(), "update")]
+    );
+    assert_eq!(
+        files("diff --git a/x  b/x \n--- a/x \t\n+++ b/x \t\n@@ -1 +1 @@\n-a\n+b\n"),
+        one("x ", "update")
+    );
 }
 
 #[test]
@@ -93,13 +104,18 @@ fn no_marked_line_is_left_out() {
 #[test]
 fn a_fence_in_the_text_of_a_fenced_diff_ends_nothing() {
     let file = "intro\nold\n```\nfoo\n```\nend\n";
-    let patch = format!("```diff\n{}```\n", diff("@@ @@\n intro\n-old\n+new\n ```\n-foo\n+bar\n ```\n"));
+    let patch =
+        format!("```diff\n{}```\n", diff("@@ @@\n intro\n-old\n+new\n ```\n-foo\n+bar\n ```\n"));
     assert_eq!(made(file, &patch), "intro\nnew\n```\nbar\n```\nend\n");
 }
 
 #[test]
 fn numbers_of_any_size_are_only_numbers() {
-    for head in ["-18446744073709551614,3 +1,3", "-18446744073709551615,0 +1,1", "-99999999999999999999,1 +1,1"] {
+    for head in [
+        "-18446744073709551614,3 +1,3",
+        "-18446744073709551615,0 +1,1",
+        "-99999999999999999999,1 +1,1",
+    ] {
         let patch = diff(&format!("@@ {head} @@\n+x\n"));
         assert_eq!(refused("one\ntwo\nthree\n", &patch)["code"], "INVALID_PATCH", "{head}");
     }
@@ -111,16 +127,25 @@ fn numbers_of_any_size_are_only_numbers() {
 fn an_anchor_is_never_cut_short_or_passed_over() {
     let ruby = "class A\n  a\n  @@count = 0\nend\n";
     assert_eq!(refused(ruby, &envelope("@@ @@count = 0\n-  a\n+  b\n"))["code"], "INVALID_PATCH");
-    assert_eq!(made(ruby, &envelope("@@ @@count = 0\n+  b\n")), "class A\n  a\n  @@count = 0\n  b\nend\n");
+    assert_eq!(
+        made(ruby, &envelope("@@ @@count = 0\n+  b\n")),
+        "class A\n  a\n  @@count = 0\n  b\nend\n"
+    );
     // What stands below another head is not below this one.
     let twins = "def f():\n    return 2\n\ndef g():\n    return 1\n";
-    assert_eq!(refused(twins, &envelope("@@ def f():\n-    return 1\n+    return 2\n"))["code"], "INVALID_PATCH");
+    assert_eq!(
+        refused(twins, &envelope("@@ def f():\n-    return 1\n+    return 2\n"))["code"],
+        "INVALID_PATCH"
+    );
     assert_eq!(
         refused("def get_all():\n    return 1\n", &envelope("@@ def get\n+    trace()\n"))["code"],
         "INVALID_PATCH"
     );
     let next = "function f() {\n  keep();\n}\n(function g() {\n  value = 1;\n})();\n";
-    assert_eq!(refused(next, &envelope("@@ function f() {\n-  value = 1;\n+  value = 2;\n"))["code"], "INVALID_PATCH");
+    assert_eq!(
+        refused(next, &envelope("@@ function f() {\n-  value = 1;\n+  value = 2;\n"))["code"],
+        "INVALID_PATCH"
+    );
     // Unless what stands there is told by more than a line, and stands once.
     let more = "@@ def f():\n def g():\n-    return 1\n+    return 3\n";
     assert_eq!(made(twins, &envelope(more)), twins.replace("return 1", "return 3"));
@@ -130,7 +155,10 @@ fn an_anchor_is_never_cut_short_or_passed_over() {
         made(c, &envelope("@@ int f(void)\n-\treturn 1;\n+\treturn 2;\n")),
         c.replacen("return 1", "return 2", 1)
     );
-    assert_eq!(made(c, &envelope("@@ out:\n-\treturn 1;\n+\treturn 2;\n")), c.replacen("return 1", "return 2", 1));
+    assert_eq!(
+        made(c, &envelope("@@ out:\n-\treturn 1;\n+\treturn 2;\n")),
+        c.replacen("return 1", "return 2", 1)
+    );
 }
 
 #[test]
@@ -141,33 +169,44 @@ fn a_mark_before_the_patch_hides_nothing() {
 
 #[test]
 fn counts_never_reach_into_what_follows() {
-    assert_eq!(made("one\ntwo\n", &format!("```diff\n{}```\n", diff("@@ -1,3 +1,3 @@\n one\n-two\n+2\n"))), "one\n2\n");
+    assert_eq!(
+        made("one\ntwo\n", &format!("```diff\n{}```\n", diff("@@ -1,3 +1,3 @@\n one\n-two\n+2\n"))),
+        "one\n2\n"
+    );
     let two = diff("@@ -1,2 +1,2 @@\n-one\n+1\n") + "--- a/G\n+++ b/G\n@@ -1 +1 @@\n-x\n+y\n";
     assert_eq!(files(&two), [("F".to_owned(), "update"), ("G".to_owned(), "update")]);
 }
 
 #[test]
 fn context_that_the_counts_vouch_for_is_not_dropped() {
-    assert_eq!(refused("a\nb\nc\n", &diff("@@ -1,3 +1,3 @@\n a\n-b\n+B\n\n"))["code"], "INVALID_PATCH");
+    assert_eq!(
+        refused("a\nb\nc\n", &diff("@@ -1,3 +1,3 @@\n a\n-b\n+B\n\n"))["code"],
+        "INVALID_PATCH"
+    );
 }
 
 #[test]
 fn the_end_of_a_last_line_says_nothing_of_line_ends() {
     let file = "one\r\ntwo\r\nthree";
-    assert_eq!(made(file, &envelope("@@\n-three\n+three a\n+three b\n")), "one\r\ntwo\r\nthree a\r\nthree b");
+    assert_eq!(
+        made(file, &envelope("@@\n-three\n+three a\n+three b\n")),
+        "one\r\ntwo\r\nthree a\r\nthree b"
+    );
 }
 
 #[test]
 fn a_correction_is_not_for_one_of_two_near_twins() {
     let server = "connect_timeout = 30\nread_timeout = 30\nretries = 5\n";
     let file = format!("[server one]\n{server}\n[server two]\n{server}");
-    let patch = diff("@@\n connect_timeout = 30\n-read_timeout = 30\n+read_timeout = 60\n retries = 3\n");
+    let patch =
+        diff("@@\n connect_timeout = 30\n-read_timeout = 30\n+read_timeout = 60\n retries = 3\n");
     assert_eq!(refused(&file, &patch)["evidence"].get("correction"), None);
 }
 
 #[test]
 fn a_correction_does_not_believe_a_number_that_placing_would_not() {
-    let head = "import one_package\nimport two_package\nimport three_package\nimport four_package\n";
+    let head =
+        "import one_package\nimport two_package\nimport three_package\nimport four_package\n";
     let section = |n: usize| format!("section {n}\nstart\nvalue = 1\nstop\nend\n");
     let file = head.to_owned() + &(1..9).map(section).collect::<String>();
     let patch = diff(
@@ -178,8 +217,7 @@ fn a_correction_does_not_believe_a_number_that_placing_would_not() {
 
 #[test]
 fn a_correction_does_not_drop_a_line_that_says_otherwise() {
-    let file =
-        "def save_a(arg):\n    first = load(arg)\n    second = load(arg)\n    return None\n\ndef other():\n    pass\n";
+    let file = "def save_a(arg):\n    first = load(arg)\n    second = load(arg)\n    return None\n\ndef other():\n    pass\n";
     let patch = diff(
         "@@\n def save_a(arg):\n     first = load(arg)\n     second = load(arg)\n+    log(\"done\")\n\n     gone = 1\n",
     );
@@ -191,7 +229,11 @@ fn a_change_of_form_is_a_change() {
     assert_eq!(made("a\r\nb\r\n", &diff("@@ -1,2 +1,2 @@\n-a\r\n+a\n b\r\n")), "a\nb\r\n");
     assert_eq!(made("\u{feff}a\nb\n", &diff("@@ -1,2 +1,2 @@\n-\u{feff}a\n+a\n b\n")), "a\nb\n");
     assert_eq!(made("a\nb\n", &diff("@@ -1,2 +1,2 @@\n-a\n+\u{feff}a\n b\n")), "\u{feff}a\nb\n");
-    let spaced = with("if x:\n  foo()\nbar()\n", &diff("@@\n if x: \n-  foo()\n+    foo()\n"), Matching::Lenient);
+    let spaced = with(
+        "if x:\n  foo()\nbar()\n",
+        &diff("@@\n if x: \n-  foo()\n+    foo()\n"),
+        Matching::Lenient,
+    );
     assert_eq!(spaced.unwrap(), "if x:\n    foo()\nbar()\n");
 }
 
@@ -205,8 +247,7 @@ fn new_lines_that_meet_are_in_the_order_of_their_hunks() {
 #[test]
 fn an_indentation_that_no_line_shows_is_refused() {
     let tabs = "class A:\n\tdef f(self):\n\t\treturn 1\n";
-    let block =
-        "F\n<<<<<<< SEARCH\ndef f(self):\n=======\ndef g(self):\n    return 0\n\ndef f(self):\n>>>>>>> REPLACE\n";
+    let block = "F\n<<<<<<< SEARCH\ndef f(self):\n=======\ndef g(self):\n    return 0\n\ndef f(self):\n>>>>>>> REPLACE\n";
     assert!(with(tabs, block, Matching::Lenient).is_err());
 }
 
@@ -237,10 +278,12 @@ fn sentences_after_a_hunk_are_not_counted_as_context() {
 fn a_later_block_has_no_line_number() {
     let file = "import os\n\ndef f():\n    pass\n\ndef g():\n    pass\n";
     let block = |line: usize, old: &str, new: &str| {
-        format!("F\n<<<<<<< SEARCH\n:start_line:{line}\n-------\n{old}\n=======\n{new}\n>>>>>>> REPLACE\n")
+        format!(
+            "F\n<<<<<<< SEARCH\n:start_line:{line}\n-------\n{old}\n=======\n{new}\n>>>>>>> REPLACE\n"
+        )
     };
-    let patch =
-        block(1, "import os", "import os\nimport re\nimport io\nimport sys") + &block(7, "    pass", "    return 1");
+    let patch = block(1, "import os", "import os\nimport re\nimport io\nimport sys")
+        + &block(7, "    pass", "    return 1");
     assert_eq!(refused(file, &patch)["code"], "OLD_TEXT_AMBIGUOUS");
 }
 
@@ -248,7 +291,10 @@ fn a_later_block_has_no_line_number() {
 fn a_bare_header_below_another_files_lines_is_its_own() {
     let mode = "diff --git a/run.sh b/run.sh\nold mode 100644\nnew mode 100755\n";
     let bare = "--- a/x.c\n+++ b/x.c\n@@ -1 +1 @@\n-a\n+b\n";
-    assert_eq!(files(&format!("{mode}{bare}")), [("run.sh".to_owned(), "update"), ("x.c".to_owned(), "update")]);
+    assert_eq!(
+        files(&format!("{mode}{bare}")),
+        [("run.sh".to_owned(), "update"), ("x.c".to_owned(), "update")]
+    );
     let empty = "diff --git a/p/__init__.py b/p/__init__.py\nnew file mode 100644\nindex 0000000..e69de29\n";
     let new = "--- /dev/null\n+++ b/p/mod.py\n@@ -0,0 +1 @@\n+x\n";
     assert_eq!(
@@ -260,9 +306,12 @@ fn a_bare_header_below_another_files_lines_is_its_own() {
 
 #[test]
 fn a_fence_in_a_markdown_file_does_not_cut_it() {
-    let patch = "`README.md`\n```markdown\n# T\n\nRun:\n\n```\nscripts/build.sh\n```\n\nMore text.\n```\n";
+    let patch =
+        "`README.md`\n```markdown\n# T\n\nRun:\n\n```\nscripts/build.sh\n```\n\nMore text.\n```\n";
     assert!(read(patch.as_bytes(), None).is_err());
-    let long = patch.replacen("```markdown", "````markdown", 1).replace("More text.\n```", "More text.\n````");
+    let long = patch
+        .replacen("```markdown", "````markdown", 1)
+        .replace("More text.\n```", "More text.\n````");
     assert_eq!(files(&long), one("README.md", "whole"));
 }
 

@@ -18,7 +18,8 @@ const ALPHABETS: [&[&str]; 4] = [
 fn change() -> impl Strategy<Value = (String, String)> {
     let line = |alphabet: &'static [&'static str]| prop::sample::select(alphabet);
     let texts = prop::sample::select(&ALPHABETS[..]).prop_flat_map(move |alphabet| {
-        let steps = prop::collection::vec((0_usize..3, any::<prop::sample::Index>(), line(alphabet)), 1..4);
+        let steps =
+            prop::collection::vec((0_usize..3, any::<prop::sample::Index>(), line(alphabet)), 1..4);
         (prop::collection::vec(line(alphabet), 1..14), steps, 0_usize..8)
     });
     texts.prop_map(|(old, steps, open)| {
@@ -42,12 +43,18 @@ fn change() -> impl Strategy<Value = (String, String)> {
 }
 
 fn diff(old: &str, new: &str, context: usize) -> String {
-    TextDiff::from_lines(old, new).unified_diff().context_radius(context).header("a/a.txt", "b/a.txt").to_string()
+    TextDiff::from_lines(old, new)
+        .unified_diff()
+        .context_radius(context)
+        .header("a/a.txt", "b/a.txt")
+        .to_string()
 }
 
 /// The diff with every head changed.
 fn with_heads(diff: &str, head: impl Fn(&str) -> String) -> String {
-    diff.lines().map(|line| if line.starts_with("@@") { head(line) } else { line.to_owned() } + "\n").collect()
+    diff.lines()
+        .map(|line| if line.starts_with("@@") { head(line) } else { line.to_owned() } + "\n")
+        .collect()
 }
 
 /// What edt makes of `text`; `None` if it refuses.
@@ -101,7 +108,9 @@ fn a_number_that_points_at_the_place_is_never_passed_over_for_another() {
 fn where_one_number_is_wrong_none_chooses() {
     let old = "one\nx\ntwo\nthree\nx\nfour\nfive\n";
     let twin = |number: usize, five: usize| {
-        format!("--- a/a.txt\n+++ b/a.txt\n@@ -{number} +{number} @@\n-x\n+y\n@@ -{five} +{five} @@\n-five\n+six\n")
+        format!(
+            "--- a/a.txt\n+++ b/a.txt\n@@ -{number} +{number} @@\n-x\n+y\n@@ -{five} +{five} @@\n-five\n+six\n"
+        )
     };
     assert_eq!(patched(&twin(5, 7), old).as_deref(), Some("one\nx\ntwo\nthree\ny\nfour\nsix\n"));
     assert_eq!(patched(&twin(5, 9), old), None);

@@ -46,10 +46,12 @@ fn line() -> impl Strategy<Value = Line> {
 fn hunk() -> impl Strategy<Value = Hunk> {
     let lines = prop::collection::vec(line(), 1..9);
     let changes = |lines: &Vec<Line>| lines.iter().any(|line| line.side != Side::Both);
-    (lines.prop_filter("it changes something", changes), 1_usize..500, any::<bool>()).prop_map(|(lines, at, at_end)| {
-        let old = lines.iter().any(|line| line.side != Side::New);
-        Hunk { at: old.then_some(at), at_end, ..Hunk::of(0, lines) }
-    })
+    (lines.prop_filter("it changes something", changes), 1_usize..500, any::<bool>()).prop_map(
+        |(lines, at, at_end)| {
+            let old = lines.iter().any(|line| line.side != Side::New);
+            Hunk { at: old.then_some(at), at_end, ..Hunk::of(0, lines) }
+        },
+    )
 }
 
 fn marked(hunk: &Hunk) -> Vec<u8> {
@@ -82,7 +84,11 @@ fn bare(mut files: Vec<FilePatch>) -> Vec<FilePatch> {
 
 fn update(hunks: Vec<Hunk>, to: Option<&str>) -> Vec<FilePatch> {
     let to = to.map(|to| to.as_bytes().to_vec());
-    vec![FilePatch { path: b"src/a b.c".to_vec(), source: 0, action: Action::Update { hunks, to, executable: None } }]
+    vec![FilePatch {
+        path: b"src/a b.c".to_vec(),
+        source: 0,
+        action: Action::Update { hunks, to, executable: None },
+    }]
 }
 
 proptest! {

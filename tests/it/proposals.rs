@@ -33,12 +33,18 @@ fn ci(content: &str) -> Value {
 
 fn states(world: &World) -> Vec<(u64, String)> {
     let listed = world.edt(&["proposals", "--all"]).json;
-    let one = |one: &Value| (one["id"].as_u64().unwrap(), one["state"].as_str().unwrap().to_owned());
+    let one =
+        |one: &Value| (one["id"].as_u64().unwrap(), one["state"].as_str().unwrap().to_owned());
     listed["proposals"].as_array().unwrap().iter().map(one).collect()
 }
 
 fn warnings(answer: &Answer) -> Vec<&str> {
-    answer.json["warnings"].as_array().unwrap().iter().map(|one| one["code"].as_str().unwrap()).collect()
+    answer.json["warnings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["code"].as_str().unwrap())
+        .collect()
 }
 
 #[test]
@@ -57,22 +63,38 @@ fn a_path_that_needs_a_person_becomes_a_proposal_that_lands_once_approved() {
         "{}",
         held.hint()
     );
-    assert_eq!((world.files(), world.git(&["for-each-ref", "refs/heads"])), (files, refs), "nothing but the proposal");
+    assert_eq!(
+        (world.files(), world.git(&["for-each-ref", "refs/heads"])),
+        (files, refs),
+        "nothing but the proposal"
+    );
     assert_eq!(world.edt(&["status"]).json["proposals"], json!(["1"]));
     // The same again is the same proposal.
     assert_eq!(world.apply(&ci("cargo test --all\n")).json["proposal"], json!(1));
     let shown = world.edt(&["show", "1"]).json;
-    assert_eq!((&shown["proposal"]["state"], &shown["grants"]), (&json!("open"), &json!(["protected_path ci/run"])));
-    assert!(shown["files"][0]["patch"].as_str().unwrap().contains("-cargo test\n+cargo test --all\n"), "{shown:#}");
+    assert_eq!(
+        (&shown["proposal"]["state"], &shown["grants"]),
+        (&json!("open"), &json!(["protected_path ci/run"]))
+    );
+    assert!(
+        shown["files"][0]["patch"].as_str().unwrap().contains("-cargo test\n+cargo test --all\n"),
+        "{shown:#}"
+    );
     world.refuses(&["APPROVAL_REQUIRED"], 4, &["apply", "--proposal", "1"]);
     approve(&world, 1);
     // The next answer of any command brings the word, once.
     let next = world.apply(&json!({"path": "a.txt", "mode": "append", "content": "eight\n"}));
     assert_eq!((next.exit, warnings(&next)), (0, vec!["proposal_approved"]), "{:#}", next.json);
     let landed = world.edt(&["apply", "--proposal", "1"]);
-    assert_eq!((landed.exit, &landed.json["proposal"], warnings(&landed)), (0, &json!(1), vec![]), "{:#}", landed.json);
+    assert_eq!(
+        (landed.exit, &landed.json["proposal"], warnings(&landed)),
+        (0, &json!(1), vec![]),
+        "{:#}",
+        landed.json
+    );
     assert_eq!(world.text("ci/run"), "cargo test --all\n");
-    let trailers = world.git(&["log", "-1", "--format=%(trailers:key=Edt-Proposal,key=Edt-Allowed,unfold)"]);
+    let trailers =
+        world.git(&["log", "-1", "--format=%(trailers:key=Edt-Proposal,key=Edt-Allowed,unfold)"]);
     assert_eq!(trailers, "Edt-Allowed: protected_path\nEdt-Proposal: 1\n\n");
     world.refuses(&["PROPOSAL_REJECTED"], 1, &["apply", "--proposal", "1"]);
     assert_eq!(states(&world), [(1, "done".to_owned())]);
@@ -89,7 +111,8 @@ fn an_override_that_needs_a_person_becomes_a_proposal() {
     let plain = json!({"path": "src/long.txt", "mode": "overwrite", "content": "}\n"});
     let refused = world.refuses_request(&["SIZE_REDUCTION"], 1, &plain);
     assert!(
-        refused.hint().contains("allow: [\"size_reduction\"]") && refused.hint().contains("proposal"),
+        refused.hint().contains("allow: [\"size_reduction\"]")
+            && refused.hint().contains("proposal"),
         "{}",
         refused.hint()
     );
@@ -106,7 +129,11 @@ fn an_override_that_needs_a_person_becomes_a_proposal() {
     // A dry run makes no proposal, and what nobody may override none either.
     let dry = world.edt_fed(ci("x\n").to_string().as_bytes(), &["check", "--request", "-"]);
     assert_eq!((dry.codes(), &dry.json["proposal"]), (vec!["APPROVAL_REQUIRED"], &Value::Null));
-    world.refuses(&["PROTECTED_PATH"], 1, &["propose", "edt.toml", "--mode", "append", "--content", "#\n"]);
+    world.refuses(
+        &["PROTECTED_PATH"],
+        1,
+        &["propose", "edt.toml", "--mode", "append", "--content", "#\n"],
+    );
     assert_eq!(states(&world).len(), 1);
 }
 
@@ -115,12 +142,17 @@ fn only_a_person_at_a_terminal_approves() {
     let world = world();
     world.apply(&ci("x\n"));
     world.refuses(&["APPROVAL_REQUIRED"], 4, &["approve", "1"]);
-    world.unchanged(&["APPROVAL_REQUIRED"], 4, || world.edt_fed(b"yes\n", &["approve", "1", "--apply"]));
+    world.unchanged(&["APPROVAL_REQUIRED"], 4, || {
+        world.edt_fed(b"yes\n", &["approve", "1", "--apply"])
+    });
     let (status, screen) = person(&world, "approve 1", "no\n");
     assert_eq!(status, Some(4), "{screen}");
     // An agent in a terminal is none.
     let mut command = world.command("script");
-    command.args(["-qec", &format!("'{EDT}' approve 1"), "/dev/null"]).env("SHELL", "/bin/sh").env("EDT_AGENT", "1");
+    command
+        .args(["-qec", &format!("'{EDT}' approve 1"), "/dev/null"])
+        .env("SHELL", "/bin/sh")
+        .env("EDT_AGENT", "1");
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(b"yes\n").unwrap();
     let done = child.wait_with_output().unwrap();
@@ -136,7 +168,8 @@ fn only_a_person_at_a_terminal_approves() {
 #[test]
 fn a_rejection_reaches_the_agent_with_its_reason() {
     let world = world();
-    let proposed = world.edt(&["propose", "a.txt", "--mode", "append", "--content", "x\n", "-m", "add x"]);
+    let proposed =
+        world.edt(&["propose", "a.txt", "--mode", "append", "--content", "x\n", "-m", "add x"]);
     assert_eq!(
         (proposed.exit, proposed.json["status"].as_str(), &proposed.json["proposal"]),
         (0, Some("proposed"), &json!(1))
@@ -160,8 +193,9 @@ fn a_rejection_reaches_the_agent_with_its_reason() {
 #[test]
 fn a_newer_proposal_closes_the_one_it_replaces() {
     let world = world();
-    let propose =
-        |path: &str, content: &str| world.edt(&["propose", path, "--mode", "overwrite", "--content", content]);
+    let propose = |path: &str, content: &str| {
+        world.edt(&["propose", path, "--mode", "overwrite", "--content", content])
+    };
     propose("a.txt", "two\n".repeat(6).as_str());
     propose("x.lock", "2\n");
     let third = propose("a.txt", "three\n".repeat(6).as_str());
@@ -178,7 +212,9 @@ fn a_newer_proposal_closes_the_one_it_replaces() {
 fn a_moved_world_is_merged_or_refused() {
     let world = world();
     let edit = |old: &str, new: &str| json!({"path": "a.txt", "mode": "edit", "old_text": old, "content": new});
-    let propose = |request: &Value| world.edt_fed(request.to_string().as_bytes(), &["propose", "--request", "-"]);
+    let propose = |request: &Value| {
+        world.edt_fed(request.to_string().as_bytes(), &["propose", "--request", "-"])
+    };
     propose(&edit("two\n", "TWO\n"));
     approve(&world, 1);
     // Elsewhere in the file, by an edit and by a person who recorded nothing: carried over.
@@ -197,9 +233,15 @@ fn a_moved_world_is_merged_or_refused() {
     approve(&world, 2);
     world.apply(&edit("four\n", "vier\n")).landed_with(&["proposal_approved"]);
     let stale = world.refuses(&["PROPOSAL_STALE"], 3, &["apply", "--proposal", "2"]);
-    assert!(stale.message().contains("a.txt") && stale.hint().contains("edt propose"), "{:#}", stale.json);
+    assert!(
+        stale.message().contains("a.txt") && stale.hint().contains("edt propose"),
+        "{:#}",
+        stale.json
+    );
     // A part of it made already: what would land is not what was seen.
-    propose(&json!({"edits": [edit("five\n", "FIVE\n"), {"path": "x.lock", "mode": "overwrite", "content": "2\n"}]}));
+    propose(
+        &json!({"edits": [edit("five\n", "FIVE\n"), {"path": "x.lock", "mode": "overwrite", "content": "2\n"}]}),
+    );
     approve(&world, 3);
     world.apply(&edit("five\n", "FIVE\n")).landed_with(&["proposal_approved"]);
     world.refuses(&["PROPOSAL_STALE"], 3, &["apply", "--proposal", "3"]);
@@ -214,8 +256,10 @@ fn a_moved_world_is_merged_or_refused() {
 
 #[test]
 fn guards_judge_again_what_was_approved() {
-    let world =
-        World::with(&[("a.c", b"int f(void) {\n  return 1;\n}\n"), ("b.c", b"int g(void) {\n  return 2;\n}\n")]);
+    let world = World::with(&[
+        ("a.c", b"int f(void) {\n  return 1;\n}\n"),
+        ("b.c", b"int g(void) {\n  return 2;\n}\n"),
+    ]);
     let both = json!({"edits": [
         {"path": "a.c", "mode": "edit", "old_text": "return 1;", "content": "return 3;"},
         {"path": "b.c", "mode": "append", "content": "int h(void) {\n  return 4;\n}\n"}]});
@@ -256,7 +300,10 @@ fn everything_that_an_edit_can_do_can_be_proposed() {
     assert_eq!(landed.exit, 0, "{:#}", landed.json);
     assert_eq!(world.read("x.eol"), b"one\r\nthree\r\n");
     assert_eq!(world.read("crlf.txt"), b"a\r\nc\r\n");
-    assert_eq!((world.exists("from.txt"), world.text("to.txt"), world.exists("gone.txt")), (false, lines(20), false));
+    assert_eq!(
+        (world.exists("from.txt"), world.text("to.txt"), world.exists("gone.txt")),
+        (false, lines(20), false)
+    );
     assert_eq!(world.git(&["ls-tree", "HEAD", "new/deep.txt"]).split(' ').next(), Some("100755"));
     assert!(world.git(&["log", "-1", "--format=%B"]).contains("Edt-Agent: robot"));
     assert_eq!(world.rev("HEAD^{tree}"), world.rev("refs/edt/proposals/1^{tree}"));
@@ -277,20 +324,38 @@ fn a_command_that_policy_asks_about_runs_once_after_a_persons_word() {
         "{:#}",
         held.json
     );
-    assert!(held.hint().contains("edt approve 1") && held.message().contains("Nothing was run"), "{:#}", held.json);
+    assert!(
+        held.hint().contains("edt approve 1") && held.message().contains("Nothing was run"),
+        "{:#}",
+        held.json
+    );
     assert_eq!(call().json["proposal"], json!(1), "asked twice, one proposal");
     // Any other call is another command.
-    assert_eq!(world.runs(&["--env", "A=c"], &["cp", "a.txt", "/tmp/edt-never-made"]).json["proposal"], json!(2));
     assert_eq!(
-        world.runs(&["--cwd", "src", "--env", "A=b"], &["cp", "a.txt", "/tmp/edt-never-made"]).json["proposal"],
+        world.runs(&["--env", "A=c"], &["cp", "a.txt", "/tmp/edt-never-made"]).json["proposal"],
+        json!(2)
+    );
+    assert_eq!(
+        world.runs(&["--cwd", "src", "--env", "A=b"], &["cp", "a.txt", "/tmp/edt-never-made"]).json
+            ["proposal"],
         json!(3)
     );
     assert_eq!(
-        world.runs(&["--sandbox", "permissive", "--env", "A=b"], &["cp", "a.txt", "/tmp/edt-never-made"]).json["proposal"],
+        world
+            .runs(
+                &["--sandbox", "permissive", "--env", "A=b"],
+                &["cp", "a.txt", "/tmp/edt-never-made"]
+            )
+            .json["proposal"],
         json!(4)
     );
     let (status, screen) = person(&world, "approve 1", "yes\n");
-    assert!(status == Some(0) && screen.contains("cp a.txt /tmp/edt-never-made") && screen.contains("A=b"), "{screen}");
+    assert!(
+        status == Some(0)
+            && screen.contains("cp a.txt /tmp/edt-never-made")
+            && screen.contains("A=b"),
+        "{screen}"
+    );
     let ran = call();
     // The sandbox holds it all the same: a word for a command is none for a place outside.
     assert_eq!(
@@ -319,7 +384,11 @@ fn a_word_for_a_command_is_for_what_it_holds() {
     std::fs::write(folder.join("edt.toml"), rule).unwrap();
     let program = |text: &str| {
         world.write("dep", text);
-        std::fs::set_permissions(world.root.join("dep"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        std::fs::set_permissions(
+            world.root.join("dep"),
+            std::os::unix::fs::PermissionsExt::from_mode(0o755),
+        )
+        .unwrap();
     };
     let call = || world.runs(&[], &["./dep"]);
     program("#!/bin/sh\necho good\n");
@@ -331,7 +400,10 @@ fn a_word_for_a_command_is_for_what_it_holds() {
     assert_eq!(call().json["run"]["stdout"]["text"], "good\n");
     // What it reads is part of it, and is shown.
     let fed = |text: &str| {
-        world.edt_fed(json!({"program": "sh", "stdin": text}).to_string().as_bytes(), &["run", "--request", "-"])
+        world.edt_fed(
+            json!({"program": "sh", "stdin": text}).to_string().as_bytes(),
+            &["run", "--request", "-"],
+        )
     };
     let held = fed("echo one");
     assert!(held.message().contains("echo one"), "{}", held.message());
@@ -359,7 +431,8 @@ fn a_denied_command_is_refused_with_the_way_that_is_edts() {
         denied.json
     );
     assert!(
-        denied.message().contains("edt undo") && denied.errors()[0]["evidence"]["rule"] == "git-reset-hard",
+        denied.message().contains("edt undo")
+            && denied.errors()[0]["evidence"]["rule"] == "git-reset-hard",
         "{:#}",
         denied.json
     );
@@ -429,7 +502,8 @@ impl Answer {
 fn told(answer: &Answer) -> Vec<(String, String)> {
     let all = answer.json["warnings"].as_array().unwrap().iter();
     let word = |one: &Value| {
-        let number = one["message"].as_str()?.strip_prefix("Proposal ")?.split(' ').next()?.to_owned();
+        let number =
+            one["message"].as_str()?.strip_prefix("Proposal ")?.split(' ').next()?.to_owned();
         Some((one["code"].as_str()?.to_owned(), number))
     };
     all.filter_map(word).collect()
@@ -457,7 +531,11 @@ fn every_change_of_a_persons_mind_is_told_once() {
         says(call);
         // A person's own call is no answer to the agent; a status is one.
         says("status");
-        assert_eq!((told(&world.edt(&["status"])), told(&world.edt(&["status"]))), (word, vec![]), "{call}");
+        assert_eq!(
+            (told(&world.edt(&["status"])), told(&world.edt(&["status"]))),
+            (word, vec![]),
+            "{call}"
+        );
     }
     let checkpoint = || told(&world.edt(&["checkpoint", "-m", "x"]));
     assert_eq!(checkpoint(), []);
@@ -471,8 +549,13 @@ fn every_change_of_a_persons_mind_is_told_once() {
     assert_eq!(told(&world.edt(&["status"])), [("proposal_approved".to_owned(), "2".to_owned())]);
     assert_eq!(world.edt(&["apply", "--proposal", "2"]).exit, 0);
     assert_eq!(checkpoint(), []);
-    let awaited = std::fs::read_to_string(world.git_dir("--git-dir").join("edt/main/proposals-awaited")).unwrap();
-    assert_eq!(awaited.lines().map(|line| line.split(' ').next().unwrap()).collect::<Vec<_>>(), ["1"]);
+    let awaited =
+        std::fs::read_to_string(world.git_dir("--git-dir").join("edt/main/proposals-awaited"))
+            .unwrap();
+    assert_eq!(
+        awaited.lines().map(|line| line.split(' ').next().unwrap()).collect::<Vec<_>>(),
+        ["1"]
+    );
 }
 
 #[test]
@@ -481,7 +564,8 @@ fn who_is_no_person_withdraws_and_decides_nothing() {
     world.apply(&ci("x\n"));
     approve(&world, 1);
     world.edt(&["status"]);
-    let kept = world.unchanged(&["APPROVAL_REQUIRED"], 4, || world.edt(&["reject", "1", "-m", "no"]));
+    let kept =
+        world.unchanged(&["APPROVAL_REQUIRED"], 4, || world.edt(&["reject", "1", "-m", "no"]));
     assert!(kept.hint().contains("`edt reject 1 -m WHY`"), "{}", kept.hint());
     world.apply(&ci("y\n"));
     let withdrawn = world.edt(&["reject", "2", "-m", "a slip"]);
@@ -494,12 +578,19 @@ fn who_is_no_person_withdraws_and_decides_nothing() {
     assert_eq!(withdrawn.json["proposal"]["detail"], json!("a slip"));
     assert_eq!(told(&world.edt(&["status"])), [], "it is no person's word");
     let closed = world.refuses(&["PROPOSAL_REJECTED"], 1, &["apply", "--proposal", "2"]);
-    assert!(closed.message().contains("withdrawn") && !closed.message().contains("A person"), "{}", closed.message());
+    assert!(
+        closed.message().contains("withdrawn") && !closed.message().contains("A person"),
+        "{}",
+        closed.message()
+    );
     world.refuses(&["PROPOSAL_REJECTED"], 1, &["reject", "2", "-m", "again"]);
     assert_eq!(person(&world, "approve 2", "yes\n").0, Some(1));
     // It may be proposed again.
     assert_eq!(world.apply(&ci("y\n")).json["proposal"], json!(3));
-    assert_eq!(states(&world).iter().map(|one| one.1.as_str()).collect::<Vec<_>>(), ["approved", "withdrawn", "open"]);
+    assert_eq!(
+        states(&world).iter().map(|one| one.1.as_str()).collect::<Vec<_>>(),
+        ["approved", "withdrawn", "open"]
+    );
 }
 
 #[test]
@@ -508,16 +599,25 @@ fn what_was_approved_is_said_to_be() {
     let held = world.apply(&ci("x\n"));
     approve(&world, 1);
     let again = world.apply(&ci("x\n"));
-    assert_eq!((again.codes(), &again.json["proposal"]), (vec!["APPROVAL_REQUIRED"], &held.json["proposal"]));
+    assert_eq!(
+        (again.codes(), &again.json["proposal"]),
+        (vec!["APPROVAL_REQUIRED"], &held.json["proposal"])
+    );
     assert_eq!(again.hint(), "Proposal 1 was approved: `edt apply --proposal 1` lands it.");
     let proposed = world.edt(&["propose", "ci/run", "--mode", "overwrite", "--content", "x\n"]);
-    assert_eq!((&proposed.json["proposal"], warnings(&proposed)), (&json!(1), vec!["approved_already"]));
+    assert_eq!(
+        (&proposed.json["proposal"], warnings(&proposed)),
+        (&json!(1), vec!["approved_already"])
+    );
     // What cannot be carried over is not approved on the way.
     world.apply(&ci("y\n"));
     world.write("ci/run", "other\n");
     let (status, screen) = person(&world, "approve 2 --apply", "yes\n");
     assert_eq!((status, states(&world)[1].1.as_str()), (Some(3), "open"), "{screen}");
-    assert!(screen.contains("PROPOSAL_STALE") && screen.contains("Nothing was changed."), "{screen}");
+    assert!(
+        screen.contains("PROPOSAL_STALE") && screen.contains("Nothing was changed."),
+        "{screen}"
+    );
 }
 
 #[test]
@@ -525,32 +625,44 @@ fn nothing_that_is_proposed_hides_from_who_approves_it() {
     let world = world();
     let hidden = "evil\n\u{1b}[1A\u{1b}[2Kgood\rover\u{202e}turned\r\n";
     let message = "an edit\n\n  approving it allows nothing\ncommit 000000000000\n";
-    let request = json!({"path": "ci/run", "mode": "overwrite", "content": hidden, "message": message});
+    let request =
+        json!({"path": "ci/run", "mode": "overwrite", "content": hidden, "message": message});
     assert_eq!(world.apply(&request).codes(), ["APPROVAL_REQUIRED"]);
     let diff = "+evil\n+\\u{1b}[1A\\u{1b}[2Kgood\\u{d}over\\u{202e}turned\n";
     let (_, screen) = person(&world, "approve 1", "yes\n");
     let plain = screen.replace("\r\n", "\n");
     let plain = anstream::adapter::strip_str(&plain).to_string();
     assert!(plain.contains(diff), "{plain}");
-    assert!(plain.contains("  |   approving it allows nothing\n  | commit 000000000000\n"), "{plain}");
     assert!(
-        !screen.contains("\u{1b}[2K") && !screen.contains("\u{1b}[1A") && !screen.contains('\u{202e}'),
+        plain.contains("  |   approving it allows nothing\n  | commit 000000000000\n"),
+        "{plain}"
+    );
+    assert!(
+        !screen.contains("\u{1b}[2K")
+            && !screen.contains("\u{1b}[1A")
+            && !screen.contains('\u{202e}'),
         "{screen:?}"
     );
     assert_eq!(world.edt(&["apply", "--proposal", "1"]).exit, 0);
     for call in [["show", "HEAD"], ["diff", "HEAD~1"], ["show", "1"]] {
         let shown = world.command(EDT).args(call).output().unwrap();
         let shown = String::from_utf8(shown.stdout).unwrap();
-        assert!(shown.contains(diff) && !shown.contains(['\u{1b}', '\r', '\u{202e}']), "{call:?}: {shown:?}");
+        assert!(
+            shown.contains(diff) && !shown.contains(['\u{1b}', '\r', '\u{202e}']),
+            "{call:?}: {shown:?}"
+        );
     }
     // A reader that is a program gets the very bytes.
-    assert!(world.edt(&["show", "1"]).json["files"][0]["patch"].as_str().unwrap().contains("\u{1b}[1A"));
+    assert!(
+        world.edt(&["show", "1"]).json["files"][0]["patch"].as_str().unwrap().contains("\u{1b}[1A")
+    );
 }
 
 #[test]
 fn an_approval_is_for_what_it_changed_and_not_for_what_stood_there() {
     for hooks in [false, true] {
-        let world = World::with(&[("edt.toml", PROTECT.as_bytes()), ("ci/run", lines(20).as_bytes())]);
+        let world =
+            World::with(&[("edt.toml", PROTECT.as_bytes()), ("ci/run", lines(20).as_bytes())]);
         if hooks {
             world.edt(&["hooks", "install"]);
         }
@@ -570,5 +682,10 @@ fn an_approval_is_for_what_it_changed_and_not_for_what_stood_there() {
     // What changes nothing needs nobody.
     let world = world();
     let same = world.edt(&["propose", "x.lock", "--mode", "overwrite", "--content", "1\n"]);
-    assert_eq!((same.exit, same.json["status"].as_str()), (0, Some("unchanged")), "{:#}", same.json);
+    assert_eq!(
+        (same.exit, same.json["status"].as_str()),
+        (0, Some("unchanged")),
+        "{:#}",
+        same.json
+    );
 }

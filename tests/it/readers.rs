@@ -7,12 +7,23 @@ use crate::world::World;
 
 /// Edits, a checkpoint, an undo, a landing, an abandoned session, a worktree beside, packed objects: all that edt writes.
 fn day() -> World {
-    let world = World::with(&[("a.txt", b"a\n"), ("dir/b.txt", b"b\n"), ("run.sh", b"#!/bin/sh\n")]);
+    let world =
+        World::with(&[("a.txt", b"a\n"), ("dir/b.txt", b"b\n"), ("run.sh", b"#!/bin/sh\n")]);
     world.edt(&["begin", "s"]).landed();
     world.overwrite("a.txt", "one\n");
     world.write("a.txt", "a person's\n");
     world.edt(&["apply", "a.txt", "--mode", "append", "--content", "two\n"]).landed();
-    world.edt(&["apply", "dir/new.sh", "--mode", "create", "--content", "#!/bin/sh\n", "--executable"]).landed();
+    world
+        .edt(&[
+            "apply",
+            "dir/new.sh",
+            "--mode",
+            "create",
+            "--content",
+            "#!/bin/sh\n",
+            "--executable",
+        ])
+        .landed();
     world.edt(&["apply", "dir/b.txt", "--mode", "rename", "--to", "c.txt"]).landed();
     world.edt(&["undo"]).landed();
     world.edt(&["land"]).landed();
@@ -35,7 +46,8 @@ fn program(variable: &str, name: &str) -> Option<String> {
     let client = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/clients/venv/bin").join(name);
     let usual = || if client.exists() { client.display().to_string() } else { name.to_owned() };
     let named = std::env::var(variable).ok().unwrap_or_else(usual);
-    let there = Command::new(&named).arg("--version").output().is_ok_and(|done| done.status.success());
+    let there =
+        Command::new(&named).arg("--version").output().is_ok_and(|done| done.status.success());
     if !there {
         println!("skipped: {named} is not installed ({variable} may name it)");
     }
@@ -90,18 +102,25 @@ fn jj_reads_the_repository_without_complaint() {
     assert!(world.command("cp").arg("-a").arg(&world.root).arg(&copy).status().unwrap().success());
     let world = world.at(&copy);
     let say = |args: &[&str]| {
-        let done = world.command(&jj).args(["--no-pager", "--color=never"]).args(args).output().unwrap();
+        let done =
+            world.command(&jj).args(["--no-pager", "--color=never"]).args(args).output().unwrap();
         let said = String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned();
         assert!(done.status.success() && !said.contains("Warning: Failed"), "jj {args:?}: {said}");
         said
     };
     assert!(Path::new(&jj).is_absolute() || say(&["--version"]).starts_with("jj"));
     say(&["git", "init", "--colocate"]);
-    let log = say(&["log", "-r", "all()", "--no-graph", "-T", "description.first_line() ++ \"\\n\""]);
-    for subject in ["edit a.txt (+1 -1)", "checkpoint: unrecorded changes of a.txt", "a person's commit"] {
+    let log =
+        say(&["log", "-r", "all()", "--no-graph", "-T", "description.first_line() ++ \"\\n\""]);
+    for subject in
+        ["edit a.txt (+1 -1)", "checkpoint: unrecorded changes of a.txt", "a person's commit"]
+    {
         assert!(log.contains(subject), "{subject}: {log}");
     }
     let status = say(&["status"]);
-    assert!(status.contains("The working copy has no changes") || status.contains("no changes"), "{status}");
+    assert!(
+        status.contains("The working copy has no changes") || status.contains("no changes"),
+        "{status}"
+    );
     world.is_sound();
 }

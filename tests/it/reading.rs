@@ -30,8 +30,12 @@ fn a_file_is_told_whole_with_what_the_next_edit_needs() {
             "truncated": false, "next_line": null, "cut_line": null,
         })
     );
-    assert_eq!(people(&world, &["a.txt"]), format!("a.txt 8 bytes, 2 lines, blob {hash}\n1 | one\n2 | two\n"));
-    let append = ["apply", "a.txt", "--mode", "append", "--content", "three\n", "--expected-hash", &hash];
+    assert_eq!(
+        people(&world, &["a.txt"]),
+        format!("a.txt 8 bytes, 2 lines, blob {hash}\n1 | one\n2 | two\n")
+    );
+    let append =
+        ["apply", "a.txt", "--mode", "append", "--content", "three\n", "--expected-hash", &hash];
     world.edt(&append).landed();
 }
 
@@ -50,15 +54,25 @@ fn what_stands_on_disk_is_read_whether_git_knows_it_or_not() {
 #[test]
 fn ranges_are_shown_apart_and_those_that_overlap_as_one() {
     let world = World::with(&[("a.txt", lines(100).as_bytes())]);
-    let args = ["a.txt", "--lines", "50:51", "--lines", "8:9", "--lines", "9:11", "--lines", "100", "--lines", "52:"];
+    let args = [
+        "a.txt", "--lines", "50:51", "--lines", "8:9", "--lines", "9:11", "--lines", "100",
+        "--lines", "52:",
+    ];
     let line = |n: usize| format!("line {n} of a text\n");
     let text = |from: usize, to: usize| (from..=to).map(line).collect::<String>();
     let keys = ["first_line", "last_line", "text", "further", "truncated"];
-    let further = json!([{"first_line": 50, "last_line": 100, "text": text(50, 100), "lossy": false}]);
-    assert_eq!(told(&world, &args, &keys), [json!(8), json!(11), json!(text(8, 11)), further, json!(false)]);
+    let further =
+        json!([{"first_line": 50, "last_line": 100, "text": text(50, 100), "lossy": false}]);
+    assert_eq!(
+        told(&world, &args, &keys),
+        [json!(8), json!(11), json!(text(8, 11)), further, json!(false)]
+    );
     let shown = people(&world, &["a.txt", "--lines", ":1", "--lines", "99:200"]);
     let body: Vec<&str> = shown.lines().skip(1).collect();
-    assert_eq!(body, ["  1 | line 1 of a text", "    …", " 99 | line 99 of a text", "100 | line 100 of a text"]);
+    assert_eq!(
+        body,
+        ["  1 | line 1 of a text", "    …", " 99 | line 99 of a text", "100 | line 100 of a text"]
+    );
 }
 
 #[test]
@@ -66,25 +80,40 @@ fn a_range_beyond_the_file_is_refused_with_how_many_lines_there_are() {
     let world = World::with(&[("a.txt", lines(15).as_bytes()), ("empty", b"")]);
     let answer = world.edt(&["read", "a.txt", "--lines", "3:4", "--lines", "16:20"]);
     assert_eq!((answer.codes(), answer.exit), (vec!["LINE_OUT_OF_RANGE"], 1));
-    assert_eq!(answer.message(), "The range 16:20 begins beyond the end of a.txt, which has 15 lines.");
+    assert_eq!(
+        answer.message(),
+        "The range 16:20 begins beyond the end of a.txt, which has 15 lines."
+    );
     assert_eq!(answer.hint(), "Ask for lines from 1 to 15, such as --lines 1:15.");
     assert_eq!(answer.errors()[0]["evidence"], json!({"first_line": 16, "lines": 15}));
-    assert_eq!(world.edt(&["read", "a.txt", "--lines", "99", "--lines", "16:"]).codes(), ["LINE_OUT_OF_RANGE"; 2]);
+    assert_eq!(
+        world.edt(&["read", "a.txt", "--lines", "99", "--lines", "16:"]).codes(),
+        ["LINE_OUT_OF_RANGE"; 2]
+    );
     assert_eq!(world.edt(&["read", "empty", "--lines", "2:"]).codes(), ["LINE_OUT_OF_RANGE"]);
     for wrong in ["", "0:3", "5:4", "a:b", "1:2:3", "-1:3", "99999999999999999999:", "1-3"] {
         let answer = world.edt(&["read", "a.txt", &format!("--lines={wrong}")]);
         assert_eq!((answer.codes(), answer.exit), (vec!["BAD_REQUEST"], 2), "{wrong:?}");
     }
-    assert_eq!(told(&world, &["a.txt", "--lines", "15:99"], &["last_line", "truncated"]), [json!(15), json!(false)]);
+    assert_eq!(
+        told(&world, &["a.txt", "--lines", "15:99"], &["last_line", "truncated"]),
+        [json!(15), json!(false)]
+    );
 }
 
 #[test]
 fn a_cut_is_said_and_the_next_call_begins_where_it_was_made() {
     let world = World::with(&[("a.txt", lines(5000).as_bytes())]);
     let keys = ["first_line", "last_line", "lines", "truncated", "next_line"];
-    assert_eq!(told(&world, &["a.txt"], &keys), [json!(1), json!(2000), json!(5000), json!(true), json!(2001)]);
+    assert_eq!(
+        told(&world, &["a.txt"], &keys),
+        [json!(1), json!(2000), json!(5000), json!(true), json!(2001)]
+    );
     let shown = people(&world, &["a.txt", "--max-lines", "2"]);
-    assert!(shown.ends_with("2 | line 2 of a text\n… cut before line 3: read on with --lines 3:\n"), "{shown}");
+    assert!(
+        shown.ends_with("2 | line 2 of a text\n… cut before line 3: read on with --lines 3:\n"),
+        "{shown}"
+    );
     // Call after call, every byte is read exactly once.
     for limit in [["--max-lines", "777"], ["--max-bytes", "4000"]] {
         let (mut all, mut next) = (String::new(), json!(1));
@@ -100,8 +129,12 @@ fn a_cut_is_said_and_the_next_call_begins_where_it_was_made() {
     }
     // The limits hold over all ranges together.
     let args = ["a.txt", "--lines", "1:3", "--lines", "10:12", "--max-lines", "4"];
-    let further = json!([{"first_line": 10, "last_line": 10, "text": "line 10 of a text\n", "lossy": false}]);
-    assert_eq!(told(&world, &args, &["further", "truncated", "next_line"]), [further, json!(true), json!(11)]);
+    let further =
+        json!([{"first_line": 10, "last_line": 10, "text": "line 10 of a text\n", "lossy": false}]);
+    assert_eq!(
+        told(&world, &args, &["further", "truncated", "next_line"]),
+        [further, json!(true), json!(11)]
+    );
 }
 
 #[test]
@@ -121,7 +154,10 @@ fn a_line_longer_than_the_limit_is_cut_between_characters_with_its_length() {
         … cut before line 2: read on with --lines 2:\n";
     assert!(shown.ends_with(notes), "{shown}");
     let whole = ["a.js", "--lines", "1:1", "--max-bytes", "600001"];
-    assert_eq!(told(&world, &whole, &["text", "truncated"]), [json!(format!("{long}\n")), json!(false)]);
+    assert_eq!(
+        told(&world, &whole, &["text", "truncated"]),
+        [json!(format!("{long}\n")), json!(false)]
+    );
 }
 
 #[test]
@@ -148,8 +184,14 @@ fn line_ends_byte_order_mark_and_a_missing_newline_are_said() {
         let shown = people(&world, &[name]);
         assert_eq!(shown.split_once('\n').unwrap().1, *body, "{name}");
     }
-    let head =
-        |name: &str| people(&world, &[name]).lines().next().unwrap().split_once("; ").map(|(_, odd)| odd.to_owned());
+    let head = |name: &str| {
+        people(&world, &[name])
+            .lines()
+            .next()
+            .unwrap()
+            .split_once("; ")
+            .map(|(_, odd)| odd.to_owned())
+    };
     assert_eq!(head("lf"), None);
     assert_eq!(head("crlf").unwrap(), "CR LF line ends");
     assert_eq!(head("mixed").unwrap(), "mixed line ends (␍ marks CR LF)");
@@ -158,7 +200,10 @@ fn line_ends_byte_order_mark_and_a_missing_newline_are_said() {
     let text = world.edt(&["read", "bom"]).json["text"].clone();
     world.apply(&json!({"path": "bom", "mode": "edit", "old_text": text, "content": "c"})).landed();
     assert_eq!(world.read("bom"), b"\xef\xbb\xbfc");
-    assert_eq!(told(&world, &["empty"], &["first_line", "last_line", "text"]), [json!(1), json!(0), json!("")]);
+    assert_eq!(
+        told(&world, &["empty"], &["first_line", "last_line", "text"]),
+        [json!(1), json!(0), json!("")]
+    );
     assert_eq!(told(&world, &["empty", "--lines", "1:40"], &["text"]), [""]);
 }
 

@@ -23,7 +23,8 @@ fn extensions(world: &World) -> Vec<String> {
     let count = u32::from_be_bytes(bytes[8..12].try_into().unwrap());
     let mut at = 12;
     for _ in 0..count {
-        let flags = u16::from_be_bytes(bytes[at + 40 + hash_len..at + 42 + hash_len].try_into().unwrap());
+        let flags =
+            u16::from_be_bytes(bytes[at + 40 + hash_len..at + 42 + hash_len].try_into().unwrap());
         let name = at + 42 + hash_len + if flags & 0x4000 == 0 { 0 } else { 2 };
         if version(&bytes) == 4 {
             let mut strip = name;
@@ -91,7 +92,13 @@ fn works_with(world: &World, stats: Stats) {
         assert_eq!(now.1, before.1, "index version after {step}");
         // The extension that speaks of resolved conflicts or offsets may go where it says nothing any more; these may not.
         let lost: Vec<&String> = before.2.iter().filter(|sign| !now.2.contains(sign)).collect();
-        assert_eq!(lost, Vec::<&String>::new(), "extensions lost after {step}: {:?} -> {:?}", before.2, now.2);
+        assert_eq!(
+            lost,
+            Vec::<&String>::new(),
+            "extensions lost after {step}: {:?} -> {:?}",
+            before.2,
+            now.2
+        );
     };
     let base = world.try_git(&["rev-parse", "HEAD"]).stdout;
     let start = world.files();
@@ -159,7 +166,8 @@ fn git_reset_keep_takes_back_the_last_edit_and_edt_carries_on() {
     world.git(&["reset", "--quiet", "--keep", "HEAD~1"]);
     assert_eq!(world.text("a.txt"), "two\n");
     world.is_clean();
-    let answer = world.edt(&["apply", "a.txt", "--mode", "append", "--content", "and on\n"]).landed();
+    let answer =
+        world.edt(&["apply", "a.txt", "--mode", "append", "--content", "and on\n"]).landed();
     assert_eq!((world.text("a.txt").as_str(), &answer.json["edit"]), ("two\nand on\n", &json!(2)));
     world.edt(&["undo", "2"]).landed();
     assert_eq!((world.text("a.txt").as_str(), world.rev("HEAD")), ("a\n", world.rev("main")));
@@ -240,7 +248,11 @@ fn a_reftable_repository_is_refused_untouched() {
 #[test]
 fn a_bare_repository_is_refused_untouched() {
     let world = World::unborn(&["--bare"]);
-    world.refuses(&["UNSUPPORTED_REPOSITORY"], 5, &["apply", "a.txt", "--mode", "create", "--content", "x\n"]);
+    world.refuses(
+        &["UNSUPPORTED_REPOSITORY"],
+        5,
+        &["apply", "a.txt", "--mode", "create", "--content", "x\n"],
+    );
     assert!(!world.exists("edt"));
 }
 
@@ -264,7 +276,8 @@ fn without_switching_head_and_index_stay_and_edits_show_as_uncommitted() {
     let world = World::with(&files());
     world.write("b.txt", "staged\n");
     world.git(&["add", "b.txt"]);
-    let stays = || (index(&world), std::fs::read(world.root.join(".git/HEAD")).unwrap(), world.rev("main"));
+    let stays =
+        || (index(&world), std::fs::read(world.root.join(".git/HEAD")).unwrap(), world.rev("main"));
     let before = stays();
     world.edt(&["begin", "beside", "--no-switch"]).landed();
     world.overwrite("a.txt", "two\n");
@@ -276,7 +289,10 @@ fn without_switching_head_and_index_stay_and_edits_show_as_uncommitted() {
     assert!(stays() == before, "HEAD, the index and main are the same");
     assert_eq!(world.status(), " M a.txt\nM  b.txt\n D c.txt\n?? new.txt\n");
     assert!(world.git(&["diff"]).contains("+two"));
-    assert_eq!(world.git(&["diff", "--name-status", "main", "edt/beside"]), "M\ta.txt\nD\tc.txt\nA\tnew.txt\n");
+    assert_eq!(
+        world.git(&["diff", "--name-status", "main", "edt/beside"]),
+        "M\ta.txt\nD\tc.txt\nA\tnew.txt\n"
+    );
     world.edt(&["undo", "2"]).landed();
     assert!(stays() == before, "HEAD, the index and main are the same after undo");
     assert_eq!(world.status(), "M  b.txt\n");
@@ -330,7 +346,8 @@ fn a_split_index() {
 
 #[test]
 fn an_index_that_git_rewrites_needs_no_refresh_either() {
-    let kinds: [&[&str]; 3] = [&["--split-index"], &["--index-version", "4"], &["--untracked-cache"]];
+    let kinds: [&[&str]; 3] =
+        [&["--split-index"], &["--index-version", "4"], &["--untracked-cache"]];
     let dirty = |kind: &&[&str]| {
         let world = World::with(&files());
         world.git(&[&["update-index"], *kind].concat());
@@ -394,7 +411,18 @@ fn the_reflogs_are_well_formed_and_git_switch_minus_goes_back() {
     world.git(&["switch", "--quiet", "-"]);
     assert_eq!(world.git(&["symbolic-ref", "--short", "HEAD"]), "edt/work\n");
     world.overwrite("a.txt", "two\n");
-    world.edt(&["apply", "a.txt", "--mode", "append", "--content", "x\n", "--message", "why\nand more\n"]).landed();
+    world
+        .edt(&[
+            "apply",
+            "a.txt",
+            "--mode",
+            "append",
+            "--content",
+            "x\n",
+            "--message",
+            "why\nand more\n",
+        ])
+        .landed();
     world.edt(&["undo"]).landed();
     for log in ["HEAD", "refs/heads/edt/work"] {
         let text = std::fs::read_to_string(world.root.join(".git/logs").join(log)).unwrap();
@@ -402,7 +430,10 @@ fn the_reflogs_are_well_formed_and_git_switch_minus_goes_back() {
         for line in text.lines() {
             let (head, said) = line.split_once('\t').unwrap();
             let parts: Vec<&str> = head.splitn(3, ' ').collect();
-            assert!(parts[2].starts_with("A Person <person@example.com> ") && !said.is_empty(), "{line}");
+            assert!(
+                parts[2].starts_with("A Person <person@example.com> ") && !said.is_empty(),
+                "{line}"
+            );
             assert_eq!((parts[0].len(), parts[1].len()), (40, 40), "{line}");
             if let Some(last) = last.replace(parts[1].to_owned()) {
                 assert_eq!(last, parts[0], "{line} follows the line before it");
@@ -422,7 +453,10 @@ fn an_identity_is_not_needed() {
     world.git(&["config", "--unset", "user.name"]);
     world.git(&["config", "--unset", "user.email"]);
     world.overwrite("a.txt", "two\n");
-    assert_eq!(world.git(&["log", "-1", "--format=%an <%ae> %cn <%ce>"]), "edt <edt@localhost> edt <edt@localhost>\n");
+    assert_eq!(
+        world.git(&["log", "-1", "--format=%an <%ae> %cn <%ce>"]),
+        "edt <edt@localhost> edt <edt@localhost>\n"
+    );
 }
 
 #[test]
@@ -443,11 +477,17 @@ fn the_environment_names_the_author_as_it_does_for_git() {
 #[test]
 fn paths_are_relative_to_the_root_wherever_edt_is_started() {
     let world = World::with(&[("a.txt", b"root\n"), ("sub/a.txt", b"sub\n")]);
-    world.at(world.root.join("sub")).edt(&["apply", "sub/a.txt", "--mode", "append", "--content", "x\n"]).landed();
+    world
+        .at(world.root.join("sub"))
+        .edt(&["apply", "sub/a.txt", "--mode", "append", "--content", "x\n"])
+        .landed();
     let elsewhere = world.at(Path::new("/"));
     let root = world.root.to_str().unwrap();
     elsewhere.edt(&["-C", root, "apply", "a.txt", "--mode", "append", "--content", "x\n"]).landed();
-    assert_eq!((world.text("a.txt").as_str(), world.text("sub/a.txt").as_str()), ("root\nx\n", "sub\nx\n"));
+    assert_eq!(
+        (world.text("a.txt").as_str(), world.text("sub/a.txt").as_str()),
+        ("root\nx\n", "sub\nx\n")
+    );
     world.is_clean();
 }
 
@@ -455,7 +495,16 @@ fn paths_are_relative_to_the_root_wherever_edt_is_started() {
 fn a_file_of_many_lines_is_edited_in_place() {
     let world = World::with(&[("a.txt", lines(20_000).as_bytes())]);
     world
-        .edt(&["apply", "a.txt", "--mode", "edit", "--old-text", "line 12345 of", "--content", "LINE 12345 OF"])
+        .edt(&[
+            "apply",
+            "a.txt",
+            "--mode",
+            "edit",
+            "--old-text",
+            "line 12345 of",
+            "--content",
+            "LINE 12345 OF",
+        ])
         .landed();
     assert_eq!(world.text("a.txt"), lines(20_000).replace("line 12345 of", "LINE 12345 OF"));
     world.is_clean();
@@ -465,7 +514,11 @@ fn a_file_of_many_lines_is_edited_in_place() {
 fn a_mode_bit_means_nothing_where_git_ignores_it() {
     let world = World::with(&files());
     world.git(&["config", "core.fileMode", "false"]);
-    std::fs::set_permissions(world.root.join("a.txt"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    std::fs::set_permissions(
+        world.root.join("a.txt"),
+        std::os::unix::fs::PermissionsExt::from_mode(0o755),
+    )
+    .unwrap();
     world.git(&["update-index", "-q", "--refresh"]);
     world.is_clean();
     let answer = world.overwrite("a.txt", "two\n");
@@ -484,7 +537,11 @@ fn a_file_outside_the_sparse_checkout_is_not_taken_for_a_deleted_one() {
     let kept = world.rev("HEAD:out/b.txt");
     // It is in HEAD, so it exists, although it is not checked out; nobody deleted it.
     let answer = world.edt(&["apply", "out/b.txt", "--mode", "create", "--content", "new\n"]);
-    assert_ne!((answer.exit, answer.checkpoints()), (0, 1), "a deletion that nobody made was recorded");
+    assert_ne!(
+        (answer.exit, answer.checkpoints()),
+        (0, 1),
+        "a deletion that nobody made was recorded"
+    );
     assert_eq!(world.rev("HEAD:out/b.txt"), kept);
 }
 
@@ -512,7 +569,11 @@ fn names_and_contents_of_any_bytes() {
         let created = world.apply(&json!({"path": name, "mode": "create", "content": "x\n"}));
         if name.contains(['*', '?', '"']) {
             // Names that some system cannot hold may be refused, with the code for that.
-            assert!(created.exit == 0 || created.codes() == ["PATH_INVALID"], "{name}: {:#}", created.json);
+            assert!(
+                created.exit == 0 || created.codes() == ["PATH_INVALID"],
+                "{name}: {:#}",
+                created.json
+            );
         } else {
             assert_eq!(created.exit, 0, "{name}: {:#}", created.json);
             assert_eq!(world.text(name), "x\n");

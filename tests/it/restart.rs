@@ -51,7 +51,11 @@ impl Cut {
 
     fn places(&self) -> [(&'static str, PathBuf); 3] {
         let git = self.world.git_dir("--git-dir");
-        [("file", self.world.root.join("a.txt")), ("branch", git.join(BRANCH)), ("index", git.join("index"))]
+        [
+            ("file", self.world.root.join("a.txt")),
+            ("branch", git.join(BRANCH)),
+            ("index", git.join("index")),
+        ]
     }
 
     fn all_objects(&self) -> Vec<PathBuf> {
@@ -105,7 +109,11 @@ fn what_a_power_cut_took_of_an_answered_edit_comes_back() {
         same(&files, &cut.world.files());
         assert_eq!(cut.world.status(), "", "{lost:?}");
         cut.world.is_sound();
-        assert_eq!(cut.world.edt(&["status"]).json["settled"], serde_json::Value::Null, "{lost:?}: settled once");
+        assert_eq!(
+            cut.world.edt(&["status"]).json["settled"],
+            serde_json::Value::Null,
+            "{lost:?}: settled once"
+        );
         cut.world.overwrite("a.txt", "five\n");
         assert_eq!(cut.world.text("a.txt"), "five\n", "{lost:?}");
     }
@@ -114,8 +122,10 @@ fn what_a_power_cut_took_of_an_answered_edit_comes_back() {
 #[test]
 fn bytes_that_only_the_disk_held_come_back_for_files_that_git_converts() {
     for lost in [Lost::File, Lost::Objects, Lost::Everything] {
-        let cut =
-            Cut::after_two_edits_in(World::with(&[(".gitattributes", b"*.txt eol=crlf\n"), ("a.txt", b"one\r\n")]));
+        let cut = Cut::after_two_edits_in(World::with(&[
+            (".gitattributes", b"*.txt eol=crlf\n"),
+            ("a.txt", b"one\r\n"),
+        ]));
         let (tip, files) = (cut.world.rev("HEAD"), cut.world.files());
         assert_eq!(cut.world.text("a.txt"), "four\r\n");
         cut.lose(lost);
@@ -190,7 +200,8 @@ fn a_landing_that_was_answered_comes_back() {
     world.edt(&["begin", "s", "--no-switch"]).landed();
     world.overwrite("a.txt", "two\n");
     let commit = world.edt(&["land"]).landed().commit().to_owned();
-    fs::remove_file(world.root.join(format!(".git/objects/{}/{}", &commit[..2], &commit[2..]))).unwrap();
+    fs::remove_file(world.root.join(format!(".git/objects/{}/{}", &commit[..2], &commit[2..])))
+        .unwrap();
     let cut = Cut { world, kept: PathBuf::new(), objects: Vec::new() };
     cut.restart();
     assert_eq!(cut.world.edt(&["status"]).exit, 0);
@@ -238,12 +249,22 @@ fn after_a_restart_in_which_nothing_was_lost_everything_stays_as_it_is() {
             w.write("backup", "fo");
             let old = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
             fs::write(w.root.join("a.txt"), "fo").unwrap();
-            File::options().write(true).open(w.root.join("a.txt")).unwrap().set_modified(old).unwrap();
+            File::options()
+                .write(true)
+                .open(w.root.join("a.txt"))
+                .unwrap()
+                .set_modified(old)
+                .unwrap();
         }),
         ("written, with the time set back", |w| {
             let time = fs::metadata(w.root.join("a.txt")).unwrap().modified().unwrap();
             fs::write(w.root.join("a.txt"), "FOUR\n").unwrap();
-            File::options().write(true).open(w.root.join("a.txt")).unwrap().set_modified(time).unwrap();
+            File::options()
+                .write(true)
+                .open(w.root.join("a.txt"))
+                .unwrap()
+                .set_modified(time)
+                .unwrap();
         }),
         ("chmod", |w| {
             use std::os::unix::fs::PermissionsExt as _;
@@ -306,7 +327,8 @@ fn after_a_restart_in_which_nothing_was_lost_everything_stays_as_it_is() {
         assert_eq!(answer.exit, 0, "{name}: {:#}", answer.json);
         assert_eq!(world.status(), status, "{name}");
         let after = world.snapshot();
-        let differs: Vec<&String> = before.keys().filter(|key| before.get(*key) != after.get(*key)).collect();
+        let differs: Vec<&String> =
+            before.keys().filter(|key| before.get(*key) != after.get(*key)).collect();
         assert!(differs.is_empty() && before.len() == after.len(), "{name}: {differs:?}");
     }
 }

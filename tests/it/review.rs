@@ -43,7 +43,8 @@ fn what_redo_records_first_stays_reachable() {
     let world = session();
     world.edt(&["undo"]).landed();
     world.write("a.txt", "a person's\n");
-    let checkpoint = world.edt(&["redo"]).landed().json["checkpoints"][0].as_str().unwrap().to_owned();
+    let checkpoint =
+        world.edt(&["redo"]).landed().json["checkpoints"][0].as_str().unwrap().to_owned();
     assert_eq!(world.blob(&format!("{checkpoint}:a.txt")), b"a person's\n");
     assert_ne!(world.git(&["for-each-ref", "--contains", &checkpoint]), "");
     assert_eq!(world.text("a.txt"), "two\n");
@@ -87,7 +88,10 @@ fn a_write_through_an_open_file_during_the_call_is_kept_and_said() {
     open.write_all(b"late\n").unwrap();
     fs::remove_file(world.root.join(LOCK)).unwrap();
     let answer = answer(child);
-    assert_eq!((&answer["status"], &answer["warnings"][0]["code"]), (&json!("applied"), &json!("written_meanwhile")));
+    assert_eq!(
+        (&answer["status"], &answer["warnings"][0]["code"]),
+        (&json!("applied"), &json!("written_meanwhile"))
+    );
     assert!(kept(&world).contains("late\n"));
 }
 
@@ -101,9 +105,15 @@ fn an_unmerged_path_is_left_to_a_person() {
         world.write("entry", entry + "\n");
         let mut update = world.command("git");
         let input = fs::File::open(world.root.join("entry")).unwrap();
-        assert!(update.args(["update-index", "--index-info"]).stdin(input).status().unwrap().success());
+        assert!(
+            update.args(["update-index", "--index-info"]).stdin(input).status().unwrap().success()
+        );
     }
-    world.refuses(&["REPOSITORY_BUSY"], 3, &["apply", "a.txt", "--mode", "append", "--content", "x\n"]);
+    world.refuses(
+        &["REPOSITORY_BUSY"],
+        3,
+        &["apply", "a.txt", "--mode", "append", "--content", "x\n"],
+    );
 }
 
 #[test]
@@ -127,7 +137,11 @@ fn two_worktrees_do_not_share_a_session() {
     side.edt(&["begin", "shared", "--no-switch"]).landed();
     side.overwrite("a.txt", "two\n");
     world.git(&["switch", "--quiet", "edt/shared"]);
-    world.refuses(&["SESSION_BUSY"], 3, &["apply", "a.txt", "--mode", "append", "--content", "x\n"]);
+    world.refuses(
+        &["SESSION_BUSY"],
+        3,
+        &["apply", "a.txt", "--mode", "append", "--content", "x\n"],
+    );
     side.refuses(&["SESSION_BUSY"], 3, &["apply", "a.txt", "--mode", "append", "--content", "x\n"]);
 }
 
@@ -137,7 +151,11 @@ fn a_file_does_not_replace_a_folder_behind_the_indexs_back() {
     fs::remove_dir_all(world.root.join("d")).unwrap();
     world.refuses(&["NOT_A_FILE"], 1, &["apply", "d", "--mode", "create", "--content", "x\n"]);
     fs::remove_file(world.root.join("a.txt")).unwrap();
-    world.refuses(&["NOT_A_FILE"], 1, &["apply", "a.txt/f", "--mode", "create", "--content", "x\n"]);
+    world.refuses(
+        &["NOT_A_FILE"],
+        1,
+        &["apply", "a.txt/f", "--mode", "create", "--content", "x\n"],
+    );
 }
 
 #[test]
@@ -154,16 +172,23 @@ fn bytes_that_are_not_text_are_written_as_sent() {
 fn two_files_that_change_places_are_both_told_of() {
     let world = World::with(&[("a", b"a\n"), ("b", b"b\n")]);
     let rename = |path: &str, to: &str| json!({"path": path, "mode": "rename", "to": to});
-    let answer = world.apply(&json!({"edits": [rename("a", "t"), rename("b", "a"), rename("t", "b")]})).landed();
-    let paths: Vec<_> = answer.json["files"].as_array().unwrap().iter().map(|file| file["path"].clone()).collect();
-    assert_eq!((world.text("a"), world.text("b"), paths), ("b\n".into(), "a\n".into(), vec![json!("a"), json!("b")]));
+    let answer = world
+        .apply(&json!({"edits": [rename("a", "t"), rename("b", "a"), rename("t", "b")]}))
+        .landed();
+    let paths: Vec<_> =
+        answer.json["files"].as_array().unwrap().iter().map(|file| file["path"].clone()).collect();
+    assert_eq!(
+        (world.text("a"), world.text("b"), paths),
+        ("b\n".into(), "a\n".into(), vec![json!("a"), json!("b")])
+    );
 }
 
 #[test]
 fn a_text_that_overlaps_itself_is_ambiguous_at_once() {
     let world = World::with(&[("a.txt", "a".repeat(3_000_000).as_bytes())]);
     let old = "a".repeat(1_000_000);
-    let answer = world.apply(&json!({"path": "a.txt", "mode": "edit", "old_text": old, "content": "b"}));
+    let answer =
+        world.apply(&json!({"path": "a.txt", "mode": "edit", "old_text": old, "content": "b"}));
     assert_eq!(
         (answer.codes(), &answer.errors()[0]["evidence"]["truncated"]),
         (vec!["OLD_TEXT_AMBIGUOUS"], &json!(true))
@@ -186,13 +211,18 @@ fn a_belief_follows_a_rename_of_the_same_request() {
 fn a_persons_policy_that_cannot_be_read_is_never_skipped() {
     let world = World::with(&[("a.txt", b"one\n")]);
     fs::create_dir_all(world.home.join(".config/edt")).unwrap();
-    fs::write(world.home.join(".config/edt/edt.toml"), b"[[protect]]\npaths = [\"a.txt\"] # \xff\n").unwrap();
+    fs::write(
+        world.home.join(".config/edt/edt.toml"),
+        b"[[protect]]\npaths = [\"a.txt\"] # \xff\n",
+    )
+    .unwrap();
     world.refuses(&["IO_ERROR"], 5, &["apply", "a.txt", "--mode", "append", "--content", "x\n"]);
 }
 
 #[test]
 fn a_restore_does_not_get_around_a_protected_path() {
-    let world = World::with(&[("a.txt", b"one\n"), ("edt.toml", b"[[protect]]\npaths = [\"a.txt\"]\n")]);
+    let world =
+        World::with(&[("a.txt", b"one\n"), ("edt.toml", b"[[protect]]\npaths = [\"a.txt\"]\n")]);
     world.edt(&["begin"]).landed();
     world.write("a.txt", "a person's\n");
     world.git(&["commit", "--quiet", "-am", "by hand"]);
@@ -216,8 +246,12 @@ fn a_restart_brings_no_file_of_a_session_into_another_branch() {
     world.git(&["switch", "--quiet", "main"]);
     let files = world.files();
     let journal = world.root.join(".git/edt/main/journal");
-    std::os::unix::fs::FileExt::write_all_at(&fs::File::options().write(true).open(journal).unwrap(), &[0xee; 16], 36)
-        .unwrap();
+    std::os::unix::fs::FileExt::write_all_at(
+        &fs::File::options().write(true).open(journal).unwrap(),
+        &[0xee; 16],
+        36,
+    )
+    .unwrap();
     world.edt(&["status"]);
     same(&files, &world.files());
     world.git(&["branch", "--quiet", "-D", "edt/main-1"]);
@@ -275,7 +309,8 @@ fn a_blank_ref_after_a_power_cut_is_written_again() {
     world.edt(&["undo"]).landed();
     let undone = world.rev("refs/edt/main-1/undone/1");
     fs::write(world.root.join(".git/refs/edt/main-1/undone/1"), b"").unwrap();
-    let journal = fs::File::options().write(true).open(world.root.join(".git/edt/main/journal")).unwrap();
+    let journal =
+        fs::File::options().write(true).open(world.root.join(".git/edt/main/journal")).unwrap();
     std::os::unix::fs::FileExt::write_all_at(&journal, &[0xee; 16], 36).unwrap();
     assert_eq!(world.edt(&["status"]).exit, 0);
     assert_eq!(world.rev("refs/edt/main-1/undone/1"), undone);
@@ -289,7 +324,8 @@ fn a_restart_writes_no_log_twice() {
     world.git(&["switch", "--quiet", "main"]);
     let logs = || world.snapshot().into_iter().filter(|(name, _)| name.contains(" log ")).collect();
     let before = logs();
-    let journal = fs::File::options().write(true).open(world.root.join(".git/edt/main/journal")).unwrap();
+    let journal =
+        fs::File::options().write(true).open(world.root.join(".git/edt/main/journal")).unwrap();
     std::os::unix::fs::FileExt::write_all_at(&journal, &[0xee; 16], 36).unwrap();
     assert_eq!(world.edt(&["status"]).exit, 0);
     same(&before, &logs());

@@ -20,7 +20,11 @@ const FREE: &str = "[run]\nsandbox = \"permissive\"\nunknown = \"allow\"\ntimeou
 
 /// A repository in which programs may run, and a program of its own that writes each argument between brackets, its length first.
 fn world() -> World {
-    let world = World::with(&[("a.txt", b"one\n"), ("src/b.txt", lines(40).as_bytes()), ("src/c.txt", b"c\n")]);
+    let world = World::with(&[
+        ("a.txt", b"one\n"),
+        ("src/b.txt", lines(40).as_bytes()),
+        ("src/c.txt", b"c\n"),
+    ]);
     world.write(".git/info/exclude", "/echo\n/job-*\n");
     std::fs::copy(echo(), world.root.join("echo")).unwrap();
     world
@@ -98,8 +102,10 @@ fn arguments_arrive_byte_for_byte() {
         b"; rm -rf / &",
         b"~ !! {a,b}",
     ];
-    let words: Vec<OsString> =
-        std::iter::once(&b"./echo"[..]).chain(odd).map(|word| OsString::from_vec(word.to_vec())).collect();
+    let words: Vec<OsString> = std::iter::once(&b"./echo"[..])
+        .chain(odd)
+        .map(|word| OsString::from_vec(word.to_vec()))
+        .collect();
     for level in ["standard", "strict"] {
         // The very bytes, as edt keeps them: an answer shows what is not UTF-8 as U+FFFD.
         let answer = world.runs(&["--sandbox", level], &words);
@@ -120,8 +126,7 @@ fn arguments_arrive_byte_for_byte() {
         assert_eq!(stored.stdout, wanted, "{level}");
         assert_eq!(answer.json["run"]["stdout"]["utf8"], json!(false));
     }
-    let request =
-        json!({"program": "./echo", "args": ["5 + 3", "", "$HOME", "\n"], "env": {"TEST": "b c"}, "timeout": 5});
+    let request = json!({"program": "./echo", "args": ["5 + 3", "", "$HOME", "\n"], "env": {"TEST": "b c"}, "timeout": 5});
     let answer = world.edt_fed(request.to_string().as_bytes(), &["run", "--request", "-"]);
     assert_eq!(text(&answer, "stdout"), "5[5 + 3]\n0[]\n5[$HOME]\n1[\n]\n");
     world.is_clean();
@@ -143,11 +148,25 @@ fn what_no_program_can_be_given_is_refused() {
         (json!({"program": 7}), "string"),
     ] {
         let answer = world.edt_fed(request.to_string().as_bytes(), &["run", "--request", "-"]);
-        assert_eq!((answer.exit, answer.codes()), (2, vec!["BAD_REQUEST"]), "{request}: {:#}", answer.json);
-        assert!(answer.message().contains(says) && answer.json["run"] == Value::Null, "{request}: {:#}", answer.json);
+        assert_eq!(
+            (answer.exit, answer.codes()),
+            (2, vec!["BAD_REQUEST"]),
+            "{request}: {:#}",
+            answer.json
+        );
+        assert!(
+            answer.message().contains(says) && answer.json["run"] == Value::Null,
+            "{request}: {:#}",
+            answer.json
+        );
     }
     let missing = world.runs(&[], &["no-such-program"]);
-    assert_eq!((missing.exit, missing.codes()), (5, vec!["PROGRAM_NOT_FOUND"]), "{:#}", missing.json);
+    assert_eq!(
+        (missing.exit, missing.codes()),
+        (5, vec!["PROGRAM_NOT_FOUND"]),
+        "{:#}",
+        missing.json
+    );
     // A whole command line as one word is the mistake that agents make.
     let joined = world.runs(&[], &["cargo test --workspace"]);
     assert_eq!(joined.codes(), ["PROGRAM_NOT_FOUND"], "{:#}", joined.json);
@@ -167,7 +186,12 @@ fn a_program_runs_where_and_as_it_was_asked() {
         &[script(&world, "pwd; echo \"[$TEST][$TESTING]\"; cat; echo bad >&2; exit 7")],
     );
     let pwd = world.root.join("src").canonicalize().unwrap();
-    assert_eq!((answer.exit, answer.json["status"].as_str()), (10, Some("failed")), "{:#}", answer.json);
+    assert_eq!(
+        (answer.exit, answer.json["status"].as_str()),
+        (10, Some("failed")),
+        "{:#}",
+        answer.json
+    );
     assert_eq!(text(&answer, "stdout"), format!("{}\n[z][]\n", pwd.display()));
     assert_eq!((text(&answer, "stderr"), &answer.json["run"]["exit_code"]), ("bad\n", &json!(7)));
     let killed = sh(&world, &[], "kill -SEGV $$");
@@ -179,7 +203,10 @@ fn a_program_runs_where_and_as_it_was_asked() {
     let fed = world.runs(&["--stdin", "input"], &["cat"]);
     assert_eq!(text(&fed, "stdout"), "from a file\n");
     let request = json!({"program": "cat", "stdin": "given"}).to_string();
-    assert_eq!(text(&world.edt_fed(request.as_bytes(), &["run", "--request", "-"]), "stdout"), "given");
+    assert_eq!(
+        text(&world.edt_fed(request.as_bytes(), &["run", "--request", "-"]), "stdout"),
+        "given"
+    );
     let mut through = world.command(EDT);
     through.args(["run", "--json", "--stdin", "-", "--", "cat"]);
     assert_eq!(text(&crate::world::run(through, b"handed on", &[]), "stdout"), "handed on");
@@ -208,7 +235,10 @@ fn what_a_program_changes_is_one_commit_and_one_undo_away() {
     assert_eq!(changed, [("src/b.txt", "deleted"), ("src/c.txt", "deleted")]);
     let message = world.git(&["log", "-1", "--format=%B"]);
     let wanted = "run: rm -rf src\n\nCommand: rm -rf src\nFolder: ";
-    assert!(message.starts_with(wanted) && message.contains("\nEnded: exit status 0 after "), "{message}");
+    assert!(
+        message.starts_with(wanted) && message.contains("\nEnded: exit status 0 after "),
+        "{message}"
+    );
     assert!(message.contains("Edt-Kind: run\nEdt-Edit: 1\nEdt-Agent: robot\n"), "{message}");
     world.is_clean();
     world.edt(&["undo"]).landed();
@@ -238,10 +268,18 @@ fn what_was_unrecorded_before_has_its_own_commit() {
     world.write("a.txt", "a person's\n");
     world.write("draft.txt", "not tracked\n");
     let answer = world.runs(&[], &["rm", "a.txt", "draft.txt"]);
-    assert_eq!((answer.checkpoints(), answer.json["session"]["began"].as_bool()), (1, Some(true)), "{:#}", answer.json);
+    assert_eq!(
+        (answer.checkpoints(), answer.json["session"]["began"].as_bool()),
+        (1, Some(true)),
+        "{:#}",
+        answer.json
+    );
     assert_eq!(world.blob("HEAD~1:a.txt"), b"a person's\n");
     world.edt(&["undo"]);
-    assert_eq!((world.text("a.txt").as_str(), world.text("draft.txt").as_str()), ("a person's\n", "not tracked\n"));
+    assert_eq!(
+        (world.text("a.txt").as_str(), world.text("draft.txt").as_str()),
+        ("a person's\n", "not tracked\n")
+    );
     assert!(world.git(&["log", "-1", "--format=%B"]).contains("Edt-Foreign: true"));
     // A program that changes nothing leaves no commit.
     let tip = world.rev("HEAD");
@@ -257,7 +295,10 @@ fn no_session_begins_for_a_program_that_changes_nothing() {
     let world = world();
     let before = world.snapshot();
     let looked = world.runs(&[], &["ls", "src"]);
-    assert_eq!((looked.exit, &looked.json["session"], text(&looked, "stdout")), (0, &Value::Null, "b.txt\nc.txt\n"));
+    assert_eq!(
+        (looked.exit, &looked.json["session"], text(&looked, "stdout")),
+        (0, &Value::Null, "b.txt\nc.txt\n")
+    );
     assert_eq!(world.snapshot(), before);
     // On a branch without a commit, too, and without switching.
     let unborn = World::unborn(&[]);
@@ -280,8 +321,12 @@ fn guards_tell_what_a_program_did_and_policy_may_put_it_back() {
     world.write("src/b.txt", "int main(void) { return 0; }\n".repeat(60));
     world.commit(&[]);
     let told = sh(&world, &[], harm);
-    let words: Vec<&str> =
-        told.json["warnings"].as_array().unwrap().iter().map(|one| one["code"].as_str().unwrap()).collect();
+    let words: Vec<&str> = told.json["warnings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["code"].as_str().unwrap())
+        .collect();
     assert_eq!((told.exit, words), (0, vec!["size_reduction"]), "{:#}", told.json);
     let world = free();
     world.write("src/b.txt", "int main(void) { return 0; }\n".repeat(60));
@@ -316,7 +361,11 @@ fn a_program_does_not_get_round_protected_paths() {
         "ln -sf /etc/passwd ci/link; echo > ci/y",
     ] {
         let refused = sh(&world, &[], script);
-        assert!(refused.codes().contains(&"PROTECTED_PATH") && refused.exit == 1, "{script}: {:#}", refused.json);
+        assert!(
+            refused.codes().contains(&"PROTECTED_PATH") && refused.exit == 1,
+            "{script}: {:#}",
+            refused.json
+        );
         let _ = std::fs::remove_file(world.root.join("ci/link"));
         assert_eq!(files(&world), before, "{script}");
     }
@@ -333,14 +382,19 @@ fn an_output_is_kept_whole_and_shown_in_part() {
     let answer = sh(&world, &[], "seq 1 200000; seq 1 10 >&2");
     let shown = &answer.json["run"]["stdout"];
     let whole: String = (1..=200_000).map(|number| format!("{number}\n")).collect();
-    assert_eq!((shown["truncated"].as_bool(), shown["bytes"].as_u64()), (Some(true), Some(whole.len() as u64)));
-    let (from, to) = (shown["left_out"][0].as_u64().unwrap(), shown["left_out"][1].as_u64().unwrap());
+    assert_eq!(
+        (shown["truncated"].as_bool(), shown["bytes"].as_u64()),
+        (Some(true), Some(whole.len() as u64))
+    );
+    let (from, to) =
+        (shown["left_out"][0].as_u64().unwrap(), shown["left_out"][1].as_u64().unwrap());
     let id = answer.json["run"]["id"].to_string();
     let line = format!(
         "[edt: {} bytes left out; `edt run --output {id} --stream stdout --bytes {from}:{to}` begins there, --max-bytes N takes more at once]\n",
         to - from
     );
-    let part = |from: u64, to: u64| &whole[usize::try_from(from).unwrap()..usize::try_from(to).unwrap()];
+    let part =
+        |from: u64, to: u64| &whole[usize::try_from(from).unwrap()..usize::try_from(to).unwrap()];
     assert_eq!(shown["text"], json!([part(0, from), &line, part(to, whole.len() as u64)].concat()));
     assert!(
         to < whole.len() as u64 - 20_000 && from < 9000 && shown["utf8"] == true,
@@ -356,15 +410,27 @@ fn an_output_is_kept_whole_and_shown_in_part() {
     while at < to {
         let page = world.edt(&["run", "--output", &id, "--bytes", &format!("{at}:{to}")]);
         read += page.json["text"].as_str().unwrap();
-        assert_eq!((page.json["from"].as_u64(), page.json["utf8"].as_bool()), (Some(at), Some(true)));
+        assert_eq!(
+            (page.json["from"].as_u64(), page.json["utf8"].as_bool()),
+            (Some(at), Some(true))
+        );
         at = page.json["to"].as_u64().unwrap();
         assert_eq!(page.json["truncated"], json!(at < to));
     }
     assert_eq!(read, part(from, to));
-    let lines =
-        |range: &str| world.edt(&["run", "--output", &id, "--lines", range]).json["text"].as_str().unwrap().to_owned();
+    let lines = |range: &str| {
+        world.edt(&["run", "--output", &id, "--lines", range]).json["text"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
     assert_eq!(
-        (lines("1:2").as_str(), lines("99999:100001").as_str(), lines("200000:").as_str(), lines("300000:").as_str()),
+        (
+            lines("1:2").as_str(),
+            lines("99999:100001").as_str(),
+            lines("200000:").as_str(),
+            lines("300000:").as_str()
+        ),
         ("1\n2\n", "99999\n100000\n100001\n", "200000\n", "")
     );
     assert_eq!(
@@ -372,9 +438,13 @@ fn an_output_is_kept_whole_and_shown_in_part() {
         ("1\n2\n".to_owned(), Some(""))
     );
     world.refuses(&["FILE_NOT_FOUND"], 1, &["run", "--output", "999"]);
-    for (flag, range) in
-        [("--bytes", "9:1"), ("--lines", "9:1"), ("--lines", ":0"), ("--lines", "0:0"), ("--lines", "0:3")]
-    {
+    for (flag, range) in [
+        ("--bytes", "9:1"),
+        ("--lines", "9:1"),
+        ("--lines", ":0"),
+        ("--lines", "0:0"),
+        ("--lines", "0:3"),
+    ] {
         world.refuses(&["BAD_REQUEST"], 2, &["run", "--output", &id, flag, range]);
     }
     world.is_clean();
@@ -388,7 +458,9 @@ fn very_many_files_are_all_recorded_and_not_all_listed() {
     assert_eq!((answer.exit, listed("files"), listed("guards") <= 1000), (0, 1000, true));
     assert_eq!(answer.json["files_in_all"], json!(1200));
     let warnings = answer.json["warnings"].as_array().unwrap();
-    let said = warnings.iter().find(|one| one["code"] == "not_all_listed").unwrap()["message"].as_str().unwrap();
+    let said = warnings.iter().find(|one| one["code"] == "not_all_listed").unwrap()["message"]
+        .as_str()
+        .unwrap();
     assert!(said.contains("the first 1000 of 1200 files"), "{said}");
     let names = world.git(&["diff", "--name-only", "HEAD~1", "HEAD"]);
     assert_eq!(names.lines().count(), 1200);
@@ -441,7 +513,9 @@ fn a_gigabyte_of_output_takes_bounded_memory() {
         "{:#}",
         answer.json
     );
-    assert!(shown["text"].as_str().unwrap().ends_with("xend\n") && answer.json["warnings"] == json!([]));
+    assert!(
+        shown["text"].as_str().unwrap().ends_with("xend\n") && answer.json["warnings"] == json!([])
+    );
     let id = answer.json["run"]["id"].to_string();
     let at = mib * 512 * 1024;
     let page = world.edt(&["run", "--output", &id, "--bytes", &format!("{at}:{}", at + 5)]);
@@ -486,8 +560,11 @@ fn a_hung_program_ends_with_all_that_it_started() {
     for (number, level) in [(1, "permissive"), (2, "standard"), (3, "strict")] {
         let mark = a_mark(number);
         let began = Instant::now();
-        let late =
-            sh(&world, &["--sandbox", level, "--timeout", "0.7"], &(litter(&mark) + &format!("exec sleep {mark}")));
+        let late = sh(
+            &world,
+            &["--sandbox", level, "--timeout", "0.7"],
+            &(litter(&mark) + &format!("exec sleep {mark}")),
+        );
         assert_eq!((late.exit, late.codes()), (5, vec!["COMMAND_TIMEOUT"]), "{:#}", late.json);
         assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
         let run = &late.json["run"];
@@ -496,11 +573,18 @@ fn a_hung_program_ends_with_all_that_it_started() {
             (Some(true), &Value::Null, "started\n")
         );
         assert_eq!(alive(&mark), Vec::<String>::new(), "{level}");
-        assert!(late.message().contains("0.7 s") && late.hint().contains("--timeout"), "{:#}", late.json);
+        assert!(
+            late.message().contains("0.7 s") && late.hint().contains("--timeout"),
+            "{:#}",
+            late.json
+        );
     }
     // What it changed before is recorded all the same.
     let late = sh(&world, &["--timeout", "0.5"], "echo half > half.txt; sleep 60");
-    assert_eq!((late.codes(), late.json["files"][0]["path"].as_str()), (vec!["COMMAND_TIMEOUT"], Some("half.txt")));
+    assert_eq!(
+        (late.codes(), late.json["files"][0]["path"].as_str()),
+        (vec!["COMMAND_TIMEOUT"], Some("half.txt"))
+    );
     world.is_clean();
 }
 
@@ -554,7 +638,10 @@ fn a_program_may_call_edt_and_git_itself() {
     let answer = sh(&world, &["--sandbox", "permissive"], &script);
     assert_eq!((answer.exit, answer.json["edit"].as_u64()), (0, Some(2)), "{:#}", answer.json);
     assert!(text(&answer, "stdout").contains("create inner.txt"), "{:#}", answer.json);
-    assert_eq!(world.git(&["log", "--format=%(trailers:key=Edt-Kind,valueonly,separator=)", "-2"]), "run\nedit\n");
+    assert_eq!(
+        world.git(&["log", "--format=%(trailers:key=Edt-Kind,valueonly,separator=)", "-2"]),
+        "run\nedit\n"
+    );
     world.is_clean();
     // Git reads at standard; what writes there is refused by the system.
     let reads = sh(
@@ -562,7 +649,11 @@ fn a_program_may_call_edt_and_git_itself() {
         &["--sandbox", "standard"],
         "git status --short && git log --oneline | wc -l && git add -A; echo $?",
     );
-    assert!(text(&reads, "stdout").starts_with("3\n") && !text(&reads, "stdout").contains("\n0\n"), "{:#}", reads.json);
+    assert!(
+        text(&reads, "stdout").starts_with("3\n") && !text(&reads, "stdout").contains("\n0\n"),
+        "{:#}",
+        reads.json
+    );
 }
 
 #[test]
@@ -572,16 +663,34 @@ fn two_programs_at_once_are_both_recorded() {
     let all: Vec<Answer> = std::thread::scope(|scope| {
         let one = |number: u32| {
             let world = &world;
-            scope.spawn(move || sh(world, &[], &format!("for i in 1 2 3; do echo $i > f{number}-$i; sleep 0.05; done")))
+            scope.spawn(move || {
+                sh(
+                    world,
+                    &[],
+                    &format!("for i in 1 2 3; do echo $i > f{number}-$i; sleep 0.05; done"),
+                )
+            })
         };
-        (0..4).map(one).collect::<Vec<_>>().into_iter().map(|thread| thread.join().unwrap()).collect()
+        (0..4)
+            .map(one)
+            .collect::<Vec<_>>()
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .collect()
     });
     assert!(
         all.iter().all(|answer| answer.exit == 0),
         "{:#?}",
         all.iter().map(|answer| &answer.json).collect::<Vec<_>>()
     );
-    assert_eq!(world.git(&["ls-tree", "--name-only", "HEAD"]).lines().filter(|name| name.starts_with('f')).count(), 12);
+    assert_eq!(
+        world
+            .git(&["ls-tree", "--name-only", "HEAD"])
+            .lines()
+            .filter(|name| name.starts_with('f'))
+            .count(),
+        12
+    );
     world.is_clean();
     world.is_sound();
 }
@@ -632,7 +741,11 @@ fn what_a_person_must_change_does_not_land_by_way_of_a_checkpoint() {
     assert_eq!(world.blob("main:ci/run"), b"true\n");
     // A person lands it all the same.
     let (status, screen) = crate::trust::says_at_terminal(&world, "land", "");
-    assert_eq!((status, world.blob("main:ci/run")), (Some(0), b"true\nevil\n".to_vec()), "{screen}");
+    assert_eq!(
+        (status, world.blob("main:ci/run")),
+        (Some(0), b"true\nevil\n".to_vec()),
+        "{screen}"
+    );
 }
 
 #[test]
@@ -646,12 +759,17 @@ fn what_cannot_be_recorded_of_protected_paths_is_refused_too() {
         let world = World::with(&[("edt.toml", protect), ("ci/run", b"true\n"), ("a.txt", b"a\n")]);
         policy(&world, FREE);
         let refused = sh(&world, &[], text);
-        assert!(refused.exit == 1 && refused.codes().contains(&"PROTECTED_PATH"), "{text}: {:#}", refused.json);
+        assert!(
+            refused.exit == 1 && refused.codes().contains(&"PROTECTED_PATH"),
+            "{text}: {:#}",
+            refused.json
+        );
         let heads = world.git(&["for-each-ref", "--format=%(refname)", "refs/heads"]);
         assert!(
             heads
                 .lines()
-                .all(|head| world.try_git(&["cat-file", "blob", &format!("{head}:ci/run")]).stdout == b"true\n"),
+                .all(|head| world.try_git(&["cat-file", "blob", &format!("{head}:ci/run")]).stdout
+                    == b"true\n"),
             "{text}: {heads}"
         );
     }
@@ -667,8 +785,12 @@ fn what_a_session_cannot_hold_is_kept_aside_before_a_program_runs() {
     world.write("other.conf", "mine, too\n");
     std::os::unix::fs::symlink("some/where", world.root.join("link")).unwrap();
     let gone = world.runs(&[], &["rm", "local.conf", "other.conf", "link"]);
-    let codes: Vec<&str> =
-        gone.json["warnings"].as_array().unwrap().iter().map(|one| one["code"].as_str().unwrap()).collect();
+    let codes: Vec<&str> = gone.json["warnings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["code"].as_str().unwrap())
+        .collect();
     assert!(codes.contains(&"kept_aside"), "{:#}", gone.json);
     let aside = world.git(&["for-each-ref", "--format=%(refname)", "refs/edt/main-1/aside"]);
     assert_eq!(world.blob(&format!("{}:local.conf", aside.trim())), b"mine\n");
@@ -717,7 +839,8 @@ fn what_a_program_commits_itself_is_looked_at_too() {
     let world = World::with(&[("edt.toml", protect), ("ci/run", b"true\n"), ("a.txt", b"a\n")]);
     policy(&world, FREE);
     world.edt(&["begin"]).landed();
-    let told = sh(&world, &[], "echo x >> ci/run; git add ci; git commit -qm theirs; echo more >> a.txt");
+    let told =
+        sh(&world, &[], "echo x >> ci/run; git add ci; git commit -qm theirs; echo more >> a.txt");
     assert_eq!(
         (told.exit, told.codes(), told.errors()[0]["path"].as_str()),
         (4, vec!["APPROVAL_REQUIRED"], Some("ci/run")),
@@ -725,14 +848,19 @@ fn what_a_program_commits_itself_is_looked_at_too() {
         told.json
     );
     assert!(
-        told.message().contains("while the program ran") && told.json["files"][0]["path"] == "a.txt",
+        told.message().contains("while the program ran")
+            && told.json["files"][0]["path"] == "a.txt",
         "{:#}",
         told.json
     );
     // Going elsewhere is told.
     let left = sh(&world, &[], "git switch -q -c other; echo z > z.txt");
-    let codes: Vec<&str> =
-        left.json["warnings"].as_array().unwrap().iter().map(|one| one["code"].as_str().unwrap()).collect();
+    let codes: Vec<&str> = left.json["warnings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["code"].as_str().unwrap())
+        .collect();
     assert!(codes.contains(&"session_left"), "{:#}", left.json);
 }
 
@@ -741,7 +869,8 @@ fn a_session_that_began_outside_a_container_is_no_trouble() {
     // What a container's first process did not give a session has number 0.
     let world = free();
     world.write("job-x", "#!/no/such/interpreter\n");
-    std::fs::set_permissions(world.root.join("job-x"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::set_permissions(world.root.join("job-x"), std::fs::Permissions::from_mode(0o755))
+        .unwrap();
     let mut command = world.command("unshare");
     command.args(["-Urpf", "--mount-proc", EDT, "run", "--json", "--", "./job-x"]);
     assert_eq!(crate::world::run(command, b"", &["run"]).codes(), ["PROGRAM_NOT_FOUND"]);
@@ -783,8 +912,15 @@ fn a_confined_program_cannot_hold_edts_lock() {
     let world = free();
     world.edt(&["begin"]).landed();
     for level in ["standard", "strict"] {
-        let told =
-            sh(&world, &["--sandbox", level], "ls .git/edt/main/lock; flock -n .git/edt/main/lock true && echo held");
-        assert!(!text(&told, "stdout").contains("held") && !text(&told, "stdout").contains("lock"), "{:#}", told.json);
+        let told = sh(
+            &world,
+            &["--sandbox", level],
+            "ls .git/edt/main/lock; flock -n .git/edt/main/lock true && echo held",
+        );
+        assert!(
+            !text(&told, "stdout").contains("held") && !text(&told, "stdout").contains("lock"),
+            "{:#}",
+            told.json
+        );
     }
 }

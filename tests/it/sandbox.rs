@@ -55,23 +55,40 @@ fn what_cannot_be_executed_says_so() {
         let text = cage.root.join("text");
         let text = text.to_str().unwrap();
         let how = |argv: &[&str]| cage.run(&call(argv)).how;
-        assert_eq!(how(&["/no/such/program"]), "no program: No such file or directory (os error 2)");
+        assert_eq!(
+            how(&["/no/such/program"]),
+            "no program: No such file or directory (os error 2)"
+        );
         assert_eq!(how(&[text]), "no program: Permission denied (os error 13)");
-        std::fs::set_permissions(text, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-        assert_eq!(how(&[text]), "no program: Exec format error (os error 8)", "no shell is put in between");
+        std::fs::set_permissions(text, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+            .unwrap();
+        assert_eq!(
+            how(&[text]),
+            "no program: Exec format error (os error 8)",
+            "no shell is put in between"
+        );
     });
 }
 
 #[test]
 fn arguments_arrive_byte_for_byte() {
-    let script =
-        "import os,sys; sys.stdout.buffer.write(b'|'.join(os.fsencode(a) for a in sys.argv[1:]).hex().encode())";
+    let script = "import os,sys; sys.stdout.buffer.write(b'|'.join(os.fsencode(a) for a in sys.argv[1:]).hex().encode())";
     for level in Level::ALL {
         use std::os::unix::ffi::OsStrExt as _;
         let cage = Cage::new(As::Self_);
-        let args: [&[u8]; 9] =
-            [b"", b" ", b"a b", b"\n", b"$HOME `x` \"'\\", b"*", b"\xff\xfe", b"--", b"\xe2\x82\xac"];
-        let mut argv: Vec<&std::ffi::OsStr> = ["python3", "-c", script].map(std::ffi::OsStr::new).to_vec();
+        let args: [&[u8]; 9] = [
+            b"",
+            b" ",
+            b"a b",
+            b"\n",
+            b"$HOME `x` \"'\\",
+            b"*",
+            b"\xff\xfe",
+            b"--",
+            b"\xe2\x82\xac",
+        ];
+        let mut argv: Vec<&std::ffi::OsStr> =
+            ["python3", "-c", script].map(std::ffi::OsStr::new).to_vec();
         argv.extend(args.iter().map(|bytes| std::ffi::OsStr::from_bytes(bytes)));
         let told = cage.run(&cage.call(level, &argv));
         let expected: String = args.join(&b'|').iter().map(|byte| format!("{byte:02x}")).collect();
@@ -100,7 +117,11 @@ print(os.getsid(0) != os.getpid(), os.getpgrp() == os.getpid(), os.environ['PWD'
 fn input_is_what_was_given() {
     everywhere(&Level::ALL, |cage, call| {
         let told = cage.run(&Call { input: Some("from outside\n".to_owned()), ..call(&["cat"]) });
-        assert_eq!((told.how.as_str(), told.out.as_str()), ("Exit(0)", "from outside\n"), "{told:?}");
+        assert_eq!(
+            (told.how.as_str(), told.out.as_str()),
+            ("Exit(0)", "from outside\n"),
+            "{told:?}"
+        );
         assert_eq!(cage.run(&call(&["cat"])).out, "");
     });
 }
@@ -147,7 +168,11 @@ fn nothing_survives_a_normal_end() {
     everywhere(&Level::ALL, |cage, call| {
         let mark = mark();
         let told = cage.run(&call(&["sh", "-c", &litter(&mark)]));
-        assert_eq!((told.how.as_str(), told.out.as_str(), told.left), ("Exit(0)", "ready\n", 0), "{told:?}");
+        assert_eq!(
+            (told.how.as_str(), told.out.as_str(), told.left),
+            ("Exit(0)", "ready\n", 0),
+            "{told:?}"
+        );
         assert_eq!(alive(&mark), Vec::<String>::new());
     });
 }
@@ -157,8 +182,15 @@ fn nothing_survives_being_ended() {
     everywhere(&Level::ALL, |cage, call| {
         let mark = mark();
         let started = Instant::now();
-        let told = cage.run(&Call { ms: 700, ..call(&["sh", "-c", &format!("{}; sleep {mark}", litter(&mark))]) });
-        assert_eq!((told.how.as_str(), told.out.as_str(), told.left), ("Signal(9)", "ready\n", 0), "{told:?}");
+        let told = cage.run(&Call {
+            ms: 700,
+            ..call(&["sh", "-c", &format!("{}; sleep {mark}", litter(&mark))])
+        });
+        assert_eq!(
+            (told.how.as_str(), told.out.as_str(), told.left),
+            ("Signal(9)", "ready\n", 0),
+            "{told:?}"
+        );
         assert_eq!(alive(&mark), Vec::<String>::new());
         assert!(started.elapsed() < Duration::from_secs(5));
     });
@@ -169,7 +201,11 @@ fn nothing_survives_a_killed_edt() {
     everywhere(&Level::ALL, |cage, call| {
         use std::io::Write as _;
         let mark = mark();
-        let call = call(&["sh", "-c", &format!("echo x > ${{TMPDIR:-.}}/left; {}; sleep {mark}", litter(&mark))]);
+        let call = call(&[
+            "sh",
+            "-c",
+            &format!("echo x > ${{TMPDIR:-.}}/left; {}; sleep {mark}", litter(&mark)),
+        ]);
         let (mut command, mut writer, reader) = cage.begin();
         let mut driver = command.spawn().unwrap();
         writer.write_all(&serde_json::to_vec(&call).unwrap()).unwrap();
@@ -185,9 +221,18 @@ fn nothing_survives_a_killed_edt() {
         soon_gone(&mark);
         soon_gone(cage.dir.path().file_name().unwrap().to_str().unwrap());
         // edt alone could remove its folder; what is in it is gone.
-        let own =
-            |path: &Path| path.file_name().unwrap().to_string_lossy().starts_with(&format!("edt-{}-", driver.id()));
-        for folder in std::fs::read_dir("/tmp").unwrap().flatten().map(|entry| entry.path()).filter(|path| own(path)) {
+        let own = |path: &Path| {
+            path.file_name()
+                .unwrap()
+                .to_string_lossy()
+                .starts_with(&format!("edt-{}-", driver.id()))
+        };
+        for folder in std::fs::read_dir("/tmp")
+            .unwrap()
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|path| own(path))
+        {
             let left = std::fs::read_dir(&folder).unwrap().flatten().map(|entry| entry.file_name());
             let left: Vec<_> = left.filter(|name| name != "empty").collect();
             assert!(left.is_empty(), "{left:?}");
@@ -205,7 +250,12 @@ fn a_program_that_kills_its_supervisor_gains_nothing() {
         let permissive = call(&["x"]).level == "permissive";
         let expected = if permissive { "Lost" } else { "Signal(9)" };
         assert_eq!((told.how.as_str(), told.left), (expected, 0), "{told:?}");
-        assert!(permissive || told.out.contains("ready\nkilled 1") || told.out.contains("ready\nkilled 0"), "{told:?}");
+        assert!(
+            permissive
+                || told.out.contains("ready\nkilled 1")
+                || told.out.contains("ready\nkilled 0"),
+            "{told:?}"
+        );
         assert_eq!(alive(&mark), Vec::<String>::new());
     });
 }
@@ -214,26 +264,38 @@ fn a_program_that_kills_its_supervisor_gains_nothing() {
 fn work_goes_on_as_usual() {
     everywhere(&CONFINED, |cage, call| {
         let ok = |script: &str| ends_well(&cage.run(&call(&["bash", "-euc", script])));
-        std::fs::write(cage.root.join("m.c"), "#include <stdio.h>\nint main(void){puts(\"5\");return 0;}\n").unwrap();
+        std::fs::write(
+            cage.root.join("m.c"),
+            "#include <stdio.h>\nint main(void){puts(\"5\");return 0;}\n",
+        )
+        .unwrap();
         std::fs::write(cage.root.join("Makefile"), "m: m.c\n\tcc -o m m.c\n\t./m\n").unwrap();
         ok("make -j2; test \"$(./m)\" = 5");
         ok("git status --porcelain; git log --oneline | cat; git diff; git ls-files | sort | uniq");
-        ok("python3 -c 'import unittest' ; mkdir .pytest_cache; echo x > .pytest_cache/y; rm -r .pytest_cache");
+        ok(
+            "python3 -c 'import unittest' ; mkdir .pytest_cache; echo x > .pytest_cache/y; rm -r .pytest_cache",
+        );
         ok(
             "diff <(echo a) <(echo a); echo x > /dev/null; cat /dev/null; head -c 3 /dev/urandom | wc -c; echo y | tee /dev/stderr",
         );
         ok(
             "f=$(mktemp); echo x > $f; test \"$(cat $f)\" = x; test -w \"$TMPDIR\"; seq 200000 | sort -R | sort -n -S 200k | tail -1",
         );
-        ok("echo x > /dev/shm/x; cat /dev/shm/x; mkfifo p; (echo z > p &); read a < p; test $a = z; rm p");
+        ok(
+            "echo x > /dev/shm/x; cat /dev/shm/x; mkfifo p; (echo z > p &); read a < p; test $a = z; rm p",
+        );
         ok(
             "mkdir -p a/b; echo 1 > a/x; mv a/x a/b/y; ln a/b/y a/z; ln -s a/z l; chmod 600 a/b/y; touch -d yesterday a/z; rm -r a l",
         );
-        ok("python3 -c 'import multiprocessing as m; p=m.Pool(2); print(p.map(abs,[-1,-2])); p.close(); p.join()'");
+        ok(
+            "python3 -c 'import multiprocessing as m; p=m.Pool(2); print(p.map(abs,[-1,-2])); p.close(); p.join()'",
+        );
         ok(
             "test -r ~/notes; test \"$(cat ~/notes)\" = 'a note'; cat /etc/hostname /etc/passwd > copy; rm copy; ls / /usr > /dev/null",
         );
-        ok("test \"$(id -u)\" = \"$(stat -c %u .)\"; cp /bin/true t; ./t; rm t; ps > /dev/null 2>&1 || true");
+        ok(
+            "test \"$(id -u)\" = \"$(stat -c %u .)\"; cp /bin/true t; ./t; rm t; ps > /dev/null 2>&1 || true",
+        );
         if which("node") {
             ok(
                 "node -e 'require(\"fs\").writeFileSync(\"n\", \"1\"); require(\"child_process\").execSync(\"true\"); console.log(1)'; rm n",
@@ -250,12 +312,17 @@ fn work_goes_on_as_usual() {
 }
 
 fn which(name: &str) -> bool {
-    Command::new("sh").args(["-c", &format!("command -v {name}")]).output().is_ok_and(|done| done.status.success())
+    Command::new("sh")
+        .args(["-c", &format!("command -v {name}")])
+        .output()
+        .is_ok_and(|done| done.status.success())
 }
 
 #[test]
 fn cargo_builds_what_it_has() {
-    let Some(home) = std::env::var_os("HOME").filter(|home| Path::new(home).join(".cargo").is_dir()) else {
+    let Some(home) =
+        std::env::var_os("HOME").filter(|home| Path::new(home).join(".cargo").is_dir())
+    else {
         println!("skipped: no cargo in a home");
         return;
     };
@@ -280,8 +347,11 @@ fn cargo_builds_what_it_has() {
 #[test]
 fn the_temporary_folder_is_private_and_goes_away() {
     everywhere(&CONFINED, |cage, call| {
-        let told =
-            cage.run(&call(&["sh", "-c", "echo x > $TMPDIR/f; echo $TMPDIR; stat -c %a $TMPDIR; echo $TMP $TEMP"]));
+        let told = cage.run(&call(&[
+            "sh",
+            "-c",
+            "echo x > $TMPDIR/f; echo $TMPDIR; stat -c %a $TMPDIR; echo $TMP $TEMP",
+        ]));
         let lines: Vec<&str> = told.out.lines().collect();
         let place = lines[0];
         assert_eq!(lines[2], format!("{place} {place}"), "{told:?}");
@@ -295,7 +365,9 @@ fn the_temporary_folder_is_private_and_goes_away() {
 fn a_linked_worktree_and_a_separate_git_folder_are_held_too() {
     everywhere(&CONFINED, |cage, call| {
         let root = cage.root.to_str().unwrap();
-        let move_away = format!("cd {root}; mv .git x || mv inner y || rm -f .git || echo z > .git || echo held");
+        let move_away = format!(
+            "cd {root}; mv .git x || mv inner y || rm -f .git || echo z > .git || echo held"
+        );
         std::fs::create_dir_all(cage.root.join("inner/deep")).unwrap();
         cage.git(&["init", "-q", "--separate-git-dir", &format!("{root}/inner/deep/gitdir")]);
         cage.hand_over();
@@ -325,7 +397,8 @@ fn a_worktree_in_a_place_that_is_hidden_is_there() {
                 }
                 let cage = Cage::at(As::Self_, place, "a b\\c\nd");
                 let script = "pwd; echo x > new && cat new a.txt; echo x > .git/config || echo held; ls ../outside";
-                let call = Call { means: means.to_owned(), ..cage.call(level, &["sh", "-c", script]) };
+                let call =
+                    Call { means: means.to_owned(), ..cage.call(level, &["sh", "-c", script]) };
                 let told = cage.run(&call);
                 let mut expected = format!("{}\nx\none\nheld\n", cage.root.display());
                 if level == Level::Standard && place == Path::new("/tmp") {
@@ -341,7 +414,8 @@ fn a_worktree_in_a_place_that_is_hidden_is_there() {
 #[test]
 fn a_person_may_allow_a_folder_and_hide_a_file() {
     everywhere(&CONFINED, |cage, call| {
-        let script = "cd; echo x > cache/new && cat cache/new; echo x > other || echo held; cat notes";
+        let script =
+            "cd; echo x > cache/new && cat cache/new; echo x > other || echo held; cat notes";
         std::fs::create_dir(cage.home.join("cache")).unwrap();
         cage.hand_over();
         let call = Call {
@@ -374,7 +448,10 @@ fn a_git_folder_behind_a_link_is_no_worktree_to_confine() {
         std::fs::rename(cage.root.join(".git"), cage.outside.join("git")).unwrap();
         std::os::unix::fs::symlink(cage.outside.join("git"), cage.root.join(".git")).unwrap();
         let told = cage.run(&cage.call(level, &["true"]));
-        assert!(told.how.starts_with("unavailable: ") && told.how.contains(".git is a link"), "{told:?}");
+        assert!(
+            told.how.starts_with("unavailable: ") && told.how.contains(".git is a link"),
+            "{told:?}"
+        );
     }
 }
 
@@ -387,10 +464,17 @@ fn a_level_that_cannot_be_had_is_not_had() {
             let cage = Cage::new(As::Self_);
             let mut command = Command::new("unshare");
             command.args(["-Ur", "sh", "-c", none, "sh"]).arg(&programs().0);
-            let call = Call { means: means.to_owned(), ..cage.call(level, &["sh", "-c", "echo ran | tee ran"]) };
+            let call = Call {
+                means: means.to_owned(),
+                ..cage.call(level, &["sh", "-c", "echo ran | tee ran"])
+            };
             let told = cage.run_by(command, &call);
             if level == Level::Permissive {
-                assert_eq!((told.how.as_str(), told.out.as_str()), ("Exit(0)", "ran\n"), "{told:?}");
+                assert_eq!(
+                    (told.how.as_str(), told.out.as_str()),
+                    ("Exit(0)", "ran\n"),
+                    "{told:?}"
+                );
             } else {
                 assert!(told.how.starts_with("unavailable: "), "{told:?}");
                 assert!(!cage.root.join("ran").exists());
@@ -435,7 +519,8 @@ fn a_fork_bomb_ends_with_its_namespace() {
         let mark = mark();
         let bomb = format!("b() {{ b | b & }}; b; exec sleep {mark}");
         let started = Instant::now();
-        let told = cage.run(&Call { processes: Some(200), ms: 3000, ..call(&["bash", "-c", &bomb]) });
+        let told =
+            cage.run(&Call { processes: Some(200), ms: 3000, ..call(&["bash", "-c", &bomb]) });
         assert_eq!((told.how.as_str(), told.left), ("Signal(9)", 0), "{told:?}");
         assert!(started.elapsed() < Duration::from_secs(10));
         assert_eq!(alive(&mark), Vec::<String>::new());

@@ -5,16 +5,26 @@ use serde_json::{Value, json};
 use crate::world::{Answer, World};
 
 fn world() -> World {
-    World::with(&[("a.txt", b"a\n"), ("b.txt", b"b\n"), ("dir/c.txt", b"c\n"), (".gitignore", b"*.log\n")])
+    World::with(&[
+        ("a.txt", b"a\n"),
+        ("b.txt", b"b\n"),
+        ("dir/c.txt", b"c\n"),
+        (".gitignore", b"*.log\n"),
+    ])
 }
 
 fn session<'a>(answer: &'a Answer, name: &str) -> &'a Value {
     let all = answer.json["sessions"].as_array().unwrap();
-    all.iter().find(|one| one["name"] == json!(name)).unwrap_or_else(|| panic!("no session {name}: {all:#?}"))
+    all.iter()
+        .find(|one| one["name"] == json!(name))
+        .unwrap_or_else(|| panic!("no session {name}: {all:#?}"))
 }
 
 fn trailer(world: &World, rev: &str, key: &str) -> String {
-    world.git(&["log", "-1", &format!("--format=%(trailers:key={key},valueonly,separator=)"), rev]).trim().to_owned()
+    world
+        .git(&["log", "-1", &format!("--format=%(trailers:key={key},valueonly,separator=)"), rev])
+        .trim()
+        .to_owned()
 }
 
 #[test]
@@ -84,7 +94,10 @@ fn a_checkpoint_records_an_ignored_file_that_is_named_and_everything_below_the_r
     world.write("noise.log", "wanted\n");
     world.write("logs/one.log", "x\n");
     let answer = world.edt(&["checkpoint", "logs"]);
-    assert_eq!((&answer.json["status"], &answer.json["warnings"][0]["path"]), (&json!("unchanged"), &json!("logs")));
+    assert_eq!(
+        (&answer.json["status"], &answer.json["warnings"][0]["path"]),
+        (&json!("unchanged"), &json!("logs"))
+    );
     let told = world.command(crate::world::EDT).args(["checkpoint", "logs"]).output().unwrap();
     assert!(!String::from_utf8_lossy(&told.stdout).contains("nothing to record"));
     world.edt(&["checkpoint", "noise.log"]).landed();
@@ -132,7 +145,12 @@ fn links_are_left_out_of_a_checkpoint_and_named() {
     std::os::unix::fs::symlink("a.txt", world.root.join("link")).unwrap();
     world.write("a.txt", "changed\n");
     let answer = world.edt(&["checkpoint"]);
-    assert_eq!((answer.exit, &answer.json["warnings"][0]["path"]), (0, &json!("link")), "{:#}", answer.json);
+    assert_eq!(
+        (answer.exit, &answer.json["warnings"][0]["path"]),
+        (0, &json!("link")),
+        "{:#}",
+        answer.json
+    );
     assert_eq!(world.status(), "?? link\n");
     assert_eq!(world.refuses(&["PATH_THROUGH_SYMLINK"], 1, &["checkpoint", "link"]).exit, 1);
 }
@@ -144,8 +162,13 @@ fn what_changed_behind_edts_back_becomes_a_foreign_checkpoint() {
     world.overwrite("a.txt", "agent\n");
     world.write("a.txt", "agent\nand a person\n");
     world.write("b.txt", "a person\n");
-    assert_eq!(world.edt(&["status"]).json["foreign"], json!(["a.txt"]), "b.txt is not the session's");
-    let answer = world.edt(&["apply", "a.txt", "--mode", "append", "--content", "agent again\n"]).landed();
+    assert_eq!(
+        world.edt(&["status"]).json["foreign"],
+        json!(["a.txt"]),
+        "b.txt is not the session's"
+    );
+    let answer =
+        world.edt(&["apply", "a.txt", "--mode", "append", "--content", "agent again\n"]).landed();
     assert_eq!(answer.checkpoints(), 1);
     assert_eq!(
         (trailer(&world, "HEAD^", "Edt-Kind"), trailer(&world, "HEAD^", "Edt-Foreign")),
@@ -170,7 +193,15 @@ fn sessions_live_side_by_side_in_worktrees_of_their_own() {
         for side in &sides {
             scope.spawn(move || {
                 for n in 0..20 {
-                    side.edt(&["apply", "a.txt", "--mode", "append", "--content", &format!("{n}\n")]).landed();
+                    side.edt(&[
+                        "apply",
+                        "a.txt",
+                        "--mode",
+                        "append",
+                        "--content",
+                        &format!("{n}\n"),
+                    ])
+                    .landed();
                 }
             });
         }
@@ -181,7 +212,10 @@ fn sessions_live_side_by_side_in_worktrees_of_their_own() {
         assert_eq!(side.edt(&["status"]).json["edits"], json!(20));
         assert_eq!(session(&status, name)["worktree"], json!(side.root.canonicalize().unwrap()));
         // The session of another worktree is not to be worked in from here.
-        assert!(!world.try_git(&["switch", &format!("edt/{name}")]).status.success(), "git itself refuses");
+        assert!(
+            !world.try_git(&["switch", &format!("edt/{name}")]).status.success(),
+            "git itself refuses"
+        );
     }
     assert_eq!((status.json["session"].clone(), world.status().as_str()), (json!(null), ""));
     world.is_sound();
@@ -192,9 +226,17 @@ fn a_worktree_is_not_made_where_something_is() {
     let world = world();
     std::fs::create_dir(world.home.join("full")).unwrap();
     std::fs::write(world.home.join("full/x"), "x").unwrap();
-    world.refuses(&["BAD_REQUEST"], 2, &["begin", "s", "--worktree", world.home.join("full").to_str().unwrap()]);
+    world.refuses(
+        &["BAD_REQUEST"],
+        2,
+        &["begin", "s", "--worktree", world.home.join("full").to_str().unwrap()],
+    );
     std::fs::write(world.home.join("file"), "x").unwrap();
-    world.refuses(&["IO_ERROR"], 5, &["begin", "s", "--worktree", world.home.join("file/below").to_str().unwrap()]);
+    world.refuses(
+        &["IO_ERROR"],
+        5,
+        &["begin", "s", "--worktree", world.home.join("file/below").to_str().unwrap()],
+    );
 }
 
 #[test]
@@ -236,7 +278,10 @@ fn abandon_goes_back_to_the_files_as_they_were_and_keeps_the_work() {
     world.git(&["checkout", "--quiet", "a.txt"]);
     world.git(&["branch", "edt/s", "refs/edt/s/abandoned"]);
     world.git(&["switch", "--quiet", "edt/s"]);
-    assert_eq!((world.text("new.txt").as_str(), world.edt(&["status"]).json["edits"].as_u64()), ("new\n", Some(3)));
+    assert_eq!(
+        (world.text("new.txt").as_str(), world.edt(&["status"]).json["edits"].as_u64()),
+        ("new\n", Some(3))
+    );
     world.overwrite("b.txt", "more\n");
     world.edt(&["abandon"]).landed();
     assert_eq!(world.blob("refs/edt/s/abandoned:b.txt"), b"more\n");
@@ -259,7 +304,10 @@ fn an_abandon_that_fails_leaves_what_an_earlier_one_kept() {
     std::fs::remove_file(lock).unwrap();
     let (earlier, tip) = (world.rev("refs/edt/s/abandoned"), world.rev("edt/s"));
     world.edt(&["abandon"]).landed();
-    assert_eq!((world.rev("refs/edt/s/undone/1"), world.rev("refs/edt/s/abandoned")), (earlier, tip));
+    assert_eq!(
+        (world.rev("refs/edt/s/undone/1"), world.rev("refs/edt/s/abandoned")),
+        (earlier, tip)
+    );
 }
 
 #[test]
@@ -285,8 +333,16 @@ fn abandon_in_a_worktree_of_its_own_detaches_its_head() {
     world.commit(&[("b.txt", b"moved\n")]);
     let tip = world.rev("edt/s");
     let answer = side.edt(&["abandon"]);
-    assert_eq!((answer.exit, &answer.json["warnings"][0]["code"]), (0, &json!("head_detached")), "{:#}", answer.json);
-    assert_eq!((side.rev("HEAD"), side.git(&["branch", "--show-current"])), (world.rev("main"), String::new()));
+    assert_eq!(
+        (answer.exit, &answer.json["warnings"][0]["code"]),
+        (0, &json!("head_detached")),
+        "{:#}",
+        answer.json
+    );
+    assert_eq!(
+        (side.rev("HEAD"), side.git(&["branch", "--show-current"])),
+        (world.rev("main"), String::new())
+    );
     assert_eq!((side.text("a.txt").as_str(), side.text("b.txt").as_str()), ("a\n", "moved\n"));
     assert_eq!((world.rev("refs/edt/s/abandoned"), world.text("a.txt").as_str()), (tip, "a\n"));
     side.is_clean();
@@ -302,7 +358,10 @@ fn abandon_goes_back_to_a_detached_head_and_to_an_unborn_branch() {
     world.edt(&["begin", "s"]).landed();
     world.overwrite("a.txt", "agent\n");
     world.edt(&["abandon"]).landed();
-    assert_eq!((world.rev("HEAD"), world.git(&["branch", "--show-current"])), (world.rev("main"), String::new()));
+    assert_eq!(
+        (world.rev("HEAD"), world.git(&["branch", "--show-current"])),
+        (world.rev("main"), String::new())
+    );
     assert_eq!(world.text("a.txt"), "a\n");
     world.is_clean();
     let unborn = World::unborn(&[]);
@@ -344,7 +403,12 @@ fn abandon_goes_to_the_base_where_the_branch_has_links_or_folders_instead_of_fil
         assert_eq!(world.rev("HEAD"), world.rev("main~1"));
         assert_eq!((world.text("a.txt").as_str(), world.status().as_str()), ("a\n", " M b.txt\n"));
         // What the warning says.
-        assert!(answer.json["warnings"][0]["message"].as_str().unwrap().ends_with("`git switch main` goes there."));
+        assert!(
+            answer.json["warnings"][0]["message"]
+                .as_str()
+                .unwrap()
+                .ends_with("`git switch main` goes there.")
+        );
         world.git(&["switch", "--quiet", "main"]);
         assert_eq!(world.status(), " M b.txt\n");
     }
@@ -362,14 +426,20 @@ fn the_name_of_an_abandoned_session_is_taken_and_the_hint_brings_it_back() {
         world.git(&command.split(' ').skip(1).collect::<Vec<_>>());
     }
     assert_eq!(world.text("a.txt"), "agent\n");
-    assert!(world.refuses(&["SESSION_EXISTS"], 1, &["begin", "s"]).hint().contains("`git switch edt/s`"));
+    assert!(
+        world
+            .refuses(&["SESSION_EXISTS"], 1, &["begin", "s"])
+            .hint()
+            .contains("`git switch edt/s`")
+    );
 }
 
 /// Once every change of a link was told as an addition, without objects.
 #[test]
 fn links_are_told_as_what_became_of_them() {
     let world = world();
-    let link = |name: &str, to: &str| std::os::unix::fs::symlink(to, world.root.join(name)).unwrap();
+    let link =
+        |name: &str, to: &str| std::os::unix::fs::symlink(to, world.root.join(name)).unwrap();
     link("gone", "a.txt");
     link("other", "a.txt");
     world.commit(&[]);
@@ -379,11 +449,17 @@ fn links_are_told_as_what_became_of_them() {
     link("other", "b.txt");
     world.commit(&[]);
     let answer = world.edt(&["land"]);
-    let told = |file: &Value| (file["change"].clone(), file["hash_before"].is_string(), file["hash_after"].is_string());
+    let told = |file: &Value| {
+        (file["change"].clone(), file["hash_before"].is_string(), file["hash_after"].is_string())
+    };
     let told: Vec<_> = answer.json["files"].as_array().unwrap().iter().map(told).collect();
     assert_eq!(
         told,
-        [(json!("deleted"), true, false), (json!("added"), false, true), (json!("modified"), true, true)],
+        [
+            (json!("deleted"), true, false),
+            (json!("added"), false, true),
+            (json!("modified"), true, true)
+        ],
         "{:#}",
         answer.json
     );
@@ -417,7 +493,10 @@ fn abandon_writes_over_nothing_unrecorded_in_files_that_are_not_the_sessions() {
     world.git(&["add", "b.txt"]);
     world.write("b.txt", "b\n");
     world.write("new.txt", "of main\n");
-    assert_eq!(world.refuses(&["UNSAVED_CHANGES"], 3, &["abandon"]).errors()[0]["path"], json!("b.txt"));
+    assert_eq!(
+        world.refuses(&["UNSAVED_CHANGES"], 3, &["abandon"]).errors()[0]["path"],
+        json!("b.txt")
+    );
     // What the hint says: recorded, it is in the session, and the branch's own file may come.
     world.write("b.txt", "a person's\n");
     world.edt(&["checkpoint", "b.txt"]).landed();
@@ -434,7 +513,10 @@ fn abandon_beside_head_takes_the_edits_off_the_disk() {
     world.overwrite("a.txt", "agent\n");
     world.overwrite("b.txt", "agent\n");
     world.edt(&["abandon"]).landed();
-    assert_eq!((world.text("b.txt").as_str(), world.status().as_str()), ("a person's\n", " M b.txt\n"));
+    assert_eq!(
+        (world.text("b.txt").as_str(), world.status().as_str()),
+        ("a person's\n", " M b.txt\n")
+    );
     assert_eq!(world.edt(&["status"]).json["session"], json!(null));
 }
 
@@ -478,10 +560,16 @@ fn gc_removes_what_has_ended_and_is_old_and_nothing_else() {
     assert_eq!(world.edt(&["gc"]).json["refs"], json!([]), "everything is younger than 30 days");
     std::thread::sleep(std::time::Duration::from_millis(1100));
     let done = world.edt(&["gc", "--older-than", "0"]);
-    assert_eq!((done.json["sessions"].as_array().unwrap().len(), dry.json["schema"].as_str()), (2, Some("edt.gc/1")));
+    assert_eq!(
+        (done.json["sessions"].as_array().unwrap().len(), dry.json["schema"].as_str()),
+        (2, Some("edt.gc/1"))
+    );
     assert_eq!(done.json["after"]["loose"], json!(0));
     let left = world.git(&["for-each-ref", "--format=%(refname)"]);
-    assert_eq!(left, "refs/edt/open/base\nrefs/edt/open/origin\nrefs/heads/edt/open\nrefs/heads/main\n");
+    assert_eq!(
+        left,
+        "refs/edt/open/base\nrefs/edt/open/origin\nrefs/heads/edt/open\nrefs/heads/main\n"
+    );
     world.overwrite("b.txt", "and on\n");
     world.edt(&["undo"]).landed();
     world.is_clean();
@@ -555,9 +643,16 @@ fn gc_keeps_a_landed_session_that_no_branch_holds_any_more() {
     assert_eq!(gc_of_everything(&world).json["sessions"], json!([]));
     assert_eq!(refs(&world, "refs/"), before);
     world.git(&["branch", "-D", "--quiet", "edt/s"]);
-    assert_eq!(gc_of_everything(&world).json["sessions"], json!([]), "its landed tip is the only copy");
+    assert_eq!(
+        gc_of_everything(&world).json["sessions"],
+        json!([]),
+        "its landed tip is the only copy"
+    );
     world.git(&["update-ref", "refs/remotes/origin/main", "refs/edt/s/landing/1"]);
-    assert_eq!(gc_of_everything(&world).json["sessions"], json!([{"name": "s", "state": "deleted"}]));
+    assert_eq!(
+        gc_of_everything(&world).json["sessions"],
+        json!([{"name": "s", "state": "deleted"}])
+    );
 }
 
 /// Once an absent folder was taken for no worktree at all, and the branch under it deleted.
@@ -590,10 +685,18 @@ fn codex_29388_disk() {
     }
     let size = |key: &str| -> u64 {
         let said = world.git(&["count-objects", "-v"]);
-        said.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(": ")).unwrap().parse().unwrap()
+        said.lines()
+            .find_map(|line| line.strip_prefix(key)?.strip_prefix(": "))
+            .unwrap()
+            .parse()
+            .unwrap()
     };
     // A blob, a tree and a commit an edit, one block of 4 KiB each.
-    assert!(size("count") <= 3 * 300 + 12 && size("size") <= 4 * (3 * 300 + 12), "{}", size("size"));
+    assert!(
+        size("count") <= 3 * 300 + 12 && size("size") <= 4 * (3 * 300 + 12),
+        "{}",
+        size("size")
+    );
     let answer = world.edt(&["gc"]);
     assert!(size("count") == 0 && size("size-pack") < 150, "{:#}", answer.json);
     assert!(answer.json["freed_kib"].as_i64().unwrap() > 3000, "{:#}", answer.json);
@@ -606,11 +709,18 @@ fn codex_29388_disk() {
 fn what_the_shell_changed_is_recorded_on_request() {
     let world = world();
     world.edt(&["begin", "s"]).landed();
-    world.command("sh").args(["-c", "sed -i s/a/by-the-shell/ a.txt; echo made > made.txt"]).status().unwrap();
+    world
+        .command("sh")
+        .args(["-c", "sed -i s/a/by-the-shell/ a.txt; echo made > made.txt"])
+        .status()
+        .unwrap();
     world.edt(&["checkpoint", "-m", "the shell"]).landed();
     world.overwrite("a.txt", "later\n");
     world.edt(&["undo"]).landed();
-    assert_eq!((world.text("a.txt").as_str(), world.text("made.txt").as_str()), ("by-the-shell\n", "made\n"));
+    assert_eq!(
+        (world.text("a.txt").as_str(), world.text("made.txt").as_str()),
+        ("by-the-shell\n", "made\n")
+    );
     assert_eq!(world.blob("HEAD:a.txt"), b"by-the-shell\n");
 }
 
@@ -624,10 +734,18 @@ fn abandon_says_where_what_was_staged_is() {
     world.overwrite("a.txt", "agent\n");
     let answer = world.edt(&["abandon"]);
     let warning = &answer.json["warnings"][0];
-    assert_eq!((&warning["code"], &warning["path"]), (&json!("staged_kept"), &json!("a.txt")), "{:#}", answer.json);
+    assert_eq!(
+        (&warning["code"], &warning["path"]),
+        (&json!("staged_kept"), &json!("a.txt")),
+        "{:#}",
+        answer.json
+    );
     let command = warning["message"].as_str().unwrap().split('`').nth(1).unwrap().to_owned();
     assert!(world.command("sh").args(["-c", &command]).status().unwrap().success(), "{command}");
-    assert_eq!((world.blob(":a.txt"), world.text("a.txt").as_str()), (b"staged\n".to_vec(), "on disk\n"));
+    assert_eq!(
+        (world.blob(":a.txt"), world.text("a.txt").as_str()),
+        (b"staged\n".to_vec(), "on disk\n")
+    );
 }
 
 #[test]
@@ -646,7 +764,12 @@ fn abandon_does_not_go_to_a_branch_that_is_being_rebased_elsewhere() {
         .status();
     assert!(stop.unwrap().success());
     let answer = world.edt(&["abandon"]);
-    assert_eq!((answer.exit, &answer.json["warnings"][0]["code"]), (0, &json!("head_detached")), "{:#}", answer.json);
+    assert_eq!(
+        (answer.exit, &answer.json["warnings"][0]["code"]),
+        (0, &json!("head_detached")),
+        "{:#}",
+        answer.json
+    );
     side.git(&["rebase", "--continue"]);
     assert_eq!((side.status(), world.status()), (String::new(), String::new()));
 }

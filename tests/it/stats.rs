@@ -8,7 +8,9 @@ use crate::world::{World, lines};
 fn commits(world: &World, range: &str, trailers: &[&str]) -> u64 {
     let format = "--format=%(trailers:only,unfold)%x00";
     let log = world.git(&["log", "--first-parent", format, range]);
-    log.split('\0').filter(|one| trailers.iter().all(|trailer| one.lines().any(|line| line == *trailer))).count() as u64
+    log.split('\0')
+        .filter(|one| trailers.iter().all(|trailer| one.lines().any(|line| line == *trailer)))
+        .count() as u64
 }
 
 fn stats(world: &World, flags: &[&str]) -> Value {
@@ -16,14 +18,20 @@ fn stats(world: &World, flags: &[&str]) -> Value {
 }
 
 fn one<'j>(list: &'j Value, key: &str, name: &Value) -> &'j Value {
-    list.as_array().unwrap().iter().find(|one| one[key] == *name).unwrap_or_else(|| panic!("{name} in {list:#}"))
+    list.as_array()
+        .unwrap()
+        .iter()
+        .find(|one| one[key] == *name)
+        .unwrap_or_else(|| panic!("{name} in {list:#}"))
 }
 
 /// Two sessions, two agents, overrides, undone edits, a checkpoint, a run, a person's commit; one landed, one abandoned.
 fn busy() -> World {
     let world = World::with(&[("a.txt", b"one\n"), ("long.txt", lines(200).as_bytes())]);
     let edit = |agent: &str, content: &str| {
-        world.edt(&["apply", "a.txt", "--mode", "append", "--content", content, "--agent", agent]).landed();
+        world
+            .edt(&["apply", "a.txt", "--mode", "append", "--content", content, "--agent", agent])
+            .landed();
     };
     world.edt(&["begin", "first"]);
     edit("robot", "two\n");
@@ -32,7 +40,8 @@ fn busy() -> World {
     world.edt(&["undo", "2"]);
     world.edt(&["redo"]);
     world.edt(&["undo"]);
-    let short = ["apply", "long.txt", "--mode", "overwrite", "--content", "short\n", "--agent", "robot"];
+    let short =
+        ["apply", "long.txt", "--mode", "overwrite", "--content", "short\n", "--agent", "robot"];
     assert_eq!(world.edt(&short).codes(), ["SIZE_REDUCTION"]);
     world.edt(&[&short[..], &["--allow", "size_reduction"]].concat()).landed();
     world.write("new.txt", "by hand\n");
@@ -64,16 +73,30 @@ fn the_numbers_are_those_of_git() {
     }
     let undone = commits(&world, "refs/edt/first/undone/1", &["Edt-Kind: edit"]);
     assert!(undone > 0);
-    let undone = world.git(&["log", "--format=%H", "--glob=refs/edt/first/undone", "--not", "refs/edt/first/landed/1"]);
+    let undone = world.git(&[
+        "log",
+        "--format=%H",
+        "--glob=refs/edt/first/undone",
+        "--not",
+        "refs/edt/first/landed/1",
+    ]);
     assert_eq!(first["made"]["undone"], undone.lines().count());
     assert_eq!(first["made"]["persons"], 1);
     assert_eq!(first["made"]["overrides"], json!({"size_reduction": 1}));
     assert_eq!((&first["state"], &first["landed"]), (&json!("landed"), &json!(1)));
-    let numstat = world.git(&["diff", "--numstat", "refs/edt/first/base", "refs/edt/first/landed/1"]);
-    let sum =
-        |at: usize| numstat.lines().map(|line| line.split('\t').nth(at).unwrap().parse::<u64>().unwrap()).sum::<u64>();
+    let numstat =
+        world.git(&["diff", "--numstat", "refs/edt/first/base", "refs/edt/first/landed/1"]);
+    let sum = |at: usize| {
+        numstat
+            .lines()
+            .map(|line| line.split('\t').nth(at).unwrap().parse::<u64>().unwrap())
+            .sum::<u64>()
+    };
     let net = &first["net"];
-    assert_eq!((&net["files"], &net["lines_added"]), (&json!(numstat.lines().count()), &json!(sum(0))));
+    assert_eq!(
+        (&net["files"], &net["lines_added"]),
+        (&json!(numstat.lines().count()), &json!(sum(0)))
+    );
     assert_eq!(net["lines_removed"], sum(1));
     let second = one(&all["sessions"], "name", &json!("second"));
     assert_eq!((&second["state"], &second["made"]["edits"]), (&json!("abandoned"), &json!(1)));
@@ -109,13 +132,24 @@ fn refusals_are_what_the_memory_has_and_the_estimate_says_what_it_is_made_of() {
     let all = stats(&world, &["--minutes-per-undo", "2", "--minutes-per-mistake", "3"]);
     assert_eq!(all["refusals"]["codes"]["SIZE_REDUCTION"], 1, "{all:#}");
     let (saved, fixed) = (&all["time_saved"], all["refusals"]["fixed"].as_f64().unwrap());
-    assert_eq!(saved["minutes"], json!(all["total"]["undone"].as_f64().unwrap() * 2.0 + fixed * 3.0));
+    assert_eq!(
+        saved["minutes"],
+        json!(all["total"]["undone"].as_f64().unwrap() * 2.0 + fixed * 3.0)
+    );
     assert_eq!(saved["formula"], "undone * minutes_per_undo + fixed * minutes_per_mistake");
-    assert_eq!((&all["refusals"]["kinds"], &all["refusals"]["fixed"]), (&json!(1), &json!(0)), "an override is no fix");
+    assert_eq!(
+        (&all["refusals"]["kinds"], &all["refusals"]["fixed"]),
+        (&json!(1), &json!(0)),
+        "an override is no fix"
+    );
     assert_eq!(all["refusals_unknown"], Value::Null);
     for filter in [["--agent", "robot"], ["--session", "first"], ["--since", "3 days ago"]] {
         let some = stats(&world, &filter);
-        assert_eq!((&some["refusals"], &some["time_saved"]["fixed"]), (&Value::Null, &Value::Null), "{filter:?}");
+        assert_eq!(
+            (&some["refusals"], &some["time_saved"]["fixed"]),
+            (&Value::Null, &Value::Null),
+            "{filter:?}"
+        );
         assert!(some["refusals_unknown"].as_str().unwrap().contains("by kind"), "{some:#}");
     }
 }
@@ -123,7 +157,9 @@ fn refusals_are_what_the_memory_has_and_the_estimate_says_what_it_is_made_of() {
 #[test]
 fn a_refusal_counts_at_once_and_what_landed_without_an_override_fixes_it() {
     let world = World::with(&[("a.txt", b"one\ntwo\n")]);
-    let edit = |old: &str| world.edt(&["apply", "a.txt", "--mode", "edit", "--old-text", old, "--content", "three\n"]);
+    let edit = |old: &str| {
+        world.edt(&["apply", "a.txt", "--mode", "edit", "--old-text", old, "--content", "three\n"])
+    };
     assert_eq!(edit("four\n").codes(), ["OLD_TEXT_NOT_FOUND"]);
     let refusals = || stats(&world, &[])["refusals"].clone();
     assert_eq!(refusals(), json!({"kinds": 1, "fixed": 0, "codes": {"OLD_TEXT_NOT_FOUND": 1}}));
@@ -136,7 +172,10 @@ fn a_repository_without_sessions_has_nothing_to_count() {
     let world = World::unborn(&[]);
     let all = stats(&world, &[]);
     assert_eq!((&all["sessions"], &all["agents"]), (&json!([]), &json!([])));
-    assert_eq!((&all["total"]["undo_rate"], &all["time_saved"]["minutes"]), (&Value::Null, &json!(0.0)));
+    assert_eq!(
+        (&all["total"]["undo_rate"], &all["time_saved"]["minutes"]),
+        (&Value::Null, &json!(0.0))
+    );
     // A session that began on nothing.
     world.edt(&["apply", "a", "--mode", "create", "--content", "a\n"]).landed();
     assert_eq!(stats(&world, &[])["total"]["edits"], 1);

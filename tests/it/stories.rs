@@ -21,8 +21,9 @@ fn c_file(size: usize) -> String {
 
 /// A Makefile of 70 lines with tabs.
 fn makefile() -> String {
-    let text: String =
-        (1..=35).map(|n| format!("target-{n}: source-{n}.c\n\tcc -o target-{n} source-{n}.c\n")).collect();
+    let text: String = (1..=35)
+        .map(|n| format!("target-{n}: source-{n}.c\n\tcc -o target-{n} source-{n}.c\n"))
+        .collect();
     assert_eq!(text.lines().count(), 70);
     text
 }
@@ -42,7 +43,11 @@ fn a_file_overwritten_with_a_brace_is_refused_and_lands_only_on_purpose() {
         (&json!("demo/calculate.c"), &json!("size_reduction"), &json!(3400))
     );
     assert_eq!(error["evidence"]["bytes_after"], json!(1));
-    assert!(answer.hint().contains("append") && answer.hint().contains("size_reduction"), "{}", answer.hint());
+    assert!(
+        answer.hint().contains("append") && answer.hint().contains("size_reduction"),
+        "{}",
+        answer.hint()
+    );
     world.is_clean();
 
     let answer = world.edt(&[&overwrite[..], &["--allow", "size_reduction"]].concat());
@@ -51,10 +56,19 @@ fn a_file_overwritten_with_a_brace_is_refused_and_lands_only_on_purpose() {
     assert_eq!(answer.json["warnings"][0]["code"], json!("syntax"), "{:#}", answer.json);
     assert_eq!(world.text("demo/calculate.c"), "}");
     world.is_clean();
-    let trailer = world.git(&["log", "-1", "--format=%(trailers:key=Edt-Allowed,valueonly)", answer.commit()]);
+    let trailer = world.git(&[
+        "log",
+        "-1",
+        "--format=%(trailers:key=Edt-Allowed,valueonly)",
+        answer.commit(),
+    ]);
     assert_eq!(trailer.trim(), "size_reduction");
-    let verdicts: Vec<&str> =
-        answer.json["guards"].as_array().unwrap().iter().filter_map(|guard| guard["verdict"].as_str()).collect();
+    let verdicts: Vec<&str> = answer.json["guards"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|guard| guard["verdict"].as_str())
+        .collect();
     assert!(verdicts.contains(&"allowed"), "{verdicts:?}");
 
     world.edt(&["undo"]).landed();
@@ -66,7 +80,18 @@ fn a_file_overwritten_with_a_brace_is_refused_and_lands_only_on_purpose() {
 #[test]
 fn an_override_that_was_not_needed_is_not_in_the_commit() {
     let world = World::with(&[("a.txt", b"one\n")]);
-    world.edt(&["apply", "a.txt", "--mode", "append", "--content", "two\n", "--allow", "size_reduction"]).landed();
+    world
+        .edt(&[
+            "apply",
+            "a.txt",
+            "--mode",
+            "append",
+            "--content",
+            "two\n",
+            "--allow",
+            "size_reduction",
+        ])
+        .landed();
     assert!(!world.git(&["log", "-1", "--format=%B"]).contains("Edt-Allowed"));
 }
 
@@ -91,7 +116,10 @@ fn a_new_file_lands_with_the_folders_above_it() {
             "name": "main-1", "branch": "edt/main-1", "base": world.rev("main"), "began": true,
         })
     );
-    assert_eq!((&answer.json["edit"], &answer.json["parent"]), (&json!(1), &json!(world.rev("main"))));
+    assert_eq!(
+        (&answer.json["edit"], &answer.json["parent"]),
+        (&json!(1), &json!(world.rev("main")))
+    );
     assert_eq!(
         world.git(&["ls-tree", "-r", "--format=%(objectmode) %(path)", "HEAD"]),
         "100644 a.txt\n100755 src/deep/new.sh\n"
@@ -122,7 +150,11 @@ fn fifty_lines_may_become_seventeen_but_not_sixteen() {
     let world = World::with(&[("a.txt", lines(50).as_bytes()), ("b.txt", lines(50).as_bytes())]);
     world.overwrite("a.txt", &lines(17));
     world.is_clean();
-    world.refuses(&["SIZE_REDUCTION"], 1, &["apply", "b.txt", "--mode", "overwrite", "--content", &lines(16)]);
+    world.refuses(
+        &["SIZE_REDUCTION"],
+        1,
+        &["apply", "b.txt", "--mode", "overwrite", "--content", &lines(16)],
+    );
     world.is_clean();
 }
 
@@ -155,25 +187,39 @@ fn ten_deletions_of_old_text_are_judged_against_the_base_too() {
     let text: String = (0..10).map(paragraph).collect();
     let world = World::with(&[("a.txt", text.as_bytes())]);
     for n in 0..9 {
-        let cut = ["apply", "a.txt", "--mode", "edit", "--old-text", &paragraph(n), "--content", ""];
+        let cut =
+            ["apply", "a.txt", "--mode", "edit", "--old-text", &paragraph(n), "--content", ""];
         world.edt(&cut).landed();
     }
     let rest = "x".repeat(100);
     let answer = world.refuses(
         &["SIZE_REDUCTION"],
         1,
-        &["apply", "a.txt", "--mode", "edit", "--old-text", &rest, "--content", "", "--replace-all"],
+        &[
+            "apply",
+            "a.txt",
+            "--mode",
+            "edit",
+            "--old-text",
+            &rest,
+            "--content",
+            "",
+            "--replace-all",
+        ],
     );
     assert_eq!(answer.errors()[0]["evidence"]["against"], json!("the session's base"));
 }
 
 #[test]
 fn the_policy_of_the_base_commit_tightens_and_the_session_cannot_loosen_it() {
-    let policy = "[guards.size_reduction]\nmax_bytes_lost = 0.5\nmin_bytes = 100\noverride = \"never\"\n";
-    let world = World::with(&[("a.txt", "x".repeat(1000).as_bytes()), ("edt.toml", policy.as_bytes())]);
+    let policy =
+        "[guards.size_reduction]\nmax_bytes_lost = 0.5\nmin_bytes = 100\noverride = \"never\"\n";
+    let world =
+        World::with(&[("a.txt", "x".repeat(1000).as_bytes()), ("edt.toml", policy.as_bytes())]);
     let half = "x".repeat(500);
     let less = "x".repeat(499);
-    let refused = ["apply", "a.txt", "--mode", "overwrite", "--content", &less, "--allow", "size_reduction"];
+    let refused =
+        ["apply", "a.txt", "--mode", "overwrite", "--content", &less, "--allow", "size_reduction"];
     let answer = world.refuses(&["SIZE_REDUCTION"], 1, &refused);
     assert_eq!(answer.errors()[0]["allow"], json!(null));
     assert!(!answer.hint().contains("allow:"), "{}", answer.hint());
@@ -190,12 +236,18 @@ fn the_policy_of_the_base_commit_tightens_and_the_session_cannot_loosen_it() {
 
 #[test]
 fn a_policy_that_only_warns_lands_and_says_so() {
-    let world =
-        World::with(&[("a.txt", lines(100).as_bytes()), ("edt.toml", b"[guards.size_reduction]\nmode = \"warn\"\n")]);
+    let world = World::with(&[
+        ("a.txt", lines(100).as_bytes()),
+        ("edt.toml", b"[guards.size_reduction]\nmode = \"warn\"\n"),
+    ]);
     let answer = world.edt(&["apply", "a.txt", "--mode", "overwrite", "--content", "gone\n"]);
     assert_eq!(answer.exit, 0, "{:#}", answer.json);
-    let guard =
-        answer.json["guards"].as_array().unwrap().iter().find(|guard| guard["guard"] == "size_reduction").unwrap();
+    let guard = answer.json["guards"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|guard| guard["guard"] == "size_reduction")
+        .unwrap();
     assert_eq!(guard["verdict"], json!("warn"), "{guard:#}");
 }
 
@@ -207,18 +259,31 @@ fn a_protected_path_needs_a_person() {
         ("edt.toml", b"[[protect]]\npaths = [\".github/**\", \"edt.toml\"]\n"),
     ]);
     for path in [".github/workflows/ci.yml", "edt.toml"] {
-        world.refuses(&["PROTECTED_PATH"], 1, &["apply", path, "--mode", "append", "--content", "x\n"]);
+        world.refuses(
+            &["PROTECTED_PATH"],
+            1,
+            &["apply", path, "--mode", "append", "--content", "x\n"],
+        );
         world.refuses(&["PROTECTED_PATH"], 1, &["apply", path, "--mode", "delete"]);
     }
-    world.refuses(&["PROTECTED_PATH"], 1, &["apply", "a.txt", "--mode", "rename", "--to", ".github/a.txt"]);
-    world.refuses(&["PROTECTED_PATH"], 1, &["apply", ".github/new.yml", "--mode", "create", "--content", "x\n"]);
+    world.refuses(
+        &["PROTECTED_PATH"],
+        1,
+        &["apply", "a.txt", "--mode", "rename", "--to", ".github/a.txt"],
+    );
+    world.refuses(
+        &["PROTECTED_PATH"],
+        1,
+        &["apply", ".github/new.yml", "--mode", "create", "--content", "x\n"],
+    );
     world.overwrite("a.txt", "b\n");
     world.is_clean();
 }
 
 #[test]
 fn a_protected_path_that_would_be_renamed_is_told_of_once() {
-    let world = World::with(&[("a.txt", b"a\n"), ("edt.toml", b"[[protect]]\npaths = [\"a.txt\"]\n")]);
+    let world =
+        World::with(&[("a.txt", b"a\n"), ("edt.toml", b"[[protect]]\npaths = [\"a.txt\"]\n")]);
     world.refuses(&["PROTECTED_PATH"], 1, &["apply", "a.txt", "--mode", "rename", "--to", "b.txt"]);
 }
 
@@ -245,8 +310,14 @@ fn an_edit_that_changes_nothing_records_nothing() {
     let world = World::with(&[("a.txt", b"one\n")]);
     world.edt(&["begin"]);
     let before = world.snapshot();
-    let answer = world.edt(&["apply", "a.txt", "--mode", "edit", "--old-text", "one", "--content", "one"]);
-    assert_eq!((answer.exit, &answer.json["status"]), (0, &json!("unchanged")), "{:#}", answer.json);
+    let answer =
+        world.edt(&["apply", "a.txt", "--mode", "edit", "--old-text", "one", "--content", "one"]);
+    assert_eq!(
+        (answer.exit, &answer.json["status"]),
+        (0, &json!("unchanged")),
+        "{:#}",
+        answer.json
+    );
     same(&before, &world.snapshot());
 }
 
@@ -263,7 +334,10 @@ fn what_is_read_is_what_was_done() {
         (&status["session"]["name"], &status["tip"], &status["switched"], &status["edits"]),
         (&json!("main-1"), &json!(commit), &json!(true), &json!(1))
     );
-    assert_eq!((&status["changed"], &status["uncommitted"]), (&json!(["a.txt"]), &json!(["new.txt"])));
+    assert_eq!(
+        (&status["changed"], &status["uncommitted"]),
+        (&json!(["a.txt"]), &json!(["new.txt"]))
+    );
 
     let read = world.edt(&["read", "a.txt", "--lines", "2:2"]).json;
     assert_eq!((&read["text"], &read["hash"]), (&json!("two\n"), &json!(world.rev("HEAD:a.txt"))));

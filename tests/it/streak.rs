@@ -29,16 +29,27 @@ fn the_second_failure_in_a_row_says_what_to_do_instead_and_the_third_counts_anew
     let second = fails(&world, "a.txt", LIMIT);
     let (first, limit) = (&first.errors()[0], &second.errors()[0]);
     let message = first["message"].as_str().unwrap();
-    assert_eq!(limit["message"], json!(format!("The second patch in a row for a.txt failed. {message}")));
+    assert_eq!(
+        limit["message"],
+        json!(format!("The second patch in a row for a.txt failed. {message}"))
+    );
     let hint = limit["hint"].as_str().unwrap();
     let hash = format!("expected_hash \"{}\"", world.rev("HEAD:a.txt"));
-    for part in ["Do not send a patch for a.txt again now", "`edt read a.txt`", "mode \"overwrite\"", &hash] {
+    for part in
+        ["Do not send a patch for a.txt again now", "`edt read a.txt`", "mode \"overwrite\"", &hash]
+    {
         assert!(hint.contains(part), "{hint}");
     }
     assert_eq!((&limit["path"], &limit["allow"]), (&json!("a.txt"), &json!(null)));
     assert_eq!(limit["evidence"]["nearest"], first["evidence"]["nearest"]);
-    assert_eq!(limit["evidence"]["nearest"]["context"], json!("1 | alpha\n2 | beta\n3 | gamma ray\n"));
-    assert_eq!(limit["evidence"]["failures"], json!([{"code": NOT_FOUND, "edit": 1, "message": message}]));
+    assert_eq!(
+        limit["evidence"]["nearest"]["context"],
+        json!("1 | alpha\n2 | beta\n3 | gamma ray\n")
+    );
+    assert_eq!(
+        limit["evidence"]["failures"],
+        json!([{"code": NOT_FOUND, "edit": 1, "message": message}])
+    );
     fails(&world, "a.txt", NOT_FOUND);
     fails(&world, "a.txt", LIMIT);
 }
@@ -109,7 +120,8 @@ fn a_failure_of_another_kind_on_the_file_begins_anew() {
     let mut moved = stale("a.txt");
     moved["expected_hash"] = json!("0123456789");
     let ambiguous = json!({"path": "a.txt", "mode": "edit", "old_text": "a", "content": "b"});
-    for (other, code, exit) in [(&moved, "HASH_MISMATCH", 3), (&ambiguous, "OLD_TEXT_AMBIGUOUS", 1)] {
+    for (other, code, exit) in [(&moved, "HASH_MISMATCH", 3), (&ambiguous, "OLD_TEXT_AMBIGUOUS", 1)]
+    {
         fails(&world, "a.txt", NOT_FOUND);
         world.refuses_request(&[code], exit, other);
         fails(&world, "a.txt", NOT_FOUND);
@@ -117,7 +129,11 @@ fn a_failure_of_another_kind_on_the_file_begins_anew() {
     }
     // On another file it does not; nor does a call that was malformed.
     fails(&world, "a.txt", NOT_FOUND);
-    world.refuses_request(&["FILE_NOT_FOUND"], 1, &json!({"path": "no.txt", "mode": "append", "content": "x"}));
+    world.refuses_request(
+        &["FILE_NOT_FOUND"],
+        1,
+        &json!({"path": "no.txt", "mode": "append", "content": "x"}),
+    );
     world.refuses_request(&["BAD_REQUEST"], 2, &json!({"path": "a.txt", "mode": "append"}));
     fails(&world, "a.txt", LIMIT);
 }
@@ -131,8 +147,12 @@ fn of_several_files_only_the_one_that_fails_again_is_told() {
     let answer = world.refuses_request(&[LIMIT, NOT_FOUND], 1, &request);
     let paths: Vec<&Value> = answer.errors().iter().map(|error| &error["path"]).collect();
     assert_eq!(paths, ["a.txt", "b.txt"]);
-    let edits: Vec<&Value> =
-        answer.errors()[0]["evidence"]["failures"].as_array().unwrap().iter().map(|failure| &failure["edit"]).collect();
+    let edits: Vec<&Value> = answer.errors()[0]["evidence"]["failures"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|failure| &failure["edit"])
+        .collect();
     assert_eq!(edits, [3, 4]);
     assert!(
         answer.errors()[0]["message"]
@@ -168,7 +188,11 @@ fn patches_in_any_form_and_edits_of_one_file_are_one_streak() {
     let limit = fails(&world, "a.txt", LIMIT);
     assert_eq!(limit.errors()[0]["evidence"]["failures"][0]["code"], json!(NOT_FOUND));
     // A patch that cannot be read, but names its file.
-    patch_fails(&world, "*** Begin Patch\n*** Update File: a.txt\n@@\n alpha\n*** End Patch\n", "INVALID_PATCH");
+    patch_fails(
+        &world,
+        "*** Begin Patch\n*** Update File: a.txt\n@@\n alpha\n*** End Patch\n",
+        "INVALID_PATCH",
+    );
     patch_fails(&world, "a.txt\n<<<<<<< SEARCH\ngamma ray\n", LIMIT);
     // A failure in several places of one file is one failure.
     let twice = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-alfa\n+a\n@@ -2 +2 @@\n-betta\n+b\n";
@@ -185,7 +209,8 @@ fn patches_in_any_form_and_edits_of_one_file_are_one_streak() {
 #[test]
 fn a_correction_is_offered_once_and_not_beside_the_advice_to_send_no_patch() {
     let world = World::with(&[("a.c", b"int f(void)\n{\n\treturn 1;\n}\n")]);
-    let diff = "--- a/a.c\n+++ b/a.c\n@@ ... @@\n int f(void)\n {\n-    return 1;\n+    return 2;\n }\n";
+    let diff =
+        "--- a/a.c\n+++ b/a.c\n@@ ... @@\n int f(void)\n {\n-    return 1;\n+    return 2;\n }\n";
     let first = patch_fails(&world, diff, "INVALID_PATCH");
     let correction = first.errors()[0]["evidence"]["correction"].as_str().unwrap();
     let limit = patch_fails(&world, diff, LIMIT);
@@ -209,7 +234,11 @@ fn a_patch_that_names_no_file_is_a_streak_of_its_own() {
         "{}",
         limit.message()
     );
-    assert!(limit.hint().starts_with("Do not send a patch again now: read the file that is meant"), "{}", limit.hint());
+    assert!(
+        limit.hint().starts_with("Do not send a patch again now: read the file that is meant"),
+        "{}",
+        limit.hint()
+    );
     // Whatever is applied begins it anew.
     patch_fails(&world, prose, "INVALID_PATCH");
     world.apply(&json!({"path": "b.txt", "mode": "append", "content": "more\n"})).landed();
@@ -239,7 +268,9 @@ fn dry_runs_neither_count_nor_begin_anew() {
 fn of_eight_processes_that_fail_at_once_exactly_every_second_is_told() {
     let world = world();
     let codes: Vec<String> = std::thread::scope(|scope| {
-        let calls: Vec<_> = (0..8).map(|_| scope.spawn(|| world.apply(&stale("a.txt")).codes().join(" "))).collect();
+        let calls: Vec<_> = (0..8)
+            .map(|_| scope.spawn(|| world.apply(&stale("a.txt")).codes().join(" ")))
+            .collect();
         calls.into_iter().map(|call| call.join().unwrap()).collect()
     });
     let told = |code: &str| codes.iter().filter(|told| *told == code).count();
@@ -319,6 +350,7 @@ fn after_a_rename_in_the_request_the_limit_names_the_file_as_it_is_on_disk() {
 #[test]
 fn the_command_of_a_hint_names_a_file_that_looks_like_an_option_so_that_it_is_none() {
     let world = World::with(&[("-x y.txt", b"alpha\n")]);
-    let hint = fails(&world, "-x y.txt", NOT_FOUND).errors()[0]["hint"].as_str().unwrap().to_owned();
+    let hint =
+        fails(&world, "-x y.txt", NOT_FOUND).errors()[0]["hint"].as_str().unwrap().to_owned();
     assert!(hint.contains("`edt read -- '-x y.txt'`"), "{hint}");
 }

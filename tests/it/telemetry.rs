@@ -43,8 +43,10 @@ impl Collector {
                 let Some(request) = request(&stream) else { continue };
                 let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((answer, ""));
                 let length = body.len();
-                let _ =
-                    write!(&stream, "HTTP/1.1 {head}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}");
+                let _ = write!(
+                    &stream,
+                    "HTTP/1.1 {head}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
+                );
                 if tell.send(request).is_err() {
                     return;
                 }
@@ -84,7 +86,13 @@ fn request(stream: &TcpStream) -> Option<Got> {
         other => panic!("{other}"),
     };
     let spans = request.resource_spans.into_iter().flat_map(|one| {
-        let service = one.resource.unwrap().attributes.into_iter().find(|pair| pair.key == "service.name").unwrap();
+        let service = one
+            .resource
+            .unwrap()
+            .attributes
+            .into_iter()
+            .find(|pair| pair.key == "service.name")
+            .unwrap();
         assert_eq!(service.value.unwrap().value, Some(Any::StringValue("edt".into())));
         one.scope_spans.into_iter().flat_map(|scope| scope.spans)
     });
@@ -146,7 +154,12 @@ fn attribute(span: &Span, key: &str) -> Option<Value> {
 #[track_caller]
 fn named<'s>(spans: &'s [Span], name: &str) -> &'s Span {
     let all: Vec<&Span> = spans.iter().filter(|span| span.name == name).collect();
-    assert_eq!(all.len(), 1, "{name} in {:?}", spans.iter().map(|span| &span.name).collect::<Vec<_>>());
+    assert_eq!(
+        all.len(),
+        1,
+        "{name} in {:?}",
+        spans.iter().map(|span| &span.name).collect::<Vec<_>>()
+    );
     all[0]
 }
 
@@ -157,11 +170,30 @@ fn well_formed(spans: &[Span]) {
     assert_eq!(ids.len(), spans.len(), "an id twice");
     for span in spans {
         let keys: BTreeSet<&String> = span.attributes.iter().map(|pair| &pair.key).collect();
-        assert_eq!(keys.len(), span.attributes.len(), "{}: an attribute twice: {:?}", span.name, span.attributes);
-        assert!(span.start_time_unix_nano <= span.end_time_unix_nano && span.trace_id.len() == 16, "{span:?}");
+        assert_eq!(
+            keys.len(),
+            span.attributes.len(),
+            "{}: an attribute twice: {:?}",
+            span.name,
+            span.attributes
+        );
+        assert!(
+            span.start_time_unix_nano <= span.end_time_unix_nano && span.trace_id.len() == 16,
+            "{span:?}"
+        );
         if let Some(parent) = spans.iter().find(|other| other.span_id == span.parent_span_id) {
-            assert!(parent.start_time_unix_nano <= span.start_time_unix_nano, "{} in {}", span.name, parent.name);
-            assert!(span.end_time_unix_nano <= parent.end_time_unix_nano, "{} in {}", span.name, parent.name);
+            assert!(
+                parent.start_time_unix_nano <= span.start_time_unix_nano,
+                "{} in {}",
+                span.name,
+                parent.name
+            );
+            assert!(
+                span.end_time_unix_nano <= parent.end_time_unix_nano,
+                "{} in {}",
+                span.name,
+                parent.name
+            );
             assert_eq!(parent.trace_id, span.trace_id);
         }
     }
@@ -184,7 +216,10 @@ fn nothing_is_kept_unless_somebody_asks() {
         &[][..],
         &[("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9"), ("OTEL_SDK_DISABLED", "true")],
         &[("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9"), ("OTEL_TRACES_EXPORTER", "none")],
-        &[("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9"), ("OTEL_TRACES_SAMPLER", "always_off")],
+        &[
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9"),
+            ("OTEL_TRACES_SAMPLER", "always_off"),
+        ],
         &[("OTEL_SERVICE_NAME", "x"), ("TRACEPARENT", PARENT)],
     ] {
         edt(&world, env, &["check", "b.txt", "--mode", "append", "--content", "x"]);
@@ -207,12 +242,19 @@ fn one_edit_is_one_tree_of_spans_below_the_callers() {
         let env = [
             ("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url.as_str()),
             ("OTEL_EXPORTER_OTLP_PROTOCOL", protocol),
-            ("OTEL_EXPORTER_OTLP_COMPRESSION", if protocol == "http/json" { "gzip" } else { "none" }),
+            (
+                "OTEL_EXPORTER_OTLP_COMPRESSION",
+                if protocol == "http/json" { "gzip" } else { "none" },
+            ),
             ("OTEL_EXPORTER_OTLP_HEADERS", "api-key=s%20ecret"),
             ("TRACEPARENT", PARENT),
             ("TRACESTATE", "a=1"),
         ];
-        let answer = edt(&world, &env, &["apply", "b.txt", "--mode", "append", "--content", "x", "--agent", "robot"]);
+        let answer = edt(
+            &world,
+            &env,
+            &["apply", "b.txt", "--mode", "append", "--content", "x", "--agent", "robot"],
+        );
         let commit = answer.landed().commit().to_owned();
         let flushed = edt(&world, &env, &["telemetry", "flush"]);
         let got = collector.got.recv_timeout(Duration::from_secs(5)).unwrap();
@@ -222,7 +264,10 @@ fn one_edit_is_one_tree_of_spans_below_the_callers() {
         assert_eq!(flushed.json["spool"]["spans"], 0);
         well_formed(&spans);
         let root = named(&spans, "execute_tool apply");
-        assert_eq!((hex(&root.trace_id).as_str(), hex(&root.parent_span_id).as_str()), (TRACE, "00f067aa0ba902b7"));
+        assert_eq!(
+            (hex(&root.trace_id).as_str(), hex(&root.parent_span_id).as_str()),
+            (TRACE, "00f067aa0ba902b7")
+        );
         assert_eq!(root.trace_state, "a=1");
         for (key, value) in [
             ("gen_ai.operation.name", json!("execute_tool")),
@@ -237,15 +282,23 @@ fn one_edit_is_one_tree_of_spans_below_the_callers() {
             assert_eq!(attribute(root, key), Some(value), "{key}");
         }
         assert_eq!(attribute(root, "error.type"), None);
-        let stages = ["lock", "settle", "resolve", "plan", "guard", "commit", "publish", "streak", "remember"];
+        let stages = [
+            "lock", "settle", "resolve", "plan", "guard", "commit", "publish", "streak", "remember",
+        ];
         for stage in stages.map(|stage| format!("edt.{stage}")) {
             assert_eq!(named(&spans, &stage).parent_span_id, root.span_id, "{stage}");
         }
         let court = named(&spans, "edt.guard");
-        let guards: Vec<&Span> = spans.iter().filter(|span| span.parent_span_id == court.span_id).collect();
-        let of_file: Vec<&&Span> = guards.iter().filter(|span| attribute(span, "edt.file").is_some()).collect();
+        let guards: Vec<&Span> =
+            spans.iter().filter(|span| span.parent_span_id == court.span_id).collect();
+        let of_file: Vec<&&Span> =
+            guards.iter().filter(|span| attribute(span, "edt.file").is_some()).collect();
         let all = world.edt(&["guards"]).json["guards"].as_array().unwrap().len();
-        assert_eq!((of_file.len(), guards.len()), (all, all + 2), "two speak of all files together, too");
+        assert_eq!(
+            (of_file.len(), guards.len()),
+            (all, all + 2),
+            "two speak of all files together, too"
+        );
         assert!(guards.iter().all(|span| attribute(span, "edt.guard.verdict").is_some()));
         assert_eq!(spans.len(), 1 + stages.len() + guards.len(), "nothing twice, and nothing else");
     }
@@ -255,15 +308,34 @@ fn one_edit_is_one_tree_of_spans_below_the_callers() {
 fn a_refusal_says_its_code_and_the_guard_that_found_it() {
     let world = world();
     let env = [("OTEL_TRACES_EXPORTER", "otlp"), ("TRACEPARENT", "00-nonsense-01")];
-    edt(&world, &env, &["apply", "a.c", "--mode", "overwrite", "--content", "int main(void)\n{\n\treturn (0;\n}\n"]);
+    edt(
+        &world,
+        &env,
+        &[
+            "apply",
+            "a.c",
+            "--mode",
+            "overwrite",
+            "--content",
+            "int main(void)\n{\n\treturn (0;\n}\n",
+        ],
+    );
     edt(&world, &env, &["apply", "a.c", "--mode", "edit", "--old-text", "zzz", "--content", ""]);
     let spans = waiting(&world);
     let find = |name: &str| spans.iter().filter(|span| span["name"] == name).collect::<Vec<_>>();
     let roots = find("execute_tool apply");
-    assert_eq!(roots.iter().map(|span| &span["parent"]).collect::<Vec<_>>(), [&Value::Null; 2], "a bad parent is none");
+    assert_eq!(
+        roots.iter().map(|span| &span["parent"]).collect::<Vec<_>>(),
+        [&Value::Null; 2],
+        "a bad parent is none"
+    );
     assert_eq!(roots[0]["attributes"]["error.type"], "SYNTAX_ERROR");
     assert_eq!(roots[1]["attributes"]["edt.codes"], json!(["OLD_TEXT_NOT_FOUND"]));
-    assert!(roots.iter().all(|span| span["failed"] == true && span["attributes"]["edt.session"] == "main-1"));
+    assert!(
+        roots
+            .iter()
+            .all(|span| span["failed"] == true && span["attributes"]["edt.session"] == "main-1")
+    );
     assert_eq!(find("guard syntax")[0]["attributes"]["edt.guard.verdict"], "refuse");
     assert_eq!(find("edt.plan")[1]["attributes"]["error.type"], "OLD_TEXT_NOT_FOUND");
     assert!(find("edt.publish").is_empty() && find("edt.commit").is_empty());
@@ -272,15 +344,22 @@ fn a_refusal_says_its_code_and_the_guard_that_found_it() {
 #[test]
 fn content_is_never_in_a_span_unless_asked_for_and_secrets_not_even_then() {
     let world = world();
-    let asked = [("OTEL_TRACES_EXPORTER", "otlp"), ("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "true")];
+    let asked = [
+        ("OTEL_TRACES_EXPORTER", "otlp"),
+        ("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "true"),
+    ];
     let content = "x SECRETWORD ghp_0123456789abcdefghij\n";
-    edt(&world, &asked[..1], &["apply", "b.txt", "--mode", "overwrite", "--content", content]).landed();
+    edt(&world, &asked[..1], &["apply", "b.txt", "--mode", "overwrite", "--content", content])
+        .landed();
     let spooled = || std::fs::read_to_string(folder(&world).join("spool")).unwrap();
     assert!(!spooled().contains("SECRETWORD"));
     edt(&world, &asked, &["apply", "b.txt", "--mode", "append", "--content", content]).landed();
     assert!(spooled().contains("SECRETWORD") && !spooled().contains("ghp_0123"));
     edt(&world, &asked, &["run", "--", "echo", "--password", "hunter3z"]);
-    assert!(spooled().contains("--password") && !spooled().contains("hunter3z"), "name and value are two arguments");
+    assert!(
+        spooled().contains("--password") && !spooled().contains("hunter3z"),
+        "name and value are two arguments"
+    );
 }
 
 #[test]
@@ -291,7 +370,8 @@ fn a_call_of_the_server_is_one_span_below_the_requests_parent() {
     command.arg("mcp").stdin(Stdio::piped()).stdout(Stdio::piped());
     command.env("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.url).env("TRACEPARENT", PARENT);
     let mut child = command.spawn().unwrap();
-    let (mut stdin, mut out) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+    let (mut stdin, mut out) =
+        (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
     let mut ask = |message: &Value| {
         writeln!(stdin, "{message}").unwrap();
         let mut line = String::new();
@@ -334,7 +414,11 @@ fn a_call_of_the_server_is_one_span_below_the_requests_parent() {
         assert_eq!(attribute(first, key), Some(value), "{key}");
     }
     assert_eq!((first.kind, attribute(first, "error.type")), (2, None));
-    assert_eq!(attribute(second, "error.type"), Some(json!("tool_error")), "as the convention has it");
+    assert_eq!(
+        attribute(second, "error.type"),
+        Some(json!("tool_error")),
+        "as the convention has it"
+    );
     assert_eq!(attribute(second, "edt.codes"), Some(json!(["FILE_EXISTS"])));
     assert_eq!(spans.iter().filter(|span| span.parent_span_id == first.span_id).count(), 9);
 }
@@ -351,7 +435,11 @@ fn a_program_is_told_its_span() {
     let root = spans.iter().find(|span| span["name"] == "execute_tool run").unwrap();
     assert_eq!(program["parent"], root["id"]);
     let answer = edt(&world, &env[1..], &["run", "--", "printenv", "TRACEPARENT"]);
-    assert_eq!(answer.json["run"]["stdout"]["text"].as_str().unwrap().trim(), PARENT, "where it is off, as it came");
+    assert_eq!(
+        answer.json["run"]["stdout"]["text"].as_str().unwrap().trim(),
+        PARENT,
+        "where it is off, as it came"
+    );
 }
 
 #[test]
@@ -361,7 +449,10 @@ fn an_agents_own_tool_is_one_span() {
         "permission_mode": "default", "tool_name": "Write", "tool_use_id": "toolu_9",
         "tool_input": {"file_path": world.root.join("b.txt"), "content": "c\n"}});
     let mut command = world.command(EDT);
-    command.args(["agent-hook", "claude-code"]).env("OTEL_TRACES_EXPORTER", "otlp").stdin(Stdio::piped());
+    command
+        .args(["agent-hook", "claude-code"])
+        .env("OTEL_TRACES_EXPORTER", "otlp")
+        .stdin(Stdio::piped());
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(payload.to_string().as_bytes()).unwrap();
     assert!(child.wait_with_output().unwrap().status.success());
@@ -384,7 +475,8 @@ fn a_collector_that_is_dead_or_hangs_costs_an_edit_nothing() {
         let began = Instant::now();
         for number in 0..5 {
             let content = format!("{number}\n");
-            edt(&world, &env, &["apply", "b.txt", "--mode", "overwrite", "--content", &content]).landed();
+            edt(&world, &env, &["apply", "b.txt", "--mode", "overwrite", "--content", &content])
+                .landed();
         }
         assert!(began.elapsed() < Duration::from_secs(4), "{url}: {:?}", began.elapsed());
         let began = Instant::now();
@@ -392,16 +484,21 @@ fn a_collector_that_is_dead_or_hangs_costs_an_edit_nothing() {
         assert_eq!((flush.codes(), flush.exit), (vec!["TELEMETRY_NOT_SENT"], 5));
         assert!(began.elapsed() < Duration::from_secs(3), "{url}: {:?}", began.elapsed());
         let status = edt(&world, &env, &["telemetry", "status"]);
-        assert!(status.json["counts"]["error"].is_string() && status.json["spool"]["spans"].as_u64() > Some(90));
+        assert!(
+            status.json["counts"]["error"].is_string()
+                && status.json["spool"]["spans"].as_u64() > Some(90)
+        );
         // Who asks for it inline waits 150 ms, and no longer.
         let began = Instant::now();
         let inline = [env[0], ("EDT_TELEMETRY_FLUSH", "inline")];
-        edt(&world, &inline, &["apply", "b.txt", "--mode", "overwrite", "--content", "x\n"]).landed();
+        edt(&world, &inline, &["apply", "b.txt", "--mode", "overwrite", "--content", "x\n"])
+            .landed();
         assert!(began.elapsed() < Duration::from_secs(2), "{url}: {:?}", began.elapsed());
         // Nothing was lost meanwhile.
         let collector = Collector::new(&["200 OK"]);
         edt(&world, &[("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.url)], &["telemetry", "flush"]);
-        let roots = collector.spans().into_iter().filter(|span| span.name == "execute_tool apply").count();
+        let roots =
+            collector.spans().into_iter().filter(|span| span.name == "execute_tool apply").count();
         assert_eq!(roots, 6);
     }
 }
@@ -423,7 +520,10 @@ fn a_broken_spool_changes_no_answer() {
     edt(&world, &env, &["apply", "b.txt", "--mode", "overwrite", "--content", "e\n"]).landed();
     let collector = Collector::new(&["200 OK"]);
     edt(&world, &[("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.url)], &["telemetry", "flush"]);
-    assert_eq!(collector.spans().iter().filter(|span| span.name == "execute_tool apply").count(), 1);
+    assert_eq!(
+        collector.spans().iter().filter(|span| span.name == "execute_tool apply").count(),
+        1
+    );
     assert_eq!(edt(&world, &env, &["telemetry", "status"]).json["counts"]["unreadable"], 1);
 }
 
@@ -454,7 +554,10 @@ fn eight_processes_spool_whole_lines_while_others_flush_and_nothing_is_lost_or_t
     let ids: BTreeSet<&Vec<u8>> = roots.iter().map(|span| &span.span_id).collect();
     assert_eq!((roots.len(), ids.len()), (96, 96));
     let status = edt(&world, &env, &["telemetry", "status"]).json;
-    assert_eq!((&status["counts"]["unreadable"], &status["spool"]["spans"]), (&json!(0), &json!(0)));
+    assert_eq!(
+        (&status["counts"]["unreadable"], &status["spool"]["spans"]),
+        (&json!(0), &json!(0))
+    );
     assert_eq!(status["counts"]["sent"], spans.len());
 }
 
@@ -465,15 +568,24 @@ fn a_flush_that_is_killed_loses_nothing() {
     let env = [("OTEL_EXPORTER_OTLP_ENDPOINT", url.as_str())];
     edt(&world, &env, &["read", "a.c"]);
     let mut flush: Command = world.command(EDT);
-    let mut flush =
-        flush.args(["telemetry", "flush"]).envs(env).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut flush = flush
+        .args(["telemetry", "flush"])
+        .envs(env)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
     let (stream, _) = listener.accept().unwrap();
     // While it is at it, another one leaves its spans alone.
     edt(&world, &env, &["read", "a.c"]);
     let collector = Collector::new(&["200 OK"]);
     let other = [("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url.as_str())];
     let left = edt(&world, &other, &["telemetry", "flush"]);
-    assert_eq!((left.codes(), left.exit), (vec!["TELEMETRY_NOT_SENT"], 5), "it says that it left them");
+    assert_eq!(
+        (left.codes(), left.exit),
+        (vec!["TELEMETRY_NOT_SENT"], 5),
+        "it says that it left them"
+    );
     assert!(left.message().contains("another process is sending"), "{}", left.message());
     assert_eq!(collector.spans().iter().filter(|span| span.name == "execute_tool read").count(), 1);
     flush.kill().unwrap();
@@ -491,10 +603,15 @@ fn what_a_collector_answers_decides_what_becomes_of_spans() {
         let env = [("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url.as_str())];
         edt(&world, &env, &["read", "a.c"]);
         let flush = edt(&world, &env, &["telemetry", "flush", "--timeout", "3"]);
-        let left = edt(&world, &env, &["telemetry", "status"]).json["spool"]["spans"].as_u64().unwrap();
+        let left =
+            edt(&world, &env, &["telemetry", "status"]).json["spool"]["spans"].as_u64().unwrap();
         (flush.exit, left, collector.got.try_iter().count())
     };
-    assert_eq!(sent(&["503 Service Unavailable\r\nretry-after: 1", "200 OK"]), (0, 0, 2), "it waits as asked");
+    assert_eq!(
+        sent(&["503 Service Unavailable\r\nretry-after: 1", "200 OK"]),
+        (0, 0, 2),
+        "it waits as asked"
+    );
     assert_eq!(sent(&["429 Too Many Requests", "502 Bad Gateway", "200 OK"]), (0, 0, 3));
     assert_eq!(sent(&["400 Bad Request"]), (5, 0, 1), "refused for good is gone, and counted");
     // The last is the longest number that a header's reader takes: added to the time of day it once ended the program.
@@ -503,10 +620,16 @@ fn what_a_collector_answers_decides_what_becomes_of_spans() {
         &["503 Service Unavailable\r\nretry-after: 18446744073709551615"],
     ] {
         let (exit, left, asked) = sent(answer);
-        assert!(exit == 5 && left > 0 && asked == 1, "what would take too long stays: {exit} {left} {asked}");
+        assert!(
+            exit == 5 && left > 0 && asked == 1,
+            "what would take too long stays: {exit} {left} {asked}"
+        );
     }
     let counts = world.edt(&["telemetry", "status"]).json["counts"].clone();
-    assert!(counts["rejected"].as_u64() > Some(0) && counts["error"].as_str().unwrap().contains("503"), "{counts}");
+    assert!(
+        counts["rejected"].as_u64() > Some(0) && counts["error"].as_str().unwrap().contains("503"),
+        "{counts}"
+    );
 }
 
 #[test]
@@ -516,7 +639,10 @@ fn a_partial_success_is_no_success() {
         "200 OK\r\ncontent-type: application/json\r\n\r\n{\"partialSuccess\":{\"rejectedSpans\":\"2\"}}",
         "200 OK\r\ncontent-type: application/json\r\n\r\n{\"partialSuccess\":{}}",
     ]);
-    let env = [("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url.as_str()), ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json")];
+    let env = [
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url.as_str()),
+        ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json"),
+    ];
     edt(&world, &env, &edit("return 1;")).landed();
     let flush = edt(&world, &env, &["telemetry", "flush"]);
     assert_eq!((flush.codes(), flush.exit), (vec!["TELEMETRY_NOT_SENT"], 5));
@@ -531,7 +657,11 @@ fn a_partial_success_is_no_success() {
 fn a_flush_takes_an_hour_at_most() {
     let world = world();
     for timeout in ["1e19", "3601", "-1", "NaN"] {
-        world.refuses(&["BAD_REQUEST"], 2, &["telemetry", "flush", &format!("--timeout={timeout}")]);
+        world.refuses(
+            &["BAD_REQUEST"],
+            2,
+            &["telemetry", "flush", &format!("--timeout={timeout}")],
+        );
     }
     assert_eq!(world.edt(&["telemetry", "flush", "--timeout", "3600"]).exit, 0);
 }
@@ -558,13 +688,19 @@ fn a_secret_of_the_address_is_never_shown() {
         assert!(!text.contains("hunter"), "{text}");
     }
     let answer = edt(&world, &env, &["run", "--", "printenv"]);
-    assert!(!answer.json["run"]["stdout"]["text"].as_str().unwrap().contains("hunter3"), "programs do not get it");
+    assert!(
+        !answer.json["run"]["stdout"]["text"].as_str().unwrap().contains("hunter3"),
+        "programs do not get it"
+    );
 }
 
 #[test]
 fn what_does_not_speak_http_waits() {
     let world = world();
-    let env = [("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4317"), ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")];
+    let env = [
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4317"),
+        ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"),
+    ];
     edt(&world, &env, &edit("return 1;"));
     let status = edt(&world, &env, &["telemetry", "status"]).json;
     assert!(status["problems"][0].as_str().unwrap().contains("grpc"), "{status:#}");
@@ -580,5 +716,9 @@ fn opentelemetrys_own_classes_read_what_is_sent() {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/telemetry.py");
     let done = Command::new(python).args([script, EDT, "--validate"]).output().unwrap();
     let said = String::from_utf8_lossy(&done.stdout);
-    assert!(done.status.success() && said.lines().count() == 2, "{said}{}", String::from_utf8_lossy(&done.stderr));
+    assert!(
+        done.status.success() && said.lines().count() == 2,
+        "{said}{}",
+        String::from_utf8_lossy(&done.stderr)
+    );
 }

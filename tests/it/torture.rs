@@ -22,11 +22,20 @@ use serde_json::{Value, json};
 use crate::dice::Dice;
 use crate::world::{EDT, Snapshot, World};
 
-const PATHS: [&str; 8] =
-    ["a.txt", "b.bin", "dir/c.txt", "dir/sub/deep/d.txt", "odd name \u{fc}.txt", "-dash.txt", "run.sh", "new/e.txt"];
+const PATHS: [&str; 8] = [
+    "a.txt",
+    "b.bin",
+    "dir/c.txt",
+    "dir/sub/deep/d.txt",
+    "odd name \u{fc}.txt",
+    "-dash.txt",
+    "run.sh",
+    "new/e.txt",
+];
 
 /// System calls that change something, `write` aside: what a test cannot read is no answer.
-const CALLS: &[&str] = &["pwrite64", "renameat2", "renameat", "linkat", "unlinkat", "fdatasync", "rename", "unlink"];
+const CALLS: &[&str] =
+    &["pwrite64", "renameat2", "renameat", "linkat", "unlinkat", "fdatasync", "rename", "unlink"];
 
 /// What was done so far, and to whom.
 #[derive(Debug, Default)]
@@ -86,7 +95,11 @@ impl<'t> Round<'t> {
             let end = if crlf && is_text(path) { "\r\n" } else { "\n" };
             world.write(path, format!("{path} at first{end}second line{end}third line{end}"));
         }
-        fs::set_permissions(world.root.join("run.sh"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        fs::set_permissions(
+            world.root.join("run.sh"),
+            std::os::unix::fs::PermissionsExt::from_mode(0o755),
+        )
+        .unwrap();
         world.commit(&[]);
         let world = if dice.chance(25) {
             made.push_str(", linked");
@@ -145,7 +158,8 @@ impl<'t> Round<'t> {
     /// A random command with what it reads.
     fn command(&self, dice: &mut Dice) -> (Vec<String>, String) {
         let path = (*dice.pick(&PATHS)).to_owned();
-        let args = |args: &[&str]| (args.iter().map(|arg| (*arg).to_owned()).collect(), String::new());
+        let args =
+            |args: &[&str]| (args.iter().map(|arg| (*arg).to_owned()).collect(), String::new());
         match dice.roll(40) {
             0..=3 => args(&["undo", ["1", "1", "2", "3"][usize::try_from(dice.roll(4)).unwrap()]]),
             4..=5 => args(&["redo"]),
@@ -162,7 +176,8 @@ impl<'t> Round<'t> {
             15 => args(&["status"]),
             16..=19 => {
                 let old = fs::read_to_string(self.world.root.join(&path)).unwrap_or_default();
-                let (old, new) = (old.lines().next().unwrap_or_default().to_owned(), self.content("patch"));
+                let (old, new) =
+                    (old.lines().next().unwrap_or_default().to_owned(), self.content("patch"));
                 let new = new.lines().next().unwrap().to_owned();
                 let patch = format!("--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-{old}\n+{new}\n");
                 let allow = Round::allow();
@@ -171,12 +186,21 @@ impl<'t> Round<'t> {
                     json!({"patch": patch, "allow": allow}).to_string(),
                 )
             }
-            _ => (vec!["apply".into(), "--request".into(), "-".into()], self.request(dice).to_string()),
+            _ => (
+                vec!["apply".into(), "--request".into(), "-".into()],
+                self.request(dice).to_string(),
+            ),
         }
     }
 
     fn allow() -> Value {
-        json!(["duplicate_code", "size_reduction", "mass_deletion", "conflict_markers", "chat_artifact"])
+        json!([
+            "duplicate_code",
+            "size_reduction",
+            "mass_deletion",
+            "conflict_markers",
+            "chat_artifact"
+        ])
     }
 
     /// One to four edits in every mode.
@@ -237,7 +261,12 @@ impl<'t> Round<'t> {
             None => self.world.command(EDT),
         };
         command.args(["--wait", "30", "--json"]).args(&args);
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
         let _ = child.stdin.take().unwrap().write_all(stdin.as_bytes());
         let pid = Pid::from_child(&child);
         match fault {
@@ -257,15 +286,20 @@ impl<'t> Round<'t> {
         // What Git's processes, orphans of a killed one, still hold open is not waited for.
         let done = child.wait_with_output().unwrap();
         let answer: Value = serde_json::from_slice(&done.stdout).unwrap_or_default();
-        let codes: Vec<&str> =
-            answer["errors"].as_array().into_iter().flatten().filter_map(|error| error["code"].as_str()).collect();
+        let codes: Vec<&str> = answer["errors"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|error| error["code"].as_str())
+            .collect();
         let told = answer["status"].as_str().unwrap_or("-");
         self.say(format!(
             "{who}: {args:?} {stdin} {fault:?} -> {} {told} {codes:?} {}",
             done.status, answer["settled"]
         ));
         self.tally.calls.fetch_add(1, Ordering::Relaxed);
-        let killed = done.status.signal() == Some(9) && matches!(fault, Fault::Kill(_) | Fault::KillAt(..));
+        let killed =
+            done.status.signal() == Some(9) && matches!(fault, Fault::Kill(_) | Fault::KillAt(..));
         let counted = if killed {
             Some(&self.tally.kills)
         } else if inject.is_some() {
@@ -284,7 +318,11 @@ impl<'t> Round<'t> {
             None if killed => Ok(()),
             Some(0) if !answer.is_null() => Ok(()),
             Some(1..=5) if !codes.is_empty() && !codes.contains(&"INTERNAL") => Ok(()),
-            _ => Err(format!("{}: {answer:#}\n{}", done.status, String::from_utf8_lossy(&done.stderr))),
+            _ => Err(format!(
+                "{}: {answer:#}\n{}",
+                done.status,
+                String::from_utf8_lossy(&done.stderr)
+            )),
         }
     }
 
@@ -297,8 +335,18 @@ impl<'t> Round<'t> {
         let what = dice.roll(12);
         self.say(format!("person: {what} {path}"));
         let git = |args: &[&str]| {
-            let done = self.world.command("git").env_remove("GIT_OPTIONAL_LOCKS").args(args).output().unwrap();
-            self.say(format!("person: git {args:?} {} {}", done.status, String::from_utf8_lossy(&done.stderr)));
+            let done = self
+                .world
+                .command("git")
+                .env_remove("GIT_OPTIONAL_LOCKS")
+                .args(args)
+                .output()
+                .unwrap();
+            self.say(format!(
+                "person: git {args:?} {} {}",
+                done.status,
+                String::from_utf8_lossy(&done.stderr)
+            ));
         };
         match what {
             0..=2 => {
@@ -332,13 +380,21 @@ impl<'t> Round<'t> {
 
     /// The contents that stand in the worktree, with line ends as Git stores them.
     fn on_disk(&self) -> BTreeMap<String, Vec<u8>> {
-        let read = |path: &&str| Some(((*path).to_owned(), plain(&fs::read(self.world.root.join(path)).ok()?)));
+        let read = |path: &&str| {
+            Some(((*path).to_owned(), plain(&fs::read(self.world.root.join(path)).ok()?)))
+        };
         PATHS.iter().filter_map(read).collect()
     }
 
     /// Every content that is behind a ref, in the index or on disk.
     fn alive(&self) -> HashSet<Vec<u8>> {
-        let named = self.world.git(&["rev-list", "--objects", "--no-object-names", "--all", "--indexed-objects"]);
+        let named = self.world.git(&[
+            "rev-list",
+            "--objects",
+            "--no-object-names",
+            "--all",
+            "--indexed-objects",
+        ]);
         let mut command = self.world.command("git");
         command.args(["cat-file", "--batch"]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
@@ -352,7 +408,8 @@ impl<'t> Round<'t> {
         while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
             let head = String::from_utf8_lossy(&rest[..end]).into_owned();
             let mut words = head.split(' ').skip(1);
-            let (kind, size) = (words.next().unwrap_or_default(), words.next().and_then(|size| size.parse().ok()));
+            let (kind, size) =
+                (words.next().unwrap_or_default(), words.next().and_then(|size| size.parse().ok()));
             let Some(size) = size else {
                 rest = &rest[end + 1..];
                 continue;
@@ -366,8 +423,11 @@ impl<'t> Round<'t> {
         alive.extend(self.on_disk().into_values());
         let mut moved = Snapshot::new();
         crate::world::walk(&self.world.root.join("moved"), "", &mut moved);
-        alive
-            .extend(moved.into_values().filter_map(|bytes| Some(plain(bytes.splitn(2, |byte| *byte == b' ').nth(1)?))));
+        alive.extend(
+            moved
+                .into_values()
+                .filter_map(|bytes| Some(plain(bytes.splitn(2, |byte| *byte == b' ').nth(1)?))),
+        );
         alive
     }
 
@@ -388,7 +448,9 @@ impl<'t> Round<'t> {
             format!("git fsck: {}", String::from_utf8_lossy(&[done.stdout, done.stderr].concat()))
         })?;
         let status = self.world.try_git(&["status", "--porcelain"]);
-        check(status.status.success(), || format!("git status: {}", String::from_utf8_lossy(&status.stderr)))?;
+        check(status.status.success(), || {
+            format!("git status: {}", String::from_utf8_lossy(&status.stderr))
+        })?;
         let reachable = self.world.git(&["rev-list", "--all"]);
         let reachable: HashSet<&str> = reachable.lines().collect();
         let lost: Vec<String> = self
@@ -404,7 +466,9 @@ impl<'t> Round<'t> {
         let mine = written.iter().filter_map(|(path, bytes)| Some((*path, plain(bytes.as_ref()?))));
         let stood = before.iter().map(|(path, bytes)| (path.as_str(), bytes.clone()));
         for (path, bytes) in stood.filter(|(path, _)| !written.contains_key(path)).chain(mine) {
-            check(alive.contains(&bytes), || format!("{path} is gone: {:?}", String::from_utf8_lossy(&bytes)))?;
+            check(alive.contains(&bytes), || {
+                format!("{path} is gone: {:?}", String::from_utf8_lossy(&bytes))
+            })?;
         }
         Ok(())
     }
@@ -428,9 +492,10 @@ impl<'t> Round<'t> {
             let answer = self.world.edt(&["apply", path, "--mode", mode, "--content", &content]);
             self.say(format!("back: {path} {} {:?}", answer.json["status"], answer.codes()));
             // Line ends that Git would not check out again are a reason to refuse.
-            check(matches!(answer.exit, 0 | 1 | 3) || answer.codes() == ["UNSUPPORTED_REPOSITORY"], || {
-                format!("{path}: {:#}", answer.json)
-            })?;
+            check(
+                matches!(answer.exit, 0 | 1 | 3) || answer.codes() == ["UNSUPPORTED_REPOSITORY"],
+                || format!("{path}: {:#}", answer.json),
+            )?;
             done += u32::from(answer.exit == 0);
         }
         for _ in 0..done {
@@ -470,7 +535,9 @@ impl<'t> Round<'t> {
                     .enumerate()
                     .map(|(agent, mut dice)| {
                         scope.spawn(move || {
-                            (0..steps).try_for_each(|n| self.call(&format!("{phase}.{agent}.{n}"), &mut dice))
+                            (0..steps).try_for_each(|n| {
+                                self.call(&format!("{phase}.{agent}.{n}"), &mut dice)
+                            })
                         })
                     })
                     .collect();
@@ -513,7 +580,8 @@ fn number(name: &str) -> Option<u64> {
 
 /// Rounds until the time is over.
 fn torture(seed: u64, first: u64, time: Duration, most: u64) {
-    let traced = Command::new("strace").arg("--version").output().is_ok_and(|done| done.status.success());
+    let traced =
+        Command::new("strace").arg("--version").output().is_ok_and(|done| done.status.success());
     println!("seed {seed}, from round {first} on, strace: {traced}");
     let (begun, mut told, tally) = (Instant::now(), Duration::ZERO, Tally::default());
     for number in first..first.saturating_add(most) {
@@ -522,12 +590,20 @@ fn torture(seed: u64, first: u64, time: Duration, most: u64) {
         }
         let mut dice = Dice::new(seed.wrapping_mul(1_000_003).wrapping_add(number));
         let round = Round::new(&mut dice, &tally, traced);
-        let judged = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| round.live(&mut dice)));
+        let judged =
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| round.live(&mut dice)));
         if !matches!(judged, Ok(Ok(()))) {
             let kept = kept(&round.world, seed, number);
-            let log = std::mem::take(&mut *round.log.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
-            let fault = judged.map_or_else(|_| "a panic, told above".to_owned(), |judged| judged.unwrap_err());
-            panic!("seed {seed}, round {number} (kept in {}):\n{}\n{fault}", kept.display(), log.join("\n"));
+            let log = std::mem::take(
+                &mut *round.log.lock().unwrap_or_else(std::sync::PoisonError::into_inner),
+            );
+            let fault = judged
+                .map_or_else(|_| "a panic, told above".to_owned(), |judged| judged.unwrap_err());
+            panic!(
+                "seed {seed}, round {number} (kept in {}):\n{}\n{fault}",
+                kept.display(),
+                log.join("\n")
+            );
         }
         tally.rounds.fetch_add(1, Ordering::Relaxed);
         if begun.elapsed() > told + Duration::from_secs(10) {

@@ -4,10 +4,12 @@
 fn the_transcripts_are_true() {
     let home = tempfile::tempdir().unwrap();
     let path = |name: &str| home.path().join(name).to_str().unwrap().to_owned();
-    let config = "[user]\n\tname = A Person\n\temail = person@example.com\n[init]\n\tdefaultBranch = main\n";
+    let config =
+        "[user]\n\tname = A Person\n\temail = person@example.com\n[init]\n\tdefaultBranch = main\n";
     std::fs::write(home.path().join("gitconfig"), config).unwrap();
-    let git =
-        std::env::split_paths(&std::env::var_os("PATH").unwrap()).map(|dir| dir.join("git")).find(|git| git.is_file());
+    let git = std::env::split_paths(&std::env::var_os("PATH").unwrap())
+        .map(|dir| dir.join("git"))
+        .find(|git| git.is_file());
     trycmd::TestCases::new()
         .register_bin("git", git.expect("git is on PATH"))
         .env("HOME", path(""))

@@ -8,8 +8,7 @@ use serde_json::{Value, json};
 use crate::validators::{trust, warnings};
 use crate::world::{Answer, EDT, World};
 
-const POLICY: &str =
-    "[[validator]]\nname = \"never\"\npaths = [\"*.txt\"]\ncommand = [\"false\", \"{file}\", \"\\u001b[2J\"]\n";
+const POLICY: &str = "[[validator]]\nname = \"never\"\npaths = [\"*.txt\"]\ncommand = [\"false\", \"{file}\", \"\\u001b[2J\"]\n";
 
 fn create(world: &World, path: &str) -> Answer {
     world.edt(&["apply", path, "--mode", "create", "--content", "x"])
@@ -23,7 +22,10 @@ pub(crate) fn at_terminal(world: &World, typed: &str) -> (Option<i32>, String) {
 /// The same for another call.
 pub(crate) fn says_at_terminal(world: &World, call: &str, typed: &str) -> (Option<i32>, String) {
     let mut command = world.command("script");
-    command.args(["-qec", &format!("\"$EDT\" {call}"), "/dev/null"]).env("EDT", EDT).env("SHELL", "/bin/sh");
+    command
+        .args(["-qec", &format!("\"$EDT\" {call}"), "/dev/null"])
+        .env("EDT", EDT)
+        .env("SHELL", "/bin/sh");
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(typed.as_bytes()).unwrap();
     let done = child.wait_with_output().unwrap();
@@ -40,7 +42,10 @@ fn what_nobody_trusts_does_not_run_and_stops_nobody() {
     let answer = create(&world, "a.txt");
     let told = warnings(&answer);
     assert_eq!((answer.exit, told.len(), told[0].0), (0, 1, "trust_required"), "{:#}", answer.json);
-    assert!(told[0].1.contains("TRUST_REQUIRED: never") && told[0].1.contains("edt trust"), "{told:?}");
+    assert!(
+        told[0].1.contains("TRUST_REQUIRED: never") && told[0].1.contains("edt trust"),
+        "{told:?}"
+    );
     assert_eq!(answer.json["warnings"][0]["path"], Value::Null);
     create(&world, "a.md").landed();
 }
@@ -49,12 +54,24 @@ fn what_nobody_trusts_does_not_run_and_stops_nobody() {
 fn policy_may_require_that_they_run() {
     let policy = [POLICY, "[guards.validator]\nrequire = true\n"].concat();
     let world = World::with(&[("edt.toml", policy.as_bytes())]);
-    let held = world.refuses(&["TRUST_REQUIRED"], 4, &["apply", "a.txt", "--mode", "create", "--content", "x"]);
+    let held = world.refuses(
+        &["TRUST_REQUIRED"],
+        4,
+        &["apply", "a.txt", "--mode", "create", "--content", "x"],
+    );
     assert_eq!(held.json["status"], "held");
-    assert!(held.hint().contains("edt trust") && held.message().contains("never"), "{:#}", held.json);
+    assert!(
+        held.hint().contains("edt trust") && held.message().contains("never"),
+        "{:#}",
+        held.json
+    );
     create(&world, "a.md").landed();
     trust(&world);
-    world.refuses(&["VALIDATOR_FAILED"], 1, &["apply", "b.txt", "--mode", "create", "--content", "x"]);
+    world.refuses(
+        &["VALIDATOR_FAILED"],
+        1,
+        &["apply", "b.txt", "--mode", "create", "--content", "x"],
+    );
 }
 
 #[test]
@@ -108,11 +125,23 @@ fn without_a_terminal_nothing_is_trusted() {
     let world = World::with(&[("edt.toml", POLICY.as_bytes())]);
     let refused = world.edt_fed(b"yes\n", &["trust"]);
     assert_eq!((refused.codes(), refused.exit), (vec!["TRUST_REQUIRED"], 4));
-    assert!(refused.hint().contains("a person") && refused.hint().contains("terminal"), "{}", refused.hint());
+    assert!(
+        refused.hint().contains("a person") && refused.hint().contains("terminal"),
+        "{}",
+        refused.hint()
+    );
     assert!(!trusted(&world));
-    assert_eq!(world.edt_fed(b"", &["trust", "--yes"]).codes(), ["BAD_REQUEST"], "there is no such flag");
+    assert_eq!(
+        world.edt_fed(b"", &["trust", "--yes"]).codes(),
+        ["BAD_REQUEST"],
+        "there is no such flag"
+    );
     let nothing = World::with(&[("edt.toml", b"[session]\nswitch = true\n")]);
-    assert_eq!(nothing.edt(&["trust"]).json["validators"], json!([]), "nothing to trust is no error");
+    assert_eq!(
+        nothing.edt(&["trust"]).json["validators"],
+        json!([]),
+        "nothing to trust is no error"
+    );
 }
 
 #[test]
@@ -132,7 +161,11 @@ fn every_guard_lists_itself() {
     let world = World::with(&[("edt.toml", [paths, POLICY].concat().as_bytes())]);
     let of = |answer: &Answer, name: &str| {
         let guards = answer.json["guards"].as_array().unwrap();
-        guards.iter().find(|guard| guard["name"] == name).unwrap_or_else(|| panic!("{name}")).clone()
+        guards
+            .iter()
+            .find(|guard| guard["name"] == name)
+            .unwrap_or_else(|| panic!("{name}"))
+            .clone()
     };
     let all = world.edt(&["guards"]);
     assert_eq!(all.json["base"], json!(world.rev("HEAD")));
@@ -143,11 +176,19 @@ fn every_guard_lists_itself() {
     );
     assert_eq!((&encoding["mode"], &encoding["override"]), (&json!("warn"), &json!("never")));
     for guard in all.json["guards"].as_array().unwrap() {
-        assert!(["rule", "source", "figures"].iter().all(|key| !guard[*key].as_str().unwrap().is_empty()), "{guard:#}");
+        assert!(
+            ["rule", "source", "figures"]
+                .iter()
+                .all(|key| !guard[*key].as_str().unwrap().is_empty()),
+            "{guard:#}"
+        );
     }
     assert_eq!(all.json["validators"][0]["trust"], "awaited");
     let here = world.edt(&["guards", "gen/a.c"]);
-    assert_eq!((&of(&here, "syntax")["mode"], &here.json["validators"]), (&json!("off"), &json!([])));
+    assert_eq!(
+        (&of(&here, "syntax")["mode"], &here.json["validators"]),
+        (&json!("off"), &json!([]))
+    );
     assert_eq!(world.edt(&["guards", "../x"]).codes(), ["PATH_OUTSIDE_REPO"]);
     let told = world.command(EDT).args(["guards"]).output().unwrap();
     let told = String::from_utf8(told.stdout).unwrap();

@@ -11,7 +11,10 @@ use crate::world::{Answer, EDT, World, run};
 /// A `[[validator]]` for `*.txt` with this command.
 fn validator(name: &str, command: &[&str]) -> String {
     let command: Vec<String> = command.iter().map(|part| format!("{part:?}")).collect();
-    format!("[[validator]]\nname = \"{name}\"\npaths = [\"**/*.txt\"]\ncommand = [{}]\n", command.join(", "))
+    format!(
+        "[[validator]]\nname = \"{name}\"\npaths = [\"**/*.txt\"]\ncommand = [{}]\n",
+        command.join(", ")
+    )
 }
 
 /// One that runs `script`; `$1` is the file, `$2` the worktree's root.
@@ -30,7 +33,8 @@ fn trusted(policy: &str, files: &[(&str, &[u8])]) -> World {
 pub(crate) fn trust(world: &World) {
     let mut sum = world.command("sha256sum");
     let mut child = sum.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    std::io::Write::write_all(&mut child.stdin.take().unwrap(), &world.blob("HEAD:edt.toml")).unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), &world.blob("HEAD:edt.toml"))
+        .unwrap();
     let sum = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
     let line = format!("{} by-hand {}\n", &sum[..64], world.root.canonicalize().unwrap().display());
     let folder = world.home.join(".local/share/edt");
@@ -45,13 +49,23 @@ fn create(world: &World, path: &str, content: &str) -> Answer {
 /// The guard's verdicts, in order.
 fn verdicts(answer: &Answer) -> Vec<&str> {
     let guards = answer.json["guards"].as_array().unwrap();
-    guards.iter().filter(|one| one["guard"] == "validator").map(|one| one["verdict"].as_str().unwrap()).collect()
+    guards
+        .iter()
+        .filter(|one| one["guard"] == "validator")
+        .map(|one| one["verdict"].as_str().unwrap())
+        .collect()
 }
 
 /// The warnings: words and messages.
 pub(crate) fn warnings(answer: &Answer) -> Vec<(&str, &str)> {
-    let text = |warning: &'_ Value, key: &str| warning[key].as_str().unwrap().to_owned().leak() as &str;
-    answer.json["warnings"].as_array().unwrap().iter().map(|one| (text(one, "code"), text(one, "message"))).collect()
+    let text =
+        |warning: &'_ Value, key: &str| warning[key].as_str().unwrap().to_owned().leak() as &str;
+    answer.json["warnings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| (text(one, "code"), text(one, "message")))
+        .collect()
 }
 
 fn home(world: &World, name: &str) -> String {
@@ -61,17 +75,32 @@ fn home(world: &World, name: &str) -> String {
 #[test]
 fn a_program_that_rejects_the_text_refuses_the_edit() {
     let world = trusted(&sh("no-bad", "grep -n bad $1 >&2 && exit 3 || exit 0"), &[]);
-    let refused =
-        world.refuses(&["VALIDATOR_FAILED"], 1, &["apply", "a/b.txt", "--mode", "create", "--content", "x\nbad y\n"]);
-    assert!(refused.message().contains("no-bad") && refused.message().contains("2:bad y"), "{}", refused.message());
+    let refused = world.refuses(
+        &["VALIDATOR_FAILED"],
+        1,
+        &["apply", "a/b.txt", "--mode", "create", "--content", "x\nbad y\n"],
+    );
+    assert!(
+        refused.message().contains("no-bad") && refused.message().contains("2:bad y"),
+        "{}",
+        refused.message()
+    );
     let evidence = &refused.errors()[0]["evidence"];
     assert_eq!((&evidence["exit_status"], &evidence["truncated"]), (&json!(3), &json!(false)));
     assert_eq!((&evidence["output"], &evidence["command"][0]), (&json!("2:bad y"), &json!("sh")));
     assert_eq!(verdicts(&create(&world, "good.txt", "fine\n").landed()), ["pass"]);
     let other = create(&world, "bad.md", "bad\n").landed();
     assert_eq!(verdicts(&other), Vec::<&str>::new(), "it judges *.txt only");
-    let allowed =
-        world.edt(&["apply", "bad.txt", "--mode", "create", "--content", "bad\n", "--allow", "validator_failed"]);
+    let allowed = world.edt(&[
+        "apply",
+        "bad.txt",
+        "--mode",
+        "create",
+        "--content",
+        "bad\n",
+        "--allow",
+        "validator_failed",
+    ]);
     assert_eq!(verdicts(&allowed.landed()), ["allowed"]);
 }
 
@@ -81,7 +110,8 @@ fn every_failure_is_reported_in_the_order_of_the_list() {
     let world = trusted(&policy, &[]);
     let answer = create(&world, "a.txt", "x");
     assert_eq!(answer.codes(), ["VALIDATOR_FAILED", "VALIDATOR_FAILED"]);
-    let names: Vec<&Value> = answer.errors().iter().map(|error| &error["evidence"]["validator"]).collect();
+    let names: Vec<&Value> =
+        answer.errors().iter().map(|error| &error["evidence"]["validator"]).collect();
     assert_eq!(names, ["z", "a"]);
     assert!(answer.errors()[1]["message"].as_str().unwrap().contains("signal 9"));
 }
@@ -91,10 +121,14 @@ fn the_program_sees_the_would_be_text_and_the_worktree_stays_as_it_is() {
     let script = "cat $1 >$HOME/seen; pwd >$HOME/pwd; echo ${1#$PWD/} >$HOME/name; cp $2/a/f.txt $HOME/stands; stat -c %a . >$HOME/mode";
     let world = trusted(&sh("look", script), &[("a/f.txt", b"old\n")]);
     world.overwrite("a/f.txt", "new\n");
-    let [seen, stands, name, mode] = ["seen", "stands", "name", "mode"].map(|file| home(&world, file));
+    let [seen, stands, name, mode] =
+        ["seen", "stands", "name", "mode"].map(|file| home(&world, file));
     assert_eq!([seen.as_str(), &stands, &name, &mode], ["new\n", "old\n", "a/f.txt\n", "700\n"]);
     let scratch = home(&world, "pwd");
-    assert!(!Path::new(scratch.trim()).exists() && !scratch.starts_with(world.root.to_str().unwrap()), "{scratch}");
+    assert!(
+        !Path::new(scratch.trim()).exists() && !scratch.starts_with(world.root.to_str().unwrap()),
+        "{scratch}"
+    );
 }
 
 #[test]
@@ -120,9 +154,18 @@ fn what_was_rejected_before_may_stay_so() {
     let told = warnings(&answer);
     assert_eq!((answer.exit, told.len(), told[0].0), (0, 1, "validator"));
     assert!(told[0].1.contains("the text before, too"), "{told:?}");
-    world.refuses(&["VALIDATOR_FAILED"], 1, &["apply", "new.txt", "--mode", "append", "--content", "bad\n"]);
-    let strict = trusted(&check.replace("command", "only_new = false\ncommand"), &[("old.txt", b"bad\n")]);
-    strict.refuses(&["VALIDATOR_FAILED"], 1, &["apply", "old.txt", "--mode", "append", "--content", "more\n"]);
+    world.refuses(
+        &["VALIDATOR_FAILED"],
+        1,
+        &["apply", "new.txt", "--mode", "append", "--content", "bad\n"],
+    );
+    let strict =
+        trusted(&check.replace("command", "only_new = false\ncommand"), &[("old.txt", b"bad\n")]);
+    strict.refuses(
+        &["VALIDATOR_FAILED"],
+        1,
+        &["apply", "old.txt", "--mode", "append", "--content", "more\n"],
+    );
 }
 
 #[test]
@@ -135,7 +178,9 @@ fn a_program_that_takes_too_long_is_ended_with_all_it_started() {
     assert!(told[0].1.contains("longer than 1500 ms"), "{told:?}");
     let pids = home(&world, "pids");
     // What was ended and not yet reaped has no command line left.
-    let lives = |pid: &&str| std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| !line.is_empty());
+    let lives = |pid: &&str| {
+        std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| !line.is_empty())
+    };
     assert_eq!((pids.lines().count(), pids.lines().find(lives)), (3, None));
 }
 
@@ -148,14 +193,19 @@ fn a_program_that_is_absent_is_told_once() {
     let second = create(&world, "b.txt", "x").landed();
     assert_eq!(verdicts(&second), Vec::<&str>::new(), "it did not pass either");
     std::fs::remove_dir_all(world.git_dir("--git-dir").join("edt")).unwrap();
-    assert_eq!(warnings(&create(&world, "c.txt", "x")).len(), 1, "the memory may be deleted at any time");
+    assert_eq!(
+        warnings(&create(&world, "c.txt", "x")).len(),
+        1,
+        "the memory may be deleted at any time"
+    );
 }
 
 #[test]
 fn arguments_arrive_exactly() {
     let world = World::unborn(&[]);
     let record = world.home.join("record args");
-    std::fs::write(&record, "#!/bin/sh\nfor arg; do printf '<%s>' \"$arg\"; done >$HOME/args\n").unwrap();
+    std::fs::write(&record, "#!/bin/sh\nfor arg; do printf '<%s>' \"$arg\"; done >$HOME/args\n")
+        .unwrap();
     std::fs::set_permissions(&record, PermissionsExt::from_mode(0o755)).unwrap();
     let odd = ["a b", "it's \"quoted\"", "$HOME;*", "", "--in={file}:{root}", "{x}"];
     let policy = validator("record", &[&[record.to_str().unwrap()], &odd[..]].concat());
@@ -164,7 +214,8 @@ fn arguments_arrive_exactly() {
     create(&world, "$(touch x) 'a.txt", "x").landed();
     let args = home(&world, "args");
     assert!(args.starts_with("<a b><it's \"quoted\"><$HOME;*><><--in=/"), "{args}");
-    let end = format!("/$(touch x) 'a.txt:{}><{{x}}>", world.root.canonicalize().unwrap().display());
+    let end =
+        format!("/$(touch x) 'a.txt:{}><{{x}}>", world.root.canonicalize().unwrap().display());
     assert!(args.ends_with(&end), "{args}\n{end}");
 }
 
@@ -173,12 +224,18 @@ fn the_environment_is_clean_and_there_is_no_input() {
     let world = trusted(&sh("env", "env >$HOME/env; cat >$HOME/stdin; pwd >$HOME/pwd"), &[]);
     let args = ["apply", "a.txt", "--mode", "create", "--content", "x"];
     let mut command = world.command(EDT);
-    command.args(args).arg("--json").env("SECRET_TOKEN", "x").env("LD_LIBRARY_PATH", "/x").env("LANG", "C");
+    command
+        .args(args)
+        .arg("--json")
+        .env("SECRET_TOKEN", "x")
+        .env("LD_LIBRARY_PATH", "/x")
+        .env("LANG", "C");
     run(command, b"", &args).landed();
     let env = home(&world, "env");
     // A shell sets these three itself.
     let of_the_shell = |name: &&str| !["PWD", "OLDPWD", "SHLVL", "_"].contains(name);
-    let mut names: Vec<&str> = env.lines().filter_map(|line| line.split('=').next()).filter(of_the_shell).collect();
+    let mut names: Vec<&str> =
+        env.lines().filter_map(|line| line.split('=').next()).filter(of_the_shell).collect();
     names.sort_unstable();
     assert_eq!(names, ["HOME", "LANG", "PATH", "TMPDIR"]);
     assert!(env.contains(&format!("TMPDIR={}", home(&world, "pwd"))), "{env}");
@@ -203,8 +260,13 @@ fn nothing_runs_where_the_mode_is_off_or_the_file_goes() {
     assert_eq!(verdicts(&create(&world, "gen/a.txt", "x").landed()), Vec::<&str>::new());
     world.edt(&["apply", "gone.txt", "--mode", "delete"]).landed();
     assert!(!world.home.join("ran").exists());
-    world.refuses(&["VALIDATOR_FAILED"], 1, &["apply", "b.txt", "--mode", "create", "--content", "x"]);
-    let warns = trusted(&[&sh("no", "exit 1"), "[guards.validator]\nmode = \"warn\"\n"].concat(), &[]);
+    world.refuses(
+        &["VALIDATOR_FAILED"],
+        1,
+        &["apply", "b.txt", "--mode", "create", "--content", "x"],
+    );
+    let warns =
+        trusted(&[&sh("no", "exit 1"), "[guards.validator]\nmode = \"warn\"\n"].concat(), &[]);
     assert_eq!(verdicts(&create(&warns, "a.txt", "x")), ["warn"]);
 }
 
@@ -215,12 +277,23 @@ fn only_a_person_may_override_what_needs_approval() {
     let world = World::with(&[("edt.toml", policy.as_bytes()), ("f.txt", text.as_bytes())]);
     let args = ["apply", "f.txt", "--mode", "overwrite", "--content", "}\n"];
     let refused = world.refuses(&["SIZE_REDUCTION"], 1, &args);
-    assert!(refused.hint().contains("a person") && refused.errors()[0]["allow"].is_null(), "{:#}", refused.json);
+    assert!(
+        refused.hint().contains("a person") && refused.errors()[0]["allow"].is_null(),
+        "{:#}",
+        refused.json
+    );
     let held = world.edt(&[&args[..], &["--allow", "size_reduction"]].concat());
-    assert_eq!((held.exit, held.codes(), world.text("f.txt") == text), (4, vec!["APPROVAL_REQUIRED"], true));
+    assert_eq!(
+        (held.exit, held.codes(), world.text("f.txt") == text),
+        (4, vec!["APPROVAL_REQUIRED"], true)
+    );
     assert_eq!(held.json["status"], "held");
     assert_eq!(held.errors()[0]["evidence"]["code"], "SIZE_REDUCTION");
-    assert!(held.message().contains("size_reduction") && held.message().contains("f.txt"), "{}", held.message());
+    assert!(
+        held.message().contains("size_reduction") && held.message().contains("f.txt"),
+        "{}",
+        held.message()
+    );
     // What can be sent otherwise comes before what waits for a person.
     let both = world.edt_fed(
         json!({"allow": ["size_reduction"], "edits": [
@@ -231,14 +304,25 @@ fn only_a_person_may_override_what_needs_approval() {
         &["apply", "--request", "-"],
     );
     assert_eq!((both.codes(), both.exit), (vec!["CONFLICT_MARKERS", "APPROVAL_REQUIRED"], 1));
-    let never =
-        World::with(&[("edt.toml", policy.replace("approval", "never").as_bytes()), ("f.txt", text.as_bytes())]);
+    let never = World::with(&[
+        ("edt.toml", policy.replace("approval", "never").as_bytes()),
+        ("f.txt", text.as_bytes()),
+    ]);
     never.refuses(&["SIZE_REDUCTION"], 1, &[&args[..], &["--allow", "size_reduction"]].concat());
 }
 
 #[test]
 fn a_program_of_the_repository_is_refused_before_anything_runs() {
-    let world = trusted(&validator("own", &["./check.sh", "{file}"]), &[("check.sh", b"#!/bin/sh\n")]);
-    let refused = world.refuses(&["BAD_REQUEST"], 2, &["apply", "a.txt", "--mode", "create", "--content", "x"]);
-    assert!(refused.message().contains("./check.sh") && refused.message().contains("own"), "{}", refused.message());
+    let world =
+        trusted(&validator("own", &["./check.sh", "{file}"]), &[("check.sh", b"#!/bin/sh\n")]);
+    let refused = world.refuses(
+        &["BAD_REQUEST"],
+        2,
+        &["apply", "a.txt", "--mode", "create", "--content", "x"],
+    );
+    assert!(
+        refused.message().contains("./check.sh") && refused.message().contains("own"),
+        "{}",
+        refused.message()
+    );
 }

@@ -84,9 +84,14 @@ impl World {
         command.current_dir(&self.root).env_clear().stdin(Stdio::null());
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("LC_ALL", "C");
         command.env("HOME", &self.home).env("XDG_CONFIG_HOME", self.home.join(".config"));
-        command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", self.home.join(".gitconfig"));
+        command
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_CONFIG_GLOBAL", self.home.join(".gitconfig"));
         // `git status` must tell the truth from the index as edt left it, not refresh it on the way.
-        command.env("GIT_OPTIONAL_LOCKS", "0").env("GIT_TERMINAL_PROMPT", "0").env("GIT_EDITOR", "true");
+        command
+            .env("GIT_OPTIONAL_LOCKS", "0")
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("GIT_EDITOR", "true");
         command
     }
 
@@ -165,7 +170,12 @@ impl World {
 
     /// `call` must be refused with exactly `codes` and change nothing.
     #[track_caller]
-    pub(crate) fn unchanged(&self, codes: &[&str], exit: i32, call: impl FnOnce() -> Answer) -> Answer {
+    pub(crate) fn unchanged(
+        &self,
+        codes: &[&str],
+        exit: i32,
+        call: impl FnOnce() -> Answer,
+    ) -> Answer {
         let before = self.snapshot();
         let answer = call();
         assert_eq!((answer.codes().as_slice(), answer.exit), (codes, exit), "{:#}", answer.json);
@@ -210,9 +220,17 @@ impl World {
     /// Nothing is uncommitted, whichever way one asks, and nothing needs a refresh.
     #[track_caller]
     pub(crate) fn is_clean(&self) {
-        assert_eq!(self.try_git(&["diff-files", "--quiet"]).status.code(), Some(0), "git diff-files without a refresh");
+        assert_eq!(
+            self.try_git(&["diff-files", "--quiet"]).status.code(),
+            Some(0),
+            "git diff-files without a refresh"
+        );
         assert_eq!(self.status(), "");
-        assert_eq!(self.git(&["write-tree"]).trim(), self.rev("HEAD^{tree}"), "git write-tree against HEAD's tree");
+        assert_eq!(
+            self.git(&["write-tree"]).trim(),
+            self.rev("HEAD^{tree}"),
+            "git write-tree against HEAD's tree"
+        );
     }
 
     /// `git fsck --strict` has nothing to say.
@@ -223,7 +241,11 @@ impl World {
         let said = String::from_utf8_lossy(&said);
         // A branch nobody has committed to is no fault.
         let said: Vec<&str> = said.lines().filter(|line| !line.starts_with("notice: ")).collect();
-        assert_eq!((done.status.code(), said.as_slice()), (Some(0), [].as_slice()), "git fsck --strict");
+        assert_eq!(
+            (done.status.code(), said.as_slice()),
+            (Some(0), [].as_slice()),
+            "git fsck --strict"
+        );
     }
 
     /// The folder that `git rev-parse FLAG` names.
@@ -236,7 +258,9 @@ impl World {
     pub(crate) fn snapshot(&self) -> Snapshot {
         let mut all = Snapshot::new();
         if self.git(&["rev-parse", "--is-bare-repository"]).trim() == "false" {
-            all.extend(self.files().into_iter().map(|(path, bytes)| (format!("file {path}"), bytes)));
+            all.extend(
+                self.files().into_iter().map(|(path, bytes)| (format!("file {path}"), bytes)),
+            );
         }
         let (own, common) = (self.git_dir("--git-dir"), self.git_dir("--git-common-dir"));
         for name in ["index", "HEAD", "config"] {
@@ -244,14 +268,18 @@ impl World {
                 all.insert(name.to_owned(), bytes);
             }
         }
-        for line in self.git(&["for-each-ref", "--format=%(refname) %(objectname) %(symref)"]).lines() {
+        for line in
+            self.git(&["for-each-ref", "--format=%(refname) %(objectname) %(symref)"]).lines()
+        {
             let (name, value) = line.split_once(' ').unwrap();
             all.insert(format!("ref {name}"), value.as_bytes().to_vec());
         }
         for (which, dir) in [("own", &own), ("common", &common)] {
             let mut logs = Snapshot::new();
             walk(&dir.join("logs"), "", &mut logs);
-            all.extend(logs.into_iter().map(|(path, bytes)| (format!("{which} log {path}"), bytes)));
+            all.extend(
+                logs.into_iter().map(|(path, bytes)| (format!("{which} log {path}"), bytes)),
+            );
         }
         all.extend(self.locks().into_iter().map(|path| (format!("lock {path}"), Vec::new())));
         all
@@ -279,8 +307,9 @@ pub(crate) fn run(mut command: Command, stdin: &[u8], args: &[&str]) -> Answer {
     feeder.join().unwrap();
     let exit = done.status.code().unwrap_or(-1);
     let shown = || format!("{args:?}: {}\n{}", done.status, String::from_utf8_lossy(&done.stderr));
-    let json: Value = serde_json::from_slice(&done.stdout)
-        .unwrap_or_else(|error| panic!("{}not JSON: {error}: {}", shown(), String::from_utf8_lossy(&done.stdout)));
+    let json: Value = serde_json::from_slice(&done.stdout).unwrap_or_else(|error| {
+        panic!("{}not JSON: {error}: {}", shown(), String::from_utf8_lossy(&done.stdout))
+    });
     let shape = satisfies(&json);
     if matches!(shape, "outcome" | "run") {
         let told = json["status"].as_str().unwrap();
@@ -288,8 +317,11 @@ pub(crate) fn run(mut command: Command, stdin: &[u8], args: &[&str]) -> Answer {
     } else if shape == "doctor" {
         assert_eq!(exit, i32::from(json["well"] == false), "{}", shown());
     } else if shape == "policy" {
-        let decided =
-            |word: &str| json["judgements"].as_array().is_some_and(|all| all.iter().any(|one| one["decision"] == word));
+        let decided = |word: &str| {
+            json["judgements"]
+                .as_array()
+                .is_some_and(|all| all.iter().any(|one| one["decision"] == word))
+        };
         let strictest = if decided("deny") {
             1
         } else if decided("ask") {
@@ -307,7 +339,8 @@ pub(crate) fn run(mut command: Command, stdin: &[u8], args: &[&str]) -> Answer {
 /// An answer names the schema that it satisfies: which.
 #[track_caller]
 pub(crate) fn satisfies(json: &Value) -> &str {
-    let shape = json["schema"].as_str().and_then(|schema| schema.strip_prefix("edt.")?.strip_suffix("/1"));
+    let shape =
+        json["schema"].as_str().and_then(|schema| schema.strip_prefix("edt.")?.strip_suffix("/1"));
     let shape = shape.unwrap_or_else(|| panic!("an answer names its schema: {json:#}"));
     let validator = validators().get(shape).unwrap_or_else(|| panic!("no schema {shape}"));
     let faults: Vec<String> = validator.iter_errors(json).map(|fault| fault.to_string()).collect();
@@ -401,7 +434,12 @@ impl Answer {
     /// Insists that it was applied, without a warning.
     #[track_caller]
     pub(crate) fn landed(self) -> Answer {
-        assert_eq!((self.exit, self.json["status"].as_str()), (0, Some("applied")), "{:#}", self.json);
+        assert_eq!(
+            (self.exit, self.json["status"].as_str()),
+            (0, Some("applied")),
+            "{:#}",
+            self.json
+        );
         assert_eq!(self.json["warnings"], serde_json::json!([]), "{:#}", self.json);
         self
     }

@@ -83,7 +83,8 @@ pub fn set_up(
     for part in parts {
         let planned = read(&part.file).and_then(|old| {
             let new = part.form.with(old.as_deref()).map_err(|why| unfit(&part.file, &why))?;
-            let elsewhere = if old.as_ref() == Some(&new) { None } else { reached(place, &part.file)? };
+            let elsewhere =
+                if old.as_ref() == Some(&new) { None } else { reached(place, &part.file)? };
             Ok((old, new, elsewhere))
         });
         let (old, new, elsewhere) = match planned {
@@ -134,7 +135,9 @@ fn remembered(known: Option<&Written>, plan: &Plan, was: &Part) -> Result<Writte
         // What stood there before anybody kept a receipt is theirs, even if it has edt's name.
         (None, old) => old.clone(),
         // Somebody changed it since: what is not edt's is theirs.
-        (Some(known), Some(old)) => was.form.without(old, stood(known)).map_err(|why| unfit(&plan.file, &why))?,
+        (Some(known), Some(old)) => {
+            was.form.without(old, stood(known)).map_err(|why| unfit(&plan.file, &why))?
+        }
         (Some(_), None) => None,
     };
     Ok(Written { file: plan.file.clone(), before, after, folders })
@@ -144,7 +147,13 @@ fn remembered(known: Option<&Written>, plan: &Plan, was: &Part) -> Result<Writte
 ///
 /// # Errors
 /// As [`set_up`].
-pub fn remove(agent: &str, place: &Place, parts: &[Part], drawer: &Drawer, run: Run) -> Result<Vec<Step>> {
+pub fn remove(
+    agent: &str,
+    place: &Place,
+    parts: &[Part],
+    drawer: &Drawer,
+    run: Run,
+) -> Result<Vec<Step>> {
     let _locked = if run == Run::Real && drawer.is_there() { Some(drawer.lock()?) } else { None };
     let receipt = drawer.find(agent, place)?;
     let (parts, left) = with_strays(parts, &receipt);
@@ -165,7 +174,10 @@ pub fn remove(agent: &str, place: &Place, parts: &[Part], drawer: &Drawer, run: 
     }
     Findings::check(found)?;
     for ((plan, known), step) in plans.iter().zip(&mut steps) {
-        if step.did != Did::Absent && known.is_some() && drawer.other(agent, place, &plan.file)?.is_some() {
+        if step.did != Did::Absent
+            && known.is_some()
+            && drawer.other(agent, place, &plan.file)?.is_some()
+        {
             step.did = Did::Kept;
         } else if run == Run::Real {
             write(plan)?;
@@ -189,8 +201,14 @@ pub fn remove(agent: &str, place: &Place, parts: &[Part], drawer: &Drawer, run: 
         drawer.put(agent, place, &Receipt { files: left.clone(), ..receipt })?;
     }
     steps.extend(left.iter().map(|one| {
-        let why = "set the agent's variables as they were when it was set up, and remove it again".to_owned();
-        Step { file: one.file.display().to_string(), what: What::Settings, did: Did::Left, detail: Some(why) }
+        let why = "set the agent's variables as they were when it was set up, and remove it again"
+            .to_owned();
+        Step {
+            file: one.file.display().to_string(),
+            what: What::Settings,
+            did: Did::Left,
+            detail: Some(why),
+        }
     }));
     Ok(steps)
 }
@@ -200,11 +218,16 @@ pub fn remove(agent: &str, place: &Place, parts: &[Part], drawer: &Drawer, run: 
 fn with_strays(parts: &[Part], receipt: &Receipt) -> (Vec<Part>, Vec<Written>) {
     let (mut all, mut left) = (parts.to_vec(), Vec::new());
     for one in &receipt.files {
-        let json = |file: &Path| file.extension().is_some_and(|ext| ext == "json" || ext == "jsonc");
+        let json =
+            |file: &Path| file.extension().is_some_and(|ext| ext == "json" || ext == "jsonc");
         let sister = |part: &&Part| {
-            json(&part.file) && json(&one.file) && part.file.with_extension("") == one.file.with_extension("")
+            json(&part.file)
+                && json(&one.file)
+                && part.file.with_extension("") == one.file.with_extension("")
         };
-        if parts.iter().any(|part| part.file == one.file) || matches!(whole::at(&one.file), Ok(There::Nothing)) {
+        if parts.iter().any(|part| part.file == one.file)
+            || matches!(whole::at(&one.file), Ok(There::Nothing))
+        {
             continue;
         }
         if let Some(part) = parts.iter().find(sister) {
@@ -218,7 +241,12 @@ fn with_strays(parts: &[Part], receipt: &Receipt) -> (Vec<Part>, Vec<Written>) {
 
 fn taken_out(part: &Part, known: Option<&Written>) -> Result<(Did, Plan)> {
     let old = read(&part.file)?;
-    let plan = |new: Option<String>| Plan { file: part.file.clone(), old: old.clone(), new, executable: false };
+    let plan = |new: Option<String>| Plan {
+        file: part.file.clone(),
+        old: old.clone(),
+        new,
+        executable: false,
+    };
     let Some(text) = &old else { return Ok((Did::Absent, plan(None))) };
     if let Some(known) = known
         && sha256(text.as_bytes())? == known.after
@@ -256,11 +284,14 @@ pub enum Presence {
 }
 
 /// How much of `parts` is in place; `faults` gets what keeps a file from being read.
-pub fn in_place<'p>(parts: impl IntoIterator<Item = &'p Part>, faults: &mut Vec<String>) -> Presence {
+pub fn in_place<'p>(
+    parts: impl IntoIterator<Item = &'p Part>,
+    faults: &mut Vec<String>,
+) -> Presence {
     let (mut some, mut all) = (false, true);
     for part in parts {
-        let found =
-            read(&part.file).map_err(|findings| findings.into_vec().into_iter().map(|one| one.message).collect());
+        let found = read(&part.file)
+            .map_err(|findings| findings.into_vec().into_iter().map(|one| one.message).collect());
         let found = found.and_then(|old| match old {
             None => Ok((false, false)),
             Some(old) => {
@@ -291,7 +322,10 @@ fn read(file: &Path) -> Result<Option<String>> {
             Ok(text) => Ok(Some(text)),
             Err(_) => Err(unfit(file, &Unfit("it is not UTF-8".to_owned())).into()),
         },
-        There::Other => Err(unfit(file, &Unfit("it is no file, or a link that leads nowhere".to_owned())).into()),
+        There::Other => {
+            Err(unfit(file, &Unfit("it is no file, or a link that leads nowhere".to_owned()))
+                .into())
+        }
     }
 }
 
@@ -311,8 +345,9 @@ fn reached(place: &Place, file: &Path) -> Result<Option<String>> {
         if !above.is_dir() {
             return Err(unfit(file, &Unfit(format!("{} is no folder", above.display()))).into());
         }
-        whole::writable(above)
-            .map_err(|error| unfit(file, &Unfit(format!("{} cannot be written ({error})", above.display()))))?;
+        whole::writable(above).map_err(|error| {
+            unfit(file, &Unfit(format!("{} cannot be written ({error})", above.display())))
+        })?;
     }
     let as_named = within.map_or_else(|| file.to_owned(), |within| top.join(within));
     Ok((real != as_named).then(|| format!("it lies at {}", real.display())))
@@ -326,7 +361,11 @@ fn write(plan: &Plan) -> Result<()> {
     let file = whole::real(&plan.file);
     // Agents write their own settings while they run.
     if read(&plan.file)? != plan.old {
-        return Err(unfit(&plan.file, &Unfit("it was changed at this moment; call again".to_owned())).into());
+        return Err(unfit(
+            &plan.file,
+            &Unfit("it was changed at this moment; call again".to_owned()),
+        )
+        .into());
     }
     let wrap = |error: std::io::Error| failed("write", &file, &error);
     match (&plan.old, &plan.new) {
@@ -343,8 +382,12 @@ fn write(plan: &Plan) -> Result<()> {
 
 /// The folders above `file` that are not there, the outermost first.
 fn missing_folders(file: &Path) -> Vec<PathBuf> {
-    let mut missing: Vec<PathBuf> =
-        file.ancestors().skip(1).take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
+    let mut missing: Vec<PathBuf> = file
+        .ancestors()
+        .skip(1)
+        .take_while(|folder| !folder.exists())
+        .map(Path::to_owned)
+        .collect();
     missing.reverse();
     missing
 }

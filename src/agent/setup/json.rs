@@ -42,7 +42,9 @@ pub fn without(old: &str, entries: &[Entry], before: Before<'_>) -> Result<Optio
     let (mark, text) = split_mark(old);
     let document = parse(text)?;
     let stood = match before {
-        Before::Text(text) => parse(split_mark(text).1).ok().and_then(|document| document.to_serde_value()),
+        Before::Text(text) => {
+            parse(split_mark(text).1).ok().and_then(|document| document.to_serde_value())
+        }
         Before::Nothing => Some(Value::Object(serde_json::Map::new())),
         Before::Unknown => None,
     };
@@ -67,11 +69,12 @@ fn parse(text: &str) -> Result<CstRootNode, Unfit> {
         allow_unary_plus_numbers: false,
         ..ParseOptions::default()
     };
-    let document = CstRootNode::parse(text, &options).map_err(|error| Unfit(format!("it is no JSON: {error}")))?;
+    let document = CstRootNode::parse(text, &options)
+        .map_err(|error| Unfit(format!("it is no JSON: {error}")))?;
     match document.value().and_then(|top| twice(&top)) {
-        Some(key) => {
-            Err(Unfit(format!("the key `{key}` stands in it twice, and which one counts is not for edt to say")))
-        }
+        Some(key) => Err(Unfit(format!(
+            "the key `{key}` stands in it twice, and which one counts is not for edt to say"
+        ))),
         None => Ok(document),
     }
 }
@@ -95,7 +98,9 @@ fn put(document: &CstRootNode, entry: &Entry) -> Result<(), Unfit> {
         Entry::Own(at, value) | Entry::Choice(at, value) => {
             let (object, key) = above(&top, at)?;
             match object.get(key) {
-                Some(there) if there.value().and_then(|there| there.to_serde_value()).as_ref() == Some(value) => {}
+                Some(there)
+                    if there.value().and_then(|there| there.to_serde_value()).as_ref()
+                        == Some(value) => {}
                 Some(there) => there.set_value(input(value)),
                 None => drop(object.append(key, input(value))),
             }
@@ -109,7 +114,8 @@ fn put(document: &CstRootNode, entry: &Entry) -> Result<(), Unfit> {
         Entry::Element(at, value, mark) => put_element(&list(&top, at)?, value, mark),
         Entry::Word(at, word) => {
             let list = list(&top, at)?;
-            let there = list.elements().iter().any(|one| one.to_serde_value() == Some(Value::from(*word)));
+            let there =
+                list.elements().iter().any(|one| one.to_serde_value() == Some(Value::from(*word)));
             if !there {
                 list.append(CstInputValue::String((*word).to_owned()));
             }
@@ -120,7 +126,8 @@ fn put(document: &CstRootNode, entry: &Entry) -> Result<(), Unfit> {
 
 fn take(document: &CstRootNode, entry: &Entry, stood: Option<&Value>) {
     let Some(top) = document.object_value() else { return };
-    let stood_at = |at: &[&str]| stood.map(|stood| at.iter().try_fold(stood, |value, key| value.get(key)));
+    let stood_at =
+        |at: &[&str]| stood.map(|stood| at.iter().try_fold(stood, |value, key| value.get(key)));
     let (Entry::Own(at, _)
     | Entry::Choice(at, _)
     | Entry::There(at, _)
@@ -137,8 +144,11 @@ fn take(document: &CstRootNode, entry: &Entry, stood: Option<&Value>) {
             stood_at(at).is_some_and(|before| give_back(&top, at, |there| there == value, before))
         }
         Entry::Word(_, word) => {
-            let had = |value: &Value| value.as_array().is_some_and(|all| all.contains(&Value::from(*word)));
-            stood_at(at).is_some_and(|before| !before.is_some_and(had)) && drop_elements(&top, at, |one| one == *word)
+            let had = |value: &Value| {
+                value.as_array().is_some_and(|all| all.contains(&Value::from(*word)))
+            };
+            stood_at(at).is_some_and(|before| !before.is_some_and(had))
+                && drop_elements(&top, at, |one| one == *word)
         }
         Entry::Element(_, value, mark) => take_element(&top, at, value, mark, stood),
     };
@@ -152,7 +162,12 @@ fn take(document: &CstRootNode, entry: &Entry, stood: Option<&Value>) {
 }
 
 /// Sets a property that is still `ours` to what it was; whether it is gone.
-fn give_back(top: &CstObject, at: &[&str], ours: impl Fn(&Value) -> bool, before: Option<&Value>) -> bool {
+fn give_back(
+    top: &CstObject,
+    at: &[&str],
+    ours: impl Fn(&Value) -> bool,
+    before: Option<&Value>,
+) -> bool {
     let found = at.split_last().and_then(|(last, above)| find_object(top, above)?.get(last));
     let Some(there) = found else { return false };
     let now = there.value().and_then(|there| there.to_serde_value());
@@ -179,18 +194,23 @@ fn drop_elements(top: &CstObject, at: &[&str], such: impl Fn(&Value) -> bool) ->
 
 /// The object that holds the last key of `at`, made as far as it is missing.
 fn above<'k>(top: &CstObject, at: &[&'k str]) -> Result<(CstObject, &'k str), Unfit> {
-    let Some((last, above)) = at.split_last() else { return Err(Unfit("a path of no keys".to_owned())) };
+    let Some((last, above)) = at.split_last() else {
+        return Err(Unfit("a path of no keys".to_owned()));
+    };
     let mut object = top.clone();
     for (depth, key) in above.iter().enumerate() {
         let next = object.object_value_or_create(key);
-        object = next.ok_or_else(|| Unfit(format!("`{}` in it is no object", at[..=depth].join("."))))?;
+        object =
+            next.ok_or_else(|| Unfit(format!("`{}` in it is no object", at[..=depth].join("."))))?;
     }
     Ok((object, last))
 }
 
 fn list(top: &CstObject, at: &[&str]) -> Result<CstArray, Unfit> {
     let (object, key) = above(top, at)?;
-    object.array_value_or_create(key).ok_or_else(|| Unfit(format!("`{}` in it is no list", at.join("."))))
+    object
+        .array_value_or_create(key)
+        .ok_or_else(|| Unfit(format!("`{}` in it is no list", at.join("."))))
 }
 
 fn find_object(top: &CstObject, at: &[&str]) -> Option<CstObject> {
@@ -209,7 +229,9 @@ fn drop_key(top: &CstObject, at: &[&str]) -> bool {
 }
 
 fn is_empty(top: &CstObject, at: &[&str]) -> bool {
-    let found = at.split_last().and_then(|(last, above)| find_object(top, above)?.get(last)?.value()?.to_serde_value());
+    let found = at
+        .split_last()
+        .and_then(|(last, above)| find_object(top, above)?.get(last)?.value()?.to_serde_value());
     found.is_some_and(|value| match value {
         Value::Object(map) => map.is_empty(),
         Value::Array(list) => list.is_empty(),
@@ -224,15 +246,21 @@ const HANDLERS: &str = "hooks";
 /// edt's is.
 fn put_element(list: &CstArray, value: &Value, mark: &str) {
     let handler = handlers(value).first().copied().unwrap_or(value);
-    let all = || list.elements().into_iter().filter_map(|one| Some((one.to_serde_value()?, one.as_object()?)));
-    let as_it_should_be =
-        |one: &Value| one == value || (frame(one) == frame(value) && handlers(one).contains(&handler));
+    let all = || {
+        list.elements()
+            .into_iter()
+            .filter_map(|one| Some((one.to_serde_value()?, one.as_object()?)))
+    };
+    let as_it_should_be = |one: &Value| {
+        one == value || (frame(one) == frame(value) && handlers(one).contains(&handler))
+    };
     if all().any(|(there, _)| as_it_should_be(&there)) {
         return;
     }
     for (there, object) in all() {
         let inner = handlers(&there);
-        if is_own(&there, mark) || (!inner.is_empty() && inner.iter().all(|one| is_own(one, mark))) {
+        if is_own(&there, mark) || (!inner.is_empty() && inner.iter().all(|one| is_own(one, mark)))
+        {
             object.replace_with(input(value));
             return;
         }
@@ -250,11 +278,18 @@ fn put_element(list: &CstArray, value: &Value, mark: &str) {
 }
 
 /// Takes edt's handlers out of a list, a group only if nothing else is in it, and gives back those that stood there; whether there was one.
-fn take_element(top: &CstObject, at: &[&str], value: &Value, mark: &str, stood: Option<&Value>) -> bool {
+fn take_element(
+    top: &CstObject,
+    at: &[&str],
+    value: &Value,
+    mark: &str,
+    stood: Option<&Value>,
+) -> bool {
     let Some(list) = find_list(top, at) else { return false };
     let handler = handlers(value).first().copied().unwrap_or(value);
     let own = |one: &CstNode| {
-        one.to_serde_value().is_some_and(|one| if stood.is_some() { is_own(&one, mark) } else { one == *handler })
+        one.to_serde_value()
+            .is_some_and(|one| if stood.is_some() { is_own(&one, mark) } else { one == *handler })
     };
     let mut some = false;
     for one in list.elements() {
@@ -262,7 +297,9 @@ fn take_element(top: &CstObject, at: &[&str], value: &Value, mark: &str, stood: 
             (some, ()) = (true, one.remove());
             continue;
         }
-        let Some(inner) = one.as_object().and_then(|group| group.array_value(HANDLERS)) else { continue };
+        let Some(inner) = one.as_object().and_then(|group| group.array_value(HANDLERS)) else {
+            continue;
+        };
         let found: Vec<CstNode> = inner.elements().into_iter().filter(&own).collect();
         some |= !found.is_empty();
         if !found.is_empty() && found.len() == inner.elements().len() {
@@ -284,7 +321,8 @@ fn only_own(one: &Value, mark: &str) -> Option<Value> {
     if is_own(one, mark) {
         return Some(one.clone());
     }
-    let own: Vec<Value> = handlers(one).into_iter().filter(|one| is_own(one, mark)).cloned().collect();
+    let own: Vec<Value> =
+        handlers(one).into_iter().filter(|one| is_own(one, mark)).cloned().collect();
     let mut group = one.as_object()?.clone();
     (!own.is_empty()).then(|| {
         group.insert(HANDLERS.to_owned(), own.into());
@@ -313,13 +351,17 @@ fn is_own(handler: &Value, mark: &str) -> bool {
 #[must_use]
 pub fn alike(one: &Value, other: &Value) -> bool {
     match (one, other) {
-        (Value::String(one), Value::String(other)) => one.rsplit('/').next() == other.rsplit('/').next(),
+        (Value::String(one), Value::String(other)) => {
+            one.rsplit('/').next() == other.rsplit('/').next()
+        }
         (Value::Array(one), Value::Array(other)) => {
             one.len() == other.len() && one.iter().zip(other).all(|(one, other)| alike(one, other))
         }
         (Value::Object(one), Value::Object(other)) => {
             one.len() == other.len()
-                && one.iter().all(|(key, value)| other.get(key).is_some_and(|other| alike(value, other)))
+                && one
+                    .iter()
+                    .all(|(key, value)| other.get(key).is_some_and(|other| alike(value, other)))
         }
         _ => one == other,
     }
@@ -333,7 +375,8 @@ pub fn traces(text: &str, entries: &[Entry]) -> bool {
     entries.iter().any(|entry| match entry {
         Entry::Own(path, _) => at(path).is_some(),
         Entry::Element(path, _, mark) => at(path).and_then(Value::as_array).is_some_and(|all| {
-            all.iter().any(|one| is_own(one, mark) || handlers(one).iter().any(|one| is_own(one, mark)))
+            all.iter()
+                .any(|one| is_own(one, mark) || handlers(one).iter().any(|one| is_own(one, mark)))
         }),
         Entry::There(..) | Entry::Choice(..) | Entry::Word(..) => false,
     })
@@ -359,8 +402,12 @@ fn input(value: &Value) -> CstInputValue {
         Value::Array(all) => CstInputValue::Array(all.iter().map(input).collect()),
         Value::Object(map) => {
             let mut keys: Vec<&String> = map.keys().collect();
-            keys.sort_by_key(|key| FIRST.iter().position(|first| first == key).unwrap_or(FIRST.len()));
-            CstInputValue::Object(keys.into_iter().map(|key| (key.clone(), input(&map[key]))).collect())
+            keys.sort_by_key(|key| {
+                FIRST.iter().position(|first| first == key).unwrap_or(FIRST.len())
+            });
+            CstInputValue::Object(
+                keys.into_iter().map(|key| (key.clone(), input(&map[key]))).collect(),
+            )
         }
     }
 }
@@ -419,13 +466,22 @@ mod tests {
         assert_eq!(without(&made, &entries(), Before::Nothing).unwrap(), None, "{made}");
         // Without knowledge of what stood there, what may be a person's stays.
         let left = without(&made, &entries(), Before::Unknown).unwrap().unwrap();
-        assert_eq!(parse(&left).unwrap().to_serde_value(), Some(json!({"deny": ["Edit"], "version": 1})), "{left}");
+        assert_eq!(
+            parse(&left).unwrap().to_serde_value(),
+            Some(json!({"deny": ["Edit"], "version": 1})),
+            "{left}"
+        );
     }
 
     #[test]
     fn what_is_no_json_or_has_something_else_in_its_place_is_left_alone() {
         assert!(with(Some("{\n  \"a\": \n"), &entries()).unwrap_err().0.contains("line"));
-        assert!(with(Some("{\"hooks\": []}"), &entries()).unwrap_err().0.contains("`hooks` in it is no object"));
+        assert!(
+            with(Some("{\"hooks\": []}"), &entries())
+                .unwrap_err()
+                .0
+                .contains("`hooks` in it is no object")
+        );
         assert!(with(Some("[]"), &entries()).is_err());
         assert!(with(Some("{a: 1}"), &entries()).is_err(), "agents read JSON, not JavaScript");
     }
@@ -433,7 +489,11 @@ mod tests {
     #[test]
     fn an_older_line_of_edts_is_replaced_where_it_stands() {
         let old = "{\"hooks\": {\"Pre\": [{\"command\": \"/old/edt agent-hook x\"}, {\"command\": \"mine\"}]}}";
-        let entry = Entry::Element(vec!["hooks", "Pre"], json!({"command": "edt agent-hook x"}), "agent-hook x".into());
+        let entry = Entry::Element(
+            vec!["hooks", "Pre"],
+            json!({"command": "edt agent-hook x"}),
+            "agent-hook x".into(),
+        );
         let new = with(Some(old), &[entry]).unwrap();
         assert_eq!(
             parse(&new).unwrap().to_serde_value(),
@@ -447,7 +507,8 @@ mod tests {
         let ours = json!({"matcher": "Edit", "hooks": [{"type": "command", "command": "edt agent-hook x"}]});
         let entry = [Entry::Element(vec!["hooks", "Pre"], ours.clone(), "agent-hook x".into())];
         let group = |matcher: &str, commands: &[&str]| {
-            let all: Vec<Value> = commands.iter().map(|one| json!({"type": "command", "command": one})).collect();
+            let all: Vec<Value> =
+                commands.iter().map(|one| json!({"type": "command", "command": one})).collect();
             json!({"matcher": matcher, "hooks": all})
         };
         let file = |all: &[Value]| json!({"hooks": {"Pre": all}}).to_string();
@@ -468,7 +529,10 @@ mod tests {
             assert_eq!(with(Some(&with_it), &entry).unwrap(), with_it);
             let out = without(&with_it, &entry, Before::Text(&file(&left))).unwrap().unwrap();
             assert_eq!(value(&out), value(&file(&left)));
-            assert_eq!(value(&without(&with_it, &entry, Before::Unknown).unwrap().unwrap()), value(&file(&left)));
+            assert_eq!(
+                value(&without(&with_it, &entry, Before::Unknown).unwrap().unwrap()),
+                value(&file(&left))
+            );
         }
     }
 
@@ -476,12 +540,19 @@ mod tests {
     fn what_a_person_had_under_edts_name_is_given_back() {
         let old = "{\"mcpServers\": {\"edt\": {\"command\": \"edt\", \"args\": [\"mcp\", \"--tools\", \"read\"]}}}";
         let entry = &entries()[..1];
-        assert_eq!(without(old, entry, Before::Unknown).unwrap().unwrap(), old, "it is not exactly edt's");
+        assert_eq!(
+            without(old, entry, Before::Unknown).unwrap().unwrap(),
+            old,
+            "it is not exactly edt's"
+        );
         let new = with(Some(old), entry).unwrap();
         let back = without(&new, entry, Before::Text(old)).unwrap().unwrap();
         assert_eq!(parse(&back).unwrap().to_serde_value(), parse(old).unwrap().to_serde_value());
         assert!(
-            with(Some("{\"hooks\": {}, \"hooks\": {}}"), entry).unwrap_err().0.contains("`hooks` stands in it twice")
+            with(Some("{\"hooks\": {}, \"hooks\": {}}"), entry)
+                .unwrap_err()
+                .0
+                .contains("`hooks` stands in it twice")
         );
     }
 }

@@ -87,7 +87,8 @@ impl Drawer {
     pub fn lock(&self) -> Result<Locked> {
         let path = self.folder.join("lock");
         loop {
-            whole::make_private(&self.folder).map_err(|error| failed("make", &self.folder, &error))?;
+            whole::make_private(&self.folder)
+                .map_err(|error| failed("make", &self.folder, &error))?;
             let held = match lock::take(&path, "setup", Duration::from_secs(20)) {
                 // The one before took the folder away in this very moment.
                 Err(_) if !self.folder.exists() => continue,

@@ -25,7 +25,9 @@ impl Fence {
         let said = |line: &&str| !line.trim_start().starts_with('#');
         for line in before.lines().chain(after.lines()).filter(said) {
             if let Some(key) = self.keys.iter().find(|key| line.contains(**key)) {
-                return Err(Unfit(format!("it sets `{key}` already, and edt must not decide between the two")));
+                return Err(Unfit(format!(
+                    "it sets `{key}` already, and edt must not decide between the two"
+                )));
             }
         }
         self.fences.put(old, &self.lines).map_err(|why| self.unfit(why))
@@ -37,7 +39,9 @@ impl Fence {
         let Ok(Some([head, between, tail])) = self.parts(old) else { return Some(old.to_owned()) };
         let stood = match before {
             Before::Text(text) => self.parts(text).ok().flatten(),
-            Before::Unknown if between.replace("\r\n", "\n").trim_end() != self.lines.trim_end() => {
+            Before::Unknown
+                if between.replace("\r\n", "\n").trim_end() != self.lines.trim_end() =>
+            {
                 return Some(old.to_owned());
             }
             _ => None,
@@ -67,7 +71,9 @@ impl Fence {
             Misfenced::Unpaired => format!(
                 "the lines `{begin}` and `{end}` are no pair in it: one is there without the other, or comes first"
             ),
-            Misfenced::Several => format!("more than one block between `{begin}` and `{end}` stands in it"),
+            Misfenced::Several => {
+                format!("more than one block between `{begin}` and `{end}` stands in it")
+            }
         })
     }
 }
@@ -83,7 +89,10 @@ mod tests {
         let one = fence("a").with(Some("text\n")).unwrap();
         assert_eq!(one, "text\n\n# BEGIN\na\n# END\n");
         assert_eq!(fence("a").with(Some(&one)).unwrap(), one);
-        assert_eq!(fence("b").with(Some(&format!("{one}more\n"))).unwrap(), "text\n\n# BEGIN\nb\n# END\nmore\n");
+        assert_eq!(
+            fence("b").with(Some(&format!("{one}more\n"))).unwrap(),
+            "text\n\n# BEGIN\nb\n# END\nmore\n"
+        );
         assert_eq!(fence("a").without(&one, Before::Unknown), Some("text\n".into()));
         assert_eq!(fence("a").without("# BEGIN\na\n# END\n", Before::Nothing), None);
         assert_eq!(fence("a").without("no end\n", Before::Unknown), Some("no end\n".into()));
@@ -94,7 +103,10 @@ mod tests {
         let theirs = "# BEGIN\nmine\n# END\n";
         assert_eq!(fence("a").without(theirs, Before::Unknown), Some(theirs.into()));
         let ours = fence("a").with(Some(theirs)).unwrap() + "more\n";
-        assert_eq!(fence("a").without(&ours, Before::Text(theirs)), Some(format!("{theirs}more\n")));
+        assert_eq!(
+            fence("a").without(&ours, Before::Text(theirs)),
+            Some(format!("{theirs}more\n"))
+        );
         let crlf = fence("a").with(Some("text\r\n")).unwrap();
         assert_eq!(crlf, "text\r\n\r\n# BEGIN\r\na\r\n# END\r\n");
         assert_eq!(fence("a").without(&crlf, Before::Unknown), Some("text\r\n".into()));

@@ -15,9 +15,9 @@ pub fn with(old: Option<&str>, at: &[&str], keys: &[(&str, Value)]) -> Result<St
     let mut table: &mut Table = document.as_table_mut();
     for depth in 1..=at.len() {
         let Some(item) = table.get_mut(at[depth - 1]) else { return appended(old, at, keys) };
-        table = item
-            .as_table_mut()
-            .ok_or_else(|| Unfit(format!("`{}` in it is no table with a header", at[..depth].join("."))))?;
+        table = item.as_table_mut().ok_or_else(|| {
+            Unfit(format!("`{}` in it is no table with a header", at[..depth].join(".")))
+        })?;
     }
     let same = |table: &Table, key: &str, value: &Value| {
         table.get(key).and_then(Item::as_value).is_some_and(|there| plain(there) == plain(value))
@@ -35,7 +35,12 @@ pub fn with(old: Option<&str>, at: &[&str], keys: &[(&str, Value)]) -> Result<St
 ///
 /// # Errors
 /// It is no TOML.
-pub fn without(old: &str, at: &[&str], keys: &[(&str, Value)], before: Before<'_>) -> Result<Option<String>, Unfit> {
+pub fn without(
+    old: &str,
+    at: &[&str],
+    keys: &[(&str, Value)],
+    before: Before<'_>,
+) -> Result<Option<String>, Unfit> {
     let mut document = parse(old)?;
     let stood = match before {
         Before::Text(text) => parse(text).ok(),
@@ -43,15 +48,20 @@ pub fn without(old: &str, at: &[&str], keys: &[(&str, Value)], before: Before<'_
     };
     let alike = |there: &Value, ours: &Value| match before {
         Before::Unknown => plain(there) == plain(ours),
-        _ => json::alike(&plain(there).trim_matches('"').into(), &plain(ours).trim_matches('"').into()),
+        _ => json::alike(
+            &plain(there).trim_matches('"').into(),
+            &plain(ours).trim_matches('"').into(),
+        ),
     };
     let Some(table) = find(&mut document, at) else { return Ok(Some(old.to_owned())) };
-    let ours =
-        |(key, value): &(&str, Value)| table.get(key).and_then(Item::as_value).is_some_and(|there| alike(there, value));
+    let ours = |(key, value): &(&str, Value)| {
+        table.get(key).and_then(Item::as_value).is_some_and(|there| alike(there, value))
+    };
     if !keys.iter().all(ours) {
         return Ok(Some(old.to_owned()));
     }
-    if let Some(stood) = stood.and_then(|mut stood| find(&mut stood, at).map(|table| table.clone())) {
+    if let Some(stood) = stood.and_then(|mut stood| find(&mut stood, at).map(|table| table.clone()))
+    {
         for (key, _) in keys {
             match stood.get(key).and_then(Item::as_value) {
                 Some(value) => set(table, key, value),
@@ -107,7 +117,8 @@ fn appended(old: &str, at: &[&str], keys: &[(&str, Value)]) -> Result<String, Un
 fn cut(text: &str, at: &[&str], keys: &[(&str, Value)]) -> Option<String> {
     let header = format!("[{}]", at.join("."));
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    let first = lines.iter().position(|line| line.trim_start_matches('\u{feff}').trim_end() == header)?;
+    let first =
+        lines.iter().position(|line| line.trim_start_matches('\u{feff}').trim_end() == header)?;
     let last = first + keys.len();
     let body = lines.get(first + 1..=last)?;
     if !keys.iter().zip(body).all(|((key, _), line)| line.starts_with(&format!("{key} = "))) {
@@ -128,12 +139,15 @@ fn like(old: &str, document: &DocumentMut) -> Result<String, Unfit> {
     if around(&parse(old)?) == old {
         Ok(around(document))
     } else {
-        Err(Unfit("its lines end in more than one way, and not every byte of it could be kept".to_owned()))
+        Err(Unfit(
+            "its lines end in more than one way, and not every byte of it could be kept".to_owned(),
+        ))
     }
 }
 
 fn parse(text: &str) -> Result<DocumentMut, Unfit> {
-    text.parse::<DocumentMut>().map_err(|error| Unfit(format!("it is no TOML: {}", error.to_string().trim_end())))
+    text.parse::<DocumentMut>()
+        .map_err(|error| Unfit(format!("it is no TOML: {}", error.to_string().trim_end())))
 }
 
 /// A value without the white space and comments around it.
@@ -158,7 +172,8 @@ mod tests {
         let old = "# mine\nmodel = \"x\" # why\n\n[mcp_servers.other]\ncommand = 'o'\n";
         let new = with(Some(old), AT, &keys()).unwrap();
         assert!(
-            new.starts_with(old) && new.contains("\n[mcp_servers.edt]\ncommand = \"edt\"\nargs = [\"mcp\"]\n"),
+            new.starts_with(old)
+                && new.contains("\n[mcp_servers.edt]\ncommand = \"edt\"\nargs = [\"mcp\"]\n"),
             "{new}"
         );
         assert_eq!(with(Some(&new), AT, &keys()).unwrap(), new);

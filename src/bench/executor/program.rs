@@ -57,7 +57,9 @@ impl Executor for Program {
         if self.talk.is_none() {
             match start(&self.command, &self.start, scene.root())? {
                 Ok(talk) => self.talk = Some(talk),
-                Err(why) => return Ok(Attempted { ended: Ended::NotStarted, complaint: Some(why), ..done }),
+                Err(why) => {
+                    return Ok(Attempted { ended: Ended::NotStarted, complaint: Some(why), ..done });
+                }
             }
         }
         let Some(talk) = &mut self.talk else { return Ok(done) };
@@ -103,7 +105,11 @@ impl Talk {
     /// Says something; `Some` if the talk is over with that.
     fn tell(&mut self, told: &Told<'_>, until: Instant) -> Result<Option<Ended>> {
         let mut line = serde_json::to_vec(told).map_err(|error| {
-            Finding::new(Code::Internal, format!("A message could not be written: {error}."), "Report this message.")
+            Finding::new(
+                Code::Internal,
+                format!("A message could not be written: {error}."),
+                "Report this message.",
+            )
         })?;
         line.push(b'\n');
         let said = self.dialogue.say(&line, self.running.watch(), until);
@@ -116,15 +122,21 @@ impl Talk {
     }
 
     /// Answers whatever the agent says, until it is done.
-    fn converse(&mut self, scene: &mut Scene<'_>, done: &mut Attempted, until: Instant) -> Result<Ended> {
+    fn converse(
+        &mut self,
+        scene: &mut Scene<'_>,
+        done: &mut Attempted,
+        until: Instant,
+    ) -> Result<Ended> {
         loop {
             let heard = self.dialogue.hear(self.running.watch(), until);
-            let line = match heard.map_err(|error| failed("read from", Path::new("the agent"), &error))? {
-                Heard::Line(line) => line,
-                Heard::Late => return Ok(Ended::TimedOut),
-                Heard::Flood => return Ok(Ended::Flooded),
-                Heard::Over | Heard::Said => return Ok(Ended::Died),
-            };
+            let line =
+                match heard.map_err(|error| failed("read from", Path::new("the agent"), &error))? {
+                    Heard::Line(line) => line,
+                    Heard::Late => return Ok(Ended::TimedOut),
+                    Heard::Flood => return Ok(Ended::Flooded),
+                    Heard::Over | Heard::Said => return Ok(Ended::Died),
+                };
             if line.trim_ascii().is_empty() {
                 continue;
             }
@@ -154,7 +166,12 @@ impl Talk {
         }
     }
 
-    fn answer(&mut self, scene: &mut Scene<'_>, said: &Said, until: Instant) -> Result<Option<Ended>> {
+    fn answer(
+        &mut self,
+        scene: &mut Scene<'_>,
+        said: &Said,
+        until: Instant,
+    ) -> Result<Option<Ended>> {
         match said {
             Said::Apply { request } => {
                 let outcome = scene.apply(request);

@@ -69,11 +69,19 @@ struct Mark {
 fn read(setting: &Setting<'_>) -> Result<VecDeque<Line>> {
     let place = format!("task {}", setting.task.id);
     if setting.task.replay.is_empty() {
-        return Err(bad(&place, "replay", "there is no recorded session: neither replay.jsonl nor `replay`").into());
+        return Err(bad(
+            &place,
+            "replay",
+            "there is no recorded session: neither replay.jsonl nor `replay`",
+        )
+        .into());
     }
     let lines = setting.task.replay.iter().enumerate();
     lines
-        .map(|(at, text)| line(text).map_err(|why| bad(&place, "replay", &format!("line {}: {why}", at + 1)).into()))
+        .map(|(at, text)| {
+            line(text)
+                .map_err(|why| bad(&place, "replay", &format!("line {}: {why}", at + 1)).into())
+        })
         .collect()
 }
 
@@ -111,7 +119,9 @@ impl Executor for Replay {
                 }
             };
             if let (Some(mark), Some((called, answer))) = (line.mark, answer) {
-                let watched = |path: &String| scene.files().ok()?.get(path).map(|content| content.bytes.len() as u64);
+                let watched = |path: &String| {
+                    scene.files().ok()?.get(path).map(|content| content.bytes.len() as u64)
+                };
                 let bytes = mark.watch.as_ref().map(|path| watched(path).unwrap_or(0));
                 let Mark { call, kind, instead_of, .. } = mark;
                 scene.traced(Traced { call, kind, instead_of, called, answer, bytes });
@@ -130,7 +140,12 @@ fn meddle(scene: &Scene<'_>, other: &Other) -> Result<()> {
 
 /// What somebody else does must be possible: it is part of the task.
 fn told(brief: &Brief, found: &Findings) -> Findings {
-    bad(&format!("task {}", brief.task), "replay", &format!("what another does was refused: {found}")).into()
+    bad(
+        &format!("task {}", brief.task),
+        "replay",
+        &format!("what another does was refused: {found}"),
+    )
+    .into()
 }
 
 /// What was answered, in a word: a status, or the first code; of a program that was run, its end, too.
@@ -163,11 +178,14 @@ fn called(said: &Said) -> String {
     };
     cut(match said {
         Said::Apply { request } => {
-            let of = |key: &str| request.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+            let of =
+                |key: &str| request.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
             let how = if request.get("patch").is_some() { "patch".to_owned() } else { of("mode") };
             format!("apply {} {how}", of("path")).replace("  ", " ")
         }
-        Said::Run { argv, .. } => argv.iter().map(|word| shell_word(word.as_bytes())).collect::<Vec<_>>().join(" "),
+        Said::Run { argv, .. } => {
+            argv.iter().map(|word| shell_word(word.as_bytes())).collect::<Vec<_>>().join(" ")
+        }
         Said::Undo {} => "undo".to_owned(),
         Said::Read { path } => format!("read {path}"),
         Said::Say { text } => text.clone(),

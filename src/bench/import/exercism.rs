@@ -11,7 +11,13 @@ use crate::io::folder::{self, Files};
 
 /// How each language's tests are run, in the folder of the exercise; `{test}` is the first test file.
 const COMMANDS: &[(&str, &[&[&str]])] = &[
-    ("cpp", &[&["cmake", "-DEXERCISM_RUN_ALL_TESTS=1", "-S", ".", "-B", "build"], &["cmake", "--build", "build"]]),
+    (
+        "cpp",
+        &[
+            &["cmake", "-DEXERCISM_RUN_ALL_TESTS=1", "-S", ".", "-B", "build"],
+            &["cmake", "--build", "build"],
+        ],
+    ),
     ("go", &[&["go", "test", "./..."]]),
     ("java", &[&["./gradlew", "test", "--offline"]]),
     ("javascript", &[&["npm", "test"]]),
@@ -39,26 +45,38 @@ pub(super) fn read(source: &Source) -> Result<Vec<Made>> {
     let mut exercises = Vec::new();
     for language in folder::folders(&source.path) {
         let practice = source.path.join(&language).join("exercises/practice");
-        exercises
-            .extend(folder::folders(&practice).into_iter().map(|name| (language.clone(), practice.join(&name), name)));
+        exercises.extend(
+            folder::folders(&practice)
+                .into_iter()
+                .map(|name| (language.clone(), practice.join(&name), name)),
+        );
     }
     if exercises.is_empty() {
         let shown = source.path.display().to_string();
-        return Err(bad(&shown, "the whole", "it has no folders LANGUAGE/exercises/practice/NAME").into());
+        return Err(
+            bad(&shown, "the whole", "it has no folders LANGUAGE/exercises/practice/NAME").into()
+        );
     }
-    all(exercises
-        .iter()
-        .map(|(language, path, name)| one(source, &date, (language, path, name)).map(|made| vec![made])))
+    all(exercises.iter().map(|(language, path, name)| {
+        one(source, &date, (language, path, name)).map(|made| vec![made])
+    }))
 }
 
-fn one(source: &Source, date: &str, (language, path, name): (&str, &Path, &str)) -> std::result::Result<Made, Finding> {
+fn one(
+    source: &Source,
+    date: &str,
+    (language, path, name): (&str, &Path, &str),
+) -> std::result::Result<Made, Finding> {
     const MOST: u64 = 64 * 1024 * 1024;
     let shown = path.display().to_string();
     let wrong = |key: &str, why: &str| bad(&shown, key, why);
-    let files = folder::files(path, MOST).map_err(|error| wrong("the whole", &error.to_string()))?;
-    let meta = files.get(".meta/config.json").ok_or_else(|| wrong(".meta/config.json", "it is missing"))?;
-    let config: Config =
-        serde_json::from_slice(&meta.bytes).map_err(|error| wrong(".meta/config.json", &error.to_string()))?;
+    let files =
+        folder::files(path, MOST).map_err(|error| wrong("the whole", &error.to_string()))?;
+    let meta = files
+        .get(".meta/config.json")
+        .ok_or_else(|| wrong(".meta/config.json", "it is missing"))?;
+    let config: Config = serde_json::from_slice(&meta.bytes)
+        .map_err(|error| wrong(".meta/config.json", &error.to_string()))?;
     let Named { solution, test, example } = config.files;
     for path in solution.iter().chain(&test).chain(&example) {
         checked(path).map_err(|why| wrong("files", &why))?;
@@ -79,19 +97,30 @@ fn one(source: &Source, date: &str, (language, path, name): (&str, &Path, &str))
     let known = COMMANDS.iter().find(|(known, _)| *known == language);
     let commands = match (source.test.as_slice(), known) {
         ([], None) => {
-            return Err(wrong("language", &format!("how {language} is tested is not known; say it with --test")));
+            return Err(wrong(
+                "language",
+                &format!("how {language} is tested is not known; say it with --test"),
+            ));
         }
-        ([], Some((_, commands))) => {
-            commands.iter().map(|words| words.iter().map(|word| word.replace("{test}", first)).collect()).collect()
-        }
+        ([], Some((_, commands))) => commands
+            .iter()
+            .map(|words| words.iter().map(|word| word.replace("{test}", first)).collect())
+            .collect(),
         (words, _) => vec![words.iter().map(|word| word.replace("{test}", first)).collect()],
     };
-    let hidden =
-        |path: &str| path.starts_with(".meta/") || path.starts_with(".docs/") || test.iter().any(|one| one == path);
-    let before: Files =
-        files.iter().filter(|(path, _)| !hidden(path)).map(|(path, one)| (path.clone(), one.clone())).collect();
+    let hidden = |path: &str| {
+        path.starts_with(".meta/")
+            || path.starts_with(".docs/")
+            || test.iter().any(|one| one == path)
+    };
+    let before: Files = files
+        .iter()
+        .filter(|(path, _)| !hidden(path))
+        .map(|(path, one)| (path.clone(), one.clone()))
+        .collect();
     let tests = test.iter().map(|path| (path.clone(), files[path].clone())).collect();
-    let instruction = format!("{}\n\nWrite the solution in {}.\n", texts.join("\n\n"), solution.join(", "));
+    let instruction =
+        format!("{}\n\nWrite the solution in {}.\n", texts.join("\n\n"), solution.join(", "));
     let id = id_of(&format!("{language}-{name}")).map_err(|why| wrong("the name", &why))?;
     let expected = solved(&before, &files, &solution, &example);
     let class = Some(language.to_owned());

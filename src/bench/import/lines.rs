@@ -17,13 +17,19 @@ pub(super) fn canitedit(source: &Source) -> Result<Vec<Made>> {
             .as_str()
             .or_else(|| line["name"].as_str())
             .ok_or(("full_name", "it is missing".to_owned()))?;
-        let (before, after, tests) = (text(line, "before")?, text(line, "after")?, text(line, "tests")?);
+        let (before, after, tests) =
+            (text(line, "before")?, text(line, "after")?, text(line, "tests")?);
         let class = line["taxonomy"]["change_kind"].as_str().map(str::to_owned);
         let kinds = [("instruction_descriptive", "descriptive"), ("instruction_lazy", "lazy")];
         let task = |(key, kind): (&'static str, &str)| {
             let id = id_of(&format!("{name}-{kind}")).map_err(|why| ("full_name", why))?;
             let instruction = format!("{}\n\nThe program is `main.py`.\n", text(line, key)?.trim());
-            Ok(Made { id, instruction, class: class.clone(), ..single(&date, &before, &after, &tests, &source.test) })
+            Ok(Made {
+                id,
+                instruction,
+                class: class.clone(),
+                ..single(&date, &before, &after, &tests, &source.test)
+            })
         };
         kinds.into_iter().map(task).collect()
     })
@@ -35,17 +41,27 @@ pub(super) fn humanevalfix(source: &Source) -> Result<Vec<Made>> {
     each_line(source, |line| -> Understood {
         let name = text(line, "task_id")?;
         if !name.starts_with("Python/") {
-            return Err(("task_id", format!("{name:?} is not of Python, the language that is imported")));
+            return Err((
+                "task_id",
+                format!("{name:?} is not of Python, the language that is imported"),
+            ));
         }
         let (prompt, entry) = (text(line, "prompt")?, text(line, "entry_point")?);
-        let (buggy, right) =
-            (prompt.clone() + &text(line, "buggy_solution")?, prompt + &text(line, "canonical_solution")?);
+        let (buggy, right) = (
+            prompt.clone() + &text(line, "buggy_solution")?,
+            prompt + &text(line, "canonical_solution")?,
+        );
         let instruction = format!(
             "`{entry}` in `main.py` has a bug. Correct it, so that the function does what its documentation says.\n"
         );
         let class = line["bug_type"].as_str().map(str::to_owned);
         let id = id_of(&name).map_err(|why| ("task_id", why))?;
-        Ok(vec![Made { id, instruction, class, ..single(&date, &buggy, &right, &text(line, "test")?, &source.test) }])
+        Ok(vec![Made {
+            id,
+            instruction,
+            class,
+            ..single(&date, &buggy, &right, &text(line, "test")?, &source.test)
+        }])
     })
 }
 

@@ -83,26 +83,40 @@ struct Made {
 pub fn import(format: &Format, source: &Source, to: &Path) -> Result<usize> {
     if to.symlink_metadata().is_ok() {
         let message = format!("{} is there already. Nothing was imported.", to.display());
-        return Err(Finding::new(Code::FileExists, message, "Name a folder that does not exist yet.").into());
+        return Err(Finding::new(
+            Code::FileExists,
+            message,
+            "Name a folder that does not exist yet.",
+        )
+        .into());
     }
     let made = (format.read)(source)?;
     let mut ids: Vec<&str> = made.iter().map(|one| one.id.as_str()).collect();
     ids.sort_unstable();
     if let Some([twice, _]) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
-        return Err(bad(&source.path.display().to_string(), "id", &format!("there are two tasks {twice:?}")).into());
+        return Err(bad(
+            &source.path.display().to_string(),
+            "id",
+            &format!("there are two tasks {twice:?}"),
+        )
+        .into());
     }
     let description = format!("Imported: {}.", format.name);
     let mut files: Files =
-        [file("suite.toml", &format!("schema = \"edt.suite/1\"\ndescription = {description:?}\n"))].into();
+        [file("suite.toml", &format!("schema = \"edt.suite/1\"\ndescription = {description:?}\n"))]
+            .into();
     for one in &made {
         one.put(&mut files);
     }
     let name = to.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let beside = to.with_file_name(format!(".{name}.{}.importing", clock::process_id()));
-    let written = folder::plant(&beside, &files).map_err(|error| Findings::from(failed("write", &beside, &error)));
+    let written = folder::plant(&beside, &files)
+        .map_err(|error| Findings::from(failed("write", &beside, &error)));
     // What cannot be read again is no suite.
     let read = written.and_then(|()| Suite::named(&beside.display().to_string(), Path::new("/")));
-    let moved = read.and_then(|_| whole::rename(&beside, to).map_err(|error| failed("make", to, &error).into()));
+    let moved = read.and_then(|_| {
+        whole::rename(&beside, to).map_err(|error| failed("make", to, &error).into())
+    });
     if moved.is_err() {
         let _ = whole::remove_folder(&beside);
     }
@@ -112,18 +126,26 @@ pub fn import(format: &Format, source: &Source, to: &Path) -> Result<usize> {
 impl Made {
     fn put(&self, files: &mut Files) {
         let id = &self.id;
-        let class =
-            self.class.as_ref().map_or_else(String::new, |class| format!("class = {}\n", Value::from(class.as_str())));
+        let class = self
+            .class
+            .as_ref()
+            .map_or_else(String::new, |class| format!("class = {}\n", Value::from(class.as_str())));
         let judge = "[judge]\nkind = \"program\"\nargv = [\"python3\", \"-S\", \"{task}/judge.py\"]\ntimeout = 600\n";
         let toml = format!("schema = \"edt.task/1\"\ndate = {:?}\n{class}{judge}", self.date);
         files.extend([
             file(&format!("{id}/task.toml"), &toml),
             file(&format!("{id}/instruction.md"), &self.instruction),
             file(&format!("{id}/judge.py"), include_str!("judge.py")),
-            file(&format!("{id}/judge.json"), &serde_json::to_string(&self.commands).unwrap_or_default()),
+            file(
+                &format!("{id}/judge.json"),
+                &serde_json::to_string(&self.commands).unwrap_or_default(),
+            ),
         ]);
         let mut below = |folder: &str, own: &Files| {
-            files.extend(own.iter().map(|(path, content)| (format!("{id}/{folder}/{path}"), content.clone())));
+            files.extend(
+                own.iter()
+                    .map(|(path, content)| (format!("{id}/{folder}/{path}"), content.clone())),
+            );
         };
         below("repo", &self.before);
         below("tests", &self.tests);
@@ -139,10 +161,14 @@ fn file(path: &str, text: &str) -> (String, Content) {
 
 /// A task's name from what a benchmark calls it.
 fn id_of(name: &str) -> std::result::Result<String, String> {
-    let id: String =
-        name.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' }).collect();
-    let good =
-        !id.is_empty() && !name.starts_with(['.', '/']) && !name.split('/').any(|part| part == "..") && id.len() <= 200;
+    let id: String = name
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' })
+        .collect();
+    let good = !id.is_empty()
+        && !name.starts_with(['.', '/'])
+        && !name.split('/').any(|part| part == "..")
+        && id.len() <= 200;
     good.then_some(id).ok_or_else(|| format!("{name:?} is no name for a task"))
 }
 
@@ -150,7 +176,9 @@ fn id_of(name: &str) -> std::result::Result<String, String> {
 fn checked(path: &str) -> std::result::Result<String, String> {
     match RepoPath::parse(path.as_bytes()) {
         Ok(_) => Ok(path.to_owned()),
-        Err(problem) => Err(problem.finding(path.as_bytes()).message.trim_end_matches('.').to_owned()),
+        Err(problem) => {
+            Err(problem.finding(path.as_bytes()).message.trim_end_matches('.').to_owned())
+        }
     }
 }
 
@@ -184,18 +212,27 @@ fn each_line(
 ) -> Result<Vec<Made>> {
     const MOST: u64 = 1024 * 1024 * 1024;
     let shown = source.path.display().to_string();
-    let read = whole::read_at_most(&source.path, MOST).map_err(|error| failed("read", &source.path, &error))?;
-    let Some(bytes) = read else { return Err(bad(&shown, "the whole", "it has more than 1 GiB").into()) };
-    let lines = bytes.split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| !line.trim_ascii().is_empty());
+    let read = whole::read_at_most(&source.path, MOST)
+        .map_err(|error| failed("read", &source.path, &error))?;
+    let Some(bytes) = read else {
+        return Err(bad(&shown, "the whole", "it has more than 1 GiB").into());
+    };
+    let lines = bytes
+        .split(|byte| *byte == b'\n')
+        .enumerate()
+        .filter(|(_, line)| !line.trim_ascii().is_empty());
     all(lines.map(|(at, line)| {
         let place = format!("{shown}, line {}", at + 1);
-        let value: Value =
-            serde_json::from_slice(line).map_err(|error| bad(&place, "the whole", &error.to_string()))?;
+        let value: Value = serde_json::from_slice(line)
+            .map_err(|error| bad(&place, "the whole", &error.to_string()))?;
         understand(&value).map_err(|(key, why)| bad(&place, key, &why))
     }))
 }
 
 /// The text under `key`.
 fn text(value: &Value, key: &'static str) -> std::result::Result<String, (&'static str, String)> {
-    value[key].as_str().map(str::to_owned).ok_or_else(|| (key, "it is missing, or no text".to_owned()))
+    value[key]
+        .as_str()
+        .map(str::to_owned)
+        .ok_or_else(|| (key, "it is missing, or no text".to_owned()))
 }

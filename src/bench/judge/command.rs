@@ -26,14 +26,18 @@ impl Judge for Command {
         // What the agent writes is no policy for its judge.
         let (mut files, policy) = (what.files.clone(), "edt.toml");
         files.remove(policy);
-        files.extend(what.task.before.get(policy).map(|content| (policy.to_owned(), content.clone())));
+        files.extend(
+            what.task.before.get(policy).map(|content| (policy.to_owned(), content.clone())),
+        );
         let copy = match Ground::plant(what.place, &files, None) {
             Ok(copy) => copy,
             Err(found) => return Ok(Verdict::failed(uncopied(&found))),
         };
         let mut request = request(argv, copy.root(), Some(*timeout))?;
         request.sandbox = Some(*sandbox);
-        let done = copy.world("judge").and_then(|mut world| run::run(&mut world, &request, &mut Unwatched));
+        let done = copy
+            .world("judge")
+            .and_then(|mut world| run::run(&mut world, &request, &mut Unwatched));
         let answer = match done {
             Ok(answer) => answer,
             // A program of the worktree may be what is missing; a rule against the judge is the task's fault.
@@ -44,7 +48,9 @@ impl Judge for Command {
             Err(found) => return Err(broken(what, "judge.argv", &found.to_string())),
         };
         copy.clear();
-        let Some(ran) = answer.run else { return Err(broken(what, "judge.argv", "it was not run")) };
+        let Some(ran) = answer.run else {
+            return Err(broken(what, "judge.argv", "it was not run"));
+        };
         if ran.exit_code == Some(0) {
             return Ok(Verdict::passed());
         }

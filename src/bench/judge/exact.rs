@@ -19,7 +19,9 @@ impl Judge for Exact {
     }
 
     fn judge(&self, what: &Judging<'_>) -> Result<Verdict> {
-        let JudgeSpec::Exact { files } = &what.task.judge else { return Ok(Verdict::failed(String::new())) };
+        let JudgeSpec::Exact { files } = &what.task.judge else {
+            return Ok(Verdict::failed(String::new()));
+        };
         let none = Files::new();
         let expected = what.task.expected.as_ref().unwrap_or(&none);
         let mut paths: Vec<&String> = match files.as_slice() {
@@ -28,7 +30,8 @@ impl Judge for Exact {
         };
         paths.sort();
         paths.dedup();
-        let wrong: Vec<String> = paths.iter().filter_map(|path| differs(path, expected, what.files)).collect();
+        let wrong: Vec<String> =
+            paths.iter().filter_map(|path| differs(path, expected, what.files)).collect();
         if wrong.is_empty() {
             return Ok(Verdict::passed());
         }

@@ -60,7 +60,8 @@ pub trait Judge: Sync {
 }
 
 /// Every kind.
-pub const JUDGES: &[&dyn Judge] = &[&exact::Exact, &numeric::Numeric, &command::Command, &program::Program];
+pub const JUDGES: &[&dyn Judge] =
+    &[&exact::Exact, &numeric::Numeric, &command::Command, &program::Program];
 
 /// Has the task's own judge judge.
 ///

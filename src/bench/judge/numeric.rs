@@ -33,7 +33,11 @@ fn compared(file: &str, expected: &str, found: &str, (absolute, relative): (f64,
     let (wanted, got): (Vec<&str>, Vec<&str>) =
         (expected.split_whitespace().collect(), found.split_whitespace().collect());
     if wanted.len() != got.len() {
-        return Verdict::failed(format!("{file} has {} words where {} are expected.", got.len(), wanted.len()));
+        return Verdict::failed(format!(
+            "{file} has {} words where {} are expected.",
+            got.len(),
+            wanted.len()
+        ));
     }
     let near = |wanted: &str, got: &str| match (wanted.parse::<f64>(), got.parse::<f64>()) {
         (Ok(wanted), Ok(got)) => (wanted - got).abs() <= absolute + relative * wanted.abs(),

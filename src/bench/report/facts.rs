@@ -40,7 +40,13 @@ impl Estimate {
     pub fn rate(hits: u64, of: u64) -> Estimate {
         let interval = stats::wilson(hits, of);
         let value = (of > 0).then(|| hits as f64 / of as f64);
-        Estimate { value, low: interval.map(|one| one.0), high: interval.map(|one| one.1), n: of, hits: Some(hits) }
+        Estimate {
+            value,
+            low: interval.map(|one| one.0),
+            high: interval.map(|one| one.1),
+            n: of,
+            hits: Some(hits),
+        }
     }
 
     /// The mean of `values`.
@@ -65,14 +71,22 @@ pub(super) fn group(key: &Key<'_>, runs: &[&TaskRun], chosen: &Chosen, seed: u64
     };
     let metrics = METRICS.iter().map(|metric| (metric.name, take(metric, runs, metric.name)));
     let by_attempt = (1..=most).map(|attempts| {
-        let within = runs.iter().filter(|run| run.passed_at().is_some_and(|at| at <= attempts)).count();
+        let within =
+            runs.iter().filter(|run| run.passed_at().is_some_and(|at| at <= attempts)).count();
         Estimate::rate(within as u64, runs.len() as u64)
     });
     let by_session = (1..=chosen.sessions).filter_map(|session| {
-        let own: Vec<&TaskRun> = runs.iter().copied().filter(|run| run.session == session).collect();
+        let own: Vec<&TaskRun> =
+            runs.iter().copied().filter(|run| run.session == session).collect();
         let episodes = own.iter().map(|run| run.episodes).max()?;
         let of = |name: &str| named(name, &own, &format!("session/{session}/{name}"));
-        Some(Session { session, pass: of("pass"), pass_first: of("pass_first"), attempts: of("attempts"), episodes })
+        Some(Session {
+            session,
+            pass: of("pass"),
+            pass_first: of("pass_first"),
+            attempts: of("attempts"),
+            episodes,
+        })
     });
     let mut classes: BTreeMap<String, Vec<&TaskRun>> = BTreeMap::new();
     for run in runs {
@@ -118,7 +132,8 @@ pub(super) fn group(key: &Key<'_>, runs: &[&TaskRun], chosen: &Chosen, seed: u64
 fn estimate(metric: &Metric, runs: &[&TaskRun], most: u32, (seed, label): (u64, &str)) -> Estimate {
     match metric.of {
         Of::Rate(of) => {
-            let (hits, all) = runs.iter().map(|run| of(run)).fold((0, 0), |(a, b), (c, d)| (a + c, b + d));
+            let (hits, all) =
+                runs.iter().map(|run| of(run)).fold((0, 0), |(a, b), (c, d)| (a + c, b + d));
             Estimate::rate(hits, all)
         }
         Of::Mean(of) => {

@@ -84,7 +84,9 @@ pub const METRICS: &[Metric] = &[
         title: "bytes outside",
         about: "bytes changed outside the intended region, at the end of the last attempt",
         better: Better::Lower,
-        of: Of::Mean(|run, _| run.attempts.last().and_then(|one| one.outside).map(float).into_iter().collect()),
+        of: Of::Mean(|run, _| {
+            run.attempts.last().and_then(|one| one.outside).map(float).into_iter().collect()
+        }),
     },
     Metric {
         name: "recovery_steps",
@@ -92,7 +94,11 @@ pub const METRICS: &[Metric] = &[
         about: "calls from a refusal up to the next edit that landed",
         better: Better::Lower,
         of: Of::Mean(|run, _| {
-            run.attempts.iter().flat_map(|one| &one.recoveries).map(|steps| f64::from(*steps)).collect()
+            run.attempts
+                .iter()
+                .flat_map(|one| &one.recoveries)
+                .map(|steps| f64::from(*steps))
+                .collect()
         }),
     },
     Metric {
@@ -115,7 +121,13 @@ pub const METRICS: &[Metric] = &[
         about: "refusals of a task, all attempts together",
         better: Better::Lower,
         of: Of::Mean(|run, _| {
-            vec![float(run.attempts.iter().flat_map(|one| one.refusals.values()).map(|n| u64::from(*n)).sum())]
+            vec![float(
+                run.attempts
+                    .iter()
+                    .flat_map(|one| one.refusals.values())
+                    .map(|n| u64::from(*n))
+                    .sum(),
+            )]
         }),
     },
     Metric {
@@ -124,7 +136,9 @@ pub const METRICS: &[Metric] = &[
         about: "calls of the agent for a task, all attempts together",
         better: Better::Lower,
         of: Of::Mean(|run, _| {
-            vec![float(run.attempts.iter().flat_map(|one| one.calls.values()).map(|n| u64::from(*n)).sum())]
+            vec![float(
+                run.attempts.iter().flat_map(|one| one.calls.values()).map(|n| u64::from(*n)).sum(),
+            )]
         }),
     },
     Metric {

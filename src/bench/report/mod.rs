@@ -172,7 +172,8 @@ impl Report {
                 for guards in &chosen.guards {
                     let of = |one: &&Done| {
                         let unit = &one.unit;
-                        (&unit.suite, &unit.strategy, &unit.guards) == (&chosen.name, strategy, guards)
+                        (&unit.suite, &unit.strategy, &unit.guards)
+                            == (&chosen.name, strategy, guards)
                     };
                     let all = done.iter().filter(of).flat_map(|one| &one.runs);
                     let runs: Vec<&TaskRun> = all.filter(|run| !run.teaches).collect();
@@ -222,10 +223,18 @@ fn suite_line(chosen: &Chosen, plan: &Plan) -> SuiteLine {
 /// The call that makes the results of a suite again.
 fn command(chosen: &Chosen, plan: &Plan) -> String {
     let word = |text: &str| shell_word(text.as_bytes());
-    let mut words = vec!["edt bench run".to_owned(), word(&chosen.name), "--agent".to_owned(), word(&chosen.agent)];
+    let mut words = vec![
+        "edt bench run".to_owned(),
+        word(&chosen.name),
+        "--agent".to_owned(),
+        word(&chosen.agent),
+    ];
     let (strategies, guards) = (chosen.strategies.join(","), chosen.guards.join(","));
     words.push(format!("--strategy {strategies} --guards {guards}"));
-    words.push(format!("--sessions {} --attempts {} --limit {}", chosen.sessions, chosen.attempts, plan.seconds));
+    words.push(format!(
+        "--sessions {} --attempts {} --limit {}",
+        chosen.sessions, chosen.attempts, plan.seconds
+    ));
     words.extend(plan.since.as_ref().map(|since| format!("--since {since}")));
     words.push(format!("--seed {}", plan.seed));
     words.join(" ")

@@ -15,7 +15,8 @@ pub fn wilson(hits: u64, of: u64) -> Option<(f64, f64)> {
         return None;
     }
     let (n, p) = (of as f64, hits as f64 / of as f64);
-    let (centre, spread) = (p + Z * Z / (2.0 * n), Z * (p * (1.0 - p) / n + Z * Z / (4.0 * n * n)).sqrt());
+    let (centre, spread) =
+        (p + Z * Z / (2.0 * n), Z * (p * (1.0 - p) / n + Z * Z / (4.0 * n * n)).sqrt());
     let scale = 1.0 + Z * Z / n;
     // At the ends the interval is closed by definition; rounding must not say otherwise.
     let low = if hits == 0 { 0.0 } else { ((centre - spread) / scale).max(0.0) };
@@ -56,7 +57,8 @@ pub fn bootstrap(values: &[f64], seed: u64, label: &str) -> Option<(f64, f64)> {
 #[must_use]
 pub fn even_split(a: u64, b: u64) -> f64 {
     let (n, less) = (a + b, a.min(b));
-    let tail: f64 = (0..=less).map(|k| (ln_choose(n, k) - float(n) * std::f64::consts::LN_2).exp()).sum();
+    let tail: f64 =
+        (0..=less).map(|k| (ln_choose(n, k) - float(n) * std::f64::consts::LN_2).exp()).sum();
     (2.0 * tail).min(1.0)
 }
 
@@ -80,9 +82,12 @@ mod tests {
     #[test]
     fn wilson_is_as_in_the_literature() {
         // Newcombe (1998), table I: 81/263, 15/148, 0/20, 1/29.
-        for (hits, of, low, high) in
-            [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)]
-        {
+        for (hits, of, low, high) in [
+            (81, 263, 0.2553, 0.3662),
+            (15, 148, 0.0624, 0.1605),
+            (0, 20, 0.0, 0.1611),
+            (1, 29, 0.0061, 0.1718),
+        ] {
             let (found_low, found_high) = wilson(hits, of).unwrap();
             near(found_low, low);
             near(found_high, high);
@@ -108,6 +113,9 @@ mod tests {
         assert!((low - 43.84).abs() < 0.8 && (high - 55.16).abs() < 0.8, "{low} {high}");
         assert_eq!(bootstrap(&values, 1, "x"), bootstrap(&values, 1, "x"));
         assert_ne!(bootstrap(&values, 1, "x"), bootstrap(&values, 2, "x"));
-        assert_eq!((bootstrap(&[], 1, "x"), bootstrap(&[2.0, 2.0], 1, "x")), (None, Some((2.0, 2.0))));
+        assert_eq!(
+            (bootstrap(&[], 1, "x"), bootstrap(&[2.0, 2.0], 1, "x")),
+            (None, Some((2.0, 2.0)))
+        );
     }
 }

@@ -68,7 +68,8 @@ pub(super) fn remains(done: &[Done]) -> Vec<Remains> {
     let of = |suite: &str, task: &str, guards: &str| {
         found.get(&(suite.to_owned(), task.to_owned(), guards.to_owned())).copied()
     };
-    let names: BTreeSet<(&String, &String)> = found.keys().map(|(suite, task, _)| (suite, task)).collect();
+    let names: BTreeSet<(&String, &String)> =
+        found.keys().map(|(suite, task, _)| (suite, task)).collect();
     let pairs = names.into_iter().filter_map(|(suite, task)| {
         let with_edt = format!("{task}-with-edt");
         let edt = of(suite, &with_edt, "on")?;
@@ -93,11 +94,15 @@ fn compare(
         kinds.entry(call.kind.clone()).or_default().are += 1;
     }
     let rows = was.iter().map(|call| {
-        let own: Vec<&Traced> = edt.iter().filter(|other| other.instead_of.contains(&call.call)).collect();
+        let own: Vec<&Traced> =
+            edt.iter().filter(|other| other.instead_of.contains(&call.call)).collect();
         // A call with edt is told beside the first of those that it stands for.
         let first = |other: &&&Traced| other.instead_of.iter().min() == Some(&call.call);
-        let told: Vec<String> =
-            own.iter().filter(first).map(|other| format!("{}: {}", other.called, other.answer)).collect();
+        let told: Vec<String> = own
+            .iter()
+            .filter(first)
+            .map(|other| format!("{}: {}", other.called, other.answer))
+            .collect();
         let again = guarded.and_then(|all| all.iter().find(|other| other.call == call.call));
         Row {
             call: call.call,

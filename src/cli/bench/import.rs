@@ -53,7 +53,11 @@ pub(in crate::cli) struct Imported {
 }
 
 fn day(text: &str) -> std::result::Result<String, String> {
-    if is_date(text) { Ok(text.to_owned()) } else { Err(format!("{text:?} is not a day such as 2026-01-31")) }
+    if is_date(text) {
+        Ok(text.to_owned())
+    } else {
+        Err(format!("{text:?} is not a day such as 2026-01-31"))
+    }
 }
 
 impl Args {
@@ -63,15 +67,23 @@ impl Args {
             path: start.join(&self.source),
             date: self.date.clone(),
             repos: self.repos.as_ref().map(|dir| start.join(dir)),
-            test: self.test.iter().flat_map(|words| words.split_whitespace()).map(str::to_owned).collect(),
+            test: self
+                .test
+                .iter()
+                .flat_map(|words| words.split_whitespace())
+                .map(str::to_owned)
+                .collect(),
         };
         let dest = start.join(&self.dest);
-        let format = FORMATS.iter().find(|format| format.name == self.format).unwrap_or(&FORMATS[0]);
+        let format =
+            FORMATS.iter().find(|format| format.name == self.format).unwrap_or(&FORMATS[0]);
         let tasks = import::import(format, &source, &dest)?;
         let suite = dest.display().to_string();
-        let imported = Imported { schema: "edt.bench-import/1", format: self.format.clone(), suite, tasks };
-        let said =
-            |one: &Imported| format!("{} tasks in {}; check them with `edt bench check`\n", one.tasks, one.suite);
+        let imported =
+            Imported { schema: "edt.bench-import/1", format: self.format.clone(), suite, tasks };
+        let said = |one: &Imported| {
+            format!("{} tasks in {}; check them with `edt bench check`\n", one.tasks, one.suite)
+        };
         Ok(context.answer(&imported, said))
     }
 }

@@ -88,9 +88,18 @@ impl Args {
         let listed = Listed {
             schema: "edt.bench-list/1",
             suites: suites.collect::<Result<_>>()?,
-            judges: JUDGES.iter().map(|one| Kind { name: one.kind(), about: one.about() }).collect(),
-            strategies: STRATEGIES.iter().map(|one| Kind { name: one.name, about: one.about }).collect(),
-            executors: EXECUTORS.iter().map(|one| Kind { name: one.name, about: one.about }).collect(),
+            judges: JUDGES
+                .iter()
+                .map(|one| Kind { name: one.kind(), about: one.about() })
+                .collect(),
+            strategies: STRATEGIES
+                .iter()
+                .map(|one| Kind { name: one.name, about: one.about })
+                .collect(),
+            executors: EXECUTORS
+                .iter()
+                .map(|one| Kind { name: one.name, about: one.about })
+                .collect(),
         };
         let all = !self.suites.is_empty();
         Ok(context.answer(&listed, |listed| listed.people(all)))
@@ -129,12 +138,21 @@ impl Listed {
             );
             for task in suite.tasks.iter().filter(|_| tasks) {
                 let first = task.instruction.lines().next().unwrap_or_default();
-                let facts = format!("{} {} {}", task.date, task.judge, task.class.as_deref().unwrap_or("-"));
-                out += &format!("  {} {}\n    {}\n", task.id, paint(DIM, &safe(&facts)), safe(first));
+                let facts = format!(
+                    "{} {} {}",
+                    task.date,
+                    task.judge,
+                    task.class.as_deref().unwrap_or("-")
+                );
+                out +=
+                    &format!("  {} {}\n    {}\n", task.id, paint(DIM, &safe(&facts)), safe(first));
             }
         }
-        for (title, kinds) in [("judges", &self.judges), ("strategies", &self.strategies), ("agents", &self.executors)]
-        {
+        for (title, kinds) in [
+            ("judges", &self.judges),
+            ("strategies", &self.strategies),
+            ("agents", &self.executors),
+        ] {
             out += &format!("{title}:\n");
             for kind in kinds {
                 out += &format!("  {:<11} {}\n", kind.name, kind.about);

@@ -133,7 +133,9 @@ impl ReportArgs {
             Some(Format::Html) if !context.json => context.print(&html::page(&report)),
             Some(Format::Table | Format::Html) if context.json => {
                 let message = "--format and --json ask for two forms. Nothing was printed.";
-                return Err(Finding::new(Code::BadRequest, message, "Leave one of them out.").into());
+                return Err(
+                    Finding::new(Code::BadRequest, message, "Leave one of them out.").into()
+                );
             }
             _ => drop(context.answer(&report, table::report)),
         }
@@ -151,13 +153,17 @@ impl UnitArgs {
         // The episodes that a strategy begins with, quoted, and what else there is to say.
         const MOST: u64 = 3 * exchange::MOST_FILE;
         let bad = |why: String| {
-            Finding::new(Code::BadRequest, why, "`edt bench run` calls this; it is not made to be called by hand.")
+            Finding::new(
+                Code::BadRequest,
+                why,
+                "`edt bench run` calls this; it is not made to be called by hand.",
+            )
         };
-        let read =
-            streams::own_input_at_most(MOST).map_err(|error| bad(format!("The work cannot be read: {error}.")))?;
+        let read = streams::own_input_at_most(MOST)
+            .map_err(|error| bad(format!("The work cannot be read: {error}.")))?;
         let read = read.ok_or_else(|| bad(format!("The work has more than {MOST} bytes.")))?;
-        let work: Work =
-            serde_json::from_slice(&read).map_err(|error| bad(format!("The work cannot be read: {error}.")))?;
+        let work: Work = serde_json::from_slice(&read)
+            .map_err(|error| bad(format!("The work cannot be read: {error}.")))?;
         let worked = runner::work(&work)?;
         context.print(&super::render::json(&worked));
         Ok(Status::Applied)

@@ -39,7 +39,8 @@ impl ModelArgs {
             ("edits", self.edits.clone()),
             ("price", self.price.clone()),
         ];
-        let flags: Vec<(&str, String)> = flags.into_iter().filter_map(|(key, value)| Some((key, value?))).collect();
+        let flags: Vec<(&str, String)> =
+            flags.into_iter().filter_map(|(key, value)| Some((key, value?))).collect();
         let agent = settings::complete(agent, &flags)?;
         // Better now than in the first of a thousand units.
         secret::of(&agent)?;

@@ -93,23 +93,33 @@ pub(super) struct Args {
 
 fn strategy(name: &str) -> std::result::Result<String, String> {
     let names: Vec<&str> = STRATEGIES.iter().map(|one| one.name).collect();
-    if names.contains(&name) { Ok(name.to_owned()) } else { Err(format!("{name:?} is none of {}", names.join(", "))) }
+    if names.contains(&name) {
+        Ok(name.to_owned())
+    } else {
+        Err(format!("{name:?} is none of {}", names.join(", ")))
+    }
 }
 
 fn day(text: &str) -> std::result::Result<String, String> {
-    if is_date(text) { Ok(text.to_owned()) } else { Err(format!("{text:?} is not a day such as 2026-01-31")) }
+    if is_date(text) {
+        Ok(text.to_owned())
+    } else {
+        Err(format!("{text:?} is not a day such as 2026-01-31"))
+    }
 }
 
 impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let start = whole::real(&context.start);
-        let memory = self.memory.as_ref().map(|memory| episodes(&start.join(memory))).transpose()?;
+        let memory =
+            self.memory.as_ref().map(|memory| episodes(&start.join(memory))).transpose()?;
         let plan = self.plan(&start, memory.as_deref())?;
         let scratch = match &self.out {
             Some(_) => None,
-            None => {
-                Some(Scratch::outside(&start).map_err(|error| failed("make a scratch folder for", &start, &error))?)
-            }
+            None => Some(
+                Scratch::outside(&start)
+                    .map_err(|error| failed("make a scratch folder for", &start, &error))?,
+            ),
         };
         let out = match (&self.out, &scratch) {
             (Some(out), _) => start.join(out),
@@ -117,10 +127,16 @@ impl Args {
             (None, None) => start,
         };
         let (store, done) = Store::open(&out, &plan, self.resume)?;
-        let units: Vec<_> =
-            plan.own_units().into_iter().filter(|unit| done.iter().all(|one| one.unit != *unit)).collect();
+        let units: Vec<_> = plan
+            .own_units()
+            .into_iter()
+            .filter(|unit| done.iter().all(|one| one.unit != *unit))
+            .collect();
         let way = Way {
-            jobs: self.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from),
+            jobs: self.jobs.map_or_else(
+                || std::thread::available_parallelism().map_or(1, usize::from),
+                usize::from,
+            ),
             start: whole::real(&context.start),
             record: self.record.as_ref().map(|dir| whole::real(&context.start).join(dir)),
             memories: out.join("memory"),
@@ -138,8 +154,9 @@ impl Args {
     }
 
     fn plan(&self, start: &Path, memory: Option<&str>) -> Result<Plan> {
-        let bad =
-            |message: String, hint: &str| Finding::new(Code::BadRequest, format!("{message} Nothing was run."), hint);
+        let bad = |message: String, hint: &str| {
+            Finding::new(Code::BadRequest, format!("{message} Nothing was run."), hint)
+        };
         if !(self.limit > 0.0 && self.limit <= 86_400.0) {
             return Err(bad(
                 format!("A limit of {} s cannot be kept.", self.limit),
@@ -152,8 +169,9 @@ impl Args {
         if let (Some(since), Some(before)) = (&since, &before)
             && before > since
         {
-            let message =
-                format!("Tasks before {before} would teach and those since {since} be judged: some would do both.");
+            let message = format!(
+                "Tasks before {before} would teach and those since {since} be judged: some would do both."
+            );
             return Err(bad(message, "Let --before be no later than --since.").into());
         }
         if since.is_some() && memory.is_some() {
@@ -166,7 +184,9 @@ impl Args {
             let suite = Suite::named(named, start)?;
             if suites.iter().any(|other| other.name == suite.name) {
                 let message = format!("There are two suites {}.", suite.name);
-                return Err(bad(message, "Name each suite once; one of them may be renamed.").into());
+                return Err(
+                    bad(message, "Name each suite once; one of them may be renamed.").into()
+                );
             }
             suites.push(self.chosen(&suite, since.as_deref(), before.as_deref())?);
         }
@@ -183,14 +203,17 @@ impl Args {
     }
 
     fn chosen(&self, suite: &Suite, since: Option<&str>, before: Option<&str>) -> Result<Chosen> {
-        let bad =
-            |message: String, hint: &str| Finding::new(Code::BadRequest, format!("{message} Nothing was run."), hint);
+        let bad = |message: String, hint: &str| {
+            Finding::new(Code::BadRequest, format!("{message} Nothing was run."), hint)
+        };
         let Some(agent) = self.agent.clone().or_else(|| suite.agent.clone()) else {
             let message = format!("The suite {} names no agent.", suite.name);
             return Err(bad(message, "Name one: --agent 'python3 agent.py'.").into());
         };
         let agent = self.model.complete(&agent)?;
-        if let Some(unknown) = self.tasks.iter().find(|name| suite.tasks.iter().all(|task| task.id != **name)) {
+        if let Some(unknown) =
+            self.tasks.iter().find(|name| suite.tasks.iter().all(|task| task.id != **name))
+        {
             return Err(bad(
                 format!("The suite {} has no task {unknown}.", suite.name),
                 "`edt bench list` lists them.",
@@ -211,9 +234,11 @@ impl Args {
             suite.tasks.iter().filter(|task| keep(task)).map(|task| task.id.clone()).collect()
         };
         let wanted = |task: &Task| self.tasks.is_empty() || self.tasks.contains(&task.id);
-        let tasks = names(&|task| wanted(task) && since.is_none_or(|since| task.date.as_str() >= since));
+        let tasks =
+            names(&|task| wanted(task) && since.is_none_or(|since| task.date.as_str() >= since));
         if tasks.is_empty() {
-            let message = format!("No task of {} is of {} or later.", suite.name, since.unwrap_or_default());
+            let message =
+                format!("No task of {} is of {} or later.", suite.name, since.unwrap_or_default());
             return Err(bad(message, "Name an earlier day with --since.").into());
         }
         Ok(Chosen {
@@ -241,8 +266,15 @@ fn episodes(place: &Path) -> Result<String> {
     let repo = Repo::open(place)?;
     let memory = Memory::of(&repo, None);
     let tip = memory.tip()?.ok_or_else(|| {
-        let message = format!("{} remembers nothing: it has no refs/edt/memory. Nothing was run.", place.display());
-        Finding::new(Code::FileNotFound, message, "Name a repository with a memory, or the file of an export.")
+        let message = format!(
+            "{} remembers nothing: it has no refs/edt/memory. Nothing was run.",
+            place.display()
+        );
+        Finding::new(
+            Code::FileNotFound,
+            message,
+            "Name a repository with a memory, or the file of an export.",
+        )
     })?;
     Ok(exchange::lines(&memory.all(tip)?.0))
 }
@@ -259,7 +291,9 @@ impl<'c> Progress<'c> {
     fn new(context: &'c Context, of: usize) -> Progress<'c> {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::new(of as u64);
-            let style = ProgressStyle::with_template("{bar:32} {pos}/{len} units, {elapsed} so far, {eta} left  {msg}");
+            let style = ProgressStyle::with_template(
+                "{bar:32} {pos}/{len} units, {elapsed} so far, {eta} left  {msg}",
+            );
             if let Ok(style) = style {
                 bar.set_style(style);
             }
@@ -276,9 +310,11 @@ impl<'c> Progress<'c> {
             return;
         }
         let judged = done.runs.iter().filter(|run| !run.teaches);
-        let (passed, all) =
-            judged.fold((0, 0), |(passed, all), run| (passed + usize::from(run.passed_at().is_some()), all + 1));
+        let (passed, all) = judged.fold((0, 0), |(passed, all), run| {
+            (passed + usize::from(run.passed_at().is_some()), all + 1)
+        });
         let (count, of) = (self.count.get(), self.of);
-        self.context.note(&format!("{count}/{of} {}: {passed} of {all} passed\n", done.unit.name()));
+        self.context
+            .note(&format!("{count}/{of} {}: {passed} of {all} passed\n", done.unit.name()));
     }
 }

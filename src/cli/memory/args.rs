@@ -13,7 +13,9 @@ pub(super) enum What {
     #[command(after_help = "Example:\n  edt memory show 0123456789abcdef")]
     Show(IdArgs),
     /// Show the lessons that a failure would be answered with.
-    #[command(after_help = "Example:\n  edt memory search 'int main' --code SYNTAX_ERROR --language c")]
+    #[command(
+        after_help = "Example:\n  edt memory search 'int main' --code SYNTAX_ERROR --language c"
+    )]
     Search(SearchArgs),
     /// Write a lesson of your own down.
     #[command(
@@ -21,10 +23,14 @@ pub(super) enum What {
     )]
     Add(AddArgs),
     /// Put your own words in place of what an episode tells, or take back that it is deprecated.
-    #[command(after_help = "Example:\n  edt memory edit 0123456789abcdef --lesson 'Indent with tabs.'")]
+    #[command(
+        after_help = "Example:\n  edt memory edit 0123456789abcdef --lesson 'Indent with tabs.'"
+    )]
     Edit(EditArgs),
     /// Have an episode told no more. It stays, with the reason.
-    #[command(after_help = "Example:\n  edt memory deprecate 0123456789abcdef -m 'the Makefile uses spaces now'")]
+    #[command(
+        after_help = "Example:\n  edt memory deprecate 0123456789abcdef -m 'the Makefile uses spaces now'"
+    )]
     Deprecate(DeprecateArgs),
     /// Delete an episode. The history still holds it.
     #[command(after_help = "Example:\n  edt memory delete 0123456789abcdef")]

@@ -26,8 +26,8 @@ use crate::session::World;
 use crate::txn::remember;
 
 use args::{
-    AddArgs, DeprecateArgs, EditArgs, ExportArgs, IdArgs, ImportArgs, ListArgs, RestoreArgs, SearchArgs, SnapshotArgs,
-    What,
+    AddArgs, DeprecateArgs, EditArgs, ExportArgs, IdArgs, ImportArgs, ListArgs, RestoreArgs,
+    SearchArgs, SnapshotArgs, What,
 };
 use say::{counted, done, listed, shown, snapped, told};
 
@@ -120,7 +120,9 @@ pub(super) fn opened(context: &Context) -> Result<Repo> {
             remember::settle(&mut world)?;
             Ok(world.repo)
         }
-        Err(found) if found.any(|finding| finding.code == Code::GitDirReadOnly) => Ok(context.repo()?.0),
+        Err(found) if found.any(|finding| finding.code == Code::GitDirReadOnly) => {
+            Ok(context.repo()?.0)
+        }
         Err(found) => Err(found),
     }
 }
@@ -151,9 +153,12 @@ impl ListArgs {
         not_nothing("--limit", self.limit)?;
         let repo = opened(context)?;
         let (tip, mut all, unreadable) = everything(&Memory::of(&repo, None))?;
-        let is =
-            |wanted: &Option<String>, has: Option<&str>| wanted.as_deref().is_none_or(|wanted| has == Some(wanted));
-        all.retain(|one| is(&self.code, Some(&one.code)) && is(&self.language, one.language.as_deref()));
+        let is = |wanted: &Option<String>, has: Option<&str>| {
+            wanted.as_deref().is_none_or(|wanted| has == Some(wanted))
+        };
+        all.retain(|one| {
+            is(&self.code, Some(&one.code)) && is(&self.language, one.language.as_deref())
+        });
         all.sort_by(|a, b| b.last_seen.cmp(&a.last_seen).then_with(|| a.id.cmp(&b.id)));
         let total = all.len() as u64;
         all.truncate(usize::try_from(self.limit).unwrap_or(usize::MAX));
@@ -193,17 +198,28 @@ impl SearchArgs {
         let mode = self.mode.as_ref().map(|mode| format!("mode:{mode}"));
         // What was not said is no difference.
         let kind = [self.code.as_ref(), self.language.as_ref(), mode.as_ref()];
-        let keywords = keywords(kind.into_iter().flatten().map(String::as_str), &scrub::scrub(&self.text, LONGEST));
+        let keywords = keywords(
+            kind.into_iter().flatten().map(String::as_str),
+            &scrub::scrub(&self.text, LONGEST),
+        );
         let (code, language) = (self.code.clone().unwrap_or_default(), self.language.clone());
-        let lessons =
-            lessons(&memory, &Query { code, language, keywords }, clock::wall().0, &memory.waiting().pending)?;
+        let lessons = lessons(
+            &memory,
+            &Query { code, language, keywords },
+            clock::wall().0,
+            &memory.waiting().pending,
+        )?;
         let total = lessons.len() as u64;
         Ok(context.answer(&Answer { total, lessons, ..answer(memory.tip()?) }, told))
     }
 }
 
 /// Makes changes to one episode, and shows it as it is then; one that goes, as it was.
-fn changed(context: &Context, subject: &str, make: impl FnOnce(&Memory<'_>) -> Result<Vec<Change>>) -> Result<Status> {
+fn changed(
+    context: &Context,
+    subject: &str,
+    make: impl FnOnce(&Memory<'_>) -> Result<Vec<Change>>,
+) -> Result<Status> {
     let mut world = context.world()?;
     remember::settle(&mut world)?;
     let World { repo, journal, .. } = &mut world;
@@ -251,7 +267,12 @@ impl EditArgs {
         let lesson = self.lesson.as_deref().map(words).transpose()?;
         if lesson.is_none() && !self.no_lesson && !self.revive {
             let message = "Nothing is to be changed of it. Nothing was changed.";
-            return Err(Finding::new(Code::BadRequest, message, "Send --lesson TEXT, --no-lesson or --revive.").into());
+            return Err(Finding::new(
+                Code::BadRequest,
+                message,
+                "Send --lesson TEXT, --no-lesson or --revive.",
+            )
+            .into());
         }
         changed(context, &format!("edit: {}", self.id), |memory| {
             let id = found(memory, &self.id)?.id;
@@ -277,7 +298,9 @@ impl SnapshotArgs {
             let memory = Memory::of(&repo, None);
             let snapshots = history::snapshots(&memory)?;
             let total = snapshots.len() as u64;
-            return Ok(context.answer(&Answer { total, snapshots, ..answer(memory.tip()?) }, snapped));
+            return Ok(
+                context.answer(&Answer { total, snapshots, ..answer(memory.tip()?) }, snapped)
+            );
         };
         let mut world = context.world()?;
         remember::settle(&mut world)?;
@@ -286,7 +309,10 @@ impl SnapshotArgs {
         history::snapshot(&memory, journal, name)?;
         let snapshots: Vec<Snapshot> =
             history::snapshots(&memory)?.into_iter().filter(|one| one.name == *name).collect();
-        Ok(context.answer(&Answer { changed: true, total: 1, snapshots, ..answer(memory.tip()?) }, snapped))
+        Ok(context.answer(
+            &Answer { changed: true, total: 1, snapshots, ..answer(memory.tip()?) },
+            snapped,
+        ))
     }
 }
 
@@ -314,21 +340,37 @@ impl ExportArgs {
         let file = context.start.join(&self.file);
         if whole::size(&file).is_some() {
             let message = format!("{} is there already. Nothing was changed.", self.file.display());
-            return Err(Finding::new(Code::FileExists, message, "Name a file that is not there yet, or `-`.").into());
+            return Err(Finding::new(
+                Code::FileExists,
+                message,
+                "Name a file that is not there yet, or `-`.",
+            )
+            .into());
         }
-        whole::put_beside(&file, text.as_bytes(), 0o600).map_err(|error| crate::io::failed("write", &file, &error))?;
+        whole::put_beside(&file, text.as_bytes(), 0o600)
+            .map_err(|error| crate::io::failed("write", &file, &error))?;
         let total = all.len() as u64;
         Ok(context.answer(&Answer { total, unreadable, ..answer(tip) }, |answer| {
-            format!("{} {} episodes to {}\n", paint(GOOD, "exported"), answer.total, self.file.display())
+            format!(
+                "{} {} episodes to {}\n",
+                paint(GOOD, "exported"),
+                answer.total,
+                self.file.display()
+            )
         }))
     }
 }
 
 impl ImportArgs {
     fn run(&self, context: &Context) -> Result<Status> {
-        let file = if self.from == "-" { PathBuf::from("-") } else { context.start.join(&self.from) };
+        let file =
+            if self.from == "-" { PathBuf::from("-") } else { context.start.join(&self.from) };
         let is_file = self.from == "-" || file.is_file();
-        let lines = if is_file { Some(exchange::from_lines(&bytes_of(&file, exchange::MOST_FILE)?)?) } else { None };
+        let lines = if is_file {
+            Some(exchange::from_lines(&bytes_of(&file, exchange::MOST_FILE)?)?)
+        } else {
+            None
+        };
         let mut world = context.world()?;
         let theirs = if is_file { None } else { Some(self.commit(&world.repo)?) };
         remember::settle(&mut world)?;
@@ -336,7 +378,9 @@ impl ImportArgs {
         let memory = Memory::of(repo, None);
         let (changes, unreadable, merges) = match (lines, theirs, memory.tip()?) {
             (Some(changes), ..) => (changes, Vec::new(), None),
-            (None, Some(theirs), Some(tip)) if repo.is_ancestor(theirs, tip)? => (Vec::new(), Vec::new(), None),
+            (None, Some(theirs), Some(tip)) if repo.is_ancestor(theirs, tip)? => {
+                (Vec::new(), Vec::new(), None)
+            }
             (None, Some(theirs), _) => {
                 let (changes, unreadable) = exchange::from_commit(&memory, theirs)?;
                 (changes, unreadable, Some(theirs))
@@ -344,13 +388,22 @@ impl ImportArgs {
             (None, None, _) => (Vec::new(), Vec::new(), None),
         };
         let total = changes.len() as u64;
-        let commit = memory.lock()?.record(journal, &format!("import: {total} episodes"), &changes, merges)?;
-        Ok(context.answer(&Answer { changed: commit.is_some(), total, unreadable, ..answer(memory.tip()?) }, done))
+        let commit = memory.lock()?.record(
+            journal,
+            &format!("import: {total} episodes"),
+            &changes,
+            merges,
+        )?;
+        Ok(context.answer(
+            &Answer { changed: commit.is_some(), total, unreadable, ..answer(memory.tip()?) },
+            done,
+        ))
     }
 
     fn commit(&self, repo: &Repo) -> Result<Oid> {
         repo.commit_named(&self.from).map_err(|_| {
-            let message = format!("{:?} is neither a file nor a commit. Nothing was changed.", self.from);
+            let message =
+                format!("{:?} is neither a file nor a commit. Nothing was changed.", self.from);
             let hint = "Name the file of an export, or a ref that was fetched, such as FETCH_HEAD.";
             Finding::new(Code::BadRequest, message, hint).into()
         })
@@ -372,7 +425,10 @@ fn stats(context: &Context) -> Result<Status> {
         stats.helped += one.helped;
         stats.worse += one.worse;
         *stats.by_code.entry(one.code.clone()).or_default() += one.seen;
-        *stats.by_language.entry(one.language.clone().unwrap_or_else(|| "-".to_owned())).or_default() += one.seen;
+        *stats
+            .by_language
+            .entry(one.language.clone().unwrap_or_else(|| "-".to_owned()))
+            .or_default() += one.seen;
     }
     let total = stats.episodes;
     Ok(context.answer(&Answer { total, stats: Some(stats), unreadable, ..answer(tip) }, counted))

@@ -18,13 +18,19 @@ pub(super) fn listed(answer: &Answer) -> String {
     match (shown, answer.total) {
         // Without a commit there never was anything.
         (0, _) if answer.commit.is_none() => {
-            out.push_str("Nothing is remembered yet: refusals and what fixes them are, as they come.\n");
+            out.push_str(
+                "Nothing is remembered yet: refusals and what fixes them are, as they come.\n",
+            );
         }
         (0, _) => {
             out.push_str("No episode is like that: `edt memory stats` tells which codes and languages there are.\n");
         }
         (shown, total) if shown < total => {
-            let _ = writeln!(out, "{}", paint(NOTE, &format!("{shown} of {total}; -n {total} shows them all.")));
+            let _ = writeln!(
+                out,
+                "{}",
+                paint(NOTE, &format!("{shown} of {total}; -n {total} shows them all."))
+            );
         }
         _ => {}
     }
@@ -36,11 +42,19 @@ fn brief(one: &Episode, now: i64) -> String {
     let place = match (&one.deprecated, one.teaches()) {
         (Some(_), _) => paint(NOTE, "deprecated"),
         (None, false) => paint(DIM, "open"),
-        (None, true) if score::has_place(one.effectiveness_at(now), one.uses) => paint(GOOD, "told"),
+        (None, true) if score::has_place(one.effectiveness_at(now), one.uses) => {
+            paint(GOOD, "told")
+        }
         (None, true) => paint(NOTE, "without place"),
     };
     let language = one.language.as_deref().unwrap_or("-");
-    let figures = format!("seen {}, helped {} of {}, {:.2}", one.seen, one.helped, one.uses, one.effectiveness_at(now));
+    let figures = format!(
+        "seen {}, helped {} of {}, {:.2}",
+        one.seen,
+        one.helped,
+        one.uses,
+        one.effectiveness_at(now)
+    );
     let text = lesson::text(one).unwrap_or_else(|| format!("{:?}", one.tried.fragment));
     format!(
         "{} {} {language} {place} {}\n    {}",
@@ -58,8 +72,15 @@ pub(super) fn shown(answer: &Answer) -> String {
 pub(super) fn told(answer: &Answer) -> String {
     let mut out = String::new();
     for lesson in &answer.lessons {
-        let figures = format!("alike {:.2}, effective {:.2}", lesson.similarity, lesson.effectiveness);
-        let _ = writeln!(out, "{} {}\n    {}", paint(NAME, &lesson.id), paint(DIM, &figures), harmless(&lesson.text).0);
+        let figures =
+            format!("alike {:.2}, effective {:.2}", lesson.similarity, lesson.effectiveness);
+        let _ = writeln!(
+            out,
+            "{} {}\n    {}",
+            paint(NAME, &lesson.id),
+            paint(DIM, &figures),
+            harmless(&lesson.text).0
+        );
     }
     if out.is_empty() { "Nothing that is remembered is like that.\n".to_owned() } else { out }
 }
@@ -67,9 +88,14 @@ pub(super) fn told(answer: &Answer) -> String {
 pub(super) fn snapped(answer: &Answer) -> String {
     let mut out = String::new();
     for one in &answer.snapshots {
-        let _ = writeln!(out, "{} {}", paint(NAME, render::short(&one.commit)), harmless(&one.name).0);
+        let _ =
+            writeln!(out, "{} {}", paint(NAME, render::short(&one.commit)), harmless(&one.name).0);
     }
-    if out.is_empty() { "There is no snapshot yet: `edt memory snapshot NAME` takes one.\n".to_owned() } else { out }
+    if out.is_empty() {
+        "There is no snapshot yet: `edt memory snapshot NAME` takes one.\n".to_owned()
+    } else {
+        out
+    }
 }
 
 pub(super) fn done(answer: &Answer) -> String {
@@ -104,6 +130,8 @@ pub(super) fn counted(answer: &Answer) -> String {
 }
 
 fn left_out(answer: &Answer) -> String {
-    let line = |path: &String| format!("{} {}\n", paint(NOTE, "cannot be read, left as it is:"), harmless(path).0);
+    let line = |path: &String| {
+        format!("{} {}\n", paint(NOTE, "cannot be read, left as it is:"), harmless(path).0)
+    };
     answer.unreadable.iter().map(line).collect()
 }

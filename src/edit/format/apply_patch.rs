@@ -63,7 +63,9 @@ impl<'a> Reader<'a> {
     fn file(&mut self) -> Result<FilePatch, Fault> {
         let source = self.at + 1;
         let named = [b"*** Add File:".as_slice(), b"*** Delete File:", b"*** Update File:"];
-        let Some((kind, path)) = named.iter().enumerate().find_map(|(i, mark)| Some((i, self.after(mark)?))) else {
+        let Some((kind, path)) =
+            named.iter().enumerate().find_map(|(i, mark)| Some((i, self.after(mark)?)))
+        else {
             let due = "`*** Add File:`, `*** Update File:`, `*** Delete File:` or `*** End Patch`";
             let problem = match self.line() {
                 Some(found) => Problem::Unexpected { due, found: found.to_vec() },
@@ -101,7 +103,10 @@ impl<'a> Reader<'a> {
                 None if content(raw).is_empty() && self.rest_is_blank() => break,
                 None => {
                     let found = content(raw).to_vec();
-                    return Err(self.fault(Some(path), Problem::Unexpected { due: "a line marked `+`", found }));
+                    return Err(self.fault(
+                        Some(path),
+                        Problem::Unexpected { due: "a line marked `+`", found },
+                    ));
                 }
             }
             self.at += 1;

@@ -18,8 +18,11 @@ pub(super) fn read(line: &[u8]) -> Option<Fence<'_>> {
     let width = trimmed.iter().take_while(|&&b| b == mark).count();
     let indent = line.len() - trimmed.len();
     let info = trimmed[width..].trim_ascii();
-    (width >= 3 && indent <= 3 && !line.starts_with(b"\t") && !(mark == b'`' && info.contains(&b'`')))
-        .then_some(Fence { mark, width, info })
+    (width >= 3
+        && indent <= 3
+        && !line.starts_with(b"\t")
+        && !(mark == b'`' && info.contains(&b'`')))
+    .then_some(Fence { mark, width, info })
 }
 
 impl Fence<'_> {
@@ -31,7 +34,9 @@ impl Fence<'_> {
 
     /// Whether `line` closes it.
     pub(super) fn closed_by(&self, line: &[u8]) -> bool {
-        read(line).is_some_and(|other| other.mark == self.mark && other.width >= self.width && other.info.is_empty())
+        read(line).is_some_and(|other| {
+            other.mark == self.mark && other.width >= self.width && other.info.is_empty()
+        })
     }
 }
 
@@ -49,7 +54,8 @@ pub(super) fn end(lines: &[&[u8]], at: usize) -> Option<usize> {
 /// The name of a file that a line consists of, its decoration taken off: `**src/a.c**`, `### a.c:`, `File: a.c`, a comment.
 pub(super) fn name(line: &[u8]) -> Option<Vec<u8>> {
     let bare = undecorated(line);
-    (is_name(bare.text) && (has_extension(bare.text) || bare.text.contains(&b'/'))).then(|| bare.text.to_vec())
+    (is_name(bare.text) && (has_extension(bare.text) || bare.text.contains(&b'/')))
+        .then(|| bare.text.to_vec())
 }
 
 /// The same where a file is written that need not exist: words such as `Before/After` and `Node.js:` are none.
@@ -109,7 +115,9 @@ fn undecorated(line: &[u8]) -> Undecorated<'_> {
 /// Whether nothing in it speaks against the name of a file.
 fn is_name(name: &[u8]) -> bool {
     !name.is_empty()
-        && !name.iter().any(|b| b.is_ascii_whitespace() || b.is_ascii_control() || b"<>|`*\"(),=;".contains(b))
+        && !name
+            .iter()
+            .any(|b| b.is_ascii_whitespace() || b.is_ascii_control() || b"<>|`*\"(),=;".contains(b))
         && name.iter().any(u8::is_ascii_alphabetic)
         && !name.ends_with(b".")
         && !name.ends_with(b"/")
@@ -118,11 +126,14 @@ fn is_name(name: &[u8]) -> bool {
 /// Whether its last part has an extension, begins with a dot, or is known without one.
 fn has_extension(name: &[u8]) -> bool {
     let last = name.rsplit(|&b| b == b'/').next().unwrap_or_default();
-    let extension = last.rsplit(|&b| b == b'.').next().filter(|extension| extension.len() < last.len());
+    let extension =
+        last.rsplit(|&b| b == b'.').next().filter(|extension| extension.len() < last.len());
     let plain = |b: &u8| b.is_ascii_alphanumeric() || b"+-_".contains(b);
     is_bare_name(last)
         || (last.len() > 1 && last.starts_with(b"."))
-        || extension.is_some_and(|extension| (1..=10).contains(&extension.len()) && extension.iter().all(plain))
+        || extension.is_some_and(|extension| {
+            (1..=10).contains(&extension.len()) && extension.iter().all(plain)
+        })
 }
 
 /// The name in what follows the mark of a fence: `src/a.c`, `c src/a.c`, `c:src/a.c`, `path=src/a.c`, `title="src/a.c"`.
@@ -131,10 +142,14 @@ pub(super) fn name_in(info: &[u8]) -> Option<Vec<u8>> {
     // `{.python .numberLines}` are attributes.
     let mut words = words.filter(|word| !word.starts_with(b"{") && !word.ends_with(b"}"));
     words.find_map(|word| {
-        let key = [&b"path="[..], b"file=", b"filename=", b"title="].into_iter().find_map(|key| word.strip_prefix(key));
+        let key = [&b"path="[..], b"file=", b"filename=", b"title="]
+            .into_iter()
+            .find_map(|key| word.strip_prefix(key));
         match (key, word.iter().position(|&b| b == b':')) {
             (Some(value), _) => name(value),
-            (None, Some(at)) if word[..at].iter().all(u8::is_ascii_alphanumeric) => name(&word[at + 1..]),
+            (None, Some(at)) if word[..at].iter().all(u8::is_ascii_alphanumeric) => {
+                name(&word[at + 1..])
+            }
             // A language may have a slash: `text/x-python`.
             _ => title(word),
         }
@@ -171,9 +186,15 @@ mod tests {
 
     #[test]
     fn a_name_loses_its_decoration() {
-        for line in
-            ["src/a.c", "**src/a.c**", "`src/a.c`:", "### src/a.c", "// src/a.c", "File: `src/a.c`", "<!-- src/a.c -->"]
-        {
+        for line in [
+            "src/a.c",
+            "**src/a.c**",
+            "`src/a.c`:",
+            "### src/a.c",
+            "// src/a.c",
+            "File: `src/a.c`",
+            "<!-- src/a.c -->",
+        ] {
             assert_eq!(name(line.as_bytes()), Some(b"src/a.c".to_vec()), "{line}");
         }
         for line in ["Here is the change:", "```c", "", "...", "Done.", "see a.c for more"] {
@@ -184,7 +205,15 @@ mod tests {
 
     #[test]
     fn a_title_is_no_word_with_a_dot_or_a_slash() {
-        for line in ["Before/After:", "Before/After", "**and/or**", "Node.js:", "foo.bar():", "`foo.bar()`", "x=a.c"] {
+        for line in [
+            "Before/After:",
+            "Before/After",
+            "**and/or**",
+            "Node.js:",
+            "foo.bar():",
+            "`foo.bar()`",
+            "x=a.c",
+        ] {
             assert_eq!(title(line.as_bytes()), None, "{line}");
         }
         for (line, wanted) in [

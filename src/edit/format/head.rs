@@ -26,15 +26,18 @@ pub(super) fn read(line: &[u8]) -> Option<Head> {
     };
     let ranges = ranges(inner.trim_ascii());
     let numeric = |b: &u8| b.is_ascii_digit() || b" \t-+,.?".contains(b);
-    let empty = inner.iter().all(numeric) || inner.trim_ascii() == "…".as_bytes() || is_placeholder(inner);
+    let empty =
+        inner.iter().all(numeric) || inner.trim_ascii() == "…".as_bytes() || is_placeholder(inner);
     // What follows the numbers is Git's guess at the function: it is not a claim about the place.
-    let anchor = (ranges.is_none() && !empty).then(|| if closed { inner.trim_ascii() } else { rest.trim_ascii() });
+    let anchor = (ranges.is_none() && !empty)
+        .then(|| if closed { inner.trim_ascii() } else { rest.trim_ascii() });
     Some(Head { ranges, anchor: anchor.map(<[u8]>::to_vec) })
 }
 
 /// `-line,count +line,count` and its like.
 fn is_placeholder(inner: &[u8]) -> bool {
-    let words: Vec<&[u8]> = inner.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&[u8]> =
+        inner.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).collect();
     matches!(words.as_slice(), [old, new] if old.starts_with(b"-") && new.starts_with(b"+"))
 }
 

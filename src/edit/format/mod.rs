@@ -20,8 +20,12 @@ use super::hunk::Hunk;
 use crate::base::text;
 
 /// Every form, in the order in which they are tried where two begin at one line.
-pub const FORMATS: &[&dyn Format] =
-    &[&apply_patch::ApplyPatch, &search_replace::SearchReplace, &unified_diff::UnifiedDiff, &whole_file::WholeFile];
+pub const FORMATS: &[&dyn Format] = &[
+    &apply_patch::ApplyPatch,
+    &search_replace::SearchReplace,
+    &unified_diff::UnifiedDiff,
+    &whole_file::WholeFile,
+];
 
 /// A form in which a patch may come.
 pub trait Format: Sync {
@@ -166,7 +170,8 @@ pub fn read(patch: &[u8], path: Option<&[u8]>) -> Result<(&'static str, Vec<File
     let fault = |line: usize, problem| Fault { line: line + 1, path: None, problem };
     let begin = |format: &&'static dyn Format| format.begins(&source.lines);
     let found = FORMATS.iter().filter_map(|format| Some((begin(format)?, *format)));
-    let (_, format) = found.min_by_key(|(line, _)| *line).ok_or_else(|| fault(0, Problem::NoForm))?;
+    let (_, format) =
+        found.min_by_key(|(line, _)| *line).ok_or_else(|| fault(0, Problem::NoForm))?;
     let parsed = format.read(&source)?;
     if let Some((line, problem)) = rest::first_part(&source.lines, &parsed.used) {
         return Err(fault(line, problem));
@@ -230,20 +235,28 @@ impl Problem {
             Problem::NoFile => {
                 "Name the file: `--- a/PATH` and `+++ b/PATH`, `*** Update File: PATH`, or its path on the line above the block."
             }
-            Problem::TwoFiles(_) => "Send one path, or `rename from` and `rename to` lines for a move.",
-            Problem::NoHead => "Put a line `@@` above each run of changed lines; it needs no numbers.",
+            Problem::TwoFiles(_) => {
+                "Send one path, or `rename from` and `rename to` lines for a move."
+            }
+            Problem::NoHead => {
+                "Put a line `@@` above each run of changed lines; it needs no numbers."
+            }
             Problem::Empty | Problem::IdleHunk => "Send at least one line marked `-` or `+`.",
             Problem::WrongSide => {
                 "Mark every line of the content; for a file that exists send a patch against it, not against /dev/null."
             }
-            Problem::HeaderOrText => "Put `diff --git a/PATH b/PATH` above the header, or give the hunk's line counts.",
+            Problem::HeaderOrText => {
+                "Put `diff --git a/PATH b/PATH` above the header, or give the hunk's line counts."
+            }
             Problem::Unexpected { .. } | Problem::Ends(_) => {
                 "Send the patch again with what was due there, complete to its last line."
             }
             Problem::Dividers | Problem::Closings => {
                 "Use longer markers (`<<<<<<<<< SEARCH`, `=========`, `>>>>>>>>> REPLACE`) than any line of the text."
             }
-            Problem::Unsupported(_) => "Make that change outside the patch; send the text changes alone.",
+            Problem::Unsupported(_) => {
+                "Make that change outside the patch; send the text changes alone."
+            }
             Problem::BlindDeletion => "Use mode \"delete\", or `*** Delete File: PATH`.",
             Problem::InnerFence => {
                 "Put the file into a fence of four or more marks, longer than any inside it, or send it alone."

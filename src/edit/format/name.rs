@@ -32,7 +32,8 @@ pub(super) fn of_header(rest: &[u8]) -> Named {
         },
     };
     // `diff -N` names a file that is not there by the time at which all time began.
-    let never = [&b"1970-01-01 00:00:00"[..], b"1969-12-31 "].iter().any(|epoch| stamp.starts_with(epoch));
+    let never =
+        [&b"1970-01-01 00:00:00"[..], b"1969-12-31 "].iter().any(|epoch| stamp.starts_with(epoch));
     if name == b"/dev/null" || never { Named::Nothing } else { Named::File(name) }
 }
 
@@ -46,7 +47,10 @@ pub(super) fn of_git(rest: &[u8]) -> Vec<u8> {
 fn without_stamp(rest: &[u8]) -> &[u8] {
     let is_date = |word: &[u8]| {
         word.len() == 10
-            && word.iter().enumerate().all(|(i, b)| if matches!(i, 4 | 7) { *b == b'-' } else { b.is_ascii_digit() })
+            && word
+                .iter()
+                .enumerate()
+                .all(|(i, b)| if matches!(i, 4 | 7) { *b == b'-' } else { b.is_ascii_digit() })
     };
     let mut from = 0;
     for word in rest.split(|&b| b == b' ') {
@@ -93,7 +97,9 @@ impl Prefixes {
         }
         let folder = |name: &[u8]| memchr::memchr(b'/', name).map(|at| at + 1);
         match (folder(old), folder(new)) {
-            (Some(left), Some(right)) if old[left..] == new[right..] => both(&old[..left], &new[..right]),
+            (Some(left), Some(right)) if old[left..] == new[right..] => {
+                both(&old[..left], &new[..right])
+            }
             _ => Prefixes::default(),
         }
     }
@@ -107,18 +113,30 @@ impl Prefixes {
             (None, None) => false,
         };
         let found = PREFIXES.iter().find(fits);
-        found.map_or_else(Prefixes::default, |(left, right)| Prefixes { old: left.to_vec(), new: right.to_vec() })
+        found.map_or_else(Prefixes::default, |(left, right)| Prefixes {
+            old: left.to_vec(),
+            new: right.to_vec(),
+        })
     }
 
     /// The names without them. A side that is absent has none.
-    pub(super) fn cut(&self, old: Option<Vec<u8>>, new: Option<Vec<u8>>) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
-        let cut = |name: Vec<u8>, prefix: &[u8]| name.strip_prefix(prefix).map_or_else(|| name.clone(), <[u8]>::to_vec);
+    pub(super) fn cut(
+        &self,
+        old: Option<Vec<u8>>,
+        new: Option<Vec<u8>>,
+    ) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
+        let cut = |name: Vec<u8>, prefix: &[u8]| {
+            name.strip_prefix(prefix).map_or_else(|| name.clone(), <[u8]>::to_vec)
+        };
         (old.map(|name| cut(name, &self.old)), new.map(|name| cut(name, &self.new)))
     }
 }
 
 /// The names of both sides, where there is no `diff --git` line to tell what stands before them.
-pub(super) fn without_prefix(old: Option<Vec<u8>>, new: Option<Vec<u8>>) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
+pub(super) fn without_prefix(
+    old: Option<Vec<u8>>,
+    new: Option<Vec<u8>>,
+) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
     Prefixes::of_bare(old.as_deref(), new.as_deref()).cut(old, new)
 }
 
@@ -139,7 +157,11 @@ pub(super) fn of_git_line(rest: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
         old == new
     };
     let spaces: Vec<usize> = memchr::memchr_iter(b' ', rest).collect();
-    let at = spaces.iter().find(|at| same(at)).or(if let [only] = spaces.as_slice() { Some(only) } else { None })?;
+    let at = spaces.iter().find(|at| same(at)).or(if let [only] = spaces.as_slice() {
+        Some(only)
+    } else {
+        None
+    })?;
     Some((rest[..*at].to_vec(), rest[at + 1..].to_vec()))
 }
 
@@ -152,8 +174,12 @@ fn unquoted(quoted: &[u8]) -> (Vec<u8>, usize) {
             at += 1;
             continue;
         }
-        let octal: Vec<u8> =
-            quoted[at + 1..].iter().take(3).copied().take_while(|b| (b'0'..=b'7').contains(b)).collect();
+        let octal: Vec<u8> = quoted[at + 1..]
+            .iter()
+            .take(3)
+            .copied()
+            .take_while(|b| (b'0'..=b'7').contains(b))
+            .collect();
         if octal.is_empty() {
             name.push(match quoted[at + 1] {
                 b'n' => b'\n',
@@ -182,7 +208,10 @@ mod tests {
     #[test]
     fn names_are_unquoted_and_lose_their_time() {
         assert_eq!(of_header(b"a/x y.c\t2026-01-01 00:00:00\n"), Named::File(b"a/x y.c".to_vec()));
-        assert_eq!(of_header(b"\"a/\\303\\244\\t\\\"b\"\r\n"), Named::File("a/ä\t\"b".as_bytes().to_vec()));
+        assert_eq!(
+            of_header(b"\"a/\\303\\244\\t\\\"b\"\r\n"),
+            Named::File("a/ä\t\"b".as_bytes().to_vec())
+        );
         assert_eq!(of_header(b"/dev/null\n"), Named::Nothing);
     }
 
@@ -198,7 +227,10 @@ mod tests {
     #[test]
     fn the_git_line_says_what_stands_before_the_names() {
         let cut = |old: &str, new: &str| {
-            Prefixes::of(old.as_bytes(), new.as_bytes()).cut(Some(old.into()), Some(new.into())).0.unwrap()
+            Prefixes::of(old.as_bytes(), new.as_bytes())
+                .cut(Some(old.into()), Some(new.into()))
+                .0
+                .unwrap()
         };
         assert_eq!(cut("a/x", "b/x"), b"x");
         assert_eq!(cut("a/x", "a/x"), b"a/x");

@@ -26,7 +26,9 @@ fn pass<'a>(lines: &[&'a [u8]], used: &Range<usize>, around: &mut Vec<Fence<'a>>
     let mut at = used.start;
     while at < used.end {
         match fence::read(lines[at]) {
-            Some(_) if around.last().is_some_and(|fence| fence.closed_by(lines[at])) => drop(around.pop()),
+            Some(_) if around.last().is_some_and(|fence| fence.closed_by(lines[at])) => {
+                drop(around.pop())
+            }
             Some(fence) => around.push(fence),
             None if lines[at].trim_ascii().is_empty() => {}
             None if at == used.start && fence::name(lines[at]).is_some() => {}
@@ -40,10 +42,16 @@ fn pass<'a>(lines: &[&'a [u8]], used: &Range<usize>, around: &mut Vec<Fence<'a>>
 }
 
 /// The same between two parts that were understood; `around` are the fences that were opened before one and are closed behind it.
-fn in_gap<'a>(lines: &[&'a [u8]], gap: Range<usize>, around: &mut Vec<Fence<'a>>) -> Option<(usize, Problem)> {
+fn in_gap<'a>(
+    lines: &[&'a [u8]],
+    gap: Range<usize>,
+    around: &mut Vec<Fence<'a>>,
+) -> Option<(usize, Problem)> {
     let prose = &lines[gap.clone()];
     let others = FORMATS.iter().filter(|format| format.name() != whole_file::NAME);
-    if let Some((line, name)) = others.filter_map(|format| Some((format.begins(prose)?, format.name()))).min() {
+    if let Some((line, name)) =
+        others.filter_map(|format| Some((format.begins(prose)?, format.name()))).min()
+    {
         return Some((gap.start + line, Problem::SecondForm(name)));
     }
     let (mut at, mut from) = (gap.start, gap.start);
@@ -62,7 +70,9 @@ fn in_gap<'a>(lines: &[&'a [u8]], gap: Range<usize>, around: &mut Vec<Fence<'a>>
                 }
                 (at, from) = (end, end + 1);
             }
-        } else if is_part(lines[at]) || is_changed(lines[at], lines[at + 1..gap.end].first().copied()) {
+        } else if is_part(lines[at])
+            || is_changed(lines[at], lines[at + 1..gap.end].first().copied())
+        {
             return Some((at, left_out(lines[at])));
         }
         at += 1;
@@ -71,7 +81,12 @@ fn in_gap<'a>(lines: &[&'a [u8]], gap: Range<usize>, around: &mut Vec<Fence<'a>>
 }
 
 /// The same in a fence that was left out: one that shows the output of a command is none.
-fn in_fence(lines: &[&[u8]], at: Range<usize>, from: usize, fence: &Fence<'_>) -> Option<(usize, Problem)> {
+fn in_fence(
+    lines: &[&[u8]],
+    at: Range<usize>,
+    from: usize,
+    fence: &Fence<'_>,
+) -> Option<(usize, Problem)> {
     if fence.is_diff() {
         return Some((at.start, left_out(lines[at.start])));
     }
@@ -204,7 +219,10 @@ mod tests {
     fn a_named_fence_with_a_diff_in_its_text_is_not_left_out() {
         let text = "used\n\nguide.md\n````\nSend:\n```diff\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n```\n````\n";
         let lines: Vec<&[u8]> = text.split_inclusive('\n').map(str::as_bytes).collect();
-        assert_eq!(first_part(&lines, std::slice::from_ref(&(0..1))), Some((6, Problem::SecondForm("a unified diff"))));
+        assert_eq!(
+            first_part(&lines, std::slice::from_ref(&(0..1))),
+            Some((6, Problem::SecondForm("a unified diff")))
+        );
     }
 
     #[test]
@@ -212,8 +230,20 @@ mod tests {
         let text = "```diff\nused\n```\n\nnew.c\n```c\nint a;\n```\n";
         let lines: Vec<&[u8]> = text.split_inclusive('\n').map(str::as_bytes).collect();
         let second = Problem::SecondForm(whole_file::NAME);
-        assert_eq!(first_part(&lines, std::slice::from_ref(&(1..2))), Some((5, second.clone())), "all but the part");
-        assert_eq!(first_part(&lines, std::slice::from_ref(&(0..2))), Some((5, second.clone())), "its end alone");
-        assert_eq!(first_part(&lines, std::slice::from_ref(&(1..3))), Some((5, second)), "its beginning alone");
+        assert_eq!(
+            first_part(&lines, std::slice::from_ref(&(1..2))),
+            Some((5, second.clone())),
+            "all but the part"
+        );
+        assert_eq!(
+            first_part(&lines, std::slice::from_ref(&(0..2))),
+            Some((5, second.clone())),
+            "its end alone"
+        );
+        assert_eq!(
+            first_part(&lines, std::slice::from_ref(&(1..3))),
+            Some((5, second)),
+            "its beginning alone"
+        );
     }
 }

@@ -27,23 +27,30 @@ impl Format for SearchReplace {
     fn read(&self, source: &Source<'_>) -> Result<Parsed, Fault> {
         let (mut files, mut used) = (Vec::new(), Vec::new());
         let (mut from, mut last) = (0, None);
-        while let Some(at) = (from..source.lines.len()).find(|&at| opens(source.lines[at]).is_some()) {
+        while let Some(at) =
+            (from..source.lines.len()).find(|&at| opens(source.lines[at]).is_some())
+        {
             let (start, path) = match named_above(&source.lines, from..at) {
                 Above::Name(line, path) => (line, Some(path)),
                 Above::Nothing => (at, last.or_else(|| source.path.map(<[u8]>::to_vec))),
-                Above::Prose(line) => {
-                    (at, source.path.filter(|path| !speaks_of_another(line, path)).map(<[u8]>::to_vec))
-                }
+                Above::Prose(line) => (
+                    at,
+                    source.path.filter(|path| !speaks_of_another(line, path)).map(<[u8]>::to_vec),
+                ),
             };
-            let fault = |line: usize, problem| Fault { line: line + 1, path: path.clone(), problem };
+            let fault =
+                |line: usize, problem| Fault { line: line + 1, path: path.clone(), problem };
             let Some(path) = path.clone() else { return Err(fault(at, Problem::NoFile)) };
-            let (block, end) = block(&source.lines, at).map_err(|(line, problem)| fault(line, problem))?;
+            let (block, end) =
+                block(&source.lines, at).map_err(|(line, problem)| fault(line, problem))?;
             // Blocks follow one another; a number is of the file as it was read, and says nothing after another block.
             let first = files.iter().all(|file: &FilePatch| file.path != path);
             let block = Block { line: block.line.filter(|_| first), ..block };
             files.push(FilePatch { path: path.clone(), source: at + 1, action: block.action(at) });
-            let closing =
-                source.lines.get(end).is_some_and(|line| fence::read(line).is_some_and(|fence| fence.info.is_empty()));
+            let closing = source
+                .lines
+                .get(end)
+                .is_some_and(|line| fence::read(line).is_some_and(|fence| fence.info.is_empty()));
             used.push(start..end + usize::from(closing));
             (from, last) = (end + usize::from(closing), Some(path));
         }
@@ -77,7 +84,8 @@ pub(super) fn is_like_a_marker(line: &[u8]) -> bool {
     let word = rest.split(|b| !b.is_ascii_alphanumeric()).next().unwrap_or_default();
     let known = WORDS.iter().any(|known| word.eq_ignore_ascii_case(known));
     let angle = matches!(mark, b'<' | b'>');
-    (known && width >= 3) || (angle && width >= 4 && word.len() > 1 && word.iter().all(u8::is_ascii_uppercase))
+    (known && width >= 3)
+        || (angle && width >= 4 && word.len() > 1 && word.iter().all(u8::is_ascii_uppercase))
 }
 
 /// What stands above a block, between it and the one before.
@@ -96,7 +104,10 @@ fn named_above<'a>(lines: &[&'a [u8]], above: Range<usize>) -> Above<'a> {
         let name = match fence::read(lines[at]) {
             Some(fence) => fence::name_in(fence.info),
             None if lines[at].trim_ascii().is_empty() => None,
-            None => return fence::name(lines[at]).map_or(Above::Prose(lines[at]), |name| Above::Name(at, name)),
+            None => {
+                return fence::name(lines[at])
+                    .map_or(Above::Prose(lines[at]), |name| Above::Name(at, name));
+            }
         };
         if let Some(name) = name {
             return Above::Name(at, name);
@@ -107,7 +118,9 @@ fn named_above<'a>(lines: &[&'a [u8]], above: Range<usize>) -> Above<'a> {
 
 /// Whether a sentence has the name of another file than the one that was asked for.
 fn speaks_of_another(sentence: &[u8], path: &[u8]) -> bool {
-    let end = |word: &&[u8]| word.iter().rposition(|b| !b".,;:!?)".contains(b)).map_or(0, |last| last + 1);
+    let end = |word: &&[u8]| {
+        word.iter().rposition(|b| !b".,;:!?)".contains(b)).map_or(0, |last| last + 1)
+    };
     let words = sentence.split(u8::is_ascii_whitespace).map(|word| &word[..end(&word)]);
     words.filter_map(fence::title).any(|name| name != path)
 }
@@ -126,7 +139,8 @@ fn block(lines: &[&[u8]], at: usize) -> Result<(Block, usize), (usize, Problem)>
     let rest = &lines[at + 1..];
     let end = end_of(rest, width).map_err(|(line, problem)| (at + 1 + line, problem))?;
     let dividers: Vec<usize> = (0..end).filter(|&i| marker(rest[i], b'=', b"").is_some()).collect();
-    let exact = |&i: &usize| marker(rest[i], b'=', b"") == Some(width) && closes(rest[end]) == Some(width);
+    let exact =
+        |&i: &usize| marker(rest[i], b'=', b"") == Some(width) && closes(rest[end]) == Some(width);
     let exact: Vec<usize> = dividers.iter().copied().filter(exact).collect();
     let divider = match (exact.as_slice(), dividers.as_slice()) {
         ([only], _) | ([], [only]) => *only,
@@ -134,7 +148,11 @@ fn block(lines: &[&[u8]], at: usize) -> Result<(Block, usize), (usize, Problem)>
         _ => return Err((at + 1 + dividers[1], Problem::Dividers)),
     };
     let (from, line) = start_line(&rest[..divider]);
-    let block = Block { search: rest[from..divider].concat(), replace: rest[divider + 1..end].concat(), line };
+    let block = Block {
+        search: rest[from..divider].concat(),
+        replace: rest[divider + 1..end].concat(),
+        line,
+    };
     Ok((block, at + 1 + end + 1))
 }
 
@@ -142,7 +160,8 @@ fn block(lines: &[&[u8]], at: usize) -> Result<(Block, usize), (usize, Problem)>
 fn end_of(rest: &[&[u8]], width: usize) -> Result<usize, (usize, Problem)> {
     let next = rest.iter().position(|line| opens(line).is_some()).unwrap_or(rest.len());
     let ends: Vec<usize> = (0..next).filter(|&i| closes(rest[i]).is_some()).collect();
-    let exact: Vec<usize> = ends.iter().copied().filter(|&i| closes(rest[i]) == Some(width)).collect();
+    let exact: Vec<usize> =
+        ends.iter().copied().filter(|&i| closes(rest[i]) == Some(width)).collect();
     // Markers of another width may be text; then the block goes on beyond the next of those.
     let goes_on = || {
         let mut beyond = rest[next..].iter().take_while(|line| opens(line) != Some(width));
@@ -156,8 +175,11 @@ fn end_of(rest: &[&[u8]], width: usize) -> Result<usize, (usize, Problem)> {
         _ => {
             // A marker that is not quite one may stand between two blocks.
             let last = exact.get(1).or(ends.get(1)).copied().unwrap_or_default();
-            let stray = (0..last).find(|&i| rest[i].starts_with(b"<") && is_like_a_marker(content(rest[i])));
-            Err(stray.map_or((last, Problem::Closings), |i| (i, Problem::LeftOut(content(rest[i]).to_vec()))))
+            let stray = (0..last)
+                .find(|&i| rest[i].starts_with(b"<") && is_like_a_marker(content(rest[i])));
+            Err(stray.map_or((last, Problem::Closings), |i| {
+                (i, Problem::LeftOut(content(rest[i]).to_vec()))
+            }))
         }
     }
 }
@@ -195,9 +217,13 @@ impl Block {
 
 /// The lines of two texts as one hunk: what they share is context.
 pub(crate) fn between(search: &[u8], replace: &[u8]) -> Vec<Line> {
-    let lines = |text: &[u8]| -> Vec<Vec<u8>> { crate::base::text::lines(text).map(<[u8]>::to_vec).collect() };
+    let lines = |text: &[u8]| -> Vec<Vec<u8>> {
+        crate::base::text::lines(text).map(<[u8]>::to_vec).collect()
+    };
     let (old, new) = (lines(search), lines(replace));
-    let texts = |lines: &[Vec<u8>]| -> Vec<Vec<u8>> { lines.iter().map(|line| content(line).to_vec()).collect() };
+    let texts = |lines: &[Vec<u8>]| -> Vec<Vec<u8>> {
+        lines.iter().map(|line| content(line).to_vec()).collect()
+    };
     let ops = similar::capture_diff_slices(Algorithm::Myers, &texts(&old), &texts(&new));
     let mut out = Vec::new();
     for op in ops {
@@ -219,7 +245,9 @@ mod tests {
         let lines = text.split_inclusive('\n').map(str::as_bytes).collect();
         let parsed = SearchReplace.read(&Source { lines, path: path.map(str::as_bytes) });
         let name = |file: FilePatch| String::from_utf8(file.path).unwrap();
-        parsed.map(|parsed| parsed.files.into_iter().map(name).collect()).map_err(|fault| (fault.line, fault.problem))
+        parsed
+            .map(|parsed| parsed.files.into_iter().map(name).collect())
+            .map_err(|fault| (fault.line, fault.problem))
     }
 
     const BLOCK: &str = "<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n";
@@ -260,7 +288,9 @@ mod tests {
 
     #[test]
     fn only_a_rule_right_below_the_line_numbers_is_theirs() {
-        let of = |lines: &[&str]| start_line(&lines.iter().map(|line| line.as_bytes()).collect::<Vec<_>>());
+        let of = |lines: &[&str]| {
+            start_line(&lines.iter().map(|line| line.as_bytes()).collect::<Vec<_>>())
+        };
         assert_eq!(of(&[":start_line:3\n", "-------\n", "a\n"]), (2, Some(3)));
         assert_eq!(of(&[":start_line:3\n", ":end_line:4\n", "-------\n", "a\n"]), (3, Some(3)));
         assert_eq!(of(&[":start_line:3\n", "Title\n", "-----\n"]), (1, Some(3)));

@@ -45,8 +45,12 @@ impl Section {
     /// Whether the `---` and `+++` that `lines` begin with may name the files of the `diff --git` line.
     pub(super) fn is_named(&self, lines: &[&[u8]]) -> bool {
         let Some((git_old, git_new)) = &self.git else { return true };
-        let named = |mark: &[u8]| lines.iter().take(2).find_map(|line| line.strip_prefix(mark)).map(name::of_header);
-        let is = |named: Option<Named>, name: &Vec<u8>| named.and_then(Named::file).is_none_or(|named| named == *name);
+        let named = |mark: &[u8]| {
+            lines.iter().take(2).find_map(|line| line.strip_prefix(mark)).map(name::of_header)
+        };
+        let is = |named: Option<Named>, name: &Vec<u8>| {
+            named.and_then(Named::file).is_none_or(|named| named == *name)
+        };
         is(named(b"--- "), git_old) && is(named(b"+++ "), git_new)
     }
 
@@ -80,7 +84,11 @@ pub(super) fn finish(section: Section, named: Option<&[u8]>) -> Result<FilePatch
     let bare = || named.map(<[u8]>::to_vec);
     if fresh {
         let path = new.or_else(bare).ok_or(Problem::NoFile)?;
-        let content = hunks.iter().map(|hunk| all_of(hunk, Side::New)).collect::<Result<Vec<_>, _>>()?.concat();
+        let content = hunks
+            .iter()
+            .map(|hunk| all_of(hunk, Side::New))
+            .collect::<Result<Vec<_>, _>>()?
+            .concat();
         return Ok(FilePatch {
             path,
             source,

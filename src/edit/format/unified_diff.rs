@@ -23,13 +23,21 @@ impl Format for UnifiedDiff {
 
     fn begins(&self, lines: &[&[u8]]) -> Option<usize> {
         (0..lines.len()).find(|&at| {
-            lines[at].starts_with(b"diff --git ") || head::read(lines[at]).is_some() || is_file_header(lines, at)
+            lines[at].starts_with(b"diff --git ")
+                || head::read(lines[at]).is_some()
+                || is_file_header(lines, at)
         })
     }
 
     fn read(&self, source: &Source<'_>) -> Result<Parsed, Fault> {
-        let mut reader =
-            Reader { source, at: 0, section: Section::new(0), fence: None, files: Vec::new(), used: Vec::new() };
+        let mut reader = Reader {
+            source,
+            at: 0,
+            section: Section::new(0),
+            fence: None,
+            files: Vec::new(),
+            used: Vec::new(),
+        };
         while reader.at < source.lines.len() {
             reader.step()?;
         }
@@ -71,7 +79,8 @@ impl Reader<'_> {
             self.open(at)?;
         } else if let Some(rest) = line.strip_prefix(b"diff --git ") {
             self.close()?;
-            self.section = Section { of_git: true, git: name::of_git_line(rest), ..Section::new(at) };
+            self.section =
+                Section { of_git: true, git: name::of_git_line(rest), ..Section::new(at) };
             self.mark(at..at + 1);
         } else if line.starts_with(b"@@@ ") || line.starts_with(b"diff --cc ") {
             return Err(self.fault(at, Problem::Unsupported("a combined diff of a merge")));
@@ -104,9 +113,11 @@ impl Reader<'_> {
         let name = fence::name_in(info).or_else(|| fence::name(lines[above?]));
         let first = inner.iter().position(|line| !line.trim_ascii().is_empty());
         let begins = UnifiedDiff.begins(inner);
-        let holds = begins.is_some() && (begins == first || [&b"diff"[..], b"patch"].contains(&info));
+        let holds =
+            begins.is_some() && (begins == first || [&b"diff"[..], b"patch"].contains(&info));
         // A file that is itself a patch is a file.
-        let is_patch = name.as_ref().is_some_and(|name| name.ends_with(b".patch") || name.ends_with(b".diff"));
+        let is_patch =
+            name.as_ref().is_some_and(|name| name.ends_with(b".patch") || name.ends_with(b".diff"));
         if !holds || is_patch {
             let filled = || inner.iter().filter(|line| !line.trim_ascii().is_empty());
             let changes = filled().any(|line| matches!(line.first(), Some(b'+' | b'-')));
@@ -149,7 +160,9 @@ impl Reader<'_> {
             self.section.old = Some(name::of_header(rest));
             self.at += 1;
         }
-        if let Some(rest) = self.source.lines.get(self.at).and_then(|line| line.strip_prefix(b"+++ ")) {
+        if let Some(rest) =
+            self.source.lines.get(self.at).and_then(|line| line.strip_prefix(b"+++ "))
+        {
             self.section.new = Some(name::of_header(rest));
             self.at += 1;
         }
@@ -166,7 +179,9 @@ impl Reader<'_> {
         let (line, at) = (content(line), self.at);
         let rest = |word: &str| line.strip_prefix(word.as_bytes());
         let known = ["similarity ", "dissimilarity ", "old mode ", "copy to "];
-        let mode = rest("new mode ").or_else(|| rest("new file mode ")).or_else(|| rest("deleted file mode "));
+        let mode = rest("new mode ")
+            .or_else(|| rest("new file mode "))
+            .or_else(|| rest("deleted file mode "));
         if let Some(mode) = mode {
             match mode.trim_ascii() {
                 b"120000" => return Err(self.fault(at, Problem::Unsupported("a symbolic link"))),
@@ -180,7 +195,9 @@ impl Reader<'_> {
             };
         } else if let Some(ids) = rest("index ") {
             match ids.rsplit(|&b| b == b' ').next() {
-                Some(b"120000") => return Err(self.fault(at, Problem::Unsupported("a symbolic link"))),
+                Some(b"120000") => {
+                    return Err(self.fault(at, Problem::Unsupported("a symbolic link")));
+                }
                 Some(b"160000") => return Err(self.fault(at, Problem::Unsupported("a submodule"))),
                 _ => self.section.empty = is_empty_blob(ids),
             }
@@ -231,7 +248,11 @@ impl Reader<'_> {
     }
 
     /// Where the lines of a hunk end, and what may follow it.
-    fn extent(&self, from: usize, ranges: Option<((usize, usize), (usize, usize))>) -> Result<(usize, After), Fault> {
+    fn extent(
+        &self,
+        from: usize,
+        ranges: Option<((usize, usize), (usize, usize))>,
+    ) -> Result<(usize, After), Fault> {
         let lines = &self.source.lines;
         if let Some(end) = ranges.and_then(|((_, old), (_, new))| self.counted(from, old, new)) {
             return Ok((end, After::Nothing));
@@ -252,10 +273,9 @@ impl Reader<'_> {
         let line = lines[at];
         // A space would mark it as context.
         let closes = !line.starts_with(b" ")
-            && self
-                .fence
-                .as_ref()
-                .is_some_and(|(open, _)| fence::read(lines[*open]).is_some_and(|fence| fence.closed_by(line)));
+            && self.fence.as_ref().is_some_and(|(open, _)| {
+                fence::read(lines[*open]).is_some_and(|fence| fence.closed_by(line))
+            });
         let header = lines[at].starts_with(b"--- ")
             && lines.get(at + 1).is_some_and(|next| next.starts_with(b"+++ "))
             && lines.get(at + 2).is_none_or(|next| head::read(next).is_some());
@@ -280,17 +300,21 @@ impl Reader<'_> {
                 Some(b'-') => old = old.checked_sub(1)?,
                 Some(b'+') => new = new.checked_sub(1)?,
                 Some(b'\\') if line.starts_with(b"\\ ") => {}
-                Some(b' ' | b'\r' | b'\n') => (old, new) = (old.checked_sub(1)?, new.checked_sub(1)?),
+                Some(b' ' | b'\r' | b'\n') => {
+                    (old, new) = (old.checked_sub(1)?, new.checked_sub(1)?)
+                }
                 _ => return None,
             }
             at += 1;
         }
         at += usize::from(lines.get(at).is_some_and(|line| line.starts_with(b"\\ ")));
-        let rest = (at..lines.len()).take_while(|&at| !self.is_boundary(at) && !is_file_header(lines, at));
+        let rest =
+            (at..lines.len()).take_while(|&at| !self.is_boundary(at) && !is_file_header(lines, at));
         let signed = |at: usize| content(lines[at]) == b"-- ";
         let mut rest = rest.take_while(|&at| !signed(at));
         // Within a fence there is no prose; outside of one it begins with a blank line.
-        let apart = self.fence.is_none() && lines.get(at).is_some_and(|line| content(line).is_empty());
+        let apart =
+            self.fence.is_none() && lines.get(at).is_some_and(|line| content(line).is_empty());
         let listed = |at: usize| apart && (lines[at].starts_with(b"- ") || is_rule(lines[at]));
         let goes_on = match lines.get(at) {
             Some(next) if next.starts_with(b" ") && !self.is_boundary(at) => true,

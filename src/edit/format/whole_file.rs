@@ -32,14 +32,19 @@ impl Format for WholeFile {
         let (mut files, mut used, mut from) = (Vec::new(), Vec::new(), 0);
         while let Some(at) = (from..lines.len()).find(|&at| fence::read(lines[at]).is_some()) {
             let fault = |line: usize, problem| Fault { line: line + 1, path: None, problem };
-            let end = fence::end(lines, at).ok_or_else(|| fault(at, Problem::Ends("the fence is closed")))?;
+            let end = fence::end(lines, at)
+                .ok_or_else(|| fault(at, Problem::Ends("the fence is closed")))?;
             if let Some(problem) = not_text(lines, at, end) {
                 return Err(fault(at, problem));
             }
-            let (start, path) = name(lines, at, from).ok_or_else(|| fault(at, Problem::NamelessFence))?;
+            let (start, path) =
+                name(lines, at, from).ok_or_else(|| fault(at, Problem::NamelessFence))?;
             // A fence within a Markdown file closes the one around it, unless that is longer.
-            let markdown = [&b".md"[..], b".mdx", b".markdown"].iter().any(|end| path.ends_with(end));
-            if markdown && lines[end + 1..].iter().any(|line| fence::read(line).is_some()) && !fence::is_long(lines[at])
+            let markdown =
+                [&b".md"[..], b".mdx", b".markdown"].iter().any(|end| path.ends_with(end));
+            if markdown
+                && lines[end + 1..].iter().any(|line| fence::read(line).is_some())
+                && !fence::is_long(lines[at])
             {
                 return Err(Fault { path: Some(path), ..fault(end, Problem::InnerFence) });
             }
@@ -71,7 +76,9 @@ fn not_text(lines: &[&[u8]], at: usize, end: usize) -> Option<Problem> {
 
 /// What stands above a diff in mails and in what other tools print.
 fn is_title_of_a_diff(line: &[u8]) -> bool {
-    let id = line.strip_prefix(b"From ").map(|rest| rest.iter().take_while(|b| b.is_ascii_hexdigit()).count());
+    let id = line
+        .strip_prefix(b"From ")
+        .map(|rest| rest.iter().take_while(|b| b.is_ascii_hexdigit()).count());
     line.starts_with(b"diff ") || line.starts_with(b"Index: ") || id.is_some_and(|len| len >= 7)
 }
 

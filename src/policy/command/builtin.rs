@@ -36,7 +36,10 @@ fn built_in() -> &'static BuiltIn {
     static BUILT_IN: OnceLock<BuiltIn> = OnceLock::new();
     BUILT_IN.get_or_init(|| {
         let file: File = toml::from_str(TEXT).expect("a test reads builtin.toml");
-        let rules = file.command.into_iter().map(|table| Rule::of(table).expect("a test reads builtin.toml"));
+        let rules = file
+            .command
+            .into_iter()
+            .map(|table| Rule::of(table).expect("a test reads builtin.toml"));
         BuiltIn { known: Known::new(file.options), rules: rules.collect() }
     })
 }
@@ -49,7 +52,9 @@ mod tests {
     fn every_built_in_rule_is_proven_by_its_examples() {
         let wrong: Vec<String> = rules()
             .iter()
-            .filter_map(|rule| rule.proven(known()).err().map(|why| format!("{}: {why}", rule.name)))
+            .filter_map(|rule| {
+                rule.proven(known()).err().map(|why| format!("{}: {why}", rule.name))
+            })
             .collect();
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
         let mut names: Vec<&str> = rules().iter().map(|rule| rule.name.as_str()).collect();

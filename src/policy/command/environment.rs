@@ -74,11 +74,16 @@ const FREE: &[&str] = &[
 ];
 
 /// Variables that name folders which programs fill and empty: they are free in the worktree.
-pub(super) const FOLDERS: [&str; 3] = ["CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR", "PYTHONPYCACHEPREFIX"];
+pub(super) const FOLDERS: [&str; 3] =
+    ["CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR", "PYTHONPYCACHEPREFIX"];
 
 /// Values with which a variable that is asked about decides nothing.
-const HARMLESS_VALUES: &[(&str, &[&str])] =
-    &[("GIT_PAGER", &["cat", ""]), ("PAGER", &["cat", ""]), ("GIT_EDITOR", &["true", ":"]), ("EDITOR", &["true", ":"])];
+const HARMLESS_VALUES: &[(&str, &[&str])] = &[
+    ("GIT_PAGER", &["cat", ""]),
+    ("PAGER", &["cat", ""]),
+    ("GIT_EDITOR", &["true", ":"]),
+    ("EDITOR", &["true", ":"]),
+];
 
 /// Lists of folders with code; folders of the worktree are where code comes from anyway.
 const LISTS: [&str; 4] = ["PYTHONPATH", "NODE_PATH", "RUBYLIB", "PERL5LIB"];
@@ -91,10 +96,16 @@ pub(super) fn judged(name: &str, value: &str) -> Option<(Decision, String)> {
         return Some((Decision::Deny, format!("{name} speaks to edt itself. Leave it out.")));
     }
     let below = LISTS.contains(&name)
-        && value.split(':').all(|one| !one.starts_with(['/', '~', '$']) && !one.split('/').any(|part| part == ".."));
-    let free =
-        below || any(FREE) || HARMLESS_VALUES.iter().any(|(one, values)| *one == name && values.contains(&value));
+        && value.split(':').all(|one| {
+            !one.starts_with(['/', '~', '$']) && !one.split('/').any(|part| part == "..")
+        });
+    let free = below
+        || any(FREE)
+        || HARMLESS_VALUES.iter().any(|(one, values)| *one == name && values.contains(&value));
     (!free).then(|| {
-        (Decision::Ask, format!("{name} may change which program or code runs. Leave it out, or ask a person."))
+        (
+            Decision::Ask,
+            format!("{name} may change which program or code runs. Leave it out, or ask a person."),
+        )
     })
 }

@@ -63,16 +63,19 @@ pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
     if invocation.is(&["mv", "gmv"]) || invocation.is(&COPY) {
         return judge.copies(invocation, way);
     }
-    if invocation.is(&["sort"]) && super::fit::carries(&["-o".to_owned(), "--output".to_owned()], &[], args) {
+    if invocation.is(&["sort"])
+        && super::fit::carries(&["-o".to_owned(), "--output".to_owned()], &[], args)
+    {
         return judge.changing(&operands, way);
     }
     if invocation.is(&WRITE) {
         return judge.changing(&operands, way);
     }
     if invocation.is(&MODES) {
-        let deep = args
-            .iter()
-            .any(|arg| arg.starts_with("--r") || arg.starts_with('-') && !arg.starts_with("--") && arg.contains('R'));
+        let deep = args.iter().any(|arg| {
+            arg.starts_with("--r")
+                || arg.starts_with('-') && !arg.starts_with("--") && arg.contains('R')
+        });
         let mut words = judge.changing(&operands, way);
         let worst = operands.iter().map(|file| judge.place(file, way)).max();
         if deep && worst >= Some(Where::Root) && worst != Some(Where::Outside) {
@@ -117,9 +120,11 @@ impl Judge<'_> {
 
     /// What becomes of removing files.
     pub(super) fn removal(&self, files: &[String], way: &Way) -> Vec<Word> {
-        let mut words: Vec<Word> = files.iter().map(|file| removed(file, self.place(file, way))).collect();
+        let mut words: Vec<Word> =
+            files.iter().map(|file| removed(file, self.place(file, way))).collect();
         if way.open {
-            words.push(Word::ask("remove", "It would remove files that cannot be seen. Name them."));
+            words
+                .push(Word::ask("remove", "It would remove files that cannot be seen. Name them."));
         }
         words
     }
@@ -135,9 +140,13 @@ impl Judge<'_> {
 
     /// What becomes of writing files, or into folders.
     pub(super) fn writing(&self, files: &[String], way: &Way) -> Vec<Word> {
-        let mut words: Vec<Word> = files.iter().map(|file| written(file, self.place(file, way))).collect();
+        let mut words: Vec<Word> =
+            files.iter().map(|file| written(file, self.place(file, way))).collect();
         if way.open {
-            words.push(Word::ask("write-outside", "It would write files that cannot be seen. Name them."));
+            words.push(Word::ask(
+                "write-outside",
+                "It would write files that cannot be seen. Name them.",
+            ));
         }
         words
     }
@@ -146,7 +155,8 @@ impl Judge<'_> {
     fn changing(&self, files: &[String], way: &Way) -> Vec<Word> {
         let mut words = self.writing(files, way);
         if files.iter().any(|file| self.place(file, way) == Where::Root) {
-            let reason = "It would change what is in the Git folder, too. Name the files that are meant.";
+            let reason =
+                "It would change what is in the Git folder, too. Name the files that are meant.";
             words.push(Word::ask("write-root", reason));
         }
         words
@@ -155,8 +165,11 @@ impl Judge<'_> {
     /// `cp`, `mv`, `ln`, `install`: the target may stand before options, in an option, or be what seems to be a value of one.
     fn copies(&self, invocation: &Invocation, way: &Way) -> Vec<Word> {
         let args = invocation.args.as_slice();
-        let short = |arg: &String, letter: char| arg.starts_with('-') && !arg.starts_with("--") && arg.contains(letter);
-        let has = |letter, long: &str| args.iter().any(|arg| short(arg, letter) || arg.starts_with(long));
+        let short = |arg: &String, letter: char| {
+            arg.starts_with('-') && !arg.starts_with("--") && arg.contains(letter)
+        };
+        let has =
+            |letter, long: &str| args.iter().any(|arg| short(arg, letter) || arg.starts_with(long));
         let with_values = operands(args);
         let without: Vec<String> = (0..args.len())
             .filter(|at| *at == 0 || !VALUED.contains(&args[at - 1].as_str()))
@@ -165,11 +178,13 @@ impl Judge<'_> {
         let without = operands(&without);
         let valued = args.iter().filter_map(|arg| match arg.strip_prefix("--") {
             Some(long) => Some(long.split_once('=')?.1.to_owned()),
-            None => Some(arg.strip_prefix('-')?.split_once('t')?.1.to_owned()).filter(|value| !value.is_empty()),
+            None => Some(arg.strip_prefix('-')?.split_once('t')?.1.to_owned())
+                .filter(|value| !value.is_empty()),
         });
         let into = has('t', "--t");
         let folders = invocation.is(&["install"]) && has('d', "--d");
-        let links = invocation.is(&["ln", "link"]) || invocation.is(&["cp", "gcp"]) && has('l', "--l");
+        let links =
+            invocation.is(&["ln", "link"]) || invocation.is(&["cp", "gcp"]) && has('l', "--l");
         let last = [with_values.last(), without.last()].into_iter().flatten().cloned().collect();
         let targets: Vec<String> =
             if into || folders || links && !has('s', "--s") { with_values.clone() } else { last };
@@ -191,10 +206,17 @@ impl Judge<'_> {
                     break;
                 }
                 arg if arg.starts_with("-F") || arg.starts_with("-v") => at += 1,
-                _ => return vec![Word::ask("awk", format!("{arg} is an option of awk that edt does not read."))],
+                _ => {
+                    return vec![Word::ask(
+                        "awk",
+                        format!("{arg} is an option of awk that edt does not read."),
+                    )];
+                }
             }
         }
-        let Some(program) = args.get(at) else { return vec![Word::ask("awk", "It is given no program.")] };
+        let Some(program) = args.get(at) else {
+            return vec![Word::ask("awk", "It is given no program.")];
+        };
         if sed::awk_is_plain(program) {
             return vec![Word::new(Decision::Allow, "awk", "It reads files.")];
         }
@@ -229,7 +251,9 @@ impl Judge<'_> {
             ) {
             } else if text == "--in-place" || text.starts_with("--in-place=") {
                 in_place = true;
-            } else if let Some(letters) = text.strip_prefix('-').filter(|letters| !letters.is_empty()) {
+            } else if let Some(letters) =
+                text.strip_prefix('-').filter(|letters| !letters.is_empty())
+            {
                 for (from, letter) in letters.char_indices() {
                     match letter {
                         'n' | 'E' | 'r' | 's' | 'z' | 'u' => continue,
@@ -240,7 +264,11 @@ impl Judge<'_> {
                             let next = args.get(at - 1).cloned().unwrap_or_default();
                             scripts.push(if rest.is_empty() { next } else { rest.to_owned() });
                         }
-                        _ => return doubt(format!("{text} is an option of sed that edt does not read.")),
+                        _ => {
+                            return doubt(format!(
+                                "{text} is an option of sed that edt does not read."
+                            ));
+                        }
                     }
                     break;
                 }
@@ -257,7 +285,9 @@ impl Judge<'_> {
             ));
         }
         if way.open {
-            return doubt("It gets arguments that cannot be seen; with -i, sed writes files.".to_owned());
+            return doubt(
+                "It gets arguments that cannot be seen; with -i, sed writes files.".to_owned(),
+            );
         }
         let mut words = vec![Word::new(Decision::Allow, "sed", "It prints and replaces.")];
         if in_place {
@@ -269,17 +299,21 @@ impl Judge<'_> {
 
 fn removed(file: &str, place: Where) -> Word {
     let deny = |what: &str| {
-        let reason =
-            format!("{file} is {what}. Name the files of the worktree that are meant; `edt undo` gives those back.");
+        let reason = format!(
+            "{file} is {what}. Name the files of the worktree that are meant; `edt undo` gives those back."
+        );
         Word::new(Decision::Deny, "remove-vital", reason)
     };
     match place {
-        Where::Nowhere | Where::Inside => {
-            Word::new(Decision::Allow, "remove", "What it removes is recorded first; `edt undo` gives it back.")
-        }
-        Where::Outside => {
-            Word::ask("remove", format!("{file} is outside of the worktree, where `edt undo` does not reach."))
-        }
+        Where::Nowhere | Where::Inside => Word::new(
+            Decision::Allow,
+            "remove",
+            "What it removes is recorded first; `edt undo` gives it back.",
+        ),
+        Where::Outside => Word::ask(
+            "remove",
+            format!("{file} is outside of the worktree, where `edt undo` does not reach."),
+        ),
         Where::Root => deny("the whole worktree"),
         Where::Git => deny("a Git folder, or in one"),
         Where::Vital | Where::System | Where::Device => {
@@ -294,16 +328,22 @@ fn written(file: &str, place: Where) -> Word {
         Word::new(Decision::Deny, "write-vital", reason)
     };
     match place {
-        Where::Nowhere | Where::Inside | Where::Root => {
-            Word::new(Decision::Allow, "write", "What it writes is in the worktree and is recorded.")
-        }
+        Where::Nowhere | Where::Inside | Where::Root => Word::new(
+            Decision::Allow,
+            "write",
+            "What it writes is in the worktree and is recorded.",
+        ),
         Where::Outside | Where::Vital => Word::ask(
             "write-outside",
-            format!("{file} is outside of the worktree. Write into the worktree, best where Git ignores files."),
+            format!(
+                "{file} is outside of the worktree. Write into the worktree, best where Git ignores files."
+            ),
         ),
-        Where::Git => {
-            Word::new(Decision::Deny, "write-git", format!("{file} is in a Git folder, which only Git and edt write."))
-        }
+        Where::Git => Word::new(
+            Decision::Deny,
+            "write-git",
+            format!("{file} is in a Git folder, which only Git and edt write."),
+        ),
         Where::System => deny("the system's"),
         Where::Device => deny("a device"),
     }

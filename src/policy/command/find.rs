@@ -5,9 +5,11 @@ use super::judge::{Call, Judge, Way, Word};
 use super::pattern::like;
 
 /// Tests over names.
-const BY_NAME: [&str; 7] = ["-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex"];
+const BY_NAME: [&str; 7] =
+    ["-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex"];
 /// What changes what is found.
-const ACTIONS: [&str; 9] = ["-delete", "-exec", "-execdir", "-ok", "-okdir", "-fprint", "-fprint0", "-fls", "-fprintf"];
+const ACTIONS: [&str; 9] =
+    ["-delete", "-exec", "-execdir", "-ok", "-okdir", "-fprint", "-fprint0", "-fls", "-fprintf"];
 /// Names that stand in a Git folder, in lower case.
 const GIT_FILES: [&str; 26] = [
     ".git",
@@ -71,27 +73,37 @@ pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
         starts.push(".".to_owned());
     }
     let tests = &args[begins..];
-    let follows = args[..first].iter().any(|arg| arg == "-L") || tests.iter().any(|test| test == "-follow");
+    let follows =
+        args[..first].iter().any(|arg| arg == "-L") || tests.iter().any(|test| test == "-follow");
     let mut at = 0;
     while let Some(arg) = tests.get(at) {
         // It does what stands there to what came through the tests before it.
         let narrowed = Reach::of(&tests[..at]).narrowed();
         if follows && ACTIONS.contains(&arg.as_str()) {
-            words.push(Word::ask("find", "It follows links to wherever they lead. Leave -L and -follow out."));
+            words.push(Word::ask(
+                "find",
+                "It follows links to wherever they lead. Leave -L and -follow out.",
+            ));
         }
         at += 1;
         match arg.as_str() {
             "-delete" => words.extend(judge.deletion(&starts, narrowed, way)),
             "-exec" | "-execdir" | "-ok" | "-okdir" => {
-                let ends = |end: &usize| tests[*end] == ";" || tests[*end] == "+" && tests[*end - 1] == "{}";
+                let ends = |end: &usize| {
+                    tests[*end] == ";" || tests[*end] == "+" && tests[*end - 1] == "{}"
+                };
                 let ended = (at..tests.len()).find(ends);
                 if ended.is_none() {
-                    words.push(Word::ask("find", "The end of the command that it runs cannot be seen."));
+                    words.push(Word::ask(
+                        "find",
+                        "The end of the command that it runs cannot be seen.",
+                    ));
                 }
                 let end = ended.unwrap_or(tests.len());
                 for start in &starts {
                     let stands = if narrowed { format!("{start}/found") } else { start.clone() };
-                    let argv: Vec<String> = tests[at..end].iter().map(|arg| arg.replace("{}", &stands)).collect();
+                    let argv: Vec<String> =
+                        tests[at..end].iter().map(|arg| arg.replace("{}", &stands)).collect();
                     judge.command(&argv, &Way { by: format!("find {arg}"), ..way.clone() });
                 }
                 at = end;
@@ -100,7 +112,9 @@ pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
                 words.extend(judge.writing(tests.get(at..=at).unwrap_or_default(), way));
                 at += 1;
             }
-            "-files0-from" => words.push(Word::ask("find", "Where it begins to look cannot be seen.")),
+            "-files0-from" => {
+                words.push(Word::ask("find", "Where it begins to look cannot be seen."))
+            }
             _ => {}
         }
     }
@@ -140,7 +154,10 @@ impl Reach {
                 ")" if within => break,
                 "-o" | "-or" | "," => {
                     let before = any.unwrap_or(now);
-                    any = Some(Reach { everything: before.everything || now.everything, git: before.git || now.git });
+                    any = Some(Reach {
+                        everything: before.everything || now.everything,
+                        git: before.git || now.git,
+                    });
                     now = Reach { git: !pruned, ..Reach::ALL };
                     (not, named_git) = (false, false);
                     continue;
@@ -151,7 +168,8 @@ impl Reach {
                 }
                 "(" => {
                     let inner = Reach::alternatives(tests, at, shallow, true);
-                    named_git = tests.iter().take(*at).any(|test| is_git(test)) && !inner.everything;
+                    named_git =
+                        tests.iter().take(*at).any(|test| is_git(test)) && !inner.everything;
                     if not { Reach { git: !named_git, ..Reach::ALL } } else { inner }
                 }
                 "-prune" => {
@@ -162,7 +180,11 @@ impl Reach {
                     let pattern = tests.get(*at).map(String::as_str).unwrap_or_default();
                     *at += 1;
                     named_git |= is_git(pattern) && !not;
-                    if not { Reach { git: !is_git(pattern), ..Reach::ALL } } else { Reach::by(name, pattern, shallow) }
+                    if not {
+                        Reach { git: !is_git(pattern), ..Reach::ALL }
+                    } else {
+                        Reach::by(name, pattern, shallow)
+                    }
                 }
                 _ => Reach::ALL,
             };
@@ -170,9 +192,10 @@ impl Reach {
             now = Reach { everything: now.everything && one.everything, git: now.git && one.git };
         }
         match any {
-            Some(before) if within => {
-                Reach { everything: before.everything || now.everything, git: before.git || now.git }
-            }
+            Some(before) if within => Reach {
+                everything: before.everything || now.everything,
+                git: before.git || now.git,
+            },
             _ => now,
         }
     }
@@ -192,10 +215,15 @@ impl Reach {
             "-name" | "-iname" if shallow => like(&pattern, ".git"),
             "-name" | "-iname" => GIT_FILES.iter().any(|file| like(&pattern, file)),
             "-regex" | "-iregex" => {
-                let end = pattern.rsplit_once("\\.").map(|(_, end)| end.trim_end_matches(['$', ')', '\\']));
+                let end = pattern
+                    .rsplit_once("\\.")
+                    .map(|(_, end)| end.trim_end_matches(['$', ')', '\\']));
                 !end.is_some_and(|end| end.len() > 1 && end.chars().all(char::is_alphanumeric))
             }
-            _ => GIT_FILES.iter().any(|file| like(&pattern, &format!("./.git/{file}"))) || like(&pattern, "./.git"),
+            _ => {
+                GIT_FILES.iter().any(|file| like(&pattern, &format!("./.git/{file}")))
+                    || like(&pattern, "./.git")
+            }
         };
         Reach { everything, git }
     }
@@ -204,7 +232,11 @@ impl Reach {
 /// Whether a pattern names the Git folder, so that what is like it can be left out.
 fn is_git(pattern: &str) -> bool {
     matches!(
-        pattern.trim_start_matches("./").trim_start_matches("*/").trim_end_matches('*').trim_end_matches('/'),
+        pattern
+            .trim_start_matches("./")
+            .trim_start_matches("*/")
+            .trim_end_matches('*')
+            .trim_end_matches('/'),
         ".git"
     )
 }
@@ -215,8 +247,15 @@ fn fd(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
     let list: Vec<String> = runs.iter().map(ToString::to_string).collect();
     let mut words = vec![Word::new(Decision::Allow, "find", "It looks for files.")];
     if let Some(at) = args.iter().position(|arg| runs.contains(&arg.as_str())) {
-        let end = args.iter().skip(at + 1).position(|arg| arg == ";").map_or(args.len(), |end| end + at + 1);
-        judge.command(&args[at + 1..end], &Way { by: "fd --exec".to_owned(), open: true, ..call.way.clone() });
+        let end = args
+            .iter()
+            .skip(at + 1)
+            .position(|arg| arg == ";")
+            .map_or(args.len(), |end| end + at + 1);
+        judge.command(
+            &args[at + 1..end],
+            &Way { by: "fd --exec".to_owned(), open: true, ..call.way.clone() },
+        );
     } else if super::fit::carries(&list, &[], args) || call.way.open {
         words.push(Word::ask("find", "It may run a command for each file that cannot be seen."));
     }

@@ -54,7 +54,11 @@ impl Invocation {
     /// A command as it is written, its program neither looked up nor unwrapped.
     pub(super) fn plain(argv: &[String]) -> Invocation {
         let program = argv.first().map(String::as_str).unwrap_or_default();
-        Invocation { names: names_of(program), args: argv.iter().skip(1).cloned().collect(), open: false }
+        Invocation {
+            names: names_of(program),
+            args: argv.iter().skip(1).cloned().collect(),
+            open: false,
+        }
     }
 
     pub(super) fn is(&self, any: &[&str]) -> bool {
@@ -68,19 +72,33 @@ pub(super) fn names_of(program: &str) -> Vec<String> {
         return vec![program.to_owned()];
     }
     let base = program.rsplit('/').next().unwrap_or_default().to_lowercase();
-    let base = [".exe", ".cmd", ".bat", ".com"].iter().find_map(|end| base.strip_suffix(end)).unwrap_or(&base);
+    let base = [".exe", ".cmd", ".bat", ".com"]
+        .iter()
+        .find_map(|end| base.strip_suffix(end))
+        .unwrap_or(&base);
     let mut names = vec![base.to_owned()];
-    let unversioned = base.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').trim_end_matches('-');
-    let made_for = ["-gnu-", "-musl-", "-gnueabihf-"].iter().find_map(|made| Some(unversioned.split_once(made)?.1));
+    let unversioned =
+        base.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').trim_end_matches('-');
+    let made_for = ["-gnu-", "-musl-", "-gnueabihf-"]
+        .iter()
+        .find_map(|made| Some(unversioned.split_once(made)?.1));
     let others = [Some(unversioned), made_for, Some(program).filter(|path| path.starts_with('/'))];
-    names.extend(others.into_iter().flatten().filter(|name| !name.is_empty() && *name != base).map(str::to_owned));
+    names.extend(
+        others
+            .into_iter()
+            .flatten()
+            .filter(|name| !name.is_empty() && *name != base)
+            .map(str::to_owned),
+    );
     names.dedup();
     names
 }
 
 impl Known {
     pub(super) fn new(all: Vec<Options>) -> Known {
-        let each = |options: Options| options.program.clone().into_iter().map(move |name| (name, options.clone()));
+        let each = |options: Options| {
+            options.program.clone().into_iter().map(move |name| (name, options.clone()))
+        };
         Known(all.into_iter().flat_map(each).collect())
     }
 
@@ -95,11 +113,16 @@ impl Known {
             None => arg.starts_with(option.as_str()),
         };
         let alone = |option: &String| alike(option, arg);
-        (options.alone.iter().any(alone) || options.values.iter().find(attached).is_some()).then_some(1)
+        (options.alone.iter().any(alone) || options.values.iter().find(attached).is_some())
+            .then_some(1)
     }
 
     /// What is left after `words`, if only known options stand before them.
-    pub(super) fn plainly<'a>(&self, words: &[Vec<String>], invocation: &'a Invocation) -> Option<&'a [String]> {
+    pub(super) fn plainly<'a>(
+        &self,
+        words: &[Vec<String>],
+        invocation: &'a Invocation,
+    ) -> Option<&'a [String]> {
         let mut rest = invocation.args.as_slice();
         for word in words {
             while let Some(taken) = rest.first().and_then(|arg| self.taken(invocation, arg)) {
@@ -146,7 +169,14 @@ impl Known {
         }
         passed.push(arg.clone());
         let skip = |taken: usize, unknown| {
-            self.reading(words, invocation, args.get(taken..).unwrap_or_default(), passed.clone(), unknown, judge)
+            self.reading(
+                words,
+                invocation,
+                args.get(taken..).unwrap_or_default(),
+                passed.clone(),
+                unknown,
+                judge,
+            )
         };
         match (self.taken(invocation, arg), unknown) {
             (Some(taken), _) => skip(taken, unknown),
@@ -160,7 +190,8 @@ impl Known {
 /// Whether `arg` is one of what a rule that allows lists: exactly, or with a value after `=`.
 pub(super) fn asks(list: &[String], arg: &str) -> bool {
     let valued = |one: &String| {
-        one.starts_with("--") && arg.strip_prefix(one.as_str()).is_some_and(|rest| rest.starts_with('='))
+        one.starts_with("--")
+            && arg.strip_prefix(one.as_str()).is_some_and(|rest| rest.starts_with('='))
     };
     list.iter().any(|one| alike(one, arg) || valued(one))
 }
@@ -194,8 +225,10 @@ pub(super) fn carries(list: &[String], values: &[String], args: &[String]) -> bo
 /// Whether the next argument is the value of the last option in `arg`.
 fn takes_next(values: &[String], arg: &str) -> bool {
     let short = |arg: &str| arg.starts_with('-') && !arg.starts_with("--");
-    let ends = |one: &&String| short(one) && one.len() == 2 && short(arg) && arg.ends_with(&one[1..]);
-    values.iter().any(|one| one == arg) || values.iter().find(ends).is_some() && without_value(values, arg) == arg
+    let ends =
+        |one: &&String| short(one) && one.len() == 2 && short(arg) && arg.ends_with(&one[1..]);
+    values.iter().any(|one| one == arg)
+        || values.iter().find(ends).is_some() && without_value(values, arg) == arg
 }
 
 /// `arg` without the value that stands in it behind a short option.
@@ -216,7 +249,8 @@ fn stands(option: &str, arg: &str) -> bool {
     let letter = option.strip_prefix('-').filter(|rest| rest.chars().count() == 1);
     match (letter, arg.strip_prefix('-')) {
         (Some(letter), Some(together)) if !together.starts_with('-') => {
-            let letters: String = together.chars().take_while(char::is_ascii_alphanumeric).collect();
+            let letters: String =
+                together.chars().take_while(char::is_ascii_alphanumeric).collect();
             letters.contains(letter)
         }
         // A long option with one dash.

@@ -51,13 +51,22 @@ const MANY_IN_ONE: [&str; 9] =
 
 /// Looks for `program`, called in `dir`.
 pub(super) fn find(program: &OsStr, dir: &Path, root: &Path, programs: &dyn Programs) -> Found {
-    let folders: Vec<PathBuf> =
-        programs.folders().into_iter().filter(|folder| folder.is_absolute() && !folder.starts_with(root)).collect();
+    let folders: Vec<PathBuf> = programs
+        .folders()
+        .into_iter()
+        .filter(|folder| folder.is_absolute() && !folder.starts_with(root))
+        .collect();
     let called = program.to_string_lossy();
     if !called.contains('/') {
-        let path = folders.iter().map(|folder| folder.join(program)).find(|path| programs.runs(path));
+        let path =
+            folders.iter().map(|folder| folder.join(program)).find(|path| programs.runs(path));
         let Some(path) = path else {
-            return Found { path: None, real: None, place: Place::Missing, names: vec![names_of(&called)] };
+            return Found {
+                path: None,
+                real: None,
+                place: Place::Missing,
+                names: vec![names_of(&called)],
+            };
         };
         let real = programs.real(&path).unwrap_or_else(|| path.clone());
         if real.starts_with(root) {
@@ -71,12 +80,15 @@ pub(super) fn find(program: &OsStr, dir: &Path, root: &Path, programs: &dyn Prog
     let Some(real) = programs.real(&path).filter(|_| programs.runs(&path)) else {
         return Found { path: None, real: None, place: Place::Missing, names: vec![named(&plain)] };
     };
-    if real.starts_with(root) && !real.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git")) {
+    if real.starts_with(root)
+        && !real.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git"))
+    {
         return in_worktree(path, real, root);
     }
     let known = |path: &Path| {
         path.parent().is_some_and(|parent| {
-            SYSTEM.iter().any(|system| parent == Path::new(system)) || folders.iter().any(|folder| folder == parent)
+            SYSTEM.iter().any(|system| parent == Path::new(system))
+                || folders.iter().any(|folder| folder == parent)
         })
     };
     let (by_path, by_real) = (known(&plain), known(&real));
@@ -113,7 +125,9 @@ fn in_worktree(path: PathBuf, real: PathBuf, root: &Path) -> Found {
 /// By what it is called and by what it is: once where both say the same, so that what is inside is not read twice.
 fn both(called: &str, real: &Path) -> Vec<Vec<String>> {
     let (mut typed, target) = (names_of(called), named(real));
-    let shells = [&typed, &target].iter().all(|names| names.iter().any(|name| SHELLS.contains(&name.as_str())));
+    let shells = [&typed, &target]
+        .iter()
+        .all(|names| names.iter().any(|name| SHELLS.contains(&name.as_str())));
     if shells || target.iter().any(|name| typed.contains(name)) {
         typed.extend(target);
         return vec![typed];
@@ -133,7 +147,8 @@ fn is_many(names: &[String]) -> bool {
 }
 
 fn named(path: &Path) -> Vec<String> {
-    let mut names = path.file_name().map(|name| names_of(&name.to_string_lossy())).unwrap_or_default();
+    let mut names =
+        path.file_name().map(|name| names_of(&name.to_string_lossy())).unwrap_or_default();
     if path.is_absolute() {
         names.push(path.to_string_lossy().into_owned());
     }

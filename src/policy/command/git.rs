@@ -67,8 +67,11 @@ pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
             }
             "-C" => {
                 let to = args.get(at).map_or("", String::as_str);
-                let leads = |path: &std::path::PathBuf| judge.resolved(&path.join(to)).unwrap_or_default();
-                let strange = |path: &std::path::PathBuf| !judge.is_inside(path) || is_repository(judge, path);
+                let leads =
+                    |path: &std::path::PathBuf| judge.resolved(&path.join(to)).unwrap_or_default();
+                let strange = |path: &std::path::PathBuf| {
+                    !judge.is_inside(path) || is_repository(judge, path)
+                };
                 if call.way.dirs.iter().map(leads).any(|path| strange(&path)) {
                     words.push(Word::ask(
                         "git-option",
@@ -79,7 +82,8 @@ pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
             }
             harmless if HARMLESS.contains(&harmless) => {}
             other => {
-                let valued = ["--git-dir", "--work-tree", "--namespace", "--config-env", "--attr-source"];
+                let valued =
+                    ["--git-dir", "--work-tree", "--namespace", "--config-env", "--attr-source"];
                 at += usize::from(valued.contains(&other));
                 let reason = format!(
                     "{other} is an option of Git that can change which repository, configuration or program it uses. Leave it out."
@@ -99,7 +103,8 @@ fn checkout(judge: &Judge<'_>, call: &Call<'_>) -> Vec<Word> {
     let args = &call.invocation.args;
     let Some(at) = args.iter().position(|arg| arg == "checkout") else { return Vec::new() };
     let file = |arg: &&String| {
-        !arg.starts_with('-') && call.way.dirs.iter().any(|dir| judge.programs.real(&dir.join(arg)).is_some())
+        !arg.starts_with('-')
+            && call.way.dirs.iter().any(|dir| judge.programs.real(&dir.join(arg)).is_some())
     };
     let found = args[at + 1..].iter().find(file).map(|file| {
         let reason = format!(
@@ -120,13 +125,22 @@ fn is_repository(judge: &Judge<'_>, dir: &std::path::Path) -> bool {
 fn judged(setting: &str) -> Option<Word> {
     let lower = setting.to_lowercase();
     let (name, value) = lower.split_once('=').unwrap_or((&lower, "true"));
-    let such = |list: &[&str]| list.iter().any(|one| *one == name || one.ends_with('.') && name.starts_with(one));
+    let such = |list: &[&str]| {
+        list.iter().any(|one| *one == name || one.ends_with('.') && name.starts_with(one))
+    };
     if such(&DENIED) {
-        let reason = format!("-c {name} would let Git run what edt cannot see, or go past edt's hooks. Leave it out.");
+        let reason = format!(
+            "-c {name} would let Git run what edt cannot see, or go past edt's hooks. Leave it out."
+        );
         return Some(Word::new(Decision::Deny, "git-option", reason));
     }
-    let pager =
-        matches!(name, "core.pager" | "core.editor" | "sequence.editor") && matches!(value, "cat" | "" | "true" | ":");
+    let pager = matches!(name, "core.pager" | "core.editor" | "sequence.editor")
+        && matches!(value, "cat" | "" | "true" | ":");
     let free = such(&LOOKS) || pager;
-    (!free).then(|| Word::ask("git-option", format!("-c {name} can change which programs Git runs. Leave it out.")))
+    (!free).then(|| {
+        Word::ask(
+            "git-option",
+            format!("-c {name} can change which programs Git runs. Leave it out."),
+        )
+    })
 }

@@ -43,14 +43,30 @@ const INTERPRETERS: &[Interpreter] = &[
     },
     Interpreter {
         names: &["node", "nodejs"],
-        alone: &["--test", "--check", "-c", "--enable-source-maps", "--no-warnings", "--trace-warnings", "--watch"],
+        alone: &[
+            "--test",
+            "--check",
+            "-c",
+            "--enable-source-maps",
+            "--no-warnings",
+            "--trace-warnings",
+            "--watch",
+        ],
         tells: &["--version", "--help", "-v", "-h"],
         ..PLAIN
     },
-    Interpreter { names: &["ruby"], alone: &["-w", "-W", "-c"], tells: &["--version", "--help", "-v", "-h"], ..PLAIN },
+    Interpreter {
+        names: &["ruby"],
+        alone: &["-w", "-W", "-c"],
+        tells: &["--version", "--help", "-v", "-h"],
+        ..PLAIN
+    },
     Interpreter { names: &["perl"], alone: &["-w", "-c", "-T", "-W"], ..PLAIN },
     Interpreter { names: &["php"], alone: &["-l", "-n"], ..PLAIN },
-    Interpreter { names: &["lua", "luajit", "tclsh", "rscript", "groovy", "raku", "guile"], ..PLAIN },
+    Interpreter {
+        names: &["lua", "luajit", "tclsh", "rscript", "groovy", "raku", "guile"],
+        ..PLAIN
+    },
     Interpreter {
         names: &["java"],
         alone: &["-ea", "-jar"],
@@ -63,7 +79,9 @@ const INTERPRETERS: &[Interpreter] = &[
 /// What an interpreter runs.
 pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
     let args = &call.invocation.args;
-    let Some(one) = INTERPRETERS.iter().find(|one| call.invocation.is(one.names)) else { return Vec::new() };
+    let Some(one) = INTERPRETERS.iter().find(|one| call.invocation.is(one.names)) else {
+        return Vec::new();
+    };
     let name = one.names[0];
     if args.len() == 1 && one.tells.contains(&args[0].as_str()) && !call.way.open {
         return vec![Word::new(Decision::Allow, "interpreter", format!("{name} tells of itself."))];
@@ -75,14 +93,18 @@ pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
     }
     while let Some(arg) = args.get(at).filter(|arg| arg.starts_with('-') && *arg != "-") {
         let text = arg.as_str();
-        let attached = |option: &&&str| !option.starts_with("--") && option.len() == 2 && text.starts_with(**option);
+        let attached = |option: &&&str| {
+            !option.starts_with("--") && option.len() == 2 && text.starts_with(**option)
+        };
         if one.module.contains(&text) || one.module.iter().any(|option| attached(&option)) {
             let (module, rest) = match text.get(2..).filter(|module| !module.is_empty()) {
                 Some(module) => (Some(module.to_owned()), at + 1),
                 None => (args.get(at + 1).cloned(), at + 2),
             };
-            let argv: Vec<String> =
-                module.into_iter().chain(args.get(rest..).unwrap_or_default().iter().cloned()).collect();
+            let argv: Vec<String> = module
+                .into_iter()
+                .chain(args.get(rest..).unwrap_or_default().iter().cloned())
+                .collect();
             judge.command(&argv, &Way { by: format!("{name} -m"), ..call.way.clone() });
             return vec![Word::new(
                 Decision::Allow,
@@ -93,10 +115,9 @@ pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
         if one.values.contains(&text) {
             at += 2;
         } else if one.alone.contains(&text)
-            || one
-                .values
-                .iter()
-                .any(|option| attached(&option) || option.len() > 3 && text.starts_with(&format!("{option}=")))
+            || one.values.iter().any(|option| {
+                attached(&option) || option.len() > 3 && text.starts_with(&format!("{option}="))
+            })
         {
             at += 1;
         } else if text == "--" {
@@ -121,7 +142,9 @@ pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
         }
         None => vec![Word::ask(
             "inline-code",
-            format!("{name} would read code that cannot be seen. Write it to a file of the worktree and run that."),
+            format!(
+                "{name} would read code that cannot be seen. Write it to a file of the worktree and run that."
+            ),
         )],
     }
 }
@@ -136,6 +159,9 @@ impl Judge<'_> {
         if !file.starts_with('~') && way.dirs.iter().all(|dir| within(dir)) {
             return self.held("worktree-script", file);
         }
-        Word::ask("script-elsewhere", format!("{file} is no file of the worktree, so nobody has seen what it does."))
+        Word::ask(
+            "script-elsewhere",
+            format!("{file} is no file of the worktree, so nobody has seen what it does."),
+        )
     }
 }

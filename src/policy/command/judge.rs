@@ -13,7 +13,8 @@ use crate::base::Level;
 type Family = fn(&mut Judge<'_>, &Call<'_>) -> Vec<Word>;
 
 /// All families.
-const FAMILIES: &[Family] = &[wrapper::judge, script::judge, interpreter::judge, files::judge, find::judge, git::judge];
+const FAMILIES: &[Family] =
+    &[wrapper::judge, script::judge, interpreter::judge, files::judge, find::judge, git::judge];
 
 /// How deep commands may stand in one another.
 const DEEPEST: usize = 12;
@@ -67,13 +68,16 @@ impl Word {
 
 /// What becomes of a program.
 pub(super) fn judge(commands: &Commands, asked: &Asked<'_>, programs: &dyn Programs) -> Judgement {
-    let mut judge = Judge { commands, asked, programs, steps: Vec::new(), depth: 0, searching: false };
+    let mut judge =
+        Judge { commands, asked, programs, steps: Vec::new(), depth: 0, searching: false };
     let text = |text: &OsString| text.to_string_lossy().into_owned();
-    let argv: Vec<String> =
-        std::iter::once(asked.program.to_string_lossy().into_owned()).chain(asked.args.iter().map(text)).collect();
+    let argv: Vec<String> = std::iter::once(asked.program.to_string_lossy().into_owned())
+        .chain(asked.args.iter().map(text))
+        .collect();
     let way = Way { by: "given".to_owned(), dirs: vec![asked.dir.to_owned()], open: false };
     let found = judge.program(asked.program, &argv, &way);
-    let env: Vec<(String, String)> = asked.env.iter().map(|(name, value)| (text(name), text(value))).collect();
+    let env: Vec<(String, String)> =
+        asked.env.iter().map(|(name, value)| (text(name), text(value))).collect();
     judge.environment("environment", &env);
     judge.surroundings();
     let strictest = judge.steps.iter().map(|step| step.decision).max().unwrap_or(Decision::Ask);
@@ -82,7 +86,9 @@ pub(super) fn judge(commands: &Commands, asked: &Asked<'_>, programs: &dyn Progr
         first.map_or_else(Default::default, |step| (step.reason, step.rule, Some(step.origin)));
     let hint = match strictest {
         Decision::Allow => "",
-        Decision::Ask => "Ask a person to run it, or to allow it by a [[command]] rule in their own edt.toml.",
+        Decision::Ask => {
+            "Ask a person to run it, or to allow it by a [[command]] rule in their own edt.toml."
+        }
         Decision::Deny => {
             "Do what the reason says; edt runs this for nobody but a person whose own edt.toml allows it."
         }
@@ -103,7 +109,11 @@ impl Judge<'_> {
     /// Judges a command inside another.
     pub(super) fn command(&mut self, argv: &[String], way: &Way) {
         let Some(program) = argv.first().filter(|program| !program.is_empty()) else {
-            return self.note(way, argv, Word::ask("no-program", "No program is named where one must be."));
+            return self.note(
+                way,
+                argv,
+                Word::ask("no-program", "No program is named where one must be."),
+            );
         };
         if self.depth >= DEEPEST {
             return self.note(
@@ -125,7 +135,10 @@ impl Judge<'_> {
         let before = self.steps.len();
         for (at, arg) in args.iter().enumerate() {
             if arg.contains(char::is_whitespace) {
-                let text = arg.split_once('=').filter(|_| arg.starts_with('-')).map_or(arg.as_str(), |(_, text)| text);
+                let text = arg
+                    .split_once('=')
+                    .filter(|_| arg.starts_with('-'))
+                    .map_or(arg.as_str(), |(_, text)| text);
                 self.script(text, "text", way);
             } else if !arg.starts_with('-') {
                 self.command(&args[at..], way);
@@ -139,7 +152,14 @@ impl Judge<'_> {
     /// Notes a word about something that is no command of its own.
     pub(super) fn note(&mut self, way: &Way, argv: &[String], word: Word) {
         let Word { decision, rule, reason, origin } = word;
-        self.steps.push(Step { by: way.by.clone(), argv: argv.to_vec(), decision, rule, origin, reason });
+        self.steps.push(Step {
+            by: way.by.clone(),
+            argv: argv.to_vec(),
+            decision,
+            rule,
+            origin,
+            reason,
+        });
     }
 
     /// Judges variables that a command is given.
@@ -147,7 +167,11 @@ impl Judge<'_> {
         for (name, value) in variables {
             if let Some((decision, reason)) = self.variable(name, value) {
                 let way = Way { by: by.to_owned(), dirs: Vec::new(), open: false };
-                self.note(&way, &[format!("{name}={value}")], Word::new(decision, "environment", reason));
+                self.note(
+                    &way,
+                    &[format!("{name}={value}")],
+                    Word::new(decision, "environment", reason),
+                );
             }
         }
     }
@@ -155,7 +179,11 @@ impl Judge<'_> {
     /// Whether code of the worktree may run as it is asked.
     pub(super) fn held(&self, rule: &str, what: &str) -> Word {
         if self.asked.level >= Level::Standard {
-            return Word::new(Decision::Allow, rule, format!("{what} is code of the worktree; the sandbox holds it."));
+            return Word::new(
+                Decision::Allow,
+                rule,
+                format!("{what} is code of the worktree; the sandbox holds it."),
+            );
         }
         // Only a person's own file brings the floor below standard: that is their word.
         if self.commands.run.least < Level::Standard {
@@ -212,17 +240,22 @@ impl Judge<'_> {
             (_, Place::Worktree) => self.held("worktree-program", program),
             (word, Place::Path) => word.unwrap_or_else(unknown),
             (word, Place::Missing) if !program.contains('/') => word.unwrap_or_else(unknown),
-            (_, Place::Missing) => Word::ask("no-such-program", format!("There is no program at {program}.")),
+            (_, Place::Missing) => {
+                Word::ask("no-such-program", format!("There is no program at {program}."))
+            }
             (_, Place::Elsewhere) => Word::ask(
                 "strange-place",
-                format!("{program} is neither in a folder of PATH nor in the worktree, so its name says nothing."),
+                format!(
+                    "{program} is neither in a folder of PATH nor in the worktree, so its name says nothing."
+                ),
             ),
         }
     }
 
     /// The word of all layers on one command.
     fn layered(&mut self, call: &Call<'_>) -> Option<Word> {
-        let mut built_in: Vec<Word> = FAMILIES.iter().flat_map(|family| family(self, call)).collect();
+        let mut built_in: Vec<Word> =
+            FAMILIES.iter().flat_map(|family| family(self, call)).collect();
         let invocation = call.invocation;
         let person = strictest(&self.commands.yours, Origin::Yours, invocation);
         let word = person.or_else(|| {
@@ -261,17 +294,26 @@ impl Judge<'_> {
         let way = Way { by: "call".to_owned(), dirs: Vec::new(), open: false };
         let (level, least) = (self.asked.level, self.commands.run.least);
         if level < least {
-            let reason =
-                format!("It asks for the sandbox level {level}; policy wants {least} at least. Leave --sandbox out.");
-            self.note(&way, &["--sandbox".to_owned(), level.to_string()], Word::ask("sandbox", reason));
+            let reason = format!(
+                "It asks for the sandbox level {level}; policy wants {least} at least. Leave --sandbox out."
+            );
+            self.note(
+                &way,
+                &["--sandbox".to_owned(), level.to_string()],
+                Word::ask("sandbox", reason),
+            );
         }
-        let dir = self.programs.real(self.asked.dir).unwrap_or_else(|| found::plain(self.asked.dir));
+        let dir =
+            self.programs.real(self.asked.dir).unwrap_or_else(|| found::plain(self.asked.dir));
         if !inside(&dir, self.asked.root) {
             let argv = ["--cwd".to_owned(), dir.display().to_string()];
             self.note(
                 &way,
                 &argv,
-                Word::ask("outside", "It would run outside of the worktree. Choose a folder of it."),
+                Word::ask(
+                    "outside",
+                    "It would run outside of the worktree. Choose a folder of it.",
+                ),
             );
         }
     }
@@ -279,8 +321,9 @@ impl Judge<'_> {
 
 /// Whether `path` is the worktree or in it, and in no Git folder.
 fn inside(path: &Path, root: &Path) -> bool {
-    path.strip_prefix(root)
-        .is_ok_and(|below| !below.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git")))
+    path.strip_prefix(root).is_ok_and(|below| {
+        !below.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git"))
+    })
 }
 
 /// The arguments as the program reads them: `git-push` is `git push`, `tar xf` is `tar -xf`.
@@ -309,7 +352,10 @@ fn strictest(rules: &[Rule], origin: Origin, invocation: &Invocation) -> Option<
             Fit::Yes => Some(word(rule.decision, rule.reason.clone())),
             Fit::Could => Some(word(
                 Decision::Ask,
-                format!("It gets arguments that cannot be seen before it runs; with some of them: {}", rule.reason),
+                format!(
+                    "It gets arguments that cannot be seen before it runs; with some of them: {}",
+                    rule.reason
+                ),
             )),
         }
     });
@@ -318,7 +364,9 @@ fn strictest(rules: &[Rule], origin: Origin, invocation: &Invocation) -> Option<
 
 /// The words of the built-in rules that allow it, whether or not a stricter one speaks, too.
 fn allowing(invocation: &Invocation) -> impl Iterator<Item = Word> {
-    let allows = |rule: &&Rule| rule.decision == Decision::Allow && rule.fits(invocation, builtin::known()) == Fit::Yes;
+    let allows = |rule: &&Rule| {
+        rule.decision == Decision::Allow && rule.fits(invocation, builtin::known()) == Fit::Yes
+    };
     let word = |rule: &Rule| Word::new(Decision::Allow, &rule.name, rule.reason.clone());
     builtin::rules().iter().filter(allows).map(word)
 }

@@ -54,7 +54,11 @@ pub(super) fn like(pattern: &str, text: &str) -> bool {
     let mut simple = String::new();
     let mut rest = pattern;
     while let Some(c) = rest.chars().next() {
-        let end = if c == '[' { rest.char_indices().skip(2).find(|(_, c)| *c == ']').map(|(at, _)| at) } else { None };
+        let end = if c == '[' {
+            rest.char_indices().skip(2).find(|(_, c)| *c == ']').map(|(at, _)| at)
+        } else {
+            None
+        };
         simple.push(if end.is_some() { '?' } else { c });
         rest = &rest[end.map_or(c.len_utf8(), |end| end + 1)..];
     }
@@ -100,9 +104,12 @@ mod tests {
 
     #[test]
     fn a_bracket_is_any_character_and_braces_are_all_their_words() {
-        for (pattern, text, is) in
-            [("[.]git", ".git", true), ("*[a-z]*", "config", true), ("*.o", "x.c", false), (".g[!x]t", ".git", true)]
-        {
+        for (pattern, text, is) in [
+            ("[.]git", ".git", true),
+            ("*[a-z]*", "config", true),
+            ("*.o", "x.c", false),
+            (".g[!x]t", ".git", true),
+        ] {
             assert_eq!(like(pattern, text), is, "{pattern} {text}");
         }
         assert!(!matches("*", ".git") && matches(".*", ".git"));

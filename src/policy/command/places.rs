@@ -27,7 +27,8 @@ pub(super) enum Where {
 }
 
 /// Folders of the system, none of which a command of an agent changes.
-const SYSTEM: [&str; 9] = ["/usr", "/etc", "/bin", "/sbin", "/lib", "/lib64", "/boot", "/proc", "/sys"];
+const SYSTEM: [&str; 9] =
+    ["/usr", "/etc", "/bin", "/sbin", "/lib", "/lib64", "/boot", "/proc", "/sys"];
 /// The same, but for what is deeper in them.
 const SHALLOW: [&str; 3] = ["/dev", "/var", "/opt"];
 /// Devices that keep nothing.
@@ -59,10 +60,14 @@ impl Judge<'_> {
         if let Some(rest) = stands(&["$PWD", "${PWD}", "$(pwd)", "`pwd`", "~+"]) {
             return dir.join(rest);
         }
-        if let (Some(rest), Some(home)) = (stands(&["~", "$HOME", "${HOME}"]), self.programs.home()) {
+        if let (Some(rest), Some(home)) = (stands(&["~", "$HOME", "${HOME}"]), self.programs.home())
+        {
             return home.join(rest);
         }
-        match text.strip_prefix('~').filter(|user| user.starts_with(|c: char| c.is_ascii_alphabetic())) {
+        match text
+            .strip_prefix('~')
+            .filter(|user| user.starts_with(|c: char| c.is_ascii_alphabetic()))
+        {
             // The home of somebody, wherever that is.
             Some(user) if !user.contains('~') => Path::new("/").join(user),
             _ => dir.join(text),
@@ -117,7 +122,11 @@ impl Judge<'_> {
         if path.starts_with("/dev") && !path.starts_with("/dev/shm") {
             return Where::Device;
         }
-        if within(&SYSTEM) || within(&SHALLOW) && deep <= 3 { Where::System } else { Where::Outside }
+        if within(&SYSTEM) || within(&SHALLOW) && deep <= 3 {
+            Where::System
+        } else {
+            Where::Outside
+        }
     }
 }
 

@@ -62,7 +62,10 @@ enum Text {
 impl Rule {
     /// Whether it speaks of `invocation`.
     pub(super) fn fits(&self, invocation: &Invocation, known: &Known) -> Fit {
-        if !self.argv[0].iter().any(|program| invocation.names.iter().any(|name| alike(program, name))) {
+        if !self.argv[0]
+            .iter()
+            .any(|program| invocation.names.iter().any(|name| alike(program, name)))
+        {
             return Fit::No;
         }
         if invocation.args.iter().any(|arg| self.without.contains(arg)) {
@@ -71,7 +74,8 @@ impl Rule {
         let words = &self.argv[1..];
         if self.decision == Decision::Allow {
             let Some(rest) = known.plainly(words, invocation) else { return Fit::No };
-            let only = |only: &Vec<String>| !invocation.open && rest.iter().all(|arg| asks(only, arg));
+            let only =
+                |only: &Vec<String>| !invocation.open && rest.iter().all(|arg| asks(only, arg));
             let with = |with: &Vec<String>| rest.iter().any(|arg| asks(with, arg));
             let fits = self.only.as_ref().is_none_or(only) && self.with.as_ref().is_none_or(with);
             return if fits { Fit::Yes } else { Fit::No };
@@ -115,26 +119,53 @@ impl Rule {
             return Err("reason is empty; say why, and what to do instead".to_owned());
         }
         if table.r#match.is_empty() {
-            return Err("match is empty; write at least one command that the rule is about".to_owned());
+            return Err(
+                "match is empty; write at least one command that the rule is about".to_owned()
+            );
         }
         if table.only.is_some() && table.decision != Decision::Allow {
-            return Err("only stands in rules that allow; write with for what a rule asks about or denies".to_owned());
+            return Err(
+                "only stands in rules that allow; write with for what a rule asks about or denies"
+                    .to_owned(),
+            );
         }
         let argv: Vec<Vec<String>> = table.argv.into_iter().map(Text::alternatives).collect();
-        if argv.is_empty() || argv.iter().any(Vec::is_empty) || argv.iter().flatten().any(String::is_empty) {
-            return Err("argv is empty; write the program and the words that come first as a list".to_owned());
+        if argv.is_empty()
+            || argv.iter().any(Vec::is_empty)
+            || argv.iter().flatten().any(String::is_empty)
+        {
+            return Err("argv is empty; write the program and the words that come first as a list"
+                .to_owned());
         }
         if table.with.as_ref().is_some_and(Vec::is_empty) {
             return Err("with is empty, so the rule would match nothing; leave it out".to_owned());
         }
-        let globs = argv.iter().flatten().chain(table.with.iter().flatten()).chain(table.only.iter().flatten());
-        if let Some(glob) = globs.into_iter().find(|glob| glob.contains('[') && glob.contains(']')) {
-            return Err(format!("{glob:?} has brackets, which are no pattern here; only * and ? are"));
+        let globs = argv
+            .iter()
+            .flatten()
+            .chain(table.with.iter().flatten())
+            .chain(table.only.iter().flatten());
+        if let Some(glob) = globs.into_iter().find(|glob| glob.contains('[') && glob.contains(']'))
+        {
+            return Err(format!(
+                "{glob:?} has brackets, which are no pattern here; only * and ? are"
+            ));
         }
         let Table { name, with, only, without, values, decision, reason, .. } = table;
         let matching = table.r#match.into_iter().map(Text::argv).collect();
         let not_matching = table.not_match.into_iter().map(Text::argv).collect();
-        Ok(Rule { name, argv, with, only, without, values, decision, reason, matching, not_matching })
+        Ok(Rule {
+            name,
+            argv,
+            with,
+            only,
+            without,
+            values,
+            decision,
+            reason,
+            matching,
+            not_matching,
+        })
     }
 
     /// Tries the examples.

@@ -100,11 +100,17 @@ fn stricter<T: Ord>(person: T, repo: Option<T>) -> T {
 
 fn fault(table: &Table) -> Option<String> {
     if let Some(seconds) = table.timeout.filter(|seconds| !(1..=LONGEST).contains(seconds)) {
-        return Some(format!("[run] timeout must lie between 1 and {LONGEST} seconds, not be {seconds}"));
+        return Some(format!(
+            "[run] timeout must lie between 1 and {LONGEST} seconds, not be {seconds}"
+        ));
     }
-    let rooted = |path: &&PathBuf| path.is_absolute() || path.starts_with("~") && path.components().count() > 1;
+    let rooted = |path: &&PathBuf| {
+        path.is_absolute() || path.starts_with("~") && path.components().count() > 1
+    };
     let loose = table.writable.iter().chain(&table.secrets).find(|path| !rooted(path));
-    loose.map(|path| format!("[run] {} is neither an absolute path nor one below ~/", path.display()))
+    loose.map(|path| {
+        format!("[run] {} is neither an absolute path nor one below ~/", path.display())
+    })
 }
 
 #[cfg(test)]
@@ -118,7 +124,8 @@ mod tests {
     #[test]
     fn a_person_may_loosen_and_a_repository_only_tighten() {
         let loose = "sandbox = \"permissive\"\ntimeout = 3600\nunknown = \"allow\"\n";
-        let strict = "sandbox = \"strict\"\ntimeout = 60\nunknown = \"deny\"\non_findings = \"refuse\"\n";
+        let strict =
+            "sandbox = \"strict\"\ntimeout = 60\nunknown = \"deny\"\non_findings = \"refuse\"\n";
         let of = |person, repo| merged(table(person), table(repo)).unwrap();
         assert_eq!(of("", ""), RunRules::default());
         assert_eq!(of("", loose), RunRules::default());
@@ -128,7 +135,10 @@ mod tests {
             (Level::Permissive, Duration::from_secs(3600), Decision::Allow)
         );
         let both = of(loose, strict);
-        assert_eq!((both.least, both.timeout, both.unknown), (Level::Strict, Duration::from_secs(60), Decision::Deny));
+        assert_eq!(
+            (both.least, both.timeout, both.unknown),
+            (Level::Strict, Duration::from_secs(60), Decision::Deny)
+        );
         assert_eq!(both.on_findings, OnFindings::Refuse);
         let secrets = of("secrets = [\"~/a\"]", "secrets = [\"/b\"]").secrets;
         assert_eq!(secrets, [PathBuf::from("~/a"), PathBuf::from("/b")]);

@@ -8,15 +8,17 @@ use super::{Decision, found, pattern, shell as read_as};
 
 /// Programs that only look, so that what cannot be seen among their arguments changes nothing.
 const TAME: [&str; 30] = [
-    "echo", "printf", "ls", "cat", "head", "tail", "wc", "test", "[", "[[", "grep", "egrep", "fgrep", "cut", "tr",
-    "basename", "dirname", "realpath", "readlink", "stat", "du", "df", "diff", "cmp", "nl", "true", ":", "exit",
-    "return", "sleep",
+    "echo", "printf", "ls", "cat", "head", "tail", "wc", "test", "[", "[[", "grep", "egrep",
+    "fgrep", "cut", "tr", "basename", "dirname", "realpath", "readlink", "stat", "du", "df",
+    "diff", "cmp", "nl", "true", ":", "exit", "return", "sleep",
 ];
 /// Programs that take a here-document as text.
-const TEXT: [&str; 12] = ["cat", "tee", "grep", "wc", "head", "tail", "cut", "tr", "sort", "nl", "read", "jq"];
+const TEXT: [&str; 12] =
+    ["cat", "tee", "grep", "wc", "head", "tail", "cut", "tr", "sort", "nl", "read", "jq"];
 /// What evaluates subscripts, commands in them included.
-const SUBSCRIPTS: [&str; 11] =
-    ["test", "[", "[[", "unset", "declare", "typeset", "local", "readonly", "export", "wait", "let"];
+const SUBSCRIPTS: [&str; 11] = [
+    "test", "[", "[[", "unset", "declare", "typeset", "local", "readonly", "export", "wait", "let",
+];
 /// What sets variables by its words.
 const DECLARES: [&str; 5] = ["export", "declare", "typeset", "local", "readonly"];
 /// The most folders that a script is followed into.
@@ -29,7 +31,10 @@ pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
         judge_script(judge, &invocation.args.join(" "), "eval", way);
         return vec![Word::ask("shell", "eval runs text as a command. Give the command itself.")];
     }
-    if invocation.is(&["source", "."]) && invocation.args.len() == 1 && invocation.args[0].ends_with("/bin/activate") {
+    if invocation.is(&["source", "."])
+        && invocation.args.len() == 1
+        && invocation.args[0].ends_with("/bin/activate")
+    {
         return vec![judge.script_file(&invocation.args[0], way)];
     }
     if invocation.is(&["trap"]) {
@@ -44,8 +49,19 @@ pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
     if invocation.is(&["make", "gmake"]) {
         return made(judge, call);
     }
-    if invocation.is(&["watch", "script", "parallel", "entr", "ssh", "fish", "pwsh", "powershell", "cmd"]) {
-        let text = invocation.args.iter().filter(|arg| !arg.starts_with('-')).cloned().collect::<Vec<_>>();
+    if invocation.is(&[
+        "watch",
+        "script",
+        "parallel",
+        "entr",
+        "ssh",
+        "fish",
+        "pwsh",
+        "powershell",
+        "cmd",
+    ]) {
+        let text =
+            invocation.args.iter().filter(|arg| !arg.starts_with('-')).cloned().collect::<Vec<_>>();
         judge.command(&text, &Way { by: invocation.names[0].clone(), open: true, ..way.clone() });
         return Vec::new();
     }
@@ -65,8 +81,14 @@ pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
             if matches!(arg.as_str(), "--version" | "--help") {
                 return vec![Word::new(Decision::Allow, "shell", "It tells of itself.")];
             }
-            if !matches!(arg.as_str(), "--norc" | "--noprofile" | "--login" | "--posix" | "--verbose" | "--noediting") {
-                return vec![Word::ask("shell", format!("{arg} is an option of a shell that edt does not read."))];
+            if !matches!(
+                arg.as_str(),
+                "--norc" | "--noprofile" | "--login" | "--posix" | "--verbose" | "--noediting"
+            ) {
+                return vec![Word::ask(
+                    "shell",
+                    format!("{arg} is an option of a shell that edt does not read."),
+                )];
             }
             continue;
         }
@@ -74,8 +96,14 @@ pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
             match letter {
                 'c' => command = true,
                 'o' | 'O' => at += 1,
-                'l' | 'e' | 'u' | 'x' | 'f' | 'v' | 'n' | 'h' | 'm' | 'a' | 'b' | 'C' | 'E' | 'T' | 'B' | 'p' => {}
-                _ => return vec![Word::ask("shell", format!("{arg} is an option of a shell that edt does not read."))],
+                'l' | 'e' | 'u' | 'x' | 'f' | 'v' | 'n' | 'h' | 'm' | 'a' | 'b' | 'C' | 'E'
+                | 'T' | 'B' | 'p' => {}
+                _ => {
+                    return vec![Word::ask(
+                        "shell",
+                        format!("{arg} is an option of a shell that edt does not read."),
+                    )];
+                }
             }
         }
     }
@@ -83,10 +111,18 @@ pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
         (Some(text), true) => {
             let by = format!("{} -c", invocation.names[0]);
             if call.way.open && text.contains('$') {
-                judge.note(way, std::slice::from_ref(text), Word::ask("shell", "It runs text that cannot be seen."));
+                judge.note(
+                    way,
+                    std::slice::from_ref(text),
+                    Word::ask("shell", "It runs text that cannot be seen."),
+                );
             }
             judge_script(judge, text, &by, &Way { open: false, ..way.clone() });
-            vec![Word::new(Decision::Allow, "shell", "It runs a script, whose commands are judged.")]
+            vec![Word::new(
+                Decision::Allow,
+                "shell",
+                "It runs a script, whose commands are judged.",
+            )]
         }
         (Some(file), false) if file != "-" => vec![judge.script_file(file, way)],
         _ => vec![Word::ask(
@@ -115,8 +151,9 @@ fn judge_script(judge: &mut Judge<'_>, text: &str, by: &str, way: &Way) {
     let read = read_as::read(text);
     let mut way = Way { by: by.to_owned(), ..way.clone() };
     let doubted = |judge: &mut Judge<'_>, way: &Way, doubt: &str| {
-        let reason =
-            format!("What the script runs cannot be seen before it runs: {doubt}. Run each command by itself.");
+        let reason = format!(
+            "What the script runs cannot be seen before it runs: {doubt}. Run each command by itself."
+        );
         judge.note(way, &[text.to_owned()], Word::ask("script", reason));
     };
     for doubt in &read.doubts {
@@ -129,7 +166,8 @@ fn judge_script(judge: &mut Judge<'_>, text: &str, by: &str, way: &Way) {
             }
         }
         let mut words = simple.words.as_slice();
-        let mut variables: Vec<(String, String)> = simple.sets.into_iter().map(|name| (name, String::new())).collect();
+        let mut variables: Vec<(String, String)> =
+            simple.sets.into_iter().map(|name| (name, String::new())).collect();
         while let Some((name, value)) = words.first().and_then(|word| assignment(&word.text)) {
             if words[0].hidden {
                 doubted(judge, &way, "a variable holds a substitution");
@@ -155,7 +193,10 @@ fn judge_script(judge: &mut Judge<'_>, text: &str, by: &str, way: &Way) {
         }
         if SUBSCRIPTS.contains(&first) && words.iter().any(|word| word.hidden) {
             doubted(judge, &way, "a subscript may hold a substitution");
-            words.iter().filter(|word| word.hidden).for_each(|word| judge_within(judge, &word.text, &way));
+            words
+                .iter()
+                .filter(|word| word.hidden)
+                .for_each(|word| judge_within(judge, &word.text, &way));
         }
         if words.iter().any(|word| word.unknown) && (!TAME.contains(&first) || words[0].unknown) {
             doubted(judge, &way, "it has an expansion");
@@ -185,7 +226,11 @@ fn several(judge: &Judge<'_>, word: &read_as::Word, way: &Way) -> Vec<String> {
         for dir in &way.dirs {
             // A home and the like stand first: what is computed is put in.
             let begins = word.starts_with(['~', '$', '`']);
-            let from = if begins { judge.placed_at(&word, dir).to_string_lossy().into_owned() } else { word.clone() };
+            let from = if begins {
+                judge.placed_at(&word, dir).to_string_lossy().into_owned()
+            } else {
+                word.clone()
+            };
             names.extend(pattern::expanded(&from, dir, judge.programs));
         }
         names.sort_unstable();
@@ -199,17 +244,22 @@ fn several(judge: &Judge<'_>, word: &read_as::Word, way: &Way) -> Vec<String> {
 
 /// Follows `cd`. Whether it went well cannot be seen: what follows runs here or there.
 fn moved(judge: &mut Judge<'_>, argv: &[String], way: &mut Way) {
-    let leads = |arg: &&String| matches!(arg.as_str(), "builtin" | "command" | "time" | "-p" | "--" | "!");
+    let leads =
+        |arg: &&String| matches!(arg.as_str(), "builtin" | "command" | "time" | "-p" | "--" | "!");
     let argv = &argv[argv.iter().take_while(leads).count()..];
     if !argv.first().is_some_and(|first| first == "cd" || first == "pushd") {
         return;
     }
-    let mut to: Vec<String> = argv.iter().skip(1).filter(|arg| !arg.starts_with('-')).cloned().collect();
+    let mut to: Vec<String> =
+        argv.iter().skip(1).filter(|arg| !arg.starts_with('-')).cloned().collect();
     if to.is_empty() {
         to.push("~".to_owned());
     }
-    let there: Vec<PathBuf> =
-        way.dirs.iter().flat_map(|dir| to.iter().map(|to| found::plain(&judge.placed_at(to, dir)))).collect();
+    let there: Vec<PathBuf> = way
+        .dirs
+        .iter()
+        .flat_map(|dir| to.iter().map(|to| found::plain(&judge.placed_at(to, dir))))
+        .collect();
     for dir in there {
         if way.dirs.len() >= MOST_FOLDERS {
             let reason = format!("It goes through more than {MOST_FOLDERS} folders.");
@@ -231,7 +281,17 @@ fn judge_within(judge: &mut Judge<'_>, text: &str, way: &Way) {
 
 /// Whether a variable is a script's own: no program and no shell looks at its name.
 fn is_own(name: &str) -> bool {
-    let special = ["path", "cdpath", "fpath", "manpath", "mailpath", "module_path", "fignore", "watch", "prompt"];
+    let special = [
+        "path",
+        "cdpath",
+        "fpath",
+        "manpath",
+        "mailpath",
+        "module_path",
+        "fignore",
+        "watch",
+        "prompt",
+    ];
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     name.chars().all(plain)
         && !special.contains(&name)
@@ -245,7 +305,8 @@ fn assignment(word: &str) -> Option<(String, String)> {
     let (name, value) = word.split_once('=')?;
     let name = name.trim_end_matches('+').split('[').next().unwrap_or_default();
     let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    (plain && !name.starts_with(|c: char| c.is_ascii_digit())).then(|| (name.to_owned(), value.to_owned()))
+    (plain && !name.starts_with(|c: char| c.is_ascii_digit()))
+        .then(|| (name.to_owned(), value.to_owned()))
 }
 
 impl Judge<'_> {

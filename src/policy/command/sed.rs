@@ -27,7 +27,10 @@ pub(super) fn sed_is_plain(script: &str) -> bool {
                     rest.pop();
                 }
             }
-            Some('p' | 'd' | 'q' | 'Q' | '=' | 'n' | 'N' | 'D' | 'P' | 'g' | 'G' | 'h' | 'H' | 'x' | 'l') => {}
+            Some(
+                'p' | 'd' | 'q' | 'Q' | '=' | 'n' | 'N' | 'D' | 'P' | 'g' | 'G' | 'h' | 'H' | 'x'
+                | 'l',
+            ) => {}
             // The line is text. Behind a backslash the next one is, too, which is not followed.
             Some('a' | 'i' | 'c') => {
                 let end = rest.iter().rposition(|c| *c == '\n').map_or(0, |end| end + 1);
@@ -37,7 +40,9 @@ pub(super) fn sed_is_plain(script: &str) -> bool {
                 rest.truncate(end);
             }
             Some('s') => {
-                let Some(by) = rest.pop().filter(|by| *by != '\n' && *by != '\\') else { return false };
+                let Some(by) = rest.pop().filter(|by| *by != '\n' && *by != '\\') else {
+                    return false;
+                };
                 if !(until(&mut rest, by) && until(&mut rest, by)) {
                     return false;
                 }
@@ -97,7 +102,8 @@ fn until(rest: &mut Vec<char>, by: char) -> bool {
 
 /// Whether an `awk` program runs nothing and writes nothing but its output.
 pub(super) fn awk_is_plain(program: &str) -> bool {
-    let odd = ["system", "getline", "|&", "@", "close", "ENVIRON", "PROCINFO", "extension", "fflush"];
+    let odd =
+        ["system", "getline", "|&", "@", "close", "ENVIRON", "PROCINFO", "extension", "fflush"];
     let pipes = program.replace("||", "");
     !odd.iter().any(|one| program.contains(one)) && !pipes.contains('|') && !writes(program)
 }

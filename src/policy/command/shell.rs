@@ -4,7 +4,8 @@
 pub(super) use super::simple::{Script, Simple, Word};
 
 /// Words that only lead to a command.
-const KEYWORDS: [&str; 12] = ["if", "then", "elif", "else", "while", "until", "do", "{", "}", "fi", "done", "esac"];
+const KEYWORDS: [&str; 12] =
+    ["if", "then", "elif", "else", "while", "until", "do", "{", "}", "fi", "done", "esac"];
 /// Words of what is not read.
 const UNREAD: [&str; 4] = ["case", "select", "function", "coproc"];
 /// Words of a shell that decide by what they are given.
@@ -72,7 +73,9 @@ impl Reader<'_> {
 
     /// Whether it stands within `[[` and `]]`, where signs compare.
     fn tests(&self) -> bool {
-        let is = |word: Option<&Word>, text: &str| word.is_some_and(|word| word.text == text && !word.quoted);
+        let is = |word: Option<&Word>, text: &str| {
+            word.is_some_and(|word| word.text == text && !word.quoted)
+        };
         is(self.now.words.iter().find(|word| !KEYWORDS.contains(&word.text.as_str())), TEST)
             && !is(self.now.words.last(), "]]")
     }
@@ -96,7 +99,9 @@ impl Reader<'_> {
         let mut simple = std::mem::take(&mut self.now);
         while let Some(first) = simple.words.first().filter(|word| !word.quoted) {
             let (text, pattern) = (first.text.clone(), first.pattern);
-            let next = |at: usize, what: &[&str]| simple.words.get(at).is_some_and(|word| what.contains(&&*word.text));
+            let next = |at: usize, what: &[&str]| {
+                simple.words.get(at).is_some_and(|word| what.contains(&&*word.text))
+            };
             if text == "for" && next(2, &["in"]) {
                 simple.sets = Some(simple.words[1].text.clone());
                 simple.words.clear();
@@ -108,7 +113,10 @@ impl Reader<'_> {
                 }
             } else if text == "for" {
                 self.doubt("it has a loop over what cannot be seen");
-            } else if text != "!" && !KEYWORDS.contains(&text.as_str()) && !(text == "time" && next(1, &["{", "!"])) {
+            } else if text != "!"
+                && !KEYWORDS.contains(&text.as_str())
+                && !(text == "time" && next(1, &["{", "!"]))
+            {
                 if pattern {
                     self.doubt("a pattern stands where a program must");
                 }
@@ -122,9 +130,11 @@ impl Reader<'_> {
     }
 
     fn redirect(&mut self) {
-        let operator: String = self.chars[self.at..].iter().take_while(|c| "<>&|".contains(**c)).collect();
+        let operator: String =
+            self.chars[self.at..].iter().take_while(|c| "<>&|".contains(**c)).collect();
         // `2>&1 | x` and `>&2` end where the number begins, `>|x` is one operator, `<(` and `>(` are processes.
-        let operator = operator.trim_end_matches('|').to_owned() + if operator.starts_with(">|") { "|" } else { "" };
+        let operator = operator.trim_end_matches('|').to_owned()
+            + if operator.starts_with(">|") { "|" } else { "" };
         self.at += operator.chars().count();
         if operator.starts_with("<<") && operator != "<<<" {
             let tabs = operator == "<<-" || self.peek(0) == Some('-');
@@ -146,14 +156,19 @@ impl Reader<'_> {
             let end = self.closing(self.at + 1);
             self.within(self.at + 1, end);
             self.at = (end + 1).min(self.chars.len());
-            self.now.words.push(Word { text: "/dev/fd/63".to_owned(), quoted: true, ..Word::default() });
+            self.now.words.push(Word {
+                text: "/dev/fd/63".to_owned(),
+                quoted: true,
+                ..Word::default()
+            });
             return;
         }
         while matches!(self.peek(0), Some(' ' | '\t')) {
             self.at += 1;
         }
         let target = self.word();
-        let number = !target.text.is_empty() && target.text.chars().all(|c| c.is_ascii_digit() || c == '-');
+        let number =
+            !target.text.is_empty() && target.text.chars().all(|c| c.is_ascii_digit() || c == '-');
         if operator.contains('>') && !(operator.ends_with('&') && number) {
             if target.text.is_empty() || target.pattern || target.unknown {
                 self.doubt("it writes to a file whose name cannot be seen");
@@ -196,7 +211,10 @@ impl Reader<'_> {
                     self.at += 1;
                 }
                 '~' if !begun
-                    && !matches!(self.peek(1), None | Some('/' | ' ' | '\t' | '\n' | ';' | '&' | '|' | ')')) =>
+                    && !matches!(
+                        self.peek(1),
+                        None | Some('/' | ' ' | '\t' | '\n' | ';' | '&' | '|' | ')')
+                    ) =>
                 {
                     self.doubt("it names another user's folder");
                     word.text.push(c);
@@ -269,8 +287,11 @@ impl Reader<'_> {
             match self.peek(1) {
                 Some('(') if self.peek(2) == Some('(') => {
                     let end = self.closing(self.at + 2);
-                    let sum: String = self.chars[self.at + 3..end.max(self.at + 3)].iter().collect();
-                    if sum.contains(['$', '`', '[', '=']) || self.chars.get(end.saturating_sub(1)) != Some(&')') {
+                    let sum: String =
+                        self.chars[self.at + 3..end.max(self.at + 3)].iter().collect();
+                    if sum.contains(['$', '`', '[', '='])
+                        || self.chars.get(end.saturating_sub(1)) != Some(&')')
+                    {
                         self.doubt("it has a sum that edt does not read");
                         self.within(self.at + 2, end);
                     }
@@ -287,7 +308,10 @@ impl Reader<'_> {
                     if self.peek(2 + length) != Some('}') {
                         self.doubt("it has an expansion");
                         let end = self.chars[self.at..].iter().position(|c| *c == '}');
-                        self.within(self.at + 2 + length, end.map_or(self.chars.len(), |end| self.at + end));
+                        self.within(
+                            self.at + 2 + length,
+                            end.map_or(self.chars.len(), |end| self.at + end),
+                        );
                     }
                     self.at += self.chars[self.at..].iter().take_while(|c| **c != '}').count() + 1;
                 }
@@ -339,8 +363,14 @@ impl Reader<'_> {
                 // As between double quotes: what stands there is computed, its commands run.
                 let quoted: Vec<char> = text.replace('"', " ").chars().chain(['"']).collect();
                 let (script, now) = (std::mem::take(&mut self.script), Simple::default());
-                let mut inner =
-                    Reader { chars: &quoted, at: 0, depth: self.depth + 1, script, now, awaited: Vec::new() };
+                let mut inner = Reader {
+                    chars: &quoted,
+                    at: 0,
+                    depth: self.depth + 1,
+                    script,
+                    now,
+                    awaited: Vec::new(),
+                };
                 inner.double(&mut Word::default());
                 self.script = inner.script;
             }
@@ -373,7 +403,8 @@ impl Reader<'_> {
         }
         let chars = &self.chars[from.min(to)..to.min(self.chars.len())];
         let (script, now) = (std::mem::take(&mut self.script), Simple::default());
-        let mut inner = Reader { chars, at: 0, depth: self.depth + 1, script, now, awaited: Vec::new() };
+        let mut inner =
+            Reader { chars, at: 0, depth: self.depth + 1, script, now, awaited: Vec::new() };
         inner.script();
         self.script = inner.script;
     }
@@ -388,7 +419,9 @@ mod tests {
         script
             .commands
             .iter()
-            .map(|one| one.words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" "))
+            .map(|one| {
+                one.words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ")
+            })
             .collect()
     }
 
@@ -433,9 +466,16 @@ mod tests {
         ] {
             assert!(words(text).contains(&command.to_owned()), "{text}: {:?}", words(text));
         }
-        for text in
-            ["git pu{s,}h", "cat <<x\ny", "$'\\x67it' push", "'a", "g* push", "cat >(x)", "echo ~root", "x > $f"]
-        {
+        for text in [
+            "git pu{s,}h",
+            "cat <<x\ny",
+            "$'\\x67it' push",
+            "'a",
+            "g* push",
+            "cat >(x)",
+            "echo ~root",
+            "x > $f",
+        ] {
             assert!(!read(text).doubts.is_empty(), "{text}");
         }
     }
@@ -443,7 +483,12 @@ mod tests {
     #[test]
     fn redirections_are_told_apart() {
         let writes = |text: &str| {
-            read(text).commands.into_iter().flat_map(|one| one.writes).map(|word| word.text).collect::<Vec<_>>()
+            read(text)
+                .commands
+                .into_iter()
+                .flat_map(|one| one.writes)
+                .map(|word| word.text)
+                .collect::<Vec<_>>()
         };
         assert_eq!(writes("a > b 2>>c 2>&1 >&2 &>d >|e < f <<< g"), ["b", "c", "d", "e"]);
         assert_eq!(writes("a >& file; > x"), ["file", "x"]);

@@ -20,7 +20,8 @@ struct Wrapper {
     open: bool,
 }
 
-const PLAIN: Wrapper = Wrapper { names: &[], prefix: &[], values: &[], alone: &[], operands: 0, open: false };
+const PLAIN: Wrapper =
+    Wrapper { names: &[], prefix: &[], values: &[], alone: &[], operands: 0, open: false };
 
 /// The family. What a wrapper has beyond this list is asked about.
 const WRAPPERS: &[Wrapper] = &[
@@ -40,9 +41,21 @@ const WRAPPERS: &[Wrapper] = &[
         operands: 1,
         ..PLAIN
     },
-    Wrapper { names: &["setsid"], alone: &["-c", "--ctty", "-f", "--fork", "-w", "--wait"], ..PLAIN },
-    Wrapper { names: &["stdbuf"], values: &["-i", "--input", "-o", "--output", "-e", "--error"], ..PLAIN },
-    Wrapper { names: &["time"], alone: &["-p", "--portability", "-v", "--verbose", "-q", "--quiet"], ..PLAIN },
+    Wrapper {
+        names: &["setsid"],
+        alone: &["-c", "--ctty", "-f", "--fork", "-w", "--wait"],
+        ..PLAIN
+    },
+    Wrapper {
+        names: &["stdbuf"],
+        values: &["-i", "--input", "-o", "--output", "-e", "--error"],
+        ..PLAIN
+    },
+    Wrapper {
+        names: &["time"],
+        alone: &["-p", "--portability", "-v", "--verbose", "-q", "--quiet"],
+        ..PLAIN
+    },
     Wrapper {
         names: &["chrt"],
         alone: &["-b", "--batch", "-i", "--idle", "-o", "--other", "-f", "--fifo", "-r", "--rr"],
@@ -51,7 +64,10 @@ const WRAPPERS: &[Wrapper] = &[
     },
     Wrapper { names: &["taskset"], alone: &["-c", "--cpu-list"], operands: 1, ..PLAIN },
     Wrapper { names: &["prlimit"], values: &[], alone: &["--*=*"], ..PLAIN },
-    Wrapper { names: &["busybox", "toybox", "coreutils", "ccache", "sccache", "distcc", "icecc"], ..PLAIN },
+    Wrapper {
+        names: &["busybox", "toybox", "coreutils", "ccache", "sccache", "distcc", "icecc"],
+        ..PLAIN
+    },
     Wrapper {
         names: &["xargs", "gxargs"],
         values: &[
@@ -75,13 +91,18 @@ const WRAPPERS: &[Wrapper] = &[
         ..PLAIN
     },
     Wrapper { names: &["rustup"], prefix: &["run"], operands: 1, ..PLAIN },
-    Wrapper { names: &["poetry", "pipenv", "uv", "hatch", "pdm", "rye"], prefix: &["run"], ..PLAIN },
+    Wrapper {
+        names: &["poetry", "pipenv", "uv", "hatch", "pdm", "rye"],
+        prefix: &["run"],
+        ..PLAIN
+    },
     Wrapper { names: &["bundle"], prefix: &["exec"], ..PLAIN },
     Wrapper { names: &["edt"], prefix: &["run"], values: &["--timeout"], ..PLAIN },
 ];
 
 /// Programs that run another one as somebody else or somewhere else.
-const OTHERS: [&str; 9] = ["sudo", "doas", "su", "runuser", "pkexec", "sudoedit", "run0", "machinectl", "gosu"];
+const OTHERS: [&str; 9] =
+    ["sudo", "doas", "su", "runuser", "pkexec", "sudoedit", "run0", "machinectl", "gosu"];
 
 /// Shells.
 pub(super) const SHELLS: [&str; 12] =
@@ -94,12 +115,19 @@ pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
         return env(judge, call, &invocation.args, &call.way.dirs);
     }
     if invocation.is(&OTHERS) {
-        inner(judge, call, call.way, "sudo", invocation.args.iter().position(|arg| !arg.starts_with('-')).unwrap_or(0));
-        let reason =
-            "It would run as another user. Run the command without it; what needs other rights is for a person.";
+        inner(
+            judge,
+            call,
+            call.way,
+            "sudo",
+            invocation.args.iter().position(|arg| !arg.starts_with('-')).unwrap_or(0),
+        );
+        let reason = "It would run as another user. Run the command without it; what needs other rights is for a person.";
         return vec![Word::new(Decision::Deny, "other-user", reason)];
     }
-    if invocation.is(&["command"]) && invocation.args.first().is_some_and(|arg| arg == "-v" || arg == "-V") {
+    if invocation.is(&["command"])
+        && invocation.args.first().is_some_and(|arg| arg == "-v" || arg == "-V")
+    {
         return vec![Word::new(Decision::Allow, "wrapper", "It tells where a program is.")];
     }
     if let Some(words) = of_packages(judge, call) {
@@ -107,15 +135,19 @@ pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
     }
     let wrapper = WRAPPERS.iter().find(|wrapper| {
         invocation.is(wrapper.names)
-            && wrapper.prefix.iter().zip(&invocation.args).filter(|(a, b)| a == b).count() == wrapper.prefix.len()
+            && wrapper.prefix.iter().zip(&invocation.args).filter(|(a, b)| a == b).count()
+                == wrapper.prefix.len()
     });
     let Some(wrapper) = wrapper else { return prefixed(judge, call) };
-    let name = wrapper.names.iter().find(|name| invocation.is(&[name])).copied().unwrap_or_default();
+    let name =
+        wrapper.names.iter().find(|name| invocation.is(&[name])).copied().unwrap_or_default();
     let Some(at) = wrapper.command_at(&invocation.args) else {
         judge.denials(&invocation.args, call.way);
         return vec![Word::ask(
             "wrapper",
-            format!("It has an option of {name} that edt does not read, so what it runs cannot be seen."),
+            format!(
+                "It has an option of {name} that edt does not read, so what it runs cannot be seen."
+            ),
         )];
     };
     if at >= invocation.args.len() {
@@ -124,14 +156,26 @@ pub(super) fn judge(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
         return vec![Word::new(word, "wrapper", format!("{name} is given no command."))];
     }
     let replaced = invocation.args[..at].iter().any(|arg| arg.starts_with("-I"));
-    let way = Way { by: name.to_owned(), dirs: call.way.dirs.clone(), open: call.way.open || wrapper.open };
+    let way = Way {
+        by: name.to_owned(),
+        dirs: call.way.dirs.clone(),
+        open: call.way.open || wrapper.open,
+    };
     if replaced && wrapper.open {
         // The text that is put in may stand anywhere, and be an option.
         let argv = &invocation.args[at..];
-        judge.note(&way, argv, Word::ask("wrapper", "It puts text that cannot be seen into the command."));
+        judge.note(
+            &way,
+            argv,
+            Word::ask("wrapper", "It puts text that cannot be seen into the command."),
+        );
     }
     judge.command(&invocation.args[at..], &way);
-    vec![Word::new(Decision::Allow, "wrapper", format!("{name} runs another command, which is judged."))]
+    vec![Word::new(
+        Decision::Allow,
+        "wrapper",
+        format!("{name} runs another command, which is judged."),
+    )]
 }
 
 /// `npx NAME`, `yarn NAME`, `pnpm exec NAME`, `bun run NAME`: what is installed in the worktree, or else what the system has.
@@ -145,7 +189,8 @@ fn of_packages(judge: &mut Judge<'_>, call: &Call<'_>) -> Option<Vec<Word>> {
     let word = args.first().map_or("", String::as_str);
     let runs = word == "exec" || word == "run" && invocation.is(&["bun"]);
     let mut at = usize::from(managers && runs);
-    while managers && runs && args.get(at).is_some_and(|arg| matches!(arg.as_str(), "--" | "--bun")) {
+    while managers && runs && args.get(at).is_some_and(|arg| matches!(arg.as_str(), "--" | "--bun"))
+    {
         at += 1;
     }
     let name = args.get(at)?;
@@ -154,7 +199,8 @@ fn of_packages(judge: &mut Judge<'_>, call: &Call<'_>) -> Option<Vec<Word>> {
     let there = |dir: &PathBuf| judge.programs.runs(&dir.join(&installed));
     let plain = !name.starts_with('-') && !name.contains('/');
     if plain && way.dirs.iter().all(there) {
-        let argv: Vec<String> = std::iter::once(installed).chain(args[at + 1..].iter().cloned()).collect();
+        let argv: Vec<String> =
+            std::iter::once(installed).chain(args[at + 1..].iter().cloned()).collect();
         judge.command(&argv, &Way { by, ..way.clone() });
         return Some(vec![Word::new(
             Decision::Allow,
@@ -163,7 +209,8 @@ fn of_packages(judge: &mut Judge<'_>, call: &Call<'_>) -> Option<Vec<Word>> {
         )]);
     }
     if runs && word == "run" {
-        let system = judge.programs.folders().iter().any(|folder| judge.programs.runs(&folder.join(name)));
+        let system =
+            judge.programs.folders().iter().any(|folder| judge.programs.runs(&folder.join(name)));
         if plain && system {
             judge.command(&args[at..], &Way { by, ..way.clone() });
         } else if !plain {
@@ -175,7 +222,8 @@ fn of_packages(judge: &mut Judge<'_>, call: &Call<'_>) -> Option<Vec<Word>> {
         return Some(Vec::new());
     }
     judge.denials(args, way);
-    let reason = format!("{name} is not installed in node_modules of the worktree, so it would be fetched.");
+    let reason =
+        format!("{name} is not installed in node_modules of the worktree, so it would be fetched.");
     Some(vec![Word::ask("fetch-and-run", reason)])
 }
 
@@ -186,7 +234,10 @@ fn prefixed(judge: &mut Judge<'_>, call: &Call<'_>) -> Vec<Word> {
         let word = wrapper.prefix.first().is_some_and(|word| args.iter().any(|arg| arg == word));
         word && call.invocation.is(wrapper.names)
     };
-    let found = WRAPPERS.iter().find(hidden).filter(|_| args.first().is_some_and(|arg| arg.starts_with(['-', '+'])));
+    let found = WRAPPERS
+        .iter()
+        .find(hidden)
+        .filter(|_| args.first().is_some_and(|arg| arg.starts_with(['-', '+'])));
     if found.is_some() {
         judge.denials(args, call.way);
     }
@@ -250,23 +301,27 @@ impl Wrapper {
 fn env(judge: &mut Judge<'_>, call: &Call<'_>, args: &[String], dirs: &[PathBuf]) -> Vec<Word> {
     let doubt = |judge: &mut Judge<'_>| {
         judge.denials(args, call.way);
-        vec![Word::ask("wrapper", "It has an option of env that edt does not read, so what it runs cannot be seen.")]
+        vec![Word::ask(
+            "wrapper",
+            "It has an option of env that edt does not read, so what it runs cannot be seen.",
+        )]
     };
     let (mut at, mut dirs, mut variables) = (0, dirs.to_vec(), Vec::new());
     while let Some(arg) = args.get(at) {
         let value = |long: &str, short: &str| {
             let next = args.get(at + 1).cloned();
-            match arg
-                .strip_prefix(long)
-                .and_then(|rest| rest.strip_prefix('='))
-                .or_else(|| arg.strip_prefix(short).filter(|rest| !arg.starts_with("--") && !rest.is_empty()))
-            {
+            match arg.strip_prefix(long).and_then(|rest| rest.strip_prefix('=')).or_else(|| {
+                arg.strip_prefix(short).filter(|rest| !arg.starts_with("--") && !rest.is_empty())
+            }) {
                 Some(value) => Some((1, value.to_owned())),
                 None if arg == long || arg == short => next.map(|next| (2, next)),
                 None => None,
             }
         };
-        if matches!(arg.as_str(), "-" | "-i" | "--ignore-environment" | "-0" | "--null" | "-v" | "--debug") {
+        if matches!(
+            arg.as_str(),
+            "-" | "-i" | "--ignore-environment" | "-0" | "--null" | "-v" | "--debug"
+        ) {
             at += 1;
         } else if arg == "--" {
             at += 1;
@@ -286,7 +341,8 @@ fn env(judge: &mut Judge<'_>, call: &Call<'_>, args: &[String], dirs: &[PathBuf]
             if !read.doubts.is_empty() || !simple.writes.is_empty() {
                 return doubt(judge);
             }
-            let mut args_left: Vec<String> = simple.words.iter().map(|word| word.text.clone()).collect();
+            let mut args_left: Vec<String> =
+                simple.words.iter().map(|word| word.text.clone()).collect();
             args_left.extend_from_slice(args.get(at + taken..).unwrap_or_default());
             judge.environment("env", &variables);
             return env(judge, call, &args_left, &dirs);
@@ -306,7 +362,11 @@ fn env(judge: &mut Judge<'_>, call: &Call<'_>, args: &[String], dirs: &[PathBuf]
     } else if call.way.open {
         return vec![Word::ask("wrapper", "What env runs cannot be seen.")];
     }
-    vec![Word::new(Decision::Allow, "wrapper", "env runs another command, which is judged, or prints the environment.")]
+    vec![Word::new(
+        Decision::Allow,
+        "wrapper",
+        "env runs another command, which is judged, or prints the environment.",
+    )]
 }
 
 /// Has the command judged that begins at `at`, for what is forbidden in it.

@@ -22,11 +22,21 @@ fn made(settings: &[(&str, &str)], attributes: &str, files: &[(&str, &[u8])]) ->
 
 #[test]
 fn autocrlf_true_puts_crlf_on_disk_and_lf_into_blobs() {
-    let world = made(&[("core.autocrlf", "true")], "", &[("a.txt", b"one\ntwo\n"), ("bin.dat", b"\0\n\x01\n")]);
-    assert_eq!((world.text("a.txt").as_str(), world.read("bin.dat")), ("one\r\ntwo\r\n", b"\0\n\x01\n".to_vec()));
+    let world = made(
+        &[("core.autocrlf", "true")],
+        "",
+        &[("a.txt", b"one\ntwo\n"), ("bin.dat", b"\0\n\x01\n")],
+    );
+    assert_eq!(
+        (world.text("a.txt").as_str(), world.read("bin.dat")),
+        ("one\r\ntwo\r\n", b"\0\n\x01\n".to_vec())
+    );
     whole_session(&world, "a.txt", "two");
     world.edt(&["apply", "new.txt", "--mode", "create", "--content", "x\ny\n"]).landed();
-    assert_eq!((world.text("new.txt").as_str(), world.blob("HEAD:new.txt")), ("x\r\ny\r\n", b"x\ny\n".to_vec()));
+    assert_eq!(
+        (world.text("new.txt").as_str(), world.blob("HEAD:new.txt")),
+        ("x\r\ny\r\n", b"x\ny\n".to_vec())
+    );
     as_git_would(&world, "a new file");
 }
 
@@ -35,7 +45,10 @@ fn autocrlf_input_puts_lf_everywhere() {
     let world = made(&[("core.autocrlf", "input")], "", &[("a.txt", b"one\ntwo\n")]);
     whole_session(&world, "a.txt", "two");
     world.edt(&["apply", "new.txt", "--mode", "create", "--content", "x\r\ny\r\n"]);
-    assert_eq!((world.text("new.txt").as_str(), world.blob("HEAD:new.txt")), ("x\ny\n", b"x\ny\n".to_vec()));
+    assert_eq!(
+        (world.text("new.txt").as_str(), world.blob("HEAD:new.txt")),
+        ("x\ny\n", b"x\ny\n".to_vec())
+    );
     as_git_would(&world, "a new file");
 }
 
@@ -76,8 +89,16 @@ fn bytes_that_git_would_not_check_out_again_are_refused_not_lost() {
         world.write("a.txt", odd);
         let edit = json!({"path": "a.txt", "mode": "edit", "old_text": "two", "content": "2"});
         let refused = world.refuses_request(&["UNSUPPORTED_REPOSITORY"], 5, &edit);
-        assert!(refused.message().contains("CRLF") && refused.hint().contains("unix2dos a.txt"), "{:#}", refused.json);
-        world.refuses_request(&["UNSUPPORTED_REPOSITORY"], 5, &json!({"path": "a.txt", "mode": "delete"}));
+        assert!(
+            refused.message().contains("CRLF") && refused.hint().contains("unix2dos a.txt"),
+            "{:#}",
+            refused.json
+        );
+        world.refuses_request(
+            &["UNSUPPORTED_REPOSITORY"],
+            5,
+            &json!({"path": "a.txt", "mode": "delete"}),
+        );
     }
     world.write("a.txt", "one\r\ntwo\r\nthree\r\nmine\r\n");
     let landed = world.edt(&["apply", "a.txt", "--mode", "append", "--content", "four\n"]).landed();
@@ -90,7 +111,8 @@ fn bytes_that_git_would_not_check_out_again_are_refused_not_lost() {
 #[test]
 fn what_is_sent_in_lf_lands_in_crlf_and_the_file_is_one_change_only() {
     let world = made(&[("core.autocrlf", "true")], "", &[("a.txt", b"one\ntwo\nthree\n")]);
-    let edit = json!({"path": "a.txt", "mode": "edit", "old_text": "one\ntwo\n", "content": "1\n2\n"});
+    let edit =
+        json!({"path": "a.txt", "mode": "edit", "old_text": "one\ntwo\n", "content": "1\n2\n"});
     let landed = world.apply(&edit).landed();
     assert_eq!(
         (world.text("a.txt").as_str(), world.blob("HEAD:a.txt")),
@@ -102,9 +124,12 @@ fn what_is_sent_in_lf_lands_in_crlf_and_the_file_is_one_change_only() {
     );
     assert_eq!(world.git(&["diff", "--stat", "HEAD~1"]).lines().count(), 2);
     let hash = world.edt(&["read", "a.txt"]).json["hash"].as_str().unwrap().to_owned();
-    world.edt(&["apply", "a.txt", "--mode", "append", "--content", "x\n", "--expected-hash", &hash]).landed();
+    world
+        .edt(&["apply", "a.txt", "--mode", "append", "--content", "x\n", "--expected-hash", &hash])
+        .landed();
     // The whole text sent in LF is no change.
-    let same = world.edt(&["apply", "a.txt", "--mode", "overwrite", "--content", "1\n2\nthree\nx\n"]);
+    let same =
+        world.edt(&["apply", "a.txt", "--mode", "overwrite", "--content", "1\n2\nthree\nx\n"]);
     assert_eq!(same.json["status"], "unchanged");
 }
 
@@ -145,8 +170,10 @@ fn where_nothing_converts_no_attributes_are_read_and_no_program_is_started() {
         return;
     }
     let trace = std::fs::read_to_string(log).unwrap();
-    let begun: Vec<&str> =
-        trace.lines().filter(|line| ["execve(", "clone", "fork("].iter().any(|c| line.contains(c))).collect();
+    let begun: Vec<&str> = trace
+        .lines()
+        .filter(|line| ["execve(", "clone", "fork("].iter().any(|c| line.contains(c)))
+        .collect();
     assert_eq!(begun.len(), 1, "edt itself: {begun:#?}");
     let read: Vec<&str> = trace.lines().filter(|line| line.contains("attributes")).collect();
     assert_eq!(read, Vec::<&str>::new());
@@ -159,10 +186,16 @@ fn attributes_from_info_and_from_the_persons_file() {
         let world = World::with(&[("a.txt", b"one\ntwo\n")]);
         if place == "info" {
             std::fs::create_dir_all(world.root.join(".git/info")).unwrap();
-            std::fs::write(world.root.join(".git/info/attributes"), "*.txt text eol=crlf\n").unwrap();
+            std::fs::write(world.root.join(".git/info/attributes"), "*.txt text eol=crlf\n")
+                .unwrap();
         } else {
             std::fs::write(world.home.join("attributes"), "*.txt text eol=crlf\n").unwrap();
-            world.git(&["config", "--global", "core.attributesFile", world.home.join("attributes").to_str().unwrap()]);
+            world.git(&[
+                "config",
+                "--global",
+                "core.attributesFile",
+                world.home.join("attributes").to_str().unwrap(),
+            ]);
         }
         std::fs::remove_file(world.root.join("a.txt")).unwrap();
         world.git(&["checkout", "--", "a.txt"]);
@@ -178,7 +211,10 @@ fn utf16(text: &str) -> Vec<u8> {
 #[test]
 fn a_utf_16_file_is_edited_as_text() {
     let attributes = "*.txt working-tree-encoding=UTF-16\n";
-    let world = World::with(&[(".gitattributes", attributes.as_bytes()), ("a.txt", &utf16("eins\nzw\u{f6}lf\n"))]);
+    let world = World::with(&[
+        (".gitattributes", attributes.as_bytes()),
+        ("a.txt", &utf16("eins\nzw\u{f6}lf\n")),
+    ]);
     assert_eq!(world.blob("HEAD:a.txt"), "eins\nzw\u{f6}lf\n".as_bytes());
     assert_eq!(world.edt(&["read", "a.txt"]).json["text"], "eins\nzw\u{f6}lf\n");
     as_git_would(&world, "setting up");
@@ -192,13 +228,22 @@ fn a_utf_16_file_is_edited_as_text() {
 fn other_encodings_and_line_ends_together() {
     for (attributes, disk) in [
         ("working-tree-encoding=UTF-16LE-BOM eol=crlf text", utf16("eins\r\nzwei\r\n")),
-        ("working-tree-encoding=UTF-16BE", "eins\nzwei\n".encode_utf16().flat_map(u16::to_be_bytes).collect()),
-        ("working-tree-encoding=UTF-32LE", "eins\nzwei\n".chars().flat_map(|c| u32::from(c).to_le_bytes()).collect()),
+        (
+            "working-tree-encoding=UTF-16BE",
+            "eins\nzwei\n".encode_utf16().flat_map(u16::to_be_bytes).collect(),
+        ),
+        (
+            "working-tree-encoding=UTF-32LE",
+            "eins\nzwei\n".chars().flat_map(|c| u32::from(c).to_le_bytes()).collect(),
+        ),
         ("working-tree-encoding=ISO-8859-1", b"einsj\xe9\nzwei\n".to_vec()),
         ("working-tree-encoding=UTF-8", "eins\u{e9}\nzwei\n".into()),
     ] {
         eprintln!("{attributes}");
-        let world = World::with(&[(".gitattributes", format!("*.txt {attributes}\n").as_bytes()), ("a.txt", &disk)]);
+        let world = World::with(&[
+            (".gitattributes", format!("*.txt {attributes}\n").as_bytes()),
+            ("a.txt", &disk),
+        ]);
         as_git_would(&world, attributes);
         whole_session(&world, "a.txt", "zwei");
     }
@@ -206,12 +251,20 @@ fn other_encodings_and_line_ends_together() {
 
 #[test]
 fn what_an_encoding_cannot_hold_is_refused() {
-    let attributes =
-        "*.txt working-tree-encoding=UTF-16\n*.l1 working-tree-encoding=latin1\n*.jp working-tree-encoding=SHIFT-JIS\n";
-    let world = World::with(&[(".gitattributes", attributes.as_bytes()), ("a.l1", b"\xe9\n"), ("a.jp", b"x\n")]);
+    let attributes = "*.txt working-tree-encoding=UTF-16\n*.l1 working-tree-encoding=latin1\n*.jp working-tree-encoding=SHIFT-JIS\n";
+    let world = World::with(&[
+        (".gitattributes", attributes.as_bytes()),
+        ("a.l1", b"\xe9\n"),
+        ("a.jp", b"x\n"),
+    ]);
     let append = |path: &str, text: &str| json!({"path": path, "mode": "append", "content": text});
-    let refused = world.refuses_request(&["UNSUPPORTED_REPOSITORY"], 5, &append("a.l1", "\u{20ac}\n"));
-    assert!(refused.message().contains("a character that its encoding lacks"), "{:#}", refused.json);
+    let refused =
+        world.refuses_request(&["UNSUPPORTED_REPOSITORY"], 5, &append("a.l1", "\u{20ac}\n"));
+    assert!(
+        refused.message().contains("a character that its encoding lacks"),
+        "{:#}",
+        refused.json
+    );
     let refused = world.refuses_request(&["UNSUPPORTED_REPOSITORY"], 5, &append("a.jp", "y\n"));
     assert!(refused.message().contains("SHIFT-JIS"), "{:#}", refused.json);
     for odd in [&b"\xff\xfea"[..], b"a\0b\0", b"\xff\xfe\0\xd8a\0"] {
@@ -225,7 +278,9 @@ fn ident_is_expanded_on_disk_and_collapsed_in_the_blob() {
     let world = made(&[], "*.md ident\n", &[("a.md", b"See $Id$.\nint a;\n")]);
     assert_eq!(world.text("a.md"), format!("See $Id: {} $.\nint a;\n", world.rev("HEAD:a.md")));
     whole_session(&world, "a.md", "int a;");
-    world.edt(&["apply", "new.md", "--mode", "create", "--content", "See $Id$.\nint b;\n"]).landed();
+    world
+        .edt(&["apply", "new.md", "--mode", "create", "--content", "See $Id$.\nint b;\n"])
+        .landed();
     assert_eq!(world.blob("HEAD:new.md"), b"See $Id$.\nint b;\n");
     assert_eq!(world.text("new.md"), format!("See $Id: {} $.\nint b;\n", world.rev("HEAD:new.md")));
     as_git_would(&world, "a new file");

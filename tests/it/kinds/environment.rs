@@ -29,8 +29,10 @@ fn git_dir_and_git_work_tree_are_honoured_from_anywhere() {
     edt(&world, &world.home, &both, APPEND).landed();
     assert_eq!(world.text("a.txt"), "a\nx\n");
     as_git_would(&world, "an edit from elsewhere");
-    edt(&world, &world.root, &[("GIT_DIR", ".git"), ("GIT_INDEX_FILE", ".git/index")], APPEND).landed();
-    edt(&world, &world.root, &[("GIT_DIR", ".git"), ("GIT_WORK_TREE", ".")], &["undo", "2"]).landed();
+    edt(&world, &world.root, &[("GIT_DIR", ".git"), ("GIT_INDEX_FILE", ".git/index")], APPEND)
+        .landed();
+    edt(&world, &world.root, &[("GIT_DIR", ".git"), ("GIT_WORK_TREE", ".")], &["undo", "2"])
+        .landed();
     as_git_would(&world, "as in a hook");
 }
 
@@ -57,8 +59,13 @@ fn what_git_would_take_from_the_current_folder_is_refused_elsewhere() {
         (&world.root.join("sub"), vec![("GIT_INDEX_FILE", ".git/index")]),
         (&world.home, vec![("GIT_DIR", dir), ("GIT_WORK_TREE", "../repo")]),
     ] {
-        let refused = world.unchanged(&["UNSUPPORTED_REPOSITORY"], 5, || edt(&world, at, &variables, APPEND));
-        assert!(refused.message().contains(variables.last().unwrap().0), "{variables:?}: {:#}", refused.json);
+        let refused =
+            world.unchanged(&["UNSUPPORTED_REPOSITORY"], 5, || edt(&world, at, &variables, APPEND));
+        assert!(
+            refused.message().contains(variables.last().unwrap().0),
+            "{variables:?}: {:#}",
+            refused.json
+        );
     }
 }
 
@@ -70,7 +77,10 @@ fn another_index_is_the_one_that_follows() {
     let before = std::fs::read(world.root.join(".git/index")).unwrap();
     let variables = [("GIT_INDEX_FILE", other.to_str().unwrap())];
     edt(&world, &world.root, &variables, APPEND).landed();
-    assert!(std::fs::read(world.root.join(".git/index")).unwrap() == before, "the usual index is as it was");
+    assert!(
+        std::fs::read(world.root.join(".git/index")).unwrap() == before,
+        "the usual index is as it was"
+    );
     let mut status = world.command("git");
     let status = status.args(["status", "--porcelain"]).envs(variables).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&status.stdout), "");
@@ -93,10 +103,17 @@ fn variables_that_edt_does_not_honour_are_refused_unless_they_say_what_holds_any
     ] {
         let call = || edt(&world, &world.root, &[(name, elsewhere)], APPEND);
         let refused = world.unchanged(&["UNSUPPORTED_REPOSITORY"], 5, call);
-        assert!(refused.message().contains(name) && refused.hint().contains(name), "{:#}", refused.json);
+        assert!(
+            refused.message().contains(name) && refused.hint().contains(name),
+            "{:#}",
+            refused.json
+        );
         edt(&world, &world.root, &[(name, "")], &["status"]);
     }
-    let same = [("GIT_OBJECT_DIRECTORY", objects.to_str().unwrap()), ("GIT_COMMON_DIR", git.to_str().unwrap())];
+    let same = [
+        ("GIT_OBJECT_DIRECTORY", objects.to_str().unwrap()),
+        ("GIT_COMMON_DIR", git.to_str().unwrap()),
+    ];
     edt(&world, &world.root, &same, APPEND).landed();
 }
 
@@ -127,7 +144,9 @@ fn a_repository_of_another_user_is_refused_as_git_refuses_it() {
         give("0", &["."]);
         give("65534", theirs);
         assert!(!world.try_git(&["status"]).status.success(), "git refuses it, too");
-        for args in [APPEND, &["status"], &["read", "a.txt"], &["undo"], &["begin"], &["trust", "--list"]] {
+        for args in
+            [APPEND, &["status"], &["read", "a.txt"], &["undo"], &["begin"], &["trust", "--list"]]
+        {
             let refused = world.edt(args);
             assert_eq!(refused.codes(), ["UNSUPPORTED_REPOSITORY"], "{theirs:?} {args:?}");
             assert!(refused.message().contains("belongs to another user"), "{:#}", refused.json);
@@ -154,9 +173,15 @@ fn a_worktree_of_a_sessions_own_is_not_made_with_the_callers_index() {
     let before = std::fs::read(&index).unwrap();
     let side = world.at(world.home.join("side"));
     let mut begin = world.command(EDT);
-    begin.args(["begin", "s", "--json", "--worktree"]).arg(&side.root).env("GIT_INDEX_FILE", &index);
+    begin
+        .args(["begin", "s", "--json", "--worktree"])
+        .arg(&side.root)
+        .env("GIT_INDEX_FILE", &index);
     begin.env("GIT_DIR", world.root.join(".git")).env("GIT_WORK_TREE", &world.root);
     run(begin, b"", &["begin"]).landed();
-    assert_eq!((std::fs::read(&index).unwrap() == before, world.text("a.txt").as_str()), (true, "staged\n"));
+    assert_eq!(
+        (std::fs::read(&index).unwrap() == before, world.text("a.txt").as_str()),
+        (true, "staged\n")
+    );
     side.is_clean();
 }

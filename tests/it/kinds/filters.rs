@@ -16,7 +16,8 @@ fn large_files(world: &World) -> (String, String) {
         "f() {{ echo clean >> {0}; mkdir -p {store}; t=$(mktemp {store}/tmp.XXXXXX); cat > $t; h=$(sha256sum < $t | cut -d' ' -f1); mv $t {store}/$h; echo pointer $h; }}; f %f",
         ran.display()
     );
-    let smudge = format!("f() {{ echo smudge >> {0}; read _ h; cat {store}/$h; }}; f %f", ran.display());
+    let smudge =
+        format!("f() {{ echo smudge >> {0}; read _ h; cat {store}/$h; }}; f %f", ran.display());
     (clean, smudge)
 }
 
@@ -35,7 +36,11 @@ fn world(scope: &str) -> World {
     world.git(&["config", scope, "filter.large.clean", &clean]);
     world.git(&["config", scope, "filter.large.smudge", &smudge]);
     world.git(&["config", scope, "filter.large.required", "true"]);
-    world.commit(&[(".gitattributes", b"*.big filter=large -text\n"), ("a.big", b"one\ntwo\n"), ("b.txt", b"b\n")]);
+    world.commit(&[
+        (".gitattributes", b"*.big filter=large -text\n"),
+        ("a.big", b"one\ntwo\n"),
+        ("b.txt", b"b\n"),
+    ]);
     assert!(world.blob("HEAD:a.big").starts_with(b"pointer "));
     as_git_would(&world, "setting up");
     world
@@ -47,7 +52,10 @@ const EDIT: &[&str] = &["apply", "a.big", "--mode", "append", "--content", "thre
 fn a_persons_own_filter_runs() {
     let world = world("--global");
     whole_session(&world, "a.big", "two");
-    assert!(world.blob("HEAD:a.big").starts_with(b"pointer ") && world.text("a.big") == "one\ntwo and more\n");
+    assert!(
+        world.blob("HEAD:a.big").starts_with(b"pointer ")
+            && world.text("a.big") == "one\ntwo and more\n"
+    );
 }
 
 #[test]
@@ -55,9 +63,17 @@ fn a_filter_of_the_repositorys_own_configuration_waits_for_a_person() {
     let world = world("--local");
     std::fs::remove_file(ran(&world)).unwrap();
     let held = world.refuses(&["TRUST_REQUIRED"], 4, EDIT);
-    assert!(held.message().contains("\"large\"") && held.message().contains("clean: f()"), "{:#}", held.json);
+    assert!(
+        held.message().contains("\"large\"") && held.message().contains("clean: f()"),
+        "{:#}",
+        held.json
+    );
     assert!(held.hint().contains("edt trust"));
-    world.refuses(&["TRUST_REQUIRED"], 4, &["apply", "new.big", "--mode", "create", "--content", "x\n"]);
+    world.refuses(
+        &["TRUST_REQUIRED"],
+        4,
+        &["apply", "new.big", "--mode", "create", "--content", "x\n"],
+    );
     world.refuses(&["TRUST_REQUIRED"], 4, &["read", "a.big"]);
     // Other files are not held up, and nothing looks at the filtered one on the way.
     world.edt(&["apply", "b.txt", "--mode", "append", "--content", "c\n"]).landed();
@@ -81,7 +97,11 @@ fn a_filter_of_the_repositorys_own_configuration_waits_for_a_person() {
 
 #[test]
 fn a_script_of_the_worktree_that_a_filter_names_is_trusted_as_it_is() {
-    let world = World::with(&[(".gitattributes", b"*.up filter=up\n"), ("up.sh", b"cat\n"), ("a.up", b"x\n")]);
+    let world = World::with(&[
+        (".gitattributes", b"*.up filter=up\n"),
+        ("up.sh", b"cat\n"),
+        ("a.up", b"x\n"),
+    ]);
     for way in ["clean", "smudge"] {
         world.git(&["config", &format!("filter.up.{way}"), "sh ./up.sh"]);
     }
@@ -96,7 +116,8 @@ fn a_script_of_the_worktree_that_a_filter_names_is_trusted_as_it_is() {
 
 #[test]
 fn a_filter_that_nothing_defines_does_nothing() {
-    let world = World::with(&[(".gitattributes", b"*.big filter=nowhere\n"), ("a.big", b"one\ntwo\n")]);
+    let world =
+        World::with(&[(".gitattributes", b"*.big filter=nowhere\n"), ("a.big", b"one\ntwo\n")]);
     whole_session(&world, "a.big", "two");
     world.git(&["config", "--global", "filter.nowhere.required", "true"]);
     let refused = world.refuses(&["FILTER_FAILED"], 5, EDIT);
@@ -128,8 +149,12 @@ fn a_filter_that_does_not_give_back_what_it_takes_is_refused() {
     assert!(refused.message().contains("does not give back"), "{:#}", refused.json);
     world.write("a.big", "one\n");
     // What comes back is what Git would check out, and the answer says so.
-    let landed = world.edt(&["apply", "a.big", "--mode", "append", "--content", "secret\ntwo\n"]).landed();
-    assert_eq!((world.text("a.big").as_str(), &landed.json["files"][0]["lines_added"]), ("one\ntwo\n", &json!(1)));
+    let landed =
+        world.edt(&["apply", "a.big", "--mode", "append", "--content", "secret\ntwo\n"]).landed();
+    assert_eq!(
+        (world.text("a.big").as_str(), &landed.json["files"][0]["lines_added"]),
+        ("one\ntwo\n", &json!(1))
+    );
     as_git_would(&world, "the edit");
 }
 
@@ -178,8 +203,13 @@ fn a_filter_of_the_long_running_kind() {
     ]);
     assert_eq!(world.blob("HEAD:a.rot"), b"bar\ngjb\n");
     as_git_would(&world, "setting up");
-    world.edt(&["apply", "a.rot", "--mode", "edit", "--old-text", "two", "--content", "2"]).landed();
-    assert_eq!((world.text("a.rot").as_str(), world.blob("HEAD:a.rot")), ("one\n2\n", b"bar\n2\n".to_vec()));
+    world
+        .edt(&["apply", "a.rot", "--mode", "edit", "--old-text", "two", "--content", "2"])
+        .landed();
+    assert_eq!(
+        (world.text("a.rot").as_str(), world.blob("HEAD:a.rot")),
+        ("one\n2\n", b"bar\n2\n".to_vec())
+    );
     world.edt(&["undo"]).landed();
     as_git_would(&world, "undo");
     world.edt(&["apply", "large.rot", "--mode", "append", "--content", "end\n"]).landed();
@@ -229,5 +259,9 @@ fn a_killed_edit_of_a_filtered_file_is_settled_without_its_filter() {
     let world = world("--global");
     world.edt(EDIT).landed();
     let raw = world.git(&["hash-object", "--no-filters", "a.big"]);
-    assert_eq!(world.blob(raw.trim()), b"one\ntwo\nthree\n", "the bytes on disk are an object, too");
+    assert_eq!(
+        world.blob(raw.trim()),
+        b"one\ntwo\nthree\n",
+        "the bytes on disk are an object, too"
+    );
 }

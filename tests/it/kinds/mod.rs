@@ -32,7 +32,10 @@ pub(crate) fn checked_out(world: &World) -> Snapshot {
 fn tracked(world: &World) -> Snapshot {
     let names = world.git(&["ls-files", "-z", "--recurse-submodules"]);
     let all = world.files();
-    names.split_terminator('\0').filter_map(|name| Some((name.to_owned(), all.get(name)?.clone()))).collect()
+    names
+        .split_terminator('\0')
+        .filter_map(|name| Some((name.to_owned(), all.get(name)?.clone())))
+        .collect()
 }
 
 /// What stands in the worktree is what Git would check out, and Git finds nothing to commit.
@@ -42,7 +45,11 @@ pub(crate) fn as_git_would(world: &World, step: &str) {
     world.is_clean();
     assert_eq!(world.status(), "", "after {step}");
     let (here, there) = (tracked(world), checked_out(world));
-    assert_eq!(crate::world::changed(&there, &here), Vec::<String>::new(), "disk against git's checkout after {step}");
+    assert_eq!(
+        crate::world::changed(&there, &here),
+        Vec::<String>::new(),
+        "disk against git's checkout after {step}"
+    );
 }
 
 /// A session over `path`, a tracked text that holds `old` once: edit, create beside it, rename, delete; undo one by one to the
@@ -51,7 +58,8 @@ pub(crate) fn as_git_would(world: &World, step: &str) {
 pub(crate) fn whole_session(world: &World, path: &str, old: &str) {
     let start = world.files();
     let (folder, name) = path.rsplit_once('/').map_or(("", path), |(folder, name)| (folder, name));
-    let below = |name: &str| if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
+    let below =
+        |name: &str| if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
     let (made, moved) = (below(&format!("made-{name}")), below(&format!("moved-{name}")));
     let steps: Vec<Value> = vec![
         json!({"path": path, "mode": "edit", "old_text": old, "content": format!("{old} and more")}),
@@ -63,7 +71,12 @@ pub(crate) fn whole_session(world: &World, path: &str, old: &str) {
     for step in &steps {
         let answer = world.apply(step);
         assert_eq!((answer.exit, answer.checkpoints()), (0, 0), "{step}: {:#}", answer.json);
-        for file in answer.json["files"].as_array().unwrap().iter().filter(|file| !file["hash_after"].is_null()) {
+        for file in answer.json["files"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|file| !file["hash_after"].is_null())
+        {
             let blob = world.rev(&format!("HEAD:{}", file["path"].as_str().unwrap()));
             assert_eq!(file["hash_after"], blob, "{step}: the hash is the blob's");
             let read = world.edt(&["read", file["path"].as_str().unwrap()]);

@@ -24,8 +24,10 @@ fn create(path: &str) -> serde_json::Value {
 fn cloned(world: &World, flags: &[&str]) -> World {
     let clone = world.at(world.root.with_file_name("clone"));
     let url = format!("file://{}", world.root.display());
-    let (from, to) =
-        (if flags.contains(&"--shared") { world.root.to_str().unwrap() } else { &url }, clone.root.to_str().unwrap());
+    let (from, to) = (
+        if flags.contains(&"--shared") { world.root.to_str().unwrap() } else { &url },
+        clone.root.to_str().unwrap(),
+    );
     world.git(&[&["clone", "--quiet"], flags, &[from, to]].concat());
     clone.git(&["config", "user.name", "A Person"]);
     clone.git(&["config", "user.email", "person@example.com"]);
@@ -97,7 +99,11 @@ fn a_sparse_checkout_in_cone_mode_without_it_and_with_a_sparse_index() {
         for path in ["out/new.txt", "other/new.txt"] {
             world.apply(&create(path)).landed();
             world.is_clean();
-            assert_eq!((world.text(path).as_str(), skipped(&world)), ("new\n", before.clone()), "{flags:?}");
+            assert_eq!(
+                (world.text(path).as_str(), skipped(&world)),
+                ("new\n", before.clone()),
+                "{flags:?}"
+            );
         }
         world.edt(&["undo", "2"]).landed();
         assert!(!world.exists("out") && !world.exists("other"));
@@ -120,7 +126,10 @@ fn a_sparse_index_stays_one() {
 
 #[test]
 fn attributes_that_a_sparse_checkout_leaves_out_hold() {
-    let world = World::with(&[(".gitattributes", b"*.txt text eol=crlf\n"), ("dir/b.txt", b"one\r\ntwo\r\n")]);
+    let world = World::with(&[
+        (".gitattributes", b"*.txt text eol=crlf\n"),
+        ("dir/b.txt", b"one\r\ntwo\r\n"),
+    ]);
     world.git(&["sparse-checkout", "set", "--no-cone", "/dir/"]);
     assert!(!world.exists(".gitattributes"));
     world.git(&["rm", "--quiet", "--cached", "dir/b.txt"]);
@@ -175,7 +184,8 @@ fn mode_bits_are_kept_and_mean_nothing_where_git_ignores_them() {
         world.git(&["update-index", "--chmod=+x", "a.txt"]);
         world.git(&["commit", "--quiet", "-m", "a program"]);
         let mode = if looked_at == "true" { 0o755 } else { 0o644 };
-        std::fs::set_permissions(world.root.join("a.txt"), std::fs::Permissions::from_mode(mode)).unwrap();
+        std::fs::set_permissions(world.root.join("a.txt"), std::fs::Permissions::from_mode(mode))
+            .unwrap();
         world.git(&["update-index", "-q", "--refresh"]);
         world.is_clean();
         let of = |path: &str| world.git(&["ls-tree", "--format=%(objectmode)", "HEAD", path]);
@@ -191,7 +201,11 @@ fn mode_bits_are_kept_and_mean_nothing_where_git_ignores_them() {
         );
         world.is_clean();
         world.edt(&["undo"]).landed();
-        assert_eq!((of("a.txt").as_str(), world.status().as_str()), ("100755\n", ""), "core.fileMode = {looked_at}");
+        assert_eq!(
+            (of("a.txt").as_str(), world.status().as_str()),
+            ("100755\n", ""),
+            "core.fileMode = {looked_at}"
+        );
         world.edt(&["redo"]).landed();
         world.is_clean();
         world.is_sound();
@@ -209,7 +223,11 @@ fn names_that_differ_only_in_case_are_one_where_git_takes_them_for_one() {
     world.git(&["config", "core.ignoreCase", "true"]);
     for (path, twin) in twins {
         let refused = world.refuses_request(&["FILE_EXISTS"], 1, &create(path));
-        assert!(refused.message().contains(twin) && refused.hint().contains(twin), "{:#}", refused.json);
+        assert!(
+            refused.message().contains(twin) && refused.hint().contains(twin),
+            "{:#}",
+            refused.json
+        );
     }
     let renamed = json!({"path": "README", "mode": "rename", "to": "Readme"});
     let refused = world.refuses_request(&["FILE_EXISTS"], 1, &renamed);
@@ -255,7 +273,8 @@ fn a_file_system_monitor_is_not_run() {
 #[test]
 fn split_and_untracked_cache_and_version_4_indexes_with_converted_files() {
     for flags in [&["--split-index"][..], &["--untracked-cache"], &["--index-version", "4"]] {
-        let world = World::with(&[(".gitattributes", b"*.txt eol=crlf\n"), ("a.txt", b"one\r\ntwo\r\n")]);
+        let world =
+            World::with(&[(".gitattributes", b"*.txt eol=crlf\n"), ("a.txt", b"one\r\ntwo\r\n")]);
         world.git(&[&["update-index"], flags].concat());
         whole_session(&world, "a.txt", "two");
     }
@@ -294,16 +313,34 @@ fn a_partial_clone_never_takes_a_missing_object_for_an_absent_file() {
     std::fs::rename(&world.root, &away).unwrap();
     let here = |clone: &World| {
         let mut check = clone.command("git");
-        check.args(["cat-file", "-e", &missing]).env("GIT_NO_LAZY_FETCH", "1").output().unwrap().status.success()
+        check
+            .args(["cat-file", "-e", &missing])
+            .env("GIT_NO_LAZY_FETCH", "1")
+            .output()
+            .unwrap()
+            .status
+            .success()
     };
     assert!(!here(&clone));
-    let refused = clone.refuses(&["OBJECT_MISSING"], 5, &["apply", "a.txt", "--mode", "append", "--content", "x\n"]);
+    let refused = clone.refuses(
+        &["OBJECT_MISSING"],
+        5,
+        &["apply", "a.txt", "--mode", "append", "--content", "x\n"],
+    );
     assert!(refused.message().contains(&missing), "{:#}", refused.json);
     assert!(!here(&clone) && clone.text("a.txt") == "one\ntwo\n");
     std::fs::rename(&away, &world.root).unwrap();
     // Once Git fetched it to check out a session's worktree.
     let side = clone.root.with_file_name("side");
     let answer = clone.edt(&["begin", "side", "--worktree", side.to_str().unwrap()]);
-    assert_eq!((answer.codes().as_slice(), here(&clone)), (["IO_ERROR"].as_slice(), false), "{:#}", answer.json);
-    assert!(!side.exists() && !clone.try_git(&["rev-parse", "--quiet", "--verify", "edt/side"]).status.success());
+    assert_eq!(
+        (answer.codes().as_slice(), here(&clone)),
+        (["IO_ERROR"].as_slice(), false),
+        "{:#}",
+        answer.json
+    );
+    assert!(
+        !side.exists()
+            && !clone.try_git(&["rev-parse", "--quiet", "--verify", "edt/side"]).status.success()
+    );
 }

@@ -200,7 +200,13 @@ impl Disk {
             Event::Open { path, create, truncate, mode } => {
                 if *create && self.at(path).is_none() {
                     let mode = mode & 0o777 & !0o022;
-                    let contents = Contents { mode, now: Vec::new(), synced: None, pending: Vec::new(), version: 0 };
+                    let contents = Contents {
+                        mode,
+                        now: Vec::new(),
+                        synced: None,
+                        pending: Vec::new(),
+                        version: 0,
+                    };
                     self.make(path, Node::File(contents));
                 } else if *truncate && let Some(file) = self.file(path) {
                     file.set(Vec::new());
@@ -208,7 +214,10 @@ impl Disk {
             }
             Event::Write { path, at, bytes } => {
                 if let Some(file) = self.file(path) {
-                    file.write(at.map_or(file.now.len(), |at| usize::try_from(at).unwrap()), bytes.clone());
+                    file.write(
+                        at.map_or(file.now.len(), |at| usize::try_from(at).unwrap()),
+                        bytes.clone(),
+                    );
                 }
             }
             Event::Copy { from, to } => {
@@ -230,7 +239,9 @@ impl Disk {
                 }
             }
             Event::Rename { from, to } => {
-                let (Some(ino), Some(old), Some(new)) = (self.at(from), self.entry(from), self.entry(to)) else {
+                let (Some(ino), Some(old), Some(new)) =
+                    (self.at(from), self.entry(from), self.entry(to))
+                else {
                     return;
                 };
                 // Two names of one file: nothing happens.
@@ -269,8 +280,9 @@ impl Disk {
             contents.sync();
             return;
         }
-        let (kept, lost): (Vec<Step>, Vec<Step>) =
-            std::mem::take(&mut self.steps).into_iter().partition(|step| step.iter().any(|((dir, _), _)| *dir == ino));
+        let (kept, lost): (Vec<Step>, Vec<Step>) = std::mem::take(&mut self.steps)
+            .into_iter()
+            .partition(|step| step.iter().any(|((dir, _), _)| *dir == ino));
         apply(&mut self.durable, kept.iter());
         self.steps = lost;
     }
@@ -289,19 +301,25 @@ impl Disk {
     /// file alone and of all, lose single writes, and `random` mixtures.
     pub(super) fn cuts(&self, random: usize, seed: &mut u64) -> Vec<Cut> {
         let torn: Vec<Ino> = (0..self.nodes.len()).filter(|ino| self.writes(*ino) > 0).collect();
-        let mut cuts =
-            vec![Cut { names: Names::All, data: Data::Whole }, Cut { names: Names::None, data: Data::Whole }];
+        let mut cuts = vec![
+            Cut { names: Names::All, data: Data::Whole },
+            Cut { names: Names::None, data: Data::Whole },
+        ];
         for how in TORN {
             cuts.push(Cut { names: Names::All, data: Data::All(how) });
             cuts.push(Cut { names: Names::None, data: Data::All(how) });
-            cuts.extend(torn.iter().map(|ino| Cut { names: Names::All, data: Data::One(*ino, how) }));
+            cuts.extend(
+                torn.iter().map(|ino| Cut { names: Names::All, data: Data::One(*ino, how) }),
+            );
         }
         for step in 0..self.steps.len() {
             cuts.push(Cut { names: Names::Without(step), data: Data::Whole });
             cuts.push(Cut { names: Names::Only(step), data: Data::Whole });
         }
         for ino in torn.iter().copied().filter(|ino| self.writes(*ino) > 1) {
-            cuts.extend((0..self.writes(ino)).map(|n| Cut { names: Names::All, data: Data::Write(ino, n) }));
+            cuts.extend(
+                (0..self.writes(ino)).map(|n| Cut { names: Names::All, data: Data::Write(ino, n) }),
+            );
         }
         for _ in 0..random {
             let kept = (0..self.steps.len()).filter(|_| draw(seed, 2) == 0).collect();
@@ -326,13 +344,18 @@ impl Disk {
             Names::Only(kept) => n == *kept,
             Names::Some(kept) => kept.contains(&n),
         };
-        apply(&mut entries, self.steps.iter().enumerate().filter(|(n, _)| kept(*n)).map(|(_, step)| step));
+        apply(
+            &mut entries,
+            self.steps.iter().enumerate().filter(|(n, _)| kept(*n)).map(|(_, step)| step),
+        );
         let names = tree(&entries);
         let torn = |ino: Ino| match (&self.nodes[ino], &cut.data) {
             (Node::File(file), _) if file.pending.is_empty() => None,
             (Node::File(file), Data::All(how)) => Some(file.torn(*how)),
             (Node::File(file), Data::One(one, how)) if *one == ino => Some(file.torn(*how)),
-            (Node::File(file), Data::Write(one, lost)) if *one == ino => Some(file.with_writes(|n| n != *lost)),
+            (Node::File(file), Data::Write(one, lost)) if *one == ino => {
+                Some(file.with_writes(|n| n != *lost))
+            }
             (Node::File(file), Data::Some(all)) => all.get(&ino).map(|how| file.torn(*how)),
             _ => None,
         };
@@ -348,7 +371,10 @@ impl Disk {
             Names::Without(step) => format!("lost alone: {}", self.step_told(*step)),
             Names::Only(step) => format!("kept alone: {}", self.step_told(*step)),
             Names::Some(kept) => {
-                format!("kept: {}", kept.iter().map(|n| self.step_told(*n)).collect::<Vec<_>>().join(", "))
+                format!(
+                    "kept: {}",
+                    kept.iter().map(|n| self.step_told(*n)).collect::<Vec<_>>().join(", ")
+                )
             }
         };
         let data = match &cut.data {
@@ -356,9 +382,11 @@ impl Disk {
             Data::All(how) => format!("all data {how:?}"),
             Data::One(ino, how) => format!("{how:?}: {}", self.name(*ino)),
             Data::Write(ino, n) => format!("write {n} lost: {}", self.name(*ino)),
-            Data::Some(all) => {
-                all.iter().map(|(ino, how)| format!("{how:?}: {}", self.name(*ino))).collect::<Vec<_>>().join(", ")
-            }
+            Data::Some(all) => all
+                .iter()
+                .map(|(ino, how)| format!("{how:?}: {}", self.name(*ino)))
+                .collect::<Vec<_>>()
+                .join(", "),
         };
         format!("{names}; {data}")
     }
@@ -421,7 +449,8 @@ impl Contents {
             Torn::Zero => {
                 // Blocks that were on the medium keep what they held; new ones read as zeros.
                 let mut bytes = self.synced.clone().unwrap_or_default();
-                let end = self.pending.iter().map(|(at, written)| at + written.len()).max().unwrap_or(0);
+                let end =
+                    self.pending.iter().map(|(at, written)| at + written.len()).max().unwrap_or(0);
                 bytes.resize(bytes.len().max(end), 0);
                 bytes
             }

@@ -109,7 +109,8 @@ impl Farm {
                         fs::hard_link(other, &path).unwrap();
                     } else {
                         fs::write(&path, bytes).unwrap();
-                        fs::set_permissions(&path, fs::Permissions::from_mode(file.mode & 0o7777)).unwrap();
+                        fs::set_permissions(&path, fs::Permissions::from_mode(file.mode & 0o7777))
+                            .unwrap();
                         // As old as what was there when the power went.
                         fs::File::open(&path).unwrap().set_modified(self.begun).unwrap();
                         fresh.insert(*ino, path);
@@ -200,7 +201,10 @@ fn play(story: &Story) -> Played {
         let (input, trace) = (dir.join("stdin"), dir.join("trace"));
         fs::write(&input, &command.stdin).unwrap();
         let mut run = world.command("strace");
-        run.args(["-f", "-y", "-xx", "-qq", "-s", "8388608", "-e"]).arg(format!("trace={CALLS}")).arg("-o").arg(&trace);
+        run.args(["-f", "-y", "-xx", "-qq", "-s", "8388608", "-e"])
+            .arg(format!("trace={CALLS}"))
+            .arg("-o")
+            .arg(&trace);
         run.arg(EDT).args(&command.args).arg("--json").stdin(fs::File::open(&input).unwrap());
         let done = run.stdout(Stdio::piped()).output().unwrap();
         assert!(done.status.success(), "{}: {}", story.name, String::from_utf8_lossy(&done.stdout));
@@ -244,7 +248,8 @@ fn each_cut(
     wanted: impl Fn(usize) -> bool,
     mut judge: impl FnMut(&Disk, &Cut, &[State], usize),
 ) -> usize {
-    let (mut disk, mut count, mut seed, mut answered) = (played.before.clone(), 0, 0x0edc_ba98_7654_3210, 0);
+    let (mut disk, mut count, mut seed, mut answered) =
+        (played.before.clone(), 0, 0x0edc_ba98_7654_3210, 0);
     for (at, (n, event)) in played.events.iter().enumerate() {
         disk.replay(event);
         if matches!(event, Event::Answer) {
@@ -271,7 +276,8 @@ fn survives(story: &Story) {
     let all = asked == "all";
     let count = each_cut(&played, |_| false, |_, _, _, _| ());
     let stride = if all { 1 } else { count.div_ceil(asked.parse().unwrap_or(SHARE)) };
-    let (mut faults, mut judged, mut blind): (BTreeMap<String, Vec<String>>, usize, usize) = (BTreeMap::new(), 0, 0);
+    let (mut faults, mut judged, mut blind): (BTreeMap<String, Vec<String>>, usize, usize) =
+        (BTreeMap::new(), 0, 0);
     let mut seen = HashSet::new();
     each_cut(
         &played,
@@ -287,7 +293,10 @@ fn survives(story: &Story) {
             for fault in after_the_cut(story, legal, judged.is_multiple_of(8)) {
                 let event = format!("{:?}", played.events[at].1);
                 let event: String = event.chars().take(160).collect();
-                faults.entry(fault).or_default().push(format!("event {at} {event}: {}", disk.told(cut)));
+                faults
+                    .entry(fault)
+                    .or_default()
+                    .push(format!("event {at} {event}: {}", disk.told(cut)));
             }
         },
     );
@@ -301,7 +310,13 @@ fn survives(story: &Story) {
         format!("{} × {fault}\n    {}", cuts.len(), some.join("\n    "))
     });
     let told: Vec<String> = told.collect();
-    assert!(told.is_empty(), "{}: {} kinds of faults on {judged} disks:\n{}", story.name, told.len(), told.join("\n"));
+    assert!(
+        told.is_empty(),
+        "{}: {} kinds of faults on {judged} disks:\n{}",
+        story.name,
+        told.len(),
+        told.join("\n")
+    );
 }
 
 /// What is wrong once edt was called again.
@@ -326,7 +341,11 @@ fn after_the_cut(story: &Story, legal: &[State], go_on: bool) -> Vec<String> {
                 "{}: files {:?}, refs {}, HEAD {}, status {:?}",
                 if legal.len() == 1 { "the answered state" } else { "a legal state" },
                 changed(&state.files, &left.files),
-                if state.refs == left.refs { "right".into() } else { difference(&state.refs, &left.refs) },
+                if state.refs == left.refs {
+                    "right".into()
+                } else {
+                    difference(&state.refs, &left.refs)
+                },
                 if state.head == left.head { "right" } else { left.head.trim() },
                 left.status
             )
@@ -335,7 +354,10 @@ fn after_the_cut(story: &Story, legal: &[State], go_on: bool) -> Vec<String> {
     }
     let fsck = world.try_git(&["fsck", "--strict", "--no-dangling", "--no-progress"]);
     if !fsck.status.success() {
-        faults.push(format!("git fsck: {}", String::from_utf8_lossy(&[fsck.stdout, fsck.stderr].concat())));
+        faults.push(format!(
+            "git fsck: {}",
+            String::from_utf8_lossy(&[fsck.stdout, fsck.stderr].concat())
+        ));
     }
     let second = world.edt(&["status"]);
     if !second.json["settled"].is_null() {
@@ -366,7 +388,10 @@ fn after_the_cut(story: &Story, legal: &[State], go_on: bool) -> Vec<String> {
 fn difference(expected: &str, found: &str) -> String {
     let only = |one: &str, other: &str, sign: char| -> Vec<String> {
         let other: HashSet<&str> = other.lines().collect();
-        one.lines().filter(|line| !other.contains(line)).map(|line| format!("{sign}{line}")).collect()
+        one.lines()
+            .filter(|line| !other.contains(line))
+            .map(|line| format!("{sign}{line}"))
+            .collect()
     };
     [only(expected, found, '-'), only(found, expected, '+')].concat().join(" ")
 }

@@ -7,7 +7,12 @@ use crate::world::World;
 
 /// A session with one edit.
 fn world(switched: bool) -> World {
-    let world = World::with(&[("a.txt", b"one\n"), ("b.txt", b"b\n"), ("dir/c.txt", b"c\n"), ("z.txt", b"z\n")]);
+    let world = World::with(&[
+        ("a.txt", b"one\n"),
+        ("b.txt", b"b\n"),
+        ("dir/c.txt", b"c\n"),
+        ("z.txt", b"z\n"),
+    ]);
     // The hooks that Git brings along as examples only cost time here.
     let _ = std::fs::remove_dir_all(world.root.join(".git/hooks"));
     world.edt(if switched { &["begin", "s"] } else { &["begin", "s", "--no-switch"] }).landed();
@@ -46,7 +51,16 @@ fn three_edits_beside_head() {
 
 #[test]
 fn an_edit_that_plain_git_finds() {
-    let full = call(&["apply", "a.txt", "--mode", "overwrite", "--content", "three\n", "--durability", "full"]);
+    let full = call(&[
+        "apply",
+        "a.txt",
+        "--mode",
+        "overwrite",
+        "--content",
+        "three\n",
+        "--durability",
+        "full",
+    ]);
     told("edit, fully durable", world(true), vec![full]);
 }
 

@@ -44,7 +44,8 @@ pub(super) enum Event {
 /// # Panics
 /// If a call is there that this reader does not know how to replay.
 pub(super) fn events(trace: &str, cwd: &Path) -> Vec<Event> {
-    let mut reader = Reader { cwd: cwd.to_owned(), folders: HashMap::new(), parted: HashMap::new() };
+    let mut reader =
+        Reader { cwd: cwd.to_owned(), folders: HashMap::new(), parted: HashMap::new() };
     trace.lines().filter_map(|line| reader.line(line)).collect()
 }
 
@@ -69,7 +70,8 @@ impl Reader {
             None => rest.to_owned(),
         };
         let (name, rest) = whole.split_once('(')?;
-        let (args, answer) = rest.rsplit_once(") = ").map(|(args, answer)| (arguments(args), answer))?;
+        let (args, answer) =
+            rest.rsplit_once(") = ").map(|(args, answer)| (arguments(args), answer))?;
         let returned: i64 = answer.split([' ', '<']).next()?.parse().ok()?;
         if returned < 0 { None } else { self.call(pid, name, &args, returned) }
     }
@@ -101,7 +103,8 @@ impl Reader {
                     return None;
                 }
                 assert!(!flags.contains("O_TMPFILE"), "{args:?}");
-                let mode = args.get(3).and_then(|mode| u32::from_str_radix(mode, 8).ok()).unwrap_or(0o666);
+                let mode =
+                    args.get(3).and_then(|mode| u32::from_str_radix(mode, 8).ok()).unwrap_or(0o666);
                 let (create, truncate) = (flags.contains("O_CREAT"), flags.contains("O_TRUNC"));
                 Event::Open { path: at(&args[0], &args[1]), create, truncate, mode }
             }
@@ -131,15 +134,21 @@ impl Reader {
             "mkdir" => Event::Mkdir { path: plain(&args[0]) },
             "mkdirat" => Event::Mkdir { path: at(&args[0], &args[1]) },
             "symlink" => Event::Symlink { target: quoted(&args[0]), path: plain(&args[1]) },
-            "symlinkat" => Event::Symlink { target: quoted(&args[0]), path: at(&args[1], &args[2]) },
+            "symlinkat" => {
+                Event::Symlink { target: quoted(&args[0]), path: at(&args[1], &args[2]) }
+            }
             "fsync" | "fdatasync" => Event::Sync { path: descriptor(&args[0])? },
             "syncfs" | "sync" => Event::SyncAll,
-            "ftruncate" => Event::Truncate { path: descriptor(&args[0])?, len: args[1].parse().unwrap() },
+            "ftruncate" => {
+                Event::Truncate { path: descriptor(&args[0])?, len: args[1].parse().unwrap() }
+            }
             "chmod" => Event::Chmod { path: plain(&args[0]), mode: octal(&args[1]) },
             "fchmod" => Event::Chmod { path: descriptor(&args[0])?, mode: octal(&args[1]) },
             "fchmodat" => Event::Chmod { path: at(&args[0], &args[1]), mode: octal(&args[2]) },
             "copy_file_range" | "sendfile" if returned == 0 => return None,
-            "copy_file_range" => Event::Copy { from: descriptor(&args[0])?, to: descriptor(&args[2])? },
+            "copy_file_range" => {
+                Event::Copy { from: descriptor(&args[0])?, to: descriptor(&args[2])? }
+            }
             "sendfile" => Event::Copy { from: descriptor(&args[1])?, to: descriptor(&args[0])? },
             other => panic!("{other} cannot be replayed: {args:?}"),
         };
@@ -180,7 +189,9 @@ fn descriptor(arg: &str) -> Option<PathBuf> {
 }
 
 fn bytes(hex: &str) -> Vec<u8> {
-    let digits = |pair: &str| u8::from_str_radix(pair, 16).unwrap_or_else(|_| panic!("not hexadecimal: {hex}"));
+    let digits = |pair: &str| {
+        u8::from_str_radix(pair, 16).unwrap_or_else(|_| panic!("not hexadecimal: {hex}"))
+    };
     hex.split("\\x").skip(1).map(digits).collect()
 }
 

@@ -44,8 +44,7 @@ impl Protocol for Anthropic {
             }
         };
         let messages: Vec<Value> = turns.iter().map(message).collect();
-        let mut body =
-            json!({"model": settings.model, "system": system, "messages": messages, "max_tokens": settings.max_tokens});
+        let mut body = json!({"model": settings.model, "system": system, "messages": messages, "max_tokens": settings.max_tokens});
         if let Some(temperature) = settings.temperature {
             body["temperature"] = json!(temperature);
         }
@@ -102,9 +101,12 @@ fn said(reply: &Reply) -> Vec<Value> {
 
 /// Tokens read are those of the request, and those of its parts that were kept from an earlier one.
 fn usage(reply: &mut Reply, usage: &Value) {
-    let kept: u64 =
-        ["cache_creation_input_tokens", "cache_read_input_tokens"].iter().filter_map(|key| usage[key].as_u64()).sum();
-    reply.input_tokens = usage["input_tokens"].as_u64().map(|read| read + kept).or(reply.input_tokens);
+    let kept: u64 = ["cache_creation_input_tokens", "cache_read_input_tokens"]
+        .iter()
+        .filter_map(|key| usage[key].as_u64())
+        .sum();
+    reply.input_tokens =
+        usage["input_tokens"].as_u64().map(|read| read + kept).or(reply.input_tokens);
     reply.output_tokens = usage["output_tokens"].as_u64().or(reply.output_tokens);
 }
 
@@ -118,8 +120,9 @@ struct Gathered {
 
 impl Gather for Gathered {
     fn take(&mut self, event: &Event) -> Result<(), Broken> {
-        let chunk: Value = serde_json::from_str(&event.data)
-            .map_err(|error| Broken::Later(format!("an event of the stream is no JSON: {error}")))?;
+        let chunk: Value = serde_json::from_str(&event.data).map_err(|error| {
+            Broken::Later(format!("an event of the stream is no JSON: {error}"))
+        })?;
         let number = chunk["index"].as_u64().unwrap_or_default();
         match chunk["type"].as_str().unwrap_or_default() {
             "error" => return Err(talk::broken(&chunk["error"])),
@@ -129,7 +132,11 @@ impl Gather for Gathered {
                 let text = |key: &str| block[key].as_str().unwrap_or_default().to_owned();
                 if block["type"] == "tool_use" {
                     self.blocks.push((number, self.reply.calls.len()));
-                    self.reply.calls.push(Call { id: text("id"), name: text("name"), arguments: String::new() });
+                    self.reply.calls.push(Call {
+                        id: text("id"),
+                        name: text("name"),
+                        arguments: String::new(),
+                    });
                 } else {
                     self.reply.text += &text("text");
                 }
@@ -137,9 +144,10 @@ impl Gather for Gathered {
             "content_block_delta" => {
                 let delta = &chunk["delta"];
                 self.reply.text += delta["text"].as_str().unwrap_or_default();
-                if let (Some(piece), Some((_, at))) =
-                    (delta["partial_json"].as_str(), self.blocks.iter().find(|(block, _)| *block == number))
-                {
+                if let (Some(piece), Some((_, at))) = (
+                    delta["partial_json"].as_str(),
+                    self.blocks.iter().find(|(block, _)| *block == number),
+                ) {
                     self.reply.calls[*at].arguments.push_str(piece);
                 }
             }

@@ -62,7 +62,11 @@ impl From<Broken> for Failed {
 impl Line {
     /// The way to the server of `settings`. A proxy is taken from the usual variables.
     #[expect(clippy::unnecessary_wraps, reason = "without the feature there is none")]
-    pub(super) fn new(settings: &Settings, protocol: &'static dyn Protocol, key: Option<Secret>) -> Result<Line> {
+    pub(super) fn new(
+        settings: &Settings,
+        protocol: &'static dyn Protocol,
+        key: Option<Secret>,
+    ) -> Result<Line> {
         let config = Agent::config_builder()
             .http_status_as_error(false)
             // The key is for this address and no other.
@@ -74,7 +78,12 @@ impl Line {
     }
 
     /// Asks until there is an answer, at most until then. `seed` fixes what is left to chance of a wait.
-    pub(super) fn ask(&self, body: &Value, until: Instant, seed: u64) -> std::result::Result<Reply, Gone> {
+    pub(super) fn ask(
+        &self,
+        body: &Value,
+        until: Instant,
+        seed: u64,
+    ) -> std::result::Result<Reply, Gone> {
         let body = body.to_string();
         let mut chance = Chance::new(seed, &body);
         let mut last = format!("{} did not answer in time", self.url);
@@ -85,7 +94,9 @@ impl Line {
             }
             let (after, why) = match self.once(&body, left) {
                 Ok(reply) => return Ok(self.masked(reply)),
-                Err(Failed::Gone(Gone::Failed(why))) => return Err(Gone::Failed(self.hidden(&why))),
+                Err(Failed::Gone(Gone::Failed(why))) => {
+                    return Err(Gone::Failed(self.hidden(&why)));
+                }
                 Err(Failed::Gone(gone)) => return Err(gone),
                 Err(Failed::Later(after, why)) => (after, self.hidden(&why)),
             };
@@ -109,7 +120,9 @@ impl Line {
             request = request.header(name, value);
         }
         let sent = request.config().timeout_global(Some(left)).build().send(body);
-        let mut answer = sent.map_err(|error| Failed::Later(None, format!("{} did not answer: {error}", self.url)))?;
+        let mut answer = sent.map_err(|error| {
+            Failed::Later(None, format!("{} did not answer: {error}", self.url))
+        })?;
         let status = answer.status().as_u16();
         if !(200..300).contains(&status) {
             return Err(self.judged(status, &mut answer));
@@ -118,8 +131,11 @@ impl Line {
             return self.events(&mut answer);
         }
         let bytes = all(&mut answer, MOST)?;
-        let torn = |why: String| Failed::Later(None, format!("{} answered with what is no answer: {why}", self.url));
-        let value: Value = serde_json::from_slice(&bytes).map_err(|error| torn(error.to_string()))?;
+        let torn = |why: String| {
+            Failed::Later(None, format!("{} answered with what is no answer: {why}", self.url))
+        };
+        let value: Value =
+            serde_json::from_slice(&bytes).map_err(|error| torn(error.to_string()))?;
         if let Some(error) = value.get("error").filter(|error| !error.is_null()) {
             return Err(talk::broken(error).into());
         }
@@ -131,7 +147,8 @@ impl Line {
         let mut reader = answer.body_mut().as_reader();
         let (mut buffer, mut size) = (vec![0; 64 * 1024], 0);
         loop {
-            let cut = |error| Failed::Later(None, format!("the stream of {} was cut: {error}", self.url));
+            let cut =
+                |error| Failed::Later(None, format!("the stream of {} was cut: {error}", self.url));
             let read = reader.read(&mut buffer).map_err(cut)?;
             size += read;
             if size > MOST {
@@ -144,13 +161,17 @@ impl Line {
                 gathered.take(&event)?;
             }
         }
-        gathered.done().ok_or_else(|| Failed::Later(None, format!("the stream of {} ended early", self.url)))
+        gathered
+            .done()
+            .ok_or_else(|| Failed::Later(None, format!("the stream of {} ended early", self.url)))
     }
 
     /// What a status other than success means.
     fn judged(&self, status: u16, answer: &mut Response<Body>) -> Failed {
-        let after =
-            answer.headers().get("retry-after").and_then(|value| value.to_str().ok()?.trim().parse::<u64>().ok());
+        let after = answer
+            .headers()
+            .get("retry-after")
+            .and_then(|value| value.to_str().ok()?.trim().parse::<u64>().ok());
         let bytes = all(answer, 64 * 1024).unwrap_or_default();
         let said: Value = serde_json::from_slice(&bytes).unwrap_or_default();
         let said = said
@@ -166,9 +187,12 @@ impl Line {
                 self.url
             ))),
             401 | 403 | 404 => {
-                let hint =
-                    "Correct the key in its variable, --base-url or the model, and repeat the call with --resume.";
-                let finding = Finding::new(Code::ModelRefused, format!("{}.", why.trim_end_matches('.')), hint);
+                let hint = "Correct the key in its variable, --base-url or the model, and repeat the call with --resume.";
+                let finding = Finding::new(
+                    Code::ModelRefused,
+                    format!("{}.", why.trim_end_matches('.')),
+                    hint,
+                );
                 Failed::Gone(Gone::Refused(finding.with("status", status).into()))
             }
             408 | 409 | 425 | 429 | 500.. => Failed::Later(after.map(Duration::from_secs), why),
@@ -178,7 +202,10 @@ impl Line {
 
     /// What a model said, without the key, should it know it.
     fn masked(&self, reply: Reply) -> Reply {
-        let calls = reply.calls.into_iter().map(|call| Call { arguments: self.hidden(&call.arguments), ..call });
+        let calls = reply
+            .calls
+            .into_iter()
+            .map(|call| Call { arguments: self.hidden(&call.arguments), ..call });
         Reply { text: self.hidden(&reply.text), calls: calls.collect(), ..reply }
     }
 

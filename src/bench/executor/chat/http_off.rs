@@ -23,8 +23,12 @@ pub(super) enum Gone {
 impl Line {
     pub(super) fn new(_: &Settings, _: &'static dyn Protocol, _: Option<Secret>) -> Result<Line> {
         let message = "This edt was built without the feature `llm`: it cannot ask a model.";
-        Err(Finding::new(Code::BadRequest, message, "Build it with --features llm, or name a program as the agent.")
-            .into())
+        Err(Finding::new(
+            Code::BadRequest,
+            message,
+            "Build it with --features llm, or name a program as the agent.",
+        )
+        .into())
     }
 
     pub(super) fn ask(&self, _: &Value, _: Instant, _: u64) -> std::result::Result<Reply, Gone> {

@@ -117,6 +117,7 @@ fn make(setting: &Setting<'_>) -> Result<Box<dyn Executor>> {
 fn protocol_of(name: &str) -> Result<&'static dyn Protocol> {
     PROTOCOLS.iter().copied().find(|one| one.name() == name).ok_or_else(|| {
         let message = format!("There is no protocol {name}.");
-        Finding::new(Code::BadRequest, message, "Name a model as openai:MODEL or anthropic:MODEL.").into()
+        Finding::new(Code::BadRequest, message, "Name a model as openai:MODEL or anthropic:MODEL.")
+            .into()
     })
 }

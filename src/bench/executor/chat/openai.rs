@@ -39,9 +39,9 @@ impl Protocol for OpenAi {
             match turn {
                 Turn::User(text) => messages.push(json!({"role": "user", "content": text})),
                 Turn::Model(reply) => messages.push(said(reply)),
-                Turn::Results(results) => messages.extend(
-                    results.iter().map(|(id, answer)| json!({"role": "tool", "tool_call_id": id, "content": answer})),
-                ),
+                Turn::Results(results) => messages.extend(results.iter().map(
+                    |(id, answer)| json!({"role": "tool", "tool_call_id": id, "content": answer}),
+                )),
             }
         }
         let mut body = json!({"model": settings.model, "messages": messages, "max_tokens": settings.max_tokens});
@@ -65,7 +65,11 @@ impl Protocol for OpenAi {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let calls = message["tool_calls"].as_array().into_iter().flatten().map(|call| {
             let function = &call["function"];
-            Call { id: text(&call["id"]), name: text(&function["name"]), arguments: text(&function["arguments"]) }
+            Call {
+                id: text(&call["id"]),
+                name: text(&function["name"]),
+                arguments: text(&function["arguments"]),
+            }
         });
         let mut reply = Reply {
             text: text(&message["content"]),
@@ -112,8 +116,9 @@ impl Gather for Gathered {
             self.done = true;
             return Ok(());
         }
-        let chunk: Value = serde_json::from_str(&event.data)
-            .map_err(|error| Broken::Later(format!("an event of the stream is no JSON: {error}")))?;
+        let chunk: Value = serde_json::from_str(&event.data).map_err(|error| {
+            Broken::Later(format!("an event of the stream is no JSON: {error}"))
+        })?;
         if let Some(error) = chunk.get("error").filter(|error| !error.is_null()) {
             return Err(super::talk::broken(error));
         }
@@ -122,7 +127,9 @@ impl Gather for Gathered {
         self.reply.text.push_str(choice["delta"]["content"].as_str().unwrap_or_default());
         for piece in choice["delta"]["tool_calls"].as_array().into_iter().flatten() {
             let last = self.reply.calls.len().saturating_sub(1);
-            let at = piece["index"].as_u64().map_or(last, |at| usize::try_from(at).unwrap_or(usize::MAX));
+            let at = piece["index"]
+                .as_u64()
+                .map_or(last, |at| usize::try_from(at).unwrap_or(usize::MAX));
             if at >= MOST_CALLS {
                 return Err(Broken::Never(format!("the answer has a call numbered {at}")));
             }

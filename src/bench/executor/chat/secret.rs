@@ -53,10 +53,17 @@ pub fn of(agent: &str) -> Result<Option<Secret>> {
         if settings.is_local() {
             return Ok(None);
         }
-        return Err(bad(format!("{} needs a key, and the variable {variable} has none.", settings.base_url)).into());
+        return Err(bad(format!(
+            "{} needs a key, and the variable {variable} has none.",
+            settings.base_url
+        ))
+        .into());
     }
     if !value.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(bad(format!("The variable {variable} holds something that cannot be sent as a key.")).into());
+        return Err(bad(format!(
+            "The variable {variable} holds something that cannot be sent as a key."
+        ))
+        .into());
     }
     Ok(Some(Secret(value)))
 }

@@ -57,22 +57,31 @@ impl Settings {
         for word in words {
             let (key, value) = word.split_once('=').unwrap_or((word, ""));
             let wrong = |is: &str| {
-                bad(format!("{word:?} is no setting of a model: {is}."), format!("Give {key} as docs/bench.md shows."))
+                bad(
+                    format!("{word:?} is no setting of a model: {is}."),
+                    format!("Give {key} as docs/bench.md shows."),
+                )
             };
             match key {
                 "base_url" => {
-                    settings.base_url = url(value)
-                        .ok_or_else(|| wrong("it is no http or https address without a name or a key in it"))?;
+                    settings.base_url = url(value).ok_or_else(|| {
+                        wrong("it is no http or https address without a name or a key in it")
+                    })?;
                 }
                 "temperature" => {
                     let number = value.parse().ok().filter(|one| (0.0..=2.0).contains(one));
-                    settings.temperature = Some(number.ok_or_else(|| wrong("it is no number from 0 to 2"))?);
+                    settings.temperature =
+                        Some(number.ok_or_else(|| wrong("it is no number from 0 to 2"))?);
                 }
                 "max_tokens" => {
                     let number = value.parse().ok().filter(|one| *one > 0);
-                    settings.max_tokens = number.ok_or_else(|| wrong("it is no number of tokens"))?;
+                    settings.max_tokens =
+                        number.ok_or_else(|| wrong("it is no number of tokens"))?;
                 }
-                "stream" => settings.stream = value.parse().map_err(|_| wrong("it is neither true nor false"))?,
+                "stream" => {
+                    settings.stream =
+                        value.parse().map_err(|_| wrong("it is neither true nor false"))?
+                }
                 "edits" => match value {
                     "tools" => settings.text = false,
                     "text" => settings.text = true,
@@ -80,7 +89,9 @@ impl Settings {
                 },
                 "price" => {
                     settings.prices =
-                        Some(prices(value).ok_or_else(|| wrong("it is no IN/OUT in dollars for a million tokens"))?);
+                        Some(prices(value).ok_or_else(|| {
+                            wrong("it is no IN/OUT in dollars for a million tokens")
+                        })?);
                 }
                 _ => {
                     let hint = format!("A setting is one of {}.", KEYS.join(", "));
@@ -96,7 +107,8 @@ impl Settings {
     pub fn is_local(&self) -> bool {
         let host = self.base_url.split("://").nth(1).unwrap_or_default();
         let host = host.split('/').next().unwrap_or_default();
-        let name = if host.starts_with('[') { host.split(']').next() } else { host.split(':').next() };
+        let name =
+            if host.starts_with('[') { host.split(']').next() } else { host.split(':').next() };
         matches!(name, Some("localhost" | "127.0.0.1" | "[::1"))
     }
 
@@ -115,7 +127,8 @@ impl Settings {
 pub fn complete(agent: &str, flags: &[(&str, String)]) -> Result<String> {
     let Some(name) = protocol(agent) else {
         if let Some((key, _)) = flags.first() {
-            let message = format!("--{} is for a model, and the agent is a program.", key.replace('_', "-"));
+            let message =
+                format!("--{} is for a model, and the agent is a program.", key.replace('_', "-"));
             return Err(Finding::new(
                 Code::BadRequest,
                 message,
@@ -126,9 +139,12 @@ pub fn complete(agent: &str, flags: &[(&str, String)]) -> Result<String> {
         return Ok(agent.to_owned());
     };
     let mut words: Vec<String> = agent.split_whitespace().map(str::to_owned).collect();
-    let given = |words: &[String], key: &str| words.iter().any(|word| word.starts_with(&format!("{key}=")));
+    let given =
+        |words: &[String], key: &str| words.iter().any(|word| word.starts_with(&format!("{key}=")));
     let base = ["EDT_BENCH_BASE_URL", protocol_of(name)?.base_variable()];
-    let base = base.iter().find_map(|variable| std::env::var(variable).ok().filter(|value| !value.is_empty()));
+    let base = base
+        .iter()
+        .find_map(|variable| std::env::var(variable).ok().filter(|value| !value.is_empty()));
     if let Some(base) = base.filter(|_| !given(&words, "base_url")) {
         words.push(format!("base_url={base}"));
     }
@@ -144,13 +160,16 @@ pub fn complete(agent: &str, flags: &[(&str, String)]) -> Result<String> {
 /// An address that may stand in a file: no name, no password, no query.
 fn url(text: &str) -> Option<String> {
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"))?;
-    let plain = !rest.is_empty() && !rest.contains(['@', '?', '#']) && rest.bytes().all(|byte| byte.is_ascii_graphic());
+    let plain = !rest.is_empty()
+        && !rest.contains(['@', '?', '#'])
+        && rest.bytes().all(|byte| byte.is_ascii_graphic());
     plain.then(|| text.trim_end_matches('/').to_owned())
 }
 
 fn prices(text: &str) -> Option<[f64; 2]> {
     let (read, written) = text.split_once('/')?;
-    let price = |text: &str| text.parse::<f64>().ok().filter(|price| price.is_finite() && *price >= 0.0);
+    let price =
+        |text: &str| text.parse::<f64>().ok().filter(|price| price.is_finite() && *price >= 0.0);
     Some([price(read)?, price(written)?])
 }
 
@@ -162,7 +181,10 @@ mod tests {
     fn a_line_is_the_whole_setting() {
         let line = "openai:llama3:8b base_url=http://127.0.0.1:8080/v1/ temperature=0 max_tokens=99 stream=false edits=text price=3/15";
         let settings = Settings::read(line).unwrap();
-        assert_eq!((settings.model.as_str(), settings.base_url.as_str()), ("llama3:8b", "http://127.0.0.1:8080/v1"));
+        assert_eq!(
+            (settings.model.as_str(), settings.base_url.as_str()),
+            ("llama3:8b", "http://127.0.0.1:8080/v1")
+        );
         assert_eq!((settings.temperature, settings.max_tokens), (Some(0.0), 99));
         assert!(!settings.stream && settings.text && settings.is_local());
         assert_eq!(settings.cost(1_000_000, 100_000), Some(4.5));
@@ -182,7 +204,10 @@ mod tests {
 
     #[test]
     fn programs_are_no_models() {
-        assert_eq!((protocol("python3 agent.py"), protocol("replay"), protocol("openai:")), (None, None, None));
+        assert_eq!(
+            (protocol("python3 agent.py"), protocol("replay"), protocol("openai:")),
+            (None, None, None)
+        );
         assert_eq!(protocol("anthropic:m x=y"), Some("anthropic"));
         assert!(complete("python3 agent.py", &[("temperature", "0".to_owned())]).is_err());
         let line = complete("openai:m temperature=1", &[("temperature", "0".to_owned())]).unwrap();

@@ -72,7 +72,8 @@ mod tests {
         let known = [event("a", "{\"x\":\n1}"), event("message", "ü€"), event("message", "[DONE]")];
         for size in 1..text.len() {
             let mut events = Events::default();
-            let found: Vec<Event> = text.as_bytes().chunks(size).flat_map(|piece| events.take(piece)).collect();
+            let found: Vec<Event> =
+                text.as_bytes().chunks(size).flat_map(|piece| events.take(piece)).collect();
             assert_eq!(found, known, "in pieces of {size}");
         }
     }

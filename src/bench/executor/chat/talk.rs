@@ -62,7 +62,8 @@ fn apply_schema() -> Value {
     });
     let edits = json!({"type": "array", "items": object(&edit, &["path", "mode"])});
     let patch = json!({"type": "string", "description": "Instead of edits: a unified diff, *** Begin Patch, or SEARCH/REPLACE blocks."});
-    let allow = json!({"type": "array", "items": text, "description": "Overrides that a refusal named."});
+    let allow =
+        json!({"type": "array", "items": text, "description": "Overrides that a refusal named."});
     object(&json!({"edits": edits, "patch": patch, "allow": allow}), &[])
 }
 
@@ -87,7 +88,12 @@ pub(super) struct Chat {
 }
 
 impl Chat {
-    pub(super) fn new(settings: Settings, protocol: &'static dyn Protocol, line: Line, limit: Duration) -> Chat {
+    pub(super) fn new(
+        settings: Settings,
+        protocol: &'static dyn Protocol,
+        line: Line,
+        limit: Duration,
+    ) -> Chat {
         Chat { settings, protocol, line, limit, turns: Vec::new() }
     }
 
@@ -110,7 +116,9 @@ impl Chat {
                 Err(Gone::Failed(why)) => return Ok(over(done, Ended::Died, why)),
                 Err(Gone::Flooded) => return Ok(over(done, Ended::Flooded, String::new())),
             };
-            for (at, call) in reply.calls.iter_mut().enumerate().filter(|(_, call)| call.id.is_empty()) {
+            for (at, call) in
+                reply.calls.iter_mut().enumerate().filter(|(_, call)| call.id.is_empty())
+            {
                 call.id = format!("call-{turn}-{at}");
             }
             self.paid(done, reply.input_tokens, reply.output_tokens);
@@ -119,7 +127,9 @@ impl Chat {
             }
             self.turns.push(Turn::Model(reply.clone()));
             if reply.calls.is_empty() {
-                let Some(answer) = self.text(scene, done, &reply.text, reply.cut) else { return Ok(Ended::Done) };
+                let Some(answer) = self.text(scene, done, &reply.text, reply.cut) else {
+                    return Ok(Ended::Done);
+                };
                 self.turns.push(Turn::User(answer));
                 continue;
             }
@@ -139,7 +149,13 @@ impl Chat {
     }
 
     /// What stands in a text without calls: edits are applied. `None` if there is nothing more to say.
-    fn text(&self, scene: &mut Scene<'_>, done: &mut Attempted, text: &str, cut: bool) -> Option<String> {
+    fn text(
+        &self,
+        scene: &mut Scene<'_>,
+        done: &mut Attempted,
+        text: &str,
+        cut: bool,
+    ) -> Option<String> {
         if cut {
             return Some(format!(
                 "That was cut off after {} tokens, and nothing of it was done. Say it in smaller steps.",
@@ -235,7 +251,9 @@ fn called(scene: &mut Scene<'_>, done: &mut Attempted, call: &Call, until: Insta
             )
         }
         "run" => {
-            let Some(argv) = argv.filter(|argv| !argv.is_empty()) else { return malformed(done, "`argv` is missing") };
+            let Some(argv) = argv.filter(|argv| !argv.is_empty()) else {
+                return malformed(done, "`argv` is missing");
+            };
             let left = until.saturating_duration_since(clock::now()).as_secs_f64().max(0.1);
             let timeout = arguments["timeout"].as_f64().unwrap_or(120.0);
             note(json!({"type": "run", "argv": argv, "timeout": timeout}));
@@ -261,7 +279,10 @@ fn malformed(done: &mut Attempted, why: &str) -> String {
 /// Whether a text has edits in a form that edt reads.
 fn has_edits(text: &str) -> bool {
     let starts = |marker: &str| text.lines().any(|line| line.starts_with(marker));
-    starts("<<<<<<< SEARCH") || starts("*** Begin Patch") || starts("diff --git ") || starts("@@ ") && starts("+++ ")
+    starts("<<<<<<< SEARCH")
+        || starts("*** Begin Patch")
+        || starts("diff --git ")
+        || starts("@@ ") && starts("+++ ")
 }
 
 fn shown(text: &str) -> String {
@@ -275,10 +296,18 @@ fn shown(text: &str) -> String {
 /// What an error that a server tells of means.
 pub(super) fn broken(error: &Value) -> Broken {
     let text = |key: &str| error[key].as_str().unwrap_or_default();
-    let (kind, code, message) =
-        (text("type"), text("code"), error["message"].as_str().or(error.as_str()).unwrap_or_default());
-    let why = format!("the server answered with an error: {} {}", kind, message.chars().take(300).collect::<String>());
-    let passing = ["overloaded", "rate_limit", "api_error", "server_error", "timeout", "unavailable"];
+    let (kind, code, message) = (
+        text("type"),
+        text("code"),
+        error["message"].as_str().or(error.as_str()).unwrap_or_default(),
+    );
+    let why = format!(
+        "the server answered with an error: {} {}",
+        kind,
+        message.chars().take(300).collect::<String>()
+    );
+    let passing =
+        ["overloaded", "rate_limit", "api_error", "server_error", "timeout", "unavailable"];
     if passing.iter().any(|word| kind.contains(word) || code.contains(word)) {
         Broken::Later(why)
     } else {

@@ -32,10 +32,17 @@ pub(super) fn curves(of: &Of<'_>) -> Markup {
     };
     let attempts = line(&|group| (1..).zip(group.by_attempt.iter().copied()).collect());
     let by_session = |take: fn(&crate::bench::report::Session) -> Estimate| {
-        line(&|group| group.by_session.iter().map(|session| (session.session, take(session))).collect())
+        line(&|group| {
+            group.by_session.iter().map(|session| (session.session, take(session))).collect()
+        })
     };
     let plots = [
-        Plot { title: "Passed within so many attempts", axis: "attempts", rate: true, lines: attempts },
+        Plot {
+            title: "Passed within so many attempts",
+            axis: "attempts",
+            rate: true,
+            lines: attempts,
+        },
         Plot {
             title: "Passed at the first attempt, session by session",
             axis: "session",
@@ -77,14 +84,17 @@ fn sample(at: usize) -> Markup {
 impl Plot<'_> {
     fn figure(&self) -> Markup {
         let places = || self.lines.iter().flat_map(|line| line.points.iter());
-        let (first, last) =
-            (places().map(|one| one.0).min().unwrap_or(1), places().map(|one| one.0).max().unwrap_or(1));
+        let (first, last) = (
+            places().map(|one| one.0).min().unwrap_or(1),
+            places().map(|one| one.0).max().unwrap_or(1),
+        );
         let highest = places().filter_map(|one| one.1.high).fold(0.0, f64::max);
         let top = if self.rate { 1.0 } else { highest.ceil().max(1.0) };
         let span = f64::from((last - first).max(1));
         let x = |place: u32| LEFT + f64::from(place - first) / span * (RIGHT - LEFT);
         let y = |value: f64| BOTTOM - (value / top).clamp(0.0, 1.0) * (BOTTOM - TOP);
-        let label = |value: f64| if self.rate { format!("{:.0} %", value * 100.0) } else { number(value) };
+        let label =
+            |value: f64| if self.rate { format!("{:.0} %", value * 100.0) } else { number(value) };
         let every = ((last - first) / 10).max(1);
         let summary: Vec<String> = self.lines.iter().map(Line::told).collect();
         html! {
@@ -122,7 +132,10 @@ impl Line {
             .filter_map(|(place, one)| Some((*place, one.value?, one.low?, one.high?, shown(one))))
             .collect();
         let path = |points: &mut dyn Iterator<Item = (u32, f64)>| -> String {
-            points.map(|(place, value)| format!("{:.1} {:.1}", x(place), y(value))).collect::<Vec<_>>().join("L")
+            points
+                .map(|(place, value)| format!("{:.1} {:.1}", x(place), y(value)))
+                .collect::<Vec<_>>()
+                .join("L")
         };
         let upper = path(&mut known.iter().map(|one| (one.0, one.3)));
         let lower = path(&mut known.iter().rev().map(|one| (one.0, one.2)));

@@ -17,9 +17,13 @@ pub(super) fn all(of: &Of<'_>) -> Markup {
         let wanted = METRICS.iter().filter(|metric| FIRST.contains(&metric.name) == open);
         wanted
             .filter_map(|metric| {
-                let pairs: Vec<&Pair> = of.pairs.iter().copied().filter(|pair| pair.metric == metric.name).collect();
+                let pairs: Vec<&Pair> =
+                    of.pairs.iter().copied().filter(|pair| pair.metric == metric.name).collect();
                 // A panel in which nothing differs says nothing.
-                pairs.iter().any(|pair| pair.more + pair.less > 0).then(|| panel(of, metric.name, &pairs))
+                pairs
+                    .iter()
+                    .any(|pair| pair.more + pair.less > 0)
+                    .then(|| panel(of, metric.name, &pairs))
             })
             .collect()
     };
@@ -41,8 +45,10 @@ pub(super) fn all(of: &Of<'_>) -> Markup {
 fn panel(of: &Of<'_>, metric: &str, pairs: &[&Pair]) -> Markup {
     let line = of.report.metrics.iter().find(|line| line.name == metric);
     let (about, better) = line.map_or(("", "neither"), |line| (line.about, line.better));
-    let widest =
-        pairs.iter().flat_map(|pair| [pair.low.abs(), pair.high.abs(), pair.difference.abs()]).fold(0.0, f64::max);
+    let widest = pairs
+        .iter()
+        .flat_map(|pair| [pair.low.abs(), pair.high.abs(), pair.difference.abs()])
+        .fold(0.0, f64::max);
     let widest = if widest > 0.0 { widest } else { 1.0 };
     let x = |value: f64| f64::midpoint(LEFT, RIGHT) + value / widest * (RIGHT - LEFT) / 2.0;
     let better = match better {

@@ -14,7 +14,8 @@ use crate::base::text::harmless;
 
 const STYLE: &str = include_str!("style.css");
 /// What the page may do: show itself. Nothing is loaded, nothing runs.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+const POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 /// The whole page.
 #[must_use]
@@ -87,16 +88,26 @@ fn headline(report: &Report, suite: &SuiteLine) -> Markup {
 fn sentence(group: &Group) -> String {
     let metric = |name: &str| group.metrics.get(name).copied();
     let pass = metric("pass").unwrap_or(Estimate::rate(0, 0));
-    let attempts = metric("attempts").map_or_else(String::new, |one| format!(", in {} attempts", shown(&one)));
+    let attempts =
+        metric("attempts").map_or_else(String::new, |one| format!(", in {} attempts", shown(&one)));
     let silent = metric("silently_wrong").and_then(|one| one.hits).filter(|hits| *hits > 0);
     let silent = silent.map_or_else(String::new, |hits| format!(", {hits} edits silently wrong"));
-    format!("passed {} of {} tasks ({}){attempts}{silent}", pass.hits.unwrap_or(0), pass.n, shown(&pass))
+    format!(
+        "passed {} of {} tasks ({}){attempts}{silent}",
+        pass.hits.unwrap_or(0),
+        pass.n,
+        shown(&pass)
+    )
 }
 
 /// The pair of attempts of two groups.
 fn against<'r>(of: &Of<'r>, first: &Group, group: &Group) -> Option<&'r Pair> {
-    let same = |names: &[String; 2], group: &Group| names[0] == group.strategy && names[1] == group.guards;
-    of.pairs.iter().copied().find(|pair| pair.metric == "attempts" && same(&pair.from, first) && same(&pair.to, group))
+    let same =
+        |names: &[String; 2], group: &Group| names[0] == group.strategy && names[1] == group.guards;
+    of.pairs
+        .iter()
+        .copied()
+        .find(|pair| pair.metric == "attempts" && same(&pair.from, first) && same(&pair.to, group))
 }
 
 fn difference(pair: &Pair) -> String {
@@ -175,7 +186,11 @@ fn name_of(group: &Group) -> String {
 }
 
 fn name(strategy: &str, guards: &str) -> String {
-    plain(&if guards == "on" { strategy.to_owned() } else { format!("{strategy}, guards {guards}") })
+    plain(&if guards == "on" {
+        strategy.to_owned()
+    } else {
+        format!("{strategy}, guards {guards}")
+    })
 }
 
 /// A figure with its interval.
@@ -191,7 +206,10 @@ fn value(estimate: &Estimate) -> Option<(String, String)> {
     let (value, low, high) = (estimate.value?, estimate.low?, estimate.high?);
     if estimate.hits.is_some() {
         let percent = |one: f64| format!("{:.0}", one * 100.0);
-        return Some((format!("{} %", percent(value)), format!("[{}, {}]", percent(low), percent(high))));
+        return Some((
+            format!("{} %", percent(value)),
+            format!("[{}, {}]", percent(low), percent(high)),
+        ));
     }
     Some((number(value), format!("[{}, {}]", number(low), number(high))))
 }

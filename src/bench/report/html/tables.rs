@@ -10,8 +10,9 @@ use crate::bench::report::{Cell, Remains};
 
 /// The figures of every strategy and arm, a row a metric.
 pub(super) fn summary(of: &Of<'_>) -> Markup {
-    let measured =
-        METRICS.iter().filter(|metric| of.groups.iter().any(|group| group.metrics.contains_key(metric.name)));
+    let measured = METRICS
+        .iter()
+        .filter(|metric| of.groups.iter().any(|group| group.metrics.contains_key(metric.name)));
     html! {
         h3 { "Figures" }
         div.scroll {
@@ -55,11 +56,17 @@ pub(super) fn refusals(of: &Of<'_>) -> Markup {
     }
 }
 
-fn counts(of: &Of<'_>, title: &str, head: &str, take: &dyn Fn(&super::Group) -> BTreeMap<String, u64>) -> Markup {
+fn counts(
+    of: &Of<'_>,
+    title: &str,
+    head: &str,
+    take: &dyn Fn(&super::Group) -> BTreeMap<String, u64>,
+) -> Markup {
     let all: Vec<BTreeMap<String, u64>> = of.groups.iter().map(|group| take(group)).collect();
     let most = all.iter().flat_map(BTreeMap::values).copied().max().unwrap_or(0).max(1);
     let sum = |name: &String| all.iter().filter_map(|counts| counts.get(name)).sum::<u64>();
-    let mut names: Vec<&String> = all.iter().flat_map(BTreeMap::keys).collect::<BTreeSet<_>>().into_iter().collect();
+    let mut names: Vec<&String> =
+        all.iter().flat_map(BTreeMap::keys).collect::<BTreeSet<_>>().into_iter().collect();
     names.sort_by_key(|name| std::cmp::Reverse(sum(name)));
     html! {
         @if !names.is_empty() {
@@ -116,7 +123,8 @@ pub(super) fn harm(of: &Of<'_>) -> Markup {
 
 /// Class by class of mistakes.
 pub(super) fn classes(of: &Of<'_>) -> Markup {
-    let names: BTreeSet<&String> = of.groups.iter().flat_map(|group| group.by_class.keys()).collect();
+    let names: BTreeSet<&String> =
+        of.groups.iter().flat_map(|group| group.by_class.keys()).collect();
     html! {
         @if names.len() > 1 {
             h3 { "By class of mistakes" }
@@ -142,7 +150,8 @@ pub(super) fn classes(of: &Of<'_>) -> Markup {
 
 /// The map: a row a task, a cell a session.
 pub(super) fn tasks(of: &Of<'_>) -> Markup {
-    let names: BTreeSet<&String> = of.groups.iter().flat_map(|group| group.by_task.keys()).collect();
+    let names: BTreeSet<&String> =
+        of.groups.iter().flat_map(|group| group.by_task.keys()).collect();
     html! {
         h3 { "Task by task" }
         p.dim {
@@ -176,8 +185,9 @@ fn cell(cell: Cell) -> Markup {
 
 /// What remains of each call of a recorded session.
 pub(super) fn remains(remains: &Remains) -> Markup {
-    let [was, guarded, edt] =
-        remains.bytes_lost.map(|bytes| bytes.map_or_else(|| "–".to_owned(), |bytes| format!("{bytes} bytes")));
+    let [was, guarded, edt] = remains
+        .bytes_lost
+        .map(|bytes| bytes.map_or_else(|| "–".to_owned(), |bytes| format!("{bytes} bytes")));
     html! {
         h3 { "What remains of " (plain(&remains.was)) }
         p.lede {

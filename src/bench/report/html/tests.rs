@@ -5,7 +5,8 @@ use crate::bench::plan::{Chosen, Only, Plan, Shard, Unit};
 use crate::bench::record::{Attempt, Done, TaskRun};
 use crate::bench::report::Timing;
 
-const HOSTILE: &str = "</title><script>alert(1)</script><img src=x onerror=\"alert(1)\"> & '\u{202e}x";
+const HOSTILE: &str =
+    "</title><script>alert(1)</script><img src=x onerror=\"alert(1)\"> & '\u{202e}x";
 
 /// A run of two strategies over two sessions with names that want to be more than names.
 fn report() -> Report {
@@ -56,7 +57,11 @@ fn report() -> Report {
     let units = plan.units();
     let done = |unit: &Unit| {
         let Some(Only { session, task }) = unit.only.clone() else { unreachable!() };
-        Done { unit: unit.clone(), runs: vec![run(&task, session, unit.strategy == "reflection")], ms: 1 }
+        Done {
+            unit: unit.clone(),
+            runs: vec![run(&task, session, unit.strategy == "reflection")],
+            ms: 1,
+        }
     };
     let all: Vec<Done> = units.iter().map(done).collect();
     Report::of(&plan, &all, Timing::Told)
@@ -70,7 +75,8 @@ fn tags(page: &str) -> Vec<String> {
     let style = page.find("<style>").unwrap()..page.find("</style>").unwrap();
     let page = format!("{}{}", &page[..style.start + 7], &page[style.end..]);
     for piece in page.split('<').skip(1) {
-        let (tag, text) = piece.split_once('>').unwrap_or_else(|| panic!("a tag does not end: {piece:?}"));
+        let (tag, text) =
+            piece.split_once('>').unwrap_or_else(|| panic!("a tag does not end: {piece:?}"));
         assert!(!text.contains('>'), "a bare > in {text:?}");
         let name = tag.trim_start_matches('/').split_whitespace().next().unwrap();
         assert_eq!(tag.matches('"').count() % 2, 0, "{tag:?}");
@@ -91,22 +97,32 @@ fn tags(page: &str) -> Vec<String> {
 fn the_page_is_well_formed_and_needs_nothing_else() {
     let page = page(&report());
     let tags = tags(&page);
-    let of = |name: &str| tags.iter().filter(|tag| tag.split_whitespace().next() == Some(name)).count();
-    for missing in ["script", "link", "img", "iframe", "object", "embed", "base", "form", "use", "image"] {
+    let of =
+        |name: &str| tags.iter().filter(|tag| tag.split_whitespace().next() == Some(name)).count();
+    for missing in
+        ["script", "link", "img", "iframe", "object", "embed", "base", "form", "use", "image"]
+    {
         assert_eq!(of(missing), 0, "<{missing}>");
     }
     // What stands in quotes is a value.
     let bare: Vec<String> = tags.iter().map(|tag| tag.split('"').step_by(2).collect()).collect();
     for attribute in [" src=", " href=", " on", "url(", "@import"] {
-        assert!(!bare.iter().any(|tag| tag.contains(attribute)) && !STYLE.contains(attribute), "{attribute}");
+        assert!(
+            !bare.iter().any(|tag| tag.contains(attribute)) && !STYLE.contains(attribute),
+            "{attribute}"
+        );
     }
     // The one address is an agent's own word, and text.
     let addresses: Vec<usize> = page.match_indices("://").map(|(at, _)| at).collect();
-    assert!(
-        addresses.iter().all(|at| page[..*at].ends_with("https") && page[*at..].starts_with("://elsewhere.example"))
-    );
+    assert!(addresses.iter().all(
+        |at| page[..*at].ends_with("https") && page[*at..].starts_with("://elsewhere.example")
+    ));
     assert_eq!(of("svg"), 2 + 3 + 4, "samples, curves, differences");
-    assert!(page.contains("prefers-color-scheme:dark") && page.contains("@media print") && page.contains("viewport"));
+    assert!(
+        page.contains("prefers-color-scheme:dark")
+            && page.contains("@media print")
+            && page.contains("viewport")
+    );
 }
 
 #[test]
