@@ -1,7 +1,9 @@
-//! Applies patches for `benches/appliers/run.py`: rows on the standard input, answers on the standard output, in step.
+//! Applies patches for `benches/appliers/run.py`: one row per line on standard input, one answer
+//! per line on standard output, in step.
 //!
-//! A row is `{path, file, patch, named, match}`, where `match` is `strict` or `lenient` (edt) or `diffy` (the crate); an answer is
-//! `{how, text, codes, correction, matched_by, already_applied, micros}`. Nothing but memory is touched.
+//! A row is `{path, file, patch, named, match}`; `match` is `strict` or `lenient` (edt), or `diffy`
+//! (the crate). An answer is `{how, text, codes, said, correction, matched_by, already_applied,
+//! micros}`. Everything stays in memory.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 #![expect(clippy::print_stdout, reason = "it prints its answers")]
@@ -9,9 +11,9 @@
 use std::io::{BufRead, Write};
 use std::time::Instant;
 
-use edt::base::{Finding, RepoPath};
-use edt::edit::place::Matching;
-use edt::txn::patch::{PatchText, rehearse};
+use edt_core::txn::patch::{PatchText, rehearse};
+use edt_edit::place::Matching;
+use edt_types::{Finding, RepoPath};
 use serde::{Deserialize, Serialize};
 
 #[derive(Deserialize)]
@@ -19,7 +21,7 @@ struct Row {
     path: String,
     file: String,
     patch: String,
-    /// Whether the patch names its file; else the path goes beside it.
+    /// Whether the patch names its file; otherwise the path is passed separately.
     named: bool,
     r#match: String,
 }
@@ -48,7 +50,7 @@ fn main() {
         let answer = if row.r#match == "diffy" { with_diffy(&row) } else { with_edt(&row) };
         let answer = Answer { micros: begun.elapsed().as_micros(), ..answer };
         serde_json::to_writer(&mut stdout, &answer).expect("an answer");
-        stdout.write_all(b"\n").and_then(|()| stdout.flush()).expect("someone reads the answers");
+        stdout.write_all(b"\n").and_then(|()| stdout.flush()).expect("the answers are read");
     }
 }
 
@@ -65,8 +67,8 @@ fn with_diffy(row: &Row) -> Answer {
 fn with_edt(row: &Row) -> Answer {
     let matching = if row.r#match == "lenient" { Matching::Lenient } else { Matching::Strict };
     let path = RepoPath::parse(row.path.as_bytes()).expect("a path that Git has recorded");
-    let beside = (!row.named).then_some(row.path.as_bytes());
-    let patch = PatchText::new(row.patch.clone().into_bytes(), beside, None, matching)
+    let separate_path = (!row.named).then_some(row.path.as_bytes());
+    let patch = PatchText::new(row.patch.clone().into_bytes(), separate_path, None, matching)
         .expect("no hash is given");
     match rehearse(&patch, &path, row.file.as_bytes()) {
         Ok((text, step)) => Answer {
@@ -85,9 +87,7 @@ fn refused(findings: &[Finding]) -> Answer {
     Answer {
         how: "refused",
         codes: findings.iter().map(|finding| finding.code.name()).collect(),
-        said: Some(
-            findings.iter().map(|finding| finding.message.as_str()).collect::<Vec<_>>().join("; "),
-        ),
+        said: Some(findings.iter().map(Finding::message).collect::<Vec<_>>().join("; ")),
         correction: correction.map(str::to_owned),
         already_applied: findings
             .iter()

@@ -2,9 +2,10 @@
 //!
 //! `cargo bench --bench guards -- OUT [--language L]... [--list] [--misses]`
 //!
-//! Every human change and every damaged text in OUT is examined as a transaction of that file alone would be. A finding on a
-//! human change is a false alarm (`--list` prints each). Recall counts any finding on a damaged text: for damage of the syntax only
-//! where the language's own parser refuses the text, for everything else always (`--misses` prints what passed).
+//! Every human change and every damaged text in OUT is examined as a transaction of that file
+//! alone. A finding on a human change is a false alarm (`--list` prints each). Recall counts any
+//! finding on a damaged text. Syntax damage counts only if the language's own parser refuses the
+//! text; other damage always counts (`--misses` prints what passed).
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 #![expect(clippy::print_stdout, reason = "it prints its figures")]
@@ -16,15 +17,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use edt::base::RepoPath;
-use edt::guard::{GUARDS, Judgement, Side, Subject, examine};
-use edt::policy::Policy;
+use edt_core::guard::{GUARDS, GuardContext, GuardOutput, Reference, Subject, TransactionFile};
+use edt_core::policy::Policy;
+use edt_types::RepoPath;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 const LANGUAGES: &[&str] = &["c", "go", "python", "rust", "typescript", "json", "yaml"];
 const THREADS: usize = 2;
-/// Classes that no parser is asked about: each of these texts should be refused.
+/// Classes that count without a parser's verdict: every such text should be refused.
 const ALWAYS: &[&str] = &[
     "elided",
     "elided_heldout",
@@ -35,7 +36,7 @@ const ALWAYS: &[&str] = &[
     "function_doubled",
     "key_doubled",
 ];
-/// The class that is no damage: nothing is missing.
+/// The class without damage: nothing is missing.
 const NEVER: &str = "elided_nothing";
 
 #[derive(Deserialize)]
@@ -47,7 +48,7 @@ struct Row {
     before: Option<String>,
     after: String,
     verdict: Option<String>,
-    /// The other files of the commit, where this one shrinks far.
+    /// The other files of the commit, if this file shrinks much.
     #[serde(default)]
     others: Vec<Other>,
 }
@@ -81,10 +82,10 @@ struct CommitFile {
     lines_after: usize,
 }
 
-/// What the guards said of one row.
+/// The findings on one row.
 struct Examined {
     id: String,
-    /// `modified` or `added` for a change, the class for a mutant.
+    /// `modified` or `added` for a change; the class for a mutant.
     kind: String,
     verdict: String,
     found: Vec<(&'static str, String)>,
@@ -92,7 +93,7 @@ struct Examined {
     took: Duration,
 }
 
-/// The words of the peers on a language's rows: peer, then id.
+/// Whether each peer refused each row of a language: by peer, then by id.
 type Peers = BTreeMap<String, HashMap<String, bool>>;
 
 struct Args {
@@ -158,7 +159,7 @@ fn main() {
     whole_commits(&args, &policy);
 }
 
-/// Every row of the file, judged by all guards.
+/// Judges every row of the file with all guards.
 fn examined(path: &Path, policy: &Policy) -> Vec<Examined> {
     let rows = Mutex::new(rows::<Row>(path));
     let next = || rows.lock().ok().and_then(|mut rows| rows.next());
@@ -181,35 +182,40 @@ fn examine_row(row: Row, policy: &Policy) -> Examined {
         .collect();
     let texts =
         others.iter().map(|(path, other)| (path, other.before.as_bytes(), other.after.as_bytes()));
-    let sides: Vec<Side<'_>> =
-        texts.map(|(path, before, after)| Side { path, before, after }).collect();
-    let judged = examine(
-        &path,
-        row.before.as_deref().map(str::as_bytes),
-        row.after.as_bytes(),
-        &sides,
-        policy,
-    );
+    let transaction: Vec<TransactionFile<'_>> =
+        texts.map(|(path, before, after)| TransactionFile { path, before, after }).collect();
+    let before = row.before.as_deref().map(str::as_bytes);
+    let references: Vec<_> =
+        before.map(|text| Reference { origin: "HEAD", text }).into_iter().collect();
+    let after = Some(row.after.as_bytes());
+    let subject = Subject::new(&path, None, before, after, references, policy.time_limit)
+        .in_transaction(&transaction);
+    let context = GuardContext { policy, site: None };
+    let outputs: Vec<_> =
+        GUARDS.iter().map(|guard| (guard.name(), guard.check(&subject, &context))).collect();
     let took = begun.elapsed();
     let (mut found, mut unchecked) = (Vec::new(), Vec::new());
-    for each in judged {
-        match each.judgement {
-            Judgement::Pass => {}
-            Judgement::Found(findings) => {
-                found.extend(findings.iter().map(|one| (each.guard, said(one))))
+    for (guard, output) in outputs
+        .into_iter()
+        .flat_map(|(guard, outputs)| outputs.into_iter().map(move |output| (guard, output)))
+    {
+        match output {
+            GuardOutput::Pass => {}
+            GuardOutput::Found { findings, .. } => {
+                found.extend(findings.iter().map(|one| (guard, said(one))));
             }
-            Judgement::Unchecked(why) => unchecked.push((each.guard, why)),
+            GuardOutput::Unchecked { reason, .. } => unchecked.push((guard, reason)),
         }
     }
     let kind = row.class.or(row.kind).unwrap_or_default();
     Examined { id: row.id, kind, verdict: row.verdict.unwrap_or_default(), found, unchecked, took }
 }
 
-fn said(finding: &edt::base::Finding) -> String {
-    format!("{}: {}", finding.code.name(), finding.message)
+fn said(finding: &edt_types::Finding) -> String {
+    format!("{}: {}", finding.code.name(), finding.message())
 }
 
-/// The rows of an ndjson file; none where there is no such file.
+/// The rows of an ndjson file; none if the file does not exist.
 fn rows<T: DeserializeOwned>(path: &Path) -> impl Iterator<Item = T> + Send + use<T> {
     let file = match File::open(path) {
         Ok(file) => Some(file),
@@ -313,7 +319,7 @@ fn time(changes: &BTreeMap<&str, Vec<Examined>>) {
     }
 }
 
-/// What is caught of each class of one language, by whom.
+/// What is caught of each class of one language, and by which guard or peer.
 fn recall(language: &str, rows: &[Examined], peers: &Peers) {
     if rows.is_empty() {
         return;
@@ -362,7 +368,7 @@ fn misses(mutants: &BTreeMap<&str, Vec<Examined>>) {
     }
 }
 
-/// What is caught of each class, by any guard, over all languages.
+/// What is caught of each class in all languages, by any guard.
 fn summary(mutants: &BTreeMap<&str, Vec<Examined>>) {
     println!("\n## Caught of the damage by any guard (%)\n");
     header("class", mutants.keys().map(ToString::to_string));
@@ -379,7 +385,8 @@ fn summary(mutants: &BTreeMap<&str, Vec<Examined>>) {
     }
 }
 
-/// Whole commits of people, as one transaction each. Only their sizes are known: the texts are empty lines.
+/// Whole human commits as one transaction each. Only the sizes of files are known, so the texts are
+/// empty lines.
 fn whole_commits(args: &Args, policy: &Policy) {
     let (mut commits, mut hits) = (0, Vec::new());
     for commit in rows::<Commit>(&args.out.join("commits.ndjson")) {
@@ -426,7 +433,9 @@ fn judge_commit(commit: &Commit, policy: &Policy) -> Vec<String> {
             policy.time_limit,
         ));
     }
-    let all = GUARDS.iter().flat_map(|guard| guard.judge_all(&subjects, policy).findings());
+    let context = GuardContext { policy, site: None };
+    let outputs = GUARDS.iter().flat_map(|guard| guard.check_all(&subjects, &context));
+    let all = outputs.flat_map(GuardOutput::into_findings);
     all.map(|finding| said(&finding)).collect()
 }
 

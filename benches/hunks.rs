@@ -1,17 +1,19 @@
-//! How long a patch of many hunks takes in one process: read, placed and spliced, without a repository.
+//! The time of a patch with many hunks in one process: parsed, placed and spliced, without a
+//! repository.
 //!
-//! `cargo bench --bench hunks [-- LINES HUNKS]`: a file of LINES lines (100,000) and a unified diff of HUNKS hunks (200), with right
-//! numbers, with wrong ones, and with tabs written as spaces. The goal is 100 ms.
+//! `cargo bench --bench hunks [-- LINES HUNKS]` applies a unified diff of HUNKS hunks (200) to a
+//! file of LINES lines (100,000): with correct line numbers, with wrong numbers, and with spaces
+//! for tabs. The goal is 100 ms.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 #![expect(clippy::print_stdout, reason = "it prints its figures")]
 
 use std::time::Instant;
 
-use edt::base::RepoPath;
-use edt::base::text::line_count;
-use edt::edit::place::Matching;
-use edt::txn::patch::{PatchText, rehearse};
+use edt_core::txn::patch::{PatchText, rehearse};
+use edt_edit::place::Matching;
+use edt_types::RepoPath;
+use edt_types::text::line_count;
 
 const ROUNDS: usize = 15;
 
@@ -49,7 +51,7 @@ fn main() {
     }
 }
 
-/// Every tenth line stands often, as in code.
+/// Every tenth line repeats often, as in code.
 fn line(n: usize) -> String {
     match n % 10 {
         0 => "}\n".to_owned(),
@@ -58,7 +60,7 @@ fn line(n: usize) -> String {
     }
 }
 
-/// The milliseconds of one application.
+/// The time of one application in milliseconds.
 fn once(diff: &str, matching: Matching, text: &str, hunks: usize) -> f64 {
     let begun = Instant::now();
     let patch = PatchText::new(diff.as_bytes().to_vec(), None, None, matching).expect("a patch");

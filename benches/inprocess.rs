@@ -1,7 +1,8 @@
-//! Edits one after the other in one process, as a server would make them.
+//! Edits in series in one process, as a server makes them.
 //!
-//! `cargo bench --bench inprocess [-- EDITS]`: edits the first line of one 1 KB file, four folders deep, in a repository of
-//! 5,000 files, once with a new [`World`] for each edit and once with one for all, HEAD left alone and HEAD on the branch.
+//! `cargo bench --bench inprocess [-- EDITS]` edits the first line of a 1 KB file, four directories
+//! deep, in a repository of 5,000 files. It measures a new [`LockedWorkspace`] per edit and one for
+//! all edits, with HEAD not switched and with HEAD on the session's branch.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark starts git and reads the clock")]
 #![expect(clippy::print_stdout, reason = "it prints its figures")]
@@ -14,13 +15,13 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use edt::base::{RepoPath, Status};
-use edt::edit::op::Places;
-use edt::edit::{Edit, Expect, Op};
-use edt::session::World;
-use edt::session::begin::{Begin, Switching, begin};
-use edt::session::world::{Caller, LOCK_WAIT};
-use edt::txn::{self, Request, Run};
+use edt_core::session::LockedWorkspace;
+use edt_core::session::begin::{BeginOptions, HeadSwitch, begin};
+use edt_core::session::workspace::Options;
+use edt_core::txn::{self, Request};
+use edt_edit::op::Occurrences;
+use edt_edit::{Edit, Expect, Op};
+use edt_types::{DryRun, RepoPath, Status};
 use support::{Scratch, git};
 
 const FILE: &str = "src/core/net/bench/edit.c";
@@ -37,24 +38,24 @@ fn main() {
     );
     let mut reached = true;
     for (switching, head) in
-        [(Switching::Never, "HEAD left alone"), (Switching::AsConfigured, "HEAD on the branch")]
+        [(HeadSwitch::Never, "HEAD not switched"), (HeadSwitch::AsConfigured, "HEAD on the branch")]
     {
         for reuse in [false, true] {
             let root = scratch.path(&format!("{head} {reuse}"));
             make(&root);
             let took = run(&root, switching, reuse, edits);
-            let world = if reuse { "one World" } else { "a World per edit" };
-            reached &= report(&format!("{head}, {world}"), &took) >= GOAL
-                || switching == Switching::AsConfigured;
+            let workspace = if reuse { "one workspace" } else { "a workspace per edit" };
+            reached &= report(&format!("{head}, {workspace}"), &took) >= GOAL
+                || switching == HeadSwitch::AsConfigured;
         }
     }
     println!(
-        "\n{} goal, HEAD left alone: >= {GOAL} edits/s",
+        "\n{} goal, HEAD not switched: >= {GOAL} edits/s",
         if reached { "ok    " } else { "MISSED" }
     );
 }
 
-/// A repository of many files, ten to a folder.
+/// A repository of many files, ten per directory.
 fn make(root: &Path) {
     std::fs::create_dir_all(root).expect("a folder");
     git(root, &["init", "-q", "-b", "main"], b"");
@@ -87,49 +88,30 @@ fn make(root: &Path) {
     git(root, &["status", "--porcelain"], b"");
 }
 
-fn open(root: &Path) -> World {
-    let command = "apply".to_owned();
-    World::open(
-        root,
-        Caller {
-            command,
-            lock_wait: LOCK_WAIT,
-            person_policy: None,
-            trust: None,
-            durability: None,
-            warm: None,
-        },
-    )
-    .expect("the repository opens")
+fn open(root: &Path) -> LockedWorkspace {
+    LockedWorkspace::open(root, Options::default()).expect("the repository opens")
 }
 
-fn run(root: &Path, switching: Switching, reuse: bool, edits: usize) -> Vec<Duration> {
-    let mut world = open(root);
-    begin(&mut world, &Begin { name: Some("bench".to_owned()), switching, base: None })
+fn run(root: &Path, switching: HeadSwitch, reuse: bool, edits: usize) -> Vec<Duration> {
+    let mut workspace = open(root);
+    begin(&mut workspace, &BeginOptions { name: Some("bench".to_owned()), switching, base: None })
         .expect("a session begins");
-    let mut kept = reuse.then_some(world);
+    let mut kept = reuse.then_some(workspace);
     let touch = |n: usize| format!("/* touch {n} */").into_bytes();
     let edit = |n: usize| {
         let path = RepoPath::parse(FILE.as_bytes()).expect("a path");
-        let op = Op::Edit { old: touch(n), new: touch(n + 1), places: Places::One };
+        let op = Op::Edit { old: touch(n), new: touch(n + 1), occurrences: Occurrences::One };
         let edits = vec![Edit { path, expect: Expect::Anything, op }];
-        Request {
-            message: None,
-            agent: None,
-            allow: Vec::new(),
-            grants: Vec::new(),
-            proposal: None,
-            edits,
-            patch: None,
-            context: 3,
-        }
+        let mut request = Request::default();
+        request.edits = edits;
+        request
     };
     let mut timed = |n: usize| {
         let request = edit(n);
         let start = Instant::now();
         let outcome = match &mut kept {
-            Some(world) => txn::apply(world, &request, Run::Real),
-            None => txn::apply(&mut open(root), &request, Run::Real),
+            Some(workspace) => txn::transact(workspace, &request, DryRun::No),
+            None => txn::transact(&mut open(root), &request, DryRun::No),
         };
         let took = start.elapsed();
         assert_eq!(outcome.expect("the edit fits").status, Status::Applied);

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Edits through one `edt mcp`, one call after the other, as an agent makes them.
+"""Edits through one `edt mcp`, one call after another, as an agent makes them.
 
     cargo build --release && python3 benches/mcp.py [target/release/edt] [--files 80000] [--calls 10000]
 
-Makes a scratch repository of many files (in $TMPDIR), begins a session that leaves HEAD alone, and measures from the call's first byte to
-its answer's last. Exits with 1 if a goal is missed.
+Makes a scratch repository of many files (in $TMPDIR), begins a session that does not switch HEAD, and
+measures from the first byte of a call to the last byte of its answer. Exits with 1 if a goal is missed.
 """
 
 import argparse
@@ -89,7 +89,7 @@ class Server:
 
 
 def edits(server, path, old, calls):
-    """One line changed again and again; memory after a tenth and at the end."""
+    """Changes one line repeatedly; returns times, and memory after a tenth and at the end."""
     base, took, memory = old, [], []
     for n in range(calls):
         new = f"{base} /* {n} */"
@@ -104,7 +104,7 @@ def main():
     args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     args.add_argument("edt", nargs="?", default="target/release/edt")
     args.add_argument("--files", type=int, default=80_000)
-    args.add_argument("--calls", type=int, default=10_000, help="calls of the run that memory is watched in")
+    args.add_argument("--calls", type=int, default=10_000, help="calls of the run that measures memory")
     args = args.parse_args()
     scratch = tempfile.mkdtemp(prefix="edt-bench-mcp-")
     try:
@@ -124,7 +124,7 @@ def main():
             print(f"| {what} | {len(took) / sum(took):.0f} | {statistics.median(took) * 1e3:.2f} | {order[len(order) * 95 // 100] * 1e3:.2f} "
                   f"| {'ok' if met else 'MISSED'}: {goal} |", flush=True)
 
-        print(f"{args.files} files, HEAD left alone\n\n| | calls/s | median ms | p95 ms | goal |\n| --- | --- | --- | --- | --- |")
+        print(f"{args.files} files, HEAD not switched\n\n| | calls/s | median ms | p95 ms | goal |\n| --- | --- | --- | --- | --- |")
         server = Server(edt, root, env)
         took, _ = edits(server, SMALL, small, 1000)
         row("a line of a 1 KB file, 1,000 times", took, ">= 500/s", len(took) / sum(took) >= 500)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What the memory costs: retrieval among many episodes, and an edit with and without it.
+"""The cost of the memory: retrieval among many episodes, and an edit with and without memory.
 
     cargo build --release && python3 benches/memory.py [target/release/edt] [--episodes 10000] [--rounds 200]
 
-Two scratch repositories (in $TMPDIR) that differ in one line: `[memory] enabled = false`. Calls alternate between them, in random order
-within a round. Exits with 1 if a goal is missed.
+Two scratch repositories (in $TMPDIR) that differ in one line: `[memory] enabled = false`. Calls alternate between them, in random
+order within a round. Exits with 1 if a goal is missed.
 """
 
 import argparse
@@ -99,12 +99,12 @@ class Server:
         self.process.wait()
 
 
-def told(name, with_memory, without, goal):
+def print_row(name, with_memory, without, goal):
     median = lambda values: statistics.median(values) * 1000
     difference = median([a - b for a, b in zip(with_memory, without)])
-    kept = goal is None or difference <= goal
-    print(f"{name:<44} {median(with_memory):8.2f} {median(without):8.2f} {difference:8.2f}   {'' if goal is None else goal} {'' if kept else 'MISSED'}")
-    return kept
+    met = goal is None or difference <= goal
+    print(f"{name:<44} {median(with_memory):8.2f} {median(without):8.2f} {difference:8.2f}   {'' if goal is None else goal} {'' if met else 'MISSED'}")
+    return met
 
 
 def main():
@@ -123,7 +123,7 @@ def main():
         off = Repository(edt, scratch / "off", env, "[memory]\nenabled = false\n")
         seconds, done = on.run(["memory", "import", "-", "--json"], lines.encode())
         assert done.returncode == 0, done.stderr
-        print(f"{options.episodes} episodes were taken in within {seconds:.2f} s")
+        print(f"{options.episodes} episodes were imported in {seconds:.2f} s")
         on.run(["memory", "search", "x"])
         lessons = 0
         times = {key: ([], []) for key in ("search", "refused", "landed after a refusal", "landed")}
@@ -139,13 +139,13 @@ def main():
                 lessons += len(outcome["lessons"])
                 times["landed after a refusal"][which].append(repository.apply(*repository.right())[0])
                 times["landed"][which].append(repository.apply(*repository.right())[0])
-        print(f"{lessons} lessons were told in {options.rounds} refusals\n")
+        print(f"{lessons} lessons were shown in {options.rounds} refusals\n")
         print(f"{'median ms':<44} {'with':>8} {'without':>8} {'paired':>8}   goal")
         search = statistics.median(times["search"][0]) * 1000
-        good &= told("edt memory search, as a process", times["search"][0], times["search"][1], None) and search <= 10
-        good &= told("edt apply, refused: retrieval and noting", *times["refused"], None)
-        good &= told("edt apply, landed after a refusal: recorded", *times["landed after a refusal"], 1.0)
-        good &= told("edt apply, landed, nothing to record", *times["landed"], 1.0)
+        good &= print_row("edt memory search, as a process", times["search"][0], times["search"][1], None) and search <= 10
+        good &= print_row("edt apply, refused: retrieval and recording", *times["refused"], None)
+        good &= print_row("edt apply, landed after a refusal: recorded", *times["landed after a refusal"], 1.0)
+        good &= print_row("edt apply, landed, nothing to record", *times["landed"], 1.0)
         servers = [Server(edt, repository.root, env) for repository in (on, off)]
         warm = {"refused": ([], []), "landed after a refusal": ([], [])}
         for round_ in range(options.rounds):
@@ -162,8 +162,8 @@ def main():
                     warm["landed after a refusal"][which].append(landed)
         for server in servers:
             server.end()
-        good &= told("edt mcp, refused: retrieval and noting", *warm["refused"], 1.0)
-        good &= told("edt mcp, landed after a refusal: recorded", *warm["landed after a refusal"], 1.0)
+        good &= print_row("edt mcp, refused: retrieval and recording", *warm["refused"], 1.0)
+        good &= print_row("edt mcp, landed after a refusal: recorded", *warm["landed after a refusal"], 1.0)
         if search > 10:
             print(f"retrieval as a process took {search:.1f} ms: MISSED (10)")
     finally:

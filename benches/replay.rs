@@ -1,11 +1,12 @@
-//! Plays the history of a real repository, one transaction for each commit, and compares every tree.
+//! Replays the history of a real repository, one transaction per commit, and compares every tree.
 //!
 //! `cargo bench --bench replay -- REPO [--limit N] [--from REV] [--per-session N] [--verbose]`
 //!
-//! Clones REPO (objects shared) at the oldest of its newest N first-parent commits (1,000), or at REV, and brings each next
-//! commit about with edits as an agent would send them. After each, the session's tree must be the commit's own. What edt
-//! leaves to Git by design (links, submodules, binary files, files that Git converts) is done by Git itself and counted. The
-//! commits are the work of people: every refusal by a guard is a false alarm, counted per 1,000 changed files.
+//! Clones REPO (with shared objects) at the oldest of its newest N first-parent commits (1,000), or
+//! at REV. Each next commit is made by edits as an agent would send them. After each transaction
+//! the session's tree must equal the commit's. Symbolic links, submodules, binary files and files
+//! that Git converts are left to Git by design and counted. The commits are human work: every
+//! refusal by a guard is a false alarm, counted per 1,000 changed files.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark starts git and reads the clock")]
 #![expect(clippy::print_stdout, reason = "it prints its figures")]
@@ -18,16 +19,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use edt::base::text::{BOM, Endings, lines};
-use edt::base::{Code, Finding, RepoPath, Status};
-use edt::edit::op::Places;
-use edt::edit::{Edit, Expect, Op};
-use edt::git::Oid;
-use edt::git::read::ObjectKind;
-use edt::session::World;
-use edt::session::begin::{Begin, Switching, begin};
-use edt::session::world::{Caller, LOCK_WAIT};
-use edt::txn::{self, Request, Run};
+use edt_core::session::LockedWorkspace;
+use edt_core::session::begin::{BeginOptions, HeadSwitch, begin};
+use edt_core::session::workspace::Options;
+use edt_core::txn::{self, Request};
+use edt_edit::op::Occurrences;
+use edt_edit::{Edit, Expect, Op};
+use edt_git::Oid;
+use edt_git::read::ObjectKind;
+use edt_types::text::{BOM, Endings, lines};
+use edt_types::{Code, DryRun, Finding, RepoPath, Status};
 use support::{Scratch, git, git_line};
 
 struct Args {
@@ -98,7 +99,7 @@ struct Changed {
     new: Side,
 }
 
-/// What stands at a path in one of them.
+/// The tree entry of a path in one of the commits.
 #[derive(Clone, PartialEq, Eq)]
 struct Side {
     mode: String,
@@ -115,7 +116,7 @@ impl Side {
     }
 }
 
-/// A refusal of what people did.
+/// A refusal of a human change.
 struct Alarm {
     commit: String,
     path: String,
@@ -126,7 +127,7 @@ struct Alarm {
 struct Replay {
     root: PathBuf,
     status: Vec<u8>,
-    world: World,
+    workspace: LockedWorkspace,
     counts: BTreeMap<&'static str, usize>,
     alarms: Vec<Alarm>,
     warned: BTreeMap<&'static str, usize>,
@@ -143,24 +144,24 @@ impl Replay {
         {
             git(&root, &["config", key, value], b"");
         }
-        let command = "apply".to_owned();
-        let caller = Caller {
-            command,
-            lock_wait: LOCK_WAIT,
-            person_policy: None,
-            trust: None,
-            durability: None,
-            warm: None,
-        };
         let oldest = Replay::range(&root, args).remove(0);
         git(&root, &["checkout", "-q", "--no-track", "-B", "replayed", &oldest], b"");
-        let world = World::open(&root, caller).expect("the clone opens");
+        let workspace = LockedWorkspace::open(&root, Options::default()).expect("the clone opens");
         let (counts, warned, by_git) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         let status = status(&root);
-        Replay { root, status, world, counts, alarms: Vec::new(), warned, by_git, took: Vec::new() }
+        Replay {
+            root,
+            status,
+            workspace,
+            counts,
+            alarms: Vec::new(),
+            warned,
+            by_git,
+            took: Vec::new(),
+        }
     }
 
-    /// The commits to play, oldest first; the first is where it starts.
+    /// The commits to replay, oldest first, beginning with the start commit.
     fn range(root: &Path, args: &Args) -> Vec<String> {
         let end = git_line(root, &["rev-parse", "origin/HEAD"]);
         let all = git(root, &["rev-list", "--first-parent", "--reverse", &end], b"");
@@ -181,12 +182,12 @@ impl Replay {
     }
 
     fn next_session(&mut self, n: usize) {
-        let how = Begin {
+        let how = BeginOptions {
             name: Some(format!("replay-{n}")),
-            switching: Switching::AsConfigured,
+            switching: HeadSwitch::AsConfigured,
             base: None,
         };
-        begin(&mut self.world, &how).expect("a session begins");
+        begin(&mut self.workspace, &how).expect("a session begins");
     }
 
     fn count(&mut self, what: &'static str, n: usize) {
@@ -214,7 +215,8 @@ impl Replay {
             self.plain_git(&changed, &left);
         }
         if git_tree(&self.root, "HEAD") != git_tree(&self.root, commit) {
-            // Some old tools wrote trees with modes like 040000, which Git itself writes no more: another id, the same entries.
+            // Some old tools wrote trees with modes such as 040000: another tree id with the same
+            // entries.
             let differ =
                 git(&self.root, &["diff-tree", "-r", "--raw", "--no-renames", commit, "HEAD"], b"");
             let (root, differ) = (self.root.display(), String::from_utf8_lossy(&differ));
@@ -223,7 +225,7 @@ impl Replay {
         }
     }
 
-    /// Why a change is Git's to make.
+    /// Why a change is left to Git.
     fn not_ours(&self, changed: &Changed) -> Option<&'static str> {
         for side in [&changed.old, &changed.new].into_iter().filter(|side| side.is_there()) {
             match side.mode.as_str() {
@@ -247,10 +249,11 @@ impl Replay {
             return Vec::new();
         }
         let oid = Oid::from_hex(side.oid.as_bytes()).expect("an object id");
-        self.world.repo.object(oid, ObjectKind::Blob).expect("the blob")
+        self.workspace.repo.object(oid, ObjectKind::Blob).expect("the blob")
     }
 
-    /// Sends what is not left to Git; adds what is refused with no way around it.
+    /// Sends the changes that are not left to Git; moves refused ones that have no override to
+    /// `left`.
     fn transaction(&mut self, commit: &str, changed: &[Changed], left: &mut BTreeSet<Vec<u8>>) {
         let mut allow: Vec<String> = Vec::new();
         let mut counted = false;
@@ -262,20 +265,14 @@ impl Replay {
             if edits.is_empty() {
                 return;
             }
-            let request = Request {
-                message: Some(format!("replay {commit}")),
-                agent: None,
-                allow: allow.clone(),
-                edits,
-                patch: None,
-                grants: Vec::new(),
-                proposal: None,
-                context: 3,
-            };
+            let mut request = Request::default();
+            request.message = Some(format!("replay {commit}"));
+            request.allow.clone_from(&allow);
+            request.edits = edits;
             let of =
                 format!("{}: {} edits of {} files", &commit[..12], request.edits.len(), ours.len());
             let start = Instant::now();
-            let result = txn::apply(&mut self.world, &request, Run::Real);
+            let result = txn::transact(&mut self.workspace, &request, DryRun::No);
             match result {
                 Ok(outcome) => {
                     self.took.push((start.elapsed(), of));
@@ -333,7 +330,7 @@ impl Replay {
                 .unwrap_or_default();
             let detail = format!(
                 "{} {against}{}",
-                finding.message,
+                finding.message(),
                 if again { " (second try)" } else { "" }
             );
             let code = finding.code.name();
@@ -352,12 +349,12 @@ impl Replay {
             one.path == path.as_bytes() || one.from.as_deref() == Some(path.as_bytes())
         };
         let Some(one) = changed.iter().find(of) else {
-            panic!("{commit}: {}: {}", finding.code.name(), finding.message);
+            panic!("{commit}: {}: {}", finding.code.name(), finding.message());
         };
         left.extend(std::iter::once(one.path.clone()).chain(one.from.clone()));
     }
 
-    /// The edits that bring about `changed`, in an order in which each finds what it needs.
+    /// The edits that make `changed`, ordered so that each finds what it needs.
     fn edits(&self, changed: &[&Changed], modes: &mut BTreeMap<&'static str, usize>) -> Vec<Edit> {
         let (mut first, mut then) = (Vec::new(), Vec::new());
         for one in changed {
@@ -414,7 +411,7 @@ impl Replay {
         first
     }
 
-    /// What is left, straight into the index and a commit of Git's own.
+    /// Writes the changes in `left` to the index and commits them with plain Git.
     fn plain_git(&mut self, changed: &[Changed], left: &BTreeSet<Vec<u8>>) {
         let (mut gone, mut there) = (Vec::new(), Vec::new());
         for one in changed.iter().filter(|one| left.contains(&one.path)) {
@@ -437,7 +434,7 @@ impl Replay {
         let files = there.iter().filter(|one| one.new.mode != "160000");
         let paths: Vec<u8> = files.flat_map(|one| [one.path.as_slice(), b"\0"].concat()).collect();
         git(&self.root, &["checkout-index", "-f", "-u", "-z", "--stdin"], &paths);
-        // `git commit` would stop at a blob that the copy lacks.
+        // `git commit` would fail on a blob that the clone lacks.
         let tree = git_line(&self.root, &["write-tree", "--missing-ok"]);
         let commit =
             git_line(&self.root, &["commit-tree", &tree, "-p", "HEAD", "-m", "left to Git"]);
@@ -445,7 +442,8 @@ impl Replay {
         self.count("commits with a part left to Git", 1);
     }
 
-    /// HEAD, index and worktree agree, as they did at the start: a copy that lacks its largest blobs cannot check them out.
+    /// HEAD, index and worktree must agree as at the start. A clone that lacks its largest blobs
+    /// cannot check them out.
     fn check_clean(&self, commit: &str) {
         let status = status(&self.root);
         let (was, is) = (String::from_utf8_lossy(&self.status), String::from_utf8_lossy(&status));
@@ -501,7 +499,7 @@ impl Replay {
     }
 }
 
-/// What Git says of the worktree; submodules and what is not tracked left out.
+/// `git status` of tracked files, without submodules.
 fn status(root: &Path) -> Vec<u8> {
     git(root, &["status", "--porcelain", "--ignore-submodules=all", "--untracked-files=no"], b"")
 }
@@ -515,7 +513,8 @@ fn on_disk(root: &Path, path: &[u8]) -> PathBuf {
     root.join(std::ffi::OsStr::from_bytes(path))
 }
 
-/// `git diff-tree --raw -z`: `:oldmode newmode oldid newid S\0path\0`, with two paths for renames and copies.
+/// `git diff-tree --raw -z`: `:oldmode newmode oldid newid S\0path\0`, with two paths for renames
+/// and copies.
 fn parse(raw: &[u8]) -> Vec<Changed> {
     let mut parts = raw.split(|&b| b == 0).filter(|part| !part.is_empty());
     let mut changed = Vec::new();
@@ -540,8 +539,9 @@ fn parse(raw: &[u8]) -> Vec<Changed> {
     changed
 }
 
-/// How an agent turns `old` into `new`: each changed region by the smallest block of whole lines that stands once. The whole
-/// text where that cannot be; `None` where line ends or the byte-order mark change, which `edit` and `overwrite` keep.
+/// The edits that turn `old` into `new`: each changed region as the smallest block of whole lines
+/// that occurs once, or else the whole text. `None` if line ends or the byte-order mark change,
+/// which `edit` and `overwrite` keep.
 fn rewritten(old: &[u8], new: &[u8]) -> Option<Vec<Op>> {
     let (had, has) = (Endings::of(old), Endings::of(new));
     let whole = || vec![Op::Overwrite { content: new.to_vec() }];
@@ -558,7 +558,7 @@ fn rewritten(old: &[u8], new: &[u8]) -> Option<Vec<Op>> {
     let mut edits = Vec::new();
     for op in ops.iter().filter(|op| op.tag() != similar::DiffTag::Equal) {
         let (was, is) = (op.old_range(), op.new_range());
-        // The file as the edits before this one have left it.
+        // The file after the previous edits.
         let now: Vec<&[u8]> =
             after[..is.start].iter().chain(&before[was.start..]).copied().collect();
         let (from, to) = (is.start, is.start + was.len());
@@ -570,12 +570,12 @@ fn rewritten(old: &[u8], new: &[u8]) -> Option<Vec<Op>> {
         });
         let Some((top, end, block)) = block else { return Some(whole()) };
         let content = [now[top..from].concat(), after[is].concat(), now[to..end].concat()].concat();
-        edits.push(Op::Edit { old: block, new: content, places: Places::One });
+        edits.push(Op::Edit { old: block, new: content, occurrences: Occurrences::One });
     }
     Some(edits)
 }
 
-/// How often `block` stands in `text`, overlapping places counted; 2 stands for more.
+/// How often `block` occurs in `text`, overlaps included: 0, 1, or 2 for more.
 fn places(text: &[u8], block: &[u8]) -> usize {
     if block.is_empty() {
         return 0;

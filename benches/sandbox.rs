@@ -1,7 +1,8 @@
-//! What a sandbox level costs: `true` alone, and at each level.
+//! The cost of a sandbox level: `true` alone, and at each level.
 //!
-//! `cargo bench --bench sandbox`: medians of starting, waiting and cleaning up. The goals for `edt run true` over `true` are 10 ms at
-//! permissive and 15 ms at standard; the start of edt itself comes on top of what this shows.
+//! `cargo bench --bench sandbox` prints medians of starting, waiting and cleaning up. The goals for
+//! `edt run true`, compared with `true`, are 10 ms at permissive and 15 ms at standard; they
+//! include the start of edt, which is not measured here.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock and starts programs")]
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "it prints its figures and may stop")]
@@ -10,8 +11,8 @@ use std::fs::File;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use edt::base::Level;
-use edt::sandbox::{How, Means, Plan, start};
+use edt_run::sandbox::{NamespaceBackend, SandboxPlan, Termination, start};
+use edt_types::Level;
 
 const RUNS: usize = 300;
 
@@ -25,17 +26,17 @@ fn main() {
         "true",
         &measured(|| assert!(std::process::Command::new(program).status().unwrap().success())),
     );
-    for (name, level, means) in [
-        ("permissive", Level::Permissive, Means::Own),
-        ("standard", Level::Standard, Means::Own),
-        ("strict", Level::Strict, Means::Own),
-        ("strict by bubblewrap", Level::Strict, Means::Bubblewrap),
+    for (name, level, backend) in [
+        ("permissive", Level::Permissive, NamespaceBackend::Own),
+        ("standard", Level::Standard, NamespaceBackend::Own),
+        ("strict", Level::Strict, NamespaceBackend::Own),
+        ("strict by bubblewrap", Level::Strict, NamespaceBackend::Bubblewrap),
     ] {
-        let mut plan = Plan::new(level, program, &root);
+        let mut plan = SandboxPlan::new(level, program, &root);
         plan.git = vec![root.join(".git")];
-        (plan.means, plan.edt) = (means, env!("CARGO_BIN_EXE_edt").into());
+        (plan.backend, plan.edt) = (backend, env!("CARGO_BIN_EXE_edt").into());
         let run = || start(&plan, null(), null(), null()).unwrap().wait().unwrap();
-        show(name, &measured(|| assert_eq!(run().how, How::Exit(0))));
+        show(name, &measured(|| assert_eq!(run().how, Termination::Exit(0))));
     }
 }
 

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""What telemetry costs an edit, and whether a receiver that is not ours understands it.
+"""The cost of telemetry for an edit, and whether an independent receiver understands the spans.
 
     cargo build --release && python3 benches/telemetry.py [target/release/edt] [--calls 200]
     python3 -m venv v && v/bin/pip install opentelemetry-proto && v/bin/python benches/telemetry.py [edt] --validate
 
-Each round calls `edt apply` once in every mode, in turning order, in one scratch repository (in $TMPDIR); a call is measured from its
-start to its end as a process. The differences are paired: each mode against `off` of the same round. `--validate` sends one edit of the command
-line and one of the server, as JSON and as protobuf, to a receiver that reads them with OpenTelemetry's own classes, and looks at the parents.
+Each round calls `edt apply` once in every mode, in rotating order, in one scratch repository (in
+$TMPDIR); a call is measured from start to end as a process. The differences are paired: each mode
+against `off` of the same round. `--validate` sends one edit of the command line and one of the server,
+as JSON and as protobuf, to a receiver that parses them with OpenTelemetry's own classes, and checks the
+parents.
 """
 
 import argparse
@@ -45,11 +47,11 @@ def serve():
     return f"http://127.0.0.1:{server.server_port}"
 
 
-def repository(folder):
-    home = folder / "home"
+def repository(directory):
+    home = directory / "home"
     home.mkdir()
     env = {"PATH": os.environ["PATH"], "HOME": str(home), "GIT_CONFIG_NOSYSTEM": "1"}
-    root = folder / "repo"
+    root = directory / "repo"
     git = lambda *args: subprocess.run(["git", "-C", root, *args], check=True, env=env)
     subprocess.run(["git", "init", "-q", root], check=True, env=env)
     git("config", "user.name", "bench")
@@ -61,8 +63,8 @@ def repository(folder):
 
 
 def bench(edt, calls):
-    with tempfile.TemporaryDirectory() as folder:
-        root, env = repository(pathlib.Path(folder))
+    with tempfile.TemporaryDirectory() as directory:
+        root, env = repository(pathlib.Path(directory))
         hanging = socket.create_server(("127.0.0.1", 0), backlog=10000)
         free = socket.create_server(("127.0.0.1", 0))
         refused = free.getsockname()[1]
@@ -95,7 +97,7 @@ def bench(edt, calls):
                     took[mode].append((time.perf_counter() - start) * 1e3)
                 assert done.returncode == 0, done
                 if "inline" in mode:
-                    # What one mode left must not be the next one's.
+                    # The spool of one mode must not affect the next.
                     subprocess.run(["rm", "-rf", root / ".git/edt/telemetry"], check=True)
         print(f"{'mode':24} {'median ms':>9} {'p95 ms':>7} {'min ms':>7} {'paired difference, median ms':>29}")
         for mode, times in took.items():
@@ -128,22 +130,22 @@ def read(kind, body):
 
     if kind == "application/x-protobuf":
         return ExportTraceServiceRequest.FromString(body)
-    # OTLP's JSON has ids in hexadecimal, where protobuf's own has base64.
-    whole = json.loads(body)
-    for resource in whole["resourceSpans"]:
+    # OTLP's JSON has hexadecimal ids, protobuf's own JSON has base64.
+    request = json.loads(body)
+    for resource in request["resourceSpans"]:
         for scope in resource["scopeSpans"]:
             for span in scope["spans"]:
                 for one in [span, *span.get("links", [])]:
                     for key in ("traceId", "spanId", "parentSpanId"):
                         if key in one:
                             one[key] = base64.b64encode(bytes.fromhex(one[key])).decode()
-    return json_format.Parse(json.dumps(whole), ExportTraceServiceRequest())
+    return json_format.Parse(json.dumps(request), ExportTraceServiceRequest())
 
 
 def validate(edt):
     for protocol in ("http/protobuf", "http/json"):
-        with tempfile.TemporaryDirectory() as folder:
-            root, env = repository(pathlib.Path(folder))
+        with tempfile.TemporaryDirectory() as directory:
+            root, env = repository(pathlib.Path(directory))
             Receiver.got = []
             env = {**env, "OTEL_EXPORTER_OTLP_ENDPOINT": serve(), "OTEL_EXPORTER_OTLP_PROTOCOL": protocol, "TRACEPARENT": PARENT}
             edit = ["apply", "a.c", "--mode", "append", "--content", "int h;\n"]
@@ -158,7 +160,7 @@ def validate(edt):
                 for span in scope.spans
             ]
             ids = {span.span_id for span in spans}
-            assert len(ids) == len(spans), "an id twice"
+            assert len(ids) == len(spans), "duplicate span ids"
             assert all(span.trace_id.hex() == TRACE for span in spans)
             roots = [span for span in spans if span.parent_span_id not in ids]
             assert sorted(span.name for span in roots) == ["execute_tool apply", "tools/call apply"], roots
@@ -166,7 +168,7 @@ def validate(edt):
             for root_ in roots:
                 below = [span.name for span in spans if span.parent_span_id == root_.span_id]
                 assert {"edt.resolve", "edt.plan", "edt.guard", "edt.commit", "edt.publish"} <= set(below), below
-            print(f"{protocol}: {len(spans)} spans in {len(Receiver.got)} requests, every parent right")
+            print(f"{protocol}: {len(spans)} spans in {len(Receiver.got)} requests, every parent correct")
 
 
 def main():

@@ -1,11 +1,18 @@
-//! Arguments in, exit status out.
+//! The program `edt`: commands, servers, set-up of agents.
+
+mod cli;
+mod find;
+mod lessons;
+#[cfg(feature = "mcp")]
+mod mcp;
+mod telemetry;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // The supervisor of a program that `edt run` runs is edt itself: nothing else of it is needed.
-    if let Some(code) = edt::sandbox::child::entry(std::env::args_os()) {
+    // `edt run` starts this executable again as the supervisor of the program.
+    if let Some(code) = edt_run::sandbox::child::entry(std::env::args_os()) {
         return code;
     }
-    edt::cli::main(std::env::args_os())
+    cli::main(std::env::args_os())
 }

@@ -1,7 +1,7 @@
 """Run by appliers.py in a virtual environment that has aider-chat: applies patches with aider's own coders.
 
 `EditBlockCoder` takes SEARCH/REPLACE blocks, `UnifiedDiffCoder` unified diffs, which it looks for in a ```diff fence: one is put around a
-patch that has none. `get_edits` and `apply_edits` are aider's; the file stands in a scratch folder and is read and written by its
+patch that has none. `get_edits` and `apply_edits` are aider's; the file is in a scratch directory and is read and written by its
 `InputOutput`. What differs only saves time: the lines that a failure's message would propose are not looked for.
 """
 
@@ -24,20 +24,20 @@ editblock_coder.find_similar_lines = lambda *_: ""
 
 
 class Chat:
-    """What the coders want to know of the chat: one file is in it."""
+    """The part of a chat that the coders use: it has one file."""
 
     fence = ("```", "```")
 
-    def __init__(self, folder, path, patch):
-        self.folder, self.path, self.partial_response_content = folder, path, patch
+    def __init__(self, directory, path, patch):
+        self.directory, self.path, self.partial_response_content = directory, path, patch
         self.shell_commands, self.abs_fnames = [], {self.abs_root_path(path)}
         self.io = InputOutput(pretty=False, yes=True, fancy_input=False)
 
     def abs_root_path(self, path):
-        return os.path.join(self.folder, path)
+        return os.path.join(self.directory, path)
 
     def get_rel_fname(self, name):
-        return os.path.relpath(name, self.folder)
+        return os.path.relpath(name, self.directory)
 
     def get_inchat_relative_files(self):
         return [self.path]
@@ -47,14 +47,14 @@ def late(*_):
     raise TimeoutError
 
 
-def applied(folder, row):
-    name = os.path.join(folder, row["path"])
-    shutil.rmtree(folder, ignore_errors=True)
+def applied(directory, row):
+    name = os.path.join(directory, row["path"])
+    shutil.rmtree(directory, ignore_errors=True)
     os.makedirs(os.path.dirname(name))
     with open(name, "w", encoding="utf-8", newline="") as file:
         file.write(row["file"])
     coder, patch = (EditBlockCoder, row["patch"]) if row["form"] == "blocks" else (UnifiedDiffCoder, in_fence(row["patch"]))
-    chat, said = Chat(folder, row["path"], patch), None
+    chat, said = Chat(directory, row["path"], patch), None
     signal.alarm(SECONDS)
     try:
         edits = coder.get_edits(chat)
@@ -77,10 +77,10 @@ def in_fence(patch):
 
 def main():
     signal.signal(signal.SIGALRM, late)
-    folder = os.path.join(sys.argv[1], "aider")
+    directory = os.path.join(sys.argv[1], "aider")
     for line in sys.stdin:
         with contextlib.redirect_stdout(io.StringIO()):
-            answer = applied(folder, json.loads(line))
+            answer = applied(directory, json.loads(line))
         print(json.dumps(answer), flush=True)
 
 

@@ -1,5 +1,5 @@
 """The appliers: each gives ("applied" | "refused" | "half", text of the file afterwards, more). "half" means that it reports a failure and has
-changed the file all the same."""
+changed the file nevertheless."""
 
 import json
 import os
@@ -14,24 +14,24 @@ SECONDS = 60
 
 
 class Program:
-    """One that is started for each patch, in a scratch folder that holds the file alone."""
+    """An applier that is started per patch, in a scratch directory that has only the file."""
 
     slow = True
 
-    def __init__(self, name, forms, command, scratch, beside=None):
-        self.name, self.forms, self.command, self.beside = name, forms, command, beside
-        self.folder = os.path.join(scratch, "work")
+    def __init__(self, name, forms, command, scratch, path_operand=None):
+        self.name, self.forms, self.command, self.path_operand = name, forms, command, path_operand
+        self.directory = os.path.join(scratch, "work")
         home = os.path.join(scratch, "home")
         os.makedirs(home, exist_ok=True)
         self.environment = {"PATH": os.environ["PATH"], "HOME": home, "LC_ALL": "C.UTF-8", "GIT_CONFIG_NOSYSTEM": "1"}
 
     def apply(self, path, file, patch, named, form):
-        name = os.path.join(self.folder, path)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        name = os.path.join(self.directory, path)
+        shutil.rmtree(self.directory, ignore_errors=True)
         os.makedirs(os.path.dirname(name))
         with open(name, "w", encoding="utf-8", newline="") as opened:
             opened.write(file)
-        command = self.command + ([path] if not named and self.beside else [])
+        command = self.command + ([path] if not named and self.path_operand else [])
         ran = self.run(command, patch)
         with open(name, encoding="utf-8", newline="") as opened:
             text = opened.read()
@@ -40,13 +40,13 @@ class Program:
 
     def run(self, command, patch):
         try:
-            return subprocess.run(command, input=patch.encode(), cwd=self.folder, env=self.environment, capture_output=True, timeout=SECONDS)
+            return subprocess.run(command, input=patch.encode(), cwd=self.directory, env=self.environment, capture_output=True, timeout=SECONDS)
         except subprocess.TimeoutExpired:
             return subprocess.CompletedProcess(command, 1, b"", b"too slow")
 
 
 class Process:
-    """One that stays and answers line by line: {path, file, patch, named, form} in, {how, text, …} out."""
+    """An applier that keeps running and answers line by line: {path, file, patch, named, form} in, {how, text, …} out."""
 
     slow = False
 
@@ -66,7 +66,7 @@ class Process:
 
 
 def all_of(out, scratch):
-    """Every applier that is there."""
+    """Every applier that is installed."""
     bench = built()
     found = [
         Process("edt strict", FORMS, [bench, "--rows"], {"match": "strict"}),
@@ -77,7 +77,7 @@ def all_of(out, scratch):
         found.append(Program(name, (UNIFIED,), ["git", "apply", *flags], scratch))
     for fuzz in range(4):
         flags = ["--batch", "--no-backup-if-mismatch", "-N", "-p1", "-r", "-", "-F", str(fuzz)]
-        found.append(Program(f"patch -F{fuzz}", (UNIFIED,), ["patch", *flags], scratch, beside=True))
+        found.append(Program(f"patch -F{fuzz}", (UNIFIED,), ["patch", *flags], scratch, path_operand=True))
     python = os.path.join(out, "venv", "bin", "python")
     if os.path.exists(python):
         found.append(Process("aider", (UNIFIED, BLOCKS), [python, "-W", "ignore", os.path.join(HERE, "aider_apply.py"), scratch]))

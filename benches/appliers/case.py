@@ -1,4 +1,4 @@
-"""A case, its hunks, and what is sent of it."""
+"""A case, its hunks, and the patch that is sent."""
 
 from dataclasses import dataclass, field
 
@@ -6,11 +6,11 @@ UNIFIED, BLOCKS, ENVELOPE = FORMS = ("unified", "blocks", "envelope")
 
 
 class Hunk:
-    """Lines with their marker, and where the old side stands in the file (0-based)."""
+    """Lines with their marker, and the place of the old side in the file (0-based)."""
 
     def __init__(self, at, lines):
         self.at, self.lines = at, lines
-        self.said = at  # where the header says that it stands
+        self.said = at  # the place that the header states
 
     def side(self, marker):
         """The old side for `-`, the new one for `+`."""
@@ -48,7 +48,7 @@ def join(lines):
 
 
 def carried_out(lines, hunks):
-    """`lines` with the changes of `hunks` at their places. Context is not looked at: the file's own lines stay."""
+    """`lines` with the changes of `hunks` at their places. Context is not checked: the file's own lines stay."""
     done, at = [], 0
     for hunk in hunks:
         done += lines[at : hunk.at]
@@ -64,13 +64,13 @@ def carried_out(lines, hunks):
 
 
 def places(lines, block):
-    """Where `block` stands in `lines`."""
+    """Where `block` occurs in `lines`."""
     size = len(block)
     return [n for n in range(len(lines) - size + 1) if lines[n] == block[0] and lines[n : n + size] == block] if size else []
 
 
 def trimmed(hunk, context):
-    """The hunk with that much context, in as many pieces as this makes."""
+    """The hunk with that much context, split where this leaves gaps."""
     changed = [n for n, line in enumerate(hunk.lines) if line[0] != " "]
     kept = [any(n - context <= m <= n + context for m in changed) for n in range(len(hunk.lines))]
     pieces, at = [], hunk.at
@@ -95,7 +95,7 @@ class Case:
 
 @dataclass
 class Sent:
-    """What an applier gets, and the one right result: None where it must refuse."""
+    """The input of an applier, and the only correct result; None if it must refuse."""
 
     file: str
     truth: str | None
@@ -110,7 +110,7 @@ class Sent:
 
 
 def sent(case, hunks=None, lines=None, truth=None, **how):
-    """By default the case as it is."""
+    """By default the unchanged case."""
     truth = case.after if truth is None else truth
     lines = case.lines if lines is None else lines
     return Sent(join(lines), join(truth), case.hunks if hunks is None else hunks, **how)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""corpus.py OUT REPO...: true hunks of people's commits, sampled from Git histories.
+"""corpus.py OUT REPO...: real hunks of human commits, sampled from Git histories.
 
 Writes OUT/cases.ndjson ({"id", "language", "path", "before", "hunks": [{"at", "lines"}]}): the file as it stood in the commit's parent, and
 one hunk of what the commit did to it, or (a third of the cases) two to four; its other hunks are not applied. The same repositories at the
@@ -57,14 +57,14 @@ def main():
 
 
 def taken(sample, language, size):
-    """The first `size` cases that the sample gives, with the wanted part of several hunks as far as there are such files."""
+    """The first `size` cases that the sample gives, with the requested share of several hunks if there are enough such files."""
     several = 0
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as directory:
         count = 0
         for row in sample:
             if count == size:
                 return
-            hunks = usable(row, folder)
+            hunks = usable(row, directory)
             if not hunks:
                 continue
             chance = shared.drawn("case", row["id"])
@@ -76,12 +76,12 @@ def taken(sample, language, size):
             yield {"id": row["id"], "language": language, "path": row["path"], "before": row["before"], "hunks": hunks}
 
 
-def usable(row, folder):
-    """The hunks of a change that can be a case; none where the text has something that only one of the classes is about."""
+def usable(row, directory):
+    """The hunks of a change that can be a case; none if the text has a property that is a class of its own."""
     before, after = row["before"], row["after"]
     if "\r" in before + after or not (before.endswith("\n") and after.endswith("\n")) or before.count("\n") not in LINES:
         return []
-    names = [os.path.join(folder, name) for name in ("before", "after")]
+    names = [os.path.join(directory, name) for name in ("before", "after")]
     for name, text in zip(names, (before, after)):
         with open(name, "w", encoding="utf-8", newline="\n") as file:
             file.write(text)
@@ -99,7 +99,7 @@ def usable(row, folder):
 
 
 def common_environment():
-    """Git without anybody's settings."""
+    """Git without user configuration."""
     return {"PATH": os.environ["PATH"], "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1", "HOME": "/nonexistent"}
 
 

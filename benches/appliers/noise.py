@@ -1,4 +1,4 @@
-"""What models send instead of a clean patch: each class makes, of one case, the file, the hunks that are sent and what must come of it.
+"""What models send instead of a clean patch: each class makes the file, the sent hunks and the correct result of one case.
 
 A class is a function `(case, chance, form)` that gives a `Sent`, or None where the noise would change nothing or the one right result could be
 doubted. Hunks are sent with three lines of context as `git diff` prints them, unless the class says otherwise.
@@ -28,7 +28,7 @@ def line_numbers_wrong(case, chance, form):
 
 
 def number_hits_twin(case, chance, form):
-    """Wrong numbers that by chance point exactly at another place where the old side stands: looked at, not judged."""
+    """Wrong numbers that by chance point exactly at another occurrence of the old side: shown, not judged."""
     hunks = moved(case, drawn("line_numbers_wrong", case.id))
     return sent(case, hunks) if any(hits(case.lines, hunk) for hunk in hunks) else None
 
@@ -47,7 +47,7 @@ def moved(case, chance):
 
 
 def hits(lines, hunk):
-    """Whether the number points exactly at another place where the old side stands."""
+    """Whether the number points exactly at another occurrence of the old side."""
     return hunk.said != hunk.at and lines[hunk.said : hunk.said + len(hunk.old)] == hunk.old
 
 
@@ -97,7 +97,7 @@ def less_context(case, context):
 
 
 def ctx_line_missing(case, chance, form):
-    """A context line is left out, not at the rim, where no added line could then stand on either side of it."""
+    """A context line is left out: not at the edge, and not beside lines that are only added, which could then be on either side of it."""
 
     def options(hunk):
         for n in range(1, len(hunk.lines) - 1):
@@ -128,7 +128,7 @@ def ctx_line_altered(case, chance, form):
 
 
 def altered(line, chance):
-    """The line with one word written otherwise; None if it has none."""
+    """The line with one word changed; None if it has no word."""
     words = list(WORD.finditer(line))
     if not words:
         return None
@@ -138,7 +138,7 @@ def altered(line, chance):
 
 
 def one_changed(case, chance, options):
-    """One hunk is sent otherwise, so that its old side stands nowhere in the file."""
+    """One hunk is changed so that its old side does not occur in the file."""
     found = [(n, other) for n, hunk in enumerate(case.hunks) for other in options(hunk) if not places(case.lines, other.old)]
     if not found:
         return None
@@ -147,7 +147,7 @@ def one_changed(case, chance, options):
 
 
 def elided_ctx(case, chance, form):
-    """A line further out stands before or after the hunk, and dots for the four lines between."""
+    """A more distant line before or after the hunk, with dots for the four lines between."""
     comment = COMMENTS[case.language]
     dots = chance.choice(("...", f"{comment} ...", f"{comment} ... existing code ..."))
     far = CONTEXT + 2
@@ -187,7 +187,7 @@ def patch_crlf(case, chance, form):
 
 
 def no_eof_newline(case, chance, form):
-    """Not where the end of the file goes and nothing comes for it: whether the line before then keeps its newline can be doubted."""
+    """Not if the end of the file is removed without replacement: it is unclear whether the line before keeps its newline."""
     made, last = sent(case), case.hunks[-1]
     if made.file.endswith("\n\n") or made.truth.endswith("\n\n") or not made.truth:
         return None
@@ -207,7 +207,7 @@ def out_of_order(case, chance, form):
 
 
 def file_shifted(case, chance, form):
-    """Since the file was read, 1 to 40 lines of another file came in above the first hunk."""
+    """After the file was read, 1 to 40 lines of another file were inserted above the first hunk."""
     for _ in range(DRAWS):
         count = min(chance.randint(1, 40), len(case.donor))
         start, at = chance.randint(0, len(case.donor) - count), chance.randint(0, case.hunks[0].at)
@@ -220,7 +220,7 @@ def file_shifted(case, chance, form):
 
 
 def ctx_changed_in_file(case, chance, form):
-    """Since the file was read, one of the context lines was written otherwise."""
+    """After the file was read, one of the context lines was changed."""
     found = []
     for hunk in case.hunks:
         at = hunk.at

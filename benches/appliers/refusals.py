@@ -1,4 +1,4 @@
-"""The classes that must be refused, in the manner of `noise.py`."""
+"""The classes that must be refused, like `noise.py`."""
 
 from case import UNIFIED, ends, places, sent
 
@@ -11,25 +11,25 @@ def must_refuse(made):
 
 
 def resent(case, chance, form):
-    """The patch comes again, after it has been applied, and the file shows that."""
-    return must_refuse(sent(case, lines=case.after)) if told(case, form) else None
+    """The patch is sent again after it was applied, and the file shows that."""
+    return must_refuse(sent(case, lines=case.after)) if is_visibly_applied(case, form) else None
 
 
 def resent_open(case, chance, form):
-    """The patch comes again, but could be meant as new, or could not have been applied at first: looked at, not judged."""
-    return None if told(case, form) else must_refuse(sent(case, lines=case.after))
+    """The patch is sent again, but may be intended, or could not be applied the first time: shown, not judged."""
+    return None if is_visibly_applied(case, form) else must_refuse(sent(case, lines=case.after))
 
 
-def told(case, form):
-    """Whether the file shows that the patch has been applied. Without numbers, each old side must have stood once before: else the
-    first sending could not have landed."""
+def is_visibly_applied(case, form):
+    """Whether the file shows that the patch has been applied. Without numbers, each old side must have occurred once before; otherwise
+    the first patch could not have landed."""
     if form != UNIFIED and any(len(places(case.lines, hunk.old)) != 1 for hunk in case.hunks):
         return False
     return any(stale(case.after, hunk, form) for hunk in case.hunks)
 
 
 def stale(after, hunk, form):
-    """Whether the old side is gone, or stands only within the new side. A number tells which place is meant."""
+    """Whether the old side is gone, or occurs only within the new side. A line number selects the place."""
     old, new = places(after, hunk.old), places(after, hunk.new)
     if form == UNIFIED:
         old = [at for at in old if at == hunk.said]
@@ -37,7 +37,7 @@ def stale(after, hunk, form):
 
 
 def twin_block(case, chance, form):
-    """The old side stands twice, and no number points at either place."""
+    """The old side occurs twice, and no line number points at either place."""
     if len(case.hunks) > 1:
         return None
     hunk = case.hunks[0].with_lines(case.hunks[0].lines)
@@ -46,8 +46,8 @@ def twin_block(case, chance, form):
         return None
     at = chance.choice(spots)
     lines = case.lines[:at] + hunk.old + case.lines[at:]
-    stands = places(lines, hunk.old)
-    numbers = [n for n in range(len(lines)) if all(abs(n - place) >= NEAR for place in stands)]
+    found_at = places(lines, hunk.old)
+    numbers = [n for n in range(len(lines)) if all(abs(n - place) >= NEAR for place in found_at)]
     if not numbers:
         return None
     hunk.said = chance.choice(numbers)
@@ -55,7 +55,7 @@ def twin_block(case, chance, form):
 
 
 def absent_block(case, chance, form):
-    """The place of one hunk is gone from the file, and nothing like it stands elsewhere."""
+    """The old side of one hunk is gone from the file, and nothing similar occurs elsewhere."""
     hunk = chance.choice(case.hunks)
     rest = case.lines[: hunk.at] + case.lines[ends(hunk) :]
     bare = [line.strip() for line in rest]
@@ -65,7 +65,7 @@ def absent_block(case, chance, form):
 
 
 def cores(hunk):
-    """Of each change: the removed lines and the line of context on either side."""
+    """The removed lines of each change with one line of context on either side."""
     found, n = [], 0
     while n < len(hunk.lines):
         if hunk.lines[n][0] == " ":

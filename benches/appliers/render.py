@@ -1,4 +1,4 @@
-"""The three forms in which the hunks are sent. Each gives the text of the patch, or None where the form cannot say it."""
+"""The three forms in which the hunks are sent. Each returns the text of the patch, or None if the form cannot express it."""
 
 import re
 

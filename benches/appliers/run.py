@@ -43,7 +43,7 @@ def main():
 
 
 def share(args, job):
-    """The verdicts on one share of the cases, in a file of their own."""
+    """Writes the verdicts on one share of the cases to its own file."""
     name = os.path.join(args.out, f"verdicts.{job}.ndjson")
     room = "/dev/shm" if os.path.isdir("/dev/shm") else None
     with tempfile.TemporaryDirectory(dir=room) as scratch:
@@ -69,7 +69,7 @@ def verdicts(args, job, peers):
 
 
 def cases(out, limit=None):
-    """The cases, in an order drawn by chance; each with the next one of its language as the donor of foreign lines."""
+    """The cases, in a random order; each with the next one of its language as the donor of foreign lines."""
     rows = sorted(common.read(os.path.join(out, shared.CASES)), key=lambda row: shared.drawn("order", row["id"]).random())
     for n, row in enumerate(rows[:limit]):
         donor = next(other for other in rows[n + 1 :] + rows[:n] if other["language"] == row["language"])
@@ -77,7 +77,7 @@ def cases(out, limit=None):
 
 
 def all_sent(case, kinds=None):
-    """(form, class, Sent, patch) of everything that is sent of the case."""
+    """(form, class, Sent, patch) of every patch that is sent for the case."""
     for form in FORMS:
         for make in makers(form):
             if kinds and make.__name__ not in kinds:
@@ -94,7 +94,7 @@ def makers(form):
 
 
 def judge(row, peer, case, sent, patch, peers):
-    """Adds the peer's verdict to the row: `right`, `refused`, `half` or `wrong`; and of edt's refusals, what the correction does."""
+    """Adds the peer's verdict to the row: `right`, `refused`, `half` or `wrong`; and for refusals by edt, the result of the correction."""
     how, text, more = peer.apply(case.path, sent.file, patch, sent.named, row["form"])
     row["got"][peer.name] = verdict(how, text, sent)
     if not peer.name.startswith("edt"):
@@ -110,7 +110,7 @@ def judge(row, peer, case, sent, patch, peers):
 
 
 def landed(verdict):
-    """What became of a correction."""
+    """The result of a correction."""
     return "refused again" if verdict == "refused" else verdict
 
 

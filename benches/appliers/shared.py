@@ -1,4 +1,4 @@
-"""What the steps share: the corpus tools of `../guards`, names, and chance that can be repeated."""
+"""Shared by the steps: the corpus tools of `../guards`, names, and reproducible random numbers."""
 
 import hashlib
 import importlib.util
@@ -26,5 +26,5 @@ def changes():
 
 
 def drawn(*words):
-    """Chance that is the same in every run."""
+    """Random numbers that are the same in every run."""
     return random.Random(hashlib.sha256("\0".join([SEED, *words]).encode()).digest())

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""show.py OUT ID CLASS [FORM] [--all]: one case of one class: what is sent, what each applier does with it, and how that differs from the truth."""
+"""show.py OUT ID CLASS [FORM] [--all]: one case of one class: the patch, the result of each applier, and its difference to the correct result."""
 
 import argparse
 import difflib

@@ -1,10 +1,10 @@
-"""The classes in which white space is written otherwise, in the manner of `noise.py`."""
+"""The classes with changed white space, like `noise.py`."""
 
 from case import indent, places, sent
 
 
 def ws_trailing(case, chance, form):
-    """Not where the change itself is about such white space."""
+    """Not if the change itself concerns such white space."""
     if any(about_ends(hunk) for hunk in case.hunks):
         return None
 
@@ -27,7 +27,7 @@ def tabs_to_spaces_ctx(case, chance, form):
 
 
 def tabs_to_spaces_all(case, chance, form):
-    """Only where every indented line of the hunks is indented by tabs alone: then there is one way back."""
+    """Only if every indented line of the hunks is indented by tabs alone, so that the reverse is unique."""
     width = chance.choice((4, 8))
     contents = [line[1:] for hunk in case.hunks for line in hunk.lines]
     if any(set(indent(line)) - {"\t"} or (line and not line.strip()) for line in contents):
@@ -41,28 +41,28 @@ def spaces(line, width):
 
 
 def indent_lost(case, chance, form):
-    """Every hunk without the indentation that all its lines have."""
+    """Every hunk without the common indentation of its lines."""
     hunks = []
     for hunk in case.hunks:
         indents = [indent(line[1:]) for line in hunk.lines if line[1:].strip()]
         lost = min(indents, key=len) if indents else ""
         lost = lost if all(each.startswith(lost) for each in indents) else ""
         hunks.append(hunk.with_lines([line[0] + line[1:].removeprefix(lost) if line[1:].strip() else line for line in hunk.lines]))
-    return told_apart(case, hunks)
+    return if_distinguishable(case, hunks)
 
 
 def all_changed(case, other):
-    return told_apart(case, [hunk.with_lines([other(line) for line in hunk.lines]) for hunk in case.hunks])
+    return if_distinguishable(case, [hunk.with_lines([other(line) for line in hunk.lines]) for hunk in case.hunks])
 
 
-def told_apart(case, hunks):
-    """The hunks with their lines written otherwise; None if nothing is, or one now stands somewhere as it is written, or says another thing."""
+def if_distinguishable(case, hunks):
+    """The hunks with changed lines; None if nothing changes, or a changed hunk occurs in the file, or its meaning changes."""
     changed = [(old, new) for old, new in zip(case.hunks, hunks) if new.lines != old.lines]
     doubted = any(places(case.lines, new.old) or alike(new) > alike(old) for old, new in changed)
     return None if not changed or doubted else sent(case, hunks)
 
 
 def alike(hunk):
-    """How many lines of the old side are like an added one: in a block the two could be taken for each other."""
+    """How many lines of the old side are like an added one: in a block the two can be confused."""
     come = [line[1:] for line in hunk.lines if line[0] == "+"]
     return sum(line in come for line in hunk.old)

@@ -55,16 +55,16 @@ def compiles(row):
 
 
 def flake8(batch):
-    """The ids of the Python files that flake8 finds something fatal in."""
+    """The ids of the Python files with fatal findings of flake8."""
     python = [row for row in batch if filename_to_lang(row["path"]) == "python"]
     if not python:
         return set()
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as directory:
         for n, row in enumerate(python):
-            with open(os.path.join(folder, f"{n}.py"), "w", encoding="utf-8", newline="") as file:
+            with open(os.path.join(directory, f"{n}.py"), "w", encoding="utf-8", newline="") as file:
                 file.write(row["after"])
         command = [sys.executable, "-m", "flake8", f"--select={FATAL}", "--isolated", "--format=%(path)s", "."]
-        said = subprocess.run(command, capture_output=True, text=True, cwd=folder).stdout
+        said = subprocess.run(command, capture_output=True, text=True, cwd=directory).stdout
     names = {os.path.basename(line) for line in said.splitlines() if line.endswith(".py")}
     return {python[int(name.removesuffix(".py"))]["id"] for name in names}
 

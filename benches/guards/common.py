@@ -1,4 +1,4 @@
-"""What the steps share: languages, the paths that are left out, ndjson, Git objects."""
+"""Shared by the steps: languages, excluded paths, ndjson, Git objects."""
 
 import json
 import os
@@ -18,7 +18,7 @@ LANGUAGES = {
     "typescript": (".ts", ".tsx"),
 }
 
-# Not the work of the repository's people, or broken on purpose. Matched against "/" + path.
+# Not written by the project, or broken on purpose. Matched against "/" + path.
 SKIPPED_PATHS = {
     "vendored": r"/(deps|Godeps|vendor|vendored|vendored_packages|node_modules|third[_-]party|external)/",
     "vendored, by repository": r"^/requests/packages/|^/src/decNumber/|^/src/_pytest/_py/|^/crates/uv-python/python/packaging/",
@@ -29,12 +29,12 @@ SKIPPED_PATHS = {
 }
 SKIPPED = re.compile("|".join(f"(?:{rule})" for rule in SKIPPED_PATHS.values()))
 
-# A file that says of itself, near its top, that a machine wrote it.
+# A file that states near its top that it is generated.
 GENERATED = re.compile(r"Code generated .*DO NOT EDIT|@generated|[Aa]utomatically generated|auto-generated file|AUTO-?GENERATED", re.A)
 
 
 def language(path):
-    """The language of `path`, or None where it is left out."""
+    """The language of `path`, or None if it is excluded."""
     if SKIPPED.search("/" + path):
         return None
     return next((name for name, ends in LANGUAGES.items() if path.endswith(ends)), None)
@@ -58,7 +58,7 @@ def read(path):
 
 
 def write(path, rows):
-    """Write an ndjson file whole or not at all; gives how many rows."""
+    """Writes an ndjson file atomically; returns the number of rows."""
     count = 0
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path + ".part", "w", encoding="utf-8", newline="\n") as file:
@@ -78,7 +78,7 @@ class Objects:
         )
 
     def blob(self, name):
-        """The bytes of an object, or None where the repository lacks it."""
+        """The bytes of an object, or None if the repository lacks it."""
         self.process.stdin.write(name.encode() + b"\n")
         self.process.stdin.flush()
         head = self.process.stdout.readline().split()

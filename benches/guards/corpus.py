@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""corpus.py OUT REPO...: real file changes of people, sampled from Git histories.
+"""corpus.py OUT REPO...: real human file changes, sampled from Git histories.
 
 Writes OUT/<language>/changes.ndjson ({"id", "kind": "modified" | "added", "path", "before", "after"}) and OUT/commits.ndjson (what
 whole commits do to their files). The same repositories at the same commits give the same sample.
@@ -18,7 +18,7 @@ SIZES = {"c": 3000, "go": 3000, "python": 3000, "json": 1000, "yaml": 1500, "rus
 ADDED = 0.15  # new files, as a part of the above
 COMMITS = 3000
 LARGEST = 1 << 20
-MOST_OTHERS = 100  # of a commit, beside a file that shrinks
+MOST_OTHERS = 100  # per commit, in addition to a file that shrinks
 PER_COMMIT = 8  # of one commit and language, so that no reformatting of a whole tree is a tenth of the sample
 PER_PATH = 60  # of one file; more only where a repository has nothing else
 
@@ -91,7 +91,7 @@ def parsed(log):
 
 
 def sample(pool, size, objects, kind):
-    """`size` changes: every repository gives the same number as long as it has so many, spread over its history."""
+    """`size` changes: every repository contributes the same number if it has enough, spread over its history."""
     rows, seen = [], set()
     queues = {repo: ordered(pool[repo], size) for repo in sorted(pool)}
     while queues and len(rows) < size:
@@ -105,7 +105,7 @@ def sample(pool, size, objects, kind):
 
 
 def ordered(candidates, size):
-    """The candidates, best first: the history is cut into `size` slices, and each gives one before any gives two."""
+    """The candidates, best first: the history is cut into `size` slices, and each contributes one before any contributes two."""
     slices, late, per_commit, per_path = defaultdict(list), [], Counter(), Counter()
     by_hash = sorted((hashed(commit, path), n) for n, (commit, path, *_) in enumerate(candidates))
     for key, n in by_hash:
@@ -138,7 +138,7 @@ def usable(candidates, objects, repo, kind, seen):
 
 
 def others(objects, path, files):
-    """The other files of the commit: what goes from one may come in another."""
+    """The other files of the commit: text removed from one may be added to another."""
     rows = []
     for status, old, new, other in files[:MOST_OTHERS]:
         before = text(objects.blob(old)) if status in "MD" else ""
@@ -149,7 +149,7 @@ def others(objects, path, files):
 
 
 def whole_commits(histories, objects, size):
-    """What commits do to their files, vendored ones and binaries too; renames as Git sees them by default."""
+    """The file changes of commits, with vendored and binary files; renames as Git detects them by default."""
     share = -(-size // len(histories))
     for repo, commits in sorted(histories.items()):
         picked = [commit for _, commit in sorted((hashed(commit, ""), commit) for commit, files in commits if files)[:share]]
@@ -157,7 +157,7 @@ def whole_commits(histories, objects, size):
         command += ["--raw", "--no-abbrev", "-z", "--diff-filter=MADR", "--format=commit %H"]
         given = "\n".join(picked).encode()
         ran = subprocess.run([*command, "-M"], input=given, check=False, capture_output=True)
-        if ran.returncode:  # a blob is missing, and renames cannot be told
+        if ran.returncode:  # a blob is missing, so renames cannot be detected
             common.say(f"{common.repo_name(repo)}: without renames: {ran.stderr.decode().strip()}")
             ran = subprocess.run([*command, "--no-renames"], input=given, check=True, capture_output=True)
         log = ran.stdout
@@ -172,7 +172,7 @@ def whole_commits(histories, objects, size):
 
 
 def measure(objects, name):
-    """(bytes, lines) of a blob; nothing where there is none."""
+    """(bytes, lines) of a blob; None if there is no blob."""
     data = b"" if set(name) == {"0"} else objects.blob(name) or b""
     return len(data), data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
 

@@ -1,4 +1,4 @@
-"""What models do to files: each class takes a `Source` and a seeded `Random` and gives a damaged new text, or None where it cannot."""
+"""Damage typical of models: each class takes a `Source` and a seeded `Random` and returns a damaged new text, or None if it does not apply."""
 
 import re
 
@@ -52,7 +52,7 @@ ELISIONS = (
     "... other fields as before",
     "existing tests stay here",
 )
-# Never looked at while the rules were made.
+# Held out while the rules were made.
 HELD_OUT = (
     "(... code omitted ...)",
     "rest of function stays as is",
@@ -128,7 +128,7 @@ def comma_lost(source, rng):
 
 
 def argument_lost(source, rng):
-    """The last argument of a call goes. It parses: only a compiler that knows the callee sees it."""
+    """Removes the last argument of a call. It parses: only a compiler that knows the callee sees it."""
     found = []
     for j, k, _ in source.blocks:
         for start, _, kind in source.tokens_in(j, k):
@@ -171,7 +171,7 @@ def indent_lost(source, rng):
 
 
 def indent_wrong(source, rng):
-    """A block, or its first line, stands some columns off."""
+    """A block, or its first line, is shifted by some columns."""
     found = inserted(source, rng)
     if not found:
         return None
@@ -240,7 +240,7 @@ def literal_newlines(source, rng):
 
 
 def elided(source, rng, wordings=ELISIONS):
-    """4 to 60 lines that stood in the old text, all at least as deep as the first, make room for a placeholder."""
+    """A placeholder replaces 4 to 60 lines of the old text, all at least as deep as the first."""
     kept = [(j, k) for tag, _, _, j, k in source.opcodes if tag == "equal" and k - j > 5]
     for _ in range(40):
         if not kept:
@@ -276,7 +276,7 @@ def elided_nothing(source, rng):
 
 
 def placeholder(source, rng, wordings, bare):
-    """One of the wordings as a comment of the language, seldom bare."""
+    """One of the wordings as a comment of the language, rarely without comment markers."""
     words = rng.choice(wordings)
     if bare and words.startswith("...") and rng.random() < (0.6 if words == "..." else 0.2):
         return words
@@ -287,7 +287,7 @@ def placeholder(source, rng, wordings, bare):
 
 
 def pasted_twice(source, rng):
-    """A block the human only inserted stands twice in a row."""
+    """A block that the change only inserted occurs twice in a row."""
     pure = {(j, k) for j, k, gone in source.blocks if not gone}
     found = inserted(
         source, rng, lambda j, k: (j, k) in pure and any(len(re.findall(r"\w", line)) >= 3 for line in source.new[j:k])
@@ -342,7 +342,7 @@ def key_doubled(source, rng):
 
 
 def _copy(source, first, end):
-    """The lines to insert after `end` so that `first..end` stands there again."""
+    """The lines to insert after `end` so that `first..end` occurs again there."""
     block = source.new[first:end]
     if block[-1].endswith("\n"):
         return block
@@ -381,5 +381,5 @@ CLASSES = {
     "yaml": COMMON + [indent_lost, indent_wrong, elided_nothing, key_doubled],
     "json": [each for each in COMMON if each is not html_escaped] + [comma_lost, key_doubled],
 }
-# Doubled by simple means: what the parser refuses afterwards was cut wrongly and is dropped.
+# Duplicated by simple means: a result that the parser refuses was cut wrongly and is dropped.
 MUST_PARSE = {"if_doubled", "function_doubled", "key_doubled", "elided_nothing"}

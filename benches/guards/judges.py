@@ -20,7 +20,7 @@ except ImportError:
 
 
 class Judge:
-    """Accepts a change when it accepts its text."""
+    """Accepts a change if it accepts its text."""
 
     def open(self, row):
         self.path = row["path"]
@@ -42,7 +42,7 @@ class Json(Judge):
 
 
 class Yaml(Judge):
-    """Looks at syntax alone: tags stay unresolved, keys may be doubled."""
+    """Checks only syntax: tags stay unresolved, keys may repeat."""
 
     def complaint(self, text):
         try:
@@ -66,10 +66,10 @@ class Go(Judge):
     """`gofmt -e`, all texts of a change in one call."""
 
     def __init__(self):
-        self.folder = tempfile.TemporaryDirectory()
+        self.directory = tempfile.TemporaryDirectory()
 
     def judge(self, texts):
-        names = [os.path.join(self.folder.name, f"{n}.go") for n in range(len(texts))]
+        names = [os.path.join(self.directory.name, f"{n}.go") for n in range(len(texts))]
         for name, text in zip(names, texts):
             with open(name, "w", encoding="utf-8", newline="") as file:
                 file.write(text)
@@ -81,7 +81,7 @@ class Go(Judge):
         return [first.get(name) for name in names]
 
     def close(self):
-        self.folder.cleanup()
+        self.directory.cleanup()
 
 
 class Rust(Judge):
@@ -113,7 +113,7 @@ require("readline").createInterface({ input: process.stdin }).on("line", (line) 
 
 
 class TypeScript(Judge):
-    """One node process with the TypeScript compiler's parser, which is all that `transpileModule` complains with; it also takes `.d.ts`."""
+    """One node process with the TypeScript compiler's parser, the only source of the errors of `transpileModule`; it also accepts `.d.ts`."""
 
     def __init__(self, module):
         self.node = subprocess.Popen(["node", "-e", TYPESCRIPT, module], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -128,7 +128,7 @@ class TypeScript(Judge):
         self.node.wait()
 
 
-# What gcc says of syntax; the rest ("undeclared", "redefinition", …) is about meaning.
+# Messages of gcc about syntax; the rest ("undeclared", "redefinition", …) is about meaning.
 SYNTAX = re.compile(
     r"error: (?!.*expected .* but argument)"
     r"(.*(expected|expects|stray|missing terminating|unterminated|unbalanced|extraneous|at end of input|invalid suffix|missing binary operator|"
@@ -186,20 +186,20 @@ class C(Judge):
 
     def __init__(self, repos, objects):
         self.repos, self.objects, self.trees = repos, {name: objects(repo) for name, repo in repos.items()}, {}
-        self.folder = tempfile.TemporaryDirectory()
+        self.directory = tempfile.TemporaryDirectory()
 
     def open(self, row):
         self.repo, rest = row["id"].split("@", 1)
         if self.repo not in INCLUDES or self.repo not in self.repos:
             return False
         self.path = row["path"]
-        self.root = os.path.join(self.folder.name, self.repo)
+        self.root = os.path.join(self.directory.name, self.repo)
         self.check_out(rest.split(":", 1)[0])
-        self.stubs = os.path.join(self.folder.name, "stubs", self.repo)
+        self.stubs = os.path.join(self.directory.name, "stubs", self.repo)
         shutil.rmtree(self.stubs, ignore_errors=True)
         for name, text in STUBS.get(self.repo, {}).items():
             self.stub(name, text)
-        # Headers that a build would make, or of libraries that are not there, are taken as empty.
+        # Headers made by a build, or of libraries that are not installed, count as empty.
         for _ in range(12):
             said = self.gcc(row["after"])
             absent = re.search(r"fatal error: ([\w./-]+): No such file", said)
@@ -217,10 +217,10 @@ class C(Judge):
         os.makedirs(os.path.dirname(name), exist_ok=True)
         with open(name, "w", encoding="utf-8", newline="") as file:
             file.write(text)
-        folders = [os.path.join(self.root, folder) for folder in INCLUDES[self.repo].split()]
-        folders += [self.stubs, os.path.join(self.stubs, "src"), os.path.dirname(name)]
+        directories = [os.path.join(self.root, directory) for directory in INCLUDES[self.repo].split()]
+        directories += [self.stubs, os.path.join(self.stubs, "src"), os.path.dirname(name)]
         command = ["gcc", "-fsyntax-only", "-w", "-std=gnu11", "-x", "c", "-fmax-errors=40", "-fno-diagnostics-show-caret"]
-        command += FLAGS[self.repo] + [f"-I{folder}" for folder in folders]
+        command += FLAGS[self.repo] + [f"-I{directory}" for directory in directories]
         try:
             done = subprocess.run([*command, name], capture_output=True, env={**os.environ, "LC_ALL": "C.UTF-8"}, timeout=30)
         except subprocess.TimeoutExpired:
@@ -234,7 +234,7 @@ class C(Judge):
             file.write(text)
 
     def check_out(self, commit):
-        """Bring the folder's C files to `commit`; what did not change since the last one is left alone."""
+        """Updates the C files of the directory to `commit`; unchanged files are kept."""
         command = ["git", "-C", self.repos[self.repo], "ls-tree", "-r", "-z", commit]
         listing = subprocess.run(command, check=True, capture_output=True).stdout.decode(errors="replace")
         wanted = {}
@@ -258,7 +258,7 @@ class C(Judge):
     def close(self):
         for each in self.objects.values():
             each.close()
-        self.folder.cleanup()
+        self.directory.cleanup()
 
 
 def judge_of(language, out, repos, objects):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""mutate.py OUT: damage as models do it, made from the human changes in OUT and judged by each language's own parser.
+"""mutate.py OUT: damage typical of models, made from the human changes in OUT and judged by each language's own parser.
 
 Writes OUT/<language>/mutants.ndjson ({"id", "class", "path", "before", "after", "verdict", "said"}); the same corpus gives the same mutants.
 """

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""peers.py OUT: what other checks say of the changes and mutants in OUT.
+"""peers.py OUT: the verdicts of other checks on the changes and mutants in OUT.
 
 Writes OUT/<language>/peers.ndjson ({"id", "peer", "refused"}). Peers: `aider`, its linter as it runs after an edit (from OUT/venv);
-`textual`, the rule that refuses an inserted block which already stands within ten lines of its place; `textual3`, the same for blocks of at
+`textual`, the rule that refuses an inserted block that already occurs within ten lines of its place; `textual3`, the same for blocks of at
 least three lines.
 """
 
@@ -27,14 +27,14 @@ def main():
     if not os.path.exists(python):
         common.say(f"aider is left out: python3 -m venv {args.out}/venv && {args.out}/venv/bin/pip install aider-chat")
     for language in args.language or common.LANGUAGES:
-        folder = os.path.join(args.out, language)
-        files = [os.path.join(folder, name) for name in ("changes.ndjson", "mutants.ndjson")]
+        directory = os.path.join(args.out, language)
+        files = [os.path.join(directory, name) for name in ("changes.ndjson", "mutants.ndjson")]
         files = [name for name in files if os.path.exists(name)]
         if not files:
             continue
         tally = collections.Counter()
         rows = counted(tally, textual(files, language), aider(python, files) if os.path.exists(python) else ())
-        common.write(os.path.join(folder, "peers.ndjson"), rows)
+        common.write(os.path.join(directory, "peers.ndjson"), rows)
         said = (f"{peer} {n} refused of {tally[peer]}" for (peer, refused), n in sorted(pairs(tally)) if refused)
         common.say(f"{language}: {'; '.join(said)}")
 
@@ -64,12 +64,12 @@ def textual(files, language):
     for name in files:
         for row in common.read(name):
             if row["before"] is not None:
-                yield {"id": row["id"], "peer": "textual", "refused": stands_near(Source(row, language), 1)}
-                yield {"id": row["id"], "peer": "textual3", "refused": stands_near(Source(row, language), 3)}
+                yield {"id": row["id"], "peer": "textual", "refused": occurs_near(Source(row, language), 1)}
+                yield {"id": row["id"], "peer": "textual3", "refused": occurs_near(Source(row, language), 3)}
 
 
-def stands_near(source, least):
-    """Whether an inserted block of at least `least` lines stands near its place in the new text, or is itself one text twice."""
+def occurs_near(source, least):
+    """Whether an inserted block of at least `least` lines occurs near its place in the new text, or consists of the same text twice."""
     text = [line.rstrip() for line in source.new]
     for tag, _, _, first, end in source.opcodes:
         if tag not in ("insert", "replace"):

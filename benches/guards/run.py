@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""run.py OUT REPO...: corpus, damage and peers, in this order; what is there already is left alone.
+"""run.py OUT REPO...: corpus, damage and peers, in this order; existing files are kept.
 
 Then `cargo bench --bench guards -- OUT`.
 """

@@ -1,4 +1,4 @@
-"""A human change, taken apart: its lines, its hunks, and where strings, comments and brackets stand in the new text."""
+"""A human change, taken apart: its lines, its hunks, and the positions of strings, comments and brackets in the new text."""
 
 import difflib
 import re
@@ -25,7 +25,7 @@ WIDEST = 1500  # lines between the first and the last difference; a rewritten fi
 
 
 class Source:
-    """A change and what damage needs to know of it."""
+    """A change with the facts that damage needs."""
 
     def __init__(self, row, language):
         self.language = language
@@ -35,7 +35,7 @@ class Source:
 
     @cached_property
     def opcodes(self):
-        """`difflib` opcodes of the lines, after what is common to both ends was taken away."""
+        """`difflib` opcodes of the lines, without the common prefix and suffix."""
         old, new, head, tail = self.old, self.new, 0, 0
         while head < min(len(old), len(new)) and old[head] == new[head]:
             head += 1
@@ -62,7 +62,7 @@ class Source:
 
     @cached_property
     def deleted(self):
-        """How many lines of the old text the change takes away or rewrites."""
+        """How many lines of the old text that the change removes or rewrites."""
         return sum(i2 - i1 for tag, i1, i2, _, _ in self.opcodes if tag in ("delete", "replace"))
 
     @cached_property
@@ -97,7 +97,7 @@ class Source:
         return found
 
     def tokens_in(self, first, end):
-        """The tokens that lie wholly in the lines `first..end`."""
+        """The tokens that are completely in the lines `first..end`."""
         low, high = self.starts[first], self.starts[end]
         return [token for token in self.tokens if low <= token[0] and token[1] <= high]
 

@@ -1,4 +1,4 @@
-"""Finds whole `if` statements, functions and keys by simple means: brackets, or indentation. What is found wrongly, the judge sees."""
+"""Finds whole `if` statements, functions and keys by simple means: brackets, or indentation. The judge refuses wrong results."""
 
 import re
 

@@ -1,7 +1,7 @@
 """Synthetic repositories, made through `git fast-import`.
 
-About fifteen files to a folder, one to six folders deep, sizes log-normal (median 2 KB), C-like text. The file that is edited,
-`FILE`, has 1 KB and lies four folders deep, so that one edit makes a blob, five trees and a commit.
+About fifteen files per directory, one to six directories deep, sizes log-normal (median 2 KB), C-like text. The file that is edited,
+`FILE`, has 1 KB and is four directories deep, so that one edit makes a blob, five trees and a commit.
 """
 
 import random
@@ -30,17 +30,17 @@ def text(rng, size):
     return "".join(parts)[: size - 1] + "\n"
 
 
-def make(folder, env, files, commits=1, refs=0):
-    """A repository of `files` files, `commits` commits and `refs` packed tags at `folder`, checked out."""
+def make(directory, env, files, commits=1, refs=0):
+    """A repository of `files` files, `commits` commits and `refs` packed tags at `directory`, checked out."""
     rng = random.Random(7)
 
     def git(*args, **more):
-        return subprocess.run(["git", "-C", folder, *args], env=env, check=True, capture_output=True, **more).stdout
+        return subprocess.run(["git", "-C", directory, *args], env=env, check=True, capture_output=True, **more).stdout
 
-    subprocess.run(["git", "init", "-q", "-b", "main", folder], env=env, check=True)
+    subprocess.run(["git", "init", "-q", "-b", "main", directory], env=env, check=True)
     for key, value in {"user.name": "bench", "user.email": "bench@example.com", "gc.auto": "0"}.items():
         git("config", key, value)
-    importer = subprocess.Popen(["git", "-C", folder, "fast-import", "--quiet", "--done"], env=env, stdin=subprocess.PIPE)
+    importer = subprocess.Popen(["git", "-C", directory, "fast-import", "--quiet", "--done"], env=env, stdin=subprocess.PIPE)
     write = importer.stdin.write
 
     def put(path, content):
@@ -49,20 +49,20 @@ def make(folder, env, files, commits=1, refs=0):
     write(b"commit refs/heads/main\ncommitter bench <bench@example.com> 1700000000 +0000\ndata 6\nbegin\n")
     pool = [text(rng, 70_000) for _ in range(40)]
     put(FILE, "/* touch 0 */\n" + text(rng, 1024 - 14))
-    # Company for the edited file's folders, so that the trees on its way are of ordinary size.
+    # Siblings for the edited file's directories, so that the trees on its path have a typical size.
     near = [f"src/{at}near{i}.h" for at in ("", "core/", "core/net/", "core/net/bench/") for i in range(3 if files < 100 else 12)]
     for path in near:
         put(path, text(rng, 700))
-    folders, paths = [("", 0)], list(near)
+    directories, paths = [("", 0)], list(near)
     for n in range(max(6, files // 15)):
-        at, depth = rng.choice(folders[-400:])
+        at, depth = rng.choice(directories[-400:])
         while depth >= 6:
-            at, depth = rng.choice(folders)
-        folders.append((f"{at}{rng.choice(WORDS)}{n}/", depth + 1))
+            at, depth = rng.choice(directories)
+        directories.append((f"{at}{rng.choice(WORDS)}{n}/", depth + 1))
     while len(paths) + 1 < files:
         size = min(64_000, max(60, int(rng.lognormvariate(7.6, 1.0))))
         start = rng.randrange(70_000 - size)
-        path = f"{rng.choice(folders)[0]}{rng.choice(WORDS)}{len(paths)}.{rng.choice(('c', 'h', 'py', 'go', 'md'))}"
+        path = f"{rng.choice(directories)[0]}{rng.choice(WORDS)}{len(paths)}.{rng.choice(('c', 'h', 'py', 'go', 'md'))}"
         put(path, rng.choice(pool)[start : start + size])
         paths.append(path)
     for n in range(1, commits):

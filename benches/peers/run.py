@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What one recorded edit costs: edt beside its peers, in one interleaved run.
+"""The cost of one recorded edit: edt and its peers in one interleaved run.
 
     python3 benches/peers/run.py [--rounds N] [--sizes 50,5000,80000,hist] [--no-static] [--scratch DIR] [--json FILE]
 
 Builds what it needs, makes the repositories (kept between runs), and in every round lets each contender, in random order,
-change the first line of one 1 KB file four folders deep and record it. Times run from before the first process is started
+change the first line of one 1 KB file four directories deep and record it. Times run from before the first process is started
 until the last one has ended, the edit of the file included. Ratios are taken pair by pair within a round; printed is their
 median. Exits with 1 if a goal is missed.
 """
@@ -121,7 +121,7 @@ class Bench:
         return new
 
     def edt_argv(self, binary, use):
-        """The command that edits the first line; made outside the timed region, as an agent would have it ready."""
+        """The command that edits the first line; prepared outside the timed region."""
         with open(os.path.join(self.at[use], repos.FILE)) as file:
             old = file.readline().rstrip("\n")
         self.count += 1

@@ -1,18 +1,16 @@
-//! What the benchmarks share: a scratch folder, plain git, figures.
+//! Shared by the benchmarks: a scratch directory and plain Git.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A folder of its own for one run, removed at its end unless the run panicked.
+/// A scratch directory, removed at the end unless the run panics.
 pub(crate) struct Scratch(tempfile::TempDir);
 
 impl Scratch {
-    /// Makes the folder.
     pub(crate) fn new() -> Scratch {
         Scratch(tempfile::Builder::new().prefix("edt-bench-").tempdir().expect("a scratch folder"))
     }
 
-    /// A path inside.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
@@ -24,7 +22,7 @@ impl Drop for Scratch {
     }
 }
 
-/// Plain git in `dir`, with no configuration but the repository's.
+/// Plain Git in `dir`, with only the repository's configuration.
 pub(crate) fn git_command(dir: &Path) -> Command {
     let mut command = Command::new("git");
     command
@@ -38,7 +36,7 @@ pub(crate) fn git_command(dir: &Path) -> Command {
     command
 }
 
-/// What `git` prints, fed with `input`; a failure ends the benchmark.
+/// The output of `git` with `input` on its standard input; a failure ends the benchmark.
 pub(crate) fn git(dir: &Path, args: &[&str], input: &[u8]) -> Vec<u8> {
     use std::io::Write as _;
 
@@ -50,7 +48,7 @@ pub(crate) fn git(dir: &Path, args: &[&str], input: &[u8]) -> Vec<u8> {
         .stderr(Stdio::piped())
         .spawn();
     let mut child = child.expect("git starts");
-    // Fed from a thread of its own: git may print before it has read everything.
+    // The input is written from its own thread: Git may write before it has read everything.
     let mut pipe = child.stdin.take().expect("a pipe");
     let output = std::thread::scope(|scope| {
         scope.spawn(move || pipe.write_all(input));
@@ -61,7 +59,7 @@ pub(crate) fn git(dir: &Path, args: &[&str], input: &[u8]) -> Vec<u8> {
     output.stdout
 }
 
-/// What `git` prints, as one trimmed line.
+/// The output of `git` as one trimmed line.
 pub(crate) fn git_line(dir: &Path, args: &[&str]) -> String {
     String::from_utf8_lossy(&git(dir, args, b"")).trim().to_owned()
 }

@@ -1,9 +1,9 @@
 #![no_main]
-//! An edit by line numbers changes those lines and no byte beside them.
+//! An edit by line numbers changes these lines and no other byte.
 
-use edt::edit::LineRange;
-use edt::edit::range::{Changed, Voucher, splices};
-use edt::edit::splice::apply;
+use edt_edit::LineRange;
+use edt_edit::range::{ChangedLines, VerifiedBy, splices};
+use edt_edit::splice::apply;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
@@ -14,7 +14,7 @@ fuzz_target!(|data: &[u8]| {
     } else {
         LineRange::Of(usize::from(*first), usize::from(*last))
     };
-    let Ok(splices) = splices(text, range, content, None, Voucher::Hash(&Changed::default())) else { return };
+    let Ok(splices) = splices(text, range, content, None, VerifiedBy::Hash(&ChangedLines::default())) else { return };
     let after = apply(text, &splices);
     if let [splice] = splices.as_slice() {
         assert!(after.starts_with(&text[..splice.at.start]) && after.ends_with(&text[splice.at.end..]));

@@ -1,9 +1,10 @@
 #![no_main]
-//! A patch of any form against any text: it lands or is refused, strict and lenient, and an offered correction lands.
+//! A patch of any format and any text: it lands or is refused, strict and lenient, and an offered
+//! correction lands.
 
-use edt::base::RepoPath;
-use edt::edit::place::Matching;
-use edt::txn::patch::{PatchText, rehearse};
+use edt_types::RepoPath;
+use edt_edit::place::Matching;
+use edt_core::txn::patch::{PatchText, rehearse};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

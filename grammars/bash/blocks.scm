@@ -11,10 +11,10 @@
 
 (unset_command) @simple
 
-; A value that nothing computes.
+; A value without side effects.
 ((variable_assignment) @simple (#not-match? @simple "[+]=|[$`]"))
 ((declaration_command) @simple (#not-match? @simple "[+]=|[$`]"))
 
-; Commands that leave, and those that do the same when they are done again.
+; Commands that exit, and idempotent commands.
 ((command name: (command_name (word) @_name)) @simple
   (#any-of? @_name "return" "exit" "break" "continue" "set" "shopt" "source" "."))

@@ -1,2 +1,2 @@
-; What stands in a branch of `if` or `case` has a scope of its own.
+; A branch of `if` or `case` is its own scope.
 (function_definition name: (word) @name) @definition

@@ -25,14 +25,14 @@
   (preproc_function_def)
 ] @simple
 
-; A bit field without a name is padding, and the grammar takes its name for missing.
+; A bit field without a name is padding; the grammar reports its name as missing.
 ((field_declaration declarator: (_) @_name) @simple (#not-eq? @_name ""))
 
-; A declaration, not a macro's call.
+; A declaration, not a macro call.
 ((declaration) @simple (#not-match? @simple "[(]"))
 (declaration declarator: (function_declarator)) @simple
 
-; `x = y` twice means nothing; `x = x->next`, `*p++ = 0` and `x = f()` may mean it.
+; `x = y` twice is redundant; `x = x->next`, `*p++ = 0` and `x = f()` may be intended.
 ((expression_statement
   (assignment_expression
     operator: "="
@@ -46,6 +46,6 @@
   (#not-eq? @_left @_from)
   (#not-match? @simple "[(]|[+][+]|--"))
 
-; A file that is no header may be included again on purpose.
+; A file that is not a header may be included again on purpose.
 ((preproc_include path: [(system_lib_string) (string_literal)] @_path) @simple
   (#match? @_path "[.]hp?p?[\">]$"))

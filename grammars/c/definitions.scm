@@ -1,4 +1,4 @@
-; Functions with a body. A name in capitals is a macro's. Prototypes repeat lawfully.
+; Functions with a body. A name in capitals is a macro. Prototypes may repeat.
 ((function_definition
   declarator: [
     (function_declarator declarator: (identifier) @name)

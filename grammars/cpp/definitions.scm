@@ -1,7 +1,7 @@
-; What stands under `template` is defined by the patterns below.
+; Declarations under `template` are captured by the patterns below.
 (template_declaration [(function_definition) (class_specifier) (struct_specifier) (union_specifier)] @exempt)
 
-; Overloads differ in what is declared, and in their type when a template chooses by it.
+; Overloads differ in their declarator, and in their type if a template depends on it.
 (function_definition
   type: (_)? @distinct
   declarator: [

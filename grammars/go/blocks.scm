@@ -27,7 +27,7 @@
   (keyed_element)
 ] @simple
 
-; `_` holds a place and may repeat.
+; `_` is a placeholder and may repeat.
 ((field_declaration) @simple (#not-match? @simple "^_"))
 ((const_spec) @simple (#not-match? @simple "^_"))
 ((var_spec) @simple (#not-match? @simple "^_|[(]"))
@@ -36,7 +36,7 @@
 
 ((short_var_declaration) @simple (#not-match? @simple "[(]|<-"))
 
-; `x = y` twice means nothing; `x = x.next` may mean it.
+; `x = y` twice is redundant; `x = x.next` may be intended.
 ((assignment_statement
   left: (expression_list) @_left
   operator: "="

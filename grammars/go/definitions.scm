@@ -1,7 +1,7 @@
 ((function_declaration name: (identifier) @name) @definition
   (#not-any-of? @name "init" "_"))
 
-; A method belongs to its receiver's type; `T` and `*T` are one.
+; A method belongs to the type of its receiver; `T` and `*T` are the same type.
 ((method_declaration
   receiver: (parameter_list
     (parameter_declaration

@@ -1,1 +1,1 @@
-; HTML defines nothing by name: elements repeat, and an `id` may stand in two templates of one file.
+; HTML has no definitions: elements repeat, and an `id` may occur in two templates of one file.

@@ -39,7 +39,7 @@
 
 ((marker_annotation) @simple)
 
-; `x = y` twice means nothing; `x = x.next` may mean it.
+; `x = y` twice is redundant; `x = x.next` may be intended.
 ((expression_statement
   (assignment_expression
     operator: "="

@@ -43,7 +43,7 @@
 ; "use strict"
 (expression_statement . (string) .) @simple
 
-; `x = y` twice means nothing; `x = x.next` may mean it.
+; `x = y` twice is redundant; `x = x.next` may be intended.
 ((expression_statement
   (assignment_expression
     right: [

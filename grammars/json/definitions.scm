@@ -1,3 +1,3 @@
-; Keys that people use as comments may repeat.
+; Keys that serve as comments may repeat.
 ((object (pair key: (string) @name) @definition)
   (#not-any-of? @name "\"//\"" "\"#\"" "\"_comment\"" "\"comment\"" "\"$comment\""))

@@ -1,3 +1,3 @@
-; One recipe for a target: not for `::`, nor for a pattern, which differs by what it is made of, nor for `.PHONY`.
+; One recipe per target. Exempt: `::`, pattern rules (they differ by prerequisites), and `.PHONY`.
 ((rule (targets (word) @name) ":" (recipe)) @definition
   (#not-match? @name "%|^[.][A-Z]"))

@@ -28,10 +28,10 @@
   (keyword_argument)
 ] @simple
 
-; A text that stands as a statement is a comment.
+; A string as a statement is a comment.
 (expression_statement . (string) .) @simple
 
-; `x = 1` or `x: int` twice means nothing; `x = next(y)` and `x = x.next` may mean it.
+; `x = 1` or `x: int` twice is redundant; `x = next(y)` and `x = x.next` may be intended.
 ((expression_statement
   (assignment
     right: [

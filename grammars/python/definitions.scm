@@ -1,4 +1,4 @@
-; `_` is no name. What stands under `if`, `else`, `try` or `except` has a scope of its own.
+; `_` is not a name. A branch of `if`, `else`, `try` or `except` is its own scope.
 ((module
   [
     (function_definition name: (identifier) @name)
@@ -12,7 +12,8 @@
   ] @definition)
   (#not-eq? @name "_"))
 
-; Decorators set definitions apart: `@property`, `@x.setter`, `@app.route("/")`. Some collect many of one name.
+; Decorators distinguish definitions: `@property`, `@x.setter`, `@app.route("/")`. Some register
+; many functions of one name.
 ((decorated_definition
   .
   [(decorator) @distinct (comment)]+

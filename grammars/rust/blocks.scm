@@ -45,10 +45,10 @@
     (continue_expression)
   ]) @simple
 
-; A binding of something that is not called.
+; A binding without a call.
 ((let_declaration) @simple (#not-match? @simple "[(]|[a-z_]!"))
 
-; `x = y` twice means nothing; `x = x.next` may mean it.
+; `x = y` twice is redundant; `x = x.next` may be intended.
 ((expression_statement
   (assignment_expression
     right: [

@@ -1,4 +1,4 @@
-; What stands under `cfg` may stand again under another; `cfg(test)` does not.
+; A definition under `cfg` may repeat under another `cfg`, but not under `cfg(test)`.
 ((attribute_item) @_cfg
   .
   [(attribute_item) (line_comment) (block_comment)]*

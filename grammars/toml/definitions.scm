@@ -1,4 +1,4 @@
-; `[package.x]` after `[[package]]` belongs to that element and comes again with the next.
+; `[package.x]` after `[[package]]` belongs to that element and may repeat for the next element.
 ((table_array_element)
   .
   [(table) (comment)]*
@@ -7,5 +7,5 @@
 
 (table . [(bare_key) (quoted_key) (dotted_key)] @name) @definition
 
-; A key's scope is its table.
+; The scope of a key is its table.
 (pair . [(bare_key) (quoted_key) (dotted_key)] @name) @definition

@@ -1,4 +1,5 @@
-; TypeScript and TSX. Only what has a body: the signatures of an overload repeat. Interfaces, enums and namespaces merge.
+; TypeScript and TSX. Only definitions with a body, because overload signatures repeat. Interfaces,
+; enums and namespaces merge.
 [
   (function_declaration name: (identifier) @name)
   (generator_function_declaration name: (identifier) @name)

@@ -1,6 +1,6 @@
-// Written by `edt setup opencode`; `edt setup opencode --remove` takes it away.
-// Every edit of opencode's own tools is judged by edt before it lands, and recorded after. What edt cannot judge does not land: what is
-// thrown before a tool runs keeps it from running.
+// Written by `edt setup opencode`; `edt setup opencode --remove` removes it. edt judges every edit
+// of opencode's own tools before it is made, and records it afterwards. An edit that edt cannot
+// judge is blocked: an error thrown before a tool runs stops the tool.
 import { spawn } from "node:child_process"
 
 const EDT = "edt"
@@ -46,10 +46,10 @@ export const EdtPlugin = async ({ directory, worktree }) => {
       const args = calls.get(callID) ?? input.args
       calls.delete(callID)
       if (!args) return
-      // The edit has landed: what edt says of it is told, never thrown.
-      const failed = (error) => `The edit has landed. ${error.message}`
-      const said = await ask({ hook: "tool.execute.after", tool, sessionID, callID, cwd, args }).catch(failed)
-      if (said && output) output.output = `${output.output ?? ""}\n\n${said}`
+      // The edit was made: edt's message is appended to the tool's output, never thrown.
+      const failed = (error) => `The edit was made. ${error.message}`
+      const message = await ask({ hook: "tool.execute.after", tool, sessionID, callID, cwd, args }).catch(failed)
+      if (message && output) output.output = `${output.output ?? ""}\n\n${message}`
     },
   }
 }

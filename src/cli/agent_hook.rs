@@ -1,4 +1,4 @@
-//! `edt agent-hook`: what agents' own hooks call.
+//! `edt agent-hook`: the command that agents' own hooks call.
 
 use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,163 +6,181 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::context::Context;
-use crate::agent::{self, AGENTS, Agent, At, Event, Moment, Protocol, Reply, Said, judge, words};
-use crate::base::{Code, Finding, Findings, Result, Status};
-use crate::io::disk::MAX_FILE;
-use crate::io::{clock, whole};
 use crate::telemetry::{self, names};
+use edt_agents::{
+    AGENTS, Agent, HookEvent, HookMessage, HookPhase, HookPoint, Protocol, Reply, judge, messages,
+};
+use edt_io::disk::MAX_FILE;
+use edt_io::{clock, fs};
+use edt_types::{Code, Finding, Findings, Result, Status};
 
 /// The longest payload that is read, in bytes.
-const MOST: u64 = 2 * MAX_FILE;
+const MAX_BYTES: u64 = 2 * MAX_FILE;
 
-/// Judge what an agent's own tool is about to do to files, and record what it did. Called by the hooks that `edt setup` writes.
+/// Judge what an agent's own tool is about to do to files, and record what it did. The hooks that
+/// `edt setup` writes call this command.
 ///
-/// Reads the agent's payload from standard input and answers in exactly the agent's own form. What cannot be judged is blocked.
+/// Reads the agent's payload from standard input and answers in the agent's own form. An action
+/// that cannot be judged is blocked.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  edt agent-hook codex < payload.json")]
 pub(super) struct Args {
     /// The agent: claude-code, codex, gemini, opencode, cline, cursor, copilot, windsurf.
     agent: String,
-    /// Refuse after this many seconds, if that is sooner than the agent gives up.
+    /// Refuse after this many seconds, if the agent's own limit is longer.
     #[arg(long, value_name = "SECONDS")]
     timeout: Option<f64>,
 }
 
 impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
-        let agent = agent::named(&self.agent).ok_or_else(|| unknown(&self.agent))?;
-        let protocol = agent.protocol().ok_or_else(|| no_protocol(agent))?;
-        let own = protocol.limits().own;
+        let agent = edt_agents::named(&self.agent).ok_or_else(|| unknown(&self.agent))?;
+        let protocol = agent.protocol.as_ref().ok_or_else(|| no_protocol(agent))?;
+        let own = protocol.timeouts.edt;
         let limit = self
             .timeout
             .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
             .map_or(own, |it| it.min(own));
-        let voice = Voice::new(protocol);
-        voice.refuse_on_panic(agent.name());
-        voice.refuse_after(limit);
-        let said = answer(context, agent, protocol, &voice, limit);
-        voice.say(&said.unwrap_or_else(Said::Broken))
+        let responder = Responder::new(protocol);
+        responder.refuse_on_panic(agent.name);
+        responder.refuse_after(limit);
+        let message = answer(context, agent, protocol, &responder, limit);
+        responder.respond(&message.unwrap_or_else(HookMessage::Failure))
     }
 }
 
-/// What is to be said; in words what kept edt from its part.
+/// The answer, or why edt could not judge.
 fn answer(
     context: &Context,
-    agent: &dyn Agent,
-    protocol: &dyn Protocol,
-    voice: &Voice,
+    agent: &Agent,
+    protocol: &Protocol,
+    responder: &Responder,
     limit: Duration,
-) -> std::result::Result<Said, String> {
-    let broken = |why: &str| words::broken_before(why);
-    let broken_then = |at: At, why: &str| match at.moment {
-        Moment::After => words::broken_after(why),
-        _ => words::broken_before(why),
+) -> std::result::Result<HookMessage, String> {
+    let not_judged = |why: &str| messages::not_judged(why);
+    let failure_at = |point: HookPoint, why: &str| match point.phase {
+        HookPhase::After => messages::not_recorded(why),
+        _ => messages::not_judged(why),
     };
-    let payload = whole::at_most(std::io::stdin().lock(), MOST)
+    let payload = fs::read_limited(std::io::stdin().lock(), MAX_BYTES)
         .map_err(|error| {
-            broken(&format!("what {} wrote could not be read: {error}.", agent.title()))
+            not_judged(&format!("the payload of {} could not be read: {error}.", agent.title))
         })?
-        .ok_or_else(|| broken(&format!("{} wrote more than {MOST} bytes.", agent.title())))?;
-    let payload: serde_json::Value = serde_json::from_slice(&payload)
-        .map_err(|error| broken(&format!("what {} wrote is no JSON: {error}.", agent.title())))?;
+        .ok_or_else(|| {
+            not_judged(&format!("{} wrote more than {MAX_BYTES} bytes.", agent.title))
+        })?;
+    let payload: serde_json::Value = serde_json::from_slice(&payload).map_err(|error| {
+        not_judged(&format!("the payload of {} is not JSON: {error}.", agent.title))
+    })?;
     for key in ["tool_use_id", "tool_call_id", "call_id"] {
         payload[key].as_str().into_iter().for_each(|id| telemetry::note(names::TOOL_CALL, id));
     }
-    let event: Event = protocol.event(&payload).map_err(|fault| {
+    let event: HookEvent = (protocol.event)(&payload).map_err(|fault| {
         let version = env!("CARGO_PKG_VERSION");
-        let at = protocol.at(&payload);
-        voice.learn(at);
-        broken_then(at, &format!("{}, and edt {version} knows no other form. Send the edit through edt's MCP tool `apply`, and tell the person that edt may be older than {}.", fault.0, agent.title()))
+        let point = HookPoint::of_unreadable(&payload);
+        responder.set_point(point);
+        failure_at(point, &format!("{}, and edt {version} knows no other form. Send the edit through edt's MCP tool `apply`, and let the user know that edt may be older than {}.", fault.0, agent.title))
     })?;
     telemetry::note(names::TOOL, event.tool.as_str());
-    telemetry::note(names::AGENT, agent.name());
-    voice.learn(event.at);
-    let broken = |found: Findings| broken_at(event.at, &found);
-    let mut caller = context.caller().map_err(broken)?;
-    // Who waits for the lock must still be able to say so.
-    caller.lock_wait = caller.lock_wait.min(limit / 2);
-    let start = whole::real(&context.start);
-    judge::answer(&event, &judge::Call { agent: agent.name(), start: &start, caller: &caller })
-        .map_err(broken)
+    telemetry::note(names::AGENT, agent.name);
+    responder.set_point(event.point);
+    let not_judged = |found: Findings| findings_at(event.point, &found);
+    let mut options = context.options().map_err(not_judged)?;
+    // Leave time to report that the lock was not free.
+    options.lock_wait = options.lock_wait.min(limit / 2);
+    let start = fs::real_path(&context.start);
+    judge::answer(&event, &judge::JudgeCall { agent: agent.name, start: &start, options: &options })
+        .map_err(not_judged)
 }
 
-fn broken_at(at: At, found: &Findings) -> String {
-    let said = found.clone().into_vec();
-    let lines: Vec<String> = said
+fn findings_at(point: HookPoint, found: &Findings) -> String {
+    let message = found.clone().into_vec();
+    let lines: Vec<String> = message
         .iter()
-        .map(|one| format!("{}: {} {}", one.code.name(), one.message, one.hint))
+        .map(|one| format!("{}: {} {}", one.code.name(), one.message(), one.hint()))
         .collect();
     let why = lines.join("\n");
-    if at.moment == Moment::After { words::broken_after(&why) } else { words::broken_before(&why) }
+    if point.phase == HookPhase::After {
+        messages::not_recorded(&why)
+    } else {
+        messages::not_judged(&why)
+    }
 }
 
-/// The one answer of this process, whoever gives it: the call itself, its end of time, or a panic.
+/// Gives this process's only answer. The call itself, its time limit, or a panic may give it.
 #[derive(Clone)]
-struct Voice {
-    protocol: &'static dyn Protocol,
-    at: Arc<Mutex<At>>,
-    spoken: Arc<AtomicBool>,
+struct Responder {
+    protocol: &'static Protocol,
+    point: Arc<Mutex<HookPoint>>,
+    answered: Arc<AtomicBool>,
 }
 
-impl Voice {
-    fn new(protocol: &'static dyn Protocol) -> Voice {
-        Voice { protocol, at: Arc::new(Mutex::new(At::UNKNOWN)), spoken: Arc::default() }
+impl Responder {
+    fn new(protocol: &'static Protocol) -> Responder {
+        Responder {
+            protocol,
+            point: Arc::new(Mutex::new(HookPoint::UNKNOWN)),
+            answered: Arc::default(),
+        }
     }
 
-    fn learn(&self, at: At) {
-        *self.at.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = at;
+    fn set_point(&self, point: HookPoint) {
+        *self.point.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = point;
     }
 
     fn refuse_after(&self, limit: Duration) {
-        let voice = self.clone();
+        let responder = self.clone();
         let watch = move || {
             let mut countdown = clock::Countdown::new(limit);
             while countdown.pause() {}
-            voice.give_up(&format!("its time of {} s was over.", limit.as_secs_f64()));
+            responder.fail(&format!("the call timed out after {} s.", limit.as_secs_f64()));
         };
         if std::thread::Builder::new().stack_size(256 * 1024).spawn(watch).is_err() {
-            self.give_up("no thread could be started to watch its time.");
+            self.fail("no thread could be started to enforce the time limit.");
         }
     }
 
     fn refuse_on_panic(&self, name: &'static str) {
-        let voice = self.clone();
+        let responder = self.clone();
         std::panic::set_hook(Box::new(move |panic| {
-            voice.give_up(&format!("edt agent-hook {name} failed: {panic}. Report this message."));
+            responder.fail(&format!("edt agent-hook {name} failed: {panic}. Report this message."));
         }));
     }
 
-    /// Says that edt could not do its part.
-    fn give_up(&self, why: &str) -> ! {
-        // A panic may come while the lock is held.
-        let at = self.at.try_lock().map_or(At::UNKNOWN, |at| *at);
-        let text = if at.moment == Moment::After {
-            words::broken_after(why)
+    /// Answers that edt could not judge.
+    fn fail(&self, why: &str) -> ! {
+        // A panic may occur while this thread holds the lock.
+        let point = self.point.try_lock().map_or(HookPoint::UNKNOWN, |point| *point);
+        let text = if point.phase == HookPhase::After {
+            messages::not_recorded(why)
         } else {
-            words::broken_before(why)
+            messages::not_judged(why)
         };
-        self.say(&Said::Broken(text))
+        self.respond(&HookMessage::Failure(text))
     }
 
-    /// Gives the answer and ends the process, unless another does so already.
-    fn say(&self, said: &Said) -> ! {
-        if self.spoken.swap(true, Ordering::SeqCst) {
+    /// Gives the answer and ends the process. If another thread answers already, this thread waits
+    /// for the end.
+    fn respond(&self, message: &HookMessage) -> ! {
+        if self.answered.swap(true, Ordering::SeqCst) {
             loop {
                 std::thread::park();
             }
         }
-        let at = self.at.try_lock().map_or(At::UNKNOWN, |at| *at);
-        let Reply { stdout, stderr, exit } = self.protocol.reply(at, said);
+        let point = self.point.try_lock().map_or(HookPoint::UNKNOWN, |point| *point);
+        let Reply { stdout, stderr, exit } = (self.protocol.reply)(point, message);
         let mut out = std::io::stdout().lock();
         let wrote = out.write_all(stdout.as_bytes()).and_then(|()| out.flush());
         let _ = std::io::stderr().lock().write_all(stderr.as_bytes());
         if let Err(error) = wrote {
-            // An answer that nobody could read must not be taken for silence, nor for an agreement: some let an exit status without words pass.
-            let why = match said {
-                Said::Nothing => "edt has nothing against it.",
-                Said::Refused(why) | Said::Told(why) | Said::Objected(why) | Said::Broken(why) => {
-                    why.as_str()
-                }
+            // An answer that could not be written must not count as approval: some agents allow the
+            // action when the output is empty.
+            let why = match message {
+                HookMessage::Silent => "edt does not object.",
+                HookMessage::Refusal(why)
+                | HookMessage::Info(why)
+                | HookMessage::Objection(why)
+                | HookMessage::Failure(why) => why.as_str(),
             };
             let _ = writeln!(
                 std::io::stderr().lock(),
@@ -170,7 +188,7 @@ impl Voice {
             );
             std::process::exit(2);
         }
-        // Whoever speaks for another thread's call has nothing of it to note.
+        // A thread that answers for another thread's call has no span to record on.
         telemetry::note(names::EXIT, u64::from(exit));
         telemetry::end();
         std::process::exit(i32::from(exit))
@@ -178,20 +196,20 @@ impl Voice {
 }
 
 pub(super) fn unknown(name: &str) -> Finding {
-    let names: Vec<&str> = AGENTS.iter().map(|agent| agent.name()).collect();
-    let message = format!("{name} is no agent that edt knows; there are {}.", names.join(", "));
+    let names: Vec<&str> = AGENTS.iter().map(|agent| agent.name).collect();
+    let message = format!("edt does not know the agent {name}. It knows {}.", names.join(", "));
     Finding::new(
         Code::BadRequest,
         message,
-        "Name one of them; `edt setup --list` shows which are here.",
+        "Name one of them; `edt setup --list` shows which are installed.",
     )
 }
 
-fn no_protocol(agent: &dyn Agent) -> Finding {
-    let message = format!("{} has no hooks that edt could answer.", agent.title());
+fn no_protocol(agent: &Agent) -> Finding {
+    let message = format!("{} has no hooks that edt can answer.", agent.title);
     Finding::new(
         Code::BadRequest,
         message,
-        "Let Git's hooks judge what it commits: `edt hooks install`.",
+        "Let Git's hooks judge its commits: run `edt hooks install`.",
     )
 }

@@ -1,81 +1,111 @@
-//! What a command is run with: read once from the arguments and the environment.
+//! What every command needs, read from the arguments and the environment.
 
 use std::cell::RefCell;
 use std::io::{ErrorKind, Write as _};
 use std::path::PathBuf;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Global, note, render};
-use crate::base::{Durability, Findings, Outcome, Result, Settled, Status, Warning};
-use crate::git::{Oid, Repo};
-use crate::hook::who::Who;
-use crate::policy::Policy;
-use crate::policy::trust::Store;
-use crate::proposal::told::{self, News};
-use crate::session::world::{self, Caller, Warm};
-use crate::session::{Session, World};
+use super::{note, render};
+use edt_agents::hook::who::Who;
+use edt_core::observe::Observer;
+use edt_core::policy::Policy;
+use edt_core::policy::trust::TrustStore;
+use edt_core::proposal::decisions::{self, NewDecisions};
+use edt_core::session::workspace::{self, Cache, Options};
+use edt_core::session::{LockedWorkspace, Session};
+use edt_git::{Oid, Repo};
+use edt_types::{Durability, Findings, Outcome, Recovered, Result, Status, Warning};
 
-/// The surroundings of a command.
+use crate::lessons::Lessons;
+use crate::telemetry::Telemetry;
+
+/// Options of every command.
+#[derive(Debug, Clone, clap::Args)]
+pub(super) struct Global {
+    /// Run as if started in DIR.
+    #[arg(short = 'C', value_name = "DIR", global = true)]
+    dir: Option<std::path::PathBuf>,
+    /// Print the answer as one JSON object on standard output (`edt schema` prints its schema).
+    #[arg(long, global = true)]
+    json: bool,
+    /// The longest time to wait for another edt process, in seconds.
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 10.0,
+        global = true,
+        hide_short_help = true
+    )]
+    wait: f64,
+    /// What is on disk before edt answers: journal (after a power cut edt recovers answered edits),
+    /// full (plain Git finds them), off.
+    #[arg(long, value_name = "LEVEL", global = true, hide_short_help = true)]
+    durability: Option<Durability>,
+}
+
 pub(super) struct Context {
     pub(super) start: PathBuf,
     pub(super) json: bool,
     command: String,
     wait: f64,
     durability: Option<Durability>,
-    warm: Option<Rc<Warm>>,
+    cache: Option<Arc<Cache>>,
+    observers: Vec<Arc<dyn Observer>>,
     out: Out,
-    settled: RefCell<Option<Settled>>,
-    news: RefCell<News>,
+    recovered: RefCell<Option<Recovered>>,
+    new_decisions: RefCell<NewDecisions>,
 }
 
-/// Where answers go.
+/// The destination of answers.
 #[derive(Debug)]
 enum Out {
-    /// To the standard streams.
+    /// The standard streams.
     Streams,
-    /// Nowhere: who called reads it here.
-    Kept(RefCell<Option<Kept>>),
+    /// This value, from which the caller takes it.
+    Captured(RefCell<Option<CapturedAnswer>>),
 }
 
-/// An answer that was kept: as a machine reads it, and as people do.
+/// An answer in both of its forms.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct CapturedAnswer {
     pub(super) json: serde_json::Value,
     pub(super) text: String,
 }
 
-/// What calls that a server answers have in common.
+/// What all calls to one server have in common.
 #[cfg(feature = "mcp")]
 #[derive(Debug, Clone)]
-pub(super) struct Calling {
+pub(super) struct CallDefaults {
     pub(super) start: PathBuf,
     wait: f64,
     durability: Option<Durability>,
+    observers: Vec<Arc<dyn Observer>>,
 }
 
 #[cfg(feature = "mcp")]
-impl Calling {
-    /// The surroundings of a call of `command` in the worktree `start`, with what stays in memory between calls.
-    pub(super) fn context(&self, command: &str, start: PathBuf, warm: Rc<Warm>) -> Context {
+impl CallDefaults {
+    /// The context of a call of `command` in the worktree `start`; `cache` lasts from call to call.
+    pub(super) fn context(&self, command: &str, start: PathBuf, cache: Arc<Cache>) -> Context {
         Context {
             start,
             json: true,
             command: command.to_owned(),
             wait: self.wait,
             durability: self.durability,
-            warm: Some(warm),
-            out: Out::Kept(RefCell::default()),
-            settled: RefCell::default(),
-            news: RefCell::default(),
+            cache: Some(cache),
+            observers: self.observers.clone(),
+            out: Out::Captured(RefCell::default()),
+            recovered: RefCell::default(),
+            new_decisions: RefCell::default(),
         }
     }
 }
 
-/// A text that is made for another program, wrapped for a machine.
+/// A text for another program, wrapped in JSON.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Text<'a> {
     /// Always `edt.text/1`.
@@ -84,23 +114,23 @@ pub(super) struct Text<'a> {
     text: &'a str,
 }
 
-/// A repository and the rules that hold in it.
-pub(super) struct Ruled {
+/// A repository and the policy of its session.
+pub(super) struct RepoWithPolicy {
     pub(super) repo: Repo,
-    pub(super) settled: Option<Settled>,
+    pub(super) recovered: Option<Recovered>,
     pub(super) base: Oid,
     pub(super) tree: Oid,
     pub(super) policy: Policy,
 }
 
-/// Where the person keeps what they trust: outside of every repository.
-pub(super) fn trust_store() -> Option<Store> {
-    persons("XDG_DATA_HOME", ".local/share").map(|data| Store::new(data.join("edt")))
+/// The user's trust decisions, which are stored outside of every repository.
+pub(super) fn trust_store() -> Option<TrustStore> {
+    user_directory("XDG_DATA_HOME", ".local/share").map(|data| TrustStore::new(data.join("edt")))
 }
 
-/// A folder of the person's, by the variable that names it, else below their home. Never a relative one: that would lie wherever
-/// edt is called.
-pub(super) fn persons(variable: &str, below_home: &str) -> Option<PathBuf> {
+/// The user's directory that the environment variable names, else `below_home` in their home
+/// directory. A relative path is ignored: its meaning would depend on the current directory.
+pub(super) fn user_directory(variable: &str, below_home: &str) -> Option<PathBuf> {
     let absolute =
         |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     absolute(variable).or_else(|| absolute("HOME").map(|home| home.join(below_home)))
@@ -115,59 +145,63 @@ impl Context {
             command,
             wait: global.wait,
             durability: global.durability,
-            warm: None,
+            cache: None,
+            observers: vec![Arc::new(Telemetry), Arc::new(Lessons::default())],
             out: Out::Streams,
-            settled: RefCell::default(),
-            news: RefCell::default(),
+            recovered: RefCell::default(),
+            new_decisions: RefCell::default(),
         }
     }
 
-    /// What calls that a server answers have in common.
     #[cfg(feature = "mcp")]
-    pub(super) fn calling(&self) -> Calling {
-        Calling { start: self.start.clone(), wait: self.wait, durability: self.durability }
+    pub(super) fn call_defaults(&self) -> CallDefaults {
+        CallDefaults {
+            start: self.start.clone(),
+            wait: self.wait,
+            durability: self.durability,
+            observers: self.observers.clone(),
+        }
     }
 
-    /// The answer that was kept; none if this context prints.
+    /// The captured answer; `None` if this context prints its answers.
     #[cfg(feature = "mcp")]
-    pub(super) fn kept(self) -> Option<Kept> {
+    pub(super) fn captured(self) -> Option<CapturedAnswer> {
         match self.out {
             Out::Streams => None,
-            Out::Kept(kept) => kept.into_inner(),
+            Out::Captured(captured) => captured.into_inner(),
         }
     }
 
-    /// What the caller of edt brings along.
-    pub(super) fn caller(&self) -> Result<Caller> {
-        let person_policy = match persons("XDG_CONFIG_HOME", ".config")
+    /// The options with which a workspace is opened.
+    pub(super) fn options(&self) -> Result<Options> {
+        let user_policy = match user_directory("XDG_CONFIG_HOME", ".config")
             .map(|home| home.join("edt/edt.toml"))
             .map(|file| (std::fs::read_to_string(&file), file))
         {
             Some((Ok(text), _)) => Some(text),
-            // A policy that is there and cannot be read is never skipped.
+            // A policy file that exists but cannot be read must not be ignored.
             Some((Err(error), file))
                 if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
             {
-                return Err(crate::io::failed("read your policy", &file, &error).into());
+                return Err(edt_io::failed("read your policy", &file, &error).into());
             }
             _ => None,
         };
-        let lock_wait =
-            Duration::try_from_secs_f64(self.wait).unwrap_or(crate::session::world::LOCK_WAIT);
-        let (command, durability) = (self.command.clone(), self.durability);
-        Ok(Caller {
-            command,
-            lock_wait,
-            person_policy,
-            trust: trust_store(),
-            durability,
-            warm: self.warm.clone(),
-        })
+        let mut options = Options::default();
+        options.command.clone_from(&self.command);
+        options.lock_wait = Duration::try_from_secs_f64(self.wait).unwrap_or(options.lock_wait);
+        options.user_policy = user_policy;
+        options.trust = trust_store();
+        options.durability = self.durability;
+        options.cache.clone_from(&self.cache);
+        options.observers.clone_from(&self.observers);
+        Ok(options)
     }
 
-    /// The repository, to read it, with the session's base (else HEAD's commit) and the policy that holds there.
-    pub(super) fn ruled(&self) -> Result<Ruled> {
-        let (repo, settled) = self.repo()?;
+    /// The repository, opened for reading, with the session's base commit (else HEAD's) and the
+    /// policy at that commit.
+    pub(super) fn repo_with_policy(&self) -> Result<RepoWithPolicy> {
+        let (repo, recovered) = self.repo()?;
         let head = repo.head()?;
         let session = Session::current(&repo, &head)?;
         let base = session.map_or_else(
@@ -175,67 +209,70 @@ impl Context {
             |session| session.base,
         );
         let tree = repo.tree_of(base)?;
-        let policy = world::policy(&repo, &self.caller()?, tree)?;
-        Ok(Ruled { repo, settled, base, tree, policy })
+        let policy = workspace::policy(&repo, &self.options()?, tree)?;
+        Ok(RepoWithPolicy { repo, recovered, base, tree, policy })
     }
 
-    /// Who calls. What a server is asked comes from an agent, whatever terminal the server was started at.
+    /// The caller. A server's calls come from an agent, even if the user started the server at a
+    /// terminal.
     pub(super) fn who(&self) -> Who {
         match self.out {
             Out::Streams => Who::here(),
-            Out::Kept(_) => Who::Agent("edt mcp".to_owned()),
+            Out::Captured(_) => Who::Agent("edt mcp".to_owned()),
         }
     }
 
-    /// What persons decided on proposals of this worktree, to be told with the answer that is printed now.
-    pub(super) fn news(&self) -> Vec<Warning> {
-        let news = self.news.take();
-        // A person's own call is no answer to the agent.
-        if !news.is_empty() && self.who() != Who::Person {
-            news.told();
+    /// Takes the user's new decisions on proposals of this worktree, for the answer that is printed
+    /// now.
+    pub(super) fn new_decisions(&self) -> Vec<Warning> {
+        let new_decisions = self.new_decisions.take();
+        // An answer to the user does not reach the agent, so the decisions stay unreported.
+        if !new_decisions.is_empty() && self.who() != Who::User {
+            new_decisions.mark_reported();
         }
-        news.warnings
+        new_decisions.warnings
     }
 
-    /// Looks for what persons decided.
-    pub(super) fn hear(&self, repo: &Repo) {
-        self.news.replace(told::news(repo));
+    /// Reads the user's new decisions on proposals.
+    pub(super) fn load_decisions(&self, repo: &Repo) {
+        self.new_decisions.replace(decisions::unreported(repo));
     }
 
-    /// What was settled on the way in.
-    pub(super) fn settled(&self) -> Option<Settled> {
-        self.settled.take()
+    /// Takes the report of an interrupted transaction that was recovered when the repository was
+    /// opened.
+    pub(super) fn recovered(&self) -> Option<Recovered> {
+        self.recovered.take()
     }
 
-    /// The repository, to change it.
-    pub(super) fn world(&self) -> Result<World> {
-        let world = World::open(&self.start, self.caller()?)?;
-        self.settled.replace(world.settled.clone());
-        self.hear(&world.repo);
-        Ok(world)
+    /// Opens the repository for writing.
+    pub(super) fn workspace(&self) -> Result<LockedWorkspace> {
+        let workspace = LockedWorkspace::open(&self.start, self.options()?)?;
+        self.recovered.replace(workspace.recovered.clone());
+        self.load_decisions(&workspace.repo);
+        Ok(workspace)
     }
 
-    /// The repository, to read it.
-    pub(super) fn repo(&self) -> Result<(Repo, Option<Settled>)> {
-        let (repo, settled) = World::read(&self.start, &self.caller()?)?;
-        self.settled.replace(settled.clone());
-        Ok((repo, settled))
+    /// Opens the repository for reading.
+    pub(super) fn repo(&self) -> Result<(Repo, Option<Recovered>)> {
+        let (repo, recovered) = LockedWorkspace::read(&self.start, &self.options()?)?;
+        self.recovered.replace(recovered.clone());
+        Ok((repo, recovered))
     }
 
     /// Prints the answer of a command that changes something.
     pub(super) fn outcome(
         &self,
         outcome: &Outcome,
-        people: impl FnOnce(&Outcome) -> String,
+        render_human: impl FnOnce(&Outcome) -> String,
     ) -> Status {
-        let news = self.news();
-        let told = (!news.is_empty()).then(|| Outcome {
-            warnings: [news, outcome.warnings.clone()].concat(),
+        let new_decisions = self.new_decisions();
+        let extended = (!new_decisions.is_empty()).then(|| Outcome {
+            warnings: [new_decisions, outcome.warnings.clone()].concat(),
             ..outcome.clone()
         });
-        let outcome = told.as_ref().unwrap_or(outcome);
+        let outcome = extended.as_ref().unwrap_or(outcome);
         note::outcome(outcome);
-        self.answer(outcome, people);
+        self.answer(outcome, render_human);
         outcome.status
     }
 
@@ -243,27 +280,27 @@ impl Context {
     pub(super) fn answer<T: Serialize>(
         &self,
         answer: &T,
-        people: impl FnOnce(&T) -> String,
+        render_human: impl FnOnce(&T) -> String,
     ) -> Status {
         match &self.out {
-            Out::Kept(kept) => {
+            Out::Captured(captured) => {
                 let json = serde_json::to_value(answer).unwrap_or_default();
-                let text = anstream::adapter::strip_str(&people(answer)).to_string();
-                kept.replace(Some(Kept { json, text }));
+                let text = anstream::adapter::strip_str(&render_human(answer)).to_string();
+                captured.replace(Some(CapturedAnswer { json, text }));
             }
             Out::Streams => {
-                self.print(&if self.json { render::json(answer) } else { people(answer) })
+                self.print(&if self.json { render::json(answer) } else { render_human(answer) });
             }
         }
         Status::Applied
     }
 
-    /// Prints a text that is made for another program, or wraps it for a machine.
+    /// Prints a text for another program, or wraps it in JSON.
     pub(super) fn text(&self, text: &str) -> Status {
         self.answer(&Text { schema: "edt.text/1", text }, |_| text.to_owned())
     }
 
-    /// Prints text; a closed pipe is no error.
+    /// Prints `text`. A closed pipe is ignored.
     #[expect(clippy::unused_self, reason = "every print goes through the context")]
     pub(super) fn print(&self, text: &str) {
         let stdout = std::io::stdout();
@@ -273,26 +310,26 @@ impl Context {
         if !text.ends_with('\n') && !text.is_empty() {
             text.push('\n');
         }
-        // In one piece: one system call, and no answer torn between two processes.
+        // One system call, so that answers of two processes are not interleaved.
         let _ = stdout.lock().write_all(text.as_bytes());
     }
 
-    /// Prints a note for people beside the answer: on standard error.
+    /// Prints `text` on standard error.
     #[expect(clippy::unused_self, reason = "every print goes through the context")]
     pub(super) fn note(&self, text: &str) {
         let _ = write!(anstream::stderr().lock(), "{text}");
     }
 
-    /// Notes on the call's span how it ended.
-    pub(super) fn noted(&self, status: Status) {
-        note::ended(status, matches!(self.out, Out::Kept(_)));
+    /// Records on the call's span how the call ended.
+    pub(super) fn record_end(&self, status: Status) {
+        note::ended(status, matches!(self.out, Out::Captured(_)));
     }
 
-    /// Prints a refusal: as JSON on standard output, for people on standard error.
+    /// Prints a refusal: JSON on standard output, text on standard error.
     pub(super) fn refusal(&self, findings: Findings, status: Status) {
         let mut outcome = render::refusal(findings, status);
-        outcome.settled = self.settled();
-        outcome.warnings = self.news();
+        outcome.recovered = self.recovered();
+        outcome.warnings = self.new_decisions();
         outcome.proposal =
             outcome.errors.iter().find_map(|one| one.evidence.get("proposal")?.as_u64());
         note::outcome(&outcome);

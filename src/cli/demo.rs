@@ -1,4 +1,5 @@
-//! `edt demo`: a scripted agent in a scratch repository. No network, no model, nothing outside one temporary folder.
+//! `edt demo`: a scripted agent in a scratch repository. The demo uses no network and no model, and
+//! writes only below one temporary directory.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -8,18 +9,19 @@ use serde_json::json;
 use super::context::Context;
 use super::log::Line;
 use super::render::{self, BAD, DIM, GOOD, NAME, NOTE, paint};
-use crate::base::{Code, Finding, Outcome, Result, Status};
-use crate::io::{spawn, whole};
-use crate::session::undo::{self, Back};
-use crate::session::world::{Caller, LOCK_WAIT};
-use crate::session::{Session, World};
-use crate::txn::{self, Request, Run};
+use edt_core::session::undo::{self, UndoTarget};
+use edt_core::session::workspace::Options;
+use edt_core::session::{LockedWorkspace, Session};
+use edt_core::txn::{self, Request};
+use edt_io::{fs, spawn};
+use edt_types::{Code, DryRun, Finding, Outcome, Result, Status};
 
-/// Play a scripted agent in a scratch repository: edits, refusals that teach, an undo, and how it lands.
+/// Play a scripted agent in a scratch repository: edits, refusals that teach, an undo, and the
+/// landing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  edt demo")]
 pub(super) struct Args {
-    /// Make the scratch repository here; the folder must not exist.
+    /// Create the scratch repository in DIR, which must not exist.
     #[arg(long, value_name = "DIR")]
     at: Option<PathBuf>,
 }
@@ -29,82 +31,91 @@ impl Args {
         let dir = self.at.clone().unwrap_or_else(|| {
             std::env::temp_dir().join(format!("edt-demo-{}", std::process::id()))
         });
-        let scene = Scene { context, dir };
-        scene.play()?;
+        let demo = Demo { context, dir };
+        demo.play()?;
         Ok(Status::Applied)
     }
 }
 
-struct Scene<'c> {
+struct Demo<'c> {
     context: &'c Context,
     dir: PathBuf,
 }
 
-impl Scene<'_> {
+impl Demo<'_> {
     fn play(&self) -> Result<()> {
         self.set_up()?;
         let path = "src/calc.c";
-        self.say("An agent adds subtraction: one edit, one commit on a shadow branch.");
+        self.narrate(
+            "An agent adds subtraction: one edit, which becomes one commit on a shadow branch.",
+        );
         self.send(&json!({"message": "calc: subtract", "agent": "demo", "path": path, "mode": "edit",
             "old_text": "int add(int a, int b)\n{\n\treturn a + b;\n}\n",
             "content": "int add(int a, int b)\n{\n\treturn a + b;\n}\n\nint sub(int a, int b)\n{\n\treturn a - b;\n}\n"}));
-        self.say("It meant to change one line, and sends only that line as the whole file.");
+        self.narrate(
+            "The agent wants to change one line, but sends only that line as the whole file.",
+        );
         self.send(&json!({"path": path, "mode": "overwrite", "content": "}\n"}));
-        self.say(
-            "It remembers a line almost right: nothing is guessed, the nearest place is shown.",
+        self.narrate(
+            "The agent remembers a line almost correctly. edt does not guess; it shows the nearest place.",
         );
         self.send(
             &json!({"path": path, "mode": "edit", "old_text": "    return a - b;", "content": "\treturn b - a;"}),
         );
-        self.say("It wants to add a target to the Makefile, but names no text to replace.");
+        self.narrate(
+            "The agent wants to add a target to the Makefile, but sends no text to replace.",
+        );
         self.send(
             &json!({"path": "Makefile", "mode": "edit", "content": "test: calc\n\t./calc 2 3\n"}),
         );
-        self.say("The refusal said what to send instead: append. Tabs stay tabs.");
+        self.narrate("The refusal said what to send instead: append. Tabs remain tabs.");
         self.send(&json!({"message": "make: a test target", "agent": "demo", "path": "Makefile", "mode": "append", "content": "\ntest: calc\n\t./calc 2 3\n"}));
-        self.say("Two files in one transaction: all or none.");
+        self.narrate("Two files change in one transaction: both or neither.");
         self.send(&json!({"message": "rename the source", "agent": "demo", "edits": [
             {"path": path, "mode": "rename", "to": "src/main.c"},
             {"path": "Makefile", "mode": "edit", "old_text": "src/calc.c", "content": "src/main.c", "replace_all": true}]}));
-        self.say("A person does not like the last one: edt undo.");
-        let mut world = self.world()?;
-        let session = Session::needed(&world.repo, &world.repo.head()?)?;
-        let moved = undo::undo(&mut world, &session, &Back::Edits(1))?;
-        self.tell(&format!(
-            "{} back to {}, {} files as they were",
+        self.narrate("The user rejects the last edit: edt undo.");
+        let mut workspace = self.workspace()?;
+        let session = Session::required(&workspace.repo, &workspace.repo.head()?)?;
+        let moved = undo::undo(&mut workspace, &session, &UndoTarget::Edits(1))?;
+        self.print_human(&format!(
+            "{}: back at {}, {} files restored",
             paint(GOOD, "undone"),
             moved.to.to_hex_with_len(12),
             moved.paths.len()
         ));
         let session = Session { tip: moved.to, ..session };
-        self.say("The session as it stands:");
-        for commit in session.commits(&world.repo) {
-            self.tell(&Line::of(&commit?).people());
+        self.narrate("The session now:");
+        for commit in session.commits(&workspace.repo) {
+            self.print_human(&Line::of(&commit?).render_human());
         }
-        drop(world);
+        drop(workspace);
         self.land(&session)
     }
 
     fn set_up(&self) -> Result<()> {
         if self.dir.exists() {
-            let message = format!("{} exists already.", self.dir.display());
+            let message = format!("{} already exists.", self.dir.display());
             return Err(Finding::new(
                 Code::FileExists,
                 message,
-                "Name a folder that does not exist with --at.",
+                "Name a directory that does not exist with --at.",
             )
             .into());
         }
         let fail = |error: std::io::Error| {
-            crate::io::failed("make the scratch repository at", &self.dir, &error)
+            edt_io::failed("make the scratch repository at", &self.dir, &error)
         };
-        whole::make_folder(&self.dir.join("src")).map_err(fail)?;
-        whole::write(&self.dir.join("src/calc.c"), source().as_bytes()).map_err(fail)?;
-        whole::write(&self.dir.join("Makefile"), b"calc: src/calc.c\n\tcc -o calc src/calc.c\n")
-            .map_err(fail)?;
+        fs::make_dir(&self.dir.join("src")).map_err(fail)?;
+        fs::write_in_place(&self.dir.join("src/calc.c"), source().as_bytes()).map_err(fail)?;
+        fs::write_in_place(
+            &self.dir.join("Makefile"),
+            b"calc: src/calc.c\n\tcc -o calc src/calc.c\n",
+        )
+        .map_err(fail)?;
         self.git(&["init", "-q", "-b", "main"])?;
-        self.git(&["config", "user.name", "A Person"])?;
-        self.git(&["config", "user.email", "person@example.com"])?;
+        self.git(&["config", "user.name", "A User"])?;
+        self.git(&["config", "user.email", "user@example.com"])?;
         self.git(&["add", "."])?;
         self.git(&["commit", "-q", "-m", "a small calculator"])?;
         Ok(())
@@ -112,24 +123,24 @@ impl Scene<'_> {
 
     fn land(&self, session: &Session) -> Result<()> {
         let branch = format!("edt/{}", session.name);
-        self.say("It lands as people know it, with plain Git:");
+        self.narrate("The session lands with plain Git:");
         for args in [
             vec!["switch", "-q", "main"],
             vec!["merge", "--squash", "-q", &branch],
             vec!["commit", "-q", "-m", "calc: subtract, and a test target"],
         ] {
-            self.tell(&format!("$ git {}", args.join(" ")));
+            self.print_human(&format!("$ git {}", args.join(" ")));
             self.git(&args)?;
         }
         let log = self.git(&["log", "--oneline", "--stat", "-1"])?;
-        self.tell(&log);
+        self.print_human(&log);
         let dir = self.dir.display();
         let mut out = format!("{}\n", paint(NOTE, "Try next, in the scratch repository:"));
         let _ = writeln!(out, "  cd {dir}");
         let _ = writeln!(
             out,
             "  git log --oneline {branch}        {}",
-            paint(DIM, "# one commit per edit, still there")
+            paint(DIM, "# one commit per edit, still available")
         );
         let _ = writeln!(
             out,
@@ -137,25 +148,25 @@ impl Scene<'_> {
         );
         let _ = writeln!(out, "  edt status; edt undo; edt redo");
         let _ = writeln!(out, "  rm -r {dir}        {}", paint(DIM, "# when done"));
-        self.tell(&out);
+        self.print_human(&out);
         Ok(())
     }
 
-    fn say(&self, what: &str) {
-        self.tell(&format!("\n{} {what}", paint(NAME, "--")));
+    fn narrate(&self, what: &str) {
+        self.print_human(&format!("\n{} {what}", paint(NAME, "--")));
     }
 
-    /// Prints something for people; a machine gets the answers alone, one a line.
-    fn tell(&self, text: &str) {
+    /// Prints `text`, except with `--json`, which prints only the answers, one per line.
+    fn print_human(&self, text: &str) {
         if !self.context.json {
             self.context.print(text);
         }
     }
 
-    /// Sends a request as an agent would, and prints what the agent sees.
+    /// Sends a request as an agent would, and prints the answer that the agent sees.
     fn send(&self, request: &serde_json::Value) {
         let applied = Request::from_json(request.to_string().as_bytes())
-            .and_then(|request| txn::apply(&mut self.world()?, &request, Run::Real));
+            .and_then(|request| txn::transact(&mut self.workspace()?, &request, DryRun::No));
         match applied {
             Ok(outcome) if self.context.json => self.context.print(&render::json(&outcome)),
             Ok(outcome) => self.context.print(&brief(&outcome)),
@@ -174,19 +185,10 @@ impl Scene<'_> {
         }
     }
 
-    fn world(&self) -> Result<World> {
-        let command = "demo".to_owned();
-        World::open(
-            &self.dir,
-            Caller {
-                command,
-                lock_wait: LOCK_WAIT,
-                person_policy: None,
-                trust: None,
-                durability: None,
-                warm: None,
-            },
-        )
+    fn workspace(&self) -> Result<LockedWorkspace> {
+        let mut options = Options::default();
+        "demo".clone_into(&mut options.command);
+        LockedWorkspace::open(&self.dir, options)
     }
 
     fn git(&self, args: &[&str]) -> Result<String> {
@@ -206,7 +208,7 @@ fn brief(outcome: &Outcome) -> String {
     text.trim_end().to_owned()
 }
 
-/// A file large enough that a fragment in its place is plainly a mistake.
+/// A file large enough that replacing it with a fragment triggers the size guard.
 fn source() -> String {
     let mut out = String::from(
         "#include <stdio.h>\n#include <stdlib.h>\n\nint add(int a, int b)\n{\n\treturn a + b;\n}\n\n",

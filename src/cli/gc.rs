@@ -7,21 +7,22 @@ use serde::Serialize;
 
 use super::context::Context;
 use super::render::{GOOD, NAME, paint, short};
-use crate::base::{Result, Status};
-use crate::io::clock;
-use crate::session::gc::{Freed, Gc, Store, gc};
+use edt_core::session::gc::{GcOptions, GcReport, ObjectStats, gc};
+use edt_io::clock;
+use edt_types::{Result, Status};
 
-/// Remove old sessions that have ended and pack loose objects. Never happens by itself.
+/// Remove old sessions that have ended and pack loose objects. edt never does this by itself.
 ///
-/// A session has ended when it landed, was abandoned, or lost its branch. One that some worktree is in stays. Removing takes
-/// the refs; Git keeps the objects for two weeks more (`gc.pruneExpire`).
+/// A session has ended when it landed, was abandoned, or lost its branch. A session that some
+/// worktree uses is kept. Only refs are removed; Git keeps the objects for two more weeks
+/// (`gc.pruneExpire`).
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  edt gc --dry-run\n  edt gc --older-than 7")]
 pub(super) struct Args {
-    /// Keep what is younger, in days.
+    /// Keep sessions that are younger than this, in days.
     #[arg(long, value_name = "DAYS", default_value_t = 30)]
     older_than: u32,
-    /// Tell what would go; change nothing.
+    /// Show what would be removed; change nothing.
     #[arg(long)]
     dry_run: bool,
 }
@@ -31,23 +32,23 @@ pub(super) struct Args {
 pub(super) struct Answer {
     /// Always `edt.gc/1`.
     schema: &'static str,
-    /// Whether nothing was changed.
+    /// Whether this was a dry run, which changes nothing.
     dry_run: bool,
     /// Sessions that were removed.
-    sessions: Vec<Gone>,
-    /// Refs that were removed, with the objects they named.
-    refs: Vec<Ref>,
+    sessions: Vec<RemovedSession>,
+    /// Refs that were removed, with their objects.
+    refs: Vec<RemovedRef>,
     /// The object database before.
     before: Size,
     /// The object database after.
     after: Size,
-    /// Bytes freed on disk, in whole KiB.
+    /// Disk space freed, in KiB.
     freed_kib: i64,
 }
 
 /// A session that was removed.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Gone {
+struct RemovedSession {
     /// Its name.
     name: String,
     /// `landed`, `abandoned` or `deleted`.
@@ -56,10 +57,10 @@ struct Gone {
 
 /// A ref that was removed.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Ref {
+struct RemovedRef {
     /// Its full name.
     name: String,
-    /// The object it named, as hex: `git branch NAME OBJECT` brings a branch back while Git keeps it.
+    /// Its object, as hex. `git branch NAME OBJECT` restores a branch while Git keeps the object.
     object: String,
 }
 
@@ -74,8 +75,8 @@ struct Size {
     kib: u64,
 }
 
-impl From<Store> for Size {
-    fn from(store: Store) -> Size {
+impl From<ObjectStats> for Size {
+    fn from(store: ObjectStats) -> Size {
         Size { loose: store.loose, packs: store.packs, kib: store.kib }
     }
 }
@@ -84,14 +85,16 @@ impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let (repo, _) = context.repo()?;
         let age = i64::from(self.older_than) * 24 * 60 * 60;
-        let freed = gc(&repo, Gc { before: clock::wall().0 - age, dry: self.dry_run })?;
-        Ok(context.answer(&self.answer(freed), people))
+        let freed = gc(&repo, GcOptions { before: clock::wall().0 - age, dry_run: self.dry_run })?;
+        Ok(context.answer(&self.answer(freed), render_human))
     }
 
-    fn answer(&self, freed: Freed) -> Answer {
-        let kib = |store: Store| i64::try_from(store.kib).unwrap_or(i64::MAX);
-        let named =
-            |(name, object): (String, crate::git::Oid)| Ref { name, object: object.to_string() };
+    fn answer(&self, freed: GcReport) -> Answer {
+        let kib = |store: ObjectStats| i64::try_from(store.kib).unwrap_or(i64::MAX);
+        let named = |(name, object): (String, edt_git::Oid)| RemovedRef {
+            name,
+            object: object.to_string(),
+        };
         Answer {
             schema: "edt.gc/1",
             dry_run: self.dry_run,
@@ -99,7 +102,7 @@ impl Args {
             sessions: freed
                 .sessions
                 .into_iter()
-                .map(|(name, state)| Gone { name, state: state.name() })
+                .map(|(name, state)| RemovedSession { name, state: state.name() })
                 .collect(),
             refs: freed.refs.into_iter().map(named).collect(),
             before: freed.before.into(),
@@ -108,7 +111,7 @@ impl Args {
     }
 }
 
-fn people(answer: &Answer) -> String {
+fn render_human(answer: &Answer) -> String {
     let mut out = String::new();
     let verb = if answer.dry_run { "would remove" } else { "removed" };
     for session in &answer.sessions {

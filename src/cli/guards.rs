@@ -7,19 +7,19 @@ use std::os::unix::ffi::OsStrExt as _;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::context::{Context, Ruled};
+use super::context::{Context, RepoWithPolicy};
 use super::render::{self, BAD, DIM, GOOD, NAME, NOTE, paint, short};
-use crate::base::{Code, RepoPath, Result, Settled, Status};
-use crate::guard::GUARDS;
-use crate::policy::{GuardMode, Override, Policy, Trust, Validator};
+use edt_core::guard::{self, GUARDS};
+use edt_core::policy::{GuardMode, Override, Policy, Trust, Validator};
+use edt_types::{Code, Recovered, RepoPath, Result, Status};
 
-/// List the guards: what each refuses, how it is set here, where its rule comes from, and what was measured.
+/// List the guards: what each refuses and how it is configured here.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Example:\n  edt guards\n  edt guards src/generated/table.c    # the rules that hold for one path"
+    after_help = "Example:\n  edt guards\n  edt guards src/generated/table.c    # the rules for one path"
 )]
 pub(super) struct Args {
-    /// Show how they are set for this path, relative to the worktree's root.
+    /// Show the configuration for this path, relative to the worktree's root.
     path: Option<OsString>,
 }
 
@@ -28,16 +28,17 @@ pub(super) struct Args {
 pub(super) struct Answer {
     /// Always `edt.guards/1`.
     schema: &'static str,
-    /// The commit whose `edt.toml` holds, as a hex object id: the session's base, else HEAD.
+    /// The commit whose `edt.toml` applies, as a hex object id: the session's base, else HEAD.
     base: String,
-    /// The path that `mode` and `override` are for; `null` for what holds where no `[[paths]]` says otherwise.
+    /// The path to which `mode` and `override` apply; `null` for the configuration without
+    /// `[[paths]]`.
     path: Option<String>,
-    /// Every guard, in the order of reports.
+    /// Every guard, in the order in which findings are reported.
     guards: Vec<Guard>,
-    /// The programs under `[[validator]]`; with a path, those that judge it.
+    /// The programs under `[[validator]]`; with a path, only those that judge it.
     validators: Vec<Program>,
-    /// An interrupted transaction that this call settled.
-    settled: Option<Settled>,
+    /// An interrupted transaction that this call recovered.
+    recovered: Option<Recovered>,
 }
 
 /// One guard.
@@ -49,16 +50,12 @@ struct Guard {
     code: Code,
     /// The word that overrides it in `allow`.
     allow: Option<&'static str>,
-    /// What its finding leads to here: `off`, `warn` or `refuse`.
+    /// What a finding leads to here: `off`, `warn` or `refuse`.
     mode: &'static str,
-    /// Who may override a refusal here: `allow` (the request), `approval` (a person) or `never`.
+    /// Who may override a refusal here: `allow` (the request), `approval` (the user) or `never`.
     r#override: &'static str,
     /// Its rule, with the built-in thresholds.
     rule: &'static str,
-    /// Where the rule comes from.
-    source: &'static str,
-    /// What was measured.
-    figures: &'static str,
 }
 
 /// One validator.
@@ -70,11 +67,12 @@ pub(super) struct Program {
     pub(super) paths: Vec<String>,
     /// The program and its arguments.
     pub(super) command: Vec<String>,
-    /// The longest it may take for one file.
+    /// The time limit for one file.
     pub(super) timeout_ms: u64,
-    /// Whether a file that it rejected before may stay rejected.
+    /// Whether a file that it rejected before the edit may stay rejected.
     pub(super) only_new: bool,
-    /// `own` if it stands in the person's own file, `given` if a person trusted the repository's, else `awaited`: it does not run.
+    /// `user` if the user's own file names it, `trusted` if the user trusted the repository's file,
+    /// else `untrusted`: then it does not run.
     pub(super) trust: &'static str,
 }
 
@@ -85,26 +83,27 @@ impl Args {
             RepoPath::parse(raw).map_err(|problem| problem.finding(raw))
         });
         let path = path.transpose()?;
-        let Ruled { base, policy, settled, .. } = context.ruled()?;
-        let judges = |one: &&Validator| path.as_ref().is_none_or(|path| one.judges(path));
+        let RepoWithPolicy { base, policy, recovered, .. } = context.repo_with_policy()?;
+        let matches = |one: &&Validator| path.as_ref().is_none_or(|path| one.matches(path));
         let answer = Answer {
             schema: "edt.guards/1",
             base: base.to_string(),
             guards: GUARDS.iter().map(|guard| described(*guard, &policy, path.as_ref())).collect(),
-            validators: policy.validators.iter().filter(judges).map(Program::of).collect(),
+            validators: policy.validators.iter().filter(matches).map(Program::of).collect(),
             path: path.map(|path| path.to_string()),
-            settled,
+            recovered,
         };
-        Ok(context.answer(&answer, people))
+        Ok(context.answer(&answer, render_human))
     }
 }
 
-fn described(guard: &dyn crate::guard::Guard, policy: &Policy, path: Option<&RepoPath>) -> Guard {
+fn described(guard: &dyn guard::Guard, policy: &Policy, path: Option<&RepoPath>) -> Guard {
     let rule = policy.rule(guard.name(), path);
+    let code = guard::code_of(guard.name()).unwrap_or(Code::CustomGuard);
     Guard {
         name: guard.name(),
-        code: guard.code(),
-        allow: guard.code().allow(),
+        code,
+        allow: code.allow(),
         mode: match rule.mode {
             GuardMode::Off => "off",
             GuardMode::Warn => "warn",
@@ -116,8 +115,6 @@ fn described(guard: &dyn crate::guard::Guard, policy: &Policy, path: Option<&Rep
             Override::Never => "never",
         },
         rule: guard.rule(),
-        source: guard.source(),
-        figures: guard.figures(),
     }
 }
 
@@ -130,18 +127,18 @@ impl Program {
             timeout_ms: u64::try_from(validator.limit.as_millis()).unwrap_or(u64::MAX),
             only_new: validator.only_new,
             trust: match validator.trust {
-                Trust::Own => "own",
-                Trust::Given => "given",
-                Trust::Awaited => "awaited",
+                Trust::User => "user",
+                Trust::Trusted => "trusted",
+                Trust::Untrusted => "untrusted",
             },
         }
     }
 
-    /// For people: nothing in it can move the cursor or change the direction of the text.
-    pub(super) fn people(&self) -> String {
+    /// The text for a terminal, with control characters escaped.
+    pub(super) fn render_human(&self) -> String {
         let trust = match self.trust {
-            "awaited" => paint(NOTE, "waits for `edt trust`"),
-            "given" => paint(GOOD, "trusted"),
+            "untrusted" => paint(NOTE, "waits for `edt trust`"),
+            "trusted" => paint(GOOD, "trusted"),
             _ => paint(GOOD, "your own"),
         };
         let command: Vec<String> = self.command.iter().map(|part| format!("{part:?}")).collect();
@@ -156,10 +153,14 @@ impl Program {
     }
 }
 
-fn people(answer: &Answer) -> String {
-    let mut out = render::settled(answer.settled.as_ref());
+fn render_human(answer: &Answer) -> String {
+    let mut out = render::recovered(answer.recovered.as_ref());
     let place = answer.path.as_ref().map_or_else(String::new, |path| format!(" for {path}"));
-    let _ = writeln!(out, "{}", paint(DIM, &format!("as {} has them{place}", short(&answer.base))));
+    let _ = writeln!(
+        out,
+        "{}",
+        paint(DIM, &format!("as configured in commit {}{place}", short(&answer.base)))
+    );
     for guard in &answer.guards {
         let style = match guard.mode {
             "refuse" => BAD,
@@ -169,12 +170,10 @@ fn people(answer: &Answer) -> String {
         let set = format!("{}, override {}", paint(style, guard.mode), guard.r#override);
         let _ = writeln!(out, "{}  {}  {set}", paint(NAME, guard.name), guard.code.name());
         let _ = writeln!(out, "  {}", guard.rule);
-        let _ = writeln!(out, "  {}", paint(DIM, &format!("source: {}", guard.source)));
-        let _ = writeln!(out, "  {}", paint(DIM, &format!("figures: {}", guard.figures)));
     }
     if !answer.validators.is_empty() {
         out.push_str("validators\n");
-        out.extend(answer.validators.iter().map(Program::people));
+        out.extend(answer.validators.iter().map(Program::render_human));
     }
     out
 }

@@ -7,23 +7,24 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::context::Context;
-use crate::agent::guide::{self, Misfenced};
-use crate::base::{Code, Finding, Result, Status};
-use crate::io::{failed, whole};
+use edt_agents::guide::{self, FenceError};
+use edt_io::{failed, fs};
+use edt_types::{Code, Finding, Result, Status};
 
-/// Print the text that teaches an agent to use edt, or put it where agents read it.
+/// Print the text that teaches an agent to use edt, or write it where agents read it.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  edt guide                                        # for a system prompt\n  edt guide --format agents-md --write AGENTS.md   # puts a block there, or brings it up to date\n  edt guide --format skill --write .agents/skills  # writes edt/SKILL.md below it"
+    after_help = "Examples:\n  edt guide                                        # for a system prompt\n  edt guide --format agents-md --write AGENTS.md   # adds or updates a block in the file\n  edt guide --format skill --write .agents/skills  # writes edt/SKILL.md below it"
 )]
 pub(super) struct Args {
-    /// In which form.
+    /// The form of the text.
     #[arg(long, value_enum, default_value_t = Form::Prompt)]
     format: Form,
-    /// Put it there: agents-md a block into this file, skill the folder edt/ into this one.
+    /// Write the text to PATH: agents-md writes a block into this file, skill writes the directory
+    /// edt/ into this directory.
     #[arg(long, value_name = "PATH")]
     write: Option<PathBuf>,
-    /// Take it out again: all else stays as it is.
+    /// Remove what --write wrote; other content stays as it is.
     #[arg(long, value_name = "PATH", conflicts_with = "write")]
     remove: Option<PathBuf>,
 }
@@ -34,7 +35,7 @@ pub(super) struct Args {
 enum Form {
     /// The rules and an example of each mode.
     Prompt,
-    /// SKILL.md: the same with what an agent chooses skills by.
+    /// SKILL.md: the same with the header by which an agent chooses skills.
     Skill,
     /// A block for AGENTS.md, between two fences.
     AgentsMd,
@@ -49,14 +50,14 @@ pub(super) struct Answer {
     format: Form,
     /// The text; null if it was written or removed.
     text: Option<String>,
-    /// The file that was meant.
+    /// The file that was written, removed or found up to date.
     file: Option<String>,
-    /// What became of the file: `written`, `removed` or `unchanged`; null if none was meant.
+    /// What happened to the file: `written`, `removed` or `unchanged`; null if no file was named.
     change: Option<&'static str>,
 }
 
-/// The longest file that a block is put into.
-const MOST: u64 = 4 * 1024 * 1024;
+/// The largest file that a block is written into, in bytes.
+const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
@@ -87,21 +88,21 @@ impl Args {
 
     fn write(&self, path: &Path) -> Result<Answer> {
         match self.format {
-            Form::Prompt => Err(no_place()),
+            Form::Prompt => Err(no_destination()),
             Form::Skill => {
-                let folder = path.join(guide::NAME);
-                let file = folder.join("SKILL.md");
+                let directory = path.join(guide::NAME);
+                let file = directory.join("SKILL.md");
                 if read(&file)?.as_deref() == Some(&guide::skill()) {
                     return Ok(self.answer(Some(&file), Some("unchanged")));
                 }
-                whole::make_folder(&folder).map_err(|error| failed("make", &folder, &error))?;
+                fs::make_dir(&directory).map_err(|error| failed("make", &directory, &error))?;
                 put(&file, &guide::skill())?;
                 Ok(self.answer(Some(&file), Some("written")))
             }
             Form::AgentsMd => {
                 let before = read(path)?;
                 let after = guide::with_block(before.as_deref().unwrap_or_default())
-                    .map_err(|why| unfit(path, why))?;
+                    .map_err(|why| bad_fences(path, why))?;
                 if before.as_ref() == Some(&after) {
                     return Ok(self.answer(Some(path), Some("unchanged")));
                 }
@@ -113,16 +114,16 @@ impl Args {
 
     fn remove(&self, path: &Path) -> Result<Answer> {
         let (file, rest) = match self.format {
-            Form::Prompt => return Err(no_place()),
+            Form::Prompt => return Err(no_destination()),
             Form::Skill => {
                 let file = path.join(guide::NAME).join("SKILL.md");
                 let found = read(&file)?;
                 if found.as_ref().is_some_and(|text| !text.starts_with("---\nname: edt\n")) {
-                    let message = format!("{} is not a skill of edt's.", file.display());
+                    let message = format!("{} is not edt's skill.", file.display());
                     return Err(Finding::new(
                         Code::BadRequest,
                         message,
-                        "Remove it by hand if it is to go.",
+                        "Remove it by hand if you no longer want it.",
                     )
                     .into());
                 }
@@ -134,16 +135,16 @@ impl Args {
                     .as_deref()
                     .map(guide::without_block)
                     .transpose()
-                    .map_err(|why| unfit(path, why))?;
+                    .map_err(|why| bad_fences(path, why))?;
                 (path.to_owned(), rest.filter(|rest| found.as_ref() != Some(rest)))
             }
         };
         let Some(rest) = rest else { return Ok(self.answer(Some(&file), Some("unchanged"))) };
         if rest.is_empty() {
-            let real = whole::real(&file);
-            whole::remove(&real).map_err(|error| failed("remove", &file, &error))?;
-            if let (Form::Skill, Some(folder)) = (self.format, real.parent()) {
-                whole::remove_empty_folder(folder);
+            let real = fs::real_path(&file);
+            fs::remove_file(&real).map_err(|error| failed("remove", &file, &error))?;
+            if let (Form::Skill, Some(directory)) = (self.format, real.parent()) {
+                fs::remove_empty_dir(directory);
             }
         } else {
             put(&file, &rest)?;
@@ -152,53 +153,55 @@ impl Args {
     }
 }
 
-/// The text of `file`; `None` if there is none.
+/// The text of `file`; `None` if the file does not exist.
 fn read(file: &Path) -> Result<Option<String>> {
-    let bytes = match whole::read_at_most(file, MOST) {
+    let bytes = match fs::read_file_limited(file, MAX_BYTES) {
         Ok(Some(bytes)) => bytes,
-        Ok(None) => return Err(strange(file, &format!("has more than {MOST} bytes"))),
+        Ok(None) => return Err(unusable_file(file, &format!("has more than {MAX_BYTES} bytes"))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(failed("read", file, &error).into()),
     };
-    String::from_utf8(bytes).map(Some).map_err(|_| strange(file, "is not UTF-8"))
+    String::from_utf8(bytes).map(Some).map_err(|_| unusable_file(file, "is not UTF-8"))
 }
 
-/// Writes `file`; where it is a link, what that leads to.
+/// Writes `file`, or its target if `file` is a symbolic link.
 fn put(file: &Path, text: &str) -> Result<()> {
-    let real = whole::real(file);
+    let real = fs::real_path(file);
     let put = if real.exists() {
-        whole::put_like(&real, text.as_bytes())
+        fs::write_atomic_same_mode(&real, text.as_bytes())
     } else {
-        whole::put_beside(&real, text.as_bytes(), 0o666)
+        fs::write_atomic_unique(&real, text.as_bytes(), 0o666)
     };
     put.map_err(|error| failed("write", file, &error).into())
 }
 
-fn no_place() -> crate::base::Findings {
-    let message = "The form prompt has no place of its own. Nothing was changed.";
+fn no_destination() -> edt_types::Findings {
+    let message = "The form prompt has no file of its own.";
     Finding::new(
         Code::BadRequest,
         message,
-        "Name --format skill or --format agents-md, or redirect what is printed.",
+        "Send --format skill or --format agents-md, or redirect the printed text.",
     )
+    .nothing_changed()
     .into()
 }
 
-fn strange(file: &Path, what: &str) -> crate::base::Findings {
-    let message = format!("{} {what}. Nothing was changed.", file.display());
-    Finding::new(Code::BadRequest, message, "Name the file of instructions that your agent reads.")
+fn unusable_file(file: &Path, what: &str) -> edt_types::Findings {
+    let message = format!("{} {what}.", file.display());
+    Finding::new(Code::BadRequest, message, "Name the instruction file that your agent reads.")
+        .nothing_changed()
         .into()
 }
 
-fn unfit(file: &Path, why: Misfenced) -> crate::base::Findings {
+fn bad_fences(file: &Path, why: FenceError) -> edt_types::Findings {
     let what = match why {
-        Misfenced::Unpaired => {
-            "has one of the two fences of edt's block, or both in the wrong order"
+        FenceError::Unpaired => {
+            "has only one of the two fences of the block of edt, or both in the wrong order"
         }
-        Misfenced::Several => "has more than one block of edt's",
+        FenceError::Several => "has more than one edt block",
     };
     let (begin, end) = (guide::BEGIN, guide::END);
-    let message = format!("{} {what} ({begin} … {end}). Nothing was changed.", file.display());
-    let hint = "Take the fences and what stands between them out by hand, then repeat the call.";
-    Finding::new(Code::BadRequest, message, hint).into()
+    let message = format!("{} {what} ({begin} … {end}).", file.display());
+    let hint = "Remove the fences and the text between them by hand, then repeat the call.";
+    Finding::new(Code::BadRequest, message, hint).nothing_changed().into()
 }

@@ -8,40 +8,43 @@ use serde::Serialize;
 
 use super::context::Context;
 use super::render::{DIM, GOOD, NAME, NOTE, paint};
-use crate::base::{Result, Status};
-use crate::hook::install::{self, Did, Force, Run, Step};
-use crate::hook::place::Place;
-use crate::hook::plumbing::Git;
+use edt_agents::hook::install::{self, Force};
+use edt_agents::hook::location::HooksLocation;
+use edt_agents::hook::plumbing::Git;
+use edt_agents::hook::step::{HookAction, HookStep};
+use edt_types::{DryRun, Result, Status};
 
-/// Put Git's hooks in place that block destructive commits, beside what is there; take them away exactly; tell what is in place.
+/// Install Git hooks that block destructive commits, without replacing existing hooks; uninstall
+/// them; show their status.
 ///
-/// pre-commit, pre-push and reference-transaction in a repository that someone works in, pre-receive in a bare one. A hook
-/// that stands there is called first. `docs/hooks.md` tells what each stops, and what none can.
+/// Installs pre-commit, pre-push and reference-transaction, or pre-receive in a bare repository. An
+/// existing hook is called first. `docs/guide/hooks.md` says what each hook prevents, and what no hook
+/// can.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  edt hooks install\n  edt hooks status\n  edt hooks uninstall")]
 pub(super) struct Args {
     #[command(subcommand)]
-    what: What,
+    command: HooksCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
-    /// Put them in place.
+enum HooksCommand {
+    /// Install the hooks.
     Install {
-        /// Tell what would be done; change nothing.
+        /// Show what would be done; change nothing.
         #[arg(long)]
         dry_run: bool,
-        /// Also into a hooks folder that others use, too.
+        /// Install also into a hooks directory that other repositories use.
         #[arg(long)]
         force: bool,
     },
-    /// Take them away; what stood there before stands there again.
+    /// Remove the hooks and restore the hooks that were there before.
     Uninstall {
-        /// Tell what would be done; change nothing.
+        /// Show what would be done; change nothing.
         #[arg(long)]
         dry_run: bool,
     },
-    /// Tell what is in place. `edt doctor` tries whether it is live.
+    /// Show which hooks are installed. `edt doctor` tests whether they are live.
     Status,
 }
 
@@ -52,60 +55,65 @@ pub(super) struct Answer {
     schema: &'static str,
     /// `install`, `uninstall` or `status`.
     action: &'static str,
-    /// Whether it was only told.
+    /// Whether this was a dry run.
     dry_run: bool,
-    /// `files` in the hooks folder, or Git's own `config` (Git 2.54 and newer).
+    /// `files` in the hooks directory, or Git's own `config` (Git 2.54 and newer).
     mechanism: &'static str,
-    /// The folder that Git runs hooks from.
-    folder: String,
-    /// Each hook, and what became of it.
-    steps: Vec<Step>,
+    /// The directory from which Git runs hooks.
+    directory: String,
+    /// What happened to each hook.
+    steps: Vec<HookStep>,
 }
 
 impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let git = Git::at(&context.start);
-        let run = |dry| if dry { Run::Dry } else { Run::Real };
-        let (action, dry_run, (place, steps)) = match self.what {
-            What::Install { dry_run, force } => {
+        let run = |dry| if dry { DryRun::Yes } else { DryRun::No };
+        let (action, dry_run, (location, steps)) = match self.command {
+            HooksCommand::Install { dry_run, force } => {
                 let force = if force { Force::Yes } else { Force::No };
                 ("install", dry_run, install::install(&git, force, run(dry_run))?)
             }
-            What::Uninstall { dry_run } => {
+            HooksCommand::Uninstall { dry_run } => {
                 ("uninstall", dry_run, install::uninstall(&git, run(dry_run))?)
             }
-            What::Status => ("status", false, install::status(&git)?),
+            HooksCommand::Status => ("status", false, install::status(&git)?),
         };
-        Ok(context.answer(&answer(action, dry_run, &place, steps), people))
+        Ok(context.answer(&answer(action, dry_run, &location, steps), render_human))
     }
 }
 
-fn answer(action: &'static str, dry_run: bool, place: &Place, steps: Vec<Step>) -> Answer {
+fn answer(
+    action: &'static str,
+    dry_run: bool,
+    location: &HooksLocation,
+    steps: Vec<HookStep>,
+) -> Answer {
     Answer {
         schema: "edt.hooks/1",
         action,
         dry_run,
-        mechanism: place.mechanism().name(),
-        folder: place.hooks.display().to_string(),
+        mechanism: location.mechanism().name(),
+        directory: location.hooks.display().to_string(),
         steps,
     }
 }
 
-fn people(answer: &Answer) -> String {
+fn render_human(answer: &Answer) -> String {
     let mut out = String::new();
     if answer.dry_run {
         let _ = writeln!(out, "{}", paint(NOTE, "dry run: nothing was changed"));
     }
-    for Step { hook, place, did, detail } in &answer.steps {
-        let (style, word) = match did {
-            Did::Installed => (GOOD, "installed"),
-            Did::Chained => (GOOD, "installed, after the hook that stood there"),
-            Did::Updated => (GOOD, "updated"),
-            Did::Unchanged => (DIM, "unchanged"),
-            Did::Removed => (GOOD, "removed"),
-            Did::Restored => (GOOD, "removed; the hook that stood there before is back"),
-            Did::Left => (NOTE, "left alone"),
-            Did::Absent => (NOTE, "not installed"),
+    for HookStep { hook, location, action, detail } in &answer.steps {
+        let (style, word) = match action {
+            HookAction::Installed => (GOOD, "installed"),
+            HookAction::Chained => (GOOD, "installed; it runs after the existing hook"),
+            HookAction::Updated => (GOOD, "updated"),
+            HookAction::Unchanged => (DIM, "unchanged"),
+            HookAction::Removed => (GOOD, "removed"),
+            HookAction::Restored => (GOOD, "removed; the previous hook was restored"),
+            HookAction::Left => (NOTE, "not touched"),
+            HookAction::Absent => (NOTE, "not installed"),
         };
         let detail = detail.as_ref().map(|detail| format!(" ({detail})")).unwrap_or_default();
         let _ = writeln!(
@@ -113,11 +121,11 @@ fn people(answer: &Answer) -> String {
             "{} {}{detail} {}",
             paint(NAME, hook),
             paint(style, word),
-            paint(DIM, place)
+            paint(DIM, location)
         );
     }
     if answer.steps.is_empty() {
-        let _ = writeln!(out, "there are no hooks of edt's here");
+        let _ = writeln!(out, "edt has no hooks here");
     }
     out
 }

@@ -1,4 +1,4 @@
-//! `edt land` and `edt abandon`: how a session ends.
+//! `edt land` and `edt abandon`, which end a session.
 
 use std::fmt::Write as _;
 
@@ -8,80 +8,78 @@ use serde::Deserialize;
 use super::context::Context;
 use super::render::details;
 use super::render::{self, GOOD, NAME, paint, short};
-use crate::base::{Findings, Outcome, Result, Status};
-use crate::hook::who::Who;
-use crate::proposal::landing::{self, Plain};
-use crate::session::Session;
-use crate::session::abandon::abandon;
-use crate::session::changed;
-use crate::session::land::{Land, land};
-use crate::txn::remember;
+use edt_agents::hook::who::Who;
+use edt_core::proposal::landing::{self, PlainCommits};
+use edt_core::session::Session;
+use edt_core::session::abandon::abandon;
+use edt_core::session::diff_report;
+use edt_core::session::land::land;
+use edt_core::session::land_options::LandOptions;
+use edt_types::{Findings, Outcome, Result, Status};
 
-/// Land the session: one commit on the branch it began from, merged if that branch moved. Git's own commit hooks judge it.
+/// Land the session: squash it into one commit on the branch it began from, merged if that branch
+/// moved. Git's commit hooks run.
 ///
-/// The commit is made where that branch is checked out; if that is nowhere, HEAD goes there. A commit that a person made on the
-/// session's branch stays a commit of its own. The session's branch stays, until `edt gc`.
+/// The commit is made in the worktree that has the branch checked out; if none has, HEAD switches
+/// to it. The user's own commits on the session's branch stay separate commits. The session's
+/// branch stays until `edt gc`.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[command(after_help = "Example:\n  edt land -m 'Fix the parser'\n  edt land --into main")]
 pub(super) struct Args {
-    /// The commit's message; made from the session's edits if not given.
+    /// The commit's message; generated from the session's edits if omitted.
     #[arg(short, long, value_name = "MESSAGE")]
     message: Option<String>,
-    /// Override a guard that edt's pre-commit hook, if it is installed, applies to the session as a whole.
+    /// Override a guard that edt's pre-commit hook, if installed, applies to the squashed session.
     #[arg(long, value_name = "CODE")]
     #[serde(default)]
     allow: Vec<String>,
-    /// The branch to land on; the one the session began on if not given.
+    /// The branch to land on; the branch on which the session began if omitted.
     #[arg(long, value_name = "BRANCH")]
     into: Option<String>,
 }
 
-/// Leave the session: HEAD and files go back to what they were before it. The work stays at refs/edt/NAME/abandoned.
+/// Abandon the session: HEAD and files return to their state before it. The work stays at
+/// refs/edt/NAME/abandoned.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Example:\n  edt abandon\n  git branch edt/NAME refs/edt/NAME/abandoned   # and here it is again"
+    after_help = "Example:\n  edt abandon\n  git branch edt/NAME refs/edt/NAME/abandoned   # restores its branch"
 )]
 pub(super) struct AbandonArgs {}
 
 impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
-        let mut world = context.world()?;
-        let session = Session::needed(&world.repo, &world.repo.head()?)?;
-        if context.who() != Who::Person {
-            let policy = world.policy(world.repo.tree_of(session.base)?)?;
-            Findings::check(landing::uncovered(&world.repo, &policy, &session, Plain::Person)?)?;
+        let mut workspace = context.workspace()?;
+        let session = Session::required(&workspace.repo, &workspace.repo.head()?)?;
+        if context.who() != Who::User {
+            let policy = workspace.policy(workspace.repo.tree_of(session.base)?)?;
+            Findings::check(landing::unapproved_paths(
+                &workspace.repo,
+                &policy,
+                &session,
+                PlainCommits::ByUser,
+            )?)?;
         }
         let landed = land(
-            &mut world,
+            &mut workspace,
             &session,
-            &Land {
+            &LandOptions {
                 into: self.into.clone(),
                 message: self.message.clone(),
                 allow: self.allow.clone(),
             },
         )?;
-        let mut outcome = Outcome::new(Status::Applied);
-        outcome.session = Some(session.report(false));
-        outcome.commit = Some(landed.commit.to_string());
-        outcome.parent = landed.target.tip.map(|tip| tip.to_string());
-        outcome.edit = Some(landed.edits);
-        outcome.files = changed::files(&world.repo, &landed.paths)?;
-        outcome.warnings = landed.warnings;
-        outcome.settled = world.settled.clone().or(landed.settled);
-        let (into, made) = (landed.target.short().to_owned(), landed.made.len());
+        let (into, made) = (landed.target.short().to_owned(), landed.commits.len());
+        let (edits, elsewhere) = (landed.edits, landed.elsewhere.clone());
+        let outcome = landed.outcome(&workspace, &session)?;
         Ok(context.outcome(&outcome, |outcome| {
-            let mut out = render::settled(outcome.settled.as_ref());
+            let mut out = render::recovered(outcome.recovered.as_ref());
             let (branch, commit) =
                 (format!("edt/{}", session.name), outcome.commit.as_deref().unwrap_or_default());
-            let edits = if landed.edits == 1 {
-                "1 edit".to_owned()
-            } else {
-                format!("{} edits", landed.edits)
-            };
+            let count = if edits == 1 { "1 edit".to_owned() } else { format!("{edits} edits") };
             let _ = write!(
                 out,
-                "{}: {edits} of {} on {}",
+                "{}: {count} of {} on {}",
                 paint(GOOD, "landed"),
                 paint(NAME, &branch),
                 paint(NAME, &into)
@@ -92,7 +90,7 @@ impl Args {
                 short(commit),
                 if made > 1 { format!(" ({made} commits)") } else { String::new() }
             );
-            if let Some(root) = &landed.elsewhere {
+            if let Some(root) = &elsewhere {
                 let _ = writeln!(out, "  in {}, where {into} is checked out", root.display());
             }
             details(&mut out, outcome);
@@ -102,20 +100,20 @@ impl Args {
 }
 
 pub(super) fn run_abandon(context: &Context) -> Result<Status> {
-    let mut world = context.world()?;
-    let session = Session::needed(&world.repo, &world.repo.head()?)?;
-    let left = abandon(&mut world, &session)?;
-    remember::undone(&mut world, session.tip, session.base);
+    let mut workspace = context.workspace()?;
+    let session = Session::required(&workspace.repo, &workspace.repo.head()?)?;
+    let left = abandon(&mut workspace, &session)?;
+    workspace.observe_undone(session.tip, session.base);
     let mut outcome = Outcome::new(Status::Applied);
     outcome.session = Some(session.report(false));
     outcome.commit = Some(left.tip.to_string());
     outcome.parent = Some(session.tip.to_string());
     outcome.checkpoints = left.checkpoints.iter().map(ToString::to_string).collect();
-    outcome.files = changed::files(&world.repo, &left.paths)?;
+    outcome.files = diff_report::files(&workspace.repo, &left.paths)?;
     outcome.warnings = left.warnings;
-    outcome.settled.clone_from(&world.settled);
+    outcome.recovered.clone_from(&workspace.recovered);
     Ok(context.outcome(&outcome, |outcome| {
-        let mut out = render::settled(outcome.settled.as_ref());
+        let mut out = render::recovered(outcome.recovered.as_ref());
         let place = left.onto.as_deref().map_or_else(String::new, |onto| {
             format!("; HEAD is on {}", onto.strip_prefix("refs/heads/").unwrap_or(onto))
         });

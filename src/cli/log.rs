@@ -7,17 +7,17 @@ use serde::{Deserialize, Serialize};
 
 use super::context::Context;
 use super::render::{DIM, NAME, NOTE, paint, short};
-use crate::base::text::harmless;
-use crate::base::{Result, SessionReport, Status};
-use crate::session::Session;
-use crate::session::history::Commit;
+use edt_core::session::Session;
+use edt_core::session::history::Commit;
+use edt_types::text::escape_controls;
+use edt_types::{Result, SessionReport, Status};
 
 /// List the session's edits, newest first, with the overrides they needed.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[command(after_help = "Example:\n  edt log -n 5")]
 pub(super) struct Args {
-    /// At most so many.
+    /// The maximum number of commits.
     #[arg(short = 'n', long, value_name = "N")]
     number: Option<usize>,
 }
@@ -42,13 +42,13 @@ pub(super) struct Line {
     pub(super) commit: String,
     /// Its first parent.
     pub(super) parent: Option<String>,
-    /// Its kind (`edit`, `checkpoint`, `restore`, `begin`); null for a person's own commit.
+    /// Its kind (`edit`, `checkpoint`, `restore`, `begin`); null for the user's own commit.
     pub(super) kind: Option<&'static str>,
     /// The edit's number.
     pub(super) edit: Option<u64>,
     /// The first line of its message.
     pub(super) subject: String,
-    /// Who asked for it.
+    /// The agent that asked for it.
     pub(super) agent: Option<String>,
     /// Overrides that were needed.
     pub(super) allowed: Vec<String>,
@@ -70,25 +70,28 @@ impl Line {
             agent: trailers.and_then(|trailers| trailers.agent.clone()),
             allowed: trailers.map(|trailers| trailers.allowed.clone()).unwrap_or_default(),
             author: commit.author.clone(),
-            time: commit.time,
+            time: commit.authored_at,
         }
     }
 
-    /// For people, on one line.
-    pub(super) fn people(&self) -> String {
+    /// The commit on one line.
+    pub(super) fn render_human(&self) -> String {
         let kind = match (self.kind, self.edit) {
             (Some("edit"), Some(edit)) => format!("{edit:>4}"),
             (Some(kind), _) => format!("   {}", kind.chars().next().unwrap_or(' ')),
             (None, _) => "   *".to_owned(),
         };
-        let mut out =
-            format!("{kind} {} {}", paint(NAME, short(&self.commit)), harmless(&self.subject).0);
+        let mut out = format!(
+            "{kind} {} {}",
+            paint(NAME, short(&self.commit)),
+            escape_controls(&self.subject).0
+        );
         if !self.allowed.is_empty() {
             let _ =
                 write!(out, " {}", paint(NOTE, &format!("[allowed: {}]", self.allowed.join(", "))));
         }
         if let Some(agent) = &self.agent {
-            let _ = write!(out, " {}", paint(DIM, &format!("({})", harmless(agent).0)));
+            let _ = write!(out, " {}", paint(DIM, &format!("({})", escape_controls(agent).0)));
         }
         out
     }
@@ -97,7 +100,7 @@ impl Line {
 impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let (repo, _) = context.repo()?;
-        let session = Session::needed(&repo, &repo.head()?)?;
+        let session = Session::required(&repo, &repo.head()?)?;
         let limit = self.number.unwrap_or(usize::MAX);
         let mut commits = session.commits(&repo);
         let lines = commits
@@ -112,14 +115,14 @@ impl Args {
             commits: lines,
             truncated,
         };
-        Ok(context.answer(&answer, people))
+        Ok(context.answer(&answer, render_human))
     }
 }
 
-fn people(answer: &Answer) -> String {
+fn render_human(answer: &Answer) -> String {
     let mut out = String::new();
     for line in &answer.commits {
-        let _ = writeln!(out, "{}", line.people());
+        let _ = writeln!(out, "{}", line.render_human());
     }
     if answer.truncated {
         let _ = writeln!(out, "{}", paint(DIM, "… more: raise -n"));

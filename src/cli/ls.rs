@@ -8,25 +8,26 @@ use serde::{Deserialize, Serialize};
 
 use super::context::Context;
 use super::render::{DIM, NAME, paint, short};
-use crate::base::text::harmless;
-use crate::base::{Result, Status};
 use crate::find::Selection;
-use crate::git::files::{Comparer, Kind, Listed, Origin, State, Which};
-use crate::git::{FileMode, Repo};
+use edt_git::files::{Comparer, FileState, ListScope, ListedFile, ListedKind, ListedOrigin};
+use edt_git::{FileMode, Repo};
+use edt_types::text::escape_controls;
+use edt_types::{Result, Status};
 
-/// List the files of the worktree: tracked ones and new ones that are not ignored.
+/// List the files of the worktree: tracked files, and new files that are not ignored.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[command(after_help = "Examples:\n  edt ls src --glob '*.rs'\n  edt ls --dirs --depth 2")]
 pub(super) struct Args {
-    /// Only at or below these files and folders, relative to the worktree's root.
+    /// Only these files and the files below these directories, relative to the worktree's root.
     #[serde(default)]
     paths: Vec<String>,
-    /// Only files that fit: '*.rs' (a name anywhere), 'src/**/*.c' (a path), '!*.lock' (not these). Repeatable.
+    /// Only files that match: '*.rs' (a name in any directory), 'src/**/*.c' (a path), '!*.lock'
+    /// (excluded). Repeatable.
     #[arg(short, long, value_name = "GLOB")]
     #[serde(default)]
     glob: Vec<String>,
-    /// Only tracked files; the worktree's folders are not looked through.
+    /// Only tracked files; the worktree's directories are not scanned.
     #[arg(long, conflicts_with = "ignored")]
     #[serde(default)]
     tracked: bool,
@@ -34,19 +35,19 @@ pub(super) struct Args {
     #[arg(long)]
     #[serde(default)]
     ignored: bool,
-    /// Only folders, each with how many files are below it.
+    /// Only directories, each with the number of files below it.
     #[arg(short, long)]
     #[serde(default)]
     dirs: bool,
-    /// Files so many folders down; what is deeper is counted in its folder.
+    /// List files at most N directories deep; deeper files are counted in their directory.
     #[arg(long, value_name = "N")]
     #[serde(default)]
     depth: Option<u64>,
-    /// At most so many lines; a cut is said.
+    /// The maximum number of entries; the answer says when it was cut.
     #[arg(short, long, value_name = "N", default_value_t = most())]
     #[serde(default = "most")]
     max: u64,
-    /// Pass over so many: to go on where the last answer was cut.
+    /// Skip the first N, to continue where the last answer was cut.
     #[arg(long, value_name = "N", default_value_t = 0)]
     #[serde(default)]
     skip: u64,
@@ -61,55 +62,58 @@ const fn most() -> u64 {
 pub(super) struct Answer {
     /// Always `edt.ls/1`.
     schema: &'static str,
-    /// What is listed, by path.
+    /// The entries, ordered by path.
     entries: Vec<Entry>,
     /// Whether there are more entries than are shown.
     truncated: bool,
-    /// The `skip` with which to go on; null if every entry is shown.
+    /// The value of `skip` that continues the list; null if every entry is shown.
     next_skip: Option<u64>,
     /// How many entries there are in all.
     total_entries: u64,
-    /// How many files they stand for, those counted in folders included.
+    /// How many files there are, including those counted in directories.
     total_files: u64,
-    /// The paths asked for of which nothing is listed, because all there is ignored, or nothing is there.
+    /// The requested paths without entries: everything there is ignored, or the directory is empty.
     unlisted: Vec<String>,
 }
 
-/// A file, or a folder with its files counted.
+/// A file, or a directory with the number of its files.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Entry {
-    /// The path; a folder's ends in `/`.
+    /// The path; that of a directory ends in `/`.
     path: String,
     /// Whether bytes of the path that are not UTF-8 were replaced by U+FFFD.
     lossy: bool,
-    /// `file`, `link`, `repository` (a submodule, or another repository in the worktree), or `folder`.
+    /// `file`, `link`, `directory`, or `repository` (a submodule, or another repository in the
+    /// worktree).
     kind: &'static str,
-    /// `tracked` (as in Git's index), `changed`, `new`, `deleted`, `ignored`, `conflicted`, `not_checked_out`; null for a folder.
+    /// `tracked` (as in Git's index), `changed`, `new`, `deleted`, `ignored`, `conflicted`,
+    /// `not_checked_out`; null for a directory.
     state: Option<&'static str>,
-    /// The mode as Git writes it, such as `100644`; null for a folder.
+    /// The mode as Git prints it, such as `100644`; null for a directory.
     mode: Option<&'static str>,
-    /// The blob id that `expected_hash` takes, of a file whose state is `tracked`; of others `edt read` tells it.
+    /// The blob id for `expected_hash`, if the file's state is `tracked`. For other files `edt
+    /// read` prints it.
     hash: Option<String>,
-    /// The size on disk in bytes; null if it is not there, and for a folder or repository.
+    /// The size on disk in bytes; null for a missing file, a directory or a repository.
     bytes: Option<u64>,
-    /// How many files stand below a folder; null for all else.
+    /// How many files are below a directory; null for other entries.
     files: Option<u64>,
 }
 
-/// What becomes one entry.
+/// The source of one entry.
 enum Row<'l> {
-    File(&'l Listed),
-    /// The folder with its `/`, and how many files are below it.
-    Folder(u64),
+    File(&'l ListedFile),
+    /// A directory with the number of files below it; its path ends in `/`.
+    Directory(u64),
 }
 
 impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
-        super::not_nothing("max", self.max)?;
+        super::value::require_positive("max", self.max)?;
         let which = match (self.tracked, self.ignored) {
-            (true, _) => Which::Tracked,
-            (false, true) => Which::All,
-            (false, false) => Which::NotIgnored,
+            (true, _) => ListScope::Tracked,
+            (false, true) => ListScope::All,
+            (false, false) => ListScope::NotIgnored,
         };
         let selection = Selection::parse(&self.paths, &self.glob, which)?;
         let (repo, _) = context.repo()?;
@@ -131,11 +135,10 @@ impl Args {
             total_files: selected.files.len() as u64,
             unlisted: selected.unlisted.iter().map(ToString::to_string).collect(),
         };
-        Ok(context.answer(&answer, people))
+        Ok(context.answer(&answer, render_human))
     }
 
-    /// The entries, by path.
-    fn rows<'l>(&self, files: &'l [Listed]) -> BTreeMap<&'l [u8], Row<'l>> {
+    fn rows<'l>(&self, files: &'l [ListedFile]) -> BTreeMap<&'l [u8], Row<'l>> {
         let depth =
             self.depth.map_or(usize::MAX, |depth| usize::try_from(depth).unwrap_or(usize::MAX));
         let mut rows: BTreeMap<&[u8], Row<'_>> = BTreeMap::new();
@@ -143,10 +146,11 @@ impl Args {
             let path = file.path.as_bytes();
             let mut ends =
                 path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at + 1);
-            let mut count = |folder: &'l [u8]| match rows.entry(folder).or_insert(Row::Folder(0)) {
-                Row::Folder(files) => *files += 1,
-                Row::File(_) => {}
-            };
+            let mut count =
+                |directory: &'l [u8]| match rows.entry(directory).or_insert(Row::Directory(0)) {
+                    Row::Directory(files) => *files += 1,
+                    Row::File(_) => {}
+                };
             if self.dirs {
                 ends.take(depth).for_each(|end| count(&path[..end]));
             } else if let Some(end) = ends.nth(depth) {
@@ -164,7 +168,7 @@ impl Entry {
         let blank = Entry {
             path: String::from_utf8_lossy(path).into_owned(),
             lossy: std::str::from_utf8(path).is_err(),
-            kind: "folder",
+            kind: "directory",
             state: None,
             mode: None,
             hash: None,
@@ -172,29 +176,33 @@ impl Entry {
             files: None,
         };
         let listed = match row {
-            Row::Folder(files) => return Entry { files: Some(*files), ..blank },
+            Row::Directory(files) => return Entry { files: Some(*files), ..blank },
             Row::File(listed) => listed,
         };
         let (state, stat) = comparer.compare(listed);
-        let on_disk = stat.filter(|stat| !stat.is_folder());
-        let executable = on_disk.is_some_and(|stat| stat.executable()) && repo.trusts_mode();
+        let on_disk = stat.filter(|stat| !stat.is_directory());
+        let executable = on_disk.is_some_and(|stat| stat.executable()) && repo.honors_file_mode();
         let kind = match (listed.kind, &listed.origin) {
-            (Kind::File(_), Origin::New | Origin::Ignored) => Kind::File(FileMode::of(executable)),
+            (ListedKind::File(_), ListedOrigin::New | ListedOrigin::Ignored) => {
+                ListedKind::File(FileMode::of(executable))
+            }
             (kind, _) => kind,
         };
         let hash = match (&listed.origin, state) {
-            (Origin::Index(entry), State::Unchanged) if matches!(kind, Kind::File(_)) => {
+            (ListedOrigin::Index(entry), FileState::Unchanged)
+                if matches!(kind, ListedKind::File(_)) =>
+            {
                 Some(entry.oid.to_string())
             }
             _ => None,
         };
         let word = match kind {
-            Kind::File(_) => "file",
-            Kind::Symlink => "link",
-            Kind::Repository => "repository",
+            ListedKind::File(_) => "file",
+            ListedKind::Symlink => "link",
+            ListedKind::Repository => "repository",
         };
         let bytes = on_disk
-            .filter(|_| kind != Kind::Repository && state != State::Deleted)
+            .filter(|_| kind != ListedKind::Repository && state != FileState::Deleted)
             .map(|stat| stat.size);
         Entry {
             kind: word,
@@ -207,10 +215,10 @@ impl Entry {
     }
 }
 
-fn people(answer: &Answer) -> String {
+fn render_human(answer: &Answer) -> String {
     let mut out = String::new();
     for entry in &answer.entries {
-        let path = harmless(&entry.path).0;
+        let path = escape_controls(&entry.path).0;
         if let Some(files) = entry.files {
             let _ =
                 writeln!(out, "{} {}", paint(NAME, &path), paint(DIM, &format!("{files} files")));
@@ -231,7 +239,7 @@ fn people(answer: &Answer) -> String {
     if let Some(next) = answer.next_skip {
         let (shown, total) = (answer.entries.len(), answer.total_entries);
         note(format!(
-            "{shown} of {total} entries are shown: go on with --skip {next}, or sum up with --dirs --depth 2"
+            "{shown} of {total} entries are shown: continue with --skip {next}, or count files with --dirs --depth 2"
         ));
     }
     for path in &answer.unlisted {

@@ -1,8 +1,7 @@
-//! `edt mcp`: the commands as tools of a Model Context Protocol server. Each row of [`TOOLS`] is a command; its arguments and answers are
-//! the command's own types.
+//! `edt mcp`: the commands as tools of a Model Context Protocol server. Each row of [`TOOLS`] is a
+//! command, whose own types describe the tool's arguments and answers.
 
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -10,53 +9,54 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::context::{Calling, Context, Kept};
+use super::context::{CallDefaults, CapturedAnswer, Context};
 use super::{
-    apply, checkpoint, diff, land, log, ls, note, proposals, read, restore, run, search, status,
-    undo,
+    apply, checkpoint, diff, land, log, ls, note, proposals, read, restore, run, search, show,
+    status, undo,
 };
-use crate::agent::guide;
-use crate::base::{Code, Finding, Outcome, Result, Status};
-use crate::io::whole;
-use crate::mcp::{self, Answer, Call, Effect, Pulse, Reply, Roots, Tool, either, input, output};
-use crate::run::Watch;
-use crate::run::store::Stream;
-use crate::session::world::Warm;
+use crate::mcp::{
+    self, CallProgress, Reply, Roots, Tool, ToolAnswer, ToolCall, ToolEffect, either, input, output,
+};
 use crate::telemetry;
-use crate::txn::{self, Request, Run};
+use edt_agents::guide;
+use edt_core::session::workspace::Cache;
+use edt_core::txn::{self, Request};
+use edt_io::fs;
+use edt_run::RunObserver;
+use edt_run::store::OutputStream;
+use edt_types::{Code, DryRun, Finding, Outcome, Result, Status};
 
-/// Serve the commands to an agent by the Model Context Protocol, on standard input and output.
+/// Serve the commands to an agent over the Model Context Protocol, on standard input and output.
 ///
-/// The repository is the one of the folder it is started in, else the client's first root; each call may name another worktree. It ends when
-/// its input does.
+/// Calls act on the repository of the current directory, else on the client's first root; each call
+/// may name another worktree. The server ends when its input ends.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example, in a client's configuration:\n  {\"mcpServers\": {\"edt\": {\"command\": \"edt\", \"args\": [\"mcp\"]}}}\n\n  edt mcp --tools apply,read,search,undo   # only these"
 )]
 pub(super) struct Args {
-    /// Only these tools; all if left out.
+    /// Only these tools; all tools if omitted.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     tools: Vec<String>,
 }
 
-/// A tool.
 struct Row {
     name: &'static str,
-    effect: Effect,
+    effect: ToolEffect,
     about: &'static str,
     input: fn() -> Map<String, Value>,
     output: fn() -> Map<String, Value>,
-    run: fn(&Context, Value, &mut dyn Watch) -> Result<Status>,
-    /// Whether its arguments may say who asks.
+    run: fn(&Context, Value, &mut dyn RunObserver) -> Result<Status>,
+    /// Whether its arguments may name the agent.
     takes_agent: bool,
 }
 
-/// A row whose arguments are those of a command.
+/// A row with the arguments of a command.
 macro_rules! command {
     ($name:literal, $effect:ident, $args:ty, $answer:ty, $about:literal) => {
         Row {
             name: $name,
-            effect: Effect::$effect,
+            effect: ToolEffect::$effect,
             about: $about,
             input: input::<$args>,
             output: output::<$answer, Outcome>,
@@ -66,12 +66,12 @@ macro_rules! command {
     };
 }
 
-/// A row whose arguments are a request of edits.
+/// A row whose argument is a request of edits.
 macro_rules! request {
     ($name:literal, $effect:ident, $input:expr, $about:literal, $run:expr) => {
         Row {
             name: $name,
-            effect: Effect::$effect,
+            effect: ToolEffect::$effect,
             about: $about,
             input: $input,
             output: output::<Outcome, Outcome>,
@@ -85,22 +85,20 @@ const TOOLS: &[Row] = &[
     request!(
         "apply",
         Commits,
-        || either(&[input::<txn::wire::Wire>, input::<Carry>]),
-        "Change files: one transaction, all or none, recorded as one Git commit that `undo` takes back. `mode` is create, edit (old_text \
-         must stand there exactly once), append, overwrite, insert, replace_lines, delete_lines, delete or rename; or send `patch`; or \
-         `edits` for several at once; or `proposal`, the number of an approved one. A refusal changed nothing and says what to send instead.",
+        || either(&[input::<txn::wire::RequestWire>, input::<ProposalArgs>]),
+        "Change files in one transaction: all edits or none, recorded as one Git commit that `undo` undoes. `mode` is create, edit (old_text must occur exactly once), append, overwrite, insert, replace_lines, delete_lines, delete or rename; or send `patch`; or `edits` for several edits; or `proposal`, the number of an approved proposal. A refusal changes nothing and says what to send instead.",
         |context, args, _| match args.get("proposal") {
             Some(id) if !id.is_null() =>
-                apply::carry_out(context, of::<Carry>(args)?.proposal, Run::Real),
-            _ => apply::apply(context, request(&without(args, "proposal")), Run::Real),
+                apply::apply_proposal(context, of::<ProposalArgs>(args)?.proposal, DryRun::No),
+            _ => apply::apply(context, request(&without(args, "proposal")), DryRun::No),
         }
     ),
     request!(
         "check",
         Reads,
-        input::<txn::wire::Wire>,
-        "Everything `apply` does with the same arguments but the writing: would it be refused, and why?",
-        |context, args, _| apply::apply(context, request(&args), Run::Dry)
+        input::<txn::wire::RequestWire>,
+        "Do everything that `apply` does with the same arguments, except writing: would it be refused, and why?",
+        |context, args, _| apply::apply(context, request(&args), DryRun::Yes)
     ),
     command!(
         "read",
@@ -128,50 +126,50 @@ const TOOLS: &[Row] = &[
         Reads,
         status::Args,
         status::Answer,
-        "The session, its edits, and what is not recorded."
+        "Show the session, its edits, and unrecorded changes."
     ),
-    command!("log", Reads, log::Args, log::Answer, "The session's edits, newest first."),
+    command!("log", Reads, log::Args, log::Answer, "List the session's edits, newest first."),
     command!(
         "show",
         Reads,
-        diff::ShowArgs,
-        Shown,
-        "One edit, or one proposal by its number: who, why, and its diff."
+        show::Args,
+        ShowAnswer,
+        "Show one edit, or one proposal by its number: agent, message and diff."
     ),
     command!(
         "diff",
         Reads,
-        diff::DiffArgs,
+        diff::Args,
         diff::Answer,
-        "What changed between two commits; the whole session if none is given."
+        "Show the changes between two commits; the whole session if omitted."
     ),
     command!(
         "undo",
         Commits,
         undo::Args,
         Outcome,
-        "Take the last edits back; `redo` brings them again. Nothing is lost."
+        "Undo the last edits; `redo` redoes them. Nothing is lost."
     ),
-    command!("redo", Commits, undo::RedoArgs, Outcome, "Bring back what the last undo took."),
+    command!("redo", Commits, undo::RedoArgs, Outcome, "Redo the edits of the last undo."),
     command!(
         "restore",
         Commits,
         restore::Args,
         Outcome,
-        "Set one file to what it was before its latest edit, as a new commit."
+        "Restore one file to its content before its latest edit, as a new commit."
     ),
     command!(
         "checkpoint",
         Commits,
         checkpoint::Args,
         Outcome,
-        "Record what changed outside edt as one commit of the session."
+        "Record changes made outside edt as one commit of the session."
     ),
     request!(
         "propose",
         Commits,
-        input::<txn::wire::Wire>,
-        "Propose edits that a person must approve, with the arguments of `apply`.",
+        input::<txn::wire::RequestWire>,
+        "Propose edits that the user must approve, with the arguments of `apply`.",
         |context, args, _| apply::propose(context, &request(&args)?)
     ),
     command!(
@@ -179,20 +177,23 @@ const TOOLS: &[Row] = &[
         Reads,
         proposals::Args,
         proposals::Listed,
-        "What waits for a person's word."
+        "List the proposals that wait for the user's approval."
     ),
     Row {
         name: "run",
-        effect: Effect::Runs,
-        about: "Run a program with exactly these arguments: no shell, so nothing is quoted. Policy judges it, a sandbox holds it, and what it \
-                changes becomes one commit that `undo` takes back. With `output`, the number of a run, show more of what that wrote instead.",
+        effect: ToolEffect::Runs,
+        about: "Run a program with exactly these arguments; there is no shell, so do not quote. Policy judges the command, a sandbox confines it, and its changes become one commit that `undo` undoes. With `output`, the number of a run, show more of that run's output instead.",
         input: || {
-            either(&[input::<crate::run::request::Wire>, input::<Output>, input::<run::PageArgs>])
+            either(&[
+                input::<edt_run::request::RunRequestJson>,
+                input::<OutputArg>,
+                input::<run::PageArgs>,
+            ])
         },
-        output: output::<Ran, Outcome>,
+        output: output::<RunAnswer, Outcome>,
         run: |context, args, live| match args.get("output").and_then(Value::as_u64) {
             Some(id) => of::<run::PageArgs>(without(args, "output"))?.show(context, id),
-            None => Ok(run::served(context, of(args)?, live)),
+            None => Ok(run::run_for_server(context, of(args)?, live)),
         },
         takes_agent: true,
     },
@@ -201,50 +202,51 @@ const TOOLS: &[Row] = &[
         Lands,
         land::Args,
         Outcome,
-        "Squash the session into one commit on the branch that it began from."
+        "Squash the session into one commit on the branch from which it began."
     ),
 ];
 
-/// The argument of `apply` that carries out a proposal.
+/// The argument of `apply` that applies a proposal.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Carry {
-    /// The number of an approved proposal, to carry it out instead of edits.
+struct ProposalArgs {
+    /// The number of an approved proposal to apply; send no edits with it.
     proposal: u64,
 }
 
-/// The argument of `run` that asks for an output.
+/// The argument of `run` that asks for the output of an earlier run.
 #[derive(JsonSchema)]
-#[expect(dead_code, reason = "it is here for its schema")]
-struct Output {
-    /// The number of a run, to show what it wrote instead of running anything.
+#[expect(dead_code, reason = "it exists for its schema")]
+struct OutputArg {
+    /// The number of a run whose output is shown; no program is run.
     output: u64,
 }
 
-/// What every tool takes besides.
+/// The argument that every tool has.
 #[derive(JsonSchema)]
-#[expect(dead_code, reason = "it is here for its schema")]
-struct Place {
-    /// The worktree to act in, as an absolute path; the one that the server was started in if left out.
+#[expect(dead_code, reason = "it exists for its schema")]
+struct WorktreeArg {
+    /// The worktree to act in, as an absolute path; the worktree in which the server was started if
+    /// omitted.
     worktree: Option<PathBuf>,
 }
 
-/// What `show` answers.
+/// The answer of `show`.
 #[derive(JsonSchema)]
 #[schemars(untagged)]
-#[expect(dead_code, reason = "it is here for its schema")]
-enum Shown {
+#[expect(dead_code, reason = "it exists for its schema")]
+enum ShowAnswer {
     Edit(diff::Answer),
     Proposal(proposals::Shown),
 }
 
-/// What `run` answers.
+/// The answer of `run`.
 #[derive(JsonSchema)]
 #[schemars(untagged)]
-#[expect(dead_code, reason = "it is here for its schema")]
-enum Ran {
-    Run(Box<crate::run::Answer>),
-    Output(run::Page),
+#[expect(dead_code, reason = "it exists for its schema")]
+enum RunAnswer {
+    Run(Box<edt_run::RunOutcome>),
+    OutputArg(run::Page),
 }
 
 impl Args {
@@ -263,10 +265,13 @@ impl Args {
             |row: &&Row| self.tools.is_empty() || self.tools.iter().any(|name| name == row.name);
         let rows: Vec<&'static Row> = TOOLS.iter().filter(shown).collect();
         let tools = rows.iter().map(|row| row.tool()).collect();
-        let calling = context.calling();
+        let call_defaults = context.call_defaults();
         let handler = move || -> mcp::Handler {
-            let server =
-                Server { rows: rows.clone(), calling: calling.clone(), warm: Rc::default() };
+            let server = Server {
+                rows: rows.clone(),
+                call_defaults: call_defaults.clone(),
+                cache: Arc::default(),
+            };
             Box::new(move |call, reply| server.answer(call, reply))
         };
         let service = mcp::Service {
@@ -275,16 +280,17 @@ impl Args {
             handler: Arc::new(handler),
         };
         let flusher = telemetry::Flusher::default();
-        let served = mcp::serve(service);
+        let run_for_server = mcp::serve(service);
         flusher.finish();
-        served.map_err(|error| crate::io::failed("serve", Path::new("standard input"), &error))?;
+        run_for_server
+            .map_err(|error| edt_io::failed("serve", Path::new("standard input"), &error))?;
         Ok(Status::Applied)
     }
 }
 
 impl Row {
     fn tool(&self) -> Tool {
-        let input = either(&[self.input, input::<Place>]);
+        let input = either(&[self.input, input::<WorktreeArg>]);
         let required = (self.input)().remove("required");
         let input = input
             .into_iter()
@@ -303,21 +309,21 @@ impl Row {
 /// Answers calls on one thread.
 struct Server {
     rows: Vec<&'static Row>,
-    calling: Calling,
-    warm: Rc<Warm>,
+    call_defaults: CallDefaults,
+    cache: Arc<Cache>,
 }
 
 impl Server {
-    fn answer(&self, mut call: Call, reply: Reply) {
+    fn answer(&self, mut call: ToolCall, reply: Reply) {
         let row = self.rows[call.tool];
-        let asked = telemetry::Call {
+        let asked = telemetry::CallInfo {
             command: row.name.to_owned(),
             request: Some(std::mem::take(&mut call.request)),
         };
         let running = telemetry::begin(asked);
         let start = self.start(&mut call);
-        let place = start.as_ref().map_or_else(|_| self.calling.start.clone(), Clone::clone);
-        let context = self.calling.context(row.name, place, Rc::clone(&self.warm));
+        let place = start.as_ref().map_or_else(|_| self.call_defaults.start.clone(), Clone::clone);
+        let context = self.call_defaults.context(row.name, place, Arc::clone(&self.cache));
         let makes = !["proposal", "output"]
             .iter()
             .any(|key| call.args.get(*key).is_some_and(|id| !id.is_null()));
@@ -328,34 +334,36 @@ impl Server {
         let agent = call.args.get("agent").and_then(Value::as_str).map(str::to_owned);
         let arguments = Value::Object(call.args);
         note::arguments(&arguments);
-        let done = start.and_then(|_| (row.run)(&context, arguments, &mut Follower(&call.pulse)));
+        let done =
+            start.and_then(|_| (row.run)(&context, arguments, &mut ProgressWatch(&call.progress)));
         let status = done.unwrap_or_else(|findings| {
             let status = findings.status();
             context.refusal(findings, status);
             status
         });
         note::agent(agent.as_deref());
-        context.noted(status);
-        let Kept { json, text } = context.kept().unwrap_or_default();
+        context.record_end(status);
+        let CapturedAnswer { json, text } = context.captured().unwrap_or_default();
         let refused = status.exit() != 0 && status != Status::Failed;
-        let text = if row.effect == Effect::Reads && !refused && row.name != "check" {
+        let text = if row.effect == ToolEffect::Reads && !refused && row.name != "check" {
             text
         } else {
             brief(&json).to_string()
         };
-        reply(Answer { json, text, refused });
-        // The answer is on its way: what is noted of the call costs it nothing.
+        reply(ToolAnswer { json, text, refused });
+        // The answer was sent before, so recording the span does not delay it.
         drop(running);
     }
 
-    /// The folder that a call acts in. A client that told its roots is held to them: a worktree is theirs if it lies in one, or one in it.
-    fn start(&self, call: &mut Call) -> Result<PathBuf> {
+    /// The directory in which a call acts. If the client named its roots, the worktree must be
+    /// inside one of them, or contain one.
+    fn start(&self, call: &mut ToolCall) -> Result<PathBuf> {
         let named = call.args.remove("worktree").filter(|value| !value.is_null());
         let roots: Option<Vec<PathBuf>> = match &call.roots {
-            Roots::Untold => None,
-            // Where it works is not known: then it is here alone.
-            Roots::Silent => Some(vec![whole::real(&self.calling.start)]),
-            Roots::Told(roots) => Some(roots.iter().map(|root| whole::real(root)).collect()),
+            Roots::Unsupported => None,
+            // The client's roots are unknown: allow only the server's own directory.
+            Roots::Unanswered => Some(vec![fs::real_path(&self.call_defaults.start)]),
+            Roots::Known(roots) => Some(roots.iter().map(|root| fs::real_path(root)).collect()),
         };
         let theirs = |path: &Path| {
             roots.as_ref().is_none_or(|all| {
@@ -371,39 +379,43 @@ impl Server {
                 .join(" or ")
         };
         let Some(named) = named else {
-            let own = whole::real(&self.calling.start);
+            let own = fs::real_path(&self.call_defaults.start);
             let first = roots.iter().flatten().find(|root| root.is_dir());
             return match first {
                 _ if theirs(&own) => Ok(own),
                 Some(first) => Ok(first.clone()),
                 None => Err(Finding::new(
                     Code::PathOutsideRepo,
-                    "The client works in folders that are not on this machine. Nothing was done.",
-                    "Tell the person: the client's roots must be folders with a repository.",
+                    "The client works in directories that do not exist on this machine.",
+                    "Let the user know that the client's roots must be directories with a repository.",
                 )
+                .nothing_changed()
                 .into()),
             };
         };
         let named = of::<PathBuf>(named)?;
         let bad = |what: &str, hint: &str| {
-            let message = format!("The worktree {} is {what}. Nothing was done.", named.display());
-            Err(Finding::new(Code::BadRequest, message, hint).into())
+            let message = format!("The worktree {} is {what}.", named.display());
+            Err(Finding::new(Code::BadRequest, message, hint).nothing_changed().into())
         };
-        let real = whole::real(&named);
+        let real = fs::real_path(&named);
         if !named.is_absolute() {
-            return bad("no absolute path", "Give its whole path, or leave it out.");
+            return bad("not an absolute path", "Send an absolute path, or omit `worktree`.");
         } else if !real.is_dir() {
             return bad(
-                "no folder",
-                "Give the folder of a worktree, or leave it out; `git worktree list` names them.",
+                "not a directory",
+                "Send the directory of a worktree, or omit `worktree`; `git worktree list` lists them.",
             );
         } else if real.components().any(|part| part.as_os_str() == ".git") {
-            return bad("in a Git folder", "Give the folder of a worktree, or leave it out.");
+            return bad(
+                "inside a Git directory",
+                "Send the directory of a worktree, or omit `worktree`.",
+            );
         } else if theirs(&real) {
             return Ok(real);
         }
         let message = format!(
-            "{} is outside the folders that this client works in. Nothing was done.",
+            "{} is outside of the directories in which this client works.",
             named.display()
         );
         Err(Finding::new(
@@ -411,21 +423,22 @@ impl Server {
             message,
             format!("Name a worktree in {}.", names()),
         )
+        .nothing_changed()
         .into())
     }
 }
 
-/// Whether a client's name can stand in a commit.
+/// Whether a client's name can be written into a commit.
 fn is_a_name(name: &str) -> bool {
-    !name.trim().is_empty() && name.len() <= 100 && crate::base::text::harmless(name).1 == 0
+    !name.trim().is_empty() && name.len() <= 100 && edt_types::text::escape_controls(name).1 == 0
 }
 
-/// Tells whoever waits for a program of it, and the program when nobody does any more.
-struct Follower<'a>(&'a Pulse);
+/// Passes output counts to the waiting call, and a cancellation of the call to the program.
+struct ProgressWatch<'a>(&'a CallProgress);
 
-impl Watch for Follower<'_> {
-    fn output(&mut self, _: Stream, bytes: &[u8]) {
-        self.0.beat(bytes.len());
+impl RunObserver for ProgressWatch<'_> {
+    fn output(&mut self, _: OutputStream, bytes: &[u8]) {
+        self.0.add_output(bytes.len());
     }
 
     fn stop(&self) -> Option<bool> {
@@ -437,18 +450,18 @@ fn request(args: &Value) -> Result<Request> {
     Request::from_json(args.to_string().as_bytes())
 }
 
-/// Arguments as what they should be.
+/// Parses the arguments of a tool.
 fn of<T: DeserializeOwned>(args: Value) -> Result<T> {
     serde_path_to_error::deserialize(args).map_err(|error| {
         let place = error.path().to_string();
         let at = if place == "." { String::new() } else { format!(" at `{place}`") };
-        let message =
-            format!("The arguments cannot be read{at}: {}. Nothing was done.", error.into_inner());
+        let message = format!("The arguments cannot be read{at}: {}.", error.into_inner());
         Finding::new(
             Code::BadRequest,
             message,
-            "Send the call again with arguments as the tool's schema names them.",
+            "Repeat the call with arguments that match the tool's schema.",
         )
+        .nothing_changed()
         .into()
     })
 }
@@ -460,7 +473,7 @@ fn without(mut args: Value, key: &str) -> Value {
     args
 }
 
-/// The answer without what says nothing, a guard's silence included: for clients that show their model the text.
+/// The answer without empty values and passed guards, for clients that show their model the text.
 fn brief(value: &Value) -> Value {
     let says = |value: &Value| match value {
         Value::Null => false,

@@ -1,10 +1,8 @@
-//! The command line: one file per command, each a struct of arguments and a function.
+//! The command line. Each command has one file: a struct of arguments and a function.
 
 mod agent_hook;
 mod apply;
 mod begin;
-mod bench;
-mod care;
 mod checkpoint;
 mod context;
 mod demo;
@@ -21,8 +19,8 @@ mod ls;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod memory;
+mod meta;
 mod note;
-mod person;
 mod policy;
 mod proposals;
 mod read;
@@ -31,12 +29,15 @@ mod restore;
 mod run;
 mod search;
 mod setup;
+mod show;
 mod stats;
 mod status;
 #[cfg(feature = "otel")]
 mod telemetry;
+mod terminal_user;
 mod trust;
 mod undo;
+mod value;
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -44,48 +45,25 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-use crate::base::{Code, Durability, Finding, Findings, Status};
-use context::Context;
+use context::{Context, Global};
+use edt_types::{Code, Finding, Findings, Status};
 
 /// edt: every edit of an AI agent is one guarded transaction and one Git commit.
 ///
-/// Edits land as commits on a shadow branch edt/<name>. `edt undo` takes them back, `git merge --squash edt/<name>` lands
-/// them. A refusal changes nothing and says what to send instead.
+/// Edits become commits on a shadow branch edt/<name>. `edt undo` undoes them; `git merge --squash
+/// edt/<name>` lands them. A refusal changes nothing and says what to send instead.
 #[derive(Debug, Parser)]
 #[command(
     name = "edt",
     version,
     max_term_width = 110,
-    after_help = "Exit status: 0 done, 1 refused, 2 malformed call, 3 the world moved, 4 a person must act, 5 environment, 70 a bug.\n\nExample:\n  edt apply src/calc.c --mode edit --old-text 'return a;' --content 'return a + b;'\n  edt undo"
+    after_help = "Exit status: 0 done, 1 refused, 2 malformed call, 3 the repository changed meanwhile, 4 the user must act, 5 environment, 10 the program that was run failed, 70 a bug in edt.\n\nExample:\n  edt apply src/calc.c --mode edit --old-text 'return a;' --content 'return a + b;'\n  edt undo"
 )]
-pub struct Cli {
+pub(crate) struct Cli {
     #[command(flatten)]
     global: Global,
     #[command(subcommand)]
     command: Command,
-}
-
-/// Options of every command.
-#[derive(Debug, Clone, clap::Args)]
-struct Global {
-    /// Run as if started in DIR.
-    #[arg(short = 'C', value_name = "DIR", global = true)]
-    dir: Option<std::path::PathBuf>,
-    /// Answer with one JSON object on standard output (`edt schema` prints its schema).
-    #[arg(long, global = true)]
-    json: bool,
-    /// Longest wait for another edt process, in seconds.
-    #[arg(
-        long,
-        value_name = "SECONDS",
-        default_value_t = 10.0,
-        global = true,
-        hide_short_help = true
-    )]
-    wait: f64,
-    /// What is on disk before the answer: journal (edt brings answered edits back after a power cut), full (plain Git finds them), off.
-    #[arg(long, value_name = "LEVEL", global = true, hide_short_help = true)]
-    durability: Option<Durability>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -98,8 +76,8 @@ enum Command {
     Ls(ls::Args),
     Status(status::Args),
     Log(log::Args),
-    Show(diff::ShowArgs),
-    Diff(diff::DiffArgs),
+    Show(show::Args),
+    Diff(diff::Args),
     Undo(undo::Args),
     Redo(undo::RedoArgs),
     Restore(restore::Args),
@@ -127,16 +105,15 @@ enum Command {
     Doctor(doctor::Args),
     #[cfg(feature = "otel")]
     Telemetry(telemetry::Args),
-    Explain(care::ExplainArgs),
-    Schema(care::SchemaArgs),
-    Completions(care::CompletionsArgs),
-    Man(care::ManArgs),
+    Explain(meta::ExplainArgs),
+    Schema(meta::SchemaArgs),
+    Completions(meta::CompletionsArgs),
+    Man(meta::ManArgs),
     Demo(demo::Args),
-    Bench(bench::Args),
 }
 
 impl Command {
-    fn run(&self, context: &Context) -> crate::base::Result<Status> {
+    fn run(&self, context: &Context) -> edt_types::Result<Status> {
         match self {
             Command::Begin(args) => args.run(context),
             Command::Apply(args) => args.run(context),
@@ -180,14 +157,13 @@ impl Command {
             Command::Completions(args) => Ok(args.run(context)),
             Command::Man(args) => args.run(context),
             Command::Demo(args) => args.run(context),
-            Command::Bench(args) => args.run(context),
         }
     }
 }
 
 /// Runs the command that `args` name and returns the exit status.
 #[must_use]
-pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
+pub(crate) fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.collect();
     let parsed = Cli::command().try_get_matches_from(&args).and_then(|matches| {
         let name = matches.subcommand_name().unwrap_or_default().to_owned();
@@ -197,9 +173,10 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
         Ok(parsed) => parsed,
         Err(error) => return wrong_arguments(&error, args.iter().any(|arg| arg == "--json")),
     };
-    // Whoever looks at spans makes none.
-    let called =
-        || crate::telemetry::begin(crate::telemetry::Call { command: name.clone(), request: None });
+    // A command that shows spans records none.
+    let called = || {
+        crate::telemetry::begin(crate::telemetry::CallInfo { command: name.clone(), request: None })
+    };
     let call = (name != "telemetry").then(called);
     let context = Context::new(&cli.global, name.clone());
     let status = cli.command.run(&context).unwrap_or_else(|findings| {
@@ -207,25 +184,10 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
         context.refusal(findings, status);
         status
     });
-    context.noted(status);
-    // The answer is out: what is noted of the call costs it nothing.
+    context.record_end(status);
+    // The answer was printed before, so recording the span does not delay it.
     drop(call);
     ExitCode::from(status.exit())
-}
-
-/// Refuses a page of nothing, which nobody could go on from.
-fn not_nothing(flag: &str, most: u64) -> crate::base::Result<()> {
-    if most > 0 {
-        return Ok(());
-    }
-    let message =
-        format!("{flag} is 0: there would be nothing to show, and nowhere to go on from.");
-    Err(Finding::new(
-        Code::BadRequest,
-        message,
-        format!("Send {flag} with 1 or more, or leave it out."),
-    )
-    .into())
 }
 
 fn wrong_arguments(error: &clap::Error, json: bool) -> ExitCode {

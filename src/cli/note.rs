@@ -1,16 +1,16 @@
-//! What the span of a call says of its answer. Paths and numbers, never what stands in a file.
+//! Records the answer of a call on its span: paths and numbers, never the content of files.
 
 use serde_json::Value;
 
-use crate::base::{Finding, Outcome, Status};
-use crate::memory::scrub::{scrub, scrub_args};
-use crate::run::Answer;
 use crate::telemetry::{self, names};
+use edt_memory::scrub::{scrub, scrub_args};
+use edt_run::RunOutcome;
+use edt_types::{Finding, Outcome, Status};
 
-/// The longest arguments that a span has, in bytes.
-const MOST: usize = 16 << 10;
+/// The maximum length of the arguments on a span, in bytes.
+const MAX_BYTES: usize = 16 << 10;
 
-/// Notes what became of a request.
+/// Records the outcome of a request.
 pub(super) fn outcome(outcome: &Outcome) {
     if !telemetry::is_on() {
         return;
@@ -25,7 +25,7 @@ pub(super) fn outcome(outcome: &Outcome) {
     if !outcome.files.is_empty() {
         let files = &outcome.files;
         let paths: Vec<String> =
-            files.iter().take(names::MOST_PATHS).map(|file| file.path.clone()).collect();
+            files.iter().take(names::MAX_PATHS).map(|file| file.path.clone()).collect();
         telemetry::note(names::FILES, paths);
         telemetry::note(names::FILE_COUNT, files.len() as u64);
         telemetry::note(names::ADDED, files.iter().map(|file| file.lines_added).sum::<u64>());
@@ -41,8 +41,8 @@ pub(super) fn outcome(outcome: &Outcome) {
     codes(&outcome.errors);
 }
 
-/// Notes what became of a program.
-pub(super) fn ran(answer: &Answer) {
+/// Records the outcome of a program.
+pub(super) fn ran(answer: &RunOutcome) {
     if !telemetry::is_on() {
         return;
     }
@@ -57,12 +57,12 @@ pub(super) fn ran(answer: &Answer) {
     codes(&answer.errors);
 }
 
-/// Notes what was found.
+/// Records the codes of the errors.
 pub(super) fn codes(errors: &[Finding]) {
     telemetry::codes(&errors.iter().map(|error| error.code.name()).collect::<Vec<_>>());
 }
 
-/// Notes how the call ended; `served` if a server was asked.
+/// Records how the call ended. `served` is true for a call to a server.
 pub(super) fn ended(status: Status, served: bool) {
     if !telemetry::is_on() {
         return;
@@ -70,15 +70,16 @@ pub(super) fn ended(status: Status, served: bool) {
     telemetry::note(names::STATUS, status.name());
     let failed = status.exit() != 0;
     if served && failed && status != Status::Failed {
-        // The convention of the protocol has one word for every refusal; the codes say which.
+        // OpenTelemetry's convention has one error type for all refusals; the codes distinguish
+        // them.
         telemetry::note(names::ERROR, names::TOOL_ERROR);
     } else if !served {
         telemetry::note(names::EXIT, u64::from(status.exit()));
         if telemetry::wants_content() {
             let all: Vec<String> =
                 std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
-            // Together: the name of a secret and its value are often two arguments.
-            telemetry::note(names::COMMAND_ARGS, scrub_args(&all, MOST));
+            // Scrubbed together: the name of a secret and its value are often two arguments.
+            telemetry::note(names::COMMAND_ARGS, scrub_args(&all, MAX_BYTES));
         }
         if status == Status::Failed {
             telemetry::note(names::ERROR, status.name());
@@ -86,7 +87,7 @@ pub(super) fn ended(status: Status, served: bool) {
     }
 }
 
-/// Notes who asked.
+/// Records the agent.
 pub(super) fn agent(agent: Option<&str>) {
     agent
         .filter(|_| telemetry::is_on())
@@ -94,24 +95,24 @@ pub(super) fn agent(agent: Option<&str>) {
         .for_each(|agent| telemetry::note(names::AGENT, agent));
 }
 
-/// Notes with what a tool was called, if content was asked for.
+/// Records a tool's arguments, if the user asked for content.
 pub(super) fn arguments(arguments: &Value) {
     if telemetry::wants_content() {
-        telemetry::note(names::ARGUMENTS, scrub(&scrubbed(arguments).to_string(), MOST));
+        telemetry::note(names::ARGUMENTS, scrub(&scrubbed(arguments).to_string(), MAX_BYTES));
     }
 }
 
-/// `value` without secrets in its texts, read as they are and not as JSON writes them.
+/// `value` with secrets removed from its strings, before they are escaped as JSON.
 fn scrubbed(value: &Value) -> Value {
     let program = |all: &[Value]| {
         all.iter().map(|one| one.as_str().map(str::to_owned)).collect::<Option<Vec<String>>>()
     };
     match value {
-        Value::String(text) => scrub(text, MOST).into(),
-        // Several texts may be a program's arguments.
+        Value::String(text) => scrub(text, MAX_BYTES).into(),
+        // An array of strings may be a program's arguments.
         Value::Array(all) => program(all).map_or_else(
             || all.iter().map(scrubbed).collect(),
-            |texts| scrub_args(&texts, MOST).into_iter().map(Value::from).collect(),
+            |texts| scrub_args(&texts, MAX_BYTES).into_iter().map(Value::from).collect(),
         ),
         Value::Object(all) => {
             all.iter().map(|(key, value)| (key.clone(), scrubbed(value))).collect()

@@ -9,44 +9,44 @@ use clap::Subcommand;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::context::{Context, Ruled};
+use super::context::{Context, RepoWithPolicy};
 use super::render::{BAD, DIM, GOOD, NAME, NOTE, paint};
-use crate::base::{Code, Finding, Level, Result, Status};
-use crate::policy::Policy;
-use crate::policy::command::{Asked, Commands, Decision, OnDisk, Origin, Rule, Step};
+use edt_command::{CommandPolicy, CommandQuery, Decision, EvaluationStep, LocalHost, Origin, Rule};
+use edt_core::policy::Policy;
+use edt_types::{Code, Finding, Level, Result, Status};
 
-/// Tell what the policy says of a command, and which rules there are.
+/// Show what the policy decides about a command, and list its rules.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  edt policy check -- git push --force\n  edt policy explain git-push-force\n\nExit status of check: 0 allow, 1 deny, 4 ask."
 )]
 pub(super) struct Args {
     #[command(subcommand)]
-    what: What,
+    command: PolicyCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum PolicyCommand {
     Check(CheckArgs),
     Explain(ExplainArgs),
 }
 
-/// Tell what would become of a command under `edt run`, how it is read, and which rule decides. Runs nothing.
+/// Show how `edt run` would parse a command, which rule decides, and the decision. Runs nothing.
 ///
-/// Works without a repository, too: then by the built-in rules and your own edt.toml.
+/// Outside of a repository the built-in rules and your own edt.toml decide.
 #[derive(Debug, clap::Args)]
 struct CheckArgs {
-    /// A variable that the command would be given.
+    /// A variable of the command's environment.
     #[arg(long, value_name = "NAME=VALUE")]
     env: Vec<OsString>,
-    /// Where it would run, relative to the current folder.
+    /// The directory that it would run in, relative to the current directory.
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
-    /// The sandbox that it would run in; that of the policy if none is named.
+    /// The sandbox that it would run in; the policy's level if omitted.
     #[arg(long, value_name = "LEVEL")]
     sandbox: Option<Level>,
-    /// Judge many commands: each line of standard input is a JSON array of a program and its arguments; the exit status is that of the
-    /// strictest.
+    /// Judge many commands: each line of standard input is a JSON array of a program and its
+    /// arguments. The strictest decision gives the exit status.
     #[arg(long, conflicts_with = "argv")]
     lines: bool,
     /// The program and its arguments.
@@ -54,13 +54,13 @@ struct CheckArgs {
     argv: Vec<OsString>,
 }
 
-/// List the rules, or tell one, with where it comes from.
+/// List the rules, or show one, with its origin.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  edt policy explain\n  edt policy explain git-reset-hard --json"
 )]
 struct ExplainArgs {
-    /// The rule.
+    /// The name of one rule; all rules if omitted.
     rule: Option<String>,
 }
 
@@ -69,35 +69,35 @@ struct ExplainArgs {
 pub(super) struct Answer {
     /// Always `edt.policy/1`.
     schema: &'static str,
-    /// What becomes of each command that was asked about.
-    judgements: Vec<Judged>,
-    /// The rules that were asked for, in the order of the layers: yours, built in, the repository's.
+    /// The judgement of each command.
+    judgements: Vec<Judgement>,
+    /// The rules that were asked for. The order is: the user's, built in, the repository's.
     rules: Vec<Described>,
 }
 
-/// What becomes of one command.
+/// The judgement of one command.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Judged {
+struct Judgement {
     /// The program and its arguments; invalid UTF-8 is replaced.
     argv: Vec<String>,
     /// `allow`, `ask` or `deny`: the strictest of the steps.
     decision: Decision,
     /// The rule that decided.
     rule: String,
-    /// Where it comes from.
+    /// The origin of the rule.
     origin: Origin,
     /// Why.
     reason: String,
-    /// What to do next; empty if it may run.
+    /// What to do next; empty if the command may run.
     hint: &'static str,
     /// The file that would be executed; `null` if there is none.
     program: Option<String>,
-    /// The same without links.
+    /// The same file with symbolic links resolved.
     real: Option<String>,
-    /// The sandbox that was assumed.
+    /// The sandbox level that was assumed.
     sandbox: Level,
-    /// How it was read: each command found inside, with its own decision.
-    steps: Vec<Step>,
+    /// Each command found inside, with its own decision.
+    steps: Vec<EvaluationStep>,
 }
 
 /// One rule.
@@ -105,66 +105,74 @@ struct Judged {
 pub(super) struct Described {
     /// Its name.
     name: String,
-    /// Where it comes from.
+    /// The origin of the rule.
     origin: Origin,
     /// What it decides.
     decision: Decision,
-    /// The program and the words that come first, each as alternatives.
+    /// The program and the first words; each is a list of alternatives.
     argv: Vec<Vec<String>>,
-    /// One of these must stand among the other arguments; `null`: whatever follows.
+    /// The other arguments must contain one of these; `null` if any arguments may follow.
     with: Option<Vec<String>>,
-    /// Every other argument must be one of these; `null`: whatever follows.
+    /// Every other argument must be one of these; `null` if any arguments may follow.
     only: Option<Vec<String>>,
     /// Why.
     reason: String,
-    /// Commands that it is about.
+    /// Example commands that the rule matches.
     r#match: Vec<Vec<String>>,
-    /// Commands that it is not about.
+    /// Example commands that the rule does not match.
     not_match: Vec<Vec<String>>,
 }
 
 impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let (commands, root) = rules(context)?;
-        match &self.what {
-            What::Check(args) => args.run(context, &commands, root),
-            What::Explain(args) => args.run(context, &commands),
+        match &self.command {
+            PolicyCommand::Check(args) => args.run(context, &commands, root),
+            PolicyCommand::Explain(args) => args.run(context, &commands),
         }
     }
 }
 
-/// The rules that hold here, and the worktree's root.
-fn rules(context: &Context) -> Result<(Commands, Option<PathBuf>)> {
-    match context.ruled() {
-        Ok(Ruled { repo, policy, .. }) => Ok((policy.commands, Some(repo.real_root()?))),
+/// The rules that apply here, and the worktree's root; no root outside of a repository.
+fn rules(context: &Context) -> Result<(CommandPolicy, Option<PathBuf>)> {
+    match context.repo_with_policy() {
+        Ok(RepoWithPolicy { repo, policy, .. }) => Ok((policy.commands, Some(repo.real_root()?))),
         Err(error) if error.any(|finding| finding.code == Code::NotARepository) => {
-            let person = context.caller()?.person_policy;
-            Ok((Policy::of(person.as_deref(), None)?.commands, None))
+            let user_policy = context.options()?.user_policy;
+            Ok((Policy::of(user_policy.as_deref(), None)?.commands, None))
         }
         Err(error) => Err(error),
     }
 }
 
 impl CheckArgs {
-    fn run(&self, context: &Context, commands: &Commands, root: Option<PathBuf>) -> Result<Status> {
+    fn run(
+        &self,
+        context: &Context,
+        commands: &CommandPolicy,
+        root: Option<PathBuf>,
+    ) -> Result<Status> {
         let start =
-            crate::io::programs::real(&context.start).unwrap_or_else(|| context.start.clone());
+            edt_io::programs::canonical(&context.start).unwrap_or_else(|| context.start.clone());
         let dir = self.cwd.as_ref().map_or_else(|| start.clone(), |cwd| start.join(cwd));
         let root = root.unwrap_or(start);
-        let level = self.sandbox.unwrap_or(commands.run.least);
+        let level = self.sandbox.unwrap_or(commands.run.min_level);
         let env = self.env.iter().map(variable).collect::<Result<Vec<_>>>()?;
         let all = self.asked()?;
         let judgements = all.iter().map(|argv| {
             let (program, args) = argv
                 .split_first()
                 .map_or((OsString::new(), &[][..]), |(one, args)| (one.clone(), args));
-            let asked = Asked { program: &program, args, dir: &dir, root: &root, env: &env, level };
-            judged(commands, &asked)
+            let asked =
+                CommandQuery { program: &program, args, dir: &dir, root: &root, env: &env, level };
+            judgement_of(commands, &asked)
         });
         let answer =
             Answer { schema: "edt.policy/1", judgements: judgements.collect(), rules: Vec::new() };
         let strictest = answer.judgements.iter().map(|one| one.decision).max();
-        context.answer(&answer, |answer| answer.judgements.iter().map(Judged::people).collect());
+        context.answer(&answer, |answer| {
+            answer.judgements.iter().map(Judgement::render_human).collect()
+        });
         Ok(match strictest {
             Some(Decision::Deny) => Status::Refused,
             Some(Decision::Ask) => Status::Held,
@@ -179,7 +187,7 @@ impl CheckArgs {
         let mut text = String::new();
         let wrong = |line: usize, why: &dyn std::fmt::Display| {
             let message =
-                format!("Line {line} of standard input is no JSON array of texts: {why}.");
+                format!("Line {line} of standard input is not a JSON array of strings: {why}.");
             Finding::new(
                 Code::BadRequest,
                 message,
@@ -209,10 +217,10 @@ fn variable(text: &OsString) -> Result<(OsString, OsString)> {
     Ok((name.into(), value.into()))
 }
 
-fn judged(commands: &Commands, asked: &Asked<'_>) -> Judged {
-    let judgement = commands.judge(asked, &OnDisk);
+fn judgement_of(commands: &CommandPolicy, asked: &CommandQuery<'_>) -> Judgement {
+    let judgement = commands.evaluate(asked, &LocalHost);
     let text = |path: PathBuf| path.to_string_lossy().into_owned();
-    Judged {
+    Judgement {
         argv: std::iter::once(asked.program)
             .chain(asked.args.iter().map(OsString::as_os_str))
             .map(|arg| arg.to_string_lossy().into_owned())
@@ -230,7 +238,7 @@ fn judged(commands: &Commands, asked: &Asked<'_>) -> Judged {
 }
 
 impl ExplainArgs {
-    fn run(&self, context: &Context, commands: &Commands) -> Result<Status> {
+    fn run(&self, context: &Context, commands: &CommandPolicy) -> Result<Status> {
         let wanted = |rule: &Rule| self.rule.as_ref().is_none_or(|name| *name == rule.name);
         let all = commands.rules();
         let rules: Vec<Described> = all
@@ -243,14 +251,15 @@ impl ExplainArgs {
             let near = similar::get_close_matches(name.as_str(), &names, 1, 0.5);
             let nearest =
                 near.first().map_or_else(String::new, |near| format!(" Did you mean {near}?"));
-            let message = format!("There is no rule {name} in a file.{nearest}");
-            let hint = "`edt policy explain` lists the rules; docs/commands.md tells of those that are no text, such as inline-code.";
+            let message = format!("No file has a rule {name}.{nearest}");
+            let hint = "`edt policy explain` lists the rules; docs/reference/command-policy.md describes the rules that are code, such as inline-code.";
             return Err(Finding::new(Code::BadRequest, message, hint).into());
         }
         let one = self.rule.is_some();
         let answer = Answer { schema: "edt.policy/1", judgements: Vec::new(), rules };
-        Ok(context
-            .answer(&answer, |answer| answer.rules.iter().map(|rule| rule.people(one)).collect()))
+        Ok(context.answer(&answer, |answer| {
+            answer.rules.iter().map(|rule| rule.render_human(one)).collect()
+        }))
     }
 }
 
@@ -271,12 +280,12 @@ impl Described {
         }
     }
 
-    /// For people: what a file says is quoted, so that nothing in it can move the cursor.
-    pub(super) fn people(&self, whole: bool) -> String {
+    /// The text for a terminal, with control characters escaped.
+    pub(super) fn render_human(&self, complete: bool) -> String {
         let origin = paint(DIM, &format!("({})", self.origin.name()));
         let mut out = format!("{} {} {origin}\n", painted(self.decision), paint(NAME, &self.name));
         let _ = writeln!(out, "  {}", harmless(&self.reason));
-        if whole {
+        if complete {
             let mut list = |key: &str, value: String| {
                 let _ = writeln!(out, "  {key} = {value}");
             };
@@ -293,8 +302,8 @@ impl Described {
     }
 }
 
-impl Judged {
-    fn people(&self) -> String {
+impl Judgement {
+    fn render_human(&self) -> String {
         let mut out = format!("{} {}\n", painted(self.decision), shown(&self.argv));
         let _ = writeln!(
             out,
@@ -307,7 +316,7 @@ impl Judged {
                 writeln!(out, "  runs {program}, which is {real}")
             }
             (Some(program), _) => writeln!(out, "  runs {program}"),
-            _ => writeln!(out, "  there is no such program here"),
+            _ => writeln!(out, "  this program does not exist here"),
         };
         if self.steps.len() > 1 {
             for step in &self.steps {
@@ -322,12 +331,12 @@ impl Judged {
     }
 }
 
-/// A text that cannot move the cursor or change the direction of what follows; its quotes stay as they are.
+/// `text` with control characters escaped; quotes stay as they are.
 fn harmless(text: &str) -> String {
     text.escape_debug().to_string().replace("\\'", "'").replace("\\\"", "\"")
 }
 
-/// A command as one line; what is not plain is quoted.
+/// A command as one line. Arguments with special characters are quoted.
 fn shown(argv: &[String]) -> String {
     let plain = |arg: &&String| {
         !arg.is_empty() && arg.chars().all(|c| c.is_ascii_graphic() && !"'\"\\`$".contains(c))

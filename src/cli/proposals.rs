@@ -1,4 +1,4 @@
-//! `edt proposals`, `approve`, `reject`, and what `edt show` shows of a proposal.
+//! `edt proposals`, `edt approve`, `edt reject`, and `edt show` for a proposal.
 
 use std::fmt::Write as _;
 
@@ -8,43 +8,43 @@ use serde::{Deserialize, Serialize};
 use super::context::Context;
 use super::diff::{self, File};
 use super::render::{self, DIM, GOOD, NAME, NOTE, paint};
-use super::{person, render::short};
-use crate::base::text::harmless;
-use crate::base::{Code, Finding, Result, Status, Warning};
-use crate::git::Repo;
-use crate::hook::who::Who;
-use crate::proposal::{self, Proposal, decide, store};
-use crate::txn::Run;
+use super::{render::short, terminal_user};
+use edt_agents::hook::who::Who;
+use edt_core::proposal::{self, Proposal, decide, store};
+use edt_git::Repo;
+use edt_types::text::escape_controls;
+use edt_types::{Code, DryRun, Finding, Result, Status, Warning};
 
-/// List what waits for a person's word.
+/// List the proposals that wait for the user's approval.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[command(after_help = "Example:\n  edt proposals\n  edt proposals --all --json")]
 pub(super) struct Args {
-    /// Those that were decided on, too.
+    /// Also list proposals that were decided.
     #[arg(long)]
     #[serde(default)]
     all: bool,
 }
 
-/// Approve a proposal: for a person, at a terminal. Shows it first.
+/// Approve a proposal. Only the user may do it, at a terminal; edt shows the proposal first.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  edt approve 7\n  edt approve 7 --apply")]
 pub(super) struct ApproveArgs {
-    /// Its number.
+    /// The number of the proposal.
     id: u64,
-    /// Carry it out at once (not for commands, which the agent calls again).
+    /// Apply it at once (not for commands, which the agent calls again).
     #[arg(long)]
     apply: bool,
 }
 
-/// Reject a proposal, and say what to do instead: the agent reads it with its next answer. Called by no person, it withdraws an open one.
+/// Reject a proposal and say what to do instead; the agent's next answer includes the message.
+/// Called by an agent, it withdraws an open proposal.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  edt reject 7 -m 'Pin the action to a commit, then propose it again.'"
 )]
 pub(super) struct RejectArgs {
-    /// Its number.
+    /// The number of the proposal.
     id: u64,
     /// Why, and what to do instead.
     #[arg(short, long)]
@@ -56,28 +56,29 @@ pub(super) struct RejectArgs {
 pub(super) struct Listed {
     /// Always `edt.proposals/1`.
     schema: &'static str,
-    /// In order of their numbers.
+    /// Ordered by number.
     proposals: Vec<Line>,
 }
 
 /// One proposal in brief.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 struct Line {
-    /// Its number.
+    /// The number of the proposal.
     id: u64,
     /// `open`, `approved`, `rejected`, `withdrawn`, `superseded` or `done`.
     state: &'static str,
-    /// Who approved it, why it was rejected or withdrawn, what took its place, what it became.
+    /// Who approved it, why it was rejected or withdrawn, which proposal superseded it, or the
+    /// commit that it became.
     detail: Option<String>,
-    /// The session it was made in.
+    /// The session of the proposal.
     session: String,
-    /// Who asked for it.
+    /// The agent that made it.
     agent: Option<String>,
-    /// What it does, in a line.
+    /// What it does, in one line.
     subject: String,
-    /// The command that it is; `null` for a change.
+    /// The command that it proposes; `null` for a change.
     command: Option<String>,
-    /// When it was made, in seconds since 1970.
+    /// Its time, in seconds since 1970.
     time: i64,
 }
 
@@ -86,19 +87,19 @@ struct Line {
 pub(super) struct Shown {
     /// Always `edt.proposal/1`.
     schema: &'static str,
-    /// It, in brief.
+    /// The proposal in brief.
     proposal: Line,
-    /// Its whole message.
+    /// Its complete message.
     message: String,
-    /// What approving it lets pass: an override and its path.
+    /// The overrides that its approval grants, each with its path.
     grants: Vec<String>,
-    /// The overrides that its maker needed no person for.
+    /// The overrides that its agent used without approval.
     allowed: Vec<String>,
-    /// What it does, as one value; a person's word is bound to it.
+    /// A digest of everything the proposal does. An approval is bound to it.
     digest: String,
     /// Its commit, as a hex object id.
     commit: String,
-    /// What it is made on.
+    /// The commit that the proposal is based on.
     parent: Option<String>,
     /// The paths that it changes.
     files: Vec<File>,
@@ -108,7 +109,7 @@ pub(super) struct Shown {
 
 impl Line {
     fn of(proposal: &Proposal) -> Line {
-        let trailers = proposal.made.trailers.as_ref();
+        let trailers = proposal.commit.trailers.as_ref();
         Line {
             id: proposal.id,
             state: proposal.state.name(),
@@ -117,11 +118,11 @@ impl Line {
             agent: trailers.and_then(|trailers| trailers.agent.clone()),
             subject: proposal.subject().to_owned(),
             command: proposal.command.clone(),
-            time: proposal.made.made,
+            time: proposal.commit.committed_at,
         }
     }
 
-    fn people(&self) -> String {
+    fn render_human(&self) -> String {
         let state = match self.state {
             "open" => paint(NOTE, "open"),
             "approved" => paint(GOOD, "approved"),
@@ -130,8 +131,8 @@ impl Line {
         let agent = self.agent.as_deref().map_or_else(String::new, |agent| format!(" by {agent}"));
         let detail =
             self.detail.as_deref().map_or_else(String::new, |detail| format!(": {detail}"));
-        let (subject, detail) = (harmless(&self.subject).0, harmless(&detail).0);
-        let whose = harmless(&format!("({}{agent})", self.session)).0;
+        let (subject, detail) = (escape_controls(&self.subject).0, escape_controls(&detail).0);
+        let whose = escape_controls(&format!("({}{agent})", self.session)).0;
         format!(
             "{} {state}{detail} {subject} {}\n",
             paint(NAME, &self.id.to_string()),
@@ -147,8 +148,8 @@ impl Args {
         let live = all.iter().filter(|one| self.all || one.state.is_live());
         let listed = Listed { schema: "edt.proposals/1", proposals: live.map(Line::of).collect() };
         Ok(context.answer(&listed, |listed| match listed.proposals.as_slice() {
-            [] => "No proposal waits.\n".to_owned(),
-            some => some.iter().map(Line::people).collect(),
+            [] => "No proposal is open.\n".to_owned(),
+            some => some.iter().map(Line::render_human).collect(),
         }))
     }
 }
@@ -158,63 +159,66 @@ impl ApproveArgs {
         let (repo, _) = context.repo()?;
         let seen = store::read(&repo, self.id)?;
         if self.apply && seen.command.is_some() {
-            let message = format!("Proposal {} is a command. Nothing was approved.", self.id);
+            let message = format!("Proposal {} is a command.", self.id);
             return Err(Finding::new(
                 Code::BadRequest,
                 message,
-                "Approve it without --apply; the agent then calls it once more.",
+                "Approve it without --apply; the agent then calls it again.",
             )
+            .nothing_changed()
             .into());
         }
-        person::at_a_terminal(&format!("edt approve {}", self.id))?;
+        terminal_user::require_terminal(&format!("edt approve {}", self.id))?;
         let shown = shown(&repo, &seen)?;
-        let verb = if seen.command.is_some() { "Let it run, once?" } else { "Approve it?" };
-        if !person::says_yes(&format!("{}\n{verb} Type yes: ", people(&shown))) {
-            let message = format!("The answer was not yes. Proposal {} waits on.", self.id);
-            let hint =
-                format!("`edt reject {} -m WHY` tells the agent what to do instead.", self.id);
+        let verb = if seen.command.is_some() { "Let it run once?" } else { "Approve it?" };
+        if !terminal_user::confirm(&format!("{}\n{verb} Type yes: ", render_human(&shown))) {
+            let message = format!("The answer was not yes. Proposal {} stays open.", self.id);
+            let hint = format!(
+                "`edt reject {} -m WHY` rejects it and says to the agent what to do instead.",
+                self.id
+            );
             return Err(Finding::new(Code::ApprovalRequired, message, hint).into());
         }
         drop(repo);
-        let mut world = context.world()?;
+        let mut workspace = context.workspace()?;
         if self.apply {
-            proposal::carry::try_out(&mut world, &seen)?;
+            proposal::apply::check_applies(&mut workspace, &seen)?;
         }
-        // What was shown is what is approved.
-        let warnings = decide::approve(&mut world, &seen)?;
+        // Approves exactly the proposal that was shown.
+        let warnings = decide::approve(&mut workspace, &seen)?;
         if self.apply {
-            let applied = proposal::apply(&mut world, self.id, Run::Real);
+            let applied = proposal::apply(&mut workspace, self.id, DryRun::No);
             let outcome =
-                applied.map_err(|found| found.each(|finding| but_approved(finding, self.id)))?;
+                applied.map_err(|found| found.map(|finding| but_approved(finding, self.id)))?;
             return Ok(context.outcome(&outcome, render::applied));
         }
-        decided(context, &world.repo, self.id, warnings)
+        decided(context, &workspace.repo, self.id, warnings)
     }
 }
 
 impl RejectArgs {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
-        let mut world = context.world()?;
-        let seen = store::read(&world.repo, self.id)?;
-        let decide = if Who::here() == Who::Person { decide::reject } else { decide::withdraw };
-        let warnings = decide(&mut world, &seen, &self.message)?;
-        decided(context, &world.repo, self.id, warnings)
+        let mut workspace = context.workspace()?;
+        let seen = store::read(&workspace.repo, self.id)?;
+        let decide = if Who::here() == Who::User { decide::reject } else { decide::withdraw };
+        let warnings = decide(&mut workspace, &seen, &self.message)?;
+        decided(context, &workspace.repo, self.id, warnings)
     }
 }
 
-/// What went wrong after it had been approved, in words that are true of both.
+/// States that the approval succeeded although applying the proposal failed.
 fn but_approved(mut finding: Finding, id: u64) -> Finding {
-    finding.message =
-        format!("Proposal {id} was approved, but not carried out: {}", finding.message);
+    finding.summary =
+        format!("Proposal {id} was approved, but could not be applied: {}", finding.summary);
     finding
 }
 
 fn decided(context: &Context, repo: &Repo, id: u64, warnings: Vec<Warning>) -> Result<Status> {
     let shown = Shown { warnings, ..shown(repo, &store::read(repo, id)?)? };
-    Ok(context.answer(&shown, |shown| shown.proposal.people()))
+    Ok(context.answer(&shown, |shown| shown.proposal.render_human()))
 }
 
-/// The proposal of that number, if there is one.
+/// The proposal of that number; `None` if it does not exist.
 pub(super) fn found(repo: &Repo, id: u64) -> Result<Option<Proposal>> {
     match store::read(repo, id) {
         Ok(proposal) => Ok(Some(proposal)),
@@ -223,15 +227,14 @@ pub(super) fn found(repo: &Repo, id: u64) -> Result<Option<Proposal>> {
     }
 }
 
-/// Shows a proposal.
 pub(super) fn show(context: &Context, repo: &Repo, proposal: &Proposal) -> Result<Status> {
-    Ok(context.answer(&shown(repo, proposal)?, people))
+    Ok(context.answer(&shown(repo, proposal)?, render_human))
 }
 
 fn shown(repo: &Repo, proposal: &Proposal) -> Result<Shown> {
-    let parent = proposal.made.parent;
+    let parent = proposal.commit.parent;
     let before = parent.map_or_else(|| Ok(repo.empty_tree()), |parent| repo.tree_of(parent))?;
-    let word = |grant: &crate::txn::guard::Grant| match &grant.path {
+    let word = |grant: &edt_core::guard::Grant| match &grant.path {
         Some(path) => format!("{} {path}", grant.word),
         None => grant.word.clone(),
     };
@@ -241,39 +244,40 @@ fn shown(repo: &Repo, proposal: &Proposal) -> Result<Shown> {
         message: proposal.text().to_owned(),
         grants: proposal.grants.iter().map(word).collect(),
         allowed: proposal
-            .made
+            .commit
             .trailers
             .as_ref()
             .map(|trailers| trailers.allowed.clone())
             .unwrap_or_default(),
         digest: proposal.digest.clone(),
-        commit: proposal.made.oid.to_string(),
+        commit: proposal.commit.oid.to_string(),
         parent: parent.map(|parent| parent.to_string()),
         files: if proposal.command.is_some() {
             Vec::new()
         } else {
-            diff::files(repo, before, proposal.made.tree)?
+            diff::files(repo, before, proposal.commit.tree)?
         },
         warnings: Vec::new(),
     })
 }
 
-fn people(shown: &Shown) -> String {
-    let mut out = format!("proposal {}", shown.proposal.people());
-    // What its maker says has a mark of its own, so that no line of it looks like one of edt's.
+fn render_human(shown: &Shown) -> String {
+    let mut out = format!("proposal {}", shown.proposal.render_human());
+    // Lines of the agent's message are marked, so that they cannot pass for edt's own output.
     for line in shown.message.split('\n').skip(1).filter(|line| !line.is_empty()) {
-        let _ = writeln!(out, "  {} {}", paint(DIM, "|"), harmless(line).0);
+        let _ = writeln!(out, "  {} {}", paint(DIM, "|"), escape_controls(line).0);
     }
     for grant in &shown.grants {
-        let _ = writeln!(out, "  {} {}", paint(NOTE, "approving it allows"), harmless(grant).0);
+        let _ =
+            writeln!(out, "  {} {}", paint(NOTE, "approving it allows"), escape_controls(grant).0);
     }
     for word in &shown.allowed {
-        let _ = writeln!(out, "  {} {}", paint(NOTE, "it overrides"), harmless(word).0);
+        let _ = writeln!(out, "  {} {}", paint(NOTE, "it overrides"), escape_controls(word).0);
     }
     let _ = writeln!(
         out,
         "  {}",
         paint(DIM, &format!("commit {} digest {}", short(&shown.commit), short(&shown.digest)))
     );
-    out + &diff::people_files(&shown.files)
+    out + &diff::render_diffs(&shown.files)
 }

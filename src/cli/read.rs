@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use super::context::Context;
 use super::render::{DIM, paint};
-use crate::base::excerpt::{self, Excerpt, Limits, excerpt};
-use crate::base::text::{BOM, Endings, harmless, line_count};
-use crate::base::{Code, Finding, Findings, RepoPath, Result, Status};
-use crate::session::Look;
+use edt_core::session::PathState;
+use edt_types::excerpt::{self, Excerpt, Limits, excerpt};
+use edt_types::text::{BOM, Endings, escape_controls, line_count};
+use edt_types::{Code, Finding, Findings, RepoPath, Result, Status};
 
 /// Print a file with line numbers and its blob id, which `expected_hash` takes.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
@@ -22,24 +22,26 @@ use crate::session::Look;
 )]
 pub(super) struct Args {
     /// The file, relative to the worktree's root.
-    #[serde(deserialize_with = "crate::base::text::os_string")]
+    #[serde(deserialize_with = "edt_types::text::os_string")]
     #[schemars(with = "String")]
     path: OsString,
-    /// Only the lines A to B (1-based, both included); either may be left out. Repeatable; ranges that overlap are shown as one.
+    /// Only the lines A to B (1-based, both included); A or B may be omitted. Repeatable;
+    /// overlapping ranges are shown as one.
     #[arg(long, value_name = "A:B")]
     #[serde(default)]
     lines: Vec<String>,
-    /// At most so many lines; a cut is said.
+    /// The maximum number of lines; the answer says where it was cut.
     #[arg(long, value_name = "N", default_value_t = MAX_LINES)]
     #[serde(default = "max_lines")]
     max_lines: u64,
-    /// At most so many bytes; a cut is said. A line is shown whole or not at all, unless it alone is longer.
+    /// The maximum number of bytes; the answer says where it was cut. Only a line that is longer
+    /// than this is shown in part.
     #[arg(long, value_name = "N", default_value_t = MAX_BYTES)]
     #[serde(default = "max_bytes")]
     max_bytes: usize,
 }
 
-/// How much is shown unless more is asked for.
+/// The default limits.
 const MAX_LINES: u64 = 2000;
 const MAX_BYTES: usize = 256 * 1024;
 
@@ -51,8 +53,8 @@ fn max_bytes() -> usize {
     MAX_BYTES
 }
 
-/// The answer of `edt read`. `first_line`, `last_line`, `text` and `lossy` are of the first range that was asked for, which is
-/// usually the only one; the others stand in `further`.
+/// The answer of `edt read`. `first_line`, `last_line`, `text` and `lossy` describe the first range
+/// that was asked for; `further` has the others.
 #[derive(Debug, Serialize, JsonSchema)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own on the wire")]
 pub(super) struct Answer {
@@ -66,31 +68,33 @@ pub(super) struct Answer {
     bytes: u64,
     /// How many lines it has.
     lines: u64,
-    /// `lf`, `crlf`, `mixed`, or `none` if there is no line end. New text is written in the file's own, whichever is sent.
+    /// `lf`, `crlf`, `mixed`, or `none` if there is no line end. An edit writes new text with the
+    /// file's own line ends.
     line_endings: &'static str,
-    /// Whether it begins with a byte-order mark, which is not part of `text` and stays when the file is changed.
+    /// Whether it begins with a byte-order mark. `text` does not include the mark, and edits keep
+    /// it.
     bom: bool,
     /// Whether it ends in a line end.
     final_newline: bool,
     /// The first line shown, 1-based.
     first_line: u64,
-    /// The last line shown; `first_line` less one if there is none.
+    /// The last line shown; `first_line` minus 1 if no line is shown.
     last_line: u64,
     /// The text of the lines shown.
     text: String,
-    /// Whether bytes of `text` that are not UTF-8 were replaced by U+FFFD.
+    /// Whether bytes that are not UTF-8 were replaced by U+FFFD in `text`.
     lossy: bool,
     /// The other ranges that were asked for, in order.
     further: Vec<Part>,
-    /// Whether something that was asked for is not shown, because of `--max-lines` or `--max-bytes`.
+    /// Whether `--max-lines` or `--max-bytes` cut the answer.
     truncated: bool,
-    /// The first line that was asked for and is not shown: where to read on.
+    /// The first requested line that is not shown; read on from there.
     next_line: Option<u64>,
-    /// A line that alone is longer than `--max-bytes`, and of which only the beginning is shown.
+    /// A line that is longer than `--max-bytes`, of which only the beginning is shown.
     cut_line: Option<CutLine>,
 }
 
-/// Another range.
+/// A further range.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Part {
     /// The first line shown, 1-based.
@@ -108,7 +112,7 @@ struct Part {
 struct CutLine {
     /// Its number, 1-based.
     line: u64,
-    /// How many of its bytes are shown: whole characters.
+    /// How many of its bytes are shown; no character is split.
     bytes_shown: usize,
     /// How many bytes it has.
     bytes: usize,
@@ -116,17 +120,17 @@ struct CutLine {
 
 impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
-        super::not_nothing("max_lines", self.max_lines)?;
-        super::not_nothing("max_bytes", self.max_bytes as u64)?;
+        super::value::require_positive("max_lines", self.max_lines)?;
+        super::value::require_positive("max_bytes", self.max_bytes as u64)?;
         let raw = self.path.as_bytes();
         let path = RepoPath::parse(raw).map_err(|problem| problem.finding(raw))?;
         let asked = self.asked()?;
         let (repo, _) = context.repo()?;
-        let look = Look::at(&repo, repo.empty_tree(), None, &path)?;
-        let disk = look.disk.ok_or_else(|| {
+        let state = PathState::at(&repo, repo.empty_tree(), None, &path)?;
+        let disk = state.disk.ok_or_else(|| {
             Finding::new(
                 Code::FileNotFound,
-                format!("There is no file {path}."),
+                format!("The file {path} does not exist."),
                 "Check the path; `git ls-files` lists what is tracked.",
             )
             .at(&path)
@@ -147,7 +151,7 @@ impl Args {
             hash: disk.file.oid.to_string(),
             bytes: disk.size(),
             lines,
-            line_endings: name(Endings::seen_in(body)),
+            line_endings: name(Endings::detect_in(body)),
             bom: body.len() < disk.bytes.len(),
             final_newline: body.ends_with(b"\n"),
             first_line: first.first_line,
@@ -159,10 +163,10 @@ impl Args {
             next_line,
             cut_line: cut_line.map(CutLine::of),
         };
-        Ok(context.answer(&answer, people))
+        Ok(context.answer(&answer, render_human))
     }
 
-    /// The ranges as they were asked for; an end that was left out is the last line there may be.
+    /// The requested ranges. An omitted end is `u64::MAX`.
     fn asked(&self) -> Result<Vec<(&str, RangeInclusive<u64>)>> {
         let (mut asked, mut found) = (Vec::new(), Vec::new());
         for range in &self.lines {
@@ -189,8 +193,8 @@ fn parsed(range: &str) -> Option<RangeInclusive<u64>> {
     (!range.is_empty() && 1 <= first && first <= last).then_some(first..=last)
 }
 
-/// What was asked for of a file with that many lines, in order, ranges that overlap or touch as one. A range may end beyond the last
-/// line; it must not begin there.
+/// The requested ranges in order, with overlapping and adjacent ranges merged. A range may end
+/// beyond the last of `lines`, but must not begin there.
 fn within(
     path: &RepoPath,
     asked: &[(&str, RangeInclusive<u64>)],
@@ -244,7 +248,7 @@ impl CutLine {
     }
 }
 
-fn people(answer: &Answer) -> String {
+fn render_human(answer: &Answer) -> String {
     let mut out = format!("{}\n", paint(DIM, &head(answer)));
     let last = answer.further.last().map_or(answer.last_line, |part| part.last_line);
     let width = last.to_string().len();
@@ -256,7 +260,7 @@ fn people(answer: &Answer) -> String {
                 Some(line) => (line, true),
                 None => (ended.unwrap_or(line), false),
             };
-            let (line, changed) = harmless(line);
+            let (line, changed) = escape_controls(line);
             let mark = if crlf && answer.line_endings == "mixed" { "␍" } else { "" };
             out.push_str(&format!("{number:>width$} | {line}{mark}\n"));
             escaped += changed;
@@ -288,23 +292,23 @@ fn head(answer: &Answer) -> String {
     head
 }
 
-/// What a reader must know of what is shown.
+/// Remarks about the text shown: cuts, encoding, escaped characters.
 fn notes(answer: &Answer, escaped: usize) -> Vec<String> {
     let mut notes = Vec::new();
     if answer.lines == 0 {
         notes.push("the file has no lines".to_owned());
     }
     if answer.lossy || answer.further.iter().any(|part| part.lossy) {
-        notes.push("not UTF-8: � stands for other bytes".to_owned());
+        notes.push("not UTF-8: � replaces other bytes".to_owned());
     }
     if escaped > 0 {
         notes.push(format!(
-            "{escaped} characters that would steer a terminal are shown as \\u{{…}}; --json gives them as they are"
+            "{escaped} control characters are shown as \\u{{…}}; --json prints them unchanged"
         ));
     }
     if let Some(CutLine { line, bytes_shown, bytes }) = answer.cut_line {
         notes.push(format!(
-            "line {line} is cut: {bytes_shown} of {bytes} bytes; all of it with --lines {line}:{line} --max-bytes {bytes}"
+            "line {line} is cut: {bytes_shown} of {bytes} bytes are shown; --lines {line}:{line} --max-bytes {bytes} shows all"
         ));
     }
     if let Some(next) = answer.next_line {

@@ -8,10 +8,10 @@ use serde::Deserialize;
 
 use super::context::Context;
 use super::render;
-use crate::base::{RepoPath, Result, Status};
-use crate::txn;
+use edt_core::txn;
+use edt_types::{RepoPath, Result, Status};
 
-/// Set one file to what it was before its latest edit, as a new commit.
+/// Restore one file to its content before its latest edit, as a new commit.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[command(
@@ -19,10 +19,10 @@ use crate::txn;
 )]
 pub(super) struct Args {
     /// The file.
-    #[serde(deserialize_with = "crate::base::text::os_string")]
+    #[serde(deserialize_with = "edt_types::text::os_string")]
     #[schemars(with = "String")]
     path: OsString,
-    /// 0 is before its latest edit, 1 before the one before, and so on.
+    /// 0 is the content before its latest edit, 1 before the edit before that, and so on.
     #[arg(long, value_name = "N", default_value_t = 0)]
     #[serde(default)]
     revision: u64,
@@ -32,7 +32,7 @@ impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let raw = self.path.as_bytes();
         let path = RepoPath::parse(raw).map_err(|problem| problem.finding(raw))?;
-        let outcome = txn::restore(&mut context.world()?, &path, self.revision)?;
+        let outcome = txn::restore(&mut context.workspace()?, &path, self.revision)?;
         Ok(context.outcome(&outcome, render::applied))
     }
 }

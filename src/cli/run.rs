@@ -13,43 +13,44 @@ use super::apply::bytes_of;
 use super::context::Context;
 use super::note;
 use super::render::{self, BAD, DIM, GOOD, NAME, NOTE, paint, short};
-use crate::base::{Code, Finding, Level, Outcome, Result, Status};
-use crate::io::{failed, whole};
-use crate::run::request::{Input, Wire, seconds};
-use crate::run::store::{self, Stream};
-use crate::run::{Answer, Request, Watch, kept};
+use edt_io::{failed, fs};
+use edt_run::request::{ProgramInput, RunRequestJson, seconds};
+use edt_run::store::{self, OutputStream};
+use edt_run::{ProgramRequest, RunObserver, RunOutcome, captured};
+use edt_types::{Code, Finding, Level, Outcome, Result, Status};
 
-/// Run a program with exactly these arguments, no shell; what it changes becomes one commit.
+/// Run a program with exactly these arguments, without a shell; its changes become one commit.
 ///
-/// Policy judges the command first (`edt policy check` tells how), a sandbox holds the program, and what it wrote is kept. A program
-/// that fails gives the exit status 10; its own is in the answer.
+/// Policy judges the command first (`edt policy check` shows how), a sandbox confines the program,
+/// and its output is stored. If the program fails, the exit status is 10; the answer has the
+/// program's own.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  edt run -- ./demo/calculate '5 + 3'\n  edt run --timeout 600 --json -- cargo test\n  edt run --output 12 --lines 100:200"
 )]
 pub(super) struct Args {
-    /// The program's folder; the current one if left out.
+    /// The program's directory; the current directory if omitted.
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
-    /// The longest it may take; 120 if left out.
+    /// The time limit; 120 if omitted.
     #[arg(long, value_name = "SECONDS")]
     timeout: Option<f64>,
-    /// A further variable of its environment (repeatable).
+    /// An additional environment variable (repeatable).
     #[arg(long, value_name = "NAME=VALUE")]
     env: Vec<OsString>,
-    /// The sandbox: permissive, standard or strict; at least what policy says.
+    /// The sandbox level: permissive, standard or strict; at least the policy's level.
     #[arg(long, value_name = "LEVEL")]
     sandbox: Option<Level>,
-    /// What it reads: a file, or - for what edt itself reads. Nothing if left out.
+    /// Its standard input: a file, or - for edt's own standard input; empty if omitted.
     #[arg(long, value_name = "FILE")]
     stdin: Option<PathBuf>,
-    /// Who asks; becomes a trailer of the commit.
+    /// The agent's name; becomes a trailer of the commit.
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
-    /// The request as JSON, in a file or - for standard input.
+    /// The request as JSON: a file, or - for standard input.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "cwd", "timeout", "env", "sandbox", "stdin", "agent"])]
     request: Option<PathBuf>,
-    /// Show what run ID wrote, instead of running anything.
+    /// Show the output of run ID; no program is run.
     #[arg(long, value_name = "ID", conflicts_with_all = ["command", "request", "cwd", "timeout", "env", "sandbox", "stdin", "agent"])]
     output: Option<u64>,
     #[command(flatten)]
@@ -59,55 +60,61 @@ pub(super) struct Args {
     command: Vec<OsString>,
 }
 
-/// How many bytes a page has unless more is asked for.
+/// The default size of a page, in bytes.
 const PAGE: u64 = 32 * 1024;
-/// The most bytes of a page.
-const MOST_PAGE: u64 = 4 * 1024 * 1024;
+/// The maximum size of a page, in bytes.
+const MAX_PAGE: u64 = 4 * 1024 * 1024;
 
 fn page() -> u64 {
     PAGE
 }
 
-/// Which part of an output.
+fn stream_parser() -> impl clap::builder::TypedValueParser<Value = OutputStream> {
+    use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+    PossibleValuesParser::new(OutputStream::ALL.map(OutputStream::name))
+        .try_map(|name| name.parse::<OutputStream>())
+}
+
+/// Selects a part of an output.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PageArgs {
-    /// With --output: which one.
-    #[arg(long, value_enum, default_value = "stdout", requires = "output")]
+    /// With --output: the stream.
+    #[arg(long, value_parser = stream_parser(), default_value = "stdout", requires = "output")]
     #[serde(default)]
-    stream: Stream,
+    stream: OutputStream,
     /// With --output: the lines A to B, both included.
     #[arg(long, value_name = "A:B", requires = "output", conflicts_with = "bytes")]
     lines: Option<String>,
-    /// With --output: the bytes from A up to B.
+    /// With --output: the bytes from A up to, but not including, B.
     #[arg(long, value_name = "A:B", requires = "output")]
     bytes: Option<String>,
-    /// With --output: the most bytes of one page.
-    #[arg(long, value_name = "N", default_value_t = PAGE, requires = "output", value_parser = clap::value_parser!(u64).range(1..=MOST_PAGE))]
+    /// With --output: the maximum size of the page, in bytes.
+    #[arg(long, value_name = "N", default_value_t = PAGE, requires = "output", value_parser = clap::value_parser!(u64).range(1..=MAX_PAGE))]
     #[serde(default = "page")]
     max_bytes: u64,
 }
 
-/// A part of what a run wrote.
+/// A part of the output of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub(super) struct Page {
     /// Always `edt.run-output/1`.
     schema: &'static str,
     /// The run.
     id: u64,
-    /// Which output.
-    stream: Stream,
-    /// How many bytes it has in all.
+    /// The stream.
+    stream: OutputStream,
+    /// The size of the complete output, in bytes.
     bytes: u64,
-    /// The first byte that is shown.
+    /// The offset of the first byte shown.
     from: u64,
-    /// The byte after the last that is shown.
+    /// The offset after the last byte shown.
     to: u64,
-    /// What stands there; where bytes are not UTF-8, each stretch of them is one U+FFFD.
+    /// The text. Each sequence of bytes that are not UTF-8 is one U+FFFD.
     text: String,
-    /// Whether all that is shown is UTF-8.
+    /// Whether all bytes shown are UTF-8.
     utf8: bool,
-    /// Whether what was asked for goes on after `to`: the page was full.
+    /// Whether the requested part continues after `to`, because the page was full.
     truncated: bool,
 }
 
@@ -116,40 +123,40 @@ impl Args {
         if let Some(id) = self.output {
             return self.page.show(context, id);
         }
-        let answer = closed(context, self.answer(context));
+        let answer = completed(context, self.answer(context));
         if context.json {
             context.answer(&answer, |_| String::new());
         } else {
-            tell(context, &answer);
+            print_answer(context, &answer);
         }
         Ok(answer.status)
     }
 
-    fn answer(&self, context: &Context) -> Result<Answer> {
-        let start = whole::real(&context.start);
+    fn answer(&self, context: &Context) -> Result<RunOutcome> {
+        let start = fs::real_path(&context.start);
         let request = match &self.request {
-            Some(file) => Wire::parse(&text_of(file)?)?.request(&start)?,
+            Some(file) => RunRequestJson::parse(&text_of(file)?)?.request(&start)?,
             None => self.as_request(&start)?,
         };
-        let mut world = context.world()?;
+        let mut workspace = context.workspace()?;
         note::agent(request.agent.as_deref());
-        // Who sits at a terminal sees it as it comes; any other reader gets what the answer keeps.
+        // A terminal shows the output live; other readers get the excerpt of the answer.
         let watched = !context.json && std::io::stdout().is_terminal();
-        crate::run::run(&mut world, &request, &mut Terminal { watched })
+        edt_run::run(&mut workspace, &request, &mut Terminal { watched })
     }
 
-    fn as_request(&self, start: &std::path::Path) -> Result<Request> {
+    fn as_request(&self, start: &std::path::Path) -> Result<ProgramRequest> {
         let (program, args) = self
             .command
             .split_first()
             .map_or_else(Default::default, |(first, rest)| (first.clone(), rest.to_vec()));
         let env = self.env.iter().map(split_pair).collect::<Result<_>>()?;
         let stdin = match &self.stdin {
-            None => Input::Closed,
-            Some(file) if file.as_os_str() == "-" => Input::Inherited,
-            Some(file) => Input::File(start.join(file)),
+            None => ProgramInput::Closed,
+            Some(file) if file.as_os_str() == "-" => ProgramInput::Inherited,
+            Some(file) => ProgramInput::File(start.join(file)),
         };
-        Ok(Request {
+        Ok(ProgramRequest {
             program,
             args,
             dir: self.cwd.as_ref().map_or_else(|| start.to_owned(), |dir| start.join(dir)),
@@ -162,57 +169,64 @@ impl Args {
     }
 }
 
-/// Runs what a server was asked to, followed by `live`.
+/// Runs the program of a server's request; `live` observes it.
 #[cfg(feature = "mcp")]
-pub(super) fn served(context: &Context, wire: Wire, live: &mut dyn Watch) -> Status {
-    let done = wire.request(&whole::real(&context.start)).and_then(|request| {
-        let mut world = context.world()?;
-        crate::run::run(&mut world, &request, live)
+pub(super) fn run_for_server(
+    context: &Context,
+    wire: RunRequestJson,
+    live: &mut dyn RunObserver,
+) -> Status {
+    let done = wire.request(&fs::real_path(&context.start)).and_then(|request| {
+        let mut workspace = context.workspace()?;
+        edt_run::run(&mut workspace, &request, live)
     });
-    let answer = closed(context, done);
+    let answer = completed(context, done);
     context.answer(&answer, |_| String::new());
     answer.status
 }
 
-/// The answer whatever came of it, with what else the caller should hear.
-fn closed(context: &Context, done: Result<Answer>) -> Answer {
+/// The answer, also for a refusal, with the user's new decisions on proposals.
+fn completed(context: &Context, done: Result<RunOutcome>) -> RunOutcome {
     let mut answer = done.unwrap_or_else(|findings| {
-        let mut answer =
-            Answer { status: findings.status(), settled: context.settled(), ..Answer::new() };
+        let mut answer = RunOutcome {
+            status: findings.status(),
+            recovered: context.recovered(),
+            ..RunOutcome::new()
+        };
         answer.errors = findings.into_vec();
         answer.proposal =
             answer.errors.iter().find_map(|one| one.evidence.get("proposal")?.as_u64());
         answer
     });
-    answer.warnings.extend(context.news());
+    answer.warnings.extend(context.new_decisions());
     answer.bound();
     note::ran(&answer);
     answer
 }
 
-/// Shows what is written on the terminal, if there is one.
+/// Shows the program's output while it runs, if `watched`.
 struct Terminal {
     watched: bool,
 }
 
-impl Watch for Terminal {
-    fn output(&mut self, stream: Stream, bytes: &[u8]) {
+impl RunObserver for Terminal {
+    fn output(&mut self, stream: OutputStream, bytes: &[u8]) {
         if self.watched {
             write(stream, bytes);
         }
     }
 }
 
-/// For people: what the program wrote where it wrote it, then what became of it.
-fn tell(context: &Context, answer: &Answer) {
-    let mut out = render::settled(answer.settled.as_ref());
+/// Prints the program's output on the streams to which it was written, then the result.
+fn print_answer(context: &Context, answer: &RunOutcome) {
+    let mut out = render::recovered(answer.recovered.as_ref());
     if let Some(ran) = &answer.run {
         if !std::io::stdout().is_terminal() {
-            write(Stream::Stdout, ran.stdout.text.as_bytes());
-            write(Stream::Stderr, ran.stderr.text.as_bytes());
+            write(OutputStream::Stdout, ran.stdout.text.as_bytes());
+            write(OutputStream::Stderr, ran.stderr.text.as_bytes());
         }
         let end = match (ran.exit_code, ran.signal) {
-            _ if ran.timed_out => paint(BAD, "time over"),
+            _ if ran.timed_out => paint(BAD, "timed out"),
             (Some(0), _) => paint(GOOD, "done"),
             (Some(code), _) => paint(BAD, &format!("exit status {code}")),
             (None, signal) => paint(BAD, &format!("signal {}", signal.unwrap_or_default())),
@@ -228,7 +242,7 @@ fn tell(context: &Context, answer: &Answer) {
         let verb = if answer.errors.is_empty() {
             paint(GOOD, "recorded")
         } else {
-            paint(NOTE, "recorded and put back")
+            paint(NOTE, "recorded and rolled back")
         };
         out += &format!("{verb} {count} changed on {branch} as {}\n", short(commit));
     }
@@ -247,37 +261,35 @@ fn tell(context: &Context, answer: &Answer) {
 impl PageArgs {
     pub(super) fn show(&self, context: &Context, id: u64) -> Result<Status> {
         let (repo, _) = context.repo()?;
-        let stored = store::stored(repo.state_path(), id, self.stream)?;
+        let stored = store::stored_output(repo.state_path(), id, self.stream)?;
         let page = self.page(id, &stored)?;
         if context.json {
             context.answer(&page, |page| page.text.clone());
         } else {
-            // The very bytes, so that they can go into a file.
-            pieces(&stored, page.from, page.to, |bytes| write(Stream::Stdout, bytes))?;
+            // The exact bytes, so that they can be redirected into a file.
+            pieces(&stored, page.from, page.to, |bytes| write(OutputStream::Stdout, bytes))?;
             if page.truncated {
                 let line = format!(
-                    "[{} of {} bytes; go on with --bytes {}:{}]\n",
+                    "[{} of {} bytes; continue with --bytes {}:{}]\n",
                     page.to - page.from,
                     page.bytes,
                     page.to,
                     page.bytes
                 );
-                write(Stream::Stderr, line.as_bytes());
+                write(OutputStream::Stderr, line.as_bytes());
             }
         }
         Ok(Status::Applied)
     }
 
-    fn page(&self, id: u64, stored: &store::Stored) -> Result<Page> {
-        if !(1..=MOST_PAGE).contains(&self.max_bytes) {
+    fn page(&self, id: u64, stored: &store::StoredOutput) -> Result<Page> {
+        if !(1..=MAX_PAGE).contains(&self.max_bytes) {
             return Err(
-                bad(format!("A page has 1 to {MOST_PAGE} bytes, not {}.", self.max_bytes)).into()
+                bad(format!("A page has 1 to {MAX_PAGE} bytes, not {}.", self.max_bytes)).into()
             );
         }
         if self.lines.is_some() && self.bytes.is_some() {
-            return Err(
-                bad("`lines` and `bytes` are two ways to say which part.".to_owned()).into()
-            );
+            return Err(bad("`lines` and `bytes` exclude each other.".to_owned()).into());
         }
         let (from, wanted) = match (&self.lines, &self.bytes) {
             (Some(lines), _) => {
@@ -292,10 +304,10 @@ impl PageArgs {
         let to = wanted.min(from + self.max_bytes);
         let mut bytes = Vec::new();
         pieces(stored, from, to, |piece| bytes.extend_from_slice(piece))?;
-        // A page that is full ends with a line, or at least with a character.
-        let shown = if to < wanted { kept::until_line(&bytes) } else { &bytes };
+        // A full page ends after a complete line, or at least after a complete character.
+        let shown = if to < wanted { captured::until_line(&bytes) } else { &bytes };
         let shown = if shown.is_empty() { &bytes } else { shown };
-        let (text, utf8) = kept::text(shown);
+        let (text, utf8) = captured::text(shown);
         let to = from + shown.len() as u64;
         let (bytes, truncated) = (stored.bytes, to < wanted);
         Ok(Page {
@@ -312,8 +324,8 @@ impl PageArgs {
     }
 }
 
-/// The bytes of the lines `first` to `last`.
-fn lines_at(stored: &store::Stored, first: u64, last: u64) -> Result<(u64, u64)> {
+/// The byte range of the lines `first` to `last`.
+fn lines_at(stored: &store::StoredOutput, first: u64, last: u64) -> Result<(u64, u64)> {
     let (mut line, mut at, mut from, mut to) = (1, 0, None, None);
     if first == 1 {
         from = Some(0);
@@ -334,13 +346,18 @@ fn lines_at(stored: &store::Stored, first: u64, last: u64) -> Result<(u64, u64)>
         ControlFlow::Continue(())
     };
     if stored.bytes > 0 {
-        whole::read_pieces(&stored.path, 0, scan)
+        fs::read_chunks(&stored.path, 0, scan)
             .map_err(|error| failed("read", &stored.path, &error))?;
     }
     Ok((from.unwrap_or(stored.bytes), to.unwrap_or(stored.bytes)))
 }
 
-fn pieces(stored: &store::Stored, from: u64, to: u64, mut take: impl FnMut(&[u8])) -> Result<()> {
+fn pieces(
+    stored: &store::StoredOutput,
+    from: u64,
+    to: u64,
+    mut take: impl FnMut(&[u8]),
+) -> Result<()> {
     if from >= to {
         return Ok(());
     }
@@ -351,22 +368,18 @@ fn pieces(stored: &store::Stored, from: u64, to: u64, mut take: impl FnMut(&[u8]
         left -= part.len() as u64;
         if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    whole::read_pieces(&stored.path, from, each)
+    fs::read_chunks(&stored.path, from, each)
         .map_err(|error| failed("read", &stored.path, &error).into())
 }
 
-/// `A:B`, either of which may be left out; they count from `least`.
+/// Parses `A:B`, where A or B may be omitted. Positions start at `least`.
 fn range(text: &str, flag: &str, least: u64) -> Result<(u64, u64)> {
     let number =
         |text: &str, none: u64| if text.is_empty() { Some(none) } else { text.parse().ok() };
     let parsed = text
         .split_once(':')
         .and_then(|(from, to)| Some((number(from, least)?, number(to, u64::MAX)?)));
-    let no_range = || {
-        bad(format!(
-            "{flag} {text} is no range A:B of numbers from {least} on, the smaller one first."
-        ))
-    };
+    let no_range = || bad(format!("{flag} {text} is not a range A:B with {least} <= A <= B."));
     parsed.filter(|(from, to)| least <= *from && from <= to).ok_or_else(|| no_range().into())
 }
 
@@ -374,36 +387,36 @@ fn range(text: &str, flag: &str, least: u64) -> Result<(u64, u64)> {
 fn split_pair(pair: &OsString) -> Result<(OsString, OsString)> {
     use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
     let bytes = pair.as_bytes();
-    match memchr::memchr(b'=', bytes) {
-        Some(at) => Ok((
-            OsString::from_vec(bytes[..at].to_vec()),
-            OsString::from_vec(bytes[at + 1..].to_vec()),
-        )),
-        None => {
-            Err(bad(format!("--env {} is no NAME=VALUE. Nothing was run.", pair.display())).into())
-        }
-    }
+    let Some(at) = memchr::memchr(b'=', bytes) else {
+        let found = bad(format!("--env {} is not NAME=VALUE.", pair.display()));
+        return Err(found.with_effect(edt_types::Effect::NothingRun).into());
+    };
+    let owned = |bytes: &[u8]| OsString::from_vec(bytes.to_vec());
+    Ok((owned(&bytes[..at]), owned(&bytes[at + 1..])))
 }
 
-/// The longest request that is read, in bytes.
-const MOST_REQUEST: u64 = 16 * 1024 * 1024;
+/// The largest request that is read, in bytes.
+const MAX_REQUEST: u64 = 16 * 1024 * 1024;
 
 fn text_of(file: &std::path::Path) -> Result<String> {
-    let bytes = bytes_of(file, MOST_REQUEST)?;
-    String::from_utf8(bytes)
-        .map_err(|_| bad("The request is not UTF-8. Nothing was run.".to_owned()).into())
+    let bytes = bytes_of(file, MAX_REQUEST)?;
+    String::from_utf8(bytes).map_err(|_| {
+        bad("The request is not UTF-8.".to_owned())
+            .with_effect(edt_types::Effect::NothingRun)
+            .into()
+    })
 }
 
 fn bad(message: String) -> Finding {
     Finding::new(Code::BadRequest, message, "`edt help run` lists the arguments, with an example.")
 }
 
-/// Writes to edt's own outputs; a closed pipe is no error.
-fn write(stream: Stream, bytes: &[u8]) {
+/// Writes to edt's own streams. A closed pipe is ignored.
+fn write(stream: OutputStream, bytes: &[u8]) {
     let _ = match stream {
-        Stream::Stdout => {
+        OutputStream::Stdout => {
             std::io::stdout().lock().write_all(bytes).and_then(|()| std::io::stdout().flush())
         }
-        Stream::Stderr => std::io::stderr().lock().write_all(bytes),
+        OutputStream::Stderr => std::io::stderr().lock().write_all(bytes),
     };
 }

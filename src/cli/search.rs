@@ -7,15 +7,17 @@ use serde::{Deserialize, Serialize};
 
 use super::context::Context;
 use super::render::{DIM, NAME, paint};
-use crate::base::text::harmless;
-use crate::base::{Code, Finding, RepoPath, Result, Status};
-use crate::find::lines::{self, Meaning, Passed, Wanted};
-use crate::find::{Found, Limits, Query, Selection};
-use crate::git::files::Which;
+use crate::find::lines::{self, PatternOptions, ResultKind, SkippedCounts};
+use crate::find::{SearchLimits, SearchQuery, SearchResult, Selection};
+use edt_git::files::ListScope;
+use edt_types::text::escape_controls;
+use edt_types::{Code, Finding, RepoPath, Result, Status};
 
-/// Search the files of the worktree for lines that match a regular expression, in the order of their paths.
+/// Search the files of the worktree for lines that match a regular expression. The answer is
+/// ordered by path.
 ///
-/// Tracked files and new ones are searched, hidden ones too; not what Git ignores, `.ignore` files put aside, is binary, or is a link.
+/// Searches tracked and new files, including hidden ones. Skips files that Git or a `.ignore` file
+/// ignores, binary files, and symbolic links.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[command(
@@ -23,28 +25,29 @@ use crate::git::files::Which;
 )]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(super) struct Args {
-    /// What to look for: a regular expression (Rust's syntax), matched line by line.
+    /// The regular expression (Rust's syntax), matched line by line.
     pattern: String,
-    /// Only at or below these files and folders, relative to the worktree's root.
+    /// Only these files and the files below these directories, relative to the worktree's root.
     #[serde(default)]
     paths: Vec<String>,
     /// The pattern is text, not a regular expression.
     #[arg(short = 'F', long)]
     #[serde(default)]
     fixed: bool,
-    /// Upper and lower case are the same.
+    /// Ignore case.
     #[arg(short, long)]
     #[serde(default)]
     ignore_case: bool,
-    /// Upper and lower case are the same unless the pattern has an upper-case letter.
+    /// Ignore case unless the pattern has an upper-case letter.
     #[arg(short = 'S', long)]
     #[serde(default)]
     smart_case: bool,
-    /// Only whole words.
+    /// Match only whole words.
     #[arg(short, long)]
     #[serde(default)]
     word: bool,
-    /// Only files that fit: '*.rs' (a name anywhere), 'src/**/*.c' (a path), '!*.lock' (not these). Repeatable.
+    /// Only files that match: '*.rs' (a name in any directory), 'src/**/*.c' (a path), '!*.lock'
+    /// (excluded). Repeatable.
     #[arg(short, long, value_name = "GLOB")]
     #[serde(default)]
     glob: Vec<String>,
@@ -52,27 +55,28 @@ pub(super) struct Args {
     #[arg(long)]
     #[serde(default)]
     ignored: bool,
-    /// Only the names of the files that match, with how many lines do.
+    /// List only the files with a match, each with the number of matching lines.
     #[arg(short = 'l', long)]
     #[serde(default)]
     files: bool,
-    /// So many lines before and after each match, at most 50.
+    /// Show N lines before and after each match, at most 50.
     #[arg(long, value_name = "N", default_value_t = 0)]
     #[serde(default)]
     context: u64,
-    /// At most so many matching lines (or names); a cut is said.
+    /// The maximum number of matching lines (or names); the answer says when it was cut.
     #[arg(short, long, value_name = "N", default_value_t = most_matches())]
     #[serde(default = "most_matches")]
     max_matches: u64,
-    /// Pass over so many: to go on where the last answer was cut.
+    /// Skip the first N, to continue where the last answer was cut.
     #[arg(long, value_name = "N", default_value_t = 0)]
     #[serde(default)]
     skip: u64,
-    /// At most so many bytes of a line, around the match; a cut is said.
+    /// The maximum number of bytes of each line, around the match; the answer says when a line was
+    /// cut.
     #[arg(long, value_name = "N", default_value_t = most_columns())]
     #[serde(default = "most_columns")]
     max_columns: u64,
-    /// At most so many bytes of lines in all; a cut is said.
+    /// The maximum number of bytes of all lines together; the answer says when it was cut.
     #[arg(long, value_name = "N", default_value_t = most_bytes())]
     #[serde(default = "most_bytes")]
     max_bytes: u64,
@@ -91,7 +95,7 @@ const fn most_bytes() -> u64 {
 }
 
 /// The most lines of context.
-const MOST_CONTEXT: u64 = 50;
+const MAX_CONTEXT: u64 = 50;
 
 /// The answer of `edt search`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -106,11 +110,12 @@ pub(super) struct Answer {
     truncated: bool,
     /// The `skip` with which to go on; null if every match is shown.
     next_skip: Option<u64>,
-    /// What there is in all.
+    /// The totals.
     total: Total,
     /// What was not searched.
     skipped: Skipped,
-    /// The paths asked for of which nothing was searched, because all there is ignored, or nothing is there.
+    /// The paths asked for of which nothing was searched, because all there is ignored, or nothing
+    /// is there.
     unlisted: Vec<String>,
 }
 
@@ -125,33 +130,34 @@ struct Match {
     column: u64,
     /// The line without its end, or the part of it that is shown.
     text: String,
-    /// Whether bytes of the path, of `text` or of the lines around it that are not UTF-8 were replaced by U+FFFD.
+    /// Whether bytes of the path, of `text` or of the lines around it that are not UTF-8 were
+    /// replaced by U+FFFD.
     lossy: bool,
-    /// If only a part of the line is shown, which.
+    /// Which part of the line is shown; null if all of it.
     cut: Option<Cut>,
-    /// The lines before it that are not shown with another match, if `context` asks for them.
+    /// The lines before it that no other match shows, if `context` asks for them.
     before: Vec<Around>,
-    /// The lines after it that are not shown with another match.
+    /// The lines after it that no other match shows.
     after: Vec<Around>,
 }
 
 /// The part of a line that is shown.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Cut {
-    /// Where it begins: in bytes, 1-based.
+    /// Where the part begins: in bytes, 1-based.
     column: u64,
     /// How many bytes the line has.
     bytes: u64,
 }
 
-/// A line beside a match.
+/// A line before or after a match.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Around {
     /// Its number, 1-based.
     line: u64,
     /// Its text, or the beginning of it.
     text: String,
-    /// If only the beginning is shown.
+    /// Which part of the line is shown; null if all of it.
     cut: Option<Cut>,
 }
 
@@ -166,28 +172,28 @@ struct File {
     matches: u64,
 }
 
-/// What there is in all.
+/// The totals of a search.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Total {
     /// Matching lines.
     matches: u64,
-    /// Files that have one.
+    /// Files with a match.
     files: u64,
     /// Files that were searched.
     searched: u64,
-    /// Files that were left when all that is shown was found and counting on became long. If it is not 0, the other figures are
-    /// what was found until then.
+    /// Files that were not searched, because counting beyond the matches shown took too long. If it
+    /// is not 0, the other figures are minimums.
     not_counted: u64,
 }
 
-/// Files that were not searched, by why.
+/// Files that were not searched, by reason.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Skipped {
-    /// They hold a NUL byte.
+    /// They contain a NUL byte.
     binary: u64,
-    /// They are larger than edt reads.
+    /// They are larger than edt's limit.
     too_large: u64,
-    /// The system would not let them be read.
+    /// The system refused to read them.
     unreadable: u64,
     /// They are symbolic links.
     links: u64,
@@ -197,17 +203,17 @@ struct Skipped {
 
 impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
-        super::not_nothing("max_matches", self.max_matches)?;
-        let meaning = Meaning {
+        super::value::require_positive("max_matches", self.max_matches)?;
+        let options = PatternOptions {
             fixed: self.fixed,
             ignore_case: self.ignore_case,
             smart_case: self.smart_case,
             word: self.word,
         };
-        let query = Query::parse(&self.pattern, meaning)?;
-        if self.context > MOST_CONTEXT {
+        let query = SearchQuery::parse(&self.pattern, options)?;
+        if self.context > MAX_CONTEXT {
             let message =
-                format!("{} lines of context are more than {MOST_CONTEXT}.", self.context);
+                format!("--context is {}; the maximum is {MAX_CONTEXT} lines.", self.context);
             return Err(Finding::new(
                 Code::BadRequest,
                 message,
@@ -215,24 +221,24 @@ impl Args {
             )
             .into());
         }
-        let which = if self.ignored { Which::All } else { Which::NotIgnored };
+        let which = if self.ignored { ListScope::All } else { ListScope::NotIgnored };
         let selection = Selection::parse(&self.paths, &self.glob, which)?;
         let (repo, _) = context.repo()?;
         let selected = selection.searched(&repo)?;
         let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-        let limits = Limits {
+        let limits = SearchLimits {
             skip: self.skip,
             matches: self.max_matches,
             columns: size(self.max_columns),
             bytes: size(self.max_bytes),
             context: size(self.context),
         };
-        let wanted = if self.files { Wanted::Names } else { Wanted::Lines };
+        let wanted = if self.files { ResultKind::Names } else { ResultKind::Lines };
         let found = query.search(&repo, &selected.files, &limits, wanted);
-        Ok(context.answer(&self.answer(&found, &selected.unlisted), people))
+        Ok(context.answer(&self.answer(&found, &selected.unlisted), render_human))
     }
 
-    fn answer(&self, found: &Found, unlisted: &[RepoPath]) -> Answer {
+    fn answer(&self, found: &SearchResult, unlisted: &[RepoPath]) -> Answer {
         let shown = if self.files { found.files.len() } else { found.hits.len() } as u64;
         let all = if self.files { found.matching_files } else { found.lines };
         let next = self.skip.saturating_add(shown);
@@ -264,7 +270,7 @@ fn is_lossy(bytes: &[u8]) -> bool {
 
 impl Match {
     fn of(hit: &lines::Hit) -> Match {
-        let around = |lines: &[lines::Line]| lines.iter().map(Around::of).collect();
+        let around = |lines: &[lines::TextLine]| lines.iter().map(Around::of).collect();
         let mut texts =
             hit.before.iter().chain(&hit.after).chain([&hit.line]).map(|line| &line.text);
         Match {
@@ -281,7 +287,7 @@ impl Match {
 }
 
 impl Around {
-    fn of(line: &lines::Line) -> Around {
+    fn of(line: &lines::TextLine) -> Around {
         Around {
             line: line.number,
             text: String::from_utf8_lossy(&line.text).into_owned(),
@@ -291,7 +297,7 @@ impl Around {
 }
 
 impl Cut {
-    fn of(line: &lines::Line) -> Option<Cut> {
+    fn of(line: &lines::TextLine) -> Option<Cut> {
         (line.text.len() < line.bytes)
             .then_some(Cut { column: line.from as u64, bytes: line.bytes as u64 })
     }
@@ -304,17 +310,17 @@ impl File {
 }
 
 impl Skipped {
-    fn of(passed: Passed) -> Skipped {
-        let Passed { binary, too_large, unreadable, links, repositories } = passed;
+    fn of(passed: SkippedCounts) -> Skipped {
+        let SkippedCounts { binary, too_large, unreadable, links, repositories } = passed;
         Skipped { binary, too_large, unreadable, links, repositories }
     }
 }
 
-fn people(answer: &Answer) -> String {
+fn render_human(answer: &Answer) -> String {
     let mut out = String::new();
     let mut escaped = 0;
     let mut shown = |text: &str| {
-        let (text, changed) = harmless(text);
+        let (text, changed) = escape_controls(text);
         escaped += changed;
         text
     };
@@ -360,7 +366,7 @@ fn people(answer: &Answer) -> String {
     out
 }
 
-/// What a reader must know of what is shown.
+/// Remarks about the result: counts, cuts, skipped files, encoding.
 fn notes(answer: &Answer, escaped: usize) -> Vec<String> {
     let (total, skipped) = (&answer.total, &answer.skipped);
     let mut notes = Vec::new();
@@ -370,13 +376,13 @@ fn notes(answer: &Answer, escaped: usize) -> Vec<String> {
         total.matches, total.files, total.searched
     ));
     if let Some(next) = answer.next_skip {
-        notes.push(format!("more: go on with --skip {next}, or narrow it by paths or --glob"));
+        notes.push(format!(
+            "more: continue with --skip {next}, or restrict the search with paths or --glob"
+        ));
     }
     if total.not_counted > 0 {
-        notes.push(format!(
-            "counting was cut short: {} files were not looked at",
-            total.not_counted
-        ));
+        notes
+            .push(format!("counting stopped early: {} files were not searched", total.not_counted));
     }
     let passed = [
         (skipped.binary, "binary"),
@@ -397,12 +403,10 @@ fn notes(answer: &Answer, escaped: usize) -> Vec<String> {
         notes.push(format!("{path} is ignored or empty: --ignored searches it"));
     }
     if answer.matches.iter().any(|one| one.lossy) || answer.files.iter().any(|one| one.lossy) {
-        notes.push("not UTF-8: � stands for other bytes".to_owned());
+        notes.push("not UTF-8: � replaces other bytes".to_owned());
     }
     if escaped > 0 {
-        notes.push(format!(
-            "{escaped} characters that would steer a terminal are shown as \\u{{…}}"
-        ));
+        notes.push(format!("{escaped} control characters are shown as \\u{{…}}"));
     }
     notes
 }

@@ -3,24 +3,26 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::agent_hook::unknown;
-use super::context::{Context, persons};
+use super::context::{Context, user_directory};
 use super::render::{BAD, DIM, GOOD, NAME, NOTE, paint};
-use crate::agent::setup::carry::{self, Did, Presence, Run, Step};
-use crate::agent::setup::receipt::Drawer;
-use crate::agent::setup::{Place, Scope, What, live, place};
-use crate::agent::{self, AGENTS, Agent};
-use crate::base::{Code, Finding, Findings, Result, Status};
-use crate::io::{bounded, failed, programs, whole};
+use super::value::one_of;
+use edt_agents::setup::apply::{self, SetupAction, SetupPresence, SetupStep};
+use edt_agents::setup::receipt::ReceiptStore;
+use edt_agents::setup::{Purpose, Scope, SetupTarget, live, target};
+use edt_agents::{AGENTS, Agent};
+use edt_io::{bounded, failed, fs, programs};
+use edt_types::{Code, DryRun, Finding, Findings, Result, Status};
 
-/// Connect an agent with edt: MCP server, hooks, skill and instructions, in the agent's own files, beside everything else.
+/// Connect an agent with edt: add the MCP server, hooks, skill and instructions to the agent's own
+/// files, and keep their other content.
 ///
-/// Prints every file that it touches. A second time changes nothing; `--remove` brings back what stood there before, byte for byte.
+/// Prints every file that it touches. A second call changes nothing; `--remove` restores the
+/// previous content, byte for byte.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  edt setup codex\n  edt setup claude-code --scope user --dry-run\n  edt setup opencode --remove\n  edt setup --list"
@@ -30,34 +32,24 @@ pub(super) struct Args {
     /// The agent: claude-code, codex, gemini, opencode, cline, cursor, copilot, windsurf, aider.
     #[arg(required_unless_present = "list")]
     agent: Option<String>,
-    /// For this project, or for everything that you do.
-    #[arg(long, value_enum, default_value = "project")]
+    /// For this project, or for all your projects.
+    #[arg(long, value_parser = one_of([Scope::User, Scope::Project].map(|scope| (scope.name(), scope))), default_value = "project")]
     scope: Scope,
-    /// Tell what would be done; change nothing.
+    /// Show what would be done; change nothing.
     #[arg(long)]
     dry_run: bool,
-    /// Take it out again.
+    /// Remove edt from the agent's files.
     #[arg(long)]
     remove: bool,
-    /// Also take away the agent's own tools that edit, so that edits go through edt alone.
+    /// Also disable the agent's own editing tools, so that every edit goes through edt.
     #[arg(long, conflicts_with = "remove")]
     only_edt: bool,
-    /// Tell which agents are here, what of edt they have, and try whether it works.
+    /// List the agents that are installed, what edt has set up in each, and test whether it works.
     #[arg(long, conflicts_with_all = ["agent", "dry_run", "remove", "only_edt", "emit"])]
     list: bool,
-    /// Write the agent's plugin into this folder instead.
+    /// Write the agent's plugin into DIR instead.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["dry_run", "remove", "only_edt"])]
     emit: Option<PathBuf>,
-}
-
-impl ValueEnum for Scope {
-    fn value_variants<'a>() -> &'a [Scope] {
-        &[Scope::User, Scope::Project]
-    }
-
-    fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
-        Some(clap::builder::PossibleValue::new(self.name()))
-    }
 }
 
 /// The answer of `edt setup`.
@@ -69,15 +61,15 @@ pub(super) struct Answer {
     action: &'static str,
     /// The agent, if one was named.
     agent: Option<&'static str>,
-    /// For whom.
+    /// The scope of the setup.
     scope: Option<Scope>,
-    /// Whether it was only told.
+    /// Whether this was a dry run.
     dry_run: bool,
-    /// Each file, and what became of it.
-    files: Vec<Step>,
-    /// What a person must know or do beside it.
+    /// What happened to each file.
+    files: Vec<SetupStep>,
+    /// What the user must know, or do by hand.
     notes: Vec<String>,
-    /// Every agent that edt knows, for `--list`.
+    /// For `--list`: every agent that edt knows.
     agents: Vec<Listed>,
 }
 
@@ -86,26 +78,27 @@ pub(super) struct Answer {
 pub(super) struct Listed {
     /// Its name.
     agent: &'static str,
-    /// Where its program is, if it is on `PATH`.
+    /// The path of its program, if the program is on `PATH`.
     program: Option<String>,
-    /// Its folder of settings, if it is there.
+    /// Its settings directory, if it exists.
     settings: Option<String>,
-    /// What of edt it has, for each scope.
+    /// What edt has set up, for each scope.
     installed: Vec<Installed>,
-    /// Whether its own tools are stopped, by trying it: `live`, `not_live`, `not_installed`, or `no_hook_protocol`.
+    /// The result of a test whether its hook blocks its own tools: `live`, `not_live`,
+    /// `not_installed`, or `no_hook_protocol`.
     hook: &'static str,
-    /// Whether the MCP server answers, by trying it: `live`, `not_live` or `not_installed`.
+    /// The result of a test whether the MCP server answers: `live`, `not_live` or `not_installed`.
     mcp: &'static str,
-    /// Why something is not live, and what no hook of this agent can do.
+    /// Why something is not live, and the limits of this agent's hooks.
     detail: Vec<String>,
 }
 
-/// What of edt an agent has.
+/// What edt has set up in one scope.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Installed {
-    /// For whom.
+    /// The scope.
     scope: Scope,
-    /// Whether all of it is there, as this edt writes it.
+    /// Whether every part is present, as this version of edt writes it.
     complete: bool,
 }
 
@@ -113,50 +106,57 @@ impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let answer = match &self.agent {
             None => self.listed(context)?,
-            Some(name) => self.one(context, agent::named(name).ok_or_else(|| unknown(name))?)?,
+            Some(name) => {
+                self.one(context, edt_agents::named(name).ok_or_else(|| unknown(name))?)?
+            }
         };
-        Ok(context.answer(&answer, people))
+        Ok(context.answer(&answer, render_human))
     }
 
-    fn one(&self, context: &Context, agent: &'static dyn Agent) -> Result<Answer> {
-        let mut answer = Answer { agent: Some(agent.name()), ..Answer::new("setup") };
-        if let Some(folder) = &self.emit {
+    fn one(&self, context: &Context, agent: &'static Agent) -> Result<Answer> {
+        let mut answer = Answer { agent: Some(agent.name), ..Answer::new("setup") };
+        if let Some(directory) = &self.emit {
             answer.action = "emit";
-            answer.files = emit(agent, folder)?;
+            answer.files = emit(agent, directory)?;
             return Ok(answer);
         }
-        let wiring = agent.wiring();
-        if self.only_edt && !wiring.can_do_without_its_own() {
-            let message = format!(
-                "{} has no setting that takes its own tools away. Nothing was written.",
-                agent.title()
-            );
+        let wiring = agent.wiring;
+        if self.only_edt && !wiring.can_disable_own_tools {
+            let message = format!("{} has no setting that disables its own tools.", agent.title);
             return Err(Finding::new(
                 Code::BadRequest,
                 message,
-                "Leave out --only-edt: its hooks judge its own tools.",
+                "Omit --only-edt: the agent's hooks judge its own tools.",
             )
+            .with_effect(edt_types::Effect::NothingWritten)
             .into());
         }
-        let drawer = drawer()?;
-        let mut place = self.place(context, self.scope, self.only_edt)?;
-        // What was taken away by an earlier call stays so until `--remove`, which gives it back.
-        let was = Place { only_edt: drawer.find(agent.name(), &place)?.only_edt, ..place.clone() };
-        place.only_edt |= was.only_edt;
-        let run = if self.dry_run { Run::Dry } else { Run::Real };
-        let parts = wiring.parts(&place);
+        let store = store()?;
+        let mut target = self.target(context, self.scope, self.only_edt)?;
+        // Tools that an earlier call disabled stay disabled until `--remove`.
+        let previous =
+            SetupTarget { only_edt: store.find(agent.name, &target)?.only_edt, ..target.clone() };
+        target.only_edt |= previous.only_edt;
+        let dry_run = if self.dry_run { DryRun::Yes } else { DryRun::No };
+        let files = (wiring.files)(&target);
         (answer.scope, answer.dry_run) = (Some(self.scope), self.dry_run);
         if self.remove {
             answer.action = "remove";
-            answer.files = carry::remove(agent.name(), &place, &parts, &drawer, run)?;
+            answer.files = apply::remove(agent.name, &target, &files, &store, dry_run)?;
         } else {
-            answer.files =
-                carry::set_up(agent.name(), &place, &parts, &wiring.parts(&was), &drawer, run)?;
-            answer.notes = wiring.notes(&place);
-            if place.edt != "edt" {
+            answer.files = apply::install(
+                agent.name,
+                &target,
+                &files,
+                &(wiring.files)(&previous),
+                &store,
+                dry_run,
+            )?;
+            answer.notes = (wiring.notes)(&target);
+            if target.edt != "edt" {
                 let way = format!(
-                    "`edt` on PATH is not this program, so its path is written down: {}.",
-                    place.edt
+                    "`edt` on PATH is another program, so the files name this program's path: {}.",
+                    target.edt
                 );
                 answer.notes.push(way);
             }
@@ -164,34 +164,38 @@ impl Args {
         Ok(answer)
     }
 
-    fn place(&self, context: &Context, scope: Scope, only_edt: bool) -> Result<Place> {
+    fn target(&self, context: &Context, scope: Scope, only_edt: bool) -> Result<SetupTarget> {
         let home = programs::home().ok_or_else(no_home)?;
-        let start = whole::real(&context.start);
+        let start = fs::real_path(&context.start);
         let root = start
             .ancestors()
             .find(|above| above.join(".git").exists())
             .unwrap_or(&start)
             .to_owned();
         if scope == Scope::Project && root == home && !self.list {
-            let message = "This is your home, not a project. Nothing was written.";
+            let message = "This is your home directory, not a project.";
             return Err(Finding::new(
                 Code::BadRequest,
                 message,
-                "Call it in a project, or with --scope user.",
+                "Run `edt setup` in a project, or with --scope user.",
             )
+            .with_effect(edt_types::Effect::NothingWritten)
             .into());
         }
-        let own = whole::own_program().map_err(|error| failed("find", Path::new("edt"), &error))?;
-        Ok(Place { scope, home, root, edt: place::called(&own), only_edt })
+        let own =
+            fs::current_program().map_err(|error| failed("find", Path::new("edt"), &error))?;
+        Ok(SetupTarget { scope, home, root, edt: target::edt_command(&own), only_edt })
     }
 
     fn listed(&self, context: &Context) -> Result<Answer> {
         let mut answer = Answer::new("list");
-        let places =
-            [self.place(context, Scope::User, false)?, self.place(context, Scope::Project, false)?];
+        let targets = [
+            self.target(context, Scope::User, false)?,
+            self.target(context, Scope::Project, false)?,
+        ];
         let mut server = None;
         for agent in AGENTS {
-            answer.agents.push(listed(*agent, &places, &mut server));
+            answer.agents.push(listed(agent, &targets, &mut server));
         }
         Ok(answer)
     }
@@ -213,73 +217,80 @@ impl Answer {
     }
 }
 
-/// What an agent has; `server` remembers whether the MCP server answered, which is the same for all.
+/// What edt has set up in one agent. `server` caches the test of the MCP server, whose result is
+/// the same for all agents.
 fn listed(
-    agent: &'static dyn Agent,
-    places: &[Place; 2],
-    server: &mut Option<live::Tried>,
+    agent: &'static Agent,
+    targets: &[SetupTarget; 2],
+    server: &mut Option<live::ProbeOutcome>,
 ) -> Listed {
-    let wiring = agent.wiring();
+    let wiring = agent.wiring;
     let here = |path: PathBuf| path.exists().then(|| path.display().to_string());
     let (mut installed, mut detail) = (Vec::new(), Vec::new());
     let (mut hook, mut mcp) = ("not_installed", "not_installed");
-    for place in places {
-        let parts = wiring.parts(place);
-        // Instructions and skills are shared: they are no sign of this agent.
-        let own =
-            parts.iter().filter(|part| !matches!(part.what, What::Instructions | What::Skill));
-        let presence = carry::in_place(own, &mut detail);
-        if presence == Presence::Absent {
+    for target in targets {
+        let files = (wiring.files)(target);
+        // Instructions and skills are shared by agents, so they do not show that this agent was set
+        // up.
+        let own = files
+            .iter()
+            .filter(|managed| !matches!(managed.purpose, Purpose::Instructions | Purpose::Skill));
+        let presence = apply::presence(own, &mut detail);
+        if presence == SetupPresence::Absent {
             continue;
         }
         installed.push(Installed {
-            scope: place.scope,
-            complete: carry::in_place(&parts, &mut detail) == Presence::Complete,
+            scope: target.scope,
+            complete: apply::presence(&files, &mut detail) == SetupPresence::Complete,
         });
-        let of = |such: &[What]| {
-            carry::in_place(parts.iter().filter(|part| such.contains(&part.what)), &mut Vec::new())
+        let of = |purposes: &[Purpose]| {
+            apply::presence(
+                files.iter().filter(|managed| purposes.contains(&managed.purpose)),
+                &mut Vec::new(),
+            )
         };
-        // A line that is not as edt writes it is somebody's, and is not run.
-        let mut look = |state: &mut &'static str,
-                        such: &[What],
-                        attempt: &mut dyn FnMut() -> live::Tried| {
-            let found = match of(such) {
+        // An entry that edt did not write belongs to somebody else, so it is not run.
+        let mut probe = |state: &mut &'static str,
+                         purposes: &[Purpose],
+                         attempt: &mut dyn FnMut() -> live::ProbeOutcome| {
+            let found = match of(purposes) {
                 _ if *state == "live" => return,
-                Presence::Absent => return,
-                Presence::Other => Err(format!(
-                    "What stands in the {} scope is not as this edt writes it, so it was not tried; `edt setup {} --scope {0}` brings it up to date",
-                    place.scope.name(),
-                    agent.name(),
+                SetupPresence::Absent => return,
+                SetupPresence::Partial => Err(format!(
+                    "The entries in the {} scope differ from those that this edt writes, so they were not tested; `edt setup {} --scope {0}` updates them",
+                    target.scope.name(),
+                    agent.name,
                 )),
-                Presence::Complete => attempt(),
+                SetupPresence::Complete => attempt(),
             };
             *state = tried(found, &mut detail);
         };
-        look(&mut hook, &[What::Hooks, What::McpAndHooks, What::Plugin], &mut || {
-            let off = places.iter().find_map(|place| live::off(&wiring.parts(place)));
+        probe(&mut hook, &[Purpose::Hooks, Purpose::McpAndHooks, Purpose::Plugin], &mut || {
+            let off =
+                targets.iter().find_map(|target| live::disabling_file(&(wiring.files)(target)));
             match off {
                 Some(file) => {
                     Err(format!("`disableAllHooks` is true in {}: no hook runs", file.display()))
                 }
-                None => live::hook(agent, place),
+                None => live::hook(agent, target),
             }
         });
-        look(&mut mcp, &[What::Mcp, What::McpAndHooks], &mut || {
-            server.get_or_insert_with(|| live::server(place)).clone()
+        probe(&mut mcp, &[Purpose::Mcp, Purpose::McpAndHooks], &mut || {
+            server.get_or_insert_with(|| live::server(target)).clone()
         });
     }
-    if agent.protocol().is_none() {
+    if agent.protocol.is_none() {
         hook = "no_hook_protocol";
     }
     if !installed.is_empty() {
-        detail.extend(wiring.notes(&places[0]));
+        detail.extend((wiring.notes)(&targets[0]));
     }
     let mut seen = std::collections::BTreeSet::new();
     detail.retain(|line| seen.insert(line.clone()));
     Listed {
-        agent: agent.name(),
-        program: bounded::find(wiring.program()).map(|path| path.display().to_string()),
-        settings: here(wiring.home(&places[0])),
+        agent: agent.name,
+        program: bounded::find(wiring.program).map(|path| path.display().to_string()),
+        settings: here((wiring.settings)(&targets[0])),
         installed,
         hook,
         mcp,
@@ -287,7 +298,7 @@ fn listed(
     }
 }
 
-fn tried(tried: live::Tried, detail: &mut Vec<String>) -> &'static str {
+fn tried(tried: live::ProbeOutcome, detail: &mut Vec<String>) -> &'static str {
     match tried {
         Ok(()) => "live",
         Err(why) => {
@@ -297,121 +308,126 @@ fn tried(tried: live::Tried, detail: &mut Vec<String>) -> &'static str {
     }
 }
 
-fn emit(agent: &dyn Agent, folder: &Path) -> Result<Vec<Step>> {
-    let files = agent.wiring().plugin();
+fn emit(agent: &Agent, directory: &Path) -> Result<Vec<SetupStep>> {
+    let files = agent.wiring.plugin.map(|plugin| plugin()).unwrap_or_default();
     if files.is_empty() {
-        let message = format!("{} has no plugins that edt could write.", agent.title());
-        let hint = format!("`edt setup {}` writes its settings.", agent.name());
+        let message = format!("edt has no plugin for {}.", agent.title);
+        let hint = format!("`edt setup {}` writes its settings.", agent.name);
         return Err(Finding::new(Code::BadRequest, message, hint).into());
     }
     let (mut steps, mut theirs) = (Vec::new(), Vec::new());
     for (name, content) in &files {
-        let file = folder.join(name);
-        let did = match whole::at(&file).map_err(|error| failed("read", &file, &error))? {
-            whole::There::File { bytes, .. } if bytes == content.as_bytes() => Did::Unchanged,
-            whole::There::Nothing => Did::Created,
-            whole::There::File { bytes, .. } if is_emitted(&bytes, content) => Did::Changed,
+        let file = directory.join(name);
+        let action = match fs::read_path(&file).map_err(|error| failed("read", &file, &error))? {
+            fs::PathContent::File { bytes, .. } if bytes == content.as_bytes() => {
+                SetupAction::Unchanged
+            }
+            fs::PathContent::Nothing => SetupAction::Created,
+            fs::PathContent::File { bytes, .. } if is_emitted(&bytes, content) => {
+                SetupAction::Changed
+            }
             _ => {
-                let message = format!(
-                    "{} is not what edt writes there. Nothing was written.",
-                    file.display()
+                let message = format!("{} was not written by edt.", file.display());
+                let hint = "Name another directory, or move that file away.";
+                theirs.push(
+                    Finding::new(Code::BadRequest, message, hint)
+                        .with_effect(edt_types::Effect::NothingWritten),
                 );
-                theirs.push(Finding::new(
-                    Code::BadRequest,
-                    message,
-                    "Name another folder, or move that file away.",
-                ));
                 continue;
             }
         };
-        steps.push(Step {
+        steps.push(SetupStep {
             file: file.display().to_string(),
-            what: What::Plugin,
-            did,
+            purpose: Purpose::Plugin,
+            action,
             detail: None,
         });
     }
     Findings::check(theirs)?;
     for ((name, content), _) in
-        files.iter().zip(&steps).filter(|(_, step)| step.did != Did::Unchanged)
+        files.iter().zip(&steps).filter(|(_, step)| step.action != SetupAction::Unchanged)
     {
-        let file = folder.join(name);
+        let file = directory.join(name);
         let wrap = |error: std::io::Error| failed("write", &file, &error);
-        whole::make_folder(file.parent().unwrap_or(folder)).map_err(wrap)?;
-        whole::put_beside(&file, content.as_bytes(), 0o666).map_err(wrap)?;
+        fs::make_dir(file.parent().unwrap_or(directory)).map_err(wrap)?;
+        fs::write_atomic_unique(&file, content.as_bytes(), 0o666).map_err(wrap)?;
     }
     Ok(steps)
 }
 
-/// Whether an earlier edt wrote this where the present one would write `content`: JSON with the same keys and all else the same but
-/// what tells versions apart; a text that begins alike.
+/// Whether an earlier version of edt wrote `bytes` in place of `content`. JSON must be equal except
+/// for the values that depend on the version; other text must have the same first two lines.
 fn is_emitted(bytes: &[u8], content: &str) -> bool {
-    fn kin(key: &str, one: &Value, other: &Value) -> bool {
+    fn same_shape(key: &str, one: &Value, other: &Value) -> bool {
         match (one, other) {
             (Value::Object(one), Value::Object(other)) => {
                 one.len() == other.len()
                     && one.iter().all(|(key, value)| {
-                        other.get(key).is_some_and(|other| kin(key, value, other))
+                        other.get(key).is_some_and(|other| same_shape(key, value, other))
                     })
             }
             (Value::Array(one), Value::Array(other)) => {
                 one.len() == other.len()
-                    && one.iter().zip(other).all(|(one, other)| kin(key, one, other))
+                    && one.iter().zip(other).all(|(one, other)| same_shape(key, one, other))
             }
             _ => ["version", "description", "license", "timeout"].contains(&key) || one == other,
         }
     }
     let Ok(text) = std::str::from_utf8(bytes) else { return false };
     match (serde_json::from_str::<Value>(text), serde_json::from_str::<Value>(content)) {
-        (Ok(one), Ok(other)) => kin("", &one, &other),
+        (Ok(one), Ok(other)) => same_shape("", &one, &other),
         (Err(_), Err(_)) => text.lines().take(2).eq(content.lines().take(2)),
         _ => false,
     }
 }
 
-fn drawer() -> Result<Drawer> {
-    let data = persons("XDG_DATA_HOME", ".local/share").ok_or_else(no_home)?;
-    Ok(Drawer::new(&data.join("edt")))
+fn store() -> Result<ReceiptStore> {
+    let data = user_directory("XDG_DATA_HOME", ".local/share").ok_or_else(no_home)?;
+    Ok(ReceiptStore::new(&data.join("edt")))
 }
 
 fn no_home() -> Finding {
-    let message = "HOME names no absolute path, so there is no place for a person's settings. Nothing was written.";
-    Finding::new(Code::BadRequest, message, "Set HOME and call it again.")
+    let message = "HOME is not an absolute path, so the user's settings cannot be found.";
+    Finding::new(Code::BadRequest, message, "Set HOME and repeat the call.")
+        .with_effect(edt_types::Effect::NothingWritten)
 }
 
-fn people(answer: &Answer) -> String {
+fn render_human(answer: &Answer) -> String {
     let mut out = String::new();
     if answer.dry_run {
         let _ = writeln!(out, "{}", paint(NOTE, "dry run: nothing was changed"));
     }
-    for Step { file, what, did, detail } in &answer.files {
-        let (style, word) = match did {
-            Did::Created => (GOOD, "created"),
-            Did::Changed => (GOOD, "changed"),
-            Did::Unchanged => (DIM, "unchanged"),
-            Did::Restored => (GOOD, "restored as it was"),
-            Did::Deleted => (GOOD, "deleted"),
-            Did::TakenOut => (GOOD, "taken out; the rest, changed since, stays"),
-            Did::Kept => (NOTE, "kept: another agent needs it"),
-            Did::Absent => (DIM, "nothing of edt's"),
-            Did::Left => (BAD, "not reached"),
+    for SetupStep { file, purpose, action, detail } in &answer.files {
+        let (style, word) = match action {
+            SetupAction::Created => (GOOD, "created"),
+            SetupAction::Changed => (GOOD, "changed"),
+            SetupAction::Unchanged => (DIM, "unchanged"),
+            SetupAction::Restored => (GOOD, "restored"),
+            SetupAction::Deleted => (GOOD, "deleted"),
+            SetupAction::TakenOut => {
+                (GOOD, "edt's part was removed; later changes of the file stay")
+            }
+            SetupAction::Kept => (NOTE, "kept: another agent needs it"),
+            SetupAction::Absent => (DIM, "edt has nothing here"),
+            SetupAction::Left => (BAD, "not processed"),
         };
         let detail = detail.as_ref().map(|detail| format!(" ({detail})")).unwrap_or_default();
-        let _ = writeln!(out, "{} {file} {}{detail}", paint(style, word), paint(DIM, what.words()));
+        let _ =
+            writeln!(out, "{} {file} {}{detail}", paint(style, word), paint(DIM, purpose.label()));
     }
     for note in &answer.notes {
         let _ = writeln!(out, "{} {note}", paint(NOTE, "note:"));
     }
-    answer.agents.iter().for_each(|one| one.tell(&mut out));
+    answer.agents.iter().for_each(|one| one.render_human(&mut out));
     out
 }
 
 impl Listed {
-    fn tell(&self, out: &mut String) {
+    fn render_human(&self, out: &mut String) {
         let here = match (&self.program, &self.settings) {
             (Some(program), _) => program.clone(),
-            (None, Some(settings)) => format!("no program on PATH; {settings} is there"),
-            (None, None) => "not here".to_owned(),
+            (None, Some(settings)) => format!("no program on PATH; {settings} exists"),
+            (None, None) => "not installed".to_owned(),
         };
         let _ = writeln!(out, "{} {}", paint(NAME, self.agent), paint(DIM, &here));
         let style = |word: &str| match word {
@@ -423,7 +439,7 @@ impl Listed {
             let word = if *complete {
                 paint(GOOD, "set up")
             } else {
-                paint(NOTE, "set up in part: call `edt setup` again")
+                paint(NOTE, "partly set up: run `edt setup` again")
             };
             let _ = writeln!(out, "  {} {word}", scope.name());
         }

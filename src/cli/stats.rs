@@ -7,38 +7,40 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::context::Context;
-use super::memory::opened;
+use super::memory::open_with_memory;
 use super::render::{DIM, NAME, paint};
-use crate::base::text::harmless;
-use crate::base::{Code, Finding, Result, Status};
-use crate::git::{self, Repo};
-use crate::io::clock;
-use crate::memory::Memory;
-use crate::session::changed;
-use crate::session::stats::{Counted, Filter, Tally, stats};
+use edt_core::session::diff_report;
+use edt_core::session::stats::{EditCounts, SessionStats, StatsFilter, stats};
+use edt_git::Repo;
+use edt_io::clock;
+use edt_memory::Memory;
+use edt_types::text::escape_controls;
+use edt_types::{Code, Finding, Result, Status};
 
-/// Why refusals are not counted under a filter.
-const UNKNOWN: &str = "The memory counts refusals by kind and not by session, agent or date. `edt stats` without a filter counts them.";
+/// Why refusals are not counted with a filter.
+const UNKNOWN: &str = "The memory counts refusals by kind, not by session, agent or date. `edt stats` without a filter counts them.";
 
-/// What sessions come to in numbers: edits, overrides, undo rate, landings, per session and agent. From Git alone.
+/// Count edits, overrides, undone edits and landings, per session and agent. The counts come from
+/// Git; refusals come from the memory.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  edt stats --since '2 weeks ago'\n  edt stats --agent codex --json"
 )]
 pub(super) struct Args {
-    /// This session alone.
+    /// Count only this session.
     #[arg(long, value_name = "NAME")]
     session: Option<String>,
-    /// Edits of this agent alone.
+    /// Count only the edits of this agent.
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
-    /// Commits of this day (UTC) or later: 2026-01-31, or `3 days ago` (minutes, hours, days, weeks).
+    /// Count only commits of this day (UTC) or later: 2026-01-31, or `3 days ago` (minutes, hours,
+    /// days, weeks).
     #[arg(long, value_name = "DATE")]
     since: Option<String>,
-    /// For the estimate: how long a person takes to put one undone edit back by hand.
+    /// For the estimate: the time that the user needs to undo one edit by hand.
     #[arg(long, value_name = "MINUTES", default_value_t = 5.0)]
     minutes_per_undo: f64,
-    /// For the estimate: how long a mistake that landed would have taken.
+    /// For the estimate: the time that a landed mistake would have cost.
     #[arg(long, value_name = "MINUTES", default_value_t = 10.0)]
     minutes_per_mistake: f64,
 }
@@ -48,65 +50,65 @@ pub(super) struct Args {
 pub(super) struct Answer {
     /// Always `edt.stats/1`.
     schema: &'static str,
-    /// Only commits made then or later count, in seconds since 1970.
+    /// Only commits made at this time or later were counted; in seconds since 1970.
     since: Option<i64>,
     /// All sessions together.
     total: Numbers,
-    /// Each session, in order of names.
-    sessions: Vec<OfSession>,
-    /// Each agent, in order of names; first what bears no name.
-    agents: Vec<OfAgent>,
-    /// Refusals, as far as the memory has them; null with `--session`, `--agent` or `--since`: it counts them by kind, and keeps of each
-    /// who met it last and not who met it how often.
+    /// Each session, ordered by name.
+    sessions: Vec<SessionNumbers>,
+    /// Each agent, ordered by name. Edits without an agent come first.
+    agents: Vec<AgentNumbers>,
+    /// The refusals that the memory has. Null with `--session`, `--agent` or `--since`, because the
+    /// memory counts refusals by kind only.
     refusals: Option<Refusals>,
     /// Why `refusals` is null; null if it is not.
     refusals_unknown: Option<&'static str>,
-    /// An estimate, with all that it is made of.
+    /// An estimate, with all its factors.
     time_saved: TimeSaved,
 }
 
 /// How often something happened.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Numbers {
-    /// Edits that stand.
+    /// Edits that are in effect.
     edits: u64,
-    /// Files set to an earlier state, and standing.
+    /// Restores of a file that are in effect.
     restores: u64,
-    /// Programs whose changes stand.
+    /// Runs of programs whose changes are in effect.
     runs: u64,
-    /// Edits, restores and runs taken back and not brought again.
+    /// Edits, restores and runs that were undone and not redone.
     undone: u64,
-    /// `undone` of all that was made; null if nothing was.
+    /// `undone` divided by all edits, restores and runs; null if there were none.
     undo_rate: Option<f64>,
-    /// Commits that recorded what someone asked to record.
+    /// Checkpoints that a caller asked for.
     checkpoints: u64,
-    /// Commits that recorded what changed behind edt's back.
+    /// Checkpoints that recorded changes made outside edt.
     foreign: u64,
-    /// A person's own commits on the branch.
-    persons: u64,
-    /// How many needed each override.
+    /// The user's own commits on the session's branch.
+    user_commits: u64,
+    /// How many edits, restores and runs needed each override.
     overrides: BTreeMap<String, u64>,
 }
 
 /// A session in numbers.
 #[derive(Debug, Serialize, JsonSchema)]
-struct OfSession {
+struct SessionNumbers {
     /// Its name.
     name: String,
     /// `open`, `landed`, `abandoned` or `deleted`.
     state: &'static str,
-    /// How often it landed.
+    /// How often the session landed.
     landed: u64,
-    /// How often what a program had changed was put back.
-    put_back: u64,
-    /// What happened in it.
+    /// How often the changes of a program were rolled back.
+    rolled_back: u64,
+    /// The counts of this session.
     #[serde(rename = "made")]
     numbers: Numbers,
-    /// What it comes to against its base, whatever `--since` and `--agent` say.
+    /// The difference between base and tip. `--since` and `--agent` do not affect it.
     net: Net,
 }
 
-/// What changed between two states.
+/// The difference between two states.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 struct Net {
     /// Files that differ.
@@ -123,48 +125,57 @@ struct Net {
 
 /// An agent in numbers.
 #[derive(Debug, Serialize, JsonSchema)]
-struct OfAgent {
-    /// Its name; null for what bears none.
+struct AgentNumbers {
+    /// Its name; null for edits without an agent.
     agent: Option<String>,
-    /// In how many sessions.
+    /// In how many sessions it worked.
     sessions: u64,
-    /// What it did.
+    /// The counts of this agent.
     #[serde(rename = "made")]
     numbers: Numbers,
 }
 
-/// Refusals that the memory has. It counts kinds of failures; their numbers are since its beginning.
+/// The refusals that the memory has, counted since the memory was created.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 struct Refusals {
     /// Kinds of failures.
     kinds: u64,
-    /// Kinds that were followed by an edit of the file which landed, and needed no override.
+    /// Kinds after which an edit of the same file was applied without an override.
     fixed: u64,
-    /// How often each code was seen.
+    /// How often each code occurred.
     codes: BTreeMap<String, u64>,
 }
 
-/// An estimate of time saved, in minutes. It counts what was seen and multiplies it by what was assumed.
+/// An estimate of the time saved, in minutes: observed counts multiplied by assumed times.
 #[derive(Debug, Serialize, JsonSchema)]
 struct TimeSaved {
     /// `undone × minutes_per_undo + fixed × minutes_per_mistake`.
     minutes: f64,
-    /// The same in words.
+    /// The formula of `minutes`.
     formula: &'static str,
-    /// Edits, restores and runs taken back by `edt undo` instead of by hand.
+    /// Edits, restores and runs that `edt undo` undid.
     undone: u64,
     /// Assumed; `--minutes-per-undo`.
     minutes_per_undo: f64,
-    /// Kinds of refusals that were followed by an edit which landed, and needed no override; null if `refusals` is, and 0 in the sum.
+    /// Kinds of refusals after which an edit was applied without an override. Null, and 0 in the
+    /// sum, if `refusals` is null.
     fixed: Option<u64>,
     /// Assumed; `--minutes-per-mistake`.
     minutes_per_mistake: f64,
 }
 
-impl From<&Tally> for Numbers {
-    fn from(tally: &Tally) -> Numbers {
-        let Tally { edits, restores, runs, undone, checkpoints, foreign, persons, overrides } =
-            tally.clone();
+impl From<&EditCounts> for Numbers {
+    fn from(tally: &EditCounts) -> Numbers {
+        let EditCounts {
+            edits,
+            restores,
+            runs,
+            undone,
+            checkpoints,
+            foreign,
+            user_commits,
+            overrides,
+        } = tally.clone();
         let made = tally.made();
         #[expect(clippy::cast_precision_loss, reason = "a rate of fewer than 2^52 edits")]
         let undo_rate = (made > 0).then(|| undone as f64 / made as f64);
@@ -176,7 +187,7 @@ impl From<&Tally> for Numbers {
             undo_rate,
             checkpoints,
             foreign,
-            persons,
+            user_commits,
             overrides,
         }
     }
@@ -189,7 +200,7 @@ impl Args {
             ("--minutes-per-mistake", self.minutes_per_mistake),
         ] {
             if !minutes.is_finite() || minutes < 0.0 {
-                let message = format!("{flag} is {minutes}, which is no time.");
+                let message = format!("{flag} is {minutes}, which is not a duration.");
                 return Err(Finding::new(
                     Code::BadRequest,
                     message,
@@ -198,9 +209,10 @@ impl Args {
                 .into());
             }
         }
-        let repo = opened(context)?;
+        let repo = open_with_memory(context)?;
         let since = self.since.as_deref().map(|text| moment(text, clock::wall().0)).transpose()?;
-        let filter = Filter { session: self.session.clone(), agent: self.agent.clone(), since };
+        let filter =
+            StatsFilter { session: self.session.clone(), agent: self.agent.clone(), since };
         let counted = stats(&repo, &filter)?;
         if let (Some(name), true) =
             (&self.session, counted.is_empty() && filter.agent.is_none() && since.is_none())
@@ -210,26 +222,29 @@ impl Args {
                 Finding::new(Code::NoSession, message, "`edt status` lists the sessions.").into()
             );
         }
-        let mut total = Tally::default();
+        let mut total = EditCounts::default();
         for one in &counted {
             total.add(&one.all());
         }
-        let refusals = if filter == Filter::default() { Some(refusals(&repo)?) } else { None };
+        let refusals = if filter == StatsFilter::default() { Some(refusals(&repo)?) } else { None };
         let answer = Answer {
             schema: "edt.stats/1",
             since,
             time_saved: self.saved(&total, refusals.as_ref().map(|refusals| refusals.fixed)),
             total: Numbers::from(&total),
-            agents: of_agents(&counted),
-            sessions: counted.iter().map(|one| of_session(&repo, one)).collect::<Result<_>>()?,
+            agents: agent_numbers(&counted),
+            sessions: counted
+                .iter()
+                .map(|one| session_numbers(&repo, one))
+                .collect::<Result<_>>()?,
             refusals_unknown: if refusals.is_none() { Some(UNKNOWN) } else { None },
             refusals,
         };
-        Ok(context.answer(&answer, Answer::people))
+        Ok(context.answer(&answer, Answer::render_human))
     }
 
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-    fn saved(&self, total: &Tally, fixed: Option<u64>) -> TimeSaved {
+    fn saved(&self, total: &EditCounts, fixed: Option<u64>) -> TimeSaved {
         let undone = total.undone;
         let (undos, mistakes) = (undone as f64, fixed.unwrap_or_default() as f64);
         TimeSaved {
@@ -243,35 +258,36 @@ impl Args {
     }
 }
 
-fn of_session(repo: &Repo, counted: &Counted) -> Result<OfSession> {
+fn session_numbers(repo: &Repo, counted: &SessionStats) -> Result<SessionNumbers> {
     let session = &counted.session;
     let tree = |oid| if oid == repo.empty_tree() { Ok(oid) } else { repo.tree_of(oid) };
     let mut net = Net::default();
-    for file in changed::files(repo, &repo.tree_diff(tree(session.base)?, tree(session.tip)?)?)? {
+    for file in diff_report::files(repo, &repo.tree_diff(tree(session.base)?, tree(session.tip)?)?)?
+    {
         net.files += 1;
         net.lines_added += file.lines_added;
         net.lines_removed += file.lines_removed;
         net.bytes_before += file.bytes_before.unwrap_or_default();
         net.bytes_after += file.bytes_after.unwrap_or_default();
     }
-    Ok(OfSession {
+    Ok(SessionNumbers {
         name: session.name.clone(),
         state: session.state.name(),
         landed: counted.landed,
-        put_back: counted.put_back,
+        rolled_back: counted.rolled_back,
         numbers: Numbers::from(&counted.all()),
         net,
     })
 }
 
-fn of_agents(counted: &[Counted]) -> Vec<OfAgent> {
-    let mut agents: BTreeMap<&Option<String>, (u64, Tally)> = BTreeMap::new();
+fn agent_numbers(counted: &[SessionStats]) -> Vec<AgentNumbers> {
+    let mut agents: BTreeMap<&Option<String>, (u64, EditCounts)> = BTreeMap::new();
     for (agent, tally) in counted.iter().flat_map(|one| &one.agents) {
         let (sessions, all) = agents.entry(agent).or_default();
         *sessions += 1;
         all.add(tally);
     }
-    let of = |(agent, (sessions, tally)): (&Option<String>, (u64, Tally))| OfAgent {
+    let of = |(agent, (sessions, tally)): (&Option<String>, (u64, EditCounts))| AgentNumbers {
         agent: agent.clone(),
         sessions,
         numbers: Numbers::from(&tally),
@@ -280,19 +296,19 @@ fn of_agents(counted: &[Counted]) -> Vec<OfAgent> {
 }
 
 fn refusals(repo: &Repo) -> Result<Refusals> {
-    let memory = Memory::of(repo, None);
+    let memory = Memory::new(repo, None);
     let mut refusals = Refusals::default();
     let Some(tip) = memory.tip()? else { return Ok(refusals) };
     for episode in memory.all(tip)?.0 {
         refusals.kinds += 1;
-        // An override is no fix: the same was sent again.
+        // An override is not a fix: the same content was sent again.
         refusals.fixed += u64::from(episode.fix.is_some_and(|fix| fix.allow.is_empty()));
         *refusals.codes.entry(episode.code).or_default() += episode.seen;
     }
     Ok(refusals)
 }
 
-/// The moment that `text` names, in seconds since 1970.
+/// The time that `text` names, in seconds since 1970.
 fn moment(text: &str, now: i64) -> Result<i64> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let unit = |word: &str| match word.trim_end_matches('s') {
@@ -311,26 +327,26 @@ fn moment(text: &str, now: i64) -> Result<i64> {
             .and_then(|(n, unit)| n.checked_mul(unit)),
         _ => None,
     };
-    ago.map(|ago| now.saturating_sub(ago)).or_else(|| git::moment(text)).ok_or_else(|| {
-        let message = format!("--since is {text:?}, which is no date that edt reads.");
+    ago.map(|ago| now.saturating_sub(ago)).or_else(|| edt_git::parse_date(text)).ok_or_else(|| {
+        let message = format!("--since is {text:?}, which is not a date that edt can read.");
         Finding::new(Code::BadRequest, message, "Send a date such as 2026-01-31, or `3 days ago`.")
             .into()
     })
 }
 
 impl Answer {
-    fn people(&self) -> String {
-        let mut out = format!("{}\n", self.total.people("all sessions"));
+    fn render_human(&self) -> String {
+        let mut out = format!("{}\n", self.total.render_human("all sessions"));
         for session in &self.sessions {
             let _ = write!(
                 out,
                 "\n{}",
-                session.numbers.people(&format!("{} ({})", session.name, session.state))
+                session.numbers.render_human(&format!("{} ({})", session.name, session.state))
             );
             let Net { files, lines_added, lines_removed, bytes_before, bytes_after } = &session.net;
-            let (landed, put_back) = (session.landed, session.put_back);
+            let (landed, rolled_back) = (session.landed, session.rolled_back);
             let net = format!(
-                "landed {landed}, put back {put_back}; against its base {files} files, +{lines_added} -{lines_removed} lines, {bytes_before} -> {bytes_after} bytes"
+                "landed {landed}, rolled back {rolled_back}; against its base {files} files, +{lines_added} -{lines_removed} lines, {bytes_before} -> {bytes_after} bytes"
             );
             let _ = writeln!(out, "  {}", paint(DIM, &net));
         }
@@ -339,13 +355,13 @@ impl Answer {
             let _ = write!(
                 out,
                 "\n{}",
-                agent.numbers.people(&format!("agent {name}, {} sessions", agent.sessions))
+                agent.numbers.render_human(&format!("agent {name}, {} sessions", agent.sessions))
             );
         }
         let codes = self.refusals.iter().flat_map(|refusals| &refusals.codes);
         let codes: Vec<String> = codes.map(|(code, count)| format!("{code} {count}")).collect();
         if !codes.is_empty() {
-            let _ = writeln!(out, "\nrefused (as far as remembered): {}", codes.join(", "));
+            let _ = writeln!(out, "\nrefused (as far as the memory knows): {}", codes.join(", "));
         }
         if let Some(why) = self.refusals_unknown {
             let _ = writeln!(out, "\nrefused: not counted. {why}");
@@ -362,7 +378,7 @@ impl Answer {
 }
 
 impl Numbers {
-    fn people(&self, title: &str) -> String {
+    fn render_human(&self, title: &str) -> String {
         let Numbers {
             edits,
             restores,
@@ -371,21 +387,23 @@ impl Numbers {
             undo_rate,
             checkpoints,
             foreign,
-            persons,
+            user_commits,
             overrides,
         } = self;
         let rate = undo_rate.map_or_else(String::new, |rate| format!(" ({:.1} %)", rate * 100.0));
-        let mut out = format!("{}\n", paint(NAME, &harmless(title).0));
+        let mut out = format!("{}\n", paint(NAME, &escape_controls(title).0));
         let _ = writeln!(
             out,
-            "  {edits} edits, {restores} restores, {runs} runs stand; {undone} undone{rate}"
+            "  {edits} edits, {restores} restores, {runs} runs in effect; {undone} undone{rate}"
         );
         let _ = writeln!(
             out,
-            "  {checkpoints} checkpoints, {foreign} of foreign changes, {persons} commits of persons"
+            "  {checkpoints} checkpoints, {foreign} of changes outside edt, {user_commits} commits of the user"
         );
-        let words: Vec<String> =
-            overrides.iter().map(|(word, count)| format!("{} {count}", harmless(word).0)).collect();
+        let words: Vec<String> = overrides
+            .iter()
+            .map(|(word, count)| format!("{} {count}", escape_controls(word).0))
+            .collect();
         if !words.is_empty() {
             let _ = writeln!(out, "  overrides: {}", words.join(", "));
         }
@@ -398,7 +416,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_moment_is_a_date_or_so_long_ago() {
+    fn a_moment_is_a_date_or_a_time_ago() {
         let at = |text: &str| moment(text, 1_000_000).ok();
         assert_eq!(at("1970-01-02"), Some(86_400));
         assert_eq!(at("2 days ago"), Some(1_000_000 - 2 * 86_400));

@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use super::context::Context;
 use super::render::{self, DIM, NAME, NOTE, paint, short};
-use crate::base::{RepoPath, Result, SessionReport, Settled, Status, Warning};
-use crate::git::diff::{Differs, Untracked};
-use crate::git::{InHead, Repo};
-use crate::proposal::{self, State};
-use crate::session::list::{self, Listed};
-use crate::session::{Look, Session};
+use edt_core::proposal::{self, ProposalState};
+use edt_core::session::list::{self, SessionSummary};
+use edt_core::session::{PathState, Session};
+use edt_git::diff::{TreeDifference, Untracked};
+use edt_git::{InHead, Repo};
+use edt_types::{Recovered, RepoPath, Result, SessionReport, Status, Warning};
 
-/// Show the session, its edits, and what is not recorded.
+/// Show the session, its edits, and unrecorded changes.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[command(after_help = "Example:\n  edt status --json")]
@@ -31,22 +31,23 @@ pub(super) struct Answer {
     tip: Option<String>,
     /// Whether HEAD is on the session's branch.
     switched: bool,
-    /// How many edits the session holds.
+    /// How many edits the session has.
     edits: u64,
     /// Paths that differ between base and tip.
     changed: Vec<String>,
     /// Paths that Git reports as uncommitted or untracked.
     uncommitted: Vec<String>,
-    /// Paths of the session that were changed on disk behind edt's back: the next edit of one records it first.
+    /// Paths of the session that were changed outside edt. The next edit of such a path records the
+    /// change first.
     foreign: Vec<String>,
-    /// Every session of this repository, in order of names.
+    /// Every session of this repository, ordered by name.
     sessions: Vec<SessionLine>,
-    /// Ids of proposals that wait for a person.
+    /// Ids of the proposals that wait for the user.
     proposals: Vec<String>,
-    /// What persons decided on proposals since the last answer that told it.
+    /// The user's decisions on proposals that no earlier answer reported.
     warnings: Vec<Warning>,
-    /// An interrupted transaction that this call settled.
-    settled: Option<Settled>,
+    /// An interrupted transaction that this call recovered.
+    recovered: Option<Recovered>,
 }
 
 /// One session of the repository.
@@ -58,20 +59,20 @@ struct SessionLine {
     state: &'static str,
     /// Its newest commit, as a hex object id.
     tip: String,
-    /// How many edits it holds.
+    /// How many edits it has.
     edits: u64,
     /// The branch it began on, or a commit.
     origin: Option<String>,
-    /// The worktree that works in it.
+    /// The worktree that uses it.
     worktree: Option<String>,
-    /// When its newest commit was made, in seconds since 1970.
+    /// The time of its newest commit, in seconds since 1970.
     time: i64,
-    /// How many tips `undo` keeps.
+    /// How many undone tips are kept for `redo`.
     undone: u64,
 }
 
 impl SessionLine {
-    fn of(listed: Listed) -> SessionLine {
+    fn of(listed: SessionSummary) -> SessionLine {
         let short =
             |name: String| name.strip_prefix("refs/heads/").map(str::to_owned).unwrap_or(name);
         SessionLine {
@@ -90,14 +91,14 @@ impl SessionLine {
 impl Args {
     #[expect(clippy::unused_self, reason = "every command runs by its arguments")]
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
-        let (repo, settled) = context.repo()?;
-        context.hear(&repo);
-        let answer = Answer { warnings: context.news(), ..answer(&repo, settled)? };
-        Ok(context.answer(&answer, people))
+        let (repo, recovered) = context.repo()?;
+        context.load_decisions(&repo);
+        let answer = Answer { warnings: context.new_decisions(), ..answer(&repo, recovered)? };
+        Ok(context.answer(&answer, render_human))
     }
 }
 
-fn answer(repo: &Repo, settled: Option<Settled>) -> Result<Answer> {
+fn answer(repo: &Repo, recovered: Option<Recovered>) -> Result<Answer> {
     let session = Session::current(repo, &repo.head()?)?;
     let (mut edits, mut changed, mut foreign) = (0, Vec::new(), Vec::new());
     if let Some(session) = &session {
@@ -114,7 +115,7 @@ fn answer(repo: &Repo, settled: Option<Settled>) -> Result<Answer> {
         edits,
         changed,
         uncommitted: repo
-            .uncommitted(Untracked::Folders)?
+            .uncommitted(Untracked::Directories)?
             .iter()
             .map(ToString::to_string)
             .collect(),
@@ -122,19 +123,21 @@ fn answer(repo: &Repo, settled: Option<Settled>) -> Result<Answer> {
         sessions: list::sessions(repo)?.into_iter().map(SessionLine::of).collect(),
         proposals: proposal::store::all(repo)?
             .into_iter()
-            .filter(|one| one.state == State::Open)
+            .filter(|one| one.state == ProposalState::Open)
             .map(|one| one.id.to_string())
             .collect(),
         warnings: Vec::new(),
-        settled,
+        recovered,
     })
 }
 
-/// The paths of the session whose bytes on disk are not the recorded ones. What edt could not edit is left out.
-fn drifted(repo: &Repo, session: &Session, differs: &[Differs]) -> Result<Vec<String>> {
+/// The paths of the session whose bytes on disk differ from the recorded ones. Paths that edt
+/// cannot edit are omitted.
+fn drifted(repo: &Repo, session: &Session, differs: &[TreeDifference]) -> Result<Vec<String>> {
     let tree = repo.tree_of(session.tip)?;
     let changed = |path: &&RepoPath| {
-        Look::at(repo, tree, None, path).is_ok_and(|look| look.disk_file() != look.tip)
+        PathState::at(repo, tree, None, path)
+            .is_ok_and(|path_state| path_state.disk_file() != path_state.tip)
     };
     Ok(differs
         .iter()
@@ -144,15 +147,13 @@ fn drifted(repo: &Repo, session: &Session, differs: &[Differs]) -> Result<Vec<St
         .collect())
 }
 
-fn people(answer: &Answer) -> String {
-    let mut out = render::settled(answer.settled.as_ref());
+fn render_human(answer: &Answer) -> String {
+    let mut out = render::recovered(answer.recovered.as_ref());
     match &answer.session {
-        None => out.push_str(
-            "No session here. `edt begin` starts one, and so does the first `edt apply`.\n",
-        ),
+        None => out.push_str("No session here. `edt begin` or the first `edt apply` starts one.\n"),
         Some(session) => {
             let tip = answer.tip.as_deref().unwrap_or_default();
-            let place = if answer.switched { "HEAD is on it" } else { "HEAD is elsewhere" };
+            let place = if answer.switched { "HEAD is on it" } else { "HEAD is not on it" };
             let _ = writeln!(
                 out,
                 "session {} {}",
@@ -177,7 +178,7 @@ fn people(answer: &Answer) -> String {
             "{}",
             paint(
                 NOTE,
-                &format!("proposals that wait for a person: {}", answer.proposals.join(", "))
+                &format!("proposals that wait for the user: {}", answer.proposals.join(", "))
             )
         );
     }
@@ -186,7 +187,7 @@ fn people(answer: &Answer) -> String {
     out
 }
 
-/// The sessions beside this worktree's own.
+/// Renders the sessions of other worktrees.
 fn others(out: &mut String, answer: &Answer) {
     let own = answer.session.as_ref().map(|session| session.name.as_str());
     let others: Vec<&SessionLine> =

@@ -1,4 +1,4 @@
-//! `edt telemetry`: what waits for a collector, and sending it.
+//! `edt telemetry`: shows spooled spans and sends them to a collector.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -11,40 +11,41 @@ use serde_json::{Map, Value, json};
 
 use super::context::Context;
 use super::render::{BAD, DIM, GOOD, NAME, NOTE, paint};
-use crate::base::text::harmless;
-use crate::base::{Code, Finding, Result, Status};
-use crate::git::Repo;
-use crate::io::whole;
 use crate::telemetry::settings::{self, Exporter, Flush, Protocol, Settings, masked};
 use crate::telemetry::spool::{self, Counts};
-use crate::telemetry::{Flushed, LONGEST, flush};
+use crate::telemetry::{Flushed, MAX_FLUSH, flush};
+use edt_git::Repo;
+use edt_io::fs;
+use edt_types::text::escape_controls;
+use edt_types::{Code, Finding, Result, Status};
 
-/// Spans for an OpenTelemetry collector: where they go, what waits, sending it.
+/// Show and send the spans for an OpenTelemetry collector.
 ///
-/// Off unless `OTEL_EXPORTER_OTLP_ENDPOINT` (or another variable of OpenTelemetry), or edt.telemetry.endpoint in your own Git configuration,
-/// asks for it. No answer waits for a collector: spans are spooled, `edt mcp` and `edt telemetry flush` send them.
+/// Telemetry is off unless `OTEL_EXPORTER_OTLP_ENDPOINT` (or another variable of OpenTelemetry), or
+/// edt.telemetry.endpoint in your own Git configuration, enables it. No answer waits for a
+/// collector: spans are spooled, and `edt mcp` and `edt telemetry flush` send them.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  git config --global edt.telemetry.endpoint http://localhost:4318\n  edt telemetry status\n  edt telemetry flush --timeout 5"
 )]
 pub(super) struct Args {
     #[command(subcommand)]
-    act: Act,
+    command: TelemetryCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Act {
-    /// Tell whether it is on and why, where spans go, and what waits.
+enum TelemetryCommand {
+    /// Show whether telemetry is on and why, where spans are sent, and how many wait.
     Status,
-    /// Send what waits, and wait for that.
+    /// Send the waiting spans, and wait until they are sent.
     Flush {
-        /// The longest that it may take, in seconds; at most 3600.
+        /// The time limit in seconds; at most 3600.
         #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
         timeout: f64,
     },
-    /// Show the spans that wait, the oldest call first.
+    /// Show the waiting spans, the oldest call first.
     Show {
-        /// At most so many calls, the newest.
+        /// Show only the newest N calls.
         #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
         number: usize,
     },
@@ -55,35 +56,35 @@ enum Act {
 pub(super) struct Answer {
     /// Always `edt.telemetry/1`.
     schema: &'static str,
-    /// Whether spans are kept.
+    /// Whether spans are recorded.
     on: bool,
-    /// What asks for it, or why it is off.
+    /// The setting that enables it, or why it is off.
     why: String,
     /// `otlp` or `console`.
     exporter: Option<&'static str>,
-    /// Where spans are sent, without what may be a secret.
+    /// Where spans are sent, without the parts that may be secret.
     endpoint: Option<String>,
-    /// `http/protobuf`, `http/json`, or `grpc`, which is not spoken.
+    /// `http/protobuf`, `http/json`, or `grpc`, which edt does not support.
     protocol: Option<&'static str>,
-    /// The names of further headers. Their values are never shown.
+    /// The names of additional headers. Their values are never shown.
     headers: Vec<String>,
-    /// `spool`, or `inline`: sent by each command itself, within 150 ms after its answer.
+    /// `spool`, or `inline`: each command sends its own spans, within 150 ms after its answer.
     flush: Option<&'static str>,
-    /// What was said and cannot be followed.
+    /// Settings that edt cannot follow.
     problems: Vec<String>,
-    /// What waits.
+    /// The waiting spans.
     spool: Spool,
-    /// What became of spans so far.
-    counts: Counted,
-    /// What this call did; null for `status`.
-    flushed: Option<Done>,
+    /// The results so far.
+    counts: SpanCounts,
+    /// The result of this call; null for `status`.
+    flushed: Option<FlushCounts>,
 }
 
-/// What waits.
+/// The waiting spans.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Spool {
-    /// The folder.
-    folder: String,
+    /// The directory.
+    directory: String,
     /// Files in it.
     files: u64,
     /// Their bytes.
@@ -92,27 +93,27 @@ struct Spool {
     spans: u64,
 }
 
-/// What became of spans.
+/// The results of sending, in spans.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Counted {
-    /// Taken by a collector.
+struct SpanCounts {
+    /// Accepted by a collector.
     sent: u64,
-    /// Refused by one: gone.
+    /// Rejected by a collector: lost.
     rejected: u64,
-    /// Gone because the spool was full (16 MB).
+    /// Dropped because the spool was full (16 MB).
     dropped: u64,
-    /// Lines that could not be read: gone.
+    /// Lines that could not be read: lost.
     unreadable: u64,
-    /// What last kept spans from being sent; null once they were.
+    /// The last error of sending; null after a success.
     error: Option<String>,
 }
 
-/// What a flush did.
+/// The result of a flush.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Done {
-    /// Spans that the collector took.
+struct FlushCounts {
+    /// Spans that the collector accepted.
     sent: u64,
-    /// Spans that it refused.
+    /// Spans that the collector rejected.
     rejected: u64,
 }
 
@@ -121,9 +122,9 @@ struct Done {
 pub(super) struct Shown {
     /// Always `edt.telemetry-spans/1`.
     schema: &'static str,
-    /// The spans of the calls shown, as they were spooled.
+    /// The spans of the calls shown.
     spans: Vec<Span>,
-    /// Calls that wait, shown or not.
+    /// The number of waiting calls, including those that are not shown.
     calls: u64,
 }
 
@@ -134,7 +135,7 @@ struct Span {
     trace: String,
     /// Its id, as hex.
     id: String,
-    /// The span that it stands in; null for the first of a trace.
+    /// The parent span; null for the root of a trace.
     parent: Option<String>,
     /// Its name.
     name: String,
@@ -151,79 +152,84 @@ struct Span {
 impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let (repo, _) = context.repo()?;
-        let folder = spool::folder(repo.common_dir());
-        match &self.act {
-            Act::Status => Ok(context.answer(&Answer::of(&repo, &folder), Answer::people)),
-            Act::Flush { timeout } => flushed(context, &repo, &folder, *timeout),
-            Act::Show { number } => Ok(context.answer(&shown(&folder, *number), Shown::people)),
+        let directory = spool::directory(repo.common_dir());
+        match &self.command {
+            TelemetryCommand::Status => {
+                Ok(context.answer(&Answer::of(&repo, &directory), Answer::render_human))
+            }
+            TelemetryCommand::Flush { timeout } => flushed(context, &repo, &directory, *timeout),
+            TelemetryCommand::Show { number } => {
+                Ok(context.answer(&shown(&directory, *number), Shown::render_human))
+            }
         }
     }
 }
 
 fn settings_of(repo: &Repo) -> std::result::Result<Settings, &'static str> {
-    settings::read(&|name| std::env::var(name).ok(), &|key| repo.persons(key))
+    settings::read(&|name| std::env::var(name).ok(), &|key| repo.user_config(key))
 }
 
-fn flushed(context: &Context, repo: &Repo, folder: &Path, timeout: f64) -> Result<Status> {
+fn flushed(context: &Context, repo: &Repo, directory: &Path, timeout: f64) -> Result<Status> {
     let limit = Duration::try_from_secs_f64(timeout)
         .ok()
-        .filter(|limit| *limit <= LONGEST)
+        .filter(|limit| *limit <= MAX_FLUSH)
         .ok_or_else(|| {
-            let most = LONGEST.as_secs();
-            let message = format!(
-                "--timeout is {timeout}; a flush takes from 0 to {most} seconds. Nothing was sent."
-            );
+            let most = MAX_FLUSH.as_secs();
+            let message = format!("--timeout is {timeout}; it must be from 0 to {most} seconds.");
             Finding::new(
                 Code::BadRequest,
                 message,
                 "Send a number of seconds, such as --timeout 5.",
             )
         })?;
-    let waiting = || spool::files(folder).iter().map(|file| spans(file)).sum::<u64>();
+    let waiting = || spool::files(directory).iter().map(|file| spans(file)).sum::<u64>();
     let not_sent = |why: &str, hint: &str| {
         let left = waiting();
-        let message = format!("{left} spans wait and are not sent: {why}.");
+        let message = format!("{left} spans wait and were not sent: {why}.");
         Finding::new(Code::TelemetryNotSent, message, hint).with("spans", left)
     };
     if waiting() == 0 {
-        let answer =
-            Answer { flushed: Some(Done { sent: 0, rejected: 0 }), ..Answer::of(repo, folder) };
-        return Ok(context.answer(&answer, Answer::people));
+        let answer = Answer {
+            flushed: Some(FlushCounts { sent: 0, rejected: 0 }),
+            ..Answer::of(repo, directory)
+        };
+        return Ok(context.answer(&answer, Answer::render_human));
     }
     let settings = settings_of(repo).map_err(|why| {
         not_sent(why, "Set OTEL_EXPORTER_OTLP_ENDPOINT, or `git config --global edt.telemetry.endpoint URL`, then repeat the call.")
     })?;
-    let Flushed { sent, rejected, error, .. } = flush(folder, &settings, limit);
-    // Calls that came meanwhile are in another file.
-    let held = spool::renamed(folder).iter().map(|file| spans(file)).sum::<u64>();
+    let Flushed { sent, rejected, error, .. } = flush(directory, &settings, limit);
+    // Calls that ended meanwhile are in another file.
+    let held = spool::renamed(directory).iter().map(|file| spans(file)).sum::<u64>();
     let why = error.or_else(|| match (rejected, held) {
         (0, 0) => None,
         (0, held) => Some(format!("another process is sending {held}")),
-        (_, 0) => Some("the collector took the others".to_owned()),
-        (_, held) => {
-            Some(format!("the collector took the others, and another process is sending {held}"))
-        }
+        (_, 0) => Some("the collector accepted the others".to_owned()),
+        (_, held) => Some(format!(
+            "the collector accepted the others, and another process is sending {held}"
+        )),
     });
     if let Some(why) = why {
-        let said = format!("{sent} spans were sent, {rejected} refused; {why}");
-        let hint = "Look at the address with `edt telemetry status`, then repeat the call; what was not refused stays spooled.";
+        let said = format!("{sent} spans were sent, {rejected} rejected; {why}");
+        let hint = "Check the address with `edt telemetry status`, then repeat the call; spans that were not rejected stay spooled.";
         return Err(not_sent(&said, hint).with("sent", sent).with("rejected", rejected).into());
     }
-    let answer = Answer { flushed: Some(Done { sent, rejected }), ..Answer::of(repo, folder) };
-    Ok(context.answer(&answer, Answer::people))
+    let answer =
+        Answer { flushed: Some(FlushCounts { sent, rejected }), ..Answer::of(repo, directory) };
+    Ok(context.answer(&answer, Answer::render_human))
 }
 
 impl Answer {
-    fn of(repo: &Repo, folder: &Path) -> Answer {
-        let files = spool::files(folder);
+    fn of(repo: &Repo, directory: &Path) -> Answer {
+        let files = spool::files(directory);
         let spool = Spool {
-            folder: folder.display().to_string(),
+            directory: directory.display().to_string(),
             files: files.len() as u64,
-            bytes: files.iter().filter_map(|file| whole::size(file)).sum(),
+            bytes: files.iter().filter_map(|file| fs::size(file)).sum(),
             spans: files.iter().map(|file| spans(file)).sum(),
         };
-        let Counts { sent, rejected, dropped, unreadable, error } = spool::counts(folder);
-        let counts = Counted { sent, rejected, dropped, unreadable, error };
+        let Counts { sent, rejected, dropped, unreadable, error } = spool::counts(directory);
+        let counts = SpanCounts { sent, rejected, dropped, unreadable, error };
         let (schema, flushed) = ("edt.telemetry/1", None);
         match settings_of(repo) {
             Err(why) => Answer {
@@ -261,7 +267,7 @@ impl Answer {
         }
     }
 
-    fn people(&self) -> String {
+    fn render_human(&self) -> String {
         let mut out = String::new();
         let (state, style) = if self.on { ("on", GOOD) } else { ("off", DIM) };
         let _ = writeln!(out, "{} {}", paint(style, state), self.why);
@@ -271,36 +277,39 @@ impl Answer {
             } else {
                 format!(", headers {}", self.headers.join(" "))
             };
-            let _ =
-                writeln!(out, "  to {} by {protocol}{headers}", paint(NAME, &harmless(endpoint).0));
+            let _ = writeln!(
+                out,
+                "  to {} by {protocol}{headers}",
+                paint(NAME, &escape_controls(endpoint).0)
+            );
         }
         for problem in &self.problems {
             let _ = writeln!(out, "  {} {problem}", paint(NOTE, "note:"));
         }
-        let Spool { spans, files, bytes, folder } = &self.spool;
-        let _ = writeln!(out, "{spans} spans wait ({files} files, {bytes} bytes) in {folder}");
-        let Counted { sent, rejected, dropped, unreadable, error } = &self.counts;
+        let Spool { spans, files, bytes, directory } = &self.spool;
+        let _ = writeln!(out, "{spans} spans wait ({files} files, {bytes} bytes) in {directory}");
+        let SpanCounts { sent, rejected, dropped, unreadable, error } = &self.counts;
         let _ = writeln!(
             out,
-            "so far {sent} sent, {rejected} refused, {dropped} dropped, {unreadable} lines unreadable"
+            "so far {sent} sent, {rejected} rejected, {dropped} dropped, {unreadable} lines unreadable"
         );
         if let Some(error) = error {
-            let _ = writeln!(out, "  {} {}", paint(BAD, "last:"), harmless(error).0);
+            let _ = writeln!(out, "  {} {}", paint(BAD, "last:"), escape_controls(error).0);
         }
         if let Some(done) = &self.flushed {
-            let _ = writeln!(out, "sent {}, refused {}", done.sent, done.rejected);
+            let _ = writeln!(out, "sent {}, rejected {}", done.sent, done.rejected);
         }
         out
     }
 }
 
-/// How many spans a file holds.
+/// How many spans a file has.
 fn spans(file: &Path) -> u64 {
     spool::lines(file).unwrap_or_default().iter().map(|line| spool::spans_in(line)).sum()
 }
 
-fn shown(folder: &Path, number: usize) -> Shown {
-    let lines: Vec<Vec<u8>> = spool::files(folder)
+fn shown(directory: &Path, number: usize) -> Shown {
+    let lines: Vec<Vec<u8>> = spool::files(directory)
         .iter()
         .flat_map(|file| spool::lines(file).unwrap_or_default())
         .collect();
@@ -342,7 +351,7 @@ impl Span {
     }
 }
 
-/// A value as plain JSON has it.
+/// An OTLP value as plain JSON.
 fn plain(value: &Value) -> Value {
     let Some((kind, value)) = value.as_object().and_then(|object| object.iter().next()) else {
         return Value::Null;
@@ -360,12 +369,12 @@ fn plain(value: &Value) -> Value {
 }
 
 impl Shown {
-    fn people(&self) -> String {
+    fn render_human(&self) -> String {
         let mut out = String::new();
         for span in &self.spans {
             let depth = self.depth(span);
             let style = if span.failed { BAD } else { NAME };
-            let told: Vec<String> = span
+            let text: Vec<String> = span
                 .attributes
                 .iter()
                 .filter(|(key, _)| !key.starts_with("gen_ai.") && !key.starts_with("process."))
@@ -376,14 +385,14 @@ impl Shown {
                     )
                 })
                 .collect();
-            let told = harmless(&told.join(" ")).0;
-            let name = paint(style, &harmless(&span.name).0);
+            let text = escape_controls(&text.join(" ")).0;
+            let name = paint(style, &escape_controls(&span.name).0);
             let _ = writeln!(
                 out,
                 "{:>9} us {}{name} {}",
                 span.us,
                 "  ".repeat(depth),
-                paint(DIM, &told)
+                paint(DIM, &text)
             );
         }
         let _ = writeln!(out, "{} calls wait", self.calls);

@@ -7,32 +7,35 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::context::{Context, Ruled, trust_store};
+use super::context::{Context, RepoWithPolicy, trust_store};
 use super::guards::Program;
 use super::policy::Described;
 use super::render::{self, DIM, GOOD, NAME, NOTE, paint, short};
-use crate::base::{Code, Finding, Result, Settled, Status};
-use crate::git::commit_programs::Programs;
-use crate::git::driver::Driver;
-use crate::git::{self, Repo};
-use crate::policy::Trust;
-use crate::policy::command::Origin;
-use crate::policy::trust::{Entry, Store};
-use crate::session::world;
+use edt_command::Origin;
+use edt_core::policy::Trust;
+use edt_core::policy::trust::{TrustEntry, TrustStore};
+use edt_core::session::workspace;
+use edt_git::Repo;
+use edt_git::commit_programs::CommitPrograms;
+use edt_git::driver::FilterDriver;
+use edt_types::{Code, Finding, Recovered, Result, Status};
 
-/// Let the programs run that this repository names: validators of edt.toml, commands that its rules allow, filters of its Git configuration, Git's hooks where they
-/// are files of the worktree. Shows them first and asks; needs a terminal.
+/// Trust the programs that this repository names: validators of edt.toml, commands that its rules
+/// allow, filters of its Git configuration, and Git hooks that are files of the worktree. Shows
+/// them first and asks; needs a terminal.
 ///
-/// What is trusted of edt.toml is the whole file as the session's base commit (else HEAD) has it; of a filter, its commands and
-/// the files of the worktree that they name; of hooks, the files; all in this worktree. What changes needs new trust. It is recorded outside the repository. It tells a person's decision from the repository's wish; it is no boundary
-/// against a program that runs with your own rights.
+/// Trust covers the complete edt.toml of the session's base commit (else HEAD), the commands of a
+/// filter with the worktree files that they name, and the files of hooks; all in this worktree.
+/// Every change needs new trust. Decisions are stored outside the repository. Trust separates your
+/// decision from the repository's wish. It does not protect against a program that runs with your
+/// rights.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  edt trust\n  edt trust --list\n  edt trust --revoke")]
 pub(super) struct Args {
-    /// List what is trusted, here and elsewhere; change nothing.
+    /// List everything that is trusted, in all worktrees; change nothing.
     #[arg(long, conflicts_with = "revoke")]
     list: bool,
-    /// Take back all trust in this worktree: its programs no longer run. Needs a terminal, too.
+    /// Revoke all trust in this worktree: its programs no longer run. Needs a terminal.
     #[arg(long)]
     revoke: bool,
 }
@@ -42,47 +45,49 @@ pub(super) struct Args {
 pub(super) struct Answer {
     /// Always `edt.trust/1`.
     schema: &'static str,
-    /// The commit whose `edt.toml` is meant, as a hex object id.
+    /// The commit whose `edt.toml` applies, as a hex object id.
     base: String,
     /// The SHA-256 of that file, as hex; `null` if there is none.
     hash: Option<String>,
-    /// Whether a person trusts it in this worktree, after this call.
+    /// Whether the user trusts the file in this worktree, after this call.
     trusted: bool,
-    /// The programs that the repository's file names.
+    /// The validators that the repository's file names.
     validators: Vec<Program>,
-    /// The rules of the repository's file that allow commands which no other rule speaks of.
+    /// The rules of the repository's file that allow commands which no other rule mentions.
     commands: Vec<Described>,
     /// The filters that the repository's own Git configuration defines.
     filters: Vec<Filter>,
-    /// The files of the worktree that Git would run when `edt land` commits (hooks, signing); `null` if there are none.
+    /// The worktree files that Git would run when `edt land` commits (hooks, signing); `null` if
+    /// there are none.
     hooks: Option<Hooks>,
     /// Everything that is trusted, in every worktree.
     entries: Vec<Line>,
-    /// An interrupted transaction that this call settled.
-    settled: Option<Settled>,
+    /// An interrupted transaction that this call recovered.
+    recovered: Option<Recovered>,
 }
 
 /// One filter (`filter.<name>` of the repository's own Git configuration).
 #[derive(Debug, Serialize, JsonSchema)]
 struct Filter {
-    /// Its name, which attributes give to files.
+    /// Its name in Git attributes.
     name: String,
     /// The command lines that would run.
     commands: Vec<String>,
-    /// The SHA-256 of the commands and of the files of the worktree that they name, as hex.
+    /// The SHA-256 of the commands and of the worktree files that they name, as hex.
     hash: String,
-    /// `given` if a person trusts it in this worktree, else `awaited`: it does not run.
+    /// `trusted` if the user trusts it in this worktree, else `untrusted`: then it does not run.
     trust: &'static str,
 }
 
-/// Files of the worktree that Git would run for a commit.
+/// Worktree files that Git would run for a commit.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Hooks {
-    /// Their paths, with what they may run beside them.
+    /// Their paths, including files that they may run.
     files: Vec<String>,
     /// The SHA-256 of all of them, as hex.
     hash: String,
-    /// `given` if a person trusts them in this worktree, else `awaited`: `edt land` waits.
+    /// `trusted` if the user trusts them in this worktree, else `untrusted`: then `edt land` is
+    /// refused.
     trust: &'static str,
 }
 
@@ -99,23 +104,25 @@ struct Line {
 
 impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
-        let Ruled { repo, settled, base, tree, policy } = context.ruled()?;
-        let store = trust_store().ok_or_else(homeless)?;
+        let RepoWithPolicy { repo, recovered, base, tree, policy } = context.repo_with_policy()?;
+        let store = trust_store().ok_or_else(no_trust_directory)?;
         let root = repo.real_root()?;
-        let named = policy.validators.iter().filter(|one| one.trust != Trust::Own);
+        let named = policy.validators.iter().filter(|one| one.trust != Trust::User);
         let mut validators: Vec<Program> = named.map(Program::of).collect();
         let commands: Vec<Described> = policy
             .commands
-            .awaiting()
+            .untrusted_allow_rules()
             .map(|rule| Described::of(Origin::Repository, rule))
             .collect();
-        let hash = world::policy_file(&repo, tree)?.map(|bytes| git::sha256(&bytes)).transpose()?;
+        let hash = workspace::policy_file(&repo, tree)?
+            .map(|bytes| edt_git::sha256(&bytes))
+            .transpose()?;
         let mut filters = filters(&repo)?;
         let hooks = repo.commit_programs(&root)?;
         let mut hooks =
-            hooks.map(|Programs { files, hash }| Hooks { files, hash, trust: "awaited" });
+            hooks.map(|CommitPrograms { files, hash }| Hooks { files, hash, trust: "untrusted" });
         if self.revoke {
-            at_a_terminal()?;
+            require_terminal()?;
             store.revoke(&root)?;
         } else if !self.list {
             let file = hash.as_ref().filter(|_| !validators.is_empty() || !commands.is_empty());
@@ -135,15 +142,15 @@ impl Args {
         }
         let trusted = hash.as_ref().map_or(Ok(false), |hash| store.trusts(hash, &root))?;
         for one in &mut validators {
-            one.trust = if trusted { "given" } else { "awaited" };
+            one.trust = if trusted { "trusted" } else { "untrusted" };
         }
         for one in &mut filters {
-            one.trust = if store.trusts(&one.hash, &root)? { "given" } else { "awaited" };
+            one.trust = if store.trusts(&one.hash, &root)? { "trusted" } else { "untrusted" };
         }
         if let Some(hooks) =
             hooks.as_mut().filter(|hooks| store.trusts(&hooks.hash, &root).unwrap_or(false))
         {
-            hooks.trust = "given";
+            hooks.trust = "trusted";
         }
         let entries = store.entries()?.into_iter().map(Line::from).collect();
         let (schema, base) = ("edt.trust/1", base.to_string());
@@ -157,31 +164,31 @@ impl Args {
             filters,
             hooks,
             entries,
-            settled,
+            recovered,
         };
-        Ok(context.answer(&answer, |answer| self.people(answer, &store)))
+        Ok(context.answer(&answer, |answer| self.render_human(answer, &store)))
     }
 
-    fn people(&self, answer: &Answer, store: &Store) -> String {
-        let mut out = render::settled(answer.settled.as_ref());
+    fn render_human(&self, answer: &Answer, store: &TrustStore) -> String {
+        let mut out = render::recovered(answer.recovered.as_ref());
         let state =
             match (answer.validators.is_empty() && answer.commands.is_empty(), answer.trusted) {
                 (true, _) if answer.filters.is_empty() && answer.hooks.is_none() => {
-                    "edt.toml names no programs here: there is nothing to trust".to_owned()
+                    "edt.toml names no programs: there is nothing to trust".to_owned()
                 }
-                (true, _) => "edt.toml names no programs here".to_owned(),
+                (true, _) => "edt.toml names no programs".to_owned(),
                 (false, true) => paint(GOOD, "edt.toml is trusted here"),
                 (false, false) => "edt.toml is not trusted here".to_owned(),
             };
         let _ = writeln!(
             out,
             "{state} {}",
-            paint(DIM, &format!("(as {} has it)", short(&answer.base)))
+            paint(DIM, &format!("(in commit {})", short(&answer.base)))
         );
-        out.extend(answer.validators.iter().map(Program::people));
-        out.extend(answer.commands.iter().map(|rule| rule.people(true)));
-        out.extend(answer.filters.iter().map(Filter::people));
-        out.extend(answer.hooks.iter().map(Hooks::people));
+        out.extend(answer.validators.iter().map(Program::render_human));
+        out.extend(answer.commands.iter().map(|rule| rule.render_human(true)));
+        out.extend(answer.filters.iter().map(Filter::render_human));
+        out.extend(answer.hooks.iter().map(Hooks::render_human));
         if self.list {
             let _ = writeln!(out, "{}", paint(DIM, &store.file().display().to_string()));
             for Line { hash, date, root } in &answer.entries {
@@ -197,21 +204,21 @@ impl Args {
     }
 }
 
-/// The filters that the repository's own configuration defines; what is trusted is not looked up yet.
+/// The filters that the repository's own configuration defines, all marked untrusted.
 fn filters(repo: &Repo) -> Result<Vec<Filter>> {
-    let filter = |driver: &Driver| {
+    let filter = |driver: &FilterDriver| {
         let (name, commands, hash) =
             (driver.name.clone(), driver.commands(), repo.driver_hash(driver)?);
-        Ok(Filter { name, commands, hash, trust: "awaited" })
+        Ok(Filter { name, commands, hash, trust: "untrusted" })
     };
     repo.local_drivers().iter().map(filter).collect()
 }
 
 impl Filter {
-    /// For people: nothing in it can move the cursor or change the direction of the text.
-    fn people(&self) -> String {
+    /// The text for a terminal, with control characters escaped.
+    fn render_human(&self) -> String {
         let trust = match self.trust {
-            "awaited" => paint(NOTE, "waits for `edt trust`"),
+            "untrusted" => paint(NOTE, "waits for `edt trust`"),
             _ => paint(GOOD, "trusted"),
         };
         let mut out =
@@ -224,10 +231,10 @@ impl Filter {
 }
 
 impl Hooks {
-    /// For people, as [`Filter::people`].
-    fn people(&self) -> String {
+    /// The text for a terminal, with control characters escaped.
+    fn render_human(&self) -> String {
         let trust = match self.trust {
-            "awaited" => paint(NOTE, "wait for `edt trust`"),
+            "untrusted" => paint(NOTE, "wait for `edt trust`"),
             _ => paint(GOOD, "trusted"),
         };
         let mut out = format!("  files that Git runs for a commit  {trust}\n");
@@ -236,26 +243,27 @@ impl Hooks {
     }
 }
 
-impl From<Entry> for Line {
-    fn from(entry: Entry) -> Line {
+impl From<TrustEntry> for Line {
+    fn from(entry: TrustEntry) -> Line {
         Line { hash: entry.hash, date: entry.date, root: entry.root.to_string_lossy().into_owned() }
     }
 }
 
-/// Whether a person may be there: an agent must neither give trust nor take it, which would switch the programs off.
-fn at_a_terminal() -> Result<()> {
+/// Refuses a caller without a terminal. An agent must not trust programs, nor revoke trust, which
+/// would disable them.
+fn require_terminal() -> Result<()> {
     if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
         return Ok(());
     }
     Err(Finding::new(
         Code::TrustRequired,
-        "`edt trust` is for a person, and there is no terminal here. Nothing was changed.",
-        "Ask a person to run it in a terminal; `edt trust --list` shows which programs wait for it.",
-    )
+        "Only the user may run `edt trust`, at a terminal; this call has no terminal.",
+        "Ask the user to run `edt trust` in a terminal; `edt trust --list` shows which programs are untrusted.",
+    ).nothing_changed()
     .into())
 }
 
-/// Shows what would be trusted and asks the person at the terminal.
+/// Shows what would be trusted and asks the user at the terminal.
 fn ask(
     validators: &[Program],
     commands: &[Described],
@@ -264,26 +272,26 @@ fn ask(
     base: &str,
     root: &Path,
 ) -> Result<()> {
-    at_a_terminal()?;
+    require_terminal()?;
     let root = root.display().to_string();
     let mut text = String::new();
     if !validators.is_empty() {
         let _ = writeln!(
             text,
-            "edt.toml of commit {} names these programs. They would run with your rights whenever edt judges such a file in {}:",
+            "edt.toml of commit {} names these programs. They would run with your rights whenever edt checks such a file in {}:",
             short(base),
             root.escape_debug()
         );
-        text.extend(validators.iter().map(Program::people));
+        text.extend(validators.iter().map(Program::render_human));
     }
     if !commands.is_empty() {
         let _ = writeln!(
             text,
-            "edt.toml of commit {} lets agents run these commands without asking you in {}:",
+            "edt.toml of commit {} allows agents to run these commands without asking you in {}:",
             short(base),
             root.escape_debug()
         );
-        text.extend(commands.iter().map(|rule| rule.people(true)));
+        text.extend(commands.iter().map(|rule| rule.render_human(true)));
     }
     if !filters.is_empty() {
         let _ = writeln!(
@@ -291,15 +299,15 @@ fn ask(
             "The Git configuration of this repository defines these filters. They would run with your rights whenever edt reads or writes a file whose attributes name them in {}:",
             root.escape_debug()
         );
-        text.extend(filters.iter().map(Filter::people));
+        text.extend(filters.iter().map(Filter::render_human));
     }
     if let Some(hooks) = hooks {
         let _ = writeln!(
             text,
-            "Git is set up to run these files of the worktree when it commits. They would run with your rights whenever `edt land` commits in {}; read them first:",
+            "Git is configured to run these files of the worktree when it commits. They would run with your rights whenever `edt land` commits in {}; read them first:",
             root.escape_debug()
         );
-        text.push_str(&hooks.people());
+        text.push_str(&hooks.render_human());
     }
     text.push_str("Let them run? Type yes: ");
     let mut screen = anstream::stderr().lock();
@@ -311,16 +319,17 @@ fn ask(
     }
     Err(Finding::new(
         Code::TrustRequired,
-        "The answer was not yes. Nothing was trusted.",
-        "The programs do not run; edits go on without them. `edt trust` asks again.",
+        "The answer was not yes.",
+        "The programs do not run, and edits continue without them. `edt trust` asks again.",
     )
+    .nothing_changed()
     .into())
 }
 
-fn homeless() -> Finding {
+fn no_trust_directory() -> Finding {
     Finding::new(
         Code::IoError,
-        "There is no place for what you trust: neither XDG_DATA_HOME nor HOME is an absolute path.",
+        "Trust decisions cannot be stored: neither XDG_DATA_HOME nor HOME is an absolute path.",
         "Set HOME and repeat the call.",
     )
 }

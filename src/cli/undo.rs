@@ -7,31 +7,30 @@ use serde::Deserialize;
 
 use super::context::Context;
 use super::render;
-use crate::base::{Code, Finding, Outcome, Result, Status};
-use crate::session::changed;
-use crate::session::undo::{self, Back, Moved};
-use crate::session::{Session, World};
-use crate::txn::remember;
+use edt_core::session::undo::{self, BranchMove, UndoTarget};
+use edt_core::session::{LockedWorkspace, Session};
+use edt_types::{Code, Finding, Result, Status};
 
-/// Take edits back: the branch moves, and the files they touched follow. Nothing else is touched, nothing is lost.
+/// Undo edits: the branch moves back, and the edited files are restored. No other file is touched,
+/// and no commit is lost.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[command(
     after_help = "Example:\n  edt undo        # the last edit\n  edt undo 3      # the last three\n  edt undo --to HEAD~2"
 )]
 pub(super) struct Args {
-    /// How many edits; one if left out.
+    /// The number of edits; 1 if omitted.
     count: Option<NonZeroU64>,
-    /// The same, by the name that it has as a tool.
+    /// The same, under the name of the tool's argument.
     #[arg(long = "count", value_name = "COUNT", hide = true, conflicts_with_all = ["count", "to"])]
     #[serde(skip)]
     named_count: Option<NonZeroU64>,
-    /// To a commit of the session instead.
+    /// Undo to this commit of the session instead.
     #[arg(long, value_name = "REV", conflicts_with = "count")]
     to: Option<String>,
 }
 
-/// Bring back what the last undo took.
+/// Redo the edits of the last undo.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[command(after_help = "Example:\n  edt redo")]
@@ -41,12 +40,14 @@ impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let count = self.named_count.or(self.count);
         if count.is_some() && self.to.is_some() {
-            let message = "`count` and `to` are two ways to say how far. Nothing was changed.";
-            return Err(Finding::new(Code::BadRequest, message, "Send one of them.").into());
+            let message = "`count` and `to` exclude each other.";
+            return Err(Finding::new(Code::BadRequest, message, "Send one of them.")
+                .nothing_changed()
+                .into());
         }
         let count = count.unwrap_or(NonZeroU64::MIN).get();
-        let back = self.to.clone().map_or(Back::Edits(count), Back::To);
-        moved(context, "undone", |world, session| undo::undo(world, session, &back))
+        let back = self.to.clone().map_or(UndoTarget::Edits(count), UndoTarget::To);
+        moved(context, "undone", |workspace, session| undo::undo(workspace, session, &back))
     }
 }
 
@@ -60,22 +61,13 @@ impl RedoArgs {
 fn moved(
     context: &Context,
     verb: &str,
-    go: impl FnOnce(&mut World, &Session) -> Result<Moved>,
+    go: impl FnOnce(&mut LockedWorkspace, &Session) -> Result<BranchMove>,
 ) -> Result<Status> {
-    let mut world = context.world()?;
-    let head = world.repo.head()?;
-    let session = Session::needed(&world.repo, &head)?;
-    let moved = go(&mut world, &session)?;
-    remember::undone(&mut world, moved.from, moved.to);
-    let now = Session { tip: moved.to, ..session };
-    let mut outcome = Outcome::new(Status::Applied);
-    outcome.session = Some(now.report(false));
-    outcome.commit = Some(moved.to.to_string());
-    outcome.parent = Some(moved.from.to_string());
-    outcome.edit = Some(now.edits(&world.repo)?);
-    outcome.checkpoints = moved.checkpoints.iter().map(ToString::to_string).collect();
-    outcome.files = changed::files(&world.repo, &moved.paths)?;
-    outcome.warnings = moved.warnings;
-    outcome.settled.clone_from(&world.settled);
+    let mut workspace = context.workspace()?;
+    let head = workspace.repo.head()?;
+    let session = Session::required(&workspace.repo, &head)?;
+    let moved = go(&mut workspace, &session)?;
+    workspace.observe_undone(moved.from, moved.to);
+    let outcome = moved.outcome(&workspace, session)?;
     Ok(context.outcome(&outcome, |outcome| render::moved(outcome, verb)))
 }

@@ -1,5 +1,6 @@
-//! Lines that match, in the order of their paths. Every file is counted first, many at once; then the few that are shown are read again
-//! for their lines: so what is kept in memory follows what is shown, and the order never depends on which thread was faster.
+//! Finds matching lines, ordered by path. First all files are counted in parallel; then the files
+//! that are shown are read again for their lines. So memory use depends only on the lines shown,
+//! and the order does not depend on the threads.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,111 +10,109 @@ use grep_searcher::{
     BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkContextKind, SinkMatch,
 };
 
-use crate::base::text::BOM;
-use crate::base::{Code, Finding, RepoPath, Result};
-use crate::git::Repo;
-use crate::git::files::{Kind, Listed};
-use crate::io::disk::{Dir, Found as OnDisk, Parent};
+use edt_git::Repo;
+use edt_git::files::{ListedFile, ListedKind};
+use edt_io::disk::{Dir, FoundEntry as OnDisk, Parent};
+use edt_types::text::BOM;
+use edt_types::{Code, Finding, RepoPath, Result};
 
-/// How many files are counted before the next look at the limits.
+/// How many files are counted between two checks of the limits.
 const CHUNK: usize = 256;
-/// How many bytes are counted on when all that is shown is found.
-const COUNT_ON: u64 = 512 * 1024 * 1024;
+/// How many more bytes are counted after all matches to be shown were found.
+const EXTRA_COUNT_BYTES: u64 = 512 * 1024 * 1024;
 /// The largest compiled pattern, in bytes.
-const PATTERN: usize = 10 * 1024 * 1024;
-/// More threads only wait for the disk.
-const MOST_THREADS: usize = 8;
+const MAX_PATTERN_BYTES: usize = 10 * 1024 * 1024;
+/// The maximum number of threads; more threads only wait for the disk.
+const MAX_THREADS: usize = 8;
 
-/// How a pattern is meant.
+/// How a pattern is interpreted.
 #[derive(Debug, Clone, Copy, Default)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is an option of its own on the command line"
 )]
-pub struct Meaning {
+pub(crate) struct PatternOptions {
     /// Text, not a regular expression.
     pub fixed: bool,
-    /// Upper and lower case are the same.
+    /// Ignore case.
     pub ignore_case: bool,
-    /// They are the same unless the pattern has an upper-case letter.
+    /// Ignore case unless the pattern has an upper-case letter.
     pub smart_case: bool,
     /// Whole words only.
     pub word: bool,
 }
 
-/// What is searched for.
 #[derive(Debug)]
-pub struct Query {
+pub(crate) struct SearchQuery {
     matcher: RegexMatcher,
 }
 
-/// What is shown of what is found.
+/// Which of the matches are shown.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
-    /// So many matching lines (or files) are passed over.
+pub(crate) struct SearchLimits {
+    /// The number of matching lines (or files) to skip.
     pub skip: u64,
-    /// At most so many are shown.
+    /// The maximum number shown.
     pub matches: u64,
-    /// At most so many bytes of a line.
+    /// The maximum number of bytes of a line.
     pub columns: usize,
-    /// At most so many bytes of lines in all; the first match is always shown.
+    /// The maximum number of bytes of all lines; the first match is always shown.
     pub bytes: usize,
-    /// Lines around each match.
+    /// The number of lines before and after each match.
     pub context: usize,
 }
 
-/// What was found.
 #[derive(Debug, Default)]
-pub struct Found {
+pub(crate) struct SearchResult {
     /// The matches that are shown.
     pub hits: Vec<Hit>,
-    /// The files that have matches, with how many matching lines; as many as the caller wants.
+    /// The files with matches that are shown, each with its number of matching lines.
     pub files: Vec<(RepoPath, u64)>,
-    /// Matching lines in all, as far as was counted.
+    /// The number of matching lines, as far as files were counted.
     pub lines: u64,
-    /// Files with matches, as far as was counted.
+    /// The number of files with matches, as far as files were counted.
     pub matching_files: u64,
     /// Files that were searched.
     pub searched: u64,
-    /// Files that were left when counting was cut short.
+    /// Files that were not counted because counting took too long.
     pub not_counted: u64,
     /// Files that were not searched.
-    pub passed: Passed,
+    pub passed: SkippedCounts,
 }
 
-/// Why files were not searched, and how many.
+/// The numbers of files that were not searched, by reason.
 #[derive(Debug, Default, Clone, Copy)]
-pub struct Passed {
-    /// They hold a NUL byte.
+pub(crate) struct SkippedCounts {
+    /// They contain a NUL byte.
     pub binary: u64,
-    /// They are larger than edt reads.
+    /// They are larger than edt's limit.
     pub too_large: u64,
-    /// The system would not let them be read.
+    /// The system refused to read them.
     pub unreadable: u64,
     /// They are symbolic links.
     pub links: u64,
-    /// They are repositories of their own.
+    /// They are other repositories.
     pub repositories: u64,
 }
 
 /// A matching line.
 #[derive(Debug)]
-pub struct Hit {
+pub(crate) struct Hit {
     /// The file.
     pub path: RepoPath,
     /// The line.
-    pub line: Line,
-    /// Where the first match begins in it, in bytes, 1-based.
+    pub line: TextLine,
+    /// Where the first match begins in the line, in bytes, 1-based.
     pub column: usize,
     /// The lines before it that no other match shows.
-    pub before: Vec<Line>,
+    pub before: Vec<TextLine>,
     /// The lines after it that no other match shows.
-    pub after: Vec<Line>,
+    pub after: Vec<TextLine>,
 }
 
 /// A line, or a part of it.
 #[derive(Debug)]
-pub struct Line {
+pub(crate) struct TextLine {
     /// Its number, 1-based.
     pub number: u64,
     /// The bytes shown, without the line end.
@@ -124,93 +123,98 @@ pub struct Line {
     pub bytes: usize,
 }
 
-/// What is wanted of what is found.
+/// What the caller asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub(crate) enum ResultKind {
     /// The lines.
     Lines,
     /// The names of the files.
     Names,
 }
 
-impl Query {
-    /// Reads a pattern.
+impl SearchQuery {
+    /// Parses a pattern.
     ///
     /// # Errors
-    /// `BAD_REQUEST` with what is wrong with it.
-    pub fn parse(pattern: &str, meaning: Meaning) -> Result<Query> {
+    /// `BAD_REQUEST` with the fault of the pattern.
+    pub(crate) fn parse(pattern: &str, options: PatternOptions) -> Result<SearchQuery> {
         if pattern.is_empty() {
-            let hint = "Name what to look for; `edt ls` lists files without a pattern.";
+            let hint = "Send a pattern; `edt ls` lists files without one.";
             return Err(Finding::new(Code::BadRequest, "The pattern is empty.", hint).into());
         }
         let mut builder = RegexMatcherBuilder::new();
         builder
-            .fixed_strings(meaning.fixed)
-            .case_insensitive(meaning.ignore_case)
-            .case_smart(meaning.smart_case);
-        builder.word(meaning.word).multi_line(true).crlf(true).size_limit(PATTERN);
+            .fixed_strings(options.fixed)
+            .case_insensitive(options.ignore_case)
+            .case_smart(options.smart_case);
+        builder.word(options.word).multi_line(true).crlf(true).size_limit(MAX_PATTERN_BYTES);
         let matcher = builder.build(pattern).map_err(|error| {
-            let whole = error.to_string();
-            let why = whole.lines().rev().find_map(|line| line.trim().strip_prefix("error: ")).unwrap_or(&whole);
+            let text = error.to_string();
+            let why = text.lines().rev().find_map(|line| line.trim().strip_prefix("error: ")).unwrap_or(&text);
             let hint = if pattern.contains('\n') || pattern.contains("\\n") {
-                "Search for one line at a time, without a line end."
+                "Search for one line at a time; the pattern must not match a line end."
             } else {
-                "Correct the regular expression (Rust's syntax, no look-around), or repeat with --fixed (in JSON \"fixed\": true) to search for the text as it is."
+                "Correct the regular expression (Rust's syntax, no look-around), or repeat with --fixed (in JSON \"fixed\": true) to search for literal text."
             };
             Finding::new(Code::BadRequest, format!("The pattern {pattern:?} cannot be read: {why}."), hint)
-                .with("regex", whole.as_str())
+                .with("regex", text.as_str())
         })?;
-        Ok(Query { matcher })
+        Ok(SearchQuery { matcher })
     }
 
-    /// Searches `files`.
     #[must_use]
-    pub fn search(&self, repo: &Repo, files: &[Listed], limits: &Limits, wanted: Wanted) -> Found {
-        let (root, most) = (repo.root(), repo.largest_file());
-        let mut found = Found::default();
-        let (mut skip, mut room) =
-            (limits.skip, Room { matches: limits.matches, bytes: limits.bytes, closed: false });
-        let mut counted_on = 0;
+    pub(crate) fn search(
+        &self,
+        repo: &Repo,
+        files: &[ListedFile],
+        limits: &SearchLimits,
+        kind: ResultKind,
+    ) -> SearchResult {
+        let (root, most) = (repo.root(), repo.max_file_size());
+        let mut found = SearchResult::default();
+        let (mut skip, mut budget) =
+            (limits.skip, Budget { matches: limits.matches, bytes: limits.bytes, closed: false });
+        let mut extra_bytes = 0;
         for (number, chunk) in files.chunks(CHUNK).enumerate() {
-            if room.closed && counted_on > COUNT_ON {
+            if budget.closed && extra_bytes > EXTRA_COUNT_BYTES {
                 found.not_counted = (files.len() - number * CHUNK) as u64;
                 break;
             }
             for (file, counted) in chunk.iter().zip(self.counted(root, most, chunk)) {
                 let (lines, bytes) = match counted {
                     Ok(counted) => counted,
-                    Err(Why::Gone) => continue,
+                    Err(SkipReason::Gone) => continue,
                     Err(why) => {
                         found.passed.add(why);
                         continue;
                     }
                 };
                 found.searched += 1;
-                counted_on += if room.closed { bytes } else { 0 };
+                extra_bytes += if budget.closed { bytes } else { 0 };
                 if lines == 0 {
                     continue;
                 }
                 found.lines += lines;
                 found.matching_files += 1;
-                let unit = if wanted == Wanted::Names { 1 } else { lines };
+                let unit = if kind == ResultKind::Names { 1 } else { lines };
                 let passed = skip.min(unit);
                 skip -= passed;
                 if passed == unit {
                     continue;
                 }
-                if room.matches == 0 {
-                    room.closed = true;
-                } else if !room.closed && wanted == Wanted::Names {
-                    room.matches -= 1;
+                if budget.matches == 0 {
+                    budget.closed = true;
+                } else if !budget.closed && kind == ResultKind::Names {
+                    budget.matches -= 1;
                     found.files.push((file.path.clone(), lines));
-                } else if !room.closed {
+                } else if !budget.closed {
                     self.collect(
                         root,
                         most,
                         &file.path,
                         passed,
                         limits,
-                        &mut room,
+                        &mut budget,
                         &mut found.hits,
                     );
                 }
@@ -219,11 +223,11 @@ impl Query {
         found
     }
 
-    /// The matching lines and the size of each file, or why it has none.
-    fn counted(&self, root: &Dir, most: u64, files: &[Listed]) -> Vec<Counted> {
+    /// The number of matching lines and the size of each file, or why it was skipped.
+    fn counted(&self, root: &Dir, most: u64, files: &[ListedFile]) -> Vec<Counted> {
         let threads = std::thread::available_parallelism()
             .map_or(1, usize::from)
-            .min(MOST_THREADS)
+            .min(MAX_THREADS)
             .min(files.len());
         let next = AtomicUsize::new(0);
         let work = || {
@@ -247,20 +251,20 @@ impl Query {
         all.into_iter().map(|(_, counted)| counted).collect()
     }
 
-    fn count(&self, searcher: &mut Searcher, root: &Dir, most: u64, file: &Listed) -> Counted {
+    fn count(&self, searcher: &mut Searcher, root: &Dir, most: u64, file: &ListedFile) -> Counted {
         match file.kind {
-            Kind::File(_) => {}
-            Kind::Symlink => return Err(Why::Link),
-            Kind::Repository => return Err(Why::Repository),
+            ListedKind::File(_) => {}
+            ListedKind::Symlink => return Err(SkipReason::Link),
+            ListedKind::Repository => return Err(SkipReason::Repository),
         }
         let bytes = bytes(root, most, &file.path)?;
         let mut count = Count(0);
-        // Neither a slice nor this sink can fail.
+        // Searching a slice with this sink cannot fail.
         let _ = searcher.search_slice(&self.matcher, body(&bytes), &mut count);
         Ok((count.0, bytes.len() as u64))
     }
 
-    /// Adds the matches of one file, all but the first `skip`, as far as there is room.
+    /// Adds the matches of one file after the first `skip`, while the budget lasts.
     #[expect(clippy::too_many_arguments, reason = "one file's part of `search`")]
     fn collect(
         &self,
@@ -268,11 +272,11 @@ impl Query {
         most: u64,
         path: &RepoPath,
         skip: u64,
-        limits: &Limits,
-        room: &mut Room,
+        limits: &SearchLimits,
+        budget: &mut Budget,
         hits: &mut Vec<Hit>,
     ) {
-        // What is gone since it was counted is not shown.
+        // A file that was deleted since it was counted is not shown.
         let Ok(bytes) = bytes(root, most, path) else { return };
         let columns = limits.columns;
         let mut collect = Collect {
@@ -280,7 +284,7 @@ impl Query {
             path,
             skip,
             columns,
-            room,
+            budget,
             hits,
             before: Vec::new(),
             own: false,
@@ -289,11 +293,11 @@ impl Query {
     }
 }
 
-type Counted = std::result::Result<(u64, u64), Why>;
+type Counted = std::result::Result<(u64, u64), SkipReason>;
 
-/// Why a file is not searched.
+/// Why a file was not searched.
 #[derive(Debug, Clone, Copy)]
-enum Why {
+enum SkipReason {
     Gone,
     Binary,
     TooLarge,
@@ -302,24 +306,24 @@ enum Why {
     Repository,
 }
 
-impl Passed {
-    fn add(&mut self, why: Why) {
+impl SkippedCounts {
+    fn add(&mut self, why: SkipReason) {
         *(match why {
-            Why::Gone => return,
-            Why::Binary => &mut self.binary,
-            Why::TooLarge => &mut self.too_large,
-            Why::Unreadable => &mut self.unreadable,
-            Why::Link => &mut self.links,
-            Why::Repository => &mut self.repositories,
+            SkipReason::Gone => return,
+            SkipReason::Binary => &mut self.binary,
+            SkipReason::TooLarge => &mut self.too_large,
+            SkipReason::Unreadable => &mut self.unreadable,
+            SkipReason::Link => &mut self.links,
+            SkipReason::Repository => &mut self.repositories,
         }) += 1;
     }
 }
 
 /// What may still be shown.
-struct Room {
+struct Budget {
     matches: u64,
     bytes: usize,
-    /// Something was left out for want of room.
+    /// Whether a match was omitted because the budget was used up.
     closed: bool,
 }
 
@@ -334,20 +338,22 @@ fn searcher(context: usize) -> Searcher {
 }
 
 /// The bytes of a text file.
-fn bytes(root: &Dir, most: u64, path: &RepoPath) -> std::result::Result<Vec<u8>, Why> {
-    let (folder, name) = path.split();
-    let dir = match root.beneath(folder) {
+fn bytes(root: &Dir, most: u64, path: &RepoPath) -> std::result::Result<Vec<u8>, SkipReason> {
+    let (directory, name) = path.split();
+    let dir = match root.beneath(directory) {
         Ok(Parent::Open(dir)) => dir,
-        Ok(_) => return Err(Why::Gone),
-        Err(_) => return Err(Why::Unreadable),
+        Ok(_) => return Err(SkipReason::Gone),
+        Err(_) => return Err(SkipReason::Unreadable),
     };
     match dir.read_at_most(name, most) {
-        Ok(OnDisk::File(_, bytes)) if memchr::memchr(0, &bytes).is_some() => Err(Why::Binary),
+        Ok(OnDisk::File(_, bytes)) if memchr::memchr(0, &bytes).is_some() => {
+            Err(SkipReason::Binary)
+        }
         Ok(OnDisk::File(_, bytes)) => Ok(bytes),
-        Ok(OnDisk::TooLarge(_)) => Err(Why::TooLarge),
-        Ok(OnDisk::Nothing | OnDisk::Folder | OnDisk::Special) => Err(Why::Gone),
-        Ok(OnDisk::Symlink) => Err(Why::Link),
-        Err(_) => Err(Why::Unreadable),
+        Ok(OnDisk::TooLarge(_)) => Err(SkipReason::TooLarge),
+        Ok(OnDisk::Nothing | OnDisk::Directory | OnDisk::Special) => Err(SkipReason::Gone),
+        Ok(OnDisk::Symlink) => Err(SkipReason::Link),
+        Err(_) => Err(SkipReason::Unreadable),
     }
 }
 
@@ -367,16 +373,16 @@ impl Sink for Count {
     }
 }
 
-/// Takes the matches of one file.
+/// Collects the matches of one file.
 struct Collect<'c> {
-    query: &'c Query,
+    query: &'c SearchQuery,
     path: &'c RepoPath,
     skip: u64,
     columns: usize,
-    room: &'c mut Room,
+    budget: &'c mut Budget,
     hits: &'c mut Vec<Hit>,
-    before: Vec<Line>,
-    /// Whether the last of `hits` is of this file.
+    before: Vec<TextLine>,
+    /// Whether the last of `hits` is in this file.
     own: bool,
 }
 
@@ -391,14 +397,14 @@ impl Sink for Collect<'_> {
         }
         let at = self.query.matcher.find(found.bytes()).ok().flatten();
         let (start, end) = at.map_or((0, 0), |at| (at.start(), at.end()));
-        let line = Line::of(found.bytes(), found.line_number(), (start, end), self.columns);
+        let line = TextLine::of(found.bytes(), found.line_number(), (start, end), self.columns);
         let bytes = line.text.len() + before.iter().map(|line| line.text.len()).sum::<usize>();
-        if self.room.matches == 0 || bytes > self.room.bytes && !self.hits.is_empty() {
-            self.room.closed = true;
+        if self.budget.matches == 0 || bytes > self.budget.bytes && !self.hits.is_empty() {
+            self.budget.closed = true;
             return Ok(false);
         }
-        self.room.matches -= 1;
-        self.room.bytes = self.room.bytes.saturating_sub(bytes);
+        self.budget.matches -= 1;
+        self.budget.bytes = self.budget.bytes.saturating_sub(bytes);
         self.own = true;
         self.hits.push(Hit {
             path: self.path.clone(),
@@ -411,10 +417,10 @@ impl Sink for Collect<'_> {
     }
 
     fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> std::io::Result<bool> {
-        let line = Line::of(context.bytes(), context.line_number(), (0, 0), self.columns);
+        let line = TextLine::of(context.bytes(), context.line_number(), (0, 0), self.columns);
         match (context.kind(), self.hits.last_mut().filter(|_| self.own)) {
             (SinkContextKind::After, Some(hit)) => {
-                self.room.bytes = self.room.bytes.saturating_sub(line.text.len());
+                self.budget.bytes = self.budget.bytes.saturating_sub(line.text.len());
                 hit.after.push(line);
             }
             (SinkContextKind::Before, _) => self.before.push(line),
@@ -424,17 +430,22 @@ impl Sink for Collect<'_> {
     }
 }
 
-impl Line {
-    /// At most `columns` bytes of `line`, among them the match if it fits.
-    fn of(line: &[u8], number: Option<u64>, (start, end): (usize, usize), columns: usize) -> Line {
+impl TextLine {
+    /// At most `columns` bytes of `line`, including the match if it fits.
+    fn of(
+        line: &[u8],
+        number: Option<u64>,
+        (start, end): (usize, usize),
+        columns: usize,
+    ) -> TextLine {
         let text = line.strip_suffix(b"\n").unwrap_or(line);
         let text = text.strip_suffix(b"\r").unwrap_or(text);
         let (mut from, mut to) = (0, text.len());
         if text.len() > columns {
-            // A fourth of the room goes to what stands before the match.
+            // A quarter of the space shows text before the match.
             from = if end <= columns { 0 } else { start.saturating_sub(columns / 4) };
             to = (from + columns).min(text.len());
-            // No character is cut in two.
+            // Do not split a character.
             let continues = |at: usize| text.get(at).is_some_and(|byte| byte & 0xc0 == 0x80);
             while from < to && continues(from) {
                 from += 1;
@@ -444,6 +455,6 @@ impl Line {
             }
         }
         let number = number.unwrap_or_default();
-        Line { number, text: text[from..to].to_vec(), from: from + 1, bytes: text.len() }
+        TextLine { number, text: text[from..to].to_vec(), from: from + 1, bytes: text.len() }
     }
 }

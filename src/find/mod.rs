@@ -1,8 +1,8 @@
-//! Finding things in the worktree: which files ([`select`]), and which of their lines ([`lines`]). Nothing is changed.
+//! Searches the worktree: for files ([`select`]), and for lines in them ([`lines`]).
 
-pub mod lines;
-mod put_aside;
-pub mod select;
+mod ignore_files;
+pub(crate) mod lines;
+pub(crate) mod select;
 
-pub use lines::{Found, Limits, Query};
-pub use select::{Selected, Selection};
+pub(crate) use lines::{SearchLimits, SearchQuery, SearchResult};
+pub(crate) use select::Selection;

@@ -1,40 +1,40 @@
-//! Which files are meant: paths, globs, and whether ignored ones are.
+//! Selects files by paths, globs, and whether ignored files count.
 
 use std::path::Path;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-use super::put_aside::PutAside;
-use crate::base::{Code, Finding, RepoPath, Result};
-use crate::git::Repo;
-use crate::git::files::{Kind, Listed, Which};
-use crate::io::disk::Parent;
+use super::ignore_files::IgnoreFiles;
+use edt_git::Repo;
+use edt_git::files::{ListScope, ListedFile, ListedKind};
+use edt_io::disk::Parent;
+use edt_types::{Code, Finding, RepoPath, Result};
 
-/// What a caller asks for.
+/// A request for files.
 #[derive(Debug)]
-pub struct Selection {
+pub(crate) struct Selection {
     below: Vec<RepoPath>,
     wanted: Option<GlobSet>,
     unwanted: GlobSet,
-    which: Which,
+    which: ListScope,
 }
 
-/// What is meant by it.
+/// The files of a [`Selection`].
 #[derive(Debug)]
-pub struct Selected {
+pub(crate) struct Selected {
     /// The files, in order of their paths' bytes.
-    pub files: Vec<Listed>,
-    /// The paths asked for that are on disk, and at or below which nothing is listed: ignored, or empty.
+    pub files: Vec<ListedFile>,
+    /// The requested paths that exist on disk but have no selected file: they are ignored or empty.
     pub unlisted: Vec<RepoPath>,
 }
 
 impl Selection {
-    /// Reads what a caller wrote. A path may end in `/`; `.` is the whole worktree. A glob without `/` is one of names, with one of
-    /// paths; `!` before it leaves out.
+    /// Parses paths and globs. A path may end in `/`; `.` is the whole worktree. A glob without `/`
+    /// matches file names, with `/` it matches paths; `!` before it excludes.
     ///
     /// # Errors
     /// `PATH_INVALID`, `PATH_OUTSIDE_REPO`, `PATH_IN_GIT_DIR`; `BAD_REQUEST` for a glob.
-    pub fn parse(paths: &[String], globs: &[String], which: Which) -> Result<Selection> {
+    pub(crate) fn parse(paths: &[String], globs: &[String], which: ListScope) -> Result<Selection> {
         let mut below = Vec::new();
         for path in paths {
             match plain(path) {
@@ -58,11 +58,11 @@ impl Selection {
         Ok(Selection { below, wanted, unwanted, which })
     }
 
-    /// The files that are meant.
+    /// The selected files.
     ///
     /// # Errors
     /// `FILE_NOT_FOUND`, `PATH_THROUGH_SYMLINK`, `PATH_OUTSIDE_REPO` for a path; `IO_ERROR`.
-    pub fn of(&self, repo: &Repo) -> Result<Selected> {
+    pub(crate) fn of(&self, repo: &Repo) -> Result<Selected> {
         let mut files = repo.files(&self.below, self.which)?;
         let mut unlisted = Vec::new();
         for path in &self.below {
@@ -77,17 +77,17 @@ impl Selection {
         Ok(Selected { files, unlisted })
     }
 
-    /// The same without what `.ignore` files put aside.
+    /// The selected files, without those that `.ignore` files exclude.
     ///
     /// # Errors
     /// As [`Selection::of`].
-    pub fn searched(&self, repo: &Repo) -> Result<Selected> {
+    pub(crate) fn searched(&self, repo: &Repo) -> Result<Selected> {
         let mut selected = self.of(repo)?;
-        if self.which != Which::All {
-            let mut aside = PutAside::new(repo.root());
-            selected
-                .files
-                .retain(|file| self.below.contains(&file.path) || !aside.holds(&file.path));
+        if self.which != ListScope::All {
+            let mut ignore_files = IgnoreFiles::new(repo.root());
+            selected.files.retain(|file| {
+                self.below.contains(&file.path) || !ignore_files.excludes(&file.path)
+            });
         }
         Ok(selected)
     }
@@ -100,57 +100,63 @@ impl Selection {
     }
 }
 
-/// What stands at a path that was asked for.
+/// Whether a requested path exists.
 enum Place {
     Nowhere,
     OnDisk,
 }
 
 impl Place {
-    /// A path through a link, or into another repository, is refused: what is there is not this worktree's.
+    /// Refuses a path through a symbolic link or into another repository, because its target is not
+    /// in this worktree.
     fn of(repo: &Repo, path: &RepoPath) -> Result<Place> {
         let other = |above: &[u8]| {
             let above = RepoPath::from_tree(above);
             let found =
-                repo.files(std::slice::from_ref(&above), Which::Tracked).unwrap_or_default();
+                repo.files(std::slice::from_ref(&above), ListScope::Tracked).unwrap_or_default();
             let submodule =
-                found.iter().any(|file| file.kind == Kind::Repository && file.path == above);
+                found.iter().any(|file| file.kind == ListedKind::Repository && file.path == above);
             let dir = repo.root().beneath(above.as_bytes());
             submodule
                 || matches!(dir, Ok(Parent::Open(dir)) if matches!(dir.stat(b".git"), Ok(Some(_))))
         };
         if let Some(above) = path.parents().find(|above| other(above)) {
             let above = String::from_utf8_lossy(above).into_owned();
-            let message =
-                format!("{path} lies in {above}, a repository with a history of its own.");
+            let message = format!("{path} is in {above}, which is another repository.");
             let hint = format!(
-                "Run edt there: `edt -C {} …`.",
-                crate::base::text::shell_word(above.as_bytes())
+                "Run edt in that repository: `edt -C {} …`.",
+                edt_types::text::shell_word(above.as_bytes())
             );
             return Err(Finding::new(Code::PathOutsideRepo, message, hint).at(path).into());
         }
-        let (folder, name) = path.split();
+        let (directory, name) = path.split();
         let wrap =
-            |error| crate::io::failed("look at", &repo.root_path().join(path.to_string()), &error);
-        Ok(match repo.root().beneath(folder).map_err(wrap)? {
+            |error| edt_io::failed("look at", &repo.root_path().join(path.to_string()), &error);
+        Ok(match repo.root().beneath(directory).map_err(wrap)? {
             Parent::Symlink => {
-                let message = format!("A symbolic link is on the way to {path}; edt follows none.");
-                let hint = "Name the real folder by its own path, if it is in this worktree.";
+                let message = format!(
+                    "{path} is behind a symbolic link, and edt does not follow symbolic links."
+                );
+                let hint = "Name the real directory by its own path, if it is in this worktree.";
                 return Err(Finding::new(Code::PathThroughSymlink, message, hint).at(path).into());
             }
             Parent::Open(dir) if dir.stat(name).map_err(wrap)?.is_some() => Place::OnDisk,
-            Parent::Open(_) | Parent::Missing | Parent::NotAFolder => Place::Nowhere,
+            Parent::Open(_) | Parent::Missing | Parent::NotADirectory => Place::Nowhere,
         })
     }
 }
 
 fn not_found(path: &RepoPath) -> Finding {
-    let message = format!("There is no file or folder {path}.");
-    Finding::new(Code::FileNotFound, message, "Check the path; `edt ls --dirs` lists the folders.")
-        .at(path)
+    let message = format!("The file or directory {path} does not exist.");
+    Finding::new(
+        Code::FileNotFound,
+        message,
+        "Check the path; `edt ls --dirs` lists the directories.",
+    )
+    .at(path)
 }
 
-/// `path` without `./` before it and `/` behind it; empty for the whole worktree.
+/// `path` without a leading `./` and a trailing `/`; empty for the whole worktree.
 fn plain(path: &str) -> &str {
     let path = path.strip_prefix("./").unwrap_or(path);
     if path == "." { "" } else { path.strip_suffix('/').unwrap_or(path) }
@@ -169,13 +175,13 @@ fn set<'a>(globs: impl Iterator<Item = &'a str>) -> Result<GlobSet> {
     };
     let mut all = GlobSetBuilder::new();
     for glob in globs {
-        let whole = if glob.contains('/') {
+        let pattern = if glob.contains('/') {
             glob.trim_start_matches('/').to_owned()
         } else {
             format!("**/{glob}")
         };
         all.add(
-            GlobBuilder::new(&whole)
+            GlobBuilder::new(&pattern)
                 .literal_separator(true)
                 .build()
                 .map_err(|error| wrong(&error))?,
@@ -189,10 +195,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_glob_without_a_slash_is_one_of_names() {
+    fn a_glob_without_a_slash_matches_file_names() {
         let fits = |globs: &[&str], path: &str| {
             let globs: Vec<String> = globs.iter().map(|&glob| glob.to_owned()).collect();
-            Selection::parse(&[], &globs, Which::Tracked)
+            Selection::parse(&[], &globs, ListScope::Tracked)
                 .unwrap()
                 .fits(&RepoPath::from_tree(path.as_bytes()))
         };

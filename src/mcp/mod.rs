@@ -1,10 +1,10 @@
-//! A Model Context Protocol server on standard input and output. It knows the protocol and nothing of edits: which tools there are, and
-//! what they do, is told by who starts it (`cli::mcp`).
+//! A Model Context Protocol server on standard input and output. This module knows only the
+//! protocol; `cli::mcp` supplies the tools.
 //!
 //! ```text
-//! serve    the protocol, by the official SDK; one thread, no call is waited for by another
-//! worker   the calls, in the order in which they came, on one thread with what it keeps warm; a program that runs has its own
-//! schema   JSON Schemas as clients of many makes understand them
+//! serve    the protocol, by the official SDK, on one thread; no call blocks another
+//! worker   the calls, in order, on one thread with a cache; each run of a program has its own thread
+//! schema   JSON Schemas in the subset that all clients understand
 //! ```
 
 mod schema;
@@ -17,97 +17,97 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use serde_json::{Map, Value};
 
-pub use schema::{either, input, output};
-pub use serve::serve;
+pub(crate) use schema::{either, input, output};
+pub(crate) use serve::serve;
 
-/// What clients are told of one tool.
+/// The description of a tool for clients.
 #[derive(Debug)]
-pub struct Tool {
+pub(crate) struct Tool {
     /// Its name.
     pub name: &'static str,
-    /// What it does, for the model.
+    /// The description for the model.
     pub about: &'static str,
-    /// What it may do to the world.
-    pub effect: Effect,
+    /// The effect of a call.
+    pub effect: ToolEffect,
     /// The schema of its arguments.
     pub input: Map<String, Value>,
     /// The schema of its answers, refusals included.
     pub output: Map<String, Value>,
 }
 
-/// What a call may do to the world. Clients ask people about the destructive ones.
+/// The effect of a call. Clients ask the user before destructive calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effect {
-    /// Nothing.
+pub(crate) enum ToolEffect {
+    /// It changes nothing.
     Reads,
-    /// It records a commit, or moves between commits that stay: nothing is lost.
+    /// It makes a commit, or moves between existing commits: nothing is lost.
     Commits,
-    /// It changes a branch that is not the session's.
+    /// It changes a branch other than the session's.
     Lands,
     /// It runs a program.
     Runs,
 }
 
-/// The folders that a client works in.
+/// The directories in which a client works.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Roots {
-    /// It has none to tell, or may not be asked.
-    Untold,
-    /// It says that it has some, and does not tell them.
-    Silent,
-    /// It told these; those that are no paths of this machine are left out.
-    Told(Vec<PathBuf>),
+pub(crate) enum Roots {
+    /// The client does not support roots.
+    Unsupported,
+    /// The client supports roots, but did not answer the request for them.
+    Unanswered,
+    /// The roots that are paths on this machine.
+    Known(Vec<PathBuf>),
 }
 
 /// A call of a tool.
 #[derive(Debug)]
-pub struct Call {
-    /// The tool, by its place in the list.
+pub(crate) struct ToolCall {
+    /// The index of the tool.
     pub tool: usize,
     /// Its arguments.
     pub args: Map<String, Value>,
-    /// The client's name, once it said it.
+    /// The client's name, if the client sent it.
     pub client: Option<String>,
-    /// The folders that the client works in.
+    /// The client's roots.
     pub roots: Roots,
-    /// What the request says of itself.
-    pub request: crate::telemetry::Request,
-    /// What the call tells of itself, and is told, while it runs.
-    pub pulse: Arc<Pulse>,
+    /// The request's id and trace.
+    pub request: crate::telemetry::ServerRequest,
+    /// The output count and the cancellation flag of the call.
+    pub progress: Arc<CallProgress>,
 }
 
-/// What became of a call.
+/// The answer to a call.
 #[derive(Debug)]
-pub struct Answer {
-    /// The whole answer.
+pub(crate) struct ToolAnswer {
+    /// The complete answer.
     pub json: Value,
-    /// The same as text.
+    /// The answer as text.
     pub text: String,
     /// Whether it was refused.
     pub refused: bool,
 }
 
-/// What goes between a call that takes long and whoever waits for it.
+/// The state that a running call shares with the task that waits for it.
 #[derive(Debug, Default)]
-pub struct Pulse {
+pub(crate) struct CallProgress {
     stop: AtomicBool,
     bytes: AtomicU64,
 }
 
-impl Pulse {
-    /// Asks it to stop.
-    pub fn stop(&self) {
+impl CallProgress {
+    /// Asks the call to stop.
+    pub(crate) fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it was asked to.
+    /// Whether the call was asked to stop.
     #[must_use]
-    pub fn is_stopped(&self) -> bool {
+    pub(crate) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Notes so many bytes of output more.
-    pub fn beat(&self, bytes: usize) {
+    /// Counts `bytes` more bytes of output.
+    pub(crate) fn add_output(&self, bytes: usize) {
         self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
@@ -116,18 +116,18 @@ impl Pulse {
     }
 }
 
-/// Gives the answer to whoever asked, while what answers may still have something to do.
-pub type Reply = Box<dyn FnOnce(Answer)>;
+/// Sends the answer. The handler may continue to work after this call.
+pub(crate) type Reply = Box<dyn FnOnce(ToolAnswer)>;
 
-/// What answers calls on one thread.
-pub type Handler = Box<dyn FnMut(Call, Reply)>;
+/// Answers calls on one thread.
+pub(crate) type Handler = Box<dyn FnMut(ToolCall, Reply)>;
 
-/// A server to be.
-pub struct Service {
+/// The configuration of a server.
+pub(crate) struct Service {
     /// The tools, in the order in which they are listed.
     pub tools: Vec<Tool>,
-    /// What a client's model is told of all of them.
+    /// The instructions for the client's model.
     pub instructions: String,
-    /// Makes what answers calls, on the thread where it will.
+    /// Makes a handler; called on the thread that uses the handler.
     pub handler: Arc<dyn Fn() -> Handler + Send + Sync>,
 }

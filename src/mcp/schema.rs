@@ -1,13 +1,13 @@
-//! JSON Schemas as clients of many makes understand them.
+//! JSON Schemas in the subset that all clients understand.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};
 
-/// The schema of arguments: without references, and without what only says that a key may be left out. Clients hand it to models whose
-/// own rules for schemas are narrow.
+/// The schema of arguments, without references and null alternatives. Clients pass it to models
+/// that accept only a subset of JSON Schema.
 #[must_use]
-pub fn input<T: JsonSchema>() -> Map<String, Value> {
+pub(crate) fn input<T: JsonSchema>() -> Map<String, Value> {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
@@ -19,9 +19,10 @@ pub fn input<T: JsonSchema>() -> Map<String, Value> {
     schema
 }
 
-/// The schema of arguments that are of one kind or another: clients want an object with properties, no choice of objects.
+/// The schema of arguments of several kinds, merged into one object, because clients do not accept
+/// alternatives at the top level.
 #[must_use]
-pub fn either(kinds: &[fn() -> Map<String, Value>]) -> Map<String, Value> {
+pub(crate) fn either(kinds: &[fn() -> Map<String, Value>]) -> Map<String, Value> {
     let mut schema = Map::new();
     let mut properties = Map::new();
     for mut kind in kinds.iter().map(|kind| kind()) {
@@ -37,11 +38,11 @@ pub fn either(kinds: &[fn() -> Map<String, Value>]) -> Map<String, Value> {
     schema
 }
 
-/// The schema of what answers a call: a `T`, or a refusal.
+/// The schema of an answer: a `T`, or a refusal.
 #[must_use]
-pub fn output<T: JsonSchema, Refusal: JsonSchema>() -> Map<String, Value> {
+pub(crate) fn output<T: JsonSchema, EditError: JsonSchema>() -> Map<String, Value> {
     let mut generator = SchemaSettings::draft2020_12().into_generator();
-    let shapes = [generator.subschema_for::<T>(), generator.subschema_for::<Refusal>()];
+    let shapes = [generator.subschema_for::<T>(), generator.subschema_for::<EditError>()];
     let mut schema = Map::from_iter([("type".to_owned(), json!("object"))]);
     if shapes[0] == shapes[1] {
         schema.extend(object(shapes[0].clone()));
@@ -49,7 +50,7 @@ pub fn output<T: JsonSchema, Refusal: JsonSchema>() -> Map<String, Value> {
         schema.insert("anyOf".to_owned(), json!(shapes));
     }
     let mut definitions = Value::Object(generator.take_definitions(true));
-    // They are what clients check answers against, not what models read.
+    // Clients validate answers against the schema; models do not read the descriptions.
     drop_descriptions(&mut definitions);
     schema.insert("$defs".to_owned(), definitions);
     schema
@@ -68,7 +69,7 @@ fn tidy(value: &mut Value) {
         Value::Object(object) => {
             object.values_mut().for_each(tidy);
             object.retain(|key, value| {
-                // A property may have such a name, too: then its value is a schema.
+                // A property may have this name; its value is then a schema, not a string.
                 !(matches!(key.as_str(), "format" | "title") && value.is_string()
                     || key == "default" && value.is_null())
             });
@@ -102,14 +103,14 @@ fn tidy(value: &mut Value) {
 fn choice(ways: &Value) -> Option<Map<String, Value>> {
     let ways = ways.as_array()?;
     let names = ways.iter().map(|way| way.get("const")?.as_str()).collect::<Option<Vec<&str>>>()?;
-    let told = |(way, name): (&Value, &&str)| {
+    let described = |(way, name): (&Value, &&str)| {
         Some(format!("{name}: {}", way.get("description")?.as_str()?))
     };
-    let told: Vec<String> = ways.iter().zip(&names).filter_map(told).collect();
+    let described: Vec<String> = ways.iter().zip(&names).filter_map(described).collect();
     let mut schema =
         Map::from_iter([("type".to_owned(), json!("string")), ("enum".to_owned(), json!(names))]);
-    if !told.is_empty() {
-        schema.insert("description".to_owned(), json!(told.join(" ")));
+    if !described.is_empty() {
+        schema.insert("description".to_owned(), json!(described.join(" ")));
     }
     Some(schema)
 }
@@ -118,11 +119,12 @@ fn drop_descriptions(value: &mut Value) {
     match value {
         Value::Array(all) => all.iter_mut().for_each(drop_descriptions),
         Value::Object(object) => {
-            // A property may have that name, too: then its value is a schema.
+            // A property may have this name; its value is then a schema, not a string.
             if object.get("description").is_some_and(Value::is_string) {
                 object.remove("description");
             }
-            // Numbers' widths are no formats that clients know: one warning each, on every start.
+            // Clients do not know the formats of integer widths, and warn about each at every
+            // start.
             if object.get("format").is_some_and(Value::is_string) {
                 object.remove("format");
             }

@@ -20,27 +20,29 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Mutex, Notify, Semaphore};
 
 use super::worker::Worker;
-use super::{Answer, Call, Effect, Pulse, Roots, Service, Tool};
-use crate::telemetry::Request;
+use super::{CallProgress, Roots, Service, Tool, ToolAnswer, ToolCall, ToolEffect};
+use crate::telemetry::ServerRequest;
 
-/// The longest message that is read, in bytes: a request with two files of the largest size as JSON. A longer one is dropped unread.
-const MOST_MESSAGE: usize = 256 * 1024 * 1024;
-/// How often a client that asked for it hears of a program that runs.
-const BEAT: Duration = Duration::from_secs(1);
-/// How long answers to what was asked may take once nothing more can be asked.
-const FAREWELL: Duration = Duration::from_secs(8);
-/// How many calls may be open; one more is told so at once.
-const MOST_OPEN: usize = 512;
-/// How many programs run at once; one more waits.
-const MOST_PROGRAMS: usize = 8;
-/// How long a client may take to tell its roots.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// The largest message that is read, in bytes: a request with two files of the largest size as
+/// JSON. A larger message is dropped unread.
+const MAX_MESSAGE: usize = 256 * 1024 * 1024;
+/// The interval of progress notifications.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
+/// The time for open calls to finish after the input ended.
+const SHUTDOWN_LIMIT: Duration = Duration::from_secs(8);
+/// The maximum number of open calls; a further call is refused.
+const MAX_OPEN: usize = 512;
+/// The maximum number of programs that run at the same time; a further call waits.
+const MAX_PROGRAMS: usize = 8;
+/// The time limit for the client's answer to the request for its roots.
+const ROOTS_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Serves until the client closes its end, or the process is asked to end; then what was begun is finished.
+/// Serves until the client closes the connection or a signal ends the process; then calls that were
+/// begun are finished.
 ///
 /// # Errors
-/// What the system says if there can be no server.
-pub fn serve(service: Service) -> std::io::Result<()> {
+/// The system's error if the server cannot be started.
+pub(crate) fn serve(service: Service) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let worker = Arc::new(Worker::start(service.handler));
     runtime.block_on(async {
@@ -52,16 +54,16 @@ pub fn serve(service: Service) -> std::io::Result<()> {
             instructions: service.instructions,
             worker: Arc::clone(&worker),
             roots: Mutex::default(),
-            room: Semaphore::new(MOST_OPEN),
-            programs: Semaphore::new(MOST_PROGRAMS),
+            open_calls: Semaphore::new(MAX_OPEN),
+            programs: Semaphore::new(MAX_PROGRAMS),
         };
         let ended_input = Arc::new(Notify::new());
         let (read, write) = stdio_pipes();
-        let read = Noted { read, ended: Arc::clone(&ended_input) };
+        let read = EofSignal { read, ended: Arc::clone(&ended_input) };
         let transport =
-            AsyncRwTransport::new_server(read, write).with_max_line_length(MOST_MESSAGE);
+            AsyncRwTransport::new_server(read, write).with_max_line_length(MAX_MESSAGE);
         let served = async {
-            // Who closes its end before it said anything wanted nothing.
+            // A client may close the connection before its first message.
             if let Ok(running) = serve_server(server, transport).await {
                 let _ = running.waiting().await;
             }
@@ -71,12 +73,12 @@ pub fn serve(service: Service) -> std::io::Result<()> {
             _ = ended.recv() => {}
             _ = interrupted.recv() => {}
             _ = hung_up.recv() => {}
-            // Who reads no answers any more must not keep the server alive.
-            () = async { ended_input.notified().await; tokio::time::sleep(FAREWELL).await } => {}
+            // A client that no longer reads answers must not keep the server alive.
+            () = async { ended_input.notified().await; tokio::time::sleep(SHUTDOWN_LIMIT).await } => {}
         }
         std::io::Result::Ok(())
     })?;
-    // A read of standard input that no more comes from is not waited for.
+    // Do not wait for a pending read of standard input.
     runtime.shutdown_background();
     if let Ok(worker) = Arc::try_unwrap(worker) {
         worker.finish();
@@ -88,10 +90,11 @@ struct Server {
     tools: Vec<Tool>,
     instructions: String,
     worker: Arc<Worker>,
-    /// What the client said of its roots, once it was asked.
+    /// The client's roots, after the first request for them.
     roots: Mutex<Option<Roots>>,
-    /// How many more calls may be open, and how many programs may run.
-    room: Semaphore,
+    /// Permits for open calls.
+    open_calls: Semaphore,
+    /// Permits for running programs.
     programs: Semaphore,
 }
 
@@ -121,31 +124,32 @@ impl ServerHandler for Server {
                 format!("There is no tool {:?}. The tools are {}.", request.name, names.join(", "));
             return Err(ErrorData::invalid_params(message, None));
         };
-        let Ok(_open) = self.room.try_acquire() else {
+        let Ok(_open) = self.open_calls.try_acquire() else {
             let message = format!(
-                "{MOST_OPEN} calls are open: read their answers first. This one was not begun."
+                "{MAX_OPEN} calls are open: read their answers first. This call was not started."
             );
             return Err(ErrorData::internal_error(message, None));
         };
         let effect = self.tools[at].effect;
         let _running =
-            if effect == Effect::Runs { self.programs.acquire().await.ok() } else { None };
+            if effect == ToolEffect::Runs { self.programs.acquire().await.ok() } else { None };
         let client = context.client_info().map(|client| client.name);
         let roots = self.roots(&context).await;
-        let pulse = Arc::new(Pulse::default());
+        let progress = Arc::new(CallProgress::default());
         let args = request.arguments.unwrap_or_default();
         let request = request_of(&context);
-        let call = Call {
+        let call = ToolCall {
             tool: at,
             args,
             client: client.clone(),
             roots,
             request,
-            pulse: Arc::clone(&pulse),
+            progress: Arc::clone(&progress),
         };
         let answer = self.worker.call(call, effect);
-        let answer = waited(answer, &pulse, &context).await?;
-        // It repeats the whole call to its model beside an error: a file that was refused would be paid for twice.
+        let answer = wait_for_answer(answer, &progress, &context).await?;
+        // Gemini CLI repeats the complete call to its model with every error, so a refused file
+        // would be billed twice.
         let repeats = client.is_some_and(|client| client.starts_with("gemini-cli"));
         let mut result = CallToolResult::success(vec![ContentBlock::text(answer.text)]);
         result.structured_content = Some(answer.json);
@@ -159,8 +163,8 @@ impl ServerHandler for Server {
 }
 
 impl Server {
-    /// The client's roots, asked for with its first call.
-    #[expect(deprecated, reason = "clients that have roots tell them no other way")]
+    /// The client's roots, requested with its first call.
+    #[expect(deprecated, reason = "clients offer no other way to read their roots")]
     async fn roots(&self, context: &RequestContext<RoleServer>) -> Roots {
         let mut known = self.roots.lock().await;
         if let Some(known) = &*known {
@@ -168,23 +172,24 @@ impl Server {
         }
         let has = context.client_capabilities().is_some_and(|client| client.roots.is_some());
         let roots = if !has {
-            Roots::Untold
-        } else if let Ok(Ok(told)) = tokio::time::timeout(PATIENCE, context.peer.list_roots()).await
+            Roots::Unsupported
+        } else if let Ok(Ok(answered)) =
+            tokio::time::timeout(ROOTS_TIMEOUT, context.peer.list_roots()).await
         {
-            Roots::Told(told.roots.iter().filter_map(|root| path(&root.uri)).collect())
+            Roots::Known(answered.roots.iter().filter_map(|root| path(&root.uri)).collect())
         } else {
-            Roots::Silent
+            Roots::Unanswered
         };
         known.insert(roots).clone()
     }
 }
 
-/// What a request says of itself: its id, the revision spoken, and the trace that it belongs to.
-fn request_of(context: &RequestContext<RoleServer>) -> Request {
+/// The id of a request, its protocol revision, and its trace.
+fn request_of(context: &RequestContext<RoleServer>) -> ServerRequest {
     let said =
         |key: &str| context.meta.0.get(key).and_then(|value| value.as_str()).map(str::to_owned);
     let spoken = || context.peer.peer_info().map(|client| client.protocol_version.to_string());
-    Request {
+    ServerRequest {
         id: context.id.to_string(),
         version: context.meta.protocol_version().map(|version| version.to_string()).or_else(spoken),
         call: said("claudecode/toolUseId"),
@@ -193,13 +198,13 @@ fn request_of(context: &RequestContext<RoleServer>) -> Request {
     }
 }
 
-/// A reader that tells of its end.
-struct Noted<R> {
+/// A reader that signals the end of its input.
+struct EofSignal<R> {
     read: R,
     ended: Arc<Notify>,
 }
 
-impl<R: AsyncRead + Unpin> AsyncRead for Noted<R> {
+impl<R: AsyncRead + Unpin> AsyncRead for EofSignal<R> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         task: &mut Context<'_>,
@@ -214,34 +219,36 @@ impl<R: AsyncRead + Unpin> AsyncRead for Noted<R> {
     }
 }
 
-/// Waits for an answer; tells the client of it meanwhile, and the call if the client wants it no more.
-async fn waited(
-    mut answer: tokio::sync::oneshot::Receiver<Answer>,
-    pulse: &Pulse,
+/// Waits for an answer. Meanwhile sends progress to the client, and passes the client's
+/// cancellation to the call.
+async fn wait_for_answer(
+    mut answer: tokio::sync::oneshot::Receiver<ToolAnswer>,
+    progress: &CallProgress,
     context: &RequestContext<RoleServer>,
-) -> Result<Answer, ErrorData> {
+) -> Result<ToolAnswer, ErrorData> {
     let mut token = context.meta.get_progress_token();
     let mut seconds = 0_u32;
     loop {
-        let beat = async {
+        let next_report = async {
             if token.is_some() {
-                tokio::time::sleep(BEAT).await
+                tokio::time::sleep(PROGRESS_INTERVAL).await;
             } else {
-                std::future::pending().await
+                std::future::pending::<()>().await;
             }
         };
         tokio::select! {
             answer = &mut answer => {
-                return answer.map_err(|_| ErrorData::internal_error("The server ends; the call was not begun.", None));
+                return answer.map_err(|_| ErrorData::internal_error("The server is shutting down; the call was not started.", None));
             }
-            () = context.ct.cancelled(), if !pulse.is_stopped() => pulse.stop(),
-            () = beat => {
+            () = context.ct.cancelled(), if !progress.is_stopped() => progress.stop(),
+            () = next_report => {
                 seconds += 1;
                 let Some(one) = token.take() else { continue };
-                let message = format!("{seconds} s, {} bytes of output", pulse.bytes());
-                let told = ProgressNotificationParam::new(one.clone(), f64::from(seconds)).with_message(message);
-                // Who does not listen is told no more: the answer must not wait for that.
-                if let Ok(Ok(())) = tokio::time::timeout(BEAT, context.peer.notify_progress(told)).await {
+                let message = format!("{seconds} s, {} bytes of output", progress.bytes());
+                let answered = ProgressNotificationParam::new(one.clone(), f64::from(seconds)).with_message(message);
+                // After a failure no more progress is sent, so that the answer does not wait for
+                // it.
+                if let Ok(Ok(())) = tokio::time::timeout(PROGRESS_INTERVAL, context.peer.notify_progress(answered)).await {
                     token = Some(one);
                 }
             }
@@ -251,16 +258,16 @@ async fn waited(
 
 fn listed(tool: &Tool) -> Listed {
     let annotations = ToolAnnotations::new()
-        .read_only(tool.effect == Effect::Reads)
-        .destructive(tool.effect == Effect::Lands)
-        .idempotent(tool.effect == Effect::Reads)
-        .open_world(tool.effect == Effect::Runs);
+        .read_only(tool.effect == ToolEffect::Reads)
+        .destructive(tool.effect == ToolEffect::Lands)
+        .idempotent(tool.effect == ToolEffect::Reads)
+        .open_world(tool.effect == ToolEffect::Runs);
     Listed::new(tool.name, tool.about, tool.input.clone())
         .with_raw_output_schema(Arc::new(tool.output.clone()))
         .with_annotations(annotations)
 }
 
-/// The path of a `file:` URI of this machine.
+/// The path of a `file:` URI on this machine.
 fn path(uri: &str) -> Option<PathBuf> {
     use std::os::unix::ffi::OsStringExt as _;
     let (scheme, rest) = uri.split_once(':')?;
@@ -287,15 +294,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn roots_are_folders_of_this_machine() {
-        let told = |uri: &str| path(uri).map(|path| path.display().to_string());
+    fn roots_are_local_directories() {
+        let answered = |uri: &str| path(uri).map(|path| path.display().to_string());
         for uri in ["file:///a%20b", "file:/a%20b", "FILE:///a%20b", "file://localhost/a%20b"] {
-            assert_eq!(told(uri).as_deref(), Some("/a b"), "{uri}");
+            assert_eq!(answered(uri).as_deref(), Some("/a b"), "{uri}");
         }
-        assert_eq!(told("file:///100%").as_deref(), Some("/100%"));
-        assert_eq!(told("file:///%+1").as_deref(), Some("/%+1"));
+        assert_eq!(answered("file:///100%").as_deref(), Some("/100%"));
+        assert_eq!(answered("file:///%+1").as_deref(), Some("/%+1"));
         for uri in ["http://a/b", "file://host/a", "/a", "file://", "file:a", ""] {
-            assert_eq!(told(uri), None, "{uri}");
+            assert_eq!(answered(uri), None, "{uri}");
         }
     }
 }

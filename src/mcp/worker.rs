@@ -1,4 +1,4 @@
-//! The threads that calls are answered on.
+//! The threads on which calls are answered.
 
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,21 +6,21 @@ use std::thread::JoinHandle;
 
 use tokio::sync::oneshot;
 
-use super::{Answer, Call, Effect, Handler, Pulse, Reply};
+use super::{CallProgress, Handler, Reply, ToolAnswer, ToolCall, ToolEffect};
 
-type Job = (Call, oneshot::Sender<Answer>);
+type Job = (ToolCall, oneshot::Sender<ToolAnswer>);
 
-fn to(reply: oneshot::Sender<Answer>) -> Reply {
+fn to(reply: oneshot::Sender<ToolAnswer>) -> Reply {
     Box::new(move |answer| drop(reply.send(answer)))
 }
 
-/// One thread for all calls but those that run a program: edits of one worktree come one after the other anyway, and in the order in
-/// which they were sent nobody has to guess what an edit was made on.
+/// Answers all calls on one thread, in the order in which they were sent, so that each edit builds
+/// on the previous one. Calls that run a program have their own threads.
 pub(super) struct Worker {
     jobs: Sender<Job>,
     handler: Arc<dyn Fn() -> Handler + Send + Sync>,
     threads: Mutex<Vec<JoinHandle<()>>>,
-    pulses: Mutex<Vec<Arc<Pulse>>>,
+    progresses: Mutex<Vec<Arc<CallProgress>>>,
 }
 
 impl Worker {
@@ -30,8 +30,8 @@ impl Worker {
         let answer = move || {
             let mut handler = make();
             for (call, reply) in queue {
-                // Nobody waits for it any more: it was not begun, and is not.
-                if !call.pulse.is_stopped() && !reply.is_closed() {
+                // A call that was cancelled before it began is skipped.
+                if !call.progress.is_stopped() && !reply.is_closed() {
                     handler(call, to(reply));
                 }
             }
@@ -40,39 +40,39 @@ impl Worker {
             jobs,
             handler,
             threads: Mutex::new(vec![std::thread::spawn(answer)]),
-            pulses: Mutex::default(),
+            progresses: Mutex::default(),
         }
     }
 
-    /// Has `call` answered. The receiver fails if the server ends before.
-    pub(super) fn call(&self, call: Call, effect: Effect) -> oneshot::Receiver<Answer> {
+    /// Queues `call`. The receiver fails if the server ends before the answer.
+    pub(super) fn call(&self, call: ToolCall, effect: ToolEffect) -> oneshot::Receiver<ToolAnswer> {
         let (reply, answer) = oneshot::channel();
-        if effect != Effect::Runs {
+        if effect != ToolEffect::Runs {
             let _ = self.jobs.send((call, reply));
             return answer;
         }
         let handler = Arc::clone(&self.handler);
-        let mut pulses = self.pulses.lock().unwrap_or_else(PoisonError::into_inner);
-        pulses.retain(|pulse| Arc::strong_count(pulse) > 1);
-        pulses.push(Arc::clone(&call.pulse));
+        let mut progresses = self.progresses.lock().unwrap_or_else(PoisonError::into_inner);
+        progresses.retain(|progress| Arc::strong_count(progress) > 1);
+        progresses.push(Arc::clone(&call.progress));
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         threads.retain(|thread| !thread.is_finished());
         let run = move || {
             handler()(call, to(reply));
         };
-        // Without a thread there is no answer: whoever waits for it is told so.
+        // If the thread cannot be started, the sender is dropped and the receiver fails.
         threads.extend(std::thread::Builder::new().spawn(run).ok());
         answer
     }
 
-    /// Waits for what was begun: an edit to its end, which takes a moment; programs are ended.
+    /// Stops running programs, and waits until every call that was begun has ended.
     pub(super) fn finish(self) {
         drop(self.jobs);
-        self.pulses
+        self.progresses
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner)
             .iter()
-            .for_each(|pulse| pulse.stop());
+            .for_each(|progress| progress.stop());
         for thread in self.threads.into_inner().unwrap_or_else(PoisonError::into_inner) {
             let _ = thread.join();
         }

@@ -1,7 +1,8 @@
-//! The span of one call, and the thread's spans while it runs.
+//! The span of one call, and the spans of its thread while it runs.
 //!
-//! Spans of `tracing` become spans of OpenTelemetry by its own layer and SDK; the call's own span is made when a repository is opened, with
-//! the time at which the call began, because only then it is known whether the person wants it and where it can wait.
+//! OpenTelemetry's own layer and SDK export spans of `tracing`. The call's own span is created when
+//! a repository is opened, with the time at which the call began: only then edt knows whether
+//! telemetry is on and where the spool is.
 
 use std::cell::{Cell, RefCell};
 use std::io::Write as _;
@@ -25,15 +26,15 @@ use opentelemetry_sdk::trace::{SdkTracer, SdkTracerProvider, Span, SpanData, Spa
 use tracing_subscriber::layer::SubscriberExt as _;
 
 use super::settings::{self, Exporter, Flush, Settings};
-use super::{Call, Value, flush, names, spool};
-use crate::io::clock;
+use super::{AttributeValue, CallInfo, flush, names, spool};
+use edt_io::clock;
 
-/// Most spans of one call; further ones are counted.
-const MOST_SPANS: usize = 2_000;
-/// What is sent after an answer is sent within this.
-const INLINE: Duration = Duration::from_millis(150);
-/// Whoever waited for a call as long as this waits for its spans, too.
-const LONG: Duration = Duration::from_secs(5);
+/// The maximum number of spans of one call; further spans are counted.
+const MAX_SPANS: usize = 2_000;
+/// The time limit for sending spans after an answer.
+const INLINE_LIMIT: Duration = Duration::from_millis(150);
+/// A call that took longer than this sends its own spans.
+const LONG_CALL: Duration = Duration::from_secs(5);
 
 thread_local! {
     static CALL: RefCell<Option<State>> = const { RefCell::new(None) };
@@ -43,26 +44,26 @@ thread_local! {
 
 /// The call of this thread.
 struct State {
-    call: Call,
+    call: CallInfo,
     started: SystemTime,
-    /// What was noted; of each key the last.
-    notes: Vec<(&'static str, Value)>,
-    root: Option<Root>,
+    /// The attributes recorded so far; each key occurs once.
+    notes: Vec<(&'static str, AttributeValue)>,
+    root: Option<CallSpan>,
 }
 
-/// Its span.
-struct Root {
+/// The span of a call.
+struct CallSpan {
     context: Context,
-    /// While it lives, spans of this thread stand in that span.
+    /// While this exists, new spans of this thread are children of the call's span.
     entered: ContextGuard,
-    folder: PathBuf,
+    directory: PathBuf,
     settings: Settings,
 }
 
-/// A call that runs; it ends with this value.
+/// A running call; dropping it ends the call.
 #[derive(Debug)]
 #[must_use = "it ends with this value"]
-pub struct Running(());
+pub(crate) struct Running(());
 
 impl Drop for Running {
     fn drop(&mut self) {
@@ -70,39 +71,40 @@ impl Drop for Running {
     }
 }
 
-/// A call begins on this thread. Nothing is made of it before [`arrived`].
-pub fn begin(call: Call) -> Running {
+/// Begins a call on this thread. Its span is created by [`repository_opened`].
+pub(crate) fn begin(call: CallInfo) -> Running {
     CALL.set(Some(State { call, started: clock::system(), notes: Vec::new(), root: None }));
     Running(())
 }
 
-/// The call of this thread has come to a repository, whose `common_dir` has the place for a spool; `person` tells the person's own
-/// configuration.
-pub fn arrived(common_dir: &Path, person: &dyn Fn(&str) -> Option<String>) {
+/// Creates the span of this thread's call, if telemetry is on. The spool is below `common_dir`;
+/// `user_config` reads the user's Git configuration.
+pub(crate) fn repository_opened(common_dir: &Path, user_config: &dyn Fn(&str) -> Option<String>) {
     CALL.with_borrow_mut(|state| {
         let Some(state) = state.as_mut().filter(|state| state.root.is_none()) else { return };
-        let Ok(settings) = settings::read(&variable, person) else { return };
+        let Ok(settings) = settings::read(&variable, user_config) else { return };
         let Some(tracer) = tracer() else { return };
-        let context = rooted(state, tracer);
+        let context = start_span(state, tracer);
         let entered = context.clone().attach();
-        state.root = Some(Root { context, entered, folder: spool::folder(common_dir), settings });
+        state.root =
+            Some(CallSpan { context, entered, directory: spool::directory(common_dir), settings });
     });
 }
 
 /// Whether the call of this thread has a span.
 #[must_use]
-pub fn is_on() -> bool {
+pub(crate) fn is_on() -> bool {
     CALL.with_borrow(|state| state.as_ref().is_some_and(|state| state.root.is_some()))
 }
 
 /// Whether arguments of calls may be in their spans.
 #[must_use]
-pub fn wants_content() -> bool {
+pub(crate) fn wants_content() -> bool {
     settings::wants_content(&variable)
 }
 
-/// Notes an attribute of the call; an [error](names::ERROR) makes it a failed one.
-pub fn note(key: &'static str, value: impl Into<Value>) {
+/// Records an attribute of the call. The attribute [`names::ERROR`] marks the call as failed.
+pub(crate) fn note(key: &'static str, value: impl Into<AttributeValue>) {
     CALL.with_borrow_mut(|state| {
         let Some(state) = state.as_mut() else { return };
         state.notes.retain(|(known, _)| *known != key);
@@ -110,9 +112,10 @@ pub fn note(key: &'static str, value: impl Into<Value>) {
     });
 }
 
-/// The variables that tell a program which span it belongs to; none if there is no span.
+/// The environment variables that name the current span as a program's parent; empty if there is no
+/// span.
 #[must_use]
-pub fn for_children() -> Vec<(&'static str, String)> {
+pub(crate) fn for_children() -> Vec<(&'static str, String)> {
     if !is_on() {
         return Vec::new();
     }
@@ -126,10 +129,10 @@ pub fn for_children() -> Vec<(&'static str, String)> {
     parent.into_iter().chain(state).collect()
 }
 
-/// Ends the call of this thread, if one runs: its spans go where they wait. Nothing of this can fail an answer.
-pub fn end() {
+/// Ends the call of this thread, if any, and spools its spans. Failures are ignored.
+pub(crate) fn end() {
     let Some(State { started, mut notes, root: Some(root), .. }) = CALL.take() else { return };
-    let Root { context, entered, folder, settings } = root;
+    let CallSpan { context, entered, directory, settings } = root;
     let left_out = LEFT_OUT.take();
     notes.extend((left_out > 0).then(|| (names::LEFT_OUT, left_out.into())));
     if notes.iter().any(|(key, _)| *key == names::ERROR) {
@@ -149,18 +152,18 @@ pub fn end() {
         let _ = std::io::stderr().lock().write_all(&[&line[..], b"\n"].concat());
         return;
     }
-    if spool::append(&folder, &line).is_err() || flush::told(&folder, &settings) {
+    if spool::append(&directory, &line).is_err() || flush::notify_flusher(&directory, &settings) {
         return;
     }
     let took = clock::system().duration_since(started).unwrap_or_default();
-    if settings.flush == Flush::Inline || took > LONG {
-        let _ = flush::flush(&folder, &settings, INLINE);
+    if settings.flush == Flush::Inline || took > LONG_CALL {
+        let _ = flush::flush(&directory, &settings, INLINE_LIMIT);
     }
 }
 
-/// The call's span, begun when the call was.
-fn rooted(state: &State, tracer: &SdkTracer) -> Context {
-    let Call { command, request } = &state.call;
+/// Creates the call's span, with the time at which the call began.
+fn start_span(state: &State, tracer: &SdkTracer) -> Context {
+    let CallInfo { command, request } = &state.call;
     let ambient = parent(variable("TRACEPARENT"), variable("TRACESTATE"));
     let asked =
         request.as_ref().and_then(|request| parent(request.parent.clone(), request.state.clone()));
@@ -192,7 +195,7 @@ fn rooted(state: &State, tracer: &SdkTracer) -> Context {
         .with_kind(kind)
         .with_start_time(state.started)
         .with_attributes(all);
-    // The request's own context is the parent; that of the process is then linked.
+    // If the request has a context, it is the parent, and the context of the process is linked.
     let (from, link) = if asked.is_some() { (asked, ambient) } else { (ambient, None) };
     let builder = builder.with_links(link.map(Link::with_context).into_iter().collect());
     let above =
@@ -201,7 +204,7 @@ fn rooted(state: &State, tracer: &SdkTracer) -> Context {
     above.with_span(span)
 }
 
-/// The context that `traceparent` and `tracestate` name; none if the first is not as the W3C has it.
+/// The context that `traceparent` and `tracestate` name; `None` if `traceparent` is malformed.
 fn parent(traceparent: Option<String>, tracestate: Option<String>) -> Option<SpanContext> {
     let traceparent =
         traceparent.map(|text| text.trim().to_owned()).filter(|text| is_well_formed(text))?;
@@ -212,7 +215,8 @@ fn parent(traceparent: Option<String>, tracestate: Option<String>) -> Option<Spa
     span.is_valid().then_some(span)
 }
 
-/// `version-trace-parent-flags` in small hexadecimal digits of the right lengths; only later versions may go on.
+/// Whether `text` is `version-trace-parent-flags` in lower-case hexadecimal digits of the right
+/// lengths. Only versions after 00 may have further parts.
 fn is_well_formed(text: &str) -> bool {
     let parts: Vec<&str> = text.split('-').collect();
     let hex = |part: &str| part.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
@@ -225,24 +229,25 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-fn attribute(value: Value) -> opentelemetry::Value {
+fn attribute(value: AttributeValue) -> opentelemetry::Value {
     match value {
-        Value::Text(text) => text.into(),
-        Value::Number(number) => number.into(),
-        Value::Texts(texts) => opentelemetry::Value::Array(Array::String(
+        AttributeValue::Text(text) => text.into(),
+        AttributeValue::Number(number) => number.into(),
+        AttributeValue::Texts(texts) => opentelemetry::Value::Array(Array::String(
             texts.into_iter().map(StringValue::from).collect(),
         )),
     }
 }
 
-/// The one tracer of this process; none if the program that embeds edt has a subscriber of its own.
+/// The only tracer of this process; `None` if the embedding program has installed a `tracing`
+/// subscriber.
 fn tracer() -> Option<&'static SdkTracer> {
     static TRACER: OnceLock<Option<SdkTracer>> = OnceLock::new();
     TRACER
         .get_or_init(|| {
             let provider = SdkTracerProvider::builder()
                 .with_resource(resource().clone())
-                .with_span_processor(Kept);
+                .with_span_processor(ThreadSpans);
             let tracer = provider.build().tracer(names::SERVICE);
             let layer = tracing_opentelemetry::layer()
                 .with_tracer(tracer.clone())
@@ -251,9 +256,9 @@ fn tracer() -> Option<&'static SdkTracer> {
                 .with_target(false)
                 .with_level(false)
                 .with_tracked_inactivity(false);
-            // Libraries trace, too: only edt's own spans are edt's.
+            // Exclude the spans of libraries.
             let own =
-                |meta: &tracing::Metadata<'_>| meta.is_span() && meta.target().starts_with("edt::");
+                |meta: &tracing::Metadata<'_>| meta.is_span() && meta.target().starts_with("edt");
             let all = tracing_subscriber::registry()
                 .with(tracing_subscriber::filter::filter_fn(own))
                 .with(layer);
@@ -262,7 +267,7 @@ fn tracer() -> Option<&'static SdkTracer> {
         .as_ref()
 }
 
-/// What is said of the process: the standard's variables first.
+/// The attributes of the process. The standard's variables take precedence.
 fn resource() -> &'static Resource {
     static RESOURCE: OnceLock<Resource> = OnceLock::new();
     RESOURCE.get_or_init(|| {
@@ -285,18 +290,18 @@ fn resource() -> &'static Resource {
     })
 }
 
-/// Keeps the spans that end on this thread while a call of it has one.
+/// Collects the spans that end on a thread during its call.
 #[derive(Debug)]
-struct Kept;
+struct ThreadSpans;
 
-impl SpanProcessor for Kept {
+impl SpanProcessor for ThreadSpans {
     fn on_start(&self, _: &mut Span, _: &Context) {}
 
     fn on_end(&self, span: SpanData) {
         let _ = ENDED.try_with(|ended| {
             let Ok(mut ended) = ended.try_borrow_mut() else { return };
-            // The call's own span, which ends last, always has its place.
-            if ended.len() < MOST_SPANS || !CALL.with(|call| call.borrow().is_some()) {
+            // The call's own span ends last and is always collected.
+            if ended.len() < MAX_SPANS || !CALL.with(|call| call.borrow().is_some()) {
                 ended.push(span);
             } else {
                 LEFT_OUT.set(LEFT_OUT.get() + 1);
@@ -331,7 +336,7 @@ fn line(spans: Vec<SpanData>, longest: Option<usize>) -> Vec<u8> {
     serde_json::to_vec(&request).unwrap_or_default()
 }
 
-/// Texts have no more than `longest` characters from now on.
+/// Truncates texts to `longest` characters.
 fn cut(value: &mut AnyValue, longest: usize) {
     match &mut value.value {
         Some(any_value::Value::StringValue(text)) => {
@@ -340,7 +345,7 @@ fn cut(value: &mut AnyValue, longest: usize) {
             }
         }
         Some(any_value::Value::ArrayValue(array)) => {
-            array.values.iter_mut().for_each(|value| cut(value, longest))
+            array.values.iter_mut().for_each(|value| cut(value, longest));
         }
         _ => {}
     }
@@ -351,11 +356,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_parent_is_as_the_w3c_has_it_or_ignored() {
+    fn malformed_trace_parents_are_ignored() {
         let trace = "4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7";
         let known = |text: &str| parent(Some(text.to_owned()), None).is_some();
         assert!(known(&format!("00-{trace}-01")) && known(&format!(" 00-{trace}-00 ")));
-        assert!(known(&format!("cc-{trace}-01-what-comes-later")), "a later version may go on");
+        assert!(
+            known(&format!("cc-{trace}-01-what-comes-later")),
+            "a later version may have further parts"
+        );
         for bad in [
             "",
             "00",
@@ -375,7 +383,7 @@ mod tests {
         assert_eq!(
             with("no state at all").trace_state().header(),
             "",
-            "a bad state goes, the parent stays"
+            "a malformed state is ignored, the parent is used"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! What is spooled, sent.
+//! Sends the spooled spans.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -7,45 +7,47 @@ use std::time::{Duration, Instant};
 
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 
-use super::send::{Sent, send};
+use super::send::{SendResult, send};
 use super::settings::Settings;
 use super::spool::{self, Claim};
-use crate::io::clock;
+use edt_io::clock;
 
-/// How often a server sends what was spooled.
-const EVERY: Duration = Duration::from_secs(5);
-/// The longest pause of a server whose collector does not take anything.
-const SELDOM: Duration = Duration::from_secs(60);
-/// How long the end of a server waits for its last spans.
-const FAREWELL: Duration = Duration::from_secs(1);
-/// The longest that a flush may take.
-pub const LONGEST: Duration = Duration::from_secs(60 * 60);
-/// The longest that one round of a server takes.
-const ROUND: Duration = Duration::from_secs(10);
+/// The interval at which a server sends the spool.
+const INTERVAL: Duration = Duration::from_secs(5);
+/// The longest pause of a server whose collector is unavailable.
+const MAX_PAUSE: Duration = Duration::from_secs(60);
+/// The time for a server to send its last spans when it ends.
+const SHUTDOWN_LIMIT: Duration = Duration::from_secs(1);
+/// The longest time limit of a flush.
+pub(crate) const MAX_FLUSH: Duration = Duration::from_secs(60 * 60);
+/// The time limit of one round of a server.
+const MAX_ROUND: Duration = Duration::from_secs(10);
 
-/// What a flush came to, in spans.
+/// The result of a flush, in spans.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Flushed {
-    /// Taken by the collector.
+pub(crate) struct Flushed {
+    /// Accepted by the collector.
     pub sent: u64,
-    /// Not wanted by it: gone.
+    /// Rejected by the collector: lost.
     pub rejected: u64,
-    /// Lines that could not be read: gone.
+    /// Lines that could not be read: lost.
     pub unreadable: u64,
     /// Why it ended before everything was sent.
     pub error: Option<String>,
-    /// How long the collector asked to be left alone.
+    /// The pause that the collector asked for.
     pub pause: Option<Duration>,
 }
 
-/// Sends what is spooled in `folder` within `limit` ([`LONGEST`] at most), the oldest first. What another process has claimed is its business.
+/// Sends the spool in `directory` within `limit` ([`MAX_FLUSH`] at most), the oldest first. Files
+/// that another process has claimed are skipped.
 ///
-/// What is not sent stays; what the collector refuses for good goes, and is counted.
+/// Spans that were not sent stay spooled. Spans that the collector rejects for good are removed and
+/// counted.
 #[must_use]
-pub fn flush(folder: &Path, settings: &Settings, limit: Duration) -> Flushed {
-    let until = clock::now() + limit.min(LONGEST);
+pub(crate) fn flush(directory: &Path, settings: &Settings, limit: Duration) -> Flushed {
+    let until = clock::now() + limit.min(MAX_FLUSH);
     let mut done = Flushed::default();
-    match spool::claim(folder) {
+    match spool::claim(directory) {
         Err(error) => done.error = Some(format!("the spool cannot be read: {error}")),
         Ok(claims) => {
             for claim in claims {
@@ -55,8 +57,8 @@ pub fn flush(folder: &Path, settings: &Settings, limit: Duration) -> Flushed {
             }
         }
     }
-    if done != Flushed::default() || spool::counts(folder).error.is_some() {
-        spool::count(folder, |counts| {
+    if done != Flushed::default() || spool::counts(directory).error.is_some() {
+        spool::count(directory, |counts| {
             counts.sent += done.sent;
             counts.rejected += done.rejected;
             counts.unreadable += done.unreadable;
@@ -66,7 +68,7 @@ pub fn flush(folder: &Path, settings: &Settings, limit: Duration) -> Flushed {
     done
 }
 
-/// Sends one file; whether the next one may be tried.
+/// Sends one file. Returns whether the next file may be tried.
 fn one(claim: Claim, settings: &Settings, until: Instant, done: &mut Flushed) -> bool {
     let lines = match claim.lines() {
         Ok(lines) => lines,
@@ -86,14 +88,16 @@ fn one(claim: Claim, settings: &Settings, until: Instant, done: &mut Flushed) ->
     }
     done.unreadable += unreadable;
     if let Err(error) = claim.remove() {
-        done.error =
-            Some(format!("what was sent cannot be removed ({error}) and will be sent again"));
+        done.error = Some(format!(
+            "the spans were sent but cannot be removed ({error}), so they will be sent again"
+        ));
         return false;
     }
     true
 }
 
-/// Sends it, as often as the collector asks for that and there is time; whether that is decided.
+/// Sends `request`, and repeats it while the collector asks for that and time is left. Returns
+/// whether the collector accepted or rejected it.
 fn delivered(
     request: &ExportTraceServiceRequest,
     settings: &Settings,
@@ -105,22 +109,22 @@ fn delivered(
     loop {
         let left = until.saturating_duration_since(clock::now());
         if left.is_zero() {
-            done.error.get_or_insert_with(|| "the time was over".to_owned());
+            done.error.get_or_insert_with(|| "the time limit was reached".to_owned());
             return false;
         }
         match send(settings, request, left) {
-            Sent::Taken(rejected) => {
+            SendResult::Accepted(rejected) => {
                 done.rejected += rejected.min(spans);
                 done.sent += spans - rejected.min(spans);
                 done.error = before;
                 return true;
             }
-            Sent::Refused(why) => {
+            SendResult::Rejected(why) => {
                 done.rejected += spans;
                 done.error = Some(why);
                 return true;
             }
-            Sent::Later(after, why) => {
+            SendResult::Retry(after, why) => {
                 done.error = Some(why);
                 let wait = after.unwrap_or(pause);
                 if wait >= until.saturating_duration_since(clock::now()) {
@@ -130,7 +134,7 @@ fn delivered(
                 std::thread::sleep(wait);
                 pause *= 2;
             }
-            Sent::Nobody(why) => {
+            SendResult::Unreachable(why) => {
                 done.error = Some(why);
                 return false;
             }
@@ -143,106 +147,111 @@ fn count(request: &ExportTraceServiceRequest) -> u64 {
     scopes.map(|scope| scope.spans.len() as u64).sum()
 }
 
-/// Whom the calls of this process tell that they spooled something.
-static FLUSHER: Mutex<Who> = Mutex::new(Who::Nobody);
+/// The flusher of this process, which calls notify after they spooled spans.
+static FLUSHER: Mutex<FlusherState> = Mutex::new(FlusherState::Off);
 
-enum Who {
-    /// Nobody: the process is over after its call.
-    Nobody,
-    /// A thread, once there is something to send.
+enum FlusherState {
+    /// The process has no flusher, because it ends after its call.
+    Off,
+    /// The thread is started when there is something to send.
     Waiting,
-    /// This thread; the receiver ends with it.
-    Thread(Sender<Told>, Receiver<()>),
+    /// The thread runs; the receiver disconnects when it ends.
+    Thread(Sender<FlusherMessage>, Receiver<()>),
 }
 
-enum Told {
+enum FlusherMessage {
     Spooled(PathBuf, Box<Settings>),
     End,
 }
 
-/// Tells this process's flusher; whether there is one.
-pub(super) fn told(folder: &Path, settings: &Settings) -> bool {
+/// Notifies this process's flusher. Returns whether it has one.
+pub(super) fn notify_flusher(directory: &Path, settings: &Settings) -> bool {
     let mut flusher = FLUSHER.lock().unwrap_or_else(PoisonError::into_inner);
-    if matches!(*flusher, Who::Waiting) {
-        let (tell, told) = mpsc::channel();
+    if matches!(*flusher, FlusherState::Waiting) {
+        let (sender, messages) = mpsc::channel();
         let (end, over) = mpsc::channel();
         let run = move || {
-            rounds(&told);
+            run_rounds(&messages);
             drop(end);
         };
         if std::thread::Builder::new().name("telemetry".to_owned()).spawn(run).is_ok() {
-            *flusher = Who::Thread(tell, over);
+            *flusher = FlusherState::Thread(sender, over);
         }
     }
-    let spooled = Told::Spooled(folder.to_owned(), Box::new(settings.clone()));
+    let spooled = FlusherMessage::Spooled(directory.to_owned(), Box::new(settings.clone()));
     match &*flusher {
-        Who::Nobody => false,
-        Who::Waiting => true,
-        Who::Thread(tell, _) => tell.send(spooled).is_ok(),
+        FlusherState::Off => false,
+        FlusherState::Waiting => true,
+        FlusherState::Thread(sender, _) => sender.send(spooled).is_ok(),
     }
 }
 
-/// Sends what the calls of this process spool, from a thread that begins with the first of them.
+/// Sends the spans of this process's calls, on a thread that starts with the first of them.
 #[derive(Debug)]
 #[must_use = "the last spans are sent when it finishes"]
-pub struct Flusher(());
+pub(crate) struct Flusher(());
 
 impl Default for Flusher {
     fn default() -> Flusher {
-        *FLUSHER.lock().unwrap_or_else(PoisonError::into_inner) = Who::Waiting;
+        *FLUSHER.lock().unwrap_or_else(PoisonError::into_inner) = FlusherState::Waiting;
         Flusher(())
     }
 }
 
 impl Flusher {
-    /// Sends what is left, for a moment at most; what is not sent by then stays spooled.
-    pub fn finish(self) {
+    /// Sends the remaining spans for about one second; the rest stays spooled.
+    #[allow(clippy::unused_self, reason = "it ends the flusher")]
+    pub(crate) fn finish(self) {
         let flusher = std::mem::replace(
             &mut *FLUSHER.lock().unwrap_or_else(PoisonError::into_inner),
-            Who::Nobody,
+            FlusherState::Off,
         );
-        if let Who::Thread(tell, over) = flusher
-            && tell.send(Told::End).is_ok()
+        if let FlusherState::Thread(sender, over) = flusher
+            && sender.send(FlusherMessage::End).is_ok()
         {
-            let _ = over.recv_timeout(FAREWELL + Duration::from_millis(200));
+            let _ = over.recv_timeout(SHUTDOWN_LIMIT + Duration::from_millis(200));
         }
     }
 }
 
-fn rounds(told: &Receiver<Told>) {
+fn run_rounds(messages: &Receiver<FlusherMessage>) {
     let mut spooled: Vec<(PathBuf, Settings)> = Vec::new();
-    let mut pause = EVERY;
+    let mut pause = INTERVAL;
     let mut next = clock::now() + pause;
     loop {
-        let wait =
-            if spooled.is_empty() { SELDOM } else { next.saturating_duration_since(clock::now()) };
-        match told.recv_timeout(wait) {
-            Ok(Told::Spooled(folder, settings)) => {
+        let wait = if spooled.is_empty() {
+            MAX_PAUSE
+        } else {
+            next.saturating_duration_since(clock::now())
+        };
+        match messages.recv_timeout(wait) {
+            Ok(FlusherMessage::Spooled(directory, settings)) => {
                 if spooled.is_empty() {
-                    next = next.max(clock::now() + EVERY);
+                    next = next.max(clock::now() + INTERVAL);
                 }
-                spooled.retain(|(known, _)| *known != folder);
-                spooled.push((folder, *settings));
+                spooled.retain(|(known, _)| *known != directory);
+                spooled.push((directory, *settings));
             }
             Err(RecvTimeoutError::Timeout) if spooled.is_empty() => {}
             Err(RecvTimeoutError::Timeout) => {
                 let mut asked = None;
-                spooled.retain(|(folder, settings)| {
-                    let done = flush(folder, settings, ROUND);
+                spooled.retain(|(directory, settings)| {
+                    let done = flush(directory, settings, MAX_ROUND);
                     asked = asked.max(done.pause);
                     done.error.is_some()
                 });
                 pause = if spooled.is_empty() {
-                    EVERY
+                    INTERVAL
                 } else {
-                    (pause * 2).min(SELDOM).max(asked.unwrap_or_default())
+                    (pause * 2).min(MAX_PAUSE).max(asked.unwrap_or_default())
                 };
                 next = clock::now() + pause;
             }
-            Ok(Told::End) | Err(RecvTimeoutError::Disconnected) => {
-                let until = clock::now() + FAREWELL;
-                for (folder, settings) in &spooled {
-                    let _ = flush(folder, settings, until.saturating_duration_since(clock::now()));
+            Ok(FlusherMessage::End) | Err(RecvTimeoutError::Disconnected) => {
+                let until = clock::now() + SHUTDOWN_LIMIT;
+                for (directory, settings) in &spooled {
+                    let _ =
+                        flush(directory, settings, until.saturating_duration_since(clock::now()));
                 }
                 return;
             }

@@ -1,58 +1,60 @@
-//! Spans for an OpenTelemetry collector, and no answer waits for one.
+//! Spans for an OpenTelemetry collector. No answer waits for the collector.
 //!
 //! ```text
-//! names     every name of a span or an attribute
-//! settings  whether they are wanted, and where they go            variables and the person's configuration, nothing of a worktree
-//! call      the span of one call; what `tracing` spans stand in   begins when a repository is opened, which has the place for a spool
-//! spool     one line a call, appended after the answer            loses no line to another process; holds 16 MB
+//! settings  whether spans are recorded, and where they are sent; from the environment and the
+//!           user's Git configuration, never from the worktree
+//! call      the span of one call, and the parent of `tracing` spans; begins when a repository is
+//!           opened, because the repository has the place for the spool
+//! spool     one line per call, appended after the answer; safe for several processes, at most 16 MB
 //! send      one request to a collector
-//! flush     what is spooled, claimed and sent                     by `edt mcp`, by `edt telemetry flush`; after its answer by a
-//!                                                                 call that is asked to (`inline`) or took long, within 150 ms
+//! flush     claims and sends the spool: in `edt mcp`, in `edt telemetry flush`, and within 150 ms
+//!           after the answer of a long call or of one with the setting `inline`
 //! ```
 //!
-//! Where nothing asks for it there is no subscriber, no file and no thread: a span of `tracing` is then one look at a number.
+//! While telemetry is off there is no subscriber, no file and no thread. A `tracing` span then
+//! costs one atomic load.
 
 #[cfg(feature = "otel")]
 mod call;
 #[cfg(feature = "otel")]
 mod flush;
-pub mod names;
 #[cfg(not(feature = "otel"))]
 mod off;
 #[cfg(feature = "otel")]
 mod send;
-pub mod settings;
+pub(crate) mod settings;
 #[cfg(feature = "otel")]
-pub mod spool;
+pub(crate) mod spool;
 
 #[cfg(feature = "otel")]
-pub use call::{Running, arrived, begin, end, for_children, is_on, note, wants_content};
+pub(crate) use call::{begin, end, for_children, is_on, note, repository_opened, wants_content};
 #[cfg(feature = "otel")]
-pub use flush::{Flushed, Flusher, LONGEST, flush};
+pub(crate) use flush::{Flushed, Flusher, MAX_FLUSH, flush};
 #[cfg(not(feature = "otel"))]
-pub use off::{Flusher, Running, arrived, begin, end, for_children, is_on, note, wants_content};
+pub use off::{
+    Flusher, Running, begin, end, for_children, is_on, note, repository_opened, wants_content,
+};
 
-use tracing::Span;
+use edt_git::Repo;
+pub(crate) use edt_types::trace::names;
 
-use crate::base::{Findings, Result};
-
-/// A call that begins.
+/// The command or tool that a call runs.
 #[derive(Debug, Clone, Default)]
-pub struct Call {
+pub(crate) struct CallInfo {
     /// The command.
     pub command: String,
-    /// How it came, if a server was asked.
-    pub request: Option<Request>,
+    /// The request, for a call to a server.
+    pub request: Option<ServerRequest>,
 }
 
 /// A request to a server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Request {
+pub(crate) struct ServerRequest {
     /// Its id.
     pub id: String,
     /// The revision of the protocol.
     pub version: Option<String>,
-    /// The agent's own number of the call.
+    /// The agent's own id of the call.
     pub call: Option<String>,
     /// `traceparent` of the request.
     pub parent: Option<String>,
@@ -60,9 +62,9 @@ pub struct Request {
     pub state: Option<String>,
 }
 
-/// What an attribute holds.
+/// The value of an attribute.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value {
+pub(crate) enum AttributeValue {
     /// A text.
     Text(String),
     /// A number.
@@ -71,70 +73,60 @@ pub enum Value {
     Texts(Vec<String>),
 }
 
-impl From<&str> for Value {
-    fn from(text: &str) -> Value {
-        Value::Text(text.to_owned())
+impl From<&str> for AttributeValue {
+    fn from(text: &str) -> AttributeValue {
+        AttributeValue::Text(text.to_owned())
     }
 }
 
-impl From<String> for Value {
-    fn from(text: String) -> Value {
-        Value::Text(text)
+impl From<String> for AttributeValue {
+    fn from(text: String) -> AttributeValue {
+        AttributeValue::Text(text)
     }
 }
 
-impl From<Vec<String>> for Value {
-    fn from(texts: Vec<String>) -> Value {
-        Value::Texts(texts)
+impl From<Vec<String>> for AttributeValue {
+    fn from(texts: Vec<String>) -> AttributeValue {
+        AttributeValue::Texts(texts)
     }
 }
 
-impl From<u64> for Value {
-    fn from(number: u64) -> Value {
-        Value::Number(i64::try_from(number).unwrap_or(i64::MAX))
+impl From<u64> for AttributeValue {
+    fn from(number: u64) -> AttributeValue {
+        AttributeValue::Number(i64::try_from(number).unwrap_or(i64::MAX))
     }
 }
 
-/// Says on `span` which code ended it, if one did.
-pub fn told<T>(span: &Span, done: Result<T>) -> Result<T> {
-    done.inspect_err(|found| failed(span, found))
-}
-
-/// Says on `span` which code ended it.
-pub fn failed(span: &Span, found: &Findings) {
-    if let Some(code) = found.codes().first() {
-        span.record(names::ERROR, code).record(names::OTEL_STATUS, "ERROR");
-    }
-}
-
-/// Notes on the call of this thread what refused it.
-pub fn refused(found: &Findings) {
-    if is_on() {
-        codes(&found.codes());
-    }
-}
-
-/// Notes the codes of the call of this thread, the most important first; the first is its error.
-pub fn codes(codes: &[&str]) {
+/// Records `codes` on the span of this thread's call. The first is the span's error.
+pub(crate) fn codes(codes: &[&str]) {
     if let Some(first) = codes.first() {
         note(names::ERROR, *first);
         note(names::CODES, codes.iter().map(ToString::to_string).collect::<Vec<String>>());
     }
 }
 
-/// The value of a stage, done in a span of its own.
-macro_rules! stage {
-    ($name:expr, $work:expr) => {{
-        let span = tracing::info_span!(
-            $name,
-            { $crate::telemetry::names::ERROR } = tracing::field::Empty,
-            { $crate::telemetry::names::OTEL_STATUS } = tracing::field::Empty
-        );
-        let done = {
-            let _entered = span.enter();
-            $work
-        };
-        $crate::telemetry::told(&span, done)
-    }};
+/// Attaches telemetry to a workspace.
+#[derive(Debug, Default)]
+pub(crate) struct Telemetry;
+
+impl edt_core::observe::Observer for Telemetry {
+    fn opened(&self, repo: &Repo) {
+        repository_opened(repo.common_dir(), &|key| repo.user_config(key));
+    }
+
+    fn session(&self, name: &str) {
+        if is_on() {
+            note(names::SESSION, name);
+        }
+    }
+
+    fn found(&self, found: &[&str]) {
+        if is_on() {
+            codes(found);
+        }
+    }
+
+    fn environment(&self) -> Vec<(&'static str, String)> {
+        for_children()
+    }
 }
-pub(crate) use stage;

@@ -14,44 +14,45 @@ use ureq::Agent;
 
 use super::settings::{Protocol, Settings, masked};
 
-/// The longest answer that is read, in bytes.
-const MOST_ANSWER: u64 = 64 << 10;
+/// The largest response that is read, in bytes.
+const MAX_ANSWER: u64 = 64 << 10;
 
-/// The longest pause that a collector may ask for: what is longer is not worth remembering.
-const MOST_PAUSE: Duration = Duration::from_secs(60 * 60);
+/// The longest pause that a collector may ask for.
+const MAX_PAUSE: Duration = Duration::from_secs(60 * 60);
 
-/// What became of a request.
+/// The result of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Sent {
-    /// The collector has it, but for so many spans that it did not want.
-    Taken(u64),
-    /// It was not taken and may be sent again, not before this is over if the collector said so.
-    Later(Option<Duration>, String),
-    /// Nobody answered.
-    Nobody(String),
-    /// It will never be taken.
-    Refused(String),
+pub(super) enum SendResult {
+    /// Accepted, except for this many rejected spans.
+    Accepted(u64),
+    /// Not accepted; it may be sent again, after the pause if the collector named one.
+    Retry(Option<Duration>, String),
+    /// No collector answered.
+    Unreachable(String),
+    /// Rejected for good.
+    Rejected(String),
 }
 
-/// Sends `spans` within `limit`.
+/// Sends `spans` within `limit`, and within the configured timeout.
 pub(super) fn send(
     settings: &Settings,
     spans: &ExportTraceServiceRequest,
     limit: Duration,
-) -> Sent {
+) -> SendResult {
     let (body, kind) = match settings.protocol {
         Protocol::Json => (serde_json::to_vec(spans).unwrap_or_default(), "application/json"),
         Protocol::Protobuf => (spans.encode_to_vec(), "application/x-protobuf"),
         Protocol::Grpc => {
-            return Sent::Nobody(
-                "grpc is not spoken; set OTEL_EXPORTER_OTLP_PROTOCOL to http/protobuf".to_owned(),
+            return SendResult::Unreachable(
+                "edt does not support grpc; set OTEL_EXPORTER_OTLP_PROTOCOL to http/protobuf"
+                    .to_owned(),
             );
         }
     };
     let config = Agent::config_builder()
         .timeout_global(Some(limit.min(settings.timeout)))
         .http_status_as_error(false)
-        // Headers are for this address and no other.
+        // Headers may be secret, so they must not follow a redirect.
         .max_redirects(0)
         .max_redirects_will_error(false)
         .user_agent(concat!("edt/", env!("CARGO_PKG_VERSION")));
@@ -65,12 +66,12 @@ pub(super) fn send(
         Some(packed) => request.header("content-encoding", "gzip").send(&packed[..]),
         None => request.send(&body[..]),
     };
-    // An error may repeat the address, with what stands before its @.
+    // An error may include the address with its credentials.
     let hidden = |text: String| text.replace(&settings.endpoint, &masked(&settings.endpoint));
     let mut answer = match answer {
         Ok(answer) => answer,
         Err(error) => {
-            return Sent::Nobody(hidden(format!(
+            return SendResult::Unreachable(hidden(format!(
                 "{} did not answer: {error}",
                 masked(&settings.endpoint)
             )));
@@ -81,29 +82,30 @@ pub(super) fn send(
         .headers()
         .get("retry-after")
         .and_then(|value| value.to_str().ok()?.trim().parse().ok());
-    if let Some(judged) = judged(status, after) {
-        return judged;
+    if let Some(classify) = classify(status, after) {
+        return classify;
     }
-    let bytes =
-        answer.body_mut().with_config().limit(MOST_ANSWER).read_to_vec().unwrap_or_default();
-    Sent::Taken(match settings.protocol {
+    let bytes = answer.body_mut().with_config().limit(MAX_ANSWER).read_to_vec().unwrap_or_default();
+    SendResult::Accepted(match settings.protocol {
         Protocol::Protobuf => {
-            let said = ExportTraceServiceResponse::decode(&bytes[..])
+            let response = ExportTraceServiceResponse::decode(&bytes[..])
                 .ok()
-                .and_then(|said| said.partial_success);
-            said.and_then(|partial| u64::try_from(partial.rejected_spans).ok()).unwrap_or_default()
+                .and_then(|response| response.partial_success);
+            response
+                .and_then(|partial| u64::try_from(partial.rejected_spans).ok())
+                .unwrap_or_default()
         }
         _ => rejected(&serde_json::from_slice(&bytes).unwrap_or_default()),
     })
 }
 
-/// How many spans an answer in JSON did not want. The JSON of Protocol Buffers writes a number of 64 bits as a string, reads it as either,
-/// and knows each field by two names.
-fn rejected(said: &Value) -> u64 {
+/// The number of rejected spans in a JSON response. The JSON form of Protocol Buffers writes a
+/// 64-bit number as a string or a number, and gives each field two names.
+fn rejected(response: &Value) -> u64 {
     let either = |value: &Value, one: &str, other: &str| {
         value.get(one).or_else(|| value.get(other)).cloned()
     };
-    let partial = either(said, "partialSuccess", "partial_success").unwrap_or_default();
+    let partial = either(response, "partialSuccess", "partial_success").unwrap_or_default();
     match either(&partial, "rejectedSpans", "rejected_spans") {
         Some(Value::String(digits)) => digits.parse().unwrap_or_default(),
         Some(number) => number.as_u64().unwrap_or_default(),
@@ -111,15 +113,16 @@ fn rejected(said: &Value) -> u64 {
     }
 }
 
-/// What a status means by the rules of OTLP over HTTP; nothing if the request was taken.
-fn judged(status: u16, after: Option<u64>) -> Option<Sent> {
+/// The meaning of an HTTP status by the rules of OTLP; `None` if the request was accepted.
+fn classify(status: u16, after: Option<u64>) -> Option<SendResult> {
     let why = format!("the collector answered with status {status}");
     match status {
         200..=299 => None,
-        429 | 502 | 503 | 504 => {
-            Some(Sent::Later(after.map(|after| Duration::from_secs(after).min(MOST_PAUSE)), why))
-        }
-        _ => Some(Sent::Refused(why)),
+        429 | 502 | 503 | 504 => Some(SendResult::Retry(
+            after.map(|after| Duration::from_secs(after).min(MAX_PAUSE)),
+            why,
+        )),
+        _ => Some(SendResult::Rejected(why)),
     }
 }
 
@@ -134,16 +137,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_status_means_what_the_standard_says() {
-        let later = |status, after| matches!(judged(status, after), Some(Sent::Later(..)));
-        assert!(judged(200, None).is_none() && judged(202, None).is_none());
+    fn statuses_follow_the_otlp_standard() {
+        let later = |status, after| matches!(classify(status, after), Some(SendResult::Retry(..)));
+        assert!(classify(200, None).is_none() && classify(202, None).is_none());
         assert!([429, 502, 503, 504].into_iter().all(|status| later(status, None)));
         assert!(
-            matches!(judged(503, Some(7)), Some(Sent::Later(Some(wait), _)) if wait.as_secs() == 7)
+            matches!(classify(503, Some(7)), Some(SendResult::Retry(Some(wait), _)) if wait.as_secs() == 7)
         );
-        assert!(matches!(judged(503, Some(u64::MAX)), Some(Sent::Later(Some(MOST_PAUSE), _))));
+        assert!(matches!(
+            classify(503, Some(u64::MAX)),
+            Some(SendResult::Retry(Some(MAX_PAUSE), _))
+        ));
         for status in [301, 400, 401, 404, 413, 500, 501] {
-            assert!(matches!(judged(status, Some(7)), Some(Sent::Refused(_))), "{status}");
+            assert!(matches!(classify(status, Some(7)), Some(SendResult::Rejected(_))), "{status}");
         }
     }
 

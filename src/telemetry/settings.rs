@@ -1,32 +1,33 @@
-//! Whether spans are wanted, and where they go: OpenTelemetry's own variables, else what the person's Git configuration says.
+//! Whether spans are recorded and where they are sent: from OpenTelemetry's own variables, else
+//! from the user's Git configuration.
 
 use std::fmt;
 use std::time::Duration;
 
 /// How spans leave this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Exporter {
+pub(crate) enum Exporter {
     /// By OTLP over HTTP, from the spool.
     Otlp,
-    /// On standard error, as they are spooled otherwise.
+    /// On standard error, in the form in which they would be spooled.
     Console,
 }
 
-/// The form of what is sent.
+/// The encoding of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Protocol {
+pub(crate) enum Protocol {
     /// `http/json`
     Json,
     /// `http/protobuf`, the standard's default.
     Protobuf,
-    /// `grpc`, which edt does not speak: spans wait in the spool.
+    /// `grpc`, which edt does not support: spans stay in the spool.
     Grpc,
 }
 
 impl Protocol {
-    /// As the variables name it.
+    /// The name in the variables.
     #[must_use]
-    pub const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Protocol::Json => "http/json",
             Protocol::Protobuf => "http/protobuf",
@@ -37,8 +38,8 @@ impl Protocol {
 
 /// When spans are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Flush {
-    /// By somebody else: `edt mcp`, `edt telemetry flush`.
+pub(crate) enum Flush {
+    /// By another process: `edt mcp` or `edt telemetry flush`.
     Spool,
     /// By the command itself, after its answer, within 150 ms.
     Inline,
@@ -46,11 +47,11 @@ pub enum Flush {
 
 /// Headers of a request. Their values are secrets: nothing prints them.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Headers(Vec<(String, String)>);
+pub(crate) struct Headers(Vec<(String, String)>);
 
 impl Headers {
     /// Names and values.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
@@ -69,58 +70,59 @@ impl fmt::Debug for Headers {
     }
 }
 
-/// What was asked for.
+/// The settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
+pub(crate) struct Settings {
     /// How spans leave this machine.
     pub exporter: Exporter,
     /// Where spans are sent.
     pub endpoint: String,
-    /// What said so.
+    /// The variable or configuration key that gave `endpoint`.
     pub source: &'static str,
-    /// Further headers of each request.
+    /// Additional headers of each request.
     pub headers: Headers,
-    /// The longest that a request may take.
+    /// The time limit of a request.
     pub timeout: Duration,
-    /// Whether a request's body is compressed.
+    /// Whether request bodies are compressed.
     pub gzip: bool,
-    /// Its form.
+    /// The encoding of requests.
     pub protocol: Protocol,
     /// When spans are sent.
     pub flush: Flush,
-    /// The longest text of an attribute, in characters.
+    /// The maximum length of an attribute's text, in characters.
     pub longest: Option<usize>,
-    /// What was said and cannot be followed.
+    /// Settings that edt cannot follow.
     pub problems: Vec<String>,
 }
 
-/// The longest that a request may take unless told otherwise: the standard's own value.
+/// The default time limit of a request, from the standard.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Where a collector is unless told otherwise: the standard's own value.
+/// The default address of the collector, from the standard.
 const LOCAL: &str = "http://localhost:4318";
-/// The path that is added to an endpoint for all signals.
+/// The path that is appended to an endpoint for all signals.
 const PATH: &str = "/v1/traces";
 
 const TRACES_ENDPOINT: &str = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT";
 const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 const EXPORTER: &str = "OTEL_TRACES_EXPORTER";
-/// The same in the person's Git configuration.
-const PERSONS: &str = "edt.telemetry.endpoint";
+/// The endpoint in the user's Git configuration.
+const GIT_CONFIG_ENDPOINT: &str = "edt.telemetry.endpoint";
 
-/// What the variables (`env`) and the person's configuration (`person`) ask for.
+/// Reads the settings from the environment (`env`) and the user's Git configuration
+/// (`user_config`).
 ///
 /// # Errors
-/// Why there is no telemetry, in words.
-pub fn read(
+/// Why telemetry is off, as text.
+pub(crate) fn read(
     env: &dyn Fn(&str) -> Option<String>,
-    person: &dyn Fn(&str) -> Option<String>,
+    user_config: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Settings, &'static str> {
-    // An empty variable is one that is not set.
+    // An empty variable counts as unset.
     let env = |name: &str| {
         env(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
     };
-    let person = |name: &str| {
-        person(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
+    let user_config = |name: &str| {
+        user_config(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
     };
     if env("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
         return Err("OTEL_SDK_DISABLED is true");
@@ -142,29 +144,28 @@ pub fn read(
         (exact, TRACES_ENDPOINT)
     } else if let Some(base) = env(ENDPOINT) {
         (for_all(&base), ENDPOINT)
-    } else if let Some(base) = person(PERSONS) {
-        (for_all(&base), PERSONS)
+    } else if let Some(base) = user_config(GIT_CONFIG_ENDPOINT) {
+        (for_all(&base), GIT_CONFIG_ENDPOINT)
     } else if exporter.is_some() {
         (for_all(LOCAL), EXPORTER)
     } else {
         return Err(
-            "neither a variable of OpenTelemetry nor edt.telemetry.endpoint in your own Git configuration asks for it",
+            "neither a variable of OpenTelemetry nor edt.telemetry.endpoint in your own Git configuration enables it",
         );
     };
     let either = |signal: &str, all: &str| env(signal).or_else(|| env(all));
     let protocol = either("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
-        .or_else(|| person("edt.telemetry.protocol"));
+        .or_else(|| user_config("edt.telemetry.protocol"));
     let protocol = match protocol.as_deref() {
         None | Some("http/protobuf") => Protocol::Protobuf,
         Some("http/json") => Protocol::Json,
         Some("grpc") => {
-            problems.push("The protocol is grpc, which edt does not speak: spans wait in the spool. Set http/protobuf or http/json.".to_owned());
+            problems.push("edt does not support the protocol grpc: spans wait in the spool. Set http/protobuf or http/json.".to_owned());
             Protocol::Grpc
         }
         Some(other) => {
-            problems.push(format!(
-                "The protocol {other} is not known: http/protobuf is spoken instead."
-            ));
+            problems
+                .push(format!("The protocol {other} is unknown: http/protobuf is used instead."));
             Protocol::Protobuf
         }
     };
@@ -172,8 +173,9 @@ pub fn read(
     let timeout = timeout
         .map_or(Some(TIMEOUT), |ms| ms.parse().ok().map(Duration::from_millis))
         .unwrap_or_else(|| {
-            problems
-                .push("The timeout is no number of milliseconds: 10000 counts instead.".to_owned());
+            problems.push(
+                "The timeout is not a number of milliseconds: 10000 is used instead.".to_owned(),
+            );
             TIMEOUT
         });
     let gzip =
@@ -184,23 +186,23 @@ pub fn read(
             None | Some("none") => false,
             Some(other) => {
                 problems.push(format!(
-                    "The compression {other} is not known: nothing is compressed. Set gzip or none."
+                    "The compression {other} is unknown: nothing is compressed. Set gzip or none."
                 ));
                 false
             }
         };
     if !endpoint.starts_with("http://") && !endpoint.starts_with("https://") {
         problems.push(format!(
-            "The endpoint {} is no http:// or https:// address: spans wait in the spool.",
+            "The endpoint {} is not an http:// or https:// address: spans wait in the spool.",
             masked(&endpoint)
         ));
     }
     let headers = either("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS");
     let headers = headers
-        .or_else(|| person("edt.telemetry.headers"))
+        .or_else(|| user_config("edt.telemetry.headers"))
         .map(|text| Headers::read(&text))
         .unwrap_or_default();
-    let flush = env("EDT_TELEMETRY_FLUSH").or_else(|| person("edt.telemetry.flush"));
+    let flush = env("EDT_TELEMETRY_FLUSH").or_else(|| user_config("edt.telemetry.flush"));
     let longest =
         either("OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT", "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT");
     Ok(Settings {
@@ -217,16 +219,16 @@ pub fn read(
     })
 }
 
-/// Whether arguments of calls may be in spans, as the variables (`env`) say.
+/// Whether the environment (`env`) allows spans to include arguments of calls.
 #[must_use]
-pub fn wants_content(env: &dyn Fn(&str) -> Option<String>) -> bool {
+pub(crate) fn wants_content(env: &dyn Fn(&str) -> Option<String>) -> bool {
     let said = env("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT").unwrap_or_default();
     ["true", "span_only", "span_and_event"].contains(&said.trim().to_ascii_lowercase().as_str())
 }
 
-/// An address without what stands before its `@` and behind its `?`: both may hold a secret.
+/// An address with everything before its `@` and after its `?` masked, because both may be secret.
 #[must_use]
-pub fn masked(url: &str) -> String {
+pub(crate) fn masked(url: &str) -> String {
     let (scheme, rest) = url.split_once("://").map_or(("", url), |(scheme, rest)| (scheme, rest));
     let (rest, query) =
         rest.split_once(['?', '#']).map_or((rest, ""), |(rest, query)| (rest, query));
@@ -239,7 +241,7 @@ pub fn masked(url: &str) -> String {
     format!("{scheme}{host}{}{query}", &rest[end..])
 }
 
-/// `text` without percent-encoding; what is none stays.
+/// `text` with percent-encoding decoded; invalid sequences stay.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -257,25 +259,25 @@ fn decoded(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn of(env: &[(&str, &str)], person: &[(&str, &str)]) -> Result<Settings, &'static str> {
+    fn of(env: &[(&str, &str)], user_config: &[(&str, &str)]) -> Result<Settings, &'static str> {
         let find = |all: &[(&str, &str)], name: &str| {
             all.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
         };
-        read(&|name| find(env, name), &|name| find(person, name))
+        read(&|name| find(env, name), &|name| find(user_config, name))
     }
 
     #[test]
-    fn nothing_set_is_off_and_so_is_what_says_so() {
+    fn telemetry_is_off_unless_configured() {
         assert!(of(&[], &[]).is_err() && of(&[(ENDPOINT, " ")], &[]).is_err());
         assert!(of(&[(ENDPOINT, "http://x"), ("OTEL_SDK_DISABLED", "TRUE")], &[]).is_err());
-        assert!(of(&[(EXPORTER, "none")], &[(PERSONS, "http://x")]).is_err());
+        assert!(of(&[(EXPORTER, "none")], &[(GIT_CONFIG_ENDPOINT, "http://x")]).is_err());
         assert!(of(&[(EXPORTER, "zipkin"), (ENDPOINT, "http://x")], &[]).is_err());
     }
 
     #[test]
-    fn the_address_is_the_standards() {
-        let at = |env: &[(&str, &str)], person: &[(&str, &str)]| {
-            of(env, person).map(|settings| (settings.endpoint, settings.source)).unwrap()
+    fn the_endpoint_follows_the_standard() {
+        let at = |env: &[(&str, &str)], user_config: &[(&str, &str)]| {
+            of(env, user_config).map(|settings| (settings.endpoint, settings.source)).unwrap()
         };
         assert_eq!(
             at(&[(ENDPOINT, "http://c:1/")], &[]),
@@ -286,8 +288,14 @@ mod tests {
             "http://t/x"
         );
         assert_eq!(at(&[(EXPORTER, "otlp")], &[]).0, "http://localhost:4318/v1/traces");
-        assert_eq!(at(&[], &[(PERSONS, "http://p")]), ("http://p/v1/traces".into(), PERSONS));
-        assert_eq!(at(&[(ENDPOINT, "http://c")], &[(PERSONS, "http://p")]).0, "http://c/v1/traces");
+        assert_eq!(
+            at(&[], &[(GIT_CONFIG_ENDPOINT, "http://p")]),
+            ("http://p/v1/traces".into(), GIT_CONFIG_ENDPOINT)
+        );
+        assert_eq!(
+            at(&[(ENDPOINT, "http://c")], &[(GIT_CONFIG_ENDPOINT, "http://p")]).0,
+            "http://c/v1/traces"
+        );
     }
 
     #[test]
@@ -308,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_followed_is_said() {
+    fn unsupported_settings_are_reported() {
         let all = of(
             &[
                 (ENDPOINT, "c:4317"),

@@ -1,0 +1,175 @@
+//! Claude Code: `PreToolUse`, `PostToolUse`, `SessionStart`. It may ignore an answer that has a key
+//! which its documentation does not name.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::event::{HookEvent, HookMessage, HookPhase, HookPoint, Reply, ToolEdit};
+use super::setup::target::path_from_env;
+use super::setup::{Form, JsonEntry, ManagedFile, Purpose, Scope, SetupTarget, Wiring, json};
+use super::{Agent, Fields, HookTimeouts, Protocol, UnexpectedShape, instructions};
+
+/// Claude Code.
+pub const CLAUDE_CODE: Agent = Agent {
+    name: "claude-code",
+    title: "Claude Code",
+    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, probe }),
+    wiring: Wiring {
+        files,
+        notes,
+        program: "claude",
+        settings,
+        can_disable_own_tools: true,
+        plugin: Some(plugin),
+    },
+};
+
+/// The agent's default is 600 s; `edt setup` writes this value.
+const TIMEOUTS: HookTimeouts = HookTimeouts::within(60);
+
+fn event(payload: &Value) -> Result<HookEvent, UnexpectedShape> {
+    parse_event(payload, |tool, input| {
+        Ok(match tool {
+            "Edit" => vec![input.replace()?],
+            "MultiEdit" => vec![input.multi_replace()?],
+            "Write" => vec![input.write()?],
+            "NotebookEdit" => vec![ToolEdit::Unspecified { path: input.path()? }],
+            _ => Vec::new(),
+        })
+    })
+}
+
+fn probe(root: &Path) -> Value {
+    json!({"session_id": "probe", "cwd": root, "hook_event_name": "PreToolUse", "tool_name": "Write",
+        "tool_input": {"file_path": root.join(".git/edt-probe"), "content": "x"}})
+}
+
+fn files(target: &SetupTarget) -> Vec<ManagedFile> {
+    let home = settings(target);
+    let mcp = match target.scope {
+        // With CLAUDE_CONFIG_DIR this file is in that directory, too.
+        Scope::User if path_from_env("CLAUDE_CONFIG_DIR").is_some() => home.join(".claude.json"),
+        Scope::User => target.home.join(".claude.json"),
+        Scope::Project => target.root.join(".mcp.json"),
+    };
+    let mut settings = hooks(&target.hook_command("claude-code"));
+    if target.only_edt {
+        let denied = ["Edit", "Write", "NotebookEdit"];
+        settings.extend(denied.map(|tool| JsonEntry::ListItem(vec!["permissions", "deny"], tool)));
+    }
+    vec![
+        ManagedFile {
+            file: mcp,
+            purpose: Purpose::Mcp,
+            form: Form::Json(vec![server(&target.edt)]),
+        },
+        ManagedFile {
+            file: home.join("settings.json"),
+            purpose: Purpose::Hooks,
+            form: Form::Json(settings),
+        },
+        instructions::skill_file(&home.join("skills")),
+    ]
+}
+
+fn notes(_: &SetupTarget) -> Vec<String> {
+    vec![
+        "Its hooks are tested with payloads from its documentation, not with the program itself; \
+         they need version 2.1.295 to fail closed."
+            .into(),
+    ]
+}
+
+fn settings(target: &SetupTarget) -> PathBuf {
+    target.path_or_env("CLAUDE_CONFIG_DIR", ".claude")
+}
+
+fn plugin() -> Vec<(&'static str, String)> {
+    let manifest = json!({
+        "name": "edt", "version": env!("CARGO_PKG_VERSION"),
+        "description": instructions::DESCRIPTION, "license": env!("CARGO_PKG_LICENSE"),
+    });
+    let hooks = json::with(None, &hooks("edt agent-hook claude-code")).unwrap_or_default();
+    vec![
+        (".claude-plugin/plugin.json", json::file(&manifest)),
+        (".mcp.json", json::with(None, &[server("edt")]).unwrap_or_default()),
+        ("hooks/hooks.json", hooks),
+        ("skills/edt/SKILL.md", instructions::skill()),
+    ]
+}
+
+fn server(edt: &str) -> JsonEntry {
+    let value = json!({"type": "stdio", "command": edt, "args": ["mcp"]});
+    JsonEntry::Owned(vec!["mcpServers", "edt"], value)
+}
+
+/// Without `onFailure` the agent edits when the hook cannot be run or takes too long.
+fn hooks(command: &str) -> Vec<JsonEntry> {
+    let seconds = TIMEOUTS.agent.as_secs();
+    let line = json!({"type": "command", "command": command, "timeout": seconds});
+    let blocking =
+        json!({"type": "command", "command": command, "timeout": seconds, "onFailure": "block"});
+    let tools = "Edit|MultiEdit|Write|NotebookEdit";
+    let hook = |name, value| {
+        JsonEntry::OwnedElement(vec!["hooks", name], value, "agent-hook claude-code".into())
+    };
+    vec![
+        hook("PreToolUse", json!({"matcher": tools, "hooks": [blocking]})),
+        hook("PostToolUse", json!({"matcher": tools, "hooks": [line.clone()]})),
+        hook("SessionStart", json!({"hooks": [line]})),
+    ]
+}
+
+/// A payload in this agent's form, which other agents adopted; `edits` reads the input of a tool.
+pub(super) fn parse_event(
+    payload: &Value,
+    edits: impl FnOnce(&str, Fields<'_>) -> Result<Vec<ToolEdit>, UnexpectedShape>,
+) -> Result<HookEvent, UnexpectedShape> {
+    let fields = Fields::of("the payload", payload)?;
+    let (phase, hook) = match fields.text(&["hook_event_name", "hookEventName"])? {
+        "PreToolUse" => (HookPhase::Before, "PreToolUse"),
+        "PostToolUse" => (HookPhase::After, "PostToolUse"),
+        "SessionStart" => (HookPhase::Start, "SessionStart"),
+        _ => (HookPhase::Other, ""),
+    };
+    let mut event = HookEvent {
+        point: HookPoint { phase, hook },
+        tool: fields.lenient_text(&["tool_name"]).unwrap_or_default().to_owned(),
+        cwd: fields.directory(&["cwd"]),
+        session: fields.lenient_text(&["session_id", "sessionId"]).map(str::to_owned),
+        edits: Vec::new(),
+    };
+    if matches!(phase, HookPhase::Before | HookPhase::After) {
+        let (tool, mut buffer) = (fields.tool_name("tool_name")?, Value::Null);
+        // A tool that edt does not know may have any input.
+        event.edits = match fields.object("tool_input", &mut buffer, tool) {
+            Ok(input) => edits(tool, input)?,
+            Err(error) => edits(tool, Fields::of(tool, &json!({}))?).map_err(|_| error)?,
+        };
+    }
+    Ok(event)
+}
+
+/// An answer in this agent's form, which other agents adopted.
+pub(super) fn reply(point: HookPoint, message: &HookMessage) -> Reply {
+    match (message, point.phase) {
+        (HookMessage::Silent, _) => Reply::EMPTY,
+        (HookMessage::Refusal(why), _) => hook_output(&json!({
+            "hookEventName": "PreToolUse", "permissionDecision": "deny",
+            "permissionDecisionReason": why,
+        })),
+        (HookMessage::Info(text), phase) => {
+            let hook = if phase == HookPhase::Start { "SessionStart" } else { "PostToolUse" };
+            hook_output(&json!({"hookEventName": hook, "additionalContext": text}))
+        }
+        (HookMessage::Objection(why), _) => {
+            Reply::json(&json!({"decision": "block", "reason": why}))
+        }
+        (HookMessage::Failure(why), _) => Reply::exit_two(why),
+    }
+}
+
+fn hook_output(output: &Value) -> Reply {
+    Reply::json(&json!({"hookSpecificOutput": output}))
+}

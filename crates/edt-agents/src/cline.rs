@@ -1,0 +1,178 @@
+//! Cline runs files for `PreToolUse` and `PostToolUse`. It reads only their JSON, whatever the exit
+//! status. A refusal ends its task, so a model that is to read refusals uses the MCP server.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::event::{HookEvent, HookMessage, HookPhase, HookPoint, Reply, ToolEdit};
+use super::setup::target::path_from_env;
+use super::setup::{Form, JsonEntry, ManagedFile, Purpose, Scope, SetupTarget, Wiring};
+use super::{Agent, Fields, HookTimeouts, Protocol, UnexpectedShape, instructions};
+
+/// Cline.
+pub const CLINE: Agent = Agent {
+    name: "cline",
+    title: "Cline",
+    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, probe }),
+    wiring: Wiring {
+        files,
+        notes,
+        program: "cline",
+        settings,
+        can_disable_own_tools: false,
+        plugin: None,
+    },
+};
+
+/// The default of its extension; its command line waits 120 s.
+const TIMEOUTS: HookTimeouts = HookTimeouts::within(30);
+
+fn event(payload: &Value) -> Result<HookEvent, UnexpectedShape> {
+    let fields = Fields::of("the payload", payload)?;
+    let (phase, hook) = match fields.text(&["hookName"])? {
+        "PreToolUse" | "tool_call" => (HookPhase::Before, "preToolUse"),
+        "PostToolUse" | "tool_result" => (HookPhase::After, "postToolUse"),
+        _ => (HookPhase::Other, ""),
+    };
+    let mut event = HookEvent {
+        point: HookPoint { phase, hook },
+        tool: String::new(),
+        cwd: fields.directory(&["workspaceRoots"]),
+        session: fields.lenient_text(&["taskId"]).map(str::to_owned),
+        edits: Vec::new(),
+    };
+    if phase != HookPhase::Other {
+        let (mut outer, mut inner) = (Value::Null, Value::Null);
+        let call = fields.object(hook, &mut outer, hook)?;
+        let tool = call.tool_name("toolName")?;
+        tool.clone_into(&mut event.tool);
+        if TOOLS.contains(&tool) {
+            event.edits = vec![edit(tool, call.object("parameters", &mut inner, tool)?)?];
+        }
+    }
+    Ok(event)
+}
+
+fn reply(point: HookPoint, message: &HookMessage) -> Reply {
+    let cancel = |why: &str| json!({"cancel": true, "errorMessage": why});
+    let go_on = |text: &str| json!({"cancel": false, "contextModification": text});
+    Reply::json(&match message {
+        HookMessage::Silent => json!({"cancel": false}),
+        HookMessage::Failure(text) if point.phase == HookPhase::After => go_on(text),
+        HookMessage::Info(text) | HookMessage::Objection(text) => go_on(text),
+        HookMessage::Refusal(why) | HookMessage::Failure(why) => cancel(why),
+    })
+}
+
+fn probe(root: &Path) -> Value {
+    json!({"hookName": "PreToolUse", "taskId": "probe", "workspaceRoots": [root],
+        "preToolUse": {"toolName": "write_to_file",
+            "parameters": {"path": ".git/edt-probe", "content": "x"}}})
+}
+
+fn files(target: &SetupTarget) -> Vec<ManagedFile> {
+    let server = JsonEntry::Owned(
+        vec!["mcpServers", "edt"],
+        json!({"command": target.edt, "args": ["mcp"]}),
+    );
+    let mut files = vec![
+        ManagedFile {
+            file: server_list(target),
+            purpose: Purpose::Mcp,
+            form: Form::Json(vec![server]),
+        },
+        instructions::skill_file(&target.path(".cline/skills")),
+    ];
+    if target.scope == Scope::Project {
+        let hook = |name: &str, fallback: &str| ManagedFile {
+            file: target.root.join(".clinerules/hooks").join(name),
+            purpose: Purpose::Hooks,
+            form: Form::OwnFile {
+                content: script(&target.hook_command("cline"), fallback),
+                mark: MARK,
+                executable: true,
+            },
+        };
+        files.push(hook(
+            "PreToolUse",
+            "{\"cancel\":true,\"errorMessage\":\"edt could not be run, so this is blocked\"}",
+        ));
+        files.push(hook(
+            "PostToolUse",
+            "{\"cancel\":false,\"contextModification\":\"edt could not be run, so this was not recorded\"}",
+        ));
+    }
+    files
+}
+
+fn notes(target: &SetupTarget) -> Vec<String> {
+    let mut notes = vec![
+        "A refusal by its hook ends Cline's task: instruct Cline to edit through the MCP server, whose \
+         refusals it reads."
+            .into(),
+    ];
+    if target.scope == Scope::User {
+        notes.push(
+            "Its hooks belong to a project: `edt setup cline --scope project` writes them.".into(),
+        );
+    }
+    notes
+}
+
+fn settings(target: &SetupTarget) -> PathBuf {
+    match target.scope {
+        Scope::User => path_from_env("CLINE_DIR").unwrap_or_else(|| target.home.join(".cline")),
+        Scope::Project => target.root.join(".clinerules"),
+    }
+}
+
+/// The text that identifies a hook file as edt's.
+const MARK: &str = "edt setup cline";
+
+/// Cline's list of MCP servers. It has one list for each user, and none for a project.
+fn server_list(target: &SetupTarget) -> PathBuf {
+    let data = || {
+        path_from_env("CLINE_DATA_DIR").unwrap_or_else(|| {
+            path_from_env("CLINE_DIR").unwrap_or_else(|| target.home.join(".cline")).join("data")
+        })
+    };
+    path_from_env("CLINE_MCP_SETTINGS_PATH")
+        .unwrap_or_else(|| data().join("settings/cline_mcp_settings.json"))
+}
+
+/// A hook that always prints an answer: Cline edits when a hook prints nothing.
+fn script(command: &str, fallback: &str) -> String {
+    format!(
+        "#!/bin/sh\n\
+         # Written by `edt setup cline`; `edt setup cline --remove` removes it.\n\
+         answer=$({command}) || answer=''\n\
+         [ -n \"$answer\" ] || answer='{fallback}'\n\
+         printf '%s\\n' \"$answer\"\n"
+    )
+}
+
+/// The tools that edit.
+const TOOLS: [&str; 4] = ["editor", "write_to_file", "replace_in_file", "apply_patch"];
+
+fn edit(tool: &str, input: Fields<'_>) -> Result<ToolEdit, UnexpectedShape> {
+    match tool {
+        "write_to_file" => input.write(),
+        "replace_in_file" => Ok(ToolEdit::SearchReplace {
+            path: input.path()?,
+            text: input.text(&["diff"])?.to_owned(),
+        }),
+        "apply_patch" => input.patch(),
+        _ => match input.number("insert_line")? {
+            Some(line) => Ok(ToolEdit::Insert {
+                path: input.path()?,
+                line,
+                content: input.text(&["new_text"])?.to_owned(),
+            }),
+            None => Ok(ToolEdit::Replace {
+                path: input.path()?,
+                replacements: vec![input.replacement()?],
+            }),
+        },
+    }
+}

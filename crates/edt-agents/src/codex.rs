@@ -1,0 +1,98 @@
+//! Codex CLI: it takes the form of Claude Code and reads it more strictly. It edits on an unknown
+//! key, on a bare "allow", and on an exit status without a message.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::event::{HookEvent, ToolEdit};
+use super::setup::{Form, JsonEntry, ManagedFile, Purpose, Scope, SetupTarget, Wiring};
+use super::{Agent, Fields, HookTimeouts, Protocol, UnexpectedShape, claude_code, instructions};
+
+/// Codex CLI.
+pub const CODEX: Agent = Agent {
+    name: "codex",
+    title: "Codex CLI",
+    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply: claude_code::reply, probe }),
+    wiring: Wiring {
+        files,
+        notes,
+        program: "codex",
+        settings,
+        can_disable_own_tools: false,
+        plugin: None,
+    },
+};
+
+/// The agent's default is 600 s; `edt setup` writes this value.
+const TIMEOUTS: HookTimeouts = HookTimeouts::within(60);
+
+fn event(payload: &Value) -> Result<HookEvent, UnexpectedShape> {
+    claude_code::parse_event(payload, edits)
+}
+
+fn probe(root: &Path) -> Value {
+    let patch = "*** Begin Patch\n*** Add File: .git/edt-probe\n+x\n*** End Patch\n";
+    json!({"session_id": "probe", "turn_id": "probe", "cwd": root, "hook_event_name": "PreToolUse",
+        "tool_name": "apply_patch", "tool_input": {"command": patch}})
+}
+
+fn files(target: &SetupTarget) -> Vec<ManagedFile> {
+    let home = settings(target);
+    let line = json!({"type": "command", "command": target.hook_command("codex"),
+        "timeout": TIMEOUTS.agent.as_secs()});
+    let hook = |name, value| {
+        JsonEntry::OwnedElement(vec!["hooks", name], value, "agent-hook codex".into())
+    };
+    let hooks = vec![
+        hook("PreToolUse", json!({"matcher": "apply_patch", "hooks": [line.clone()]})),
+        hook("PostToolUse", json!({"matcher": "apply_patch", "hooks": [line.clone()]})),
+        hook("SessionStart", json!({"hooks": [line]})),
+    ];
+    let server = vec![
+        ("command", toml_edit::Value::from(target.edt.as_str())),
+        ("args", toml_edit::Value::Array(["mcp"].into_iter().collect())),
+    ];
+    let agents_md = match target.scope {
+        Scope::User => home.join("AGENTS.md"),
+        Scope::Project => target.root.join("AGENTS.md"),
+    };
+    vec![
+        ManagedFile {
+            file: home.join("config.toml"),
+            purpose: Purpose::Mcp,
+            form: Form::Toml(&["mcp_servers", "edt"], server),
+        },
+        ManagedFile {
+            file: home.join("hooks.json"),
+            purpose: Purpose::Hooks,
+            form: Form::Json(hooks),
+        },
+        instructions::agents_md_file(agents_md),
+        instructions::skill_file(&target.path(".agents/skills")),
+    ]
+}
+
+fn notes(_: &SetupTarget) -> Vec<String> {
+    vec![
+        "Type /hooks in Codex once and trust edt's hooks: Codex skips hooks that are not trusted, \
+         in `codex exec` without a message."
+            .into(),
+        "Its own sandbox keeps shell commands from writing .git: edits go through the MCP server, \
+         which runs outside the sandbox."
+            .into(),
+    ]
+}
+
+fn settings(target: &SetupTarget) -> PathBuf {
+    target.path_or_env("CODEX_HOME", ".codex")
+}
+
+fn edits(tool: &str, input: Fields<'_>) -> Result<Vec<ToolEdit>, UnexpectedShape> {
+    Ok(match tool {
+        "apply_patch" => vec![input.patch()?],
+        "Edit" => vec![input.replace()?],
+        "Write" => vec![input.write()?],
+        _ => Vec::new(),
+    })
+}

@@ -1,0 +1,144 @@
+//! Cursor: `preToolUse`, `postToolUse`, `afterFileEdit`. With `failClosed` it also blocks when a
+//! hook gives no answer.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::event::{HookEvent, HookMessage, HookPhase, HookPoint, Reply, ToolEdit};
+use super::setup::{Form, JsonEntry, ManagedFile, Purpose, Scope, SetupTarget, Wiring};
+use super::{Agent, Fields, HookTimeouts, Protocol, UnexpectedShape, instructions};
+
+/// Cursor.
+pub const CURSOR: Agent = Agent {
+    name: "cursor",
+    title: "Cursor",
+    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, probe }),
+    wiring: Wiring {
+        files,
+        notes,
+        program: "cursor",
+        settings,
+        can_disable_own_tools: false,
+        plugin: None,
+    },
+};
+
+/// `edt setup` writes this value.
+const TIMEOUTS: HookTimeouts = HookTimeouts::within(30);
+
+fn event(payload: &Value) -> Result<HookEvent, UnexpectedShape> {
+    let fields = Fields::of("the payload", payload)?;
+    let (phase, hook) = match fields.text(&["hook_event_name"])? {
+        "preToolUse" => (HookPhase::Before, "preToolUse"),
+        "postToolUse" => (HookPhase::After, "postToolUse"),
+        "afterFileEdit" => (HookPhase::After, "afterFileEdit"),
+        _ => (HookPhase::Other, ""),
+    };
+    let (mut edits, mut buffer) = (Vec::new(), Value::Null);
+    let mut tool = hook;
+    if hook == "afterFileEdit" {
+        edits.push(ToolEdit::Unspecified { path: fields.path()? });
+    } else if phase != HookPhase::Other {
+        tool = fields.tool_name("tool_name")?;
+        if TOOLS.contains(&tool) {
+            edits.push(edit(tool, fields.object("tool_input", &mut buffer, tool)?)?);
+        }
+    }
+    Ok(HookEvent {
+        point: HookPoint { phase, hook },
+        tool: tool.to_owned(),
+        cwd: fields.directory(&["cwd", "workspace_roots"]),
+        session: fields.lenient_text(&["conversation_id"]).map(str::to_owned),
+        edits,
+    })
+}
+
+fn reply(point: HookPoint, message: &HookMessage) -> Reply {
+    let deny = |why: &str| {
+        Reply::json(&json!({"permission": "deny", "user_message": why, "agent_message": why}))
+    };
+    let inform = |text: &str| match point.hook {
+        "postToolUse" => Reply::json(&json!({"additional_context": text})),
+        // Cursor reads no answer to `afterFileEdit`; standard error goes to its log.
+        _ => Reply { stderr: format!("{text}\n"), ..Reply::json(&json!({})) },
+    };
+    match message {
+        HookMessage::Silent if point.phase == HookPhase::Before => {
+            Reply::json(&json!({"permission": "allow"}))
+        }
+        HookMessage::Silent => Reply::json(&json!({})),
+        HookMessage::Refusal(why) => deny(why),
+        HookMessage::Info(text) | HookMessage::Objection(text) => inform(text),
+        HookMessage::Failure(why) if point.phase == HookPhase::After => inform(why),
+        HookMessage::Failure(why) => Reply { stdout: deny(why).stdout, ..Reply::exit_two(why) },
+    }
+}
+
+fn probe(root: &Path) -> Value {
+    json!({"hook_event_name": "preToolUse", "workspace_roots": [root], "tool_name": "Write",
+        "tool_input": {"path": root.join(".git/edt-probe"), "contents": "x"}})
+}
+
+fn files(target: &SetupTarget) -> Vec<ManagedFile> {
+    let home = settings(target);
+    let (command, tools, seconds) =
+        (target.hook_command("cursor"), TOOLS.join("|"), TIMEOUTS.agent.as_secs());
+    let hook = |name, value| {
+        JsonEntry::OwnedElement(vec!["hooks", name], value, "agent-hook cursor".into())
+    };
+    let hooks = vec![
+        JsonEntry::Default(vec!["version"], json!(1)),
+        hook(
+            "preToolUse",
+            json!({"command": command, "matcher": tools, "timeout": seconds, "failClosed": true}),
+        ),
+        hook("postToolUse", json!({"command": command, "matcher": tools, "timeout": seconds})),
+    ];
+    let server = JsonEntry::Owned(
+        vec!["mcpServers", "edt"],
+        json!({"command": target.edt, "args": ["mcp"]}),
+    );
+    let mut files = vec![
+        ManagedFile {
+            file: home.join("mcp.json"),
+            purpose: Purpose::Mcp,
+            form: Form::Json(vec![server]),
+        },
+        ManagedFile {
+            file: home.join("hooks.json"),
+            purpose: Purpose::Hooks,
+            form: Form::Json(hooks),
+        },
+        instructions::skill_file(&home.join("skills")),
+    ];
+    if target.scope == Scope::Project {
+        files.push(instructions::agents_md_file(target.root.join("AGENTS.md")));
+    }
+    files
+}
+
+fn notes(_: &SetupTarget) -> Vec<String> {
+    vec![
+        "Its hooks are tested with payloads from its documentation, not with the program itself. \
+         No hook can block a Tab completion."
+            .into(),
+    ]
+}
+
+fn settings(target: &SetupTarget) -> PathBuf {
+    target.path(".cursor")
+}
+
+/// The tools that edit.
+const TOOLS: [&str; 6] = ["Write", "StrReplace", "Edit", "MultiEdit", "Delete", "ApplyPatch"];
+
+fn edit(tool: &str, input: Fields<'_>) -> Result<ToolEdit, UnexpectedShape> {
+    match tool {
+        "Write" => input.write(),
+        "Delete" => Ok(ToolEdit::Delete { path: input.path()? }),
+        "ApplyPatch" => input.patch(),
+        _ if input.has("edits") => input.multi_replace(),
+        _ => input.replace(),
+    }
+}

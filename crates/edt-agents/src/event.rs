@@ -1,0 +1,186 @@
+//! What an agent sends to a hook, and what a hook answers.
+
+use std::path::PathBuf;
+
+/// When a hook is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HookPhase {
+    /// Before a tool runs: it can still be stopped.
+    Before,
+    /// After a tool ran.
+    After,
+    /// A conversation begins.
+    Start,
+    /// Any other time. The answer is silence.
+    Other,
+}
+
+/// The hook that was called; the form of the answer depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HookPoint {
+    /// When it is called.
+    pub phase: HookPhase,
+    /// The agent's own name for the hook, or empty where the form does not depend on it.
+    pub hook: &'static str,
+}
+
+impl HookPoint {
+    /// A hook that edt could not determine: it is answered as if it can still stop the tool.
+    pub const UNKNOWN: HookPoint = HookPoint { phase: HookPhase::Before, hook: "" };
+
+    /// The hook of a payload that could not be read otherwise, of any agent: the hook after a tool
+    /// if the payload names it, else [`HookPoint::UNKNOWN`].
+    #[must_use]
+    pub fn of_unreadable(payload: &serde_json::Value) -> HookPoint {
+        match hook_after_tool(payload) {
+            Some(hook) => HookPoint { phase: HookPhase::After, hook },
+            None => HookPoint::UNKNOWN,
+        }
+    }
+}
+
+fn hook_after_tool(payload: &serde_json::Value) -> Option<&'static str> {
+    let keys = ["hook_event_name", "hookEventName", "hookName", "agent_action_name", "hook"];
+    match keys.iter().find_map(|key| payload.get(key)?.as_str()) {
+        Some("PostToolUse" | "tool_result") if payload.get("hookName").is_some() => {
+            Some("postToolUse")
+        }
+        Some(name) => AFTER_TOOL.iter().find(|after| **after == name).copied(),
+        // Copilot's command line does not name the hook. Only a finished call has a result.
+        None if payload.get("toolResult").is_some_and(|result| !result.is_null()) => Some("cli"),
+        None => None,
+    }
+}
+
+/// The names of hooks after a tool.
+const AFTER_TOOL: [&str; 6] = [
+    "PostToolUse",
+    "AfterTool",
+    "postToolUse",
+    "afterFileEdit",
+    "post_write_code",
+    "tool.execute.after",
+];
+
+/// What an agent sends to a hook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HookEvent {
+    /// The hook that was called.
+    pub point: HookPoint,
+    /// The agent's name for the tool.
+    pub tool: String,
+    /// The directory that relative paths start from.
+    pub cwd: Option<PathBuf>,
+    /// The agent's name for its conversation.
+    pub session: Option<String>,
+    /// What the tool does to files, in order; empty for a tool that edits nothing.
+    pub edits: Vec<ToolEdit>,
+}
+
+/// One thing that a tool does to one file, or a patch of several. Paths are as the agent wrote
+/// them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ToolEdit {
+    /// Replaces pieces of text, one after another.
+    Replace {
+        /// The file.
+        path: String,
+        /// The replacements, in order.
+        replacements: Vec<Replacement>,
+    },
+    /// Writes all of a file, which may or may not exist.
+    Write {
+        /// The file.
+        path: String,
+        /// Its new text.
+        content: String,
+    },
+    /// Inserts lines before a line.
+    Insert {
+        /// The file.
+        path: String,
+        /// The line, counted from 1.
+        line: u64,
+        /// The new lines.
+        content: String,
+    },
+    /// Deletes a file.
+    Delete {
+        /// The file.
+        path: String,
+    },
+    /// Applies a patch that names its files.
+    Patch {
+        /// Its text.
+        text: String,
+    },
+    /// Applies SEARCH/REPLACE blocks to one file.
+    SearchReplace {
+        /// The file.
+        path: String,
+        /// Their text.
+        text: String,
+    },
+    /// Changes a file; the new text is known only afterwards.
+    Unspecified {
+        /// The file.
+        path: String,
+    },
+}
+
+/// A piece of text and its replacement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replacement {
+    /// The text to replace; empty for a new file.
+    pub old: String,
+    /// The new text.
+    pub new: String,
+    /// Whether every occurrence is replaced.
+    pub all: bool,
+}
+
+/// What a hook answers, before it is put in the agent's form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HookMessage {
+    /// No message: the agent goes on as without edt.
+    Silent,
+    /// The tool must not run, for this reason.
+    Refusal(String),
+    /// The agent goes on and should know this.
+    Info(String),
+    /// The edit was made, and a guard refuses it for this reason.
+    Objection(String),
+    /// edt failed before it could judge or record the edit.
+    Failure(String),
+}
+
+/// The bytes of an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply {
+    /// Written to standard output.
+    pub stdout: String,
+    /// Written to standard error.
+    pub stderr: String,
+    /// The exit status.
+    pub exit: u8,
+}
+
+impl Reply {
+    /// No output, exit status 0.
+    pub const EMPTY: Reply = Reply { stdout: String::new(), stderr: String::new(), exit: 0 };
+
+    /// One line of JSON.
+    #[must_use]
+    pub fn json(value: &serde_json::Value) -> Reply {
+        Reply { stdout: format!("{value}\n"), ..Reply::EMPTY }
+    }
+
+    /// Exit status 2 with `text` on standard error, which most agents take for a refusal. The text
+    /// is never empty: some agents go on when it is.
+    #[must_use]
+    pub fn exit_two(text: &str) -> Reply {
+        let text =
+            if text.trim().is_empty() { "edt refused without a reason" } else { text.trim_end() };
+        Reply { stderr: format!("{text}\n"), exit: 2, ..Reply::EMPTY }
+    }
+}

@@ -1,0 +1,230 @@
+//! The fields of a payload, read strictly. An editing tool whose input has an unknown shape is an
+//! error: it must not pass for a tool that edits nothing.
+
+use std::path::PathBuf;
+
+use serde_json::{Map, Value};
+
+use super::event::{Replacement, ToolEdit};
+
+/// Why a payload could not be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnexpectedShape(pub String);
+
+/// The fields of a JSON object, and the object's name for messages.
+#[derive(Debug, Clone, Copy)]
+pub struct Fields<'a> {
+    name: &'a str,
+    map: &'a Map<String, Value>,
+}
+
+impl<'a> Fields<'a> {
+    /// The fields of `value`.
+    ///
+    /// # Errors
+    /// `value` is not an object.
+    pub fn of(name: &'a str, value: &'a Value) -> Result<Fields<'a>, UnexpectedShape> {
+        let map = value
+            .as_object()
+            .ok_or_else(|| UnexpectedShape(format!("{name} is not a JSON object")))?;
+        Ok(Fields { name, map })
+    }
+
+    /// The object at `key`, or the object whose JSON text is at `key`; `buffer` then stores it.
+    ///
+    /// # Errors
+    /// There is no object at `key`.
+    pub fn object(
+        &self,
+        key: &str,
+        buffer: &'a mut Value,
+        name: &'a str,
+    ) -> Result<Fields<'a>, UnexpectedShape> {
+        match self.map.get(key) {
+            Some(Value::Object(map)) => Ok(Fields { name, map }),
+            Some(Value::String(text)) => {
+                *buffer = serde_json::from_str(text).map_err(|error| {
+                    UnexpectedShape(format!("`{key}` of {} is not JSON: {error}", self.name))
+                })?;
+                Fields::of(name, buffer)
+            }
+            _ => Err(UnexpectedShape(format!("{} has no object `{key}`", self.name))),
+        }
+    }
+
+    /// The text at the first of `keys` that exists; `None` if no key exists, or its value is null.
+    ///
+    /// # Errors
+    /// The value is not a text, or the texts at two keys differ: edt cannot know which one the
+    /// agent reads.
+    pub fn optional_text(&self, keys: &[&str]) -> Result<Option<&'a str>, UnexpectedShape> {
+        let mut found: Option<(&str, &str)> = None;
+        for key in keys {
+            match (self.map.get(*key), found) {
+                (None | Some(Value::Null), _) => {}
+                (Some(Value::String(text)), None) => found = Some((key, text)),
+                (Some(Value::String(text)), Some((_, first))) if first == text => {}
+                (Some(Value::String(_)), Some((first, _))) => {
+                    let message = format!("`{first}` and `{key}` of {} differ", self.name);
+                    return Err(UnexpectedShape(message));
+                }
+                (Some(_), _) => {
+                    return Err(UnexpectedShape(format!("`{key}` of {} is not a text", self.name)));
+                }
+            }
+        }
+        Ok(found.map(|(_, text)| text))
+    }
+
+    /// The text at the first of `keys` that exists.
+    ///
+    /// # Errors
+    /// As [`Fields::optional_text`]; also if no key exists.
+    pub fn text(&self, keys: &[&str]) -> Result<&'a str, UnexpectedShape> {
+        self.optional_text(keys)?.ok_or_else(|| {
+            UnexpectedShape(format!("{} has no field `{}`", self.name, keys.join("` or `")))
+        })
+    }
+
+    /// The name of a tool.
+    ///
+    /// # Errors
+    /// There is no text at `key`, or it is empty.
+    pub fn tool_name(&self, key: &str) -> Result<&'a str, UnexpectedShape> {
+        let name = self.text(&[key])?;
+        if name.trim().is_empty() {
+            Err(UnexpectedShape(format!("`{key}` of {} is empty", self.name)))
+        } else {
+            Ok(name)
+        }
+    }
+
+    /// The text at one of `keys`; `None` if it is anything else. For values that decide nothing.
+    #[must_use]
+    pub fn lenient_text(&self, keys: &[&str]) -> Option<&'a str> {
+        keys.iter().find_map(|key| self.map.get(*key)?.as_str()).filter(|text| !text.is_empty())
+    }
+
+    /// The directory at one of `keys`: a text, or the first text of a list.
+    #[must_use]
+    pub fn directory(&self, keys: &[&str]) -> Option<PathBuf> {
+        let first = |value: &'a Value| match value {
+            Value::Array(all) => all.first().and_then(Value::as_str),
+            value => value.as_str(),
+        };
+        keys.iter()
+            .find_map(|key| first(self.map.get(*key)?))
+            .filter(|path| !path.is_empty())
+            .map(PathBuf::from)
+    }
+
+    /// Whether the value at one of `keys` is `true` or `"true"`.
+    #[must_use]
+    pub fn flag(&self, keys: &[&str]) -> bool {
+        let is_true = |value: &Value| value == &Value::Bool(true) || value.as_str() == Some("true");
+        keys.iter().any(|key| self.map.get(*key).is_some_and(is_true))
+    }
+
+    /// The number at `key`, which may be written as a text.
+    ///
+    /// # Errors
+    /// The value is not a number, or is below 0.
+    pub fn number(&self, key: &str) -> Result<Option<u64>, UnexpectedShape> {
+        let number = |value: &Value| value.as_u64().or_else(|| value.as_str()?.trim().parse().ok());
+        match self.map.get(key).filter(|value| !value.is_null()) {
+            None => Ok(None),
+            Some(value) => number(value).map(Some).ok_or_else(|| {
+                UnexpectedShape(format!("`{key}` of {} is not a line number", self.name))
+            }),
+        }
+    }
+
+    /// The objects in the list at `key`.
+    ///
+    /// # Errors
+    /// There is no list at `key`, the list is empty, or one of its values is not an object.
+    pub fn objects(&self, key: &str) -> Result<Vec<Fields<'a>>, UnexpectedShape> {
+        let list = self.map.get(key).and_then(Value::as_array);
+        let list =
+            list.ok_or_else(|| UnexpectedShape(format!("{} has no list `{key}`", self.name)))?;
+        if list.is_empty() {
+            return Err(UnexpectedShape(format!("the list `{key}` of {} is empty", self.name)));
+        }
+        list.iter().map(|value| Fields::of(self.name, value)).collect()
+    }
+
+    /// Whether the value at `key` exists and is not null.
+    #[must_use]
+    pub fn has(&self, key: &str) -> bool {
+        self.map.get(key).is_some_and(|value| !value.is_null())
+    }
+
+    /// A replacement; a missing old text is taken as empty.
+    ///
+    /// # Errors
+    /// There is no new text.
+    pub fn replacement(&self) -> Result<Replacement, UnexpectedShape> {
+        Ok(Replacement {
+            old: self.optional_text(OLD)?.unwrap_or_default().to_owned(),
+            new: self.text(NEW)?.to_owned(),
+            all: self.flag(ALL)
+                || self.number("expected_replacements").ok().flatten().is_some_and(|many| many > 1),
+        })
+    }
+
+    /// One replacement in a file. The old text must exist, and may be empty.
+    ///
+    /// # Errors
+    /// A field is missing.
+    pub fn replace(&self) -> Result<ToolEdit, UnexpectedShape> {
+        self.text(OLD)?;
+        Ok(ToolEdit::Replace { path: self.path()?, replacements: vec![self.replacement()?] })
+    }
+
+    /// Several replacements in a file, from the list `edits`.
+    ///
+    /// # Errors
+    /// A field is missing.
+    pub fn multi_replace(&self) -> Result<ToolEdit, UnexpectedShape> {
+        let replacements =
+            self.objects("edits")?.iter().map(Fields::replacement).collect::<Result<_, _>>()?;
+        Ok(ToolEdit::Replace { path: self.path()?, replacements })
+    }
+
+    /// A write of all of a file.
+    ///
+    /// # Errors
+    /// A field is missing.
+    pub fn write(&self) -> Result<ToolEdit, UnexpectedShape> {
+        Ok(ToolEdit::Write { path: self.path()?, content: self.text(CONTENT)?.to_owned() })
+    }
+
+    /// A patch.
+    ///
+    /// # Errors
+    /// The text is missing.
+    pub fn patch(&self) -> Result<ToolEdit, UnexpectedShape> {
+        Ok(ToolEdit::Patch { text: self.text(PATCH)?.to_owned() })
+    }
+
+    /// The path of the file.
+    ///
+    /// # Errors
+    /// The path is missing.
+    pub fn path(&self) -> Result<String, UnexpectedShape> {
+        self.text(PATH).map(str::to_owned)
+    }
+}
+
+/// The agents' keys for the path.
+const PATH: &[&str] = &["file_path", "filePath", "path", "absolute_path", "notebook_path"];
+/// Their keys for the text to replace.
+const OLD: &[&str] = &["old_string", "oldString", "old_str", "old_text"];
+/// Their keys for its replacement.
+const NEW: &[&str] = &["new_string", "newString", "new_str", "new_text"];
+/// Their keys for all of a file's text.
+const CONTENT: &[&str] = &["content", "contents", "file_text"];
+/// Their keys for "every occurrence".
+const ALL: &[&str] = &["replace_all", "replaceAll", "allow_multiple"];
+/// Their keys for the text of a patch.
+const PATCH: &[&str] = &["patchText", "patch", "command", "input"];

@@ -1,0 +1,132 @@
+//! Gemini CLI: `BeforeTool`, `AfterTool`, `SessionStart`. It reads the decision from the top level
+//! of the answer, and ignores one in Claude Code's form.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::event::{HookEvent, HookMessage, HookPhase, HookPoint, Reply};
+use super::setup::target::path_from_env;
+use super::setup::{Form, JsonEntry, ManagedFile, Purpose, Scope, SetupTarget, Wiring, json};
+use super::{Agent, Fields, HookTimeouts, Protocol, UnexpectedShape, instructions};
+
+/// Gemini CLI.
+pub const GEMINI: Agent = Agent {
+    name: "gemini",
+    title: "Gemini CLI",
+    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, probe }),
+    wiring: Wiring {
+        files,
+        notes: |_| Vec::new(),
+        program: "gemini",
+        settings,
+        can_disable_own_tools: true,
+        plugin: Some(plugin),
+    },
+};
+
+/// The agent's default; its settings have it in milliseconds.
+const TIMEOUTS: HookTimeouts = HookTimeouts::within(60);
+
+fn event(payload: &Value) -> Result<HookEvent, UnexpectedShape> {
+    let fields = Fields::of("the payload", payload)?;
+    let (phase, hook) = match fields.text(&["hook_event_name"])? {
+        "BeforeTool" => (HookPhase::Before, "BeforeTool"),
+        "AfterTool" => (HookPhase::After, "AfterTool"),
+        "SessionStart" => (HookPhase::Start, "SessionStart"),
+        _ => (HookPhase::Other, ""),
+    };
+    let has_tool = matches!(phase, HookPhase::Before | HookPhase::After);
+    let tool = if has_tool { fields.tool_name("tool_name")? } else { "" };
+    let (mut edits, mut buffer) = (Vec::new(), Value::Null);
+    match tool {
+        "replace" => edits.push(fields.object("tool_input", &mut buffer, tool)?.replace()?),
+        "write_file" => edits.push(fields.object("tool_input", &mut buffer, tool)?.write()?),
+        _ => {}
+    }
+    Ok(HookEvent {
+        point: HookPoint { phase, hook },
+        tool: tool.to_owned(),
+        cwd: fields.directory(&["cwd"]),
+        session: fields.lenient_text(&["session_id"]).map(str::to_owned),
+        edits,
+    })
+}
+
+fn reply(_: HookPoint, message: &HookMessage) -> Reply {
+    match message {
+        HookMessage::Silent => Reply::EMPTY,
+        // After a tool the reason replaces the tool's result.
+        HookMessage::Refusal(why) | HookMessage::Objection(why) => {
+            Reply::json(&json!({"decision": "deny", "reason": why}))
+        }
+        HookMessage::Info(text) => {
+            Reply::json(&json!({"hookSpecificOutput": {"additionalContext": text}}))
+        }
+        HookMessage::Failure(why) => Reply::exit_two(why),
+    }
+}
+
+fn probe(root: &Path) -> Value {
+    json!({"session_id": "probe", "cwd": root, "hook_event_name": "BeforeTool",
+        "tool_name": "write_file",
+        "tool_input": {"file_path": root.join(".git/edt-probe"), "content": "x"}})
+}
+
+fn files(target: &SetupTarget) -> Vec<ManagedFile> {
+    let home = settings(target);
+    let mut entries = vec![server(&target.edt)];
+    entries.extend(hooks(&target.hook_command("gemini")));
+    if target.only_edt {
+        entries.extend(
+            ["replace", "write_file"]
+                .map(|tool| JsonEntry::ListItem(vec!["tools", "exclude"], tool)),
+        );
+    }
+    vec![
+        ManagedFile {
+            file: home.join("settings.json"),
+            purpose: Purpose::McpAndHooks,
+            form: Form::Json(entries),
+        },
+        instructions::skill_file(&home.join("skills")),
+    ]
+}
+
+fn settings(target: &SetupTarget) -> PathBuf {
+    match (target.scope, path_from_env("GEMINI_CLI_HOME")) {
+        (Scope::User, Some(home)) => home.join(".gemini"),
+        _ => target.path(".gemini"),
+    }
+}
+
+fn plugin() -> Vec<(&'static str, String)> {
+    let manifest = json!({
+        "name": "edt", "version": env!("CARGO_PKG_VERSION"),
+        "description": instructions::DESCRIPTION, "contextFileName": "GEMINI.md",
+        "mcpServers": {"edt": {"command": "edt", "args": ["mcp"]}},
+    });
+    vec![
+        ("gemini-extension.json", json::file(&manifest)),
+        ("GEMINI.md", format!("# edt\n\n{}\n", instructions::brief())),
+        ("hooks/hooks.json", json::with(None, &hooks("edt agent-hook gemini")).unwrap_or_default()),
+        ("skills/edt/SKILL.md", instructions::skill()),
+    ]
+}
+
+fn server(edt: &str) -> JsonEntry {
+    JsonEntry::Owned(vec!["mcpServers", "edt"], json!({"command": edt, "args": ["mcp"]}))
+}
+
+fn hooks(command: &str) -> Vec<JsonEntry> {
+    let millis = u64::try_from(TIMEOUTS.agent.as_millis()).unwrap_or(60_000);
+    let line = json!({"name": "edt", "type": "command", "command": command, "timeout": millis});
+    let hook = |name, value| {
+        JsonEntry::OwnedElement(vec!["hooks", name], value, "agent-hook gemini".into())
+    };
+    vec![
+        hook("BeforeTool", json!({"matcher": "replace|write_file", "hooks": [line.clone()]})),
+        hook("AfterTool", json!({"matcher": "replace|write_file", "hooks": [line.clone()]})),
+        hook("SessionStart", json!({"hooks": [line]})),
+    ]
+}

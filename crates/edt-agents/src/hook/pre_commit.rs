@@ -1,0 +1,131 @@
+//! `pre-commit`: judges the staged changes against HEAD, as `edt apply` would.
+
+use super::call::{Hook, HookCall, Site, for_git, override_words};
+use super::changes::{self, ComparedState, GuardFindings, SizeReference};
+use super::plumbing::Object;
+use super::policies::Committed;
+use super::who::Who;
+use super::{granted, policies};
+use edt_core::session::current::{BRANCHES, base_ref};
+use edt_types::{Code, Effect, Finding, Findings, Result, Warning};
+
+const EFFECT: Effect = Effect::NothingCommitted;
+
+/// The hook `pre-commit`.
+#[derive(Debug)]
+pub struct PreCommit;
+
+impl Hook for PreCommit {
+    fn name(&self) -> &'static str {
+        "pre-commit"
+    }
+
+    fn site(&self) -> Site {
+        Site::Worktree
+    }
+
+    fn stops(&self) -> &'static str {
+        "a commit of staged changes that the guards refuse"
+    }
+
+    fn script(&self) -> &'static str {
+        include_str!("../../hooks/git/pre-commit")
+    }
+
+    fn reads_stdin(&self) -> bool {
+        false
+    }
+
+    fn judge(&self, call: &HookCall<'_>) -> Result<Vec<Warning>> {
+        let git = &call.git;
+        let branch = git.line(&["symbolic-ref", "--quiet", "HEAD"])?;
+        let session = branch.as_deref().and_then(|branch| branch.strip_prefix(BRANCHES));
+        // Without a session there is no object of this name.
+        let base = session.map_or_else(|| "refs/edt/base".to_owned(), base_ref);
+        let specs = [
+            "HEAD",
+            "HEAD:edt.toml",
+            &base,
+            &format!("{base}:edt.toml"),
+            "MERGE_HEAD",
+            ":edt.toml",
+        ]
+        .map(str::to_owned);
+        let [head, head_policy, base_object, base_policy, merged, staged_policy] =
+            <[Option<Object>; 6]>::try_from(git.objects(&specs)?).unwrap_or_default();
+        let mut states =
+            vec![ComparedState { label: "HEAD", changes: staged(call, head.as_ref())? }];
+        if states[0].changes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (label, file) = if base_object.is_some() {
+            ("the session's base", &base_policy)
+        } else {
+            ("HEAD", &head_policy)
+        };
+        let old = Committed::of(label, file.as_ref());
+        let new = Committed::of("the index", staged_policy.as_ref());
+        let policy = policies::policy_for(call, old, new, EFFECT)?;
+        if merged.is_some() {
+            states.push(ComparedState {
+                label: "MERGE_HEAD",
+                changes: staged(call, merged.as_ref())?,
+            });
+        }
+        let reference = SizeReference { label: "the session's base", rev: &base };
+        let references = if base_object.is_some() { std::slice::from_ref(&reference) } else { &[] };
+        let mut findings = changes::judge(git, &states, references, &policy, call.allow)?;
+        findings.held = granted::without_approval(git, &states[0].changes, findings.held)?;
+        outcome(findings, &call.who)
+    }
+}
+
+/// How the index to commit differs from `commit`, or from the empty tree.
+fn staged(call: &HookCall<'_>, commit: Option<&Object>) -> Result<Vec<changes::PathChange>> {
+    let tree = match commit {
+        Some(commit) => commit.id.clone(),
+        None => call.git.empty_tree()?,
+    };
+    // Git's own limit on rename detection applies.
+    changes::diff(&call.git, &["diff-index", "--cached", "--raw", "-z", "-M", "--no-abbrev", &tree])
+}
+
+/// The user may change what needs the user's approval, with a warning. Every other finding refuses.
+fn outcome(findings: GuardFindings, who: &Who) -> Result<Vec<Warning>> {
+    let GuardFindings { refused, held, mut warnings } = findings;
+    let user_may_override = |one: &Finding| {
+        *who == Who::User && matches!(one.code, Code::ProtectedPath | Code::ApprovalRequired)
+    };
+    let (overridden, refused): (Vec<Finding>, Vec<Finding>) =
+        refused.into_iter().chain(held).partition(user_may_override);
+    warnings.extend(overridden.into_iter().map(|one| Warning {
+        code: if one.code == Code::ProtectedPath { "protected_path" } else { "needs_a_person" },
+        message: match one.code {
+            Code::ProtectedPath => format!(
+                "{} is protected by edt.toml; you may change it, as the user.",
+                one.path.clone().unwrap_or_default()
+            ),
+            _ => format!("{} You may do this, as the user.", one.summary),
+        },
+        path: one.path,
+    }));
+    let flags = override_words(&refused, "--allow");
+    let override_remedy = |allow: Option<&str>| match (who, allow) {
+        (Who::User, _) => {
+            "If this change is intended, `git commit --no-verify` skips this hook once.".to_owned()
+        }
+        (_, Some(_)) => {
+            format!(
+                "If this change is intended, make it with `edt apply … {flags}`, which records the \
+                 decision; the user may run `git commit --no-verify`."
+            )
+        }
+        (_, None) => "Unstage it with `git restore --staged`; only the user may run `git commit \
+             --no-verify`."
+            .to_owned(),
+    };
+    Findings::check(
+        refused.into_iter().map(|one| for_git(one, EFFECT, override_remedy)).collect(),
+    )?;
+    Ok(warnings)
+}

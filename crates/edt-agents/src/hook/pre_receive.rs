@@ -1,0 +1,181 @@
+//! `pre-receive`: the same rules on the server. The server cannot know who pushes, so no push
+//! counts as the user's.
+
+use std::collections::BTreeSet;
+
+use super::call::{Hook, HookCall, Site, allows_shadow_push, for_git, override_words};
+use super::changes::{self, ComparedState};
+use super::plumbing::Object;
+use super::policies;
+use super::policies::Committed;
+use super::pre_push::{shadow_push, unreadable_input};
+use super::refs::{
+    Protection, RefAction, RefKind, RefUpdate, is_null, kind_of_name, ref_action, updates,
+};
+use edt_types::{Code, Effect, Finding, Findings, Result, Warning};
+
+const EFFECT: Effect = Effect::RefUnchanged;
+
+/// The hook `pre-receive`.
+#[derive(Debug)]
+pub struct PreReceive;
+
+impl Hook for PreReceive {
+    fn name(&self) -> &'static str {
+        "pre-receive"
+    }
+
+    fn site(&self) -> Site {
+        Site::Server
+    }
+
+    fn stops(&self) -> &'static str {
+        "pushes of shadow branches, rewinding or deletion of protected ones, and changes of \
+         protected ones that the guards refuse"
+    }
+
+    fn script(&self) -> &'static str {
+        include_str!("../../hooks/git/pre-receive")
+    }
+
+    fn judge(&self, call: &HookCall<'_>) -> Result<Vec<Warning>> {
+        let updates = updates(call.input).ok_or_else(|| unreadable_input("pre-receive"))?;
+        let (shadows, branches): (Vec<&RefUpdate>, Vec<&RefUpdate>) =
+            updates.iter().partition(|one| kind_of_name(&one.name) != RefKind::Free);
+        let (mut found, mut warnings) = (Vec::new(), Vec::new());
+        if !shadows.is_empty() && !allows_shadow_push(&call.git) {
+            found.extend(shadows.iter().map(|one| shadow_push(&one.name, "this server")));
+        }
+        let branches: Vec<&RefUpdate> =
+            branches.into_iter().filter(|one| one.name.starts_with("refs/heads/")).collect();
+        let server = Server::of(call, &branches)?;
+        for (update, files) in branches.into_iter().zip(&server.files) {
+            found.extend(server.branch(call, update, files, &mut warnings)?);
+        }
+        Findings::check(found)?;
+        Ok(warnings)
+    }
+}
+
+/// The server's state, read once for all pushed refs.
+struct Server {
+    /// The default branch.
+    default: Option<String>,
+    /// HEAD's commit; `None` before the first push.
+    head: Option<Object>,
+    /// HEAD's `edt.toml`.
+    policy: Option<Object>,
+    /// The `edt.toml` of each branch, before and after.
+    files: Vec<[Option<Object>; 2]>,
+}
+
+impl Server {
+    fn of(call: &HookCall<'_>, branches: &[&RefUpdate]) -> Result<Server> {
+        let mut specs = ["HEAD", "HEAD:edt.toml"].map(str::to_owned).to_vec();
+        specs.extend(
+            branches.iter().flat_map(|one| [&one.old, &one.new].map(|id| format!("{id}:edt.toml"))),
+        );
+        let mut objects = call.git.objects(&specs)?.into_iter();
+        let (head, policy) = (objects.next().flatten(), objects.next().flatten());
+        let files =
+            branches.iter().map(|_| [objects.next().flatten(), objects.next().flatten()]).collect();
+        Ok(Server {
+            default: call.git.line(&["symbolic-ref", "--quiet", "HEAD"])?,
+            head,
+            policy,
+            files,
+        })
+    }
+
+    fn branch(
+        &self,
+        call: &HookCall<'_>,
+        update: &RefUpdate,
+        [before, after]: &[Option<Object>; 2],
+        warnings: &mut Vec<Warning>,
+    ) -> Result<Vec<Finding>> {
+        let git = &call.git;
+        let policies = self.policy.iter().chain(before).map(|file| file.bytes.as_slice());
+        let kind = Protection::readable(call.user_policy_text()?, policies)?.kind(&update.name);
+        if kind == RefKind::Free && self.default.as_ref() != Some(&update.name) {
+            return Ok(Vec::new());
+        }
+        let current = Some(update.old.as_str()).filter(|old| !is_null(old));
+        match ref_action(RefKind::Protected, current, &update.new, || {
+            git.is_ancestor(&update.old, &update.new)
+        })? {
+            RefAction::Allowed if is_null(&update.new) => return Ok(Vec::new()),
+            RefAction::Allowed => {}
+            RefAction::Deleted => return Ok(vec![destruction(update, "delete")]),
+            RefAction::Rewound | RefAction::MadeSymbolic => {
+                return Ok(vec![destruction(update, "rewind")]);
+            }
+        }
+        // A first push has nothing to compare with.
+        if current.is_none() && self.head.is_none() {
+            return Ok(Vec::new());
+        }
+        let from = match current {
+            Some(old) => Some(old.to_owned()),
+            None => git.line(&["merge-base", "HEAD", &update.new])?,
+        };
+        let (label, old) = if current.is_some() {
+            ("the server's branch", before)
+        } else {
+            ("the server's HEAD", &self.policy)
+        };
+        let (old, new) = (
+            Committed::of(label, old.as_ref()),
+            Committed::of("the pushed commit", after.as_ref()),
+        );
+        let policy = policies::policy_for(call, old, new, EFFECT)?;
+        // A new branch is compared with its merge base with the default branch, or with the empty
+        // tree.
+        let base = from.clone().map_or_else(|| git.empty_tree(), Ok)?;
+        let args = ["diff-tree", "-r", "--raw", "-z", "-M", "--no-abbrev", &base, &update.new];
+        let parents = [ComparedState { label: "the branch", changes: changes::diff(git, &args)? }];
+        let allow = allowed(call, from.as_deref(), &update.new)?;
+        let mut findings = changes::judge(git, &parents, &[], &policy, &allow)?;
+        // Proposals are not pushed, so the server cannot see the user's approval.
+        findings.refused.append(&mut findings.held);
+        warnings.extend(findings.warnings);
+        let trailers = override_words(&findings.refused, "Edt-Allowed:")
+            .replace(" Edt-Allowed:", "` and `Edt-Allowed:");
+        let override_remedy = |allow: Option<&str>| match allow {
+            Some(_) => format!(
+                "If this change is intended, push a commit whose message has the trailer \
+                 `{trailers}`."
+            ),
+            None => "No push to this server can override it.".to_owned(),
+        };
+        Ok(findings.refused.into_iter().map(|one| for_git(one, EFFECT, override_remedy)).collect())
+    }
+}
+
+/// The overrides that trailers of the pushed commits record. The rest of a message decides nothing.
+fn allowed(call: &HookCall<'_>, from: Option<&str>, to: &str) -> Result<Vec<String>> {
+    let range = from.map_or_else(|| to.to_owned(), |from| format!("{from}..{to}"));
+    let format = "--format=%(trailers:key=Edt-Allowed,valueonly,unfold)";
+    let log = call.git.output(&["log", "--no-show-signature", format, &range, "--"], b"")?;
+    let text = String::from_utf8_lossy(&log).into_owned();
+    let words: BTreeSet<String> =
+        text.lines().map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect();
+    Ok(words.into_iter().collect())
+}
+
+fn destruction(update: &RefUpdate, verb: &str) -> Finding {
+    Finding::new(
+        Code::GitOperationBlocked,
+        format!(
+            "This push would {verb} the protected branch {}, which is at {}.",
+            update.name,
+            update.old.get(..12).unwrap_or(&update.old)
+        ),
+        "Run `git fetch`, merge or rebase onto the server's branch, and push without --force; no \
+         push to this server can override it.",
+    )
+    .with_effect(EFFECT)
+    .with("ref", update.name.as_str())
+    .with("stands", update.old.as_str())
+    .with("rule", verb)
+}

@@ -1,0 +1,48 @@
+//! The texts about edt in agents' files.
+
+use std::path::{Path, PathBuf};
+
+use super::guide;
+use super::setup::{Fence, Form, ManagedFile, Purpose};
+
+/// What edt is, for a list of plugins.
+pub const DESCRIPTION: &str =
+    "Every edit is checked before it is written, is one Git commit, and can be undone";
+
+/// The message at the start of a conversation.
+#[must_use]
+pub fn brief() -> String {
+    String::from(
+        "edt guards this repository. It checks every edit before it is written, and records it as \
+         one commit on a branch edt/…. A refusal changes nothing and says what to send instead. \
+         `edt undo` undoes the last edit; `edt status` shows the session.",
+    )
+}
+
+/// The file `SKILL.md` of the skill `edt`.
+#[must_use]
+pub fn skill() -> String {
+    guide::skill()
+}
+
+/// The skill, in an agent's directory of skills.
+#[must_use]
+pub fn skill_file(skills: &Path) -> ManagedFile {
+    let form = Form::OwnFile { content: skill(), mark: SKILL_MARK, executable: false };
+    ManagedFile { file: skills.join("edt/SKILL.md"), purpose: Purpose::Skill, form }
+}
+
+/// The block of instructions, in an `AGENTS.md`.
+#[must_use]
+pub fn agents_md_file(file: PathBuf) -> ManagedFile {
+    ManagedFile { file, purpose: Purpose::Instructions, form: Form::Fence(agents_md()) }
+}
+
+/// The text that identifies a skill as edt's.
+pub const SKILL_MARK: &str = "name: edt\n";
+
+/// The block for `AGENTS.md`.
+#[must_use]
+pub fn agents_md() -> Fence {
+    Fence { fences: guide::FENCES, lines: guide::agents_md(), keys: &[] }
+}

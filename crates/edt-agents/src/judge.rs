@@ -1,0 +1,283 @@
+//! Judges an edit that an agent's own tool is about to make, and records one that it has made.
+
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::time::Duration;
+
+use super::event::{HookEvent, HookMessage, HookPhase};
+use super::locate;
+use super::messages;
+use super::request::{self, ToolRequests, WorktreeRequest};
+use edt_command::OnFindings;
+use edt_core::guard::protected;
+
+use edt_core::proposal::propose;
+use edt_core::session::checkpoint::{CheckpointReason, CommitInfo};
+use edt_core::session::path_state::PathState;
+use edt_core::session::record::{
+    RecordAction, RecordOutcome, RecordPreview, record, record_checked,
+};
+use edt_core::session::workspace::Options;
+use edt_core::session::{LockedWorkspace, Session};
+use edt_core::txn::Request;
+use edt_git::{Oid, Repo, Tracked};
+use edt_journal::index::PreparedIndex;
+use edt_run::changes;
+use edt_types::stage;
+use edt_types::trace::names::RECORD;
+use edt_types::{Code, DryRun, Finding, Findings, Landing, RepoPath, Result};
+
+/// The agent that calls, and where.
+#[derive(Debug)]
+pub struct JudgeCall<'a> {
+    /// The agent's name.
+    pub agent: &'static str,
+    /// The directory that relative paths start from if the payload names none.
+    pub start: &'a Path,
+    /// The options for each workspace.
+    pub options: &'a Options,
+}
+
+/// Judges the edits of `event` before they are made, or records them afterwards.
+///
+/// # Errors
+/// Why edt could not judge or record them.
+pub fn answer(event: &HookEvent, call: &JudgeCall<'_>) -> Result<HookMessage> {
+    let cwd =
+        event.cwd.as_deref().map_or_else(|| call.start.to_owned(), |cwd| call.start.join(cwd));
+    match event.point.phase {
+        HookPhase::Before => before(request::from_event(event, &cwd, call.agent), call),
+        HookPhase::After => after(event, request::from_event(event, &cwd, call.agent), call),
+        HookPhase::Start if matches!(locate::locate(&cwd, "-"), Ok(Some(_))) => {
+            Ok(HookMessage::Info(super::instructions::brief()))
+        }
+        HookPhase::Start | HookPhase::Other => Ok(HookMessage::Silent),
+    }
+}
+
+/// Judges the edits in every worktree, then records the user's changes to these files.
+fn before(requests: ToolRequests, call: &JudgeCall<'_>) -> Result<HookMessage> {
+    let (mut found, mut accepted, mut lessons) =
+        ([requests.unlocated, requests.faults].concat(), Vec::new(), Vec::new());
+    for WorktreeRequest { root, paths, request } in requests.worktrees {
+        let mut workspace = LockedWorkspace::at(&root, call.options.clone())?;
+        found.extend(check_not_tracked_by_enclosing(&root, &paths)?);
+        let result = match request {
+            Some(request) => request.and_then(|request| dry_run(&mut workspace, &request)),
+            None => check_paths(&workspace, &paths),
+        };
+        match result.and_then(|()| check_recordable(&workspace, &paths)) {
+            Err(findings) => {
+                lessons.extend(findings.lessons().to_vec());
+                found.extend(findings.into_vec());
+            }
+            Ok(()) => accepted.push((workspace, paths)),
+        }
+    }
+    if let Err(findings) = Findings::check(found) {
+        notify_found(call, &findings.codes());
+        return Ok(HookMessage::Refusal(messages::refusal(&findings.with_lessons(lessons))));
+    }
+    for (mut workspace, paths) in accepted {
+        let paths = existing(&workspace, &paths)?;
+        if !paths.is_empty() {
+            stage!(RECORD, record(&mut workspace, CheckpointReason::Foreign, &paths))?;
+        }
+    }
+    Ok(HookMessage::Silent)
+}
+
+/// Reports the codes of the findings to the observers.
+fn notify_found(call: &JudgeCall<'_>, codes: &[&str]) {
+    call.options.observers.iter().for_each(|observer| observer.found(codes));
+}
+
+/// Judges `request`. A refusal gets the lessons of earlier failures.
+fn dry_run(workspace: &mut LockedWorkspace, request: &Request) -> Result<()> {
+    match propose::apply_or_propose(workspace, request, DryRun::Yes) {
+        Ok(_) => Ok(()),
+        Err(found) => {
+            let parsed = request.with_parsed_patch();
+            Err(workspace.observe_refused(parsed.as_deref().unwrap_or(request), found))
+        }
+    }
+}
+
+/// Reports the recorded edit to the observers.
+fn observe_landing(
+    workspace: &mut LockedWorkspace,
+    request: Option<Result<Request>>,
+    recorded: &RecordOutcome,
+) {
+    let Some(commit) = recorded.commits.last().map(ToString::to_string) else { return };
+    let paths: Vec<String> =
+        recorded.paths.iter().map(|differs| differs.path.to_string()).collect();
+    let landing = Landing {
+        session: &recorded.session.name,
+        commit: &commit,
+        paths: paths.iter().map(|path| (path.as_str(), None)).collect(),
+        overrode: Vec::new(),
+    };
+    workspace.observe_landed(request.and_then(Result::ok).as_ref(), &landing);
+}
+
+fn after(event: &HookEvent, requests: ToolRequests, call: &JudgeCall<'_>) -> Result<HookMessage> {
+    let (mut infos, mut has_objection, mut codes) = (Vec::new(), false, Vec::new());
+    for WorktreeRequest { root, paths, request } in requests.worktrees {
+        let mut workspace = LockedWorkspace::at(&root, call.options.clone())?;
+        let paths = existing(&workspace, &paths)?;
+        if paths.is_empty() {
+            continue;
+        }
+        let policy = workspace.current_policy()?;
+        let commit_info = CommitInfo {
+            message: subject(&event.tool, &paths),
+            agent: Some(call.agent.to_owned()),
+        };
+        let mut review = changes::ChangesReview::default();
+        let mut judge = |about: &RecordPreview<'_>| {
+            review = changes::review(about, &policy, OnFindings::Refuse)?;
+            // The edit was made already. It is recorded, so that it can be undone.
+            Ok(RecordAction::Record)
+        };
+        let reason = CheckpointReason::AgentTool(&commit_info);
+        let recorded = stage!(RECORD, record_checked(&mut workspace, reason, &paths, &mut judge))?;
+        // An edit that edt would have refused is not remembered as a fix.
+        if review.refused.is_empty() {
+            observe_landing(&mut workspace, request, &recorded);
+        }
+        if !recorded.commits.is_empty() {
+            has_objection |= !review.refused.is_empty();
+            codes.extend(review.refused.iter().map(|finding| finding.code.name()));
+            infos.extend(messages::recorded(
+                &recorded,
+                edit_count(&workspace, &recorded)?,
+                &review.refused,
+                &review.warnings,
+            ));
+        }
+    }
+    if has_objection {
+        notify_found(call, &codes);
+    }
+    Findings::check(requests.unlocated)?;
+    let infos = infos.join("\n\n");
+    Ok(match (infos.is_empty(), has_objection) {
+        (true, _) => HookMessage::Silent,
+        (false, true) => HookMessage::Objection(infos),
+        (false, false) => HookMessage::Info(infos),
+    })
+}
+
+/// Judges a change whose content is not known: only the repository's state and the paths.
+fn check_paths(workspace: &LockedWorkspace, paths: &[Vec<u8>]) -> Result<()> {
+    let repo = &workspace.repo;
+    repo.check_idle()?;
+    let (policy, session_tree) = (workspace.current_policy()?, session_tree(workspace)?);
+    repo.set_max_file_size(policy.max_file_bytes);
+    let mut found = Vec::new();
+    for raw in paths {
+        let path = match RepoPath::parse(raw) {
+            Ok(path) => path,
+            Err(problem) => {
+                found.push(problem.finding(raw));
+                continue;
+            }
+        };
+        found.extend(
+            PathState::at(repo, session_tree, None, &path)
+                .err()
+                .into_iter()
+                .flat_map(Findings::into_vec),
+        );
+        found.extend(policy.protects(&path).then(|| protected::finding(&path)));
+    }
+    Findings::check(found)
+}
+
+/// How long another program may hold the index lock before an edit is refused.
+const INDEX_WAIT: Duration = Duration::from_secs(1);
+
+/// An accepted edit is recorded afterwards, so the index must be writable.
+fn check_recordable(workspace: &LockedWorkspace, paths: &[Vec<u8>]) -> Result<()> {
+    for raw in paths {
+        let path = RepoPath::parse(raw).map_err(|problem| problem.finding(raw))?;
+        if !workspace.repo.ignores(&path)? {
+            return PreparedIndex::check_free(&workspace.repo, INDEX_WAIT);
+        }
+    }
+    Ok(())
+}
+
+/// Refuses files that the repository of an enclosing worktree tracks, too: edt cannot know which
+/// repository should record them.
+fn check_not_tracked_by_enclosing(root: &Path, paths: &[Vec<u8>]) -> Result<Vec<Finding>> {
+    let mut found = Vec::new();
+    for outer in locate::enclosing(root) {
+        let (Ok(repo), Ok(below)) = (Repo::open_worktree(outer), root.strip_prefix(outer)) else {
+            continue;
+        };
+        let Some(commit) = repo.head()?.commit else { continue };
+        let tree = repo.tree_of(commit)?;
+        for raw in paths {
+            let Ok(path) = RepoPath::parse(&[below.as_os_str().as_bytes(), raw].join(&b'/')) else {
+                continue;
+            };
+            if matches!(repo.tracked(tree, &path)?, Tracked::File(_) | Tracked::Symlink) {
+                let (inner, outer) = (root.display(), outer.display());
+                let message = format!(
+                    "{path} is tracked by the repository {outer}, but is in another one, {inner}."
+                );
+                let hint = format!(
+                    "The user must decide which repository tracks it: run `git -C {outer} rm -r \
+                     --cached {}`, or remove the .git of the inner one.",
+                    below.display()
+                );
+                let finding = Finding::new(Code::PathOutsideRepo, message, hint);
+                found.push(finding.nothing_changed().at(&path));
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn edit_count(workspace: &LockedWorkspace, recorded: &RecordOutcome) -> Result<u64> {
+    recorded.session.edits(&workspace.repo)
+}
+
+/// Those of `paths` that exist or are recorded. Ignored files are left out: nobody asked edt to
+/// commit them, and they may be secrets.
+fn existing(workspace: &LockedWorkspace, paths: &[Vec<u8>]) -> Result<Vec<RepoPath>> {
+    let session_tree = session_tree(workspace)?;
+    let (mut found, mut refused): (Vec<RepoPath>, Vec<Finding>) = (Vec::new(), Vec::new());
+    for raw in paths {
+        match RepoPath::parse(raw) {
+            Ok(path) if found.contains(&path) => {}
+            Ok(path) => {
+                let full = workspace.repo.root_path().join(path.to_string());
+                let recorded = workspace.repo.tracked(session_tree, &path)? != Tracked::Nothing;
+                if recorded || full.symlink_metadata().is_ok() && !workspace.repo.ignores(&path)? {
+                    found.push(path);
+                }
+            }
+            Err(problem) => refused.push(problem.finding(raw)),
+        }
+    }
+    Findings::check(refused)?;
+    Ok(found)
+}
+
+/// The tree of the session's tip, or of HEAD.
+fn session_tree(workspace: &LockedWorkspace) -> Result<Oid> {
+    let head = workspace.repo.head()?;
+    let tip = Session::current(&workspace.repo, &head)?.map(|session| session.tip).or(head.commit);
+    tip.map_or_else(|| Ok(workspace.repo.empty_tree()), |tip| workspace.repo.tree_of(tip))
+}
+
+fn subject(tool: &str, paths: &[RepoPath]) -> String {
+    let tool = edt_types::text::escape_controls(tool).0;
+    match paths {
+        [one] => format!("edit {one} ({tool})"),
+        many => format!("edit {} files ({tool})", many.len()),
+    }
+}

@@ -1,0 +1,130 @@
+//! Messages for an agent that used its own tool. Such a tool cannot send `allow`, so the messages
+//! name edt's own commands for an override.
+
+use std::fmt::Write as _;
+
+use edt_core::session::record::RecordOutcome;
+use edt_types::{Code, Effect, Finding, Findings, Warning};
+
+/// The longest correction that is shown, in bytes.
+const MAX_CORRECTION: usize = 6000;
+
+/// Why a tool must not make its edit.
+#[must_use]
+pub fn refusal(findings: &Findings) -> String {
+    let mut out = String::from("edt refused this edit; nothing was changed.\n");
+    for finding in findings.as_slice() {
+        write_finding(&mut out, finding, finding.effect, &remedy(finding));
+        let correction = finding.evidence.get("correction").and_then(|patch| patch.as_str());
+        if let Some(patch) = correction.filter(|patch| patch.len() <= MAX_CORRECTION) {
+            let _ = writeln!(out, "edt would accept this patch:\n{}", patch.trim_end());
+        }
+    }
+    for lesson in findings.lessons() {
+        let _ = writeln!(out, "Lesson from an earlier failure: {lesson}");
+    }
+    out.trim_end().to_owned()
+}
+
+/// What the agent should know of an edit that was made and recorded; `None` if that is all.
+#[must_use]
+pub fn recorded(
+    outcome: &RecordOutcome,
+    edit: u64,
+    refused: &[Finding],
+    warnings: &[Warning],
+) -> Option<String> {
+    let branch = format!("edt/{}", outcome.session.name);
+    if refused.is_empty() && warnings.is_empty() && outcome.warnings.is_empty() && !outcome.began {
+        return None;
+    }
+    let mut out = String::new();
+    if !refused.is_empty() {
+        out.push_str("edt would have refused this edit, but the tool has made it.\n");
+    }
+    let session = if outcome.began { ", a new session" } else { "" };
+    let _ = writeln!(
+        out,
+        "The edit is recorded as edit {edit} on {branch}{session}; `edt undo` undoes it."
+    );
+    for finding in refused {
+        let remedy = "The edit is in the file: correct it, or undo it with `edt undo`.";
+        write_finding(&mut out, finding, Effect::Unstated, remedy);
+    }
+    for Warning { path, message, .. } in outcome.warnings.iter().chain(warnings) {
+        let path = path.as_ref().map(|path| format!("{path}: ")).unwrap_or_default();
+        let _ = writeln!(out, "warning: {path}{message}");
+    }
+    Some(out.trim_end().to_owned())
+}
+
+/// Why edt could not judge an edit.
+#[must_use]
+pub fn not_judged(reason: &str) -> String {
+    format!("edt could not judge this edit, so it is blocked: {reason}")
+}
+
+/// Why edt could not record an edit.
+#[must_use]
+pub fn not_recorded(reason: &str) -> String {
+    format!(
+        "The edit was made, but edt could not record it: {reason}\nFix that, then record the edit \
+         with `edt checkpoint`."
+    )
+}
+
+/// One finding, with its path unless the summary names it, then `remedy`.
+fn write_finding(out: &mut String, finding: &Finding, effect: Effect, remedy: &str) {
+    let path = finding.path.as_ref().filter(|path| !finding.summary.contains(path.as_str()));
+    let path = path.map(|path| format!(" {path}")).unwrap_or_default();
+    let summary = match finding.code {
+        Code::OldTextRequired => "The text to replace is empty, but the file is not.".to_owned(),
+        _ => finding.summary.clone(),
+    };
+    let message = Finding::new(finding.code, summary, remedy).with_effect(effect).message();
+    let _ = writeln!(out, "{}{path}: {message}", finding.code.name());
+    let _ = writeln!(out, "next: {remedy}");
+}
+
+/// The next call, with the agent's own tool; an override needs edt's.
+fn remedy(finding: &Finding) -> String {
+    let own = tool_remedy(finding.code);
+    match finding.allow {
+        Some(word) => format!(
+            "{} If this change is intended, send the same edit through edt, which accepts an \
+             override: its MCP tool `apply` with allow: [\"{word}\"], or `edt apply … --allow \
+             {word}`.",
+            own.unwrap_or(&finding.remedy)
+        ),
+        None => own.map_or_else(|| finding.hint(), str::to_owned),
+    }
+}
+
+/// The next call with an agent's own tool, where the finding's remedy names modes of edt.
+const fn tool_remedy(code: Code) -> Option<&'static str> {
+    Some(match code {
+        Code::SizeReduction => {
+            "Replace only the part that changes, with the tool that replaces a piece of text; do \
+             not write the whole file."
+        }
+        Code::OldTextRequired => {
+            "Name the old text to replace, exactly as it is in the file. To add to the end, \
+             replace the last line with itself and the new lines."
+        }
+        Code::OldTextAmbiguous => {
+            "Add lines before or after it to the old text until it occurs only once, or replace \
+             every occurrence."
+        }
+        Code::FileExists => {
+            "The file exists already: read it, and change it with an edit instead of creating it."
+        }
+        Code::FileNotFound => {
+            "Check the path with `git ls-files`; write the whole file to create it."
+        }
+        Code::LineOutOfRange => "Read the file again, and name a line that it has.",
+        Code::SyntaxError => {
+            "Send an edit that leaves the file complete: put edits that belong together into one."
+        }
+        _ => return None,
+    })
+}

@@ -1,0 +1,55 @@
+// Written by `edt setup opencode`; `edt setup opencode --remove` removes it. edt judges every edit
+// of opencode's own tools before it is made, and records it afterwards. An edit that edt cannot
+// judge is blocked: an error thrown before a tool runs stops the tool.
+import { spawn } from "node:child_process"
+
+const EDT = "edt"
+const TOOLS = new Set(["edit", "multiedit", "write", "patch", "apply_patch"])
+const LIMIT = 60_000
+
+function ask(payload) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(EDT, ["agent-hook", "opencode"], { cwd: payload.cwd, stdio: ["pipe", "pipe", "pipe"] })
+    const out = []
+    const err = []
+    const timer = setTimeout(() => child.kill("SIGKILL"), LIMIT)
+    child.stdout.on("data", (data) => out.push(data))
+    child.stderr.on("data", (data) => err.push(data))
+    child.stdin.on("error", () => {})
+    child.on("error", (error) => {
+      clearTimeout(timer)
+      reject(new Error(`edt could not be run: ${error.message}`))
+    })
+    child.on("close", (code) => {
+      clearTimeout(timer)
+      if (code === 0) return resolve(Buffer.concat(out).toString("utf8").trim())
+      const why = Buffer.concat(err).toString("utf8").trim()
+      reject(new Error(why || `edt ended without an answer (${code})`))
+    })
+    child.stdin.end(JSON.stringify(payload))
+  })
+}
+
+export const EdtPlugin = async ({ directory, worktree }) => {
+  const cwd = directory || worktree || process.cwd()
+  const calls = new Map()
+  return {
+    "tool.execute.before": async (input, output) => {
+      if (!TOOLS.has(input.tool)) return
+      const { tool, sessionID, callID } = input
+      await ask({ hook: "tool.execute.before", tool, sessionID, callID, cwd, args: output.args })
+      calls.set(callID, output.args)
+    },
+    "tool.execute.after": async (input, output) => {
+      if (!TOOLS.has(input.tool)) return
+      const { tool, sessionID, callID } = input
+      const args = calls.get(callID) ?? input.args
+      calls.delete(callID)
+      if (!args) return
+      // The edit was made: edt's message is appended to the tool's output, never thrown.
+      const failed = (error) => `The edit was made. ${error.message}`
+      const message = await ask({ hook: "tool.execute.after", tool, sessionID, callID, cwd, args }).catch(failed)
+      if (message && output) output.output = `${output.output ?? ""}\n\n${message}`
+    },
+  }
+}

@@ -1,0 +1,122 @@
+//! opencode: its plugins are code. The plugin that `edt setup` writes passes each call to edt. It
+//! throws edt's message on a refusal, and also when edt gives no usable answer.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::event::{HookEvent, HookMessage, HookPhase, HookPoint, Reply, ToolEdit};
+use super::setup::target::path_from_env;
+use super::setup::{Form, JsonEntry, ManagedFile, Purpose, Scope, SetupTarget, Wiring};
+use super::{Agent, Fields, HookTimeouts, Protocol, UnexpectedShape, instructions};
+
+/// opencode.
+pub const OPENCODE: Agent = Agent {
+    name: "opencode",
+    title: "opencode",
+    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, probe }),
+    wiring: Wiring {
+        files,
+        notes: |_| Vec::new(),
+        program: "opencode",
+        settings,
+        can_disable_own_tools: true,
+        plugin: Some(plugin),
+    },
+};
+
+/// `LIMIT` of the plugin.
+const TIMEOUTS: HookTimeouts = HookTimeouts::within(60);
+
+fn event(payload: &Value) -> Result<HookEvent, UnexpectedShape> {
+    let fields = Fields::of("the payload", payload)?;
+    let (phase, hook) = match fields.text(&["hook"])? {
+        "tool.execute.before" => (HookPhase::Before, "tool.execute.before"),
+        "tool.execute.after" => (HookPhase::After, "tool.execute.after"),
+        _ => (HookPhase::Other, ""),
+    };
+    let (tool, mut buffer) = (fields.tool_name("tool")?, Value::Null);
+    let edits: Vec<ToolEdit> = match tool {
+        "edit" => vec![fields.object("args", &mut buffer, tool)?.replace()?],
+        "multiedit" => vec![fields.object("args", &mut buffer, tool)?.multi_replace()?],
+        "write" => vec![fields.object("args", &mut buffer, tool)?.write()?],
+        "patch" | "apply_patch" => vec![fields.object("args", &mut buffer, tool)?.patch()?],
+        _ => Vec::new(),
+    };
+    Ok(HookEvent {
+        point: HookPoint { phase, hook },
+        tool: tool.to_owned(),
+        cwd: fields.directory(&["cwd"]),
+        session: fields.lenient_text(&["sessionID"]).map(str::to_owned),
+        edits,
+    })
+}
+
+fn reply(_: HookPoint, message: &HookMessage) -> Reply {
+    match message {
+        HookMessage::Silent => Reply::EMPTY,
+        HookMessage::Refusal(why) | HookMessage::Failure(why) => Reply::exit_two(why),
+        HookMessage::Info(text) | HookMessage::Objection(text) => {
+            Reply { stdout: format!("{text}\n"), ..Reply::EMPTY }
+        }
+    }
+}
+
+fn probe(root: &Path) -> Value {
+    json!({"hook": "tool.execute.before", "tool": "write", "cwd": root,
+        "args": {"filePath": root.join(".git/edt-probe"), "content": "x"}})
+}
+
+fn files(target: &SetupTarget) -> Vec<ManagedFile> {
+    let home = settings(target);
+    let config = match target.scope {
+        Scope::User => home.clone(),
+        Scope::Project => target.root.clone(),
+    };
+    let with_comments = config.join("opencode.jsonc");
+    let file = if with_comments.exists() { with_comments } else { config.join("opencode.json") };
+    let mut entries = vec![JsonEntry::Owned(
+        vec!["mcp", "edt"],
+        json!({"type": "local", "command": [target.edt.as_str(), "mcp"], "enabled": true}),
+    )];
+    if target.only_edt {
+        entries.push(JsonEntry::Override(vec!["permission", "edit"], json!("deny")));
+    }
+    vec![
+        ManagedFile { file, purpose: Purpose::Mcp, form: Form::Json(entries) },
+        ManagedFile {
+            file: home.join("plugins/edt.js"),
+            purpose: Purpose::Plugin,
+            form: Form::OwnFile {
+                content: plugin_source(&target.edt),
+                mark: MARK,
+                executable: false,
+            },
+        },
+        instructions::agents_md_file(config.join("AGENTS.md")),
+        instructions::skill_file(&home.join("skills")),
+    ]
+}
+
+fn settings(target: &SetupTarget) -> PathBuf {
+    match target.scope {
+        Scope::Project => target.root.join(".opencode"),
+        Scope::User => path_from_env("OPENCODE_CONFIG_DIR").unwrap_or_else(|| {
+            path_from_env("XDG_CONFIG_HOME")
+                .unwrap_or_else(|| target.home.join(".config"))
+                .join("opencode")
+        }),
+    }
+}
+
+fn plugin() -> Vec<(&'static str, String)> {
+    vec![("edt.js", plugin_source("edt"))]
+}
+
+/// The text that identifies the plugin as edt's.
+const MARK: &str = "edt setup opencode";
+
+/// The plugin that calls the program `edt`.
+fn plugin_source(edt: &str) -> String {
+    include_str!("opencode.js").replace("\"edt\"", &serde_json::Value::from(edt).to_string())
+}

@@ -1,0 +1,180 @@
+//! `edt setup`: puts edt's entries into an agent's own files, next to the user's entries, and
+//! removes exactly them.
+//!
+//! An agent lists its files as [`ManagedFile`]s ([`Wiring`]). [`apply`] plans every file before it
+//! writes one. [`receipt`] stores the original content. [`json`], [`toml`] and [`text`] compute new
+//! content from old content, and touch no files.
+
+pub mod apply;
+pub mod json;
+pub mod live;
+pub mod receipt;
+pub mod target;
+pub mod text;
+pub mod toml;
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+pub use json::JsonEntry;
+pub use target::{Scope, SetupTarget};
+pub use text::Fence;
+
+/// The files of a plugin: path and content.
+pub type PluginFiles = fn() -> Vec<(&'static str, String)>;
+
+/// How an agent's settings refer to edt.
+#[derive(Debug, Clone, Copy)]
+pub struct Wiring {
+    /// The files to change, and edt's part of each. No file occurs twice.
+    pub files: fn(&SetupTarget) -> Vec<ManagedFile>,
+    /// What the user must know or do in addition.
+    pub notes: fn(&SetupTarget) -> Vec<String>,
+    /// The agent's program.
+    pub program: &'static str,
+    /// The agent's settings: if this path exists, the agent is in use here.
+    pub settings: fn(&SetupTarget) -> PathBuf,
+    /// Whether settings can disable the agent's own editing tools.
+    pub can_disable_own_tools: bool,
+    /// The files of a plugin for the agent, by paths in the plugin's directory.
+    pub plugin: Option<PluginFiles>,
+}
+
+/// A file of an agent, and edt's part of it.
+#[derive(Debug, Clone)]
+pub struct ManagedFile {
+    /// The file.
+    pub file: PathBuf,
+    /// What edt's part is for.
+    pub purpose: Purpose,
+    /// edt's part, in the form of the file.
+    pub form: Form,
+}
+
+/// What edt's part of a file is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    /// The MCP server.
+    Mcp,
+    /// The hooks.
+    Hooks,
+    /// MCP server and hooks.
+    McpAndHooks,
+    /// The skill that teaches the agent to use edt.
+    Skill,
+    /// The block in a file of instructions that several agents read.
+    Instructions,
+    /// A plugin.
+    Plugin,
+    /// Other settings.
+    Settings,
+}
+
+impl Purpose {
+    /// The purpose in words, for the user.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Purpose::Mcp => "MCP server",
+            Purpose::Hooks => "hooks",
+            Purpose::McpAndHooks => "MCP server and hooks",
+            Purpose::Skill => "skill",
+            Purpose::Instructions => "instructions",
+            Purpose::Plugin => "plugin",
+            Purpose::Settings => "settings",
+        }
+    }
+}
+
+/// edt's part of a file.
+#[derive(Debug, Clone)]
+pub enum Form {
+    /// Entries of a JSON file, which may have comments.
+    Json(Vec<JsonEntry>),
+    /// One table of a TOML file: its path and its keys.
+    Toml(&'static [&'static str], Vec<(&'static str, toml_edit::Value)>),
+    /// All of a file.
+    OwnFile {
+        /// Its content.
+        content: String,
+        /// The text that identifies the file as edt's.
+        mark: &'static str,
+        /// Whether the agent runs the file.
+        executable: bool,
+    },
+    /// A block of lines between two fences.
+    Fence(Fence),
+}
+
+/// Why edt cannot change a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnusableFile(pub String);
+
+impl Form {
+    /// The file's content with edt's part.
+    ///
+    /// # Errors
+    /// The file does not have the expected form.
+    pub fn with(&self, old: Option<&str>) -> Result<String, UnusableFile> {
+        match self {
+            Form::Json(entries) => json::with(old, entries),
+            Form::Toml(at, keys) => toml::with(old, at, keys),
+            Form::OwnFile { content, mark, .. } => match old {
+                Some(old) if !old.contains(mark) => Err(UnusableFile(format!(
+                    "it was not written by edt (it does not contain {mark:?})"
+                ))),
+                _ => Ok(content.clone()),
+            },
+            Form::Fence(fence) => fence.with(old),
+        }
+    }
+
+    /// The file's content without edt's part; `None` if nothing of the file remains. What edt
+    /// replaced in `original` is restored. If the original is unknown, a part is removed only if it
+    /// is exactly what edt writes.
+    ///
+    /// # Errors
+    /// The file does not have the expected form.
+    pub fn without(
+        &self,
+        old: &str,
+        original: Original<'_>,
+    ) -> Result<Option<String>, UnusableFile> {
+        match self {
+            Form::Json(entries) => json::without(old, entries, original),
+            Form::Toml(at, keys) => toml::without(old, at, keys, original),
+            Form::OwnFile { mark, content, .. } => Ok(match original {
+                Original::Unknown => (old != content).then(|| old.to_owned()),
+                _ if !old.contains(mark) => Some(old.to_owned()),
+                Original::Missing => None,
+                Original::Text(text) => Some(text.to_owned()),
+            }),
+            Form::Fence(fence) => Ok(fence.without(old, original)),
+        }
+    }
+
+    /// Whether the file has a part written by edt, of any version.
+    #[must_use]
+    pub fn occurs_in(&self, text: &str) -> bool {
+        match self {
+            Form::Json(entries) => json::any_occurs(text, entries),
+            Form::Toml(at, _) => toml::has_table(text, at),
+            Form::OwnFile { mark, .. } => text.contains(mark),
+            Form::Fence(fence) => fence.occurs_in(text),
+        }
+    }
+}
+
+/// A file's content before edt first changed it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Original<'a> {
+    /// There is no record of it.
+    Unknown,
+    /// There was no file.
+    Missing,
+    /// This text.
+    Text(&'a str),
+}

@@ -1,0 +1,218 @@
+//! One table of a TOML file.
+
+use toml_edit::{DocumentMut, Item, Table, Value};
+
+use super::{Original, UnusableFile, json};
+use crate::guide::line_end;
+
+/// The text with the table.
+///
+/// # Errors
+/// The text is not TOML, or has another value where a table is needed.
+pub fn with(
+    old: Option<&str>,
+    at: &[&str],
+    keys: &[(&str, Value)],
+) -> Result<String, UnusableFile> {
+    let old = old.unwrap_or_default();
+    let mut document = parse(old)?;
+    let mut table: &mut Table = document.as_table_mut();
+    for depth in 1..=at.len() {
+        let Some(item) = table.get_mut(at[depth - 1]) else { return appended(old, at, keys) };
+        table = item.as_table_mut().ok_or_else(|| {
+            UnusableFile(format!("its `{}` is not a table with a header", at[..depth].join(".")))
+        })?;
+    }
+    let same = |table: &Table, key: &str, value: &Value| {
+        table
+            .get(key)
+            .and_then(Item::as_value)
+            .is_some_and(|present| undecorated(present) == undecorated(value))
+    };
+    if keys.iter().all(|(key, value)| same(table, key, value)) {
+        return Ok(old.to_owned());
+    }
+    for (key, value) in keys {
+        set(table, key, value);
+    }
+    render_like(old, &document)
+}
+
+/// The text without the table, or with the original values of its keys; `None` if edt made the file
+/// and nothing else is in it.
+///
+/// # Errors
+/// The text is not TOML.
+pub fn without(
+    old: &str,
+    at: &[&str],
+    keys: &[(&str, Value)],
+    original: Original<'_>,
+) -> Result<Option<String>, UnusableFile> {
+    let mut document = parse(old)?;
+    let original_document = match original {
+        Original::Text(text) => parse(text).ok(),
+        Original::Missing | Original::Unknown => None,
+    };
+    let is_ours = |present: &Value, ours: &Value| match original {
+        Original::Unknown => undecorated(present) == undecorated(ours),
+        _ => json::same_except_directories(
+            &undecorated(present).trim_matches('"').into(),
+            &undecorated(ours).trim_matches('"').into(),
+        ),
+    };
+    let Some(table) = find(&mut document, at) else { return Ok(Some(old.to_owned())) };
+    let ours = |(key, value): &(&str, Value)| {
+        table.get(key).and_then(Item::as_value).is_some_and(|present| is_ours(present, value))
+    };
+    if !keys.iter().all(ours) {
+        return Ok(Some(old.to_owned()));
+    }
+    let original_table = original_document
+        .and_then(|mut document| find(&mut document, at).map(|table| table.clone()));
+    if let Some(original_table) = original_table {
+        for (key, _) in keys {
+            match original_table.get(key).and_then(Item::as_value) {
+                Some(value) => set(table, key, value),
+                None => drop(table.remove(key)),
+            }
+        }
+        return render_like(old, &document).map(Some);
+    }
+    // If the user added keys, the table stays: the keys mean nothing without the rest of it.
+    let text = if table.len() == keys.len() { without_table(old, at, keys) } else { None };
+    let text = text.unwrap_or_else(|| old.to_owned());
+    Ok((original != Original::Missing || !text.trim().is_empty()).then_some(text))
+}
+
+/// Whether the text has the table `at`.
+#[must_use]
+pub fn has_table(text: &str, at: &[&str]) -> bool {
+    parse(text).is_ok_and(|mut document| find(&mut document, at).is_some())
+}
+
+fn find<'d>(document: &'d mut DocumentMut, at: &[&str]) -> Option<&'d mut Table> {
+    at.iter().try_fold(document.as_table_mut(), |table, name| table.get_mut(name)?.as_table_mut())
+}
+
+fn set(table: &mut Table, key: &str, value: &Value) {
+    let mut value = value.clone();
+    match table.get_mut(key).and_then(Item::as_value_mut) {
+        Some(present) => {
+            // The comments around the value are about the key.
+            *value.decor_mut() = present.decor().clone();
+            *present = value;
+        }
+        None => drop(table.insert(key, Item::Value(value))),
+    }
+}
+
+/// The text with the table at its end. No present byte changes.
+fn appended(old: &str, at: &[&str], keys: &[(&str, Value)]) -> Result<String, UnusableFile> {
+    let line_end = line_end(old);
+    let mut lines = vec![format!("[{}]", at.join("."))];
+    lines.extend(keys.iter().map(|(key, value)| format!("{key} = {}", undecorated(value))));
+    let gap = match old {
+        "" | "\u{feff}" => String::new(),
+        old if old.ends_with('\n') => line_end.to_owned(),
+        _ => line_end.repeat(2),
+    };
+    let new = format!("{old}{gap}{}{line_end}", lines.join(line_end));
+    parse(&new)
+        .map_err(|_| UnusableFile(format!("its `{}` is not a table with a header", at[0])))?;
+    Ok(new)
+}
+
+/// The text without the lines of the table and the empty line above it, if they are as [`appended`]
+/// writes them.
+fn without_table(text: &str, at: &[&str], keys: &[(&str, Value)]) -> Option<String> {
+    let header = format!("[{}]", at.join("."));
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let first =
+        lines.iter().position(|line| line.trim_start_matches('\u{feff}').trim_end() == header)?;
+    let last = first + keys.len();
+    let body = lines.get(first + 1..=last)?;
+    if !keys.iter().zip(body).all(|((key, _), line)| line.starts_with(&format!("{key} = "))) {
+        return None;
+    }
+    let mark = if lines[first].starts_with('\u{feff}') { "\u{feff}" } else { "" };
+    let above = if first > 0 && lines[first - 1].trim().is_empty() { first - 1 } else { first };
+    Some(format!("{}{mark}{}", lines[..above].concat(), lines[last + 1..].concat()))
+}
+
+/// The document with the line ends and the byte order mark of `old`.
+fn render_like(old: &str, document: &DocumentMut) -> Result<String, UnusableFile> {
+    let around = |document: &DocumentMut| {
+        let mark = if old.starts_with('\u{feff}') { "\u{feff}" } else { "" };
+        let text = document.to_string().replace("\r\n", "\n").replace('\n', line_end(old));
+        format!("{mark}{}", text.trim_start_matches('\u{feff}'))
+    };
+    if around(&parse(old)?) == old {
+        Ok(around(document))
+    } else {
+        Err(UnusableFile(
+            "it has both LF and CRLF line ends, so edt could not keep every byte".to_owned(),
+        ))
+    }
+}
+
+fn parse(text: &str) -> Result<DocumentMut, UnusableFile> {
+    text.parse::<DocumentMut>()
+        .map_err(|error| UnusableFile(format!("it is not TOML: {}", error.to_string().trim_end())))
+}
+
+/// A value without the white space and comments around it.
+fn undecorated(value: &Value) -> String {
+    let mut value = value.clone();
+    value.decor_mut().clear();
+    value.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AT: &[&str] = &["mcp_servers", "edt"];
+
+    fn keys() -> Vec<(&'static str, Value)> {
+        vec![("command", "edt".into()), ("args", Value::Array(["mcp"].into_iter().collect()))]
+    }
+
+    #[test]
+    fn adding_and_removing_a_table_leaves_other_bytes_unchanged() {
+        let old = "# mine\nmodel = \"x\" # why\n\n[mcp_servers.other]\ncommand = 'o'\n";
+        let new = with(Some(old), AT, &keys()).unwrap();
+        assert!(
+            new.starts_with(old)
+                && new.contains("\n[mcp_servers.edt]\ncommand = \"edt\"\nargs = [\"mcp\"]\n"),
+            "{new}"
+        );
+        assert_eq!(with(Some(&new), AT, &keys()).unwrap(), new);
+        assert_eq!(without(&new, AT, &keys(), Original::Unknown).unwrap().unwrap(), old);
+        let made = with(None, AT, &keys()).unwrap();
+        assert_eq!(made, "[mcp_servers.edt]\ncommand = \"edt\"\nargs = [\"mcp\"]\n");
+        assert_eq!(without(&made, AT, &keys(), Original::Missing).unwrap(), None);
+        assert!(with(Some("a = \n"), AT, &keys()).unwrap_err().0.contains("line 1"));
+        assert!(with(Some("mcp_servers = 1\n"), AT, &keys()).is_err());
+    }
+
+    #[test]
+    fn line_ends_byte_order_marks_and_final_comments_stay() {
+        for old in ["\u{feff}a = 1\r\n# end\r\n", "a = 1\n# end\n", "a = 1\r\nb = 2\n# end\n"] {
+            let new = with(Some(old), AT, &keys()).unwrap();
+            assert!(new.starts_with(old), "{new:?}");
+            assert_eq!(without(&new, AT, &keys(), Original::Unknown).unwrap().unwrap(), old);
+        }
+        let old = "\u{feff}a = 1\r\n\r\n[mcp_servers.edt] # mine\r\ncommand = \"x\" # why\r\nargs = [\"mcp\"]\r\nenv = {}\r\n# end\r\n";
+        let new = with(Some(old), AT, &keys()).unwrap();
+        assert_eq!(new, old.replace("\"x\"", "\"edt\""));
+        let changed = new.replace("a = 1", "a = 2");
+        let back = without(&changed, AT, &keys(), Original::Text(old)).unwrap().unwrap();
+        assert_eq!(back, old.replace("a = 1", "a = 2"), "the original values are restored");
+        assert_eq!(
+            without(&new, AT, &keys(), Original::Unknown).unwrap().unwrap(),
+            new,
+            "a table with further keys belongs to the user"
+        );
+    }
+}

@@ -1,0 +1,113 @@
+//! Windsurf (Devin Desktop): an exit status of 2 from `pre_write_code` blocks an edit;
+//! `post_write_code` runs after one.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::event::{HookEvent, HookMessage, HookPhase, HookPoint, Reply, ToolEdit};
+use super::setup::{Form, JsonEntry, ManagedFile, Purpose, Scope, SetupTarget, Wiring};
+use super::{Agent, Fields, HookTimeouts, Protocol, UnexpectedShape, instructions};
+
+/// Windsurf.
+pub const WINDSURF: Agent = Agent {
+    name: "windsurf",
+    title: "Windsurf",
+    protocol: Some(Protocol { timeouts: TIMEOUTS, event, reply, probe }),
+    wiring: Wiring {
+        files,
+        notes,
+        program: "windsurf",
+        settings,
+        can_disable_own_tools: false,
+        plugin: None,
+    },
+};
+
+/// Its documentation names no limit; this one is short enough for any.
+const TIMEOUTS: HookTimeouts = HookTimeouts::within(30);
+
+fn event(payload: &Value) -> Result<HookEvent, UnexpectedShape> {
+    let fields = Fields::of("the payload", payload)?;
+    let name = fields.text(&["agent_action_name"])?;
+    let (phase, hook) = match name {
+        "pre_write_code" => (HookPhase::Before, "pre_write_code"),
+        "post_write_code" => (HookPhase::After, "post_write_code"),
+        _ => (HookPhase::Other, ""),
+    };
+    let (mut edits, mut buffer): (Vec<ToolEdit>, _) = (Vec::new(), Value::Null);
+    if phase != HookPhase::Other {
+        let input = fields.object("tool_info", &mut buffer, name)?;
+        edits.push(if phase == HookPhase::Before {
+            input.multi_replace()?
+        } else {
+            ToolEdit::Unspecified { path: input.path()? }
+        });
+    }
+    Ok(HookEvent {
+        point: HookPoint { phase, hook },
+        tool: name.trim_start_matches("pre_").trim_start_matches("post_").to_owned(),
+        cwd: fields.directory(&["cwd"]),
+        session: fields.lenient_text(&["trajectory_id"]).map(str::to_owned),
+        edits,
+    })
+}
+
+fn reply(_: HookPoint, message: &HookMessage) -> Reply {
+    match message {
+        HookMessage::Silent => Reply::EMPTY,
+        HookMessage::Refusal(why) | HookMessage::Failure(why) => Reply::exit_two(why),
+        HookMessage::Info(text) | HookMessage::Objection(text) => {
+            Reply { stdout: format!("{text}\n"), ..Reply::EMPTY }
+        }
+    }
+}
+
+fn probe(root: &Path) -> Value {
+    json!({"agent_action_name": "pre_write_code",
+        "tool_info": {"file_path": root.join(".git/edt-probe"),
+            "edits": [{"old_string": "", "new_string": "x"}]}})
+}
+
+fn files(target: &SetupTarget) -> Vec<ManagedFile> {
+    let line = json!({"command": target.hook_command("windsurf"), "show_output": true});
+    let hook = |name| {
+        JsonEntry::OwnedElement(vec!["hooks", name], line.clone(), "agent-hook windsurf".into())
+    };
+    let server = JsonEntry::Owned(
+        vec!["mcpServers", "edt"],
+        json!({"command": target.edt, "args": ["mcp"]}),
+    );
+    let mut files = vec![
+        ManagedFile {
+            file: settings(target).join("hooks.json"),
+            purpose: Purpose::Hooks,
+            form: Form::Json(vec![hook("pre_write_code"), hook("post_write_code")]),
+        },
+        // Windsurf has one list of servers for each user, and none for a project.
+        ManagedFile {
+            file: target.home.join(".codeium/windsurf/mcp_config.json"),
+            purpose: Purpose::Mcp,
+            form: Form::Json(vec![server]),
+        },
+    ];
+    if target.scope == Scope::Project {
+        files.push(instructions::agents_md_file(target.root.join("AGENTS.md")));
+    }
+    files
+}
+
+fn notes(_: &SetupTarget) -> Vec<String> {
+    vec![
+        "Its hooks are tested with payloads from its documentation, not with the program itself. \
+         Windsurf edits when it cannot run a hook."
+            .into(),
+    ]
+}
+
+fn settings(target: &SetupTarget) -> PathBuf {
+    match target.scope {
+        Scope::User => target.home.join(".codeium/windsurf"),
+        Scope::Project => target.root.join(".windsurf"),
+    }
+}

@@ -1,0 +1,41 @@
+//! Guard harm: edits that guards refused and that would have made the task pass. Each is applied to
+//! a copy and judged.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::judge::{JudgeInput, judge};
+use super::scratch_repo::{ScratchRepo, without_guards};
+use super::task::Task;
+use edt_core::proposal::propose;
+use edt_core::txn::Request;
+use edt_io::directory::FileTree;
+use edt_types::{DryRun, Result};
+
+/// Whether `request`, applied to `files` without guards, makes `task` pass.
+pub(super) fn would_pass(
+    task: &Task,
+    (files, request): &(FileTree, Value),
+    attempt: u32,
+    (task_dir, place): (&Path, &Path),
+) -> Result<bool> {
+    let Ok(copy) = ScratchRepo::create(&place.join("tried"), files, Some(&without_guards())) else {
+        return Ok(false);
+    };
+    let read = Request::from_json(request.to_string().as_bytes())?;
+    let landed = propose::apply_or_propose(&mut copy.workspace("apply")?, &read, DryRun::No);
+    let after = copy.files();
+    copy.remove();
+    if landed.is_err() {
+        return Ok(false);
+    }
+    let verdict = judge(&JudgeInput {
+        task,
+        files: &after?,
+        attempt,
+        task_dir,
+        copy_dir: &place.join("judged"),
+    })?;
+    Ok(verdict.pass)
+}

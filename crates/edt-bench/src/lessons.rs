@@ -1,0 +1,199 @@
+//! What one task teaches another: the interface [`LessonStore`], and the placebo.
+
+use super::rng::SeededRng;
+use edt_types::{Finding, Result};
+
+/// A lesson as the agent reads it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShownLesson {
+    /// The episode's id.
+    pub id: String,
+    pub text: String,
+    /// The code of the refusal that the lesson is about.
+    pub code: String,
+    /// The language of the file that the lesson is about.
+    pub language: String,
+}
+
+/// The task that a lesson comes from or goes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskOrigin {
+    pub suite: String,
+    pub task: String,
+    pub date: String,
+}
+
+/// Which lessons a task may receive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TeachingSplit {
+    /// All.
+    Off,
+    /// Only lessons from other tasks that are older.
+    ByTime,
+}
+
+impl TeachingSplit {
+    /// Whether a lesson from the task `from` may go to the task `to`.
+    #[must_use]
+    pub fn allows(self, from: &TaskOrigin, to: &TaskOrigin) -> bool {
+        match self {
+            TeachingSplit::Off => true,
+            TeachingSplit::ByTime => {
+                from.date < to.date && (&from.suite, &from.task) != (&to.suite, &to.task)
+            }
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct RefusedEdit {
+    /// The most important finding.
+    pub finding: Finding,
+    /// The number of findings.
+    pub count: usize,
+    pub path: String,
+    /// The mode of the edit, or `patch`.
+    pub mode: String,
+    /// The file's language, or else its extension.
+    pub language: String,
+    pub request: serde_json::Value,
+}
+
+/// The edit that landed on the same file after the refusal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LandedFix {
+    pub request: serde_json::Value,
+    /// The commit that recorded the edit.
+    pub commit: String,
+    /// The guards that the edit overrode.
+    pub overrode: Vec<String>,
+}
+
+/// What followed after a lesson was shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LessonOutcome {
+    /// The next edit landed.
+    Helped,
+    /// The next edit was refused again.
+    NotHelped,
+    /// The next edit was refused for more reasons than before.
+    Worse,
+}
+
+/// The facts about a task by which lessons are selected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskContext {
+    pub origin: TaskOrigin,
+    pub instruction: String,
+    pub languages: Vec<String>,
+}
+
+/// A memory of refused edits and their fixes.
+pub trait LessonStore {
+    /// The lessons to show before the task; `allowed` says which origins may teach it.
+    fn priors(
+        &self,
+        context: &TaskContext,
+        allowed: &dyn Fn(&TaskOrigin) -> bool,
+    ) -> Result<Vec<ShownLesson>>;
+    /// The lessons to show with a refusal.
+    fn for_refusal(
+        &self,
+        failure: &RefusedEdit,
+        allowed: &dyn Fn(&TaskOrigin) -> bool,
+    ) -> Result<Vec<ShownLesson>>;
+    /// All lessons from allowed origins, in order.
+    fn all(&self, allowed: &dyn Fn(&TaskOrigin) -> bool) -> Result<Vec<ShownLesson>>;
+    /// Records a refused edit and the edit that landed after it.
+    fn record_fix(
+        &mut self,
+        origin: &TaskOrigin,
+        failure: &RefusedEdit,
+        fix: &LandedFix,
+    ) -> Result<()>;
+    /// Records what followed after lessons were shown.
+    fn record_outcome(&mut self, ids: &[String], effect: LessonOutcome) -> Result<()>;
+    /// The number of episodes.
+    fn count(&self) -> Result<usize>;
+    /// All episodes in the format of `edt memory export`.
+    fn export(&self) -> Result<String>;
+}
+
+/// Replaces the text of each matching lesson by the text of a lesson about another code and another
+/// language, cut or repeated to the same length. If there is no such lesson, the words are
+/// shuffled. The ids stay, so that the same episodes count as shown.
+#[must_use]
+pub fn placebo(
+    matching: Vec<ShownLesson>,
+    all: &[ShownLesson],
+    rng: &mut SeededRng,
+) -> Vec<ShownLesson> {
+    let swap = |lesson: ShownLesson| {
+        let others: Vec<&ShownLesson> = all
+            .iter()
+            .filter(|other| other.code != lesson.code && other.language != lesson.language)
+            .collect();
+        let length = lesson.text.chars().count();
+        let text = if others.is_empty() {
+            let mut words: Vec<&str> = lesson.text.split(' ').collect();
+            rng.shuffle(&mut words);
+            words.join(" ")
+        } else {
+            let other = others[rng.below(others.len())];
+            let repeated = other.text.chars().chain([' ']).cycle();
+            repeated.take(length).collect()
+        };
+        ShownLesson { text, ..lesson }
+    };
+    matching.into_iter().map(swap).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lesson(code: &str, text: &str) -> ShownLesson {
+        ShownLesson {
+            id: code.to_owned(),
+            text: text.to_owned(),
+            code: code.to_owned(),
+            language: code.to_lowercase(),
+        }
+    }
+
+    fn origin(task: &str, date: &str) -> TaskOrigin {
+        TaskOrigin { suite: "s".to_owned(), task: task.to_owned(), date: date.to_owned() }
+    }
+
+    #[test]
+    fn a_placebo_has_the_same_number_and_length_of_lessons_and_none_about_the_refusal() {
+        let all = [
+            lesson("A", "A wants append"),
+            lesson("B", "B wants edit, and more"),
+            lesson("C", "C"),
+        ];
+        let shown =
+            placebo(vec![all[0].clone(), all[1].clone()], &all, &mut SeededRng::new(1, "x"));
+        let lengths: Vec<usize> = shown.iter().map(|one| one.text.chars().count()).collect();
+        assert_eq!(lengths, [14, 22]);
+        assert!(
+            !shown[0].text.contains("A wants") && !shown[1].text.contains("B wants"),
+            "{shown:?}"
+        );
+        let alone = placebo(vec![all[0].clone()], &all[..1], &mut SeededRng::new(1, "x"));
+        assert_eq!((alone[0].text.len(), alone.len()), (14, 1));
+    }
+
+    #[test]
+    fn a_task_never_receives_lessons_from_itself_or_from_newer_tasks() {
+        let (old, new) = (origin("old", "2026-01-01"), origin("new", "2026-02-01"));
+        assert!(
+            TeachingSplit::ByTime.allows(&old, &new) && !TeachingSplit::ByTime.allows(&new, &old)
+        );
+        assert!(
+            !TeachingSplit::ByTime.allows(&new, &new)
+                && !TeachingSplit::ByTime.allows(&new, &origin("other", "2026-02-01"))
+        );
+        assert!(TeachingSplit::Off.allows(&new, &new));
+    }
+}

@@ -1,0 +1,551 @@
+//! Programs that remove and write files. The location of the files decides.
+
+use super::evaluator::{CommandContext, CommandInContext, Evaluator, RuleMatch};
+use super::matching::Invocation;
+use super::path_location::PathLocation;
+use super::{Decision, sed};
+
+const REMOVE: [&str; 4] = ["rm", "rmdir", "unlink", "grm"];
+const COPY: [&str; 6] = ["cp", "ln", "install", "link", "gcp", "ditto"];
+const WRITE: [&str; 25] = [
+    "tee",
+    "touch",
+    "mkdir",
+    "truncate",
+    "mkfifo",
+    "mktemp",
+    "split",
+    "csplit",
+    "uniq",
+    "gzip",
+    "gunzip",
+    "bzip2",
+    "bunzip2",
+    "xz",
+    "unxz",
+    "zstd",
+    "unzstd",
+    "lz4",
+    "dos2unix",
+    "unix2dos",
+    "zip",
+    "unzip",
+    "patch",
+    "shuf",
+    "gtruncate",
+];
+/// Options of `cp` and similar programs that take the next argument, which is not a file.
+const VALUE_OPTIONS: [&str; 8] =
+    ["-S", "--suffix", "-m", "--mode", "-o", "--owner", "-g", "--group"];
+const MODE_PROGRAMS: [&str; 6] = ["chmod", "chown", "chgrp", "setfacl", "chattr", "chcon"];
+
+pub(super) fn evaluate(
+    evaluator: &mut Evaluator<'_>,
+    command: &CommandInContext<'_>,
+) -> Vec<RuleMatch> {
+    let (invocation, context) = (command.invocation, command.context);
+    let args = invocation.args.as_slice();
+    let operands = operands(args);
+    if invocation.is(&["sed", "gsed"]) {
+        return evaluator.sed(args, context);
+    }
+    if invocation.is(&["awk", "gawk", "mawk", "nawk", "original-awk"]) {
+        return evaluator.awk(args, context);
+    }
+    if invocation.is(&REMOVE) {
+        let mut rule_matches = evaluator.removal(&operands, context);
+        if args.iter().any(|arg| arg.starts_with("--no-p") || arg == "--no") {
+            rule_matches.push(RuleMatch::new(
+                Decision::Deny,
+                "remove-vital",
+                "--no-preserve-root permits the removal of everything. Name the files to remove.",
+            ));
+        }
+        return rule_matches;
+    }
+    if invocation.is(&["mv", "gmv"]) || invocation.is(&COPY) {
+        return evaluator.copies(invocation, context);
+    }
+    if invocation.is(&["sort"])
+        && super::matching::contains_listed(&["-o".to_owned(), "--output".to_owned()], &[], args)
+    {
+        return evaluator.in_place_change(&operands, context);
+    }
+    if invocation.is(&WRITE) {
+        return evaluator.in_place_change(&operands, context);
+    }
+    if invocation.is(&MODE_PROGRAMS) {
+        let deep = args.iter().any(|arg| {
+            arg.starts_with("--r")
+                || arg.starts_with('-') && !arg.starts_with("--") && arg.contains('R')
+        });
+        let mut rule_matches = evaluator.in_place_change(&operands, context);
+        let worst = operands.iter().map(|file| evaluator.locate(file, context)).max();
+        if deep && worst >= Some(PathLocation::Root) && worst != Some(PathLocation::Outside) {
+            let (decision, what) = if worst == Some(PathLocation::Root) {
+                (Decision::Ask, "the Git directory, too")
+            } else {
+                (Decision::Deny, "files outside the worktree")
+            };
+            rule_matches.push(RuleMatch::new(
+                decision,
+                "modes-vital",
+                format!("It would change {what}. Name the files in the worktree to change."),
+            ));
+        }
+        return rule_matches;
+    }
+    Vec::new()
+}
+
+/// The arguments that are not options.
+fn operands(args: &[String]) -> Vec<String> {
+    let (mut out, mut options) = (Vec::new(), true);
+    for arg in args {
+        if options && arg == "--" {
+            options = false;
+        } else if !options || !arg.starts_with('-') || arg == "-" {
+            out.push(arg.clone());
+        }
+    }
+    out
+}
+
+impl Evaluator<'_> {
+    /// Evaluates a file that a redirection writes.
+    pub(super) fn evaluate_redirection(&mut self, file: &str, context: &CommandContext) {
+        for rule_match in self.writing(&[file.to_owned()], context) {
+            if rule_match.decision > Decision::Allow {
+                self.record_step(context, &[format!("> {file}")], rule_match);
+            }
+        }
+    }
+
+    pub(super) fn removal(&self, files: &[String], context: &CommandContext) -> Vec<RuleMatch> {
+        let mut rule_matches: Vec<RuleMatch> =
+            files.iter().map(|file| removal_match(file, self.locate(file, context))).collect();
+        if context.open_ended {
+            rule_matches.push(RuleMatch::ask(
+                "remove",
+                "It would remove files whose names are unknown before it runs. Name them.",
+            ));
+        }
+        rule_matches
+    }
+
+    /// The removals of `find -delete`.
+    pub(super) fn deletion(
+        &self,
+        starts: &[String],
+        narrowed: bool,
+        context: &CommandContext,
+    ) -> Vec<RuleMatch> {
+        let rule_match = |start: &String| match self.locate(start, context) {
+            PathLocation::Root if narrowed => removal_match(start, PathLocation::Inside),
+            location => removal_match(start, location),
+        };
+        starts.iter().map(rule_match).collect()
+    }
+
+    /// Writes of files, or into directories.
+    pub(super) fn writing(&self, files: &[String], context: &CommandContext) -> Vec<RuleMatch> {
+        let mut rule_matches: Vec<RuleMatch> =
+            files.iter().map(|file| write_match(file, self.locate(file, context))).collect();
+        if context.open_ended {
+            rule_matches.push(RuleMatch::ask(
+                "write-outside",
+                "It would write files whose names are unknown before it runs. Name them.",
+            ));
+        }
+        rule_matches
+    }
+
+    /// Changes of files in place. To change the worktree's root is to change its Git directory,
+    /// too.
+    fn in_place_change(&self, files: &[String], context: &CommandContext) -> Vec<RuleMatch> {
+        let mut rule_matches = self.writing(files, context);
+        if files.iter().any(|file| self.locate(file, context) == PathLocation::Root) {
+            let reason = "It would change the Git directory, too. Name the files to change.";
+            rule_matches.push(RuleMatch::ask("write-root", reason));
+        }
+        rule_matches
+    }
+
+    /// `cp`, `mv`, `ln`, `install`. The target may precede options, be the value of an option, or
+    /// look like one.
+    fn copies(&self, invocation: &Invocation, context: &CommandContext) -> Vec<RuleMatch> {
+        let args = invocation.args.as_slice();
+        let short = |arg: &String, letter: char| {
+            arg.starts_with('-') && !arg.starts_with("--") && arg.contains(letter)
+        };
+        let has =
+            |letter, long: &str| args.iter().any(|arg| short(arg, letter) || arg.starts_with(long));
+        let with_values = operands(args);
+        let without: Vec<String> = (0..args.len())
+            .filter(|at| *at == 0 || !VALUE_OPTIONS.contains(&args[at - 1].as_str()))
+            .map(|at| args[at].clone())
+            .collect();
+        let without = operands(&without);
+        let valued = args.iter().filter_map(|arg| match arg.strip_prefix("--") {
+            Some(long) => Some(long.split_once('=')?.1.to_owned()),
+            None => Some(arg.strip_prefix('-')?.split_once('t')?.1.to_owned())
+                .filter(|value| !value.is_empty()),
+        });
+        let into = has('t', "--t");
+        let makes_directories = invocation.is(&["install"]) && has('d', "--d");
+        let links =
+            invocation.is(&["ln", "link"]) || invocation.is(&["cp", "gcp"]) && has('l', "--l");
+        let last = [with_values.last(), without.last()].into_iter().flatten().cloned().collect();
+        let targets: Vec<String> = if into || makes_directories || links && !has('s', "--s") {
+            with_values.clone()
+        } else {
+            last
+        };
+        let mut rule_matches =
+            self.writing(&targets.into_iter().chain(valued).collect::<Vec<_>>(), context);
+        if invocation.is(&["mv", "gmv"]) {
+            let sources = with_values.len().saturating_sub(usize::from(!into));
+            rule_matches.extend(self.removal(&with_values[..sources], context));
+        }
+        rule_matches
+    }
+
+    fn awk(&self, args: &[String], context: &CommandContext) -> Vec<RuleMatch> {
+        let mut at = 0;
+        while let Some(arg) = args.get(at).filter(|arg| arg.starts_with('-') && arg.len() > 1) {
+            match arg.as_str() {
+                "-F" | "-v" => at += 2,
+                "--" => {
+                    at += 1;
+                    break;
+                }
+                arg if arg.starts_with("-F") || arg.starts_with("-v") => at += 1,
+                _ => {
+                    return vec![RuleMatch::ask(
+                        "awk",
+                        format!("{arg} is an option of awk that edt does not know."),
+                    )];
+                }
+            }
+        }
+        let Some(program) = args.get(at) else {
+            return vec![RuleMatch::ask("awk", "It has no program argument.")];
+        };
+        if sed::awk_is_plain(program) {
+            return vec![RuleMatch::new(Decision::Allow, "awk", "It reads files.")];
+        }
+        let mut rule_matches = vec![RuleMatch::ask(
+            "awk",
+            "The program may run others or write files. Write it to a file as a script that the \
+             user can read.",
+        )];
+        // Any string in the program may be the file that it writes.
+        let texts: Vec<String> = program.split('"').skip(1).map(str::to_owned).collect();
+        rule_matches.extend(
+            self.writing(&texts, context)
+                .into_iter()
+                .filter(|rule_match| rule_match.rule == "write-git"),
+        );
+        rule_matches
+    }
+
+    fn sed(&self, args: &[String], context: &CommandContext) -> Vec<RuleMatch> {
+        let ask = |why: String| vec![RuleMatch::ask("sed", why)];
+        let (mut scripts, mut files, mut in_place, mut at) = (Vec::new(), Vec::new(), false, 0);
+        while let Some(arg) = args.get(at) {
+            at += 1;
+            let text = arg.as_str();
+            if let Some(script) = text.strip_prefix("--expression=") {
+                scripts.push(script.to_owned());
+            } else if matches!(
+                text,
+                "--quiet"
+                    | "--silent"
+                    | "--regexp-extended"
+                    | "--separate"
+                    | "--posix"
+                    | "--null-data"
+                    | "--version"
+                    | "--help"
+            ) {
+            } else if text == "--in-place" || text.starts_with("--in-place=") {
+                in_place = true;
+            } else if let Some(letters) =
+                text.strip_prefix('-').filter(|letters| !letters.is_empty())
+            {
+                for (from, letter) in letters.char_indices() {
+                    match letter {
+                        'n' | 'E' | 'r' | 's' | 'z' | 'u' => continue,
+                        'i' => in_place = true,
+                        'e' => {
+                            let rest = &letters[from + 1..];
+                            at += usize::from(rest.is_empty());
+                            let next = args.get(at - 1).cloned().unwrap_or_default();
+                            scripts.push(if rest.is_empty() { next } else { rest.to_owned() });
+                        }
+                        _ => {
+                            return ask(format!(
+                                "{text} is an option of sed that edt does not know."
+                            ));
+                        }
+                    }
+                    break;
+                }
+            } else {
+                files.push(arg.clone());
+            }
+        }
+        if scripts.is_empty() && !files.is_empty() {
+            scripts.push(files.remove(0));
+        }
+        if let Some(suspicious) = scripts.iter().find(|script| !sed::sed_is_plain(script)) {
+            return ask(format!(
+                "The script {suspicious:?} may run programs or write files. Use `edt apply` to \
+                 change a file."
+            ));
+        }
+        if context.open_ended {
+            return ask(
+                "It gets arguments that are unknown before it runs; with -i, sed writes files."
+                    .to_owned(),
+            );
+        }
+        let mut rule_matches =
+            vec![RuleMatch::new(Decision::Allow, "sed", "It prints and replaces text.")];
+        if in_place {
+            rule_matches.extend(self.in_place_change(&files, context));
+        }
+        rule_matches
+    }
+}
+
+fn removal_match(file: &str, location: PathLocation) -> RuleMatch {
+    let deny = |what: &str| {
+        let reason = format!(
+            "{file} is {what}. Name the files in the worktree to remove; `edt undo` restores those."
+        );
+        RuleMatch::new(Decision::Deny, "remove-vital", reason)
+    };
+    match location {
+        PathLocation::Nowhere | PathLocation::Inside => RuleMatch::new(
+            Decision::Allow,
+            "remove",
+            "Removed files are recorded first; `edt undo` restores them.",
+        ),
+        PathLocation::Outside => RuleMatch::ask(
+            "remove",
+            format!("{file} is outside the worktree, where `edt undo` has no effect."),
+        ),
+        PathLocation::Root => deny("the root of the worktree"),
+        PathLocation::Git => deny("a Git directory, or in one"),
+        PathLocation::Vital | PathLocation::System | PathLocation::Device => {
+            deny("a system directory, a home directory, or a parent of the worktree")
+        }
+    }
+}
+
+fn write_match(file: &str, location: PathLocation) -> RuleMatch {
+    let deny = |what: &str| {
+        let reason = format!("{file} is {what}. Write to a file in the worktree.");
+        RuleMatch::new(Decision::Deny, "write-vital", reason)
+    };
+    match location {
+        PathLocation::Nowhere | PathLocation::Inside | PathLocation::Root => RuleMatch::new(
+            Decision::Allow,
+            "write",
+            "The written files are in the worktree and are recorded.",
+        ),
+        PathLocation::Outside | PathLocation::Vital => RuleMatch::ask(
+            "write-outside",
+            format!(
+                "{file} is outside the worktree. Write into the worktree, preferably to a path that \
+                 Git ignores."
+            ),
+        ),
+        PathLocation::Git => RuleMatch::new(
+            Decision::Deny,
+            "write-git",
+            format!("{file} is in a Git directory, which only Git and edt may write."),
+        ),
+        PathLocation::System => deny("in a system directory"),
+        PathLocation::Device => deny("a device"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tests::{Machine, argv, verdict};
+
+    #[test]
+    fn removing_files_of_the_worktree_is_allowed() {
+        assert_eq!(
+            verdict(&argv("rm -rf src README.md")),
+            "allow by remove: Removed files are recorded first; `edt undo` restores them."
+        );
+    }
+
+    #[test]
+    fn removing_a_file_elsewhere_is_asked_about() {
+        assert_eq!(
+            verdict(&argv("rm /srv/data/x")),
+            "ask by remove: /srv/data/x is outside the worktree, where `edt undo` has no effect."
+        );
+    }
+
+    #[test]
+    fn removing_everything_in_the_worktree_is_denied() {
+        assert_eq!(
+            verdict(&argv("rm -rf *")),
+            "deny by remove-vital: * is the root of the worktree. Name the files in the worktree to \
+         remove; `edt undo` restores those."
+        );
+    }
+
+    #[test]
+    fn the_permission_to_remove_the_root_is_denied_whatever_it_removes() {
+        assert_eq!(
+            verdict(&argv("rm -r --no-preserve src")),
+            "deny by remove-vital: --no-preserve-root permits the removal of everything. Name the files \
+         to remove."
+        );
+    }
+
+    #[test]
+    fn a_file_after_two_dashes_is_no_option() {
+        assert_eq!(
+            verdict(&argv("rm -- -x .git")),
+            "deny by remove-vital: .git is a Git directory, or in one. Name the files in the worktree \
+         to remove; `edt undo` restores those."
+        );
+    }
+
+    #[test]
+    fn the_last_operand_of_a_copy_is_written() {
+        assert_eq!(
+            verdict(&argv("cp /etc/hosts .git/config")),
+            "deny by write-git: .git/config is in a Git directory, which only Git and edt may write."
+        );
+    }
+
+    #[test]
+    fn a_copy_from_a_system_directory_is_allowed() {
+        assert_eq!(
+            verdict(&argv("cp /etc/hosts src/hosts")),
+            "allow by write: The written files are in the worktree and are recorded."
+        );
+    }
+
+    #[test]
+    fn the_target_directory_of_an_option_is_written() {
+        assert_eq!(
+            verdict(&argv("cp --target-directory=/srv/x README.md")),
+            "ask by write-outside: /srv/x is outside the worktree. Write into the worktree, preferably \
+         to a path that Git ignores."
+        );
+    }
+
+    #[test]
+    fn a_hard_link_gives_the_source_another_name_so_it_counts_as_written() {
+        assert_eq!(
+            verdict(&argv("ln /srv/x y")),
+            "ask by write-outside: /srv/x is outside the worktree. Write into the worktree, preferably \
+         to a path that Git ignores."
+        );
+        assert_eq!(
+            verdict(&argv("ln -s /srv/x y")),
+            "allow by write: The written files are in the worktree and are recorded."
+        );
+    }
+
+    #[test]
+    fn a_move_removes_its_source() {
+        assert_eq!(
+            verdict(&argv("mv .git old")),
+            "deny by remove-vital: .git is a Git directory, or in one. Name the files in the worktree \
+         to remove; `edt undo` restores those."
+        );
+    }
+
+    #[test]
+    fn a_link_into_a_directory_elsewhere_is_followed() {
+        let machine = Machine::with(&[]).link("out", "/srv/data");
+        assert_eq!(
+            machine.verdict(&argv("touch out/x")),
+            "ask by write-outside: out/x is outside the worktree. Write into the worktree, preferably \
+         to a path that Git ignores."
+        );
+    }
+
+    #[test]
+    fn modes_of_the_whole_worktree_include_the_git_directory() {
+        assert_eq!(
+            verdict(&argv("chmod -R 755 .")),
+            "ask by write-root: It would change the Git directory, too. Name the files to change."
+        );
+    }
+
+    #[test]
+    fn modes_of_system_directories_are_denied() {
+        assert_eq!(
+            verdict(&argv("chmod -R 755 /usr")),
+            "deny by write-vital: /usr is in a system directory. Write to a file in the worktree."
+        );
+    }
+
+    #[test]
+    fn a_sort_into_a_file_is_a_write() {
+        assert_eq!(
+            verdict(&argv("sort -u src/a.c -o .git/index")),
+            "deny by write-git: .git/index is in a Git directory, which only Git and edt may write."
+        );
+    }
+
+    #[test]
+    fn sed_without_an_option_to_write_only_prints() {
+        assert_eq!(
+            verdict(&["sed", "-n", "1,5p", "/etc/hosts"]),
+            "allow by sed: It prints and replaces text."
+        );
+    }
+
+    #[test]
+    fn sed_in_place_writes_its_files() {
+        assert_eq!(
+            verdict(&["sed", "-i", "s/a/b/", ".git/config"]),
+            "deny by write-git: .git/config is in a Git directory, which only Git and edt may write."
+        );
+    }
+
+    #[test]
+    fn a_sed_script_that_runs_programs_is_asked_about() {
+        assert_eq!(
+            verdict(&["sed", "-e", "1e id", "README.md"]),
+            "ask by sed: The script \"1e id\" may run programs or write files. Use `edt apply` to change \
+         a file."
+        );
+    }
+
+    #[test]
+    fn an_unknown_option_of_sed_is_asked_about() {
+        assert_eq!(
+            verdict(&argv("sed -f x README.md")),
+            "ask by sed: -f is an option of sed that edt does not know."
+        );
+    }
+
+    #[test]
+    fn an_awk_program_that_writes_a_git_file_is_denied() {
+        assert_eq!(
+            verdict(&["awk", "{print > \".git/config\"}", "x"]),
+            "deny by write-git: .git/config is in a Git directory, which only Git and edt may write."
+        );
+    }
+
+    #[test]
+    fn awk_takes_its_options_before_the_program() {
+        assert_eq!(
+            verdict(&["awk", "-F", ":", "-v", "n=1", "{print $n}", "/etc/passwd"]),
+            "allow by awk: It reads files."
+        );
+    }
+}

@@ -1,0 +1,249 @@
+//! Path arguments of a program that rules allow. Every argument that names a path is evaluated,
+//! whatever the option before it means.
+
+use super::Decision;
+use super::evaluator::{CommandInContext, Evaluator, RuleMatch};
+use super::path_location::PathLocation;
+
+/// Rules for programs that only read, and families that evaluate their paths themselves.
+const SELF_CHECKED_RULES: [&str; 23] = [
+    "read-files",
+    "system-information",
+    "find",
+    "wrapper",
+    "shell",
+    "sed",
+    "awk",
+    "edt",
+    "interpreter",
+    "git-reads",
+    "git-lists",
+    "git-lists-more",
+    "git-lists-within",
+    "git-config-reads",
+    "git-config-get",
+    "git-reflog",
+    "git-option",
+    "git-apply-dry-run",
+    "remove",
+    "worktree-program",
+    "worktree-script",
+    "package-information",
+    "unset",
+];
+/// Programs whose path arguments a family evaluates.
+const SELF_CHECKED_PROGRAMS: [&str; 11] =
+    ["rm", "rmdir", "unlink", "cp", "mv", "ln", "link", "install", "chmod", "chown", "gcp"];
+/// Options, by a part of their name, that exclude the paths they name.
+const EXCLUDE_OPTIONS: [&str; 4] = ["exclude", "ignore", "skip", "omit"];
+/// Programs, and their options that name a directory which is emptied before it is written.
+const EMPTIED_BY_OPTION: [(&[&str], &[&str]); 5] = [
+    (&["venv", "virtualenv"], &["--clear"]),
+    (&["mdbook", "mkdocs"], &["-d", "--dest-dir", "--site-dir"]),
+    (&["pytest", "py.test"], &["--basetemp"]),
+    (&["jest"], &["--cachedirectory"]),
+    (&["sphinx-build"], &["-M"]),
+];
+
+pub(super) fn evaluate(
+    evaluator: &mut Evaluator<'_>,
+    command: &CommandInContext<'_>,
+    rule_matches: &[RuleMatch],
+) -> Vec<RuleMatch> {
+    let invocation = command.invocation;
+    let is_self_checked = |one: &RuleMatch| SELF_CHECKED_RULES.contains(&one.rule.as_str());
+    let allowed = rule_matches.iter().any(|one| one.decision == Decision::Allow);
+    if !allowed || rule_matches.iter().any(is_self_checked) || invocation.is(&SELF_CHECKED_PROGRAMS)
+    {
+        return emptied_directories(evaluator, command);
+    }
+    let mut found = emptied_directories(evaluator, command);
+    found.extend(evaluate_paths(evaluator, command));
+    found
+}
+
+pub(super) fn evaluate_paths(
+    evaluator: &Evaluator<'_>,
+    command: &CommandInContext<'_>,
+) -> Vec<RuleMatch> {
+    let invocation = command.invocation;
+    let mut found = Vec::new();
+    let mut left_out = false;
+    for arg in &invocation.args {
+        let runs = invocation.is(&["cargo", "npm", "pnpm", "yarn"])
+            && !invocation.args.iter().any(|arg| arg == "rustc");
+        if arg == "--" && runs {
+            // The remaining arguments are for code of the worktree.
+            break;
+        }
+        let names = |arg: &str| {
+            let name = arg.split('=').next().unwrap_or_default().to_lowercase();
+            name.starts_with('-') && EXCLUDE_OPTIONS.iter().any(|part| name.contains(part))
+                || name == "-x" && invocation.is(&["zip"])
+        };
+        let excluded = left_out || names(arg);
+        left_out = names(arg) && !arg.contains('=')
+            || left_out && invocation.is(&["zip"]) && !arg.starts_with('-');
+        if excluded {
+            continue;
+        }
+        let headers = arg.starts_with("-I/usr/") || arg.starts_with("-L/usr/");
+        found.extend(
+            path_parts(arg)
+                .into_iter()
+                .filter_map(|part| evaluate_path(evaluator, part, command))
+                .filter(|_| !headers),
+        );
+    }
+    found
+}
+
+/// Directories that the program empties before it writes them.
+fn emptied_directories(
+    evaluator: &Evaluator<'_>,
+    command: &CommandInContext<'_>,
+) -> Vec<RuleMatch> {
+    let Some((_, options)) =
+        EMPTIED_BY_OPTION.iter().find(|(names, _)| command.invocation.is(names))
+    else {
+        return Vec::new();
+    };
+    let args = &command.invocation.args;
+    let mut paths: Vec<String> = Vec::new();
+    for (at, arg) in args.iter().enumerate() {
+        let lower = arg.to_lowercase();
+        let (name, value) = lower
+            .split_once('=')
+            .map_or((lower.as_str(), None), |(name, value)| (name, Some(value)));
+        if name == "--clear" {
+            paths.extend(args.iter().filter(|arg| !arg.starts_with('-')).cloned());
+        } else if options.contains(&name)
+            || options.iter().any(|one| one.len() > 3 && one.starts_with(name) && name.len() > 4)
+        {
+            paths.extend(value.map(str::to_owned).or_else(|| args.get(at + 1).cloned()));
+        }
+    }
+    evaluator.removal(&paths, command.context)
+}
+
+/// Parts of an argument that may be paths: all of it, and what follows `=`, `,`, `:`, `@` or a
+/// short option.
+fn path_parts(arg: &str) -> Vec<&str> {
+    let mut parts: Vec<&str> = arg.split(['=', ',', ':', ' ']).collect();
+    parts.push(arg);
+    let more: Vec<&str> = parts.iter().filter_map(|part| after_short_option(part)).collect();
+    parts.extend(more);
+    parts.retain(|part| !part.is_empty() && !part.starts_with('-'));
+    parts.dedup();
+    parts
+}
+
+fn after_short_option(part: &str) -> Option<&str> {
+    if part.starts_with('-') && !part.starts_with("--") {
+        part.get(2..)
+    } else {
+        part.strip_prefix('@')
+    }
+}
+
+fn evaluate_path(
+    evaluator: &Evaluator<'_>,
+    part: &str,
+    command: &CommandInContext<'_>,
+) -> Option<RuleMatch> {
+    let outside = || {
+        let reason = format!(
+            "{part} is outside the worktree, and the program may write it or run code from it."
+        );
+        Some(RuleMatch::ask("elsewhere", reason))
+    };
+    match evaluator.locate(part, command.context) {
+        PathLocation::Git => Some(RuleMatch::new(
+            Decision::Deny,
+            "write-git",
+            format!(
+                "{part} is in a Git directory, which only Git and edt may write. Leave it out."
+            ),
+        )),
+        PathLocation::Device => Some(RuleMatch::new(
+            Decision::Deny,
+            "write-vital",
+            format!("{part} is a device. Leave it to the user."),
+        )),
+        PathLocation::Outside | PathLocation::Vital | PathLocation::System => outside(),
+        _ if part.starts_with("//") => outside(),
+        PathLocation::Nowhere | PathLocation::Inside | PathLocation::Root => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tests::{argv, verdict};
+
+    #[test]
+    fn a_value_of_an_option_is_evaluated_as_a_path() {
+        assert_eq!(
+            verdict(&argv("gcc x.c --output=/srv/prog")),
+            "ask by elsewhere: /srv/prog is outside the worktree, and the program may write it or run \
+         code from it."
+        );
+    }
+
+    #[test]
+    fn a_path_attached_to_a_short_option_is_evaluated() {
+        assert_eq!(
+            verdict(&argv("gcc x.c -o.git/config")),
+            "deny by write-git: .git/config is in a Git directory, which only Git and edt may write. \
+         Leave it out."
+        );
+    }
+
+    #[test]
+    fn headers_and_libraries_of_the_system_are_no_output() {
+        assert_eq!(
+            verdict(&argv("gcc -I/usr/include/x -L/usr/lib/x x.c")),
+            "allow by compilers: It compiles; the sandbox limits its writes to the worktree."
+        );
+    }
+
+    #[test]
+    fn a_device_as_an_output_is_denied() {
+        assert_eq!(
+            verdict(&argv("gcc x.c -o /dev/sda1")),
+            "deny by write-vital: /dev/sda1 is a device. Leave it to the user."
+        );
+    }
+
+    #[test]
+    fn arguments_for_the_code_under_test_are_its_own() {
+        assert_eq!(
+            verdict(&argv("cargo run -- /etc/hosts")),
+            "allow by cargo: It builds, tests and checks; the sandbox confines what it runs."
+        );
+    }
+
+    #[test]
+    fn an_excluded_path_is_not_written() {
+        assert_eq!(
+            verdict(&argv("tar cf x.tar --exclude .git src")),
+            "allow by files: Its changes to the worktree are recorded; `edt undo` reverts them."
+        );
+    }
+
+    #[test]
+    fn a_directory_that_is_emptied_first_counts_as_removed() {
+        assert_eq!(
+            verdict(&argv("pytest --basetemp=.")),
+            "deny by remove-vital: . is the root of the worktree. Name the files in the worktree to \
+         remove; `edt undo` restores those."
+        );
+    }
+
+    #[test]
+    fn a_program_that_only_reads_may_read_everything() {
+        assert_eq!(
+            verdict(&argv("cat /etc/hosts .git/config")),
+            "allow by read-files: It reads files."
+        );
+    }
+}

@@ -1,0 +1,161 @@
+//! `[run]`: settings for every program that `edt run` starts.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::Decision;
+use edt_types::Level;
+
+/// The settings of `[run]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunRules {
+    /// The minimum sandbox level, also used if a call names none. A call with less waits for user
+    /// approval.
+    pub min_level: Level,
+    /// The longest time limit that a call may request.
+    pub max_timeout: Duration,
+    /// The time limit of a call that requests none.
+    pub timeout: Duration,
+    /// Further directories that programs may write, from the user's file: absolute, or below `~/`.
+    pub writable: Vec<PathBuf>,
+    /// Further paths that programs may not read: absolute, or below `~/`.
+    pub secrets: Vec<PathBuf>,
+    pub on_findings: OnFindings,
+    /// The decision on a command that no rule matches.
+    pub unknown: Decision,
+}
+
+/// What happens if guards object to changes of a program; later is stricter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnFindings {
+    /// The findings are reported as warnings.
+    Warn,
+    /// The changes are rolled back.
+    Refuse,
+}
+
+/// `[run]` as written.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Table {
+    sandbox: Option<Level>,
+    timeout: Option<u64>,
+    unknown: Option<Decision>,
+    writable: Vec<PathBuf>,
+    secrets: Vec<PathBuf>,
+    on_findings: Option<OnFindings>,
+}
+
+/// The longest time limit that a file may set.
+const MAX_TIMEOUT_SECONDS: u64 = 24 * 60 * 60;
+const DEFAULT_TIMEOUT_SECONDS: u64 = 120;
+
+impl Default for RunRules {
+    fn default() -> RunRules {
+        RunRules {
+            min_level: Level::Standard,
+            max_timeout: Duration::from_secs(600),
+            timeout: Duration::from_secs(DEFAULT_TIMEOUT_SECONDS),
+            writable: Vec::new(),
+            secrets: Vec::new(),
+            on_findings: OnFindings::Warn,
+            unknown: Decision::Ask,
+        }
+    }
+}
+
+/// Merges both files. The repository's file can only make the user's settings stricter.
+pub(super) fn merged(user: Table, repo: Table) -> Result<RunRules, (bool, String)> {
+    invalid(&user).map_or(Ok(()), |why| Err((false, why)))?;
+    invalid(&repo).map_or(Ok(()), |why| Err((true, why)))?;
+    if !repo.writable.is_empty() {
+        let why = "[run] writable is only for a user's own edt.toml; a repository may not extend \
+                   the sandbox";
+        return Err((true, why.to_owned()));
+    }
+    let built_in = RunRules::default();
+    let most = user.timeout.map_or(built_in.max_timeout, Duration::from_secs);
+    let max_timeout = repo.timeout.map_or(most, |repo| most.min(Duration::from_secs(repo)));
+    let secrets = user.secrets.into_iter().chain(repo.secrets).collect();
+    Ok(RunRules {
+        min_level: stricter(user.sandbox.unwrap_or(built_in.min_level), repo.sandbox),
+        max_timeout,
+        timeout: built_in.timeout.min(max_timeout),
+        writable: user.writable,
+        secrets,
+        on_findings: stricter(user.on_findings.unwrap_or(built_in.on_findings), repo.on_findings),
+        unknown: stricter(user.unknown.unwrap_or(built_in.unknown), repo.unknown),
+    })
+}
+
+fn stricter<T: Ord>(user: T, repo: Option<T>) -> T {
+    match repo {
+        Some(repo) => user.max(repo),
+        None => user,
+    }
+}
+
+fn invalid(table: &Table) -> Option<String> {
+    if let Some(seconds) =
+        table.timeout.filter(|seconds| !(1..=MAX_TIMEOUT_SECONDS).contains(seconds))
+    {
+        return Some(format!(
+            "[run] timeout must be between 1 and {MAX_TIMEOUT_SECONDS} seconds, not {seconds}"
+        ));
+    }
+    let rooted = |path: &&PathBuf| {
+        path.is_absolute() || path.starts_with("~") && path.components().count() > 1
+    };
+    let loose = table.writable.iter().chain(&table.secrets).find(|path| !rooted(path));
+    loose.map(|path| {
+        format!("[run] {} is neither an absolute path nor a path below ~/", path.display())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(text: &str) -> Table {
+        toml::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn a_user_may_loosen_and_a_repository_only_tighten() {
+        let loose = "sandbox = \"permissive\"\ntimeout = 3600\nunknown = \"allow\"\n";
+        let strict =
+            "sandbox = \"strict\"\ntimeout = 60\nunknown = \"deny\"\non_findings = \"refuse\"\n";
+        let of = |user, repo| merged(table(user), table(repo)).unwrap();
+        assert_eq!(of("", ""), RunRules::default());
+        assert_eq!(of("", loose), RunRules::default());
+        let mine = of(loose, "");
+        assert_eq!(
+            (mine.min_level, mine.max_timeout, mine.unknown),
+            (Level::Permissive, Duration::from_secs(3600), Decision::Allow)
+        );
+        let both = of(loose, strict);
+        assert_eq!(
+            (both.min_level, both.timeout, both.unknown),
+            (Level::Strict, Duration::from_secs(60), Decision::Deny)
+        );
+        assert_eq!(both.on_findings, OnFindings::Refuse);
+        let secrets = of("secrets = [\"~/a\"]", "secrets = [\"/b\"]").secrets;
+        assert_eq!(secrets, [PathBuf::from("~/a"), PathBuf::from("/b")]);
+    }
+
+    #[test]
+    fn invalid_settings_are_refused() {
+        for (user, repo, whose) in [
+            ("", "writable = [\"/x\"]", true),
+            ("timeout = 0", "", false),
+            ("", "timeout = 90000", true),
+            ("secrets = [\"x\"]", "", false),
+            ("writable = [\"~\"]", "", false),
+        ] {
+            assert_eq!(merged(table(user), table(repo)).unwrap_err().0, whose, "{user}{repo}");
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Leftovers of a chat must not get into a file: a Markdown fence, prefixes of a listing, escaped
+//! characters, escaped line ends.
+
+use super::check::{Guard, GuardContext, GuardOutput};
+use super::subject::Subject;
+use edt_types::text::visible;
+use edt_types::{Code, Finding};
+
+/// The guard `chat_artifact`.
+#[derive(Debug)]
+pub struct ChatArtifact;
+
+/// The kind of a leftover.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leftover {
+    /// A line of three backticks.
+    Fence,
+    /// Every line begins with `+`.
+    Plus,
+    /// Every line begins with its number.
+    LineNumbers,
+    /// `&lt;`, `&gt;`, `&amp;` in place of the characters.
+    Escaped,
+    /// `\n` in place of line ends.
+    LineEnds,
+}
+
+/// A shorter block shows no prefix, unless it is code.
+const MIN_BLOCK: usize = 3;
+/// A line has its own number as a prefix if it is off by at most this: the lines above may have
+/// changed.
+const OWN_NUMBER: usize = 3;
+
+/// Extensions of files that have fences and listings by nature.
+const PROSE: [&str; 21] = [
+    "md", "markdown", "mdx", "mdc", "rst", "txt", "adoc", "asciidoc", "org", "ipynb", "diff",
+    "patch", "rej", "orig", "qmd", "rmd", "tex", "snap", "csv", "tsv", "log",
+];
+
+impl Guard for ChatArtifact {
+    fn name(&self) -> &'static str {
+        "chat_artifact"
+    }
+
+    fn rule(&self) -> &'static str {
+        "Added lines, in a file that had none of these, are a Markdown fence; or all begin with \
+         `+` or with their line numbers; or have &lt; &gt; &amp; in place of the characters, or \
+         \\n in place of line ends, outside strings and comments."
+    }
+
+    fn check(&self, file: &Subject<'_>, _: &GuardContext<'_>) -> Vec<GuardOutput> {
+        GuardOutput::of(self.name(), detect(file).map(|(what, row)| explain(file, what, row)))
+    }
+}
+
+/// The first leftover that the edit adds, and its row.
+#[must_use]
+pub fn detect(subject: &Subject<'_>) -> Option<(Leftover, usize)> {
+    subject.text()?;
+    let path = subject.path.to_string();
+    let name = path.rsplit('/').next().unwrap_or(&path);
+    let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
+    if extension.is_none_or(|extension| PROSE.contains(&extension.as_str()))
+        && subject.language().is_none()
+    {
+        return None;
+    }
+    let fresh: Vec<(usize, &[u8])> =
+        subject.fresh_lines().filter(|(_, line)| !line.trim_ascii().is_empty()).collect();
+    if fresh.is_empty() {
+        return None;
+    }
+    let had = |which: fn(&[u8]) -> bool| subject.lines().texts().0.iter().any(|line| which(line));
+    let fence = || {
+        let last = subject.lines().texts().1.iter().rposition(|line| !line.trim_ascii().is_empty());
+        let around = |row: usize| row == 0 || Some(row) == last;
+        let counts = |row: usize| {
+            if subject.language().is_some() { !subject.is_prose(row) } else { around(row) }
+        };
+        let (row, _) = fresh.iter().find(|(row, line)| is_fence(line) && counts(*row))?;
+        (!had(is_fence)).then_some((Leftover::Fence, *row))
+    };
+    let escaped = || {
+        let code = subject.language().is_some_and(|language| !language.markup);
+        let found = |(row, line): &&(usize, &[u8])| {
+            escapes(line).any(|at| in_code(subject, *row, line, at))
+        };
+        let (row, _) = fresh.iter().filter(|_| code).find(found)?;
+        (!had(|line| escapes(line).next().is_some())).then_some((Leftover::Escaped, *row))
+    };
+    fence().or_else(|| prefixed(subject)).or_else(escaped).or_else(|| line_ends(subject, &fresh))
+}
+
+fn is_fence(line: &[u8]) -> bool {
+    let line = line.trim_ascii();
+    let Some(info) = line.strip_prefix(b"```").or_else(|| line.strip_prefix(b"~~~")) else {
+        return false;
+    };
+    info.len() <= 40
+        && info.iter().all(|byte| byte.is_ascii_alphanumeric() || b"+-_#. :/=\"".contains(byte))
+}
+
+/// A block of added lines that all have a prefix.
+fn prefixed(subject: &Subject<'_>) -> Option<(Leftover, usize)> {
+    let (old, new) = subject.lines().texts();
+    let code = subject.language().is_some();
+    for rows in subject.added() {
+        let lines: Vec<(usize, &[u8])> = rows
+            .map(|row| (row, new[row]))
+            .filter(|(_, line)| !line.trim_ascii().is_empty())
+            .collect();
+        let Some(&(first, _)) = lines.first() else { continue };
+        let enough = lines.len() >= if code { 1 } else { MIN_BLOCK };
+        let is_plus = |line: &[u8]| {
+            line.starts_with(b"+") && !line.starts_with(b"++") && line.trim_ascii().len() > 1
+        };
+        // In code, a plus sign at the start of a line usually has a blank after it.
+        let set_off = |line: &[u8]| {
+            line.starts_with(b"+ ") && line.get(2).is_some_and(|byte| !byte.is_ascii_whitespace())
+        };
+        let broken = || matches!(subject.new_tree(), Some(Ok(tree)) if tree.has_error());
+        let enough = enough
+            && (lines.len() >= MIN_BLOCK
+                || !lines.iter().any(|(_, line)| set_off(line))
+                || broken());
+        let all_plus = lines.iter().all(|(_, line)| is_plus(line) || line.trim_ascii() == b"+");
+        if enough
+            && all_plus
+            && !old.iter().any(|line| line.starts_with(b"+"))
+            && !subject.is_prose(first)
+        {
+            return Some((Leftover::Plus, first));
+        }
+        if old.iter().any(|line| numbered(line, code).is_some()) {
+            continue;
+        }
+        let numbers: Option<Vec<usize>> =
+            lines.iter().map(|(_, line)| numbered(line, code)).collect();
+        let rising = |numbers: &Vec<usize>| {
+            numbers.windows(2).all(|pair| pair[0] < pair[1] && pair[1] <= pair[0] + 3)
+        };
+        // A single line is a listing only if its prefix is its own number.
+        let own = |numbers: &Vec<usize>| code && numbers[0].abs_diff(first + 1) <= OWN_NUMBER;
+        if numbers.is_some_and(|numbers| {
+            rising(&numbers) && (numbers.len() >= MIN_BLOCK || own(&numbers))
+        }) {
+            return Some((Leftover::LineNumbers, first));
+        }
+    }
+    None
+}
+
+/// The line number that a listing puts before a line.
+fn numbered(line: &[u8], code: bool) -> Option<usize> {
+    let line = line.trim_ascii_start();
+    let digits = line.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let rest = line.get(digits..)?;
+    let blank = rest.iter().take_while(|&&byte| byte == b' ').count();
+    let sign = &rest[blank..];
+    // `12: x` is an entry in many languages. In the others it is a syntax error.
+    let marks = [&b"|"[..], b"\t", "→".as_bytes(), "│".as_bytes()];
+    let marked = marks.iter().any(|mark| sign.starts_with(mark)) || !code && sign.starts_with(b":");
+    if digits == 0 || digits > 6 || !marked {
+        return None;
+    }
+    std::str::from_utf8(&line[..digits]).ok()?.parse().ok()
+}
+
+/// The places of escaped characters in a line.
+fn escapes(line: &[u8]) -> impl Iterator<Item = usize> + '_ {
+    // `p = &lt;` at the end of a statement is the address of a variable.
+    let goes_on = |rest: Option<&[u8]>| rest.is_some_and(|rest| !rest.trim_ascii().is_empty());
+    let escaped = move |at: &usize| {
+        let after =
+            |word: &&[u8]| line[*at..].starts_with(word) && goes_on(line.get(at + word.len()..));
+        [&b"&lt;"[..], b"&gt;", b"&amp;"].iter().any(after)
+    };
+    memchr::memchr_iter(b'&', line).filter(escaped)
+}
+
+/// Whether a byte of a row is outside strings and comments.
+fn in_code(subject: &Subject<'_>, row: usize, line: &[u8], at: usize) -> bool {
+    let blank = line.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    let start = subject.start_of(row) - blank;
+    matches!(subject.new_tree(), Some(Ok(tree)) if !tree.is_prose(start + at))
+}
+
+/// Escaped line ends in code, outside strings and comments, where no language has them.
+fn line_ends(subject: &Subject<'_>, fresh: &[(usize, &[u8])]) -> Option<(Leftover, usize)> {
+    let ends = |line: &[u8]| memchr::memmem::find_iter(line, b"\\n").collect::<Vec<_>>();
+    let found = |(row, line): &&(usize, &[u8])| {
+        let all = ends(line);
+        match subject.new_tree() {
+            Some(Ok(tree)) => {
+                tree.has_error() && all.iter().any(|at| in_code(subject, *row, line, *at))
+            }
+            _ => all.len() >= 3 && subject.lines().texts().1.len() <= 1,
+        }
+    };
+    fresh.iter().find(found).map(|(row, _)| (Leftover::LineEnds, *row))
+}
+
+fn explain(subject: &Subject<'_>, what: Leftover, row: usize) -> Finding {
+    let line = row + 1;
+    let text = subject.lines().texts().1.get(row).copied().unwrap_or_default();
+    let what = match what {
+        Leftover::Fence => "a Markdown fence",
+        Leftover::Plus => "lines that all begin with `+`",
+        Leftover::LineNumbers => "lines that begin with their numbers",
+        Leftover::Escaped => "&lt;, &gt; or &amp; where the character itself belongs",
+        Leftover::LineEnds => "\\n where lines should end",
+    };
+    let path = subject.path;
+    Finding::new(
+        Code::ChatArtifact,
+        format!("{path} would have {what} at line {line}: \"{}\".", visible(text.trim_ascii())),
+        "Send the text exactly as it should be in the file: no fence, no listing, no escapes.",
+    )
+    .nothing_changed()
+    .or_override("If it belongs there, repeat with allow: [\"chat_artifact\"].")
+    .at(path)
+    .with("line", line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fences_and_line_numbers_are_distinguished_from_code() {
+        assert!(is_fence(b"```rust\n") && is_fence(b"  ```") && is_fence(b"~~~ c"));
+        assert!(!is_fence(b"```${x}``` is text") && !is_fence(b"`x`"));
+        assert_eq!(numbered(b"  12 | int x;", true), Some(12));
+        assert_eq!(numbered("   7→int x;".as_bytes(), true), Some(7));
+        assert_eq!((numbered(b"12: x", false), numbered(b"12: x", true)), (Some(12), None));
+        assert_eq!(numbered(b"12 int", false), None);
+        assert_eq!(numbered(b"| 12", false), None);
+    }
+}

@@ -1,0 +1,185 @@
+//! Code must not be pasted twice: no statement equal to its neighbour, no run of lines twice in a
+//! row, no second definition of a name.
+//!
+//! Only what the edit adds counts: a duplicate in the old text may stay.
+
+use std::ops::Range;
+
+use super::check::{Guard, GuardContext, GuardOutput};
+use super::runs;
+use super::subject::Subject;
+use edt_lang::Parsed;
+use edt_lang::outline::{BlockKind, Redefinition, RepeatedBlock};
+use edt_types::{Code, Finding};
+
+/// The guard `duplicate_code`.
+#[derive(Debug)]
+pub struct DuplicateCode;
+
+/// What the file has twice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Duplicate {
+    /// Equal neighbours.
+    RepeatedBlock(RepeatedBlock),
+    /// The same lines twice in a row.
+    Run {
+        /// The rows of the first copy, 0-based, end excluded.
+        first: Range<usize>,
+        /// The rows of the second.
+        second: Range<usize>,
+    },
+    /// A name defined twice in one scope.
+    Redefinition(Redefinition),
+}
+
+/// Simple statements count from this many tokens.
+const MIN_TOKENS: usize = 2;
+
+impl Guard for DuplicateCode {
+    fn name(&self) -> &'static str {
+        "duplicate_code"
+    }
+
+    fn rule(&self) -> &'static str {
+        "More often than before: a compound statement, a definition or a declaration equal to its \
+         neighbour, token for token; the same lines twice in a row (16 characters in statements \
+         and members, 40 elsewhere, 80 and three lines without a grammar); a name defined twice in \
+         one scope where the language wants it once."
+    }
+
+    fn check(&self, file: &Subject<'_>, _: &GuardContext<'_>) -> Vec<GuardOutput> {
+        match file.new_tree() {
+            Some(Err(why)) => vec![GuardOutput::Unchecked {
+                word: self.name(),
+                reason: format!("{} was not searched for duplicates: {why}.", file.path),
+            }],
+            _ => GuardOutput::of(self.name(), detect(file).map(|found| explain(file, &found))),
+        }
+    }
+}
+
+/// The first duplicate that the edit adds.
+#[must_use]
+pub fn detect(subject: &Subject<'_>) -> Option<Duplicate> {
+    subject.text()?;
+    let added = subject.added();
+    if added.is_empty() {
+        return None;
+    }
+    let tree = match subject.new_tree() {
+        Some(Ok(tree)) => Some(tree),
+        _ => None,
+    };
+    if let Some(tree) = tree {
+        let old = || subject.old_tree().and_then(|old| old.as_ref().ok());
+        if let Some(repeated_block) = repeated_block(tree, &added, old) {
+            return Some(Duplicate::RepeatedBlock(repeated_block));
+        }
+        if let Some(redefinition) = redefinition(tree, &added, old) {
+            return Some(Duplicate::Redefinition(redefinition));
+        }
+    }
+    runs::first(subject, &added, tree).map(|(first, second)| Duplicate::Run { first, second })
+}
+
+fn repeated_block<'p, 't: 'p>(
+    tree: &Parsed<'_>,
+    added: &[Range<usize>],
+    old: impl Fn() -> Option<&'p Parsed<'t>>,
+) -> Option<RepeatedBlock> {
+    let counts =
+        |block: &RepeatedBlock| block.what == BlockKind::Compound || block.tokens >= MIN_TOKENS;
+    let mut found = tree.repeated_blocks(added).into_iter().filter(counts).peekable();
+    found.peek()?;
+    let everywhere = std::slice::from_ref(&(0..usize::MAX));
+    let all =
+        |tree: &Parsed<'_>| tree.repeated_blocks(everywhere).into_iter().filter(counts).count();
+    let before = old().map_or(0, &all);
+    if all(tree) > before { found.next() } else { None }
+}
+
+fn redefinition<'p, 't: 'p>(
+    tree: &Parsed<'_>,
+    added: &[Range<usize>],
+    old: impl Fn() -> Option<&'p Parsed<'t>>,
+) -> Option<Redefinition> {
+    let fewer_before = |found: &Redefinition| {
+        old().map_or(1, |old| old.max_definitions(&found.name)) < found.count
+    };
+    tree.redefinitions(added).into_iter().find(fewer_before)
+}
+
+fn explain(subject: &Subject<'_>, found: &Duplicate) -> Finding {
+    let lines = |rows: &Range<usize>| match rows.len() {
+        0 | 1 => format!("line {}", rows.start + 1),
+        _ => format!("lines {}-{}", rows.start + 1, rows.end),
+    };
+    let (what, first, second) = match found {
+        Duplicate::RepeatedBlock(block) => {
+            ("The same statement".to_owned(), &block.first, &block.second)
+        }
+        Duplicate::Run { first, second } => ("The same run of lines".to_owned(), first, second),
+        Duplicate::Redefinition(found) => {
+            (format!("A definition of `{}`", found.name), &found.first, &found.second)
+        }
+    };
+    let path = subject.path;
+    Finding::new(
+        Code::DuplicateCode,
+        format!("{what} would occur twice in {path}: {} and {}.", lines(first), lines(second)),
+        "Leave out what the file has already: read it and send only what is new.",
+    )
+    .nothing_changed()
+    .or_override("If it really should occur twice, repeat with allow: [\"duplicate_code\"].")
+    .at(path)
+    .with("first", serde_json::json!([first.start + 1, first.end]))
+    .with("second", serde_json::json!([second.start + 1, second.end]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(path: &str, before: &str, after: &str) -> Option<String> {
+        let path = edt_types::RepoPath::parse(path.as_bytes()).unwrap();
+        let (before, after) = (Some(before.as_bytes()), Some(after.as_bytes()));
+        let limit = std::time::Duration::from_secs(5);
+        let subject = Subject::new(&path, None, before, after, Vec::new(), limit);
+        detect(&subject).map(|found| explain(&subject, &found).summary)
+    }
+
+    #[test]
+    fn a_definition_that_exists_is_named_with_both_places() {
+        let after = "fn f() {}\n\nfn g() {}\n\nfn f() { g() }\n";
+        assert_eq!(
+            found("a.rs", "fn f() {}\n\nfn g() {}\n", after).as_deref(),
+            Some("A definition of `f` would occur twice in a.rs: line 1 and line 5.")
+        );
+    }
+
+    #[test]
+    fn a_statement_that_is_repeated_is_named_with_its_lines() {
+        let body = "    if a {\n        b();\n    }\n";
+        let file = |body: &str| format!("fn f() {{\n{body}}}\n");
+        assert_eq!(
+            found("a.rs", &file(body), &file(&body.repeat(2))).as_deref(),
+            Some("The same statement would occur twice in a.rs: lines 2-4 and lines 5-7.")
+        );
+    }
+
+    #[test]
+    fn a_long_run_of_lines_counts_without_a_grammar() {
+        let run = "a line of this text that is long enough\n\
+                   another line of this text that is long enough\n\
+                   the third line of this text\n";
+        assert_eq!(
+            found("a.unknown", run, &run.repeat(2)).as_deref(),
+            Some("The same run of lines would occur twice in a.unknown: lines 1-3 and lines 4-6.")
+        );
+    }
+
+    #[test]
+    fn a_short_run_of_lines_may_be_repeated_without_a_grammar() {
+        assert_eq!(found("a.unknown", "x\n", "x\nx\n"), None);
+    }
+}

@@ -1,0 +1,365 @@
+//! Code must not be replaced by a placeholder that says it is still there.
+
+use std::cell::OnceCell;
+use std::collections::HashMap;
+
+use super::check::{Guard, GuardContext, GuardOutput};
+use super::subject::{Subject, count};
+use edt_lang::{Language, Parsed};
+use edt_types::text::visible;
+use edt_types::{Code, Finding};
+
+/// The guard `elided_code`.
+#[derive(Debug)]
+pub struct ElidedCode;
+
+/// A placeholder and the code that it replaces.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Elision<'a> {
+    /// Its row in the new text.
+    pub row: usize,
+    /// Its line.
+    pub line: &'a [u8],
+    /// Number of lines that it replaces.
+    pub lost: usize,
+}
+
+/// How a line says that something is left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Placeholder {
+    /// In words.
+    Words,
+    /// Dots alone.
+    Dots,
+}
+
+/// Dots alone are a placeholder only if they replace this many lines: in some languages they are a
+/// statement.
+const MIN_FOR_DOTS: usize = 3;
+/// A sentence of more words is not a placeholder.
+const MAX_WORDS: usize = 14;
+/// Changes this close to each other are one replacement: a line that both texts share may be
+/// between the placeholder and the code that it replaces.
+const NEAR: usize = 3;
+
+impl Guard for ElidedCode {
+    fn name(&self) -> &'static str {
+        "elided_code"
+    }
+
+    fn rule(&self) -> &'static str {
+        "An added comment or bare line says that the rest is left out (\"... existing code ...\", \
+         \"rest unchanged\") where lines are removed, or is bare dots where three or more are \
+         removed. A placeholder that replaces nothing is a comment."
+    }
+
+    fn check(&self, file: &Subject<'_>, _: &GuardContext<'_>) -> Vec<GuardOutput> {
+        GuardOutput::of(self.name(), detect(file).map(|found| explain(file, &found)))
+    }
+}
+
+/// The first placeholder that replaces something.
+#[must_use]
+pub fn detect<'a>(subject: &Subject<'a>) -> Option<Elision<'a>> {
+    subject.text()?;
+    subject.before?;
+    let language = subject.language();
+    let removed: OnceCell<HashMap<&[u8], i64>> = OnceCell::new();
+    for (row, line) in subject.fresh_lines() {
+        let Some(placeholder) = placeholder(line, language) else { continue };
+        let removed = removed.get_or_init(|| {
+            let mut removed = HashMap::new();
+            count(&mut removed, subject.old_text(), 1);
+            count(&mut removed, subject.after.unwrap_or_default(), -1);
+            removed
+        });
+        let lost = lost_at(subject, row, removed);
+        if placeholder == Placeholder::Dots && is_statement(subject, row) {
+            continue;
+        }
+        let enough = if placeholder == Placeholder::Dots { MIN_FOR_DOTS } else { 1 };
+        if lost >= enough {
+            return Some(Elision { row, line, lost });
+        }
+    }
+    None
+}
+
+/// Whether the dots are a statement of the language and the entire body, such as Python's `...`:
+/// then the body is empty on purpose.
+fn is_statement(subject: &Subject<'_>, row: usize) -> bool {
+    let at = subject.start_of(row);
+    let fills_body =
+        |tree: &Parsed<'_>| !tree.has_error() && !tree.is_prose(at) && tree.is_only_statement(at);
+    matches!(subject.new_tree(), Some(Ok(tree)) if fills_body(tree))
+}
+
+/// The lines with content that the change around `row` removes and adds nowhere else. `removed`
+/// counts the removed lines of the whole file.
+fn lost_at(subject: &Subject<'_>, row: usize, removed: &HashMap<&[u8], i64>) -> usize {
+    let old = subject.lines().texts().0;
+    let near = |range: &std::ops::Range<usize>| range.start <= row + NEAR && row < range.end + NEAR;
+    let mut here: HashMap<&[u8], i64> = HashMap::new();
+    for hunk in subject.hunks().iter().filter(|hunk| near(&hunk.new)) {
+        old[hunk.old.clone()].iter().for_each(|line| count(&mut here, line, 1));
+    }
+    let lost = here
+        .into_iter()
+        .map(|(line, times)| times.min(removed.get(line).copied().unwrap_or_default()));
+    lost.map(|times| usize::try_from(times).unwrap_or_default()).sum()
+}
+
+/// The kind of placeholder that a line is in that language, or in any if the language is unknown.
+fn placeholder(line: &[u8], language: Option<&Language>) -> Option<Placeholder> {
+    let text = std::str::from_utf8(line).ok()?.trim();
+    if text.len() > 160 {
+        return None;
+    }
+    let (body, comment) = without_comment_marks(text, language);
+    let lower = body.to_lowercase().replace('…', "...");
+    let words: Vec<&str> = lower
+        .split(|c: char| !c.is_alphanumeric() && c != '\'')
+        .filter(|word| !word.is_empty())
+        .collect();
+    if words.is_empty() {
+        return (lower.contains("...") && lower.chars().all(|c| ".… ".contains(c)))
+            .then_some(Placeholder::Dots);
+    }
+    let edge = lower.trim_matches(|c: char| "()[]<>:-\",'*; ".contains(c));
+    let dots = edge.starts_with("...") || edge.ends_with("...");
+    let plain = |c: char| c.is_alphanumeric() || " .,'()[]:-\"".contains(c);
+    let bare = edge.starts_with("... ") && lower.chars().all(plain) || text.starts_with("\"...");
+    if words.len() > MAX_WORDS || !(comment || bare) {
+        return None;
+    }
+    let bracketed = comment && lower.starts_with(['<', '[']) && lower.ends_with(['>', ']']);
+    if (dots || bracketed) && omits_after_dots(&words) {
+        return Some(Placeholder::Words);
+    }
+    (comment && omits(&words)).then_some(Placeholder::Words)
+}
+
+/// A line without its comment marks, and whether it had any. A language with comments has only its
+/// own marks. In a language without, such as JSON, and in markup, which may contain scripts, the
+/// marks of any language count.
+fn without_comment_marks<'t>(text: &'t str, language: Option<&Language>) -> (&'t str, bool) {
+    const DOCUMENTATION: [&str; 3] = ["///", "//!", "/**"];
+    const OPEN: [&str; 10] = ["<!--", "{/*", "/*", "//", "##", "#", "--", ";;", ";", "%"];
+    const CLOSE: [&str; 3] = ["-->", "*/}", "*/"];
+    if DOCUMENTATION.iter().any(|mark| text.starts_with(mark)) {
+        return (text, false);
+    }
+    let has_own = |language: &Language| {
+        !(language.markup
+            || language.line_comments.is_empty() && language.block_comments.is_empty())
+    };
+    let is_comment = |mark: &&&str| match language.filter(|language| has_own(language)) {
+        Some(own) => {
+            let mut marks =
+                own.line_comments.iter().chain(own.block_comments.iter().map(|(open, _)| open));
+            marks.any(|own| mark.starts_with(own))
+        }
+        None => true,
+    };
+    let open = OPEN.iter().filter(is_comment).find_map(|mark| text.strip_prefix(mark));
+    let star = || text.strip_prefix("* ").filter(|_| text.contains("...") || text.contains('…'));
+    let Some(body) = open.or_else(star) else { return (text, false) };
+    let body = CLOSE.iter().find_map(|mark| body.trim_end().strip_suffix(mark)).unwrap_or(body);
+    (body.trim(), true)
+}
+
+/// Nouns for the omitted code.
+const CODE_NOUNS: [&str; 48] = [
+    "code",
+    "implementation",
+    "implementations",
+    "methods",
+    "method",
+    "functions",
+    "function",
+    "logic",
+    "content",
+    "contents",
+    "file",
+    "body",
+    "lines",
+    "imports",
+    "fields",
+    "tests",
+    "cases",
+    "definitions",
+    "config",
+    "configuration",
+    "entries",
+    "keys",
+    "items",
+    "class",
+    "module",
+    "block",
+    "section",
+    "properties",
+    "members",
+    "values",
+    "settings",
+    "declarations",
+    "statements",
+    "stuff",
+    "parts",
+    "part",
+    "options",
+    "elements",
+    "steps",
+    "rules",
+    "targets",
+    "props",
+    "handlers",
+    "routes",
+    "variables",
+    "parameters",
+    "arguments",
+    "things",
+];
+/// Words for the omitted part.
+const REMAINDER: [&str; 8] =
+    ["rest", "remaining", "remainder", "existing", "previous", "original", "other", "others"];
+/// Words for code that was left out or left as it was.
+const UNCHANGED: [&str; 10] = [
+    "unchanged",
+    "untouched",
+    "omitted",
+    "elided",
+    "truncated",
+    "snipped",
+    "unmodified",
+    "preserved",
+    "retained",
+    "intact",
+];
+
+fn has(words: &[&str], set: &[&str]) -> bool {
+    words.iter().any(|word| set.contains(word))
+}
+
+fn follows(words: &[&str], first: &[&str], second: &[&str]) -> bool {
+    words.windows(2).any(|pair| first.contains(&pair[0]) && second.contains(&pair[1]))
+}
+
+/// Whether the words say that something is as it was.
+fn says_unchanged(words: &[&str]) -> bool {
+    has(words, &UNCHANGED)
+        || follows(words, &["as"], &["before", "is", "above", "it"])
+        || follows(words, &["not"], &["shown", "changed", "included"])
+        || follows(
+            words,
+            &["stay", "stays", "remain", "remains"],
+            &["the", "as", "same", "here", "identical"],
+        )
+        || follows(words, &["for"], &["brevity", "clarity"])
+        || follows(words, &["goes", "go", "continues", "follows"], &["here", "as"])
+        || follows(words, &["no"], &["changes", "change"])
+        || follows(words, &["are", "is"], &["identical", "unaffected"])
+}
+
+/// Whether words next to dots say that something is left out.
+fn omits_after_dots(words: &[&str]) -> bool {
+    let short = words.len() <= 4;
+    let code = has(words, &CODE_NOUNS);
+    has(words, &REMAINDER) && (code || short || says_unchanged(words))
+        || says_unchanged(words)
+        || short && code
+        || short
+            && has(
+                words,
+                &["snip", "etc", "keep", "same", "more", "unchanged", "continues", "here"],
+            )
+}
+
+/// Whether a sentence without dots says that something is left out and is as it was.
+fn omits(words: &[&str]) -> bool {
+    let rest =
+        has(words, &REMAINDER[..6]) || follows(words, &["everything", "anything"], &["else"]);
+    let short = words.len() <= 9;
+    let noun = words.last().is_some_and(|last| CODE_NOUNS[..12].contains(last) || *last == "here");
+    short && rest && (says_unchanged(words) || has(words, &["keep", "leave"]))
+        || words.len() <= 4 && has(words, &REMAINDER[..6]) && noun
+        || words.len() <= 5 && has(words, &CODE_NOUNS) && says_unchanged(words)
+        || words.len() <= 5
+            && matches!(words, ["same", "as", "before" | "above" | "original" | "previously", ..])
+        || words.len() <= 4 && has(words, &["omitted", "elided", "snipped", "truncated"])
+        || matches!(words, ["unchanged" | "snip"] | ["no", "changes"] | ["no", "changes", "here"])
+}
+
+fn explain(subject: &Subject<'_>, found: &Elision<'_>) -> Finding {
+    let line = found.row + 1;
+    let path = subject.path;
+    Finding::new(
+        Code::ElidedCode,
+        format!(
+            "Line {line} of {path} would be a placeholder, \"{}\", and {} line{} of code would be \
+             deleted in its place.",
+            visible(found.line.trim_ascii()),
+            found.lost,
+            if found.lost == 1 { "" } else { "s" },
+        ),
+        "Code that the content leaves out is deleted. Send a smaller edit (mode \"edit\" with the \
+         text that changes), or the complete text.",
+    )
+    .nothing_changed()
+    .or_override("If the line belongs there, repeat with allow: [\"elided_code\"].")
+    .at(path)
+    .with("line", line)
+    .with("lines_lost", found.lost)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn placeholders_in_every_comment_form() {
+        for line in [
+            "// ... existing code ...",
+            "# rest unchanged",
+            "    # ... (rest of the file unchanged)",
+            "/* ... remaining methods stay the same ... */",
+            "<!-- rest of the page as before -->",
+            "-- existing query unchanged",
+            "// rest of the code remains the same",
+            "; remaining settings unchanged",
+            "# existing implementation here",
+            "... rest of the function ...",
+            "\"...\": \"existing keys\",",
+            "{/* ... other props ... */}",
+            "// unchanged",
+            "# (previous code omitted for brevity)",
+            "// keep the rest",
+        ] {
+            assert_eq!(placeholder(line.as_bytes(), None), Some(Placeholder::Words), "{line}");
+        }
+        for line in ["...", "    # ...", "// …", "/* ... */"] {
+            assert_eq!(placeholder(line.as_bytes(), None), Some(Placeholder::Dots), "{line}");
+        }
+    }
+
+    #[test]
+    fn comments_that_are_not_placeholders() {
+        for line in [
+            "// Skip the rest of the line",
+            "# existing users keep their settings until the next login, see above",
+            "// the same check as in parse()",
+            "x = rest(unchanged)",
+            "// returns the remaining bytes",
+            "/* other */",
+            "let rest = &text[1..];",
+            "foo(...args)",
+            "...(config.legacy?.plugins",
+            "...rest,",
+            "// the same mutex twice).",
+            "// XXX ... move the rest of this into a callback.",
+            "\"Formatting test file...\",",
+            "// ...at this point the original input",
+        ] {
+            assert_eq!(placeholder(line.as_bytes(), None), None, "{line}");
+        }
+    }
+}

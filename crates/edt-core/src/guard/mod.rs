@@ -1,0 +1,98 @@
+//! Guards: checks of a planned change, before anything is written.
+//!
+//! [`GUARDS`] lists edt's own. [`evaluate()`] runs any guards under a policy, so that a program
+//! that embeds edt can add a [`Guard`] of its own.
+
+pub mod artifact;
+mod check;
+pub mod content;
+pub mod duplicate;
+pub mod elided;
+pub mod evaluate;
+pub mod marker;
+pub mod mass_deletion;
+pub mod protected;
+mod runs;
+pub mod size_reduction;
+pub mod subject;
+pub mod syntax;
+pub mod validator;
+
+use edt_types::Code;
+
+pub use check::{Guard, GuardContext, GuardOutput, Site};
+pub use evaluate::{Grant, GuardRun, Overrides, evaluate};
+pub use subject::{Reference, Subject, TransactionFile};
+
+/// edt's own guards, in the order of reports.
+pub const GUARDS: &[&dyn Guard] = &[
+    &protected::ProtectedPath,
+    &size_reduction::SizeReduction,
+    &mass_deletion::MassDeletion,
+    &content::BinaryContent,
+    &content::Encoding,
+    &marker::ConflictMarkers,
+    &artifact::ChatArtifact,
+    &elided::ElidedCode,
+    &syntax::Syntax,
+    &duplicate::DuplicateCode,
+    &validator::Validators,
+];
+
+/// The code of the refusals of edt's own guard `name`: the code of that name, or the one that
+/// begins with it, such as `SYNTAX_ERROR` for `syntax`.
+#[must_use]
+pub fn code_of(name: &str) -> Option<Code> {
+    let name = name.to_ascii_uppercase();
+    let matches = |code: &&Code| {
+        let rest = code.name().strip_prefix(&name);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+    };
+    Code::ALL.iter().find(matches).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::{PROTECTED_PATH, SETTABLE_GUARDS};
+    use edt_types::Finding;
+
+    #[test]
+    fn every_guard_has_a_rule_and_a_code() {
+        for guard in GUARDS {
+            assert!(!guard.rule().is_empty(), "{}", guard.name());
+            assert!(code_of(guard.name()).is_some(), "{}", guard.name());
+        }
+    }
+
+    #[test]
+    fn policy_may_set_every_guard_but_protected_path() {
+        let names: Vec<&str> = GUARDS.iter().map(|guard| guard.name()).collect();
+        assert_eq!(names, [&[PROTECTED_PATH][..], &SETTABLE_GUARDS].concat());
+    }
+
+    #[test]
+    fn the_guide_lists_every_guard_once() {
+        let guide = include_str!("../../../../docs/reference/guards.md");
+        let rows = guide.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
+        let names: Vec<&str> = GUARDS.iter().map(|guard| guard.name()).collect();
+        assert_eq!(rows.collect::<Vec<_>>(), names);
+    }
+
+    #[test]
+    fn the_code_of_a_guard_begins_with_its_name() {
+        assert_eq!(code_of("syntax"), Some(Code::SyntaxError));
+        assert_eq!(code_of("encoding"), Some(Code::Encoding));
+        assert_eq!(code_of("enc"), None);
+    }
+
+    #[test]
+    fn a_guard_for_one_problem_passes_or_finds_it() {
+        assert_eq!(GuardOutput::of("x", None), [GuardOutput::Pass]);
+        let finding = Finding::new(Code::CustomGuard, "a", "b");
+        let outputs = GuardOutput::of("x", Some(finding.clone()));
+        let findings: Vec<Finding> =
+            outputs.into_iter().flat_map(GuardOutput::into_findings).collect();
+        assert_eq!(findings, [finding]);
+    }
+}

@@ -1,0 +1,293 @@
+//! Finds the same lines twice in a row.
+
+use std::cell::OnceCell;
+use std::collections::HashMap;
+use std::ops::Range;
+
+use super::subject::Subject;
+use edt_lang::Parsed;
+
+/// The shortest run that counts, in characters that are not white space.
+#[derive(Debug, Clone, Copy)]
+struct MinWeight {
+    /// One line that has no further effect when repeated.
+    line: usize,
+    /// One line that is a call, outside of tests.
+    call: usize,
+    /// Two lines or more, each copy a statement, a member or an entry.
+    block: usize,
+    /// The same in tests, which repeat calls on purpose.
+    test_block: usize,
+    /// Two lines or more elsewhere. Entries of tables and arguments may repeat.
+    elsewhere: usize,
+}
+
+/// Measured on human changes and on blocks pasted twice: `benches/guards`.
+const MIN_WEIGHT: MinWeight =
+    MinWeight { line: 8, call: 30, block: 16, test_block: 60, elsewhere: 40 };
+/// The shortest run in a file without a grammar, in characters and lines.
+const MIN_WITHOUT_GRAMMAR: (usize, usize) = (80, 3);
+/// Most runs that are looked up in the old text. After that many, the rest passes.
+const MAX_OLD_LOOKUPS: usize = 64;
+/// Longest run that is searched for, in lines.
+const MAX_RUN: usize = 400;
+/// Most lines that are compared for one added range, and most runs that are checked with the tree.
+/// After that, the rest passes: a text that repeats one line a million times has too many runs.
+const MAX_COMPARED: usize = 20_000_000;
+const MAX_CHECKED: usize = 100_000;
+
+/// The rows (0-based, end excluded) of both copies of the first run that occurs twice in a row. One
+/// copy is in the `added` lines, and the old text did not have both.
+pub(super) fn first(
+    subject: &Subject<'_>,
+    added: &[Range<usize>],
+    tree: Option<&Parsed<'_>>,
+) -> Option<(Range<usize>, Range<usize>)> {
+    // Tests repeat code on purpose.
+    let test = subject.path.to_string().to_ascii_lowercase().contains("test");
+    added.iter().find_map(|range| Window::around(subject, range).first(subject, tree, test))
+}
+
+/// The lines around an added range, without blank ones.
+struct Window<'s> {
+    lines: &'s [&'s [u8]],
+    /// The row of each line.
+    rows: Vec<usize>,
+    /// For each line a number that equal lines share.
+    ids: Vec<usize>,
+    /// For each line the number of characters that are not white space in all lines before it. The
+    /// last entry is the total.
+    weights: Vec<usize>,
+    /// For each line the end of the sequence of equal lines that starts there.
+    equal_until: Vec<usize>,
+    /// The added lines.
+    added: Range<usize>,
+    /// The lines of the old text, without blank ones.
+    old_lines: OnceCell<Vec<&'s [u8]>>,
+}
+
+/// Two copies of `length` lines, as indexes into a window.
+#[derive(Clone, Copy)]
+struct Pair {
+    first: usize,
+    second: usize,
+    length: usize,
+}
+
+impl<'s> Window<'s> {
+    fn around(subject: &'s Subject<'_>, range: &Range<usize>) -> Window<'s> {
+        let lines = subject.lines().texts().1;
+        let blank = |row: &usize| lines[*row].trim_ascii().is_empty();
+        let mut rows: Vec<usize> = range.clone().filter(|row| !blank(row)).collect();
+        let added = rows.len();
+        let most = added.min(MAX_RUN);
+        let mut before: Vec<usize> =
+            (0..range.start).rev().filter(|row| !blank(row)).take(most).collect();
+        before.reverse();
+        let from = before.len();
+        before.append(&mut rows);
+        before.extend((range.end..lines.len()).filter(|row| !blank(row)).take(most + 1));
+        let mut numbers: HashMap<&[u8], usize> = HashMap::new();
+        let mut number = |row: &usize| {
+            let next = numbers.len();
+            *numbers.entry(lines[*row].trim_ascii_end()).or_insert(next)
+        };
+        let ids: Vec<usize> = before.iter().map(&mut number).collect();
+        let mut weights = vec![0];
+        for row in &before {
+            let solid = lines[*row].iter().filter(|byte| !byte.is_ascii_whitespace()).count();
+            weights.push(weights.last().copied().unwrap_or(0) + solid);
+        }
+        let mut equal_until: Vec<usize> = (1..=ids.len()).collect();
+        for at in (1..ids.len()).rev().filter(|&at| ids[at] == ids[at - 1]) {
+            equal_until[at - 1] = equal_until[at];
+        }
+        Window {
+            lines,
+            rows: before,
+            ids,
+            weights,
+            equal_until,
+            added: from..from + added,
+            old_lines: OnceCell::new(),
+        }
+    }
+
+    fn first(
+        &self,
+        subject: &'s Subject<'_>,
+        tree: Option<&Parsed<'_>>,
+        test: bool,
+    ) -> Option<(Range<usize>, Range<usize>)> {
+        let (mut old_lookups, mut compared, mut checked) = (0, 0, 0);
+        for length in 1..=self.added.len().min(MAX_RUN) {
+            let mut equal = 0;
+            compared += self.ids.len();
+            if compared > MAX_COMPARED && length > 1 {
+                return None;
+            }
+            for at in length..self.ids.len() {
+                equal = if self.ids[at] == self.ids[at - length] { equal + 1 } else { 0 };
+                if equal >= length {
+                    let pair = Pair { first: at + 1 - 2 * length, second: at + 1 - length, length };
+                    if !self.is_new(pair) || !self.is_heavy_enough(pair, tree.is_some(), test) {
+                        continue;
+                    }
+                    checked += 1;
+                    if checked > MAX_CHECKED {
+                        return None;
+                    }
+                    if !self.is_suspicious(pair, subject, tree, test) {
+                        continue;
+                    }
+                    if !self.existed_before(pair, subject) {
+                        return Some((
+                            self.span(pair.first, length),
+                            self.span(pair.second, length),
+                        ));
+                    }
+                    old_lookups += 1;
+                    if old_lookups == MAX_OLD_LOOKUPS {
+                        return None;
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// Whether one of the copies is within the added lines.
+    fn is_new(&self, pair: Pair) -> bool {
+        let within = |at: usize| self.added.start <= at && at + pair.length <= self.added.end;
+        within(pair.first) || within(pair.second)
+    }
+
+    /// Whether a run is long enough, and not one line repeated. Cheap, and false for nearly all
+    /// runs.
+    fn is_heavy_enough(&self, pair: Pair, tree: bool, test: bool) -> bool {
+        let Pair { second, length, .. } = pair;
+        let weight = self.weights[second + length] - self.weights[second];
+        let one_line = self.equal_until[second] >= second + length;
+        match (tree, length) {
+            (false, _) => {
+                let (min_weight, min_lines) = MIN_WITHOUT_GRAMMAR;
+                weight >= min_weight && length >= min_lines && !one_line
+            }
+            (true, 1) => weight >= MIN_WEIGHT.line,
+            (true, _) => {
+                !one_line && weight >= if test { MIN_WEIGHT.test_block } else { MIN_WEIGHT.block }
+            }
+        }
+    }
+
+    /// Whether a run that is long enough is probably a mistake when it occurs twice.
+    fn is_suspicious(
+        &self,
+        pair: Pair,
+        subject: &Subject<'_>,
+        tree: Option<&Parsed<'_>>,
+        test: bool,
+    ) -> bool {
+        let Pair { first, second, length } = pair;
+        let weight = self.weights[second + length] - self.weights[second];
+        let line = self.lines[self.rows[second]];
+        let Some(tree) = tree else { return true };
+        let starts = |at: usize| tree.starts_in_container(subject.start_of(self.rows[at]));
+        if length == 1 {
+            let idle = is_idempotent(line);
+            let call = weight >= MIN_WEIGHT.call && !test && is_unlikely_to_repeat(line);
+            return (idle || call) && starts(first) && starts(second);
+        }
+        if self.continues_deeper(pair) {
+            return false;
+        }
+        let last = self.lines[self.rows[second + length - 1]];
+        let quoted = || tree.is_text(subject.start_of(self.rows[second]));
+        starts(first) && starts(second)
+            || weight >= MIN_WEIGHT.elsewhere && !last.trim_ascii_end().ends_with(b",") && !quoted()
+    }
+
+    /// Whether the line below the second copy is indented deeper than its first line. Then only the
+    /// beginnings of two different blocks are equal.
+    fn continues_deeper(&self, pair: Pair) -> bool {
+        let blank = |row: &usize| {
+            self.lines[*row].iter().take_while(|byte| byte.is_ascii_whitespace()).count()
+        };
+        let indent = |at: usize| self.rows.get(at).map(blank);
+        indent(pair.second + pair.length).is_some_and(|below| Some(below) > indent(pair.second))
+    }
+
+    /// Whether the old text had the run twice in a row. Blank lines are ignored.
+    fn existed_before(&self, pair: Pair, subject: &'s Subject<'_>) -> bool {
+        let copy: Vec<&[u8]> = self.rows[pair.second..pair.second + pair.length]
+            .iter()
+            .map(|row| self.lines[*row].trim_ascii_end())
+            .collect();
+        let old_lines = self.old_lines.get_or_init(|| {
+            let old = subject.lines().texts().0.iter().copied();
+            old.map(<[u8]>::trim_ascii_end).filter(|line| !line.is_empty()).collect()
+        });
+        old_lines
+            .windows(pair.length * 2)
+            .any(|window| window[..pair.length] == copy && window[pair.length..] == copy)
+    }
+
+    fn span(&self, at: usize, length: usize) -> Range<usize> {
+        self.rows[at]..self.rows[at + length - 1] + 1
+    }
+}
+
+/// Whether repeating a statement has no further effect. A call, an increment or a bare expression
+/// may have one.
+fn is_idempotent(line: &[u8]) -> bool {
+    let line = line.trim_ascii();
+    let has = |word: &[u8]| memchr::memmem::find(line, word).is_some();
+    let changes = [
+        &b"++"[..],
+        b"--",
+        b"+=",
+        b"-=",
+        b"*=",
+        b"/=",
+        b"|=",
+        b"&=",
+        b"^=",
+        b"<<",
+        b">>",
+        b"<-",
+        b"yield",
+        b"await",
+        b"next",
+    ];
+    if changes.iter().any(|word| has(word)) {
+        return false;
+    }
+    // `x = x.parent` has another effect each time. Repeated includes are a matter of the language's
+    // own queries.
+    let moves = memchr::memmem::find(line, b" = ")
+        .is_some_and(|at| memchr::memmem::find(&line[at + 3..], line[..at].trim_ascii()).is_some());
+    if moves || line.starts_with(b"#include") {
+        return false;
+    }
+    // A call may return another value the second time.
+    let assigned = memchr::memmem::find(line, b"= ").map_or(&b""[..], |at| &line[at..]);
+    if assigned.contains(&b'(') && !is_unlikely_to_repeat(line) {
+        return false;
+    }
+    // A call begins with a path and an opening bracket. A bare expression has neither a space nor
+    // an assignment.
+    let path = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.:>!*&-@$?\"'".contains(byte);
+    let end = line.iter().position(|byte| !path(byte)).unwrap_or(line.len());
+    !(end == line.len() || matches!(line[end], b'(' | b'[' | b';' | b',' | b'{' | b'}'))
+}
+
+/// Whether a long call is usually written once: it neither checks a state, as tests do repeatedly,
+/// nor advances an iterator.
+fn is_unlikely_to_repeat(line: &[u8]) -> bool {
+    const REPEATABLE: [&str; 17] = [
+        "assert", "require", "expect", "check", "equal", "test", "verify", "ok(", "next", "read",
+        "++", "--", "+=", "yield", "await", "push", "<-",
+    ];
+    let line = String::from_utf8_lossy(line).to_lowercase();
+    !REPEATABLE.iter().any(|word| line.contains(word))
+}

@@ -1,0 +1,503 @@
+//! Code must not break: an edit must not add syntax errors.
+//!
+//! The new text is parsed first, the old text only if the new one has errors. Errors of the old
+//! text never refuse an edit. In languages with a preprocessor, the text as written often has no
+//! tree. There, brackets are counted and trees compared in the text that the preprocessor would
+//! leave, for up to three choices of branches.
+
+use std::ops::Range;
+
+use super::check::{Guard, GuardContext, GuardOutput};
+use super::subject::Subject;
+use edt_lang::brackets::{self, Bracket};
+use edt_lang::faults::{SyntaxFault, SyntaxFaultKind};
+use edt_lang::outline::touches;
+use edt_lang::preprocessor::{BranchChoice, Branches};
+use edt_lang::{Language, Parsed, Unparsed};
+use edt_types::text::{line_of, lines, visible};
+use edt_types::{Code, Finding};
+
+/// The guard `syntax`.
+#[derive(Debug)]
+pub struct Syntax;
+
+/// A syntax error that an edit adds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SyntaxBreak {
+    /// The byte offset of the error in the new text.
+    pub at: usize,
+    /// The kind of the error.
+    pub what: BreakKind,
+    /// The bracket that has probably lost its partner.
+    pub bracket: Option<Bracket>,
+}
+
+/// The kind of a syntax error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BreakKind {
+    /// Text that the grammar does not allow there.
+    Unexpected,
+    /// A token of this kind is missing.
+    Missing(String),
+    /// A statement is indented differently from its neighbours.
+    Misaligned,
+    /// This bracket has no partner.
+    Unmatched(u8),
+}
+
+impl SyntaxBreak {
+    fn unmatched(bracket: Bracket) -> SyntaxBreak {
+        SyntaxBreak {
+            at: bracket.at,
+            what: BreakKind::Unmatched(bracket.byte),
+            bracket: Some(bracket),
+        }
+    }
+}
+
+impl Guard for Syntax {
+    fn name(&self) -> &'static str {
+        "syntax"
+    }
+
+    fn rule(&self) -> &'static str {
+        "The new text has more syntax errors than the old one. C and C++: more brackets without a \
+         partner for any choice of #if branches, or more errors for every choice that includes a \
+         changed line, one of them on a changed line."
+    }
+
+    // A file overwritten with a fragment has lost more than its syntax.
+    fn yields_to(&self) -> &'static [&'static str] {
+        &["protected_path", "size_reduction"]
+    }
+
+    fn check(&self, file: &Subject<'_>, _: &GuardContext<'_>) -> Vec<GuardOutput> {
+        match detect(file) {
+            Ok(found) => GuardOutput::of(self.name(), found.map(|found| explain(file, &found))),
+            Err(why) => vec![GuardOutput::Unchecked {
+                word: self.name(),
+                reason: format!("The syntax of {} was not checked: {why}.", file.path),
+            }],
+        }
+    }
+}
+
+/// The syntax error that the edit adds, if it adds one.
+///
+/// # Errors
+/// The reason why the texts could not be compared.
+pub fn detect(subject: &Subject<'_>) -> Result<Option<SyntaxBreak>, Unparsed> {
+    let Some(language) = subject.language().filter(|_| subject.text().is_some()) else {
+        return Ok(None);
+    };
+    if language.preprocessor { in_branches(subject, language) } else { in_tree(subject) }
+}
+
+/// The rule for languages without a preprocessor.
+fn in_tree(subject: &Subject<'_>) -> Result<Option<SyntaxBreak>, Unparsed> {
+    let Some(new) = subject.new_tree() else { return Ok(None) };
+    let new = new.as_ref().map_err(|why| *why)?;
+    let faults = new.faults();
+    if faults.is_empty() {
+        return Ok(None);
+    }
+    let old = match subject.old_tree() {
+        Some(old) => Some(old.as_ref().map_err(|why| *why)?),
+        None => None,
+    };
+    let before = old.map_or_else(Vec::new, Parsed::faults);
+    if faults.len() <= before.len() {
+        return Ok(None);
+    }
+    let after = subject.after.unwrap_or_default();
+    // A fault of which the old text has several of the same shape is an idiom that the grammar does
+    // not know.
+    let is_idiom =
+        |fault: &&SyntaxFault| before.iter().filter(|other| other.shape == fault.shape).count() > 1;
+    let fresh = fresh(&faults, after, &before, subject.old_text());
+    if fresh.iter().all(is_idiom) {
+        return Ok(None);
+    }
+    let fresh: Vec<&SyntaxFault> = fresh.into_iter().filter(|fault| !is_idiom(fault)).collect();
+    // A file without errors is checked. A template was never valid YAML by itself, and is not.
+    if (old.is_none() || !before.is_empty()) && is_template(subject, after) {
+        return Err(Unparsed::Template);
+    }
+    if fresh.iter().all(|fault| is_trailing_comma(subject, &after[fault.bytes.clone()])) {
+        return Ok(None);
+    }
+    Ok(pick(subject, &fresh, after, &new.brackets()))
+}
+
+/// Whether a YAML text is a template (`{{ .Values.x }}`, `{% if %}`), which is not valid YAML until
+/// it is rendered.
+fn is_template(subject: &Subject<'_>, text: &[u8]) -> bool {
+    let opens = |at: usize| {
+        (text[at..].starts_with(b"{{") || text[at..].starts_with(b"{%"))
+            && !text[..at].ends_with(b"$")
+    };
+    subject.language().is_some_and(|language| language.name == "yaml")
+        && memchr::memchr_iter(b'{', text).any(opens)
+}
+
+/// Whether a fault is the trailing comma that some JSON parsers allow, as in `tsconfig.json`.
+fn is_trailing_comma(subject: &Subject<'_>, fault: &[u8]) -> bool {
+    let path = subject.path.to_string();
+    let name = path.rsplit('/').next().unwrap_or(&path);
+    let jsonc = name.rsplit('.').next() == Some("jsonc");
+    let lenient = jsonc
+        || name.starts_with("tsconfig")
+        || name.starts_with("jsconfig")
+        || path.contains(".vscode/");
+    lenient && fault.trim_ascii() == b","
+}
+
+/// The faults of the new text without those of the old one, compared by kind and text, not by
+/// place.
+fn fresh<'f>(
+    new: &'f [SyntaxFault],
+    text: &[u8],
+    old: &[SyntaxFault],
+    old_text: &[u8],
+) -> Vec<&'f SyntaxFault> {
+    let mut old_faults: Vec<(&SyntaxFault, &[u8])> =
+        old.iter().map(|fault| (fault, &old_text[fault.bytes.clone()])).collect();
+    let mut fresh = Vec::new();
+    for fault in new {
+        let bytes = &text[fault.bytes.clone()];
+        let same = |(other, held): &(&SyntaxFault, &[u8])| {
+            other.kind == fault.kind && other.parent == fault.parent && *held == bytes
+        };
+        match old_faults.iter().position(same) {
+            Some(at) => drop(old_faults.swap_remove(at)),
+            None => fresh.push(fault),
+        }
+    }
+    fresh
+}
+
+/// The fault to report: on a touched row if there is one, else the first.
+fn pick(
+    subject: &Subject<'_>,
+    fresh: &[&SyntaxFault],
+    text: &[u8],
+    found: &[Bracket],
+) -> Option<SyntaxBreak> {
+    let touched = subject.touched();
+    let on_touched = |fault: &&&SyntaxFault| touches(&touched, &fault.rows);
+    let small = |fault: &&&SyntaxFault| fault.rows.len() <= 3 && on_touched(fault);
+    let fault =
+        fresh.iter().find(small).or_else(|| fresh.iter().find(on_touched)).or(fresh.first())?;
+    let bracket = unmatched_bracket(text, found, &touched);
+    let what = match &fault.kind {
+        SyntaxFaultKind::Missing(kind) => BreakKind::Missing(kind.clone()),
+        SyntaxFaultKind::Unexpected => BreakKind::Unexpected,
+        SyntaxFaultKind::Misaligned => BreakKind::Misaligned,
+    };
+    match bracket {
+        Some(bracket) if fault.rows.len() > 3 => Some(SyntaxBreak::unmatched(bracket)),
+        _ => Some(SyntaxBreak { at: first_word(text, &fault.bytes), what, bracket }),
+    }
+}
+
+/// The start of an error node, without the white space that it may begin with.
+fn first_word(text: &[u8], bytes: &Range<usize>) -> usize {
+    let blank = text[bytes.clone()].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    bytes.start + if blank < bytes.len() { blank } else { 0 }
+}
+
+/// The rule for languages with a preprocessor.
+fn in_branches(
+    subject: &Subject<'_>,
+    language: &'static Language,
+) -> Result<Option<SyntaxBreak>, Unparsed> {
+    let old = subject.old_code().unwrap_or_default();
+    let new = subject.after.unwrap_or_default();
+    let (old_branches, new_branches) = (Branches::of(old), Branches::of(new));
+    if let Some(row) = new_branches.unclosed().last()
+        && new_branches.unclosed().count() > old_branches.unclosed().count()
+    {
+        return Ok(Some(SyntaxBreak {
+            at: subject.start_of(row),
+            what: BreakKind::Missing("#endif".to_owned()),
+            bracket: None,
+        }));
+    }
+    let plain = old_branches.is_plain() && new_branches.is_plain();
+    let takes = if plain { &BranchChoice::ALL[..1] } else { &BranchChoice::ALL[..] };
+    for take in takes {
+        let after = new_branches.variant(*take);
+        let found = brackets::c_brackets(&after.text);
+        let alone = brackets::unmatched(&found);
+        if alone.is_empty() {
+            continue;
+        }
+        let before = brackets::unmatched(&brackets::c_brackets(&old_branches.variant(*take).text));
+        if alone.len() > before.len() {
+            let bracket = unmatched_bracket(&after.text, &found, &subject.touched());
+            return Ok(bracket.map(SyntaxBreak::unmatched));
+        }
+    }
+    if let Some(bracket) = in_macros(old, new) {
+        return Ok(Some(SyntaxBreak::unmatched(bracket)));
+    }
+    let Some(tree) = subject.new_tree() else { return Ok(None) };
+    let tree = tree.as_ref().map_err(|why| *why)?;
+    let touched = subject.touched();
+    if !tree.has_error() || !tree.faults().iter().any(|fault| touches(&touched, &fault.rows)) {
+        return Ok(None);
+    }
+    let mut first = None;
+    for take in takes {
+        let after = new_branches.variant(*take);
+        if !touched.iter().any(|rows| after.is_live(rows.clone())) {
+            continue;
+        }
+        let parsed = subject.parse(language, &after.text)?;
+        let hard: Vec<SyntaxFault> =
+            parsed.faults().into_iter().filter(|fault| is_hard(&after.text, fault)).collect();
+        if !hard.iter().any(|fault| touches(&touched, &fault.rows)) {
+            return Ok(None);
+        }
+        let before = old_branches.variant(*take);
+        let old_faults: Vec<SyntaxFault> = match subject.old_code() {
+            Some(_) => subject.parse(language, &before.text)?.faults(),
+            None => Vec::new(),
+        };
+        let old_faults: Vec<SyntaxFault> =
+            old_faults.into_iter().filter(|fault| is_hard(&before.text, fault)).collect();
+        let mut fresh = fresh(&hard, &after.text, &old_faults, &before.text);
+        fresh.retain(|fault| !old_faults.iter().any(|other| other.shape == fault.shape));
+        if hard.len() <= old_faults.len()
+            || !fresh.iter().any(|fault| touches(&touched, &fault.rows))
+        {
+            return Ok(None);
+        }
+        first = first
+            .or_else(|| pick(subject, &fresh, &after.text, &brackets::c_brackets(&after.text)));
+    }
+    Ok(first)
+}
+
+/// A bracket without a partner in the body of a macro, if there are more of them than before.
+fn in_macros(old: &[u8], new: &[u8]) -> Option<Bracket> {
+    let alone = |text| {
+        brackets::c_macro_brackets(text)
+            .iter()
+            .flat_map(|body| brackets::unmatched(body))
+            .collect::<Vec<_>>()
+    };
+    let found = alone(new);
+    let first = *found.first()?;
+    (found.len() > alone(old).len()).then_some(first)
+}
+
+/// Whether a fault is real: macros also cause faults in correct code.
+fn is_hard(text: &[u8], fault: &SyntaxFault) -> bool {
+    let bytes = text[fault.bytes.clone()].trim_ascii();
+    if is_macro_line(text, first_word(text, &fault.bytes)) {
+        return false;
+    }
+    match &fault.kind {
+        SyntaxFaultKind::Missing(_) => {
+            let before = text[..fault.bytes.start].trim_ascii_end();
+            !before.ends_with(b")") && !before.ends_with(b"}")
+        }
+        SyntaxFaultKind::Misaligned => true,
+        // Unmatched brackets are counted separately.
+        SyntaxFaultKind::Unexpected => bytes.len() > 1 && !bytes.iter().all(|byte| is_word(*byte)),
+    }
+}
+
+/// Whether the line of a place is a directive, begins with a name in capitals (`UNITTEST_STOP`,
+/// `CINIT(URL, …),`), or has one after a closing parenthesis (`int f(void) PRINTF_LIKE(1);`).
+fn is_macro_line(text: &[u8], at: usize) -> bool {
+    let start = text[..at].iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+    let end = memchr::memchr(b'\n', &text[at..]).map_or(text.len(), |end| at + end);
+    let line = text[start..end].trim_ascii();
+    let capitals = |rest: &[u8]| {
+        let word: Vec<u8> = rest.iter().copied().take_while(|byte| is_word(*byte)).collect();
+        word.len() > 2
+            && word.iter().any(u8::is_ascii_uppercase)
+            && !word.iter().any(u8::is_ascii_lowercase)
+    };
+    let attribute = |at: usize| capitals(line[at + 1..].trim_ascii_start());
+    line.starts_with(b"#") || capitals(line) || memchr::memchr_iter(b')', line).any(attribute)
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+/// The bracket to report: one without a partner on a touched row, else the one whose partner was
+/// probably lost.
+fn unmatched_bracket(text: &[u8], found: &[Bracket], touched: &[Range<usize>]) -> Option<Bracket> {
+    let alone = brackets::unmatched(found);
+    let row = |bracket: &Bracket| row_of(text, bracket.at);
+    let on_touched =
+        alone.iter().find(|bracket| touches(touched, &(row(bracket)..row(bracket) + 1)));
+    let opening = |bracket: &&Bracket| bracket.byte == b'{';
+    on_touched
+        .filter(|bracket| !opening(bracket))
+        .copied()
+        .or_else(|| alone.iter().find(opening).and_then(|_| brackets::likely_unclosed(text, found)))
+        .or_else(|| alone.first().copied())
+}
+
+fn row_of(text: &[u8], at: usize) -> usize {
+    usize::try_from(line_of(text, at) - 1).unwrap_or_default()
+}
+
+fn explain(subject: &Subject<'_>, found: &SyntaxBreak) -> Finding {
+    let text = subject.after.unwrap_or_default();
+    let (line, column) = place(text, found.at);
+    let what = match &found.what {
+        BreakKind::Unexpected => format!("unexpected {}", quoted(text, found.at)),
+        BreakKind::Misaligned => {
+            "a statement that is indented differently from its neighbours".to_owned()
+        }
+        BreakKind::Missing(kind) if kind.chars().all(char::is_alphanumeric) => {
+            format!("missing {kind}")
+        }
+        BreakKind::Missing(kind) => format!("missing `{kind}`"),
+        BreakKind::Unmatched(byte) => {
+            format!(
+                "`{}` has no partner `{}`",
+                char::from(*byte),
+                char::from(brackets::partner(*byte))
+            )
+        }
+    };
+    let bracket = found.bracket.filter(|bracket| bracket.at != found.at);
+    let also = bracket.map_or_else(String::new, |bracket| {
+        let (line, column) = place(text, bracket.at);
+        format!(
+            "; the `{}` at {line}:{column} may be the one without a partner",
+            char::from(bracket.byte)
+        )
+    });
+    let path = subject.path;
+    let frame = frame(text, found.at);
+    let mut finding = Finding::new(
+        Code::SyntaxError,
+        format!("{path}:{line}:{column}: SYNTAX_ERROR {what}{also}.\n{frame}\n"),
+        "Correct the content and send it again; edits that only make sense together belong in one \
+         request.",
+    )
+    .nothing_changed()
+    .or_override("If the text is right, repeat with allow: [\"syntax_error\"].")
+    .at(path)
+    .with("line", line)
+    .with("column", column)
+    .with("frame", frame);
+    if let Some(bracket) = found.bracket {
+        let (line, column) = place(text, bracket.at);
+        let text = char::from(bracket.byte).to_string();
+        finding = finding
+            .with("bracket", serde_json::json!({"text": text, "line": line, "column": column}));
+    }
+    finding
+}
+
+/// The 1-based line, and the 1-based column in characters.
+fn place(text: &[u8], at: usize) -> (u64, u64) {
+    let start = text[..at].iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+    let column = String::from_utf8_lossy(&text[start..at]).chars().count() as u64 + 1;
+    (row_of(text, at) as u64 + 1, column)
+}
+
+/// The word or sign at a place, quoted.
+fn quoted(text: &[u8], at: usize) -> String {
+    let rest = &text[at..];
+    let word =
+        rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
+    let end = if word > 0 {
+        word
+    } else {
+        std::str::from_utf8(rest).map_or(1, |s| s.chars().next().map_or(0, char::len_utf8))
+    };
+    match rest.get(..end) {
+        None | Some([]) => "end of the file".to_owned(),
+        Some(b"\n" | b"\r") => "end of the line".to_owned(),
+        Some(word) => format!("`{}`", visible(&word[..word.len().min(40)])),
+    }
+}
+
+/// The numbered lines around a place, with a caret below it. Long lines are cut to a window around
+/// the place, marked with `…`.
+fn frame(text: &[u8], at: usize) -> String {
+    const WIDTH: usize = 120;
+    let row = row_of(text, at);
+    let (_, column) = place(text, at);
+    let column = usize::try_from(column).unwrap_or(1) - 1;
+    let from = if column < WIDTH { 0 } else { column - WIDTH / 2 };
+    let first = row.saturating_sub(2);
+    let number = (row + 2).to_string().len();
+    let mut out = Vec::new();
+    for (i, line) in lines(text).enumerate().skip(first).take(row + 2 - first) {
+        let line = String::from_utf8_lossy(line);
+        let line = line.trim_end_matches(['\n', '\r']);
+        let mut shown: String = line.chars().skip(from).take(WIDTH).collect();
+        let left = if from > 0 && !shown.is_empty() { "…" } else { "" };
+        if line.chars().nth(from + WIDTH).is_some() {
+            shown.push('…');
+        }
+        out.push(format!("{:>number$} | {left}{shown}", i + 1).trim_end().to_owned());
+        if i == row {
+            let before = shown.chars().take(column - from);
+            let pad: String = before.map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
+            let left = if from > 0 { " " } else { "" };
+            out.push(format!("{:>number$} | {left}{pad}^", ""));
+        }
+    }
+    out.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_counts_lines_and_characters_from_one() {
+        let text = "ä\nöü x".as_bytes();
+        assert_eq!(place(text, 0), (1, 1));
+        assert_eq!(place(text, text.len() - 1), (2, 4));
+    }
+
+    #[test]
+    fn a_word_is_quoted_whole_and_a_sign_alone() {
+        assert_eq!(quoted(b"let my_name = 1;", 4), "`my_name`");
+        assert_eq!(quoted(b"a) {", 1), "`)`");
+        assert_eq!(quoted("→x".as_bytes(), 0), "`→`");
+    }
+
+    #[test]
+    fn the_end_of_a_line_and_of_a_file_are_named() {
+        assert_eq!(quoted(b"a\nb", 1), "end of the line");
+        assert_eq!(quoted(b"a", 1), "end of the file");
+    }
+
+    #[test]
+    fn a_frame_has_two_lines_above_and_one_below() {
+        let text = b"1\n2\n3\n4 x\n5\n6\n";
+        assert_eq!(frame(text, 8), "2 | 2\n3 | 3\n4 | 4 x\n  |   ^\n5 | 5");
+    }
+
+    #[test]
+    fn a_caret_stays_below_its_sign_behind_tabs() {
+        assert_eq!(frame(b"\tx)\n", 2), "1 | \tx)\n  | \t ^");
+    }
+
+    #[test]
+    fn a_long_line_is_cut_around_the_place() {
+        let text = format!("{}!{}", "a".repeat(200), "b".repeat(200));
+        let frame = frame(text.as_bytes(), 200);
+        let shown = format!("1 | …{}!{}…", "a".repeat(60), "b".repeat(59));
+        assert_eq!(frame, format!("{shown}\n  | {}^", " ".repeat(61)));
+    }
+
+    #[test]
+    fn a_word_has_no_neighbouring_letters() {
+        assert_eq!((is_word(b'_'), is_word(b'9'), is_word(b'-')), (true, true, false));
+    }
+}

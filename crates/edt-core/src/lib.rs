@@ -1,0 +1,70 @@
+//! Guarded, atomic edits recorded as Git commits: the library behind `edt`.
+//!
+//! Every edit is one transaction and one commit on a shadow branch. Guards judge it before anything
+//! is written; a refusal changes nothing and says what to send instead. After a crash the next call
+//! finds the old state or the new one.
+//!
+//! ```standalone_crate
+//! # fn main() -> Result<(), edt_core::Refusal> {
+//! # let directory = edt_testkit::ScratchRepo::with(&[("src/calc.c", "int sub(int a, int b) { return a - b; }\n")]);
+//! # std::env::set_current_dir(directory.path()).unwrap();
+//! let mut ws = edt_core::Workspace::open(".", edt_core::Options::default())?;
+//! let outcome = ws.apply(&edt_core::Request::new("calc: add").edit("src/calc.c", "a - b", "a + b"))?;
+//! assert_eq!(outcome.status, edt_core::Status::Applied);
+//! ws.undo(1)?;
+//! ws.redo()?;
+//! ws.land(edt_core::Land::default())?;
+//! # Ok(()) }
+//! ```
+//!
+//! A refusal is a value: every finding has a stable [`Code`], a summary, what the call had changed,
+//! and the next call to make.
+//!
+//! ```standalone_crate
+//! # fn main() -> Result<(), edt_core::Refusal> {
+//! # let directory = edt_testkit::ScratchRepo::with(&[("src/calc.c", "int sub(int a, int b) { return a - b; }\n")]);
+//! # let mut ws = edt_core::Workspace::open(directory.path(), edt_core::Options::default())?;
+//! use edt_core::{Code, Effect, Request};
+//!
+//! let refusal = ws.apply(&Request::new("").edit("src/calc.c", "a * b", "a + b")).unwrap_err();
+//! let finding = &refusal.as_slice()[0];
+//! assert_eq!((finding.code, finding.effect), (Code::OldTextNotFound, Effect::NothingChanged));
+//! println!("{} {}", finding.message(), finding.hint());
+//! # Ok(()) }
+//! ```
+//!
+//! The library takes its settings from [`Options`] alone. Its Git access reads what Git itself reads
+//! to find a repository, the user's Git configuration and the identity of commits (`HOME`, `GIT_*`).
+//! [`Workspace`] is [`Send`]. Names outside this page are not part of the
+//! interface and may change in any release.
+
+#![warn(missing_docs)]
+
+mod api;
+#[doc(hidden)]
+pub mod guard;
+#[doc(hidden)]
+pub mod observe;
+#[doc(hidden)]
+pub mod policy;
+#[doc(hidden)]
+pub mod proposal;
+#[doc(hidden)]
+pub mod session;
+#[doc(hidden)]
+pub mod txn;
+
+pub use api::Workspace;
+pub use edt_edit::Mode;
+pub use edt_types::{
+    Code, Durability, Effect, FileReport, Finding, Findings as Refusal, GuardReport, Outcome,
+    Recovered, RepoPath, SessionReport, Status, Verdict, Warning,
+};
+pub use guard::{Guard, GuardContext, GuardOutput, Subject};
+pub use observe::Observer;
+pub use session::land_options::LandOptions as Land;
+pub use session::workspace::Options;
+pub use txn::Request;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,59 @@
+//! The effect of a finding, and who may override it.
+
+use serde::Deserialize;
+
+/// Set by `[[protect]]`, not by `[guards]`.
+pub(crate) const PROTECTED_PATH: &str = "protected_path";
+
+/// The names of the other built-in guards, which `[guards]` may set, in the order of reports.
+pub(crate) const SETTABLE_GUARDS: [&str; 10] = [
+    "size_reduction",
+    "mass_deletion",
+    "binary_content",
+    "encoding",
+    "conflict_markers",
+    "chat_artifact",
+    "elided_code",
+    "syntax",
+    "duplicate_code",
+    "validator",
+];
+
+/// How policy sets a guard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GuardRule {
+    /// The effect of a finding.
+    pub mode: GuardMode,
+    /// Who may override a refusal.
+    pub overriding: Override,
+}
+
+/// The effect of a guard's finding; later is stricter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GuardMode {
+    /// The guard does not run.
+    Off,
+    /// The finding is reported and never refuses.
+    Warn,
+    /// The finding refuses the change.
+    Refuse,
+}
+
+/// Who may override a refusal; later is stricter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Override {
+    /// The request itself, with `allow`.
+    Allow,
+    /// The user.
+    Approval,
+    /// Nobody.
+    Never,
+}
+
+impl Override {
+    pub(super) const fn never() -> Override {
+        Override::Never
+    }
+}

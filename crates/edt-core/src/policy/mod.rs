@@ -1,0 +1,15 @@
+//! What the user and the repository allow.
+
+pub mod file;
+mod globs;
+mod guard_rule;
+mod limits;
+pub mod trust;
+pub mod validator;
+
+pub use file::Policy;
+pub use guard_rule::{GuardMode, GuardRule, Override};
+#[cfg(test)]
+pub(crate) use guard_rule::{PROTECTED_PATH, SETTABLE_GUARDS};
+pub use limits::{DeletionLimits, SizeLimits};
+pub use validator::{Trust, Validator};

@@ -1,0 +1,269 @@
+//! A command that needs user approval. One approval is valid for one run of exactly this command.
+
+use super::apply::closed_finding;
+use super::decisions;
+use super::propose::approval_remedy;
+use super::store::{self, NewProposal, Proposal, ProposalState};
+use crate::session::{LockedWorkspace, Session, begin};
+use edt_git::sha256;
+use edt_types::{Code, Effect, Finding, Result};
+
+/// A command that needs user approval.
+#[derive(Debug)]
+pub struct CommandRequest<'a> {
+    /// The command line as a user would type it.
+    pub line: &'a str,
+    /// Everything that identifies the command, each part by itself: program, arguments, directory,
+    /// environment, input, sandbox level.
+    pub parts: Vec<Vec<u8>>,
+    /// What the user should know: why approval is needed, and where the command would run.
+    pub about: String,
+    /// The agent that asks.
+    pub agent: Option<String>,
+}
+
+/// The approval of a command. It is consumed just before the command runs.
+#[derive(Debug)]
+#[must_use = "consume it, or it could be used twice"]
+pub struct CommandApproval(Proposal);
+
+/// Looks for the user's approval of `ask`, and creates a proposal if there is none.
+///
+/// # Errors
+/// `APPROVAL_REQUIRED` with the number of the open proposal; `PROPOSAL_REJECTED` if the user
+/// rejected it.
+pub fn require_approval(
+    workspace: &mut LockedWorkspace,
+    ask: &CommandRequest<'_>,
+) -> Result<CommandApproval> {
+    let head = workspace.repo.head()?;
+    let running = Session::current(&workspace.repo, &head)?;
+    let session = running.map_or_else(|| begin::preview_session(&workspace.repo, &head), Ok)?;
+    let digest = digest(ask)?;
+    let same = |proposal: &Proposal| {
+        proposal.command.is_some()
+            && proposal.digest == digest
+            && proposal.session() == session.name
+    };
+    let newest = store::all(&workspace.repo)?.into_iter().rfind(same);
+    match newest.as_ref().map(|proposal| &proposal.state) {
+        Some(ProposalState::Approved(_)) => {}
+        Some(ProposalState::Open) => {
+            return Err(approval_required(ask, newest.map_or(0, |proposal| proposal.id)).into());
+        }
+        Some(ProposalState::Rejected(_)) => {
+            let found = newest.as_ref().map(|proposal| {
+                closed_finding(proposal, &proposal.state).with("proposal", proposal.id)
+            });
+            return Err(found.unwrap_or_else(|| approval_required(ask, 0)).into());
+        }
+        Some(
+            ProposalState::Withdrawn(_) | ProposalState::Superseded(_) | ProposalState::Done(_),
+        )
+        | None => {
+            return Err(approval_required(ask, create(workspace, ask, &session, &digest)?).into());
+        }
+    }
+    newest.map(CommandApproval).ok_or_else(|| approval_required(ask, 0).into())
+}
+
+/// An approval that was consumed.
+#[derive(Debug)]
+pub struct ConsumedApproval {
+    id: u64,
+    by: String,
+}
+
+impl CommandApproval {
+    /// Consumes the approval. Of two concurrent calls only one succeeds.
+    ///
+    /// # Errors
+    /// `PROPOSAL_REJECTED` if another call consumed it first; errors of publishing.
+    pub fn consume(self, workspace: &mut LockedWorkspace) -> Result<ConsumedApproval> {
+        let CommandApproval(proposal) = self;
+        let now = store::read(&workspace.repo, proposal.id)?;
+        if now.ref_tip != proposal.ref_tip {
+            return Err(closed_finding(&now, &now.state).into());
+        }
+        store::record_decision(workspace, &now, ("done", "a run"), None)?;
+        let by = proposal.state.detail().unwrap_or_default().to_owned();
+        Ok(ConsumedApproval { id: proposal.id, by })
+    }
+}
+
+impl ConsumedApproval {
+    /// Makes the approval valid for the next call, because the program did not start.
+    ///
+    /// # Errors
+    /// Errors of publishing.
+    pub fn restore(self, workspace: &mut LockedWorkspace) -> Result<()> {
+        let now = store::read(&workspace.repo, self.id)?;
+        store::record_decision(
+            workspace,
+            &now,
+            ("approved", &self.by),
+            Some("The program did not start."),
+        )?;
+        Ok(())
+    }
+}
+
+fn create(
+    workspace: &mut LockedWorkspace,
+    ask: &CommandRequest<'_>,
+    session: &Session,
+    digest: &str,
+) -> Result<u64> {
+    let unborn = session.tip == workspace.repo.empty_tree();
+    let tree = workspace.repo.tree_of(session.tip)?;
+    let new = NewProposal {
+        session: &session.name,
+        parent: (!unborn).then_some(session.tip),
+        tree,
+        objects: Vec::new(),
+        text: &format!("run: {}\n\n{}", ask.line, ask.about),
+        digest,
+        agent: ask.agent.clone(),
+        allowed: Vec::new(),
+        grants: &[],
+        command: Some(ask.line),
+    };
+    let (id, _) = store::create(workspace, new)?;
+    decisions::watch(workspace, id);
+    Ok(id)
+}
+
+fn digest(ask: &CommandRequest<'_>) -> Result<String> {
+    let field = |part: &Vec<u8>| [format!("{} ", part.len()).as_bytes(), part].concat();
+    sha256(&ask.parts.iter().flat_map(field).collect::<Vec<u8>>())
+}
+
+fn approval_required(ask: &CommandRequest<'_>, id: u64) -> Finding {
+    let summary = format!("{} needs user approval. {}", ask.line, ask.about);
+    let again = approval_remedy(id, "call `edt run` with exactly the same arguments");
+    Finding::new(Code::ApprovalRequired, summary, again)
+        .with_effect(Effect::NothingRun)
+        .with("proposal", id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::proposal::decide::{approve, reject, withdraw};
+    use crate::tests::{Scratch, refusal};
+
+    fn ask(words: &[&str]) -> CommandRequest<'static> {
+        CommandRequest {
+            line: "make install",
+            parts: words.iter().map(|word| word.as_bytes().to_vec()).collect(),
+            about: "It writes outside the worktree.".into(),
+            agent: None,
+        }
+    }
+
+    fn scratch() -> Scratch {
+        Scratch::with(&[("a.txt", "one\n")])
+    }
+
+    fn required(scratch: &Scratch, words: &[&str]) -> Result<CommandApproval> {
+        require_approval(&mut scratch.open(), &ask(words))
+    }
+
+    /// Asks for approval of `make install`, and gives it.
+    fn approved() -> Scratch {
+        let scratch = scratch();
+        required(&scratch, &["make", "install"]).unwrap_err();
+        let proposal = store::read(&scratch.repo(), 1).unwrap();
+        approve(&mut scratch.open(), &proposal).unwrap();
+        scratch
+    }
+
+    #[test]
+    fn a_command_without_an_approval_becomes_a_proposal() {
+        let scratch = scratch();
+        let finding = Finding::new(
+            Code::ApprovalRequired,
+            "make install needs user approval. It writes outside the worktree.",
+            "It waits as proposal 1. Ask the user to type `edt approve 1` in their own terminal \
+             (`edt show 1` shows the proposal). Continue with other work, and call `edt run` with \
+             exactly the same arguments when an edt answer reports the approval.",
+        );
+        let finding = finding.with_effect(Effect::NothingRun).with("proposal", 1);
+        assert_eq!(refusal(required(&scratch, &["make", "install"])), finding);
+        let proposal = store::read(&scratch.repo(), 1).unwrap();
+        assert_eq!(proposal.command.as_deref(), Some("make install"));
+        assert_eq!(proposal.text(), "run: make install\n\nIt writes outside the worktree.");
+    }
+
+    #[test]
+    fn a_repeated_request_waits_for_the_same_proposal() {
+        let scratch = scratch();
+        for _ in 0..2 {
+            let finding = refusal(required(&scratch, &["make", "install"]));
+            assert_eq!(finding.evidence["proposal"], 1);
+        }
+    }
+
+    #[test]
+    fn an_approval_is_valid_for_one_run() {
+        let scratch = approved();
+        let approval = required(&scratch, &["make", "install"]).unwrap();
+        approval.consume(&mut scratch.open()).unwrap();
+        let finding = refusal(required(&scratch, &["make", "install"]));
+        assert_eq!(finding.evidence["proposal"], 2);
+    }
+
+    #[test]
+    fn an_approval_covers_no_other_arguments() {
+        let scratch = approved();
+        assert_eq!(refusal(required(&scratch, &["make", "uninstall"])).evidence["proposal"], 2);
+    }
+
+    #[test]
+    fn arguments_are_not_joined_before_they_are_compared() {
+        let digests = [&["ab", "c"][..], &["a", "bc"], &["abc"], &["ab", "c", ""]]
+            .map(|words| digest(&ask(words)).unwrap());
+        let distinct: std::collections::BTreeSet<&String> = digests.iter().collect();
+        assert_eq!(distinct.len(), 4);
+    }
+
+    #[test]
+    fn of_two_calls_one_consumes_the_approval() {
+        let scratch = approved();
+        let first = required(&scratch, &["make", "install"]).unwrap();
+        let second = required(&scratch, &["make", "install"]).unwrap();
+        first.consume(&mut scratch.open()).unwrap();
+        assert_eq!(refusal(second.consume(&mut scratch.open())).code, Code::ProposalRejected);
+    }
+
+    #[test]
+    fn the_approval_of_a_program_that_did_not_start_is_valid_again() {
+        let scratch = approved();
+        let approval = required(&scratch, &["make", "install"]).unwrap();
+        let consumed = approval.consume(&mut scratch.open()).unwrap();
+        consumed.restore(&mut scratch.open()).unwrap();
+        let by = scratch.repo().identity().unwrap();
+        let state = store::read(&scratch.repo(), 1).unwrap().state;
+        assert_eq!(state, ProposalState::Approved(by));
+    }
+
+    #[test]
+    fn a_rejected_command_is_refused_with_the_reason() {
+        let scratch = scratch();
+        required(&scratch, &["make", "install"]).unwrap_err();
+        let proposal = store::read(&scratch.repo(), 1).unwrap();
+        reject(&mut scratch.open(), &proposal, "never").unwrap();
+        let finding = refusal(required(&scratch, &["make", "install"]));
+        assert_eq!(finding.code, Code::ProposalRejected);
+        assert_eq!(finding.summary, "The user rejected proposal 1 (run: make install): never");
+    }
+
+    #[test]
+    fn a_withdrawn_command_is_proposed_again() {
+        let scratch = scratch();
+        required(&scratch, &["make", "install"]).unwrap_err();
+        let proposal = store::read(&scratch.repo(), 1).unwrap();
+        withdraw(&mut scratch.open(), &proposal, "mistake").unwrap();
+        assert_eq!(refusal(required(&scratch, &["make", "install"])).evidence["proposal"], 2);
+    }
+}

@@ -1,0 +1,201 @@
+//! The last check before a landing: protected paths need a user's commit or an approved proposal.
+
+use super::store::{self, ProposalState};
+use crate::policy::Policy;
+use crate::session::Session;
+use crate::session::history::Commit;
+use crate::session::message::values;
+use edt_git::{Oid, Repo};
+use edt_types::{Code, Effect, Finding, RepoPath, Result};
+
+/// What a commit without edt's trailers counts for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlainCommits {
+    /// As user approval: Git's hooks checked it when it was made.
+    ByUser,
+    /// For nothing: a program may have made it.
+    Untrusted,
+}
+
+/// The refusals of protected paths in `session` that neither a user's commit nor an approved
+/// proposal changed last. It does not matter how the change came into the session (a program, a
+/// checkpoint).
+///
+/// # Errors
+/// `OBJECT_MISSING`, `IO_ERROR`.
+pub fn unapproved_paths(
+    repo: &Repo,
+    policy: &Policy,
+    session: &Session,
+    plain_commits: PlainCommits,
+) -> Result<Vec<Finding>> {
+    let (base, tip) = (repo.tree_of(session.base)?, repo.tree_of(session.tip)?);
+    let differs = repo.tree_diff(base, tip)?.into_iter().map(|differs| differs.path);
+    let mut open: Vec<RepoPath> = differs.filter(|path| policy.protects(path)).collect();
+    let mut found = Vec::new();
+    for commit in session.commits(repo) {
+        if open.is_empty() {
+            break;
+        }
+        let commit = commit?;
+        let before =
+            commit.parent.map_or_else(|| Ok(repo.empty_tree()), |parent| repo.tree_of(parent))?;
+        let is_users = commit.trailers.is_none() && plain_commits == PlainCommits::ByUser;
+        let is_approved = is_approved(repo, &commit)?;
+        for changed in repo.tree_diff(before, commit.tree)? {
+            let Some(at) = open.iter().position(|path| *path == changed.path) else { continue };
+            // A user's commit approves the whole file. An approved proposal covers only its own
+            // change, so earlier changes of the file must be covered, too.
+            if is_users {
+                open.swap_remove(at);
+            } else if !is_approved {
+                found.push(approval_required(&open.swap_remove(at), commit.oid));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Whether the commit applied a proposal, and the proposal names this commit.
+fn is_approved(repo: &Repo, commit: &Commit) -> Result<bool> {
+    let Some(id) = values(&commit.message, "Edt-Proposal").pop().and_then(|id| id.parse().ok())
+    else {
+        return Ok(false);
+    };
+    match store::read(repo, id) {
+        Ok(proposal) => Ok(proposal.state == ProposalState::Done(commit.oid.to_string())),
+        Err(found) if found.any(|finding| finding.code == Code::ProposalNotFound) => Ok(false),
+        Err(found) => Err(found),
+    }
+}
+
+fn approval_required(path: &RepoPath, commit: Oid) -> Finding {
+    let short = commit.to_hex_with_len(12);
+    Finding::new(
+        Code::ApprovalRequired,
+        format!(
+            "{path} needs user approval, and commit {short} of the session changed it without \
+            one."
+        ),
+        format!(
+            "Ask the user to review it (`git show {short}`) and to type `edt land` in their \
+            own terminal; or undo it with `edt undo`, or propose it with `edt propose`."
+        ),
+    )
+    .with_effect(Effect::NothingLanded)
+    .at(path)
+    .with("commit", commit.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::proposal::decide::approve;
+    use crate::proposal::propose::propose;
+    use crate::session::checkpoint::CheckpointReason;
+    use crate::session::record::record;
+    use crate::tests::{Scratch, path};
+    use crate::txn::Request;
+
+    const POLICY: &str = "[[protect]]\npaths = [\"ci/**\"]\noverride = \"approval\"\n";
+
+    fn scratch() -> Scratch {
+        let files = [("edt.toml", POLICY), ("ci/a.yml", "one\n"), ("b.txt", "b\n")];
+        let scratch = Scratch::with(&files);
+        scratch.begin("fix");
+        scratch
+    }
+
+    fn unapproved(scratch: &Scratch, plain_commits: PlainCommits) -> Vec<Finding> {
+        let policy = Policy::of(None, Some(POLICY)).unwrap();
+        unapproved_paths(&scratch.repo(), &policy, &scratch.session(), plain_commits).unwrap()
+    }
+
+    fn apply_approved(scratch: &Scratch, request: &Request) {
+        let id = propose(&mut scratch.open(), request).unwrap().proposal.unwrap();
+        let proposal = store::read(&scratch.repo(), id).unwrap();
+        approve(&mut scratch.open(), &proposal).unwrap();
+        crate::proposal::apply(&mut scratch.open(), id, edt_types::DryRun::No).unwrap();
+    }
+
+    #[test]
+    fn an_approved_change_of_a_protected_path_lands() {
+        let scratch = scratch();
+        apply_approved(&scratch, &Request::new("ci").edit("ci/a.yml", "one", "two"));
+        assert_eq!(unapproved(&scratch, PlainCommits::Untrusted), []);
+    }
+
+    #[test]
+    fn a_checkpoint_of_a_protected_path_does_not_land() {
+        let scratch = scratch();
+        scratch.write("ci/a.yml", "two\n");
+        record(&mut scratch.open(), CheckpointReason::Requested(None), &[]).unwrap();
+        let (commit, short) = (scratch.head(), scratch.head().to_hex_with_len(12).to_string());
+        let finding = Finding::new(
+            Code::ApprovalRequired,
+            format!(
+                "ci/a.yml needs user approval, and commit {short} of the session changed it \
+                 without one."
+            ),
+            format!(
+                "Ask the user to review it (`git show {short}`) and to type `edt land` in their \
+                 own terminal; or undo it with `edt undo`, or propose it with `edt propose`."
+            ),
+        );
+        let finding = finding
+            .with_effect(Effect::NothingLanded)
+            .at(&path("ci/a.yml"))
+            .with("commit", commit.to_string());
+        assert_eq!(unapproved(&scratch, PlainCommits::ByUser), [finding]);
+    }
+
+    #[test]
+    fn a_users_commit_approves_the_whole_file() {
+        let scratch = scratch();
+        scratch.write("ci/a.yml", "two\n");
+        record(&mut scratch.open(), CheckpointReason::Requested(None), &[]).unwrap();
+        scratch.user_commit("edt/fix", &[("ci/a.yml", Some("three\n"))], "by hand\n");
+        assert_eq!(unapproved(&scratch, PlainCommits::ByUser), []);
+    }
+
+    #[test]
+    fn a_commit_that_a_program_may_have_made_approves_nothing() {
+        let scratch = scratch();
+        scratch.user_commit("edt/fix", &[("ci/a.yml", Some("two\n"))], "by hand\n");
+        assert_eq!(unapproved(&scratch, PlainCommits::Untrusted).len(), 1);
+    }
+
+    #[test]
+    fn an_approved_change_above_an_unapproved_one_does_not_land() {
+        let scratch = scratch();
+        scratch.write("ci/a.yml", "one\nmore\n");
+        record(&mut scratch.open(), CheckpointReason::Requested(None), &[]).unwrap();
+        apply_approved(&scratch, &Request::new("ci").edit("ci/a.yml", "one", "two"));
+        assert_eq!(unapproved(&scratch, PlainCommits::ByUser).len(), 1);
+    }
+
+    #[test]
+    fn a_forged_trailer_is_no_approval() {
+        let scratch = scratch();
+        let message = "ci\n\nEdt-Session: fix\nEdt-Kind: edit\nEdt-Edit: 1\nEdt-Proposal: 1\n";
+        scratch.user_commit("edt/fix", &[("ci/a.yml", Some("two\n"))], message);
+        assert_eq!(unapproved(&scratch, PlainCommits::ByUser).len(), 1);
+    }
+
+    #[test]
+    fn a_change_that_was_reversed_needs_no_approval() {
+        let scratch = scratch();
+        for text in ["two\n", "one\n"] {
+            scratch.write("ci/a.yml", text);
+            record(&mut scratch.open(), CheckpointReason::Requested(None), &[]).unwrap();
+        }
+        assert_eq!(unapproved(&scratch, PlainCommits::ByUser), []);
+    }
+
+    #[test]
+    fn an_ordinary_path_needs_no_approval() {
+        let scratch = scratch();
+        scratch.edit("b", "b.txt", "b", "c");
+        assert_eq!(unapproved(&scratch, PlainCommits::Untrusted), []);
+    }
+}

@@ -1,0 +1,607 @@
+//! Abandons a session: HEAD goes back to the branch the session began on, and files get their
+//! content from before it. The work stays at `refs/edt/<name>/abandoned`.
+
+use std::collections::BTreeMap;
+
+use super::checkout::{self, CheckoutPlan, CheckoutStep};
+use super::checkpoint::{CheckpointReason, Checkpoints, STAGED};
+use super::current::{POINTER, REFS, Session};
+use super::history::Commit;
+use super::list::{next_numbered_ref, origin};
+use super::message::Kind;
+use super::path_state::PathState;
+use super::workspace::LockedWorkspace;
+use edt_git::diff::{TreeDifference, TreeItem};
+use edt_git::{FileId, InHead, Loose, ObjectWriter, Oid, Repo, TouchedTrees, Tracked};
+use edt_journal::entry::EntryMove;
+use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet, FileChange, IndexView, publish};
+use edt_types::{Code, Finding, Findings, RepoPath, Result, Warning};
+
+/// An abandoned session.
+#[derive(Debug)]
+pub struct Abandoned {
+    /// The ref that keeps the work.
+    pub kept: String,
+    /// The commit of that ref.
+    pub tip: Oid,
+    /// The full name of the branch that HEAD is on now; `None` if HEAD was not moved.
+    pub onto: Option<String>,
+    /// The paths that changed on disk.
+    pub paths: Vec<TreeDifference>,
+    /// Checkpoints of unrecorded changes, made before the files were changed.
+    pub checkpoints: Vec<Oid>,
+    /// Warnings for the caller.
+    pub warnings: Vec<Warning>,
+}
+
+/// Abandons `session`.
+///
+/// # Errors
+/// `BAD_REQUEST` if the branch it began on is gone; `UNSAVED_CHANGES` in files that the session did
+/// not touch; errors of reading path states and of publishing. Nothing is changed on an error.
+pub fn abandon(workspace: &mut LockedWorkspace, session: &Session) -> Result<Abandoned> {
+    let repo = &workspace.repo;
+    repo.check_idle()?;
+    session.check_not_shared(repo)?;
+    let target = ReturnTarget::of(repo, session)?;
+    let (plan, target) = match AbandonPlan::of(repo, session, &target) {
+        Err(error) if only_unsupported_kinds(&error) => match target.to_base(session, &error) {
+            Some(base) => (AbandonPlan::of(repo, session, &base).map_err(|_| error)?, base),
+            None => return Err(error),
+        },
+        plan => (plan?, target),
+    };
+    let AbandonPlan { objects, tip, checkpoints, files, index, touched_trees, paths, mut warnings } =
+        plan;
+    warnings.extend(staged_before(repo, session)?);
+    let AbandonedRef { name: kept, from, mut create } = AbandonedRef::of(repo, session, tip)?;
+    let (mut replace, mut head_to) = (Vec::new(), None);
+    let branch = match (&target.onto, target.tip) {
+        (Some(onto), Some(at)) if onto.starts_with("refs/heads/") => {
+            match from {
+                BranchOrigin::Created(tip) => create.push((kept.clone(), tip)),
+                BranchOrigin::Existing(earlier) | BranchOrigin::Rewound(earlier) => {
+                    replace.push((kept.clone(), earlier, tip));
+                }
+            }
+            let (name, head_from) = (onto.clone(), Some(session.branch()));
+            BranchUpdate {
+                name,
+                from: BranchOrigin::Existing(at),
+                new: at,
+                log: String::new(),
+                head: InHead::Yes,
+                head_from,
+                point: None,
+            }
+        }
+        (onto, _) => {
+            head_to.clone_from(onto);
+            let head_from = onto.is_some().then(|| session.branch());
+            let (name, log) = (kept.clone(), "edt abandon".to_owned());
+            BranchUpdate { name, from, new: tip, log, head: session.head, head_from, point: None }
+        }
+    };
+    let drop = vec![(session.branch(), session.tip)];
+    let change = ChangeSet {
+        objects,
+        create,
+        head_to,
+        replace,
+        drop,
+        files,
+        index,
+        touched_trees,
+        ..ChangeSet::of(branch)
+    };
+    warnings.extend(target.warning);
+    workspace.require_durability(session.base);
+    warnings.extend(publish(&workspace.repo, &mut workspace.journal, change)?);
+    Ok(Abandoned { kept, tip, onto: target.onto, paths, checkpoints, warnings })
+}
+
+/// Everything that abandoning a session changes.
+struct AbandonPlan {
+    objects: Vec<Loose>,
+    /// The session's tip with the checkpoints.
+    tip: Oid,
+    checkpoints: Vec<Oid>,
+    files: Vec<FileChange>,
+    index: Option<(IndexView, Vec<EntryMove>)>,
+    touched_trees: TouchedTrees,
+    paths: Vec<TreeDifference>,
+    warnings: Vec<Warning>,
+}
+
+impl AbandonPlan {
+    fn of(repo: &Repo, session: &Session, target: &ReturnTarget) -> Result<AbandonPlan> {
+        let (tip_tree, return_tree, base_tree) =
+            (repo.tree_of(session.tip)?, target.tree(repo)?, repo.tree_of(session.base)?);
+        let originals = original_files(repo, session)?;
+        let mut paths = repo.tree_diff(tip_tree, return_tree)?;
+        for (path, before) in &originals {
+            if !paths.iter().any(|differs| differs.path == *path) {
+                let file = file_in_tree(repo, return_tree, path)?;
+                if file != *before {
+                    paths.push(TreeDifference {
+                        path: path.clone(),
+                        old: file.map(TreeItem::File),
+                        new: file.map(TreeItem::File),
+                    });
+                }
+            }
+        }
+        let index = if session.head == InHead::Yes { Some(IndexView::read(repo)?) } else { None };
+        let states = checkout::read_states(repo, tip_tree, index.as_ref(), &paths)?;
+        checkout::check_not_switched(repo, session, &states, &paths)?;
+        check_saved(&states, &paths, &originals)?;
+        let mut writer = ObjectWriter::new(repo);
+        let (edits, all) = (session.edits(repo)?, states.iter().collect::<Vec<_>>());
+        let checkpoints = Checkpoints::write(
+            &mut writer,
+            session,
+            tip_tree,
+            edits,
+            &all,
+            CheckpointReason::Foreign,
+        )?;
+        let attributes = checkout::attributes(&paths, tip_tree, return_tree);
+        let (mut steps, mut warnings) = (Vec::new(), Vec::new());
+        for (state, differs) in states.into_iter().zip(&paths) {
+            let entry = differs.new.and_then(TreeItem::file);
+            let mut disk = entry;
+            if let Some(before) = originals.get(&state.path) {
+                let base = file_in_tree(repo, base_tree, &state.path)?;
+                if *before != base && base == entry {
+                    disk = *before;
+                } else if *before != base {
+                    warnings.push(branch_changed_file(&state.path, session));
+                }
+            }
+            steps.push(CheckoutStep { state, disk, entry });
+        }
+        let changed = |CheckoutStep { state, disk, .. }: &CheckoutStep| {
+            let (old, new) = (state.disk_file().map(TreeItem::File), disk.map(TreeItem::File));
+            (old != new).then(|| TreeDifference { path: state.path.clone(), old, new })
+        };
+        let paths = steps.iter().filter_map(changed).collect();
+        let follows = index.as_ref().map(|_| tip_tree);
+        let CheckoutPlan { files, moves, touched_trees } =
+            CheckoutPlan::of(&mut writer, follows, attributes, &steps)?;
+        let index = index.map(|index| (index, moves));
+        let Checkpoints { tip, commits: checkpoints, .. } = checkpoints;
+        Ok(AbandonPlan {
+            objects: writer.loose_objects(),
+            tip,
+            checkpoints,
+            files,
+            index,
+            touched_trees,
+            paths,
+            warnings,
+        })
+    }
+}
+
+/// Whether every finding is about a link, a submodule, or a directory in place of a file.
+fn only_unsupported_kinds(error: &Findings) -> bool {
+    error.clone().into_vec().iter().all(|finding| finding.code == Code::NotAFile)
+}
+
+/// Refuses to overwrite files that the session never touched, unless their content is in the
+/// session or in the tree that HEAD goes to.
+fn check_saved(
+    states: &[PathState],
+    paths: &[TreeDifference],
+    originals: &BTreeMap<RepoPath, Option<FileId>>,
+) -> Result<()> {
+    let others = states.iter().zip(paths).filter(|(state, _)| !originals.contains_key(&state.path));
+    let unsaved = others.filter(|(state, differs)| {
+        !state.is_known(&[state.tip, differs.new.and_then(TreeItem::file)])
+    });
+    Findings::check(unsaved.map(|(state, _)| checkout::unsaved(&state.path)).collect())
+}
+
+/// Where HEAD goes.
+struct ReturnTarget {
+    /// The full name of a branch, or a commit for a detached HEAD; `None` if HEAD is not moved.
+    onto: Option<String>,
+    /// The commit there; `None` if the branch is unborn.
+    tip: Option<Oid>,
+    base: Oid,
+    warning: Option<Warning>,
+}
+
+impl ReturnTarget {
+    fn of(repo: &Repo, session: &Session) -> Result<ReturnTarget> {
+        let base = session.base;
+        if session.head == InHead::No {
+            return Ok(ReturnTarget { onto: None, tip: None, base, warning: None });
+        }
+        let origin = origin(repo, &session.name)?.unwrap_or_default();
+        if !origin.starts_with("refs/heads/") {
+            let commit =
+                Oid::from_hex(origin.as_bytes()).map_err(|_| origin_missing(session, &origin))?;
+            return Ok(ReturnTarget { onto: Some(origin), tip: Some(commit), base, warning: None });
+        }
+        let Some(tip) = repo.ref_value(&origin)? else {
+            let unborn = base == repo.empty_tree();
+            let target = unborn.then_some(ReturnTarget {
+                onto: Some(origin.clone()),
+                tip: None,
+                base,
+                warning: None,
+            });
+            return target.ok_or_else(|| origin_missing(session, &origin).into());
+        };
+        let other = repo.worktrees(POINTER).into_iter().find(|worktree| {
+            !worktree.is_current
+                && (worktree.head.as_ref() == Some(&origin)
+                    || worktree.is_rebasing_or_bisecting(&origin))
+        });
+        let Some(other) = other else {
+            return Ok(ReturnTarget { onto: Some(origin), tip: Some(tip), base, warning: None });
+        };
+        let why = format!(
+            "{} is checked out, rebased or bisected in {}.",
+            short(&origin),
+            repo.worktree_path(&other).display()
+        );
+        let after = "If this worktree was made for the session, remove it with `git worktree \
+            remove`.";
+        Ok(ReturnTarget {
+            warning: Some(detached(tip, &why, after)),
+            ..ReturnTarget::at(tip, base)
+        })
+    }
+
+    fn at(commit: Oid, base: Oid) -> ReturnTarget {
+        ReturnTarget { onto: Some(commit.to_string()), tip: Some(commit), base, warning: None }
+    }
+
+    /// The session's base, used if HEAD cannot go further because of `error`.
+    fn to_base(&self, session: &Session, error: &Findings) -> Option<ReturnTarget> {
+        let onto = self.onto.as_deref()?;
+        if self.tip == Some(self.base) || self.tip.is_none() {
+            return None;
+        }
+        let paths: Vec<String> =
+            error.clone().into_vec().into_iter().filter_map(|finding| finding.path).collect();
+        let why = format!("edt cannot check out {} from {}.", paths.join(", "), short(onto));
+        let to = if onto.starts_with("refs/heads/") {
+            short(onto).to_owned()
+        } else {
+            format!("--detach {onto}")
+        };
+        let after = format!("`git switch {to}` switches to it.");
+        Some(ReturnTarget {
+            warning: Some(detached(session.base, &why, &after)),
+            ..ReturnTarget::at(session.base, session.base)
+        })
+    }
+
+    fn tree(&self, repo: &Repo) -> Result<Oid> {
+        repo.tree_of(self.tip.unwrap_or(self.base))
+    }
+}
+
+fn short(branch: &str) -> &str {
+    branch.strip_prefix("refs/heads/").unwrap_or(branch)
+}
+
+fn detached(commit: Oid, why: &str, after: &str) -> Warning {
+    let message = format!("HEAD is detached at {}: {why} {after}", commit.to_hex_with_len(12));
+    Warning { code: "head_detached", path: None, message }
+}
+
+fn origin_missing(session: &Session, origin: &str) -> Finding {
+    Finding::new(
+        Code::BadRequest,
+        format!("edt/{} began on {origin:?}, which is not a branch with a commit.", session.name),
+        "Switch to another branch with `git switch BRANCH`; the session's work stays on its \
+         branch.",
+    )
+    .nothing_changed()
+}
+
+/// Warnings for content that was staged before an edit and exists nowhere else. The index does not
+/// get it back; the warning names its commit.
+fn staged_before(repo: &Repo, session: &Session) -> Result<Vec<Warning>> {
+    let mut warnings = Vec::new();
+    for commit in session.commits(repo) {
+        let commit = commit?;
+        if !commit.trailers.as_ref().is_some_and(|trailers| trailers.foreign)
+            || !commit.subject().starts_with(STAGED)
+        {
+            continue;
+        }
+        let before =
+            commit.parent.map_or_else(|| Ok(repo.empty_tree()), |parent| repo.tree_of(parent))?;
+        for differs in repo.tree_diff(before, commit.tree)? {
+            let (path, oid) = (differs.path, commit.oid.to_hex_with_len(12));
+            warnings.push(Warning {
+                code: "staged_kept",
+                path: Some(path.to_string()),
+                message: format!(
+                    "Content that was staged here before an edit is only in commit \
+                    {oid}. `git restore --source={oid} --staged -- {}` stages it again.",
+                    path.quoted()
+                ),
+            });
+        }
+    }
+    Ok(warnings)
+}
+
+/// Each path that the session touched, with its content before the first edit. Changes that the
+/// user had not recorded count as content.
+fn original_files(repo: &Repo, session: &Session) -> Result<BTreeMap<RepoPath, Option<FileId>>> {
+    let mut commits = session.commits(repo).collect::<Result<Vec<Commit>>>()?;
+    commits.reverse();
+    let (mut originals, mut edited) = (BTreeMap::new(), std::collections::BTreeSet::new());
+    for commit in commits {
+        let before =
+            commit.parent.map_or_else(|| Ok(repo.empty_tree()), |parent| repo.tree_of(parent))?;
+        let recorded =
+            commit.trailers.as_ref().is_some_and(|trailers| trailers.kind == Kind::Checkpoint);
+        for differs in
+            repo.tree_diff(before, commit.tree)?.into_iter().filter(TreeDifference::is_of_files)
+        {
+            if edited.contains(&differs.path) {
+                continue;
+            }
+            if recorded {
+                originals.insert(differs.path, differs.new.and_then(TreeItem::file));
+            } else {
+                edited.insert(differs.path.clone());
+                originals
+                    .entry(differs.path)
+                    .or_insert_with(|| differs.old.and_then(TreeItem::file));
+            }
+        }
+    }
+    Ok(originals)
+}
+
+fn file_in_tree(repo: &Repo, tree: Oid, path: &RepoPath) -> Result<Option<FileId>> {
+    Ok(match repo.tracked(tree, path)? {
+        Tracked::File(file) => Some(file),
+        _ => None,
+    })
+}
+
+/// The ref `refs/edt/<name>/abandoned`, which keeps the work.
+struct AbandonedRef {
+    /// Its full name.
+    name: String,
+    /// How the ref gets its value.
+    from: BranchOrigin,
+    /// Further refs to create: an earlier abandoned tip of the session moves to `undone`.
+    create: Vec<(String, Oid)>,
+}
+
+impl AbandonedRef {
+    fn of(repo: &Repo, session: &Session, tip: Oid) -> Result<AbandonedRef> {
+        let name = format!("{REFS}{}/abandoned", session.name);
+        let mut create = Vec::new();
+        let from = match repo.ref_value(&name)? {
+            None => BranchOrigin::Created(tip),
+            Some(earlier) if earlier == tip => BranchOrigin::Created(tip),
+            Some(earlier) => {
+                if earlier != session.tip {
+                    create.push((next_numbered_ref(repo, &session.name, "undone")?, earlier));
+                }
+                if repo.is_ancestor(tip, earlier)? {
+                    BranchOrigin::Rewound(earlier)
+                } else {
+                    BranchOrigin::Existing(earlier)
+                }
+            }
+        };
+        Ok(AbandonedRef { name, from, create })
+    }
+}
+
+fn branch_changed_file(path: &RepoPath, session: &Session) -> Warning {
+    Warning {
+        code: "overtaken",
+        path: Some(path.to_string()),
+        message: format!(
+            "This file had user changes before the session, and the branch changed it since. It \
+             now has the branch's content. `git log refs/edt/{}/abandoned -- {}` shows the \
+             checkpoint with the user's content.",
+            session.name,
+            path.quoted()
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::begin::HeadSwitch;
+    use crate::tests::{Scratch, path, refusal};
+    use crate::txn::Request;
+
+    fn one_edit() -> Scratch {
+        let scratch = Scratch::with(&[("a.txt", "one\n"), ("b.txt", "b\n")]);
+        scratch.begin("fix");
+        scratch.edit("first", "a.txt", "one", "two");
+        scratch
+    }
+
+    fn abandoned(scratch: &Scratch) -> Result<Abandoned> {
+        let session = scratch.session();
+        abandon(&mut scratch.open(), &session)
+    }
+
+    #[test]
+    fn an_abandoned_session_leaves_files_head_and_branch_as_before() {
+        let scratch = one_edit();
+        let (tip, base) = (scratch.head(), scratch.session().base);
+        let done = abandoned(&scratch).unwrap();
+        assert_eq!((done.kept.as_str(), done.tip), ("refs/edt/fix/abandoned", tip));
+        assert_eq!(done.onto.as_deref(), Some("refs/heads/main"));
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("one\n"));
+        assert_eq!((scratch.head_target().as_str(), scratch.head()), ("refs/heads/main", base));
+        assert_eq!(scratch.ref_value("refs/heads/edt/fix"), None);
+        assert_eq!(scratch.ref_value("refs/edt/fix/abandoned"), Some(tip));
+    }
+
+    #[test]
+    fn files_of_the_session_return_to_what_they_were_before_its_first_edit() {
+        let scratch = Scratch::with(&[("a.txt", "one\n")]);
+        scratch.begin("fix");
+        scratch.write("a.txt", "one by hand\n");
+        scratch.edit("first", "a.txt", "one by", "two by");
+        abandoned(&scratch).unwrap();
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("one by hand\n"));
+    }
+
+    #[test]
+    fn created_files_are_removed() {
+        let scratch = one_edit();
+        scratch.apply(&Request::new("new").create("c.txt", "c\n")).unwrap();
+        let done = abandoned(&scratch).unwrap();
+        assert_eq!(scratch.text("c.txt"), None);
+        let paths: Vec<String> =
+            done.paths.iter().map(|differs| differs.path.to_string()).collect();
+        assert_eq!(paths, ["a.txt", "c.txt"]);
+    }
+
+    #[test]
+    fn unrecorded_changes_in_files_of_the_session_are_recorded_first() {
+        let scratch = one_edit();
+        scratch.write("a.txt", "by hand\n");
+        let done = abandoned(&scratch).unwrap();
+        assert_eq!(done.checkpoints, [done.tip]);
+        assert_eq!(scratch.committed(done.tip, "a.txt").as_deref(), Some("by hand\n"));
+    }
+
+    #[test]
+    fn unrecorded_changes_in_other_files_stay() {
+        let scratch = one_edit();
+        scratch.write("b.txt", "by hand\n");
+        abandoned(&scratch).unwrap();
+        assert_eq!(scratch.text("b.txt").as_deref(), Some("by hand\n"));
+    }
+
+    #[test]
+    fn a_file_that_only_the_branch_changed_is_not_overwritten_unsaved() {
+        let scratch = one_edit();
+        scratch.user_commit("main", &[("b.txt", Some("moved\n"))], "moved\n");
+        scratch.write("b.txt", "by hand\n");
+        assert_eq!(refusal(abandoned(&scratch)), checkout::unsaved(&path("b.txt")));
+        assert_eq!(scratch.head_target(), "refs/heads/edt/fix");
+    }
+
+    #[test]
+    fn a_branch_that_moved_is_followed() {
+        let scratch = one_edit();
+        let moved = scratch.user_commit("main", &[("b.txt", Some("moved\n"))], "moved\n");
+        abandoned(&scratch).unwrap();
+        assert_eq!((scratch.head(), scratch.text("b.txt").as_deref()), (moved, Some("moved\n")));
+    }
+
+    #[test]
+    fn a_branch_that_changed_a_file_with_user_changes_wins_and_says_so() {
+        let scratch = Scratch::with(&[("a.txt", "one\n")]);
+        scratch.begin("fix");
+        scratch.write("a.txt", "one by hand\n");
+        scratch.edit("first", "a.txt", "one by", "two by");
+        scratch.user_commit("main", &[("a.txt", Some("moved\n"))], "moved\n");
+        let done = abandoned(&scratch).unwrap();
+        let warning = Warning {
+            code: "overtaken",
+            path: Some("a.txt".into()),
+            message: "This file had user changes before the session, and the branch changed it \
+                      since. It now has the branch's content. `git log refs/edt/fix/abandoned -- \
+                      a.txt` shows the checkpoint with the user's content."
+                .into(),
+        };
+        assert_eq!(done.warnings, [warning]);
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("moved\n"));
+    }
+
+    #[test]
+    fn a_session_from_a_detached_head_returns_to_its_commit() {
+        let scratch = Scratch::with(&[("a.txt", "one\n")]);
+        let head = scratch.head().to_string();
+        scratch.write(".git/HEAD", &format!("{head}\n"));
+        scratch.begin("fix");
+        scratch.edit("first", "a.txt", "one", "two");
+        assert_eq!(abandoned(&scratch).unwrap().onto, Some(head.clone()));
+        assert_eq!(scratch.head_target(), head);
+    }
+
+    #[test]
+    fn a_session_from_an_unborn_branch_leaves_it_unborn() {
+        let scratch = Scratch::unborn();
+        scratch.apply(&Request::new("new").create("a.txt", "one\n")).unwrap();
+        abandoned(&scratch).unwrap();
+        assert_eq!(scratch.head_target(), "refs/heads/main");
+        assert_eq!((scratch.ref_value("refs/heads/main"), scratch.text("a.txt")), (None, None));
+    }
+
+    #[test]
+    fn a_session_whose_head_is_elsewhere_leaves_head_alone() {
+        let scratch = Scratch::with(&[("a.txt", "one\n")]);
+        scratch.begin_with("fix", HeadSwitch::Never);
+        scratch.edit("first", "a.txt", "one", "two");
+        assert_eq!(abandoned(&scratch).unwrap().onto, None);
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("one\n"));
+        assert_eq!(scratch.head_target(), "refs/heads/main");
+    }
+
+    #[test]
+    fn a_branch_that_was_deleted_is_no_place_to_return_to() {
+        let scratch = one_edit();
+        scratch.remove(".git/refs/heads/main");
+        let finding = Finding::new(
+            Code::BadRequest,
+            "edt/fix began on \"refs/heads/main\", which is not a branch with a commit.",
+            "Switch to another branch with `git switch BRANCH`; the session's work stays on its \
+             branch.",
+        );
+        assert_eq!(refusal(abandoned(&scratch)), finding.nothing_changed());
+    }
+
+    #[test]
+    fn a_branch_of_another_worktree_leaves_head_detached() {
+        let scratch = one_edit();
+        scratch.write(".git/worktrees/other/HEAD", "ref: refs/heads/main\n");
+        scratch.write(".git/worktrees/other/gitdir", "/nowhere/tree/.git\n");
+        let base = scratch.session().base;
+        let done = abandoned(&scratch).unwrap();
+        let warning = Warning {
+            code: "head_detached",
+            path: None,
+            message: format!(
+                "HEAD is detached at {}: main is checked out, rebased or bisected in \
+                 /nowhere/tree. If this worktree was made for the session, remove it with `git \
+                 worktree remove`.",
+                base.to_hex_with_len(12)
+            ),
+        };
+        assert_eq!((scratch.head_target(), done.warnings), (base.to_string(), vec![warning]));
+    }
+
+    #[test]
+    fn an_earlier_abandoned_tip_moves_to_the_undone_ones() {
+        let scratch = one_edit();
+        let other = scratch.user_commit("side", &[("c.txt", Some("c\n"))], "side\n");
+        scratch.set_ref("refs/edt/fix/abandoned", other);
+        let tip = abandoned(&scratch).unwrap().tip;
+        assert_eq!(scratch.ref_value("refs/edt/fix/abandoned"), Some(tip));
+        assert_eq!(scratch.ref_value("refs/edt/fix/undone/1"), Some(other));
+    }
+
+    #[test]
+    fn only_refusals_about_kinds_of_files_let_head_stop_at_the_base() {
+        let link = || Finding::new(Code::NotAFile, "x", "y");
+        let other = || Finding::new(Code::UnsavedChanges, "x", "y");
+        let only =
+            |found: Vec<Finding>| only_unsupported_kinds(&Findings::check(found).unwrap_err());
+        assert_eq!((only(vec![link()]), only(vec![link(), other()])), (true, false));
+    }
+}

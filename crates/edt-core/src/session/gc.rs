@@ -1,0 +1,292 @@
+//! Removes old sessions and packs loose objects. Runs only when the user asks for it.
+
+use super::current::{BRANCHES, REFS};
+use super::history::Commit;
+use super::list::{self, SessionState, SessionSummary};
+use edt_git::{Oid, Repo};
+use edt_io::spawn;
+use edt_types::{Code, Finding, Result};
+
+/// What to remove.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GcOptions {
+    /// Remove sessions and undone tips whose newest commit is older than this, in seconds since
+    /// 1970.
+    pub before: i64,
+    /// Report only; remove nothing.
+    pub dry_run: bool,
+}
+
+/// What was removed, or would be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GcReport {
+    /// Names and states of the ended sessions that were removed.
+    pub sessions: Vec<(String, SessionState)>,
+    /// The removed refs with their commits, including those of the sessions.
+    pub refs: Vec<(String, Oid)>,
+    /// The object database before.
+    pub before: ObjectStats,
+    /// The object database after; equal to `before` for a dry run.
+    pub after: ObjectStats,
+}
+
+/// The size of the object database.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ObjectStats {
+    /// Loose objects.
+    pub loose: u64,
+    /// Packs.
+    pub packs: u64,
+    /// Size of both on disk, in KiB.
+    pub kib: u64,
+}
+
+/// Removes old sessions that ended (landed, abandoned, deleted) and old undone tips of the others.
+/// Then packs loose objects.
+///
+/// The objects stay until Git prunes them (`git gc`, after two weeks by default). A session stays
+/// if a worktree uses it, or if no other branch contains its landing.
+///
+/// # Errors
+/// `IO_ERROR`, `OBJECT_MISSING`, `PROGRAM_NOT_FOUND`. Refs removed before the error stay removed.
+pub fn gc(repo: &Repo, options: GcOptions) -> Result<GcReport> {
+    let before = object_stats(repo)?;
+    // No lock is needed: refs are deleted by compare-and-swap, and packing keeps unreferenced
+    // objects.
+    let mut report = GcReport { sessions: Vec::new(), refs: Vec::new(), before, after: before };
+    for session in list::sessions(repo)? {
+        let refs = refs_of(repo, &session)?;
+        if session.worktree.is_none()
+            && newest(repo, &refs)? < options.before
+            && has_ended(repo, &session)?
+        {
+            report.refs.extend(refs);
+            report.sessions.push((session.name, session.state));
+        } else {
+            report.refs.extend(old_undone(repo, &session, options.before)?);
+        }
+    }
+    if options.dry_run {
+        return Ok(report);
+    }
+    repo.delete_refs(&report.refs)?;
+    git(repo, &["repack", "-d", "-l", "-q"])?;
+    git(repo, &["prune-packed", "-q"])?;
+    report.after = object_stats(repo)?;
+    Ok(report)
+}
+
+/// Whether the session is abandoned, deleted, or landed on a branch that still contains the
+/// landing.
+fn has_ended(repo: &Repo, session: &SessionSummary) -> Result<bool> {
+    let landed = list::numbered_tips(repo, &session.name, "landed")?;
+    match session.state {
+        SessionState::Open => return Ok(false),
+        SessionState::Abandoned => return Ok(true),
+        SessionState::Deleted if landed.is_empty() => return Ok(true),
+        SessionState::Deleted | SessionState::Landed => {}
+    }
+    let at_tip = |number: u64| landed.contains(&(number, session.tip));
+    for (_, landing) in list::numbered_tips(repo, &session.name, "landing")?
+        .into_iter()
+        .filter(|(number, _)| at_tip(*number))
+    {
+        let (contains, format) = (format!("--contains={landing}"), "--format=%(refname)");
+        let holders =
+            git(repo, &["for-each-ref", format, &contains, "refs/heads", "refs/remotes"])?;
+        if holders.lines().any(|name| !is_shadow(name)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether the ref is a session's branch, here or on a remote.
+fn is_shadow(name: &str) -> bool {
+    let on_remote = |name: &str| {
+        Some(name.strip_prefix("refs/remotes/")?.split_once('/')?.1.starts_with("edt/"))
+    };
+    name.starts_with(BRANCHES) || on_remote(name) == Some(true)
+}
+
+/// The commit time of the newest commit in `refs`, in seconds since 1970.
+fn newest(repo: &Repo, refs: &[(String, Oid)]) -> Result<i64> {
+    let mut newest = 0;
+    let commits =
+        refs.iter().filter(|(name, oid)| !name.ends_with("/origin") && *oid != repo.empty_tree());
+    for (_, oid) in commits {
+        newest = newest.max(Commit::read(repo, *oid)?.committed_at);
+    }
+    Ok(newest)
+}
+
+/// All refs of the session. Refs of a session whose name extends this one (`a`, `a/b`) do not
+/// count.
+fn refs_of(repo: &Repo, session: &SessionSummary) -> Result<Vec<(String, Oid)>> {
+    let prefix = format!("{REFS}{}/", session.name);
+    let is_own = |name: &str| match name.split_once('/') {
+        None => matches!(name, "base" | "origin" | "abandoned"),
+        Some((kind, number)) => {
+            matches!(kind, "undone" | "refused" | "aside" | "landed" | "landing")
+                && number.parse::<u64>().is_ok()
+        }
+    };
+    let mut refs = repo.refs_below(&prefix)?;
+    refs.retain(|(name, _)| name.strip_prefix(&prefix).is_some_and(is_own));
+    let branch = format!("{BRANCHES}{}", session.name);
+    refs.extend(repo.ref_value(&branch)?.map(|tip| (branch, tip)));
+    Ok(refs)
+}
+
+fn old_undone(repo: &Repo, session: &SessionSummary, before: i64) -> Result<Vec<(String, Oid)>> {
+    let mut old = Vec::new();
+    for (number, tip) in &session.undone {
+        if Commit::read(repo, *tip)?.committed_at < before {
+            old.push((format!("{REFS}{}/undone/{number}", session.name), *tip));
+        }
+    }
+    Ok(old)
+}
+
+fn object_stats(repo: &Repo) -> Result<ObjectStats> {
+    let said = git(repo, &["count-objects", "-v"])?;
+    let field = |key: &str| {
+        let line = said.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(": "));
+        line.and_then(|number| number.trim().parse::<u64>().ok()).unwrap_or(0)
+    };
+    Ok(ObjectStats {
+        loose: field("count"),
+        packs: field("packs"),
+        kib: field("size") + field("size-pack"),
+    })
+}
+
+fn git(repo: &Repo, args: &[&str]) -> Result<String> {
+    let ran = spawn::git(repo.root_path(), args, b"")?;
+    if ran.ok {
+        return Ok(String::from_utf8_lossy(&ran.stdout).into_owned());
+    }
+    let message = format!("`git {}` failed: {}", args.join(" "), ran.stderr.trim());
+    Err(Finding::new(
+        Code::IoError,
+        message,
+        "Fix what Git reports, then repeat `edt gc`; refs that it removed stay removed.",
+    )
+    .into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::abandon::abandon;
+    use crate::tests::Scratch;
+
+    fn one_edit(name: &str) -> Scratch {
+        let scratch = Scratch::with(&[("a.txt", "one\n")]);
+        scratch.begin(name);
+        scratch.edit("first", "a.txt", "one", "two");
+        scratch
+    }
+
+    fn summary(scratch: &Scratch, name: &str) -> SessionSummary {
+        let all = list::sessions(&scratch.repo()).unwrap();
+        all.into_iter().find(|session| session.name == name).unwrap()
+    }
+
+    fn names(refs: &[(String, Oid)]) -> Vec<&str> {
+        refs.iter().map(|(name, _)| name.as_str()).collect()
+    }
+
+    #[test]
+    fn a_shadow_branch_is_one_here_or_on_a_remote() {
+        assert!(is_shadow("refs/heads/edt/fix") && is_shadow("refs/remotes/origin/edt/fix"));
+        assert!(!is_shadow("refs/heads/main") && !is_shadow("refs/remotes/edt/main"));
+    }
+
+    #[test]
+    fn the_refs_of_a_session_include_its_branch() {
+        let scratch = one_edit("fix");
+        scratch.undo(1).unwrap();
+        let refs = refs_of(&scratch.repo(), &summary(&scratch, "fix")).unwrap();
+        assert_eq!(
+            names(&refs),
+            [
+                "refs/edt/fix/base",
+                "refs/edt/fix/origin",
+                "refs/edt/fix/undone/1",
+                "refs/heads/edt/fix"
+            ]
+        );
+    }
+
+    #[test]
+    fn the_refs_of_a_session_exclude_those_of_a_longer_name() {
+        let scratch = one_edit("fix");
+        let head = scratch.head();
+        for other in ["fix/undone/base", "fix/x/base", "fix/landed/x"] {
+            scratch.set_ref(&format!("refs/edt/{other}"), head);
+        }
+        let refs = refs_of(&scratch.repo(), &summary(&scratch, "fix")).unwrap();
+        assert_eq!(
+            names(&refs),
+            ["refs/edt/fix/base", "refs/edt/fix/origin", "refs/heads/edt/fix"]
+        );
+    }
+
+    #[test]
+    fn an_open_session_has_not_ended() {
+        let scratch = one_edit("fix");
+        assert!(!has_ended(&scratch.repo(), &summary(&scratch, "fix")).unwrap());
+    }
+
+    #[test]
+    fn an_abandoned_session_has_ended() {
+        let scratch = one_edit("fix");
+        let session = scratch.session();
+        abandon(&mut scratch.open(), &session).unwrap();
+        assert!(has_ended(&scratch.repo(), &summary(&scratch, "fix")).unwrap());
+    }
+
+    #[test]
+    fn a_deleted_session_that_never_landed_has_ended() {
+        let scratch = one_edit("fix");
+        scratch.write(".git/HEAD", "ref: refs/heads/main\n");
+        scratch.remove(".git/refs/heads/edt/fix");
+        assert!(has_ended(&scratch.repo(), &summary(&scratch, "fix")).unwrap());
+    }
+
+    #[test]
+    fn a_landed_tip_without_its_landing_has_not_ended() {
+        let scratch = one_edit("fix");
+        scratch.set_ref("refs/edt/fix/landed/1", scratch.head());
+        let summary = summary(&scratch, "fix");
+        assert_eq!(summary.state, SessionState::Landed);
+        assert!(!has_ended(&scratch.repo(), &summary).unwrap());
+    }
+
+    #[test]
+    fn the_age_of_a_session_is_that_of_its_newest_commit() {
+        let scratch = one_edit("fix");
+        let (repo, tip) = (scratch.repo(), scratch.head());
+        let refs = refs_of(&repo, &summary(&scratch, "fix")).unwrap();
+        assert_eq!(newest(&repo, &refs).unwrap(), Commit::read(&repo, tip).unwrap().committed_at);
+    }
+
+    #[test]
+    fn an_unborn_base_has_no_age() {
+        let scratch = Scratch::unborn();
+        let empty = scratch.repo().empty_tree();
+        assert_eq!(newest(&scratch.repo(), &[("refs/edt/s/base".into(), empty)]).unwrap(), 0);
+    }
+
+    #[test]
+    fn only_undone_tips_before_the_limit_are_old() {
+        let scratch = one_edit("fix");
+        let tip = scratch.undo(1).unwrap().from;
+        let (repo, session) = (scratch.repo(), summary(&scratch, "fix"));
+        let time = Commit::read(&repo, tip).unwrap().committed_at;
+        assert_eq!(old_undone(&repo, &session, time).unwrap(), []);
+        let old = old_undone(&repo, &session, time + 1).unwrap();
+        assert_eq!(old, [("refs/edt/fix/undone/1".to_owned(), tip)]);
+    }
+}

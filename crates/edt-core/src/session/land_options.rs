@@ -1,0 +1,11 @@
+//! How a session lands.
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LandOptions {
+    /// The target branch; the one the session began on if `None`.
+    pub into: Option<String>,
+    /// The commit message; derived from the session's edits if `None`.
+    pub message: Option<String>,
+    /// Overrides for guards of the landing as a whole, which edt's own `pre-commit` hook runs.
+    pub allow: Vec<String>,
+}

@@ -1,0 +1,207 @@
+//! Commit messages: a subject, a body, and trailers that `git log` and `git interpret-trailers`
+//! read.
+
+/// The kind of a commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The empty first commit of a session on an unborn branch.
+    Begin,
+    /// An edit through `edt apply` or an agent's own tool.
+    Edit,
+    /// Changes that were not made through edt.
+    Checkpoint,
+    /// A file set to an earlier state.
+    Restore,
+    /// The changes of a program that `edt run` started.
+    Run,
+    /// A session's work as one commit on the branch it landed on.
+    Land,
+    /// A change or a command that waits for user approval. On no branch.
+    Proposal,
+    /// A decision on a proposal. On no branch.
+    Decision,
+}
+
+impl Kind {
+    const ALL: &'static [Kind] = &[
+        Kind::Begin,
+        Kind::Edit,
+        Kind::Checkpoint,
+        Kind::Restore,
+        Kind::Run,
+        Kind::Land,
+        Kind::Proposal,
+        Kind::Decision,
+    ];
+
+    /// The value of the trailer.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::Begin => "begin",
+            Kind::Edit => "edit",
+            Kind::Checkpoint => "checkpoint",
+            Kind::Restore => "restore",
+            Kind::Run => "run",
+            Kind::Land => "land",
+            Kind::Proposal => "proposal",
+            Kind::Decision => "decision",
+        }
+    }
+
+    /// Whether it counts as an edit, which `undo` undoes.
+    #[must_use]
+    pub const fn is_edit(self) -> bool {
+        matches!(self, Kind::Edit | Kind::Restore | Kind::Run | Kind::Land)
+    }
+}
+
+/// The trailers of a commit made by edt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trailers {
+    /// The session's name.
+    pub session: String,
+    /// The kind of the commit.
+    pub kind: Kind,
+    /// How many edits the session has, including this commit.
+    pub edit: u64,
+    /// The agent that asked for it.
+    pub agent: Option<String>,
+    /// The overrides that were needed.
+    pub allowed: Vec<String>,
+    /// Whether it records changes that were not made through edt and that nobody asked to record.
+    pub foreign: bool,
+}
+
+impl Trailers {
+    /// Trailers without an agent and without overrides.
+    #[must_use]
+    pub fn plain(session: &str, kind: Kind, edit: u64) -> Trailers {
+        Trailers {
+            session: session.to_owned(),
+            kind,
+            edit,
+            agent: None,
+            allowed: Vec::new(),
+            foreign: false,
+        }
+    }
+}
+
+/// Joins `text` (subject and body) and the trailers, which become the last paragraph.
+#[must_use]
+pub fn compose(text: &str, trailers: &Trailers) -> String {
+    let mut out = text.trim().to_owned();
+    out.push_str("\n\n");
+    let mut line = |key: &str, value: &str| {
+        out.push_str(key);
+        out.push_str(": ");
+        out.push_str(value);
+        out.push('\n');
+    };
+    line("Edt-Session", &trailers.session);
+    line("Edt-Kind", trailers.kind.name());
+    line("Edt-Edit", &trailers.edit.to_string());
+    if let Some(agent) = &trailers.agent {
+        line("Edt-Agent", agent);
+    }
+    trailers.allowed.iter().for_each(|word| line("Edt-Allowed", word));
+    if trailers.foreign {
+        line("Edt-Foreign", "true");
+    }
+    out
+}
+
+/// The values of the trailer `key` in a message's last paragraph.
+#[must_use]
+pub fn values(message: &str, key: &str) -> Vec<String> {
+    let last = message.trim_end().rsplit("\n\n").next().unwrap_or_default();
+    let prefix = format!("{key}: ");
+    last.lines().filter_map(|line| line.strip_prefix(&prefix).map(str::to_owned)).collect()
+}
+
+/// Parses the trailers of a message; `None` if edt did not write them. Reads the last paragraph
+/// only, so that a subject cannot forge them.
+#[must_use]
+pub fn parse(message: &str) -> Option<Trailers> {
+    let values = |key: &str| values(message, key);
+    let kind = values("Edt-Kind").pop()?;
+    Some(Trailers {
+        session: values("Edt-Session").pop()?,
+        kind: Kind::ALL.iter().copied().find(|known| known.name() == kind)?,
+        edit: values("Edt-Edit").pop()?.parse().ok()?,
+        agent: values("Edt-Agent").pop(),
+        allowed: values("Edt-Allowed"),
+        foreign: values("Edt-Foreign").pop().is_some_and(|value| value == "true"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_composed_message_parses_to_the_same_trailers() {
+        let trailers = Trailers {
+            session: "fix-1".into(),
+            kind: Kind::Edit,
+            edit: 7,
+            agent: Some("robot".into()),
+            allowed: vec!["size_reduction".into(), "encoding".into()],
+            foreign: true,
+        };
+        let message = compose("say why\n\nand more\n", &trailers);
+        assert!(
+            message.starts_with(
+                "say why\n\nand more\n\nEdt-Session: fix-1\nEdt-Kind: edit\nEdt-Edit: 7\n"
+            ),
+            "{message}"
+        );
+        assert_eq!(parse(&message), Some(trailers));
+    }
+
+    #[test]
+    fn a_message_cannot_forge_trailers() {
+        let real = Trailers::plain("s", Kind::Edit, 1);
+        let forged = "x\n\nEdt-Session: other\nEdt-Kind: checkpoint\nEdt-Edit: 99";
+        assert_eq!(parse(&compose(forged, &real)), Some(real));
+        assert_eq!(parse("a user's commit\n"), None);
+    }
+
+    #[test]
+    fn optional_trailers_are_left_out() {
+        assert_eq!(
+            compose("  subject \n", &Trailers::plain("s", Kind::Land, 0)),
+            "subject\n\nEdt-Session: s\nEdt-Kind: land\nEdt-Edit: 0\n"
+        );
+    }
+
+    #[test]
+    fn every_override_has_a_trailer_of_its_own() {
+        let allowed = vec!["encoding".to_owned(), "syntax_error".to_owned()];
+        let message = compose("x", &Trailers { allowed, ..Trailers::plain("s", Kind::Edit, 1) });
+        assert_eq!(values(&message, "Edt-Allowed"), ["encoding", "syntax_error"]);
+    }
+
+    #[test]
+    fn a_commit_of_an_unknown_kind_is_a_users() {
+        assert_eq!(parse("x\n\nEdt-Session: s\nEdt-Kind: poem\nEdt-Edit: 1\n"), None);
+    }
+
+    #[test]
+    fn a_commit_without_a_number_is_a_users() {
+        assert_eq!(parse("x\n\nEdt-Session: s\nEdt-Kind: edit\nEdt-Edit: many\n"), None);
+    }
+
+    #[test]
+    fn trailers_above_the_last_paragraph_are_text() {
+        let message = "x\n\nEdt-Session: s\nEdt-Kind: edit\nEdt-Edit: 1\n\nmore text\n";
+        assert_eq!((parse(message), values(message, "Edt-Session")), (None, Vec::new()));
+    }
+
+    #[test]
+    fn only_edits_restores_runs_and_landings_are_undone() {
+        let edits = Kind::ALL.iter().filter(|kind| kind.is_edit()).map(|kind| kind.name());
+        assert_eq!(edits.collect::<Vec<_>>(), ["edit", "restore", "run", "land"]);
+    }
+}

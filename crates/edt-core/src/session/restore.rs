@@ -1,0 +1,122 @@
+//! Finds a file's content before one of its edits.
+
+use super::current::Session;
+use edt_git::{FileId, Repo, Tracked};
+use edt_types::{Code, Finding, RepoPath, Result};
+
+/// The file at `path` before its latest edit (`revision` 0), before the previous one (1), and so
+/// on; `None` if it did not exist.
+///
+/// # Errors
+/// `NOTHING_TO_UNDO` if the session has fewer edits of it; `OBJECT_MISSING`.
+pub fn before(
+    repo: &Repo,
+    session: &Session,
+    path: &RepoPath,
+    revision: u64,
+) -> Result<Option<FileId>> {
+    let file_in = |commit| -> Result<Option<FileId>> {
+        Ok(match repo.tracked(repo.tree_of(commit)?, path)? {
+            Tracked::File(file) => Some(file),
+            _ => None,
+        })
+    };
+    let mut seen = 0;
+    for commit in session.commits(repo) {
+        let commit = commit?;
+        let edit = commit.trailers.as_ref().is_none_or(|trailers| trailers.kind.is_edit());
+        let (Some(parent), true) = (commit.parent, edit) else { continue };
+        let (before, after) = (file_in(parent)?, file_in(commit.oid)?);
+        if before == after {
+            continue;
+        }
+        if seen == revision {
+            return Ok(before);
+        }
+        seen += 1;
+    }
+    Err(Finding::new(
+        Code::NothingToUndo,
+        format!("The session {} has {seen} edits of {path}; revision {revision} does not exist.", session.name),
+        format!(
+            "Revisions count from 0, the state before the latest edit. `git log edt/{} -- {}` lists them.",
+            session.name,
+            path.quoted()
+        ),
+    )
+    .at(path)
+    .with("edits", seen)
+    .into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::checkpoint::CheckpointReason;
+    use crate::session::record::record;
+    use crate::tests::{Scratch, path, refusal};
+    use edt_git::read::ObjectKind;
+
+    fn three_texts() -> Scratch {
+        let scratch = Scratch::with(&[("a.txt", "one\n"), ("b.txt", "b\n")]);
+        scratch.begin("fix");
+        scratch.edit("first", "a.txt", "one", "two");
+        scratch.edit("second", "a.txt", "two", "three");
+        scratch
+    }
+
+    fn text_before(scratch: &Scratch, named: &str, revision: u64) -> Result<Option<String>> {
+        let repo = scratch.repo();
+        let file = before(&repo, &scratch.session(), &path(named), revision)?;
+        let text = |file: FileId| repo.object(file.oid, ObjectKind::Blob).unwrap();
+        Ok(file.map(|file| String::from_utf8(text(file)).unwrap()))
+    }
+
+    #[test]
+    fn revisions_count_back_from_the_latest_edit() {
+        let scratch = three_texts();
+        assert_eq!(text_before(&scratch, "a.txt", 0).unwrap().as_deref(), Some("two\n"));
+        assert_eq!(text_before(&scratch, "a.txt", 1).unwrap().as_deref(), Some("one\n"));
+    }
+
+    #[test]
+    fn edits_of_other_files_are_not_revisions() {
+        let scratch = three_texts();
+        scratch.edit("other", "b.txt", "b", "c");
+        assert_eq!(text_before(&scratch, "a.txt", 0).unwrap().as_deref(), Some("two\n"));
+    }
+
+    #[test]
+    fn a_checkpoint_is_not_a_revision() {
+        let scratch = three_texts();
+        scratch.write("a.txt", "by hand\n");
+        record(&mut scratch.open(), CheckpointReason::Requested(None), &[]).unwrap();
+        assert_eq!(text_before(&scratch, "a.txt", 0).unwrap().as_deref(), Some("two\n"));
+    }
+
+    #[test]
+    fn a_users_commit_is_a_revision() {
+        let scratch = three_texts();
+        scratch.user_commit("edt/fix", &[("a.txt", Some("by hand\n"))], "by hand\n");
+        assert_eq!(text_before(&scratch, "a.txt", 0).unwrap().as_deref(), Some("three\n"));
+    }
+
+    #[test]
+    fn a_file_did_not_exist_before_it_was_created() {
+        let scratch = three_texts();
+        scratch.apply(&crate::Request::new("new").create("c.txt", "c\n")).unwrap();
+        assert_eq!(text_before(&scratch, "c.txt", 0).unwrap(), None);
+    }
+
+    #[test]
+    fn a_revision_that_does_not_exist_is_refused_with_the_number_of_edits() {
+        let finding = Finding::new(
+            Code::NothingToUndo,
+            "The session fix has 2 edits of a.txt; revision 2 does not exist.",
+            "Revisions count from 0, the state before the latest edit. `git log edt/fix -- a.txt` \
+             lists them.",
+        );
+        let finding = finding.at(&path("a.txt")).with("edits", 2);
+        assert_eq!(refusal(text_before(&three_texts(), "a.txt", 2)), finding);
+    }
+}

@@ -1,0 +1,199 @@
+//! Third stage: all guards on all files. Only this file makes a [`Cleared`].
+
+use std::path::PathBuf;
+
+use super::plan::{FilePlan, Planned};
+use super::request::Request;
+use super::resolve::TransactionState;
+use crate::guard::{
+    GuardContext, GuardRun, Overrides, Reference, Site, Subject, TransactionFile, evaluate,
+};
+use crate::session::LockedWorkspace;
+use edt_edit::diff::{DiffSummary, LineDiff};
+use edt_git::read::ObjectKind;
+use edt_git::{Attributes, FileId, Oid, Repo, Tracked};
+use edt_io::clock;
+use edt_types::{Code, Finding, Findings, GuardReport, RepoPath, Result, Warning};
+
+/// A plan that all guards have checked and none has refused.
+#[derive(Debug)]
+pub struct Cleared<'q> {
+    pub(super) request: &'q Request,
+    pub(super) state: TransactionState,
+    pub(super) files: Vec<FilePlan>,
+    /// The size of the change in each file.
+    pub(super) diff_summaries: Vec<DiffSummary>,
+    /// The verdict of each guard on each file.
+    pub(super) reports: Vec<GuardReport>,
+    /// Findings that policy lets pass, and checks that could not run.
+    pub(super) warnings: Vec<Warning>,
+    /// The words of the overrides that were needed.
+    pub(super) allowed: Vec<String>,
+    /// Private to this file: no other stage can claim that the guards ran.
+    _evaluated: Evaluated,
+}
+
+#[derive(Debug)]
+struct Evaluated;
+
+impl Cleared<'_> {
+    /// Whether no file changes.
+    #[must_use]
+    pub fn changes_nothing(&self) -> bool {
+        self.files.is_empty()
+    }
+}
+
+/// A plan that all guards have checked, and that the user must approve first.
+#[derive(Debug)]
+pub struct Unapproved<'q> {
+    pub(super) cleared: Cleared<'q>,
+    /// The findings that only the user may override.
+    pub(super) needs: Vec<Finding>,
+}
+
+impl Unapproved<'_> {
+    /// The findings that only the user may override, as a refusal.
+    #[must_use]
+    pub fn findings(self) -> Findings {
+        Findings::check(self.needs).err().unwrap_or_else(no_reason)
+    }
+}
+
+/// Runs all guards on all files. The inner error is a plan that the user must approve first.
+///
+/// # Errors
+/// Every refusal; `OBJECT_MISSING` if a recorded state cannot be read.
+pub fn guard<'q>(
+    workspace: &LockedWorkspace,
+    planned: Planned<'q>,
+) -> Result<std::result::Result<Cleared<'q>, Unapproved<'q>>> {
+    let Planned { request, state, files } = planned;
+    let texts = files
+        .iter()
+        .map(|file| Texts::of(&workspace.repo, &state, file))
+        .collect::<Result<Vec<Texts>>>()?;
+    let transaction: Vec<TransactionFile<'_>> =
+        files.iter().map(|file| transaction_file(&state, file)).collect();
+    let subjects: Vec<Subject<'_>> = files
+        .iter()
+        .zip(&texts)
+        .map(|(file, texts)| {
+            let subject = texts.subject(&state, file);
+            subject.in_transaction(&transaction).with_trees(workspace.trees())
+        })
+        .collect();
+    let runs = !state.policy.validators.is_empty();
+    let root = if runs { workspace.repo.real_root()? } else { PathBuf::new() };
+    let site = Site { root: &root, state: workspace.repo.state_path() };
+    let context = GuardContext { policy: &state.policy, site: Some(site) };
+    let overrides = Overrides { requested: &request.allow, grants: &request.grants };
+    let GuardRun { reports, warnings, refused, held, mut allowed } =
+        evaluate(workspace.guards(), &subjects, &context, overrides);
+    if !refused.is_empty() {
+        // Every finding is reported. Those that wait for approval come after the others.
+        return Err(Findings::check(refused.into_iter().chain(held).collect())
+            .err()
+            .unwrap_or_else(no_reason));
+    }
+    allowed.sort_unstable();
+    allowed.dedup();
+    let diff_summaries =
+        files.iter().zip(&subjects).map(|(file, subject)| summary(&state, file, subject)).collect();
+    let cleared = Cleared {
+        request,
+        state,
+        files,
+        diff_summaries,
+        reports,
+        warnings,
+        allowed,
+        _evaluated: Evaluated,
+    };
+    Ok(if held.is_empty() { Ok(cleared) } else { Err(Unapproved { cleared, needs: held }) })
+}
+
+/// The size of the change in `file`. Takes the guards' line difference if they compared the same
+/// two texts.
+fn summary(state: &TransactionState, file: &FilePlan, subject: &Subject<'_>) -> DiffSummary {
+    let old = state.before(file).map_or(&[][..], |disk| &disk.bytes);
+    if std::ptr::eq(old, subject.old_text()) {
+        return subject.lines().summary();
+    }
+    let new = file.after.as_ref().map_or(&[][..], |content| &content.bytes);
+    LineDiff::of(old, new, clock::in_ms(100)).summary()
+}
+
+fn no_reason() -> Findings {
+    Finding::new(Code::Internal, "A plan was refused without a reason.", "Report this message.")
+        .into()
+}
+
+fn transaction_file<'a>(state: &'a TransactionState, file: &'a FilePlan) -> TransactionFile<'a> {
+    let before = state.paths.get(&file.path).and_then(|path| path.disk.as_ref());
+    let after = file.after.as_ref().map(|content| content.bytes.as_slice());
+    TransactionFile {
+        path: &file.path,
+        before: before.map(|disk| disk.bytes.as_slice()).unwrap_or_default(),
+        after: after.unwrap_or_default(),
+    }
+}
+
+/// The recorded states that a file is measured against.
+struct Texts {
+    references: Vec<(&'static str, Vec<u8>)>,
+}
+
+impl Texts {
+    /// Reads the texts of the file in HEAD and in the base, or of the file it was renamed from. For
+    /// a file in neither, the text on disk.
+    fn of(repo: &Repo, state: &TransactionState, file: &FilePlan) -> Result<Texts> {
+        let mut references = Vec::new();
+        let mut seen: Vec<Oid> = Vec::new();
+        let paths = || std::iter::once(&file.path).chain(&file.from);
+        for (origin, tree) in [("HEAD", state.head_tree), ("the session's base", state.base_tree)] {
+            for path in paths() {
+                let Tracked::File(FileId { oid, .. }) = repo.tracked(tree, path)? else { continue };
+                if !seen.contains(&oid) {
+                    seen.push(oid);
+                    references.push((origin, recorded(repo, state, path, oid)?));
+                }
+            }
+        }
+        if references.is_empty() {
+            let disk = paths().find_map(|path| state.paths.get(path)?.disk.as_ref());
+            references.extend(disk.map(|disk| ("the worktree", disk.bytes.clone())));
+        }
+        Ok(Texts { references })
+    }
+
+    fn subject<'a>(&'a self, state: &'a TransactionState, file: &'a FilePlan) -> Subject<'a> {
+        let source = file.from.as_ref().unwrap_or(&file.path);
+        let before = state.paths.get(&file.path).and_then(|path_state| path_state.disk.as_ref());
+        let before = before.or_else(|| state.paths.get(source)?.disk.as_ref());
+        Subject::new(
+            &file.path,
+            file.from.as_ref(),
+            before.map(|disk| disk.bytes.as_slice()),
+            file.after.as_ref().map(|content| content.bytes.as_slice()),
+            self.references.iter().map(|(origin, text)| Reference { origin, text }).collect(),
+            state.policy.time_limit,
+        )
+    }
+}
+
+/// The blob's text as Git would check it out, so that both texts have the same form. If the file on
+/// disk has that blob, its text is used.
+fn recorded(repo: &Repo, state: &TransactionState, path: &RepoPath, oid: Oid) -> Result<Vec<u8>> {
+    let Some(path_state) = state.paths.get(path) else { return repo.object(oid, ObjectKind::Blob) };
+    match &path_state.disk {
+        Some(disk) if disk.file.oid == oid => Ok(disk.bytes.clone()),
+        _ => Ok(path_state
+            .checked_out(
+                repo,
+                Attributes::Worktree(state.tip_tree),
+                repo.object(oid, ObjectKind::Blob)?,
+            )?
+            .text),
+    }
+}

@@ -1,0 +1,261 @@
+//! A transaction: the edits of one request, all or none, as exactly one commit.
+//!
+//! `pipeline` has the five stages. Each has a type that only the stage before can make, so that no
+//! transaction can skip the guards.
+
+pub mod commit;
+mod correction;
+pub mod digest;
+pub mod guard;
+mod messages;
+mod nearest;
+pub mod patch;
+mod patch_messages;
+pub mod pending;
+pub mod plan;
+mod range_messages;
+pub mod report;
+pub mod request;
+mod request_key;
+pub mod resolve;
+pub mod restore;
+mod streak;
+pub mod wire;
+
+use edt_types::trace::names::{COMMIT, GUARD, OBSERVE, PLAN, PUBLISH, RESOLVE, STREAK};
+use edt_types::{DryRun, Findings, Landing, Outcome, Result, Status, Verdict, stage};
+
+use crate::session::LockedWorkspace;
+
+pub use pending::PendingChange;
+pub use request::Request;
+pub use restore::restore;
+
+/// Applies `request` in `workspace`.
+///
+/// # Errors
+/// Every finding that refuses it. Then nothing is changed: no file, no index entry, no ref.
+/// `APPROVAL_REQUIRED` alone, if only the user may allow it.
+pub fn transact(
+    workspace: &mut LockedWorkspace,
+    request: &Request,
+    dry_run: DryRun,
+) -> Result<Outcome> {
+    let parsed = request.with_parsed_patch();
+    let answer = parsed
+        .as_ref()
+        .map_err(Clone::clone)
+        .and_then(|request| pipeline(workspace, request, dry_run));
+    if dry_run == DryRun::Yes {
+        return answer;
+    }
+    let request = parsed.as_ref().map_or(request, |request| request);
+    let answer = tracing::info_span!(STREAK).in_scope(|| streak::count(workspace, request, answer));
+    tracing::info_span!(OBSERVE).in_scope(|| observed(workspace, request, answer))
+}
+
+/// `answer`, after the observers have seen it.
+fn observed(
+    workspace: &mut LockedWorkspace,
+    request: &Request,
+    answer: Result<Outcome>,
+) -> Result<Outcome> {
+    if workspace.options().observers.is_empty() {
+        return answer;
+    }
+    let outcome = match answer {
+        Ok(outcome) => outcome,
+        Err(found) => return Err(workspace.observe_refused(request, found)),
+    };
+    if let (Status::Applied, Some(session), Some(commit)) =
+        (outcome.status, &outcome.session, &outcome.commit)
+    {
+        let overrode = outcome.guards.iter().filter(|report| report.verdict == Verdict::Allowed);
+        let paths = outcome.files.iter();
+        let landing = Landing {
+            session: &session.name,
+            commit,
+            paths: paths.map(|file| (file.path.as_str(), file.from.as_deref())).collect(),
+            overrode: overrode.map(|report| (report.guard, report.path.as_str())).collect(),
+        };
+        workspace.observe_landed(Some(request), &landing);
+    }
+    Ok(outcome)
+}
+
+/// Checks `request` as [`transact`] does, and prepares a proposal for the user to decide on; `None` if
+/// it changes nothing.
+///
+/// # Errors
+/// As [`transact`], but findings that only the user may override are in the answer.
+pub fn prepare_proposal(
+    workspace: &LockedWorkspace,
+    request: &Request,
+) -> Result<Option<PendingChange>> {
+    let parsed = request.with_parsed_patch()?;
+    let resolved = stage!(RESOLVE, resolve::resolve(workspace, &parsed))?;
+    let planned = stage!(PLAN, plan::plan(workspace, resolved))?;
+    pending::prepare(workspace, stage!(GUARD, guard::guard(workspace, planned))?)
+}
+
+/// Counts a request that was refused with `found` before it was tried.
+pub fn refused(workspace: &LockedWorkspace, found: &Findings) {
+    streak::refused(workspace, found);
+}
+
+fn pipeline(
+    workspace: &mut LockedWorkspace,
+    request: &Request,
+    dry_run: DryRun,
+) -> Result<Outcome> {
+    // Blobs and disk are read, expected hashes compared. Nothing is changed.
+    let resolved = stage!(RESOLVE, resolve::resolve(workspace, request))?;
+    let observers = &workspace.options().observers;
+    observers.iter().for_each(|observer| observer.session(&resolved.state.session.name));
+    // Every new text is computed in memory. Nothing is changed.
+    let planned = stage!(PLAN, plan::plan(workspace, resolved))?;
+    // All guards check all files. Nothing is changed.
+    let evaluated = stage!(GUARD, guard::guard(workspace, planned))?;
+    let cleared = evaluated.map_err(guard::Unapproved::findings)?;
+    if dry_run == DryRun::Yes || cleared.changes_nothing() {
+        let status = if cleared.changes_nothing() { Status::Unchanged } else { Status::WouldApply };
+        return Ok(report::of(workspace, &cleared, status, &[]));
+    }
+    // Objects are written; no ref names them.
+    let committed = stage!(COMMIT, commit::commit(workspace, cleared))?;
+    // Journal, files, compare-and-swap of the ref, index.
+    stage!(PUBLISH, committed.publish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observe::Observer;
+    use crate::policy::Policy;
+    use crate::session::workspace::Options;
+    use crate::tests::Scratch;
+    use edt_git::Repo;
+    use edt_journal::Journal;
+    use std::sync::{Arc, Mutex};
+
+    /// What an observer saw, in order.
+    #[derive(Debug, Default)]
+    struct Record(Mutex<Vec<String>>);
+
+    impl Record {
+        fn add(&self, what: String) {
+            self.0.lock().unwrap().push(what);
+        }
+    }
+
+    impl Observer for Record {
+        fn session(&self, name: &str) {
+            self.add(format!("session {name}"));
+        }
+
+        fn refused(
+            &self,
+            _: &Repo,
+            _: Option<&Policy>,
+            request: &Request,
+            findings: Findings,
+        ) -> Findings {
+            self.add(format!(
+                "refused {}: {}",
+                request.message.as_deref().unwrap(),
+                findings.codes().join(",")
+            ));
+            findings.with_lessons(vec!["Read first.".to_owned()])
+        }
+
+        fn landed(
+            &self,
+            _: &Repo,
+            _: &mut Journal,
+            request: Option<&Request>,
+            landing: &Landing<'_>,
+        ) {
+            let subject = request.and_then(|request| request.message.as_deref()).unwrap_or("-");
+            self.add(format!("landed {subject}: {:?} {:?}", landing.paths, landing.overrode));
+        }
+    }
+
+    fn scratch() -> Scratch {
+        Scratch::with(&[("a.txt", "one\n")])
+    }
+
+    fn observed_call(request: &Request, dry_run: DryRun) -> (Vec<String>, Result<Outcome>) {
+        let (scratch, record) = (scratch(), Arc::new(Record::default()));
+        let observers: Vec<Arc<dyn Observer>> = vec![record.clone()];
+        let mut workspace = scratch.open_with(Options { observers, ..Options::default() });
+        let answer = transact(&mut workspace, request, dry_run);
+        let seen = record.0.lock().unwrap().clone();
+        (seen, answer)
+    }
+
+    #[test]
+    fn an_applied_edit_is_observed_with_its_paths_and_overrides() {
+        let request = Request::new("x").append("a.txt", b"\xff".to_vec()).allow("encoding");
+        let (seen, _) = observed_call(&request, DryRun::No);
+        assert_eq!(
+            seen,
+            ["session main-1", "landed x: [(\"a.txt\", None)] [(\"encoding\", \"a.txt\")]"]
+        );
+    }
+
+    #[test]
+    fn a_refusal_gets_the_lessons_of_an_observer() {
+        let request = Request::new("x").edit("a.txt", "0123456789", "x");
+        let (seen, answer) = observed_call(&request, DryRun::No);
+        assert_eq!(seen, ["session main-1", "refused x: OLD_TEXT_NOT_FOUND"]);
+        assert_eq!(answer.unwrap_err().lessons(), ["Read first."]);
+    }
+
+    #[test]
+    fn a_dry_run_is_not_observed_as_an_edit() {
+        let (seen, _) = observed_call(&Request::new("x").edit("a.txt", "one", "two"), DryRun::Yes);
+        assert_eq!(seen, ["session main-1"]);
+    }
+
+    #[test]
+    fn a_dry_run_reports_what_would_change_and_changes_nothing() {
+        let scratch = scratch();
+        let request = Request::new("x").edit("a.txt", "one", "two");
+        let outcome = transact(&mut scratch.open(), &request, DryRun::Yes).unwrap();
+        assert_eq!(
+            (outcome.status, outcome.commit, outcome.session),
+            (Status::WouldApply, None, None)
+        );
+        assert_eq!(outcome.files[0].path, "a.txt");
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("one\n"));
+        assert_eq!(scratch.ref_value("refs/heads/edt/main-1"), None);
+    }
+
+    #[test]
+    fn the_first_edit_begins_a_session() {
+        let scratch = scratch();
+        let base = scratch.head().to_string();
+        let outcome = scratch.edit("x", "a.txt", "one", "two");
+        let session = outcome.session.unwrap();
+        assert_eq!((session.name.as_str(), session.began), ("main-1", true));
+        assert_eq!((session.base, outcome.parent), (base.clone(), Some(base)));
+        assert!(!scratch.edit("x", "a.txt", "two", "three").session.unwrap().began);
+    }
+
+    #[test]
+    fn files_that_are_as_requested_are_unchanged() {
+        let scratch = scratch();
+        let outcome = scratch.apply(&Request::new("x").overwrite("a.txt", "one\n")).unwrap();
+        assert_eq!((outcome.status, outcome.commit), (Status::Unchanged, None));
+        assert_eq!(scratch.head_target(), "refs/heads/main");
+    }
+
+    #[test]
+    fn one_refused_edit_refuses_all() {
+        let scratch = scratch();
+        let request = Request::new("x").create("b.txt", "b\n").edit("a.txt", "0123456789", "x");
+        scratch.apply(&request).unwrap_err();
+        assert_eq!(scratch.text("b.txt"), None);
+        assert_eq!(scratch.head_target(), "refs/heads/main");
+    }
+}

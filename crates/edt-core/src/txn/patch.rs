@@ -1,0 +1,216 @@
+//! A patch as a request, and its edits.
+
+use super::correction::attach_corrections;
+use super::messages;
+use super::patch_messages;
+use super::request_key::{bad, expect};
+use edt_edit::format::{self, FileAction, FilePatch};
+use edt_edit::place::Matching;
+use edt_edit::stage::{EditOutcome, EditedFiles};
+use edt_edit::{Edit, Expect, Op};
+use edt_types::{Findings, RepoPath, Result};
+
+/// The text of a patch, and the keys of the request that apply to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PatchText {
+    text: Vec<u8>,
+    path: Option<RepoPath>,
+    expect: Expect,
+    matching: Matching,
+}
+
+impl PatchText {
+    /// A patch in any format. `path` is the file of a patch that names none. `expected_hash` is the
+    /// blob id of the only file that the patch changes.
+    ///
+    /// # Errors
+    /// `BAD_REQUEST` for an invalid hash; the findings of an invalid path.
+    pub fn new(
+        text: Vec<u8>,
+        path: Option<&[u8]>,
+        expected_hash: Option<String>,
+        matching: Matching,
+    ) -> Result<PatchText> {
+        let parse = |raw: &[u8]| RepoPath::parse(raw).map_err(|problem| problem.finding(raw));
+        let path = path.map(parse).transpose()?;
+        Ok(PatchText { text, path, expect: expect(expected_hash)?, matching })
+    }
+
+    /// The edits of the patch, in its order.
+    ///
+    /// # Errors
+    /// `INVALID_PATCH` if it cannot be parsed; the findings of its paths; `BAD_REQUEST` if a hash
+    /// is given and the patch changes several files.
+    pub fn edits(&self) -> Result<Vec<Edit>> {
+        let given = self.path.as_ref();
+        let (form, files) = format::read(&self.text, given.map(RepoPath::as_bytes))
+            .map_err(|fault| patch_messages::unreadable(&fault, given))?;
+        let mut found = Vec::new();
+        let mut edits = Vec::new();
+        for file in files {
+            match self.edits_of(file) {
+                Ok(these) => edits.extend(these),
+                Err(findings) => found.extend(findings.into_vec()),
+            }
+        }
+        Findings::check(found)?;
+        let first = edits.first().map(|edit| edit.path.clone());
+        let several = edits.iter().any(|edit| Some(&edit.path) != first.as_ref());
+        if several && self.expect != Expect::Anything {
+            let message =
+                format!("The request has `expected_hash` and {form} that changes several files.");
+            return Err(bad(
+                &message,
+                "Send one file's patch with its hash, or leave the hash out.",
+            )
+            .into());
+        }
+        if let Some(other) =
+            edits.iter().find(|edit| given.is_some_and(|given| *given != edit.path))
+        {
+            let message = format!("`path` is not the file that the patch names: {}.", other.path);
+            return Err(bad(
+                &message,
+                "Leave `path` out: it is only for a patch that names no file.",
+            )
+            .into());
+        }
+        Ok(edits)
+    }
+
+    fn edits_of(&self, file: FilePatch) -> Result<Vec<Edit>> {
+        let parse = |raw: &[u8]| {
+            RepoPath::parse(raw)
+                .map_err(|problem| problem.finding(raw).with("patch_line", file.source))
+        };
+        let path = parse(&file.path)?;
+        let ops = match file.action {
+            FileAction::Create { content, executable } => vec![Op::Create { content, executable }],
+            FileAction::Delete { old } => vec![Op::Delete { holds: old }],
+            FileAction::Write { content } => vec![Op::Write { content }],
+            FileAction::Update { hunks, to, executable } => {
+                // A move to the same name changes nothing.
+                let to = to.map(|to| parse(&to)).transpose()?.filter(|to| *to != path);
+                let hunks =
+                    (!hunks.is_empty()).then_some(Op::Patch { hunks, matching: self.matching });
+                let mode = executable.map(|executable| Op::Chmod { executable });
+                // Hunks come before the rename: they name the file by its old path.
+                hunks.into_iter().chain(mode).chain(to.map(|to| Op::Rename { to })).collect()
+            }
+        };
+        let edit = |op| Edit { path: path.clone(), expect: self.expect.clone(), op };
+        Ok(ops.into_iter().map(edit).collect())
+    }
+}
+
+/// Applies `patch` to one file in memory: the new text (`None` if the file is deleted) and how the
+/// hunks were placed. For benchmarks and fuzzing: without a repository and without guards.
+///
+/// # Errors
+/// The findings with which the same patch would be refused.
+pub fn rehearse(
+    patch: &PatchText,
+    path: &RepoPath,
+    text: &[u8],
+) -> Result<(Option<Vec<u8>>, EditOutcome)> {
+    let edits = patch.edits()?;
+    let mut stage = EditedFiles::default().with(path.clone(), Some((text, false)));
+    for edit in &edits {
+        let target = if let Op::Rename { to } = &edit.op { to } else { &edit.path };
+        for named in [&edit.path, target] {
+            if !stage.contains(named) {
+                stage = stage.with(named.clone(), None);
+            }
+        }
+    }
+    let (mut step, mut found) = (EditOutcome::default(), Vec::new());
+    for edit in &edits {
+        match stage.apply(edit) {
+            Ok(next) => step = step.merge(next),
+            Err(refusal) => found.extend(messages::refused(&stage, edit, refusal, None)),
+        }
+    }
+    attach_corrections(&stage, &edits, &mut found);
+    Findings::check(found)?;
+    let after = stage.into_files().find(|(named, _)| named == path).and_then(|(_, file)| file);
+    Ok((after.map(|file| file.text.into_owned()), step))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{path, refusal};
+    use edt_types::{Code, Finding};
+
+    fn patch(text: &str, path: Option<&str>, hash: Option<&str>) -> Result<PatchText> {
+        let (text, path) = (text.as_bytes().to_vec(), path.map(str::as_bytes));
+        PatchText::new(text, path, hash.map(str::to_owned), Matching::Strict)
+    }
+
+    const TWO_FILES: &str =
+        "*** Begin Patch\n*** Delete File: a\n*** Delete File: b\n*** End Patch\n";
+
+    #[test]
+    fn the_path_of_a_patch_is_checked() {
+        assert_eq!(refusal(patch("x", Some("../a"), None)).code, Code::PathOutsideRepo);
+    }
+
+    #[test]
+    fn the_paths_in_a_patch_are_checked_with_their_lines() {
+        let text = "*** Begin Patch\n*** Delete File: ../a\n*** End Patch\n";
+        let finding = refusal(patch(text, None, None).unwrap().edits());
+        assert_eq!(
+            (finding.code, &finding.evidence["patch_line"]),
+            (Code::PathOutsideRepo, &2.into())
+        );
+    }
+
+    #[test]
+    fn a_hash_is_for_a_patch_of_one_file() {
+        let finding = Finding::new(
+            Code::BadRequest,
+            "The request has `expected_hash` and a patch between `*** Begin Patch` and `*** End \
+             Patch` that changes several files.",
+            "Send one file's patch with its hash, or leave the hash out.",
+        );
+        let found = refusal(patch(TWO_FILES, None, Some("abcdef1")).unwrap().edits());
+        assert_eq!((found.code, &found.remedy), (finding.code, &finding.remedy));
+        assert!(found.summary.starts_with("The request has `expected_hash` and "), "{found:?}");
+        assert!(found.summary.ends_with(" that changes several files."), "{found:?}");
+    }
+
+    #[test]
+    fn a_given_path_must_be_the_one_of_the_patch() {
+        let text = "*** Begin Patch\n*** Delete File: a\n*** End Patch\n";
+        let finding = Finding::new(
+            Code::BadRequest,
+            "`path` is not the file that the patch names: a.",
+            "Leave `path` out: it is only for a patch that names no file.",
+        );
+        assert_eq!(refusal(patch(text, Some("b"), None).unwrap().edits()), finding);
+    }
+
+    #[test]
+    fn hunks_come_before_the_move_of_their_file() {
+        let text = "*** Begin Patch\n*** Update File: a\n*** Move to: b\n@@\n-one\n+two\n*** End \
+                    Patch\n";
+        let edits = patch(text, None, None).unwrap().edits().unwrap();
+        assert_eq!(edits.len(), 2);
+        assert!(matches!(edits[0].op, Op::Patch { .. }));
+        assert_eq!((&edits[1].path, &edits[1].op), (&path("a"), &Op::Rename { to: path("b") }));
+    }
+
+    #[test]
+    fn a_rehearsal_has_the_new_text() {
+        let patch = patch("--- a/a\n+++ b/a\n@@ -1 +1 @@\n-one\n+two\n", None, None).unwrap();
+        let (text, _) = rehearse(&patch, &path("a"), b"one\n").unwrap();
+        assert_eq!(text.as_deref(), Some(&b"two\n"[..]));
+    }
+
+    #[test]
+    fn a_rehearsed_deletion_has_no_text() {
+        let text = "*** Begin Patch\n*** Delete File: a\n*** End Patch\n";
+        let (text, _) = rehearse(&patch(text, None, None).unwrap(), &path("a"), b"one\n").unwrap();
+        assert_eq!(text, None);
+    }
+}

@@ -1,0 +1,361 @@
+//! The JSON of `edt apply --request`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use similar::get_close_matches;
+
+use super::patch::PatchText;
+use super::request::{EditFields, Request};
+use super::request_key::bad;
+use edt_edit::Mode;
+use edt_edit::place::Matching;
+use edt_types::{Finding, Result};
+
+/// The request of `edt apply`: `edits`, or `patch`, or the keys of a single edit at the top level.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(title = "edt.request/1")]
+pub struct RequestWire {
+    /// The reason for the edit; the first line is the commit's subject.
+    pub message: Option<String>,
+    /// The agent; recorded in a trailer.
+    pub agent: Option<String>,
+    /// Overrides, such as `size_reduction`.
+    pub allow: Vec<String>,
+    /// The edits, applied in order, each to the result of the one before; all or none.
+    pub edits: Option<Vec<WireEdit>>,
+    /// Of a single edit: see `edits`.
+    pub path: Option<String>,
+    /// Of a single edit: see `edits`.
+    pub mode: Option<Mode>,
+    /// Of a single edit: see `edits`.
+    pub old_text: Option<String>,
+    /// Of a single edit: see `edits`.
+    pub content: Option<String>,
+    /// Of a single edit: see `edits`.
+    pub replace_all: Option<bool>,
+    /// Of a single edit: see `edits`.
+    pub executable: Option<bool>,
+    /// Of a single edit: see `edits`.
+    pub to: Option<String>,
+    /// Of a single edit: see `edits`.
+    pub start_line: Option<u64>,
+    /// Of a single edit: see `edits`.
+    pub end_line: Option<u64>,
+    /// Of a single edit: see `edits`.
+    pub expected_text: Option<String>,
+    /// Of a single edit: see `edits`. With `patch`: the blob id of the only file that it changes.
+    pub expected_hash: Option<String>,
+    /// Instead of edits: a unified diff, `*** Begin Patch` … `*** End Patch`, SEARCH/REPLACE
+    /// blocks, or complete files in fences below their paths. `path` names the file of a patch that
+    /// names none.
+    pub patch: Option<String>,
+    /// With `patch`: how far its hunks may differ from the file.
+    #[serde(rename = "match")]
+    pub matching: Option<Match>,
+}
+
+/// How far the hunks of a patch may differ from the file; `matched_by` in the answer says how they
+/// did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Match {
+    /// Not at all, except in line ends.
+    Strict,
+    /// In white space at the ends of lines, and in indentation by one rule for the whole hunk. The
+    /// place must still be unique.
+    Lenient,
+}
+
+impl Match {
+    /// Both, with their names.
+    pub const ALL: [(&'static str, Match); 2] =
+        [("strict", Match::Strict), ("lenient", Match::Lenient)];
+}
+
+/// One edit of one file.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct WireEdit {
+    /// The file, relative to the worktree's root, with `/`.
+    pub path: Option<String>,
+    /// What to do.
+    pub mode: Option<Mode>,
+    /// Mode edit: the present text, which must occur exactly once (or more often with
+    /// `replace_all`).
+    pub old_text: Option<String>,
+    /// The new text; of the whole file for create and overwrite.
+    pub content: Option<String>,
+    /// Mode edit: replace every place instead of the only one.
+    pub replace_all: Option<bool>,
+    /// Mode create: set the mode bit.
+    pub executable: Option<bool>,
+    /// Mode rename: the new path.
+    pub to: Option<String>,
+    /// Modes insert, `replace_lines`, `delete_lines`: the first line, 1-based.
+    pub start_line: Option<u64>,
+    /// Modes `replace_lines`, `delete_lines`: the last line, included.
+    pub end_line: Option<u64>,
+    /// The present lines: those of the range, or, for insert, those that follow (empty at the end
+    /// of the file).
+    pub expected_text: Option<String>,
+    /// The blob id that the file must have, as `edt read` prints it.
+    pub expected_hash: Option<String>,
+}
+
+impl Request {
+    /// Parses a JSON request.
+    ///
+    /// # Errors
+    /// `BAD_REQUEST` naming the place, an unknown key with the nearest known one, or a missing key;
+    /// path and text findings of every edit.
+    pub fn from_json(bytes: &[u8]) -> Result<Request> {
+        let wire: RequestWire =
+            serde_json::from_slice(bytes).map_err(|error| not_json(&error.to_string()))?;
+        let single = WireEdit {
+            path: wire.path,
+            mode: wire.mode,
+            old_text: wire.old_text,
+            content: wire.content,
+            replace_all: wire.replace_all,
+            executable: wire.executable,
+            to: wire.to,
+            start_line: wire.start_line,
+            end_line: wire.end_line,
+            expected_text: wire.expected_text,
+            expected_hash: wire.expected_hash,
+        };
+        if let Some(text) = wire.patch {
+            let alone = WireEdit { path: None, expected_hash: None, ..single.clone() }.is_empty()
+                && wire.edits.is_none();
+            if !alone {
+                let message = "The request has both `patch` and edits.";
+                return Err(bad(
+                    message,
+                    "Send the edits or the patch. A patch takes only `path`, `expected_hash` and \
+                     `match`.",
+                )
+                .into());
+            }
+            let matching = wire.matching.map_or(Matching::Strict, Match::matching);
+            let path = single.path.map(String::into_bytes);
+            let patch =
+                PatchText::new(text.into_bytes(), path.as_deref(), single.expected_hash, matching)?;
+            return Request::patch(wire.message, wire.agent, wire.allow, patch);
+        }
+        if wire.matching.is_some() {
+            return Err(bad(
+                "The request has `match` and no `patch`.",
+                "Leave it out: an edit's `old_text` matches exactly or not at all.",
+            )
+            .into());
+        }
+        let edits_fields: Vec<EditFields> = match wire.edits {
+            None => vec![single.into()],
+            Some(edits) if single.is_empty() => edits.into_iter().map(Into::into).collect(),
+            Some(_) => {
+                return Err(bad(
+                    "The request has both `edits` and the keys of a single edit.",
+                    "Put every edit into `edits`.",
+                )
+                .into());
+            }
+        };
+        Request::of(wire.message, wire.agent, wire.allow, edits_fields)
+    }
+}
+
+impl Match {
+    /// The same, as hunks are placed by it.
+    #[must_use]
+    pub const fn matching(self) -> Matching {
+        match self {
+            Match::Strict => Matching::Strict,
+            Match::Lenient => Matching::Lenient,
+        }
+    }
+}
+
+impl WireEdit {
+    fn is_empty(&self) -> bool {
+        let texts = [
+            &self.path,
+            &self.old_text,
+            &self.content,
+            &self.to,
+            &self.expected_text,
+            &self.expected_hash,
+        ];
+        texts.iter().all(|text| text.is_none())
+            && self.mode.is_none()
+            && self.replace_all.is_none()
+            && self.executable.is_none()
+            && self.start_line.is_none()
+            && self.end_line.is_none()
+    }
+}
+
+impl From<WireEdit> for EditFields {
+    fn from(wire: WireEdit) -> EditFields {
+        EditFields {
+            path: wire.path.unwrap_or_default().into_bytes(),
+            mode: wire.mode,
+            old_text: wire.old_text.map(String::into_bytes),
+            content: wire.content.map(String::into_bytes),
+            replace_all: wire.replace_all,
+            executable: wire.executable,
+            to: wire.to.map(String::into_bytes),
+            start_line: wire.start_line,
+            end_line: wire.end_line,
+            expected_text: wire.expected_text.map(String::into_bytes),
+            expected_hash: wire.expected_hash,
+        }
+    }
+}
+
+/// serde's message; for an unknown key with the nearest known one.
+fn not_json(why: &str) -> Finding {
+    let unknown = why.strip_prefix("unknown field `").and_then(|rest| rest.split_once('`'));
+    let Some((key, rest)) = unknown else {
+        return bad(
+            &format!("The request is not valid: {why}."),
+            "Send one JSON object; `edt schema request` prints its schema.",
+        );
+    };
+    let known: Vec<&str> = rest.split('`').skip(1).step_by(2).collect();
+    let near = get_close_matches(key, &known, 1, 0.5);
+    let nearest = near.first().map_or_else(String::new, |near| format!(" Did you mean `{near}`?"));
+    let place = rest
+        .rsplit_once(" at line ")
+        .map_or_else(String::new, |(_, place)| format!(" (line {place})"));
+    bad(
+        &format!("The request has the unknown key `{key}`{place}.{nearest}"),
+        &format!("Known keys are: {}.", known.join(", ")),
+    )
+    .with("key", key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use edt_edit::{Edit, Expect, Op};
+    use edt_types::{Code, RepoPath};
+
+    fn error(json: &str) -> String {
+        Request::from_json(json.as_bytes()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_single_edit_may_leave_out_the_array() {
+        let request =
+            Request::from_json(br#"{"path": "a", "mode": "append", "content": "x"}"#).unwrap();
+        let op = Op::Append { content: b"x".to_vec() };
+        assert_eq!(
+            request.edits,
+            [Edit { path: RepoPath::parse(b"a").unwrap(), expect: Expect::Anything, op }]
+        );
+    }
+
+    #[test]
+    fn an_unknown_key_is_named_with_the_nearest_known_one() {
+        let error = error(r#"{"path": "a", "mode": "edit", "oldtext": "x"}"#);
+        assert!(
+            error.contains("unknown key `oldtext`") && error.contains("Did you mean `old_text`?"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn all_problems_are_found_not_only_the_first() {
+        let found = Request::from_json(br#"{"allow": ["size"], "edits": [{"path": "../x", "mode": "edit", "content": "y"}, {"mode": "rename", "path": "a"}]}"#);
+        let codes: Vec<Code> =
+            found.unwrap_err().into_vec().iter().map(|finding| finding.code).collect();
+        assert_eq!(
+            codes,
+            [Code::BadRequest, Code::BadRequest, Code::PathOutsideRepo, Code::OldTextRequired]
+        );
+    }
+
+    #[test]
+    fn a_mode_takes_only_its_own_keys() {
+        assert!(
+            error(r#"{"path": "a", "mode": "delete", "content": "x"}"#)
+                .contains("does not take `content`")
+        );
+        assert!(error(r#"{"path": "a", "mode": "create"}"#).contains("needs `content`"));
+        assert!(error(r#"{"path": "a", "content": "x"}"#).contains("has no `mode`"));
+        assert!(error(r#"{"path": "a", "mode": "create", "content": "#).contains("EOF"));
+        assert!(error(r#"{"path": "a", "mode": "create", "content": 3}"#).contains("invalid type"));
+    }
+
+    fn refused(json: &str) -> (String, String) {
+        let finding = Request::from_json(json.as_bytes()).unwrap_err().into_vec().remove(0);
+        (finding.summary, finding.remedy)
+    }
+
+    fn texts(summary: &str, remedy: &str) -> (String, String) {
+        (summary.to_owned(), remedy.to_owned())
+    }
+
+    #[test]
+    fn a_patch_comes_without_edits() {
+        assert_eq!(
+            refused(r#"{"patch": "x", "edits": []}"#),
+            texts(
+                "The request has both `patch` and edits.",
+                "Send the edits or the patch. A patch takes only `path`, `expected_hash` and \
+                 `match`."
+            )
+        );
+        assert_eq!(
+            refused(r#"{"patch": "x", "mode": "edit"}"#).0,
+            "The request has both `patch` and edits."
+        );
+    }
+
+    #[test]
+    fn the_way_to_match_is_only_for_patches() {
+        assert_eq!(
+            refused(r#"{"match": "lenient", "path": "a", "mode": "delete"}"#),
+            texts(
+                "The request has `match` and no `patch`.",
+                "Leave it out: an edit's `old_text` matches exactly or not at all."
+            )
+        );
+    }
+
+    #[test]
+    fn keys_of_a_single_edit_are_not_mixed_with_a_list() {
+        assert_eq!(
+            refused(r#"{"edits": [], "path": "a"}"#),
+            texts(
+                "The request has both `edits` and the keys of a single edit.",
+                "Put every edit into `edits`."
+            )
+        );
+    }
+
+    #[test]
+    fn an_unknown_key_has_its_place() {
+        assert_eq!(
+            refused("{\"path\": \"a\",\n\"zzzzzzzz\": 1}").0,
+            "The request has the unknown key `zzzzzzzz` (line 2 column 10)."
+        );
+    }
+
+    #[test]
+    fn text_that_is_not_json_is_refused_with_the_reason() {
+        let (summary, remedy) = refused("hello");
+        assert_eq!(summary, "The request is not valid: expected value at line 1 column 1.");
+        assert_eq!(remedy, "Send one JSON object; `edt schema request` prints its schema.");
+    }
+
+    #[test]
+    fn a_patch_may_name_its_file_its_hash_and_the_way_to_match() {
+        let json = r#"{"patch": "x", "path": "a", "expected_hash": "abcdef1", "match": "lenient"}"#;
+        let expected =
+            PatchText::new(b"x".to_vec(), Some(b"a"), Some("abcdef1".into()), Matching::Lenient);
+        let request = Request::from_json(json.as_bytes()).unwrap();
+        assert_eq!(request.patch, Some(expected.unwrap()));
+    }
+}

@@ -1,0 +1,126 @@
+//! The hunk: the common representation of every patch format.
+
+/// A run of context, removed and added lines in one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hunk {
+    /// The 1-based line of the patch where the hunk begins.
+    pub source: usize,
+    /// Lines that must precede the hunk in the file, the outermost first.
+    pub anchors: Vec<Vec<u8>>,
+    /// The 1-based line of the file where the old side begins, as the patch states it. Without an
+    /// old side: the line before which the new lines are inserted.
+    pub at: Option<usize>,
+    pub lines: Vec<HunkLine>,
+    /// Whether the old side must end at the end of the file.
+    pub at_end: bool,
+    /// What the hunk states about the newline at the end of the file.
+    pub newline: FinalNewline,
+    /// How many of the last lines may be prose that follows the patch.
+    pub tail: usize,
+    /// Whether the patch ends inside this hunk, in a change, before the line counts are reached.
+    pub truncated: bool,
+}
+
+/// What a hunk states about the newline at the end of the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FinalNewline {
+    /// The hunk does not state it: the file keeps what it has.
+    #[default]
+    Unchanged,
+    /// The patch adds the newline.
+    Added,
+    /// The patch removes the newline.
+    Removed,
+}
+
+/// The side of a change that a line belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// Context: the line is in the file before and after the change.
+    Both,
+    /// A removed line.
+    Old,
+    /// An added line.
+    New,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HunkLine {
+    pub side: Side,
+    /// The text without the line ending.
+    pub text: Vec<u8>,
+    /// Whether the line ended in CR LF.
+    pub cr: bool,
+    /// Whether a leading space was read as the marker of a context line.
+    pub marked: bool,
+}
+
+impl HunkLine {
+    /// Strips the line ending from one line of a patch whose marker is already removed.
+    #[must_use]
+    pub fn new(side: Side, raw: &[u8]) -> HunkLine {
+        let text = raw.strip_suffix(b"\n").unwrap_or(raw);
+        let (text, cr) = text.strip_suffix(b"\r").map_or((text, false), |text| (text, true));
+        HunkLine { side, text: text.to_vec(), cr, marked: false }
+    }
+
+    /// Records that a leading space marked the line as context.
+    #[must_use]
+    pub fn marked(self) -> HunkLine {
+        HunkLine { marked: true, ..self }
+    }
+}
+
+impl Hunk {
+    /// A hunk that has only `lines`: no anchor, no line number, no condition on the end of the
+    /// file.
+    #[must_use]
+    pub fn of(source: usize, lines: Vec<HunkLine>) -> Hunk {
+        Hunk {
+            source,
+            anchors: Vec::new(),
+            at: None,
+            lines,
+            at_end: false,
+            newline: FinalNewline::Unchanged,
+            tail: 0,
+            truncated: false,
+        }
+    }
+
+    /// The context and removed lines.
+    #[must_use]
+    pub fn old_side(&self) -> Vec<&HunkLine> {
+        self.lines.iter().filter(|line| line.side != Side::New).collect()
+    }
+
+    /// The context and added lines.
+    #[must_use]
+    pub fn new_side(&self) -> Vec<&HunkLine> {
+        self.lines.iter().filter(|line| line.side != Side::Old).collect()
+    }
+
+    /// The possible readings, the likeliest first: with the markers as they are; with every context
+    /// line as one that lost its marker; without the last lines that may be prose.
+    #[must_use]
+    pub fn readings(&self) -> Vec<Hunk> {
+        let mut readings = vec![self.clone()];
+        if self.lines.iter().any(|line| line.marked) {
+            let mut bare = self.clone();
+            for line in bare.lines.iter_mut().filter(|line| line.marked) {
+                line.text.insert(0, b' ');
+                line.marked = false;
+            }
+            readings.push(bare);
+        }
+        if self.tail > 0 {
+            let mut cut = self.clone();
+            cut.lines.truncate(self.lines.len() - self.tail);
+            cut.tail = 0;
+            if cut.lines.iter().any(|line| line.side != Side::New) {
+                readings.push(cut);
+            }
+        }
+        readings
+    }
+}

@@ -1,0 +1,258 @@
+//! Suggested corrections: what a patch that does not apply probably meant. Nothing is ever written
+//! from a suggestion: it is printed as a patch that applies exactly, and the caller decides.
+//!
+//! The old side of each hunk is aligned with the file. Removed lines must be in the file, apart
+//! from white space; context lines may be missing or different. Only the changes are transferred to
+//! the lines of the file. There is no suggestion for a hunk if a second place fits nearly as well.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::align::{self, Alignment};
+use super::diff::LineDiff;
+use super::format;
+use super::hunk::{Hunk, HunkLine, Side};
+use super::indent::{Indent, indent_of};
+use super::place::{self, Matching};
+use super::place_error::PlaceError;
+use super::placement::{self, Placement};
+use super::splice::{self, Splice};
+use super::table::{LineComparison, LineTable};
+use edt_io::clock;
+
+/// A unified diff of the file `path` that makes the changes which `edits` (each a list of hunks,
+/// applied in order) probably meant. `None` unless every hunk has one likely place.
+#[must_use]
+pub fn correction(path: &[u8], text: &[u8], edits: &[&[Hunk]]) -> Option<Vec<u8>> {
+    let (mut likely_placements, mut budget) = (Cow::Borrowed(text), align::BUDGET);
+    for hunks in edits {
+        likely_placements = Cow::Owned(intended_text(&likely_placements, hunks, &mut budget)?);
+    }
+    let patch = print(path, text, &likely_placements);
+    // The suggestion must apply exactly and produce the intended text.
+    let (_, files) = format::read(&patch, None).ok()?;
+    let [format::FilePatch { path: named, action: format::FileAction::Update { hunks, .. }, .. }] =
+        files.as_slice()
+    else {
+        return None;
+    };
+    let placed = place::place(text, hunks, Matching::Strict).ok()?;
+    (named == path && splice::apply(text, &placed.splices) == *likely_placements).then_some(patch)
+}
+
+/// The text after the changes that `hunks` probably meant.
+fn intended_text(text: &[u8], hunks: &[Hunk], budget: &mut usize) -> Option<Vec<u8>> {
+    let (exact, loose) = (
+        LineTable::new(text, LineComparison::Exact),
+        LineTable::new(text, LineComparison::Trimmed),
+    );
+    let mut placements = likely_placements(&exact, &loose, hunks, budget)?;
+    let off = |(placement, hunk): (&Placement, &Hunk)| {
+        hunk.at.is_some_and(|at| at != placement.first + 1)
+    };
+    if hunks.len() > 1 && placements.iter().zip(hunks).any(off) {
+        // As in placing: one wrong line number makes all of them unreliable.
+        let hunks: Vec<Hunk> = hunks.iter().map(|hunk| Hunk { at: None, ..hunk.clone() }).collect();
+        placements = likely_placements(&exact, &loose, &hunks, budget)?;
+    }
+    let mut splices: Vec<Splice> =
+        placements.iter().flat_map(|placement| placement.splices(&exact)).collect();
+    splices.sort_by_key(|splice| (splice.at.start, splice.at.end));
+    let apart = splices
+        .windows(2)
+        .all(|pair| pair[0].at.end <= pair[1].at.start && pair[0].at.start < pair[1].at.start);
+    (apart && !splices.is_empty()).then(|| splice::apply(text, &splices))
+}
+
+fn likely_placements(
+    exact: &LineTable<'_>,
+    loose: &LineTable<'_>,
+    hunks: &[Hunk],
+    budget: &mut usize,
+) -> Option<Vec<Placement>> {
+    let placements = place::placements(exact, hunks, Matching::Lenient);
+    let placements = placements.into_iter().zip(hunks).map(|(placement, hunk)| match placement {
+        Ok(placement) => Some(placement),
+        Err(PlaceError::NotFound(new)) if new.is_empty() => {
+            let (at, hunk) = corrected(loose, hunk, budget)?;
+            Some(Placement::exact(exact, hunk, at))
+        }
+        Err(_) => None,
+    });
+    placements.collect()
+}
+
+/// The corrected hunk, and the line where it begins.
+fn corrected(table: &LineTable<'_>, hunk: &Hunk, budget: &mut usize) -> Option<(usize, Hunk)> {
+    let mut best: Option<(Alignment, Hunk)> = None;
+    for reading in hunk.readings() {
+        let Some(found) = align::align(table, &reading, budget) else { continue };
+        if best.as_ref().is_none_or(|(other, _)| found.score > other.score) {
+            best = Some((found, reading));
+        }
+    }
+    let (alignment, reading) = best?;
+    // Blank lines are interchangeable: it is unknown which one is meant.
+    let blank = |line: &HunkLine| line.side == Side::Both || line.text.trim_ascii().is_empty();
+    if reading.lines.iter().all(blank) {
+        return None;
+    }
+    rebuilt(table, &reading, &alignment)
+}
+
+/// The hunk rebuilt from the lines of the file and the new lines of `hunk`.
+fn rebuilt(table: &LineTable<'_>, hunk: &Hunk, alignment: &Alignment) -> Option<(usize, Hunk)> {
+    let matched: Vec<usize> = alignment.lines.iter().flatten().copied().collect();
+    let (first, last) = (*matched.first()?, *matched.last()?);
+    let style = Style::of(table, hunk, alignment);
+    let mut lines: Vec<HunkLine> = Vec::new();
+    let mut at = first;
+    let (mut i, mut old) = (0, 0);
+    while i < hunk.lines.len() {
+        if hunk.lines[i].side == Side::Both {
+            (i, old) = (i + 1, old + 1);
+            continue;
+        }
+        let run = hunk.lines[i..].iter().take_while(|line| line.side != Side::Both).count();
+        let changed = &hunk.lines[i..i + run];
+        let removed_count = changed.iter().filter(|line| line.side == Side::Old).count();
+        let neighbours = (i.checked_sub(1).map(|at| &hunk.lines[at]), hunk.lines.get(i + run));
+        let range = replaced_range(alignment, old, removed_count, neighbours)?;
+        if range.start < at {
+            return None;
+        }
+        lines
+            .extend((at..range.start).map(|at| HunkLine::new(Side::Both, table.bytes(at..at + 1))));
+        lines.extend(range.clone().map(|at| HunkLine::new(Side::Old, table.bytes(at..at + 1))));
+        let cr = placement::end_near(table, range.start) == b"\r\n";
+        let new: Vec<&HunkLine> = changed.iter().filter(|line| line.side == Side::New).collect();
+        let texts: Vec<&[u8]> = new.iter().map(|line| line.text.as_slice()).collect();
+        // A change that is already in the file must not be made again.
+        let before =
+            range.start.checked_sub(texts.len()).is_some_and(|at| table.matches_at(&texts, at));
+        if removed_count == 0 && (before || table.matches_at(&texts, range.start)) {
+            return None;
+        }
+        for line in new {
+            let text = style.convert(table, line)?;
+            lines.push(HunkLine { side: Side::New, text, cr, marked: false });
+        }
+        at = range.end;
+        (i, old) = (i + run, old + removed_count);
+    }
+    lines.extend((at..=last).map(|at| HunkLine::new(Side::Both, table.bytes(at..at + 1))));
+    Some((first, Hunk { lines, tail: 0, at: Some(first + 1), ..hunk.clone() }))
+}
+
+/// The lines of the file that a run of changes replaces. The run removes `removed_count` lines
+/// beginning with old line `old`. If it only adds, the range is empty and lies between its
+/// neighbours. `None` if that is not one contiguous range.
+fn replaced_range(
+    alignment: &Alignment,
+    old: usize,
+    removed_count: usize,
+    neighbours: (Option<&HunkLine>, Option<&HunkLine>),
+) -> Option<Range<usize>> {
+    let lines = &alignment.lines;
+    if removed_count > 0 {
+        let first = lines[old]?;
+        let contiguous = (0..removed_count).all(|i| lines[old + i] == Some(first + i));
+        return contiguous.then_some(first..first + removed_count);
+    }
+    let before = old.checked_sub(1).and_then(|at| lines[at]);
+    let after = lines.get(old).copied().flatten();
+    // A neighbour that was matched elsewhere, or not at all, contradicts this place. An elision
+    // does not.
+    let silent = |line: Option<&HunkLine>| line.is_none_or(align::is_elision);
+    match (before, after) {
+        (Some(before), Some(after)) if after != before + 1 => None,
+        (Some(before), Some(_)) => Some(before + 1..before + 1),
+        (Some(before), None) if silent(neighbours.1) => Some(before + 1..before + 1),
+        (None, Some(after)) if silent(neighbours.0) => Some(after..after),
+        _ => None,
+    }
+}
+
+/// How the white space of the patch maps to that of the file.
+struct Style {
+    indent: Option<Indent>,
+    /// An indentation in the patch, and the line of the file that it was matched with.
+    pairs: Vec<(Vec<u8>, usize)>,
+    trailing: bool,
+}
+
+impl Style {
+    fn of(table: &LineTable<'_>, hunk: &Hunk, alignment: &Alignment) -> Style {
+        let pairs: Vec<(&[u8], usize)> = hunk
+            .old_side()
+            .into_iter()
+            .zip(&alignment.lines)
+            .filter_map(|(line, at)| Some((line.text.as_slice(), (*at)?)))
+            .filter(|(line, at)| {
+                table.lines_equal(line, table.line(*at)) && !line.trim_ascii().is_empty()
+            })
+            .collect();
+        let ends = |line: &[u8]| line.len() - line.trim_ascii_end().len();
+        let extra =
+            pairs.iter().filter(|(line, at)| ends(line) > 0 && ends(table.line(*at)) == 0).count();
+        let same = pairs
+            .iter()
+            .filter(|(line, at)| ends(line) > 0 && ends(line) == ends(table.line(*at)))
+            .count();
+        let new = hunk
+            .lines
+            .iter()
+            .filter(|line| line.side == Side::New)
+            .map(|line| line.text.as_slice());
+        let texts: Vec<(&[u8], &[u8])> =
+            pairs.iter().map(|(line, at)| (*line, table.line(*at))).collect();
+        Style {
+            indent: Indent::for_lines(&texts, new),
+            pairs: pairs.iter().map(|(line, at)| (indent_of(line).to_vec(), *at)).collect(),
+            trailing: extra > 0 && same == 0,
+        }
+    }
+
+    /// A new line with the white space of the file; `None` if its indentation is unknown.
+    fn convert(&self, table: &LineTable<'_>, line: &HunkLine) -> Option<Vec<u8>> {
+        let text = if self.trailing { line.text.trim_ascii_end() } else { &line.text };
+        if text.trim_ascii().is_empty() {
+            return Some(if self.trailing { Vec::new() } else { text.to_vec() });
+        }
+        if let Some(indent) = &self.indent {
+            return indent.convert(text);
+        }
+        let own = indent_of(text);
+        let with = |indent: &[u8]| [indent, text.trim_ascii_start()].concat();
+        let mut seen: Vec<&[u8]> = self
+            .pairs
+            .iter()
+            .filter(|(indent, _)| indent == own)
+            .map(|(_, at)| indent_of(table.line(*at)))
+            .collect();
+        seen.sort_unstable();
+        seen.dedup();
+        match seen.as_slice() {
+            [only] => Some(with(only)),
+            _ => None,
+        }
+    }
+}
+
+/// A unified diff of one file, with `a/` and `b/` before the names as Git prints them.
+#[must_use]
+pub fn print(path: &[u8], old: &[u8], new: &[u8]) -> Vec<u8> {
+    let mut out = [b"--- a/", path, b"\n+++ b/", path, b"\n"].concat();
+    for hunk in LineDiff::of(old, new, clock::in_ms(200)).hunks() {
+        out.extend_from_slice(hunk.header.as_bytes());
+        out.push(b'\n');
+        for (mark, line) in hunk.lines {
+            out.push(u8::try_from(mark).unwrap_or(b' '));
+            out.extend_from_slice(line);
+            if !line.ends_with(b"\n") {
+                out.extend_from_slice(b"\n\\ No newline at end of file\n");
+            }
+        }
+    }
+    out
+}

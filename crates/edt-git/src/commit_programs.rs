@@ -1,0 +1,169 @@
+//! Programs that a commit would start and that are content of the repository: hooks in a directory
+//! of the worktree, and files of the worktree that a configured hook or the signing configuration
+//! names. `.git/hooks` and programs elsewhere belong to the user, as for `git commit`. Files that
+//! everyone who can push to the repository can change run only if the user trusts them as they are.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use gix::bstr::ByteSlice as _;
+
+use super::driver::{content_hash, possible_paths};
+use super::repo::Repo;
+use super::sha256;
+use edt_io::fs;
+use edt_types::{Code, Finding, Result};
+
+/// The hooks that a landing runs.
+const HOOKS: [&str; 4] = ["pre-commit", "prepare-commit-msg", "commit-msg", "post-commit"];
+
+/// The files of one worktree that a commit would start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommitPrograms {
+    /// Their paths below the root, including files that they may start themselves.
+    pub files: Vec<String>,
+    /// The SHA-256 of all of them, as hex.
+    pub hash: String,
+}
+
+impl Repo {
+    /// The files of the worktree at `root` that a commit there would start; `None` if there are
+    /// none.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if the root cannot be found; `INTERNAL` if hashing fails.
+    pub fn commit_programs(&self, root: &Path) -> Result<Option<CommitPrograms>> {
+        let root = root.canonicalize().map_err(|error| edt_io::failed("find", root, &error))?;
+        // A file of another worktree is content of the same repository.
+        let mut roots = vec![root.clone()];
+        roots.extend(
+            self.worktrees("")
+                .iter()
+                .filter_map(|one| self.worktree_root(one)?.canonicalize().ok()),
+        );
+        roots.sort_by_key(|root| std::cmp::Reverse(root.as_os_str().len()));
+        let holder = |path: &Path| roots.iter().find(|root| path.starts_with(root));
+        let git_dirs =
+            [self.git_dir(), self.common_dir()].map(|dir| dir.canonicalize().unwrap_or_default());
+        let content = |path: &Path| {
+            let path = path.canonicalize().ok()?;
+            let apart = git_dirs.iter().all(|dir| !path.starts_with(dir));
+            (apart && holder(&path).is_some() && path.is_file()).then_some(path)
+        };
+        let mut files: BTreeSet<PathBuf> = BTreeSet::new();
+        let directory = self.hooks_directory(&root);
+        for hook in HOOKS {
+            let Some(file) = content(&directory.join(hook)) else { continue };
+            // A husky hook runs other hooks of its directory, and the file with its own name one
+            // level higher.
+            let own = directory.canonicalize().ok().filter(|directory| !roots.contains(directory));
+            if let Some(parent) = file.parent().filter(|parent| own.as_deref() == Some(parent)) {
+                files.extend(fs::files_in(parent).iter().filter_map(|file| content(file)));
+                files.extend(parent.parent().and_then(|above| content(&above.join(hook))));
+            }
+            files.insert(file);
+        }
+        let named = self.commands().into_iter().flat_map(|command| possible_paths(&command));
+        files.extend(named.filter_map(|name| content(&root.join(OsStr::from_bytes(&name)))));
+        if files.is_empty() {
+            return Ok(None);
+        }
+        let mut all = b"edt commit programs 1\n".to_vec();
+        let mut shown = Vec::new();
+        for file in files {
+            let below =
+                holder(&file).and_then(|root| file.strip_prefix(root).ok()).unwrap_or(&file);
+            all.extend(
+                format!("{:?} {}\n", below.as_os_str().as_bytes().as_bstr(), content_hash(&file)?)
+                    .into_bytes(),
+            );
+            shown.push(below.to_string_lossy().into_owned());
+        }
+        Ok(Some(CommitPrograms { files: shown, hash: sha256(&all)? }))
+    }
+
+    /// Whether the programs that a commit at `root` would start may run: there are none from the
+    /// repository, or the user trusts them, in that worktree or in the main one.
+    ///
+    /// # Errors
+    /// As [`commit_programs`](Repo::commit_programs); `IO_ERROR` if the trust decisions cannot be
+    /// read.
+    pub fn trusts_commit_programs(&self, root: &Path) -> Result<bool> {
+        let Some(programs) = self.commit_programs(root)? else { return Ok(true) };
+        let Some(trust) = &self.trust else { return Ok(false) };
+        let main = self.inner.main_repo().ok().and_then(|main| main.workdir().map(Path::to_owned));
+        let here = self.real_root()?;
+        for place in [Some(root.to_owned()), Some(here), main].into_iter().flatten() {
+            if let Ok(place) = place.canonicalize()
+                && trust.trusts(&programs.hash, &place)?
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Refuses a commit that would start untrusted content of the repository.
+    ///
+    /// # Errors
+    /// `TRUST_REQUIRED`, before anything runs; as
+    /// [`trusts_commit_programs`](Repo::trusts_commit_programs).
+    pub fn check_commit_programs(&self) -> Result<()> {
+        if self.trusts_commit_programs(self.root_path())? {
+            return Ok(());
+        }
+        let files = self
+            .commit_programs(self.root_path())?
+            .map(|programs| programs.files)
+            .unwrap_or_default();
+        Err(untrusted(&files).into())
+    }
+
+    /// The directory of Git's hooks for the worktree at `root`.
+    fn hooks_directory(&self, root: &Path) -> PathBuf {
+        let config = self.inner.config_snapshot();
+        let configured = config.trusted_path("core.hooksPath").ok().flatten();
+        configured.map_or_else(|| self.common_dir().join("hooks"), |path| root.join(path))
+    }
+
+    /// The command lines of configured hooks, and of signing if commits are signed.
+    fn commands(&self) -> Vec<Vec<u8>> {
+        let config = self.inner.config_snapshot();
+        let sections = |name: &str| {
+            config.plumbing().sections_by_name(name).into_iter().flatten().collect::<Vec<_>>()
+        };
+        let mut all: Vec<Vec<u8>> = Vec::new();
+        for section in sections("hook") {
+            all.extend(section.values("command").iter().map(|value| value.to_vec()));
+        }
+        if self.signs_commits() {
+            for section in sections("gpg") {
+                for key in ["program", "defaultKeyCommand"] {
+                    all.extend(section.values(key).iter().map(|value| value.to_vec()));
+                }
+            }
+        }
+        all
+    }
+}
+
+fn untrusted(files: &[String]) -> Finding {
+    let (most, count) = (5, files.len());
+    let mut shown = files.iter().take(most).cloned().collect::<Vec<_>>().join(", ");
+    if count > most {
+        shown.push_str(&format!(" and {} more", count - most));
+    }
+    Finding::new(
+        Code::TrustRequired,
+        format!(
+            "For the commit Git would run untrusted files of this worktree ({shown}), which \
+             core.hooksPath, a configured hook or the signing configuration names. None was run."
+        ),
+        "Ask the user to run `edt trust` in a terminal: it shows the files and asks. Then repeat \
+         `edt land`.",
+    )
+    .with_effect(edt_types::Effect::NothingLanded)
+    .with("files", files.to_vec())
+}

@@ -1,0 +1,165 @@
+//! The paths that differ between two trees. Equal subtrees are not read: the cost depends on the
+//! size of the difference.
+
+use super::Oid;
+use super::read::ObjectKind;
+use super::repo::{FileId, FileMode, Repo};
+use super::tree::{TREE_MODE, all_entries};
+use edt_types::{RepoPath, Result};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TreeDifference {
+    pub path: RepoPath,
+    /// The entry in the first tree.
+    pub old: Option<TreeItem>,
+    /// The entry in the second tree.
+    pub new: Option<TreeItem>,
+}
+
+/// How untracked files are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Untracked {
+    /// A directory without tracked files is one path.
+    Directories,
+    /// Every file is listed.
+    Files,
+}
+
+impl TreeDifference {
+    /// Whether each side is a file or absent: the kind of change that edt makes.
+    #[must_use]
+    pub fn is_of_files(&self) -> bool {
+        [self.old, self.new].iter().flatten().all(|item| item.file().is_some())
+    }
+}
+
+/// A tree entry that is not a directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TreeItem {
+    File(FileId),
+    /// A symbolic link or a submodule, which edt does not change: its mode and object.
+    Other(u32, Oid),
+}
+
+impl TreeItem {
+    #[must_use]
+    pub fn file(self) -> Option<FileId> {
+        match self {
+            TreeItem::File(file) => Some(file),
+            TreeItem::Other(..) => None,
+        }
+    }
+
+    /// The object id: a blob, the target of a symbolic link, or the commit of a submodule.
+    #[must_use]
+    pub fn oid(self) -> Oid {
+        match self {
+            TreeItem::File(file) => file.oid,
+            TreeItem::Other(_, oid) => oid,
+        }
+    }
+
+    /// The mode number.
+    #[must_use]
+    pub fn bits(self) -> u32 {
+        match self {
+            TreeItem::File(file) => file.mode.bits(),
+            TreeItem::Other(mode, _) => mode,
+        }
+    }
+}
+
+impl Repo {
+    /// The paths in which the trees `old` and `new` differ, in order.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING`.
+    pub fn tree_diff(&self, old: Oid, new: Oid) -> Result<Vec<TreeDifference>> {
+        self.tree_diff_by(old, new, |oid| self.object(oid, ObjectKind::Tree))
+    }
+
+    /// The same, with `read` to read trees.
+    pub(super) fn tree_diff_by(
+        &self,
+        old: Oid,
+        new: Oid,
+        read: impl Fn(Oid) -> Result<Vec<u8>>,
+    ) -> Result<Vec<TreeDifference>> {
+        let read = |oid: Option<Oid>| match oid {
+            Some(oid) if oid != self.empty_tree() => read(oid),
+            _ => Ok(Vec::new()),
+        };
+        let mut out = Vec::new();
+        let mut todo = vec![(Vec::new(), Some(old), Some(new))];
+        while let Some((prefix, old, new)) = todo.pop() {
+            if old == new {
+                continue;
+            }
+            let (old, new) = (read(old)?, read(new)?);
+            let len = self.null().as_slice().len();
+            for (name, before, after) in merge_join(by_name(&old, len), by_name(&new, len)) {
+                if before == after {
+                    continue;
+                }
+                let path = [&prefix, name].concat();
+                let directory = |at: Option<(u32, Oid)>| {
+                    at.filter(|(mode, _)| *mode == TREE_MODE).map(|(_, oid)| oid)
+                };
+                if directory(before).is_some() || directory(after).is_some() {
+                    todo.push((
+                        [&path, b"/".as_slice()].concat(),
+                        directory(before),
+                        directory(after),
+                    ));
+                }
+                let item = |at: Option<(u32, Oid)>| {
+                    at.filter(|(mode, _)| *mode != TREE_MODE).map(|(mode, oid)| item(mode, oid))
+                };
+                if item(before) != item(after) {
+                    out.push(TreeDifference {
+                        path: RepoPath::from_tree(&path),
+                        old: item(before),
+                        new: item(after),
+                    });
+                }
+            }
+        }
+        out.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(out)
+    }
+}
+
+fn item(mode: u32, oid: Oid) -> TreeItem {
+    if mode & 0o170_000 == 0o100_000 {
+        TreeItem::File(FileId { oid, mode: FileMode::of(mode & 0o100 != 0) })
+    } else {
+        TreeItem::Other(mode, oid)
+    }
+}
+
+/// The entries of a raw tree, sorted by name. They are nearly in this order already, so sorting is
+/// cheap.
+fn by_name(tree: &[u8], hash_len: usize) -> Vec<(&[u8], (u32, Oid))> {
+    let mut all: Vec<_> =
+        all_entries(tree, hash_len).map(|(mode, name, oid)| (name, (mode, oid))).collect();
+    all.sort_by_key(|(name, _)| *name);
+    all.dedup_by_key(|(name, _)| *name);
+    all
+}
+
+/// Every name of two sorted lists, with its value in each.
+fn merge_join<'t, T: Copy>(
+    old: Vec<(&'t [u8], T)>,
+    new: Vec<(&'t [u8], T)>,
+) -> impl Iterator<Item = (&'t [u8], Option<T>, Option<T>)> {
+    let (mut old, mut new) = (old.into_iter().peekable(), new.into_iter().peekable());
+    std::iter::from_fn(move || {
+        let name = old.peek().into_iter().chain(new.peek()).map(|(name, _)| *name).min()?;
+        let value = |(_, value)| value;
+        Some((
+            name,
+            old.next_if(|one| one.0 == name).map(value),
+            new.next_if(|one| one.0 == name).map(value),
+        ))
+    })
+}

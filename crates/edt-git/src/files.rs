@@ -1,0 +1,439 @@
+//! The files of a worktree as Git lists them: tracked ones from the index, new ones from a
+//! directory walk with Git's ignore rules. Same list and order as
+//! `git ls-files --cached --others --exclude-standard`.
+
+use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStrExt as _;
+use std::sync::atomic::AtomicBool;
+
+use gix::bstr::{BString, ByteSlice as _};
+use gix::dir::entry::{Kind as Found, Status};
+use gix::dir::walk::EmissionMode;
+use gix::index::entry::{Flags, Mode, Stage, Stat as IndexStat};
+
+use super::repo::{FileMode, Repo, unreadable};
+use super::{Oid, causes};
+use edt_io::disk::{Dir, Parent, Stat};
+use edt_types::{Code, Finding, RepoPath, Result};
+
+/// Which files are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListScope {
+    /// Those in the index.
+    Tracked,
+    /// Those, and new ones that are not ignored.
+    NotIgnored,
+    /// Those, and ignored ones.
+    All,
+}
+
+#[derive(Debug, Clone)]
+pub struct ListedFile {
+    /// A nested repository is one path.
+    pub path: RepoPath,
+    pub kind: ListedKind,
+    pub origin: ListedOrigin,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListedKind {
+    /// A file with its mode in the index. For a new file only the stat from [`Comparer::compare`]
+    /// has the mode.
+    File(FileMode),
+    /// A symbolic link.
+    Symlink,
+    /// A submodule, or another repository in the worktree.
+    Repository,
+}
+
+#[derive(Debug, Clone)]
+pub enum ListedOrigin {
+    /// In the index.
+    Index(Box<IndexEntry>),
+    /// Only on disk.
+    New,
+    /// Only on disk, and ignored.
+    Ignored,
+}
+
+/// An entry of the index.
+#[derive(Debug, Clone)]
+pub struct IndexEntry {
+    /// The blob, or the commit of a submodule.
+    pub oid: Oid,
+    stat: IndexStat,
+    flags: Flags,
+}
+
+/// How a listed file on disk compares with the index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileState {
+    Unchanged,
+    /// Different from the index, or not comparable.
+    Changed,
+    /// In the index, but not on disk.
+    Deleted,
+    /// In the index, but left out by a sparse checkout.
+    NotCheckedOut,
+    /// In the index with several stages.
+    Conflicted,
+    /// Not in the index.
+    New,
+    /// Not in the index, and ignored.
+    Ignored,
+}
+
+impl FileState {
+    /// The name in JSON.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            FileState::Unchanged => "tracked",
+            FileState::Changed => "changed",
+            FileState::Deleted => "deleted",
+            FileState::NotCheckedOut => "not_checked_out",
+            FileState::Conflicted => "conflicted",
+            FileState::New => "new",
+            FileState::Ignored => "ignored",
+        }
+    }
+}
+
+impl ListedKind {
+    /// The mode as Git writes it.
+    #[must_use]
+    pub const fn mode(self) -> &'static str {
+        match self {
+            ListedKind::File(FileMode::Plain) => "100644",
+            ListedKind::File(FileMode::Executable) => "100755",
+            ListedKind::Symlink => "120000",
+            ListedKind::Repository => "160000",
+        }
+    }
+}
+
+/// Compares listed files with the disk; caches what all comparisons need.
+pub struct Comparer<'r> {
+    repo: &'r Repo,
+    tree: Oid,
+    options: gix::index::entry::stat::Options,
+    index: gix::worktree::IndexPersistedOrInMemory,
+}
+
+impl Repo {
+    /// Whether Git ignores `path`: a rule matches, and the path is not in the index.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if the index or the rules cannot be read.
+    pub fn ignores(&self, path: &RepoPath) -> Result<bool> {
+        use gix::worktree::stack::state::ignore as rules;
+        let index = self.index_now().map_err(|error| unreadable("the index", &error))?;
+        let name = path.as_bytes().as_bstr();
+        if index.entry_by_path(name).is_some() {
+            return Ok(false);
+        }
+        let source = rules::Source::WorktreeThenIdMappingIfNotSkipped;
+        let mut rules = self
+            .inner
+            .excludes(&index, None, source)
+            .map_err(|error| unreadable("the ignore rules", &error))?;
+        let found = rules.at_entry(name, Some(Mode::FILE));
+        Ok(found.map_err(|error| unreadable("the ignore rules", &error))?.is_excluded())
+    }
+
+    /// The files at or below the paths `below` (all files if it is empty), ordered by their bytes.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if the index or a directory cannot be read.
+    pub fn files(&self, below: &[RepoPath], which: ListScope) -> Result<Vec<ListedFile>> {
+        let read = self.index_now().map_err(|error| unreadable("the index", &error))?;
+        let index = if read.is_sparse() { &self.expanded(&read)? } else { &read };
+        let mut all = BTreeMap::new();
+        let everything: &[&[u8]] = &[b""];
+        let roots: Vec<&[u8]> = below.iter().map(RepoPath::as_bytes).collect();
+        for root in if below.is_empty() { everything } else { &roots } {
+            for entry in index.prefixed_entries(root.as_bstr()).unwrap_or_default() {
+                let name = entry.path(index);
+                if is_at_or_below(name, root) {
+                    // For an unmerged path the first stage is enough: it shows the conflict.
+                    all.entry(BString::from(name))
+                        .or_insert_with(|| ListedFile::of_entry(entry, name));
+                }
+            }
+        }
+        if which != ListScope::Tracked {
+            self.walk(index, &roots, which, &mut all)?;
+        }
+        Ok(all.into_values().collect())
+    }
+
+    /// Adds the files that exist only on disk.
+    fn walk(
+        &self,
+        index: &gix::index::State,
+        roots: &[&[u8]],
+        which: ListScope,
+        all: &mut BTreeMap<BString, ListedFile>,
+    ) -> Result<()> {
+        let fail = |error: gix::Error| {
+            let message = format!("Could not walk the worktree: {}.", causes(&error));
+            Finding::new(
+                Code::IoError,
+                message,
+                "Fix what `git status` reports, then repeat the call.",
+            )
+        };
+        let ignored = (which == ListScope::All).then_some(EmissionMode::Matching);
+        let options = self.inner.dirwalk_options().map_err(fail)?;
+        let options = options.emit_untracked(EmissionMode::Matching).emit_ignored(ignored);
+        let patterns: Vec<BString> = roots
+            .iter()
+            .map(|root| BString::from([b":(top,literal)".as_slice(), root].concat()))
+            .collect();
+        let mut found = gix::dir::walk::delegate::Collect::default();
+        self.inner
+            .dirwalk(index, &patterns, &AtomicBool::new(false), options, &mut found)
+            .map_err(fail)?;
+        // A completely ignored directory is one entry; a directory given as a root is entered.
+        let is_collapsed = |entry: &gix::dir::Entry| {
+            matches!((entry.status, entry.disk_kind), (Status::Ignored(_), Some(Found::Directory)))
+                && !roots.contains(&entry.rela_path.as_slice())
+        };
+        let entered: Vec<BString> = found
+            .unorded_entries
+            .iter()
+            .filter(|(entry, _)| which == ListScope::All && is_collapsed(entry))
+            .map(|(entry, _)| entry.rela_path.clone())
+            .collect();
+        if !entered.is_empty() {
+            let entered: Vec<&[u8]> = entered.iter().map(|path| path.as_slice()).collect();
+            self.walk(index, &entered, which, all)?;
+        }
+        for (entry, _) in found.unorded_entries {
+            let origin = match entry.status {
+                Status::Untracked => ListedOrigin::New,
+                Status::Ignored(_) => ListedOrigin::Ignored,
+                Status::Pruned | Status::Tracked => continue,
+            };
+            let kind = match entry.disk_kind {
+                Some(Found::File) => ListedKind::File(FileMode::Plain),
+                Some(Found::Symlink) => ListedKind::Symlink,
+                Some(Found::Repository) => ListedKind::Repository,
+                // An ignored directory that is not entered, or a file that Git does not list.
+                Some(Found::Directory | Found::Untrackable) | None => continue,
+            };
+            let listed = ListedFile { path: RepoPath::from_tree(&entry.rela_path), kind, origin };
+            if roots.is_empty() || roots.iter().any(|root| is_at_or_below(&entry.rela_path, root)) {
+                all.entry(entry.rela_path).or_insert(listed);
+            }
+        }
+        Ok(())
+    }
+
+    /// A [`Comparer`] for the present index and HEAD.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if the index cannot be read.
+    pub fn comparer(&self) -> Result<Comparer<'_>> {
+        let fail = |error: gix::Error| unreadable("the index", &error);
+        let index = self.index_now().map_err(fail)?;
+        let tree =
+            self.head()?.commit.map_or(Ok(self.empty_tree()), |commit| self.tree_of(commit))?;
+        let options = self.inner.stat_options().map_err(fail)?;
+        Ok(Comparer {
+            repo: self,
+            tree,
+            options,
+            index: gix::worktree::IndexPersistedOrInMemory::InMemory(index),
+        })
+    }
+}
+
+impl ListedFile {
+    fn of_entry(entry: &gix::index::Entry, name: &[u8]) -> ListedFile {
+        let kind = match entry.mode {
+            Mode::SYMLINK => ListedKind::Symlink,
+            Mode::COMMIT => ListedKind::Repository,
+            mode => ListedKind::File(FileMode::of(mode == Mode::FILE_EXECUTABLE)),
+        };
+        let found = IndexEntry { oid: entry.id, stat: entry.stat, flags: entry.flags };
+        ListedFile {
+            path: RepoPath::from_tree(name),
+            kind,
+            origin: ListedOrigin::Index(Box::new(found)),
+        }
+    }
+}
+
+impl Comparer<'_> {
+    /// The state of `listed` on disk, and its stat. The content is read only if the stat is not
+    /// sufficient.
+    #[must_use]
+    pub fn compare(&self, listed: &ListedFile) -> (FileState, Option<Stat>) {
+        let (directory, name) = listed.path.split();
+        let dir = match self.repo.root().beneath(directory) {
+            Ok(Parent::Open(dir)) if listed.path.checkout_problem().is_none() => Some(dir),
+            _ => None,
+        };
+        let stat = dir.as_ref().and_then(|dir| dir.stat(name).ok().flatten());
+        let entry = match &listed.origin {
+            ListedOrigin::New => return (FileState::New, stat),
+            ListedOrigin::Ignored => return (FileState::Ignored, stat),
+            ListedOrigin::Index(entry) => entry,
+        };
+        let state = match (&dir, stat) {
+            _ if entry.flags.stage() != Stage::Unconflicted => FileState::Conflicted,
+            (Some(dir), Some(stat)) => self.compare_entry(listed, entry, dir, &stat),
+            _ if entry.flags.contains(Flags::SKIP_WORKTREE) => FileState::NotCheckedOut,
+            _ => FileState::Deleted,
+        };
+        (state, stat)
+    }
+
+    fn compare_entry(
+        &self,
+        listed: &ListedFile,
+        entry: &IndexEntry,
+        dir: &Dir,
+        stat: &Stat,
+    ) -> FileState {
+        let (_, name) = listed.path.split();
+        let same = match listed.kind {
+            ListedKind::Repository if stat.is_directory() => true,
+            ListedKind::Repository => return FileState::Changed,
+            // A directory has replaced the file: the file is deleted.
+            _ if stat.is_directory() => return FileState::Deleted,
+            _ if entry.flags.contains(Flags::INTENT_TO_ADD) => false,
+            _ if self.stat_is_unchanged(entry, listed) => true,
+            ListedKind::File(mode) => {
+                self.repo.holds_blob(&listed.path, self.tree, entry.oid, mode)
+            }
+            ListedKind::Symlink => dir.link_target(name).is_ok_and(|target| {
+                self.repo.blob_id(&target).is_ok_and(|target| target == entry.oid)
+            }),
+        };
+        if same { FileState::Unchanged } else { FileState::Changed }
+    }
+
+    /// Whether the stat on disk equals that in the index and is older than the index.
+    fn stat_is_unchanged(&self, entry: &IndexEntry, listed: &ListedFile) -> bool {
+        let full = self.repo.root_path().join(std::ffi::OsStr::from_bytes(listed.path.as_bytes()));
+        let found = gix::index::fs::Metadata::from_path_no_follow(&full);
+        let stat = found.ok().and_then(|found| {
+            let kind_fits = match listed.kind {
+                ListedKind::Symlink => found.is_symlink(),
+                ListedKind::File(mode) => {
+                    found.is_file()
+                        && (!self.repo.honors_file_mode()
+                            || found.is_executable() == (mode == FileMode::Executable))
+                }
+                ListedKind::Repository => false,
+            };
+            IndexStat::from_fs(&found).ok().filter(|_| kind_fits)
+        });
+        stat.is_some_and(|stat| {
+            entry.stat.matches(&stat, self.options)
+                && !entry.stat.is_racy(self.index.timestamp(), self.options)
+        })
+    }
+}
+
+/// Whether `path` is `root` or below it. Every path is below the empty root.
+fn is_at_or_below(path: &[u8], root: &[u8]) -> bool {
+    root.is_empty()
+        || path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use edt_testkit::ScratchRepo;
+
+    fn scratch() -> ScratchRepo {
+        let scratch = ScratchRepo::with(&[("a.txt", "1\n"), ("dir/b.txt", "2\n")]);
+        std::fs::write(scratch.path().join(".git/info/exclude"), "*.log\nbuild/\n").unwrap();
+        std::fs::create_dir(scratch.path().join("build")).unwrap();
+        for (name, text) in [("new.txt", "n\n"), ("x.log", "x\n"), ("build/out", "o\n")] {
+            std::fs::write(scratch.path().join(name), text).unwrap();
+        }
+        scratch
+    }
+
+    fn names(scratch: &ScratchRepo, below: &[&str], which: ListScope) -> Vec<String> {
+        let below: Vec<RepoPath> =
+            below.iter().map(|path| RepoPath::from_tree(path.as_bytes())).collect();
+        let files = Repo::open(scratch.path()).unwrap().files(&below, which).unwrap();
+        files.iter().map(|file| file.path.to_string()).collect()
+    }
+
+    #[test]
+    fn tracked_files_are_those_of_the_index() {
+        assert_eq!(names(&scratch(), &[], ListScope::Tracked), ["a.txt", "dir/b.txt"]);
+    }
+
+    #[test]
+    fn new_files_are_listed_unless_git_ignores_them() {
+        let listed = names(&scratch(), &[], ListScope::NotIgnored);
+        assert_eq!(listed, ["a.txt", "dir/b.txt", "new.txt"]);
+    }
+
+    #[test]
+    fn ignored_files_are_listed_on_request_also_in_ignored_directories() {
+        let listed = names(&scratch(), &[], ListScope::All);
+        assert_eq!(listed, ["a.txt", "build/out", "dir/b.txt", "new.txt", "x.log"]);
+    }
+
+    #[test]
+    fn only_files_at_or_below_the_named_paths_are_listed() {
+        let listed = names(&scratch(), &["dir", "new.txt"], ListScope::NotIgnored);
+        assert_eq!(listed, ["dir/b.txt", "new.txt"]);
+    }
+
+    #[test]
+    fn a_path_is_below_a_directory_but_not_below_its_prefix() {
+        assert!(is_at_or_below(b"dir/a", b"dir") && is_at_or_below(b"dir", b"dir"));
+        assert!(is_at_or_below(b"x", b"") && !is_at_or_below(b"directory", b"dir"));
+    }
+
+    fn state(scratch: &ScratchRepo, name: &str) -> FileState {
+        let repo = Repo::open(scratch.path()).unwrap();
+        let files = repo.files(&[], ListScope::All).unwrap();
+        let listed = files.iter().find(|file| file.path.as_bytes() == name.as_bytes()).unwrap();
+        repo.comparer().unwrap().compare(listed).0
+    }
+
+    #[test]
+    fn each_file_has_its_state() {
+        let scratch = scratch();
+        std::fs::write(scratch.path().join("a.txt"), "one\n").unwrap();
+        assert_eq!(state(&scratch, "a.txt"), FileState::Changed);
+        assert_eq!(state(&scratch, "dir/b.txt"), FileState::Unchanged);
+        assert_eq!(state(&scratch, "new.txt"), FileState::New);
+        assert_eq!(state(&scratch, "x.log"), FileState::Ignored);
+    }
+
+    #[test]
+    fn a_file_that_is_gone_or_became_a_directory_is_deleted() {
+        let scratch = scratch();
+        std::fs::remove_file(scratch.path().join("a.txt")).unwrap();
+        assert_eq!(state(&scratch, "a.txt"), FileState::Deleted);
+        std::fs::create_dir(scratch.path().join("a.txt")).unwrap();
+        assert_eq!(state(&scratch, "a.txt"), FileState::Deleted);
+    }
+
+    #[test]
+    fn a_file_that_was_only_touched_is_unchanged() {
+        let scratch = scratch();
+        std::fs::write(scratch.path().join("a.txt"), "1\n").unwrap();
+        assert_eq!(state(&scratch, "a.txt"), FileState::Unchanged);
+    }
+
+    #[test]
+    fn a_tracked_file_is_never_ignored() {
+        let scratch = scratch();
+        std::fs::write(scratch.path().join(".git/info/exclude"), "*\n").unwrap();
+        let repo = Repo::open(scratch.path()).unwrap();
+        let ignores = |name: &str| repo.ignores(&RepoPath::from_tree(name.as_bytes())).unwrap();
+        assert_eq!((ignores("a.txt"), ignores("other.txt")), (false, true));
+    }
+}

@@ -1,0 +1,246 @@
+//! Writes loose objects. An existing object is always written again: it may have been torn by a
+//! power failure.
+
+use std::path::Path;
+
+use flate2::{Compress, Compression, FlushCompress, Status};
+use gix::objs::Kind;
+
+use super::{Oid, causes};
+use edt_io::clock::process_id;
+use edt_io::disk::{Dir, FoundEntry, Perms, RenameMode};
+use edt_io::failed;
+use edt_types::{Code, Finding, Result};
+
+/// An object as stored in a loose file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Loose {
+    pub oid: Oid,
+    /// Header and content, deflated.
+    pub bytes: Vec<u8>,
+}
+
+/// Larger trees are stored without compression: they hardly shrink, and a later repack stores them
+/// as deltas.
+const STORE_ABOVE: usize = 64 * 1024;
+/// Smaller objects are stored without compression, too: they take one file system block in either
+/// case.
+const STORE_BELOW: usize = 3500;
+
+/// One deflate state for all objects of a transaction, created on first use.
+pub(super) struct Deflater(Option<Compress>);
+
+impl Deflater {
+    pub(super) fn new() -> Deflater {
+        Deflater(None)
+    }
+
+    pub(super) fn deflate(&mut self, kind: Kind, data: &[u8]) -> Vec<u8> {
+        let mut full = gix::objs::encode::loose_header(kind, data.len() as u64).to_vec();
+        full.extend_from_slice(data);
+        if data.len() <= STORE_BELOW || (kind == Kind::Tree && data.len() > STORE_ABOVE) {
+            return stored(&full);
+        }
+        let state = self.0.get_or_insert_with(|| Compress::new(Compression::fast(), true));
+        state.reset();
+        let mut out = Vec::with_capacity(full.len() / 2 + 64);
+        while !matches!(
+            state.compress_vec(&full[consumed(state)..], &mut out, FlushCompress::Finish),
+            Ok(Status::StreamEnd)
+        ) {
+            out.reserve(out.capacity());
+        }
+        out
+    }
+}
+
+fn consumed(state: &Compress) -> usize {
+    usize::try_from(state.total_in()).unwrap_or(usize::MAX)
+}
+
+/// `data` as a zlib stream of stored blocks (RFC 1950 and 1951, section 3.2.4).
+fn stored(data: &[u8]) -> Vec<u8> {
+    const BLOCK: usize = 0xffff;
+    let mut out = vec![0x78, 0x01];
+    let last = data.chunks(BLOCK).count().saturating_sub(1);
+    for (i, block) in data.chunks(BLOCK).enumerate() {
+        let len = u16::try_from(block.len()).unwrap_or(u16::MAX);
+        out.push(u8::from(i == last));
+        out.extend_from_slice(&len.to_le_bytes());
+        out.extend_from_slice(&(!len).to_le_bytes());
+        out.extend_from_slice(block);
+    }
+    let (low, high) = data.iter().fold((1_u32, 0_u32), |(low, high), &byte| {
+        let low = (low + u32::from(byte)) % 65521;
+        (low, (high + low) % 65521)
+    });
+    out.extend_from_slice(&(high << 16 | low).to_be_bytes());
+    out
+}
+
+pub(super) fn id_of(hash: gix::hash::Kind, kind: Kind, data: &[u8]) -> Result<Oid> {
+    gix::objs::compute_hash(hash, kind, data).map_err(|error| {
+        let message = format!("Hashing failed: {}.", causes(&error));
+        Finding::new(
+            Code::Internal,
+            message,
+            "Report this message with the content that caused it.",
+        )
+        .into()
+    })
+}
+
+/// Writes `objects` below the directory `objects_dir`, each atomically.
+///
+/// # Errors
+/// `IO_ERROR` or `GIT_DIR_READ_ONLY`; objects already written stay and are unreferenced.
+pub fn write(objects_dir: &Path, objects: &[Loose]) -> Result<()> {
+    if objects.is_empty() {
+        return Ok(());
+    }
+    let open = Dir::open(objects_dir).map_err(|error| failed("open", objects_dir, &error))?;
+    for object in objects {
+        write_one(&open, object, Sync::Never)
+            .map_err(|error| failed("write an object to", objects_dir, &error))?;
+    }
+    Ok(())
+}
+
+/// Creates the 256 directories of loose objects, which speeds up the first edits of a session. A
+/// failure is ignored: a missing directory is created on use.
+pub fn create_object_directories(objects_dir: &Path) {
+    if let Ok(open) = Dir::open(objects_dir) {
+        (0..=0xff_u8).for_each(|first| drop(open.make(format!("{first:02x}").as_bytes())));
+    }
+}
+
+/// How [`write_missing`] checks existing objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ObjectCheck {
+    /// By size: enough right after they were written.
+    Size,
+    /// By content: after a crash.
+    Bytes,
+}
+
+/// Writes those of `objects` that do not exist.
+///
+/// # Errors
+/// As [`write`].
+pub fn write_missing(objects_dir: &Path, objects: &[Loose], check: ObjectCheck) -> Result<()> {
+    if objects.is_empty() {
+        return Ok(());
+    }
+    let open = Dir::open(objects_dir).map_err(|error| failed("open", objects_dir, &error))?;
+    for object in objects {
+        let name = name_of(object.oid);
+        let there = match check {
+            ObjectCheck::Size => {
+                matches!(open.stat(&name), Ok(Some(stat)) if stat.size == object.bytes.len() as u64)
+            }
+            ObjectCheck::Bytes => {
+                matches!(open.read(&name), Ok(FoundEntry::File(_, bytes)) if bytes == object.bytes)
+            }
+        };
+        if !there {
+            write_one(&open, object, Sync::Never)
+                .map_err(|error| failed("write an object to", objects_dir, &error))?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes `objects` before the journal's record. Each is on stable storage before it gets its name,
+/// so that a power failure leaves no torn object that Git would consider valid.
+///
+/// # Errors
+/// As [`write`].
+pub fn write_synced(objects_dir: &Path, objects: &[Loose]) -> Result<()> {
+    if objects.is_empty() {
+        return Ok(());
+    }
+    let wrap = |error: std::io::Error| failed("write an object to", objects_dir, &error);
+    let open = Dir::open(objects_dir).map_err(wrap)?;
+    objects.iter().try_for_each(|object| write_one(&open, object, Sync::Before).map_err(wrap))?;
+    let mut directories: Vec<_> =
+        objects.iter().map(|object| object.oid.to_hex_with_len(2).to_string()).collect();
+    directories.sort();
+    directories.dedup();
+    directories.push(".".to_owned());
+    directories
+        .iter()
+        .try_for_each(|directory| edt_io::file::sync(&objects_dir.join(directory)))
+        .map_err(wrap)?;
+    Ok(())
+}
+
+/// Whether an object is on stable storage before it gets its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sync {
+    Before,
+    Never,
+}
+
+/// `ab/cdef…`: the path of a loose object below the objects directory.
+fn name_of(oid: Oid) -> Vec<u8> {
+    let mut name = oid.to_string().into_bytes();
+    name.insert(2, b'/');
+    name
+}
+
+fn write_one(objects: &Dir, object: &Loose, sync: Sync) -> std::io::Result<()> {
+    let name = name_of(object.oid);
+    // `git gc` removes empty directories at any time: create the directory and retry, a bounded
+    // number of times.
+    for attempt in 0.. {
+        // Named as Git's temporary files, so that `git gc` deletes what a crash leaves.
+        let tmp = [&name[..3], format!("tmp_obj_{:x}_{attempt}", process_id()).as_bytes()].concat();
+        let written = objects.write_new(&tmp, &object.bytes, Perms::Exactly(0o444));
+        let synced =
+            written.and_then(|_| if sync == Sync::Before { objects.sync(&tmp) } else { Ok(()) });
+        match synced.and_then(|()| objects.rename(&tmp, objects, &name, RenameMode::Replace)) {
+            Ok(()) => return Ok(()),
+            Err(error) if attempt < 8 && error.kind() == std::io::ErrorKind::NotFound => {
+                objects.make(&name[..2])?;
+            }
+            Err(error) if attempt < 8 && error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(error) => {
+                let _ = objects.unlink(&tmp);
+                return Err(error);
+            }
+        }
+    }
+    Ok(())
+}
+
+impl super::Repo {
+    /// The directory of loose objects.
+    #[must_use]
+    pub fn objects_dir(&self) -> &Path {
+        self.inner.objects.store_ref().path()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+
+    use super::*;
+
+    #[test]
+    fn stored_and_deflated_objects_inflate_to_the_same_bytes() {
+        for len in [0, 1, STORE_BELOW, STORE_BELOW + 1, 65_535, 65_536, 300_000] {
+            let data: Vec<u8> = (0..len).map(|i| u8::try_from(i * i % 251).unwrap()).collect();
+            for kind in [Kind::Blob, Kind::Tree] {
+                let bytes = Deflater::new().deflate(kind, &data);
+                let mut full = Vec::new();
+                flate2::read::ZlibDecoder::new(bytes.as_slice()).read_to_end(&mut full).unwrap();
+                assert_eq!(
+                    full,
+                    [format!("{kind} {len}\0").as_bytes(), &data].concat(),
+                    "{kind} of {len} bytes"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,370 @@
+//! Reflogs. Each line is written in one call, so that a kill cannot tear it; lines torn by a power
+//! failure are repaired.
+
+use super::Oid;
+use super::identity::Role;
+use super::repo::{InHead, Repo};
+use super::swap::RefSwap;
+use edt_io::file::{File, OpenMode};
+use edt_io::{failed, fs};
+use edt_types::Result;
+use std::path::{Path, PathBuf};
+
+/// How a reflog line is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReflogWrite {
+    /// The line is new.
+    Append,
+    /// After a crash: only the part that the log does not have yet.
+    AppendIfMissing,
+}
+
+/// An expected line of a log: the old value, the new value, the message.
+pub type ReflogLine<'a> = (Oid, Oid, &'a str);
+
+impl Repo {
+    /// Writes the reflog lines of `swap`.
+    ///
+    /// # Errors
+    /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
+    pub fn log_swap(&self, swap: &RefSwap<'_>, write: ReflogWrite) -> Result<()> {
+        let names = [Some(swap.name), (swap.head == InHead::Yes).then_some("HEAD")];
+        names
+            .into_iter()
+            .flatten()
+            .try_for_each(|name| self.log_ref(name, swap.from, swap.to, swap.log, write))
+    }
+
+    /// Appends one line to the log of `name`, if Git would write one.
+    ///
+    /// # Errors
+    /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
+    pub fn log_ref(
+        &self,
+        name: &str,
+        from: Oid,
+        to: Oid,
+        log: &str,
+        write: ReflogWrite,
+    ) -> Result<()> {
+        let path = self.log_path(name);
+        let wanted = self
+            .inner
+            .config_snapshot()
+            .string("core.logAllRefUpdates")
+            .map(|value| value.to_string().to_ascii_lowercase());
+        let create = !matches!(wanted.as_deref(), Some("false" | "no" | "off" | "0"));
+        let file = match File::open(
+            &path,
+            if create { OpenMode::AppendOrCreate } else { OpenMode::Append },
+        ) {
+            Ok(file) => file,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && create => {
+                let directory = path.parent().unwrap_or(&path);
+                fs::make_dir(directory).map_err(|error| failed("make", directory, &error))?;
+                let open = File::open(&path, OpenMode::AppendOrCreate);
+                open.map_err(|error| failed("open the log", &path, &error))?
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(failed("open the log", &path, &error).into()),
+        };
+        let mut line = format!("{from} {to} ").into_bytes();
+        line.extend_from_slice(&self.signature(Role::Committer)?);
+        let header_end = line.len();
+        line.push(b'\t');
+        line.extend(log.bytes().map(|b| if b == b'\n' { b' ' } else { b }));
+        line.push(b'\n');
+        if write == ReflogWrite::AppendIfMissing {
+            let tail = tail(&file, &path)?;
+            let same = |line: &str| {
+                line.starts_with(&format!("{from} {to} ")) && line.ends_with(&format!("\t{log}"))
+            };
+            let torn = tail.rsplit('\n').next().unwrap_or_default().as_bytes();
+            if tail[..tail.len() - torn.len()].lines().any(same) {
+                return Ok(());
+            }
+            // A torn last line is completed if it is the beginning of this line; otherwise it gets
+            // a line end.
+            match missing_part(&line, torn, header_end) {
+                Some(rest) => line = rest.to_vec(),
+                None => line.insert(0, b'\n'),
+            }
+        }
+        file.write_all(&line).map_err(|error| failed("write the log", &path, &error).into())
+    }
+
+    /// Repairs the log of `name` after a power failure: cuts off a torn end, then writes those of
+    /// `wanted` that are missing after the last one in the log. A log that has none of them, and
+    /// whose last value is not the start of one, stays as it is.
+    ///
+    /// # Errors
+    /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
+    pub fn repair_log(&self, name: &str, wanted: &[ReflogLine<'_>]) -> Result<()> {
+        let path = self.log_path(name);
+        let Ok(bytes) = std::fs::read(&path) else { return Ok(()) };
+        let hex = self.null().as_slice().len() * 2;
+        let mut complete = bytes[..complete_len(&bytes, hex)].to_vec();
+        // A hole in the middle: one disk block was lost, but later ones were written.
+        if complete.contains(&0) {
+            let lines = complete.split_inclusive(|b| *b == b'\n').filter(|line| is_line(line, hex));
+            complete = lines.flatten().copied().collect();
+            fs::write_atomic_same_mode(&path, &complete)
+                .map_err(|error| failed("repair the log", &path, &error))?;
+        } else if complete.len() < bytes.len() {
+            let cut = File::open(&path, OpenMode::Existing)
+                .and_then(|file| file.truncate(complete.len() as u64));
+            cut.map_err(|error| failed("repair the log", &path, &error))?;
+        }
+        let text = String::from_utf8_lossy(&complete);
+        let is_there = |(from, to, log): &ReflogLine<'_>| {
+            let (start, end) = (format!("{from} {to} "), format!("\t{log}"));
+            text.lines().any(|line| line.starts_with(&start) && line.ends_with(&end))
+        };
+        let last = text.lines().last().and_then(|line| line.split(' ').nth(1)).unwrap_or_default();
+        let last = Oid::from_hex(last.as_bytes()).ok();
+        let next = match wanted.iter().rposition(is_there) {
+            Some(at) => Some(at + 1),
+            None => wanted.iter().position(|(from, ..)| Some(*from) == last),
+        };
+        let missing = next.map_or(&[][..], |next| &wanted[next..]);
+        missing.iter().try_for_each(|(from, to, log)| {
+            self.log_ref(name, *from, *to, log, ReflogWrite::Append)
+        })
+    }
+
+    /// The new value in the last complete line of the log of `name`.
+    #[must_use]
+    pub fn last_logged(&self, name: &str) -> Option<Oid> {
+        let bytes = std::fs::read(self.log_path(name)).ok()?;
+        let complete = &bytes[..complete_len(&bytes, self.null().as_slice().len() * 2)];
+        let line = complete.strip_suffix(b"\n")?.rsplit(|b| *b == b'\n').next()?;
+        Oid::from_hex(line.split(|b| *b == b' ').nth(1)?).ok()
+    }
+
+    fn log_path(&self, name: &str) -> PathBuf {
+        let dir = if name == "HEAD" { self.git_dir() } else { self.common_dir() };
+        dir.join("logs").join(name)
+    }
+}
+
+/// The rest of `line` after its torn beginning `torn`. The two may differ in their time stamp,
+/// which ends before `header_end`.
+fn missing_part<'l>(line: &'l [u8], torn: &[u8], header_end: usize) -> Option<&'l [u8]> {
+    let time_start = memchr::memrchr(b'>', &line[..header_end]).map_or(header_end, |at| at + 1);
+    let differs = torn.iter().zip(line).position(|(torn, line)| torn != line);
+    let same = differs.is_none_or(|at| at >= time_start)
+        && torn
+            .iter()
+            .skip(header_end)
+            .eq(line.iter().skip(header_end).take(torn.len().saturating_sub(header_end)));
+    (same && torn.len() < line.len()).then(|| &line[torn.len()..])
+}
+
+/// Whether it is a complete line of a log.
+fn is_line(line: &[u8], hex: usize) -> bool {
+    let ids = line
+        .split(|b| *b == b' ')
+        .take(2)
+        .filter(|id| id.len() == hex && id.iter().all(u8::is_ascii_hexdigit));
+    line.ends_with(b"\n") && !line.contains(&0) && ids.count() == 2
+}
+
+/// The length of a log without the torn or zero bytes that a power failure left at its end.
+fn complete_len(bytes: &[u8], hex: usize) -> usize {
+    let mut end = bytes.len();
+    while end > 0 {
+        let start = bytes[..end - 1].iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
+        let line = &bytes[start..end];
+        let ids = line
+            .split(|b| *b == b' ')
+            .take(2)
+            .filter(|id| id.len() == hex && id.iter().all(u8::is_ascii_hexdigit));
+        if line.ends_with(b"\n") && !line.contains(&0) && ids.count() == 2 {
+            break;
+        }
+        end = start;
+    }
+    end
+}
+
+/// The last lines of a log.
+fn tail(file: &File, path: &Path) -> Result<String> {
+    const TAIL: u64 = 4096;
+    let wrap = |error: std::io::Error| failed("read the log", path, &error);
+    let len = file.len().map_err(wrap)?;
+    let mut tail = vec![0; usize::try_from(len.min(TAIL)).unwrap_or(0)];
+    file.read_exact_at(&mut tail, len.saturating_sub(TAIL)).map_err(wrap)?;
+    Ok(String::from_utf8_lossy(&tail).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{complete_len, missing_part};
+
+    #[test]
+    fn a_torn_line_is_completed_if_only_its_time_stamp_differs() {
+        let line = b"11 22 A <a@b> 1700000055 +0000\tedt undo\n";
+        let completed =
+            |torn: &[u8]| missing_part(line, torn, 30).map(|rest| [torn, rest].concat());
+        assert_eq!(completed(b"").as_deref(), Some(line.as_slice()));
+        assert_eq!(completed(&line[..4]).as_deref(), Some(line.as_slice()));
+        assert_eq!(completed(&line[..35]).as_deref(), Some(line.as_slice()));
+        let earlier = b"11 22 A <a@b> 1699999999 +0000\tedt undo\n";
+        assert_eq!(
+            completed(&earlier[..22]).as_deref(),
+            Some(b"11 22 A <a@b> 1699999955 +0000\tedt undo\n".as_slice())
+        );
+        assert_eq!(completed(&earlier[..35]).as_deref(), Some(earlier.as_slice()));
+        for other in [b"11 23".as_slice(), b"11 22 B", b"11 22 A <a@b> 1700000055 +0000\tedt redo"]
+        {
+            assert_eq!(completed(other), None, "{}", String::from_utf8_lossy(other));
+        }
+    }
+
+    #[test]
+    fn a_torn_end_is_not_counted_as_complete_lines() {
+        let line = format!("{0} {0} A <a@b> 1 +0000\twhy\n", "0".repeat(40));
+        let twice = line.repeat(2);
+        assert_eq!(complete_len(twice.as_bytes(), 40), twice.len());
+        for torn in ["\0\0\0", "\0\0\n", "00", "000 111 A", &line[..60]] {
+            assert_eq!(
+                complete_len(format!("{twice}{torn}").as_bytes(), 40),
+                twice.len(),
+                "{torn:?}"
+            );
+        }
+        assert_eq!((complete_len(b"", 40), complete_len(b"\0\0", 40)), (0, 0));
+    }
+
+    use super::*;
+    use edt_testkit::ScratchRepo;
+
+    const NAME: &str = "refs/heads/x";
+
+    fn oid(byte: u8) -> Oid {
+        Oid::from_bytes_or_panic(&[byte; 20])
+    }
+
+    fn opened(scratch: &ScratchRepo) -> Repo {
+        Repo::open(scratch.path()).unwrap()
+    }
+
+    fn log_of(repo: &Repo) -> String {
+        std::fs::read_to_string(repo.log_path(NAME)).unwrap_or_default()
+    }
+
+    /// The messages of the log with the first digits of both values.
+    fn lines(repo: &Repo) -> Vec<String> {
+        let shown = |line: &str| {
+            let (head, message) = line.split_once('\t').unwrap();
+            format!("{} {} {message}", &head[..2], &head[41..43])
+        };
+        log_of(repo).lines().map(shown).collect()
+    }
+
+    fn write(repo: &Repo, from: u8, to: u8, log: &str, how: ReflogWrite) {
+        repo.log_ref(NAME, oid(from), oid(to), log, how).unwrap();
+    }
+
+    #[test]
+    fn a_line_has_both_values_the_committer_and_the_message() {
+        let scratch = ScratchRepo::unborn();
+        let repo = opened(&scratch);
+        write(&repo, 1, 2, "edt apply: why\nnot", ReflogWrite::Append);
+        let line = log_of(&repo);
+        let start = format!("{} {} {} ", oid(1), oid(2), repo.identity().unwrap());
+        assert!(line.starts_with(&start), "{line}");
+        assert!(line.ends_with("\tedt apply: why not\n"), "{line}");
+    }
+
+    #[test]
+    fn a_line_that_is_there_is_not_written_again() {
+        let scratch = ScratchRepo::unborn();
+        let repo = opened(&scratch);
+        for _ in 0..2 {
+            write(&repo, 1, 2, "one", ReflogWrite::AppendIfMissing);
+        }
+        write(&repo, 1, 2, "two", ReflogWrite::AppendIfMissing);
+        assert_eq!(lines(&repo), ["01 02 one", "01 02 two"]);
+    }
+
+    #[test]
+    fn a_torn_line_is_completed() {
+        let scratch = ScratchRepo::unborn();
+        let repo = opened(&scratch);
+        write(&repo, 1, 2, "one", ReflogWrite::Append);
+        let whole = log_of(&repo);
+        std::fs::write(repo.log_path(NAME), &whole[..60]).unwrap();
+        write(&repo, 1, 2, "one", ReflogWrite::AppendIfMissing);
+        assert_eq!(lines(&repo), ["01 02 one"]);
+    }
+
+    #[test]
+    fn the_rest_of_another_torn_line_gets_a_line_end() {
+        let scratch = ScratchRepo::unborn();
+        let repo = opened(&scratch);
+        write(&repo, 1, 2, "one", ReflogWrite::Append);
+        std::fs::write(repo.log_path(NAME), "0909").unwrap();
+        write(&repo, 1, 2, "one", ReflogWrite::AppendIfMissing);
+        assert_eq!(log_of(&repo).lines().count(), 2);
+        assert!(log_of(&repo).starts_with("0909\n0101"));
+    }
+
+    #[test]
+    fn no_log_is_created_where_git_would_create_none() {
+        let scratch = ScratchRepo::unborn();
+        let config = scratch.path().join(".git/config");
+        let text = std::fs::read_to_string(&config).unwrap();
+        std::fs::write(
+            &config,
+            text.replace("logallrefupdates = true", "logallrefupdates = false"),
+        )
+        .unwrap();
+        let repo = opened(&scratch);
+        write(&repo, 1, 2, "one", ReflogWrite::Append);
+        assert!(!repo.log_path(NAME).exists());
+    }
+
+    #[test]
+    fn the_last_value_is_that_of_the_last_complete_line() {
+        let scratch = ScratchRepo::unborn();
+        let repo = opened(&scratch);
+        assert_eq!(repo.last_logged(NAME), None);
+        write(&repo, 1, 2, "one", ReflogWrite::Append);
+        std::fs::write(repo.log_path(NAME), log_of(&repo) + "0202").unwrap();
+        assert_eq!(repo.last_logged(NAME), Some(oid(2)));
+    }
+
+    #[test]
+    fn missing_lines_follow_the_last_one_that_is_there() {
+        let scratch = ScratchRepo::unborn();
+        let repo = opened(&scratch);
+        write(&repo, 1, 2, "one", ReflogWrite::Append);
+        std::fs::write(repo.log_path(NAME), log_of(&repo) + "\0\0\0").unwrap();
+        let wanted = [(oid(1), oid(2), "one"), (oid(2), oid(3), "two"), (oid(3), oid(4), "three")];
+        repo.repair_log(NAME, &wanted).unwrap();
+        assert_eq!(lines(&repo), ["01 02 one", "02 03 two", "03 04 three"]);
+    }
+
+    #[test]
+    fn a_log_that_went_another_way_gets_no_lines() {
+        let scratch = ScratchRepo::unborn();
+        let repo = opened(&scratch);
+        write(&repo, 1, 9, "other", ReflogWrite::Append);
+        repo.repair_log(NAME, &[(oid(1), oid(2), "one"), (oid(2), oid(3), "two")]).unwrap();
+        assert_eq!(lines(&repo), ["01 09 other"]);
+    }
+
+    #[test]
+    fn a_hole_in_a_log_is_removed() {
+        let scratch = ScratchRepo::unborn();
+        let repo = opened(&scratch);
+        write(&repo, 1, 2, "one", ReflogWrite::Append);
+        let one = log_of(&repo);
+        write(&repo, 2, 3, "two", ReflogWrite::Append);
+        let two = log_of(&repo)[one.len()..].to_owned();
+        std::fs::write(repo.log_path(NAME), format!("{one}\0\0\n{two}")).unwrap();
+        repo.repair_log(NAME, &[]).unwrap();
+        assert_eq!(lines(&repo), ["01 02 one", "02 03 two"]);
+    }
+}

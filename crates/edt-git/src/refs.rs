@@ -1,0 +1,220 @@
+//! Reads refs through `gix`, loose and packed ones. [`super::swap`] writes them.
+
+use std::collections::HashSet;
+
+use gix::refs::{PartialName, TargetRef};
+
+use super::repo::Repo;
+use super::{Oid, causes};
+use edt_io::disk::{Dir, Parent, Stat};
+use edt_io::failed;
+use edt_types::{Code, Finding, Result};
+
+impl Repo {
+    /// The object id of the ref `name`; `None` if the ref does not exist or is unborn. Does not
+    /// check that the object exists: a missing object must not look like a missing ref.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if the ref exists and cannot be read.
+    pub fn ref_value(&self, name: &str) -> Result<Option<Oid>> {
+        let mut name = name.to_owned();
+        // Git follows as many symbolic refs.
+        for _ in 0..5 {
+            let found = self
+                .inner
+                .try_find_reference(name.as_str())
+                .map_err(|error| unreadable(&name, &error))?;
+            let Some(found) = found else { return Ok(None) };
+            match found.target() {
+                TargetRef::Object(oid) => return Ok(Some(oid.to_owned())),
+                TargetRef::Symbolic(next) => name = next.as_bstr().to_string(),
+            }
+        }
+        Ok(None)
+    }
+
+    /// The target of the symbolic ref `name`; `None` if it does not exist or is not symbolic.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if it exists and cannot be read.
+    pub fn symbolic_ref(&self, name: &str) -> Result<Option<String>> {
+        let found =
+            self.inner.try_find_reference(name).map_err(|error| unreadable(name, &error))?;
+        Ok(found.and_then(|found| found.target().try_name().map(|name| name.as_bstr().to_string())))
+    }
+
+    /// Every ref below `prefix`, which ends in `/`, with its value.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if refs cannot be read.
+    pub fn refs_below(&self, prefix: &str) -> Result<Vec<(String, Oid)>> {
+        let platform = self.inner.references().map_err(|error| unreadable(prefix, &error))?;
+        let found = platform.prefixed(prefix).map_err(|error| unreadable(prefix, &error))?;
+        let mut out = Vec::new();
+        for one in found {
+            let one = one.map_err(|error| unreadable(prefix, &error))?;
+            if let Some(id) = one.try_id() {
+                out.push((one.name().as_bstr().to_string(), id.detach()));
+            }
+        }
+        Ok(out)
+    }
+
+    /// Whether `name` is valid as a full ref name.
+    #[must_use]
+    pub fn is_ref_name(&self, name: &str) -> bool {
+        gix::validate::reference::name(name.into()).is_ok() && PartialName::try_from(name).is_ok()
+    }
+
+    /// The commits that `git commit --amend` created on the branch `name`, according to its reflog.
+    #[must_use]
+    pub fn amended(&self, name: &str) -> HashSet<Oid> {
+        let log = std::fs::read(self.common_dir().join("logs").join(name)).unwrap_or_default();
+        let log = String::from_utf8_lossy(&log);
+        let amends = log.lines().filter(|line| line.contains("\tcommit (amend): "));
+        amends.filter_map(|line| Oid::from_hex(line.split(' ').nth(1)?.as_bytes()).ok()).collect()
+    }
+
+    /// The target of HEAD: a full branch name, or a commit id if it is detached.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if it cannot be read.
+    pub fn head_target(&self) -> Result<Option<String>> {
+        let path = self.git_dir().join("HEAD");
+        let text = std::fs::read_to_string(&path).map_err(|error| failed("read", &path, &error))?;
+        Ok(Some(text.strip_prefix("ref: ").unwrap_or(&text).trim().to_owned()))
+    }
+
+    #[must_use]
+    pub fn head_stat(&self) -> Option<Stat> {
+        Dir::open(self.git_dir()).ok()?.stat(b"HEAD").ok().flatten()
+    }
+
+    /// The stat of the file that contains the ref `name`: its loose file, else the packed refs.
+    #[must_use]
+    pub fn ref_stat(&self, name: &str) -> Option<Stat> {
+        let below = Dir::open(self.common_dir()).ok()?;
+        let (directory, file) = name.rsplit_once('/')?;
+        let loose = match below.beneath(directory.as_bytes()) {
+            Ok(Parent::Open(dir)) => dir.stat(file.as_bytes()).ok().flatten(),
+            _ => None,
+        };
+        loose.or_else(|| below.stat(b"packed-refs").ok().flatten())
+    }
+}
+
+fn unreadable(name: &str, error: &gix::Error) -> Finding {
+    // Each worktree has its own journal. Only the journal of the session's worktree knows the
+    // values of its refs.
+    let hint = if name.starts_with("refs/edt/") || name.starts_with("refs/heads/edt/") {
+        "If a power failure damaged it, run `edt status` in that session's worktree \
+         (`git worktree list`), which restores it; then repeat the call."
+    } else {
+        "Fix what `git fsck` and `git for-each-ref` report, then repeat the call."
+    };
+    Finding::new(Code::IoError, format!("Could not read the ref {name}: {}.", causes(error)), hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use edt_testkit::ScratchRepo;
+
+    fn set(scratch: &ScratchRepo, name: &str, content: &str) {
+        let file = scratch.path().join(".git").join(name);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, content).unwrap();
+    }
+
+    fn with_head() -> (ScratchRepo, Oid) {
+        let scratch = ScratchRepo::with(&[("a", "1")]);
+        let head = Repo::open(scratch.path()).unwrap().head().unwrap().commit.unwrap();
+        (scratch, head)
+    }
+
+    #[test]
+    fn a_ref_that_does_not_exist_has_no_value() {
+        let (scratch, _) = with_head();
+        assert_eq!(Repo::open(scratch.path()).unwrap().ref_value("refs/heads/none").unwrap(), None);
+    }
+
+    #[test]
+    fn a_symbolic_ref_has_the_value_of_its_target() {
+        let (scratch, head) = with_head();
+        set(&scratch, "refs/worktree/x", "ref: refs/heads/main\n");
+        let repo = Repo::open(scratch.path()).unwrap();
+        assert_eq!(repo.ref_value("refs/worktree/x").unwrap(), Some(head));
+        let target = repo.symbolic_ref("refs/worktree/x").unwrap();
+        assert_eq!(target.as_deref(), Some("refs/heads/main"));
+        assert_eq!(repo.symbolic_ref("refs/heads/main").unwrap(), None);
+    }
+
+    #[test]
+    fn a_circle_of_symbolic_refs_has_no_value() {
+        let (scratch, _) = with_head();
+        set(&scratch, "refs/heads/a", "ref: refs/heads/b\n");
+        set(&scratch, "refs/heads/b", "ref: refs/heads/a\n");
+        assert_eq!(Repo::open(scratch.path()).unwrap().ref_value("refs/heads/a").unwrap(), None);
+    }
+
+    #[test]
+    fn a_packed_ref_is_found_and_a_loose_one_wins() {
+        let (scratch, head) = with_head();
+        let old = "1".repeat(40);
+        let packed =
+            format!("# pack-refs with: sorted\n{head} refs/edt/a/base\n{old} refs/heads/main\n");
+        set(&scratch, "packed-refs", &packed);
+        let repo = Repo::open(scratch.path()).unwrap();
+        assert_eq!(repo.ref_value("refs/edt/a/base").unwrap(), Some(head));
+        assert_eq!(repo.ref_value("refs/heads/main").unwrap(), Some(head));
+    }
+
+    #[test]
+    fn refs_below_a_prefix_exclude_longer_names_of_the_same_start() {
+        let (scratch, head) = with_head();
+        for name in ["refs/edt/a/1", "refs/edt/a/b/2", "refs/edt/ab/3"] {
+            set(&scratch, name, &format!("{head}\n"));
+        }
+        let repo = Repo::open(scratch.path()).unwrap();
+        let below: Vec<String> =
+            repo.refs_below("refs/edt/a/").unwrap().into_iter().map(|(name, _)| name).collect();
+        assert_eq!(below, ["refs/edt/a/1", "refs/edt/a/b/2"]);
+    }
+
+    #[test]
+    fn names_of_refs_are_checked_as_git_checks_them() {
+        let (scratch, _) = with_head();
+        let repo = Repo::open(scratch.path()).unwrap();
+        assert!(repo.is_ref_name("refs/heads/a/b-c"));
+        for wrong in [
+            "refs/heads/a..b",
+            "refs/heads/a b",
+            "refs/heads/a.lock",
+            "refs/heads/",
+            "refs/heads/a^",
+        ] {
+            assert!(!repo.is_ref_name(wrong), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn amended_commits_are_found_in_the_reflog() {
+        let (scratch, head) = with_head();
+        let line =
+            |message: &str| format!("{0} {head} A <a@b> 1 +0000\t{message}\n", "0".repeat(40));
+        set(&scratch, "logs/refs/heads/x", &line("commit (amend): why"));
+        set(&scratch, "logs/refs/heads/y", &line("commit: commit (amend): why"));
+        let repo = Repo::open(scratch.path()).unwrap();
+        assert_eq!(repo.amended("refs/heads/x"), HashSet::from([head]));
+        assert_eq!(repo.amended("refs/heads/y"), HashSet::new());
+    }
+
+    #[test]
+    fn a_detached_head_names_its_commit() {
+        let (scratch, head) = with_head();
+        set(&scratch, "HEAD", &format!("{head}\n"));
+        let repo = Repo::open(scratch.path()).unwrap();
+        assert_eq!(repo.head_target().unwrap(), Some(head.to_string()));
+        assert_eq!(repo.head().unwrap().branch, None);
+    }
+}

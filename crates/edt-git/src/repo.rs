@@ -1,0 +1,502 @@
+//! An opened repository with a worktree.
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use super::supported::{check_outside_git_dir, check_supported, unsupported};
+use super::trust::TrustStore;
+use super::{Oid, causes};
+use edt_io::disk::{Dir, MAX_FILE};
+use edt_io::failed;
+use edt_types::{Code, Durability, Finding, Result};
+
+#[derive(Debug)]
+pub struct Repo {
+    pub(super) inner: gix::Repository,
+    /// Trees and commits read so far: a transaction reads those on its paths several times.
+    pub(super) read: RefCell<HashMap<Oid, Vec<u8>>>,
+    /// The entries of long trees by name: a change to one file of a directory is often followed by
+    /// others.
+    pub(super) long: RefCell<HashMap<Oid, super::tree::ByName>>,
+    /// The inodes of the Git directories, read on first use.
+    git_dirs: OnceCell<[Option<(u64, u64)>; 2]>,
+    /// The user's trust decisions for programs that this repository names.
+    pub(super) trust: Option<Box<dyn TrustStore>>,
+    /// The size limit of files that are read, in bytes.
+    max_file_size: Cell<u64>,
+    root: Dir,
+    root_path: PathBuf,
+    state_path: PathBuf,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Head {
+    /// The full name of its branch (`refs/heads/main`); `None` if it is detached.
+    pub branch: Option<String>,
+    /// The commit; `None` if the branch is unborn.
+    pub commit: Option<Oid>,
+}
+
+/// The mode of a file in trees and the index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FileMode {
+    /// 100644
+    Plain,
+    /// 100755
+    Executable,
+}
+
+impl FileMode {
+    #[must_use]
+    pub const fn of(executable: bool) -> FileMode {
+        if executable { FileMode::Executable } else { FileMode::Plain }
+    }
+
+    /// The number in trees and the index.
+    #[must_use]
+    pub const fn bits(self) -> u32 {
+        match self {
+            FileMode::Plain => 0o100_644,
+            FileMode::Executable => 0o100_755,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileId {
+    pub oid: Oid,
+    pub mode: FileMode,
+}
+
+/// What a tree has at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tracked {
+    Nothing,
+    File(FileId),
+    /// A symbolic link, at the path or above it.
+    Symlink,
+    /// A submodule, at the path or above it.
+    Submodule,
+    Directory,
+    /// A parent of the path is a file.
+    BelowFile,
+}
+
+/// Whether HEAD is on the branch in question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InHead {
+    /// It is: the index and HEAD's log follow the branch.
+    Yes,
+    No,
+}
+
+impl Repo {
+    /// Opens the repository that contains `start`, as Git would find it (including `GIT_DIR` and
+    /// related variables).
+    ///
+    /// # Errors
+    /// `NOT_A_REPOSITORY`; `UNSUPPORTED_REPOSITORY`, before anything is touched, if edt cannot
+    /// change it safely.
+    pub fn open(start: &Path) -> Result<Repo> {
+        let options = gix::discover::upwards::Options {
+            match_ceiling_dir_or_error: false,
+            ..Default::default()
+        };
+        let opened = gix::ThreadSafeRepository::discover_with_environment_overrides_opts(
+            start,
+            options,
+            gix::sec::trust::Mapping::default(),
+        );
+        let inner = opened.map_err(|error| not_opened(start, &error))?.to_thread_local();
+        super::environment::check(&inner)?;
+        Repo::of(inner)
+    }
+
+    /// Opens the worktree at `root` itself, regardless of the environment.
+    ///
+    /// # Errors
+    /// As [`Repo::open`].
+    pub fn open_worktree(root: &Path) -> Result<Repo> {
+        Repo::of(gix::open(root).map_err(|error| not_opened(root, &error))?)
+    }
+
+    pub(super) fn of(inner: gix::Repository) -> Result<Repo> {
+        super::environment::check_owner(&inner)?;
+        check_supported(&inner)?;
+        let Some(root_path) = inner.workdir().map(Path::to_owned) else {
+            return Err(unsupported("it is bare: there is no worktree to edit").into());
+        };
+        check_outside_git_dir(&inner, &root_path)?;
+        let root = Dir::open(&root_path)
+            .map_err(|error| failed("open the worktree", &root_path, &error))?;
+        let (git_dir, common_dir) = (inner.git_dir(), inner.common_dir());
+        let state_path = if inner.worktree().is_none_or(|worktree| worktree.is_main()) {
+            common_dir.join("edt/main")
+        } else {
+            common_dir.join("edt/linked").join(git_dir.file_name().unwrap_or_default())
+        };
+        Ok(Repo {
+            inner,
+            read: RefCell::default(),
+            long: RefCell::default(),
+            git_dirs: OnceCell::new(),
+            trust: None,
+            max_file_size: Cell::new(MAX_FILE),
+            root,
+            root_path,
+            state_path,
+        })
+    }
+
+    /// Sets the size limit of files that edits and checkpoints may read. Files that a session
+    /// already recorded are restored regardless of their size.
+    pub fn set_max_file_size(&self, bytes: u64) {
+        self.max_file_size.set(bytes.min(MAX_FILE));
+    }
+
+    /// The size limit of files that are read, in bytes.
+    #[must_use]
+    pub fn max_file_size(&self) -> u64 {
+        self.max_file_size.get()
+    }
+
+    /// The open root directory of the worktree.
+    #[must_use]
+    pub fn root(&self) -> &Dir {
+        &self.root
+    }
+
+    #[must_use]
+    pub fn root_path(&self) -> &Path {
+        &self.root_path
+    }
+
+    /// The root of the worktree as an absolute path without symbolic links.
+    ///
+    /// # Errors
+    /// `IO_ERROR`.
+    pub fn real_root(&self) -> Result<PathBuf> {
+        self.root_path
+            .canonicalize()
+            .map_err(|error| failed("find", &self.root_path, &error).into())
+    }
+
+    /// The Git directory of this worktree.
+    #[must_use]
+    pub fn git_dir(&self) -> &Path {
+        self.inner.git_dir()
+    }
+
+    /// The Git directory that all worktrees share.
+    #[must_use]
+    pub fn common_dir(&self) -> &Path {
+        self.inner.common_dir()
+    }
+
+    /// edt's own directory for this worktree: locks and the journal. It may be deleted at any time
+    /// without losing work.
+    #[must_use]
+    pub fn state_path(&self) -> &Path {
+        &self.state_path
+    }
+
+    #[must_use]
+    pub fn index_path(&self) -> PathBuf {
+        self.inner.index_path()
+    }
+
+    /// The branch and commit of HEAD.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if HEAD or its branch cannot be read.
+    pub fn head(&self) -> Result<Head> {
+        let head = self.inner.head().map_err(|error| unreadable("HEAD", &error))?;
+        let branch = head.referent_name().map(|name| name.as_bstr().to_string());
+        Ok(Head { branch, commit: head.id().map(gix::Id::detach) })
+    }
+
+    /// Whether a sparse checkout leaves files out.
+    #[must_use]
+    pub fn is_sparse(&self) -> bool {
+        self.inner.config_snapshot().boolean("core.sparseCheckout") == Some(true)
+    }
+
+    /// The durability that Git's `core.fsync` requires; `None` if it does not cover what edt
+    /// writes.
+    #[must_use]
+    pub fn durability(&self) -> Option<Durability> {
+        let config = self.inner.config_snapshot();
+        match config.string("core.fsync") {
+            Some(components) => Durability::from_core_fsync(&components.to_string()),
+            None => {
+                (config.boolean("core.fsyncObjectFiles") == Some(true)).then_some(Durability::Full)
+            }
+        }
+    }
+
+    /// Whether `dir` is a Git directory: that of this repository, under any name, or a bare
+    /// repository.
+    #[must_use]
+    pub fn is_git_dir(&self, dir: &Dir) -> bool {
+        let own = self.git_dirs.get_or_init(|| {
+            let inode = |path: &Path| Some(Dir::open(path).ok()?.stat(b".").ok()??.inode());
+            [inode(self.git_dir()), inode(self.common_dir())]
+        });
+        let here = dir.stat(b".").ok().flatten().map(|stat| stat.inode());
+        let bare = || {
+            ["HEAD", "objects", "refs"]
+                .iter()
+                .all(|name| matches!(dir.stat(name.as_bytes()), Ok(Some(_))))
+        };
+        here.is_none() || own.contains(&here) || bare()
+    }
+
+    /// Whether Git uses the executable bits of files on disk (`core.fileMode`).
+    #[must_use]
+    pub fn honors_file_mode(&self) -> bool {
+        self.inner.config_snapshot().boolean("core.fileMode").unwrap_or(true)
+    }
+
+    /// Whether names that differ only in case are the same file here (`core.ignoreCase`).
+    #[must_use]
+    pub fn ignores_case(&self) -> bool {
+        self.inner.config_snapshot().boolean("core.ignoreCase").unwrap_or(false)
+    }
+
+    /// Whether Git signs every commit (`commit.gpgSign`).
+    #[must_use]
+    pub fn signs_commits(&self) -> bool {
+        self.inner.config_snapshot().boolean("commit.gpgSign").unwrap_or(false)
+    }
+
+    /// Whether Git may run one of these hooks: a file in the hooks directory, or any hook in the
+    /// configuration.
+    #[must_use]
+    pub fn has_hooks(&self, names: &[&str]) -> bool {
+        let config = self.inner.config_snapshot();
+        let configured = config.trusted_path("core.hooksPath").ok().flatten();
+        // A relative path starts where hooks run: at the worktree's root.
+        let directory = configured
+            .map_or_else(|| self.common_dir().join("hooks"), |path| self.root_path().join(path));
+        let in_config =
+            config.plumbing().sections_by_name("hook").into_iter().flatten().next().is_some();
+        in_config || names.iter().any(|name| directory.join(name).exists())
+    }
+
+    /// Checks that no merge, rebase or similar operation is in progress.
+    ///
+    /// # Errors
+    /// `REPOSITORY_BUSY`.
+    pub fn check_idle(&self) -> Result<()> {
+        use gix::state::InProgress;
+        // A few `stat` calls are nearly always enough; only otherwise gix determines the operation.
+        let marks = [
+            "rebase-merge",
+            "rebase-apply",
+            "MERGE_HEAD",
+            "CHERRY_PICK_HEAD",
+            "REVERT_HEAD",
+            "BISECT_LOG",
+        ];
+        if !marks.iter().any(|mark| self.git_dir().join(mark).exists()) {
+            return Ok(());
+        }
+        let what = match self.inner.state() {
+            None => return Ok(()),
+            Some(InProgress::Merge) => "merge",
+            Some(InProgress::Rebase | InProgress::RebaseInteractive) => "rebase",
+            Some(InProgress::CherryPick | InProgress::CherryPickSequence) => "cherry-pick",
+            Some(InProgress::Revert | InProgress::RevertSequence) => "revert",
+            Some(InProgress::Bisect) => "bisect",
+            Some(InProgress::ApplyMailbox | InProgress::ApplyMailboxRebase) => "am",
+        };
+        let finish = match what {
+            "bisect" => "`git bisect reset`".to_owned(),
+            what => format!("`git {what} --continue` or `git {what} --abort`"),
+        };
+        Err(Finding::new(
+            Code::RepositoryBusy,
+            format!("A {what} is in progress in this worktree."),
+            format!("The user must finish it first: {finish}. Then repeat the call."),
+        )
+        .nothing_changed()
+        .with("operation", what)
+        .into())
+    }
+
+    #[must_use]
+    pub fn empty_tree(&self) -> Oid {
+        Oid::empty_tree(self.inner.object_hash())
+    }
+
+    /// The id that no object has.
+    #[must_use]
+    pub fn null(&self) -> Oid {
+        Oid::null(self.inner.object_hash())
+    }
+
+    /// The value of `key` in the configuration of the user, the system or the environment. The
+    /// repository's configuration is ignored: it may have come with the repository.
+    #[must_use]
+    pub fn user_config(&self, key: &str) -> Option<String> {
+        let own = |meta: &gix::config::file::Metadata| {
+            meta.source.kind() != gix::config::source::Kind::Repository
+        };
+        self.inner
+            .config_snapshot()
+            .plumbing()
+            .string_filter(key, own)
+            .map(|value| value.to_string())
+    }
+
+    /// Sets the store that decides whether the repository's own filters may run; without one, none
+    /// may.
+    pub fn set_trust(&mut self, trust: Box<dyn TrustStore>) {
+        self.trust = Some(trust);
+    }
+}
+
+fn not_opened(start: &Path, error: &gix::Error) -> Finding {
+    let why = causes(error);
+    let absent = error.is_not_found()
+        || why.contains("Could not find a git repository")
+        || why.contains("not a git repository");
+    if absent {
+        return Finding::new(
+            Code::NotARepository,
+            format!("{} is not inside a Git repository.", start.display()),
+            "Run edt inside a worktree, pass -C DIR, or create a repository with `git init`.",
+        );
+    }
+    unsupported(&why)
+}
+
+pub(super) fn unreadable(what: &str, error: &gix::Error) -> Finding {
+    Finding::new(
+        Code::IoError,
+        format!("Could not read {what}: {}.", causes(error)),
+        "Fix what `git fsck` and `git status` report, then repeat the call.",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use edt_testkit::ScratchRepo;
+
+    fn with_config(more: &str) -> ScratchRepo {
+        let scratch = ScratchRepo::with(&[("a", "1")]);
+        let config = scratch.path().join(".git/config");
+        let text = std::fs::read_to_string(&config).unwrap();
+        std::fs::write(config, text + more).unwrap();
+        scratch
+    }
+
+    fn refused(scratch: &ScratchRepo) -> Finding {
+        Repo::open(scratch.path()).unwrap_err().into_vec().remove(0)
+    }
+
+    #[test]
+    fn a_directory_without_a_repository_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let finding = Repo::open(dir.path()).unwrap_err().into_vec().remove(0);
+        let expected = Finding::new(
+            Code::NotARepository,
+            format!("{} is not inside a Git repository.", dir.path().display()),
+            "Run edt inside a worktree, pass -C DIR, or create a repository with `git init`.",
+        );
+        assert_eq!(finding, expected);
+    }
+
+    #[test]
+    fn a_bare_repository_is_refused() {
+        let finding = refused(&with_config("[core]\n\tbare = true\n"));
+        let why = "it is bare: there is no worktree to edit";
+        assert_eq!(finding, unsupported(why));
+    }
+
+    #[test]
+    fn an_unknown_format_is_refused() {
+        let finding = refused(&with_config("[core]\n\trepositoryFormatVersion = 2\n"));
+        assert_eq!(finding.code, Code::UnsupportedRepository);
+    }
+
+    #[test]
+    fn an_unknown_extension_is_refused_and_a_harmless_one_is_not() {
+        let version = "[core]\n\trepositoryFormatVersion = 1\n";
+        let unknown = with_config(&format!("{version}[extensions]\n\tpoetry = true\n"));
+        assert_eq!(refused(&unknown), unsupported("it uses the extension poetry = true"));
+        let harmless = with_config(&format!("{version}[extensions]\n\tnoop = true\n"));
+        assert!(Repo::open(harmless.path()).is_ok());
+    }
+
+    #[test]
+    fn the_durability_of_git_is_read_from_both_settings() {
+        let of = |more: &str| Repo::open(with_config(more).path()).unwrap().durability();
+        assert_eq!(of(""), None);
+        assert_eq!(of("[core]\n\tfsyncObjectFiles = true\n"), Some(Durability::Full));
+        assert_eq!(of("[core]\n\tfsync = none\n"), Durability::from_core_fsync("none"));
+    }
+
+    #[test]
+    fn the_limit_of_files_is_at_most_the_built_in_one() {
+        let scratch = ScratchRepo::unborn();
+        let repo = Repo::open(scratch.path()).unwrap();
+        repo.set_max_file_size(u64::MAX);
+        assert_eq!(repo.max_file_size(), MAX_FILE);
+        repo.set_max_file_size(7);
+        assert_eq!(repo.max_file_size(), 7);
+    }
+
+    #[test]
+    fn an_unborn_branch_has_no_commit() {
+        let scratch = ScratchRepo::unborn();
+        let head = Repo::open(scratch.path()).unwrap().head().unwrap();
+        assert_eq!(head, Head { branch: Some("refs/heads/main".into()), commit: None });
+    }
+
+    /// The operation that is in progress with this file in the Git directory.
+    fn busy(file: &str) -> String {
+        let scratch = ScratchRepo::with(&[("a", "1")]);
+        let path = scratch.path().join(".git").join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, "x\n").unwrap();
+        let repo = Repo::open(scratch.path()).unwrap();
+        repo.check_idle().unwrap_err().into_vec().remove(0).remedy
+    }
+
+    #[test]
+    fn an_operation_in_progress_is_named_with_the_way_to_end_it() {
+        let remedy =
+            |end: &str| format!("The user must finish it first: {end}. Then repeat the call.");
+        let both = |what: &str| remedy(&format!("`git {what} --continue` or `git {what} --abort`"));
+        assert_eq!(busy("MERGE_HEAD"), both("merge"));
+        assert_eq!(busy("CHERRY_PICK_HEAD"), both("cherry-pick"));
+        assert_eq!(busy("REVERT_HEAD"), both("revert"));
+        assert_eq!(busy("rebase-merge/head-name"), both("rebase"));
+        assert_eq!(busy("BISECT_LOG"), remedy("`git bisect reset`"));
+    }
+
+    #[test]
+    fn hooks_are_files_of_their_names_or_settings() {
+        let scratch = with_config("");
+        let has = |scratch: &ScratchRepo| {
+            Repo::open(scratch.path()).unwrap().has_hooks(&["pre-commit", "commit-msg"])
+        };
+        assert!(!has(&scratch));
+        std::fs::write(scratch.path().join(".git/hooks/pre-push"), "x").unwrap();
+        assert!(!has(&scratch));
+        std::fs::write(scratch.path().join(".git/hooks/commit-msg"), "x").unwrap();
+        assert!(has(&scratch));
+        assert!(has(&with_config("[hook \"x\"]\n\tcommand = true\n")));
+    }
+
+    #[test]
+    fn hooks_may_be_in_a_directory_of_the_worktree() {
+        let scratch = with_config("[core]\n\thooksPath = my-hooks\n");
+        std::fs::create_dir(scratch.path().join("my-hooks")).unwrap();
+        std::fs::write(scratch.path().join("my-hooks/pre-commit"), "x").unwrap();
+        assert!(Repo::open(scratch.path()).unwrap().has_hooks(&["pre-commit"]));
+    }
+}

@@ -1,0 +1,497 @@
+//! Writes refs: creates them, moves them by compare-and-swap, sets symbolic refs.
+//!
+//! A new ref appears atomically: a hard link to a file that has its value. A ref that moves is
+//! locked as in Git, by `<ref>.lock`, which appears in the same way. The old value is compared
+//! under the lock, and the lock file is renamed onto the ref. A kill can leave a lock only during
+//! these few system calls. The next call recognises it as edt's by its inode and removes it. Reflog
+//! lines follow (`reflog.rs`).
+
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use super::Oid;
+use super::repo::{InHead, Repo};
+use edt_io::clock::Countdown;
+use edt_io::file::{File, OpenMode};
+use edt_io::{failed, file, fs, spawn};
+use edt_types::{Code, Finding, Result};
+
+/// How long to wait for the lock of a ref. Git holds one for well under a millisecond.
+const LOCK_WAIT: Duration = Duration::from_secs(2);
+
+/// A compare-and-swap of a branch.
+#[derive(Debug, Clone, Copy)]
+pub struct RefSwap<'a> {
+    /// The full name of the branch.
+    pub name: &'a str,
+    /// The expected value.
+    pub from: Oid,
+    /// The new value.
+    pub to: Oid,
+    /// The message of the reflog line.
+    pub log: &'a str,
+    /// Whether HEAD is on the branch, so that HEAD's log gets the line, too.
+    pub head: InHead,
+}
+
+/// A lock file, removed on drop unless it was renamed.
+struct RefLock(Option<PathBuf>);
+
+impl RefLock {
+    /// Removes the lock. If this fails, recovery recognises the lock as edt's own.
+    fn release(mut self) -> Result<()> {
+        let Some(path) = self.0.take() else { return Ok(()) };
+        fs::remove_file(&path).map_err(|error| failed("unlock", &path, &error).into())
+    }
+
+    /// Renames the lock onto the ref at `path`; removes the lock if that fails.
+    fn become_ref(mut self, path: &Path) -> Result<()> {
+        let Some(lock) = &self.0 else { return Ok(()) };
+        fs::rename(lock, path).map_err(|error| failed("move the ref", path, &error))?;
+        self.0 = None;
+        Ok(())
+    }
+}
+
+impl Drop for RefLock {
+    fn drop(&mut self) {
+        if let Some(path) = &self.0 {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+impl Repo {
+    /// Creates the ref `name` with the value `to`; succeeds if it has that value already.
+    ///
+    /// # Errors
+    /// `SESSION_MOVED` if it has another value; `IO_ERROR`, `GIT_DIR_READ_ONLY`.
+    pub fn create_ref(&self, name: &str, to: Oid) -> Result<()> {
+        match self.ref_value(name)? {
+            Some(current) if current == to => return Ok(()),
+            None => {}
+            current => return Err(ref_moved(name, None, current).into()),
+        }
+        let path = self.ref_path(name);
+        if self.link_new_file(&format!("{to}\n"), &path)? {
+            return Ok(());
+        }
+        Err(ref_moved(name, None, self.ref_value(name)?).into())
+    }
+
+    /// Removes the loose ref `name` if it has the value `to`. For a ref that
+    /// [`create_ref`](Repo::create_ref) made for a change that was rolled back.
+    ///
+    /// # Errors
+    /// `IO_ERROR`, `GIT_DIR_READ_ONLY`: the ref still exists.
+    pub fn drop_created_ref(&self, name: &str, to: Oid) -> Result<()> {
+        let path = self.ref_path(name);
+        if !holds(&path, &to.to_string()) {
+            return Ok(());
+        }
+        fs::remove_file(&path).map_err(|error| failed("delete the ref", &path, &error))?;
+        let emptied = path.ancestors().skip(1).take_while(|directory| !directory.ends_with("refs"));
+        emptied.take_while(|directory| fs::try_remove_empty_dir(directory)).for_each(drop);
+        Ok(())
+    }
+
+    /// Moves a branch.
+    ///
+    /// # Errors
+    /// `SESSION_MOVED` if it has another value; `SESSION_BUSY` if its lock is held; `IO_ERROR`,
+    /// `GIT_DIR_READ_ONLY`. The ref then keeps its value.
+    pub fn swap_ref(&self, swap: &RefSwap<'_>) -> Result<()> {
+        self.replace(&self.ref_path(swap.name), &format!("{}\n", swap.to), || {
+            let current = self.ref_value(swap.name)?;
+            if current == Some(swap.from) {
+                Ok(())
+            } else {
+                Err(ref_moved(swap.name, Some(swap.from), current).into())
+            }
+        })
+    }
+
+    /// Rewrites the ref `name` if its loose file is torn, which a power failure can do to an
+    /// unsynced file. `value` is an object id or a full ref name. Returns whether it was torn.
+    ///
+    /// # Errors
+    /// As [`swap_ref`](Repo::swap_ref).
+    pub fn repair_ref(&self, name: &str, value: &str) -> Result<bool> {
+        let path = self.ref_path(name);
+        let torn = std::fs::read(&path).is_ok_and(|bytes| !self.is_ref(&bytes));
+        if torn {
+            self.replace(&path, &content(value), || Ok(()))?;
+        }
+        Ok(torn)
+    }
+
+    /// Whether these bytes are a complete loose ref.
+    fn is_ref(&self, bytes: &[u8]) -> bool {
+        let Some(line) = bytes.strip_suffix(b"\n").or(Some(bytes)).filter(|line| !line.is_empty())
+        else {
+            return false;
+        };
+        let hex = line.len() == self.null().as_slice().len() * 2
+            && line.iter().all(u8::is_ascii_hexdigit);
+        hex || line.starts_with(b"ref: ") && bytes.ends_with(b"\n") && !line.contains(&0)
+    }
+
+    /// Sets the symbolic ref `name` (HEAD, or a per-worktree ref) to `at`, a full ref name. With a
+    /// commit id HEAD becomes detached.
+    ///
+    /// # Errors
+    /// `SESSION_BUSY` if its lock is held; `IO_ERROR`, `GIT_DIR_READ_ONLY`. The ref then keeps its
+    /// target.
+    pub fn set_symbolic_ref(&self, name: &str, at: &str) -> Result<()> {
+        self.replace(&self.ref_path(name), &content(at), || {
+            // With a torn HEAD neither Git nor edt would find a repository.
+            let staging = self.staging_path();
+            file::sync(&staging).map_err(|error| failed("sync", &staging, &error).into())
+        })
+    }
+
+    /// Deletes the ref `name` and its log if it has the value `from`; succeeds if it does not
+    /// exist.
+    ///
+    /// # Errors
+    /// `SESSION_MOVED` if it has another value; `SESSION_BUSY` if its lock is held; `IO_ERROR`,
+    /// `GIT_DIR_READ_ONLY`.
+    pub fn delete_ref(&self, name: &str, from: Oid) -> Result<()> {
+        let packed = std::fs::read(self.common_dir().join("packed-refs")).unwrap_or_default();
+        if memchr::memmem::find(&packed, format!(" {name}\n").as_bytes()).is_some() {
+            return self.delete_refs(&[(name.to_owned(), from)]);
+        }
+        let path = self.ref_path(name);
+        let lock = self.lock_ref(&path, &format!("{from}\n"))?;
+        match self.ref_value(name)? {
+            None => return lock.release(),
+            Some(current) if current == from => {}
+            current => return Err(ref_moved(name, Some(from), current).into()),
+        }
+        // The log goes first: a retry after a crash depends on the ref.
+        let log = self.common_dir().join("logs").join(name);
+        match fs::remove_file(&log) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(failed("delete the log", &log, &error).into());
+            }
+            _ => {}
+        }
+        fs::remove_file(&path).map_err(|error| failed("delete the ref", &path, &error))?;
+        lock.release()
+    }
+
+    /// Deletes loose and packed refs with their logs, all or none, if each has its value. Git does
+    /// this, because only Git rewrites packed refs.
+    ///
+    /// # Errors
+    /// `SESSION_MOVED` if one has another value; `PROGRAM_NOT_FOUND`, `IO_ERROR`.
+    pub fn delete_refs(&self, refs: &[(String, Oid)]) -> Result<()> {
+        let lines: Vec<String> =
+            refs.iter().map(|(name, from)| format!("delete {name} {from}\n")).collect();
+        let ran =
+            spawn::git(self.root_path(), &["update-ref", "--stdin"], lines.concat().as_bytes())?;
+        for (name, from) in refs.iter().filter(|_| !ran.ok) {
+            let current = self.ref_value(name)?;
+            if current != Some(*from) {
+                return Err(ref_moved(name, Some(*from), current).into());
+            }
+        }
+        if ran.ok {
+            return Ok(());
+        }
+        let message = format!("Git could not delete refs: {}", ran.stderr.trim());
+        Err(Finding::new(Code::IoError, message, "Fix what Git reports, then repeat the call.")
+            .into())
+    }
+
+    /// Removes the per-worktree symbolic ref `name` if its target is `at`.
+    ///
+    /// # Errors
+    /// `IO_ERROR`, `GIT_DIR_READ_ONLY`: the ref still exists.
+    pub fn delete_symbolic_ref(&self, name: &str, at: &str) -> Result<()> {
+        let path = self.ref_path(name);
+        if holds(&path, &format!("ref: {at}")) {
+            fs::remove_file(&path).map_err(|error| failed("delete the ref", &path, &error))?;
+        }
+        Ok(())
+    }
+
+    /// Removes the lock of the ref `name` if it is edt's own: a hard link to the staging file.
+    ///
+    /// # Errors
+    /// `IO_ERROR`, `GIT_DIR_READ_ONLY`: the lock still exists, and is still recognised as edt's
+    /// own.
+    pub fn unlock_ref(&self, name: &str) -> Result<()> {
+        let lock = lock_path(&self.ref_path(name));
+        let inode =
+            |path: &Path| std::fs::symlink_metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
+        if inode(&lock).is_some() && inode(&lock) == inode(&self.staging_path()) {
+            fs::remove_file(&lock).map_err(|error| failed("unlock", &lock, &error))?;
+        }
+        Ok(())
+    }
+
+    /// Removes the lock of the ref `name` if it is older than `before`, when the machine was
+    /// restarted: its holder no longer runs.
+    ///
+    /// # Errors
+    /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
+    pub fn unlock_stale(&self, name: &str, before: SystemTime) -> Result<()> {
+        self.unlock_ref(name)?;
+        let lock = lock_path(&self.ref_path(name));
+        if std::fs::symlink_metadata(&lock)
+            .and_then(|meta| meta.modified())
+            .is_ok_and(|modified| modified <= before)
+        {
+            fs::remove_file(&lock).map_err(|error| failed("unlock", &lock, &error))?;
+        }
+        Ok(())
+    }
+
+    /// The staging file that refs and their locks are linked from. It stays until the next one is
+    /// created.
+    fn staging_path(&self) -> PathBuf {
+        self.state_path().join("ref")
+    }
+
+    /// Writes `content` to `path` under its lock, if `check` succeeds there.
+    fn replace(
+        &self,
+        path: &Path,
+        content: &str,
+        check: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        let lock = self.lock_ref(path, content)?;
+        check()?;
+        lock.become_ref(path)
+    }
+
+    /// Creates the lock file of the ref at `path` with `content`.
+    fn lock_ref(&self, path: &Path, content: &str) -> Result<RefLock> {
+        let lock = lock_path(path);
+        let mut countdown = Countdown::new(LOCK_WAIT);
+        while !self.link_new_file(content, &lock)? {
+            if !countdown.pause() {
+                return Err(locked(&lock).into());
+            }
+        }
+        Ok(RefLock(Some(lock)))
+    }
+
+    /// Creates the file `path` with `content` atomically; `false` if it exists already. Missing
+    /// directories are created, also when `git pack-refs` just removed them because they were
+    /// empty.
+    fn link_new_file(&self, content: &str, path: &Path) -> Result<bool> {
+        // The staging file is never overwritten: after a kill it may be the same inode as a ref.
+        let staging = self.staging_path();
+        let _ = fs::remove_file(&staging);
+        let written = File::open(&staging, OpenMode::CreateNew(0o666))
+            .and_then(|file| file.write_all(content.as_bytes()));
+        written.map_err(|error| failed("write", &staging, &error))?;
+        let mut tries = 0;
+        loop {
+            match fs::link(&staging, path) {
+                Ok(()) => return Ok(true),
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                    return Ok(false);
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound && tries < 8 => {
+                    tries += 1;
+                    let directory = path.parent().unwrap_or(path);
+                    fs::make_dir(directory).map_err(|error| failed("make", directory, &error))?;
+                }
+                Err(error) => return Err(failed("make a ref at", path, &error).into()),
+            }
+        }
+    }
+
+    /// The loose file of a ref: HEAD and `refs/worktree/` are per worktree.
+    fn ref_path(&self, name: &str) -> PathBuf {
+        let own = name == "HEAD" || name.starts_with("refs/worktree/");
+        if own { self.git_dir().join(name) } else { self.common_dir().join(name) }
+    }
+}
+
+/// The content of a loose ref with that value.
+fn content(value: &str) -> String {
+    if value.starts_with("refs/") { format!("ref: {value}\n") } else { format!("{value}\n") }
+}
+
+fn lock_path(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".lock");
+    PathBuf::from(name)
+}
+
+/// Whether `value` is the only content of the file at `path`.
+fn holds(path: &Path, value: &str) -> bool {
+    std::fs::read_to_string(path).is_ok_and(|text| text.trim_end() == value)
+}
+
+fn ref_moved(name: &str, expected: Option<Oid>, found: Option<Oid>) -> Finding {
+    let shown =
+        |value: Option<Oid>| value.map_or_else(|| "nothing".to_owned(), |oid| oid.to_string());
+    let (expected, found) = (shown(expected), shown(found));
+    let message = format!("{name} moved during the call: expected {expected}, found {found}.");
+    Finding::new(
+        Code::SessionMoved,
+        message,
+        "Repeat the call: it will start from the present value.",
+    )
+    .nothing_changed()
+    .with("ref", name)
+}
+
+fn locked(lock: &Path) -> Finding {
+    Finding::new(
+        Code::SessionBusy,
+        format!("Another program holds the lock {}.", lock.display()),
+        "Repeat the call. If no Git program is running here, a crashed one left the lock: ask the \
+         user to remove it.",
+    )
+    .nothing_changed()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use edt_testkit::ScratchRepo;
+
+    fn scratch() -> (ScratchRepo, Repo) {
+        let scratch = ScratchRepo::with(&[("a", "1")]);
+        let repo = Repo::open(scratch.path()).unwrap();
+        std::fs::create_dir_all(repo.state_path()).unwrap();
+        (scratch, repo)
+    }
+
+    fn oid(byte: u8) -> Oid {
+        Oid::from_bytes_or_panic(&[byte; 20])
+    }
+
+    fn swap(from: Oid, to: Oid) -> RefSwap<'static> {
+        RefSwap { name: "refs/heads/x", from, to, log: "", head: InHead::No }
+    }
+
+    fn only(result: Result<()>) -> Finding {
+        result.unwrap_err().into_vec().remove(0)
+    }
+
+    #[test]
+    fn a_ref_is_created_once() {
+        let (_scratch, repo) = scratch();
+        repo.create_ref("refs/heads/x", oid(1)).unwrap();
+        repo.create_ref("refs/heads/x", oid(1)).unwrap();
+        assert_eq!(repo.ref_value("refs/heads/x").unwrap(), Some(oid(1)));
+    }
+
+    #[test]
+    fn a_ref_with_another_value_is_not_created() {
+        let (_scratch, repo) = scratch();
+        repo.create_ref("refs/heads/x", oid(1)).unwrap();
+        let finding = Finding::new(
+            Code::SessionMoved,
+            format!("refs/heads/x moved during the call: expected nothing, found {}.", oid(1)),
+            "Repeat the call: it will start from the present value.",
+        );
+        let finding = finding.nothing_changed().with("ref", "refs/heads/x");
+        assert_eq!(only(repo.create_ref("refs/heads/x", oid(2))), finding);
+    }
+
+    #[test]
+    fn a_branch_moves_only_from_the_expected_value() {
+        let (_scratch, repo) = scratch();
+        repo.create_ref("refs/heads/x", oid(1)).unwrap();
+        assert_eq!(only(repo.swap_ref(&swap(oid(9), oid(2)))).code, Code::SessionMoved);
+        assert_eq!(repo.ref_value("refs/heads/x").unwrap(), Some(oid(1)));
+        repo.swap_ref(&swap(oid(1), oid(2))).unwrap();
+        assert_eq!(repo.ref_value("refs/heads/x").unwrap(), Some(oid(2)));
+        assert!(!repo.ref_path("refs/heads/x.lock").exists());
+    }
+
+    #[test]
+    fn a_created_ref_that_somebody_moved_stays() {
+        let (_scratch, repo) = scratch();
+        repo.create_ref("refs/edt/s/base", oid(1)).unwrap();
+        repo.drop_created_ref("refs/edt/s/base", oid(2)).unwrap();
+        assert_eq!(repo.ref_value("refs/edt/s/base").unwrap(), Some(oid(1)));
+    }
+
+    #[test]
+    fn a_created_ref_goes_with_its_empty_directories() {
+        let (_scratch, repo) = scratch();
+        repo.create_ref("refs/edt/s/base", oid(1)).unwrap();
+        repo.drop_created_ref("refs/edt/s/base", oid(1)).unwrap();
+        assert!(!repo.common_dir().join("refs/edt").exists());
+        assert!(repo.common_dir().join("refs").exists());
+    }
+
+    #[test]
+    fn only_a_torn_ref_is_repaired() {
+        let (_scratch, repo) = scratch();
+        repo.create_ref("refs/heads/x", oid(1)).unwrap();
+        assert!(!repo.repair_ref("refs/heads/x", &oid(2).to_string()).unwrap());
+        for torn in ["", "\0\0\0", "0101", "ref: refs/heads/main"] {
+            std::fs::write(repo.ref_path("refs/heads/x"), torn).unwrap();
+            assert!(repo.repair_ref("refs/heads/x", &oid(2).to_string()).unwrap(), "{torn:?}");
+            assert_eq!(repo.ref_value("refs/heads/x").unwrap(), Some(oid(2)));
+        }
+    }
+
+    #[test]
+    fn head_is_set_to_a_branch_or_to_a_commit() {
+        let (_scratch, repo) = scratch();
+        repo.set_symbolic_ref("HEAD", "refs/heads/x").unwrap();
+        assert_eq!(repo.head_target().unwrap().as_deref(), Some("refs/heads/x"));
+        repo.set_symbolic_ref("HEAD", &oid(1).to_string()).unwrap();
+        assert_eq!(repo.head_target().unwrap(), Some(oid(1).to_string()));
+    }
+
+    #[test]
+    fn a_ref_is_deleted_with_its_log_if_it_has_its_value() {
+        let (_scratch, repo) = scratch();
+        repo.create_ref("refs/heads/x", oid(1)).unwrap();
+        let log = repo.common_dir().join("logs/refs/heads/x");
+        std::fs::write(&log, "x").unwrap();
+        assert_eq!(only(repo.delete_ref("refs/heads/x", oid(2))).code, Code::SessionMoved);
+        assert!(log.exists());
+        repo.delete_ref("refs/heads/x", oid(1)).unwrap();
+        assert_eq!((repo.ref_value("refs/heads/x").unwrap(), log.exists()), (None, false));
+        repo.delete_ref("refs/heads/x", oid(1)).unwrap();
+    }
+
+    #[test]
+    fn a_symbolic_ref_to_another_branch_is_not_deleted() {
+        let (_scratch, repo) = scratch();
+        repo.set_symbolic_ref("refs/worktree/x", "refs/heads/a").unwrap();
+        repo.delete_symbolic_ref("refs/worktree/x", "refs/heads/b").unwrap();
+        assert!(repo.symbolic_ref("refs/worktree/x").unwrap().is_some());
+        repo.delete_symbolic_ref("refs/worktree/x", "refs/heads/a").unwrap();
+        assert_eq!(repo.symbolic_ref("refs/worktree/x").unwrap(), None);
+    }
+
+    #[test]
+    fn only_the_lock_of_edt_itself_is_removed() {
+        let (_scratch, repo) = scratch();
+        let lock = lock_path(&repo.ref_path("refs/heads/x"));
+        std::fs::write(&lock, "another program's").unwrap();
+        repo.unlock_ref("refs/heads/x").unwrap();
+        assert!(lock.exists());
+        std::fs::remove_file(&lock).unwrap();
+        assert!(repo.link_new_file("x\n", &lock).unwrap());
+        repo.unlock_ref("refs/heads/x").unwrap();
+        assert!(!lock.exists());
+    }
+
+    #[test]
+    fn a_lock_from_before_a_restart_is_removed() {
+        let (_scratch, repo) = scratch();
+        let lock = lock_path(&repo.ref_path("refs/heads/x"));
+        std::fs::write(&lock, "another program's").unwrap();
+        let modified = lock.metadata().unwrap().modified().unwrap();
+        repo.unlock_stale("refs/heads/x", modified - Duration::from_secs(1)).unwrap();
+        assert!(lock.exists());
+        repo.unlock_stale("refs/heads/x", modified).unwrap();
+        assert!(!lock.exists());
+    }
+}

@@ -1,0 +1,68 @@
+//! Tests of what the file system and the kernel support.
+
+use std::io;
+use std::path::Path;
+
+use rustix::fs::{
+    CWD, FlockOperation, Mode, OFlags, RenameFlags, ResolveFlags, flock, openat2, renameat_with,
+};
+
+use super::effect::{self, SideEffect};
+use super::file::{File, OpenMode};
+use super::fs;
+
+/// The result of one test.
+#[derive(Debug)]
+pub struct Capability {
+    /// The tested feature.
+    pub name: &'static str,
+    /// The error if the feature does not work.
+    pub failed: Option<io::Error>,
+}
+
+/// Tests the features that edt needs, in a new directory inside `directory` that is removed
+/// afterwards.
+///
+/// # Errors
+/// Any error of the operating system if `directory` is not writable.
+pub fn probe(directory: &Path) -> io::Result<Vec<Capability>> {
+    let scratch = directory.join(format!("probe-{}", super::clock::process_id()));
+    fs::make_dir(&scratch)?;
+    let capabilities = probe_in(&scratch);
+    let _ = fs::remove_dir_all(&scratch);
+    capabilities
+}
+
+fn probe_in(scratch: &Path) -> io::Result<Vec<Capability>> {
+    let (a, b) = (scratch.join("a"), scratch.join("b"));
+    fs::write_in_place(&a, b"a")?;
+    fs::write_in_place(&b, b"b")?;
+    effect::step(SideEffect::Rename, &a)?;
+    let exchange = renameat_with(CWD, &a, CWD, &b, RenameFlags::EXCHANGE);
+    let linked = fs::link(&a, &scratch.join("c"));
+    let locked =
+        flock(&File::open(&a, OpenMode::Existing)?, FlockOperation::NonBlockingLockExclusive);
+    let opened = openat2(CWD, scratch, OFlags::PATH, Mode::empty(), ResolveFlags::NO_MAGICLINKS);
+    Ok(vec![
+        Capability { name: "RENAME_EXCHANGE", failed: exchange.err().map(Into::into) },
+        Capability { name: "hard links", failed: linked.err() },
+        Capability { name: "flock", failed: locked.err().map(Into::into) },
+        Capability { name: "openat2", failed: opened.err().map(Into::into) },
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn probing_leaves_no_files() {
+        let dir = tempfile::tempdir().unwrap();
+        let all = probe(dir.path()).unwrap();
+        assert_eq!(
+            all.iter().map(|one| one.name).collect::<Vec<_>>(),
+            ["RENAME_EXCHANGE", "hard links", "flock", "openat2"]
+        );
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+}

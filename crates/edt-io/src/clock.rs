@@ -1,0 +1,109 @@
+//! Time, and the identity of this process and this boot.
+
+use std::sync::OnceLock;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use tz::TimeZone;
+
+#[must_use]
+#[expect(clippy::disallowed_methods, reason = "the one place that reads the clock")]
+pub fn now() -> Instant {
+    Instant::now()
+}
+
+#[must_use]
+pub fn in_ms(ms: u64) -> Instant {
+    now() + Duration::from_millis(ms)
+}
+
+/// The time as Git records it: seconds since 1970, and the local time zone's offset from UTC in
+/// seconds.
+///
+/// The zone is `TZ`, otherwise `/etc/localtime`, otherwise UTC. It is read once per process.
+#[must_use]
+#[expect(clippy::disallowed_methods, reason = "the one place that reads the clock")]
+pub fn wall() -> (i64, i32) {
+    static ZONE: OnceLock<TimeZone> = OnceLock::new();
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let seconds = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
+    let zone = ZONE.get_or_init(|| {
+        let named = std::env::var("TZ").ok().filter(|name| !name.is_empty());
+        named
+            .map_or_else(TimeZone::local, |name| TimeZone::from_posix_tz(&name))
+            .unwrap_or_else(|_| TimeZone::utc())
+    });
+    (seconds, zone.find_local_time_type(seconds).map_or(0, tz::LocalTimeType::ut_offset))
+}
+
+/// The system time, for comparison with the times of files.
+#[must_use]
+#[expect(clippy::disallowed_methods, reason = "the one place that reads the clock")]
+pub fn system() -> SystemTime {
+    SystemTime::now()
+}
+
+/// The time in UTC, in seconds, as `2026-01-31T12:00:00Z`.
+#[must_use]
+pub fn utc() -> String {
+    let Ok(time) = tz::UtcDateTime::from_timespec(wall().0, 0) else { return "-".to_owned() };
+    let (year, month, day) = (time.year(), time.month(), time.month_day());
+    format!(
+        "{year}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z",
+        time.hour(),
+        time.minute(),
+        time.second()
+    )
+}
+
+/// The id of this process.
+#[must_use]
+pub fn process_id() -> u32 {
+    static ID: OnceLock<u32> = OnceLock::new();
+    *ID.get_or_init(std::process::id)
+}
+
+/// Whether a process with this id is running.
+#[must_use]
+pub fn is_running(id: u32) -> bool {
+    let pid = i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw);
+    pid.is_some_and(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
+}
+
+/// The kernel's boot id, 16 bytes; `None` without `/proc`.
+///
+/// It differs after a restart of the machine. The journal then does not trust what was never
+/// synced.
+#[must_use]
+pub fn boot_id() -> Option<[u8; 16]> {
+    let text = std::fs::read("/proc/sys/kernel/random/boot_id").ok()?;
+    let mut id = [0; 16];
+    let mut digits = text.iter().filter_map(|&c| char::from(c).to_digit(16));
+    for byte in &mut id {
+        *byte = u8::try_from(digits.next()? * 16 + digits.next()?).ok()?;
+    }
+    Some(id)
+}
+
+/// A wait with a limit and with growing pauses.
+#[derive(Debug)]
+pub struct Countdown {
+    end: Instant,
+    pause: Duration,
+}
+
+impl Countdown {
+    #[must_use]
+    pub fn new(limit: Duration) -> Countdown {
+        Countdown { end: now() + limit, pause: Duration::from_micros(500) }
+    }
+
+    /// Pauses; false if the limit is over.
+    pub fn pause(&mut self) -> bool {
+        if now() >= self.end {
+            return false;
+        }
+        std::thread::sleep(self.pause);
+        self.pause = (self.pause * 2).min(Duration::from_millis(16));
+        true
+    }
+}

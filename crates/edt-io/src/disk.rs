@@ -1,0 +1,509 @@
+//! Files beneath a root. No link and no `..` can lead out of the root.
+//!
+//! A directory is opened once, by the kernel's own rule (`openat2` with `RESOLVE_BENEATH |
+//! RESOLVE_NO_SYMLINKS`). Every later operation on a file in it uses that descriptor, so the file
+//! that was checked is the file that is changed.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+
+use rustix::fs::{self as sys, AtFlags, FileType, Mode, OFlags, RenameFlags, ResolveFlags};
+use rustix::io::Errno;
+
+use super::effect::{self, SideEffect};
+pub use super::stat::Stat;
+
+/// The size of the largest file that edt edits, in bytes: GitHub's limit for one file.
+pub const MAX_FILE: u64 = 100 * 1024 * 1024;
+
+/// An open directory.
+#[derive(Debug)]
+pub struct Dir(OwnedFd);
+
+/// What a name refers to.
+#[derive(Debug)]
+pub enum FoundEntry {
+    /// The name does not exist.
+    Nothing,
+    /// A regular file with its bytes.
+    File(Stat, Vec<u8>),
+    /// A regular file with more bytes than the requested maximum, and its size.
+    TooLarge(u64),
+    /// A symbolic link.
+    Symlink,
+    /// A directory.
+    Directory,
+    /// A FIFO, socket or device.
+    Special,
+}
+
+/// The directory that contains a file, or why it cannot be opened.
+#[derive(Debug)]
+pub enum Parent {
+    Open(Dir),
+    /// A directory of the path does not exist.
+    Missing,
+    /// The path goes through a symbolic link, or through a mount that leads out of the root.
+    Symlink,
+    /// A component of the path is not a directory.
+    NotADirectory,
+}
+
+impl Dir {
+    /// # Errors
+    /// Any error of the operating system.
+    pub fn open(path: &Path) -> io::Result<Dir> {
+        Ok(Dir(sys::open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?))
+    }
+
+    /// Opens the directory `rel` beneath this one; the empty path opens this directory again.
+    ///
+    /// # Errors
+    /// Errors of the operating system other than the cases of [`Parent`].
+    pub fn beneath(&self, rel: &[u8]) -> io::Result<Parent> {
+        let rel = if rel.is_empty() { b".".as_slice() } else { rel };
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let resolve =
+            ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        match sys::openat2(&self.0, OsStr::from_bytes(rel), flags, Mode::empty(), resolve) {
+            Ok(fd) => Ok(Parent::Open(Dir(fd))),
+            Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => self.beneath_by_steps(rel),
+            Err(error) => parent_error(error),
+        }
+    }
+
+    /// The fallback without `openat2` (older kernels, some containers): one checked step for each
+    /// component.
+    fn beneath_by_steps(&self, rel: &[u8]) -> io::Result<Parent> {
+        let mut dir = Dir(self.0.try_clone()?);
+        for name in rel.split(|&b| b == b'/').filter(|name| !matches!(*name, b"" | b".")) {
+            // `O_NOFOLLOW` allows `..`, which may lead out of the root. The kernel's
+            // `RESOLVE_BENEATH` reports it as a link does.
+            if name == b".." {
+                return Ok(Parent::Symlink);
+            }
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            match sys::openat(&dir.0, OsStr::from_bytes(name), flags, Mode::empty()) {
+                Ok(fd) => dir = Dir(fd),
+                Err(Errno::NOTDIR) => {
+                    let link = matches!(dir.stat(name)?, Some(st) if FileType::from_raw_mode(st.mode) == FileType::Symlink);
+                    return Ok(if link { Parent::Symlink } else { Parent::NotADirectory });
+                }
+                Err(error) => return parent_error(error),
+            }
+        }
+        Ok(Parent::Open(dir))
+    }
+
+    /// Creates the directory `name`; an existing one is not an error.
+    ///
+    /// # Errors
+    /// Any error of the operating system.
+    pub fn make(&self, name: &[u8]) -> io::Result<()> {
+        step(SideEffect::MakeDirectory, name)?;
+        match sys::mkdirat(&self.0, OsStr::from_bytes(name), Mode::from_raw_mode(0o777)) {
+            Ok(()) | Err(Errno::EXIST) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Creates the missing directories of `rel`, then opens the last one.
+    ///
+    /// # Errors
+    /// Errors of the operating system other than the cases of [`Parent`].
+    pub fn make_beneath(&self, rel: &[u8]) -> io::Result<Parent> {
+        match self.beneath(rel)? {
+            Parent::Missing => {}
+            found => return Ok(found),
+        }
+        let mut ends: Vec<usize> =
+            rel.iter().enumerate().filter(|(_, b)| **b == b'/').map(|(at, _)| at).collect();
+        ends.push(rel.len());
+        for end in ends {
+            let (above, name) = split_last(&rel[..end]);
+            let Parent::Open(dir) = self.beneath(above)? else { return self.beneath(rel) };
+            dir.make(name)?;
+        }
+        self.beneath(rel)
+    }
+
+    /// Removes the directories of `rel` while they are empty, innermost first. The current
+    /// directory of the process is kept, so that the user's shell does not lose it.
+    pub fn remove_empty_beneath(&self, rel: &[u8]) {
+        let here = sys::stat(".").ok().map(|st| (st.st_dev, st.st_ino));
+        let mut rest = rel;
+        while !rest.is_empty() {
+            let (above, name) = split_last(rest);
+            let Ok(Parent::Open(dir)) = self.beneath(above) else { return };
+            let there = dir.stat(name).ok().flatten().map(|st| (st.dev, st.ino));
+            if there.is_none() || there == here {
+                return;
+            }
+            let removed = step(SideEffect::RemoveDirectory, name).and_then(|()| {
+                Ok(sys::unlinkat(&dir.0, OsStr::from_bytes(name), AtFlags::REMOVEDIR)?)
+            });
+            if removed.is_err() {
+                return;
+            }
+            rest = above;
+        }
+    }
+
+    /// The stat of `name` without following a link; `None` if it does not exist.
+    ///
+    /// # Errors
+    /// Any error of the operating system.
+    pub fn stat(&self, name: &[u8]) -> io::Result<Option<Stat>> {
+        match sys::statat(&self.0, OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(st) => Ok(Some(Stat::from(&st))),
+            Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Reads the file `name` of at most [`MAX_FILE`] bytes. Never follows a link, never blocks on a
+    /// FIFO.
+    ///
+    /// # Errors
+    /// Errors of the operating system other than the cases of [`FoundEntry`].
+    pub fn read(&self, name: &[u8]) -> io::Result<FoundEntry> {
+        self.read_at_most(name, MAX_FILE)
+    }
+
+    /// Reads the file `name` of at most `max_bytes` bytes, even if it grows meanwhile.
+    ///
+    /// # Errors
+    /// As [`read`](Dir::read).
+    pub fn read_at_most(&self, name: &[u8], max_bytes: u64) -> io::Result<FoundEntry> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let fd = match sys::openat(&self.0, OsStr::from_bytes(name), flags, Mode::empty()) {
+            Ok(fd) => fd,
+            Err(Errno::NOENT | Errno::NOTDIR) => return Ok(FoundEntry::Nothing),
+            Err(Errno::LOOP) => return Ok(FoundEntry::Symlink),
+            Err(Errno::NXIO | Errno::NODEV) => return Ok(FoundEntry::Special),
+            Err(error) => return Err(error.into()),
+        };
+        let stat = Stat::from(&sys::fstat(&fd)?);
+        match FileType::from_raw_mode(stat.mode) {
+            FileType::RegularFile if stat.size > max_bytes => Ok(FoundEntry::TooLarge(stat.size)),
+            FileType::RegularFile => {
+                let mut bytes = Vec::with_capacity(usize::try_from(stat.size).unwrap_or(0) + 1);
+                while rustix::io::read(&fd, rustix::buffer::spare_capacity(&mut bytes))? > 0 {
+                    if bytes.len() as u64 > max_bytes {
+                        return Ok(FoundEntry::TooLarge(bytes.len() as u64));
+                    }
+                    bytes.reserve(1);
+                }
+                Ok(FoundEntry::File(stat, bytes))
+            }
+            FileType::Directory => Ok(FoundEntry::Directory),
+            _ => Ok(FoundEntry::Special),
+        }
+    }
+
+    /// The target of the symbolic link `name`, as it is written.
+    ///
+    /// # Errors
+    /// Any error of the operating system.
+    pub fn link_target(&self, name: &[u8]) -> io::Result<Vec<u8>> {
+        Ok(rustix::fs::readlinkat(&self.0, name, Vec::new())?.into_bytes())
+    }
+
+    /// Creates the file `name` with `bytes` and the permissions `perms`.
+    ///
+    /// # Errors
+    /// Any error of the operating system; a half-written file is removed.
+    pub fn write_new(&self, name: &[u8], bytes: &[u8], perms: Perms) -> io::Result<Stat> {
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mode = match perms {
+            Perms::Usual { executable } => {
+                if executable {
+                    0o777
+                } else {
+                    0o666
+                }
+            }
+            Perms::Of(like, ..) => like.mode & 0o7777,
+            Perms::Exactly(mode) => mode,
+        };
+        step(SideEffect::Open, name)?;
+        let fd = sys::openat(&self.0, OsStr::from_bytes(name), flags, Mode::from_raw_mode(mode))?;
+        let mut file = File::from(fd);
+        let written = effect::write_bytes(as_path(name), bytes, |bytes| file.write_all(bytes));
+        let written = written.and_then(|()| finish(&file, name, perms));
+        if written.is_err() {
+            let _ = self.unlink(name);
+        }
+        written
+    }
+
+    /// Overwrites `parts` of the existing file `name`, each at its offset.
+    ///
+    /// # Errors
+    /// Any error of the operating system.
+    pub fn patch(&self, name: &[u8], parts: &[(u64, &[u8])]) -> io::Result<()> {
+        let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        step(SideEffect::Open, name)?;
+        let file = File::from(sys::openat(&self.0, OsStr::from_bytes(name), flags, Mode::empty())?);
+        let mut parts = parts.iter();
+        parts.try_for_each(|(at, bytes)| {
+            effect::write_bytes(as_path(name), bytes, |part| file.write_all_at(part, *at))
+        })
+    }
+
+    /// Removes the file `name`; a missing file is not an error.
+    ///
+    /// # Errors
+    /// Any error of the operating system.
+    pub fn unlink(&self, name: &[u8]) -> io::Result<()> {
+        step(SideEffect::Unlink, name)?;
+        match sys::unlinkat(&self.0, OsStr::from_bytes(name), AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Renames `name` to `to` in `dir`.
+    ///
+    /// # Errors
+    /// `AlreadyExists` for [`RenameMode::NoReplace`] if `to` exists, or any other error of the
+    /// operating system.
+    pub fn rename(&self, name: &[u8], dir: &Dir, to: &[u8], how: RenameMode) -> io::Result<()> {
+        let flags = match how {
+            RenameMode::NoReplace => RenameFlags::NOREPLACE,
+            RenameMode::Exchange => RenameFlags::EXCHANGE,
+            RenameMode::Replace => RenameFlags::empty(),
+        };
+        step(SideEffect::Rename, to)?;
+        Ok(sys::renameat_with(
+            &self.0,
+            OsStr::from_bytes(name),
+            &dir.0,
+            OsStr::from_bytes(to),
+            flags,
+        )?)
+    }
+
+    /// Creates the hard link `to` in `dir` to the file `name`.
+    ///
+    /// # Errors
+    /// `AlreadyExists` if `to` exists, or any other error of the operating system.
+    pub fn link(&self, name: &[u8], dir: &Dir, to: &[u8]) -> io::Result<()> {
+        step(SideEffect::Link, to)?;
+        Ok(sys::linkat(
+            &self.0,
+            OsStr::from_bytes(name),
+            &dir.0,
+            OsStr::from_bytes(to),
+            AtFlags::empty(),
+        )?)
+    }
+
+    /// The device number of the directory.
+    ///
+    /// # Errors
+    /// Any error of the operating system.
+    pub fn device(&self) -> io::Result<u64> {
+        Ok(Stat::from(&sys::fstat(&self.0)?).dev)
+    }
+
+    /// Syncs the content of the file `name` to disk.
+    ///
+    /// # Errors
+    /// Any error of the operating system.
+    pub fn sync(&self, name: &[u8]) -> io::Result<()> {
+        let name = OsStr::from_bytes(name);
+        effect::step(SideEffect::Sync, Path::new(name))?;
+        let file = sys::openat(
+            &self.0,
+            name,
+            OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC,
+            Mode::empty(),
+        )?;
+        Ok(sys::fdatasync(&file)?)
+    }
+
+    /// Syncs the names in this directory to disk.
+    ///
+    /// # Errors
+    /// Any error of the operating system.
+    pub fn sync_entries(&self) -> io::Result<()> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let dir = sys::openat(&self.0, ".", flags, Mode::empty())?;
+        step(SideEffect::Sync, b".")?;
+        Ok(sys::fsync(&dir)?)
+    }
+
+    /// Syncs everything written to this directory's file system to disk.
+    ///
+    /// # Errors
+    /// Any error of the operating system.
+    pub fn sync_file_system(&self) -> io::Result<()> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let dir = sys::openat(&self.0, ".", flags, Mode::empty())?;
+        step(SideEffect::Sync, b".")?;
+        Ok(sys::syncfs(dir.as_fd())?)
+    }
+}
+
+/// The permissions of a new file.
+#[derive(Debug, Clone, Copy)]
+pub enum Perms {
+    /// 0666 or 0777, less the process's umask.
+    Usual { executable: bool },
+    /// Those of the file that is replaced, including owner and group, with this executable bit.
+    Of(Stat, bool),
+    /// Exactly these bits, less the umask.
+    Exactly(u32),
+}
+
+/// How a rename treats an existing target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RenameMode {
+    /// Fails if the target exists.
+    NoReplace,
+    /// Exchanges the two files.
+    Exchange,
+    /// Replaces the target.
+    Replace,
+}
+
+fn finish(file: &File, name: &[u8], perms: Perms) -> io::Result<Stat> {
+    if let Perms::Of(like, executable) = perms {
+        let mine = Stat::from(&sys::fstat(file)?);
+        if (mine.uid, mine.gid) != (like.uid, like.gid) {
+            // Without permission to change the owner, the file stays owned by this user. That is
+            // better than no edit.
+            let (uid, gid) = (sys::Uid::from_raw(like.uid), sys::Gid::from_raw(like.gid));
+            let _ = step(SideEffect::Owner, name).map(|()| sys::fchown(file, Some(uid), Some(gid)));
+        }
+        let read = like.mode & 0o444;
+        let bits = if executable { like.mode & 0o7777 | read >> 2 } else { like.mode & 0o7666 };
+        if bits != mine.mode & 0o7777 {
+            step(SideEffect::Mode, name)?;
+            sys::fchmod(file, Mode::from_raw_mode(bits))?;
+        }
+    }
+    Ok(Stat::from(&sys::fstat(file)?))
+}
+
+fn step(effect: SideEffect, name: &[u8]) -> io::Result<()> {
+    effect::step(effect, as_path(name))
+}
+
+fn as_path(name: &[u8]) -> &Path {
+    Path::new(OsStr::from_bytes(name))
+}
+
+fn parent_error(error: Errno) -> io::Result<Parent> {
+    match error {
+        Errno::NOENT => Ok(Parent::Missing),
+        Errno::LOOP | Errno::XDEV => Ok(Parent::Symlink),
+        Errno::NOTDIR => Ok(Parent::NotADirectory),
+        error => Err(error.into()),
+    }
+}
+
+/// Splits `a/b/c` into `a/b` and `c`; the directory of a single name is empty.
+fn split_last(path: &[u8]) -> (&[u8], &[u8]) {
+    path.iter().rposition(|&b| b == b'/').map_or((&[], path), |at| (&path[..at], &path[at + 1..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    /// The result of one way to open a directory beneath another, in one word.
+    fn word(answer: io::Result<Parent>) -> String {
+        match answer {
+            Ok(Parent::Open(dir)) => {
+                format!("inode {}", dir.stat(b".").unwrap().unwrap().inode().1)
+            }
+            Ok(other) => format!("{other:?}"),
+            Err(error) => format!("{:?}", error.kind()),
+        }
+    }
+
+    #[test]
+    fn the_fallback_opens_what_openat2_opens() {
+        let dir = tempfile::tempdir().unwrap();
+        let (root, outside) = (dir.path().join("root"), dir.path().join("outside"));
+        std::fs::create_dir_all(root.join("a/b/c")).unwrap();
+        std::fs::create_dir_all(outside.join("in")).unwrap();
+        std::fs::write(root.join("file"), "x").unwrap();
+        for (target, name) in [
+            (outside.as_path(), "absolute"),
+            (Path::new("../outside"), "relative"),
+            (Path::new("a"), "inner"),
+            (Path::new("nothing"), "dangling"),
+            (Path::new("loop"), "loop"),
+            (Path::new("/proc/self/root"), "proc"),
+            (Path::new("../../outside"), "a/up"),
+            (Path::new("file"), "to-file"),
+            (Path::new("."), "dot"),
+        ] {
+            symlink(target, root.join(name)).unwrap();
+        }
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            root.join("pipe"),
+            FileType::Fifo,
+            Mode::from_raw_mode(0o600),
+            0,
+        )
+        .unwrap();
+        let open = Dir::open(&root).unwrap();
+        for rel in [
+            ".",
+            "a",
+            "a/b",
+            "a/b/c",
+            "./a",
+            "a/./b",
+            "missing",
+            "a/missing/b",
+            "file",
+            "file/x",
+            "pipe",
+            "pipe/x",
+            "absolute",
+            "absolute/in",
+            "relative/in",
+            "inner",
+            "inner/b",
+            "dangling",
+            "dangling/x",
+            "loop",
+            "loop/x",
+            "proc",
+            "proc/etc",
+            "a/up",
+            "a/up/in",
+            "to-file",
+            "to-file/x",
+            "dot",
+            "dot/a",
+            "..",
+            "../outside",
+            "../root",
+            "a/../..",
+            "a/../../outside/in",
+        ] {
+            let (kernel, steps) =
+                (word(open.beneath(rel.as_bytes())), word(open.beneath_by_steps(rel.as_bytes())));
+            assert_eq!(kernel, steps, "{rel}");
+            assert!(!rel.starts_with("..") || kernel == "Symlink", "{rel}: {kernel}");
+        }
+        // The fallback refuses every `..`, the kernel only those that lead out. No path with `..`
+        // is passed here.
+        assert_eq!(word(open.beneath_by_steps(b"a/../a")), "Symlink");
+    }
+}

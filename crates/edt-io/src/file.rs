@@ -1,0 +1,149 @@
+//! A file opened for writing, by its path.
+
+use std::io::{self, Write as _};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use super::effect::{self, SideEffect};
+
+/// An open file. Every change through it is a [`SideEffect`].
+#[derive(Debug)]
+pub struct File {
+    inner: std::fs::File,
+    path: PathBuf,
+}
+
+/// How a file is opened. All modes but the last two also allow reading.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OpenMode {
+    /// The file must exist.
+    Existing,
+    /// Creates the file if it is missing.
+    OrCreate,
+    /// Creates the file if it is missing, and empties it.
+    Truncated,
+    /// The file must exist; every write appends.
+    Append,
+    /// Creates the file if it is missing; every write appends.
+    AppendOrCreate,
+    /// The file must not exist. It gets these permissions, less the umask.
+    CreateNew(u32),
+    /// Write only. Creates the file if it is missing, and empties it.
+    WriteOnly,
+}
+
+impl File {
+    /// # Errors
+    /// Any error of the operating system.
+    pub fn open(path: &Path, how: OpenMode) -> io::Result<File> {
+        let mut options = std::fs::OpenOptions::new();
+        match how {
+            OpenMode::Existing => options.read(true).write(true),
+            OpenMode::OrCreate => options.read(true).write(true).create(true).truncate(false),
+            OpenMode::Truncated => options.read(true).write(true).create(true).truncate(true),
+            OpenMode::Append => options.read(true).append(true),
+            OpenMode::AppendOrCreate => options.read(true).append(true).create(true),
+            OpenMode::CreateNew(mode) => options.write(true).create_new(true).mode(mode),
+            OpenMode::WriteOnly => options.write(true).create(true).truncate(true),
+        };
+        effect::step(SideEffect::Open, path)?;
+        Ok(File { inner: options.open(path)?, path: path.to_owned() })
+    }
+
+    /// The length in bytes.
+    ///
+    /// # Errors
+    /// Any error of the operating system.
+    pub fn len(&self) -> io::Result<u64> {
+        Ok(self.inner.metadata()?.len())
+    }
+
+    /// Whether `path` still refers to this file.
+    #[must_use]
+    pub fn is_at(&self, path: &Path) -> bool {
+        let same =
+            |a: &std::fs::Metadata, b: &std::fs::Metadata| (a.dev(), a.ino()) == (b.dev(), b.ino());
+        self.inner
+            .metadata()
+            .is_ok_and(|own| std::fs::metadata(path).is_ok_and(|there| same(&own, &there)))
+    }
+
+    /// # Errors
+    /// Any error of the operating system.
+    pub fn truncate(&self, len: u64) -> io::Result<()> {
+        effect::step(SideEffect::Write, &self.path)?;
+        self.inner.set_len(len)
+    }
+
+    /// # Errors
+    /// Any error of the operating system.
+    pub fn is_empty(&self) -> io::Result<bool> {
+        Ok(self.len()? == 0)
+    }
+
+    /// Reads once at offset `at`; returns the number of bytes.
+    ///
+    /// # Errors
+    /// Any error of the operating system.
+    pub fn read_at(&self, into: &mut [u8], at: u64) -> io::Result<usize> {
+        self.inner.read_at(into, at)
+    }
+
+    /// Fills `into` from offset `at`.
+    ///
+    /// # Errors
+    /// `UnexpectedEof` if the file is too short, or any other error of the operating system.
+    pub fn read_exact_at(&self, into: &mut [u8], at: u64) -> io::Result<()> {
+        self.inner.read_exact_at(into, at)
+    }
+
+    /// Writes `bytes` at offset `at`.
+    ///
+    /// # Errors
+    /// Any error of the operating system; some of the bytes may be written.
+    pub fn write_all_at(&self, bytes: &[u8], at: u64) -> io::Result<()> {
+        effect::write_bytes(&self.path, bytes, |bytes| self.inner.write_all_at(bytes, at))
+    }
+
+    /// Writes `bytes` at the current position, or at the end in an append mode.
+    ///
+    /// # Errors
+    /// Any error of the operating system; some of the bytes may be written.
+    pub fn write_all(&self, bytes: &[u8]) -> io::Result<()> {
+        effect::write_bytes(&self.path, bytes, |bytes| (&self.inner).write_all(bytes))
+    }
+
+    /// Syncs the content to disk.
+    ///
+    /// # Errors
+    /// Any error of the operating system.
+    pub fn sync_data(&self) -> io::Result<()> {
+        effect::step(SideEffect::Sync, &self.path)?;
+        self.inner.sync_data()
+    }
+
+    /// Syncs the content and the metadata to disk.
+    ///
+    /// # Errors
+    /// Any error of the operating system.
+    pub fn sync_all(&self) -> io::Result<()> {
+        effect::step(SideEffect::Sync, &self.path)?;
+        self.inner.sync_all()
+    }
+}
+
+impl AsFd for File {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.inner.as_fd()
+    }
+}
+
+/// Syncs the file or directory at `path` to disk.
+///
+/// # Errors
+/// Any error of the operating system.
+pub fn sync(path: &Path) -> io::Result<()> {
+    effect::step(SideEffect::Sync, path)?;
+    std::fs::File::open(path)?.sync_all()
+}

@@ -1,0 +1,344 @@
+//! Operations on files by path, for files outside a worktree: hooks, receipts.
+
+use std::ffi::OsString;
+use std::io::{self, Read as _, Seek as _};
+use std::ops::ControlFlow;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, OFlags, RenameFlags, access, renameat_with};
+
+use super::effect::{self, SideEffect};
+use super::file::{File, OpenMode};
+
+/// What a path refers to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PathContent {
+    /// Nothing exists there.
+    Nothing,
+    /// A regular file, or a link to one.
+    File { bytes: Vec<u8>, executable: bool },
+    /// Something else, or a dangling link.
+    Other,
+}
+
+/// Reads the file at `path`.
+///
+/// # Errors
+/// Errors of the operating system other than the cases of [`PathContent`].
+pub fn read_path(path: &Path) -> io::Result<PathContent> {
+    match std::fs::metadata(path) {
+        Ok(meta) if meta.is_file() => {
+            let executable = meta.permissions().mode() & 0o111 != 0;
+            Ok(PathContent::File { bytes: std::fs::read(path)?, executable })
+        }
+        Ok(_) => Ok(PathContent::Other),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Ok(if std::fs::symlink_metadata(path).is_ok() {
+                PathContent::Other
+            } else {
+                PathContent::Nothing
+            })
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(PathContent::Nothing),
+        Err(error) => Err(error),
+    }
+}
+
+/// Reads the regular file at `path`; `None` if it cannot be read or has more than `max_bytes` bytes. A
+/// missing file costs one failed `open`.
+#[must_use]
+pub fn read_small(path: &Path, max_bytes: u64) -> Option<Vec<u8>> {
+    // Opening a FIFO must not block.
+    let file = std::fs::File::options()
+        .read(true)
+        .custom_flags(libc_flag(OFlags::NONBLOCK))
+        .open(path)
+        .ok()?;
+    let size = file.metadata().ok().filter(std::fs::Metadata::is_file)?.len();
+    if size > max_bytes { None } else { read_limited(file, max_bytes).ok()? }
+}
+
+/// Reads `from` to its end; `None` if that is more than `max_bytes` bytes, of which little more than
+/// `max_bytes` are then read.
+///
+/// # Errors
+/// Any error of the operating system.
+pub fn read_limited(from: impl io::Read, max_bytes: u64) -> io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    let read = from.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes)? as u64;
+    Ok((read <= max_bytes).then_some(bytes))
+}
+
+/// Reads the file at `path`; `None` if it has more than `max_bytes` bytes, which are then not all read.
+///
+/// # Errors
+/// Any error of the operating system.
+pub fn read_file_limited(path: &Path, max_bytes: u64) -> io::Result<Option<Vec<u8>>> {
+    let file = std::fs::File::open(path)?;
+    if file.metadata()?.len() > max_bytes { Ok(None) } else { read_limited(file, max_bytes) }
+}
+
+fn libc_flag(flag: OFlags) -> i32 {
+    flag.bits().cast_signed()
+}
+
+/// Whether `a` and `b` have the same type, permissions and content: links with the same target, or
+/// files with the same bytes.
+///
+/// # Errors
+/// Any error of the operating system.
+pub fn is_identical(a: &Path, b: &Path) -> io::Result<bool> {
+    let (one, other) = (std::fs::symlink_metadata(a)?, std::fs::symlink_metadata(b)?);
+    if one.file_type() != other.file_type() || one.permissions() != other.permissions() {
+        return Ok(false);
+    }
+    if one.is_symlink() {
+        return Ok(std::fs::read_link(a)? == std::fs::read_link(b)?);
+    }
+    Ok(one.is_file() && std::fs::read(a)? == std::fs::read(b)?)
+}
+
+/// Replaces the file at `path` with `bytes` in one step, with the permissions `mode` less the
+/// umask.
+///
+/// # Errors
+/// Any error of the operating system; nothing has changed then.
+pub fn write_atomic(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".edt-new");
+    let fresh = path.with_file_name(name);
+    let _ = remove_file(&fresh);
+    filled(&File::open(&fresh, OpenMode::CreateNew(mode))?, &fresh, path, bytes)
+}
+
+/// As [`write_atomic`], in a directory with files of others: the temporary file has a name that no
+/// file has, so only `path` is replaced.
+///
+/// # Errors
+/// As [`write_atomic`].
+pub fn write_atomic_unique(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+    for number in 0_u32.. {
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".edt-{}-{number}", super::clock::process_id()));
+        let fresh = path.with_file_name(name);
+        match File::open(&fresh, OpenMode::CreateNew(mode)) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            opened => return filled(&opened?, &fresh, path, bytes),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// Writes `bytes` into `file`, which is at `fresh`, and renames it to `path`.
+fn filled(file: &File, fresh: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let moved = file.write_all(bytes).and_then(|()| rename(fresh, path));
+    if moved.is_err() {
+        let _ = remove_file(fresh);
+    }
+    moved
+}
+
+/// Writes the file at `path` in place, creating it if missing.
+///
+/// # Errors
+/// Any error of the operating system; a part may be written.
+pub fn write_in_place(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    File::open(path, OpenMode::WriteOnly)?.write_all(bytes)
+}
+
+/// Renames `from` to `to`, which is replaced if it exists.
+///
+/// # Errors
+/// Any error of the operating system.
+pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    effect::step(SideEffect::Rename, to)?;
+    std::fs::rename(from, to)
+}
+
+/// Creates the hard link `to` to the file `from`.
+///
+/// # Errors
+/// `AlreadyExists` if `to` exists, or any other error of the operating system.
+pub fn link(from: &Path, to: &Path) -> io::Result<()> {
+    effect::step(SideEffect::Link, to)?;
+    std::fs::hard_link(from, to)
+}
+
+/// Copies the file `from` to `to`, with its permissions.
+///
+/// # Errors
+/// Any error of the operating system; a part may be written.
+pub fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    effect::step(SideEffect::Write, to)?;
+    std::fs::copy(from, to).map(drop)
+}
+
+/// Renames `from` to `to`, which must not exist.
+///
+/// # Errors
+/// `AlreadyExists` if `to` exists, or any other error of the operating system.
+pub fn rename_no_replace(from: &Path, to: &Path) -> io::Result<()> {
+    let here = rustix::fs::CWD;
+    effect::step(SideEffect::Rename, from)?;
+    match renameat_with(here, from, here, to, RenameFlags::NOREPLACE) {
+        // Some file systems do not support the flag.
+        Err(rustix::io::Errno::INVAL) if std::fs::symlink_metadata(to).is_err() => rename(from, to),
+        done => Ok(done?),
+    }
+}
+
+/// # Errors
+/// Any error of the operating system.
+pub fn remove_file(path: &Path) -> io::Result<()> {
+    effect::step(SideEffect::Unlink, path)?;
+    std::fs::remove_file(path)
+}
+
+/// Creates the directory `path` and its missing parents. Returns whether `path` is new.
+///
+/// # Errors
+/// Any error of the operating system.
+pub fn make_dir(path: &Path) -> io::Result<bool> {
+    let new = !path.is_dir();
+    effect::step(SideEffect::MakeDirectory, path)?;
+    std::fs::create_dir_all(path).map(|()| new)
+}
+
+/// Creates the directory at `path` and its missing parents for this user alone; an existing one is
+/// not an error.
+///
+/// # Errors
+/// Any error of the operating system.
+pub fn make_private_dir(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    effect::step(SideEffect::MakeDirectory, path)?;
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// Creates the directory `path` in an existing one; false if something with that name exists.
+///
+/// # Errors
+/// Any other error of the operating system.
+pub fn make_new_dir(path: &Path) -> io::Result<bool> {
+    effect::step(SideEffect::MakeDirectory, path)?;
+    match std::fs::create_dir(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+pub fn remove_empty_dir(path: &Path) {
+    let _ = try_remove_empty_dir(path);
+}
+
+/// Removes the directory `path` if it is empty. Returns whether it was removed.
+#[must_use]
+pub fn try_remove_empty_dir(path: &Path) -> bool {
+    effect::step(SideEffect::RemoveDirectory, path).and_then(|()| std::fs::remove_dir(path)).is_ok()
+}
+
+/// # Errors
+/// Any error of the operating system.
+pub fn remove_dir_all(path: &Path) -> io::Result<()> {
+    effect::step(SideEffect::RemoveDirectory, path)?;
+    std::fs::remove_dir_all(path)
+}
+
+/// `path` without links and `..`, as far as it exists.
+#[must_use]
+pub fn real_path(path: &Path) -> PathBuf {
+    if let Ok(real) = path.canonicalize() {
+        return real;
+    }
+    match (path.parent(), path.file_name()) {
+        (Some(above), Some(name)) => real_path(above).join(name),
+        _ => path.to_owned(),
+    }
+}
+
+/// Checks that this process may write `path`. A read-only mount counts as not writable.
+///
+/// # Errors
+/// The operating system's reason.
+pub fn check_writable(path: &Path) -> io::Result<()> {
+    Ok(access(path, Access::WRITE_OK)?)
+}
+
+/// The path of this program.
+///
+/// # Errors
+/// Any error of the operating system.
+pub fn current_program() -> io::Result<PathBuf> {
+    std::env::current_exe()
+}
+
+/// As [`write_atomic_unique`], with the permissions of the file that is replaced.
+///
+/// # Errors
+/// Any error of the operating system.
+pub fn write_atomic_same_mode(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let permissions = std::fs::metadata(path)?.permissions();
+    write_atomic_unique(path, bytes, permissions.mode() & 0o777)?;
+    effect::step(SideEffect::Mode, path)?;
+    std::fs::set_permissions(path, permissions)
+}
+
+/// The regular files in `directory`, sorted; empty if it does not exist.
+#[must_use]
+pub fn files_in(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut files: Vec<PathBuf> =
+        entries.map(|entry| entry.path()).filter(|path| path.is_file()).collect();
+    files.sort();
+    files
+}
+
+/// The names in `directory`; empty if it does not exist.
+#[must_use]
+pub fn names_in(directory: &Path) -> Vec<OsString> {
+    std::fs::read_dir(directory)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.file_name())
+        .collect()
+}
+
+/// The size of the file `path` in bytes; `None` if it does not exist.
+#[must_use]
+pub fn size(path: &Path) -> Option<u64> {
+    std::fs::metadata(path).ok().map(|found| found.len())
+}
+
+/// Reads the file `path` from byte `from` in pieces, and passes each piece to `take` until `take`
+/// breaks or the file ends.
+///
+/// # Errors
+/// Any error of the operating system.
+pub fn read_chunks(
+    path: &Path,
+    from: u64,
+    mut take: impl FnMut(&[u8]) -> ControlFlow<()>,
+) -> io::Result<()> {
+    let mut file = std::fs::File::open(path)?;
+    file.seek(io::SeekFrom::Start(from))?;
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(read) if take(&buffer[..read]).is_break() => return Ok(()),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// How many minutes ago `path` was last written; `None` if it does not exist.
+#[must_use]
+pub fn minutes_old(path: &Path) -> Option<u64> {
+    let modified = std::fs::symlink_metadata(path).ok()?.modified().ok()?;
+    Some(modified.elapsed().unwrap_or_default().as_secs() / 60)
+}

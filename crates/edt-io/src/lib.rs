@@ -1,0 +1,121 @@
+//! Access to the operating system: files beneath a root, locks, the clock, programs.
+
+pub mod bounded;
+pub mod capabilities;
+pub mod clock;
+pub mod dialogue;
+pub mod directory;
+pub mod disk;
+pub mod effect;
+pub mod fifos;
+pub mod file;
+pub mod fs;
+pub mod lock;
+pub mod notices;
+mod orphans;
+pub mod programs;
+pub mod scratch;
+pub mod spawn;
+pub mod stat;
+pub mod streams;
+pub mod terminal;
+
+use std::path::Path;
+
+use edt_types::{Code, Finding, Findings, Result};
+
+/// The finding for a failed system call. `what` is a verb phrase such as `read`; `path` is its
+/// object.
+#[must_use]
+pub fn failed(what: &str, path: &Path, error: &std::io::Error) -> Finding {
+    let read_only =
+        matches!(error.raw_os_error(), Some(errno::EROFS | errno::EACCES | errno::EPERM));
+    let git_dir = path.components().any(|part| part.as_os_str() == ".git");
+    if read_only && git_dir {
+        return Finding::new(
+            Code::GitDirReadOnly,
+            format!(
+                "Could not {what} {}: {error}. The Git directory is not writable from here.",
+                path.display()
+            ),
+            "If a sandbox protects .git, call edt from outside it (its MCP server or hook). \
+             Otherwise make the directory writable for this user.",
+        );
+    }
+    let finding = Finding::new(
+        Code::IoError,
+        format!("Could not {what} {}: {error}.", path.display()),
+        "Fix what the system reports (space, permissions), then repeat the call; `edt status` \
+         recovers anything left unfinished.",
+    );
+    match error.raw_os_error() {
+        Some(number) => finding.with("errno", number),
+        None => finding,
+    }
+}
+
+/// Whether a later attempt may succeed: the disk or the machine failed, not the content of a file.
+#[must_use]
+pub fn is_transient(found: &Findings) -> bool {
+    use errno::TRANSIENT;
+    let number =
+        |finding: &Finding| finding.evidence.get("errno").and_then(serde_json::Value::as_i64);
+    let later = |number| TRANSIENT.iter().any(|later| i64::from(*later) == number);
+    found.any(|finding| finding.code == Code::GitDirReadOnly || number(finding).is_some_and(later))
+}
+
+/// Turns a permanent failure into `None`, so that one file does not block the others.
+///
+/// # Errors
+/// A failure that [may succeed later](is_transient).
+pub fn permanent_as_none<T>(done: Result<T>) -> Result<Option<T>> {
+    match done {
+        Ok(done) => Ok(Some(done)),
+        Err(error) if is_transient(&error) => Err(error),
+        Err(_) => Ok(None),
+    }
+}
+
+mod errno {
+    use rustix::io::Errno;
+    pub(super) const EROFS: i32 = Errno::ROFS.raw_os_error();
+    pub(super) const EACCES: i32 = Errno::ACCESS.raw_os_error();
+    pub(super) const EPERM: i32 = Errno::PERM.raw_os_error();
+    const IO: i32 = Errno::IO.raw_os_error();
+    const NOSPC: i32 = Errno::NOSPC.raw_os_error();
+    const DQUOT: i32 = Errno::DQUOT.raw_os_error();
+    const NFILE: i32 = Errno::NFILE.raw_os_error();
+    const MFILE: i32 = Errno::MFILE.raw_os_error();
+    const NOMEM: i32 = Errno::NOMEM.raw_os_error();
+    pub(super) const TRANSIENT: [i32; 7] = [IO, NOSPC, DQUOT, NFILE, MFILE, NOMEM, EROFS];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(number: i32, path: &str) -> Result<Option<()>> {
+        permanent_as_none(Err(failed(
+            "write",
+            Path::new(path),
+            &std::io::Error::from_raw_os_error(number),
+        )
+        .into()))
+    }
+
+    #[test]
+    fn a_full_disk_is_transient_and_a_denied_file_is_permanent() {
+        let (io, full, denied) = (5, 28, errno::EACCES);
+        assert!(
+            outcome(io, "a").is_err()
+                && outcome(full, "a").is_err()
+                && outcome(errno::EROFS, "a").is_err()
+        );
+        assert_eq!(outcome(denied, "a"), Ok(None));
+        assert!(
+            outcome(denied, ".git/x").is_err(),
+            "the Git directory, which contains the journal"
+        );
+        assert_eq!(permanent_as_none(Ok(1)), Ok(Some(1)));
+    }
+}

@@ -1,0 +1,274 @@
+//! Starts `git` and Git hooks. Nothing in `apply`, `undo`, `log` or `status` needs it, except for
+//! an index that only Git can rewrite. [`bounded`](super::bounded) starts the programs that
+//! `edt.toml` names.
+
+use std::ffi::{OsStr, OsString};
+use std::io::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::effect::{self, SideEffect};
+use edt_types::{Code, Finding, Result};
+
+#[derive(Debug)]
+pub struct CommandOutput {
+    /// Whether the exit status was 0.
+    pub ok: bool,
+    pub stdout: Vec<u8>,
+    pub stderr: String,
+}
+
+/// The names of edt's own hooks in Git's configuration (Git 2.54 and newer).
+pub const CONFIG_HOOKS: [&str; 4] =
+    ["edt-pre-commit", "edt-pre-push", "edt-reference-transaction", "edt-pre-receive"];
+
+/// Events of a local repository for which Git's configuration can define hooks. Disabling an event
+/// disables all of its hooks, if Git knows the setting.
+const EVENTS: [&str; 6] = [
+    "reference-transaction",
+    "post-index-change",
+    "post-checkout",
+    "post-rewrite",
+    "pre-auto-gc",
+    "proc-receive",
+];
+
+/// Git commands that may run a configured hook of any name.
+const ASKING: [&str; 8] = [
+    "update-ref",
+    "update-index",
+    "read-tree",
+    "worktree",
+    "reset",
+    "repack",
+    "symbolic-ref",
+    "checkout-index",
+];
+
+/// Environment variables that belong to one repository (`git rev-parse --local-env-vars`, without
+/// those of the configuration).
+const LOCAL: [&str; 12] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_COMMON_DIR",
+    "GIT_PREFIX",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_SHALLOW_FILE",
+    "GIT_GRAFT_FILE",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_NO_REPLACE_OBJECTS",
+];
+
+/// Whether a `git` that edt starts runs hooks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hooks {
+    /// Git runs no hook, and no other program that the repository names (fsmonitor, signing).
+    Off,
+    /// Git runs hooks as it does for the user: to see whether they refuse, or because the user's
+    /// own commit would run them.
+    On,
+}
+
+/// Runs `git` in `dir` with these arguments and `input` on standard input. Programs that the
+/// repository names (hooks, fsmonitor, signing) are disabled.
+///
+/// # Errors
+/// `PROGRAM_NOT_FOUND` if there is no `git`; `IO_ERROR` if it could not be started or given its
+/// input.
+pub fn git(dir: &Path, args: &[&str], input: &[u8]) -> Result<CommandOutput> {
+    git_with(dir, args, input, Hooks::Off, &[])
+}
+
+/// As [`git`], with further settings, whose keys may have any bytes.
+///
+/// # Errors
+/// As [`git`].
+pub fn git_with_settings(
+    dir: &Path,
+    settings: &[(String, &'static str)],
+    args: &[&str],
+    input: &[u8],
+) -> Result<CommandOutput> {
+    let env = settings_env(settings);
+    let env: Vec<(&str, &OsStr)> =
+        env.iter().map(|(name, value)| (name.as_str(), value.as_os_str())).collect();
+    git_with(dir, args, input, Hooks::Off, &env)
+}
+
+/// As [`git_with_settings`], for a repository that `dir` or the arguments name. Variables of the
+/// environment that name another repository are removed.
+///
+/// # Errors
+/// As [`git`].
+pub fn git_elsewhere<A: AsRef<OsStr>>(
+    dir: &Path,
+    settings: &[(String, &'static str)],
+    args: &[A],
+) -> Result<CommandOutput> {
+    let env = settings_env(settings);
+    let env: Vec<(&str, &OsStr)> =
+        env.iter().map(|(name, value)| (name.as_str(), value.as_os_str())).collect();
+    let mut command = command("git", dir, &env);
+    for name in LOCAL {
+        command.env_remove(name);
+    }
+    run(command, args, b"", Hooks::Off)
+}
+
+fn settings_env(settings: &[(String, &'static str)]) -> Vec<(String, OsString)> {
+    let given = std::env::var("GIT_CONFIG_COUNT")
+        .ok()
+        .and_then(|count| count.parse::<usize>().ok())
+        .unwrap_or(0);
+    let mut env: Vec<(String, OsString)> =
+        vec![("GIT_CONFIG_COUNT".into(), (given + settings.len()).to_string().into())];
+    for ((key, value), n) in settings.iter().zip(given..) {
+        env.push((format!("GIT_CONFIG_KEY_{n}"), key.into()));
+        env.push((format!("GIT_CONFIG_VALUE_{n}"), value.into()));
+    }
+    env
+}
+
+/// As [`git`], with further environment variables, and with the repository's hooks if `hooks` says
+/// so.
+///
+/// # Errors
+/// As [`git`].
+pub fn git_with<A: AsRef<OsStr>>(
+    dir: &Path,
+    args: &[A],
+    input: &[u8],
+    hooks: Hooks,
+    env: &[(&str, &OsStr)],
+) -> Result<CommandOutput> {
+    run(command("git", dir, env), args, input, hooks)
+}
+
+fn run<A: AsRef<OsStr>>(
+    mut command: Command,
+    args: &[A],
+    input: &[u8],
+    hooks: Hooks,
+) -> Result<CommandOutput> {
+    let mut quiet: Vec<String> = Vec::new();
+    if hooks == Hooks::Off {
+        // Git fetches no missing object (Git 2.45 and newer).
+        command.env("GIT_NO_LAZY_FETCH", "1");
+        // Files that Git writes for edt are not in edt's journal, so Git must sync them.
+        let off = [
+            "core.fsmonitor=false",
+            "core.hooksPath=/dev/null",
+            "commit.gpgSign=false",
+            "core.fsync=all",
+        ];
+        let off = off.map(str::to_owned);
+        let own =
+            CONFIG_HOOKS.iter().chain(&EVENTS).map(|name| format!("hook.{name}.enabled=false"));
+        if args.iter().any(|arg| ASKING.iter().any(|name| arg.as_ref() == *name)) {
+            disable_configured(&mut command)?;
+        }
+        quiet = off.into_iter().chain(own).flat_map(|set| ["-c".to_owned(), set]).collect();
+    }
+    let started = effect::step(SideEffect::Start, Path::new("git"))
+        .and_then(|()| command.args(quiet).args(args).spawn());
+    let mut child = started.map_err(|error| not_started("git", &error))?;
+    let pipe = child.stdin.take();
+    // A thread writes the input, because a program may answer before it has read everything.
+    let (fed, output) = std::thread::scope(|scope| {
+        let feeder = scope.spawn(|| pipe.map_or(Ok(()), |mut pipe| pipe.write_all(input)));
+        let output = child.wait_with_output();
+        (feeder.join().unwrap_or(Ok(())), output)
+    });
+    let output = output.map_err(|error| not_started("git", &error))?;
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    if let Err(error) = fed
+        && output.status.success()
+        && hooks == Hooks::Off
+    {
+        return Err(not_started("git", &error).into());
+    }
+    Ok(CommandOutput { ok: output.status.success(), stdout: output.stdout, stderr })
+}
+
+/// Disables every hook that the configuration defines, for the `git` in `command`. Git 2.54 and
+/// newer run configured hooks and have no setting that disables all of them.
+fn disable_configured(command: &mut Command) -> Result<()> {
+    let dir = command.get_current_dir().unwrap_or(Path::new(".")).to_owned();
+    let mut ask = self::command("git", &dir, &[]);
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => ask.env(name, value),
+            None => ask.env_remove(name),
+        };
+    }
+    ask.args(["config", "--null", "--name-only", "--get-regexp", r"^hook\..*\.command$"])
+        .stdin(Stdio::null());
+    let listed = ask.output().map_err(|error| not_started("git", &error))?.stdout;
+    let keys: Vec<&[u8]> =
+        listed.split(|&byte| byte == 0).filter_map(|key| key.strip_suffix(b".command")).collect();
+    if keys.is_empty() {
+        return Ok(());
+    }
+    let set = command
+        .get_envs()
+        .find(|(name, _)| *name == "GIT_CONFIG_COUNT")
+        .and_then(|(_, value)| value);
+    let given = set.map(OsStr::to_owned).or_else(|| std::env::var_os("GIT_CONFIG_COUNT"));
+    let given = given.and_then(|count| count.to_str()?.parse::<usize>().ok()).unwrap_or(0);
+    // Through the environment, because a key passed with `-c` cannot contain a `=`.
+    for (key, n) in keys.iter().zip(given..) {
+        let key = [key, b".enabled".as_slice()].concat();
+        command
+            .env(format!("GIT_CONFIG_KEY_{n}"), OsStr::from_bytes(&key))
+            .env(format!("GIT_CONFIG_VALUE_{n}"), "false");
+    }
+    command.env("GIT_CONFIG_COUNT", (given + keys.len()).to_string());
+    Ok(())
+}
+
+/// Runs a hook's script as Git does, with `input`, to see whether it refuses.
+///
+/// # Errors
+/// `IO_ERROR` if it could not be started.
+pub fn run_hook(
+    path: &Path,
+    dir: &Path,
+    args: &[&str],
+    input: &[u8],
+    env: &[(&str, &OsStr)],
+) -> Result<CommandOutput> {
+    let shown = path.display().to_string();
+    let started = effect::step(SideEffect::Start, path)
+        .and_then(|()| command(path, dir, env).args(args).spawn());
+    let mut child = started.map_err(|error| not_started(&shown, &error))?;
+    // The input is a few lines. It fits into the pipe whether or not the hook reads it.
+    let _ = child.stdin.take().map(|mut pipe| pipe.write_all(input));
+    let output = child.wait_with_output().map_err(|error| not_started(&shown, &error))?;
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    Ok(CommandOutput { ok: output.status.success(), stdout: output.stdout, stderr })
+}
+
+#[expect(clippy::disallowed_methods, reason = "the one place that starts git and its hooks")]
+fn command(program: impl AsRef<OsStr>, dir: &Path, env: &[(&str, &OsStr)]) -> Command {
+    let mut command = Command::new(program);
+    command.current_dir(dir).envs(env.iter().copied());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn not_started(program: &str, error: &std::io::Error) -> Finding {
+    let code = if error.kind() == std::io::ErrorKind::NotFound {
+        Code::ProgramNotFound
+    } else {
+        Code::IoError
+    };
+    Finding::new(
+        code,
+        format!("Could not run {program}: {error}."),
+        "Install Git (2.39 or newer) and put it on PATH.",
+    )
+}

@@ -1,0 +1,379 @@
+//! The index during a transaction: read, patched in a staged copy, locked as Git locks it, and
+//! replaced by a rename.
+//!
+//! `index.lock` is created complete, as a hard link to the staged index. It exists only during the
+//! exchange of the files and the commit point: the span in which plain Git must not commit one half
+//! of the transaction.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use super::entry::{DiskState, EntryMove};
+use super::files::StagingArea;
+use super::index_backup;
+use super::index_file::{STAGED, busy, open_directory};
+use super::record::FileRecord;
+use edt_git::index::{EntryChange, Index, IndexState, UnsupportedIndex};
+use edt_git::{Oid, Repo, TouchedTrees};
+use edt_io::clock::Countdown;
+use edt_io::disk::{FoundEntry, Perms, RenameMode, Stat};
+use edt_io::{failed, spawn};
+use edt_types::{Finding, RepoPath, Result};
+
+/// The maximum wait for another program's `index.lock`.
+const LOCK_WAIT: Duration = Duration::from_secs(5);
+
+/// The index as it was read.
+#[derive(Debug)]
+pub struct IndexView {
+    index: Kind,
+    stat: Option<Stat>,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Patchable(Index),
+    /// An index that only Git may rewrite. `gix` reads its entries.
+    Foreign,
+}
+
+/// A patched copy of the index in the staging area.
+#[derive(Debug)]
+pub struct PreparedIndex {
+    index: Index,
+    seen: Option<Stat>,
+}
+
+/// How the index will be changed.
+#[derive(Debug)]
+pub enum IndexPlan {
+    /// A staged copy is ready.
+    Patch(PreparedIndex),
+    /// By `git update-index`, after the commit point.
+    Delegate,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LockOutcome {
+    /// The lock is held.
+    Held,
+    /// The lock was released, because the index changed since it was read.
+    Changed,
+}
+
+impl IndexView {
+    /// Reads the index.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if the index exists and cannot be read.
+    pub fn read(repo: &Repo) -> Result<IndexView> {
+        let path = repo.index_path();
+        let hash_len = repo.null().as_slice().len();
+        let (dir, name) = open_directory(&path)?;
+        match dir.read(&name).map_err(|error| failed("read", &path, &error))? {
+            FoundEntry::Nothing => {
+                Ok(IndexView { index: Kind::Patchable(Index::empty(hash_len)), stat: None })
+            }
+            FoundEntry::File(stat, bytes) => {
+                let index = Index::parse(bytes, hash_len).map_or(Kind::Foreign, Kind::Patchable);
+                Ok(IndexView { index, stat: Some(stat) })
+            }
+            _ => Ok(IndexView { index: Kind::Foreign, stat: None }),
+        }
+    }
+
+    /// Whether the index is complete. A power failure may tear an index that was not synced.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if the index exists and cannot be read.
+    pub fn is_intact(repo: &Repo) -> Result<bool> {
+        let path = repo.index_path();
+        let (dir, name) = open_directory(&path)?;
+        match dir.read(&name).map_err(|error| failed("read", &path, &error))? {
+            FoundEntry::File(_, bytes) => Ok(repo.is_valid_index(&bytes)),
+            _ => Ok(true),
+        }
+    }
+
+    /// The stat of the index file; `None` if there is no index.
+    #[must_use]
+    pub fn stat(&self) -> Option<Stat> {
+        self.stat
+    }
+
+    /// The entry for `path`.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if the index cannot be read.
+    pub fn staged(&self, repo: &Repo, path: &RepoPath) -> Result<IndexState> {
+        match &self.index {
+            Kind::Patchable(index) => Ok(index.staged(path)),
+            Kind::Foreign => repo.staged_via_gix(path),
+        }
+    }
+
+    /// An entry whose path differs from `path` only in case. `None` for an index that edt does not
+    /// patch: the caller checks the tree instead.
+    #[must_use]
+    pub fn case_collision(&self, path: &RepoPath) -> Option<RepoPath> {
+        match &self.index {
+            Kind::Patchable(index) => index.case_collision(path),
+            Kind::Foreign => None,
+        }
+    }
+
+    /// Whether a sparse checkout excludes the path.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if the index cannot be read.
+    pub fn is_skipped(&self, repo: &Repo, path: &RepoPath) -> Result<bool> {
+        match &self.index {
+            Kind::Patchable(index) => Ok(index.is_skipped(path)),
+            Kind::Foreign => repo.skipped_via_gix(path),
+        }
+    }
+
+    /// Patches a staged copy for `moves`.
+    ///
+    /// # Errors
+    /// `IO_ERROR` and others of the disk.
+    pub fn prepare(
+        self,
+        stage: &StagingArea<'_>,
+        moves: &[EntryMove],
+        touched_trees: &TouchedTrees,
+    ) -> Result<IndexPlan> {
+        let Kind::Patchable(mut index) = self.index else { return Ok(IndexPlan::Delegate) };
+        let stat =
+            Stat { dev: 0, ino: 0, size: 0, mtime: (0, 0), ctime: (0, 0), mode: 0, uid: 0, gid: 0 };
+        let change = |entry: &EntryMove| EntryChange {
+            path: entry.path.clone(),
+            file: entry.file.map(|file| (file, stat)),
+        };
+        let changes: Vec<EntryChange> = moves.iter().map(change).collect();
+        if index.patch(&changes, touched_trees) == Err(UnsupportedIndex) {
+            return Ok(IndexPlan::Delegate);
+        }
+        let wrap =
+            |error: std::io::Error| failed("stage the index in", Path::new(".git/edt"), &error);
+        if let Some(stat) = self.stat {
+            index_backup::back_up(stage, &stat).map_err(wrap)?;
+        }
+        stage.dir().unlink(STAGED).map_err(wrap)?;
+        let perms = self.stat.map_or(Perms::Exactly(0o666), |like| Perms::Of(like, false));
+        let bytes = index.finish(|_| None);
+        stage.dir().write_new(STAGED, bytes, perms).map_err(wrap)?;
+        Ok(IndexPlan::Patch(PreparedIndex { index, seen: self.stat }))
+    }
+}
+
+impl PreparedIndex {
+    /// Takes `index.lock`. Returns [`LockOutcome::Changed`] if the index is no longer the one that
+    /// was read.
+    ///
+    /// # Errors
+    /// `REPOSITORY_BUSY` if another program holds the lock.
+    pub fn lock(&self, repo: &Repo, stage: &StagingArea<'_>) -> Result<LockOutcome> {
+        let path = repo.index_path();
+        let (dir, name) = open_directory(&path)?;
+        let lock = [&name, b".lock".as_slice()].concat();
+        let mut countdown = Countdown::new(LOCK_WAIT);
+        loop {
+            match stage.dir().link(STAGED, &dir, &lock) {
+                Ok(()) => break,
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                    if !countdown.pause() {
+                        return Err(busy(&path, "is locked by another program").into());
+                    }
+                }
+                Err(error) => return Err(failed("lock", &path, &error).into()),
+            }
+        }
+        let current = dir.stat(&name).map_err(|error| failed("read", &path, &error))?;
+        let same = match (&current, &self.seen) {
+            (None, None) => true,
+            (Some(current), Some(seen)) => current.same_content_as(seen),
+            _ => false,
+        };
+        if same {
+            return Ok(LockOutcome::Held);
+        }
+        unlock(repo, stage)?;
+        Ok(LockOutcome::Changed)
+    }
+
+    /// Waits until no other program holds the index, without taking the lock.
+    ///
+    /// # Errors
+    /// `REPOSITORY_BUSY` if another program holds it for as long as `most`.
+    pub fn check_free(repo: &Repo, most: Duration) -> Result<()> {
+        let path = repo.index_path();
+        let (dir, name) = open_directory(&path)?;
+        let mut countdown = Countdown::new(most);
+        while !matches!(dir.stat(&[&name, b".lock".as_slice()].concat()), Ok(None)) {
+            if !countdown.pause() {
+                return Err(busy(&path, "is locked by another program").into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the current stats of the files into the staged index.
+    ///
+    /// # Errors
+    /// `IO_ERROR`.
+    pub fn refresh(
+        &mut self,
+        repo: &Repo,
+        stage: &StagingArea<'_>,
+        stats: &[(RepoPath, Stat)],
+    ) -> Result<()> {
+        let mut parts: Vec<_> =
+            stats.iter().filter_map(|(path, stat)| self.index.restat(path, stat)).collect();
+        let bytes = self.index.finish(|bytes| repo.checksum(bytes));
+        parts.push(bytes.len() - repo.null().as_slice().len()..bytes.len());
+        let parts: Vec<_> = parts.into_iter().map(|at| (at.start as u64, &bytes[at])).collect();
+        let wrap =
+            |error: std::io::Error| failed("stage the index in", Path::new(".git/edt"), &error);
+        stage.dir().patch(STAGED, &parts).map_err(wrap).map_err(Into::into)
+    }
+
+    /// Removes the staged index.
+    pub fn discard(&self, stage: &StagingArea<'_>) {
+        let _ = stage.dir().unlink(STAGED);
+    }
+
+    /// Renames the lock to the index.
+    ///
+    /// # Errors
+    /// `IO_ERROR`; the lock then remains for recovery.
+    pub fn rename_in(&self, repo: &Repo, stage: &StagingArea<'_>) -> Result<()> {
+        let path = repo.index_path();
+        let (dir, name) = open_directory(&path)?;
+        let lock = [&name, b".lock".as_slice()].concat();
+        dir.rename(&lock, &dir, &name, RenameMode::Replace)
+            .map_err(|error| failed("write", &path, &error))?;
+        index_backup::record_own(stage);
+        Ok(())
+    }
+}
+
+/// Removes an `index.lock` that is older than `before`. Its holder ended with the restart of the
+/// machine.
+///
+/// # Errors
+/// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
+pub(super) fn unlock_stale(repo: &Repo, stage: &StagingArea<'_>, before: SystemTime) -> Result<()> {
+    unlock(repo, stage)?;
+    let path = repo.index_path();
+    let (dir, name) = open_directory(&path)?;
+    let lock = [&name, b".lock".as_slice()].concat();
+    if let Ok(Some(stat)) = dir.stat(&lock)
+        && stat.modified() <= before
+    {
+        dir.unlink(&lock).map_err(|error| failed("unlock", &path, &error))?;
+    }
+    Ok(())
+}
+
+/// The stats that the entries of `moves` may have.
+pub(super) fn stats(
+    stage: &StagingArea<'_>,
+    moves: &[EntryMove],
+    files: &[FileRecord],
+) -> Vec<(RepoPath, Stat)> {
+    let written: HashMap<&[u8], &FileRecord> =
+        files.iter().map(|file| (file.path.as_slice(), file)).collect();
+    let stat = |entry: &EntryMove| match entry.disk {
+        DiskState::Written => stage.stat(written.get(entry.path.as_bytes())?),
+        DiskState::Present(stat) => Some(stat),
+        DiskState::Other => None,
+    };
+    let written = moves.iter().filter(|entry| entry.file.is_some());
+    written.filter_map(|entry| Some((entry.path.clone(), stat(entry)?))).collect()
+}
+
+/// Removes the staged index, and `index.lock` if it is the same file and so edt's own.
+///
+/// # Errors
+/// `IO_ERROR`, `GIT_DIR_READ_ONLY`: the lock then still exists, and recovery can still identify it
+/// as edt's own.
+pub fn unlock(repo: &Repo, stage: &StagingArea<'_>) -> Result<()> {
+    let path = repo.index_path();
+    let (dir, name) = open_directory(&path)?;
+    let lock = [&name, b".lock".as_slice()].concat();
+    if let (Ok(Some(lock_stat)), Ok(Some(staged))) = (dir.stat(&lock), stage.dir().stat(STAGED))
+        && (lock_stat.dev, lock_stat.ino) == (staged.dev, staged.ino)
+    {
+        dir.unlink(&lock).map_err(|error| failed("unlock", &path, &error))?;
+    }
+    let _ = stage.dir().unlink(STAGED);
+    Ok(())
+}
+
+/// Renames edt's own `index.lock` to the index after the branch has moved. The lock file has been
+/// complete since before that, and has prevented other programs from writing the index. If it were
+/// removed instead, a user could commit the old index on top of the new commit.
+///
+/// # Errors
+/// `IO_ERROR`, `GIT_DIR_READ_ONLY`: the lock then still exists, and recovery can still identify it
+/// as edt's own.
+pub(super) fn rename_own_in(repo: &Repo, stage: &StagingArea<'_>) -> Result<()> {
+    let path = repo.index_path();
+    let (dir, name) = open_directory(&path)?;
+    let lock = [&name, b".lock".as_slice()].concat();
+    if let (Ok(Some(lock_stat)), Ok(Some(staged))) = (dir.stat(&lock), stage.dir().stat(STAGED))
+        && lock_stat.inode() == staged.inode()
+    {
+        dir.rename(&lock, &dir, &name, RenameMode::Replace)
+            .map_err(|error| failed("write", &path, &error))?;
+        index_backup::record_own(stage);
+    }
+    Ok(())
+}
+
+/// `REPOSITORY_BUSY`, because the entry of a touched path changed.
+#[must_use]
+pub fn restaged(repo: &Repo) -> Finding {
+    busy(&repo.index_path(), "was changed by another program during the call")
+}
+
+/// Changes the entries by `git update-index`, for an index that only Git may rewrite.
+///
+/// # Errors
+/// `REPOSITORY_BUSY` if Git could not; `PROGRAM_NOT_FOUND`.
+pub fn delegate(repo: &Repo, moves: &[EntryMove]) -> Result<()> {
+    let null: Oid = repo.null();
+    let mut input = Vec::new();
+    for entry in moves {
+        let (mode, oid) = entry.file.map_or((0, null), |file| (file.mode.bits(), file.oid));
+        input.extend_from_slice(format!("{mode:06o} {oid} 0\t").as_bytes());
+        input.extend_from_slice(entry.path.as_bytes());
+        input.push(0);
+    }
+    let mut countdown = Countdown::new(LOCK_WAIT);
+    // A refresh may compare contents, which Git passes through filters.
+    let settings = repo.settings_without_untrusted_filters()?;
+    loop {
+        let ran = spawn::git(repo.root_path(), &["update-index", "-z", "--index-info"], &input)?;
+        if ran.ok {
+            // Entries from `--index-info` have no stat. A refresh adds it, so that no file looks
+            // changed.
+            spawn::git_with_settings(
+                repo.root_path(),
+                &settings,
+                &["update-index", "-q", "--refresh"],
+                b"",
+            )?;
+            return Ok(());
+        }
+        if !countdown.pause() {
+            return Err(busy(
+                &repo.index_path(),
+                &format!("could not be updated by git: {}", ran.stderr.trim()),
+            )
+            .into());
+        }
+    }
+}

@@ -1,0 +1,460 @@
+//! The journal file: preallocated, appended, synced once per transaction, and reused from the start
+//! after a checkpoint.
+//!
+//! Page 0 has the header: the epoch, the offset of the next record, and the boot in which the
+//! header was written. The header is a hint that is never synced on its own. Within one boot the
+//! page cache makes it exact. After a restart of the machine it is not trusted, and every record of
+//! the epoch counts. A record is `magic, length, crc32, epoch, number, payload`. A torn record
+//! belongs to a call that was never answered.
+
+use std::path::{Path, PathBuf};
+
+use super::index_backup;
+use super::record::{Record, VERSION};
+use edt_io::clock::boot_id;
+use edt_io::disk::Dir;
+use edt_io::file::{self, File, OpenMode};
+use edt_io::{failed, fs};
+use edt_types::{Code, Durability, Finding, Result};
+
+const MAGIC: &[u8; 8] = b"edt-jrnl";
+const RECORD_MAGIC: u32 = 0xed7_0ec0;
+const PAGE: u64 = 4096;
+const RECORD_HEAD: usize = 4 + 4 + 4 + 8 + 8;
+/// Initial size in bytes: about a thousand ordinary edits between two checkpoints.
+const SIZE: u64 = 4 * 1024 * 1024;
+
+/// An open journal. The caller holds the worktree's lock.
+#[derive(Debug)]
+pub struct Journal {
+    file: File,
+    path: PathBuf,
+    epoch: u64,
+    /// The offset of the next record.
+    tail: u64,
+    /// The number of the next record.
+    next: u64,
+    boot: Option<[u8; 16]>,
+    size: u64,
+    /// Whether a record was appended and not closed.
+    open: bool,
+    durability: Durability,
+    /// The worktree's root. A checkpoint syncs its file system, which has the files that the
+    /// records name.
+    root: PathBuf,
+    pointer: &'static str,
+}
+
+/// The unfinished records of an opened journal.
+#[derive(Debug)]
+pub enum Pending {
+    /// Every record is closed.
+    Nothing,
+    /// A transaction was interrupted in this boot; with its number.
+    Interrupted(u64, Record),
+    /// The machine was restarted. The disk may lack what closed records describe, too.
+    AfterRestart(Vec<(u64, Record)>),
+    /// The file was not a journal that this version can read. It was renamed to this path.
+    Quarantined(PathBuf),
+}
+
+impl Journal {
+    /// Opens the journal in `directory` of the worktree at `root`, creating it if missing.
+    /// `pointer`: see [`Journal::pointer`].
+    ///
+    /// # Errors
+    /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
+    pub fn open(
+        directory: &Path,
+        root: &Path,
+        pointer: &'static str,
+    ) -> Result<(Journal, Pending)> {
+        let path = directory.join("journal");
+        let boot = boot_id();
+        let file = match File::open(&path, OpenMode::Existing) {
+            Ok(file) => file,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok((Journal::make(&path, root, pointer, boot)?, Pending::Nothing));
+            }
+            Err(error) => return Err(failed("open the journal", &path, &error).into()),
+        };
+        let mut head = [0; 64];
+        let read = file
+            .read_at(&mut head, 0)
+            .map_err(|error| failed("read the journal", &path, &error))?;
+        if read < head.len() || &head[..8] != MAGIC || u32_at(&head, 8) != VERSION {
+            let quarantined = quarantine(&path)?;
+            return Ok((
+                Journal::make(&path, root, pointer, boot)?,
+                Pending::Quarantined(quarantined),
+            ));
+        }
+        let size = file.len().map_err(|error| failed("read the journal", &path, &error))?;
+        let intact = crc32fast::hash(&head[..52]) == u32_at(&head, 52);
+        let mut journal = Journal {
+            file,
+            path,
+            epoch: u64_at(&head, 12),
+            tail: u64_at(&head, 20),
+            next: u64_at(&head, 28),
+            boot,
+            size,
+            open: false,
+            durability: Durability::default(),
+            root: root.to_owned(),
+            pointer,
+        };
+        // Without a boot id no restart can be detected: the header is trusted.
+        let same_boot = intact && boot.as_ref().is_none_or(|boot| boot.as_slice() == &head[36..52]);
+        if same_boot {
+            let pending = match journal.read(journal.tail)? {
+                Some((epoch, number, record, end))
+                    if (epoch, number) == (journal.epoch, journal.next) =>
+                {
+                    journal.tail = end;
+                    journal.next += 1;
+                    Pending::Interrupted(number, record)
+                }
+                _ => Pending::Nothing,
+            };
+            return Ok((journal, pending));
+        }
+        let (all, epoch) = journal.read_all(if intact { journal.epoch } else { 0 })?;
+        journal.epoch = epoch;
+        journal.next = all.last().map_or(journal.next, |(number, _)| number + 1);
+        Ok((journal, Pending::AfterRestart(all)))
+    }
+
+    /// Appends `record` and syncs it if durability asks for that. Returns the number of the record.
+    ///
+    /// # Errors
+    /// `IO_ERROR`: the record then counts as torn.
+    pub fn append(&mut self, record: &Record) -> Result<u64> {
+        let payload = postcard::to_stdvec(record).map_err(|error| internal(&error.to_string()))?;
+        let needed = (RECORD_HEAD + payload.len()) as u64;
+        if self.tail + needed > self.size && self.tail > PAGE {
+            self.checkpoint()?;
+        }
+        let mut bytes = Vec::with_capacity(RECORD_HEAD + payload.len());
+        bytes.extend_from_slice(&RECORD_MAGIC.to_le_bytes());
+        bytes.extend_from_slice(
+            &u32::try_from(payload.len())
+                .map_err(|error| internal(&error.to_string()))?
+                .to_le_bytes(),
+        );
+        bytes.extend_from_slice(&[0; 4]);
+        bytes.extend_from_slice(&self.epoch.to_le_bytes());
+        bytes.extend_from_slice(&self.next.to_le_bytes());
+        bytes.extend_from_slice(&payload);
+        let crc = crc32fast::hash(&bytes[12..]);
+        bytes[8..12].copy_from_slice(&crc.to_le_bytes());
+        self.open = true;
+        let mut written = self.file.write_all_at(&bytes, self.tail);
+        if self.durability > Durability::Off {
+            written = written.and_then(|()| self.file.sync_data());
+        }
+        written.map_err(|error| failed("write the journal", &self.path, &error))?;
+        let number = self.next;
+        self.tail += needed;
+        self.size = self.size.max(self.tail);
+        self.next += 1;
+        Ok(number)
+    }
+
+    /// The symbolic ref of the worktree that names a branch although HEAD is on another one. It is
+    /// deleted together with the branch.
+    #[must_use]
+    pub fn pointer(&self) -> &'static str {
+        self.pointer
+    }
+
+    /// Raises the durability to at least `level`.
+    pub fn require_durability(&mut self, level: Durability) {
+        self.durability = self.durability.max(level);
+    }
+
+    #[must_use]
+    pub fn durability(&self) -> Durability {
+        self.durability
+    }
+
+    pub fn set_durability(&mut self, level: Durability) {
+        self.durability = level;
+    }
+
+    /// Marks everything appended so far as done. If `lasting` is set or durability is `full`, syncs
+    /// it to disk as well.
+    ///
+    /// # Errors
+    /// `IO_ERROR`: the next call recovers the transaction again, to the same state.
+    pub fn finish(&mut self, lasting: bool) -> Result<()> {
+        match self.durability {
+            Durability::Full => self.checkpoint(),
+            // Such changes are rare, and recovery could not distinguish their loss from a user's
+            // change.
+            _ if lasting => self.checkpoint(),
+            Durability::Off | Durability::Journal => self.close(),
+        }
+    }
+
+    /// Marks everything appended so far as done.
+    ///
+    /// # Errors
+    /// `IO_ERROR`: the next call recovers the transaction again, to the same state.
+    pub fn close(&mut self) -> Result<()> {
+        let mut head = Vec::with_capacity(64);
+        head.extend_from_slice(MAGIC);
+        head.extend_from_slice(&VERSION.to_le_bytes());
+        head.extend_from_slice(&self.epoch.to_le_bytes());
+        head.extend_from_slice(&self.tail.to_le_bytes());
+        head.extend_from_slice(&self.next.to_le_bytes());
+        head.extend_from_slice(&self.boot.unwrap_or_default());
+        head.extend_from_slice(&crc32fast::hash(&head).to_le_bytes());
+        head.resize(64, 0);
+        self.file
+            .write_all_at(&head, 0)
+            .map_err(|error| failed("write the journal", &self.path, &error))?;
+        self.open = false;
+        Ok(())
+    }
+
+    /// Checks that this process has no unfinished transaction.
+    ///
+    /// # Errors
+    /// `SESSION_BUSY` if it has one; the next call finishes it.
+    pub fn check_closed(&self) -> Result<()> {
+        if !self.open {
+            return Ok(());
+        }
+        let message = "The previous transaction is not finished yet.";
+        Err(Finding::new(
+            Code::SessionBusy,
+            message,
+            "Repeat the call: it finishes the previous transaction first.",
+        )
+        .nothing_changed()
+        .into())
+    }
+
+    /// Makes a checkpoint if little room is left. Call it before anything is staged: a checkpoint
+    /// forgets which index edt wrote.
+    ///
+    /// # Errors
+    /// `IO_ERROR`: the journal is then unchanged.
+    pub fn make_room(&mut self) -> Result<()> {
+        if self.tail > self.size / 4 * 3 { self.checkpoint() } else { Ok(()) }
+    }
+
+    /// Syncs everything that older records describe, then starts again at the front.
+    ///
+    /// # Errors
+    /// `IO_ERROR`: the journal is then unchanged.
+    pub fn checkpoint(&mut self) -> Result<()> {
+        let directory = self.path.parent().unwrap_or(&self.path);
+        index_backup::remove_backups(directory)
+            .map_err(|error| failed("clear", directory, &error))?;
+        for directory in [self.path.parent().unwrap_or(&self.path), &self.root] {
+            let synced = Dir::open(directory).and_then(|dir| dir.sync_file_system());
+            synced.map_err(|error| failed("sync", directory, &error))?;
+        }
+        self.epoch += 1;
+        self.tail = PAGE;
+        self.close()
+    }
+
+    fn make(
+        path: &Path,
+        root: &Path,
+        pointer: &'static str,
+        boot: Option<[u8; 16]>,
+    ) -> Result<Journal> {
+        let fail = |error: std::io::Error| failed("make the journal", path, &error);
+        let fresh = path.with_extension("new");
+        let file = File::open(&fresh, OpenMode::Truncated).map_err(fail)?;
+        // Written, not only reserved, so that later syncs write data alone.
+        file.write_all_at(&vec![0; usize::try_from(SIZE).unwrap_or(0)], 0).map_err(fail)?;
+        let mut journal = Journal {
+            file,
+            path: path.to_owned(),
+            epoch: 1,
+            tail: PAGE,
+            next: 1,
+            boot,
+            size: SIZE,
+            open: false,
+            durability: Durability::default(),
+            root: root.to_owned(),
+            pointer,
+        };
+        journal.close()?;
+        journal.file.sync_all().map_err(fail)?;
+        fs::rename(&fresh, path).map_err(fail)?;
+        // Nothing in the journal is durable until the entries of its directory and of the parents
+        // are.
+        let above = path.ancestors().skip(1).take(4);
+        above.into_iter().try_for_each(file::sync).map_err(fail)?;
+        Ok(journal)
+    }
+
+    /// The complete record at `at`, and the offset of its end; `None` if there is none or a torn
+    /// one.
+    fn read(&self, at: u64) -> Result<Option<(u64, u64, Record, u64)>> {
+        let fail = |error: std::io::Error| failed("read the journal", &self.path, &error);
+        if at + RECORD_HEAD as u64 > self.size {
+            return Ok(None);
+        }
+        let mut head = [0; RECORD_HEAD];
+        self.file.read_exact_at(&mut head, at).map_err(fail)?;
+        let len = u32_at(&head, 4);
+        let end = at + RECORD_HEAD as u64 + u64::from(len);
+        if u32_at(&head, 0) != RECORD_MAGIC || end > self.size {
+            return Ok(None);
+        }
+        let mut payload = vec![0; len as usize];
+        self.file.read_exact_at(&mut payload, at + RECORD_HEAD as u64).map_err(fail)?;
+        let mut crc = crc32fast::Hasher::new();
+        crc.update(&head[12..]);
+        crc.update(&payload);
+        if crc.finalize() != u32_at(&head, 8) {
+            return Ok(None);
+        }
+        let record =
+            postcard::from_bytes(&payload).map_err(|error| internal(&error.to_string()))?;
+        Ok(Some((u64_at(&head, 12), u64_at(&head, 20), record, end)))
+    }
+
+    /// Every record of the current epoch, which is at least `epoch`.
+    fn read_all(&mut self, epoch: u64) -> Result<(Vec<(u64, Record)>, u64)> {
+        let (mut all, mut running) = (Vec::new(), epoch);
+        self.tail = PAGE;
+        while let Some((epoch, number, record, end)) = self.read(self.tail)? {
+            let follows = all.last().is_none_or(|(last, _)| number == last + 1);
+            if epoch < running || (!all.is_empty() && epoch != running) || !follows {
+                break;
+            }
+            running = epoch;
+            all.push((number, record));
+            self.tail = end;
+        }
+        Ok((all, running))
+    }
+}
+
+fn quarantine(path: &Path) -> Result<PathBuf> {
+    let free =
+        (1..1000).map(|n| path.with_extension(format!("damaged-{n}"))).find(|path| !path.exists());
+    let quarantined = free.unwrap_or_else(|| path.with_extension("damaged"));
+    fs::rename(path, &quarantined)
+        .map_err(|error| failed("rename the unreadable journal", path, &error))?;
+    Ok(quarantined)
+}
+
+fn internal(why: &str) -> Finding {
+    Finding::new(
+        Code::Internal,
+        format!("A journal record could not be encoded or decoded: {why}."),
+        "Report this message.",
+    )
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    bytes[at..at + 4].iter().rev().fold(0, |n, b| n << 8 | u32::from(*b))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    bytes[at..at + 8].iter().rev().fold(0, |n, b| n << 8 | u64::from(*b))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::FileExt as _;
+
+    use super::*;
+
+    fn record(n: u64) -> Record {
+        Record::RolledBack(n)
+    }
+
+    fn restarted(path: &Path) {
+        let file = std::fs::File::options().write(true).open(path.join("journal")).unwrap();
+        file.write_all_at(&[0xaa; 16], 36).unwrap();
+    }
+
+    #[test]
+    fn an_open_record_is_pending_and_a_closed_one_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut journal, _) =
+            Journal::open(dir.path(), dir.path(), "refs/worktree/pointer").unwrap();
+        journal.append(&record(7)).unwrap();
+        let (mut journal, pending) =
+            Journal::open(dir.path(), dir.path(), "refs/worktree/pointer").unwrap();
+        assert!(matches!(pending, Pending::Interrupted(1, Record::RolledBack(7))), "{pending:?}");
+        journal.close().unwrap();
+        assert!(matches!(
+            Journal::open(dir.path(), dir.path(), "refs/worktree/pointer").unwrap().1,
+            Pending::Nothing
+        ));
+    }
+
+    #[test]
+    fn after_a_restart_every_record_of_the_epoch_counts() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut journal, _) =
+            Journal::open(dir.path(), dir.path(), "refs/worktree/pointer").unwrap();
+        for n in 0..3 {
+            journal.append(&record(n)).unwrap();
+            journal.close().unwrap();
+        }
+        restarted(dir.path());
+        let Pending::AfterRestart(all) =
+            Journal::open(dir.path(), dir.path(), "refs/worktree/pointer").unwrap().1
+        else {
+            panic!("not seen")
+        };
+        assert_eq!(all, vec![(1, record(0)), (2, record(1)), (3, record(2))]);
+    }
+
+    #[test]
+    fn a_checkpoint_discards_older_records() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut journal, _) =
+            Journal::open(dir.path(), dir.path(), "refs/worktree/pointer").unwrap();
+        for n in 0..3 {
+            journal.append(&record(n)).unwrap();
+        }
+        journal.checkpoint().unwrap();
+        journal.append(&record(9)).unwrap();
+        restarted(dir.path());
+        let Pending::AfterRestart(all) =
+            Journal::open(dir.path(), dir.path(), "refs/worktree/pointer").unwrap().1
+        else {
+            panic!("not seen")
+        };
+        assert_eq!(all, vec![(4, record(9))]);
+    }
+
+    #[test]
+    fn a_torn_record_is_ignored() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut journal, _) =
+            Journal::open(dir.path(), dir.path(), "refs/worktree/pointer").unwrap();
+        journal.append(&record(1)).unwrap();
+        journal.file.write_all_at(&[0xff], PAGE + RECORD_HEAD as u64).unwrap();
+        assert!(matches!(
+            Journal::open(dir.path(), dir.path(), "refs/worktree/pointer").unwrap().1,
+            Pending::Nothing
+        ));
+    }
+
+    #[test]
+    fn an_unknown_journal_is_quarantined() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("journal"), b"something else").unwrap();
+        let Pending::Quarantined(quarantined) =
+            Journal::open(dir.path(), dir.path(), "refs/worktree/pointer").unwrap().1
+        else {
+            panic!("not seen")
+        };
+        assert_eq!(std::fs::read(quarantined).unwrap(), b"something else");
+    }
+}

@@ -1,0 +1,219 @@
+//! The journal's records: everything needed to finish or roll back a transaction.
+
+use serde::{Deserialize, Serialize};
+
+use super::entry::{DiskState, EntryMove};
+use super::pointers::{BranchOrigin, BranchUpdate};
+use edt_git::index::IndexState;
+use edt_git::{FileId, FileMode, InHead, Loose, Oid};
+use edt_io::disk::Stat;
+use edt_types::RepoPath;
+
+/// Version of this format. A journal with another version is quarantined.
+pub const VERSION: u32 = 4;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Record {
+    /// A transaction that is about to be installed.
+    ChangeSet(Box<ChangeRecord>),
+    /// The transaction with that number was rolled back and must never be finished.
+    RolledBack(u64),
+}
+
+/// A transaction.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ChangeRecord {
+    /// The branch whose move commits the transaction.
+    pub branch: BranchRecord,
+    /// Refs to create before the branch moves, with their values.
+    pub create: Vec<(String, Id)>,
+    /// When the record was written, in seconds since 1970.
+    pub time: i64,
+    /// What HEAD must name afterwards, if not the branch.
+    pub head_to: Option<String>,
+    /// Refs to move after the branch, each with its old and its new value.
+    pub replace: Vec<(String, Id, Id)>,
+    /// Refs to delete after the branch has moved, each with its old value.
+    pub drop: Vec<(String, Id)>,
+    pub files: Vec<FileRecord>,
+    /// The index entries to change if HEAD is on the branch.
+    pub entries: Vec<EntryRecord>,
+    /// The stat of the index before the change. If a power failure leaves the same file, the change
+    /// of the index was lost.
+    pub index: Option<Stat>,
+    /// New objects as loose files. Larger objects were synced before, and only the commit names
+    /// them.
+    pub objects: Vec<(Id, Vec<u8>)>,
+}
+
+/// The branch whose move commits the transaction.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BranchRecord {
+    /// The full ref name.
+    pub name: String,
+    pub from: OriginRecord,
+    /// The value afterwards.
+    pub new: Id,
+    /// The stat of the loose ref before the change. If a power failure leaves the same file, the
+    /// move was lost.
+    pub stat: Option<Stat>,
+    /// The message for the reflog.
+    pub log: String,
+    /// Whether HEAD is on the branch afterwards, so that the index and HEAD's log follow.
+    pub in_head: bool,
+    /// What HEAD names before it moves to the branch: a branch, or a commit id if detached. `None`
+    /// if HEAD does not move.
+    pub head_from: Option<String>,
+    /// The stat of the file HEAD before it moves.
+    pub head_stat: Option<Stat>,
+    /// Another symbolic ref to point to the branch.
+    pub point: Option<String>,
+}
+
+/// See [`BranchOrigin`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum OriginRecord {
+    Existing(Id),
+    Rewound(Id),
+    Created(Id),
+}
+
+impl std::convert::From<BranchOrigin> for OriginRecord {
+    fn from(from: BranchOrigin) -> OriginRecord {
+        match from {
+            BranchOrigin::Existing(oid) => OriginRecord::Existing(oid.into()),
+            BranchOrigin::Rewound(oid) => OriginRecord::Rewound(oid.into()),
+            BranchOrigin::Created(oid) => OriginRecord::Created(oid.into()),
+        }
+    }
+}
+
+impl BranchRecord {
+    /// The branch; `None` if the record has an invalid id.
+    #[must_use]
+    pub fn branch(&self) -> Option<BranchUpdate> {
+        let from = match &self.from {
+            OriginRecord::Existing(id) => BranchOrigin::Existing(id.oid()?),
+            OriginRecord::Rewound(id) => BranchOrigin::Rewound(id.oid()?),
+            OriginRecord::Created(id) => BranchOrigin::Created(id.oid()?),
+        };
+        Some(BranchUpdate {
+            name: self.name.clone(),
+            from,
+            new: self.new.oid()?,
+            log: self.log.clone(),
+            head: if self.in_head { InHead::Yes } else { InHead::No },
+            head_from: self.head_from.clone(),
+            point: self.point.clone(),
+        })
+    }
+}
+
+/// The change of one file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FileRecord {
+    pub path: Vec<u8>,
+    /// Id, executable bit and stat of the old file.
+    pub old: Option<(Id, bool, Stat)>,
+    /// Id and executable bit of the new file.
+    pub new: Option<(Id, bool)>,
+    /// The stat of the staged file. If a power failure leaves a file with this inode and other
+    /// content, the file was torn or someone wrote to it.
+    pub staged: Option<Stat>,
+    /// The name of the staged file.
+    pub stage: String,
+    /// Whether the file is staged beside its target, which is on another file system, and not in
+    /// edt's own directory.
+    pub beside: bool,
+}
+
+/// The change of one index entry.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EntryRecord {
+    path: Vec<u8>,
+    /// The entry before: none, a file, or the intention to add one.
+    seen: Option<(Id, bool)>,
+    intended: bool,
+    file: Option<(Id, bool)>,
+    /// Whether the transaction writes the file of the entry.
+    written: bool,
+}
+
+impl EntryRecord {
+    /// `None` for an entry that edt does not change.
+    #[must_use]
+    pub fn of(entry: &EntryMove) -> Option<EntryRecord> {
+        let id = |file: FileId| (Id::from(file.oid), file.mode == FileMode::Executable);
+        let seen = match entry.seen {
+            IndexState::Nothing | IndexState::IntentToAdd => None,
+            IndexState::File(file) => Some(id(file)),
+            IndexState::Other => return None,
+        };
+        let intended = entry.seen == IndexState::IntentToAdd;
+        Some(EntryRecord {
+            path: entry.path.as_bytes().to_vec(),
+            seen,
+            intended,
+            file: entry.file.map(id),
+            written: entry.disk == DiskState::Written,
+        })
+    }
+
+    #[must_use]
+    pub fn entry(&self) -> Option<EntryMove> {
+        let file = |(id, executable): &(Id, bool)| {
+            Some(FileId { oid: id.oid()?, mode: FileMode::of(*executable) })
+        };
+        let seen = match &self.seen {
+            Some(seen) => IndexState::File(file(seen)?),
+            None if self.intended => IndexState::IntentToAdd,
+            None => IndexState::Nothing,
+        };
+        let path = RepoPath::from_tree(&self.path);
+        let disk = if self.written { DiskState::Written } else { DiskState::Other };
+        Some(EntryMove { path, file: self.file.as_ref().and_then(file), seen, disk })
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Id(Vec<u8>);
+
+impl Id {
+    /// `None` if the length is not that of an object id.
+    #[must_use]
+    pub fn oid(&self) -> Option<Oid> {
+        matches!(self.0.len(), 20 | 32).then(|| Oid::from_bytes_or_panic(&self.0))
+    }
+}
+
+impl std::convert::From<Oid> for Id {
+    fn from(oid: Oid) -> Id {
+        Id(oid.as_slice().to_vec())
+    }
+}
+
+impl FileRecord {
+    /// The old file; `None` if there was none.
+    #[must_use]
+    pub fn old_file(&self) -> Option<FileId> {
+        let (id, executable, _) = self.old.as_ref()?;
+        Some(FileId { oid: id.oid()?, mode: FileMode::of(*executable) })
+    }
+
+    /// The new file; `None` if the change removes the file.
+    #[must_use]
+    pub fn new_file(&self) -> Option<FileId> {
+        let (id, executable) = self.new.as_ref()?;
+        Some(FileId { oid: id.oid()?, mode: FileMode::of(*executable) })
+    }
+}
+
+impl ChangeRecord {
+    /// The objects in the record.
+    #[must_use]
+    pub fn loose(&self) -> Vec<Loose> {
+        let object =
+            |(id, bytes): &(Id, Vec<u8>)| id.oid().map(|oid| Loose { oid, bytes: bytes.clone() });
+        self.objects.iter().filter_map(object).collect()
+    }
+}

@@ -1,0 +1,102 @@
+//! The steps that recovery has in common after a crash and after a restart of the machine.
+
+use super::files::{StagedState, StagingArea};
+use super::pointers::BranchUpdate;
+use super::publish::recover_refs;
+use super::record::{ChangeRecord, FileRecord};
+use edt_git::read::ObjectKind;
+use edt_git::reflog::ReflogWrite;
+use edt_git::{InHead, Oid, Repo};
+use edt_io::disk::Perms;
+use edt_types::{Recovered, RepoPath, Result};
+
+/// Exchanges the new bytes with the target. They come from their blob, or from the staged file if
+/// the blob is gone.
+pub(super) fn install(repo: &Repo, stage: &StagingArea<'_>, file: &FileRecord) -> Result<()> {
+    // A displaced file may be a user's only copy.
+    stage.preserve_foreign(file)?;
+    if let Some(new) = file.new_file() {
+        let bytes = match repo.object(new.oid, ObjectKind::Blob) {
+            // The disk form of a file that Git converts is in no commit. `git gc --prune=now` may
+            // have removed it.
+            Err(_) if stage.staged(file)? == StagedState::New => {
+                return stage.swap(&with_current_stat(stage, file));
+            }
+            bytes => bytes?,
+        };
+        let executable = new.mode.bits() & 0o100 != 0;
+        let perms = file
+            .old
+            .as_ref()
+            .map_or(Perms::Usual { executable }, |(_, _, stat)| Perms::Of(*stat, executable));
+        stage.stage_bytes(file, &bytes, perms)?;
+    }
+    stage.swap(&with_current_stat(stage, file))
+}
+
+/// The record with the current stat of the target file.
+fn with_current_stat(stage: &StagingArea<'_>, file: &FileRecord) -> FileRecord {
+    let mut current = file.clone();
+    if let (Some((_, _, seen)), Some(stat)) = (&mut current.old, stage.stat(file)) {
+        *seen = stat;
+    }
+    current
+}
+
+/// Brings the symbolic refs, the logs and the refs that move with the branch to the state after the
+/// transaction.
+pub(super) fn follow_refs(
+    repo: &Repo,
+    record: &ChangeRecord,
+    branch: &BranchUpdate,
+    pointer: &str,
+) -> Result<()> {
+    let mut branch = branch.clone();
+    // HEAD moves only if it is still the same file. A user who switched since made another. If HEAD
+    // has moved already, its log follows.
+    let same_file = repo
+        .head_stat()
+        .zip(record.branch.head_stat)
+        .is_some_and(|(is, was)| is.same_content_as(&was));
+    let followed = is_in_head(repo, record, &branch)?;
+    branch.head_from = branch.head_from.filter(|_| followed || same_file);
+    branch.point = branch.point.filter(|name| matches!(repo.symbolic_ref(name), Ok(None)));
+    branch.follow(repo, ReflogWrite::AppendIfMissing, record.head_to.as_deref())?;
+    recover_refs(repo, record, pointer)
+}
+
+/// Whether HEAD names what it must name after the transaction.
+pub(super) fn is_in_head(
+    repo: &Repo,
+    record: &ChangeRecord,
+    branch: &BranchUpdate,
+) -> Result<bool> {
+    Ok(branch.head == InHead::Yes
+        && repo.head_target()?.as_ref() == Some(record.head_to.as_ref().unwrap_or(&branch.name)))
+}
+
+pub(super) fn report(
+    action: &'static str,
+    record: &ChangeRecord,
+    files: &[RepoPath],
+    left: &[RepoPath],
+) -> Recovered {
+    let what = match action {
+        "finished" => "An interrupted transaction was already recorded. It was finished.",
+        "rolled_back" => "An interrupted transaction was not recorded. It was rolled back.",
+        _ => {
+            "The machine was restarted before everything was on disk. The recorded edits were \
+             restored."
+        }
+    };
+    let mut detail = what.to_owned();
+    if !left.is_empty() {
+        detail.push_str(
+            " Files with neither the old nor the new content are someone else's work and were not \
+             changed.",
+        );
+    }
+    let names = |paths: &[RepoPath]| paths.iter().map(ToString::to_string).collect();
+    let commit = record.branch.new.oid().map(|oid: Oid| oid.to_string());
+    Recovered { action, commit, files: names(files), left: names(left), detail }
+}

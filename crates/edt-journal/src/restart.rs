@@ -1,0 +1,488 @@
+//! Recovery after a restart of the machine. Anything that was not synced may be complete, missing,
+//! torn or zero, in any combination.
+//!
+//! Every transaction since the last checkpoint is finished, answered or not, except those that were
+//! rolled back. Each ref, path and index entry gets its last recorded value in one step, but only
+//! if the present one is edt's: the inode that a record replaced, the inode that a record wrote and
+//! nobody has written to since, or a file torn by the power failure. A later change by someone else
+//! makes another or a newer inode, which is not changed.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::PathBuf;
+use std::time::{Duration, UNIX_EPOCH};
+
+use super::files::{StagedState, StagingArea, TargetState};
+use super::log::Journal;
+use super::pointers::{BranchOrigin, BranchUpdate};
+use super::record::{ChangeRecord, FileRecord, Id, Record};
+use super::recovery_steps::{follow_refs, install, is_in_head, report};
+use super::{index, restart_index};
+use edt_git::objects::ObjectCheck;
+use edt_git::read::ObjectKind;
+use edt_git::{InHead, Oid, Repo, objects};
+use edt_io::disk::{Parent, Stat};
+use edt_io::{failed, permanent_as_none};
+use edt_types::{Recovered, RepoPath, Result};
+
+/// A transaction, its branch and its number.
+type Recorded = (ChangeRecord, BranchUpdate, u64);
+
+/// Recovers everything that the journal has from an earlier boot.
+///
+/// # Errors
+/// `IO_ERROR`, `GIT_DIR_READ_ONLY`, `OBJECT_MISSING`: nothing is lost, and the next call tries
+/// again.
+pub(super) fn recover_all(
+    repo: &Repo,
+    journal: &mut Journal,
+    records: &[(u64, Record)],
+) -> Result<Option<Recovered>> {
+    let pointer = journal.pointer();
+    let (changes, rolled_back) = split_by_outcome(records);
+    let stage = StagingArea::open(repo)?;
+    for (record, ..) in changes.iter().chain(&rolled_back) {
+        objects::write_missing(repo.objects_dir(), &record.loose(), ObjectCheck::Bytes)?;
+    }
+    unlock(repo, &stage, &changes, &rolled_back)?;
+    // Repair the logs before anything is appended to them.
+    for name in changes.iter().map(|(_, branch, _)| branch.name.as_str()).chain(["HEAD"]) {
+        repo.repair_log(name, &[])?;
+    }
+    let mut moved = repair_refs(repo, &changes)?;
+    for (record, ..) in &rolled_back {
+        drop_created(repo, record, &changes)?;
+    }
+    moved |= restore_branches(repo, &changes)?;
+    let committed = in_branches(repo, &changes)?;
+    let restored = restore_files(repo, &stage, pointer, &committed, &changes, &rolled_back)?;
+    if let Some((record, branch, _)) =
+        committed.last().filter(|(record, branch, _)| must_follow(record, branch))
+    {
+        follow_refs(repo, record, branch, pointer)?;
+    }
+    let committed: Vec<&ChangeRecord> = committed.iter().map(|(record, ..)| record).collect();
+    let all: Vec<&ChangeRecord> = changes.iter().map(|(record, ..)| record).collect();
+    let lost = restart_index::restore(repo, &stage, &committed, &all)?;
+    repair_logs(repo, &changes)?;
+    journal.checkpoint()?;
+    let RestoredFiles { files, left, kept } = restored;
+    let anything_done =
+        moved || lost.is_some() || !(files.is_empty() && left.is_empty() && kept.is_empty());
+    let Some(last) = committed
+        .last()
+        .copied()
+        .or(changes.last().map(|(record, ..)| record))
+        .filter(|_| anything_done)
+    else {
+        return Ok(None);
+    };
+    let mut recovered = report("recovered", last, &files, &left);
+    recovered.detail.push_str(lost.unwrap_or_default());
+    if !kept.is_empty() {
+        let names: Vec<String> = kept.iter().map(|path| path.display().to_string()).collect();
+        recovered.detail.push_str(&format!(
+            " Displaced files that are not edt's are kept: {}.",
+            names.join(", ")
+        ));
+    }
+    Ok(Some(recovered))
+}
+
+/// The transactions to finish, and those that were rolled back.
+fn split_by_outcome(records: &[(u64, Record)]) -> (Vec<Recorded>, Vec<Recorded>) {
+    let rolled_back_numbers: HashSet<u64> = records
+        .iter()
+        .filter_map(|(_, record)| match record {
+            Record::RolledBack(number) => Some(*number),
+            Record::ChangeSet(_) => None,
+        })
+        .collect();
+    let (mut changes, mut rolled_back) = (Vec::new(), Vec::new());
+    for (number, record) in records {
+        if let Record::ChangeSet(record) = record
+            && let Some(branch) = record.branch.branch()
+        {
+            let list =
+                if rolled_back_numbers.contains(number) { &mut rolled_back } else { &mut changes };
+            list.push(((**record).clone(), branch, *number));
+        }
+    }
+    (changes, rolled_back)
+}
+
+/// Removes the lock files that edt held in Git's directory when the machine stopped.
+fn unlock(
+    repo: &Repo,
+    stage: &StagingArea<'_>,
+    changes: &[Recorded],
+    rolled_back: &[Recorded],
+) -> Result<()> {
+    // A lock that is newer than the last transaction belongs to a running process.
+    let last = changes.iter().chain(rolled_back).map(|(record, ..)| record.time).max().unwrap_or(0);
+    let before = UNIX_EPOCH + Duration::from_secs((last + MAX_SWAP_SECONDS).unsigned_abs());
+    if changes.iter().chain(rolled_back).any(|(record, ..)| !record.entries.is_empty()) {
+        index::unlock_stale(repo, stage, before)?;
+    }
+    for (record, branch, _) in changes.iter().chain(rolled_back) {
+        let mut names: Vec<&str> = vec![&branch.name, "HEAD"];
+        names.extend(branch.point.as_deref());
+        names.extend(record.replace.iter().map(|(name, ..)| name.as_str()));
+        names.extend(record.drop.iter().map(|(name, _)| name.as_str()));
+        for name in names {
+            repo.unlock_stale(name, before)?;
+        }
+    }
+    Ok(())
+}
+
+/// Rewrites torn refs and creates missing ones. Returns whether there were any.
+fn repair_refs(repo: &Repo, changes: &[Recorded]) -> Result<bool> {
+    let mut last: BTreeMap<&str, String> = BTreeMap::new();
+    for (record, branch, _) in changes {
+        let ids = record.create.iter().map(|(name, to)| (name.as_str(), to));
+        for (name, to) in ids.chain(record.replace.iter().map(|(name, _, to)| (name.as_str(), to)))
+        {
+            last.extend(to.oid().map(|to| (name, to.to_string())));
+        }
+        last.insert(&branch.name, branch.new.to_string());
+        last.extend(branch.point.as_deref().map(|point| (point, branch.name.clone())));
+    }
+    let mut moved = false;
+    for (name, value) in &last {
+        // The log may have a later commit of the user.
+        let later = |oid: &Oid| {
+            let own = Oid::from_hex(value.as_bytes()).ok();
+            own.is_some_and(|own| {
+                repo.tree_of(*oid).is_ok() && repo.is_ancestor(own, *oid).unwrap_or(false)
+            })
+        };
+        let recorded = |oid: &Oid| {
+            changes.iter().any(|(_, branch, _)| {
+                branch.name == *name && [Some(branch.new), branch.old()].contains(&Some(*oid))
+            })
+        };
+        let logged = repo.last_logged(name).filter(|oid| !recorded(oid) && later(oid));
+        moved |=
+            repo.repair_ref(name, &logged.map_or_else(|| value.clone(), |oid| oid.to_string()))?;
+    }
+    for (name, to) in changes.iter().flat_map(|(record, ..)| &record.create) {
+        // Suppose a user deleted a pin and its objects are gone: creating the pin would make `git
+        // gc` fail.
+        if let Some(to) = to.oid()
+            && repo.ref_value(name)?.is_none()
+            && (!["/undone/", "/refused/", "/aside/"].iter().any(|kept| name.contains(kept))
+                || repo.tree_of(to).is_ok())
+        {
+            repo.create_ref(name, to)?;
+            moved = true;
+        }
+    }
+    Ok(moved)
+}
+
+/// Removes the refs that a rolled back transaction created.
+fn drop_created(repo: &Repo, record: &ChangeRecord, changes: &[Recorded]) -> Result<()> {
+    let made = |name: &str| {
+        changes.iter().any(|(record, ..)| record.create.iter().any(|(made, _)| made == name))
+    };
+    for (name, to) in record.create.iter().filter(|(name, _)| !made(name)) {
+        if let Some(to) = to.oid() {
+            repo.drop_created_ref(name, to)?;
+        }
+    }
+    Ok(())
+}
+
+/// Moves each branch to its last value if its loose file is still one that a record replaced.
+/// Returns whether one moved.
+fn restore_branches(repo: &Repo, changes: &[Recorded]) -> Result<bool> {
+    let mut moved = false;
+    for (i, (_, branch, _)) in changes.iter().enumerate() {
+        let name = &branch.name;
+        if changes[i + 1..].iter().any(|(_, later, _)| later.name == *name) {
+            continue;
+        }
+        let Some(current) = repo.ref_value(name)? else {
+            // If an older branch is missing, someone deleted it: its creation was synced before the
+            // answer and ended an epoch.
+            if matches!(branch.from, BranchOrigin::Created(_)) && i + 1 == changes.len() {
+                repo.create_ref(name, branch.new)?;
+                moved = true;
+            }
+            continue;
+        };
+        let stat = repo.ref_stat(name);
+        let replaced = |(record, earlier, _): &Recorded| {
+            let same_file = match (&record.branch.stat, &stat) {
+                (None, None) => true,
+                (Some(seen), Some(stat)) => seen.same_content_as(stat),
+                _ => false,
+            };
+            earlier.name == *name && earlier.old() == Some(current) && same_file
+        };
+        if current == branch.new || !changes[..=i].iter().any(replaced) {
+            continue;
+        }
+        let moving = BranchUpdate { from: BranchOrigin::Existing(current), ..branch.clone() };
+        moving.decide(repo)?;
+        moved = true;
+    }
+    Ok(moved)
+}
+
+/// The transactions whose commit is in their branch. A user may have moved the branch since.
+fn in_branches(repo: &Repo, changes: &[Recorded]) -> Result<Vec<Recorded>> {
+    let mut held: HashMap<&str, HashSet<Oid>> = HashMap::new();
+    for (_, branch, _) in changes {
+        if !held.contains_key(branch.name.as_str()) {
+            let near = match repo.ref_value(&branch.name)? {
+                Some(tip) => repo.first_parents(tip, changes.len() * 3 + 1000),
+                None => HashSet::new(),
+            };
+            held.insert(&branch.name, near);
+        }
+    }
+    let in_branch = |(_, branch, _): &&Recorded| {
+        let held = &held[branch.name.as_str()];
+        let left = match branch.from {
+            BranchOrigin::Rewound(old) => !held.contains(&old),
+            BranchOrigin::Existing(_) | BranchOrigin::Created(_) => true,
+        };
+        left && held.contains(&branch.new)
+    };
+    Ok(changes.iter().filter(in_branch).cloned().collect())
+}
+
+/// The content that a path must have, and the branch and commit that require it.
+struct Target<'r> {
+    file: &'r FileRecord,
+    new: Option<(Id, bool)>,
+    branch: &'r BranchUpdate,
+    /// Whether the commit is in the branch; otherwise the path must have its old content.
+    committed: bool,
+}
+
+/// Restores each path to its last recorded content if the present content is edt's. Reports the
+/// paths that were restored and those that could not be.
+fn restore_files(
+    repo: &Repo,
+    stage: &StagingArea<'_>,
+    pointer: &str,
+    committed: &[Recorded],
+    changes: &[Recorded],
+    rolled_back: &[Recorded],
+) -> Result<RestoredFiles> {
+    let mut all: Vec<(&Recorded, bool)> = committed.iter().map(|one| (one, true)).collect();
+    all.extend(rolled_back.iter().map(|one| (one, false)));
+    all.sort_by_key(|((.., number), _)| *number);
+    // The last record of a path decides. A rolled back one requires the old content.
+    let mut targets: BTreeMap<&[u8], Target<'_>> = BTreeMap::new();
+    for ((record, branch, _), committed) in all {
+        for file in &record.files {
+            let old = || file.old.as_ref().map(|(id, executable, _)| (id.clone(), *executable));
+            let new = if committed { file.new.clone() } else { old() };
+            targets.insert(&file.path, Target { file, new, branch, committed });
+        }
+    }
+    let (mut histories, mut restored): (HashMap<&[u8], PathHistory>, RestoredFiles) =
+        Default::default();
+    for (file, rolled_back) in files(changes, false).chain(files(rolled_back, true)) {
+        histories.entry(&file.path).or_default().add(file, rolled_back);
+        // A displaced file may be a user's only copy. Preserve it under a name of its own before
+        // anything else is staged.
+        restored.kept.extend(permanent_as_none(stage.preserve_foreign(file))?.flatten());
+    }
+    let named = [repo.head()?.branch, repo.symbolic_ref(pointer)?];
+    for (path, target) in &targets {
+        let in_session = named.iter().flatten().any(|name| *name == target.branch.name);
+        match permanent_as_none(restore_file(repo, stage, target, &histories[path], in_session))? {
+            Some(true) => restored.files.push(RepoPath::from_tree(path)),
+            Some(false) => {}
+            None => restored.left.push(RepoPath::from_tree(path)),
+        }
+    }
+    for file in changes.iter().chain(rolled_back).flat_map(|(record, ..)| &record.files) {
+        // A file that cannot be read must not block every later call. Where nothing is staged,
+        // nothing is cleaned up, because an empty directory may be the user's.
+        if !matches!(stage.staged(file), Ok(StagedState::Nothing)) {
+            let _ = stage.discard_known(file);
+        }
+    }
+    Ok(restored)
+}
+
+/// The files of `records`, each with whether its transaction was rolled back.
+fn files(records: &[Recorded], rolled_back: bool) -> impl Iterator<Item = (&FileRecord, bool)> {
+    records
+        .iter()
+        .flat_map(move |(record, ..)| record.files.iter().map(move |file| (file, rolled_back)))
+}
+
+#[derive(Default)]
+struct RestoredFiles {
+    files: Vec<RepoPath>,
+    /// Paths that could not be read or written.
+    left: Vec<RepoPath>,
+    /// The names under which displaced files of a user were preserved.
+    kept: Vec<PathBuf>,
+}
+
+/// Restores one path. Returns whether it had to be changed.
+fn restore_file(
+    repo: &Repo,
+    stage: &StagingArea<'_>,
+    target: &Target<'_>,
+    history: &PathHistory,
+    in_session: bool,
+) -> Result<bool> {
+    let mut file = FileRecord { new: target.new.clone(), ..target.file.clone() };
+    let path = RepoPath::from_tree(&file.path);
+    let here = match repo.root().beneath(path.split().0) {
+        Ok(Parent::Open(dir)) => {
+            dir.stat(path.split().1).map_err(|error| failed("read", repo.root_path(), &error))?
+        }
+        Ok(Parent::Missing) => None,
+        // A link, or a file in place of a directory, is a user's work.
+        Ok(Parent::Symlink | Parent::NotADirectory) => return Ok(false),
+        Err(error) => return Err(failed("read", repo.root_path(), &error).into()),
+    };
+    let is_edt_content = match &here {
+        // A lost creation and a deletion look the same. Only in the worktree of the session is it
+        // the former.
+        None => history.nothing && in_session,
+        Some(here) => history.holds(repo, stage, &file, here),
+    };
+    let recorded_by = if target.committed { target.branch.new } else { target.branch.start() };
+    if !is_edt_content
+        || !is_in_tip(repo, target.branch, recorded_by, &path)?
+        || stage.target_state(&file)? == TargetState::New
+    {
+        return Ok(false);
+    }
+    file.old = match (here, stage.current(&file)?) {
+        (Some(stat), Some(now)) => Some((now.oid.into(), now.mode.bits() & 0o100 != 0, stat)),
+        _ => None,
+    };
+    install(repo, stage, &file)?;
+    Ok(true)
+}
+
+/// Whether the branch has the same content for `path` as the commit `recorded_by`: no later commit
+/// changed or deleted it.
+fn is_in_tip(
+    repo: &Repo,
+    branch: &BranchUpdate,
+    recorded_by: Oid,
+    path: &RepoPath,
+) -> Result<bool> {
+    let Some(tip) = repo.ref_value(&branch.name)? else { return Ok(false) };
+    Ok(repo.tracked(repo.tree_of(tip)?, path)? == repo.tracked(repo.tree_of(recorded_by)?, path)?)
+}
+
+/// What edt read and wrote at a path.
+#[derive(Default)]
+struct PathHistory {
+    /// Whether the path was empty at some time.
+    nothing: bool,
+    /// Files that records found there, with their bytes.
+    found: Vec<(Stat, Option<Oid>)>,
+    /// Files that records wrote there, with their bytes, and whether they were rolled back: such a
+    /// file must be removed, complete or torn.
+    put: Vec<(Stat, Option<Oid>, bool)>,
+}
+
+/// The maximum time in seconds between the staging of a file and its exchange: two locks may be
+/// waited for.
+const MAX_SWAP_SECONDS: i64 = 10;
+/// The maximum time in seconds for writing a staged file. After a power failure the inode may have
+/// any time in that span.
+const MAX_WRITE_SECONDS: i64 = 2;
+
+impl PathHistory {
+    fn add(&mut self, file: &FileRecord, rolled_back: bool) {
+        self.nothing |= if rolled_back { file.new.is_none() } else { file.old.is_none() };
+        // A rolled back transaction replaced nothing.
+        if !rolled_back {
+            self.found.extend(file.old.as_ref().map(|(id, _, stat)| (*stat, id.oid())));
+        }
+        self.put.extend(
+            file.staged.zip(file.new.as_ref()).map(|(stat, (id, _))| (stat, id.oid(), rolled_back)),
+        );
+    }
+
+    /// Whether `here`, at the path of `file`, is a file whose replacement was lost, or a file that
+    /// edt wrote and the power failure tore, and that nobody has changed since. The change time of
+    /// the inode (`ctime`) decides, which no program can set: writing, renaming, linking or
+    /// replacing the file makes it later.
+    fn holds(&self, repo: &Repo, stage: &StagingArea<'_>, file: &FileRecord, here: &Stat) -> bool {
+        let complete =
+            |bytes: Option<Oid>| bytes.and_then(|oid| repo.object(oid, ObjectKind::Blob).ok());
+        let bytes = || stage.read(file).map(|(_, bytes)| bytes);
+        let found = |(stat, oid): &(Stat, Option<Oid>)| {
+            stat.inode() == here.inode()
+                && here.ctime <= stat.ctime
+                && complete(*oid)
+                    .zip(bytes())
+                    .map_or(stat.same_content_as(here), |(complete, left)| {
+                        is_torn_form(&left, &complete)
+                    })
+        };
+        let put = |(stat, oid, rolled_back): &(Stat, Option<Oid>, bool)| {
+            stat.inode() == here.inode()
+                && here.mtime <= stat.mtime
+                && here.mtime.0 >= stat.mtime.0 - MAX_WRITE_SECONDS
+                && here.ctime.0 <= stat.ctime.0 + MAX_SWAP_SECONDS
+                && complete(*oid).zip(bytes()).is_some_and(|(complete, left)| {
+                    (*rolled_back || left != complete) && is_torn_form(&left, &complete)
+                })
+        };
+        self.found.iter().any(found) || self.put.iter().any(put)
+    }
+}
+
+/// Whether `bytes` is what a power failure may leave of `complete`: shorter, zero in places, or both.
+fn is_torn_form(bytes: &[u8], complete: &[u8]) -> bool {
+    bytes.len() <= complete.len()
+        && bytes.iter().zip(complete).all(|(found, wrote)| found == wrote || *found == 0)
+}
+
+/// Whether the transaction moves more than the branch. Such a transaction was never answered,
+/// because the answer waits for a checkpoint.
+fn must_follow(record: &ChangeRecord, branch: &BranchUpdate) -> bool {
+    branch.must_be_synced()
+        || branch.point.is_some()
+        || !record.replace.is_empty()
+        || !record.drop.is_empty()
+}
+
+/// Ends torn last lines of reflogs, and appends the missing lines.
+fn repair_logs(repo: &Repo, changes: &[Recorded]) -> Result<()> {
+    let mut lines: BTreeMap<&str, Vec<(Oid, Oid, &str)>> = BTreeMap::new();
+    for (record, branch, _) in changes.iter().filter(|(_, branch, _)| branch.start() != branch.new)
+    {
+        let line = (branch.start(), branch.new, branch.log.as_str());
+        lines.entry(&branch.name).or_default().push(line);
+        if branch.head == InHead::Yes
+            && record.head_to.is_none()
+            && is_in_head(repo, record, branch)?
+        {
+            lines.entry("HEAD").or_default().push(line);
+        }
+    }
+    lines.into_iter().try_for_each(|(name, lines)| repo.repair_log(name, &lines))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_torn_form;
+
+    #[test]
+    fn missing_and_zero_bytes_are_torn_and_other_bytes_are_a_users() {
+        for torn in [b"".as_slice(), b"ab", b"abcd", b"\0\0\0\0", b"ab\0\0", b"\0\0cd"] {
+            assert!(is_torn_form(torn, b"abcd"), "{torn:?}");
+        }
+        for other in [b"x".as_slice(), b"abcde", b"abcx", b"\0\0\0x"] {
+            assert!(!is_torn_form(other, b"abcd"), "{other:?}");
+        }
+    }
+}

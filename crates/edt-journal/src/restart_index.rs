@@ -1,0 +1,139 @@
+//! The index after a restart of the machine: a torn index is replaced, and entries follow the
+//! branch.
+
+use std::collections::BTreeMap;
+
+use super::entry::EntryMove;
+use super::files::{StagingArea, TargetState};
+use super::index::{self, IndexPlan, IndexView, LockOutcome};
+use super::index_backup;
+use super::record::{ChangeRecord, EntryRecord, FileRecord};
+use edt_git::index::IndexState;
+use edt_git::{Repo, TouchedTrees, Tracked};
+use edt_types::Result;
+
+/// Brings the index to the state after the `committed` ones of `all` transactions. A torn index is
+/// replaced by the last one that another program wrote, otherwise by one made from HEAD; the
+/// returned text says what may be lost. An index that someone else wrote since is not changed.
+///
+/// # Errors
+/// `REPOSITORY_BUSY`, `IO_ERROR`.
+pub(super) fn restore(
+    repo: &Repo,
+    stage: &StagingArea<'_>,
+    committed: &[&ChangeRecord],
+    all: &[&ChangeRecord],
+) -> Result<Option<&'static str>> {
+    if committed.iter().all(|record| record.entries.is_empty()) {
+        return Ok(None);
+    }
+    let mut lost = None;
+    if IndexView::is_intact(repo)? {
+        let here = IndexView::read(repo)?.stat();
+        let replaced = |record: &&ChangeRecord| match (record.index, here) {
+            (Some(index), Some(here)) => index.same_content_as(&here),
+            (None, None) => true,
+            _ => false,
+        };
+        if !all.iter().filter(|record| !record.entries.is_empty()).any(replaced) {
+            return Ok(None);
+        }
+    } else if index_backup::restore_backup(repo, stage)? {
+        lost = Some(OLDER);
+    } else {
+        index_backup::rebuild_from_head(repo)?;
+        lost = Some(LOST);
+    }
+    move_entries(repo, stage, committed, all)?;
+    Ok(lost)
+}
+
+/// The message if an older index was complete.
+const OLDER: &str = " The index was torn. The last one that another program wrote before edt's edits was \
+     restored: check `git status` before you commit.";
+/// The message if the index was rebuilt from HEAD.
+const LOST: &str = " The index was torn and was rebuilt from HEAD. Stage again what was staged and not \
+     committed (`git fsck --lost-found` lists unreferenced blobs).";
+
+/// Brings each entry to the state after the last of the `committed` transactions, if it still has a
+/// state that any of `all` transactions found or left.
+///
+/// # Errors
+/// `REPOSITORY_BUSY`, `IO_ERROR`.
+pub(super) fn move_entries(
+    repo: &Repo,
+    stage: &StagingArea<'_>,
+    committed: &[&ChangeRecord],
+    all: &[&ChangeRecord],
+) -> Result<()> {
+    if committed.iter().all(|record| record.entries.is_empty()) {
+        return Ok(());
+    }
+    let mut chains: BTreeMap<Vec<u8>, (Vec<IndexState>, EntryMove, &ChangeRecord)> =
+        BTreeMap::new();
+    for record in committed {
+        for entry in record.entries.iter().filter_map(EntryRecord::entry) {
+            chains.insert(entry.path.as_bytes().to_vec(), (Vec::new(), entry, record));
+        }
+    }
+    for entry in all.iter().flat_map(|record| &record.entries).filter_map(EntryRecord::entry) {
+        if let Some((held, ..)) = chains.get_mut(entry.path.as_bytes()) {
+            held.extend([entry.seen, entry.file.map_or(IndexState::Nothing, IndexState::File)]);
+        }
+    }
+    // The index follows HEAD, so entries that differ from HEAD's tree are skipped.
+    let head =
+        repo.head()?.commit.map_or_else(|| Ok(repo.empty_tree()), |commit| repo.tree_of(commit))?;
+    let mut moving = Vec::new();
+    for (held, last, by) in chains.into_values() {
+        let in_head = match repo.tracked(head, &last.path)? {
+            Tracked::File(file) => Some(file),
+            _ => None,
+        };
+        if in_head == last.file {
+            moving.push((held, last, by));
+        }
+    }
+    for _ in 0..20 {
+        let view = IndexView::read(repo)?;
+        let (mut moves, mut files): (Vec<EntryMove>, Vec<FileRecord>) = (Vec::new(), Vec::new());
+        for (held, last, by) in &moving {
+            let staged = view.staged(repo, &last.path)?;
+            if held.contains(&staged)
+                && staged != last.file.map_or(IndexState::Nothing, IndexState::File)
+            {
+                moves.push(EntryMove { seen: staged, ..last.clone() });
+                files.extend(
+                    by.files.iter().filter(|file| file.path == last.path.as_bytes()).cloned(),
+                );
+            }
+        }
+        if moves.is_empty() {
+            return Ok(());
+        }
+        let IndexPlan::Patch(mut prepared) = view.prepare(stage, &moves, &TouchedTrees::new())?
+        else {
+            return index::delegate(repo, &moves);
+        };
+        if prepared.lock(repo, stage)? == LockOutcome::Changed {
+            continue;
+        }
+        let stats = index::stats(stage, &moves, &with_new_content(stage, &files));
+        let written =
+            prepared.refresh(repo, stage, &stats).and_then(|()| prepared.rename_in(repo, stage));
+        if written.is_err() {
+            index::unlock(repo, stage)?;
+        }
+        return written;
+    }
+    Err(index::restaged(repo).into())
+}
+
+/// The `files` that still have the written content. Only their entries may have a stat.
+fn with_new_content(stage: &StagingArea<'_>, files: &[FileRecord]) -> Vec<FileRecord> {
+    files
+        .iter()
+        .filter(|file| matches!(stage.target_state(file), Ok(TargetState::New)))
+        .cloned()
+        .collect()
+}

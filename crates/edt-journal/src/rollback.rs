@@ -1,0 +1,203 @@
+//! Puts files back, and decides which staged files may be removed. Bytes that no commit is known to
+//! have are preserved.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::files::{StagedState, StagingArea, TargetState};
+use super::record::FileRecord;
+use edt_io::disk::{Parent, RenameMode};
+use edt_io::failed;
+use edt_types::{RepoPath, Result, Warning};
+
+impl StagingArea<'_> {
+    /// Undoes [`swap`](StagingArea::swap), which may be complete or not begun. A displaced file
+    /// with unknown content goes back to its place. If something else is there now, the file is
+    /// preserved under another name.
+    ///
+    /// # Errors
+    /// `IO_ERROR` and others of the disk; the next call tries again.
+    pub fn roll_back(&self, record: &FileRecord) -> Result<Rollback> {
+        let (current, staged) = (self.target_state(record)?, self.staged(record)?);
+        let happened = match (&record.old, &record.new, staged) {
+            (_, Some(_), StagedState::New) | (_, None, StagedState::Nothing) => false,
+            (Some(_), Some(_), StagedState::Nothing) => {
+                // The file was replaced without an exchange, or not at all.
+                return Ok(match current {
+                    TargetState::Old(_) => Rollback::Restored,
+                    TargetState::New => Rollback::FromBlob,
+                    TargetState::Other => Rollback::Left,
+                });
+            }
+            _ => true,
+        };
+        if !happened {
+            self.discard(record);
+            return Ok(if matches!(current, TargetState::Old(_)) {
+                Rollback::Restored
+            } else {
+                Rollback::Left
+            });
+        }
+        if current != TargetState::New {
+            self.discard_if(record, &[StagedState::New])?;
+            return Ok(if matches!(current, TargetState::Old(_)) {
+                Rollback::Restored
+            } else {
+                Rollback::Left
+            });
+        }
+        self.swap_back(record)?;
+        let moved = self.staged(record)?;
+        if moved == StagedState::New || (record.new.is_none() && moved == StagedState::Nothing) {
+            self.discard(record);
+            let known = matches!(staged, StagedState::Old | StagedState::Nothing);
+            return Ok(if known { Rollback::Restored } else { Rollback::Left });
+        }
+        // Someone wrote between the check and the exchange. Their file goes back to its place, and
+        // the displaced file is preserved.
+        self.swap_back(record)?;
+        self.preserve(record)?;
+        Ok(Rollback::Left)
+    }
+
+    /// Renames the staged file if it is a user's: neither the file that the record replaces, nor
+    /// the one that it staged, complete or torn. Returns its new path.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if it cannot be read or renamed.
+    pub fn preserve_foreign(&self, record: &FileRecord) -> Result<Option<PathBuf>> {
+        if self.is_own(record) || self.staged(record)? != StagedState::Foreign {
+            return Ok(None);
+        }
+        self.preserve(record).map(Some)
+    }
+
+    /// Whether the staged file is the one that the record staged and nobody has written to since. A
+    /// power failure may have torn it.
+    fn is_own(&self, record: &FileRecord) -> bool {
+        let here = self
+            .staging_dir(record)
+            .ok()
+            .and_then(|staging| staging.stat(record.stage.as_bytes()).ok().flatten());
+        here.zip(record.staged)
+            .is_some_and(|(here, own)| here.inode() == own.inode() && here.mtime <= own.mtime)
+    }
+
+    /// Removes the staged file if its state is in `known`; otherwise preserves it.
+    fn discard_if(&self, record: &FileRecord, known: &[StagedState]) -> Result<()> {
+        let staged = self.staged(record)?;
+        if staged == StagedState::Nothing || known.contains(&staged) || self.is_own(record) {
+            self.discard(record);
+            return Ok(());
+        }
+        self.preserve(record).map(drop)
+    }
+
+    /// Renames the staged file so that nothing overwrites it. Returns its new path.
+    fn preserve(&self, record: &FileRecord) -> Result<PathBuf> {
+        let path = RepoPath::from_tree(&record.path);
+        let directory = if record.beside {
+            self.repo.root_path().join(String::from_utf8_lossy(path.split().0).as_ref())
+        } else {
+            self.repo.state_path().join("stage")
+        };
+        let wrap = |error: io::Error| failed("keep", &directory.join(&record.stage), &error);
+        let kept = format!(
+            "{}kept-{}",
+            if record.beside { ".edt-" } else { "" },
+            record.stage.trim_start_matches('.')
+        );
+        let staging = self.staging_dir(record).map_err(wrap)?;
+        staging
+            .rename(record.stage.as_bytes(), &staging, kept.as_bytes(), RenameMode::NoReplace)
+            .map_err(wrap)?;
+        Ok(directory.join(kept))
+    }
+
+    /// Reverses the exchange without a check.
+    fn swap_back(&self, record: &FileRecord) -> Result<()> {
+        let path = RepoPath::from_tree(&record.path);
+        let (directory, name) = path.split();
+        let wrap = |error: io::Error| {
+            failed("put back", &self.repo.root_path().join(path.to_string()), &error)
+        };
+        // The change itself may have removed the directory with its last file.
+        let Parent::Open(dir) = self.repo.root().make_beneath(directory).map_err(wrap)? else {
+            let gone = io::Error::from(io::ErrorKind::NotADirectory);
+            return Err(wrap(gone).into());
+        };
+        let staging = self.staging_dir(record).map_err(wrap)?;
+        let stage = record.stage.as_bytes();
+        match (&record.old, &record.new) {
+            (Some(_), Some(_)) => {
+                staging.rename(stage, &dir, name, RenameMode::Exchange).map_err(wrap)?;
+            }
+            (None, Some(_)) => {
+                dir.rename(name, &staging, stage, RenameMode::NoReplace).map_err(wrap)?;
+                self.repo.root().remove_empty_beneath(directory);
+            }
+            (Some(_), None) => {
+                staging.rename(stage, &dir, name, RenameMode::NoReplace).map_err(wrap)?;
+            }
+            (None, None) => {}
+        }
+        Ok(())
+    }
+
+    /// Removes the staged file of `record`: new bytes that are not needed, or old ones that a
+    /// commit has.
+    pub fn discard(&self, record: &FileRecord) {
+        if let Ok(staging) = self.staging_dir(record) {
+            let _ = staging.unlink(record.stage.as_bytes());
+        }
+        if record.new.is_none() {
+            let path = RepoPath::from_tree(&record.path);
+            self.repo.root().remove_empty_beneath(path.split().0);
+        }
+    }
+
+    /// As [`discard`](StagingArea::discard), but only if the record knows the content; a user's
+    /// file is preserved.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if it cannot be read.
+    pub fn discard_known(&self, record: &FileRecord) -> Result<()> {
+        self.discard_if(record, &[StagedState::Old, StagedState::New])
+    }
+
+    /// Removes the displaced file, unless someone has written to it since the check. Such a file is
+    /// preserved, and the warning names it.
+    #[must_use]
+    pub fn discard_unless_written(&self, record: &FileRecord) -> Option<Warning> {
+        if record.old.as_ref().is_none_or(|(_, _, seen)| self.displaced_is(record, seen)) {
+            self.discard(record);
+            return None;
+        }
+        let kept = match self.preserve(record) {
+            Ok(kept) => kept.display().to_string(),
+            Err(_) => format!("{} in edt's directory", record.stage),
+        };
+        let message = format!(
+            "Another program wrote to the file that this edit replaced. That content is kept as \
+             {kept}."
+        );
+        Some(Warning {
+            code: "written_meanwhile",
+            path: Some(RepoPath::from_tree(&record.path).to_string()),
+            message,
+        })
+    }
+}
+
+/// The result of a rollback of one file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rollback {
+    /// The old content is back in its place.
+    Restored,
+    /// Someone else's content is in place and was not changed.
+    Left,
+    /// The new content is in place and the old file is not staged. The caller must restore it from
+    /// its blob.
+    FromBlob,
+}

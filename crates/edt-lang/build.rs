@@ -1,0 +1,161 @@
+//! `grammars/languages.toml` becomes the `static` table that `src/table.rs` includes, so that a
+//! language costs nothing at run time and needs no Rust of its own.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use serde::Deserialize;
+
+/// The table, relative to the package.
+const TABLE: &str = "grammars/languages.toml";
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed={TABLE}");
+    if let Err(why) = write_languages() {
+        println!("cargo::error={}", why.replace('\n', " | "));
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    language: Vec<Language>,
+}
+
+/// One `[[language]]`. What the keys mean stands in `languages.toml` itself.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Language {
+    name: String,
+    feature: String,
+    #[serde(rename = "crate")]
+    krate: String,
+    constant: String,
+    /// The folder of the queries, where it is not the name's: two grammars may share one.
+    folder: Option<String>,
+    extensions: Vec<String>,
+    #[serde(default)]
+    files: Vec<String>,
+    #[serde(default)]
+    interpreters: Vec<String>,
+    #[serde(default)]
+    line_comments: Vec<String>,
+    #[serde(default)]
+    block_comments: Vec<(String, String)>,
+    #[serde(default)]
+    preprocessor: bool,
+    #[serde(default)]
+    markup: bool,
+    comments: Vec<String>,
+    strings: Vec<String>,
+    scopes: Vec<String>,
+    defining: Vec<String>,
+    containers: Vec<String>,
+    #[serde(default)]
+    aligned: Vec<String>,
+    #[serde(default)]
+    never_empty: Vec<String>,
+    #[serde(default)]
+    errors: Vec<String>,
+    #[serde(default)]
+    shared_extensions: Vec<String>,
+    #[serde(default)]
+    signs: Vec<String>,
+}
+
+fn write_languages() -> Result<(), String> {
+    let text = std::fs::read_to_string(TABLE).map_err(|err| format!("{TABLE}: {err}"))?;
+    let table: Table = toml::from_str(&text).map_err(|err| format!("{TABLE}: {err}"))?;
+    unique(&table.language)?;
+    let mut code = String::from("[\n");
+    for language in &table.language {
+        entry(&mut code, language)?;
+    }
+    code.push_str("]\n");
+    let out = std::env::var("OUT_DIR").map_err(|err| format!("OUT_DIR: {err}"))?;
+    std::fs::write(Path::new(&out).join("languages.rs"), code)
+        .map_err(|err| format!("languages.rs: {err}"))
+}
+
+/// A path must lead to one language.
+fn unique(languages: &[Language]) -> Result<(), String> {
+    let mut taken = BTreeMap::new();
+    for language in languages {
+        let keys = [
+            ("name", std::slice::from_ref(&language.name)),
+            ("extension", &language.extensions),
+            ("file", &language.files),
+            ("interpreter", &language.interpreters),
+        ];
+        for (what, value) in keys
+            .into_iter()
+            .flat_map(|(what, values)| values.iter().map(move |value| (what, value)))
+        {
+            if what == "extension" && (value.contains('.') || *value != value.to_lowercase()) {
+                return Err(format!(
+                    "{TABLE}: {}: write the extension {value:?} in lower case, without a dot",
+                    language.name
+                ));
+            }
+            if let Some(other) = taken.insert((what, value), &language.name) {
+                return Err(format!(
+                    "{TABLE}: the {what} {value:?} belongs to {other} and to {}",
+                    language.name
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn entry(code: &mut String, language: &Language) -> Result<(), String> {
+    let Language { name, feature, krate, constant, preprocessor, markup, .. } = language;
+    let folder = language.folder.as_ref().unwrap_or(name);
+    for query in ["definitions", "blocks"] {
+        let path = format!("grammars/{folder}/{query}.scm");
+        if !Path::new(&path).is_file() {
+            return Err(format!("{TABLE}: {name}: {path} is missing"));
+        }
+        println!("cargo::rerun-if-changed={path}");
+    }
+    for word in [krate, constant] {
+        if word.is_empty() || !word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+            return Err(format!("{TABLE}: {name}: {word:?} is no name of a crate or a constant"));
+        }
+    }
+    let query = |query: &str| {
+        format!(
+            "include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/grammars/\", {folder:?}, \"/{query}.scm\"))"
+        )
+    };
+    write!(
+        code,
+        "#[cfg(feature = {feature:?})]\nLanguage {{\n\
+         name: {name:?}, directory: {folder:?}, extensions: &{:?}, files: &{:?}, interpreters: &{:?},\n\
+         line_comments: &{:?}, block_comments: &{:?}, preprocessor: {preprocessor}, markup: {markup},\n\
+         comments: &{:?}, strings: &{:?}, scopes: &{:?}, defining: &{:?}, containers: &{:?}, aligned: &{:?}, never_empty: &{:?},\n\
+         errors: &{:?}, shared_extensions: &{:?}, signs: &{:?},\n\
+         definitions: {}, blocks: {},\n\
+         grammar: || {krate}::{constant}.into(),\n}},\n",
+        language.extensions,
+        language.files,
+        language.interpreters,
+        language.line_comments,
+        language.block_comments,
+        language.comments,
+        language.strings,
+        language.scopes,
+        language.defining,
+        language.containers,
+        language.aligned,
+        language.never_empty,
+        language.errors,
+        language.shared_extensions,
+        language.signs,
+        query("definitions"),
+        query("blocks"),
+    )
+    .map_err(|err| err.to_string())
+}

@@ -1,0 +1,320 @@
+//! Brackets outside strings and comments, and those without a partner.
+
+use super::faults::visit;
+use super::parse::Parsed;
+use super::preprocessor::directive;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bracket {
+    /// The offset in bytes.
+    pub at: usize,
+    /// One of `()[]{}`.
+    pub byte: u8,
+}
+
+/// The brackets of a text in a language with C's strings, characters and comments. Brackets in
+/// macro bodies are left out.
+#[must_use]
+pub fn c_brackets(text: &[u8]) -> Vec<Bracket> {
+    let mut scan = Scan { text, at: 0, found: Vec::new() };
+    let mut line_start = true;
+    while let Some(&byte) = text.get(scan.at) {
+        // Within a line most bytes are irrelevant.
+        if !line_start && !SIGNIFICANT[usize::from(byte)] {
+            scan.at +=
+                text[scan.at..].iter().take_while(|byte| !SIGNIFICANT[usize::from(**byte)]).count();
+            continue;
+        }
+        match byte {
+            b'\n' => {
+                line_start = true;
+                scan.at += 1;
+                continue;
+            }
+            b' ' | b'\t' | b'\r' => {
+                scan.at += 1;
+                continue;
+            }
+            b'#' if line_start => scan.skip_directive(),
+            _ => scan.step(byte),
+        }
+        line_start = false;
+    }
+    scan.found
+}
+
+/// The brackets of each macro body.
+#[must_use]
+pub fn c_macro_brackets(text: &[u8]) -> Vec<Vec<Bracket>> {
+    let mut bodies = Vec::new();
+    let mut next = 0;
+    for at in memchr::memchr_iter(b'#', text) {
+        if at < next {
+            continue;
+        }
+        let own_line =
+            text[..at].iter().rev().take_while(|&&byte| byte != b'\n').all(u8::is_ascii_whitespace);
+        let mut scan = Scan { text, at, found: Vec::new() };
+        if !own_line {
+            continue;
+        }
+        scan.skip_directive();
+        next = scan.at;
+        if directive(&text[at..scan.at]).0 == b"define" {
+            let mut body = Scan { text: &text[..scan.at], at: at + 1, found: Vec::new() };
+            while let Some(&byte) = body.text.get(body.at) {
+                body.step(byte);
+            }
+            if !body.found.is_empty() {
+                bodies.push(body.found);
+            }
+        }
+    }
+    bodies
+}
+
+/// The bytes at which a scan stops.
+const SIGNIFICANT: [bool; 256] = {
+    let mut table = [false; 256];
+    let bytes = b"\n/\"'()[]{}";
+    let mut i = 0;
+    while i < bytes.len() {
+        table[bytes[i] as usize] = true;
+        i += 1;
+    }
+    table
+};
+
+/// The maximum number of enclosing braces to search for one of the same indentation.
+const NESTING: usize = 64;
+/// The maximum length of a number in characters.
+const LONGEST_NUMBER: usize = 80;
+
+struct Scan<'t> {
+    text: &'t [u8],
+    at: usize,
+    found: Vec<Bracket>,
+}
+
+impl Scan<'_> {
+    fn step(&mut self, byte: u8) {
+        let next = self.text.get(self.at + 1).copied();
+        match (byte, next) {
+            (b'/', Some(b'/')) => self.skip_to(b"\n"),
+            (b'/', Some(b'*')) => {
+                self.at += 2;
+                self.skip_past(b"*/");
+            }
+            (b'"', _) if self.is_raw() => self.skip_raw(),
+            (b'"', _) => self.skip_quoted(byte),
+            (b'\'', _) if !self.is_digit_separator() => self.skip_quoted(byte),
+            (b'(' | b')' | b'[' | b']' | b'{' | b'}', _) => {
+                self.found.push(Bracket { at: self.at, byte });
+                self.at += 1;
+            }
+            _ => self.at += 1,
+        }
+    }
+
+    fn skip_to(&mut self, end: &[u8]) {
+        let rest = &self.text[self.at.min(self.text.len())..];
+        self.at = memchr::memmem::find(rest, end).map_or(self.text.len(), |found| self.at + found);
+    }
+
+    fn skip_past(&mut self, end: &[u8]) {
+        self.skip_to(end);
+        self.at = (self.at + end.len()).min(self.text.len());
+    }
+
+    /// Moves past the closing quote, or to the end of the line if it is missing.
+    fn skip_quoted(&mut self, quote: u8) {
+        self.at += 1;
+        while let Some(&byte) = self.text.get(self.at) {
+            match byte {
+                b'\\' => self.at += 1 + usize::from(self.text.get(self.at + 1) == Some(&b'\r')),
+                b'\n' => return,
+                byte if byte == quote => {
+                    self.at += 1;
+                    return;
+                }
+                _ => {}
+            }
+            self.at += 1;
+        }
+        self.at = self.at.min(self.text.len());
+    }
+
+    /// Moves past the end of a `#` line and its continuations.
+    fn skip_directive(&mut self) {
+        loop {
+            self.skip_to(b"\n");
+            let line = self.text[..self.at].trim_ascii_end();
+            if self.at >= self.text.len() || !line.ends_with(b"\\") {
+                return;
+            }
+            self.at += 1;
+        }
+    }
+
+    fn is_raw(&self) -> bool {
+        let before = &self.text[..self.at];
+        before.ends_with(b"R")
+            && before.iter().rev().take_while(|byte| byte.is_ascii_alphanumeric()).count() <= 3
+    }
+
+    fn skip_raw(&mut self) {
+        let rest = &self.text[self.at + 1..];
+        let Some(open) = rest.iter().take(18).position(|&byte| byte == b'(') else {
+            return self.skip_quoted(b'"');
+        };
+        let end = [b")", &rest[..open], b"\""].concat();
+        self.at += 1 + open;
+        self.skip_past(&end);
+    }
+
+    fn is_digit_separator(&self) -> bool {
+        let digit = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_hexdigit);
+        let before = self.at.checked_sub(1).and_then(|at| self.text.get(at));
+        let word = self.text[..self.at]
+            .iter()
+            .rev()
+            .take(LONGEST_NUMBER)
+            .take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'\'');
+        digit(before)
+            && digit(self.text.get(self.at + 1))
+            && word.last().is_some_and(u8::is_ascii_digit)
+    }
+}
+
+impl Parsed<'_> {
+    /// The brackets among the tree's leaves: what the grammar parses as brackets outside strings
+    /// and comments.
+    #[must_use]
+    pub fn brackets(&self) -> Vec<Bracket> {
+        let mut found = Vec::new();
+        visit(&mut self.tree.walk(), |node, _| {
+            if node.child_count() == 0
+                && !node.is_missing()
+                && node.end_byte() - node.start_byte() == 1
+            {
+                let byte = self.text[node.start_byte()];
+                if matches!(byte, b'(' | b')' | b'[' | b']' | b'{' | b'}') && !node.is_named() {
+                    found.push(Bracket { at: node.start_byte(), byte });
+                }
+            }
+            let kind = node.kind();
+            !self.language.strings.contains(&kind) && !self.language.comments.contains(&kind)
+        });
+        found
+    }
+}
+
+/// The brackets without a partner. Each closing bracket closes the nearest open one of its kind.
+#[must_use]
+pub fn unmatched(brackets: &[Bracket]) -> Vec<Bracket> {
+    let (mut open, mut alone): (Vec<Bracket>, Vec<Bracket>) = (Vec::new(), Vec::new());
+    // The number of open brackets of each kind, so that a closing one without an opening one needs
+    // no search.
+    let mut count = [0_usize; 128];
+    for &bracket in brackets {
+        let Some(opening) = opening(bracket.byte) else {
+            count[usize::from(bracket.byte & 127)] += 1;
+            open.push(bracket);
+            continue;
+        };
+        if count[usize::from(opening)] == 0 {
+            alone.push(bracket);
+            continue;
+        }
+        while let Some(other) = open.pop() {
+            count[usize::from(other.byte & 127)] -= 1;
+            if other.byte == opening {
+                break;
+            }
+            alone.push(other);
+        }
+    }
+    alone.extend(open);
+    alone.sort_by_key(|bracket| bracket.at);
+    alone
+}
+
+/// The opening brace whose partner was probably lost: the first that would be closed by a brace
+/// with less indentation, although an enclosing open brace has exactly that indentation.
+#[must_use]
+pub fn likely_unclosed(text: &[u8], brackets: &[Bracket]) -> Option<Bracket> {
+    let mut open: Vec<(Bracket, usize)> = Vec::new();
+    let (mut line, mut seen) = (0, 0);
+    for &bracket in brackets.iter().filter(|bracket| matches!(bracket.byte, b'{' | b'}')) {
+        line = memchr::memrchr(b'\n', &text[seen..bracket.at]).map_or(line, |end| seen + end + 1);
+        seen = bracket.at;
+        let indent = text[line..].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+        if bracket.byte == b'{' {
+            open.push((bracket, indent));
+            continue;
+        }
+        let first_on_line = line + indent == bracket.at;
+        if let Some(&(inner, deeper)) = open.last()
+            && first_on_line
+            && indent < deeper
+            && open.iter().rev().skip(1).take(NESTING).any(|(_, outer)| *outer == indent)
+        {
+            return Some(inner);
+        }
+        open.pop();
+    }
+    open.pop().map(|(bracket, _)| bracket)
+}
+
+fn opening(closing: u8) -> Option<u8> {
+    match closing {
+        b')' => Some(b'('),
+        b']' => Some(b'['),
+        b'}' => Some(b'{'),
+        _ => None,
+    }
+}
+
+#[must_use]
+pub fn partner(byte: u8) -> u8 {
+    match byte {
+        b'(' => b')',
+        b'[' => b']',
+        b'{' => b'}',
+        b')' => b'(',
+        b']' => b'[',
+        _ => b'{',
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn alone(text: &str) -> String {
+        unmatched(&c_brackets(text.as_bytes()))
+            .iter()
+            .map(|bracket| char::from(bracket.byte))
+            .collect()
+    }
+
+    #[test]
+    fn strings_characters_comments_and_macros_hold_no_brackets() {
+        assert_eq!(alone("f(\"(\\\"(\", '(', '\\'' /* ( */); // (\n#define BEGIN {\\\n (\nx"), "");
+        assert_eq!(alone("auto s = R\"x()\")x\"; int i = 0x1'000;"), "");
+        assert_eq!(alone("puts(\"unterminated ((\n);"), "", "a string ends with its line");
+    }
+
+    #[test]
+    fn a_macro_body_is_checked_separately() {
+        let bodies = c_macro_brackets(b"#define A(x) do { f(x); \\\n } while (0\nint x;\n");
+        assert_eq!(bodies.iter().map(|body| unmatched(body).len()).collect::<Vec<_>>(), [1]);
+    }
+
+    #[test]
+    fn the_unclosed_brace_is_found_by_indentation() {
+        let text = b"int f(int a)\n{\n    if (a) {\n        g();\n    h();\n}\nint k(void)\n{\n}\n";
+        let lost = likely_unclosed(text, &c_brackets(text)).unwrap();
+        assert_eq!(&text[lost.at - 7..=lost.at], b"if (a) {");
+    }
+}

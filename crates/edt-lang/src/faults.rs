@@ -1,0 +1,160 @@
+//! The parts of a text that a parser could not understand.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::ops::Range;
+
+use tree_sitter::{Node, TreeCursor};
+
+use super::parse::{Parsed, rows};
+
+/// One ERROR or MISSING node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SyntaxFault {
+    pub kind: SyntaxFaultKind,
+    /// The byte range; empty for a missing token.
+    pub bytes: Range<usize>,
+    /// The rows, 0-based, end excluded.
+    pub rows: Range<usize>,
+    /// A hash of the fault's appearance, independent of its position: its kind, the kind of its
+    /// parent, and the kinds of its first leaves. Faults that a grammar reports for one idiom have
+    /// the same shape.
+    pub shape: u64,
+    /// The kind of the parent node.
+    pub parent: String,
+    /// The kind of the first leaf.
+    pub first: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum SyntaxFaultKind {
+    /// Text that the grammar does not allow there.
+    Unexpected,
+    /// A token of this kind is missing.
+    Missing(String),
+    /// A statement begins at another column than its siblings.
+    Misaligned,
+}
+
+impl Parsed<'_> {
+    /// Every fault, in text order. Only branches with an error are visited, unless the language
+    /// defines faults that its grammar does not report.
+    #[must_use]
+    pub fn faults(&self) -> Vec<SyntaxFault> {
+        let language = self.language();
+        let all = !(language.aligned.is_empty()
+            && language.never_empty.is_empty()
+            && language.errors.is_empty());
+        let mut faults = Vec::new();
+        let mut columns: HashMap<usize, usize> = HashMap::new();
+        visit(&mut self.tree.walk(), |node, parent| {
+            if node.is_error() || node.is_missing() {
+                faults.push(fault(node, parent, None));
+            } else if all {
+                let kind = node.kind();
+                if language.errors.contains(&kind) {
+                    faults.push(fault(node, parent, Some(SyntaxFaultKind::Unexpected)));
+                } else if node.byte_range().is_empty() && language.never_empty.contains(&kind) {
+                    faults.push(fault(
+                        node,
+                        parent,
+                        Some(SyntaxFaultKind::Missing(kind.to_owned())),
+                    ));
+                } else if parent
+                    .is_some_and(|parent| self.is_misaligned(node, parent, &mut columns))
+                {
+                    faults.push(fault(node, parent, Some(SyntaxFaultKind::Misaligned)));
+                }
+            }
+            all || node.has_error()
+        });
+        faults
+    }
+
+    /// Whether `node` begins a line at another column than its earlier siblings, or, for a clause,
+    /// than its statement.
+    fn is_misaligned(
+        &self,
+        node: Node<'_>,
+        parent: Node<'_>,
+        columns: &mut HashMap<usize, usize>,
+    ) -> bool {
+        let aligned = self.language().aligned;
+        let Some(column) = self.indent(node) else { return false };
+        if !node.is_named() || self.language().comments.contains(&node.kind()) {
+            return false;
+        }
+        if aligned.contains(&parent.kind()) {
+            return *columns.entry(parent.id()).or_insert(column) != column;
+        }
+        let clause = !aligned.is_empty() && node.kind().ends_with("_clause");
+        clause && self.indent(parent).is_some_and(|statement| statement != column)
+    }
+
+    /// The column of a node that begins its line, with tabs every eight columns; `None` if other
+    /// text precedes the node.
+    fn indent(&self, node: Node<'_>) -> Option<usize> {
+        let at = node.start_byte();
+        let line = &self.text[at - node.start_position().column..at];
+        line.iter().try_fold(0, |column, byte| match byte {
+            b' ' => Some(column + 1),
+            b'\t' => Some(column / 8 * 8 + 8),
+            b'\x0c' => Some(0),
+            // A byte-order mark.
+            0xef | 0xbb | 0xbf if at < 4 => Some(column),
+            _ => None,
+        })
+    }
+}
+
+fn fault(node: Node<'_>, parent: Option<Node<'_>>, kind: Option<SyntaxFaultKind>) -> SyntaxFault {
+    let parent = parent.map_or_else(String::new, |parent| parent.kind().to_owned());
+    let missing = node.is_missing().then(|| SyntaxFaultKind::Missing(node.kind().to_owned()));
+    let kind = kind.or(missing).unwrap_or(SyntaxFaultKind::Unexpected);
+    let leaves = first_leaves(node, 6);
+    let mut hasher = DefaultHasher::new();
+    (&kind, &parent, &leaves).hash(&mut hasher);
+    SyntaxFault {
+        kind,
+        bytes: node.byte_range(),
+        rows: rows(node),
+        shape: hasher.finish(),
+        parent,
+        first: leaves.first().map_or_else(String::new, |kind| (*kind).to_owned()),
+    }
+}
+
+fn first_leaves(node: Node<'_>, most: usize) -> Vec<&str> {
+    let mut leaves = Vec::new();
+    visit(&mut node.walk(), |node, _| {
+        if node.child_count() == 0 && leaves.len() < most {
+            leaves.push(node.kind());
+        }
+        leaves.len() < most
+    });
+    leaves
+}
+
+/// Visits nodes in text order, each with its parent. `enter` returns whether to visit the node's
+/// children. Iterative, because a tree may be as deep as its text is long.
+pub(super) fn visit<'tree>(
+    cursor: &mut TreeCursor<'tree>,
+    mut enter: impl FnMut(Node<'tree>, Option<Node<'tree>>) -> bool,
+) {
+    let mut parents: Vec<Node<'tree>> = Vec::new();
+    loop {
+        let node = cursor.node();
+        if enter(node, parents.last().copied()) && cursor.goto_first_child() {
+            parents.push(node);
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if parents.pop().is_none() || !cursor.goto_parent() {
+                return;
+            }
+        }
+        if parents.is_empty() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! Parse trees of source files: syntax faults, brackets, statements and definitions.
+//!
+//! This crate does no I/O, and only this crate uses `tree_sitter`. Everything specific to a
+//! language is in `grammars/`: node kinds and comment forms in `languages.toml`, definitions and
+//! blocks in queries.
+
+pub mod brackets;
+pub mod faults;
+pub mod outline;
+pub mod parse;
+pub mod preprocessor;
+pub mod table;
+pub mod trees;
+
+pub use parse::{Parsed, Unparsed, parse};
+pub use table::{LANGUAGES, Language, language_of};
+pub use trees::TreeCache;

@@ -1,0 +1,241 @@
+//! Parses texts within limits. A text that a parser might not survive, or not finish in time, is
+//! not parsed, and the reason is returned.
+
+use std::ops::{ControlFlow, Range};
+
+use tree_sitter::{Node, ParseOptions, Parser, Tree};
+
+use super::table::Language;
+
+/// The maximum size of a parsed text in bytes. A parse runs at about 6 MB/s, and its tree takes 40
+/// times the memory of its text.
+pub const MAX_BYTES: usize = 2 << 20;
+
+/// The maximum nesting of brackets. Error recovery is worse than linear in the depth.
+pub const MAX_DEPTH: usize = 1000;
+
+/// The maximum nesting of block indentation. tree-sitter-yaml 0.7.2 keeps its stack of indents in
+/// 1,024 bytes and writes past their end at the 254th level.
+pub const MAX_BLOCK_DEPTH: usize = 240;
+
+/// The maximum number of lines, and the maximum length of a line, for a block-indented grammar. The
+/// scanner of tree-sitter-yaml counts both in 16 bits.
+pub const MAX_BLOCK_SPAN: usize = 32_000;
+
+/// A text and its tree.
+#[derive(Debug)]
+pub struct Parsed<'t> {
+    pub(super) language: &'static Language,
+    pub(super) text: &'t [u8],
+    pub(super) tree: Tree,
+}
+
+/// Why a text was not parsed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unparsed {
+    /// The text has that many bytes, more than [`MAX_BYTES`].
+    TooLarge(usize),
+    /// The text nests deeper than this limit.
+    TooDeep(usize),
+    /// The text has more or longer lines than [`MAX_BLOCK_SPAN`].
+    TooLong,
+    /// The time limit is over.
+    OutOfTime,
+    /// The grammar and the library are incompatible: a fault of the build.
+    NoGrammar,
+    /// The text is a template, so its syntax errors are not its own.
+    Template,
+}
+
+impl std::fmt::Display for Unparsed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Unparsed::TooLarge(bytes) => write!(f, "{bytes} bytes are more than {MAX_BYTES}"),
+            Unparsed::TooDeep(limit) => write!(f, "it nests deeper than {limit} levels"),
+            Unparsed::TooLong => {
+                write!(f, "it has more than {MAX_BLOCK_SPAN} lines, or a longer line")
+            }
+            Unparsed::NoGrammar => f.write_str("its grammar does not fit this build"),
+            Unparsed::Template => {
+                f.write_str("it is a template, so its syntax errors are not its own")
+            }
+            Unparsed::OutOfTime => write!(f, "the time limit for one file is over"),
+        }
+    }
+}
+
+/// Parses `text`. `expired` is called every few microseconds and ends the parse when it returns
+/// true.
+///
+/// # Errors
+/// Why there is no tree. A text with syntax errors has a tree with error nodes.
+pub fn parse<'t>(
+    language: &'static Language,
+    text: &'t [u8],
+    expired: &dyn Fn() -> bool,
+) -> Result<Parsed<'t>, Unparsed> {
+    check(language, text)?;
+    parse_from(language, text, None, expired)
+}
+
+/// As [`parse`], without a check of the limits. `old` is the tree of another text, already edited
+/// to match the difference between the two.
+pub(super) fn parse_from<'t>(
+    language: &'static Language,
+    text: &'t [u8],
+    old: Option<&Tree>,
+    expired: &dyn Fn() -> bool,
+) -> Result<Parsed<'t>, Unparsed> {
+    let mut parser = Parser::new();
+    // Tests check that the versions of the grammars match the library.
+    if parser.set_language(&language.grammar()).is_err() {
+        return Err(Unparsed::NoGrammar);
+    }
+    let mut stop = |_: &tree_sitter::ParseState| {
+        if expired() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let mut read = |at: usize, _| text.get(at..).unwrap_or_default();
+    let options = ParseOptions::new().progress_callback(&mut stop);
+    let tree =
+        parser.parse_with_options(&mut read, old, Some(options)).ok_or(Unparsed::OutOfTime)?;
+    Ok(Parsed { language, text, tree })
+}
+
+/// Checks that a parser will survive `text`.
+fn check(language: &Language, text: &[u8]) -> Result<(), Unparsed> {
+    if text.len() > MAX_BYTES {
+        return Err(Unparsed::TooLarge(text.len()));
+    }
+    if bracket_depth(text) > MAX_DEPTH {
+        return Err(Unparsed::TooDeep(MAX_DEPTH));
+    }
+    if language.name != "yaml" {
+        return Ok(());
+    }
+    let lines = || text.split(|&byte| byte == b'\n');
+    if lines().count() > MAX_BLOCK_SPAN || lines().any(|line| line.len() > MAX_BLOCK_SPAN) {
+        return Err(Unparsed::TooLong);
+    }
+    if block_depth(text) > MAX_BLOCK_DEPTH {
+        Err(Unparsed::TooDeep(MAX_BLOCK_DEPTH))
+    } else {
+        Ok(())
+    }
+}
+
+/// Whether a parser will survive `text`, which nests at most `depth` deep. Does not scan the text.
+pub(super) fn is_harmless(language: &Language, text: &[u8], depth: usize) -> bool {
+    text.len() <= MAX_BYTES && depth <= MAX_DEPTH && language.name != "yaml"
+}
+
+/// The nesting of brackets, if strings and comments had none, whatever their kinds. Real code stays
+/// far below the limit.
+pub(super) fn bracket_depth(text: &[u8]) -> usize {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    for byte in text {
+        match byte {
+            b'(' | b'[' | b'{' => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+/// The maximum number of block collections open at once in a YAML text: the indents of the open
+/// lines and the indicators of the current line.
+fn block_depth(text: &[u8]) -> usize {
+    let mut open: Vec<usize> = Vec::new();
+    let mut deepest = 0;
+    for line in text.split(|&byte| byte == b'\n') {
+        let indent = line.iter().take_while(|&&byte| byte == b' ' || byte == b'\t').count();
+        if indent == line.len() {
+            continue;
+        }
+        while open.last().is_some_and(|&column| column >= indent) {
+            open.pop();
+        }
+        let indicator = |(i, byte): (usize, &u8)| {
+            matches!(byte, b'-' | b'?' | b':')
+                && line.get(i + 1).is_none_or(u8::is_ascii_whitespace)
+        };
+        open.push(indent);
+        let inline: Vec<usize> = line
+            .iter()
+            .enumerate()
+            .skip(indent)
+            .filter(|&(i, byte)| indicator((i, byte)))
+            .map(|(i, _)| i + 1)
+            .collect();
+        deepest = deepest.max(open.len() + inline.len());
+        // A collection that begins in a line stays open only while the lines below have more
+        // indentation.
+        let leading = line[indent..]
+            .iter()
+            .take_while(|&&byte| matches!(byte, b'-' | b'?' | b' ' | b'\t'))
+            .count();
+        open.extend(
+            inline.into_iter().filter(|&column| column <= indent + leading && column > indent),
+        );
+    }
+    deepest
+}
+
+impl Parsed<'_> {
+    #[must_use]
+    pub fn language(&self) -> &'static Language {
+        self.language
+    }
+
+    /// Whether the tree has an error node.
+    #[must_use]
+    pub fn has_error(&self) -> bool {
+        self.tree.root_node().has_error()
+    }
+
+    /// Whether byte `at` is in a string, a comment or raw text, where any text is allowed.
+    #[must_use]
+    pub fn is_prose(&self, at: usize) -> bool {
+        self.prose_from(at).is_some()
+    }
+
+    /// Whether byte `at` is in a string or raw text that is not a comment.
+    #[must_use]
+    pub fn is_text(&self, at: usize) -> bool {
+        self.covering(at, &[self.language.strings]).is_some()
+    }
+
+    /// The start of the string, comment or raw text that contains byte `at`.
+    #[must_use]
+    pub fn prose_from(&self, at: usize) -> Option<usize> {
+        self.covering(at, &[self.language.strings, self.language.comments])
+    }
+
+    /// The start of the outermost node of these kinds that contains byte `at`.
+    fn covering(&self, at: usize, kinds: &[&[&str]]) -> Option<usize> {
+        let mut cursor = self.tree.walk();
+        while cursor.goto_first_child_for_byte(at).is_some() {
+            let node = cursor.node();
+            if node.start_byte() > at {
+                return None;
+            }
+            if kinds.iter().any(|kinds| kinds.contains(&node.kind())) {
+                return Some(node.start_byte());
+            }
+        }
+        None
+    }
+
+    pub(super) fn text_of(&self, node: Node<'_>) -> &[u8] {
+        &self.text[node.byte_range()]
+    }
+}
+
+/// The rows (0-based, end excluded) that `node` covers.
+pub(super) fn rows(node: Node<'_>) -> Range<usize> {
+    let (start, end) = (node.start_position(), node.end_position());
+    start.row..if end.column == 0 && end.row > start.row { end.row } else { end.row + 1 }
+}

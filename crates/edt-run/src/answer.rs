@@ -1,0 +1,201 @@
+//! The answer of `edt run`.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::captured::CapturedOutput;
+use edt_types::{
+    FileReport, Finding, GuardReport, Level, Recovered, SessionReport, Status, Warning,
+};
+
+/// The most entries of a list in an answer.
+const MAX_LISTED: usize = 1000;
+
+/// The answer of `edt run`: the keys of every answer, and `run`.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct RunOutcome {
+    /// Always `edt.run/1`.
+    pub schema: &'static str,
+    /// `applied` if changes of the program were recorded, `unchanged` if it changed nothing,
+    /// `failed` if it ended with a failure (its changes are recorded nevertheless), `refused` if it
+    /// was not run or its changes were rolled back.
+    pub status: Status,
+    /// The program that ran; `null` if it was not started.
+    pub run: Option<RunReport>,
+    /// The session; `null` if there is none.
+    pub session: Option<SessionReport>,
+    /// The commit with the program's changes, as a hex object id.
+    pub commit: Option<String>,
+    /// The tip of the session branch before that commit.
+    pub parent: Option<String>,
+    /// The number of edits in the session.
+    pub edit: Option<u64>,
+    /// The proposal that was made or is open, if policy requires user approval.
+    pub proposal: Option<u64>,
+    /// Commits that recorded earlier unrecorded changes before the program started.
+    pub checkpoints: Vec<String>,
+    /// The number of paths that the program changed.
+    pub files_in_all: u64,
+    /// The changed paths, at most the first 1,000.
+    pub files: Vec<FileReport>,
+    /// The results of the guards, at most the first 1,000.
+    pub guards: Vec<GuardReport>,
+    /// All refusals, the most important first.
+    pub errors: Vec<Finding>,
+    pub warnings: Vec<Warning>,
+    /// Remembered fixes of similar failures; empty for a run.
+    pub lessons: Vec<String>,
+    /// An interrupted transaction that this call completed or rolled back first.
+    pub recovered: Option<Recovered>,
+}
+
+/// A program that ran.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct RunReport {
+    /// The number of the run: `edt run --output ID` prints its stored output.
+    pub id: u64,
+    /// The program's absolute path.
+    pub program: String,
+    /// Its arguments; bytes that are not UTF-8 are replaced by U+FFFD.
+    pub args: Vec<String>,
+    /// Its working directory.
+    pub cwd: String,
+    /// Its exit status; `null` if a signal ended it or the status is unknown.
+    pub exit_code: Option<i32>,
+    /// The signal that ended it, if one did.
+    pub signal: Option<i32>,
+    /// Whether it reached the time limit and was killed.
+    pub timed_out: bool,
+    /// The sandbox limit that it reached, if any.
+    pub limit: Option<&'static str>,
+    /// The duration in milliseconds.
+    pub duration_ms: u64,
+    /// The sandbox that it ran in.
+    pub sandbox: Sandbox,
+    /// Its standard output.
+    pub stdout: CapturedOutput,
+    /// Its standard error.
+    pub stderr: CapturedOutput,
+}
+
+/// The sandbox of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Sandbox {
+    pub level: Level,
+    /// The mechanisms that confine the program.
+    pub by: &'static str,
+    /// Variables of the environment that were withheld because they look like secrets.
+    pub withheld: Vec<String>,
+}
+
+impl RunOutcome {
+    /// The name and version of this shape.
+    pub const SCHEMA: &'static str = "edt.run/1";
+
+    #[must_use]
+    pub fn new() -> RunOutcome {
+        RunOutcome {
+            schema: RunOutcome::SCHEMA,
+            status: Status::Unchanged,
+            run: None,
+            session: None,
+            commit: None,
+            parent: None,
+            edit: None,
+            proposal: None,
+            checkpoints: Vec::new(),
+            files_in_all: 0,
+            files: Vec::new(),
+            guards: Vec::new(),
+            errors: Vec::new(),
+            warnings: Vec::new(),
+            lessons: Vec::new(),
+            recovered: None,
+        }
+    }
+}
+
+impl RunOutcome {
+    /// Truncates long lists and adds a warning. The commit still records everything.
+    pub fn bound(&mut self) {
+        let (files, guards) = (self.files.len(), self.guards.len());
+        self.files_in_all = files as u64;
+        if files.max(guards) <= MAX_LISTED {
+            return;
+        }
+        self.files.truncate(MAX_LISTED);
+        self.guards.truncate(MAX_LISTED);
+        let lists = [("files", files), ("guards", guards)];
+        let long: Vec<String> = lists
+            .iter()
+            .filter(|(_, count)| *count > MAX_LISTED)
+            .map(|(name, count)| format!("the first {MAX_LISTED} of {count} {name}"))
+            .collect();
+        let commit = self.commit.as_deref().unwrap_or("HEAD");
+        let message = format!(
+            "This answer lists {}; `git show --name-status {commit}` names every file.",
+            long.join(" and ")
+        );
+        self.warnings.push(Warning { code: "not_all_listed", path: None, message });
+    }
+}
+
+impl Default for RunOutcome {
+    fn default() -> RunOutcome {
+        RunOutcome::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use edt_types::{FileChangeKind, Verdict};
+
+    fn outcome(files: usize, guards: usize) -> RunOutcome {
+        let file = FileReport {
+            path: "a".into(),
+            change: FileChangeKind::Modified,
+            from: None,
+            hash_before: None,
+            hash_after: None,
+            bytes_before: None,
+            bytes_after: None,
+            lines_added: 0,
+            lines_removed: 0,
+            context: None,
+            matched_by: None,
+        };
+        let guard =
+            GuardReport { guard: "syntax", verdict: Verdict::Pass, path: "a".into(), detail: None };
+        RunOutcome { files: vec![file; files], guards: vec![guard; guards], ..RunOutcome::new() }
+    }
+
+    #[test]
+    fn a_thousand_files_are_listed_completely() {
+        let mut answer = outcome(1000, 1000);
+        answer.bound();
+        assert_eq!(
+            (answer.files.len(), answer.guards.len(), answer.files_in_all),
+            (1000, 1000, 1000)
+        );
+        assert_eq!(answer.warnings, []);
+    }
+
+    #[test]
+    fn longer_lists_are_cut_with_a_warning() {
+        let mut answer = RunOutcome { commit: Some("abc".into()), ..outcome(1001, 1002) };
+        answer.bound();
+        assert_eq!(
+            (answer.files.len(), answer.guards.len(), answer.files_in_all),
+            (1000, 1000, 1001)
+        );
+        let warning = Warning {
+            code: "not_all_listed",
+            path: None,
+            message: "This answer lists the first 1000 of 1001 files and the first 1000 of 1002 \
+                      guards; `git show --name-status abc` names every file."
+                .into(),
+        };
+        assert_eq!(answer.warnings, [warning]);
+    }
+}

@@ -1,0 +1,428 @@
+//! `edt run`: runs a program with exactly these arguments in a sandbox, captures its output, and
+//! records its changes as one commit.
+//!
+//! ```text
+//! permit    evaluate policy on the arguments, approvals   on failure nothing was run
+//! record    a checkpoint of earlier unrecorded changes    so that they cannot be lost
+//! execute   run in the sandbox; no lock is held           the output is followed
+//! review    guards examine the changes                    no branch has them yet
+//! record    one commit; or restore, if refused            reverted by one `edt undo`
+//! ```
+
+pub mod answer;
+pub mod captured;
+pub mod changes;
+mod execute;
+mod permit;
+pub mod request;
+pub mod sandbox;
+pub mod store;
+
+use edt_core::session::checkpoint::{CheckpointReason, CommitInfo};
+use edt_core::session::record::{
+    RecordAction, RecordOutcome, RecordPreview, record, record_checked,
+};
+use edt_core::session::{LockedWorkspace, Session, backup};
+use edt_types::stage;
+use edt_types::trace::names::{PROGRAM, RECORD};
+use edt_types::{Code, Effect, Finding, Findings, Result, Status, Warning};
+
+pub use answer::RunOutcome;
+use changes::ChangesReview;
+use execute::Executed;
+use permit::Permitted;
+pub use request::ProgramRequest;
+pub use store::OutputStream;
+
+/// The longest subject line of a commit, in characters.
+const MAX_SUBJECT: usize = 72;
+/// The longest command line in a commit message, in bytes.
+const MAX_LINE: usize = 4096;
+
+/// Receives the output of a run while it lasts.
+pub trait RunObserver {
+    /// Called for each piece of output.
+    fn output(&mut self, stream: OutputStream, bytes: &[u8]);
+
+    /// Whether to end the program now; called several times a second. `None` if that never happens.
+    fn stop(&self) -> Option<bool> {
+        None
+    }
+}
+
+/// Runs `request` in `workspace`. Errors after the program started are in the returned answer, with
+/// what the program did.
+///
+/// # Errors
+/// The program was not started. Nothing was changed, except that earlier unrecorded changes may be
+/// recorded as a checkpoint.
+pub fn run(
+    workspace: &mut LockedWorkspace,
+    request: &ProgramRequest,
+    observer: &mut dyn RunObserver,
+) -> Result<RunOutcome> {
+    request.check()?;
+    workspace.repo.check_idle()?;
+    let policy = workspace.current_policy()?;
+    let mut permitted = permit::permit(workspace, &policy, request)?;
+    let before = stage!(RECORD, record(workspace, CheckpointReason::Foreign, &[]))?;
+    let backup_warnings = backup::back_up(workspace, &before.session, &before.left_out)?;
+    let consumed =
+        permitted.approval.take().map(|approval| approval.consume(workspace)).transpose()?;
+    let mut answer = RunOutcome::new();
+    report_checkpoints(&mut answer, &before);
+    answer.warnings.extend(backup_warnings);
+    // The program may call edt in this worktree. With the lock held, both would wait for each
+    // other.
+    let observers = workspace.options().observers.clone();
+    let mut executed = None;
+    let relocked = workspace.unlocked(|repo| {
+        let program = stage!(PROGRAM, {
+            // The observers name the current span, which is the program's.
+            let environment: Vec<_> = observers.iter().flat_map(|one| one.environment()).collect();
+            execute::execute(repo, &permitted, &environment, observer)
+        });
+        program.map(|done| executed = Some(done))
+    });
+    answer.recovered.clone_from(&workspace.recovered);
+    let Some(executed) = executed else {
+        // Without the lock nothing may be written, and the approval stays consumed.
+        let restored = consumed
+            .filter(|_| workspace.is_locked())
+            .map_or(Ok(()), |consumed| consumed.restore(workspace));
+        let found =
+            [relocked.err(), restored.err()].into_iter().flatten().flat_map(Findings::into_vec);
+        return Ok(with_status(answer, found.collect()));
+    };
+    answer.warnings.extend(executed.warnings.iter().cloned());
+    answer.run = Some(executed.report.clone());
+    let done = relocked
+        .and_then(|()| record_changes(workspace, &permitted, &before, &executed, &mut answer));
+    let mut errors: Vec<Finding> =
+        timeout_finding(&executed).into_iter().chain(executed.watch_error.clone()).collect();
+    errors.extend(done.err().map(Findings::into_vec).unwrap_or_default());
+    errors.append(&mut answer.errors);
+    Ok(with_status(answer, errors))
+}
+
+/// The answer with all findings and the resulting status.
+fn with_status(mut answer: RunOutcome, found: Vec<Finding>) -> RunOutcome {
+    let failed = answer.run.as_ref().is_some_and(|report| report.exit_code != Some(0));
+    answer.status = match Findings::check(found) {
+        Err(found) => {
+            let status = found.status();
+            answer.errors = found.into_vec();
+            status
+        }
+        Ok(()) if failed => Status::Failed,
+        Ok(()) if answer.commit.is_some() => Status::Applied,
+        Ok(()) => Status::Unchanged,
+    };
+    answer
+}
+
+/// Adds the checkpoints that were recorded before the program ran.
+fn report_checkpoints(answer: &mut RunOutcome, before: &RecordOutcome) {
+    answer.checkpoints = before.commits.iter().map(ToString::to_string).collect();
+    answer.warnings.extend(before.warnings.iter().cloned());
+    answer.session = (!before.commits.is_empty()).then(|| before.session.report(before.began));
+}
+
+/// Records the program's changes after the guards examined them, or restores the files if policy
+/// refuses the changes.
+fn record_changes(
+    workspace: &mut LockedWorkspace,
+    permitted: &Permitted<'_>,
+    before: &RecordOutcome,
+    executed: &Executed,
+    answer: &mut RunOutcome,
+) -> Result<()> {
+    let message = message(&permitted.dir, executed);
+    let recording = CommitInfo { message, agent: permitted.request.agent.clone() };
+    let policy = workspace.current_policy()?;
+    let mut review = ChangesReview::default();
+    let mut check = |preview: &RecordPreview<'_>| {
+        review = changes::review(preview, &policy, permitted.on_findings)?;
+        Ok(if review.refused.is_empty() { RecordAction::Record } else { RecordAction::Restore })
+    };
+    let recorded = stage!(
+        RECORD,
+        record_checked(workspace, CheckpointReason::Program(&recording), &[], &mut check)
+    );
+    // The findings are reported even if recording fails.
+    let kept = recorded.as_ref().ok().and_then(|recorded| recorded.refused.clone());
+    answer.guards = review.reports;
+    let range = recorded
+        .as_ref()
+        .ok()
+        .zip(kept.as_ref())
+        .map(|(recorded, kept)| (recorded.parent.to_string(), kept.clone()));
+    answer.errors.extend(
+        review.refused.into_iter().map(|finding| refused_after_run(finding, range.as_ref())),
+    );
+    answer.errors.extend(review.not_restorable);
+    let mut recorded = recorded?;
+    // Warnings about paths left out before the program ran are already in the answer.
+    recorded.warnings.retain(|warning| !answer.warnings.contains(warning));
+    answer.warnings.append(&mut recorded.warnings);
+    answer.warnings.extend(review.warnings);
+    let session = &recorded.session;
+    if recorded.parent != before.session.tip && before.session.name == session.name {
+        let (from, to) = (before.session.tip, recorded.parent);
+        let found =
+            changes::foreign_protected_changes(&workspace.repo, &policy, session, from, to)?;
+        answer.errors.extend(found);
+    }
+    if before.session.name != session.name && !recorded.commits.is_empty() {
+        answer.warnings.push(session_left(&before.session, session));
+    }
+    let began = answer.session.as_ref().is_some_and(|session| session.began);
+    let Some(commit) = recorded.commits.last() else { return Ok(()) };
+    if kept.is_none() {
+        answer.session = Some(session.report(recorded.began || began));
+        answer.edit = Some(session.edits(&workspace.repo)?);
+    }
+    answer.commit = Some(commit.to_string());
+    answer.parent = Some(recorded.parent.to_string());
+    answer.files = edt_core::session::diff_report::files(&workspace.repo, &recorded.paths)?;
+    Ok(())
+}
+
+/// A finding of a guard about changes that the program had already made: either all of its changes
+/// were rolled back and are kept at a ref (`range`: the parent commit and that ref), or that
+/// failed.
+fn refused_after_run(finding: Finding, range: Option<&(String, String)>) -> Finding {
+    let found = &finding.summary;
+    let (summary, remedy) = match range {
+        None => (
+            format!(
+                "{found} The program had already made this change. It could not be rolled back, and \
+                 it is not recorded."
+            ),
+            "Restore the file before anything else: `git status` shows the changes, `git restore \
+             PATH` restores a file."
+                .to_owned(),
+        ),
+        Some((parent, kept)) => (
+            format!(
+                "{found} The program had already made this change. All changes of the program were \
+                 rolled back and are kept at {kept}."
+            ),
+            format!(
+                "Run the program so that it does not make this change. `git diff {parent} {kept}` \
+                 shows its changes. The user may apply them with `git cherry-pick \
+                 {parent}..{kept}`."
+            ),
+        ),
+    };
+    let effect = Effect::Unstated;
+    let changed =
+        Finding { summary, effect, remedy, override_remedy: None, allow: None, ..finding };
+    match range {
+        None => changed,
+        Some((_, kept)) => changed.with("kept", kept.as_str()),
+    }
+}
+
+fn session_left(from: &Session, to: &Session) -> Warning {
+    let message = format!(
+        "HEAD left the session {} while the program ran. Its changes are recorded in {}.",
+        from.name, to.name
+    );
+    Warning { code: "session_left", path: None, message }
+}
+
+fn timeout_finding(executed: &Executed) -> Option<Finding> {
+    let report = &executed.report;
+    if !report.timed_out {
+        return None;
+    }
+    let seconds = executed.limit.as_secs_f64();
+    let finding = Finding::new(
+        Code::CommandTimeout,
+        format!(
+            "{} timed out after {seconds} s and was killed, with all processes that it had started.",
+            executed.command_line
+        ),
+        "Look at the end of its output for what it waited for. Give it input with --stdin, or more \
+         time with --timeout SECONDS.",
+    );
+    Some(finding.with("timeout_s", seconds))
+}
+
+/// The commit message: subject, full command line, how the program ended.
+fn message(dir: &std::path::Path, executed: &Executed) -> String {
+    let line = edt_types::text::escape_controls(&executed.command_line).0;
+    let subject = cut(&format!("run: {line}"), MAX_SUBJECT);
+    let report = &executed.report;
+    let end = match (report.exit_code, report.signal) {
+        _ if report.timed_out => {
+            format!("time limit of {} s reached", executed.limit.as_secs_f64())
+        }
+        (Some(code), _) => format!("exit status {code}"),
+        (None, signal) => format!("signal {}", signal.unwrap_or_default()),
+    };
+    let full = if line.len() > MAX_LINE {
+        format!("{} [{} bytes in total]", cut(&line, MAX_LINE), line.len())
+    } else {
+        line
+    };
+    let directory = edt_types::text::escape_controls(&dir.display().to_string()).0;
+    format!(
+        "{subject}\n\nCommand: {full}\nDirectory: {directory}\nEnded: {end} after {:.1} s",
+        executed.took.as_secs_f64()
+    )
+}
+
+/// The first characters of `text`, at most `most`, with `…` in place of the rest.
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some(_) => text.chars().take(most - 1).chain(['…']).collect(),
+    }
+}
+
+fn not_stored(why: &str) -> Warning {
+    let message = format!(
+        "Not all of the program's output was stored: {why}. The part in this answer is correct."
+    );
+    Warning { code: "output_not_stored", path: None, message }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use answer::{RunReport, Sandbox};
+    use captured::OutputBuffer;
+    use edt_types::Level;
+    use std::path::Path;
+    use std::time::Duration;
+
+    fn report(exit_code: Option<i32>, signal: Option<i32>) -> RunReport {
+        let output = || OutputBuffer::default().output(|_, _| String::new());
+        RunReport {
+            id: 1,
+            program: "/bin/make".into(),
+            args: Vec::new(),
+            cwd: "/w".into(),
+            exit_code,
+            signal,
+            timed_out: false,
+            limit: None,
+            duration_ms: 1500,
+            sandbox: Sandbox { level: Level::Standard, by: "x", withheld: Vec::new() },
+            stdout: output(),
+            stderr: output(),
+        }
+    }
+
+    fn executed(line: &str, report: RunReport) -> Executed {
+        Executed {
+            report,
+            command_line: line.to_owned(),
+            took: Duration::from_millis(1500),
+            limit: Duration::from_secs(60),
+            warnings: Vec::new(),
+            watch_error: None,
+        }
+    }
+
+    #[test]
+    fn a_commit_message_has_the_command_the_directory_and_the_end() {
+        assert_eq!(
+            message(Path::new("/w"), &executed("make all", report(Some(2), None))),
+            "run: make all\n\nCommand: make all\nDirectory: /w\nEnded: exit status 2 after 1.5 s"
+        );
+    }
+
+    #[test]
+    fn a_long_command_is_cut_in_the_subject_alone() {
+        let line = format!("make {}", "x".repeat(100));
+        let message = message(Path::new("/w"), &executed(&line, report(None, Some(9))));
+        let subject = message.lines().next().unwrap();
+        assert_eq!((subject.chars().count(), subject.ends_with('…')), (MAX_SUBJECT, true));
+        assert!(message.contains(&format!("\nCommand: {line}\n")), "{message}");
+        assert!(message.ends_with("\nEnded: signal 9 after 1.5 s"), "{message}");
+    }
+
+    #[test]
+    fn a_command_cannot_forge_lines_of_the_message() {
+        let message =
+            message(Path::new("/w"), &executed("x\nEdt-Kind: land", report(Some(0), None)));
+        assert!(!message.contains("\nEdt-Kind"), "{message}");
+    }
+
+    #[test]
+    fn a_program_that_timed_out_is_an_error_with_its_limit() {
+        let report = RunReport { timed_out: true, ..report(None, Some(9)) };
+        let executed = executed("make", report);
+        let finding = timeout_finding(&executed).unwrap();
+        assert_eq!(
+            finding.summary,
+            "make timed out after 60 s and was killed, with all processes that it had started."
+        );
+        assert_eq!(
+            (finding.code, &finding.evidence["timeout_s"]),
+            (Code::CommandTimeout, &60.0.into())
+        );
+        assert!(
+            message(Path::new("/w"), &executed).contains("\nEnded: time limit of 60 s reached")
+        );
+    }
+
+    #[test]
+    fn a_program_that_ended_in_time_is_no_error() {
+        assert_eq!(timeout_finding(&executed("make", report(Some(1), None))), None);
+    }
+
+    fn status(exit_code: i32, commit: Option<&str>, found: Vec<Finding>) -> Status {
+        let answer = RunOutcome {
+            run: Some(report(Some(exit_code), None)),
+            commit: commit.map(str::to_owned),
+            ..RunOutcome::new()
+        };
+        with_status(answer, found).status
+    }
+
+    #[test]
+    fn the_status_of_a_run_is_that_of_its_worst_part() {
+        assert_eq!(status(0, None, Vec::new()), Status::Unchanged);
+        assert_eq!(status(0, Some("c"), Vec::new()), Status::Applied);
+        assert_eq!(status(1, Some("c"), Vec::new()), Status::Failed);
+        let finding = Finding::new(Code::ProtectedPath, "x", "y");
+        assert_eq!(status(1, Some("c"), vec![finding]), Status::Refused);
+    }
+
+    #[test]
+    fn refused_changes_are_kept_at_a_ref_that_the_finding_names() {
+        let finding = Finding::new(Code::ProtectedPath, "a.txt is protected.", "Leave it.")
+            .nothing_changed()
+            .or_override("If so, allow it.");
+        let range = ("aaa".to_owned(), "refs/edt/s/refused/1".to_owned());
+        let expected = Finding::new(
+            Code::ProtectedPath,
+            "a.txt is protected. The program had already made this change. All changes of the \
+             program were rolled back and are kept at refs/edt/s/refused/1.",
+            "Run the program so that it does not make this change. `git diff aaa \
+             refs/edt/s/refused/1` shows its changes. The user may apply them with `git \
+             cherry-pick aaa..refs/edt/s/refused/1`.",
+        );
+        let expected = expected.with("kept", "refs/edt/s/refused/1");
+        assert_eq!(refused_after_run(finding, Some(&range)), expected);
+    }
+
+    #[test]
+    fn changes_that_could_not_be_rolled_back_say_so() {
+        let finding = Finding::new(Code::ProtectedPath, "a.txt is protected.", "Leave it.");
+        assert_eq!(
+            refused_after_run(finding, None).summary,
+            "a.txt is protected. The program had already made this change. It could not be rolled \
+             back, and it is not recorded."
+        );
+    }
+
+    #[test]
+    fn a_text_is_cut_between_characters() {
+        assert_eq!((cut("äöü", 3), cut("äöüß", 3)), ("äöü".to_owned(), "äö…".to_owned()));
+    }
+}

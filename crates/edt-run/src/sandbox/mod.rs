@@ -1,0 +1,133 @@
+//! Runs a program in a sandbox: [`start`] it at a [level](edt_types::Level), watch it, and kill it
+//! with all processes that it started.
+//!
+//! edt starts *itself* as a supervisor (`/proc/self/exe __sandbox`, [`child`]). The supervisor
+//! confines itself, starts the program as its child, and is the reaper of all orphans of the
+//! program. So no code has to run between `fork` and `exec`. Killing everything does not depend on
+//! process groups, sessions or the environment, which the program can change.
+//!
+//! ```text
+//! edt ─ socket ─ supervisor ─ the program ─ what it starts
+//!                │ namespaces, mounts          (its main thread is outside Landlock and seccomp,
+//!                └ a thread: capabilities, Landlock, seccomp, then the start     the program cannot reach it)
+//! ```
+//!
+//! When the socket closes because edt exited or was killed, the supervisor kills everything. A
+//! level is applied completely or not at all ([`StartError::Unavailable`]). `docs/guide/sandbox.md`
+//! lists what each level restricts.
+
+mod bubblewrap;
+pub mod child;
+mod confine;
+mod layout;
+mod limits;
+mod mounts;
+mod namespaces;
+mod os_bytes;
+mod privileges;
+mod reexec;
+mod running;
+mod seccomp;
+mod secrets;
+mod start;
+mod supervise;
+mod tree;
+mod wire;
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use edt_types::Level;
+
+pub use limits::{ResourceLimit, ResourceLimits};
+pub use running::{RunningProgram, SandboxOutcome, Termination};
+pub use secrets::withheld;
+pub use start::start;
+
+/// A program to run and its restrictions.
+#[derive(Debug, Clone)]
+pub struct SandboxPlan {
+    pub level: Level,
+    /// The program's absolute path, which is also its `argv[0]`.
+    pub program: PathBuf,
+    /// The arguments after `argv[0]`.
+    pub args: Vec<OsString>,
+    /// The working directory.
+    pub dir: PathBuf,
+    /// The environment. At standard and strict the program does not get the variables that
+    /// [`withheld`] names.
+    pub env: Vec<(OsString, OsString)>,
+    /// The worktree: an absolute path without symbolic links.
+    pub root: PathBuf,
+    /// `.git` (file or directory), the Git directory, the common directory, edt's state: read-only.
+    pub git: Vec<PathBuf>,
+    /// Further writable directories from the user's configuration. Missing ones are ignored.
+    pub writable: Vec<PathBuf>,
+    /// Files and directories that must not be readable, in addition to the built-in list.
+    pub secrets: Vec<PathBuf>,
+    pub limits: ResourceLimits,
+    pub backend: NamespaceBackend,
+    /// The edt executable, which supervises.
+    pub edt: PathBuf,
+}
+
+impl SandboxPlan {
+    /// `program` without arguments or environment, in `root`, with the limits of `level`.
+    #[must_use]
+    pub fn new(level: Level, program: &Path, root: &Path) -> SandboxPlan {
+        SandboxPlan {
+            level,
+            program: program.to_owned(),
+            args: Vec::new(),
+            dir: root.to_owned(),
+            env: Vec::new(),
+            root: root.to_owned(),
+            git: Vec::new(),
+            writable: Vec::new(),
+            secrets: Vec::new(),
+            limits: ResourceLimits::of(level),
+            backend: NamespaceBackend::Any,
+            edt: "/proc/self/exe".into(),
+        }
+    }
+}
+
+/// What creates the namespaces. All variants but the first are for tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NamespaceBackend {
+    /// Bubblewrap for [`Level::Strict`] if it is installed, else edt.
+    Any,
+    Own,
+    Bubblewrap,
+    /// edt, as on kernels before 6.12, whose Landlock cannot restrict signals. [`Level::Standard`]
+    /// then has a PID namespace.
+    OwnWithoutSignals,
+}
+
+/// Why a program did not start. None of its code ran.
+#[derive(Debug)]
+pub enum StartError {
+    /// This system does not support the level.
+    Unavailable {
+        level: Level,
+        /// The system's error and what would help, in full sentences.
+        why: String,
+    },
+    /// The program could not be executed.
+    Program(io::Error),
+    /// Another system call failed.
+    System(io::Error),
+}
+
+impl From<io::Error> for StartError {
+    fn from(error: io::Error) -> StartError {
+        StartError::System(error)
+    }
+}
+
+impl From<rustix::io::Errno> for StartError {
+    fn from(error: rustix::io::Errno) -> StartError {
+        StartError::System(error.into())
+    }
+}

@@ -1,0 +1,367 @@
+//! What a confined program must not read: files and directories by path, variables by name or
+//! value.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use super::SandboxPlan;
+
+/// Paths below a home directory.
+const HOME_PATHS: &[&str] = &[
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".oci",
+    ".kube",
+    ".docker/config.json",
+    ".docker/run",
+    ".netrc",
+    "_netrc",
+    ".authinfo",
+    ".authinfo.gpg",
+    ".git-credentials",
+    ".npmrc",
+    ".yarnrc.yml",
+    ".pypirc",
+    ".pgpass",
+    ".my.cnf",
+    ".vault-token",
+    ".terraformrc",
+    ".terraform.d/credentials.tfrc.json",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".gem/credentials",
+    ".bundle/config",
+    ".m2/settings.xml",
+    ".m2/settings-security.xml",
+    ".gradle/gradle.properties",
+    ".composer/auth.json",
+    ".nuget/NuGet/NuGet.Config",
+    ".huggingface/token",
+    ".cache/huggingface/token",
+    ".kaggle",
+    ".databrickscfg",
+    ".snowflake",
+    ".boto",
+    ".s3cfg",
+    ".password-store",
+    ".local/share/keyrings",
+    ".local/share/kwalletd",
+    ".pki",
+    ".1password",
+    ".bash_history",
+    ".zsh_history",
+    ".python_history",
+    ".psql_history",
+    ".mysql_history",
+    ".node_repl_history",
+    ".mozilla",
+    ".thunderbird",
+    ".config/google-chrome",
+    ".config/chromium",
+    ".config/BraveSoftware",
+    ".config/microsoft-edge",
+    ".config/vivaldi",
+    ".config/opera",
+    "snap/firefox",
+    "snap/chromium",
+    ".var/app",
+    ".claude/.credentials.json",
+    ".claude.json",
+    ".codex/auth.json",
+    ".gemini/oauth_creds.json",
+    ".local/share/opencode/auth.json",
+    ".aider.conf.yml",
+];
+
+/// Paths below the configuration directory, `~/.config` by default.
+const CONFIG_PATHS: &[&str] = &[
+    "gcloud",
+    "gh",
+    "glab-cli",
+    "hub",
+    "git/credentials",
+    "op",
+    "doctl",
+    "hcloud",
+    "rclone",
+    "sops",
+    "age",
+    "helm/registry",
+    "stripe",
+    "heroku",
+    "netlify",
+    "vercel",
+    "fly",
+    "containers/auth.json",
+    "pip/pip.conf",
+    "pypoetry/auth.toml",
+    "composer/auth.json",
+    "configstore",
+    "1Password",
+    "Bitwarden CLI",
+    "keepassxc",
+    "github-copilot",
+    "goose/secrets.yaml",
+];
+
+/// System paths. Only root can read most of them.
+const SYSTEM: &[&str] = &[
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/sudoers",
+    "/etc/sudoers.d",
+    "/etc/ssl/private",
+    "/etc/krb5.keytab",
+    "/etc/wireguard",
+    "/etc/NetworkManager/system-connections",
+    "/etc/docker/key.json",
+    "/etc/ssh/ssh_host_rsa_key",
+    "/etc/ssh/ssh_host_ecdsa_key",
+    "/etc/ssh/ssh_host_ed25519_key",
+    "/etc/kubernetes",
+    "/var/lib/docker",
+    "/var/lib/kubelet",
+    "/run/secrets",
+    "/var/run/secrets",
+    "/run/credentials",
+    "/var/spool/cron",
+];
+
+/// Variables whose value is the path of such a file.
+const PATH_VARIABLES: &[&str] = &[
+    "NETRC",
+    "KUBECONFIG",
+    "AWS_SHARED_CREDENTIALS_FILE",
+    "AWS_CONFIG_FILE",
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+    "BOTO_CONFIG",
+    "GOOGLE_APPLICATION_CREDENTIALS",
+    "CLOUDSDK_CONFIG",
+    "AZURE_CONFIG_DIR",
+    "DOCKER_CONFIG",
+    "REGISTRY_AUTH_FILE",
+    "GNUPGHOME",
+    "NPM_CONFIG_USERCONFIG",
+    "npm_config_userconfig",
+    "PGPASSFILE",
+    "PASSWORD_STORE_DIR",
+    "GH_CONFIG_DIR",
+    "VAULT_TOKEN_FILE",
+];
+
+/// Parts of variable names.
+const NAME_PARTS: &[&str] = &[
+    "TOKEN",
+    "SECRET",
+    "PASSWORD",
+    "PASSWD",
+    "PASSPHRASE",
+    "CREDENTIAL",
+    "API_KEY",
+    "APIKEY",
+    "PRIVATE_KEY",
+    "ACCESS_KEY",
+    "SIGNING_KEY",
+    "ENCRYPTION_KEY",
+    "AUTH_KEY",
+    "COOKIE",
+];
+
+/// Complete words of variable names, between underscores: `PAT` must not match `LIBRARY_PATH`.
+const NAME_WORDS: &[&str] = &["PAT"];
+
+/// Complete variable names: access to key agents, D-Bus and daemons.
+const FULL_NAMES: &[&str] = &[
+    "SSH_AUTH_SOCK",
+    "SSH_AGENT_PID",
+    "GPG_AGENT_INFO",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "DOCKER_HOST",
+    "OTEL_EXPORTER_OTLP_HEADERS",
+    "OTEL_EXPORTER_OTLP_TRACES_HEADERS",
+    "GIT_ASKPASS",
+    "SSH_ASKPASS",
+    "SUDO_ASKPASS",
+    "XAUTHORITY",
+    "PGPASS",
+    "MYSQL_PWD",
+    "REDISCLI_AUTH",
+    "NPM_CONFIG__AUTH",
+];
+
+/// Prefixes of values that are keys.
+const VALUE_PREFIXES: &[&str] = &[
+    "ghp_",
+    "gho_",
+    "ghu_",
+    "ghs_",
+    "ghr_",
+    "github_pat_",
+    "glpat-",
+    "sk-ant-",
+    "sk-proj-",
+    "xoxb-",
+    "xoxp-",
+    "xapp-",
+    "AKIA",
+    "ASIA",
+    "npm_",
+    "pypi-",
+    "hf_",
+    "dckr_pat_",
+    "-----BEGIN",
+];
+
+/// The names of the variables that a program does not get at standard and strict.
+#[must_use]
+pub fn withheld(env: &[(OsString, OsString)]) -> Vec<OsString> {
+    env.iter()
+        .filter(|(name, value)| is_secret(name, value))
+        .map(|(name, _)| name.clone())
+        .collect()
+}
+
+/// Whether a variable looks like a secret.
+pub(super) fn is_secret(name: &OsStr, value: &OsStr) -> bool {
+    let upper = name.to_string_lossy().to_uppercase();
+    let value = value.to_string_lossy();
+    NAME_PARTS.iter().any(|part| upper.contains(part))
+        || upper.split('_').skip(1).any(|word| NAME_WORDS.contains(&word))
+        || FULL_NAMES.contains(&upper.as_str())
+        || VALUE_PREFIXES.iter().any(|start| value.starts_with(start))
+        || has_url_password(&value)
+}
+
+/// `scheme://user:password@host`.
+fn has_url_password(value: &str) -> bool {
+    let Some((_, rest)) = value.split_once("://") else { return false };
+    let authority = rest.split(['/', '?', '#', ' ']).next().unwrap_or_default();
+    authority
+        .rsplit_once('@')
+        .and_then(|(user, _)| user.split_once(':'))
+        .is_some_and(|(_, word)| !word.is_empty())
+}
+
+/// All paths where secrets may be, whether they exist or not.
+pub(super) fn secret_paths(plan: &SandboxPlan) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = plan.secrets.clone();
+    let variables = |name: &str| {
+        let of_plan =
+            plan.env.iter().filter(|(key, _)| key == name).map(|(_, value)| value.clone());
+        of_plan.chain(std::env::var_os(name)).collect::<Vec<OsString>>()
+    };
+    let variable = |name: &str| {
+        let paths = variables(name).into_iter().map(PathBuf::from);
+        paths.filter(|path| path.is_absolute()).collect::<Vec<_>>()
+    };
+    for home in homes(variable("HOME")) {
+        paths.extend(HOME_PATHS.iter().map(|name| home.join(name)));
+        paths.extend(CONFIG_PATHS.iter().map(|name| home.join(".config").join(name)));
+    }
+    for config in variable("XDG_CONFIG_HOME") {
+        paths.extend(CONFIG_PATHS.iter().map(|name| config.join(name)));
+    }
+    for data in variable("XDG_DATA_HOME") {
+        paths.extend(["keyrings", "kwalletd"].map(|name| data.join(name)));
+    }
+    for cargo in variable("CARGO_HOME") {
+        paths.extend(["credentials", "credentials.toml"].map(|name| cargo.join(name)));
+    }
+    // Some variables, such as `KUBECONFIG`, list several paths.
+    let named = PATH_VARIABLES.iter().flat_map(|name| variables(name));
+    paths.extend(
+        named
+            .flat_map(|value| std::env::split_paths(&value).collect::<Vec<_>>())
+            .filter(|path| path.is_absolute()),
+    );
+    paths.extend(SYSTEM.iter().map(PathBuf::from));
+    paths
+}
+
+/// The home directories whose secrets this user could read: its own, from the environment and
+/// `/etc/passwd`; for root, all.
+fn homes(named: Vec<PathBuf>) -> Vec<PathBuf> {
+    let me = rustix::process::geteuid();
+    let table = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let mut homes = named;
+    for line in table.lines() {
+        let fields: Vec<&str> = line.split(':').collect();
+        let [_, _, user, _, _, home, ..] = fields[..] else { continue };
+        let own = user.parse() == Ok(me.as_raw());
+        if own || me.is_root() && (home.starts_with("/home/") || home == "/root") {
+            homes.push(home.into());
+        }
+    }
+    homes.retain(|home| home.is_absolute() && home != Path::new("/"));
+    homes.sort();
+    homes.dedup();
+    homes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_recognized_by_name_and_by_value() {
+        let env = [
+            ("PATH", "/bin"),
+            ("GITHUB_TOKEN", "x"),
+            ("my_api_key", "x"),
+            ("SSH_AUTH_SOCK", "/x"),
+            ("DATABASE_URL", "postgres://me:pass@host/db"),
+            ("HOMEPAGE", "https://example.com/a@b"),
+            ("X", "ghp_0123"),
+            ("USER_AT", "https://me@example.com"),
+            // Regression: PAT (personal access token) matched these names.
+            ("LD_LIBRARY_PATH", "/x"),
+            ("PKG_CONFIG_PATH", "/x"),
+            ("GH_PAT", "x"),
+        ];
+        let env = env.map(|(name, value)| (OsString::from(name), OsString::from(value)));
+        assert_eq!(
+            withheld(&env),
+            ["GITHUB_TOKEN", "my_api_key", "SSH_AUTH_SOCK", "DATABASE_URL", "X", "GH_PAT"]
+        );
+    }
+
+    #[test]
+    fn a_password_in_an_address_is_a_secret() {
+        assert!(has_url_password("postgres://me:pass@host/db"));
+        assert!(has_url_password("https://x:y@[::1]:8080?q"));
+    }
+
+    #[test]
+    fn an_address_without_a_password_is_none() {
+        for value in ["https://me@host", "https://host/a:b@c", "https://me:@host", "a:b@c", ""] {
+            assert!(!has_url_password(value), "{value}");
+        }
+    }
+
+    #[test]
+    fn files_that_variables_name_are_secret() {
+        let mut plan =
+            SandboxPlan::new(edt_types::Level::Standard, Path::new("/x"), Path::new("/w"));
+        plan.env = [("KUBECONFIG", "/k/one:/k/two"), ("NETRC", "relative"), ("HOME", "/h")]
+            .map(|(name, value)| (OsString::from(name), OsString::from(value)))
+            .to_vec();
+        plan.secrets = vec!["/own".into()];
+        let paths = secret_paths(&plan);
+        for path in ["/own", "/k/one", "/k/two", "/h/.ssh", "/h/.config/gh", "/etc/shadow"] {
+            assert!(paths.contains(&PathBuf::from(path)), "{path}");
+        }
+        assert!(!paths.contains(&PathBuf::from("relative")));
+    }
+
+    #[test]
+    fn the_root_directory_is_nobodys_home() {
+        let homes = homes(vec!["/".into(), "relative".into(), "/h".into(), "/h".into()]);
+        assert!(homes.contains(&PathBuf::from("/h")) && !homes.contains(&PathBuf::from("/")));
+        assert_eq!(homes.iter().filter(|home| *home == Path::new("/h")).count(), 1);
+        assert!(homes.iter().all(|home| home.is_absolute()));
+    }
+}

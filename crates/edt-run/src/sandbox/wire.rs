@@ -1,0 +1,140 @@
+//! The protocol between edt and its supervisor, over a socket that preserves message boundaries.
+//!
+//! edt sends the [`Orders`] once, as a memory file, with the program's three streams. The
+//! supervisor answers with a [`SupervisorReport`] when the program has started or failed to start,
+//! and with another when everything has ended. A closed socket means that the other side has ended.
+
+use std::fs::File;
+use std::io::{self, IoSlice, IoSliceMut, Read as _, Seek as _, Write as _};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rustix::cmsg_space;
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, recv, recvmsg, send, sendmsg,
+};
+use serde::{Deserialize, Serialize};
+
+use super::layout::MountOp;
+use super::os_bytes::OsBytes;
+use super::{ResourceLimit, ResourceLimits, Termination};
+use edt_types::Level;
+
+/// The instructions to the supervisor.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Orders {
+    pub(super) level: Level,
+    pub(super) program: OsBytes,
+    pub(super) args: Vec<OsBytes>,
+    pub(super) dir: OsBytes,
+    pub(super) env: Vec<(OsBytes, OsBytes)>,
+    /// The namespaces that this supervisor has to create.
+    pub(super) namespaces: Namespaces,
+    /// The mounts that it has to make; `None` if they exist already.
+    pub(super) mounts: Option<Vec<MountOp>>,
+    /// Where Landlock allows the program to write.
+    pub(super) writable: Vec<OsBytes>,
+    /// The private temporary directory, which the supervisor empties.
+    pub(super) temporary: Option<OsBytes>,
+    pub(super) limits: ResourceLimits,
+}
+
+/// Which namespaces the supervisor has to create.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Namespaces {
+    /// This level has no namespaces.
+    None,
+    /// A mount and an IPC namespace, and unless it is root a user namespace.
+    Mounts,
+    /// None: it is already the first process in all of them.
+    All,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum SupervisorReport {
+    /// The program is being started. If the supervisor ends after this, the program may have killed
+    /// it.
+    Starting,
+    Started,
+    Unavailable(String),
+    NoProgram(i32),
+    System(i32),
+    Ended(Ended),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Ended {
+    pub(super) how: Termination,
+    pub(super) limit: Option<ResourceLimit>,
+    pub(super) cpu: Duration,
+    pub(super) max_rss: u64,
+    pub(super) left: u32,
+}
+
+/// Sends the orders with the program's standard input, output and error.
+pub(super) fn send_orders(
+    socket: BorrowedFd<'_>,
+    orders: &Orders,
+    streams: &[OwnedFd; 3],
+) -> io::Result<()> {
+    let bytes = postcard::to_stdvec(orders).map_err(io::Error::other)?;
+    let mut file = File::from(memfd_create("edt-orders", MemfdFlags::CLOEXEC)?);
+    file.write_all(&bytes)?;
+    file.rewind()?;
+    let fds = [file.as_fd(), streams[0].as_fd(), streams[1].as_fd(), streams[2].as_fd()];
+    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(4))];
+    let mut rights = SendAncillaryBuffer::new(&mut space);
+    rights.push(SendAncillaryMessage::ScmRights(&fds));
+    sendmsg(socket, &[IoSlice::new(b"o")], &mut rights, SendFlags::NOSIGNAL)?;
+    Ok(())
+}
+
+pub(super) fn receive_orders(socket: BorrowedFd<'_>) -> io::Result<(Orders, [OwnedFd; 3])> {
+    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(4))];
+    let mut rights = RecvAncillaryBuffer::new(&mut space);
+    let mut byte = [0];
+    recvmsg(socket, &mut [IoSliceMut::new(&mut byte)], &mut rights, RecvFlags::CMSG_CLOEXEC)?;
+    let mut fds = Vec::new();
+    for message in rights.drain() {
+        if let RecvAncillaryMessage::ScmRights(received) = message {
+            fds.extend(received);
+        }
+    }
+    let missing = || io::Error::from(io::ErrorKind::UnexpectedEof);
+    let [file, input, output, errors] = <[OwnedFd; 4]>::try_from(fds).map_err(|_| missing())?;
+    let mut bytes = Vec::new();
+    File::from(file).read_to_end(&mut bytes)?;
+    let orders = postcard::from_bytes(&bytes).map_err(io::Error::other)?;
+    Ok((orders, [input, output, errors]))
+}
+
+/// Sends a report. An error is ignored: edt may have ended.
+pub(super) fn report(socket: impl AsFd, report: &SupervisorReport) {
+    if let Ok(bytes) = postcard::to_stdvec(report) {
+        let _ = send(socket, &bytes, SendFlags::NOSIGNAL);
+    }
+}
+
+/// The next report; `None` if the supervisor has ended.
+pub(super) fn next_report(socket: impl AsFd) -> io::Result<Option<SupervisorReport>> {
+    let mut bytes = [0; 4096];
+    let (length, _) = loop {
+        match recv(&socket, &mut bytes, RecvFlags::empty()) {
+            Err(rustix::io::Errno::INTR) => {}
+            Err(rustix::io::Errno::CONNRESET) => return Ok(None),
+            other => break other?,
+        }
+    };
+    if length == 0 {
+        return Ok(None);
+    }
+    postcard::from_bytes(&bytes[..length]).map(Some).map_err(io::Error::other)
+}
+
+pub(super) fn bytes_of(paths: &[PathBuf]) -> Vec<OsBytes> {
+    paths.iter().map(|path| OsBytes::from(path.as_os_str())).collect()
+}

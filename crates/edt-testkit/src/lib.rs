@@ -1,0 +1,10 @@
+//! Shared by the tests of every crate: the tier that was asked for, and repositories that are
+//! written without starting Git.
+
+#![expect(clippy::disallowed_methods, reason = "tests read the clock")]
+
+pub mod repository;
+mod tier;
+
+pub use repository::ScratchRepo;
+pub use tier::{Progress, Tier, share, tier};

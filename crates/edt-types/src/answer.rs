@@ -1,0 +1,297 @@
+//! The answer to a command that changes something: one shape for success and refusal.
+//!
+//! Every key is always present (`null` or `[]` where there is nothing), so that one schema serves
+//! the command line, servers and hooks.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Finding, Warning};
+
+/// The result of a request in one word; decides the exit status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// The change was made and recorded. Exit status 0.
+    Applied,
+    /// The request was valid, and the files already have the requested content. Nothing was
+    /// recorded. Exit status 0.
+    Unchanged,
+    /// The dry run found nothing that would refuse the change. Nothing was changed. Exit status 0.
+    WouldApply,
+    /// The change was recorded as a proposal, as requested. It waits for the user's approval. Exit
+    /// status 0.
+    Proposed,
+    /// The program was run and its changes were recorded, but it ended with a failure. Exit status
+    /// 10.
+    Failed,
+    /// The request was understood and refused. Send a different request. Exit status 1.
+    Refused,
+    /// The request is malformed. Correct the call. Exit status 2.
+    Invalid,
+    /// The repository or a file changed since it was read, or is in use. Read it again and repeat
+    /// the call. Exit status 3.
+    Conflict,
+    /// The user must approve or trust something first. Exit status 4.
+    Held,
+    /// The disk, Git or a missing program prevents the call. Exit status 5.
+    Environment,
+    /// A defect of edt. Exit status 70.
+    Bug,
+}
+
+impl Status {
+    #[must_use]
+    pub const fn exit(self) -> u8 {
+        match self {
+            Status::Applied | Status::Unchanged | Status::WouldApply | Status::Proposed => 0,
+            Status::Refused => 1,
+            Status::Invalid => 2,
+            Status::Conflict => 3,
+            Status::Held => 4,
+            Status::Environment => 5,
+            Status::Failed => 10,
+            Status::Bug => 70,
+        }
+    }
+
+    /// The name in JSON.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Status::Applied => "applied",
+            Status::Unchanged => "unchanged",
+            Status::WouldApply => "would_apply",
+            Status::Proposed => "proposed",
+            Status::Failed => "failed",
+            Status::Refused => "refused",
+            Status::Invalid => "invalid",
+            Status::Conflict => "conflict",
+            Status::Held => "held",
+            Status::Environment => "environment",
+            Status::Bug => "bug",
+        }
+    }
+}
+
+/// The answer to a request.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Outcome {
+    /// The name and version of this shape: always `edt.outcome/1`.
+    pub schema: &'static str,
+    /// The result of the request; decides the exit status.
+    pub status: Status,
+    /// The session of the request; `null` if the call ended before it was known.
+    pub session: Option<SessionReport>,
+    /// The commit that records the change, as a hex object id.
+    pub commit: Option<String>,
+    /// The commit that the session's branch pointed to before this change, as a hex object id. It
+    /// includes the checkpoints of this call.
+    pub parent: Option<String>,
+    /// How many edits the session has after this call.
+    pub edit: Option<u64>,
+    /// The number of the proposal that this call made, waits for, or applied.
+    pub proposal: Option<u64>,
+    /// Checkpoint commits that this call made first. They record the user's unrecorded changes in
+    /// the files that the edit touches.
+    pub checkpoints: Vec<String>,
+    /// Each file that changed, or would change in a dry run.
+    pub files: Vec<FileReport>,
+    /// What each guard found.
+    pub guards: Vec<GuardReport>,
+    /// Every reason for a refusal, the most important first.
+    pub errors: Vec<Finding>,
+    /// What the caller should know although the call succeeded.
+    pub warnings: Vec<Warning>,
+    /// What fixed earlier failures like these: three lessons at most. `edt memory` lists them.
+    pub lessons: Vec<String>,
+    /// An interrupted transaction that this call finished or rolled back before its own work.
+    pub recovered: Option<Recovered>,
+}
+
+impl Outcome {
+    pub const SCHEMA: &'static str = "edt.outcome/1";
+
+    #[must_use]
+    pub fn new(status: Status) -> Outcome {
+        Outcome {
+            schema: Outcome::SCHEMA,
+            status,
+            session: None,
+            commit: None,
+            parent: None,
+            edit: None,
+            proposal: None,
+            checkpoints: Vec::new(),
+            files: Vec::new(),
+            guards: Vec::new(),
+            errors: Vec::new(),
+            warnings: Vec::new(),
+            lessons: Vec::new(),
+            recovered: None,
+        }
+    }
+}
+
+/// The session of an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SessionReport {
+    /// The name of the session, without `edt/`.
+    pub name: String,
+    /// The branch of the session, `edt/<name>`.
+    pub branch: String,
+    /// The commit that the session began from, as a hex object id. If HEAD was unborn, the id of
+    /// the empty tree.
+    pub base: String,
+    /// Whether this call began the session.
+    pub began: bool,
+}
+
+/// How a file changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FileChangeKind {
+    /// The file is new.
+    Added,
+    /// The content or the executable bit differs.
+    Modified,
+    /// The file was removed.
+    Deleted,
+    /// The file came from another path; `from` names it.
+    Renamed,
+}
+
+impl FileChangeKind {
+    /// The verb for a commit subject.
+    #[must_use]
+    pub const fn verb(self) -> &'static str {
+        match self {
+            FileChangeKind::Added => "create",
+            FileChangeKind::Modified => "edit",
+            FileChangeKind::Deleted => "delete",
+            FileChangeKind::Renamed => "rename",
+        }
+    }
+}
+
+/// An edit that was recorded, as observers of a call see it.
+#[derive(Debug)]
+pub struct Landing<'a> {
+    /// The session's name, without `edt/`.
+    pub session: &'a str,
+    /// The commit that records the edit, as a hex object id.
+    pub commit: &'a str,
+    /// The paths that changed, each with the path it was renamed from.
+    pub paths: Vec<(&'a str, Option<&'a str>)>,
+    /// Each guard that the request overrode, with the path.
+    pub overrode: Vec<(&'a str, &'a str)>,
+}
+
+/// How one file changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FileReport {
+    /// The path relative to the worktree's root, with `/`.
+    pub path: String,
+    /// How the file changed.
+    pub change: FileChangeKind,
+    /// The path that the file was renamed from.
+    pub from: Option<String>,
+    /// The blob id of the file before the change, as hex.
+    pub hash_before: Option<String>,
+    /// The blob id of the file after the change, as hex. Send it as `expected_hash` with the next
+    /// edit of the file.
+    pub hash_after: Option<String>,
+    /// The size before the change, in bytes.
+    pub bytes_before: Option<u64>,
+    /// The size after the change, in bytes.
+    pub bytes_after: Option<u64>,
+    /// How many lines were added.
+    pub lines_added: u64,
+    /// How many lines were removed.
+    pub lines_removed: u64,
+    /// The numbered lines around the change, so that the caller need not read the file again.
+    pub context: Option<String>,
+    /// How the hunks of a patch were matched to the file; `null` for other edits.
+    pub matched_by: Option<MatchedBy>,
+}
+
+/// How the old side of a patch's hunks matched the file: the least strict rule that a hunk needed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MatchedBy {
+    /// Every byte matched, except line ends.
+    Exact,
+    /// Everything matched except white space at the ends of lines.
+    TrailingSpace,
+    /// Everything matched except indentation, which differed by one rule for the entire hunk.
+    Indentation,
+}
+
+/// The result of one guard on one file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// The guard found nothing.
+    Pass,
+    /// The guard found something, and policy only warns.
+    Warn,
+    /// The guard found something and refused the edit.
+    Refuse,
+    /// The guard found something, and the request overrode it.
+    Allowed,
+}
+
+impl Verdict {
+    /// The name in JSON.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Verdict::Pass => "pass",
+            Verdict::Warn => "warn",
+            Verdict::Refuse => "refuse",
+            Verdict::Allowed => "allowed",
+        }
+    }
+
+    /// The rank among several verdicts of one guard; the strictest is the highest.
+    #[must_use]
+    pub const fn weight(self) -> u8 {
+        match self {
+            Verdict::Pass => 0,
+            Verdict::Warn => 1,
+            Verdict::Allowed => 2,
+            Verdict::Refuse => 3,
+        }
+    }
+}
+
+/// The result of one guard on one file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct GuardReport {
+    /// The name of the guard.
+    pub guard: &'static str,
+    /// The result.
+    pub verdict: Verdict,
+    /// The path that the guard checked.
+    pub path: String,
+    /// What the guard found.
+    pub detail: Option<String>,
+}
+
+/// An interrupted transaction that was recovered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Recovered {
+    /// What the recovery did: `finished` if the branch had moved already, `rolled_back` if it had
+    /// not, `recovered` after a restart of the machine, `quarantined` or `left` if the journal
+    /// could not be read.
+    pub action: &'static str,
+    /// The commit that the transaction recorded or would have recorded, as a hex object id.
+    pub commit: Option<String>,
+    /// Paths that now have their new or their old content again.
+    pub files: Vec<String>,
+    /// Paths whose content is neither the old nor the new one. Someone else wrote them, and they
+    /// were not changed.
+    pub left: Vec<String>,
+    /// What happened, in one or two sentences.
+    pub detail: String,
+}

@@ -1,0 +1,336 @@
+//! The table of codes: name, status, override and explanation.
+//!
+//! Scripts and agents match on codes, so a code never changes its meaning. `edt explain`,
+//! `docs/reference/errors.md`, the JSON schema and the tests iterate [`Code::ALL`].
+
+use super::Status;
+
+macro_rules! codes {
+    ($($variant:ident $name:literal $status:ident $allow:expr, $explanation:literal;)*) => {
+        /// Why edt refused a request or could not complete it.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Code { $(#[doc = concat!("`", $name, "`")] $variant,)* }
+
+        impl Code {
+            /// Every code, the most important first. Findings are reported in this order.
+            pub const ALL: &'static [Code] = &[$(Code::$variant,)*];
+
+            /// The stable name that callers match on.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Code::$variant => $name,)* }
+            }
+
+            /// The kind of failure, which decides the exit status.
+            #[must_use]
+            pub const fn status(self) -> Status {
+                match self { $(Code::$variant => Status::$status,)* }
+            }
+
+            /// The word that overrides the refusal in `allow`; `None` if no override exists.
+            #[must_use]
+            pub const fn allow(self) -> Option<&'static str> {
+                match self { $(Code::$variant => $allow,)* }
+            }
+
+            /// What the code means and what to do, in two or three sentences.
+            #[must_use]
+            pub const fn explanation(self) -> &'static str {
+                match self { $(Code::$variant => $explanation,)* }
+            }
+        }
+    };
+}
+
+codes! {
+    Internal "INTERNAL" Bug None,
+        "A bug in edt. Nothing was decided; the next call recovers whatever was begun. Report the \
+         message with the command that caused it.";
+    BadRequest "BAD_REQUEST" Invalid None,
+        "The call itself is malformed: a wrong flag, invalid JSON, an unknown or missing key. The \
+         message names the position. Correct the call and send it again.";
+    BadTask "BAD_TASK" Invalid None,
+        "A task or a suite of `edt-bench` cannot be read, or has an invalid value. The message \
+         names the file and the key. `edt-bench check SUITE` shows how each task is read.";
+    NotARepository "NOT_A_REPOSITORY" Environment None,
+        "No Git repository was found from the current directory upwards. Run edt inside a \
+         worktree, pass -C DIR, or create one with `git init`.";
+    UnsupportedRepository "UNSUPPORTED_REPOSITORY" Environment None,
+        "The repository, or this path in it, uses something that edt cannot change safely: it is \
+         bare, uses an unknown extension or reftable, belongs to another user, or has bytes on \
+         disk that Git would not check out again. Nothing was changed.";
+    GitDirReadOnly "GIT_DIR_READ_ONLY" Environment None,
+        "The Git directory is not writable, usually because a sandbox protects it. Call edt from \
+         outside that sandbox (its MCP server or a hook), or make the directory writable.";
+    IoError "IO_ERROR" Environment None,
+        "The operating system refused a read or a write: a full disk, a missing permission, a \
+         failing device. The message names the operation and the path. No edit was recorded.";
+    ObjectMissing "OBJECT_MISSING" Environment None,
+        "An object that the repository refers to is missing or damaged. edt never treats a missing \
+         object as an absent file. Nothing was changed. `git fsck` shows details.";
+    TelemetryNotSent "TELEMETRY_NOT_SENT" Environment None,
+        "Spans could not be sent: telemetry is not enabled, the collector does not answer, or it \
+         refused them. The message says which. Spans that may be accepted later stay spooled; no \
+         edit depends on them. `edt telemetry status` shows details.";
+    ModelRefused "MODEL_REFUSED" Environment None,
+        "The model server that `edt-bench` called refused the request: no key or a wrong one (401, \
+         403), or a wrong address or model (404). The message has the server's answer, never the \
+         key. Correct the key in its variable, `--base-url` or the model, and repeat the call with \
+         `--resume`.";
+    ProgramNotFound "PROGRAM_NOT_FOUND" Environment None,
+        "A program that this call needs, or that `edt run` was to run, does not exist, is not on \
+         PATH, or is not executable. The message names it. Name a program of the worktree with its \
+         path, and pass its arguments as separate words.";
+    CommandTimeout "COMMAND_TIMEOUT" Environment None,
+        "A program did not end within its time limit and was killed with everything that it had \
+         started. The message names the program and how to give it more time. Changes that a \
+         program of `edt run` had made are recorded. If the call itself needed the program, \
+         nothing was changed.";
+    SandboxUnavailable "SANDBOX_UNAVAILABLE" Environment None,
+        "The sandbox level that the call or the policy requires is unavailable on this system. \
+         Nothing was run: edt never replaces a level by a lower one. The message says what is \
+         missing. The user can install it, or allow a lower level in their own edt.toml.";
+    FilterFailed "FILTER_FAILED" Environment None,
+        "A filter driver (`filter.<name>` in the Git configuration) that the file's attributes \
+         name failed. The message has its exit status and the end of its output. Nothing was \
+         changed. Ask the user to repair the filter.";
+    RepositoryBusy "REPOSITORY_BUSY" Conflict None,
+        "A merge, rebase, cherry-pick, revert or bisect is in progress, or another program holds \
+         the index. Finish or abort it (`git status` shows how), then repeat the call.";
+    SessionBusy "SESSION_BUSY" Conflict None,
+        "Another edt process holds this worktree and did not finish within the time limit. The \
+         message names it. Repeat the call.";
+    SessionMoved "SESSION_MOVED" Conflict None,
+        "The session's branch or HEAD moved between reading and writing, or files that an undo \
+         with `--no-switch` would write now belong to another branch. Nothing was changed. Repeat \
+         the call, or do what the message says.";
+    UnsavedChanges "UNSAVED_CHANGES" Conflict None,
+        "Files that the operation must write have changes that are recorded nowhere. The answer \
+         names them. Record them (`edt checkpoint`, `git commit`, `git stash`), then repeat the \
+         call.";
+    MergeConflict "MERGE_CONFLICT" Conflict None,
+        "The base branch moved, and its changes conflict with the session. The answer lists the \
+         paths. Nothing was changed. Merge that branch into the session's branch, resolve the \
+         conflicts, and land again.";
+    ProposalStale "PROPOSAL_STALE" Conflict None,
+        "The files that a proposal changes were changed since, and the proposal cannot be rebased \
+         without a guess: the same lines changed, or the rebased change is not what the user \
+         approved. Nothing was changed. Read the files again and send the proposal again with `edt \
+         propose`.";
+    HashMismatch "HASH_MISMATCH" Conflict None,
+        "The file is not the one that the edit was made for: its blob id differs from \
+         `expected_hash`, or the file changed on disk during the call. Read it again with `edt \
+         read` and send the edit for the present text.";
+    PathInvalid "PATH_INVALID" Refused None,
+        "Git cannot store the path safely on every system: it is empty, has `.` or empty \
+         components, control characters, a reserved name, `:` or `\\`, a trailing dot or space. \
+         Use a plain path relative to the worktree's root, with `/`.";
+    PathOutsideRepo "PATH_OUTSIDE_REPO" Refused None,
+        "The path is absolute, leaves the worktree (`..`), or lies in a nested repository or \
+         submodule with a history of its own. Name a path of this worktree, or run edt in the \
+         other repository with -C.";
+    PathInGitDir "PATH_IN_GIT_DIR" Refused None,
+        "The path is inside a Git directory, in one of the spellings that some file system treats \
+         as that directory. edt never writes there.";
+    PathThroughSymlink "PATH_THROUGH_SYMLINK" Refused None,
+        "The path is a symbolic link or goes through one. Edit the real file by its own path.";
+    NotAFile "NOT_A_FILE" Refused None,
+        "The path, or a parent of it, has the wrong type: a directory where a file must be, a file \
+         where a directory must be, a FIFO, a device. Name a regular file.";
+    FileTooLarge "FILE_TOO_LARGE" Refused None,
+        "The file or the new content is larger than edt edits (100 MiB, or the limit of `[limits] \
+         max_file_bytes`), or the request is longer than edt reads. The message has the sizes. \
+         Change a large file outside edt.";
+    ProtectedPath "PROTECTED_PATH" Refused None,
+        "The path is protected: read-only on disk, or listed under [[protect]] in edt.toml of the \
+         session's base commit. The user must make this change.";
+    FileExists "FILE_EXISTS" Refused None,
+        "`create` and `rename` never overwrite. To change the file use mode \"edit\"; to replace \
+         all of it use \"overwrite\".";
+    FileNotFound "FILE_NOT_FOUND" Refused None,
+        "There is no such file. Check the path with `edt status` or `git ls-files`; use mode \
+         \"create\" for a new file.";
+    OldTextRequired "OLD_TEXT_REQUIRED" Refused None,
+        "Mode \"edit\" replaces one exact piece of text and needs it in `old_text`. To add to the \
+         end use \"append\"; to replace the complete file use \"overwrite\".";
+    InvalidPatchLimitExceeded "INVALID_PATCH_LIMIT_EXCEEDED" Refused None,
+        "The second patch in a row for one file that does not fit the file (INVALID_PATCH, \
+         OLD_TEXT_NOT_FOUND). Do not send another patch for this file now: read it and send its \
+         complete new content with mode \"overwrite\". The answer has the text around the nearest \
+         place and the file's hash. Patches for other files are not affected. After the overwrite \
+         the count starts again.";
+    InvalidPatch "INVALID_PATCH" Refused None,
+        "The patch cannot be read, or its old lines do not occur in the file. The answer names the \
+         hunk, the nearest place and the first difference, with the file's hash. Send the patch \
+         for the present text. A second failure in a row on the file answers \
+         INVALID_PATCH_LIMIT_EXCEEDED.";
+    OldTextNotFound "OLD_TEXT_NOT_FOUND" Refused None,
+        "`old_text` does not occur in the file exactly as sent. The answer shows the nearest place \
+         and the first difference. Send the text exactly as it is in the file.";
+    OldTextAmbiguous "OLD_TEXT_AMBIGUOUS" Refused None,
+        "`old_text` occurs more than once in the file, and edt does not guess which one is meant. \
+         Add lines around it until it is unique, or set replace_all to change every occurrence.";
+    HashRequired "HASH_REQUIRED" Refused None,
+        "The edit would remove lines by their numbers without stating their text. The answer has \
+         those lines and the file's hash. If they are the right ones, send the same edit again \
+         with `expected_text` or `expected_hash`.";
+    TextMismatch "TEXT_MISMATCH" Refused None,
+        "The lines with those numbers differ from `expected_text`. The answer shows them and the \
+         first difference. Send the numbers and the text as they are in the file.";
+    LineOutOfRange "LINE_OUT_OF_RANGE" Refused None,
+        "The request names lines that the file does not have. The message has the number of lines. \
+         Read the file (`edt read`) and name existing lines.";
+    SizeReduction "SIZE_REDUCTION" Refused Some("size_reduction"),
+        "The edit would shrink the file far below its size in HEAD or in the session's base. That \
+         is typical of a file overwritten with a fragment. Use mode \"edit\" or \"append\"; if the \
+         file really should shrink, allow size_reduction.";
+    MassDeletion "MASS_DELETION" Refused Some("mass_deletion"),
+        "The transaction would remove many files, or many more lines than it adds, at once. Send \
+         the removals separately, in steps that the user can review, or allow mass_deletion.";
+    SyntaxError "SYNTAX_ERROR" Refused Some("syntax_error"),
+        "The edit would add a syntax error to the file. The answer names its place in the new text \
+         and the bracket without a partner. Correct the content, and send edits that only make \
+         sense together in one request. Or allow syntax_error.";
+    DuplicateCode "DUPLICATE_CODE" Refused Some("duplicate_code"),
+        "The edit would put the same statement, lines or definition into the file twice. The \
+         answer names both places. Send only what is new, or allow duplicate_code.";
+    ElidedCode "ELIDED_CODE" Refused Some("elided_code"),
+        "The content has a placeholder such as \"... existing code ...\" where code would be \
+         deleted. Code that the content leaves out is lost. Send a smaller edit or the complete \
+         text, or allow elided_code.";
+    ConflictMarkers "CONFLICT_MARKERS" Refused Some("conflict_markers"),
+        "The edit would leave a marker of a merge, a SEARCH/REPLACE block or a patch in the file. \
+         Send the text without the markers, or allow conflict_markers.";
+    ChatArtifact "CHAT_ARTIFACT" Refused Some("chat_artifact"),
+        "The edit would leave a Markdown fence, line numbers, `+` signs or escapes of a chat in \
+         the file. Send exactly the text that the file should have, or allow chat_artifact.";
+    BinaryContent "BINARY_CONTENT" Refused Some("binary_content"),
+        "The edit would put NUL bytes into a text file. Send text, or allow binary_content.";
+    Encoding "ENCODING" Refused Some("encoding"),
+        "The edit would turn a valid UTF-8 file (or a new file) into invalid UTF-8. Send UTF-8, or \
+         allow encoding.";
+    ValidatorFailed "VALIDATOR_FAILED" Refused Some("validator_failed"),
+        "A program that edt.toml names rejects the new text, and did not reject the text before. \
+         The answer has its exit status and the end of its output. Correct the content, or allow \
+         validator_failed.";
+    CustomGuard "CUSTOM_GUARD" Refused None,
+        "A guard of the program that embeds edt refuses the change. The message says why. `allow` \
+         has the word that overrides it, if an override exists.";
+    GitOperationBlocked "GIT_OPERATION_BLOCKED" Refused None,
+        "One of edt's Git hooks refused to delete or rewind a protected branch or a session's ref, \
+         or to push shadow branches. The message names the ref and both commits. Undo edits with \
+         `edt undo` or `git revert`; the user may repeat the command in a terminal of their own. \
+         Or one of Git's commit hooks refused a landing: the message has its output.";
+    ProposalNotFound "PROPOSAL_NOT_FOUND" Refused None,
+        "This repository has no proposal with that number. `edt proposals --all` lists them.";
+    EpisodeNotFound "EPISODE_NOT_FOUND" Refused None,
+        "The memory of this repository has no episode with that id, or no snapshot with that name. \
+         `edt memory list` and `edt memory snapshot` list them.";
+    ProposalRejected "PROPOSAL_REJECTED" Refused None,
+        "The proposal is closed: the user rejected it, a newer one replaced it, or it has landed \
+         already. The message has the user's reason. Send a new proposal that follows it.";
+    CommandDenied "COMMAND_DENIED" Refused None,
+        "A rule forbids agents this command, or one inside it. Nothing was run. The message has \
+         the rule, its reason and what to do instead. `edt policy check -- PROGRAM ARG...` shows \
+         how the command was read, `edt policy explain RULE` shows the rule. Only the user's own \
+         edt.toml can relax it.";
+    ApprovalRequired "APPROVAL_REQUIRED" Held None,
+        "Only the user can allow this: an override that policy reserves for them (override = \
+         \"approval\"), a path of [[protect]], a command that a rule asks about, or a landing that \
+         contains such a path. Nothing was changed. It is pending as the proposal that the answer \
+         names. The user types `edt approve N` in a terminal. Continue with other work until an \
+         answer reports the approval.";
+    TrustRequired "TRUST_REQUIRED" Held None,
+        "edt.toml names programs to run, a file goes through a filter that the repository's own \
+         Git configuration defines, or Git would run files of the worktree as hooks of a landing, \
+         and the user has not trusted their present content; or `edt trust` was called without a \
+         terminal. The user runs `edt trust` in a terminal, which shows the commands first. A \
+         changed edt.toml, filter or hook needs new trust.";
+    BenchMismatch "BENCH_MISMATCH" Refused None,
+        "Results of `edt-bench` do not belong together: another suite, seed, version of edt, agent \
+         or setting, or the same part with another result. The message names the difference. Write \
+         each run to its own directory, and merge only the shards of one run.";
+    SessionExists "SESSION_EXISTS" Refused None,
+        "A session with that name exists, or its branch would collide with another. Choose another \
+         name, or continue the session with `git switch edt/<name>`.";
+    NoSession "NO_SESSION" Refused None,
+        "This command needs a session, and this worktree has none. `edt begin` starts one; `git \
+         switch edt/<name>` returns to an earlier one.";
+    NothingToLand "NOTHING_TO_LAND" Refused None,
+        "The branch to land on already has every change of the session. `edt diff` shows the \
+         session's changes.";
+    NothingToUndo "NOTHING_TO_UNDO" Refused None,
+        "The top of the session's branch has no edit that edt could undo. `edt log` \
+         lists the edits.";
+    NothingToRedo "NOTHING_TO_REDO" Refused None,
+        "Nothing was undone here, or new edits came after the undo. Undone commits stay at \
+         refs/edt/<name>/undone/<n>.";
+}
+
+impl Code {
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Code> {
+        Code::ALL.iter().copied().find(|code| code.name() == name)
+    }
+
+    /// The table as Markdown: the content of `docs/reference/errors.md`.
+    #[must_use]
+    pub fn table() -> String {
+        use std::fmt::Write as _;
+        let mut out = String::from(
+            "# Codes\n\nGenerated by `edt explain --all`; a test keeps it up to date. \
+             `allow` is the word that overrides the refusal.\n\n\
+             | code | status | exit | allow | meaning and what to do |\n\
+             | --- | --- | --- | --- | --- |\n",
+        );
+        for code in Code::ALL {
+            let status = code.status();
+            let _ = writeln!(
+                out,
+                "| `{}` | {} | {} | {} | {} |",
+                code.name(),
+                status.name(),
+                status.exit(),
+                code.allow().map_or_else(String::new, |word| format!("`{word}`")),
+                code.explanation().replace('|', "\\|"),
+            );
+        }
+        out
+    }
+}
+
+impl serde::Serialize for Code {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl schemars::JsonSchema for Code {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Code".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let names: Vec<&str> = Code::ALL.iter().map(|code| code.name()).collect();
+        schemars::json_schema!({ "type": "string", "enum": names })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique() {
+        for code in Code::ALL {
+            assert_eq!(Code::from_name(code.name()), Some(*code));
+        }
+    }
+
+    #[test]
+    fn only_a_refusal_can_be_overridden() {
+        for code in Code::ALL {
+            assert!(code.allow().is_none() || code.status() == Status::Refused, "{}", code.name());
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! The types that every other crate of edt shares: codes, paths, texts, findings and answers.
+//!
+//! This crate reads no file and no clock, and starts no process.
+
+pub mod answer;
+pub mod code;
+mod dry_run;
+mod durability;
+pub mod excerpt;
+pub mod finding;
+mod level;
+pub mod path;
+pub mod text;
+pub mod trace;
+
+#[doc(hidden)]
+pub use tracing;
+
+pub use answer::{
+    FileChangeKind, FileReport, GuardReport, Landing, MatchedBy, Outcome, Recovered, SessionReport,
+    Status, Verdict,
+};
+pub use code::Code;
+pub use dry_run::DryRun;
+pub use durability::Durability;
+pub use finding::{Effect, Finding, Findings, Result, Warning};
+pub use level::Level;
+pub use path::RepoPath;

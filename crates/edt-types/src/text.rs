@@ -1,0 +1,274 @@
+//! Bytes as lines: line ends, counts, positions and display.
+
+use std::fmt::Write as _;
+use std::ops::Range;
+
+/// The UTF-8 byte-order mark.
+pub const BOM: &[u8] = b"\xef\xbb\xbf";
+
+/// The line ends of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Endings {
+    /// No line end at all.
+    None,
+    /// Every line ends in LF.
+    Lf,
+    /// Every line ends in CR LF.
+    Crlf,
+    /// Both kinds occur.
+    Mixed,
+}
+
+impl Endings {
+    /// The line ends of `text`; [`Endings::None`] for binary content, so that its bytes are never
+    /// converted.
+    #[must_use]
+    pub fn of(text: &[u8]) -> Endings {
+        if is_binary(text) { Endings::None } else { Endings::detect_in(text) }
+    }
+
+    /// The line ends that occur in `text`, binary or not. For display only, not for conversion.
+    #[must_use]
+    pub fn detect_in(text: &[u8]) -> Endings {
+        if memchr::memchr(b'\r', text).is_none() {
+            return if memchr::memchr(b'\n', text).is_some() { Endings::Lf } else { Endings::None };
+        }
+        let (mut lf, mut crlf) = (false, false);
+        for at in memchr::memchr_iter(b'\n', text) {
+            if at > 0 && text[at - 1] == b'\r' {
+                crlf = true;
+            } else {
+                lf = true;
+            }
+            if lf && crlf {
+                return Endings::Mixed;
+            }
+        }
+        match (lf, crlf) {
+            (false, false) => Endings::None,
+            (true, false) => Endings::Lf,
+            (false, true) => Endings::Crlf,
+            (true, true) => Endings::Mixed,
+        }
+    }
+
+    /// Converts `text` to these line ends. [`Endings::None`] and [`Endings::Mixed`] name no single
+    /// line end and change nothing.
+    #[must_use]
+    pub fn convert(self, text: &[u8]) -> Vec<u8> {
+        match self {
+            Endings::None | Endings::Mixed => text.to_vec(),
+            Endings::Lf | Endings::Crlf if is_binary(text) => text.to_vec(),
+            Endings::Lf => to_lf(text),
+            Endings::Crlf => {
+                let lf = to_lf(text);
+                let mut out = Vec::with_capacity(lf.len() + lf.len() / 32);
+                for line in lf.split_inclusive(|&b| b == b'\n') {
+                    match line.strip_suffix(b"\n") {
+                        Some(rest) => {
+                            out.extend_from_slice(rest);
+                            out.extend_from_slice(b"\r\n");
+                        }
+                        None => out.extend_from_slice(line),
+                    }
+                }
+                out
+            }
+        }
+    }
+}
+
+/// Whether `text` has a NUL byte or is not valid UTF-8.
+#[must_use]
+pub fn is_binary(text: &[u8]) -> bool {
+    memchr::memchr(0, text).is_some() || std::str::from_utf8(text).is_err()
+}
+
+/// Converts every CR LF to LF. A CR without LF is kept.
+#[must_use]
+pub fn to_lf(text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut from = 0;
+    for at in memchr::memmem::find_iter(text, b"\r\n") {
+        out.extend_from_slice(&text[from..at]);
+        from = at + 1;
+    }
+    out.extend_from_slice(&text[from..]);
+    out
+}
+
+/// The number of lines. A last line without a line end counts.
+#[must_use]
+pub fn line_count(text: &[u8]) -> u64 {
+    let ends = memchr::memchr_iter(b'\n', text).count() as u64;
+    ends + u64::from(!text.is_empty() && !text.ends_with(b"\n"))
+}
+
+/// The 1-based number of the line that contains byte `at`.
+#[must_use]
+pub fn line_of(text: &[u8], at: usize) -> u64 {
+    memchr::memchr_iter(b'\n', &text[..at.min(text.len())]).count() as u64 + 1
+}
+
+/// The lines of `text`, each with its line end.
+pub fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut from = 0;
+    let ends = memchr::memchr_iter(b'\n', text).map(|end| end + 1);
+    // Bytes after the last line end are a line of their own.
+    let last = Some(text.len()).filter(|_| !text.is_empty() && !text.ends_with(b"\n"));
+    ends.chain(last).map(move |end| &text[std::mem::replace(&mut from, end)..end])
+}
+
+/// A line with visible white space, for display. It is cut at 200 characters, with a note of the
+/// cut.
+#[must_use]
+pub fn visible(line: &[u8]) -> String {
+    const MAX: usize = 200;
+    let text = String::from_utf8_lossy(line);
+    let body = text.strip_suffix('\n').unwrap_or(&text);
+    let mut out = String::new();
+    for c in body.chars().take(MAX) {
+        match c {
+            ' ' => out.push('·'),
+            '\t' => out.push('→'),
+            '\r' => out.push('␍'),
+            '\u{a0}' => out.push('⍽'),
+            c if c.is_control() => {
+                let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    let all = body.chars().count();
+    if all > MAX {
+        let _ = write!(out, "… (cut at {MAX} of {all} characters)");
+    }
+    out
+}
+
+/// Quotes a word for a shell: unchanged, in single quotes, or as `$'…'` for bytes that are not
+/// printable text.
+#[must_use]
+pub fn shell_word(bytes: &[u8]) -> String {
+    let plain = |b: &u8| b.is_ascii_alphanumeric() || b"._-/+,%@:".contains(b);
+    let escaped = |byte: &u8| match byte {
+        b'\'' | b'\\' => format!("\\{}", char::from(*byte)),
+        b'\n' => r"\n".to_owned(),
+        b' '..=b'~' => char::from(*byte).to_string(),
+        _ => format!("\\x{byte:02x}"),
+    };
+    match std::str::from_utf8(bytes) {
+        Ok(text) if !bytes.is_empty() && bytes.iter().all(plain) => text.to_owned(),
+        Ok(text) if !text.contains(char::is_control) => {
+            format!("'{}'", text.replace('\'', r"'\''"))
+        }
+        _ => format!("$'{}'", bytes.iter().map(escaped).collect::<String>()),
+    }
+}
+
+/// Escapes a line, given without its line end, for a terminal. Tabs are kept. Other control
+/// characters and characters that change the direction of text become `\u{…}`. Returns the text and
+/// the number of escaped characters.
+#[must_use]
+pub fn escape_controls(line: &str) -> (String, usize) {
+    let mut out = String::with_capacity(line.len());
+    let mut changed = 0;
+    for c in line.chars() {
+        let controls = c.is_control() && c != '\t';
+        let reorders = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        let hides = matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}');
+        if controls || reorders || hides {
+            let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
+            changed += 1;
+        } else {
+            out.push(c);
+        }
+    }
+    (out, changed)
+}
+
+/// The lines `range` (0-based, end excluded) of `text`, with `context` lines of context on both
+/// sides, numbered. Long lines and long ranges are cut, with a note of the cut.
+#[must_use]
+pub fn numbered(text: &[u8], range: Range<usize>, context: usize) -> String {
+    const MAX_LINES: usize = 60;
+    const MAX_CHARS: usize = 400;
+    let total = usize::try_from(line_count(text)).unwrap_or(usize::MAX);
+    let first = range.start.saturating_sub(context).min(total);
+    let last = range.end.saturating_add(context).min(total);
+    let width = last.to_string().len();
+    let mut out = String::new();
+    for (i, line) in lines(text).enumerate().skip(first).take((last - first).min(MAX_LINES)) {
+        let shown = String::from_utf8_lossy(line);
+        let shown = shown.trim_end_matches(['\n', '\r']);
+        let cut: String = shown.chars().take(MAX_CHARS).collect();
+        let _ = write!(out, "{:>width$} | {cut}", i + 1);
+        if cut.len() < shown.len() {
+            let _ = write!(out, "… (cut at {MAX_CHARS} of {} characters)", shown.chars().count());
+        }
+        out.push('\n');
+    }
+    if last - first > MAX_LINES {
+        let _ = writeln!(out, "… (cut at {MAX_LINES} of {} lines)", last - first);
+    }
+    out
+}
+
+/// Deserializes a string as an `OsString`, for `#[serde(deserialize_with)]`.
+///
+/// # Errors
+/// The deserializer's error if the value is not a string.
+pub fn os_string<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<std::ffi::OsString, D::Error> {
+    <String as serde::Deserialize>::deserialize(deserializer).map(Into::into)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endings_are_detected_and_converted() {
+        assert_eq!(Endings::of(b"a"), Endings::None);
+        assert_eq!(Endings::of(b"a\nb\n"), Endings::Lf);
+        assert_eq!(Endings::of(b"a\r\nb\r\n"), Endings::Crlf);
+        assert_eq!(Endings::of(b"a\r\nb\n"), Endings::Mixed);
+        assert_eq!(Endings::Crlf.convert(b"a\nb\r\nc"), b"a\r\nb\r\nc");
+        assert_eq!(Endings::Lf.convert(b"a\r\nb\rc"), b"a\nb\rc");
+    }
+
+    #[test]
+    fn a_last_line_without_an_end_counts() {
+        assert_eq!(line_count(b""), 0);
+        assert_eq!(line_count(b"a\nb"), 2);
+        assert_eq!(line_count(b"a\nb\n"), 2);
+        assert_eq!(line_of(b"a\nb\n", 2), 2);
+    }
+
+    #[test]
+    fn numbered_text_includes_its_context() {
+        assert_eq!(numbered(b"a\nb\nc\nd\n", 1..2, 1), "1 | a\n2 | b\n3 | c\n");
+        assert_eq!(numbered(b"", 0..0, 3), "");
+    }
+
+    #[test]
+    fn control_characters_are_escaped_for_a_terminal() {
+        let line = "\ta\u{1b}[31m\u{7}\r b\u{202e}c\u{9b}\u{feff}é\u{200d}";
+        let shown = "\ta\\u{1b}[31m\\u{7}\\u{d} b\\u{202e}c\\u{9b}\\u{feff}é\u{200d}";
+        assert_eq!(escape_controls(line), (shown.to_owned(), 6));
+    }
+
+    #[test]
+    fn line_ends_are_detected_in_binary_content() {
+        assert_eq!(
+            (Endings::of(b"\xff\r\n"), Endings::detect_in(b"\xff\r\n")),
+            (Endings::None, Endings::Crlf)
+        );
+    }
+
+    #[test]
+    fn white_space_becomes_visible() {
+        assert_eq!(visible(b"\ta b\r\n"), "→a·b␍");
+    }
+}

@@ -1,0 +1,260 @@
+//! `edt explain`, `schema`, `completions` and `man`: edt's description of itself.
+
+use clap::{CommandFactory as _, ValueEnum};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::context::Context;
+use super::{
+    Cli, diff, doctor, gc, guards, guide, hooks, log, ls, memory, policy, proposals, read, run,
+    search, setup, status, trust,
+};
+use edt_core::txn::wire::RequestWire;
+use edt_types::{Code, Finding, Outcome, Result, Status};
+
+/// Explain what a code means and what to do.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  edt explain SIZE_REDUCTION")]
+pub(super) struct ExplainArgs {
+    /// The code.
+    #[arg(required_unless_present = "all")]
+    code: Option<String>,
+    /// Print every code, as a Markdown table.
+    #[arg(long)]
+    all: bool,
+}
+
+impl ExplainArgs {
+    pub(super) fn run(&self, context: &Context) -> Result<Status> {
+        let Some(name) = self.code.as_ref().filter(|_| !self.all) else {
+            let all = Codes {
+                schema: "edt.codes/1",
+                codes: Code::ALL.iter().map(|code| CodeExplanation::of(*code)).collect(),
+            };
+            return Ok(context.answer(&all, |_| Code::table()));
+        };
+        let upper = name.to_ascii_uppercase().replace('-', "_");
+        let code = Code::from_name(&upper).ok_or_else(|| {
+            let names: Vec<&str> = Code::ALL.iter().map(|code| code.name()).collect();
+            let near = similar::get_close_matches(upper.as_str(), &names, 1, 0.5);
+            let nearest =
+                near.first().map_or_else(String::new, |near| format!(" Did you mean {near}?"));
+            Finding::new(
+                Code::BadRequest,
+                format!("{name} is not a code.{nearest}"),
+                "`edt explain --all` lists the codes.",
+            )
+        })?;
+        Ok(context.answer(&CodeExplanation::of(code), |_| {
+            let allow = code.allow().map_or_else(String::new, |word| format!("\nallow: {word}"));
+            let (status, exit) = (code.status().name(), code.status().exit());
+            format!("{} (status {status}, exit {exit}){allow}\n{}", code.name(), code.explanation())
+        }))
+    }
+}
+
+/// The answer of `edt explain`.
+#[derive(Debug, Serialize, JsonSchema)]
+struct CodeExplanation {
+    /// Always `edt.code/1`.
+    schema: &'static str,
+    /// The code.
+    code: Code,
+    /// The status of an answer whose most important error has this code.
+    status: Status,
+    /// The exit status that belongs to `status`.
+    exit: u8,
+    /// The word in `allow` with which a request overrides it.
+    allow: Option<&'static str>,
+    /// What it means and what to do.
+    story: &'static str,
+}
+
+/// The answer of `edt explain --all`.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Codes {
+    /// Always `edt.codes/1`.
+    schema: &'static str,
+    /// Every code.
+    codes: Vec<CodeExplanation>,
+}
+
+impl CodeExplanation {
+    fn of(code: Code) -> CodeExplanation {
+        let status = code.status();
+        CodeExplanation {
+            schema: "edt.code/1",
+            code,
+            status,
+            exit: status.exit(),
+            allow: code.allow(),
+            story: code.explanation(),
+        }
+    }
+}
+
+/// Print a JSON Schema, generated from edt's own types.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  edt schema request > request.schema.json")]
+pub(super) struct SchemaArgs {
+    /// The request or answer that the schema describes.
+    #[arg(value_enum)]
+    of: Shape,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Shape {
+    /// The request that `edt apply --request` reads.
+    Request,
+    /// The answer of every command that changes something, and every refusal.
+    Outcome,
+    /// The request that `edt run --request` reads.
+    RunRequest,
+    /// The answer of `edt run`.
+    Run,
+    /// The answer of `edt run --output`.
+    RunOutput,
+    /// The answer of `edt read`.
+    Read,
+    /// The answer of `edt search`.
+    Search,
+    /// The answer of `edt ls`.
+    Ls,
+    /// The answer of `edt status`.
+    Status,
+    /// The answer of `edt approve`, `edt reject`, and `edt show` for a proposal.
+    Proposal,
+    /// The answer of `edt proposals`.
+    Proposals,
+    /// The answer of `edt log`.
+    Log,
+    /// The answer of `edt diff` and `edt show`.
+    Diff,
+    /// The answer of `edt guide`.
+    Guide,
+    /// The answer of `edt guards`.
+    Guards,
+    /// The answer of `edt policy`.
+    Policy,
+    /// The answer of `edt trust`.
+    Trust,
+    /// The answer of `edt gc`.
+    Gc,
+    /// The answer of `edt hooks`.
+    Hooks,
+    /// The answer of `edt doctor`.
+    Doctor,
+    /// The answer of `edt explain CODE`.
+    Code,
+    /// The answer of `edt explain --all`.
+    Codes,
+    /// The answer of `edt completions` and `edt man`.
+    Text,
+    /// The answer of `edt setup`.
+    Setup,
+    /// The answer of `edt stats`.
+    Stats,
+    /// The answer of `edt telemetry status` and `flush`.
+    #[cfg(feature = "otel")]
+    Telemetry,
+    /// The answer of `edt telemetry show`.
+    #[cfg(feature = "otel")]
+    TelemetrySpans,
+    /// The answer of `edt memory`, except `export -`, which prints episodes.
+    Memory,
+    /// An episode, as the memory stores it and `edt memory import` reads it.
+    Episode,
+}
+
+impl SchemaArgs {
+    pub(super) fn run(&self, context: &Context) -> Status {
+        let schema = match self.of {
+            Shape::Request => schemars::schema_for!(RequestWire),
+            Shape::Outcome => schemars::schema_for!(Outcome),
+            Shape::RunRequest => schemars::schema_for!(edt_run::request::RunRequestJson),
+            Shape::Run => schemars::schema_for!(edt_run::RunOutcome),
+            Shape::RunOutput => schemars::schema_for!(run::Page),
+            Shape::Read => schemars::schema_for!(read::Answer),
+            Shape::Search => schemars::schema_for!(search::Answer),
+            Shape::Ls => schemars::schema_for!(ls::Answer),
+            Shape::Status => schemars::schema_for!(status::Answer),
+            Shape::Proposal => schemars::schema_for!(proposals::Shown),
+            Shape::Proposals => schemars::schema_for!(proposals::Listed),
+            Shape::Log => schemars::schema_for!(log::Answer),
+            Shape::Diff => schemars::schema_for!(diff::Answer),
+            Shape::Guide => schemars::schema_for!(guide::Answer),
+            Shape::Guards => schemars::schema_for!(guards::Answer),
+            Shape::Policy => schemars::schema_for!(policy::Answer),
+            Shape::Trust => schemars::schema_for!(trust::Answer),
+            Shape::Gc => schemars::schema_for!(gc::Answer),
+            Shape::Hooks => schemars::schema_for!(hooks::Answer),
+            Shape::Doctor => schemars::schema_for!(doctor::Answer),
+            Shape::Code => schemars::schema_for!(CodeExplanation),
+            Shape::Codes => schemars::schema_for!(Codes),
+            Shape::Text => schemars::schema_for!(super::context::Text),
+            Shape::Episode => schemars::schema_for!(edt_memory::Episode),
+            Shape::Memory => schemars::schema_for!(memory::Answer),
+            Shape::Stats => schemars::schema_for!(super::stats::Answer),
+            Shape::Setup => schemars::schema_for!(setup::Answer),
+            #[cfg(feature = "otel")]
+            Shape::Telemetry => schemars::schema_for!(super::telemetry::Answer),
+            #[cfg(feature = "otel")]
+            Shape::TelemetrySpans => schemars::schema_for!(super::telemetry::Shown),
+        };
+        context.print(&serde_json::to_string_pretty(&schema).unwrap_or_default());
+        Status::Applied
+    }
+}
+
+/// Print a completion script.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example:\n  edt completions bash > ~/.local/share/bash-completion/completions/edt"
+)]
+pub(super) struct CompletionsArgs {
+    /// The shell.
+    #[arg(value_enum)]
+    shell: clap_complete::Shell,
+}
+
+impl CompletionsArgs {
+    pub(super) fn run(&self, context: &Context) -> Status {
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut Cli::command(), "edt", &mut script);
+        context.text(&String::from_utf8_lossy(&script))
+    }
+}
+
+/// Print the manual page of edt, or of one command.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  edt man apply | man -l -")]
+pub(super) struct ManArgs {
+    /// The command.
+    command: Option<String>,
+}
+
+impl ManArgs {
+    pub(super) fn run(&self, context: &Context) -> Result<Status> {
+        let mut all = Cli::command();
+        all.build();
+        let page = match &self.command {
+            None => all,
+            Some(name) => all.find_subcommand(name).cloned().ok_or_else(|| {
+                Finding::new(
+                    Code::BadRequest,
+                    format!("There is no command {name}."),
+                    "`edt help` lists the commands.",
+                )
+            })?,
+        };
+        let mut out = Vec::new();
+        clap_mangen::Man::new(page).render(&mut out).map_err(|error| {
+            Finding::new(
+                Code::Internal,
+                format!("The page could not be written: {error}."),
+                "Report this message.",
+            )
+        })?;
+        Ok(context.text(&String::from_utf8_lossy(&out)))
+    }
+}

@@ -1,0 +1,612 @@
+//! What each agent's own tools get: every payload of `fixtures/agents/`, sent to the real program.
+//! `{ROOT}` is the worktree, `{BIG}` and `{MAKEFILE}` what two of its files hold, `{TEXT}` the text
+//! of `fixtures/agents/texts/`.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::test_repo::{EDT, TestRepo, same};
+
+const PROGRAM: &str = "#include <stdio.h>\n\nint main(int argc, char **argv)\n{\n\tif (argc != 2) {\n\t\tputs(\"usage: calculate N\");\n\t\treturn 1;\n\t}\n\tputs(argv[1]);\n\treturn 0;\n}\n";
+
+/// The agents that have hooks.
+const AGENTS: [&str; 8] =
+    ["claude-code", "codex", "gemini", "opencode", "cline", "cursor", "copilot", "windsurf"];
+
+fn big() -> String {
+    "int f(int x) { return x; }\n".repeat(200)[..3400].to_owned()
+}
+
+fn makefile() -> String {
+    (0..35).map(|i| format!("target{i}:\n\techo {i}\n")).collect()
+}
+
+fn workspace() -> TestRepo {
+    let (big, makefile) = (big(), makefile());
+    TestRepo::with(&[
+        ("big.c", big.as_bytes()),
+        ("Makefile", makefile.as_bytes()),
+        ("calculate.c", PROGRAM.as_bytes()),
+        ("a.txt", b"one\ntwo\n"),
+    ])
+}
+
+/// The output of a hook.
+#[derive(Debug, PartialEq, Eq)]
+struct HookOutput {
+    exit: i32,
+    stdout: String,
+    stderr: String,
+}
+
+fn run(mut command: Command, payload: &[u8]) -> HookOutput {
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    let _ = pipe.write_all(payload);
+    drop(pipe);
+    let done = child.wait_with_output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    HookOutput {
+        exit: done.status.code().unwrap_or(-1),
+        stdout: text(done.stdout),
+        stderr: text(done.stderr),
+    }
+}
+
+fn hook(workspace: &TestRepo, agent: &str, payload: &Value) -> HookOutput {
+    let mut command = workspace.command(EDT);
+    command.args(["agent-hook", agent]);
+    run(command, payload.to_string().as_bytes())
+}
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/agents")
+}
+
+/// `value` with every placeholder in its texts replaced.
+fn filled(value: &Value, with: &[(&str, &str)]) -> Value {
+    let fill =
+        |text: &str| with.iter().fold(text.to_owned(), |text, (mark, by)| text.replace(mark, by));
+    match value {
+        Value::String(text) => Value::String(fill(text)),
+        Value::Array(all) => all.iter().map(|one| filled(one, with)).collect(),
+        Value::Object(map) => {
+            Value::Object(map.iter().map(|(key, one)| (key.clone(), filled(one, with))).collect())
+        }
+        other => other.clone(),
+    }
+}
+
+/// The payload of a fixture in `workspace`.
+fn payload(fixture: &Value, workspace: &TestRepo) -> Value {
+    let root = workspace.root.to_str().unwrap();
+    // Arguments that are JSON in a text hold texts in a text.
+    let escaped = |text: &str| {
+        text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").replace('\t', "\\t")
+    };
+    let args = fixture["payload"]["toolArgs"].as_str().map(|text| {
+        text.replace("{BIG}", &escaped(&big()))
+            .replace("{MAKEFILE}", &escaped(&makefile()))
+            .replace("{ROOT}", root)
+    });
+    let mut payload = filled(
+        &fixture["payload"],
+        &[("{ROOT}", root), ("{BIG}", &big()), ("{MAKEFILE}", &makefile())],
+    );
+    if let Some(args) = args {
+        payload["toolArgs"] = args.into();
+    }
+    payload
+}
+
+struct Fixture {
+    agent: String,
+    name: String,
+    value: Value,
+}
+
+fn all_fixtures() -> Vec<Fixture> {
+    let mut all = Vec::new();
+    for agent in AGENTS {
+        for entry in std::fs::read_dir(fixtures().join(agent)).unwrap().map(Result::unwrap) {
+            let name = entry.file_name().to_str().unwrap().trim_end_matches(".json").to_owned();
+            let value = serde_json::from_slice(&std::fs::read(entry.path()).unwrap()).unwrap();
+            all.push(Fixture { agent: agent.to_owned(), name, value });
+        }
+    }
+    assert!(all.len() > 110, "only {} payloads were found", all.len());
+    all
+}
+
+/// The text that `name` stands for, as users and agents read it.
+fn text(name: &str) -> String {
+    let file = fixtures().join("texts").join(format!("{name}.txt"));
+    std::fs::read_to_string(&file)
+        .unwrap_or_else(|error| panic!("{}: {error}", file.display()))
+        .trim_end()
+        .to_owned()
+}
+
+/// The expected output, exactly.
+#[track_caller]
+fn check(fixture: &Fixture, said: &HookOutput) {
+    let Fixture { agent, name, value } = fixture;
+    let text = value["text"].as_str().map(text).unwrap_or_default();
+    let expected = filled(&value["answer"], &[("{TEXT}", &text)]);
+    let stdout = match &expected["stdout"] {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        json => format!("{json}\n"),
+    };
+    let expected = HookOutput {
+        exit: i32::try_from(expected["exit"].as_i64().unwrap()).unwrap(),
+        stdout,
+        stderr: expected["stderr"].as_str().unwrap().to_owned(),
+    };
+    assert_eq!(said, &expected, "{agent}/{name}");
+}
+
+#[test]
+fn every_payload_is_answered_in_exactly_the_agents_form_and_a_refused_edit_changes_nothing() {
+    let (workspace, mut seen) = (workspace(), 0);
+    for fixture in all_fixtures().iter().filter(|one| !one.name.ends_with("_after")) {
+        let before = workspace.snapshot();
+        check(fixture, &hook(&workspace, &fixture.agent, &payload(&fixture.value, &workspace)));
+        same(&before, &workspace.snapshot());
+        seen += 1;
+    }
+    assert!(seen > 90, "{seen}");
+}
+
+#[test]
+fn an_edit_that_landed_is_a_commit_of_the_agents_and_one_undo_takes_it_back() {
+    for fixture in all_fixtures().iter().filter(|one| one.name.ends_with("_after")) {
+        let workspace = workspace();
+        let (path, content) = match fixture.name.trim_start_matches("vscode_") {
+            "good_after" => ("a.txt", "one\nthree\n"),
+            "new_file_after" => ("src/new.txt", "new\n"),
+            _ => ("", ""),
+        };
+        if path.is_empty() {
+            let before = workspace.snapshot();
+            check(fixture, &hook(&workspace, &fixture.agent, &payload(&fixture.value, &workspace)));
+            same(&before, &workspace.snapshot());
+            continue;
+        }
+        let old = workspace.exists(path).then(|| workspace.read(path));
+        workspace.write(path, content);
+        check(fixture, &hook(&workspace, &fixture.agent, &payload(&fixture.value, &workspace)));
+        assert_eq!(workspace.git(&["log", "--format=%D|%(trailers:key=Edt-Kind,valueonly,separator=;)|%(trailers:key=Edt-Agent,valueonly,separator=;)", "-1"]).trim(),
+            format!("HEAD -> edt/main-1|edit|{}", fixture.agent), "{}", fixture.name);
+        assert_eq!(workspace.git(&["diff", "--name-only", "HEAD~1", "HEAD"]).trim(), path);
+        assert_eq!(workspace.read(path), content.as_bytes());
+        workspace.is_clean();
+        // The same edit again: nothing changed, so nothing is printed.
+        let again = hook(&workspace, &fixture.agent, &payload(&fixture.value, &workspace));
+        assert!(matches!(again.stdout.trim(), "" | "{}" | "{\"cancel\":false}"), "{again:?}");
+        assert_eq!((again.exit, again.stderr.as_str()), (0, ""));
+        workspace.edt(&["undo"]).landed();
+        assert_eq!(workspace.exists(path).then(|| workspace.read(path)), old);
+    }
+}
+
+/// Unrecorded user changes in the file get a commit of their own before the agent's edit, so that
+/// each can be undone.
+#[test]
+fn unrecorded_user_changes_are_recorded_before_an_edit_passes() {
+    let workspace = workspace();
+    workspace.write("a.txt", "one\ntwo\na user's line\n");
+    let payload = json!({"session_id": "s", "cwd": workspace.root, "hook_event_name": "PreToolUse", "tool_name": "Edit",
+        "tool_input": {"file_path": workspace.root.join("a.txt"), "old_string": "two", "new_string": "2"}});
+    assert_eq!(
+        hook(&workspace, "claude-code", &payload),
+        HookOutput { exit: 0, stdout: String::new(), stderr: String::new() }
+    );
+    assert_eq!(workspace.blob("HEAD:a.txt"), b"one\ntwo\na user's line\n");
+    workspace.write("a.txt", "one\n2\na user's line\n");
+    let mut after = payload.clone();
+    after["hook_event_name"] = "PostToolUse".into();
+    assert_eq!(
+        hook(&workspace, "claude-code", &after),
+        HookOutput { exit: 0, stdout: String::new(), stderr: String::new() }
+    );
+    assert_eq!(
+        workspace.git(&["log", "--format=%s", "-2"]),
+        "edit a.txt (Edit)\ncheckpoint: unrecorded changes of a.txt\n"
+    );
+    workspace.edt(&["undo"]).landed();
+    assert_eq!(workspace.text("a.txt"), "one\ntwo\na user's line\n");
+}
+
+/// Without the hook before an edit, an edit that landed is still judged and reported, and stays.
+#[test]
+fn what_git_ignores_is_judged_and_not_recorded() {
+    let workspace = workspace();
+    workspace.commit(&[(".gitignore", b"/.env\n/build/\n")]);
+    workspace.write("build/out.c", big());
+    let payload = |event: &str, tool: &str, input: Value| json!({"session_id": "s", "cwd": workspace.root, "hook_event_name": event, "tool_name": tool, "tool_input": input});
+    let write = |path: &str, content: &str| json!({"file_path": workspace.root.join(path), "content": content});
+    for event in ["PreToolUse", "PostToolUse"] {
+        workspace.write(".env", "TOKEN=secret\n");
+        let said = hook(
+            &workspace,
+            "claude-code",
+            &payload(event, "Write", write(".env", "TOKEN=other\n")),
+        );
+        assert_eq!((said.exit, said.stdout.as_str()), (0, ""), "{said:?}");
+    }
+    assert!(workspace.git(&["for-each-ref", "refs/heads/edt", "refs/edt"]).is_empty());
+    let said =
+        hook(&workspace, "claude-code", &payload("PreToolUse", "Write", write("build/out.c", "}")));
+    assert!(
+        said.stdout.contains("SIZE_REDUCTION") || said.stdout.contains("SYNTAX_ERROR"),
+        "{said:?}"
+    );
+    // The home directory of an unknown user.
+    let input = json!({"file_path": "~/a.txt", "content": "x"});
+    assert!(
+        hook(&workspace, "claude-code", &payload("PreToolUse", "Write", input))
+            .stdout
+            .contains("BAD_REQUEST")
+    );
+    // Tracked files are recorded whatever a rule says.
+    workspace.git(&["add", "--force", ".env"]);
+    hook(
+        &workspace,
+        "claude-code",
+        &payload("PostToolUse", "Write", write(".env", "TOKEN=other\n")),
+    );
+    assert!(workspace.git(&["log", "--format=%s", "edt/main-1"]).contains(".env"));
+}
+
+#[test]
+fn an_edit_that_landed_against_a_guard_is_recorded_and_reported_in_the_agents_format() {
+    let workspace = workspace();
+    workspace.write("big.c", "}");
+    let payload = |name: &str, tool: &str| {
+        json!({"session_id": "s", "cwd": workspace.root, "hook_event_name": name, "tool_name": tool,
+            "tool_input": {"file_path": "big.c", "content": "}"}, "tool_response": {}})
+    };
+    let said = hook(&workspace, "claude-code", &payload("PostToolUse", "Write"));
+    let answer: Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!((said.exit, &answer["decision"]), (0, &json!("block")), "{said:?}");
+    let reason = answer["reason"].as_str().unwrap();
+    assert!(reason.starts_with("edt would have refused this edit, but the tool has made it.\nThe edit is recorded as edit 1 on edt/main-1, a new session; `edt undo` undoes it.\nSIZE_REDUCTION: This would shrink"), "{reason}");
+    assert!(!reason.contains("Nothing was changed"), "{reason}");
+    workspace.edt(&["undo"]).landed();
+    assert_eq!(workspace.text("big.c"), big());
+}
+
+#[test]
+fn what_cannot_be_judged_is_blocked() {
+    let workspace = workspace();
+    let blocks = |agent: &str, said: &HookOutput, why: &str| {
+        let blocked = match agent {
+            "cline" => {
+                said.stdout.starts_with("{\"cancel\":true,\"errorMessage\":\"edt could not judge")
+            }
+            _ => {
+                said.exit == 2
+                    && said.stderr.starts_with("edt could not judge this edit, so it is blocked: ")
+            }
+        };
+        assert!(
+            blocked && (said.stdout.contains(why) || said.stderr.contains(why)),
+            "{agent}: {said:?}"
+        );
+    };
+    for agent in AGENTS {
+        let said = |input: &[u8]| {
+            let mut command = workspace.command(EDT);
+            command.args(["agent-hook", agent]);
+            run(command, input)
+        };
+        blocks(agent, &said(b""), "is not JSON");
+        blocks(agent, &said(b"{\"half\": "), "is not JSON");
+        blocks(agent, &said(b"[1]"), "the payload is not a JSON object");
+    }
+    // A policy that cannot be read never lets an edit pass, nor does a damaged repository.
+    std::fs::write(workspace.home.join(".config/edt.toml"), "").unwrap();
+    std::fs::create_dir_all(workspace.home.join(".config/edt")).unwrap();
+    std::fs::write(workspace.home.join(".config/edt/edt.toml"), "[guards\n").unwrap();
+    let good = json!({"session_id": "s", "cwd": workspace.root, "hook_event_name": "PreToolUse", "tool_name": "Edit",
+        "tool_input": {"file_path": "a.txt", "old_string": "two", "new_string": "2"}});
+    let said = hook(&workspace, "claude-code", &good);
+    assert!(said.exit == 2 || said.stdout.contains("\"deny\""), "{said:?}");
+    assert_eq!(workspace.text("a.txt"), "one\ntwo\n");
+    assert_eq!(hook(&workspace, "aider", &good).exit, 2);
+    assert_eq!(hook(&workspace, "emacs", &good).exit, 2);
+}
+
+#[test]
+fn the_watchdog_blocks_before_the_agent_gives_up() {
+    let workspace = workspace();
+    for agent in AGENTS {
+        // Nothing comes on standard input, and it stays open.
+        let mut command = workspace.command(EDT);
+        command
+            .args(["agent-hook", agent, "--timeout", "0.4"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let begun = Instant::now();
+        let mut child = command.spawn().unwrap();
+        let open = child.stdin.take();
+        let done = child.wait_with_output().unwrap();
+        drop(open);
+        let (out, err) =
+            (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+        assert!(begun.elapsed() < Duration::from_secs(10), "{agent}");
+        let said = if agent == "cline" { &out } else { &err };
+        assert!(said.contains("the call timed out after 0.4 s."), "{agent}: {out}{err}");
+        assert!(agent == "cline" || done.status.code() == Some(2), "{agent}: {}", done.status);
+    }
+}
+
+/// Another edt that holds the worktree keeps an edit from being judged; then it does not land.
+#[test]
+fn a_locked_worktree_blocks_and_the_answer_names_the_holder() {
+    let workspace = workspace();
+    let lock = workspace.git_dir("--git-dir").join("edt/main");
+    std::fs::create_dir_all(&lock).unwrap();
+    let file = std::fs::File::create(lock.join("lock")).unwrap();
+    file.lock().unwrap();
+    let payload = json!({"session_id": "s", "cwd": workspace.root, "hook_event_name": "PreToolUse", "tool_name": "Write",
+        "tool_input": {"file_path": "a.txt", "content": "x\n"}});
+    let mut command = workspace.command(EDT);
+    command.args(["agent-hook", "claude-code", "--timeout", "1"]);
+    let said = run(command, payload.to_string().as_bytes());
+    assert_eq!((said.exit, said.stdout.as_str()), (2, ""), "{said:?}");
+    assert!(
+        said.stderr.contains("SESSION_BUSY") && said.stderr.contains("so it is blocked"),
+        "{said:?}"
+    );
+    // After an edit, the answer must not claim that the edit did not land.
+    let mut after = payload;
+    after["hook_event_name"] = "PostToolUse".into();
+    let mut command = workspace.command(EDT);
+    command.args(["agent-hook", "claude-code", "--timeout", "1"]);
+    let said = run(command, after.to_string().as_bytes());
+    assert!(
+        said.exit == 2
+            && said
+                .stderr
+                .starts_with("The edit was made, but edt could not record it: SESSION_BUSY"),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn a_protected_path_waits_for_approval_in_every_tool() {
+    let workspace = TestRepo::with(&[
+        ("edt.toml", b"[[protect]]\npaths = [\"secret/**\"]\n"),
+        ("secret/key.txt", b"one\n"),
+    ]);
+    let payload = json!({"session_id": "s", "turn_id": "t", "cwd": workspace.root, "hook_event_name": "PreToolUse", "tool_name": "apply_patch",
+        "tool_input": {"command": "*** Begin Patch\n*** Update File: secret/key.txt\n@@\n-one\n+two\n*** End Patch"}});
+    let before = workspace.snapshot();
+    let said = hook(&workspace, "codex", &payload);
+    assert!(said.stdout.contains("\"deny\"") && said.stdout.contains("secret/key.txt"), "{said:?}");
+    same(&before, &workspace.snapshot());
+}
+
+#[test]
+fn a_new_conversation_in_a_worktree_gets_a_notice_about_edt() {
+    let workspace = workspace();
+    let payload = |cwd: &Path| json!({"session_id": "s", "cwd": cwd, "hook_event_name": "SessionStart", "source": "startup"});
+    let said = hook(&workspace, "codex", &payload(&workspace.root));
+    let answer: Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!(answer["hookSpecificOutput"]["hookEventName"], "SessionStart");
+    assert!(answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap().contains("edt"));
+    let elsewhere = hook(&workspace, "codex", &payload(Path::new("/")));
+    assert_eq!(elsewhere, HookOutput { exit: 0, stdout: String::new(), stderr: String::new() });
+}
+
+/// What opencode would do with the plugin, done by Node, where that is here.
+const DRIVER: &str = r#"
+const { EdtPlugin } = await import(process.argv[1])
+const root = process.argv[2]
+const fs = await import("node:fs")
+const hooks = await EdtPlugin({ directory: root })
+const said = []
+const before = (tool, args, callID) =>
+  hooks["tool.execute.before"]({ tool, sessionID: "s", callID }, { args }).then(() => "passed", (error) => error.message.split("\n")[0])
+said.push(await before("write", { filePath: root + "/big.c", content: "}" }, "1"))
+said.push(await before("bash", { command: "ls" }, "2"))
+said.push(await before("edit", { filePath: root + "/a.txt", oldString: "two", newString: "three" }, "3"))
+fs.writeFileSync(root + "/a.txt", "one\nthree\n")
+const output = { output: "done" }
+await hooks["tool.execute.after"]({ tool: "edit", sessionID: "s", callID: "3" }, output)
+said.push(output.output)
+console.log(JSON.stringify(said))
+"#;
+
+#[test]
+fn the_opencode_plugin_throws_the_refusal_and_throws_without_edt() {
+    let workspace = workspace();
+    if workspace.command("node").arg("--version").output().is_err() {
+        return;
+    }
+    let driven = |edt: &str| -> Value {
+        workspace.edt(&["setup", "opencode", "--scope", "user"]);
+        let text = std::fs::read_to_string(workspace.home.join(".config/opencode/plugins/edt.js"))
+            .unwrap();
+        let plugin = workspace.home.join("plugin.mjs");
+        std::fs::write(&plugin, text.replace(EDT, edt)).unwrap();
+        let mut command = workspace.command("node");
+        command.args(["--input-type=module", "-e", DRIVER]).arg(&plugin).arg(&workspace.root);
+        let done = command.output().unwrap();
+        serde_json::from_slice(&done.stdout)
+            .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&done.stderr)))
+    };
+    let said = driven("/nowhere/edt");
+    let gone = "edt could not be run: spawn /nowhere/edt ENOENT";
+    assert_eq!(said, json!([gone, "passed", gone, "done"]));
+    workspace.write("a.txt", "one\ntwo\n");
+    let said = driven(EDT);
+    assert_eq!(said[0], "edt refused this edit; nothing was changed.");
+    assert_eq!((&said[1], &said[2]), (&json!("passed"), &json!("passed")));
+    assert_eq!(said[3], format!("done\n\n{}", text("good_after")));
+    assert_eq!(
+        (workspace.text("big.c"), workspace.git(&["log", "--format=%s", "-1"]).trim()),
+        (big(), "edit a.txt (edit)")
+    );
+}
+
+/// One worktree by two names, and two worktrees in one patch: each is judged, and nothing waits for
+/// itself.
+#[test]
+fn a_patch_may_speak_of_several_worktrees_and_of_one_by_several_names() {
+    let (workspace, other) = (workspace(), TestRepo::with(&[("b.txt", b"one\n")]));
+    let link = workspace.home.join("link");
+    std::os::unix::fs::symlink(&workspace.root, &link).unwrap();
+    let patch = |b: &str| {
+        let (a, link, b_file) =
+            (workspace.root.join("a.txt"), link.join("new.txt"), other.root.join("b.txt"));
+        format!(
+            "*** Begin Patch\n*** Update File: {}\n@@\n-two\n+2\n*** Add File: {}\n+new\n*** Update File: {}\n@@\n-one\n+{b}\n*** End Patch\n",
+            a.display(),
+            link.display(),
+            b_file.display(),
+        )
+    };
+    let payload = |name: &str, b: &str| {
+        json!({"session_id": "s", "turn_id": "t", "cwd": workspace.root, "hook_event_name": name, "tool_name": "apply_patch",
+            "tool_input": {"command": patch(b)}, "tool_response": "ok"})
+    };
+    let (here, there) = (workspace.snapshot(), other.snapshot());
+    assert_eq!(
+        hook(&workspace, "codex", &payload("PreToolUse", "1")),
+        HookOutput { exit: 0, stdout: String::new(), stderr: String::new() }
+    );
+    let refused = hook(&workspace, "codex", &payload("PreToolUse", "<<<<<<< HEAD"));
+    assert!(refused.stdout.contains("CONFLICT_MARKERS"), "{refused:?}");
+    same(&here, &workspace.snapshot());
+    same(&there, &other.snapshot());
+    workspace.write("a.txt", "one\n2\n");
+    workspace.write("new.txt", "new\n");
+    other.write("b.txt", "1\n");
+    let printed = hook(&workspace, "codex", &payload("PostToolUse", "1"));
+    assert_eq!(
+        (printed.exit, printed.stdout.matches("is recorded as edit 1").count()),
+        (0, 2),
+        "{printed:?}"
+    );
+    assert_eq!(workspace.git(&["diff", "--name-only", "HEAD~1"]), "a.txt\nnew.txt\n");
+    workspace.is_clean();
+    other.is_clean();
+}
+
+/// Ways past the hook in earlier versions, each in the form of one agent.
+#[test]
+fn earlier_ways_past_the_hook_are_refused_without_a_change() {
+    let workspace = TestRepo::with(&[
+        ("edt.toml", b"[[protect]]\npaths = [\".github/**\"]\n"),
+        (".github/ci.yml", b"one\n"),
+        ("a.txt", b"one\ntwo  \n"),
+        ("inner/b.txt", b"one\n"),
+    ]);
+    let outside = workspace.home.join("outside.txt");
+    std::fs::write(&outside, "one\n").unwrap();
+    workspace.git(&["init", "-q", "--bare", workspace.home.join("bare.git").to_str().unwrap()]);
+    let ask = |agent: &str, tool: &str, input: Value| {
+        let payload = json!({"session_id": "s", "turn_id": "t", "cwd": workspace.root, "hook_event_name": "PreToolUse",
+            "tool_name": tool, "tool_input": input});
+        let said = hook(&workspace, agent, &payload);
+        format!("{} {}{}", said.exit, said.stdout, said.stderr)
+    };
+    let patch = |body: &str| {
+        ask(
+            "codex",
+            "apply_patch",
+            json!({"command": format!("*** Begin Patch\n{body}*** End Patch\n")}),
+        )
+    };
+    let write =
+        |path: &str| ask("claude-code", "Write", json!({"file_path": path, "content": "x\n"}));
+    let notebook = |path: &str| {
+        ask("claude-code", "NotebookEdit", json!({"notebook_path": path, "new_source": "x"}))
+    };
+    let before = workspace.snapshot();
+    let (out, bare) = (outside.display(), workspace.home.join("bare.git/hooks/pre-commit"));
+    for (said, expected) in [
+        (patch("  *** Delete File: .github/ci.yml\n"), ".github/ci.yml"),
+        (patch("*** Delete File:.github/ci.yml\n"), ".github/ci.yml"),
+        (patch("*** Remove File: .github/ci.yml\n"), "INVALID_PATCH"),
+        (
+            patch(&format!("*** Update File: {out}\n*** Move to: c.txt\n@@\n-one\n+two\n")),
+            "PATH_OUTSIDE_REPO",
+        ),
+        (
+            patch(&format!("*** Update File: {out}\n*** Move to: .git/hooks/x\n@@\n-one\n+two\n")),
+            "PATH_IN_GIT_DIR",
+        ),
+        (notebook(".git/config"), "PATH_IN_GIT_DIR"),
+        (notebook(".github/ci.yml"), "PROTECTED_PATH"),
+        (ask("claude-code", "MultiEdit", json!({"file_path": "a.txt", "edits": []})), "is empty"),
+        (
+            ask(
+                "claude-code",
+                "Write",
+                json!({"file_path": "a.txt", "path": "c.txt", "content": "x"}),
+            ),
+            "differ",
+        ),
+        (ask("claude-code", "", json!({})), "is empty"),
+        (write(bare.to_str().unwrap()), "PATH_IN_GIT_DIR"),
+    ] {
+        assert!(said.starts_with("2 ") || said.contains("\"deny\""), "{expected}: {said}");
+        assert!(said.contains(expected), "{expected}: {said}");
+    }
+    assert_eq!(patch("*** Update File: a.txt\n@@\n one\n-two\n+2\n"), "0 ", "Codex applies it");
+    same(&before, &workspace.snapshot());
+    // A lock of Git keeps the edit from being recorded, so it does not land.
+    let lock = workspace.git_dir("--git-dir").join("index.lock");
+    std::fs::write(&lock, "").unwrap();
+    assert!(write("new.txt").contains("REPOSITORY_BUSY"));
+    std::fs::remove_file(&lock).unwrap();
+    // A repository within that tracks nothing of its own.
+    workspace.git(&["init", "-q", "inner"]);
+    let said = write("inner/b.txt");
+    assert!(said.contains("is tracked by the repository"), "{said}");
+    // A damaged repository is not the same as no repository.
+    std::fs::rename(workspace.root.join(".git/HEAD"), workspace.root.join(".git/HEAD.away"))
+        .unwrap();
+    assert!(write("a.txt").starts_with("2 "));
+}
+
+#[test]
+fn the_environment_names_no_other_repository_and_an_answer_that_cannot_be_written_is_a_no() {
+    let (workspace, other) = (workspace(), TestRepo::with(&[("a.txt", b"one\n")]));
+    let payload = json!({"session_id": "s", "cwd": workspace.root, "hook_event_name": "PreToolUse", "tool_name": "Write",
+        "tool_input": {"file_path": workspace.root.join(".git/config"), "content": "x"}});
+    let edit = json!({"session_id": "s", "cwd": workspace.root, "hook_event_name": "PreToolUse", "tool_name": "Write",
+        "tool_input": {"file_path": "a.txt", "content": "one\ntwo\n3\n"}});
+    let mut command = workspace.command(EDT);
+    command
+        .args(["agent-hook", "claude-code"])
+        .env("GIT_DIR", other.root.join(".git"))
+        .env("GIT_WORK_TREE", &other.root);
+    let said = run(command, edit.to_string().as_bytes());
+    assert!(said.exit == 2 && said.stderr.contains("GIT_DIR"), "{said:?}");
+    let mut command = workspace.command("sh");
+    command.args(["-c", "exec \"$0\" agent-hook claude-code > /dev/full", EDT]);
+    let said = run(command, payload.to_string().as_bytes());
+    assert!(said.exit == 2 && said.stderr.contains("PATH_IN_GIT_DIR"), "{said:?}");
+    // What was done cannot be cancelled.
+    let after = json!({"hookName": "PostToolUse", "workspaceRoots": [workspace.root], "postToolUse": {"toolName": "editor", "parameters": {}}});
+    let said = hook(&workspace, "cline", &after);
+    assert!(
+        said.stdout.starts_with("{\"cancel\":false,") && said.stdout.contains("was made"),
+        "{said:?}"
+    );
+}

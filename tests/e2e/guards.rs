@@ -1,0 +1,179 @@
+//! Each guard refuses one edit and passes another, and policy for some paths. The guards themselves
+//! are tested in `crates/edt-core/tests/library/guards.rs`.
+
+use serde_json::{Value, json};
+
+use crate::test_repo::{Answer, TestRepo, lines};
+
+/// The verdict of a guard on a file.
+fn verdict<'a>(answer: &'a Answer, guard: &str, path: &str) -> Option<&'a str> {
+    let guards = answer.json["guards"].as_array().unwrap();
+    guards.iter().find(|one| one["guard"] == guard && one["path"] == path)?["verdict"].as_str()
+}
+
+fn repository_of(files: &[(String, String)]) -> TestRepo {
+    TestRepo::with(
+        &files.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect::<Vec<_>>(),
+    )
+}
+
+fn deletions(count: usize) -> Value {
+    json!({"edits": (0..count).map(|n| json!({"path": format!("{n}.txt"), "mode": "delete"})).collect::<Vec<_>>()})
+}
+
+/// A repository with this `edt.toml` and two files of the same text.
+fn ruled(policy: &str) -> TestRepo {
+    TestRepo::with(&[
+        ("edt.toml", policy.as_bytes()),
+        ("src/a.c", b"int x;\n"),
+        ("fixtures/a.c", b"int x;\n"),
+    ])
+}
+
+/// A syntax error in one of the files.
+fn broken(path: &str) -> Value {
+    json!({"path": path, "mode": "overwrite", "content": "int x[;\n"})
+}
+
+#[test]
+fn a_guard_may_be_off_for_some_paths() {
+    let workspace =
+        ruled("[[paths]]\nmatch = [\"fixtures/**\"]\n[paths.guards.syntax]\nmode = \"off\"\n");
+    let answer = workspace.apply(&broken("fixtures/a.c")).landed();
+    assert_eq!(verdict(&answer, "syntax", "fixtures/a.c"), None, "{:#}", answer.json["guards"]);
+    assert_eq!(verdict(&answer, "duplicate_code", "fixtures/a.c"), Some("pass"));
+    workspace.refuses_request(&["SYNTAX_ERROR"], 1, &broken("src/a.c"));
+    let said = |path: &str| {
+        let guards = workspace.edt(&["guards", path]).json["guards"].as_array().unwrap().clone();
+        guards.into_iter().find(|guard| guard["name"] == "syntax").unwrap()["mode"].clone()
+    };
+    assert_eq!((said("fixtures/a.c"), said("src/a.c")), (json!("off"), json!("refuse")));
+}
+
+/// A guard, an edit that it refuses and one that it passes.
+struct Example {
+    guard: &'static str,
+    refused: fn(&TestRepo) -> Answer,
+    passed: fn(&TestRepo) -> Answer,
+}
+
+/// `create` of a file with bytes from standard input.
+fn create(workspace: &TestRepo, path: &str, bytes: &[u8]) -> Answer {
+    workspace.edt_fed(bytes, &["apply", path, "--mode", "create"])
+}
+
+fn overwrite(workspace: &TestRepo, path: &str, text: &str) -> Answer {
+    workspace.edt_fed(text.as_bytes(), &["apply", path, "--mode", "overwrite"])
+}
+
+/// One for each guard, in the repository of the test below.
+const EXAMPLES: [Example; 11] = [
+    Example {
+        guard: "protected_path",
+        refused: |workspace| create(workspace, "locked/a.txt", b"a\n"),
+        passed: |workspace| create(workspace, "open/a.txt", b"a\n"),
+    },
+    Example {
+        guard: "size_reduction",
+        refused: |workspace| overwrite(workspace, "0.txt", "gone\n"),
+        passed: |workspace| overwrite(workspace, "0.txt", &lines(21)),
+    },
+    Example {
+        guard: "mass_deletion",
+        refused: |workspace| workspace.apply(&deletions(11)),
+        passed: |workspace| workspace.apply(&deletions(10)),
+    },
+    Example {
+        guard: "binary_content",
+        refused: |workspace| create(workspace, "a.txt", b"a\0b\n"),
+        passed: |workspace| create(workspace, "a.txt", b"a\x01b\n"),
+    },
+    Example {
+        guard: "encoding",
+        refused: |workspace| create(workspace, "a.txt", b"caf\xe9\n"),
+        passed: |workspace| create(workspace, "a.txt", "café\n".as_bytes()),
+    },
+    Example {
+        guard: "conflict_markers",
+        refused: |workspace| create(workspace, "a.txt", b"<<<<<<< HEAD\n"),
+        passed: |workspace| create(workspace, "a.txt", b"<<<<<< HEAD\n"),
+    },
+    Example {
+        guard: "chat_artifact",
+        refused: |workspace| create(workspace, "a.sql", b"```\nselect 1;\n```\n"),
+        passed: |workspace| create(workspace, "a.sql", b"select 1;\n"),
+    },
+    Example {
+        guard: "elided_code",
+        refused: |workspace| overwrite(workspace, "a.c", "int x;\n// ... existing code ...\n"),
+        passed: |workspace| overwrite(workspace, "a.c", "int x;\nint y; // the existing one\n"),
+    },
+    Example {
+        guard: "syntax",
+        refused: |workspace| overwrite(workspace, "a.c", "int x;\nint y[;\n"),
+        passed: |workspace| overwrite(workspace, "a.c", "int x;\nint y[1];\n"),
+    },
+    Example {
+        guard: "duplicate_code",
+        refused: |workspace| {
+            create(workspace, "b.c", b"int f(void) { return 1; }\nint f(void) { return 2; }\n")
+        },
+        passed: |workspace| {
+            create(workspace, "b.c", b"int f(void) { return 1; }\nint g(void) { return 2; }\n")
+        },
+    },
+    Example {
+        guard: "validator",
+        refused: |workspace| create(workspace, "a.checked", b"bad\n"),
+        passed: |workspace| create(workspace, "a.checked", b"good\n"),
+    },
+];
+
+#[test]
+fn every_guard_refuses_one_edit_and_passes_another() {
+    let long = lines(60);
+    let files: Vec<(String, String)> =
+        (0..12).map(|n| (format!("{n}.txt"), long.clone())).collect();
+    let workspace = repository_of(&files);
+    workspace.commit(&[
+        ("a.c", b"int x;\nint y;\n"),
+        ("edt.toml", b"[[protect]]\npaths = [\"locked/**\"]\n"),
+    ]);
+    let config = workspace.home.join(".config/edt");
+    std::fs::create_dir_all(&config).unwrap();
+    let validator = "[[validator]]\nname = \"no-bad\"\npaths = [\"*.checked\"]\ncommand = [\"sh\", \"-c\", \"! grep bad $1\", \"sh\", \"{file}\"]\n";
+    std::fs::write(config.join("edt.toml"), validator).unwrap();
+    workspace.edt(&["begin"]).landed();
+
+    let guards = workspace.edt(&["guards"]).json["guards"].as_array().unwrap().clone();
+    let names: Vec<&str> = guards.iter().map(|guard| guard["name"].as_str().unwrap()).collect();
+    assert_eq!(
+        names,
+        EXAMPLES.map(|example| example.guard),
+        "a guard has no example here, or an example no guard"
+    );
+    for (guard, example) in guards.iter().zip(&EXAMPLES) {
+        let code = guard["code"].as_str().unwrap();
+        let answer = workspace.unchanged(&[code], 1, || (example.refused)(&workspace));
+        assert_eq!(answer.errors()[0]["allow"], guard["allow"], "{}", example.guard);
+        if let Some(word) = guard["allow"].as_str() {
+            assert!(
+                answer.hint().contains(&format!("allow: [\"{word}\"]")),
+                "{}: {}",
+                example.guard,
+                answer.hint()
+            );
+        }
+        let answer = (example.passed)(&workspace).landed();
+        // A guard of transactions has one verdict; the other guards have one for each file.
+        let verdicts: Vec<&Value> = answer.json["guards"].as_array().unwrap().iter().collect();
+        let own: Vec<&&Value> =
+            verdicts.iter().filter(|one| one["guard"] == example.guard).collect();
+        assert!(
+            !own.is_empty() && own.iter().all(|one| one["verdict"] == "pass"),
+            "{}: {verdicts:#?}",
+            example.guard
+        );
+        workspace.edt(&["undo"]).landed();
+    }
+}

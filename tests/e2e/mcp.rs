@@ -1,0 +1,809 @@
+//! `edt mcp`, spoken to line by line: every revision of the protocol, every tool, and traffic that
+//! no client should send.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use serde_json::{Value, json};
+
+use crate::test_repo::{EDT, TestRepo, lines, satisfies};
+
+/// A server and the only client it has.
+struct Server {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    stdout: BufReader<ChildStdout>,
+    next: u64,
+    tools: Vec<Value>,
+    /// Additional fields of each request, where the protocol has no sessions.
+    meta: Option<Value>,
+    /// The notifications that arrived.
+    printed: Vec<Value>,
+}
+
+impl Server {
+    /// A server in `workspace` that a client of a classic revision has greeted.
+    fn new(workspace: &TestRepo) -> Server {
+        Server::greeted(workspace, &[], "2025-06-18", &json!({}))
+    }
+
+    fn greeted(
+        workspace: &TestRepo,
+        flags: &[&str],
+        version: &str,
+        capabilities: &Value,
+    ) -> Server {
+        let mut server = Server::started(workspace, flags);
+        let client = json!({"name": "a-client", "version": "1"});
+        let greeting =
+            json!({"protocolVersion": version, "capabilities": capabilities, "clientInfo": client});
+        let answer = server.request("initialize", greeting);
+        assert_eq!(answer["result"]["protocolVersion"], version, "{answer:#}");
+        assert_eq!(answer["result"]["serverInfo"]["name"], "edt");
+        assert!(
+            answer["result"]["instructions"].as_str().is_some_and(|text| text.contains("apply")),
+            "{answer:#}"
+        );
+        server.notify("notifications/initialized", &json!({}));
+        server.list();
+        server
+    }
+
+    /// Asks for the tools.
+    fn list(&mut self) {
+        let listed = self.request("tools/list", json!({}));
+        self.tools.clone_from(listed["result"]["tools"].as_array().unwrap());
+    }
+
+    fn started(workspace: &TestRepo, flags: &[&str]) -> Server {
+        let mut command = workspace.command(EDT);
+        command
+            .arg("mcp")
+            .args(flags)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit());
+        let mut child = command.spawn().unwrap();
+        let (stdin, stdout) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
+        Server { child, stdin, stdout, next: 0, tools: Vec::new(), meta: None, printed: Vec::new() }
+    }
+
+    fn send(&mut self, bytes: &[u8]) {
+        let stdin = self.stdin.as_mut().unwrap();
+        stdin.write_all(bytes).unwrap();
+        stdin.flush().unwrap();
+    }
+
+    fn notify(&mut self, method: &str, params: &Value) {
+        let message = json!({"jsonrpc": "2.0", "method": method, "params": params});
+        self.send(format!("{message}\n").as_bytes());
+    }
+
+    /// Sends a request and returns its number.
+    fn ask(&mut self, method: &str, mut params: Value) -> u64 {
+        self.next += 1;
+        if let Some(meta) = &self.meta {
+            let mut all = meta.clone();
+            all.as_object_mut()
+                .unwrap()
+                .extend(params["_meta"].as_object().cloned().unwrap_or_default());
+            params["_meta"] = all;
+        }
+        let message =
+            json!({"jsonrpc": "2.0", "id": self.next, "method": method, "params": params});
+        self.send(format!("{message}\n").as_bytes());
+        self.next
+    }
+
+    /// The next message.
+    fn receive(&mut self) -> Value {
+        let mut line = String::new();
+        assert_ne!(self.stdout.read_line(&mut line).unwrap(), 0, "the server closed its end");
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
+    }
+
+    /// The answer to the request of that number.
+    fn answer_to(&mut self, id: u64) -> Value {
+        loop {
+            let message = self.receive();
+            if message["id"] == id && message.get("method").is_none() {
+                return message;
+            }
+            self.printed.push(message);
+        }
+    }
+
+    fn request(&mut self, method: &str, params: Value) -> Value {
+        let id = self.ask(method, params);
+        self.answer_to(id)
+    }
+
+    /// Calls a tool. What comes must satisfy the schema that the tool was listed with, and `edt
+    /// schema`.
+    #[track_caller]
+    fn call(&mut self, name: &str, args: Value) -> ToolAnswer {
+        let answer = self.request("tools/call", json!({"name": name, "arguments": args}));
+        self.checked(name, answer)
+    }
+
+    #[track_caller]
+    fn checked(&self, name: &str, answer: Value) -> ToolAnswer {
+        let result = &answer["result"];
+        let json = result["structuredContent"].clone();
+        assert!(json.is_object(), "{answer:#}");
+        satisfies(&json);
+        if let Some(tool) = self.tools.iter().find(|tool| tool["name"] == name) {
+            let schema = jsonschema::validator_for(&tool["outputSchema"]).unwrap();
+            let faults: Vec<String> =
+                schema.iter_errors(&json).map(|fault| fault.to_string()).collect();
+            assert!(faults.is_empty(), "{name}: {faults:#?}\n{json:#}");
+        }
+        let text = result["content"][0]["text"].as_str().unwrap().to_owned();
+        assert!(result["content"].as_array().unwrap().len() == 1 && !text.is_empty(), "{answer:#}");
+        ToolAnswer { json, text, error: result["isError"] == true }
+    }
+
+    /// Closes the server's input and waits for its end.
+    fn ends(mut self) {
+        drop(self.stdin.take());
+        assert!(self.child.wait().unwrap().success());
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What a tool answered.
+#[derive(Debug)]
+struct ToolAnswer {
+    json: Value,
+    text: String,
+    error: bool,
+}
+
+impl ToolAnswer {
+    #[track_caller]
+    fn done(self) -> ToolAnswer {
+        assert!(
+            !self.error && self.json["errors"].as_array().is_none_or(Vec::is_empty),
+            "{self:#?}"
+        );
+        self
+    }
+
+    /// A refusal: code, message and hint are in both forms of the answer.
+    #[track_caller]
+    fn refused(self, code: &str) -> ToolAnswer {
+        let first = &self.json["errors"][0];
+        assert!(self.error && first["code"] == code, "{self:#?}");
+        let text: Value = serde_json::from_str(&self.text).unwrap();
+        for key in ["code", "message", "hint"] {
+            assert_eq!(text["errors"][0][key], first[key], "{self:#?}");
+        }
+        self
+    }
+}
+
+fn workspace() -> TestRepo {
+    TestRepo::with(&[
+        ("a.txt", lines(60).as_bytes()),
+        ("src/b.c", b"int b(void)\n{\n    return 1;\n}\n"),
+    ])
+}
+
+fn edit(path: &str, old: &str, new: &str) -> Value {
+    json!({"path": path, "mode": "edit", "old_text": old, "content": new})
+}
+
+#[test]
+fn every_protocol_revision_is_supported() {
+    for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
+        let workspace = workspace();
+        let mut server = Server::greeted(&workspace, &[], version, &json!({}));
+        server.call("apply", edit("src/b.c", "return 1;", "return 2;")).done();
+        assert_eq!(workspace.text("src/b.c"), "int b(void)\n{\n    return 2;\n}\n");
+        server.ends();
+    }
+    // The newest revision has no sessions: each request has everything.
+    let workspace = workspace();
+    let mut server = Server::started(&workspace, &[]);
+    server.meta = Some(json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "a-client", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }));
+    let found = server.request("server/discover", json!({}));
+    assert!(
+        found["result"]["supportedVersions"].as_array().unwrap().contains(&json!("2026-07-28")),
+        "{found:#}"
+    );
+    server.list();
+    server.call("apply", edit("src/b.c", "return 1;", "return 2;")).done();
+    server
+        .call("apply", json!({"path": "src/b.c", "mode": "overwrite", "content": "}"}))
+        .refused("SYNTAX_ERROR");
+    workspace.is_clean();
+    server.ends();
+}
+
+#[test]
+fn a_refusal_teaches_and_the_corrected_call_lands() {
+    let workspace = TestRepo::with(&[("Makefile", lines(70).as_bytes())]);
+    let mut server = Server::new(&workspace);
+    let before = workspace.files();
+    let printed = server
+        .call("apply", json!({"path": "Makefile", "mode": "overwrite", "content": "all:\n"}))
+        .refused("SIZE_REDUCTION");
+    assert!(printed.text.contains("append") && printed.json["commit"].is_null(), "{printed:#?}");
+    assert_eq!(workspace.files(), before);
+    let printed = server
+        .call("apply", json!({"path": "Makefile", "mode": "append", "content": "all:\n"}))
+        .done();
+    assert_eq!(printed.json["commit"], workspace.rev("edt/main-1"));
+    assert!(workspace.text("Makefile").ends_with("all:\n"));
+    // The client is known from the protocol.
+    assert!(workspace.git(&["log", "-1", "--format=%B"]).contains("Edt-Agent: a-client"));
+    workspace.is_clean();
+    workspace.is_sound();
+}
+
+#[test]
+fn tools_answer_as_commands_do() {
+    let workspace = workspace();
+    let mut server = Server::new(&workspace);
+    let names: Vec<&str> = server.tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    let wanted = [
+        "apply",
+        "check",
+        "read",
+        "search",
+        "list",
+        "status",
+        "log",
+        "show",
+        "diff",
+        "undo",
+        "redo",
+        "restore",
+        "checkpoint",
+        "propose",
+        "proposals",
+        "run",
+        "land",
+    ];
+    assert_eq!(names, wanted);
+    for tool in &server.tools {
+        let (input, hints) = (&tool["inputSchema"], &tool["annotations"]);
+        assert_eq!(input["type"], "object");
+        // Clients hand it to models that know no references and no null.
+        let text = input.to_string();
+        assert!(
+            !text.contains("$ref") && !text.contains("null") && !text.contains("$defs"),
+            "{input:#}"
+        );
+        assert!(
+            input["properties"]["worktree"].is_object() && input["additionalProperties"] == false,
+            "{input:#}"
+        );
+        assert_eq!(
+            (hints["destructiveHint"] == true, hints["openWorldHint"] == true),
+            (tool["name"] == "land", tool["name"] == "run")
+        );
+        assert!(
+            jsonschema::validator_for(input).is_ok() && tool["outputSchema"]["type"] == "object"
+        );
+    }
+    let plain = |printed: &ToolAnswer| printed.text.clone();
+    let read = server.call("read", json!({"path": "a.txt", "lines": ["2:3"]})).done();
+    assert!(
+        plain(&read).contains("2 | ")
+            && read.json["first_line"] == 2
+            && read.json["last_line"] == 3,
+        "{read:#?}"
+    );
+    server.call("check", edit("a.txt", "no such text", "x")).refused("OLD_TEXT_NOT_FOUND");
+    assert_eq!(
+        server.call("check", edit("src/b.c", "return 1;", "return 2;")).done().json["status"],
+        "would_apply"
+    );
+    server.call("apply", edit("src/b.c", "return 1;", "return 2;")).done();
+    server.call("apply", edit("src/b.c", "return 2;", "return 3;")).done();
+    assert_eq!(server.call("status", json!({})).done().json["edits"], 2);
+    assert_eq!(server.call("log", json!({"number": 1})).done().json["truncated"], true);
+    assert!(plain(&server.call("show", json!({})).done()).contains("+    return 3;"));
+    assert!(plain(&server.call("diff", json!({})).done()).contains("-    return 1;"));
+    server.call("undo", json!({"count": 2})).done();
+    assert!(workspace.text("src/b.c").contains("return 1;"));
+    server.call("redo", json!({})).done();
+    assert!(workspace.text("src/b.c").contains("return 3;"));
+    server.call("restore", json!({"path": "src/b.c"})).done();
+    assert!(workspace.text("src/b.c").contains("return 2;"));
+    workspace.write("new.txt", "new\n");
+    assert_eq!(
+        server.call("checkpoint", json!({"message": "by hand"})).done().json["files"][0]["path"],
+        "new.txt"
+    );
+    let proposed = server.call("propose", edit("src/b.c", "return 2;", "return 22;"));
+    assert_eq!(proposed.json["status"], "proposed", "{proposed:#?}");
+    assert_eq!(server.call("proposals", json!({})).done().json["proposals"][0]["id"], 1);
+    assert!(plain(&server.call("show", json!({"rev": "1"})).done()).contains("return 22;"));
+    assert_eq!(
+        server.call("apply", json!({"proposal": 1})).json["errors"][0]["code"],
+        "APPROVAL_REQUIRED"
+    );
+    let ran = server.call("run", json!({"program": "ls", "args": ["src"]})).done();
+    assert_eq!(ran.json["run"]["stdout"]["text"], "b.c\n");
+    assert_eq!(
+        server.call("run", json!({"output": ran.json["run"]["id"]})).done().json["text"],
+        "b.c\n"
+    );
+    // A program that fails was run: its output is what is wanted.
+    let failed = server.call("run", json!({"program": "ls", "args": ["no-such"]}));
+    assert!(!failed.error && failed.json["status"] == "failed", "{failed:#?}");
+    server.call("land", json!({"message": "all of it"})).done();
+    assert!(workspace.git(&["log", "-1", "--format=%s", "main"]).starts_with("all of it"));
+    workspace.is_sound();
+    server.ends();
+}
+
+#[test]
+fn the_user_may_hide_tools() {
+    let workspace = workspace();
+    let mut server =
+        Server::greeted(&workspace, &["--tools", "apply,read"], "2025-06-18", &json!({}));
+    assert_eq!(
+        server.tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect::<Vec<_>>(),
+        ["apply", "read"]
+    );
+    let answer =
+        server.request("tools/call", json!({"name": "run", "arguments": {"program": "ls"}}));
+    assert!(answer["error"]["message"].as_str().unwrap().contains("apply, read"), "{answer:#}");
+    let done = workspace.command(EDT).args(["mcp", "--tools", "aply"]).output().unwrap();
+    assert!(
+        done.status.code() == Some(2) && String::from_utf8_lossy(&done.stderr).contains("apply")
+    );
+}
+
+#[test]
+fn cached_data_is_never_stale() {
+    let workspace =
+        TestRepo::with(&[("a.txt", b"one\n"), ("src/b.c", b"int b(void)\n{\n    return 1;\n}\n")]);
+    let mut server = Server::new(&workspace);
+    // Long enough that the files of the repository are not from just now, and opening it is
+    // remembered.
+    std::thread::sleep(Duration::from_millis(150));
+    let mut n = 0;
+    let mut change = |server: &mut Server, workspace: &TestRepo| {
+        n += 1;
+        server
+            .call(
+                "apply",
+                json!({"path": format!("new/{n}.txt"), "mode": "create", "content": "x\n"}),
+            )
+            .done();
+        assert_eq!(
+            workspace.git(&["log", "-1", "--format=%an", "edt/main-1"]).trim(),
+            workspace.git(&["config", "user.name"]).trim()
+        );
+        workspace.is_clean();
+    };
+    change(&mut server, &workspace);
+    change(&mut server, &workspace);
+    workspace.git(&["config", "user.name", "Another User"]);
+    change(&mut server, &workspace);
+    std::fs::write(
+        workspace.home.join(".gitconfig"),
+        "[user]\n\tname = Nobody\n\temail = nobody@example.com\n[core]\n\tlogAllRefUpdates = false\n",
+    )
+    .unwrap();
+    workspace.git(&["config", "--unset", "user.name"]);
+    change(&mut server, &workspace);
+    workspace.git(&["pack-refs", "--all", "--prune"]);
+    change(&mut server, &workspace);
+    workspace.git(&["gc", "--quiet", "--prune=now"]);
+    change(&mut server, &workspace);
+    workspace.git(&["reset", "--quiet", "--keep", "HEAD~1"]);
+    change(&mut server, &workspace);
+    workspace.commit(&[("theirs.txt", b"theirs\n")]);
+    change(&mut server, &workspace);
+    // The user's changes in the meantime are seen, and recorded first.
+    workspace.write("src/b.c", "int b(void)\n{\n    return 7;\n}\n");
+    let printed = server.call("apply", edit("src/b.c", "return 7;", "return 8;")).done();
+    assert_eq!(printed.json["checkpoints"].as_array().unwrap().len(), 1);
+    // Another worktree, another filter, another policy.
+    workspace.git(&["config", "core.autocrlf", "true"]);
+    workspace.write("crlf.txt", "a\r\nb\r\n");
+    workspace.git(&["add", "crlf.txt"]);
+    workspace.git(&["commit", "--quiet", "-m", "crlf"]);
+    server.call("apply", edit("crlf.txt", "b\n", "c\n")).done();
+    assert_eq!(
+        (workspace.text("crlf.txt").as_str(), workspace.blob("HEAD:crlf.txt")),
+        ("a\r\nc\r\n", b"a\nc\n".to_vec())
+    );
+    // The later content of a file that does not exist yet.
+    let included = workspace.home.join("included");
+    workspace.git(&["config", "include.path", included.to_str().unwrap()]);
+    std::thread::sleep(Duration::from_millis(150));
+    (0..2).for_each(|_| drop(server.call("status", json!({})).done()));
+    std::fs::write(&included, "[user]\n\tname = Included\n").unwrap();
+    change(&mut server, &workspace);
+    // Deleted, and created again in the same place.
+    std::fs::rename(workspace.root.join(".git"), workspace.home.join("old.git")).unwrap();
+    assert_eq!(
+        server.call("status", json!({})).refused("NOT_A_REPOSITORY").json["status"],
+        "environment"
+    );
+    workspace.git(&["init", "--quiet", "--initial-branch=trunk"]);
+    workspace.commit(&[]);
+    server.call("apply", edit("src/b.c", "return 8;", "return 9;")).done();
+    assert_eq!(
+        workspace.git(&["log", "-1", "--format=%s", "edt/trunk-1"]).trim(),
+        "edit src/b.c (+1 -1)"
+    );
+    workspace.is_sound();
+    server.ends();
+}
+
+#[test]
+fn other_worktrees_by_argument_within_the_roots() {
+    let workspace = workspace();
+    let other = workspace.root.parent().unwrap().join("other");
+    workspace.git(&["worktree", "add", "--quiet", other.to_str().unwrap(), "-b", "side"]);
+    let linked = workspace.at(&other);
+    let mut server = Server::new(&workspace);
+    server
+        .call(
+            "apply",
+            json!({"worktree": other, "path": "n.txt", "mode": "create", "content": "n\n"}),
+        )
+        .done();
+    assert!(linked.exists("n.txt") && !workspace.exists("n.txt"));
+    linked.is_clean();
+    server
+        .call(
+            "apply",
+            json!({"worktree": "other", "path": "n.txt", "mode": "create", "content": "n\n"}),
+        )
+        .refused("BAD_REQUEST");
+    server.ends();
+    // A client that has roots is asked for them, and they bind.
+    let mut server = Server::started(&workspace, &[]);
+    let client = json!({"protocolVersion": "2025-06-18", "capabilities": {"roots": {}}, "clientInfo": {"name": "r", "version": "1"}});
+    server.request("initialize", client);
+    server.notify("notifications/initialized", &json!({}));
+    let with_roots = |server: &mut Server, args: Value, roots: Option<&Path>| {
+        let id = server.ask("tools/call", json!({"name": "apply", "arguments": args}));
+        loop {
+            let message = server.receive();
+            if message["method"] == "roots/list" {
+                let uri =
+                    format!("file://{}", roots.unwrap().display().to_string().replace(' ', "%20"));
+                let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": {"roots": [{"uri": uri}]}});
+                server.send(format!("{answer}\n").as_bytes());
+            } else if message["id"] == id {
+                return server.checked("apply", message);
+            }
+        }
+    };
+    let create = |name: &str, place: &Path| json!({"worktree": place, "path": name, "mode": "create", "content": "x\n"});
+    with_roots(&mut server, create("r.txt", &other), Some(&workspace.root))
+        .refused("PATH_OUTSIDE_REPO");
+    assert!(!linked.exists("r.txt"));
+    with_roots(&mut server, create("r.txt", &workspace.root), None).done();
+    // A client that has roots and names none is confined to the server's directory.
+    server.notify("notifications/roots/list_changed", &json!({}));
+    let id =
+        server.ask("tools/call", json!({"name": "apply", "arguments": create("t.txt", &other)}));
+    loop {
+        let message = server.receive();
+        if message["method"] == "roots/list" {
+            let error = json!({"code": -32603, "message": "not now"});
+            server.send(
+                format!("{}\n", json!({"jsonrpc": "2.0", "id": message["id"], "error": error}))
+                    .as_bytes(),
+            );
+        } else if message["id"] == id {
+            server.checked("apply", message).refused("PATH_OUTSIDE_REPO");
+            break;
+        }
+    }
+    // Started elsewhere, it works in the root.
+    server.notify("notifications/roots/list_changed", &json!({}));
+    let own = json!({"path": "s.txt", "mode": "create", "content": "x\n"});
+    with_roots(&mut server, own, Some(&other)).done();
+    assert!(linked.exists("s.txt") && !workspace.exists("s.txt"));
+}
+
+#[test]
+fn calls_are_answered_in_their_order() {
+    let workspace = TestRepo::with(&[("log.txt", b"start\n")]);
+    let mut server = Server::new(&workspace);
+    let add =
+        |n: usize| json!({"path": "log.txt", "mode": "append", "content": format!("line {n}\n")});
+    let ids: Vec<u64> = (0..40)
+        .map(|n| server.ask("tools/call", json!({"name": "apply", "arguments": add(n)})))
+        .collect();
+    for (n, id) in ids.into_iter().enumerate() {
+        let answer = server.answer_to(id);
+        assert_eq!(server.checked("apply", answer).done().json["edit"], n + 1);
+    }
+    let expected: String = std::iter::once("start\n".to_owned())
+        .chain((0..40).map(|n| format!("line {n}\n")))
+        .collect();
+    assert_eq!(workspace.text("log.txt"), expected);
+    workspace.is_clean();
+}
+
+#[test]
+fn a_program_is_followed_and_can_be_cancelled() {
+    let workspace = workspace();
+    let home = workspace.home.join(".config/edt");
+    std::fs::create_dir_all(&home).unwrap();
+    std::fs::write(home.join("edt.toml"), "[run]\nsandbox = \"permissive\"\nunknown = \"allow\"\n")
+        .unwrap();
+    let mut server = Server::new(&workspace);
+    let script = "echo $$ > pid; echo begun > begun.txt; sleep 600 & sleep 600";
+    let call = json!({"name": "run", "arguments": {"program": "sh", "args": ["-c", script]}, "_meta": {"progressToken": "p"}});
+    let begun = Instant::now();
+    let id = server.ask("tools/call", call);
+    // Progress is reported while it runs, and other calls are answered.
+    let beat = server.receive();
+    assert_eq!(
+        (&beat["method"], &beat["params"]["progressToken"]),
+        (&json!("notifications/progress"), &json!("p")),
+        "{beat:#}"
+    );
+    server.call("status", json!({})).done();
+    let pid = workspace.text("pid").trim().parse().unwrap();
+    assert_eq!(test_kill_process(Pid::from_raw(pid).unwrap()), Ok(()));
+    server.notify("notifications/cancelled", &json!({"requestId": id, "reason": "enough"}));
+    // What it did until then is recorded like any run's.
+    while !workspace.try_git(&["cat-file", "-e", "edt/main-1:begun.txt"]).status.success() {
+        assert!(begun.elapsed() < Duration::from_secs(30), "it was not ended");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(test_kill_process(Pid::from_raw(pid).unwrap()).is_err(), "it lives");
+    server.call("undo", json!({})).done();
+    assert!(!workspace.exists("begun.txt"));
+    // The end of the server is the end of what it runs.
+    server.ask(
+        "tools/call",
+        json!({"name": "run", "arguments": {"program": "sh", "args": ["-c", script]}}),
+    );
+    while workspace.try_git(&["status"]).stdout.is_empty() || !workspace.exists("begun.txt") {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let pid = workspace.text("pid").trim().parse().unwrap();
+    server.ends();
+    assert!(test_kill_process(Pid::from_raw(pid).unwrap()).is_err(), "it lives");
+    workspace.is_sound();
+}
+
+#[test]
+fn a_client_that_closes_its_input_gets_every_answer_and_the_server_ends() {
+    let workspace = workspace();
+    let mut server = Server::new(&workspace);
+    let call = json!({"name": "run", "arguments": {"program": "sleep", "args": ["2"]}, "_meta": {"progressToken": 1}});
+    let id = server.ask("tools/call", call);
+    drop(server.stdin.take());
+    // Regression: the answer waited for a progress notification that no client could receive any
+    // more.
+    assert_eq!(server.answer_to(id)["result"]["structuredContent"]["run"]["exit_code"], 0);
+    assert!(server.child.wait().unwrap().success());
+    // Regression: a client that reads nothing and closes its input kept the server alive.
+    workspace.write("long.txt", "x".repeat(1 << 20) + "\n");
+    let mut server = Server::new(&workspace);
+    for _ in 0..5 {
+        server.ask(
+            "tools/call",
+            json!({"name": "read", "arguments": {"path": "long.txt", "max_bytes": 2_000_000}}),
+        );
+    }
+    drop(server.stdin.take());
+    let begun = Instant::now();
+    while server.child.try_wait().unwrap().is_none() {
+        assert!(begun.elapsed() < Duration::from_secs(30), "the server lives on");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn malformed_and_hostile_traffic_neither_ends_the_server_nor_changes_anything() {
+    let workspace = workspace();
+    let mut server = Server::new(&workspace);
+    let before = workspace.snapshot();
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let odd: [&[u8]; 16] = [
+        b"\n",
+        b"{\n",
+        b"not json at all\n",
+        b"\xff\xfe\x00\x00\n",
+        b"[]\n",
+        b"null\n",
+        b"7\n",
+        b"{\"jsonrpc\": \"1.0\", \"id\": 9999, \"method\": \"tools/call\"}\n",
+        b"{\"jsonrpc\": \"2.0\", \"id\": 9999, \"method\": \"no/such/method\"}\n",
+        b"{\"jsonrpc\": \"2.0\", \"id\": {\"a\": 1}, \"method\": \"tools/list\"}\n",
+        b"{\"jsonrpc\": \"2.0\", \"id\": 9999, \"method\": \"tools/call\", \"params\": 7}\n",
+        b"{\"jsonrpc\": \"2.0\", \"id\": 9999, \"method\": \"tools/call\", \"params\": {\"name\": 7}}\n",
+        b"{\"jsonrpc\": \"2.0\", \"id\": 9999, \"result\": {\"roots\": []}}\n",
+        b"{\"jsonrpc\": \"2.0\", \"method\": \"notifications/cancelled\", \"params\": {\"requestId\": 424242}}\n",
+        b"{\"jsonrpc\": \"2.0\", \"id\": 9999, \"method\": \"initialize\", \"params\": {}}\n",
+        b"{\"jsonrpc\": \"2.0\", \"id\": 9998, \"method\": \"tools/call\", \"params\": {\"name\": \"apply\", \"arguments\": []}}\n",
+    ];
+    odd.iter().for_each(|message| server.send(message));
+    server.send(format!("{deep}\n").as_bytes());
+    server.send(format!("{{\"jsonrpc\": \"2.0\", \"id\": 9997, \"method\": \"tools/call\", \"params\": {{\"name\": \"apply\", \"arguments\": {{\"path\": {deep}}}}}}}\n").as_bytes());
+    // Wrong types, unknown keys and unknown tools are reported, each in its own answer.
+    for (args, code) in [
+        (json!({"path": 7, "mode": "edit"}), "BAD_REQUEST"),
+        (json!({"path": "a.txt", "mode": ["edit"]}), "BAD_REQUEST"),
+        (json!({"path": "a.txt", "mode": "edt", "content": "x"}), "BAD_REQUEST"),
+        (json!({"pth": "a.txt"}), "BAD_REQUEST"),
+        (json!({"proposal": "seven"}), "BAD_REQUEST"),
+        (json!({"worktree": 7, "path": "a.txt", "mode": "delete"}), "BAD_REQUEST"),
+        (json!({"path": "../outside.txt", "mode": "create", "content": "x"}), "PATH_OUTSIDE_REPO"),
+        (json!({"path": ".git/config", "mode": "overwrite", "content": "x"}), "PATH_IN_GIT_DIR"),
+        (json!({}), "BAD_REQUEST"),
+    ] {
+        server.call("apply", args).refused(code);
+    }
+    for (tool, args) in [
+        ("read", json!({"path": ["a.txt"]})),
+        ("read", json!({"path": "a.txt", "max_lines": -1})),
+        ("undo", json!({"count": 0})),
+        ("undo", json!({"count": 1.5})),
+        ("undo", json!({"count": 1, "to": "HEAD"})),
+        ("log", json!({"number": "all"})),
+        ("run", json!({"args": ["x"]})),
+        ("run", json!({"output": 1, "max_bytes": 0})),
+        ("read", json!({"path": "a.txt", "max_lines": 0})),
+        ("list", json!({"max": 0})),
+        ("search", json!({"pattern": "x", "max_matches": 0})),
+        ("apply", json!({"proposal": 1, "path": "a.txt"})),
+        (
+            "apply",
+            json!({"worktree": workspace.root.join(".git"), "path": "a.txt", "mode": "delete"}),
+        ),
+        (
+            "apply",
+            json!({"worktree": workspace.root.join("a.txt"), "path": "a.txt", "mode": "delete"}),
+        ),
+        ("land", json!({"allow": "everything"})),
+    ] {
+        let printed = server.call(tool, args);
+        assert!(printed.error, "{tool}: {printed:#?}");
+    }
+    let printed =
+        server.call("read", json!({"path": "a.txt", "max_lines": "5"})).refused("BAD_REQUEST");
+    assert!(printed.text.contains("`max_lines`"), "{printed:#?}");
+    let unknown = server.request("tools/call", json!({"name": "rm", "arguments": {}}));
+    assert!(unknown["error"]["message"].as_str().unwrap().contains("apply"), "{unknown:#}");
+    // More than a file may have.
+    let long = "x".repeat(101 << 20);
+    server
+        .call("apply", json!({"path": "long.txt", "mode": "create", "content": long}))
+        .refused("FILE_TOO_LARGE");
+    drop(long);
+    crate::test_repo::same(&before, &workspace.snapshot());
+    server.call("apply", edit("src/b.c", "return 1;", "return 2;")).done();
+    // Half a message, then nothing any more.
+    server.send(
+        b"{\"jsonrpc\": \"2.0\", \"id\": 5, \"method\": \"tools/call\", \"params\": {\"name\": \"undo\", \"argum",
+    );
+    server.ends();
+    assert!(workspace.text("src/b.c").contains("return 2;"));
+    workspace.is_clean();
+    workspace.is_sound();
+}
+
+#[test]
+fn a_client_that_pipes_requests_gets_every_answer() {
+    let workspace = workspace();
+    let greeting = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "pipe", "version": "1"}});
+    let call = json!({"name": "apply", "arguments": edit("src/b.c", "return 1;", "return 2;")});
+    let messages = [
+        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": greeting}),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call}),
+    ];
+    let mut child = workspace
+        .command(EDT)
+        .arg("mcp")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let text: String = messages.iter().map(|message| format!("{message}\n")).collect();
+    child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    let done = child.wait_with_output().unwrap();
+    assert!(done.status.success());
+    let printed = String::from_utf8(done.stdout).unwrap();
+    assert!(
+        printed.lines().any(|line| line.contains("\"id\":2") && line.contains("applied")),
+        "{printed}"
+    );
+    assert!(workspace.text("src/b.c").contains("return 2;"));
+}
+
+#[test]
+fn a_vanished_reader_or_a_signal_leaves_no_half_edit() {
+    let workspace =
+        TestRepo::with(&[("a.txt", lines(3000).as_bytes()), ("b.txt", lines(3000).as_bytes())]);
+    let states = ["x".repeat(9000), "y".repeat(9000)];
+    let both = |n: usize| {
+        let content = format!("{}\n", states[n % 2]).repeat(3);
+        let edits: Vec<Value> = ["a.txt", "b.txt"]
+            .iter()
+            .map(|path| json!({"path": path, "mode": "overwrite", "content": content}))
+            .collect();
+        json!({"edits": edits, "allow": ["size_reduction", "duplicate_code", "mass_deletion"]})
+    };
+    Server::new(&workspace).call("apply", both(0)).done();
+    for n in 1..30 {
+        let mut server = Server::new(&workspace);
+        server.ask("tools/call", json!({"name": "apply", "arguments": both(n)}));
+        std::thread::sleep(Duration::from_micros(300 * n as u64));
+        let pid = Pid::from_child(&server.child);
+        match n % 3 {
+            0 => kill_process(pid, Signal::TERM).unwrap(),
+            1 => kill_process(pid, Signal::KILL).unwrap(),
+            // No process reads the answer any more.
+            _ => drop(std::mem::replace(
+                &mut server.stdout,
+                BufReader::new(ChildStdout::from(devnull())),
+            )),
+        }
+        drop(server.stdin.take());
+        let ended = server.child.wait().unwrap();
+        assert!(n % 3 == 1 || ended.success(), "{n}: {ended}");
+        // When asked to end, the server completes the running call, so that nothing remains to be
+        // recovered.
+        let status = workspace.edt(&["status"]);
+        assert!(n % 3 == 1 || status.json["recovered"].is_null(), "{n}: {:#}", status.json);
+        assert_eq!(workspace.read("a.txt"), workspace.read("b.txt"), "{n}: half an edit");
+        workspace.is_clean();
+    }
+    workspace.is_sound();
+    assert_eq!(workspace.locks(), Vec::<String>::new());
+}
+
+fn devnull() -> std::os::fd::OwnedFd {
+    std::fs::File::open("/dev/null").unwrap().into()
+}
+
+#[test]
+fn a_server_started_at_a_terminal_is_not_the_user() {
+    let workspace =
+        TestRepo::with(&[("a.txt", b"one\n"), ("edt.toml", b"[[protect]]\npaths = [\"ci/**\"]\n")]);
+    workspace.edt(&["begin", "s"]).landed();
+    workspace.write("ci/run", "by hand\n");
+    workspace.edt(&["checkpoint"]).landed();
+    let calls = [
+        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}}),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "land", "arguments": {}}}),
+    ];
+    let text: String = calls.iter().map(|call| format!("{call}\n")).collect();
+    std::fs::write(workspace.home.join("calls"), text).unwrap();
+    let (calls, answers) = (workspace.home.join("calls"), workspace.home.join("answers"));
+    let call = format!("mcp < {} > {}", calls.display(), answers.display());
+    let before = workspace.rev("main");
+    assert_eq!(workspace.at_terminal(&call, "").0, Some(0));
+    let printed = std::fs::read_to_string(answers).unwrap();
+    assert!(
+        printed.contains("APPROVAL_REQUIRED") || printed.contains("PROTECTED_PATH"),
+        "{printed}"
+    );
+    assert_eq!(workspace.rev("main"), before);
+    // Who types it there is one.
+    assert_eq!(workspace.at_terminal("land", "").0, Some(0));
+    assert_ne!(workspace.rev("main"), before);
+}

@@ -1,0 +1,41 @@
+//! The policy in `edt.toml`, of the repository and of the user.
+
+use std::fs;
+
+use crate::test_repo::{TestRepo, lines};
+
+#[test]
+fn an_unreadable_user_policy_is_not_ignored() {
+    let workspace = TestRepo::with(&[("a.txt", b"one\n")]);
+    fs::create_dir_all(workspace.home.join(".config/edt")).unwrap();
+    fs::write(
+        workspace.home.join(".config/edt/edt.toml"),
+        b"[[protect]]\npaths = [\"a.txt\"] # \xff\n",
+    )
+    .unwrap();
+    workspace.refuses(
+        &["IO_ERROR"],
+        5,
+        &["apply", "a.txt", "--mode", "append", "--content", "x\n"],
+    );
+}
+
+#[test]
+fn restore_does_not_change_a_protected_path() {
+    let workspace =
+        TestRepo::with(&[("a.txt", b"one\n"), ("edt.toml", b"[[protect]]\npaths = [\"a.txt\"]\n")]);
+    workspace.edt(&["begin"]).landed();
+    workspace.write("a.txt", "a user's\n");
+    workspace.git(&["commit", "--quiet", "-am", "by hand"]);
+    workspace.refuses(&["PROTECTED_PATH"], 1, &["restore", "a.txt"]);
+}
+
+#[test]
+fn a_session_does_not_begin_with_a_policy_that_a_session_wrote() {
+    let workspace = TestRepo::with(&[
+        ("a.txt", lines(200).as_bytes()),
+        ("edt.toml", b"[guards.size_reduction]\noverride = \"never\"\n"),
+    ]);
+    workspace.overwrite("edt.toml", "[guards.size_reduction]\nmode = \"off\"\n");
+    workspace.refuses(&["PROTECTED_PATH"], 1, &["begin", "looser"]);
+}

@@ -1,0 +1,944 @@
+//! `edt run`: the arguments, the output, the end of everything that was started, and what is
+//! recorded.
+
+use std::ffi::{OsStr, OsString};
+use std::io::Read as _;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::test_repo::{Answer, EDT, Snapshot, TestRepo, lines};
+
+/// The user's policy that lets everything run, in the sandbox that a call names.
+const FREE: &str = "[run]\nsandbox = \"permissive\"\nunknown = \"allow\"\ntimeout = 3600\n";
+
+/// A repository in which programs may run, and a program of its own that writes each argument
+/// between brackets, its length first.
+fn workspace() -> TestRepo {
+    let workspace = TestRepo::with(&[
+        ("a.txt", b"one\n"),
+        ("src/b.txt", lines(40).as_bytes()),
+        ("src/c.txt", b"c\n"),
+    ]);
+    workspace.write(".git/info/exclude", "/echo\n/job-*\n");
+    std::fs::copy(echo(), workspace.root.join("echo")).unwrap();
+    workspace
+}
+
+/// The same for a user who allows everything.
+fn free() -> TestRepo {
+    let workspace = workspace();
+    policy(&workspace, FREE);
+    workspace
+}
+
+fn policy(workspace: &TestRepo, text: &str) {
+    let directory = workspace.home.join(".config/edt");
+    std::fs::create_dir_all(&directory).unwrap();
+    std::fs::write(directory.join("edt.toml"), text).unwrap();
+}
+
+/// A program that writes its arguments, built once.
+fn echo() -> &'static PathBuf {
+    static BUILT: OnceLock<(TempDir, PathBuf)> = OnceLock::new();
+    let build = || {
+        let dir = tempfile::tempdir().unwrap();
+        let (source, program) = (dir.path().join("echo.c"), dir.path().join("echo"));
+        let text = "#include <stdio.h>\n#include <string.h>\nint main(int n, char **a) {\n  for (int i = 1; i < n; i++) { printf(\"%zu[\", strlen(a[i])); fwrite(a[i], 1, strlen(a[i]), stdout); printf(\"]\\n\"); }\n  return 0;\n}\n";
+        std::fs::write(&source, text).unwrap();
+        let done = Command::new("cc").arg("-o").arg(&program).arg(&source).status().unwrap();
+        assert!(done.success(), "a C compiler is needed");
+        (dir, program)
+    };
+    &BUILT.get_or_init(build).1
+}
+
+fn text<'a>(answer: &'a Answer, stream: &str) -> &'a str {
+    answer.json["run"][stream]["text"].as_str().unwrap_or_else(|| panic!("{:#}", answer.json))
+}
+
+/// A script as a program of the worktree's own: what `sh -c` would be given, policy would take
+/// apart.
+fn script(workspace: &TestRepo, text: &str) -> String {
+    let path = workspace.root.join(format!("job-{}", NUMBER.fetch_add(1, Ordering::Relaxed)));
+    std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+fn sh(workspace: &TestRepo, flags: &[&str], text: &str) -> Answer {
+    workspace.runs(flags, &[script(workspace, text)])
+}
+
+/// All files but such scripts.
+fn files(workspace: &TestRepo) -> Snapshot {
+    let mut files = workspace.files();
+    files.retain(|name, _| !name.starts_with("job-"));
+    files
+}
+
+static NUMBER: AtomicU32 = AtomicU32::new(0);
+
+#[test]
+fn arguments_arrive_byte_for_byte() {
+    let workspace = workspace();
+    let odd: [&[u8]; 14] = [
+        b"5 + 3",
+        b"",
+        b"it's \"quoted\"",
+        b"$HOME ${x} $(id) `id`",
+        b"*.txt ?[a]",
+        b"a\nb\n\tc",
+        b"\xff\xfe\x80",
+        b"-x",
+        b"--",
+        b"--json",
+        b"a\\b\\",
+        "ä€𝄞 \u{202e}".as_bytes(),
+        b"; rm -rf / &",
+        b"~ !! {a,b}",
+    ];
+    let words: Vec<OsString> = std::iter::once(&b"./echo"[..])
+        .chain(odd)
+        .map(|word| OsString::from_vec(word.to_vec()))
+        .collect();
+    for level in ["standard", "strict"] {
+        // The very bytes, as edt keeps them: an answer shows what is not UTF-8 as U+FFFD.
+        let answer = workspace.runs(&["--sandbox", level], &words);
+        assert_eq!(
+            (answer.exit, answer.json["run"]["sandbox"]["level"].as_str()),
+            (0, Some(level)),
+            "{:#}",
+            answer.json
+        );
+        let mut wanted = Vec::new();
+        for word in odd {
+            wanted.extend_from_slice(format!("{}[", word.len()).as_bytes());
+            wanted.extend_from_slice(word);
+            wanted.extend_from_slice(b"]\n");
+        }
+        let id = answer.json["run"]["id"].to_string();
+        let stored = workspace.command(EDT).args(["run", "--output", &id]).output().unwrap();
+        assert_eq!(stored.stdout, wanted, "{level}");
+        assert_eq!(answer.json["run"]["stdout"]["utf8"], json!(false));
+    }
+    let request = json!({"program": "./echo", "args": ["5 + 3", "", "$HOME", "\n"], "env": {"TEST": "b c"}, "timeout": 5});
+    let answer = workspace.edt_fed(request.to_string().as_bytes(), &["run", "--request", "-"]);
+    assert_eq!(text(&answer, "stdout"), "5[5 + 3]\n0[]\n5[$HOME]\n1[\n]\n");
+    workspace.is_clean();
+}
+
+#[test]
+fn arguments_with_nul_bytes_are_refused() {
+    let workspace = workspace();
+    for (request, says) in [
+        (json!({"program": ""}), "empty"),
+        (json!({"program": "echo\u{0}x"}), "NUL"),
+        (json!({"program": "true", "args": ["\u{0}"]}), "NUL"),
+        (json!({"program": "true", "env": {"A=B": "c"}}), "A=B"),
+        (json!({"program": "true", "timeout": 0}), "time limit"),
+        (json!({"program": "true", "timeout": 1e300}), "time limit"),
+        (json!({"program": "true", "timeout": 9999}), "more than the 600 s"),
+        (json!({"program": "true", "argv": []}), "Did you mean args"),
+        (json!({"program": "true", "agent": "a\nEdt-Kind: edit"}), "agent"),
+        (json!({"program": 7}), "string"),
+    ] {
+        let answer = workspace.edt_fed(request.to_string().as_bytes(), &["run", "--request", "-"]);
+        assert_eq!(
+            (answer.exit, answer.codes()),
+            (2, vec!["BAD_REQUEST"]),
+            "{request}: {:#}",
+            answer.json
+        );
+        assert!(
+            answer.message().contains(says) && answer.json["run"] == Value::Null,
+            "{request}: {:#}",
+            answer.json
+        );
+    }
+    let missing = workspace.runs(&[], &["no-such-program"]);
+    assert_eq!(
+        (missing.exit, missing.codes()),
+        (5, vec!["PROGRAM_NOT_FOUND"]),
+        "{:#}",
+        missing.json
+    );
+    // A complete command line as one word is a mistake that agents make.
+    let joined = workspace.runs(&[], &["cargo test --workspace"]);
+    assert_eq!(joined.codes(), ["PROGRAM_NOT_FOUND"], "{:#}", joined.json);
+    assert!(joined.hint().contains("each argument is a separate word"), "{}", joined.hint());
+    let away = workspace.runs(&["--cwd", "/"], &["ls"]);
+    assert_eq!((away.exit, away.codes()), (1, vec!["PATH_OUTSIDE_REPO"]), "{:#}", away.json);
+    let nowhere = workspace.runs(&["--cwd", "nowhere"], &["ls"]);
+    assert_eq!((nowhere.exit, nowhere.codes()), (5, vec!["IO_ERROR"]), "{:#}", nowhere.json);
+    workspace.is_clean();
+}
+
+#[test]
+fn a_program_runs_where_and_as_it_was_asked() {
+    let workspace = free();
+    let answer = workspace.runs(
+        &["--cwd", "src", "--env", "TEST=x y", "--env", "TESTING=", "--env", "TEST=z"],
+        &[script(&workspace, "pwd; echo \"[$TEST][$TESTING]\"; cat; echo bad >&2; exit 7")],
+    );
+    let pwd = workspace.root.join("src").canonicalize().unwrap();
+    assert_eq!(
+        (answer.exit, answer.json["status"].as_str()),
+        (10, Some("failed")),
+        "{:#}",
+        answer.json
+    );
+    assert_eq!(text(&answer, "stdout"), format!("{}\n[z][]\n", pwd.display()));
+    assert_eq!((text(&answer, "stderr"), &answer.json["run"]["exit_code"]), ("bad\n", &json!(7)));
+    let killed = sh(&workspace, &[], "kill -SEGV $$");
+    assert_eq!(
+        (killed.exit, &killed.json["run"]["signal"], &killed.json["run"]["exit_code"]),
+        (10, &json!(11), &Value::Null)
+    );
+    workspace.write("input", "from a file\n");
+    let fed = workspace.runs(&["--stdin", "input"], &["cat"]);
+    assert_eq!(text(&fed, "stdout"), "from a file\n");
+    let request = json!({"program": "cat", "stdin": "given"}).to_string();
+    assert_eq!(
+        text(&workspace.edt_fed(request.as_bytes(), &["run", "--request", "-"]), "stdout"),
+        "given"
+    );
+    let mut through = workspace.command(EDT);
+    through.args(["run", "--json", "--stdin", "-", "--", "cat"]);
+    assert_eq!(text(&crate::test_repo::run(through, b"handed on", &[]), "stdout"), "handed on");
+    // Nothing but its three streams, and no terminal.
+    let open = sh(&workspace, &[], "ls /proc/self/fd; (: </dev/tty) 2>/dev/null && echo tty; :");
+    assert_eq!(text(&open, "stdout"), "0\n1\n2\n3\n", "3 is ls's own");
+}
+
+#[test]
+fn a_programs_changes_are_one_commit_and_can_be_undone() {
+    let workspace = workspace();
+    let before = files(&workspace);
+    let gone = workspace.runs(&["--agent", "robot"], &["rm", "-rf", "src"]);
+    assert_eq!(
+        (gone.exit, gone.json["status"].as_str(), &gone.json["edit"]),
+        (0, Some("applied"), &json!(1)),
+        "{:#}",
+        gone.json
+    );
+    let changed: Vec<(&str, &str)> = gone.json["files"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|file| (file["path"].as_str().unwrap(), file["change"].as_str().unwrap()))
+        .collect();
+    assert_eq!(changed, [("src/b.txt", "deleted"), ("src/c.txt", "deleted")]);
+    let message = workspace.git(&["log", "-1", "--format=%B"]);
+    let wanted = "run: rm -rf src\n\nCommand: rm -rf src\nDirectory: ";
+    assert!(
+        message.starts_with(wanted) && message.contains("\nEnded: exit status 0 after "),
+        "{message}"
+    );
+    assert!(message.contains("Edt-Kind: run\nEdt-Edit: 1\nEdt-Agent: robot\n"), "{message}");
+    workspace.is_clean();
+    workspace.edt(&["undo"]).landed();
+    assert_eq!(files(&workspace), before);
+    // Tracked, new and deleted files in one commit; ignored files are not recorded.
+    let script = "echo more >> a.txt; echo new > new.txt; mkdir d; echo deep > d/deep.txt; rm src/c.txt; chmod +x src/b.txt; echo x > echo";
+    policy(&workspace, FREE);
+    let all = sh(&workspace, &[], script);
+    assert_eq!(
+        workspace.git(&["show", "--format=", "--name-status"]),
+        "M\ta.txt\nA\td/deep.txt\nA\tnew.txt\nM\tsrc/b.txt\nD\tsrc/c.txt\n",
+        "{:#}",
+        all.json
+    );
+    assert_eq!(workspace.git(&["ls-files", "-s", "src/b.txt"]).split(' ').next(), Some("100755"));
+    workspace.edt(&["undo"]);
+    assert_eq!(workspace.text("src/c.txt"), "c\n");
+    workspace.edt(&["redo"]);
+    assert!(!workspace.exists("src/c.txt") && workspace.exists("d/deep.txt"));
+    workspace.is_clean();
+    workspace.is_sound();
+}
+
+#[test]
+fn earlier_user_changes_have_their_own_commit() {
+    let workspace = free();
+    workspace.write("a.txt", "a user's\n");
+    workspace.write("scratch.txt", "not tracked\n");
+    let answer = workspace.runs(&[], &["rm", "a.txt", "scratch.txt"]);
+    assert_eq!(
+        (answer.checkpoints(), answer.json["session"]["began"].as_bool()),
+        (1, Some(true)),
+        "{:#}",
+        answer.json
+    );
+    assert_eq!(workspace.blob("HEAD~1:a.txt"), b"a user's\n");
+    workspace.edt(&["undo"]);
+    assert_eq!(
+        (workspace.text("a.txt").as_str(), workspace.text("scratch.txt").as_str()),
+        ("a user's\n", "not tracked\n")
+    );
+    assert!(workspace.git(&["log", "-1", "--format=%B"]).contains("Edt-Foreign: true"));
+    // A program that changes nothing leaves no commit.
+    let tip = workspace.rev("HEAD");
+    let looked = workspace.runs(&[], &["cat", "a.txt"]);
+    assert_eq!(
+        (looked.json["status"].as_str(), &looked.json["commit"], workspace.rev("HEAD")),
+        (Some("unchanged"), &Value::Null, tip)
+    );
+}
+
+#[test]
+fn no_session_begins_for_a_program_that_changes_nothing() {
+    let workspace = workspace();
+    let before = workspace.snapshot();
+    let looked = workspace.runs(&[], &["ls", "src"]);
+    assert_eq!(
+        (looked.exit, &looked.json["session"], text(&looked, "stdout")),
+        (0, &Value::Null, "b.txt\nc.txt\n")
+    );
+    assert_eq!(workspace.snapshot(), before);
+    // On a branch without a commit, too, and without switching.
+    let unborn = TestRepo::unborn(&[]);
+    policy(&unborn, FREE);
+    let made = sh(&unborn, &[], "echo x > x.txt");
+    assert_eq!(made.json["status"], "applied", "{:#}", made.json);
+    unborn.is_clean();
+    let unswitched = free();
+    unswitched.edt(&["begin", "--no-switch"]).landed();
+    let head = unswitched.rev("HEAD");
+    let made = sh(&unswitched, &[], "echo x > x.txt");
+    assert_eq!((made.json["status"].as_str(), unswitched.rev("HEAD")), (Some("applied"), head));
+    assert_eq!(unswitched.blob("edt/main-1:x.txt"), b"x\n");
+}
+
+#[test]
+fn guards_report_a_programs_changes_and_policy_may_roll_them_back() {
+    let workspace = free();
+    let harm = "printf '}' > src/b.txt; echo kept > kept.txt";
+    workspace.write("src/b.txt", "int main(void) { return 0; }\n".repeat(60));
+    workspace.commit(&[]);
+    let printed = sh(&workspace, &[], harm);
+    let words: Vec<&str> = printed.json["warnings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["code"].as_str().unwrap())
+        .collect();
+    assert_eq!((printed.exit, words), (0, vec!["size_reduction"]), "{:#}", printed.json);
+    let workspace = free();
+    workspace.write("src/b.txt", "int main(void) { return 0; }\n".repeat(60));
+    workspace.commit(&[]);
+    workspace.edt(&["begin"]).landed();
+    policy(&workspace, &format!("{FREE}on_findings = \"refuse\"\n"));
+    let (before, tip) = (files(&workspace), workspace.rev("HEAD"));
+    let refused = sh(&workspace, &[], harm);
+    assert_eq!((refused.exit, refused.codes()), (1, vec!["SIZE_REDUCTION"]), "{:#}", refused.json);
+    assert_eq!((files(&workspace), workspace.rev("HEAD")), (before, tip), "put back");
+    let kept = refused.errors()[0]["evidence"]["kept"].as_str().unwrap();
+    assert_eq!(workspace.blob(&format!("{kept}:src/b.txt")), b"}", "the bytes are kept");
+    assert_eq!(workspace.blob(&format!("{kept}:kept.txt")), b"kept\n");
+    assert_eq!(workspace.rev(kept), refused.commit());
+    // What was put back by policy does not come back by a redo.
+    workspace.refuses(&["NOTHING_TO_REDO"], 1, &["redo"]);
+    workspace.is_clean();
+    workspace.is_sound();
+}
+
+#[test]
+fn a_program_does_not_change_protected_paths() {
+    let protect = b"[[protect]]\npaths = [\"ci/**\"]\n".as_slice();
+    let workspace =
+        TestRepo::with(&[("edt.toml", protect), ("ci/run", b"true\n"), ("a.txt", b"a\n")]);
+    policy(&workspace, FREE);
+    let before = files(&workspace);
+    for script in [
+        "echo x >> ci/run",
+        "rm -r ci",
+        "mv ci elsewhere",
+        "echo x > ci/new",
+        "ln -sf /etc/passwd ci/link; echo > ci/y",
+    ] {
+        let refused = sh(&workspace, &[], script);
+        assert!(
+            refused.codes().contains(&"PROTECTED_PATH") && refused.exit == 1,
+            "{script}: {:#}",
+            refused.json
+        );
+        let _ = std::fs::remove_file(workspace.root.join("ci/link"));
+        assert_eq!(files(&workspace), before, "{script}");
+    }
+    // Nor by being one of very many.
+    let many = "for i in $(seq 700); do echo $i > m$i; done; echo x > ci/z";
+    let refused = sh(&workspace, &[], many);
+    assert!(refused.codes().contains(&"PROTECTED_PATH"), "{:#}", refused.json["errors"]);
+    assert_eq!(files(&workspace), before);
+}
+
+#[test]
+fn an_output_is_stored_completely_and_shown_in_part() {
+    let workspace = free();
+    let answer = sh(&workspace, &[], "seq 1 200000; seq 1 10 >&2");
+    let shown = &answer.json["run"]["stdout"];
+    let whole: String = (1..=200_000).map(|number| format!("{number}\n")).collect();
+    assert_eq!(
+        (shown["truncated"].as_bool(), shown["bytes"].as_u64()),
+        (Some(true), Some(whole.len() as u64))
+    );
+    let (from, to) =
+        (shown["left_out"][0].as_u64().unwrap(), shown["left_out"][1].as_u64().unwrap());
+    let id = answer.json["run"]["id"].to_string();
+    let line = format!(
+        "[edt: {} bytes left out; `edt run --output {id} --stream stdout --bytes {from}:{to}` prints them, --max-bytes N prints more at once]\n",
+        to - from
+    );
+    let part =
+        |from: u64, to: u64| &whole[usize::try_from(from).unwrap()..usize::try_from(to).unwrap()];
+    assert_eq!(shown["text"], json!([part(0, from), &line, part(to, whole.len() as u64)].concat()));
+    assert!(
+        to < whole.len() as u64 - 20_000 && from < 9000 && shown["utf8"] == true,
+        "more of the tail than of the head"
+    );
+    let err = &answer.json["run"]["stderr"];
+    assert_eq!(
+        (err["truncated"].as_bool(), &err["left_out"], err["bytes"].as_u64()),
+        (Some(false), &Value::Null, Some(21))
+    );
+    // The rest, page by page.
+    let (mut at, mut read) = (from, String::new());
+    while at < to {
+        let page = workspace.edt(&["run", "--output", &id, "--bytes", &format!("{at}:{to}")]);
+        read += page.json["text"].as_str().unwrap();
+        assert_eq!(
+            (page.json["from"].as_u64(), page.json["utf8"].as_bool()),
+            (Some(at), Some(true))
+        );
+        at = page.json["to"].as_u64().unwrap();
+        assert_eq!(page.json["truncated"], json!(at < to));
+    }
+    assert_eq!(read, part(from, to));
+    let lines = |range: &str| {
+        workspace.edt(&["run", "--output", &id, "--lines", range]).json["text"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
+    assert_eq!(
+        (
+            lines("1:2").as_str(),
+            lines("99999:100001").as_str(),
+            lines("200000:").as_str(),
+            lines("300000:").as_str()
+        ),
+        ("1\n2\n", "99999\n100000\n100001\n", "200000\n", "")
+    );
+    assert_eq!(
+        (
+            lines(":2"),
+            workspace.edt(&["run", "--output", &id, "--bytes", "0:0"]).json["text"].as_str()
+        ),
+        ("1\n2\n".to_owned(), Some(""))
+    );
+    workspace.refuses(&["FILE_NOT_FOUND"], 1, &["run", "--output", "999"]);
+    for (flag, range) in [
+        ("--bytes", "9:1"),
+        ("--lines", "9:1"),
+        ("--lines", ":0"),
+        ("--lines", "0:0"),
+        ("--lines", "0:3"),
+    ] {
+        workspace.refuses(&["BAD_REQUEST"], 2, &["run", "--output", &id, flag, range]);
+    }
+    workspace.is_clean();
+}
+
+#[test]
+fn very_many_files_are_all_recorded_and_not_all_listed() {
+    let workspace = free();
+    let answer =
+        sh(&workspace, &[], "mkdir many; for i in $(seq 1200); do echo $i > many/$i; done");
+    let listed = |key: &str| answer.json[key].as_array().unwrap().len();
+    assert_eq!((answer.exit, listed("files"), listed("guards") <= 1000), (0, 1000, true));
+    assert_eq!(answer.json["files_in_all"], json!(1200));
+    let warnings = answer.json["warnings"].as_array().unwrap();
+    let said = warnings.iter().find(|one| one["code"] == "not_all_listed").unwrap()["message"]
+        .as_str()
+        .unwrap();
+    assert!(said.contains("the first 1000 of 1200 files"), "{said}");
+    let names = workspace.git(&["diff", "--name-only", "HEAD~1", "HEAD"]);
+    assert_eq!(names.lines().count(), 1200);
+    workspace.is_sound();
+}
+
+#[test]
+fn two_streams_that_take_turns_are_each_in_order() {
+    let workspace = free();
+    let script = "i=0; while [ $i -lt 3000 ]; do echo out $i; echo err $i >&2; i=$((i+1)); done";
+    let answer = sh(&workspace, &["--timeout", "60"], script);
+    for (stream, word) in [("stdout", "out"), ("stderr", "err")] {
+        let id = answer.json["run"]["id"].to_string();
+        let stored = workspace
+            .command(EDT)
+            .args(["run", "--output", &id, "--stream", stream, "--max-bytes", "4000000"])
+            .output()
+            .unwrap();
+        let wanted: String = (0..3000).map(|number| format!("{word} {number}\n")).collect();
+        assert_eq!(String::from_utf8(stored.stdout).unwrap(), wanted);
+    }
+}
+
+#[test]
+fn a_gigabyte_of_output_takes_bounded_memory() {
+    let workspace = free();
+    // The address space of edt and all that it starts, the libraries included.
+    let mib = if std::env::var_os("EDT_RUN").is_some() { 1024 } else { 128 };
+    let mut command = workspace.command("prlimit");
+    let script = format!("head -c {mib}M /dev/zero | tr '\\0' 'x'; echo end");
+    command.args([
+        "--as=268435456",
+        EDT,
+        "run",
+        "--json",
+        "--sandbox",
+        "permissive",
+        "--timeout",
+        "600",
+        "--",
+        "sh",
+        "-c",
+        &script,
+    ]);
+    let answer = crate::test_repo::run(command, b"", &["run"]);
+    let shown = &answer.json["run"]["stdout"];
+    assert_eq!(
+        (shown["bytes"].as_u64(), shown["truncated"].as_bool()),
+        (Some(mib * 1024 * 1024 + 4), Some(true)),
+        "{:#}",
+        answer.json
+    );
+    assert!(
+        shown["text"].as_str().unwrap().ends_with("xend\n") && answer.json["warnings"] == json!([])
+    );
+    let id = answer.json["run"]["id"].to_string();
+    let at = mib * 512 * 1024;
+    let page = workspace.edt(&["run", "--output", &id, "--bytes", &format!("{at}:{}", at + 5)]);
+    assert_eq!(page.json["text"], "xxxxx");
+    // The next runs push it out: old output does not fill the disk.
+    (0..2).for_each(|_| drop(sh(&workspace, &[], "echo next")));
+    if mib > 256 {
+        workspace.refuses(&["FILE_NOT_FOUND"], 1, &["run", "--output", &id]);
+    }
+}
+
+/// The processes whose command line has `mark`.
+fn alive(mark: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let mut line = Vec::new();
+        if let Ok(mut file) = std::fs::File::open(entry.path().join("cmdline")) {
+            let _ = file.read_to_end(&mut line);
+        }
+        let line = String::from_utf8_lossy(&line).replace('\0', " ");
+        if line.contains(mark) && !line.contains("--exact") {
+            found.push(format!("{} {line}", entry.file_name().display()));
+        }
+    }
+    found
+}
+
+/// A script that leaves children in every way a shell can: in the background, in sessions of their
+/// own, without an environment.
+fn litter(mark: &str) -> String {
+    format!(
+        "sleep {mark} & setsid sleep {mark} & setsid sh -c 'setsid env -i /bin/sleep {mark} & exit' & (trap '' TERM INT HUP; sleep {mark}) & echo started; "
+    )
+}
+
+fn a_mark(number: u32) -> String {
+    format!("9{:06}.{}", std::process::id() % 1_000_000, number)
+}
+
+#[test]
+fn a_hung_program_ends_with_all_that_it_started() {
+    let workspace = free();
+    for (number, level) in [(1, "permissive"), (2, "standard"), (3, "strict")] {
+        let mark = a_mark(number);
+        let began = Instant::now();
+        let late = sh(
+            &workspace,
+            &["--sandbox", level, "--timeout", "0.7"],
+            &(litter(&mark) + &format!("exec sleep {mark}")),
+        );
+        assert_eq!((late.exit, late.codes()), (5, vec!["COMMAND_TIMEOUT"]), "{:#}", late.json);
+        assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+        let run = &late.json["run"];
+        assert_eq!(
+            (run["timed_out"].as_bool(), &run["exit_code"], text(&late, "stdout")),
+            (Some(true), &Value::Null, "started\n")
+        );
+        assert_eq!(alive(&mark), Vec::<String>::new(), "{level}");
+        assert!(
+            late.message().contains("0.7 s") && late.hint().contains("--timeout"),
+            "{:#}",
+            late.json
+        );
+    }
+    // What it changed before is recorded all the same.
+    let late = sh(&workspace, &["--timeout", "0.5"], "echo half > half.txt; sleep 60");
+    assert_eq!(
+        (late.codes(), late.json["files"][0]["path"].as_str()),
+        (vec!["COMMAND_TIMEOUT"], Some("half.txt"))
+    );
+    workspace.is_clean();
+}
+
+#[test]
+fn nothing_survives_a_program_that_ends() {
+    let workspace = free();
+    for (number, level) in [(4, "permissive"), (5, "standard"), (6, "strict")] {
+        let mark = a_mark(number);
+        let done = sh(&workspace, &["--sandbox", level], &(litter(&mark) + "sleep 0.2"));
+        assert_eq!((done.exit, text(&done, "stdout")), (0, "started\n"), "{:#}", done.json);
+        assert_eq!(alive(&mark), Vec::<String>::new(), "{level}");
+    }
+}
+
+#[test]
+fn nothing_survives_edt_itself() {
+    let workspace = free();
+    for (number, level) in [(7, "permissive"), (8, "standard"), (9, "strict")] {
+        let mark = a_mark(number);
+        let mut command = workspace.command(EDT);
+        let text = format!("echo was here > killed.txt; {}exec sleep {mark}", litter(&mark));
+        command
+            .args(["run", "--sandbox", level, "--", &script(&workspace, &text)])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let wait = |what: &dyn Fn() -> bool| {
+            let until = Instant::now() + Duration::from_secs(30);
+            while !what() && Instant::now() < until {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            what()
+        };
+        assert!(wait(&|| alive(&mark).len() >= 4), "{level}: {:?}", alive(&mark));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(wait(&|| alive(&mark).is_empty()), "{level}: {:?}", alive(&mark));
+        // The next call goes on as if nothing had been; what the program had changed is recorded as
+        // another's.
+        let next = workspace.runs(&["--sandbox", level], &["rm", "killed.txt"]);
+        assert_eq!((next.exit, next.checkpoints()), (0, 1), "{:#}", next.json);
+    }
+    workspace.is_sound();
+}
+
+#[test]
+fn a_program_may_call_edt_and_git_itself() {
+    let workspace = free();
+    let script = format!(
+        "'{EDT}' apply inner.txt --mode create --content x && git log -1 --format=%s && git status --short && echo y >> a.txt"
+    );
+    let answer = sh(&workspace, &["--sandbox", "permissive"], &script);
+    assert_eq!((answer.exit, answer.json["edit"].as_u64()), (0, Some(2)), "{:#}", answer.json);
+    assert!(text(&answer, "stdout").contains("create inner.txt"), "{:#}", answer.json);
+    assert_eq!(
+        workspace.git(&["log", "--format=%(trailers:key=Edt-Kind,valueonly,separator=)", "-2"]),
+        "run\nedit\n"
+    );
+    workspace.is_clean();
+    // Git reads at standard; what writes there is refused by the system.
+    let reads = sh(
+        &workspace,
+        &["--sandbox", "standard"],
+        "git status --short && git log --oneline | wc -l && git add -A; echo $?",
+    );
+    assert!(
+        text(&reads, "stdout").starts_with("3\n") && !text(&reads, "stdout").contains("\n0\n"),
+        "{:#}",
+        reads.json
+    );
+}
+
+#[test]
+fn two_concurrent_programs_are_both_recorded() {
+    let workspace = free();
+    workspace.edt(&["begin"]).landed();
+    let all: Vec<Answer> = std::thread::scope(|scope| {
+        let one = |number: u32| {
+            let workspace = &workspace;
+            scope.spawn(move || {
+                sh(
+                    workspace,
+                    &[],
+                    &format!("for i in 1 2 3; do echo $i > f{number}-$i; sleep 0.05; done"),
+                )
+            })
+        };
+        (0..4)
+            .map(one)
+            .collect::<Vec<_>>()
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .collect()
+    });
+    assert!(
+        all.iter().all(|answer| answer.exit == 0),
+        "{:#?}",
+        all.iter().map(|answer| &answer.json).collect::<Vec<_>>()
+    );
+    assert_eq!(
+        workspace
+            .git(&["ls-tree", "--name-only", "HEAD"])
+            .lines()
+            .filter(|name| name.starts_with('f'))
+            .count(),
+        12
+    );
+    workspace.is_clean();
+    workspace.is_sound();
+}
+
+#[test]
+fn the_text_answer_has_a_programs_output_and_result() {
+    let workspace = free();
+    let done = workspace
+        .command(EDT)
+        .args(["run", "--", &script(&workspace, "echo out; echo err >&2; echo x > x; exit 3")])
+        .output()
+        .unwrap();
+    assert_eq!((done.status.code(), done.stdout.as_slice()), (Some(10), b"out\n".as_slice()));
+    let printed = String::from_utf8(done.stderr).unwrap();
+    let parts = ["err\n", "exit status 3", "recorded 1 changed on edt/main-1", "A x +1 -0"];
+    assert!(parts.iter().all(|part| printed.contains(part)), "{printed}");
+    let plain = OsStr::from_bytes(b"\xff");
+    let named = workspace.runs(&[], &[OsStr::new("echo"), plain]);
+    assert_eq!(named.json["run"]["args"], json!(["\u{fffd}"]));
+}
+
+#[test]
+fn a_protected_path_does_not_land_by_way_of_a_checkpoint() {
+    let protect = b"[[protect]]\npaths = [\"ci/**\"]\noverride = \"approval\"\n".as_slice();
+    let workspace =
+        TestRepo::with(&[("edt.toml", protect), ("ci/run", b"true\n"), ("a.txt", b"a\n")]);
+    policy(&workspace, FREE);
+    // A program that runs while another call records the files.
+    let first = script(&workspace, "echo evil >> ci/run; sleep 2");
+    let mut running = workspace.command(EDT);
+    running.args(["run", "--json", "--", &first]).stdout(Stdio::piped());
+    let running = running.spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(900));
+    workspace.edt(&["checkpoint"]);
+    let printed = running.wait_with_output().unwrap();
+    let printed: Value = serde_json::from_slice(&printed.stdout).unwrap();
+    assert_eq!(
+        (printed["status"].as_str(), printed["errors"][0]["code"].as_str()),
+        (Some("held"), Some("APPROVAL_REQUIRED")),
+        "{printed:#}"
+    );
+    let land = workspace.edt(&["land"]);
+    assert_eq!(
+        (land.exit, land.codes(), land.errors()[0]["path"].as_str()),
+        (4, vec!["APPROVAL_REQUIRED"], Some("ci/run")),
+        "{:#}",
+        land.json
+    );
+    assert_eq!(workspace.blob("main:ci/run"), b"true\n");
+    // The user may land it.
+    let (status, screen) = workspace.at_terminal("land", "");
+    assert_eq!(
+        (status, workspace.blob("main:ci/run")),
+        (Some(0), b"true\nevil\n".to_vec()),
+        "{screen}"
+    );
+}
+
+#[test]
+fn unrecordable_changes_of_protected_paths_are_refused_too() {
+    let protect = b"[[protect]]\npaths = [\"ci/**\"]\n".as_slice();
+    for text in [
+        "rm ci/run; ln -s ../a.txt ci/run",
+        "mv ci other; ln -s other ci",
+        "printf '* text eol=lf\\n' > .gitattributes; printf 'x\\r\\n' > ci/run",
+    ] {
+        let workspace =
+            TestRepo::with(&[("edt.toml", protect), ("ci/run", b"true\n"), ("a.txt", b"a\n")]);
+        policy(&workspace, FREE);
+        let refused = sh(&workspace, &[], text);
+        assert!(
+            refused.exit == 1 && refused.codes().contains(&"PROTECTED_PATH"),
+            "{text}: {:#}",
+            refused.json
+        );
+        let heads = workspace.git(&["for-each-ref", "--format=%(refname)", "refs/heads"]);
+        assert!(
+            heads.lines().all(|head| workspace
+                .try_git(&["cat-file", "blob", &format!("{head}:ci/run")])
+                .stdout
+                == b"true\n"),
+            "{text}: {heads}"
+        );
+    }
+}
+
+#[test]
+fn files_that_a_session_cannot_record_are_backed_up_before_a_program_runs() {
+    let workspace = free();
+    workspace.commit(&[("local.conf", b"team\n"), ("other.conf", b"team\n")]);
+    workspace.git(&["update-index", "--skip-worktree", "local.conf"]);
+    workspace.git(&["update-index", "--assume-unchanged", "other.conf"]);
+    workspace.write("local.conf", "mine\n");
+    workspace.write("other.conf", "mine, too\n");
+    std::os::unix::fs::symlink("some/where", workspace.root.join("link")).unwrap();
+    let gone = workspace.runs(&[], &["rm", "local.conf", "other.conf", "link"]);
+    let codes: Vec<&str> = gone.json["warnings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["code"].as_str().unwrap())
+        .collect();
+    assert!(codes.contains(&"kept_aside"), "{:#}", gone.json);
+    let backup = workspace.git(&["for-each-ref", "--format=%(refname)", "refs/edt/main-1/aside"]);
+    assert_eq!(workspace.blob(&format!("{}:local.conf", backup.trim())), b"mine\n");
+    assert_eq!(workspace.blob(&format!("{}:other.conf", backup.trim())), b"mine, too\n");
+    assert_eq!(workspace.blob(&format!("{}:link", backup.trim())), b"some/where");
+    workspace.is_sound();
+}
+
+#[test]
+fn a_programs_input_file_is_in_the_worktree() {
+    let workspace = free();
+    std::fs::write(workspace.home.join("secret"), "key").unwrap();
+    let secret = workspace.home.join("secret");
+    let given = |file: &str| workspace.runs(&["--stdin", file], &["cat"]);
+    for (file, code) in [
+        (secret.to_str().unwrap(), "PATH_OUTSIDE_REPO"),
+        ("/proc/self/environ", "PATH_OUTSIDE_REPO"),
+        (".git/config", "PATH_IN_GIT_DIR"),
+        ("src", "NOT_A_FILE"),
+        ("nowhere", "FILE_NOT_FOUND"),
+    ] {
+        assert_eq!(given(file).codes(), [code], "{file}");
+    }
+    std::os::unix::fs::symlink(&secret, workspace.root.join("job-link")).unwrap();
+    assert_eq!(given("job-link").codes(), ["PATH_OUTSIDE_REPO"]);
+    workspace.command("mkfifo").arg("job-fifo").status().unwrap();
+    assert_eq!(given("job-fifo").codes(), ["NOT_A_FILE"], "and nobody waits");
+    let mut elsewhere = workspace.command(EDT);
+    elsewhere.current_dir(&workspace.home).args([
+        "-C",
+        workspace.root.join("src").to_str().unwrap(),
+        "run",
+        "--json",
+        "--stdin",
+        "b.txt",
+        "--",
+        "head",
+        "-n1",
+    ]);
+    assert_eq!(text(&crate::test_repo::run(elsewhere, b"", &[]), "stdout"), "line 1 of a text\n");
+}
+
+#[test]
+fn the_commits_of_a_program_are_judged_too() {
+    let protect = b"[[protect]]\npaths = [\"ci/**\"]\n".as_slice();
+    let workspace =
+        TestRepo::with(&[("edt.toml", protect), ("ci/run", b"true\n"), ("a.txt", b"a\n")]);
+    policy(&workspace, FREE);
+    workspace.edt(&["begin"]).landed();
+    let printed = sh(
+        &workspace,
+        &[],
+        "echo x >> ci/run; git add ci; git commit -qm theirs; echo more >> a.txt",
+    );
+    assert_eq!(
+        (printed.exit, printed.codes(), printed.errors()[0]["path"].as_str()),
+        (4, vec!["APPROVAL_REQUIRED"], Some("ci/run")),
+        "{:#}",
+        printed.json
+    );
+    assert!(
+        printed.message().contains("while the program ran")
+            && printed.json["files"][0]["path"] == "a.txt",
+        "{:#}",
+        printed.json
+    );
+    // A command that moves elsewhere is reported.
+    let left = sh(&workspace, &[], "git switch -q -c other; echo z > z.txt");
+    let codes: Vec<&str> = left.json["warnings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["code"].as_str().unwrap())
+        .collect();
+    assert!(codes.contains(&"session_left"), "{:#}", left.json);
+}
+
+#[test]
+fn a_session_that_began_outside_a_container_works_inside() {
+    // What a container's first process did not give a session has number 0.
+    let workspace = free();
+    workspace.write("job-x", "#!/no/such/interpreter\n");
+    std::fs::set_permissions(workspace.root.join("job-x"), std::fs::Permissions::from_mode(0o755))
+        .unwrap();
+    let mut command = workspace.command("unshare");
+    command.args(["-Urpf", "--mount-proc", EDT, "run", "--json", "--", "./job-x"]);
+    assert_eq!(crate::test_repo::run(command, b"", &["run"]).codes(), ["PROGRAM_NOT_FOUND"]);
+}
+
+#[test]
+fn a_caller_that_ignores_sigchld_still_gets_an_answer() {
+    let workspace = free();
+    let call = format!(
+        "import os, signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv('{EDT}', ['edt', 'run', '--json', '--', '{}'])",
+        script(&workspace, "echo here; echo x > x.txt")
+    );
+    let mut command = workspace.command("python3");
+    command.args(["-c", &call]);
+    let printed = crate::test_repo::run(command, b"", &["run"]);
+    // The system then keeps how the program ended to itself; what it did is seen, judged and
+    // recorded all the same.
+    assert_eq!(
+        (text(&printed, "stdout"), printed.json["files"][0]["path"].as_str()),
+        ("here\n", Some("x.txt")),
+        "{:#}",
+        printed.json
+    );
+    assert!(printed.errors().is_empty() && [0, 10].contains(&printed.exit), "{:#}", printed.json);
+}
+
+#[test]
+fn large_files_hide_no_small_one_from_the_guards() {
+    let workspace = free();
+    policy(&workspace, &format!("{FREE}on_findings = \"refuse\"\n"));
+    let text = "for i in 1 2 3 4 5; do head -c 12000000 /dev/zero | tr '\\0' 'a' > a$i; done; printf '<<<<<<< HEAD\\nx\\n=======\\ny\\n>>>>>>> b\\n' > z.c";
+    let refused = sh(&workspace, &["--timeout", "60"], text);
+    let codes = refused.codes();
+    assert!(codes.contains(&"CONFLICT_MARKERS") && codes.contains(&"FILE_TOO_LARGE"), "{codes:?}");
+    assert!(!workspace.exists("z.c") && !workspace.exists("a1"));
+}
+
+#[test]
+fn a_confined_program_cannot_hold_edts_lock() {
+    let workspace = free();
+    workspace.edt(&["begin"]).landed();
+    for level in ["standard", "strict"] {
+        let printed = sh(
+            &workspace,
+            &["--sandbox", level],
+            "ls .git/edt/main/lock; flock -n .git/edt/main/lock true && echo held",
+        );
+        assert!(
+            !text(&printed, "stdout").contains("held")
+                && !text(&printed, "stdout").contains("lock"),
+            "{:#}",
+            printed.json
+        );
+    }
+}

@@ -1,0 +1,193 @@
+//! `edt stats` compared with `git log` of the same repository.
+
+use serde_json::{Value, json};
+
+use crate::test_repo::{TestRepo, lines};
+
+/// How many commits of `range` have all of these trailers, by Git.
+fn commits(workspace: &TestRepo, range: &str, trailers: &[&str]) -> u64 {
+    let format = "--format=%(trailers:only,unfold)%x00";
+    let log = workspace.git(&["log", "--first-parent", format, range]);
+    log.split('\0')
+        .filter(|one| trailers.iter().all(|trailer| one.lines().any(|line| line == *trailer)))
+        .count() as u64
+}
+
+fn stats(workspace: &TestRepo, flags: &[&str]) -> Value {
+    workspace.edt(&[&["stats"], flags].concat()).json
+}
+
+fn one<'j>(list: &'j Value, key: &str, name: &Value) -> &'j Value {
+    list.as_array()
+        .unwrap()
+        .iter()
+        .find(|one| one[key] == *name)
+        .unwrap_or_else(|| panic!("{name} in {list:#}"))
+}
+
+/// Two sessions, two agents, overrides, undone edits, a checkpoint, a run, a user's commit; one
+/// landed, one abandoned.
+fn busy() -> TestRepo {
+    let workspace = TestRepo::with(&[("a.txt", b"one\n"), ("long.txt", lines(200).as_bytes())]);
+    let edit = |agent: &str, content: &str| {
+        workspace
+            .edt(&["apply", "a.txt", "--mode", "append", "--content", content, "--agent", agent])
+            .landed();
+    };
+    workspace.edt(&["begin", "first"]);
+    edit("robot", "two\n");
+    edit("robot", "three\n");
+    edit("other", "four\n");
+    workspace.edt(&["undo", "2"]);
+    workspace.edt(&["redo"]);
+    workspace.edt(&["undo"]);
+    let short =
+        ["apply", "long.txt", "--mode", "overwrite", "--content", "short\n", "--agent", "robot"];
+    assert_eq!(workspace.edt(&short).codes(), ["SIZE_REDUCTION"]);
+    workspace.edt(&[&short[..], &["--allow", "size_reduction"]].concat()).landed();
+    workspace.write("new.txt", "by hand\n");
+    workspace.edt(&["checkpoint"]);
+    workspace.runs(&[], &["touch", "made.txt"]);
+    workspace.write("user.txt", "p\n");
+    workspace.git(&["add", "user.txt"]);
+    workspace.git(&["commit", "--quiet", "-m", "a user's own"]);
+    workspace.edt(&["land", "-m", "all of it"]);
+    workspace.edt(&["begin", "second"]);
+    edit("other", "five\n");
+    workspace.edt(&["abandon"]);
+    workspace
+}
+
+#[test]
+fn the_numbers_are_those_of_git() {
+    let workspace = busy();
+    let all = stats(&workspace, &[]);
+    let first = one(&all["sessions"], "name", &json!("first"));
+    let range = "refs/edt/first/base..refs/edt/first/landed/1";
+    for (key, trailers) in [
+        ("edits", &["Edt-Session: first", "Edt-Kind: edit"][..]),
+        ("runs", &["Edt-Kind: run"]),
+        ("checkpoints", &["Edt-Kind: checkpoint"]),
+    ] {
+        assert_eq!(first["made"][key], commits(&workspace, range, trailers), "{key}");
+        assert!(first["made"][key].as_u64() > Some(0), "{key}");
+    }
+    let undone = commits(&workspace, "refs/edt/first/undone/1", &["Edt-Kind: edit"]);
+    assert!(undone > 0);
+    let undone = workspace.git(&[
+        "log",
+        "--format=%H",
+        "--glob=refs/edt/first/undone",
+        "--not",
+        "refs/edt/first/landed/1",
+    ]);
+    assert_eq!(first["made"]["undone"], undone.lines().count());
+    assert_eq!(first["made"]["user_commits"], 1);
+    assert_eq!(first["made"]["overrides"], json!({"size_reduction": 1}));
+    assert_eq!((&first["state"], &first["landed"]), (&json!("landed"), &json!(1)));
+    let numstat =
+        workspace.git(&["diff", "--numstat", "refs/edt/first/base", "refs/edt/first/landed/1"]);
+    let sum = |at: usize| {
+        numstat
+            .lines()
+            .map(|line| line.split('\t').nth(at).unwrap().parse::<u64>().unwrap())
+            .sum::<u64>()
+    };
+    let net = &first["net"];
+    assert_eq!(
+        (&net["files"], &net["lines_added"]),
+        (&json!(numstat.lines().count()), &json!(sum(0)))
+    );
+    assert_eq!(net["lines_removed"], sum(1));
+    let second = one(&all["sessions"], "name", &json!("second"));
+    assert_eq!((&second["state"], &second["made"]["edits"]), (&json!("abandoned"), &json!(1)));
+    let made = first["made"]["edits"].as_u64().unwrap() + first["made"]["runs"].as_u64().unwrap();
+    #[expect(clippy::cast_precision_loss, reason = "a handful")]
+    let rate = undone.lines().count() as f64 / (made + undone.lines().count() as u64) as f64;
+    assert_eq!(first["made"]["undo_rate"], rate);
+}
+
+#[test]
+fn agents_are_counted_over_sessions_and_filters_hold() {
+    let workspace = busy();
+    let all = stats(&workspace, &[]);
+    let other = one(&all["agents"], "agent", &json!("other"));
+    assert_eq!(
+        (&other["sessions"], &other["made"]["edits"], &other["made"]["undone"]),
+        (&json!(2), &json!(1), &json!(1))
+    );
+    let robot = stats(&workspace, &["--agent", "robot"]);
+    assert_eq!(robot["agents"].as_array().unwrap().len(), 1);
+    assert_eq!(robot["total"], one(&all["agents"], "agent", &json!("robot"))["made"]);
+    assert_eq!(stats(&workspace, &["--session", "second"])["total"]["edits"], 1);
+    assert_eq!(stats(&workspace, &["--since", "3 days ago"])["total"], all["total"]);
+    assert_eq!(stats(&workspace, &["--since", "2099-01-01"])["sessions"], json!([]));
+    workspace.refuses(&["NO_SESSION"], 1, &["stats", "--session", "third"]);
+    workspace.refuses(&["BAD_REQUEST"], 2, &["stats", "--since", "soon"]);
+    workspace.refuses(&["BAD_REQUEST"], 2, &["stats", "--minutes-per-undo=-1"]);
+}
+
+#[test]
+fn refusals_come_from_the_memory_and_the_estimate_names_its_parts() {
+    let workspace = busy();
+    let all = stats(&workspace, &["--minutes-per-undo", "2", "--minutes-per-mistake", "3"]);
+    assert_eq!(all["refusals"]["codes"]["SIZE_REDUCTION"], 1, "{all:#}");
+    let (saved, fixed) = (&all["time_saved"], all["refusals"]["fixed"].as_f64().unwrap());
+    assert_eq!(
+        saved["minutes"],
+        json!(all["total"]["undone"].as_f64().unwrap() * 2.0 + fixed * 3.0)
+    );
+    assert_eq!(saved["formula"], "undone * minutes_per_undo + fixed * minutes_per_mistake");
+    assert_eq!(
+        (&all["refusals"]["kinds"], &all["refusals"]["fixed"]),
+        (&json!(1), &json!(0)),
+        "an override is not a fix"
+    );
+    assert_eq!(all["refusals_unknown"], Value::Null);
+    for filter in [["--agent", "robot"], ["--session", "first"], ["--since", "3 days ago"]] {
+        let some = stats(&workspace, &filter);
+        assert_eq!(
+            (&some["refusals"], &some["time_saved"]["fixed"]),
+            (&Value::Null, &Value::Null),
+            "{filter:?}"
+        );
+        assert!(some["refusals_unknown"].as_str().unwrap().contains("by kind"), "{some:#}");
+    }
+}
+
+#[test]
+fn a_refusal_counts_immediately_and_a_landing_without_an_override_fixes_it() {
+    let workspace = TestRepo::with(&[("a.txt", b"one\ntwo\n")]);
+    let edit = |old: &str| {
+        workspace.edt(&[
+            "apply",
+            "a.txt",
+            "--mode",
+            "edit",
+            "--old-text",
+            old,
+            "--content",
+            "three\n",
+        ])
+    };
+    assert_eq!(edit("four\n").codes(), ["OLD_TEXT_NOT_FOUND"]);
+    let refusals = || stats(&workspace, &[])["refusals"].clone();
+    assert_eq!(refusals(), json!({"kinds": 1, "fixed": 0, "codes": {"OLD_TEXT_NOT_FOUND": 1}}));
+    edit("two\n").landed();
+    assert_eq!(refusals(), json!({"kinds": 1, "fixed": 1, "codes": {"OLD_TEXT_NOT_FOUND": 1}}));
+}
+
+#[test]
+fn a_repository_without_sessions_has_nothing_to_count() {
+    let workspace = TestRepo::unborn(&[]);
+    let all = stats(&workspace, &[]);
+    assert_eq!((&all["sessions"], &all["agents"]), (&json!([]), &json!([])));
+    assert_eq!(
+        (&all["total"]["undo_rate"], &all["time_saved"]["minutes"]),
+        (&Value::Null, &json!(0.0))
+    );
+    // A session that began on nothing.
+    workspace.edt(&["apply", "a", "--mode", "create", "--content", "a\n"]).landed();
+    assert_eq!(stats(&workspace, &[])["total"]["edits"], 1);
+    assert_eq!(stats(&workspace, &[])["sessions"][0]["net"]["lines_added"], 1);
+}

@@ -1,0 +1,1129 @@
+//! Every effect of a command fails in turn: the next call finds the old state or the new one.
+//!
+//! Each test runs one command through the library, in a child process with an empty environment,
+//! once for every effect of the undisturbed run (`edt_io::effect`) and for several kinds of fault:
+//! a kill, an error, a disk that stays full, a disk that is gone. Then the next call recovers, and
+//! the state is checked against `docs/design/atomicity.md`. `EDT_TESTS=ci` takes a kill and one
+//! error at every effect; `all` takes every kind of fault, and more second faults in the recovery.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::hash::{DefaultHasher, Hash, Hasher as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use edt_core::proposal;
+use edt_core::session::abandon::abandon;
+use edt_core::session::begin::{self, BeginOptions, HeadSwitch};
+use edt_core::session::checkpoint::{CheckpointReason, CommitInfo};
+use edt_core::session::gc::{GcOptions, gc};
+use edt_core::session::land::land;
+use edt_core::session::land_options::LandOptions;
+use edt_core::session::record::{RecordAction, RecordPreview, record, record_checked};
+use edt_core::session::undo::{self, UndoTarget};
+use edt_core::session::workspace::Options;
+use edt_core::session::{LockedWorkspace, Session};
+use edt_core::txn::{self, Request};
+use edt_git::Repo;
+use edt_git::index::Index;
+use edt_io::disk::{Dir, FoundEntry, Parent};
+use edt_io::effect::{self, AttemptedEffect, FaultPlan, InjectedFault, SideEffect};
+use edt_testkit::{Progress, Tier, share, tier};
+use edt_types::{Code, DryRun, Findings, Recovered, RepoPath, Result};
+use rustix::io::Errno;
+use serde_json::{Value, json};
+
+use crate::test_repo::{Snapshot, TestRepo, changed, walk};
+
+/// A command as the library has it; it answers the codes of its warnings.
+type Act = fn(&Path) -> Result<Vec<&'static str>>;
+
+/// A prepared repository and the command that meets faults in it.
+struct Case {
+    name: &'static str,
+    template: TestRepo,
+    act: Act,
+}
+
+/// What must be old or new.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct State {
+    /// Files of the worktree, and of a second worktree next to it.
+    files: Snapshot,
+    /// HEAD, refs, reflogs.
+    refs: Snapshot,
+    /// The index: mode, object and stage of each path.
+    index: Vec<String>,
+}
+
+fn options() -> Options {
+    let mut options = Options::default();
+    "apply".clone_into(&mut options.command);
+    options.lock_wait = std::time::Duration::from_millis(200);
+    options
+}
+
+fn open(root: &Path) -> Result<LockedWorkspace> {
+    LockedWorkspace::open(root, options())
+}
+
+fn running(workspace: &LockedWorkspace) -> Result<Session> {
+    Session::required(&workspace.repo, &workspace.repo.head()?)
+}
+
+fn codes(warnings: &[edt_types::Warning]) -> Vec<&'static str> {
+    warnings.iter().map(|warning| warning.code).collect()
+}
+
+fn apply(root: &Path, request: &Value) -> Result<Vec<&'static str>> {
+    let request = Request::from_json(request.to_string().as_bytes())?;
+    Ok(codes(&txn::transact(&mut open(root)?, &request, DryRun::No)?.warnings))
+}
+
+/// As `edt status` does.
+fn recover(root: &Path) -> Result<Option<Recovered>> {
+    Ok(LockedWorkspace::read(root, &options())?.1)
+}
+
+// --- the commands ---------------------------------------------------------------------------------------------------------
+
+fn edit(root: &Path) -> Result<Vec<&'static str>> {
+    apply(root, &json!({"path": "a.txt", "mode": "edit", "old_text": "two", "content": "three"}))
+}
+
+fn eight_files(root: &Path) -> Result<Vec<&'static str>> {
+    let paths = [
+        "a.txt",
+        "b.txt",
+        "dir/c.txt",
+        "1.txt",
+        "2.txt",
+        "new/3.txt",
+        "new/4.txt",
+        "new/deep/5.txt",
+    ];
+    let edit = |(n, path): (usize, &&str)| {
+        let mode = if n < 3 { "append" } else { "create" };
+        json!({"path": path, "mode": mode, "content": format!("{path}\n")})
+    };
+    apply(root, &json!({"edits": paths.iter().enumerate().map(edit).collect::<Vec<_>>()}))
+}
+
+/// An append, a creation, a deletion and a rename in one transaction.
+fn several_files(root: &Path) -> Result<Vec<&'static str>> {
+    apply(
+        root,
+        &json!({"edits": [
+            {"path": "a.txt", "mode": "append", "content": "three\n"},
+            {"path": "new/d.txt", "mode": "create", "content": "d\n"},
+            {"path": "b.txt", "mode": "delete"},
+            {"path": "dir/c.txt", "mode": "rename", "to": "dir/e.txt"},
+        ]}),
+    )
+}
+
+fn delete(root: &Path) -> Result<Vec<&'static str>> {
+    apply(root, &json!({"path": "dir/c.txt", "mode": "delete"}))
+}
+
+fn rename_far(root: &Path) -> Result<Vec<&'static str>> {
+    apply(root, &json!({"path": "dir/c.txt", "mode": "rename", "to": "far/e.txt"}))
+}
+
+fn executable(root: &Path) -> Result<Vec<&'static str>> {
+    apply(
+        root,
+        &json!({"path": "bin/run", "mode": "create", "content": "#!/bin/sh\n", "executable": true}),
+    )
+}
+
+fn edit_of_an_executable(root: &Path) -> Result<Vec<&'static str>> {
+    apply(root, &json!({"path": "run.sh", "mode": "append", "content": "true\n"}))
+}
+
+fn edit_of_a_changed_file(root: &Path) -> Result<Vec<&'static str>> {
+    apply(root, &json!({"path": "b.txt", "mode": "append", "content": "more\n"}))
+}
+
+fn undo(root: &Path) -> Result<Vec<&'static str>> {
+    let mut workspace = open(root)?;
+    let session = running(&workspace)?;
+    Ok(codes(&undo::undo(&mut workspace, &session, &UndoTarget::Edits(1))?.warnings))
+}
+
+fn redo(root: &Path) -> Result<Vec<&'static str>> {
+    let mut workspace = open(root)?;
+    let session = running(&workspace)?;
+    Ok(codes(&undo::redo(&mut workspace, &session)?.warnings))
+}
+
+fn restore(root: &Path) -> Result<Vec<&'static str>> {
+    let path = RepoPath::parse(b"a.txt").unwrap();
+    Ok(codes(&txn::restore(&mut open(root)?, &path, 0)?.warnings))
+}
+
+fn checkpoint(root: &Path) -> Result<Vec<&'static str>> {
+    Ok(codes(&record(&mut open(root)?, CheckpointReason::Requested(None), &[])?.warnings))
+}
+
+/// What a program changed, refused: files and index go back, the bytes stay behind a ref.
+fn put_back(root: &Path) -> Result<Vec<&'static str>> {
+    let why = CommitInfo { message: "run: x".to_owned(), agent: None };
+    let mut judge = |_: &RecordPreview<'_>| Ok(RecordAction::Restore);
+    Ok(codes(
+        &record_checked(&mut open(root)?, CheckpointReason::Program(&why), &[], &mut judge)?
+            .warnings,
+    ))
+}
+
+fn propose(root: &Path) -> Result<Vec<&'static str>> {
+    let request = json!({"path": "a.txt", "mode": "append", "content": "more\n"});
+    let request = Request::from_json(request.to_string().as_bytes())?;
+    Ok(codes(&proposal::propose::propose(&mut open(root)?, &request)?.warnings))
+}
+
+fn landing(root: &Path) -> Result<Vec<&'static str>> {
+    let mut workspace = open(root)?;
+    let session = running(&workspace)?;
+    Ok(codes(&land(&mut workspace, &session, &LandOptions::default())?.warnings))
+}
+
+fn begin_with(root: &Path, switching: HeadSwitch) -> Result<Vec<&'static str>> {
+    let how = BeginOptions { name: Some("s".into()), switching, base: None };
+    Ok(codes(&begin::begin(&mut open(root)?, &how)?.1))
+}
+
+fn begin_switched(root: &Path) -> Result<Vec<&'static str>> {
+    begin_with(root, HeadSwitch::AsConfigured)
+}
+
+fn begin_without_switching(root: &Path) -> Result<Vec<&'static str>> {
+    begin_with(root, HeadSwitch::Never)
+}
+
+fn begin_elsewhere(root: &Path) -> Result<Vec<&'static str>> {
+    let how =
+        BeginOptions { name: Some("s".into()), switching: HeadSwitch::AsConfigured, base: None };
+    Ok(codes(&begin::begin_in_worktree(&mut open(root)?, &how, &root.with_extension("beside"))?.1))
+}
+
+fn leave(root: &Path) -> Result<Vec<&'static str>> {
+    let mut workspace = open(root)?;
+    let session = running(&workspace)?;
+    Ok(codes(&abandon(&mut workspace, &session)?.warnings))
+}
+
+fn collect(root: &Path) -> Result<Vec<&'static str>> {
+    let (repo, _) = LockedWorkspace::read(root, &options())?;
+    gc(&repo, GcOptions { before: i64::MAX, dry_run: false }).map(|_| Vec::new())
+}
+
+// --- the repositories -----------------------------------------------------------------------------------------------------
+
+const FILES: &[(&str, &[u8])] =
+    &[("a.txt", b"one\n"), ("b.txt", b"b\n"), ("dir/c.txt", b"c\n"), ("z.txt", b"z\n")];
+
+fn plain() -> TestRepo {
+    let workspace = TestRepo::with(FILES);
+    workspace.write("run.sh", "#!/bin/sh\n");
+    std::fs::set_permissions(
+        workspace.root.join("run.sh"),
+        std::os::unix::fs::PermissionsExt::from_mode(0o755),
+    )
+    .unwrap();
+    workspace.git(&["add", "."]);
+    workspace.git(&["commit", "--quiet", "--amend", "-m", "all"]);
+    workspace
+}
+
+fn session(switched: bool) -> TestRepo {
+    let workspace = plain();
+    workspace.edt(if switched { &["begin", "s"] } else { &["begin", "s", "--no-switch"] }).landed();
+    workspace.overwrite("a.txt", "two\n");
+    workspace
+}
+
+fn undone(switched: bool) -> TestRepo {
+    let workspace = session(switched);
+    workspace.edt(&["undo"]).landed();
+    workspace
+}
+
+fn with_user_changes(switched: bool) -> TestRepo {
+    let workspace = session(switched);
+    workspace.write("b.txt", "a user's\n");
+    workspace
+}
+
+/// A session in which Git converts line ends, keywords and encodings.
+fn converted() -> TestRepo {
+    let workspace = session(true);
+    let attributes = "a.txt text eol=crlf\nb.txt ident\nnew/* text eol=crlf\n\
+        dir/*.txt text working-tree-encoding=UTF-16LE-BOM\n";
+    workspace.write(CONVERSIONS, attributes);
+    ["a.txt", "b.txt", "dir/c.txt"]
+        .into_iter()
+        .for_each(|path| std::fs::remove_file(workspace.root.join(path)).unwrap());
+    workspace.git(&["checkout", "--quiet", "--", "."]);
+    assert_eq!(
+        (workspace.text("a.txt").as_str(), workspace.read("dir/c.txt").len()),
+        ("two\r\n", 6)
+    );
+    workspace
+}
+
+/// Names the files that Git converts; where it exists, blobs are not the bytes on disk.
+const CONVERSIONS: &str = ".git/info/attributes";
+
+fn converted_with_edits() -> TestRepo {
+    let workspace = converted();
+    workspace
+        .apply(&json!({"edits": [
+            {"path": "a.txt", "mode": "append", "content": "three\n"},
+            {"path": "new/d.txt", "mode": "create", "content": "d\n"},
+            {"path": "b.txt", "mode": "delete"},
+        ]}))
+        .landed();
+    workspace
+}
+
+fn converted_and_undone() -> TestRepo {
+    let workspace = converted_with_edits();
+    workspace.edt(&["undo"]).landed();
+    workspace
+}
+
+/// The session began on a detached HEAD.
+fn detached() -> TestRepo {
+    let workspace = plain();
+    workspace.git(&["switch", "--quiet", "--detach"]);
+    workspace.edt(&["begin", "s"]).landed();
+    workspace.overwrite("a.txt", "two\n");
+    workspace
+}
+
+/// An earlier session of the same name was abandoned.
+fn abandoned_before(switched: bool) -> TestRepo {
+    let workspace = session(switched);
+    workspace.git(&["update-ref", "refs/edt/s/abandoned", &workspace.rev("main")]);
+    workspace
+}
+
+fn main_moved() -> TestRepo {
+    let workspace = session(true);
+    workspace.git(&["switch", "--quiet", "main"]);
+    workspace.commit(&[("b.txt", b"moved\n")]);
+    workspace.git(&["switch", "--quiet", "edt/s"]);
+    workspace
+}
+
+fn with_an_old_session() -> TestRepo {
+    let workspace = session(true);
+    workspace.edt(&["abandon"]).landed();
+    workspace.edt(&["begin", "t"]).landed();
+    workspace
+}
+
+fn in_both_modes(name: [&'static str; 2], template: fn(bool) -> TestRepo, act: Act) {
+    meets_faults(name[0], || template(true), act);
+    meets_faults(name[1], || template(false), act);
+}
+
+#[test]
+fn an_edit() {
+    alone("an_edit", || {
+        in_both_modes(["edit, switched", "edit, without switching"], session, edit);
+    });
+}
+
+#[test]
+fn an_edit_of_eight_files() {
+    alone("an_edit_of_eight_files", || {
+        in_both_modes(["8 files, switched", "8 files, without switching"], session, eight_files);
+    });
+}
+
+#[test]
+fn an_edit_of_several_files() {
+    alone("an_edit_of_several_files", || {
+        in_both_modes(["several, switched", "several, without switching"], session, several_files);
+    });
+}
+
+#[test]
+fn edits_of_files_that_git_converts() {
+    alone("edits_of_files_that_git_converts", || {
+        meets_faults("converted, several", converted, several_files);
+        meets_faults("converted, undo", converted_with_edits, undo);
+        meets_faults("converted, redo", converted_and_undone, redo);
+    });
+}
+
+#[test]
+fn a_deletion() {
+    alone("a_deletion", || {
+        in_both_modes(["delete, switched", "delete, without switching"], session, delete);
+    });
+}
+
+#[test]
+fn a_rename() {
+    alone("a_rename", || {
+        in_both_modes(["rename, switched", "rename, without switching"], session, rename_far);
+    });
+}
+
+#[test]
+fn an_executable_file() {
+    alone("an_executable_file", || {
+        in_both_modes(
+            ["executable, switched", "executable, without switching"],
+            session,
+            executable,
+        );
+        meets_faults("edit of an executable", || session(true), edit_of_an_executable);
+    });
+}
+
+#[test]
+fn an_edit_over_unrecorded_user_changes() {
+    alone("an_edit_over_unrecorded_user_changes", || {
+        in_both_modes(
+            ["recorded, switched", "recorded, without switching"],
+            with_user_changes,
+            edit_of_a_changed_file,
+        );
+    });
+}
+
+#[test]
+fn an_undo() {
+    alone("an_undo", || {
+        in_both_modes(["undo, switched", "undo, without switching"], session, undo);
+    });
+}
+
+#[test]
+fn a_redo() {
+    alone("a_redo", || in_both_modes(["redo, switched", "redo, without switching"], undone, redo));
+}
+
+#[test]
+fn a_restored_file() {
+    alone("a_restored_file", || {
+        in_both_modes(["restore, switched", "restore, without switching"], session, restore);
+    });
+}
+
+#[test]
+fn a_rolled_back_program_change() {
+    alone("a_rolled_back_program_change", || {
+        in_both_modes(
+            ["recorded and put back, switched", "recorded and put back, without switching"],
+            with_user_changes,
+            put_back,
+        );
+    });
+}
+
+#[test]
+fn a_proposal() {
+    alone("a_proposal", || {
+        in_both_modes(["propose, switched", "propose, without switching"], session, propose);
+    });
+}
+
+#[test]
+fn a_checkpoint() {
+    alone("a_checkpoint", || {
+        in_both_modes(
+            ["checkpoint, switched", "checkpoint, without switching"],
+            with_user_changes,
+            checkpoint,
+        );
+    });
+}
+
+#[test]
+fn a_landing() {
+    alone("a_landing", || {
+        in_both_modes(["land, switched", "land, without switching"], session, landing);
+        meets_faults("land, merged", main_moved, landing);
+    });
+}
+
+#[test]
+fn the_beginning_of_a_session() {
+    alone("the_beginning_of_a_session", || {
+        meets_faults("begin, switched", plain, begin_switched);
+        meets_faults("begin, without switching", plain, begin_without_switching);
+    });
+}
+
+#[test]
+fn the_beginning_of_a_session_in_its_own_worktree() {
+    alone("the_beginning_of_a_session_in_its_own_worktree", || {
+        meets_faults("begin, elsewhere", plain, begin_elsewhere);
+    });
+}
+
+#[test]
+fn an_abandoned_session() {
+    alone("an_abandoned_session", || {
+        in_both_modes(["abandon, switched", "abandon, without switching"], session, leave);
+    });
+}
+
+#[test]
+fn an_abandoned_session_with_a_special_start() {
+    alone("an_abandoned_session_with_a_special_start", || {
+        meets_faults("abandon, detached", detached, leave);
+        in_both_modes(
+            ["abandon again, switched", "abandon again, without switching"],
+            abandoned_before,
+            leave,
+        );
+    });
+}
+
+#[test]
+fn housekeeping() {
+    alone("housekeeping", || meets_faults("gc", with_an_old_session, collect));
+}
+
+/// Each of these left something for ever, or answered what did not come true, when it was first
+/// tried.
+#[test]
+fn faults_that_earlier_versions_did_not_survive() {
+    alone("faults_that_earlier_versions_did_not_survive", || {
+        let of = |name, template, act| Trial::of(Case { name, template, act });
+        let (unlink, rename) = (SideEffect::Unlink, SideEffect::Rename);
+        // A lock, a file or a ref that the recovery could not remove or restore.
+        of("delete, switched", session(true), delete)
+            .twice((SideEffect::Write, "logs/HEAD"), (rename, "index"));
+        of("redo, switched", undone(true), redo)
+            .twice((SideEffect::Link, "s.lock"), (rename, "a.txt"));
+        of("begin, switched", plain(), begin_switched)
+            .twice((SideEffect::Link, "edt/s"), (unlink, "refs/edt/s/base"));
+        // An error that the next call made true; a lock and a pointer that stayed.
+        let trial = of("abandon, switched", session(true), leave);
+        trial.once(InjectedFault::Once(Errno::IO), (SideEffect::Sync, "journal"));
+        trial.once(InjectedFault::Once(Errno::IO), (unlink, "refs/heads/edt/s.lock"));
+        trial.once(InjectedFault::Crash, (unlink, "refs/heads/edt/s"));
+        let trial = of("abandon, without switching", session(false), leave);
+        trial.once(InjectedFault::Once(Errno::IO), (unlink, "refs/worktree/edt/session"));
+        // A pointer that outlived its landing; a missing line of HEAD's log; a torn line;
+        // directories that stayed.
+        of("land, without switching", session(false), landing)
+            .once(InjectedFault::Crash, (SideEffect::Open, "logs/refs/heads/main"));
+        of("begin, switched", plain(), begin_switched)
+            .once(InjectedFault::Crash, (SideEffect::Open, "logs/HEAD"));
+        of("edit, switched", session(true), edit)
+            .once(InjectedFault::Crash, (SideEffect::Write, "logs/HEAD"));
+        of("rename, switched", session(true), rename_far)
+            .once(InjectedFault::Once(Errno::IO), (rename, "e.txt"));
+    });
+}
+
+// --- the trial ------------------------------------------------------------------------------------------------------------
+
+/// Runs `test` in a process of its own, with a bare environment: the library reads its variables,
+/// and dates make commits.
+fn alone(name: &str, test: impl FnOnce()) {
+    const MARK: &str = "EDT_TESTS_CHILD";
+    if std::env::var_os(MARK).is_some() {
+        return test();
+    }
+    let progress = Progress::start();
+    let home = tempfile::tempdir().unwrap();
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "--nocapture", &format!("faults::{name}")]).env_clear().env(MARK, "1");
+    for name in ["PATH", "EDT_TESTS", "TMPDIR"] {
+        command.envs(std::env::var_os(name).map(|value| (name, value)));
+    }
+    // On a disk where a sync costs nothing: another test checks what is on disk.
+    if Path::new("/dev/shm").metadata().is_ok_and(|meta| meta.mode() & 0o1777 == 0o1777) {
+        command.env("TMPDIR", "/dev/shm");
+    }
+    command
+        .env("HOME", home.path())
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("LC_ALL", "C")
+        .env("TZ", "UTC");
+    command
+        .env("GIT_AUTHOR_DATE", "1700000000 +0000")
+        .env("GIT_COMMITTER_DATE", "1700000000 +0000");
+    let done = command.stdin(Stdio::null()).output().unwrap();
+    let said = [done.stdout, done.stderr].concat();
+    println!("{}", String::from_utf8_lossy(&said));
+    let text = String::from_utf8_lossy(&said);
+    assert!(done.status.success(), "{name}: {}\n{text}", done.status);
+    let points = text.lines().filter_map(|line| line.strip_prefix(POINTS)?.parse::<usize>().ok());
+    progress.done("faults", name, points.sum());
+}
+
+/// Precedes the number of points that a case of a child process had, on a line of its own.
+const POINTS: &str = "points: ";
+
+fn all_points() -> bool {
+    tier() == Tier::All
+}
+
+/// Everything that is tried at one effect.
+fn plans(at: usize, step: &AttemptedEffect) -> Vec<FaultPlan> {
+    let plan = |fault, torn| FaultPlan { at, fault, torn };
+    let write = step.0 == SideEffect::Write;
+    let kill = plan(InjectedFault::Crash, write && at.is_multiple_of(2));
+    let mut errors = vec![
+        plan(InjectedFault::Once(Errno::IO), false),
+        plan(InjectedFault::Full(Errno::NOSPC), write),
+    ];
+    if !all_points() {
+        // A kill and one of the errors, in turn.
+        return vec![kill, errors.swap_remove(at % 2)];
+    }
+    let mut plans = vec![kill];
+    plans.extend(errors);
+    plans.extend([
+        plan(InjectedFault::Once(Errno::NOSPC), write),
+        plan(InjectedFault::Gone(Errno::IO), false),
+    ]);
+    plans.extend(write.then(|| plan(InjectedFault::Crash, !at.is_multiple_of(2))));
+    plans
+}
+
+/// What was found wrong, and where.
+type Faults = BTreeMap<String, Vec<String>>;
+
+fn meets_faults(name: &'static str, template: impl FnOnce() -> TestRepo, act: Act) {
+    let trial = Trial::of(Case { name, template: template(), act });
+    let (mut faults, mut count) = (Faults::new(), 0);
+    let mut directories = 0;
+    let mut steps: Vec<(usize, &AttemptedEffect)> = trial.steps.iter().enumerate().collect();
+    steps.retain(|(_, step)| {
+        // 256 directories for objects are made in a row: a few of them represent all.
+        let makes = step.0 == SideEffect::MakeDirectory;
+        directories += usize::from(makes && step.1.as_os_str().len() == 2);
+        !makes || directories <= 3 || directories == 250
+    });
+    for (i, step) in share(steps, 4, usize::MAX) {
+        for plan in plans(i + 1, step) {
+            count += 1;
+            for fault in trial.fault(plan) {
+                faults
+                    .entry(fault)
+                    .or_default()
+                    .push(format!("{} {plan:?} {step:?}", trial.case.name));
+            }
+        }
+    }
+    let doubles = trial.doubles(&mut faults);
+    println!("{name}: {} effects, {count} faults, {doubles} double faults", trial.steps.len());
+    println!("{POINTS}{}", count + doubles);
+    let printed: Vec<String> =
+        faults.iter().map(|(fault, at)| format!("{fault}\n    {}", at.join("\n    "))).collect();
+    assert!(
+        printed.is_empty(),
+        "{name}: {} kinds of faults in {count}:\n{}",
+        printed.len(),
+        printed.join("\n")
+    );
+}
+
+/// A case, and what it is without faults.
+struct Trial {
+    case: Case,
+    old: State,
+    new: State,
+    steps: Vec<AttemptedEffect>,
+    dir: tempfile::TempDir,
+    judged: RefCell<HashMap<u64, Option<String>>>,
+}
+
+impl Trial {
+    fn of(case: Case) -> Trial {
+        // Empty directories for objects cost each copy more than all the rest; Git removes them,
+        // too.
+        let dir_paths = std::fs::read_dir(case.template.root.join(".git/objects")).unwrap();
+        dir_paths.for_each(|directory| drop(std::fs::remove_dir(directory.unwrap().path())));
+        let dir = tempfile::tempdir().unwrap();
+        let mut trial = Trial {
+            old: State::empty(),
+            new: State::empty(),
+            steps: Vec::new(),
+            dir,
+            judged: RefCell::default(),
+            case,
+        };
+        let root = trial.copy();
+        trial.old = State::of(&root);
+        let (answer, steps) =
+            effect::with_plan(FaultPlan { at: 0, fault: InjectedFault::None, torn: false }, || {
+                (trial.case.act)(&root)
+            });
+        assert_eq!(
+            answer.map_err(|error| error.to_string()),
+            Ok(Vec::new()),
+            "{}",
+            trial.case.name
+        );
+        assert!(steps.len() > 5, "{}: {steps:?}", trial.case.name);
+        (trial.new, trial.steps) = (State::of(&root), steps);
+        assert_ne!(trial.old, trial.new, "{}: the command does something", trial.case.name);
+        let mut faults = trial.judge(&root, None, Hands::Free);
+        faults.extend(trial.goes_on(&root));
+        assert_eq!(faults, Vec::<String>::new(), "{}: undisturbed", trial.case.name);
+        trial
+    }
+
+    /// A fresh copy of the template.
+    fn copy(&self) -> PathBuf {
+        let root = self.dir.path().join("repo");
+        for old in [&root, &root.with_extension("beside")] {
+            let _ = std::fs::remove_dir_all(old);
+        }
+        copy(&self.case.template.root, &root);
+        refresh(&root);
+        root
+    }
+
+    /// What is wrong after `plan`.
+    fn fault(&self, plan: FaultPlan) -> Vec<String> {
+        let root = self.copy();
+        let (answer, _) = effect::with_plan(plan, || (self.case.act)(&root));
+        self.after(&root, plan.fault, &self.steps[plan.at - 1], &answer)
+    }
+
+    /// The effect of `steps` that is of this kind, on a path that ends so.
+    fn number(steps: &[AttemptedEffect], (effect, end): (SideEffect, &str)) -> usize {
+        let at = steps.iter().position(|step| step.0 == effect && step.1.ends_with(end));
+        at.unwrap_or_else(|| panic!("no {effect:?} of {end} among {steps:#?}")) + 1
+    }
+
+    fn once(&self, fault: InjectedFault, at: (SideEffect, &str)) {
+        let plan = FaultPlan {
+            at: Trial::number(&self.steps, at),
+            fault,
+            torn: at.0 == SideEffect::Write,
+        };
+        assert_eq!(self.fault(plan), Vec::<String>::new(), "{}: {plan:?}", self.case.name);
+    }
+
+    /// A kill, then an error in the recovery.
+    fn twice(&self, death: (SideEffect, &str), error: (SideEffect, &str)) {
+        let plan = |at, fault| FaultPlan { at, fault, torn: false };
+        let death = plan(Trial::number(&self.steps, death), InjectedFault::Crash);
+        let root = self.copy();
+        let _ = effect::with_plan(death, || (self.case.act)(&root));
+        let (_, recovery) =
+            effect::with_plan(plan(0, InjectedFault::None), || recover(&root).map(drop));
+        let root = self.copy();
+        let _ = effect::with_plan(death, || (self.case.act)(&root));
+        let error = plan(Trial::number(&recovery, error), InjectedFault::Once(Errno::IO));
+        let (answer, _) = effect::with_plan(error, || recover(&root).map(drop));
+        assert!(answer.is_err(), "{}: {death:?}, {error:?}", self.case.name);
+        let mut found = self.judge(&root, None, Hands::Tied);
+        found.extend(self.goes_on(&root));
+        assert_eq!(found, Vec::<String>::new(), "{}: {death:?}, {error:?}", self.case.name);
+    }
+
+    fn after(
+        &self,
+        root: &Path,
+        fault: InjectedFault,
+        step: &AttemptedEffect,
+        answer: &Result<Vec<&'static str>>,
+    ) -> Vec<String> {
+        let mut faults = Vec::new();
+        let must_be = match answer {
+            _ if fault == InjectedFault::Crash => None,
+            Ok(warnings) => {
+                let odd: Vec<&&str> =
+                    warnings.iter().filter(|code| **code != "unfinished").collect();
+                faults.extend((!odd.is_empty()).then(|| format!("it warns of {odd:?}")));
+                Some(&self.new)
+            }
+            Err(error) => {
+                faults.extend(uncoded(error));
+                Some(&self.old)
+            }
+        };
+        let tied = match fault {
+            InjectedFault::Crash | InjectedFault::Gone(_) => true,
+            InjectedFault::Full(_) if self.case.name == "begin, elsewhere" => true,
+            InjectedFault::Once(_) | InjectedFault::Full(_) => {
+                matches!(step.0, SideEffect::Unlink | SideEffect::RemoveDirectory)
+            }
+            InjectedFault::None => false,
+        };
+        faults.extend(self.judge(root, must_be, if tied { Hands::Tied } else { Hands::Free }));
+        faults.extend(self.goes_on(root));
+        faults
+    }
+
+    /// Recovers twice, then compares with `must_be`, or with both the old and the new state.
+    fn judge(&self, root: &Path, must_be: Option<&State>, hands: Hands) -> Vec<String> {
+        let mut faults = Vec::new();
+        if let Err(error) = recover(root) {
+            return vec![format!("it cannot be recovered: {error}")];
+        }
+        let left = State::of(root);
+        let is = |state: &State| left.seen(hands) == state.seen(hands);
+        let whole = must_be.map_or_else(|| is(&self.old) || is(&self.new), is)
+            || self.is_half(&left, hands);
+        if !whole {
+            let which =
+                must_be.map_or("old or new", |must| if *must == self.old { "old" } else { "new" });
+            faults.push(format!(
+                "not {which}: against the old {:?}, against the new {:?}",
+                left.against(&self.old),
+                left.against(&self.new)
+            ));
+        }
+        match recover(root) {
+            Ok(None) => {}
+            Ok(Some(again)) => faults.push(format!("it is recovered again: {again:?}")),
+            Err(error) => faults.push(format!("it cannot be recovered again: {error}")),
+        }
+        faults.extend(leftovers(root, hands));
+        faults.extend(self.sound(root));
+        faults.extend(self.clean_by_git(root));
+        faults
+    }
+
+    /// Whether it is a state that the command documents as between the two: what `gc` removed stays
+    /// removed; a session that was to have a worktree of its own may have none, or one that Git did
+    /// not fill yet.
+    fn is_half(&self, left: &State, hands: Hands) -> bool {
+        match self.case.name {
+            "gc" => *left == self.new,
+            "begin, elsewhere" if hands == Hands::Tied => [&self.old, &self.new]
+                .iter()
+                .any(|state| state.without_worktrees() == left.without_worktrees()),
+            _ => false,
+        }
+    }
+
+    /// The errors of `git fsck`, which runs once for each set of refs and objects.
+    fn sound(&self, root: &Path) -> Option<String> {
+        let mut objects = Snapshot::new();
+        walk(&root.join(".git/objects"), "", &mut objects);
+        objects.retain(|name, bytes| bytes != b"a directory" && !name.contains("tmp_obj"));
+        self.known(&(State::of(root).refs, objects), || {
+            let done = self.case.template.at(root).try_git(&[
+                "fsck",
+                "--strict",
+                "--no-dangling",
+                "--no-progress",
+            ]);
+            let said = [done.stdout, done.stderr].concat();
+            (!done.status.success())
+                .then(|| format!("git fsck: {}", String::from_utf8_lossy(&said)))
+        })
+    }
+
+    /// The output of `git status`, which runs once for each set of files and entries. No entry may
+    /// match by its stat alone.
+    fn clean_by_git(&self, root: &Path) -> Option<String> {
+        let state = State::of(root);
+        let lying = lying_entries(root);
+        if !lying.is_empty() {
+            return Some(format!("the index says that these are on disk: {lying:?}"));
+        }
+        self.known(&state, || {
+            let done = self.case.template.at(root).try_git(&[
+                "status",
+                "--porcelain",
+                "--untracked-files=all",
+            ]);
+            if !done.status.success() {
+                return Some(format!("git status: {}", String::from_utf8_lossy(&done.stderr)));
+            }
+            let said = String::from_utf8_lossy(&done.stdout);
+            (self.clean() && !said.is_empty()).then(|| format!("not clean: {said:?}"))
+        })
+    }
+
+    fn known(&self, what: &impl Hash, ask: impl FnOnce() -> Option<String>) -> Option<String> {
+        let mut hasher = DefaultHasher::new();
+        what.hash(&mut hasher);
+        let key = hasher.finish();
+        if let Some(known) = self.judged.borrow().get(&key) {
+            return known.clone();
+        }
+        let answer = ask();
+        self.judged.borrow_mut().insert(key, answer.clone());
+        answer
+    }
+
+    /// Whether Git finds nothing uncommitted before and after.
+    fn clean(&self) -> bool {
+        self.case.name.ends_with("switched")
+            && !["recorded", "checkpoint"].iter().any(|name| self.case.name.starts_with(name))
+    }
+
+    /// A further edit works.
+    fn goes_on(&self, root: &Path) -> Vec<String> {
+        let answer = apply(root, &json!({"path": "z.txt", "mode": "append", "content": "more\n"}));
+        let text = std::fs::read(root.join("z.txt")).unwrap_or_default();
+        match answer {
+            Ok(_) if text == b"z\nmore\n" => self.clean_by_git(root).into_iter().collect(),
+            Ok(_) => vec!["a further edit is not on disk".to_owned()],
+            Err(error) => vec![format!("a further edit: {error}")],
+        }
+    }
+
+    /// A kill at some effect, then another fault at every effect of the recovery; returns how many
+    /// there were.
+    fn doubles(&self, faults: &mut Faults) -> usize {
+        let mut count = 0;
+        let share = match tier() {
+            Tier::Quick => return 0,
+            Tier::Ci => 17,
+            Tier::All => 11,
+        };
+        // A fixed share, another one for each case.
+        let first = self.case.name.len() % share;
+        for n in (1..=self.steps.len()).filter(|n| n % share == first) {
+            let crash = FaultPlan { at: n, fault: InjectedFault::Crash, torn: false };
+            let crashed = || {
+                let root = self.copy();
+                let _ = effect::with_plan(crash, || (self.case.act)(&root));
+                root
+            };
+            let root = crashed();
+            let none = FaultPlan { at: 0, fault: InjectedFault::None, torn: false };
+            let (_, recovery) = effect::with_plan(none, || recover(&root).map(drop));
+            let mut dir_paths = 0;
+            for (m, step) in (1..).zip(&recovery) {
+                dir_paths += usize::from(
+                    step.0 == SideEffect::MakeDirectory && step.1.as_os_str().len() == 2,
+                );
+                if dir_paths > 2 {
+                    continue;
+                }
+                for fault in [
+                    InjectedFault::Crash,
+                    InjectedFault::Once(Errno::IO),
+                    InjectedFault::Full(Errno::NOSPC),
+                ] {
+                    if !all_points() && (m * 2 + n) % 9 != fault_number(fault) {
+                        continue;
+                    }
+                    let root = crashed();
+                    let plan = FaultPlan { at: m, fault, torn: step.0 == SideEffect::Write };
+                    let (answer, _) = effect::with_plan(plan, || recover(&root).map(drop));
+                    let mut found = self.judge(&root, None, Hands::Tied);
+                    found.extend(
+                        answer
+                            .err()
+                            .filter(|_| fault != InjectedFault::Crash)
+                            .and_then(|error| uncoded(&error)),
+                    );
+                    found.extend(self.goes_on(&root));
+                    count += 1;
+                    for fault in found {
+                        let at = format!(
+                            "{} {crash:?} {:?}, then {plan:?} {step:?}",
+                            self.case.name,
+                            self.steps[n - 1]
+                        );
+                        faults.entry(format!("double: {fault}")).or_default().push(at);
+                    }
+                }
+            }
+        }
+        count
+    }
+}
+
+fn fault_number(fault: InjectedFault) -> usize {
+    match fault {
+        InjectedFault::Crash => 0,
+        InjectedFault::Once(_) => 1,
+        _ => 2,
+    }
+}
+
+/// Why an error is not one that a caller can act on.
+fn uncoded(error: &Findings) -> Option<String> {
+    let found = error.clone().into_vec();
+    let bad = found.is_empty()
+        || found.iter().any(|finding| finding.code == Code::Internal || finding.hint().is_empty());
+    bad.then(|| format!("an answer that nobody can act on: {error}"))
+}
+
+impl State {
+    fn empty() -> State {
+        State { files: Snapshot::new(), refs: Snapshot::new(), index: Vec::new() }
+    }
+
+    fn of(root: &Path) -> State {
+        let (mut files, mut refs) = (Snapshot::new(), Snapshot::new());
+        walk(root, "", &mut files);
+        walk(&root.with_extension("beside"), "beside/", &mut files);
+        files.remove("beside/.git");
+        let git = root.join(".git");
+        let mut below = Snapshot::new();
+        for directory in ["refs", "logs", "worktrees"] {
+            walk(&git.join(directory), &format!("{directory}/"), &mut below);
+        }
+        let kept = |name: &String, bytes: &Vec<u8>| {
+            let name = Path::new(name);
+            bytes.as_slice() != b"a directory"
+                && !name.ends_with("index")
+                && !name.ends_with("ORIG_HEAD")
+        };
+        refs.extend(below.into_iter().filter(|(name, bytes)| kept(name, bytes)));
+        for name in ["HEAD", "packed-refs"] {
+            refs.extend(std::fs::read(git.join(name)).ok().map(|bytes| (name.to_owned(), bytes)));
+        }
+        State { files, refs, index: entries(&git.join("index")) }
+    }
+
+    /// The state without empty directories, if they could not be removed.
+    fn seen(&self, hands: Hands) -> State {
+        let mut seen = self.clone();
+        seen.files.retain(|_, bytes| hands == Hands::Free || bytes != b"a directory");
+        seen
+    }
+
+    fn without_worktrees(&self) -> State {
+        let mut seen = self.seen(Hands::Tied);
+        seen.files.retain(|name, _| !name.starts_with("beside/"));
+        seen.refs.retain(|name, _| !name.starts_with("worktrees/"));
+        seen
+    }
+
+    fn against(&self, other: &State) -> Vec<String> {
+        let mut differs = changed(&other.files, &self.files);
+        differs.extend(changed(&other.refs, &self.refs));
+        let (mine, others): (BTreeSet<_>, BTreeSet<_>) =
+            (self.index.iter().collect(), other.index.iter().collect());
+        differs.extend(mine.symmetric_difference(&others).map(|entry| format!("index: {entry}")));
+        differs
+    }
+}
+
+/// The entries of an index of version 2 or 3: mode, object, flags, path.
+fn entries(index: &Path) -> Vec<String> {
+    let bytes = std::fs::read(index).unwrap_or_default();
+    let word = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap());
+    let mut found = Vec::new();
+    let (mut at, count) = (12, if bytes.len() > 12 { word(8) } else { 0 });
+    for _ in 0..count {
+        let name = at + 62 + if bytes[at + 60] & 0x40 == 0 { 0 } else { 2 };
+        let end = name + bytes[name..].iter().position(|byte| *byte == 0).unwrap();
+        let id: String = bytes[at + 40..at + 60].iter().map(|byte| format!("{byte:02x}")).collect();
+        let path = String::from_utf8_lossy(&bytes[name..end]);
+        found.push(format!("{:o} {id} {:x} {path}", word(at + 24), bytes[at + 60] & 0xf0));
+        at += (end - at + 8) / 8 * 8;
+    }
+    found
+}
+
+/// Whether the process could remove what it had made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Hands {
+    Free,
+    Tied,
+}
+
+/// What no recovered repository has: locks, half of a landing; and, if the process could remove
+/// them, staged files.
+fn leftovers(root: &Path, hands: Hands) -> Vec<String> {
+    let mut git = Snapshot::new();
+    walk(&root.join(".git"), "", &mut git);
+    let known = [
+        "edt",
+        "edt/main",
+        "edt/main/journal",
+        "edt/main/lock",
+        "edt/main/ref",
+        "edt/main/told",
+        "edt/main/proposals-awaited",
+        "edt/main/proposals-awaiting",
+        // Of a call that was killed while it wrote that.
+        "edt/main/proposals-awaited.edt-new",
+        "edt/main/journal.new",
+        "edt/main/stage/index.own",
+        "edt/main/stage/index.before",
+    ];
+    let odd = |name: &&String| {
+        let staged = name.starts_with("edt")
+            && !known.contains(&name.as_str())
+            && name.as_str() != "edt/main/stage";
+        let staged = staged && (hands == Hands::Free || !name.starts_with("edt/main/stage/"));
+        staged || Path::new(name).extension().is_some_and(|ext| ext == "lock")
+    };
+    git.keys().filter(odd).map(|name| format!("left over: {name}")).collect()
+}
+
+/// Paths whose index entry has the stat of the file but another object than its bytes.
+fn lying_entries(root: &Path) -> Vec<String> {
+    if root.join(CONVERSIONS).exists() {
+        return Vec::new();
+    }
+    let index = root.join(".git/index");
+    let (bytes, repo) = (std::fs::read(&index).unwrap_or_default(), Repo::open(root).unwrap());
+    let mut at = 12;
+    let mut lying = Vec::new();
+    for entry in entries(&index) {
+        let word = |n: usize| {
+            i64::from(u32::from_be_bytes(bytes[at + n * 4..at + n * 4 + 4].try_into().unwrap()))
+        };
+        let [_, id, _, name] = entry.splitn(4, ' ').collect::<Vec<_>>().try_into().unwrap();
+        let path = root.join(name);
+        if let Ok(meta) = path.symlink_metadata()
+            && (meta.mtime(), meta.mtime_nsec(), meta.ino() & 0xffff_ffff)
+                == (word(2), word(3), u64::try_from(word(5)).unwrap())
+            && repo.blob_id(&std::fs::read(&path).unwrap()).unwrap().to_string().as_str() != id
+        {
+            lying.push(name.to_owned());
+        }
+        let long = usize::from(bytes[at + 60] & 0x40 != 0) * 2;
+        at += (62 + long + name.len() + 8) / 8 * 8;
+    }
+    lying
+}
+
+/// Copies a directory with times and permissions; holes stay holes.
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap().map(|entry| entry.unwrap()) {
+        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        let meta = entry.metadata().unwrap();
+        if meta.is_dir() {
+            copy(&source, &target);
+            continue;
+        }
+        let bytes = std::fs::read(&source).unwrap();
+        let used = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        let file = std::fs::File::create(&target).unwrap();
+        std::io::Write::write_all(&mut &file, &bytes[..used]).unwrap();
+        file.set_len(bytes.len() as u64).unwrap();
+        file.set_permissions(meta.permissions()).unwrap();
+        file.set_modified(meta.modified().unwrap()).unwrap();
+    }
+}
+
+/// Puts the stats of the copied files into the index, as `git update-index --refresh` does where
+/// nothing changed.
+fn refresh(root: &Path) {
+    let repo = Repo::open(root).unwrap();
+    let path = root.join(".git/index");
+    let mut index = Index::parse(std::fs::read(&path).unwrap(), 20).unwrap();
+    let dir = Dir::open(root).unwrap();
+    for entry in entries(&path) {
+        let [_, id, _, name] = entry.splitn(4, ' ').collect::<Vec<_>>().try_into().unwrap();
+        let name = RepoPath::from_tree(name.as_bytes());
+        if let Ok(Parent::Open(directory)) = dir.beneath(name.split().0)
+            && let Ok(FoundEntry::File(stat, bytes)) = directory.read(name.split().1)
+            && repo.blob_id(&bytes).unwrap().to_string().as_str() == id
+        {
+            index.restat(&name, &stat);
+        }
+    }
+    std::fs::write(&path, index.finish(|bytes| repo.checksum(bytes))).unwrap();
+}

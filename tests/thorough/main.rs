@@ -1,0 +1,28 @@
+//! Crashes, faults, power cuts, concurrency and random histories: every point with `EDT_TESTS=all`.
+#![expect(clippy::disallowed_methods, reason = "tests start programs")]
+#![allow(missing_docs, reason = "a test is a sentence")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a test may panic and say why"
+)]
+#![allow(
+    clippy::needless_for_each,
+    clippy::format_collect,
+    clippy::needless_pass_by_value,
+    reason = "tests are read, not tuned"
+)]
+
+mod concurrency;
+mod crash;
+mod faults;
+mod other_readers;
+mod power;
+mod random_histories;
+mod random_sessions;
+mod restart;
+mod rng;
+#[path = "../support/test_repo.rs"]
+mod test_repo;
+mod tree_merges;

@@ -1,0 +1,563 @@
+//! A user runs Git in the worktree in which an agent edits through edt: random steps, compared with
+//! a simple model of the session.
+//!
+//! After every step of edt: no content that was on disk, in the index or behind a ref is gone; a
+//! refusal changed nothing; disk and session have the content of the model; `undo` restores the
+//! bytes of before. A step is a number that is read against the current state, so that every part
+//! of a history is a history, and a failing one shrinks.
+//!
+//! `EDT_TESTS=all` plays 20 seeds of 500 steps; `EDT_RANDOM_SEED` sets the first seed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use edt_testkit::{Progress, Tier, tier};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
+use serde_json::{Value, json};
+
+use crate::test_repo::{EDT, TestRepo};
+
+/// What someone does; the numbers choose among what there is.
+#[derive(Debug, Clone)]
+enum Step {
+    /// Nothing: what a failing day's steps shrink to.
+    Rest,
+    // The user, with an editor and plain Git.
+    Write(u8),
+    Append(u8),
+    Remove(u8),
+    Add(u8),
+    AddAll,
+    Unstage(u8),
+    Commit,
+    Amend,
+    Stash,
+    Pop,
+    SwitchMain,
+    SwitchSession(u8),
+    SwitchNew,
+    Rebase,
+    ResetKeep,
+    Gc,
+    Worktree(u8),
+    // The agent, through edt.
+    Apply(u8, u8, u8),
+    Undo(u8),
+    Redo,
+    Restore(u8),
+    Checkpoint(Option<u8>),
+    Land,
+    Abandon,
+    Begin(bool),
+    Status,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        1 => Just(Step::Rest),
+        10 => any::<u8>().prop_map(Step::Write),
+        4 => any::<u8>().prop_map(Step::Append),
+        2 => any::<u8>().prop_map(Step::Remove),
+        5 => any::<u8>().prop_map(Step::Add),
+        1 => Just(Step::AddAll),
+        2 => any::<u8>().prop_map(Step::Unstage),
+        4 => Just(Step::Commit),
+        1 => Just(Step::Amend),
+        2 => Just(Step::Stash),
+        2 => Just(Step::Pop),
+        2 => Just(Step::SwitchMain),
+        3 => any::<u8>().prop_map(Step::SwitchSession),
+        1 => Just(Step::SwitchNew),
+        2 => Just(Step::Rebase),
+        2 => Just(Step::ResetKeep),
+        1 => Just(Step::Gc),
+        1 => any::<u8>().prop_map(Step::Worktree),
+        40 => any::<(u8, u8, u8)>().prop_map(|(a, b, c)| Step::Apply(a, b, c)),
+        8 => any::<u8>().prop_map(Step::Undo),
+        4 => Just(Step::Redo),
+        3 => any::<u8>().prop_map(Step::Restore),
+        3 => any::<Option<u8>>().prop_map(Step::Checkpoint),
+        2 => Just(Step::Land),
+        1 => Just(Step::Abandon),
+        2 => any::<bool>().prop_map(Step::Begin),
+        2 => Just(Step::Status),
+    ]
+}
+
+/// The paths that both work on.
+const PATHS: [&str; 7] =
+    ["a.txt", "b.txt", "dir/c.txt", "dir/d.txt", "dir/sub/e.txt", "f.txt", "g.txt"];
+
+/// Paths and the blobs they hold.
+type Tree = BTreeMap<String, String>;
+type Fault = Result<(), TestCaseError>;
+
+/// The repository, and what the session in it should hold.
+struct Day {
+    workspace: TestRepo,
+    /// The session's tip as the model has it; `None` while the model does not know (the user moved
+    /// something).
+    tip: Option<Tree>,
+    /// Tips before the edits that can be undone, oldest first.
+    back: Vec<Tree>,
+    /// Makes every content its own.
+    count: u64,
+    refs: String,
+    behind_refs: BTreeSet<String>,
+    /// How often each command of edt did something, and how often it refused.
+    tally: BTreeMap<String, (u32, u32)>,
+}
+
+/// Everything but objects: what a refusal leaves as it was.
+#[derive(Debug, PartialEq)]
+struct Seen {
+    disk: Tree,
+    index: String,
+    refs: String,
+    head: String,
+}
+
+impl Day {
+    fn new() -> Day {
+        let files: Vec<(&str, Vec<u8>)> = PATHS[..5]
+            .iter()
+            .map(|path| (*path, format!("{path} at first\n").into_bytes()))
+            .collect();
+        let files: Vec<(&str, &[u8])> =
+            files.iter().map(|(path, bytes)| (*path, bytes.as_slice())).collect();
+        let workspace = TestRepo::with(&files);
+        workspace.git(&["config", "gc.auto", "0"]);
+        Day {
+            workspace,
+            tip: None,
+            back: Vec::new(),
+            count: 0,
+            refs: String::new(),
+            behind_refs: BTreeSet::new(),
+            tally: BTreeMap::new(),
+        }
+    }
+
+    fn content(&mut self, who: &str) -> String {
+        self.count += 1;
+        format!("{who} {}\nsome more of it\n", self.count)
+    }
+
+    fn path(number: u8) -> &'static str {
+        PATHS[usize::from(number) % PATHS.len()]
+    }
+
+    fn bytes(&self, path: &str) -> Option<Vec<u8>> {
+        std::fs::read(self.workspace.root.join(path)).ok()
+    }
+
+    fn disk(&self) -> Tree {
+        let read = |path: &&str| Some(((*path).to_owned(), blob(&self.bytes(path)?)));
+        PATHS.iter().filter_map(read).collect()
+    }
+
+    fn seen(&self) -> Seen {
+        Seen {
+            disk: self.disk(),
+            index: self.workspace.git(&["ls-files", "--stage"]),
+            refs: self.workspace.git(&["for-each-ref", "--format=%(refname) %(objectname)"]),
+            head: std::fs::read_to_string(self.workspace.root.join(".git/HEAD")).unwrap(),
+        }
+    }
+
+    /// The blobs on disk, in the index or behind a ref.
+    fn alive(&mut self, seen: &Seen) -> BTreeSet<String> {
+        if seen.refs != self.refs {
+            let said = self.workspace.git(&["rev-list", "--objects", "--no-object-names", "--all"]);
+            self.behind_refs = said.lines().map(str::to_owned).collect();
+            self.refs.clone_from(&seen.refs);
+        }
+        let mut alive = self.behind_refs.clone();
+        alive.extend(seen.disk.values().cloned());
+        alive.extend(
+            seen.index.lines().filter_map(|line| line.split(' ').nth(1)).map(str::to_owned),
+        );
+        alive
+    }
+
+    /// The session's branch and its tree, as Git has them.
+    fn recorded(&self) -> Option<Tree> {
+        let status = self.edt(&["status"]).1;
+        let branch = status["session"]["branch"].as_str()?.to_owned();
+        Some(self.tree(&branch))
+    }
+
+    fn tree(&self, rev: &str) -> Tree {
+        let listed = self.workspace.git(&["ls-tree", "-r", "--format=%(path) %(objectname)", rev]);
+        let entries = listed.lines().filter_map(|line| line.split_once(' '));
+        entries
+            .filter(|(path, _)| PATHS.contains(path))
+            .map(|(path, id)| (path.to_owned(), id.to_owned()))
+            .collect()
+    }
+
+    fn edt(&self, args: &[&str]) -> (i32, Value) {
+        self.edt_fed(b"", args)
+    }
+
+    fn edt_fed(&self, stdin: &[u8], args: &[&str]) -> (i32, Value) {
+        let mut command = self.workspace.command(EDT);
+        command.args(args).arg("--json");
+        let answer = crate::test_repo::run(command, stdin, args);
+        (answer.exit, answer.json)
+    }
+
+    /// A step of the user; the model reads the state again afterwards.
+    fn user(&mut self, args: &[&str]) {
+        let _ = self.workspace.try_git(args);
+        self.resync();
+    }
+
+    fn resync(&mut self) {
+        self.tip = None;
+        self.back.clear();
+    }
+
+    fn take(&mut self, step: &Step) -> Fault {
+        match step {
+            Step::Rest => {}
+            Step::Write(n) => {
+                let content = self.content("user");
+                self.workspace.write(Day::path(*n), content);
+            }
+            Step::Append(n) => {
+                let mut text =
+                    std::fs::read(self.workspace.root.join(Day::path(*n))).unwrap_or_default();
+                text.extend(self.content("user, more").into_bytes());
+                self.workspace.write(Day::path(*n), text);
+            }
+            Step::Remove(n) => drop(std::fs::remove_file(self.workspace.root.join(Day::path(*n)))),
+            Step::Add(n) => drop(self.workspace.try_git(&["add", "--", Day::path(*n)])),
+            Step::AddAll => drop(self.workspace.try_git(&["add", "--all"])),
+            Step::Unstage(n) => {
+                drop(self.workspace.try_git(&["reset", "--quiet", "--", Day::path(*n)]));
+            }
+            Step::Commit => self.user(&["commit", "--quiet", "-m", "a user's"]),
+            Step::Amend => self.user(&["commit", "--quiet", "--amend", "--no-edit"]),
+            Step::Stash => self.user(&["stash", "push", "--quiet"]),
+            Step::Pop => {
+                if !self.workspace.try_git(&["stash", "pop", "--quiet"]).status.success() {
+                    self.workspace.git(&["add", "--all"]);
+                }
+                self.resync();
+            }
+            Step::SwitchMain => self.user(&["switch", "--quiet", "main"]),
+            Step::SwitchSession(n) => {
+                let all = self.workspace.git(&[
+                    "for-each-ref",
+                    "--format=%(refname:short)",
+                    "refs/heads/edt/",
+                ]);
+                let all: Vec<&str> = all.lines().collect();
+                if !all.is_empty() {
+                    self.user(&["switch", "--quiet", all[usize::from(*n) % all.len()]]);
+                }
+            }
+            Step::SwitchNew => {
+                let name = format!("feature-{}", self.count);
+                self.count += 1;
+                self.user(&["switch", "--quiet", "--create", &name]);
+            }
+            Step::Rebase => {
+                if !self.workspace.try_git(&["rebase", "--quiet", "main"]).status.success() {
+                    let _ = self.workspace.try_git(&["rebase", "--abort"]);
+                }
+                self.resync();
+            }
+            Step::ResetKeep => self.user(&["reset", "--quiet", "--keep", "HEAD~1"]),
+            Step::Gc => drop(self.workspace.git(&["gc", "--quiet", "--prune=now"])),
+            Step::Worktree(n) => {
+                let place = self.workspace.home.join(format!("side-{n}"));
+                if place.exists() {
+                    self.workspace.git(&["worktree", "remove", "--force", place.to_str().unwrap()]);
+                } else {
+                    let _ = self.workspace.try_git(&[
+                        "worktree",
+                        "add",
+                        "--quiet",
+                        "--detach",
+                        place.to_str().unwrap(),
+                    ]);
+                }
+            }
+            _ => return self.agent(step),
+        }
+        Ok(())
+    }
+
+    /// A step of edt, checked.
+    fn agent(&mut self, step: &Step) -> Fault {
+        if self.tip.is_none() {
+            self.tip = self.recorded();
+        }
+        let before = self.seen();
+        let before_step = self.alive(&before);
+        let (exit, answer, expected) = self.call(step, &before.disk);
+        prop_assert!(matches!(exit, 0..=3), "{answer:#}");
+        let word = format!("{step:?}");
+        let word = word.split('(').next().unwrap_or_default().to_lowercase();
+        let count = self.tally.entry(word).or_default();
+        if exit == 0 {
+            count.0 += 1;
+        } else {
+            count.1 += 1;
+        }
+        let after = self.seen();
+        let alive = self.alive(&after);
+        let lost: Vec<&String> = before_step.difference(&alive).collect();
+        prop_assert!(lost.is_empty(), "lost {lost:?}: {answer:#}\n{before:#?}\n{after:#?}");
+        if exit != 0 {
+            prop_assert_eq!(&before, &after, "a refusal changed something: {:#}", answer);
+            return Ok(());
+        }
+        let Some((tip, disk)) = expected else {
+            if !matches!(step, Step::Status) {
+                self.resync();
+            }
+            return Ok(());
+        };
+        prop_assert_eq!(&disk, &after.disk, "the disk is not what the model has: {:#}", answer);
+        if answer["status"] != json!("unchanged") {
+            let recorded = self.recorded();
+            prop_assert_eq!(
+                Some(&tip),
+                recorded.as_ref(),
+                "the session is not what the model has: {:#}",
+                answer
+            );
+            self.tip = Some(tip);
+        }
+        Ok(())
+    }
+
+    /// Calls edt; returns what session and disk should then have, if the model knows.
+    fn call(&mut self, step: &Step, disk: &Tree) -> (i32, Value, Option<(Tree, Tree)>) {
+        let tip = self.tip.clone();
+        match step {
+            Step::Apply(a, b, c) => self.apply([*a, *b, *c], disk, tip),
+            Step::Undo(n) => {
+                let count = usize::from(*n) % 3 + 1;
+                let (exit, answer) = self.edt(&["undo", &count.to_string()]);
+                if exit != 0 || self.back.len() < count {
+                    self.back.truncate(if exit == 0 { 0 } else { self.back.len() });
+                    return (exit, answer, None);
+                }
+                let to = self.back.split_off(self.back.len() - count).swap_remove(0);
+                let expected = tip.map(|tip| moved(&tip, to, disk));
+                (exit, answer, expected)
+            }
+            Step::Redo => {
+                let (exit, answer) = self.edt(&["redo"]);
+                if exit == 0 {
+                    self.back.clear();
+                }
+                let to = if exit == 0 { self.recorded() } else { None };
+                let expected = tip.zip(to).map(|(tip, to)| moved(&tip, to, disk));
+                (exit, answer, expected)
+            }
+            Step::Restore(n) => {
+                let (exit, answer) = self.edt(&["restore", Day::path(*n)]);
+                (exit, answer, None)
+            }
+            Step::Checkpoint(n) => {
+                let path = n.map(Day::path);
+                let args: Vec<&str> = std::iter::once("checkpoint").chain(path).collect();
+                let (exit, answer) = self.edt(&args);
+                let mut to = tip;
+                if let (Some(to), Some(path)) = (&mut to, path) {
+                    set(to, path, disk.get(path));
+                } else {
+                    to = to.map(|_| disk.clone());
+                }
+                (exit, answer, to.map(|to| (to, disk.clone())))
+            }
+            Step::Land => {
+                let (exit, answer) = self.edt(&["land"]);
+                (exit, answer, None)
+            }
+            Step::Abandon => {
+                let (exit, answer) = self.edt(&["abandon"]);
+                (exit, answer, None)
+            }
+            Step::Begin(switch) => {
+                self.count += 1;
+                let name = format!("s{}", self.count);
+                let args: &[&str] =
+                    if *switch { &["begin", &name] } else { &["begin", &name, "--no-switch"] };
+                let (exit, answer) = self.edt(args);
+                (exit, answer, None)
+            }
+            _ => {
+                let (exit, answer) = self.edt(&["status"]);
+                (exit, answer, None)
+            }
+        }
+    }
+
+    /// One to three edits in one transaction.
+    fn apply(
+        &mut self,
+        numbers: [u8; 3],
+        disk: &Tree,
+        tip: Option<Tree>,
+    ) -> (i32, Value, Option<(Tree, Tree)>) {
+        let (mut edits, mut then) = (Vec::new(), disk.clone());
+        let mut touched = BTreeSet::new();
+        for n in &numbers[..=usize::from(numbers[0]) % 3] {
+            let path = Day::path(n / 8);
+            if !touched.insert(path) {
+                continue;
+            }
+            let content = self.content("agent");
+            let (edit, bytes) = match (n % 8, self.bytes(path)) {
+                (_, None) => (
+                    json!({"path": path, "mode": "create", "content": content}),
+                    Some(content.into_bytes()),
+                ),
+                (0, Some(_)) => (json!({"path": path, "mode": "delete"}), None),
+                (1 | 2, Some(_)) => (
+                    json!({"path": path, "mode": "overwrite", "content": content}),
+                    Some(content.into_bytes()),
+                ),
+                (3, Some(old)) => {
+                    let text = String::from_utf8_lossy(&old);
+                    let (old, new) =
+                        (text.lines().next().unwrap_or_default(), content.lines().next().unwrap());
+                    let edit =
+                        json!({"path": path, "mode": "edit", "old_text": old, "content": new});
+                    (edit, Some(text.replacen(old, new, 1).into_bytes()))
+                }
+                (_, Some(mut old)) => {
+                    old.extend(content.as_bytes());
+                    (json!({"path": path, "mode": "append", "content": content}), Some(old))
+                }
+            };
+            edits.push(edit);
+            set(&mut then, path, bytes.as_deref().map(blob).as_ref());
+        }
+        let allow = json!([
+            "duplicate_code",
+            "size_reduction",
+            "mass_deletion",
+            "conflict_markers",
+            "chat_artifact"
+        ]);
+        let request = json!({"edits": edits, "allow": allow});
+        let (exit, answer) =
+            self.edt_fed(request.to_string().as_bytes(), &["apply", "--request", "-"]);
+        let Some(mut to) = tip.filter(|_| exit == 0) else {
+            return (exit, answer, None);
+        };
+        for path in &touched {
+            set(&mut to, path, disk.get(*path));
+        }
+        if answer["status"] == json!("applied") {
+            self.back.push(to.clone());
+        }
+        for path in &touched {
+            set(&mut to, path, then.get(*path));
+        }
+        (exit, answer, Some((to, then)))
+    }
+
+    fn sound(&self) -> Fault {
+        let done = self.workspace.try_git(&["fsck", "--strict", "--no-dangling", "--no-progress"]);
+        let said = String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned();
+        prop_assert!(done.status.success(), "git fsck: {}", said);
+        prop_assert!(self.workspace.locks().is_empty(), "locks: {:?}", self.workspace.locks());
+        Ok(())
+    }
+
+    /// Undoes all edits that the model knows; each time the bytes are the earlier ones.
+    fn all_the_way_back(&mut self) -> Fault {
+        while !self.back.is_empty() {
+            self.agent(&Step::Undo(0))?;
+        }
+        Ok(())
+    }
+}
+
+fn blob(bytes: &[u8]) -> String {
+    gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, bytes)
+        .unwrap()
+        .to_string()
+}
+
+/// The tip and the disk after the session went from `tip` to `to`: only paths in which those differ
+/// change.
+fn moved(tip: &Tree, to: Tree, disk: &Tree) -> (Tree, Tree) {
+    let mut then = disk.clone();
+    for path in PATHS.iter().filter(|path| tip.get(**path) != to.get(**path)) {
+        set(&mut then, path, to.get(*path));
+    }
+    (to, then)
+}
+
+fn set(tree: &mut Tree, path: &str, blob: Option<&String>) {
+    match blob {
+        Some(blob) => drop(tree.insert(path.to_owned(), blob.clone())),
+        None => drop(tree.remove(path)),
+    }
+}
+
+fn live(steps: &[Step]) -> Fault {
+    let mut day = Day::new();
+    for (n, step) in steps.iter().enumerate() {
+        day.take(step)
+            .map_err(|fault| TestCaseError::fail(format!("step {n}, {step:?}: {fault}")))?;
+        if n % 100 == 99 {
+            day.sound()?;
+        }
+    }
+    day.all_the_way_back()?;
+    println!("{} steps, done and refused: {:?}", steps.len(), day.tally);
+    day.sound()
+}
+
+fn number(name: &str, otherwise: usize) -> usize {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
+}
+
+#[test]
+fn nothing_is_lost_in_random_sessions() {
+    let progress = Progress::start();
+    let (seeds, steps) = match tier() {
+        Tier::Quick => (2, 30),
+        Tier::Ci => (2, 150),
+        Tier::All => (20, 500),
+    };
+    let first = number("EDT_RANDOM_SEED", 1);
+    let next = std::sync::atomic::AtomicUsize::new(first);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                    if seed >= first + seeds {
+                        return;
+                    }
+                    let mut bytes = [0; 32];
+                    bytes[..8].copy_from_slice(&(seed as u64).to_le_bytes());
+                    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+                    let config = Config {
+                        cases: 1,
+                        max_shrink_iters: 300,
+                        failure_persistence: None,
+                        ..Config::default()
+                    };
+                    let mut runner = TestRunner::new_with_rng(config, rng);
+                    let all = proptest::collection::vec(step(), steps..=steps);
+                    if let Err(fault) = runner.run(&all, |steps| live(&steps)) {
+                        panic!("seed {seed}: {fault}");
+                    }
+                }
+            });
+        }
+    });
+    progress.done("random_sessions", "steps", seeds * steps);
+}
