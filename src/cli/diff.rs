@@ -160,3 +160,91 @@ pub(super) fn render_diffs(files: &[File]) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use edt_core::Request;
+
+    use super::*;
+    use crate::cli::tests::{Session as Scratch, plain};
+
+    /// The diff of the whole session.
+    fn of(scratch: &Scratch) -> Answer {
+        let repo = scratch.repo();
+        let session = Session::required(&repo, &repo.head().unwrap()).unwrap();
+        answer(&repo, session.base, session.tip).unwrap()
+    }
+
+    /// The diff as Git prints it, without colours.
+    fn rendered(request: &Request) -> String {
+        let scratch = Scratch::new();
+        scratch.apply(request);
+        plain(&render_human(&of(&scratch)))
+    }
+
+    #[test]
+    fn a_changed_line_is_a_hunk() {
+        assert_eq!(
+            rendered(&Request::new("x").edit("a.txt", "one", "two")),
+            "diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n"
+        );
+    }
+
+    #[test]
+    fn a_new_file_comes_from_nothing() {
+        assert_eq!(
+            rendered(&Request::new("x").create("b.txt", "b\n")),
+            "diff --git a/b.txt b/b.txt\nnew file mode 100644\n--- /dev/null\n+++ b/b.txt\n\
+         @@ -0,0 +1 @@\n+b\n"
+        );
+    }
+
+    #[test]
+    fn a_deleted_file_goes_to_nothing() {
+        assert_eq!(
+            rendered(&Request::new("x").delete("a.txt")),
+            "diff --git a/a.txt b/a.txt\ndeleted file mode 100644\n--- a/a.txt\n+++ /dev/null\n\
+         @@ -1 +0,0 @@\n-one\n"
+        );
+    }
+
+    fn file() -> File {
+        File {
+            path: "a".to_owned(),
+            hash_before: Some("1".to_owned()),
+            hash_after: Some("2".to_owned()),
+            mode_before: Some("100644".to_owned()),
+            mode_after: Some("100644".to_owned()),
+            binary: false,
+            patch: String::new(),
+        }
+    }
+
+    #[test]
+    fn a_mode_alone_is_a_change() {
+        let file = File { mode_after: Some("100755".to_owned()), ..file() };
+        assert_eq!(
+            plain(&render_diffs(&[file])),
+            "diff --git a/a b/a\nold mode 100644\nnew mode 100755\n"
+        );
+    }
+
+    #[test]
+    fn binary_files_only_differ() {
+        let file = File { binary: true, ..file() };
+        assert_eq!(plain(&render_diffs(&[file])), "diff --git a/a b/a\nBinary files differ\n");
+    }
+
+    #[test]
+    fn the_answer_has_the_blobs_and_modes_of_both_sides() {
+        let scratch = Scratch::new();
+        scratch.apply(&Request::new("x").edit("a.txt", "one", "two"));
+        let file = of(&scratch).files.remove(0);
+        let blob = |text: &str| Some(scratch.repo().blob_id(text.as_bytes()).unwrap().to_string());
+        assert_eq!((file.hash_before, file.hash_after), (blob("one\n"), blob("two\n")));
+        assert_eq!(
+            (file.mode_before, file.mode_after),
+            (Some("100644".into()), Some("100644".into()))
+        );
+    }
+}

@@ -141,3 +141,53 @@ fn render_human(answer: &Answer) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use edt_core::session::list::SessionState;
+
+    use super::*;
+    use crate::cli::tests::plain;
+
+    fn report() -> GcReport {
+        let store = |loose, kib| ObjectStats { loose, packs: 1, kib };
+        GcReport {
+            sessions: vec![("fix".to_owned(), SessionState::Landed)],
+            refs: vec![(
+                "refs/heads/edt/fix".to_owned(),
+                edt_git::Oid::from_hex(&[b'a'; 40]).unwrap(),
+            )],
+            before: store(20, 100),
+            after: store(0, 40),
+        }
+    }
+
+    fn rendered(dry_run: bool) -> String {
+        plain(&render_human(&Args { older_than: 30, dry_run }.answer(report())))
+    }
+
+    #[test]
+    fn removed_sessions_and_refs_are_listed_before_the_space() {
+        assert_eq!(
+            rendered(false),
+            "removed session fix (landed)\nremoved aaaaaaaaaaaa refs/heads/edt/fix\nfreed 60 KiB: loose \
+         objects 20 -> 0, 100 -> 40 KiB on disk\n"
+        );
+    }
+
+    #[test]
+    fn a_dry_run_says_what_would_be_done() {
+        assert_eq!(
+            rendered(true),
+            "would remove session fix (landed)\nwould remove aaaaaaaaaaaa refs/heads/edt/fix\nwould pack \
+         20 loose objects; the object database has 100 KiB\n"
+        );
+    }
+
+    #[test]
+    fn a_database_that_grew_frees_a_negative_amount() {
+        let mut report = report();
+        report.after.kib = 130;
+        assert_eq!(Args { older_than: 30, dry_run: false }.answer(report).freed_kib, -30);
+    }
+}

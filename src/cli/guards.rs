@@ -177,3 +177,66 @@ fn render_human(answer: &Answer) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::tests::plain;
+
+    #[test]
+    fn a_guard_is_described_as_it_is_configured() {
+        let user = "[guards.size_reduction]\nmode = \"warn\"\noverride = \"never\"\n";
+        let policy = Policy::of(Some(user), None).unwrap();
+        let guard = GUARDS.iter().find(|guard| guard.name() == "size_reduction").unwrap();
+        let found = described(*guard, &policy, None);
+        assert_eq!(
+            (found.code, found.mode, found.r#override),
+            (Code::SizeReduction, "warn", "never")
+        );
+    }
+
+    fn program(trust: &'static str) -> Program {
+        Program {
+            name: "lint".to_owned(),
+            paths: vec!["*.rs".to_owned()],
+            command: vec!["lint".to_owned(), "a b\u{1b}".to_owned()],
+            timeout_ms: 500,
+            only_new: true,
+            trust,
+        }
+    }
+
+    #[test]
+    fn an_untrusted_validator_waits_for_trust() {
+        assert_eq!(
+            plain(&program("untrusted").render_human()),
+            "  lint  waits for `edt trust`\n    runs \"lint\" \"a b\\u{1b}\"\n    on \"*.rs\", at most 500 ms\n"
+        );
+    }
+
+    #[test]
+    fn the_validators_come_after_the_guards() {
+        let guard = Guard {
+            name: "size_reduction",
+            code: Code::SizeReduction,
+            allow: Some("size_reduction"),
+            mode: "refuse",
+            r#override: "allow",
+            rule: "A file must not shrink much.",
+        };
+        let answer = Answer {
+            schema: "edt.guards/1",
+            base: "0123456789abcdef".to_owned(),
+            path: Some("a.rs".to_owned()),
+            guards: vec![guard],
+            validators: vec![program("user")],
+            recovered: None,
+        };
+        assert_eq!(
+            plain(&render_human(&answer)),
+            "as configured in commit 0123456789ab for a.rs\nsize_reduction  SIZE_REDUCTION  refuse, override \
+         allow\n  A file must not shrink much.\nvalidators\n  lint  your own\n    runs \"lint\" \"a \
+         b\\u{1b}\"\n    on \"*.rs\", at most 500 ms\n"
+        );
+    }
+}

@@ -132,3 +132,92 @@ fn render_human(answer: &Answer) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use edt_core::Request;
+    use edt_core::session::Session;
+
+    use super::*;
+    use crate::cli::tests::{Session as Scratch, plain};
+
+    fn commits(scratch: &Scratch) -> Vec<Line> {
+        let repo = scratch.repo();
+        let session = Session::required(&repo, &repo.head().unwrap()).unwrap();
+        session.commits(&repo).map(|commit| Line::of(&commit.unwrap())).collect()
+    }
+
+    /// The lines without the commits' ids.
+    fn rendered(scratch: &Scratch) -> Vec<String> {
+        let line = |line: &Line| plain(&line.render_human()).replace(short(&line.commit), "ID");
+        commits(scratch).iter().map(line).collect()
+    }
+
+    #[test]
+    fn an_edit_has_its_number_and_agent() {
+        let scratch = Scratch::new();
+        scratch.apply(&Request::new("first").edit("a.txt", "one", "two").agent("codex"));
+        assert_eq!(rendered(&scratch), ["   1 ID first (codex)"]);
+    }
+
+    #[test]
+    fn a_checkpoint_has_a_letter() {
+        let scratch = Scratch::new();
+        scratch.write("a.txt", "one\nmine\n");
+        scratch.apply(&Request::new("first").edit("a.txt", "one", "two"));
+        assert_eq!(
+            rendered(&scratch),
+            ["   1 ID first", "   c ID checkpoint: unrecorded changes of a.txt"]
+        );
+    }
+
+    #[test]
+    fn an_override_is_named() {
+        let scratch = Scratch::new();
+        let text: String = (0..200).map(|n| format!("line {n}\n")).collect();
+        scratch.apply(&Request::new("long").overwrite("a.txt", text));
+        scratch.apply(&Request::new("short").overwrite("a.txt", "x\n").allow("size_reduction"));
+        assert_eq!(rendered(&scratch)[0], "   2 ID short [allowed: size_reduction]");
+    }
+
+    #[test]
+    fn a_line_names_its_parent() {
+        let scratch = Scratch::new();
+        scratch.apply(&Request::new("first").edit("a.txt", "one", "two"));
+        scratch.apply(&Request::new("second").edit("a.txt", "two", "three"));
+        let lines = commits(&scratch);
+        assert_eq!(lines[0].parent.as_ref(), Some(&lines[1].commit));
+        assert_eq!((lines[0].kind, lines[0].edit), (Some("edit"), Some(2)));
+    }
+
+    fn answer(commits: Vec<Line>, truncated: bool) -> String {
+        let session = SessionReport {
+            name: "fix".to_owned(),
+            branch: "edt/fix".to_owned(),
+            base: String::new(),
+            began: false,
+        };
+        plain(&render_human(&Answer { schema: "edt.log/1", session, commits, truncated }))
+    }
+
+    #[test]
+    fn a_session_without_edits_says_so() {
+        assert_eq!(answer(vec![], false), "No edits on edt/fix yet.\n");
+    }
+
+    #[test]
+    fn a_cut_list_says_how_to_see_more() {
+        let line = Line {
+            commit: "0123456789abcdef".to_owned(),
+            parent: None,
+            kind: None,
+            edit: None,
+            subject: "a\u{1b}b".to_owned(),
+            agent: None,
+            allowed: vec![],
+            author: String::new(),
+            time: 0,
+        };
+        assert_eq!(answer(vec![line], true), "   * 0123456789ab a\\u{1b}b\n… more: raise -n\n");
+    }
+}

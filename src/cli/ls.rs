@@ -247,3 +247,120 @@ fn render_human(answer: &Answer) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::tests::{Session as Scratch, plain};
+
+    fn args(dirs: bool, depth: Option<u64>) -> Args {
+        Args {
+            paths: vec![],
+            glob: vec![],
+            tracked: false,
+            ignored: false,
+            dirs,
+            depth,
+            max: most(),
+            skip: 0,
+        }
+    }
+
+    /// The rows for `a.txt`, `x/b.txt` and `x/y/c.txt`: a path, or a directory with its files.
+    fn rows(args: &Args) -> Vec<String> {
+        let scratch = Scratch::new();
+        scratch.write("x/b.txt", "b\n");
+        scratch.write("x/y/c.txt", "c\n");
+        let files = scratch.repo().files(&[], ListScope::NotIgnored).unwrap();
+        let row = |(path, row): (&[u8], Row<'_>)| match row {
+            Row::File(_) => String::from_utf8(path.to_vec()).unwrap(),
+            Row::Directory(files) => format!("{} {files}", String::from_utf8_lossy(path)),
+        };
+        args.rows(&files).into_iter().map(row).collect()
+    }
+
+    #[test]
+    fn every_file_is_a_row() {
+        assert_eq!(rows(&args(false, None)), ["a.txt", "x/b.txt", "x/y/c.txt"]);
+    }
+
+    #[test]
+    fn deeper_files_are_counted_in_their_directory() {
+        assert_eq!(rows(&args(false, Some(0))), ["a.txt", "x/ 2"]);
+        assert_eq!(rows(&args(false, Some(1))), ["a.txt", "x/b.txt", "x/y/ 1"]);
+    }
+
+    #[test]
+    fn directories_count_all_files_below() {
+        assert_eq!(rows(&args(true, None)), ["x/ 2", "x/y/ 1"]);
+        assert_eq!(rows(&args(true, Some(1))), ["x/ 2"]);
+    }
+
+    /// The entry of a path.
+    fn entry(scratch: &Scratch, path: &str) -> Entry {
+        let repo = scratch.repo();
+        let files = repo.files(&[], ListScope::NotIgnored).unwrap();
+        let rows = args(false, None);
+        let rows = rows.rows(&files);
+        Entry::of(&repo, &repo.comparer().unwrap(), path.as_bytes(), &rows[path.as_bytes()])
+    }
+
+    #[test]
+    fn a_tracked_file_has_the_hash_for_the_next_edit() {
+        let scratch = Scratch::new();
+        let found = entry(&scratch, "a.txt");
+        let hash = scratch.repo().blob_id(b"one\n").unwrap().to_string();
+        assert_eq!(
+            (found.kind, found.state, found.mode, found.hash, found.bytes),
+            ("file", Some("tracked"), Some("100644"), Some(hash), Some(4))
+        );
+    }
+
+    #[test]
+    fn a_changed_file_has_no_hash() {
+        let scratch = Scratch::new();
+        scratch.write("a.txt", "longer\n");
+        let found = entry(&scratch, "a.txt");
+        assert_eq!((found.state, found.hash, found.bytes), (Some("changed"), None, Some(7)));
+    }
+
+    #[test]
+    fn a_new_file_is_new() {
+        let scratch = Scratch::new();
+        scratch.write("new.txt", "x\n");
+        let found = entry(&scratch, "new.txt");
+        assert_eq!((found.state, found.mode, found.hash), (Some("new"), Some("100644"), None));
+    }
+
+    #[test]
+    fn facts_of_a_tracked_file_are_short() {
+        let entry = |state, mode, hash: Option<&str>| Entry {
+            path: "a".to_owned(),
+            lossy: false,
+            kind: "file",
+            state: Some(state),
+            mode: Some(mode),
+            hash: hash.map(str::to_owned),
+            bytes: Some(4),
+            files: None,
+        };
+        let answer = Answer {
+            schema: "edt.ls/1",
+            entries: vec![
+                entry("tracked", "100644", Some("0123456789abcdef")),
+                entry("new", "100755", None),
+            ],
+            truncated: true,
+            next_skip: Some(2),
+            total_entries: 5,
+            total_files: 5,
+            unlisted: vec!["build".to_owned()],
+        };
+        assert_eq!(
+            plain(&render_human(&answer)),
+            "a 4 bytes, 0123456789ab\na new, executable, 4 bytes\n… 5 files\n… 2 of 5 entries are shown: \
+         continue with --skip 2, or count files with --dirs --depth 2\n… build is ignored or empty: \
+         --ignored lists it\n"
+        );
+    }
+}

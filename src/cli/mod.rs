@@ -207,3 +207,6 @@ fn wrong_arguments(error: &clap::Error, json: bool) -> ExitCode {
     let _ = writeln!(out, "{}", render::json(&render::refusal(findings, Status::Invalid)));
     ExitCode::from(Status::Invalid.exit())
 }
+
+#[cfg(test)]
+mod tests;

@@ -355,3 +355,102 @@ fn painted(decision: Decision) -> String {
     };
     paint(style, decision.name())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::tests::plain;
+
+    fn words(list: &[&str]) -> Vec<String> {
+        list.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn arguments_with_special_characters_are_quoted() {
+        assert_eq!(shown(&words(&["sh", "-c", "a b", "", "$x"])), "sh -c \"a b\" \"\" \"$x\"");
+    }
+
+    #[test]
+    fn a_reason_keeps_its_quotes_and_loses_its_controls() {
+        assert_eq!(harmless("it's \"x\"\u{1b}"), "it's \"x\"\\u{1b}");
+    }
+
+    #[test]
+    fn a_variable_needs_a_name() {
+        assert_eq!(variable(&"A=b=c".into()), Ok(("A".into(), "b=c".into())));
+        assert_eq!(
+            variable(&"=b".into()),
+            Err(Finding::new(
+                Code::BadRequest,
+                "--env =b is not NAME=VALUE.",
+                "Write --env NAME=VALUE."
+            )
+            .into())
+        );
+    }
+
+    fn judgement(steps: usize) -> Judgement {
+        let step = || EvaluationStep {
+            by: "given".to_owned(),
+            argv: words(&["ls"]),
+            decision: Decision::Allow,
+            rule: "read-files".to_owned(),
+            origin: Origin::BuiltIn,
+            reason: String::new(),
+        };
+        Judgement {
+            argv: words(&["nice", "ls"]),
+            decision: Decision::Deny,
+            rule: "no".to_owned(),
+            origin: Origin::Repository,
+            reason: "Not here.".to_owned(),
+            hint: "Ask.",
+            program: Some("/bin/nice".to_owned()),
+            real: Some("/usr/bin/nice".to_owned()),
+            sandbox: Level::Standard,
+            steps: (0..steps).map(|_| step()).collect(),
+        }
+    }
+
+    #[test]
+    fn a_judgement_names_rule_program_and_next_step() {
+        assert_eq!(
+            plain(&judgement(1).render_human()),
+            "deny nice ls\n  Not here. (rule no, the repository's edt.toml)\n  runs /bin/nice, which is \
+         /usr/bin/nice\n  Ask.\n"
+        );
+    }
+
+    #[test]
+    fn several_steps_are_listed() {
+        let judgement = Judgement { program: None, real: None, hint: "", ..judgement(2) };
+        assert_eq!(
+            plain(&judgement.render_human()),
+            "deny nice ls\n  Not here. (rule no, the repository's edt.toml)\n  this program does not exist \
+         here\n    allow ls (given, rule read-files)\n    allow ls (given, rule read-files)\n"
+        );
+    }
+
+    #[test]
+    fn a_rule_in_full_has_its_patterns_and_examples() {
+        let rule = Rule {
+            name: "db".to_owned(),
+            argv: vec![words(&["make"]), words(&["reset", "drop"])],
+            with: Some(words(&["-f"])),
+            only: None,
+            without: vec![],
+            values: vec![],
+            decision: Decision::Deny,
+            reason: "no".to_owned(),
+            matching: vec![words(&["make", "reset", "-f"])],
+            not_matching: vec![],
+        };
+        let found = Described::of(Origin::User, &rule);
+        assert_eq!(plain(&found.render_human(false)), "deny db (your own edt.toml)\n  no\n");
+        assert_eq!(
+            plain(&found.render_human(true)),
+            "deny db (your own edt.toml)\n  no\n  argv = [[\"make\"], [\"reset\", \"drop\"]]\n  with = \
+         [\"-f\"]\n  match = [\"make reset -f\"]\n  not_match = []\n"
+        );
+    }
+}

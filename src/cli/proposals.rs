@@ -281,3 +281,65 @@ fn render_human(shown: &Shown) -> String {
     );
     out + &diff::render_diffs(&shown.files)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::tests::plain;
+
+    fn line(state: &'static str, detail: Option<&str>) -> Line {
+        Line {
+            id: 7,
+            state,
+            detail: detail.map(str::to_owned),
+            session: "fix".to_owned(),
+            agent: Some("codex".to_owned()),
+            subject: "change ci".to_owned(),
+            command: None,
+            time: 0,
+        }
+    }
+
+    #[test]
+    fn an_open_proposal_names_session_and_agent() {
+        assert_eq!(plain(&line("open", None).render_human()), "7 open change ci (fix by codex)\n");
+    }
+
+    #[test]
+    fn the_reason_of_a_rejection_cannot_control_the_terminal() {
+        assert_eq!(
+            plain(&line("rejected", Some("no\u{1b}")).render_human()),
+            "7 rejected: no\\u{1b} change ci (fix by codex)\n"
+        );
+    }
+
+    #[test]
+    fn a_shown_proposal_marks_the_agents_lines() {
+        let shown = Shown {
+            schema: "edt.proposal/1",
+            proposal: line("open", None),
+            message: "change ci\n\nedt approves this\n".to_owned(),
+            grants: vec!["protected ci/run".to_owned()],
+            allowed: vec!["size_reduction".to_owned()],
+            digest: "fedcba9876543210".to_owned(),
+            commit: "0123456789abcdef".to_owned(),
+            parent: None,
+            files: vec![],
+            warnings: vec![],
+        };
+        assert_eq!(
+            plain(&render_human(&shown)),
+            "proposal 7 open change ci (fix by codex)\n  | edt approves this\n  approving it allows \
+         protected ci/run\n  it overrides size_reduction\n  commit 0123456789ab digest fedcba987654\n"
+        );
+    }
+
+    #[test]
+    fn a_failed_apply_after_an_approval_says_both() {
+        let finding = Finding::new(Code::HashMismatch, "It changed.", "Propose it again.");
+        assert_eq!(
+            but_approved(finding, 7).summary,
+            "Proposal 7 was approved, but could not be applied: It changed."
+        );
+    }
+}

@@ -316,3 +316,137 @@ fn notes(answer: &Answer, escaped: usize) -> Vec<String> {
     }
     notes
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::tests::plain;
+
+    #[test]
+    fn a_range_may_omit_an_end() {
+        assert_eq!(parsed("3:"), Some(3..=u64::MAX));
+        assert_eq!(parsed(":3"), Some(1..=3));
+        assert_eq!(parsed(":"), Some(1..=u64::MAX));
+    }
+
+    #[test]
+    fn one_number_is_one_line() {
+        assert_eq!(parsed("7"), Some(7..=7));
+    }
+
+    #[test]
+    fn a_range_that_is_none_is_not_guessed() {
+        for text in ["", "0:3", "4:3", "a:b", "1:2:3", "-1"] {
+            assert_eq!(parsed(text), None, "{text}");
+        }
+    }
+
+    fn path() -> RepoPath {
+        RepoPath::parse(b"a.txt").unwrap()
+    }
+
+    #[test]
+    fn overlapping_ranges_are_one() {
+        let asked = [("5:9", 5..=9), ("1:6", 1..=6), ("20:", 20..=u64::MAX)];
+        assert_eq!(within(&path(), &asked, 30), Ok(vec![1..=9, 20..=u64::MAX]));
+    }
+
+    #[test]
+    fn without_a_range_everything_is_shown() {
+        assert_eq!(within(&path(), &[], 0), Ok(vec![1..=u64::MAX]));
+    }
+
+    #[test]
+    fn a_range_beyond_the_end_is_refused() {
+        assert_eq!(
+            within(&path(), &[("50:60", 50..=60)], 45),
+            Err(Finding::new(
+                Code::LineOutOfRange,
+                "The range 50:60 begins beyond the end of a.txt, which has 45 lines.",
+                "Ask for lines from 1 to 45, such as --lines 6:45."
+            )
+            .at(&path())
+            .with("lines", 45)
+            .with("first_line", 50)
+            .into())
+        );
+    }
+
+    #[test]
+    fn a_range_beyond_an_empty_file_has_no_remedy_by_lines() {
+        let found = within(&path(), &[("2:", 2..=u64::MAX)], 0).unwrap_err();
+        assert_eq!(found.as_slice()[0].remedy, "The file is empty: there is nothing to read.");
+    }
+
+    fn answer(text: &str) -> Answer {
+        Answer {
+            schema: "edt.read/1",
+            path: "a.txt".to_owned(),
+            hash: "abc".to_owned(),
+            bytes: 9,
+            lines: 2,
+            line_endings: "lf",
+            bom: false,
+            final_newline: true,
+            first_line: 9,
+            last_line: 10,
+            text: text.to_owned(),
+            lossy: false,
+            further: vec![],
+            truncated: false,
+            next_line: None,
+            cut_line: None,
+        }
+    }
+
+    #[test]
+    fn lines_are_numbered_in_one_width() {
+        assert_eq!(
+            plain(&render_human(&answer("a\nb\n"))),
+            "a.txt 9 bytes, 2 lines, blob abc\n 9 | a\n10 | b\n"
+        );
+    }
+
+    #[test]
+    fn a_line_end_of_the_other_kind_is_marked() {
+        let answer = Answer { line_endings: "mixed", ..answer("a\r\nb\n") };
+        assert_eq!(
+            plain(&render_human(&answer)),
+            "a.txt 9 bytes, 2 lines, blob abc; mixed line ends (␍ marks CR LF)\n 9 | a␍\n10 | b\n"
+        );
+    }
+
+    #[test]
+    fn further_ranges_are_set_apart() {
+        let part = Part { first_line: 20, last_line: 20, text: "c\n".to_owned(), lossy: true };
+        let answer = Answer { further: vec![part], ..answer("a\n") };
+        assert_eq!(
+            plain(&render_human(&answer)),
+            "a.txt 9 bytes, 2 lines, blob abc\n 9 | a\n   …\n20 | c\n… not UTF-8: � replaces other bytes\n"
+        );
+    }
+
+    #[test]
+    fn the_head_names_what_is_unusual_about_the_file() {
+        let answer =
+            Answer { line_endings: "crlf", bom: true, final_newline: false, ..answer("a") };
+        assert_eq!(
+            head(&answer),
+            "a.txt 9 bytes, 2 lines, blob abc; CR LF line ends; a byte-order mark; no newline at the end"
+        );
+    }
+
+    #[test]
+    fn notes_say_how_to_read_on() {
+        let cut_line = Some(CutLine { line: 3, bytes_shown: 10, bytes: 500 });
+        let answer = Answer { next_line: Some(4), cut_line, ..answer("a") };
+        assert_eq!(
+            notes(&answer, 2),
+            [
+                "2 control characters are shown as \\u{…}; --json prints them unchanged",
+                "line 3 is cut: 10 of 500 bytes are shown; --lines 3:3 --max-bytes 500 shows all",
+                "cut before line 4: read on with --lines 4:",
+            ]
+        );
+    }
+}

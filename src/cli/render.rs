@@ -222,3 +222,207 @@ pub(super) fn coloured(hunks: &str) -> String {
         .map(|line| paint(style(line), &escape_controls(line).0) + "\n")
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use edt_types::{Code, Finding, SessionReport};
+
+    use super::*;
+    use crate::cli::tests::{file_report, plain};
+
+    const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
+
+    fn session(began: bool) -> SessionReport {
+        SessionReport {
+            name: "fix".to_owned(),
+            branch: "edt/fix".to_owned(),
+            base: COMMIT.to_owned(),
+            began,
+        }
+    }
+
+    fn edited() -> Outcome {
+        let mut outcome = Outcome::new(Status::Applied);
+        (outcome.session, outcome.edit) = (Some(session(false)), Some(2));
+        outcome.commit = Some(COMMIT.to_owned());
+        outcome
+    }
+
+    #[test]
+    fn an_edit_names_its_branch_and_commit() {
+        assert_eq!(plain(&applied(&edited())), "applied edit 2 on edt/fix as 0123456789ab\n");
+    }
+
+    #[test]
+    fn a_session_that_the_edit_began_is_named() {
+        let outcome = Outcome { session: Some(session(true)), ..edited() };
+        assert_eq!(
+            plain(&applied(&outcome)),
+            "applied edit 2 on edt/fix as 0123456789ab (session begun)\n"
+        );
+    }
+
+    #[test]
+    fn an_edit_without_a_difference_says_so() {
+        assert_eq!(
+            plain(&applied(&Outcome::new(Status::Unchanged))),
+            "unchanged: the edits make no difference, so no commit was made\n"
+        );
+    }
+
+    #[test]
+    fn a_proposal_waits_for_the_user() {
+        let outcome = Outcome { proposal: Some(7), ..Outcome::new(Status::Proposed) };
+        assert_eq!(
+            plain(&applied(&outcome)),
+            "proposed as 7: it waits for the user, who must type edt approve 7\n"
+        );
+    }
+
+    #[test]
+    fn a_proposal_that_was_approved_is_applied_next() {
+        let mut outcome = Outcome { proposal: Some(7), ..Outcome::new(Status::Proposed) };
+        let message = "It was approved.".to_owned();
+        outcome.warnings = vec![Warning { code: APPROVED_ALREADY, path: None, message }];
+        assert_eq!(
+            plain(&applied(&outcome)),
+            "proposed as 7: it was approved; edt apply --proposal 7\n  warning: It was approved.\n"
+        );
+    }
+
+    #[test]
+    fn checkpoints_come_before_files_and_warnings() {
+        let mut outcome = edited();
+        outcome.checkpoints = vec![COMMIT.to_owned()];
+        outcome.files = vec![file_report()];
+        let (path, message) = (Some("a.txt".to_owned()), "odd\nvery".to_owned());
+        outcome.warnings = vec![Warning { code: "odd", path, message }];
+        assert_eq!(
+            plain(&applied(&outcome)),
+            "applied edit 2 on edt/fix as 0123456789ab\n\
+         \x20 checkpoint: unrecorded changes were committed first as 0123456789ab\n\
+         \x20 M a.txt +1 -0 4 -> 8 bytes\n\
+         \x20 warning: a.txt: odd\n    very\n"
+        );
+    }
+
+    #[test]
+    fn an_undo_names_where_the_branch_is() {
+        assert_eq!(
+            plain(&moved(&edited(), "undone")),
+            "undone: edt/fix is at edit 2, 0123456789ab\n"
+        );
+    }
+
+    fn line(file: FileReport) -> String {
+        let mut out = String::new();
+        file_line(&mut out, &file);
+        plain(&out)
+    }
+
+    #[test]
+    fn a_new_file_has_one_size() {
+        let file =
+            FileReport { change: FileChangeKind::Added, bytes_before: None, ..file_report() };
+        assert_eq!(line(file), "  A a.txt +1 -0 8 bytes\n");
+    }
+
+    #[test]
+    fn a_deleted_file_names_the_bytes_that_are_gone() {
+        let file =
+            FileReport { change: FileChangeKind::Deleted, bytes_after: None, ..file_report() };
+        assert_eq!(line(file), "  D a.txt +1 -0 4 bytes removed\n");
+    }
+
+    #[test]
+    fn a_renamed_file_names_both_paths() {
+        let from = Some("b.txt".to_owned());
+        let file = FileReport { change: FileChangeKind::Renamed, from, ..file_report() };
+        assert_eq!(line(file), "  R b.txt -> a.txt +1 -0 4 -> 8 bytes\n");
+    }
+
+    #[test]
+    fn the_lines_around_a_change_are_indented_and_escaped() {
+        let file = FileReport { context: Some("1 | a\n2 | \u{1b}\n".to_owned()), ..file_report() };
+        assert_eq!(line(file), "  M a.txt +1 -0 4 -> 8 bytes\n    1 | a\n    2 | \\u{1b}\n");
+    }
+
+    #[test]
+    fn a_refusal_names_code_path_reason_and_next_step() {
+        let mut finding = Finding::new(Code::FileNotFound, "It is missing.", "Check the path.");
+        finding.path = Some("a.txt".to_owned());
+        let outcome = refusal(finding.nothing_changed().into(), Status::Refused);
+        assert_eq!(
+            plain(&refused(&outcome)),
+            "FILE_NOT_FOUND a.txt\n  It is missing. Nothing was changed.\n  next: Check the path.\n"
+        );
+    }
+
+    #[test]
+    fn a_refusal_shows_a_correction_and_lessons() {
+        let finding = Finding::new(Code::OldTextNotFound, "Not found.", "Read it.")
+            .with("correction", "-a\n+b\u{7}\n");
+        let findings = Findings::from(finding).with_lessons(vec!["Look first.".to_owned()]);
+        assert_eq!(
+            plain(&refused(&refusal(findings, Status::Refused))),
+            "OLD_TEXT_NOT_FOUND\n  Not found.\n  next: Read it.\n  evidence.correction:\n    -a\n    \
+         +b\\u{7}\n  learned before: Look first.\n"
+        );
+    }
+
+    #[test]
+    fn a_path_cannot_control_the_terminal() {
+        let mut finding = Finding::new(Code::FileNotFound, "a\u{1b}[2J", "b");
+        finding.path = Some("\u{1b}]0;x".to_owned());
+        let text = refused(&refusal(finding.into(), Status::Refused));
+        assert!(!plain(&text).contains('\u{1b}'), "{text:?}");
+        assert!(text.contains("\\u{1b}]0;x") && text.contains("a\\u{1b}[2J"), "{text:?}");
+    }
+
+    #[test]
+    fn a_recovery_lists_what_was_not_touched() {
+        let found = Recovered {
+            action: "rolled_back",
+            commit: None,
+            files: vec!["a".to_owned()],
+            left: vec!["b".to_owned()],
+            detail: "It was rolled back.".to_owned(),
+        };
+        assert_eq!(
+            plain(&recovered(Some(&found))),
+            "recovered: It was rolled back.\n  a\n  b (not touched)\n"
+        );
+    }
+
+    #[test]
+    fn hunks_mark_a_missing_final_newline() {
+        assert_eq!(
+            hunks(b"a\nb\n", b"a\nc"),
+            "@@ -1,2 +1,2 @@\n a\n-b\n+c\n\\ No newline at end of file\n"
+        );
+    }
+
+    #[test]
+    fn equal_texts_have_no_hunks() {
+        assert_eq!(hunks(b"a\n", b"a\n"), "");
+    }
+
+    #[test]
+    fn each_line_of_a_diff_has_the_colour_of_its_marker() {
+        let green = paint(AnsiColor::Green.on_default(), "+a");
+        let red = paint(AnsiColor::Red.on_default(), "-b");
+        let head = paint(NAME, "@@ @@");
+        let same = paint(Style::new(), " c");
+        assert_eq!(coloured("@@ @@\n-b\n+a\n c\n"), format!("{head}\n{red}\n{green}\n{same}\n"));
+    }
+
+    #[test]
+    fn an_object_id_is_shown_by_twelve_digits() {
+        assert_eq!((short(COMMIT), short("abc")), ("0123456789ab", "abc"));
+    }
+
+    #[test]
+    fn a_text_keeps_its_lines_and_loses_its_controls() {
+        assert_eq!(safe("a\tb\n\u{8}c"), "a\tb\n\\u{8}c");
+    }
+}

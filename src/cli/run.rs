@@ -420,3 +420,41 @@ fn write(stream: OutputStream, bytes: &[u8]) {
         OutputStream::Stderr => std::io::stderr().lock().write_all(bytes),
     };
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused<T: std::fmt::Debug>(result: Result<T>) -> String {
+        result.unwrap_err().as_slice()[0].summary.clone()
+    }
+
+    #[test]
+    fn a_range_may_omit_its_ends() {
+        assert_eq!(range(":", "--lines", 1), Ok((1, u64::MAX)));
+        assert_eq!(range("3:5", "--lines", 1), Ok((3, 5)));
+        assert_eq!(range("0:5", "--bytes", 0), Ok((0, 5)));
+    }
+
+    #[test]
+    fn a_range_that_begins_too_early_or_ends_too_soon_is_refused() {
+        assert_eq!(
+            refused(range("0:5", "--lines", 1)),
+            "--lines 0:5 is not a range A:B with 1 <= A <= B."
+        );
+        assert_eq!(
+            refused(range("5:4", "--bytes", 0)),
+            "--bytes 5:4 is not a range A:B with 0 <= A <= B."
+        );
+        assert_eq!(
+            refused(range("5", "--bytes", 0)),
+            "--bytes 5 is not a range A:B with 0 <= A <= B."
+        );
+    }
+
+    #[test]
+    fn a_variable_is_split_at_its_first_equals_sign() {
+        assert_eq!(split_pair(&"A=b=c".into()), Ok(("A".into(), "b=c".into())));
+        assert_eq!(refused(split_pair(&"A".into())), "--env A is not NAME=VALUE.");
+    }
+}

@@ -410,3 +410,100 @@ fn notes(answer: &Answer, escaped: usize) -> Vec<String> {
     }
     notes
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::tests::plain;
+
+    fn answer(matches: Vec<Match>) -> Answer {
+        Answer {
+            schema: "edt.search/1",
+            matches,
+            files: vec![],
+            truncated: false,
+            next_skip: None,
+            total: Total { matches: 3, files: 2, searched: 9, not_counted: 0 },
+            skipped: Skipped { binary: 0, too_large: 0, unreadable: 0, links: 0, repositories: 0 },
+            unlisted: vec![],
+        }
+    }
+
+    fn found(path: &str, line: u64, around: bool) -> Match {
+        let near = |line: u64| {
+            if around { vec![Around { line, text: "x".into(), cut: None }] } else { vec![] }
+        };
+        Match {
+            path: path.to_owned(),
+            line,
+            column: 2,
+            text: "a\u{1b}b".to_owned(),
+            lossy: false,
+            cut: None,
+            before: near(line - 1),
+            after: near(line + 1),
+        }
+    }
+
+    #[test]
+    fn a_match_has_its_path_line_and_column() {
+        assert_eq!(
+            plain(&render_human(&answer(vec![found("a.txt", 7, false)]))),
+            "a.txt:7:2: a\\u{1b}b\n… 3 matching lines in 2 of 9 files\n… 1 control characters are shown as \
+         \\u{…}\n"
+        );
+    }
+
+    #[test]
+    fn matches_with_context_are_set_apart_where_lines_are_missing() {
+        let answer = answer(vec![found("a", 5, true), found("a", 8, true), found("b", 5, true)]);
+        let text = plain(&render_human(&answer));
+        let lines: Vec<&str> =
+            text.lines().take(11).map(|line| line.split(' ').next().unwrap()).collect();
+        assert_eq!(
+            lines,
+            [
+                "a-4-", "a:5:2:", "a-6-", "a-7-", "a:8:2:", "a-9-", "--", "b-4-", "b:5:2:", "b-6-",
+                "…"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_part_of_a_line_names_where_it_begins() {
+        let mut one = found("a", 1, false);
+        one.cut = Some(Cut { column: 100, bytes: 900 });
+        let text = plain(&render_human(&answer(vec![one])));
+        assert!(text.starts_with("a:1:2: a\\u{1b}b … a part from byte 100 of 900\n"), "{text}");
+    }
+
+    #[test]
+    fn counting_that_stopped_early_gives_minimums() {
+        let mut answer = answer(vec![]);
+        answer.total.not_counted = 4;
+        answer.next_skip = Some(200);
+        answer.skipped.binary = 2;
+        answer.skipped.links = 1;
+        answer.unlisted = vec!["build".to_owned()];
+        assert_eq!(
+            notes(&answer, 0),
+            [
+                "at least 3 matching lines in 2 of 9 files",
+                "more: continue with --skip 200, or restrict the search with paths or --glob",
+                "counting stopped early: 4 files were not searched",
+                "not searched: 2 binary, 1 links",
+                "build is ignored or empty: --ignored searches it",
+            ]
+        );
+    }
+
+    #[test]
+    fn names_are_listed_with_their_counts() {
+        let file = File { path: "a.txt".to_owned(), lossy: true, matches: 3 };
+        let answer = Answer { files: vec![file], ..answer(vec![]) };
+        assert_eq!(
+            plain(&render_human(&answer)),
+            "a.txt 3\n… 3 matching lines in 2 of 9 files\n… not UTF-8: � replaces other bytes\n"
+        );
+    }
+}

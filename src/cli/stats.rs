@@ -426,4 +426,77 @@ mod tests {
             (None, None, None, None)
         );
     }
+
+    fn counts() -> EditCounts {
+        EditCounts { edits: 3, undone: 1, ..EditCounts::default() }
+    }
+
+    #[test]
+    fn the_rate_of_undos_is_of_everything_made() {
+        assert_eq!(Numbers::from(&counts()).undo_rate, Some(0.25));
+        assert_eq!(Numbers::from(&EditCounts::default()).undo_rate, None);
+    }
+
+    #[test]
+    fn numbers_are_three_lines_at_most() {
+        let mut counts = counts();
+        counts.overrides.insert("size_reduction".to_owned(), 2);
+        assert_eq!(
+            crate::cli::tests::plain(&Numbers::from(&counts).render_human("fix (open)")),
+            "fix (open)\n  3 edits, 0 restores, 0 runs in effect; 1 undone (25.0 %)\n  0 checkpoints, 0 of \
+         changes outside edt, 0 commits of the user\n  overrides: size_reduction 2\n"
+        );
+    }
+
+    fn args(per_undo: f64, per_mistake: f64) -> Args {
+        Args {
+            session: None,
+            agent: None,
+            since: None,
+            minutes_per_undo: per_undo,
+            minutes_per_mistake: per_mistake,
+        }
+    }
+
+    #[test]
+    fn the_estimate_multiplies_undos_and_fixes() {
+        let saved = args(5.0, 10.0).saved(&counts(), Some(2));
+        assert_eq!((saved.minutes, saved.undone, saved.fixed), (25.0, 1, Some(2)));
+    }
+
+    #[test]
+    fn unknown_fixes_count_as_none_in_the_estimate() {
+        let saved = args(5.0, 10.0).saved(&counts(), None);
+        assert_eq!((saved.minutes, saved.fixed), (5.0, None));
+    }
+
+    #[test]
+    fn a_session_is_measured_against_its_base() {
+        use edt_core::Request;
+        let scratch = crate::cli::tests::Session::new();
+        scratch.apply(&Request::new("x").edit("a.txt", "one", "two\nthree"));
+        let repo = scratch.repo();
+        let counted = stats(&repo, &StatsFilter::default()).unwrap();
+        let numbers = session_numbers(&repo, &counted[0]).unwrap();
+        assert_eq!((numbers.name.as_str(), numbers.state, numbers.landed), ("fix", "open", 0));
+        let Net { files, lines_added, lines_removed, bytes_before, bytes_after } = numbers.net;
+        assert_eq!(
+            (files, lines_added, lines_removed, bytes_before, bytes_after),
+            (1, 2, 1, 4, 10)
+        );
+    }
+
+    #[test]
+    fn agents_are_counted_over_all_sessions() {
+        use edt_core::Request;
+        let scratch = crate::cli::tests::Session::new();
+        scratch.apply(&Request::new("x").edit("a.txt", "one", "two").agent("codex"));
+        scratch.apply(&Request::new("y").edit("a.txt", "two", "three"));
+        let counted = stats(&scratch.repo(), &StatsFilter::default()).unwrap();
+        let agents: Vec<_> = agent_numbers(&counted)
+            .into_iter()
+            .map(|one| (one.agent, one.sessions, one.numbers.edits))
+            .collect();
+        assert_eq!(agents, [(None, 1, 1), (Some("codex".to_owned()), 1, 1)]);
+    }
 }

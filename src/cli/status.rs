@@ -221,3 +221,93 @@ fn paths(out: &mut String, what: &str, paths: &[String]) {
         let _ = writeln!(out, "  {path}");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use edt_core::Request;
+    use edt_testkit::ScratchRepo;
+
+    use super::*;
+    use crate::cli::tests::{Session as Scratch, plain};
+
+    /// The status for a terminal, with `ID` in place of the commits.
+    fn rendered(repo: &Repo) -> String {
+        let answer = answer(repo, None).unwrap();
+        let mut text = plain(&render_human(&answer));
+        let ids = answer.sessions.iter().map(|one| &one.tip).chain(&answer.tip);
+        for id in ids.chain(answer.session.iter().map(|session| &session.base)) {
+            text = text.replace(short(id), "ID");
+        }
+        text
+    }
+
+    #[test]
+    fn without_a_session_the_next_step_is_named() {
+        let scratch = ScratchRepo::with(&[("a.txt", "one\n")]);
+        assert_eq!(
+            rendered(&Repo::open(scratch.path()).unwrap()),
+            "No session here. `edt begin` or the first `edt apply` starts one.\n"
+        );
+    }
+
+    #[test]
+    fn a_session_lists_what_it_changed() {
+        let scratch = Scratch::new();
+        scratch.apply(&Request::new("x").edit("a.txt", "one", "two"));
+        assert_eq!(
+            rendered(&scratch.repo()),
+            "session edt/fix (HEAD is on it)\n  base ID  tip ID  edits 1\nchanged since the base (1):\n  \
+         a.txt\n"
+        );
+    }
+
+    #[test]
+    fn a_file_that_was_changed_outside_edt_is_named() {
+        let scratch = Scratch::new();
+        scratch.apply(&Request::new("x").edit("a.txt", "one", "two"));
+        scratch.write("a.txt", "mine\n");
+        let found = answer(&scratch.repo(), None).unwrap();
+        assert_eq!(
+            (found.foreign, found.uncommitted),
+            (vec!["a.txt".to_owned()], vec!["a.txt".to_owned()])
+        );
+    }
+
+    #[test]
+    fn a_new_file_is_uncommitted_and_not_foreign() {
+        let scratch = Scratch::new();
+        scratch.write("new.txt", "x\n");
+        let found = answer(&scratch.repo(), None).unwrap();
+        assert_eq!((found.foreign, found.uncommitted), (vec![], vec!["new.txt".to_owned()]));
+    }
+
+    #[test]
+    fn a_landed_session_is_one_of_the_others() {
+        let scratch = Scratch::new();
+        scratch.apply(&Request::new("x").edit("a.txt", "one", "two"));
+        scratch.workspace().land(edt_core::Land::default()).unwrap();
+        assert_eq!(
+            rendered(&scratch.repo()),
+            "No session here. `edt begin` or the first `edt apply` starts one.\nother sessions (1):\n  fix \
+         landed ID, edits 1\n"
+        );
+    }
+
+    #[test]
+    fn proposals_and_warnings_come_before_other_sessions() {
+        let answer = Answer {
+            proposals: vec!["1".to_owned(), "2".to_owned()],
+            warnings: vec![Warning {
+                code: "x",
+                path: None,
+                message: "It was rejected.".to_owned(),
+            }],
+            ..answer(&Scratch::new().repo(), None).unwrap()
+        };
+        let text = plain(&render_human(&answer));
+        assert!(
+            text.ends_with("proposals that wait for the user: 1, 2\n  warning: It was rejected.\n"),
+            "{text}"
+        );
+    }
+}

@@ -25,3 +25,22 @@ pub(super) fn require_positive(flag: &str, most: u64) -> Result<()> {
     Err(Finding::new(Code::BadRequest, message, format!("Send {flag} with 1 or more, or omit it."))
         .into())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_of_nothing_is_refused() {
+        assert_eq!(require_positive("max", 1), Ok(()));
+        assert_eq!(
+            require_positive("max", 0),
+            Err(Finding::new(
+                Code::BadRequest,
+                "max is 0, so no entry could be shown.",
+                "Send max with 1 or more, or omit it."
+            )
+            .into())
+        );
+    }
+}

@@ -458,3 +458,160 @@ impl TextLine {
         TextLine { number, text: text[from..to].to_vec(), from: from + 1, bytes: text.len() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use edt_git::files::ListScope;
+    use edt_testkit::ScratchRepo;
+
+    use super::*;
+
+    const ALL: SearchLimits =
+        SearchLimits { skip: 0, matches: 100, columns: 500, bytes: 10_000, context: 0 };
+
+    fn search(files: &[(&str, &str)], pattern: &str, limits: &SearchLimits) -> SearchResult {
+        let scratch = ScratchRepo::with(files);
+        let repo = Repo::open(scratch.path()).unwrap();
+        let files = repo.files(&[], ListScope::NotIgnored).unwrap();
+        let query = SearchQuery::parse(pattern, PatternOptions::default()).unwrap();
+        query.search(&repo, &files, limits, ResultKind::Lines)
+    }
+
+    /// The matches as `PATH:LINE:COLUMN TEXT`.
+    fn hits(found: &SearchResult) -> Vec<String> {
+        let hit = |hit: &Hit| {
+            let text = String::from_utf8_lossy(&hit.line.text);
+            format!("{}:{}:{} {text}", hit.path, hit.line.number, hit.column)
+        };
+        found.hits.iter().map(hit).collect()
+    }
+
+    const FILES: &[(&str, &str)] = &[("b.txt", "x\none x\n"), ("a.txt", "x\r\n")];
+
+    #[test]
+    fn matches_are_ordered_by_path_and_line() {
+        let found = search(FILES, "x", &ALL);
+        assert_eq!(hits(&found), ["a.txt:1:1 x", "b.txt:1:1 x", "b.txt:2:5 one x"]);
+        assert_eq!((found.lines, found.matching_files, found.searched), (3, 2, 2));
+    }
+
+    #[test]
+    fn the_search_continues_after_the_skipped_matches() {
+        let found = search(FILES, "x", &SearchLimits { skip: 1, matches: 1, ..ALL });
+        assert_eq!(hits(&found), ["b.txt:1:1 x"]);
+        assert_eq!(found.lines, 3, "all are counted");
+    }
+
+    #[test]
+    fn the_first_match_is_shown_whatever_the_bytes() {
+        let found = search(FILES, "x", &SearchLimits { bytes: 0, ..ALL });
+        assert_eq!(hits(&found), ["a.txt:1:1 x"]);
+    }
+
+    #[test]
+    fn context_lines_are_shown_once() {
+        let found =
+            search(&[("a.txt", "1\nx\n3\nx\n5\n")], "x", &SearchLimits { context: 1, ..ALL });
+        let numbers = |lines: &[TextLine]| lines.iter().map(|line| line.number).collect::<Vec<_>>();
+        let around: Vec<_> =
+            found.hits.iter().map(|hit| (numbers(&hit.before), numbers(&hit.after))).collect();
+        assert_eq!(around, [(vec![1], vec![3]), (vec![], vec![5])]);
+    }
+
+    #[test]
+    fn a_binary_file_is_passed() {
+        let found = search(&[("a.bin", "x\0")], "x", &ALL);
+        assert_eq!((found.searched, found.passed.binary, found.lines), (0, 1, 0));
+    }
+
+    #[test]
+    fn names_are_counted_as_files() {
+        let scratch = ScratchRepo::with(FILES);
+        let repo = Repo::open(scratch.path()).unwrap();
+        let files = repo.files(&[], ListScope::NotIgnored).unwrap();
+        let query = SearchQuery::parse("x", PatternOptions::default()).unwrap();
+        let found =
+            query.search(&repo, &files, &SearchLimits { skip: 1, ..ALL }, ResultKind::Names);
+        assert_eq!(found.files, [(RepoPath::parse(b"b.txt").unwrap(), 2)]);
+    }
+
+    fn matches(pattern: &str, options: PatternOptions, text: &str) -> bool {
+        let query = SearchQuery::parse(pattern, options).unwrap();
+        query.matcher.is_match(text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn fixed_text_is_no_expression() {
+        let fixed = PatternOptions { fixed: true, ..PatternOptions::default() };
+        assert!(matches("a[0]", fixed, "a[0]") && !matches("a.", fixed, "ab"));
+    }
+
+    #[test]
+    fn smart_case_depends_on_the_pattern() {
+        let smart = PatternOptions { smart_case: true, ..PatternOptions::default() };
+        assert!(matches("abc", smart, "ABC") && !matches("Abc", smart, "ABC"));
+    }
+
+    #[test]
+    fn a_word_ends_at_other_characters() {
+        let word = PatternOptions { word: true, ..PatternOptions::default() };
+        assert!(matches("ab", word, "x ab-c") && !matches("ab", word, "abc"));
+    }
+
+    #[test]
+    fn an_empty_pattern_is_refused() {
+        let found = SearchQuery::parse("", PatternOptions::default()).unwrap_err();
+        assert_eq!(
+            found.as_slice(),
+            [Finding::new(
+                Code::BadRequest,
+                "The pattern is empty.",
+                "Send a pattern; `edt ls` lists files without one."
+            )]
+        );
+    }
+
+    #[test]
+    fn a_pattern_over_several_lines_is_refused() {
+        let found = SearchQuery::parse("a\nb", PatternOptions::default()).unwrap_err();
+        assert_eq!(
+            found.as_slice()[0].remedy,
+            "Search for one line at a time; the pattern must not match a line end."
+        );
+    }
+
+    #[test]
+    fn a_broken_pattern_names_its_fault() {
+        let found = SearchQuery::parse("a(", PatternOptions::default()).unwrap_err();
+        assert_eq!(
+            found.as_slice()[0].summary,
+            "The pattern \"a(\" cannot be read: unclosed group."
+        );
+    }
+
+    /// The part of a line that is shown, and where it begins.
+    fn part(line: &str, at: (usize, usize), columns: usize) -> (String, usize, usize) {
+        let line = TextLine::of(line.as_bytes(), Some(1), at, columns);
+        (String::from_utf8(line.text).unwrap(), line.from, line.bytes)
+    }
+
+    #[test]
+    fn a_short_line_is_shown_without_its_end() {
+        assert_eq!(part("abc\r\n", (0, 1), 10), ("abc".to_owned(), 1, 3));
+    }
+
+    #[test]
+    fn a_long_line_is_shown_from_its_beginning_if_the_match_fits() {
+        assert_eq!(part("abcdefghij", (2, 4), 4), ("abcd".to_owned(), 1, 10));
+    }
+
+    #[test]
+    fn a_late_match_is_shown_with_a_quarter_before_it() {
+        assert_eq!(part("0123456789abcdef", (10, 12), 8), ("89abcdef".to_owned(), 9, 16));
+    }
+
+    #[test]
+    fn no_character_is_split() {
+        assert_eq!(part("ééé", (0, 2), 3), ("é".to_owned(), 1, 6));
+    }
+}

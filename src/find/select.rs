@@ -220,4 +220,122 @@ mod tests {
         );
         assert!(fits(&["*.{c,h}"], "x/a.h"));
     }
+
+    use edt_testkit::ScratchRepo;
+
+    fn selected(repo: &ScratchRepo, paths: &[&str], globs: &[&str]) -> Result<Selected> {
+        let owned = |list: &[&str]| list.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let selection = Selection::parse(&owned(paths), &owned(globs), ListScope::NotIgnored)?;
+        selection.of(&Repo::open(repo.path()).unwrap())
+    }
+
+    fn names(files: &[ListedFile]) -> Vec<String> {
+        files.iter().map(|file| file.path.to_string()).collect()
+    }
+
+    fn repo() -> ScratchRepo {
+        ScratchRepo::with(&[("a.txt", "a\n"), ("src/b.c", "b\n"), ("src2/c.c", "c\n")])
+    }
+
+    #[test]
+    fn a_directory_selects_the_files_below_it() {
+        let found = selected(&repo(), &["src/"], &[]).unwrap();
+        assert_eq!(names(&found.files), ["src/b.c"]);
+    }
+
+    #[test]
+    fn a_dot_selects_the_whole_worktree() {
+        let found = selected(&repo(), &["src", "."], &[]).unwrap();
+        assert_eq!(names(&found.files), ["a.txt", "src/b.c", "src2/c.c"]);
+    }
+
+    #[test]
+    fn paths_and_globs_must_both_match() {
+        let found = selected(&repo(), &["./src", "a.txt"], &["*.c"]).unwrap();
+        assert_eq!(names(&found.files), ["src/b.c"]);
+    }
+
+    #[test]
+    fn a_path_that_does_not_exist_is_refused() {
+        let path = RepoPath::parse(b"sr").unwrap();
+        assert_eq!(
+            selected(&repo(), &["sr"], &[]).map(|_| ()),
+            Err(Finding::new(
+                Code::FileNotFound,
+                "The file or directory sr does not exist.",
+                "Check the path; `edt ls --dirs` lists the directories."
+            )
+            .at(&path)
+            .into())
+        );
+    }
+
+    #[test]
+    fn an_ignored_path_is_not_missing() {
+        let repo = repo();
+        std::fs::write(repo.path().join(".gitignore"), "build\n").unwrap();
+        std::fs::create_dir(repo.path().join("build")).unwrap();
+        std::fs::write(repo.path().join("build/x"), "x\n").unwrap();
+        let found = selected(&repo, &["build"], &[]).unwrap();
+        assert_eq!(
+            (names(&found.files), found.unlisted),
+            (vec![], vec![RepoPath::parse(b"build").unwrap()])
+        );
+    }
+
+    #[test]
+    fn a_path_behind_a_symbolic_link_is_refused() {
+        let repo = repo();
+        std::os::unix::fs::symlink("src", repo.path().join("link")).unwrap();
+        let found = selected(&repo, &["link/b.c"], &[]).unwrap_err();
+        assert_eq!(
+            found.as_slice()[0].summary,
+            "link/b.c is behind a symbolic link, and edt does not follow symbolic links."
+        );
+    }
+
+    #[test]
+    fn a_path_in_another_repository_names_that_repository() {
+        let repo = repo();
+        std::fs::create_dir_all(repo.path().join("my lib/.git")).unwrap();
+        std::fs::write(repo.path().join("my lib/x"), "x\n").unwrap();
+        let found = selected(&repo, &["my lib/x"], &[]).unwrap_err();
+        assert_eq!(
+            (found.as_slice()[0].summary.as_str(), found.as_slice()[0].remedy.as_str()),
+            (
+                "my lib/x is in my lib, which is another repository.",
+                "Run edt in that repository: `edt -C 'my lib' …`."
+            )
+        );
+    }
+
+    #[test]
+    fn a_broken_glob_is_refused() {
+        let found = selected(&repo(), &[], &["[a"]).unwrap_err();
+        assert_eq!(found.as_slice()[0].code, Code::BadRequest);
+    }
+
+    #[test]
+    fn an_ignore_file_applies_to_a_search_unless_the_file_is_named() {
+        let repo = repo();
+        std::fs::write(repo.path().join(".ignore"), "*.c\n!c.c\n").unwrap();
+        let searched = |paths: &[&str]| {
+            let paths: Vec<String> = paths.iter().map(ToString::to_string).collect();
+            let selection = Selection::parse(&paths, &[], ListScope::Tracked).unwrap();
+            names(&selection.searched(&Repo::open(repo.path()).unwrap()).unwrap().files)
+        };
+        assert_eq!(searched(&[]), ["a.txt", "src2/c.c"]);
+        assert_eq!(searched(&["src"]), Vec::<String>::new());
+        assert_eq!(searched(&["src/b.c"]), ["src/b.c"]);
+    }
+
+    #[test]
+    fn the_innermost_ignore_file_decides() {
+        let repo = repo();
+        std::fs::write(repo.path().join(".ignore"), "*.c\n").unwrap();
+        std::fs::write(repo.path().join("src/.ignore"), "!b.c\n").unwrap();
+        let selection = Selection::parse(&[], &[], ListScope::Tracked).unwrap();
+        let found = selection.searched(&Repo::open(repo.path()).unwrap()).unwrap();
+        assert_eq!(names(&found.files), ["a.txt", "src/b.c"]);
+    }
 }

@@ -133,3 +133,67 @@ fn drop_descriptions(value: &mut Value) {
         _ => {}
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn null_and_formats_are_left_out_of_an_input() {
+        let mut schema = json!({"type": ["integer", "null"], "format": "uint64", "default": null});
+        tidy(&mut schema);
+        assert_eq!(schema, json!({"type": "integer"}));
+    }
+
+    #[test]
+    fn a_property_named_format_stays() {
+        let mut schema = json!({"properties": {"format": {"type": "string"}}});
+        tidy(&mut schema);
+        assert_eq!(schema, json!({"properties": {"format": {"type": "string"}}}));
+    }
+
+    #[test]
+    fn an_optional_object_is_that_object() {
+        let mut schema = json!({"anyOf": [{"type": "object", "description": "inner"}, {"type": "null"}], "description": "outer"});
+        tidy(&mut schema);
+        assert_eq!(schema, json!({"type": "object", "description": "outer"}));
+    }
+
+    #[test]
+    fn a_choice_of_names_is_one_enumeration() {
+        let mut schema = json!({"oneOf": [
+            {"const": "a", "description": "the first"},
+            {"const": "b", "description": "the second"},
+        ]});
+        tidy(&mut schema);
+        assert_eq!(
+            schema,
+            json!({"type": "string", "enum": ["a", "b"], "description": "a: the first b: the second"})
+        );
+    }
+
+    #[test]
+    fn several_kinds_share_one_object() {
+        fn one() -> Map<String, Value> {
+            object(
+                json!({"type": "object", "properties": {"a": 1}, "required": ["a"]})
+                    .try_into()
+                    .unwrap(),
+            )
+        }
+        fn two() -> Map<String, Value> {
+            object(json!({"type": "object", "properties": {"b": 2}}).try_into().unwrap())
+        }
+        assert_eq!(
+            Value::Object(either(&[one, two])),
+            json!({"type": "object", "properties": {"a": 1, "b": 2}})
+        );
+    }
+
+    #[test]
+    fn an_answer_has_no_descriptions_except_properties_of_that_name() {
+        let mut schema = json!({"description": "x", "properties": {"description": {"type": "string", "description": "y"}}});
+        drop_descriptions(&mut schema);
+        assert_eq!(schema, json!({"properties": {"description": {"type": "string"}}}));
+    }
+}

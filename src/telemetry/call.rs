@@ -33,7 +33,7 @@ use edt_io::clock;
 const MAX_SPANS: usize = 2_000;
 /// The time limit for sending spans after an answer.
 const INLINE_LIMIT: Duration = Duration::from_millis(150);
-/// A call that took longer than this sends its own spans.
+/// A call that took longer than this sends its spans before it ends, whatever `flush` says.
 const LONG_CALL: Duration = Duration::from_secs(5);
 
 thread_local! {

@@ -173,3 +173,113 @@ pub(super) fn reply(point: HookPoint, message: &HookMessage) -> Reply {
 fn hook_output(output: &Value) -> Reply {
     Reply::json(&json!({"hookSpecificOutput": output}))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::event::Replacement;
+    use super::*;
+
+    fn before(tool: &str, input: Value) -> Value {
+        json!({"session_id": "s", "cwd": "/w", "hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": input})
+    }
+
+    #[test]
+    fn an_edit_before_it_is_made_is_read() {
+        let payload =
+            before("Edit", json!({"file_path": "/w/a", "old_string": "x", "new_string": "y"}));
+        assert_eq!(
+            event(&payload),
+            Ok(HookEvent {
+                point: HookPoint { phase: HookPhase::Before, hook: "PreToolUse" },
+                tool: "Edit".to_owned(),
+                cwd: Some("/w".into()),
+                session: Some("s".to_owned()),
+                edits: vec![ToolEdit::Replace {
+                    path: "/w/a".to_owned(),
+                    replacements: vec![Replacement {
+                        old: "x".into(),
+                        new: "y".into(),
+                        all: false
+                    }],
+                }],
+            })
+        );
+    }
+
+    #[test]
+    fn a_notebook_is_known_only_afterwards() {
+        let payload =
+            before("NotebookEdit", json!({"notebook_path": "n.ipynb", "new_source": "x"}));
+        assert_eq!(
+            event(&payload).unwrap().edits,
+            [ToolEdit::Unspecified { path: "n.ipynb".into() }]
+        );
+    }
+
+    #[test]
+    fn a_tool_that_edits_nothing_may_have_any_input() {
+        assert_eq!(event(&before("Bash", json!("ls"))).unwrap().edits, []);
+    }
+
+    #[test]
+    fn an_editing_tool_with_an_unknown_input_is_an_error() {
+        assert_eq!(
+            event(&before("Write", json!({"file_path": "a"}))),
+            Err(UnexpectedShape(
+                "Write has no field `content` or `contents` or `file_text`".to_owned()
+            ))
+        );
+        assert_eq!(
+            event(&before("Write", json!([]))),
+            Err(UnexpectedShape("the payload has no object `tool_input`".to_owned()))
+        );
+    }
+
+    #[test]
+    fn the_start_of_a_conversation_has_no_tool() {
+        let found =
+            event(&json!({"hook_event_name": "SessionStart", "source": "startup"})).unwrap();
+        assert_eq!(found.point, HookPoint { phase: HookPhase::Start, hook: "SessionStart" });
+        assert_eq!((found.tool.as_str(), found.edits), ("", vec![]));
+    }
+
+    #[test]
+    fn any_other_hook_needs_no_tool() {
+        let found = event(&json!({"hook_event_name": "Stop"})).unwrap();
+        assert_eq!(found.point.phase, HookPhase::Other);
+    }
+
+    #[test]
+    fn a_refusal_denies_the_tool() {
+        let point = HookPoint { phase: HookPhase::Before, hook: "PreToolUse" };
+        assert_eq!(
+            reply(point, &HookMessage::Refusal("why".into())),
+            Reply::json(&json!({"hookSpecificOutput": {"hookEventName": "PreToolUse",
+            "permissionDecision": "deny", "permissionDecisionReason": "why"}}))
+        );
+    }
+
+    #[test]
+    fn information_names_the_hook_that_it_answers() {
+        let context = |phase| {
+            let point = HookPoint { phase, hook: "" };
+            reply(point, &HookMessage::Info("x".into())).stdout
+        };
+        assert_eq!(
+        [context(HookPhase::Start), context(HookPhase::After)],
+        ["SessionStart", "PostToolUse"].map(|name| format!(
+            "{{\"hookSpecificOutput\":{{\"additionalContext\":\"x\",\"hookEventName\":\"{name}\"}}}}\n"
+        ))
+    );
+    }
+
+    #[test]
+    fn an_objection_after_the_edit_blocks_with_its_reason() {
+        let point = HookPoint { phase: HookPhase::After, hook: "PostToolUse" };
+        assert_eq!(
+            reply(point, &HookMessage::Objection("why".into())),
+            Reply::json(&json!({"decision": "block", "reason": "why"}))
+        );
+        assert_eq!(reply(point, &HookMessage::Silent), Reply::EMPTY);
+    }
+}

@@ -176,3 +176,91 @@ fn edit(tool: &str, input: Fields<'_>) -> Result<ToolEdit, UnexpectedShape> {
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::event::Replacement;
+    use super::*;
+
+    fn edits(tool: &str, parameters: Value) -> Result<Vec<ToolEdit>, UnexpectedShape> {
+        let payload = json!({"hookName": "PreToolUse", "workspaceRoots": ["/w", "/v"],
+        "preToolUse": {"toolName": tool, "parameters": parameters}});
+        event(&payload).map(|event| event.edits)
+    }
+
+    #[test]
+    fn the_call_is_below_the_name_of_its_hook() {
+        let payload = json!({"hookName": "tool_result", "taskId": "t", "workspaceRoots": ["/w"],
+        "postToolUse": {"toolName": "read_file"}});
+        assert_eq!(
+            event(&payload),
+            Ok(HookEvent {
+                point: HookPoint { phase: HookPhase::After, hook: "postToolUse" },
+                tool: "read_file".to_owned(),
+                cwd: Some("/w".into()),
+                session: Some("t".to_owned()),
+                edits: vec![],
+            })
+        );
+    }
+
+    #[test]
+    fn blocks_of_one_file_are_read() {
+        assert_eq!(
+            edits("replace_in_file", json!({"path": "a", "diff": "------- SEARCH\n"})),
+            Ok(vec![ToolEdit::SearchReplace { path: "a".into(), text: "------- SEARCH\n".into() }])
+        );
+    }
+
+    #[test]
+    fn the_editor_inserts_at_a_line() {
+        assert_eq!(
+            edits("editor", json!({"path": "a", "insert_line": 3, "new_text": "x"})),
+            Ok(vec![ToolEdit::Insert { path: "a".into(), line: 3, content: "x".into() }])
+        );
+    }
+
+    #[test]
+    fn the_editor_without_a_line_replaces() {
+        assert_eq!(
+            edits("editor", json!({"path": "a", "old_text": "x", "new_text": "y"})),
+            Ok(vec![ToolEdit::Replace {
+                path: "a".into(),
+                replacements: vec![Replacement { old: "x".into(), new: "y".into(), all: false }],
+            }])
+        );
+    }
+
+    #[test]
+    fn parameters_may_be_written_as_text() {
+        assert_eq!(
+            edits("write_to_file", json!("{\"path\": \"a\", \"content\": \"x\"}")),
+            Ok(vec![ToolEdit::Write { path: "a".into(), content: "x".into() }])
+        );
+    }
+
+    #[test]
+    fn every_answer_is_json() {
+        let before = HookPoint { phase: HookPhase::Before, hook: "preToolUse" };
+        let after = HookPoint { phase: HookPhase::After, hook: "postToolUse" };
+        let failure = HookMessage::Failure("why".into());
+        assert_eq!(
+            [reply(before, &HookMessage::Silent), reply(before, &failure), reply(after, &failure)],
+            [
+                Reply::json(&json!({"cancel": false})),
+                Reply::json(&json!({"cancel": true, "errorMessage": "why"})),
+                Reply::json(&json!({"cancel": false, "contextModification": "why"})),
+            ]
+        );
+    }
+
+    #[test]
+    fn its_hook_answers_even_if_edt_does_not() {
+        assert_eq!(
+            script("edt agent-hook cline", "{}"),
+            "#!/bin/sh\n# Written by `edt setup cline`; `edt setup cline --remove` removes it.\n\
+         answer=$(edt agent-hook cline) || answer=''\n[ -n \"$answer\" ] || answer='{}'\n\
+         printf '%s\\n' \"$answer\"\n"
+        );
+    }
+}

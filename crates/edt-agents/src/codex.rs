@@ -96,3 +96,38 @@ fn edits(tool: &str, input: Fields<'_>) -> Result<Vec<ToolEdit>, UnexpectedShape
         _ => Vec::new(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edits_of(tool: &str, input: Value) -> Result<Vec<ToolEdit>, UnexpectedShape> {
+        let payload =
+            json!({"hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": input});
+        event(&payload).map(|event| event.edits)
+    }
+
+    #[test]
+    fn a_patch_is_in_the_command() {
+        assert_eq!(
+            edits_of("apply_patch", json!({"command": "*** Begin Patch\n"})),
+            Ok(vec![ToolEdit::Patch { text: "*** Begin Patch\n".into() }])
+        );
+    }
+
+    #[test]
+    fn a_patch_without_its_text_is_an_error() {
+        assert_eq!(
+            edits_of("apply_patch", json!({})),
+            Err(UnexpectedShape(
+                "apply_patch has no field `patchText` or `patch` or `command` or `input`"
+                    .to_owned()
+            ))
+        );
+    }
+
+    #[test]
+    fn a_shell_command_edits_nothing_that_edt_reads() {
+        assert_eq!(edits_of("shell", json!({"command": ["ls"]})), Ok(vec![]));
+    }
+}

@@ -171,3 +171,87 @@ fn edits(tool: &str, input: Fields<'_>) -> Result<Vec<ToolEdit>, UnexpectedShape
         _ => vec![input.replace()?],
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::event::Replacement;
+    use super::*;
+
+    #[test]
+    fn a_call_of_the_command_line_is_read() {
+        let args = json!({"path": "a", "file_text": "x"}).to_string();
+        assert_eq!(
+            event(&json!({"sessionId": "s", "cwd": "/w", "toolName": "create", "toolArgs": args})),
+            Ok(HookEvent {
+                point: HookPoint { phase: HookPhase::Before, hook: CLI },
+                tool: "create".to_owned(),
+                cwd: Some("/w".into()),
+                session: Some("s".to_owned()),
+                edits: vec![ToolEdit::Write { path: "a".into(), content: "x".into() }],
+            })
+        );
+    }
+
+    #[test]
+    fn a_call_with_a_result_has_run() {
+        let payload =
+            json!({"toolName": "view", "toolArgs": "{}", "toolResult": {"resultType": "success"}});
+        assert_eq!(
+            event(&payload).unwrap().point,
+            HookPoint { phase: HookPhase::After, hook: CLI }
+        );
+    }
+
+    #[test]
+    fn a_prompt_is_no_call() {
+        assert_eq!(event(&json!({"prompt": "hello"})).unwrap().point.phase, HookPhase::Other);
+    }
+
+    #[test]
+    fn a_payload_without_a_tool_is_an_error() {
+        assert_eq!(
+            event(&json!({"toolArgs": "{}"})),
+            Err(UnexpectedShape("the payload has no field `toolName`".to_owned()))
+        );
+    }
+
+    #[test]
+    fn several_files_of_vs_code_are_several_edits() {
+        let one = |path: &str| json!({"filePath": path, "oldString": "x", "newString": "y"});
+        let edit = |path: &str| ToolEdit::Replace {
+            path: path.into(),
+            replacements: vec![Replacement { old: "x".into(), new: "y".into(), all: false }],
+        };
+        let payload = json!({"hookEventName": "PreToolUse", "tool_name": "multi_replace_string_in_file",
+        "tool_input": {"replacements": [one("a"), one("b")]}});
+        let found = event(&payload).unwrap();
+        assert_eq!(found.edits, [edit("a"), edit("b")]);
+        assert_eq!(found.point.hook, "PreToolUse");
+    }
+
+    #[test]
+    fn an_edit_that_another_model_makes_is_known_afterwards() {
+        let payload = json!({"toolName": "insert_edit_into_file", "toolArgs": {"filePath": "a", "code": "x"}});
+        assert_eq!(event(&payload).unwrap().edits, [ToolEdit::Unspecified { path: "a".into() }]);
+    }
+
+    #[test]
+    fn the_command_line_and_vs_code_have_answers_of_their_own() {
+        let refusal = HookMessage::Refusal("why".into());
+        let answer = |hook| reply(HookPoint { phase: HookPhase::Before, hook }, &refusal);
+        assert_eq!(
+            answer(CLI),
+            Reply::json(&json!({"permissionDecision": "deny", "permissionDecisionReason": "why"}))
+        );
+        assert_eq!(answer("PreToolUse"), claude_code::reply(HookPoint::UNKNOWN, &refusal));
+    }
+
+    #[test]
+    fn the_command_line_reads_no_answer_after_a_tool() {
+        let point = HookPoint { phase: HookPhase::After, hook: CLI };
+        assert_eq!(
+            reply(point, &HookMessage::Info("x".into())),
+            Reply { stderr: "x\n".to_owned(), ..Reply::EMPTY }
+        );
+    }
+}

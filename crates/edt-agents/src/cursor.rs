@@ -142,3 +142,74 @@ fn edit(tool: &str, input: Fields<'_>) -> Result<ToolEdit, UnexpectedShape> {
         _ => input.replace(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edits(tool: &str, input: Value) -> Result<Vec<ToolEdit>, UnexpectedShape> {
+        let payload =
+            json!({"hook_event_name": "preToolUse", "tool_name": tool, "tool_input": input});
+        event(&payload).map(|event| event.edits)
+    }
+
+    #[test]
+    fn a_write_has_its_content_in_the_plural() {
+        assert_eq!(
+            edits("Write", json!({"path": "a", "contents": "x"})),
+            Ok(vec![ToolEdit::Write { path: "a".into(), content: "x".into() }])
+        );
+    }
+
+    #[test]
+    fn a_deletion_is_read() {
+        assert_eq!(
+            edits("Delete", json!({"path": "a"})),
+            Ok(vec![ToolEdit::Delete { path: "a".into() }])
+        );
+    }
+
+    #[test]
+    fn an_edit_with_a_list_is_several_replacements() {
+        let input = json!({"path": "a", "edits": [{"old_string": "x", "new_string": "y"}, {"old_string": "z", "new_string": ""}]});
+        let found = edits("Edit", input).unwrap();
+        assert!(
+            matches!(&found[..], [ToolEdit::Replace { replacements, .. }] if replacements.len() == 2)
+        );
+    }
+
+    #[test]
+    fn an_edit_that_was_made_names_only_its_file() {
+        let payload = json!({"hook_event_name": "afterFileEdit", "file_path": "/w/a",
+        "workspace_roots": ["/w"], "conversation_id": "c"});
+        assert_eq!(
+            event(&payload),
+            Ok(HookEvent {
+                point: HookPoint { phase: HookPhase::After, hook: "afterFileEdit" },
+                tool: "afterFileEdit".to_owned(),
+                cwd: Some("/w".into()),
+                session: Some("c".to_owned()),
+                edits: vec![ToolEdit::Unspecified { path: "/w/a".into() }],
+            })
+        );
+    }
+
+    #[test]
+    fn silence_before_a_tool_allows_it() {
+        let answer = |phase| reply(HookPoint { phase, hook: "" }, &HookMessage::Silent);
+        assert_eq!(answer(HookPhase::Before), Reply::json(&json!({"permission": "allow"})));
+        assert_eq!(answer(HookPhase::After), Reply::json(&json!({})));
+    }
+
+    #[test]
+    fn information_reaches_the_agent_only_after_a_tool() {
+        let answer = |hook| {
+            reply(HookPoint { phase: HookPhase::After, hook }, &HookMessage::Info("x".into()))
+        };
+        assert_eq!(answer("postToolUse"), Reply::json(&json!({"additional_context": "x"})));
+        assert_eq!(
+            answer("afterFileEdit"),
+            Reply { stdout: "{}\n".into(), stderr: "x\n".into(), exit: 0 }
+        );
+    }
+}

@@ -184,3 +184,56 @@ impl Reply {
         Reply { stderr: format!("{text}\n"), exit: 2, ..Reply::EMPTY }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_hook_after_a_tool_is_found_in_an_unreadable_payload() {
+        for payload in [
+            json!({"hook_event_name": "PostToolUse"}),
+            json!({"hook_event_name": "AfterTool"}),
+            json!({"agent_action_name": "post_write_code"}),
+            json!({"hook": "tool.execute.after"}),
+        ] {
+            assert_eq!(HookPoint::of_unreadable(&payload).phase, HookPhase::After, "{payload}");
+        }
+    }
+
+    #[test]
+    fn clines_hooks_after_a_tool_have_one_name() {
+        for name in ["PostToolUse", "tool_result"] {
+            assert_eq!(
+                HookPoint::of_unreadable(&json!({"hookName": name})),
+                HookPoint { phase: HookPhase::After, hook: "postToolUse" }
+            );
+        }
+    }
+
+    #[test]
+    fn a_result_shows_that_copilots_tool_has_run() {
+        assert_eq!(
+            HookPoint::of_unreadable(&json!({"toolResult": {}})),
+            HookPoint { phase: HookPhase::After, hook: "cli" }
+        );
+        assert_eq!(HookPoint::of_unreadable(&json!({"toolResult": null})), HookPoint::UNKNOWN);
+    }
+
+    #[test]
+    fn any_other_unreadable_payload_may_still_be_stopped() {
+        assert_eq!(
+            HookPoint::of_unreadable(&json!({"hook_event_name": "PreToolUse"})),
+            HookPoint::UNKNOWN
+        );
+        assert_eq!(HookPoint::of_unreadable(&json!("text")), HookPoint::UNKNOWN);
+    }
+
+    #[test]
+    fn a_refusal_by_exit_status_always_has_a_text() {
+        let reply = |stderr: &str| Reply { stdout: String::new(), stderr: stderr.into(), exit: 2 };
+        assert_eq!(Reply::exit_two("why\n\n"), reply("why\n"));
+        assert_eq!(Reply::exit_two(" \n"), reply("edt refused without a reason\n"));
+    }
+}

@@ -228,3 +228,177 @@ const CONTENT: &[&str] = &["content", "contents", "file_text"];
 const ALL: &[&str] = &["replace_all", "replaceAll", "allow_multiple"];
 /// Their keys for the text of a patch.
 const PATCH: &[&str] = &["patchText", "patch", "command", "input"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// Calls `read` with the fields of `value`.
+    fn with<'v, T>(value: &'v Value, read: impl FnOnce(&Fields<'v>) -> T) -> T {
+        read(&Fields::of("call", value).unwrap())
+    }
+
+    fn wrong<T>(why: &str) -> Result<T, UnexpectedShape> {
+        Err(UnexpectedShape(why.to_owned()))
+    }
+
+    #[test]
+    fn only_an_object_has_fields() {
+        assert_eq!(Fields::of("call", &json!([])).map(|_| ()), wrong("call is not a JSON object"));
+    }
+
+    #[test]
+    fn an_object_may_be_written_as_text() {
+        let (payload, mut buffer) = (json!({"input": "{\"path\": \"a\"}"}), Value::Null);
+        let fields = Fields::of("call", &payload).unwrap();
+        let input = fields.object("input", &mut buffer, "tool").unwrap();
+        assert_eq!(input.path(), Ok("a".to_owned()));
+    }
+
+    #[test]
+    fn a_text_that_is_no_object_is_an_error() {
+        let payload = json!({"input": "[1]"});
+        let fields = Fields::of("call", &payload).unwrap();
+        let mut buffer = Value::Null;
+        assert_eq!(
+            fields.object("input", &mut buffer, "tool").map(|_| ()),
+            wrong("tool is not a JSON object")
+        );
+    }
+
+    #[test]
+    fn a_missing_object_is_an_error() {
+        let payload = json!({"input": 1});
+        let fields = Fields::of("call", &payload).unwrap();
+        let mut buffer = Value::Null;
+        assert_eq!(
+            fields.object("input", &mut buffer, "tool").map(|_| ()),
+            wrong("call has no object `input`")
+        );
+    }
+
+    #[test]
+    fn two_keys_with_the_same_text_agree() {
+        assert_eq!(
+            with(&json!({"a": "x", "b": "x"}), |fields| fields
+                .optional_text(&["a", "b"])
+                .map(|text| text.map(str::to_owned))),
+            Ok(Some("x".to_owned()))
+        );
+    }
+
+    #[test]
+    fn two_keys_with_different_texts_are_an_error() {
+        assert_eq!(
+            with(&json!({"a": "x", "b": "y"}), |fields| fields
+                .text(&["a", "b"])
+                .map(str::to_owned)),
+            wrong("`a` and `b` of call differ")
+        );
+    }
+
+    #[test]
+    fn a_null_counts_as_missing() {
+        assert_eq!(
+            with(&json!({"a": null}), |fields| fields.text(&["a", "b"]).map(str::to_owned)),
+            wrong("call has no field `a` or `b`")
+        );
+    }
+
+    #[test]
+    fn a_number_is_no_text() {
+        assert_eq!(
+            with(&json!({"a": 1}), |fields| fields.text(&["a"]).map(str::to_owned)),
+            wrong("`a` of call is not a text")
+        );
+    }
+
+    #[test]
+    fn a_tool_needs_a_name() {
+        assert_eq!(
+            with(&json!({"tool": " "}), |fields| fields.tool_name("tool").map(str::to_owned)),
+            wrong("`tool` of call is empty")
+        );
+    }
+
+    #[test]
+    fn a_directory_is_a_text_or_the_first_of_a_list() {
+        assert_eq!(
+            with(&json!({"roots": ["/a", "/b"]}), |fields| fields.directory(&["cwd", "roots"])),
+            Some("/a".into())
+        );
+        assert_eq!(
+            with(&json!({"cwd": "/c"}), |fields| fields.directory(&["cwd", "roots"])),
+            Some("/c".into())
+        );
+        assert_eq!(with(&json!({"cwd": ""}), |fields| fields.directory(&["cwd"])), None);
+    }
+
+    #[test]
+    fn a_flag_may_be_written_as_text() {
+        assert!(with(&json!({"all": "true"}), |fields| fields.flag(&["every", "all"])));
+        assert!(!with(&json!({"all": 1}), |fields| fields.flag(&["all"])));
+    }
+
+    #[test]
+    fn a_line_number_may_be_written_as_text() {
+        assert_eq!(with(&json!({"line": " 3 "}), |fields| fields.number("line")), Ok(Some(3)));
+        assert_eq!(with(&json!({"line": null}), |fields| fields.number("line")), Ok(None));
+        assert_eq!(
+            with(&json!({"line": -1}), |fields| fields.number("line")),
+            wrong("`line` of call is not a line number")
+        );
+    }
+
+    #[test]
+    fn a_list_of_objects_must_not_be_empty() {
+        let objects = |value| with(&value, |fields| fields.objects("edits").map(|all| all.len()));
+        assert_eq!(objects(json!({"edits": [{}, {}]})), Ok(2));
+        assert_eq!(objects(json!({"edits": []})), wrong("the list `edits` of call is empty"));
+        assert_eq!(objects(json!({"edits": {}})), wrong("call has no list `edits`"));
+        assert_eq!(objects(json!({"edits": [1]})), wrong("call is not a JSON object"));
+    }
+
+    #[test]
+    fn a_replacement_without_an_old_text_has_an_empty_one() {
+        assert_eq!(
+            with(&json!({"new_string": "x"}), Fields::replacement),
+            Ok(Replacement { old: String::new(), new: "x".to_owned(), all: false })
+        );
+    }
+
+    #[test]
+    fn more_than_one_expected_replacement_means_all() {
+        let all = |many: u64| {
+            let payload = json!({"old_str": "a", "new_str": "b", "expected_replacements": many});
+            with(&payload, Fields::replacement).unwrap().all
+        };
+        assert_eq!([all(1), all(2)], [false, true]);
+    }
+
+    #[test]
+    fn a_single_replacement_must_name_its_old_text() {
+        assert_eq!(
+            with(&json!({"path": "a", "new_str": "b"}), Fields::replace),
+            wrong("call has no field `old_string` or `oldString` or `old_str` or `old_text`")
+        );
+    }
+
+    #[test]
+    fn several_replacements_are_of_one_file() {
+        let payload = json!({"filePath": "a", "edits": [
+            {"oldString": "1", "newString": "2"},
+            {"old_text": "3", "new_text": "4", "replaceAll": true},
+        ]});
+        let replacement =
+            |old: &str, new: &str, all| Replacement { old: old.into(), new: new.into(), all };
+        assert_eq!(
+            with(&payload, Fields::multi_replace),
+            Ok(ToolEdit::Replace {
+                path: "a".to_owned(),
+                replacements: vec![replacement("1", "2", false), replacement("3", "4", true)],
+            })
+        );
+    }
+}

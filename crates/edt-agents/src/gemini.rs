@@ -130,3 +130,52 @@ fn hooks(command: &str) -> Vec<JsonEntry> {
         hook("SessionStart", json!({"hooks": [line]})),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::event::{Replacement, ToolEdit};
+    use super::*;
+
+    #[test]
+    fn a_replacement_of_several_places_is_read() {
+        let payload = json!({"hook_event_name": "BeforeTool", "session_id": "s", "cwd": "/w",
+        "tool_name": "replace", "tool_input": {"file_path": "a", "old_string": "x",
+            "new_string": "y", "expected_replacements": 2}});
+        assert_eq!(
+            event(&payload),
+            Ok(HookEvent {
+                point: HookPoint { phase: HookPhase::Before, hook: "BeforeTool" },
+                tool: "replace".to_owned(),
+                cwd: Some("/w".into()),
+                session: Some("s".to_owned()),
+                edits: vec![ToolEdit::Replace {
+                    path: "a".into(),
+                    replacements: vec![Replacement { old: "x".into(), new: "y".into(), all: true }],
+                }],
+            })
+        );
+    }
+
+    #[test]
+    fn a_write_without_its_input_is_an_error() {
+        let payload = json!({"hook_event_name": "AfterTool", "tool_name": "write_file"});
+        assert_eq!(
+            event(&payload),
+            Err(UnexpectedShape("the payload has no object `tool_input`".to_owned()))
+        );
+    }
+
+    #[test]
+    fn a_decision_is_at_the_top_level() {
+        let deny = Reply::json(&json!({"decision": "deny", "reason": "why"}));
+        assert_eq!(reply(HookPoint::UNKNOWN, &HookMessage::Refusal("why".into())), deny);
+        assert_eq!(reply(HookPoint::UNKNOWN, &HookMessage::Objection("why".into())), deny);
+    }
+
+    #[test]
+    fn its_settings_have_the_time_limit_in_milliseconds() {
+        let text = json::with(None, &hooks("edt agent-hook gemini")).unwrap();
+        let value: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(value["hooks"]["BeforeTool"][0]["hooks"][0]["timeout"], 60_000);
+    }
+}

@@ -281,3 +281,184 @@ fn subject(tool: &str, paths: &[RepoPath]) -> String {
         many => format!("edit {} files ({tool})", many.len()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::event::{HookPoint, Replacement, ToolEdit};
+    use super::*;
+    use edt_testkit::ScratchRepo;
+
+    fn call(repo: &ScratchRepo, phase: HookPhase, edits: Vec<ToolEdit>) -> Result<HookMessage> {
+        let event = HookEvent {
+            point: HookPoint { phase, hook: "" },
+            tool: "Edit".to_owned(),
+            cwd: None,
+            session: None,
+            edits,
+        };
+        let options = Options::default();
+        answer(&event, &JudgeCall { agent: "claude-code", start: repo.path(), options: &options })
+    }
+
+    fn replace(old: &str, new: &str) -> ToolEdit {
+        ToolEdit::Replace {
+            path: "a.txt".into(),
+            replacements: vec![Replacement { old: old.into(), new: new.into(), all: false }],
+        }
+    }
+
+    fn write(repo: &ScratchRepo, path: &str, text: &str) {
+        std::fs::write(repo.path().join(path), text).unwrap();
+    }
+
+    /// The subjects of the session's commits, the newest first.
+    fn subjects(repo: &ScratchRepo) -> Vec<String> {
+        let repo = Repo::open(repo.path()).unwrap();
+        let session = Session::required(&repo, &repo.head().unwrap()).unwrap();
+        session.commits(&repo).map(|commit| commit.unwrap().subject().to_owned()).collect()
+    }
+
+    #[test]
+    fn an_edit_that_edt_accepts_is_answered_by_silence() {
+        let repo = ScratchRepo::with(&[("a.txt", "one\n")]);
+        assert_eq!(
+            call(&repo, HookPhase::Before, vec![replace("one", "two")]).unwrap(),
+            HookMessage::Silent
+        );
+    }
+
+    #[test]
+    fn an_edit_that_edt_refuses_is_refused() {
+        let repo = ScratchRepo::with(&[("a.txt", "one\n")]);
+        let HookMessage::Refusal(why) =
+            call(&repo, HookPhase::Before, vec![replace("three", "two")]).unwrap()
+        else {
+            panic!("not refused")
+        };
+        assert!(
+            why.starts_with("edt refused this edit; nothing was changed.\nOLD_TEXT_NOT_FOUND"),
+            "{why}"
+        );
+    }
+
+    #[test]
+    fn the_users_change_of_a_file_is_recorded_before_the_agents() {
+        let repo = ScratchRepo::with(&[("a.txt", "one\n")]);
+        write(&repo, "a.txt", "one\nmine\n");
+        call(&repo, HookPhase::Before, vec![replace("one", "two")]).unwrap();
+        write(&repo, "a.txt", "two\nmine\n");
+        call(&repo, HookPhase::After, vec![replace("one", "two")]).unwrap();
+        assert_eq!(
+            subjects(&repo),
+            ["edit a.txt (Edit)", "checkpoint: unrecorded changes of a.txt"]
+        );
+    }
+
+    #[test]
+    fn a_refused_edit_records_nothing() {
+        let repo = ScratchRepo::with(&[("a.txt", "one\n")]);
+        write(&repo, "a.txt", "one\nmine\n");
+        call(&repo, HookPhase::Before, vec![replace("three", "two")]).unwrap();
+        assert!(!repo.path().join(".git/refs/heads/edt").exists());
+    }
+
+    #[test]
+    fn the_first_recorded_edit_names_the_new_session() {
+        let repo = ScratchRepo::with(&[("a.txt", "one\n")]);
+        write(&repo, "a.txt", "two\n");
+        let HookMessage::Info(text) =
+            call(&repo, HookPhase::After, vec![replace("one", "two")]).unwrap()
+        else {
+            panic!("no information")
+        };
+        assert!(
+            text.starts_with("The edit is recorded as edit 1 on edt/")
+                && text.ends_with(", a new session; `edt undo` undoes it."),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_further_edit_is_recorded_in_silence() {
+        let repo = ScratchRepo::with(&[("a.txt", "one\n")]);
+        write(&repo, "a.txt", "two\n");
+        call(&repo, HookPhase::After, vec![replace("one", "two")]).unwrap();
+        write(&repo, "a.txt", "three\n");
+        assert_eq!(
+            call(&repo, HookPhase::After, vec![replace("two", "three")]).unwrap(),
+            HookMessage::Silent
+        );
+    }
+
+    #[test]
+    fn an_edit_that_a_guard_refuses_afterwards_is_an_objection() {
+        let repo = ScratchRepo::with(&[("a.c", "int a;\n")]);
+        write(&repo, "a.c", "int a;\n<<<<<<< ours\nint b;\n=======\nint c;\n>>>>>>> theirs\n");
+        let edit = ToolEdit::Unspecified { path: "a.c".into() };
+        let HookMessage::Objection(why) = call(&repo, HookPhase::After, vec![edit]).unwrap() else {
+            panic!("no objection")
+        };
+        assert!(
+        why.starts_with("edt would have refused this edit, but the tool has made it.\nThe edit is recorded as edit 1 on edt/")
+            && why.ends_with("next: The edit is in the file: correct it, or undo it with `edt undo`."),
+        "{why}"
+    );
+    }
+
+    #[test]
+    fn a_file_that_git_ignores_is_not_recorded() {
+        let repo = ScratchRepo::with(&[("a.txt", "one\n")]);
+        write(&repo, ".gitignore", "*.log\n");
+        write(&repo, "x.log", "x\n");
+        let edit = ToolEdit::Unspecified { path: "x.log".into() };
+        assert_eq!(call(&repo, HookPhase::After, vec![edit]).unwrap(), HookMessage::Silent);
+        assert!(!repo.path().join(".git/refs/heads/edt").exists());
+    }
+
+    #[test]
+    fn a_protected_file_is_refused_before_its_content_is_known() {
+        let repo = ScratchRepo::with(&[("edt.toml", "[[protect]]\npaths = [\"ci/**\"]\n")]);
+        let edit = ToolEdit::Unspecified { path: "ci/run".into() };
+        let HookMessage::Refusal(why) = call(&repo, HookPhase::Before, vec![edit]).unwrap() else {
+            panic!("not refused")
+        };
+        assert!(why.contains("\nPROTECTED_PATH"), "{why}");
+    }
+
+    #[test]
+    fn a_file_in_the_git_directory_is_refused() {
+        let repo = ScratchRepo::with(&[("a.txt", "one\n")]);
+        let edit = ToolEdit::Write { path: ".git/hooks/pre-commit".into(), content: "x".into() };
+        let HookMessage::Refusal(why) = call(&repo, HookPhase::Before, vec![edit]).unwrap() else {
+            panic!("not refused")
+        };
+        assert!(why.contains("\nPATH_IN_GIT_DIR"), "{why}");
+    }
+
+    #[test]
+    fn the_start_of_a_conversation_is_answered_in_a_repository_only() {
+        let repo = ScratchRepo::with(&[("a.txt", "one\n")]);
+        assert_eq!(
+            call(&repo, HookPhase::Start, vec![]).unwrap(),
+            HookMessage::Info(super::super::instructions::brief())
+        );
+        let place = tempfile::tempdir().unwrap();
+        let event = HookEvent {
+            point: HookPoint { phase: HookPhase::Start, hook: "" },
+            tool: String::new(),
+            cwd: Some(place.path().to_owned()),
+            session: None,
+            edits: vec![],
+        };
+        let options = Options::default();
+        let call = JudgeCall { agent: "codex", start: repo.path(), options: &options };
+        assert_eq!(answer(&event, &call).unwrap(), HookMessage::Silent);
+    }
+
+    #[test]
+    fn a_subject_names_one_file_or_counts_them() {
+        let path = |text: &str| RepoPath::parse(text.as_bytes()).unwrap();
+        assert_eq!(subject("Edit", &[path("a")]), "edit a (Edit)");
+        assert_eq!(subject("Edit\n", &[path("a"), path("b")]), "edit 2 files (Edit\\u{a})");
+    }
+}

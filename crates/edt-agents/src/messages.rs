@@ -128,3 +128,105 @@ const fn tool_remedy(code: Code) -> Option<&'static str> {
         _ => return None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use edt_types::RepoPath;
+
+    fn path() -> RepoPath {
+        RepoPath::parse(b"a.txt").unwrap()
+    }
+
+    fn refused(finding: Finding) -> String {
+        refusal(&Findings::from(finding))
+    }
+
+    #[test]
+    fn a_refusal_names_code_path_reason_and_next_step() {
+        let finding =
+            Finding::new(Code::PathOutsideRepo, "It is outside.", "Name another.").at(&path());
+        assert_eq!(
+            refused(finding),
+            "edt refused this edit; nothing was changed.\n\
+         PATH_OUTSIDE_REPO a.txt: It is outside.\nnext: Name another."
+        );
+    }
+
+    #[test]
+    fn a_path_that_the_summary_names_is_not_repeated() {
+        let finding =
+            Finding::new(Code::PathOutsideRepo, "a.txt is outside.", "Name another.").at(&path());
+        assert_eq!(
+            refused(finding),
+            "edt refused this edit; nothing was changed.\n\
+         PATH_OUTSIDE_REPO: a.txt is outside.\nnext: Name another."
+        );
+    }
+
+    #[test]
+    fn a_remedy_names_the_agents_own_tool() {
+        let finding = Finding::new(Code::FileExists, "It exists.", "Use mode overwrite.");
+        assert_eq!(
+            refused(finding),
+            "edt refused this edit; nothing was changed.\nFILE_EXISTS: It exists.\n\
+         next: The file exists already: read it, and change it with an edit instead of creating it."
+        );
+    }
+
+    #[test]
+    fn an_override_needs_edts_own_tools() {
+        let finding = Finding::new(Code::ProtectedPath, "It is protected.", "Leave it.")
+            .overridable_by("protected");
+        assert_eq!(
+            refused(finding).lines().last(),
+            Some(
+                "next: Leave it. If this change is intended, send the same edit through edt, which \
+             accepts an override: its MCP tool `apply` with allow: [\"protected\"], or `edt apply … \
+             --allow protected`."
+            )
+        );
+    }
+
+    #[test]
+    fn a_short_correction_is_shown() {
+        let finding = Finding::new(Code::OldTextNotFound, "Not found.", "Read it.")
+            .with("correction", "--- a\n+++ b\n");
+        assert!(refused(finding).ends_with("\nedt would accept this patch:\n--- a\n+++ b"),);
+    }
+
+    #[test]
+    fn a_correction_that_is_too_long_is_left_out() {
+        let long = "x".repeat(MAX_CORRECTION + 1);
+        let finding =
+            Finding::new(Code::OldTextNotFound, "Not found.", "Read it.").with("correction", long);
+        assert_eq!(
+            refused(finding),
+            "edt refused this edit; nothing was changed.\nOLD_TEXT_NOT_FOUND: Not found.\nnext: Read it."
+        );
+    }
+
+    #[test]
+    fn lessons_of_earlier_failures_come_last() {
+        let found = Findings::from(Finding::new(Code::PathOutsideRepo, "Outside.", "Inside."))
+            .with_lessons(vec!["Look first.".to_owned()]);
+        assert_eq!(
+            refusal(&found).lines().last(),
+            Some("Lesson from an earlier failure: Look first.")
+        );
+    }
+
+    #[test]
+    fn what_could_not_be_judged_is_blocked() {
+        assert_eq!(not_judged("why"), "edt could not judge this edit, so it is blocked: why");
+    }
+
+    #[test]
+    fn what_could_not_be_recorded_is_named_with_the_next_step() {
+        assert_eq!(
+            not_recorded("why"),
+            "The edit was made, but edt could not record it: why\nFix that, then record the edit with \
+         `edt checkpoint`."
+        );
+    }
+}

@@ -120,3 +120,49 @@ const MARK: &str = "edt setup opencode";
 fn plugin_source(edt: &str) -> String {
     include_str!("opencode.js").replace("\"edt\"", &serde_json::Value::from(edt).to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edits(tool: &str, args: Value) -> Result<Vec<ToolEdit>, UnexpectedShape> {
+        event(&json!({"hook": "tool.execute.before", "tool": tool, "args": args}))
+            .map(|event| event.edits)
+    }
+
+    #[test]
+    fn each_editing_tool_is_read() {
+        assert_eq!(
+            edits("write", json!({"filePath": "a", "content": "x"})),
+            Ok(vec![ToolEdit::Write { path: "a".into(), content: "x".into() }])
+        );
+        assert_eq!(
+            edits("patch", json!({"patchText": "x"})),
+            Ok(vec![ToolEdit::Patch { text: "x".into() }])
+        );
+    }
+
+    #[test]
+    fn a_tool_that_edits_nothing_may_have_any_arguments() {
+        assert_eq!(edits("bash", json!(null)), Ok(vec![]));
+    }
+
+    #[test]
+    fn an_edit_without_its_file_is_an_error() {
+        assert_eq!(
+            edits("edit", json!({"oldString": "x", "newString": "y"})),
+            Err(UnexpectedShape(
+                "edit has no field `file_path` or `filePath` or `path` or `absolute_path` or \
+             `notebook_path`"
+                    .to_owned()
+            ))
+        );
+    }
+
+    #[test]
+    fn its_plugin_calls_the_given_program() {
+        let source = plugin_source("/opt/my \"edt\"");
+        assert!(source.contains("\"/opt/my \\\"edt\\\"\""), "{source}");
+        assert!(source.contains(MARK) && !source.contains("\"edt\","), "{source}");
+    }
+}

@@ -210,3 +210,187 @@ fn to_path(bytes: &[u8]) -> &Path {
     use std::os::unix::ffi::OsStrExt as _;
     Path::new(std::ffi::OsStr::from_bytes(bytes))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::event::{HookPhase, HookPoint};
+    use super::*;
+    use edt_testkit::ScratchRepo;
+
+    fn requests(repo: &ScratchRepo, edits: Vec<ToolEdit>) -> ToolRequests {
+        let event = HookEvent {
+            point: HookPoint { phase: HookPhase::Before, hook: "" },
+            tool: "tool".to_owned(),
+            cwd: None,
+            session: None,
+            edits,
+        };
+        from_event(&event, repo.path(), "cline")
+    }
+
+    /// The request for a repository with `a.txt` that the tool would send.
+    fn request(edit: ToolEdit) -> Request {
+        let repo = ScratchRepo::with(&[("a.txt", "one\n"), ("empty.txt", "")]);
+        let mut found = requests(&repo, vec![edit]);
+        assert_eq!((found.worktrees.len(), found.faults.len(), found.unlocated.len()), (1, 0, 0));
+        found.worktrees.remove(0).request.unwrap().unwrap()
+    }
+
+    /// The request that the same edit through edt would be.
+    fn same(edit: Request) -> Request {
+        let mut edit = edit;
+        edit.agent = Some("cline".to_owned());
+        edit.message = None;
+        edit
+    }
+
+    fn replace(path: &str, pieces: &[(&str, &str)]) -> ToolEdit {
+        let replacement = |(old, new): &(&str, &str)| Replacement {
+            old: (*old).into(),
+            new: (*new).into(),
+            all: false,
+        };
+        ToolEdit::Replace {
+            path: path.into(),
+            replacements: pieces.iter().map(replacement).collect(),
+        }
+    }
+
+    #[test]
+    fn a_replacement_is_an_edit_of_its_text() {
+        assert_eq!(
+            request(replace("a.txt", &[("one", "two")])),
+            same(Request::new("").edit("a.txt", "one", "two"))
+        );
+    }
+
+    #[test]
+    fn a_write_of_a_present_file_overwrites_it() {
+        let write = ToolEdit::Write { path: "a.txt".into(), content: "x\n".into() };
+        assert_eq!(request(write), same(Request::new("").overwrite("a.txt", "x\n")));
+    }
+
+    #[test]
+    fn a_write_of_a_new_file_creates_it() {
+        let write = ToolEdit::Write { path: "new.txt".into(), content: "x\n".into() };
+        assert_eq!(request(write), same(Request::new("").create("new.txt", "x\n")));
+    }
+
+    #[test]
+    fn an_empty_old_text_creates_a_missing_file() {
+        assert_eq!(
+            request(replace("new.txt", &[("", "x\n")])),
+            same(Request::new("").create("new.txt", "x\n"))
+        );
+    }
+
+    #[test]
+    fn an_empty_old_text_fills_an_empty_file() {
+        assert_eq!(
+            request(replace("empty.txt", &[("", "x\n")])),
+            same(Request::new("").overwrite("empty.txt", "x\n"))
+        );
+    }
+
+    #[test]
+    fn an_inserted_text_ends_with_a_line_break() {
+        let insert = ToolEdit::Insert { path: "a.txt".into(), line: 1, content: "x".into() };
+        let edits = request(insert).edits;
+        assert!(
+            matches!(&edits[0].op, edt_edit::Op::Lines { content, .. } if content == b"x\n"),
+            "{edits:?}"
+        );
+    }
+
+    #[test]
+    fn a_path_in_no_worktree_is_left_out() {
+        let repo = ScratchRepo::with(&[("a.txt", "one\n")]);
+        let found = requests(&repo, vec![ToolEdit::Delete { path: "/nowhere/x".into() }]);
+        assert_eq!((found.worktrees.len(), found.faults.len(), found.unlocated.len()), (0, 0, 0));
+    }
+
+    #[test]
+    fn a_file_that_is_known_only_afterwards_has_no_request() {
+        let repo = ScratchRepo::with(&[("a.txt", "one\n")]);
+        let found = requests(&repo, vec![ToolEdit::Unspecified { path: "a.txt".into() }]);
+        assert_eq!(found.worktrees[0].paths, [b"a.txt".to_vec()]);
+        assert!(found.worktrees[0].request.is_none());
+    }
+
+    #[test]
+    fn a_path_below_the_home_directory_is_ambiguous() {
+        let repo = ScratchRepo::with(&[("a.txt", "one\n")]);
+        let found = requests(&repo, vec![ToolEdit::Delete { path: "~/a".into() }]);
+        assert_eq!(
+            found.unlocated,
+            [Finding::new(
+                Code::BadRequest,
+                "The path \"~/a\" may mean the home directory or a directory of that name.",
+                "Write the absolute path."
+            )]
+        );
+    }
+
+    #[test]
+    fn edits_of_two_worktrees_are_two_requests() {
+        let (one, two) =
+            (ScratchRepo::with(&[("a.txt", "one\n")]), ScratchRepo::with(&[("b.txt", "x\n")]));
+        let other = two.path().join("b.txt").to_str().unwrap().to_owned();
+        let found = requests(
+            &one,
+            vec![ToolEdit::Delete { path: "a.txt".into() }, ToolEdit::Delete { path: other }],
+        );
+        let mut paths: Vec<Vec<Vec<u8>>> =
+            found.worktrees.into_iter().map(|one| one.paths).collect();
+        paths.sort();
+        assert_eq!(paths, [vec![b"a.txt".to_vec()], vec![b"b.txt".to_vec()]]);
+    }
+
+    #[test]
+    fn edits_of_several_forms_become_one_request() {
+        let repo = ScratchRepo::with(&[("a.txt", "one\n"), ("b.txt", "x\n")]);
+        let patch = "*** Begin Patch\n*** Update File: b.txt\n@@\n-x\n+y\n*** End Patch\n";
+        let mut found = requests(
+            &repo,
+            vec![ToolEdit::Patch { text: patch.into() }, ToolEdit::Delete { path: "a.txt".into() }],
+        );
+        let request = found.worktrees.remove(0).request.unwrap().unwrap();
+        let paths: Vec<String> = request.edits.iter().map(|edit| edit.path.to_string()).collect();
+        assert_eq!(paths, ["b.txt", "a.txt"]);
+        assert_eq!(request.patch, None);
+    }
+
+    #[test]
+    fn a_patch_without_its_first_line_outside_every_worktree_is_a_fault() {
+        let place = tempfile::tempdir().unwrap();
+        let event = HookEvent {
+            point: HookPoint::UNKNOWN,
+            tool: "apply_patch".to_owned(),
+            cwd: None,
+            session: None,
+            edits: vec![ToolEdit::Patch { text: "--- a\n+++ b\n".into() }],
+        };
+        assert_eq!(
+            from_event(&event, place.path(), "codex").faults,
+            [Finding::new(
+                Code::InvalidPatch,
+                "The patch does not begin with `*** Begin Patch`, so edt cannot determine which files \
+             it changes.",
+                "Send it in that form."
+            )]
+        );
+    }
+
+    #[test]
+    fn clines_markers_become_edts() {
+        assert_eq!(
+            with_edt_markers("------- SEARCH\na\n=======\nb\n+++++++ REPLACE\n"),
+            "<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n"
+        );
+    }
+
+    #[test]
+    fn without_clines_first_marker_no_line_changes() {
+        assert_eq!(with_edt_markers("+++++++ REPLACE\n"), "+++++++ REPLACE\n");
+    }
+}

@@ -111,3 +111,57 @@ fn settings(target: &SetupTarget) -> PathBuf {
         Scope::Project => target.root.join(".windsurf"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::event::Replacement;
+    use super::*;
+
+    #[test]
+    fn edits_before_a_write_are_replacements() {
+        let payload = json!({"agent_action_name": "pre_write_code", "trajectory_id": "t",
+        "tool_info": {"file_path": "/w/a", "edits": [{"old_string": "x", "new_string": "y"}]}});
+        assert_eq!(
+            event(&payload),
+            Ok(HookEvent {
+                point: HookPoint { phase: HookPhase::Before, hook: "pre_write_code" },
+                tool: "write_code".to_owned(),
+                cwd: None,
+                session: Some("t".to_owned()),
+                edits: vec![ToolEdit::Replace {
+                    path: "/w/a".into(),
+                    replacements: vec![Replacement {
+                        old: "x".into(),
+                        new: "y".into(),
+                        all: false
+                    }],
+                }],
+            })
+        );
+    }
+
+    #[test]
+    fn after_a_write_only_the_file_is_read() {
+        let payload =
+            json!({"agent_action_name": "post_write_code", "tool_info": {"file_path": "a"}});
+        assert_eq!(event(&payload).unwrap().edits, [ToolEdit::Unspecified { path: "a".into() }]);
+    }
+
+    #[test]
+    fn another_action_needs_no_input() {
+        let found = event(&json!({"agent_action_name": "pre_run_command"})).unwrap();
+        assert_eq!((found.point.phase, found.edits), (HookPhase::Other, vec![]));
+    }
+
+    #[test]
+    fn only_an_exit_status_blocks_a_write() {
+        assert_eq!(
+            reply(HookPoint::UNKNOWN, &HookMessage::Refusal("why".into())),
+            Reply::exit_two("why")
+        );
+        assert_eq!(
+            reply(HookPoint::UNKNOWN, &HookMessage::Objection("why".into())),
+            Reply { stdout: "why\n".into(), ..Reply::EMPTY }
+        );
+    }
+}

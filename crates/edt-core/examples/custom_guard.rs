@@ -25,7 +25,7 @@ impl Guard for NoTodo {
 
     fn check(&self, file: &Subject<'_>, _: &GuardContext<'_>) -> Vec<GuardOutput> {
         let todo = |text: &[u8]| text.windows(4).any(|word| word == b"TODO");
-        let found = file.fresh_lines().find(|(_, text)| todo(text)).map(|(row, _)| {
+        let found = file.added_lines().find(|(_, text)| todo(text)).map(|(row, _)| {
             let summary = format!("Line {} of {} would say TODO.", row + 1, file.path);
             Finding::new(Code::CustomGuard, summary, "Finish the line, or open an issue instead.")
                 .nothing_changed()

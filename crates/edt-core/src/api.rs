@@ -102,7 +102,8 @@ impl Workspace {
     /// Undoes the last `count` edits of the session. The commits stay at `refs/edt/NAME/undone/N`.
     ///
     /// # Errors
-    /// `NO_SESSION`; `NOTHING_TO_UNDO`; `UNSAVED_CHANGES`. Nothing is changed then.
+    /// `NO_SESSION`; `NOTHING_TO_UNDO` if the session has fewer edits, or `count` is 0;
+    /// `UNSAVED_CHANGES`. Nothing is changed then.
     pub fn undo(&mut self, count: u64) -> Result<Outcome, Refusal> {
         self.move_branch(|locked, session| undo(locked, session, &UndoTarget::Edits(count)))
     }

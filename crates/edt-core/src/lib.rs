@@ -17,6 +17,11 @@
 //! # Ok(()) }
 //! ```
 //!
+//! The first edit begins a session: a branch `edt/NAME` at HEAD, to which HEAD switches. Policy
+//! (`edt.toml`) is read from the commit that the session began from, so an edit cannot loosen it.
+//! Hints name the commands of the program `edt`; an embedding program may show its own words for a
+//! [`Code`]. Git itself runs only for hooks, filters and signing, where the repository asks for them.
+//!
 //! A refusal is a value: every finding has a stable [`Code`], a summary, what the call had changed,
 //! and the next call to make.
 //!

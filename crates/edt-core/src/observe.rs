@@ -12,7 +12,7 @@ use edt_types::{Findings, Landing};
 use crate::policy::Policy;
 use crate::txn::request::Request;
 
-/// Observes the calls of the workspaces whose [`Options`](crate::session::Options) name it.
+/// Observes the calls of the workspaces whose [`Options`](crate::Options) name it.
 ///
 /// Every method does nothing by default. A failure inside an observer stays there: no method can
 /// refuse a call.

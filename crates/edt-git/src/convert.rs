@@ -394,8 +394,8 @@ impl Conversion<'_> {
                 let path = self.path.for_shell();
                 let hint = format!(
                     "Ask the user to convert the file to the line endings that Git checks out \
-                     (`{tool} {path}`), or to remove the conversion (`git check-attr -a {path}`, \
-                     core.autocrlf)."
+                     (`{tool} {path}`), or to remove the conversion; `git check-attr -a {path}` and \
+                     `git config core.autocrlf` show where it is set."
                 );
                 (why, hint)
             }
@@ -521,7 +521,8 @@ mod tests {
             "edt does not edit a.txt: Git would not check out the bytes that are on disk: Git \
              checks it out with CRLF, and 1 of its 2 lines end in CRLF.",
             "Ask the user to convert the file to the line endings that Git checks out (`unix2dos \
-             a.txt`), or to remove the conversion (`git check-attr -a a.txt`, core.autocrlf).",
+             a.txt`), or to remove the conversion; `git check-attr -a a.txt` and `git config \
+             core.autocrlf` show where it is set.",
         );
         assert_eq!(finding, expected.nothing_changed().at(&path()));
     }

@@ -53,7 +53,8 @@ pub(super) fn block_starts(bytes: &[u8], hash_len: usize) -> Vec<usize> {
     Vec::new()
 }
 
-/// The offset table after entries were inserted or removed.
+/// The body of the extension `IEOT` (a table of blocks of entries) after entries were inserted or
+/// removed.
 pub(super) fn shifted_offsets(body: &[u8], shifts: &[Shift]) -> Vec<u8> {
     let mut blocks: Vec<(i64, i64)> = body[4..]
         .chunks_exact(8)

@@ -121,6 +121,7 @@ impl Repo {
         Repo::of(gix::open(root).map_err(|error| not_opened(root, &error))?)
     }
 
+    /// Wraps an opened repository, if edt supports it.
     pub(super) fn of(inner: gix::Repository) -> Result<Repo> {
         super::environment::check_owner(&inner)?;
         check_supported(&inner)?;

@@ -27,3 +27,6 @@ pub use log::Journal;
 pub use pointers::{BranchOrigin, BranchUpdate};
 pub use publish::{ChangeSet, publish};
 pub use recover::open_recovered;
+
+#[cfg(test)]
+mod tests;

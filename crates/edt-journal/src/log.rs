@@ -457,4 +457,129 @@ mod tests {
         };
         assert_eq!(std::fs::read(quarantined).unwrap(), b"something else");
     }
+
+    fn opened(directory: &Path) -> (Journal, Pending) {
+        Journal::open(directory, directory, "refs/worktree/pointer").unwrap()
+    }
+
+    #[test]
+    fn a_transaction_that_is_not_closed_blocks_the_next_one_of_the_process() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut journal = opened(dir.path()).0;
+        assert_eq!(journal.check_closed(), Ok(()));
+        journal.append(&record(1)).unwrap();
+        assert_eq!(
+            journal.check_closed(),
+            Err(Finding::new(
+                Code::SessionBusy,
+                "The previous transaction is not finished yet.",
+                "Repeat the call: it finishes the previous transaction first."
+            )
+            .nothing_changed()
+            .into())
+        );
+        journal.close().unwrap();
+        assert_eq!(journal.check_closed(), Ok(()));
+    }
+
+    #[test]
+    fn records_are_numbered_across_calls_and_checkpoints() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut journal = opened(dir.path()).0;
+        assert_eq!(journal.append(&record(1)), Ok(1));
+        journal.checkpoint().unwrap();
+        let mut journal = opened(dir.path()).0;
+        assert_eq!(journal.append(&record(2)), Ok(2));
+    }
+
+    #[test]
+    fn a_full_journal_starts_again_at_the_front() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut journal = opened(dir.path()).0;
+        journal.tail = journal.size / 4 * 3 + 1;
+        journal.make_room().unwrap();
+        assert_eq!((journal.tail, journal.epoch), (PAGE, 2));
+    }
+
+    #[test]
+    fn a_journal_with_room_stays_as_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut journal = opened(dir.path()).0;
+        journal.append(&record(1)).unwrap();
+        let tail = journal.tail;
+        journal.make_room().unwrap();
+        assert_eq!((journal.tail, journal.epoch), (tail, 1));
+    }
+
+    #[test]
+    fn a_record_that_does_not_fit_makes_a_checkpoint_first() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut journal = opened(dir.path()).0;
+        journal.tail = journal.size - 8;
+        journal.append(&record(1)).unwrap();
+        assert_eq!(journal.epoch, 2);
+        assert!(matches!(opened(dir.path()).1, Pending::Interrupted(1, Record::RolledBack(1))));
+    }
+
+    #[test]
+    fn a_damaged_header_counts_as_a_restart() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut journal = opened(dir.path()).0;
+        journal.append(&record(4)).unwrap();
+        journal.close().unwrap();
+        journal.file.write_all_at(&[0xff], 20).unwrap();
+        let Pending::AfterRestart(all) = opened(dir.path()).1 else { panic!("not seen") };
+        assert_eq!(all, [(1, record(4))]);
+    }
+
+    #[test]
+    fn a_journal_of_another_version_is_quarantined() {
+        let dir = tempfile::tempdir().unwrap();
+        let journal = opened(dir.path()).0;
+        journal.file.write_all_at(&(VERSION + 1).to_le_bytes(), 8).unwrap();
+        let Pending::Quarantined(first) = opened(dir.path()).1 else { panic!("not seen") };
+        std::fs::write(dir.path().join("journal"), "x").unwrap();
+        let Pending::Quarantined(second) = opened(dir.path()).1 else { panic!("not seen") };
+        assert_eq!(
+            [first, second],
+            ["journal.damaged-1", "journal.damaged-2"].map(|name| dir.path().join(name))
+        );
+    }
+
+    #[test]
+    fn after_a_restart_records_of_an_older_epoch_do_not_count() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut journal = opened(dir.path()).0;
+        for n in 1..=3 {
+            journal.append(&record(n)).unwrap();
+        }
+        journal.checkpoint().unwrap();
+        crate::tests::restart(dir.path());
+        let Pending::AfterRestart(all) = opened(dir.path()).1 else { panic!("not seen") };
+        assert_eq!(all, []);
+    }
+
+    #[test]
+    fn durability_is_only_raised() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut journal = opened(dir.path()).0;
+        journal.set_durability(Durability::Full);
+        journal.require_durability(Durability::Journal);
+        assert_eq!(journal.durability(), Durability::Full);
+    }
+
+    #[test]
+    fn a_lasting_transaction_ends_with_a_checkpoint() {
+        let epoch = |durability, lasting| {
+            let dir = tempfile::tempdir().unwrap();
+            let mut journal = opened(dir.path()).0;
+            journal.set_durability(durability);
+            journal.append(&record(1)).unwrap();
+            journal.finish(lasting).unwrap();
+            journal.epoch
+        };
+        assert_eq!(epoch(Durability::Journal, false), 1);
+        assert_eq!(epoch(Durability::Journal, true), 2);
+        assert_eq!(epoch(Durability::Full, false), 2);
+    }
 }

@@ -123,3 +123,48 @@ impl BranchUpdate {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn update(from: BranchOrigin, head_from: Option<&str>) -> BranchUpdate {
+        BranchUpdate {
+            name: "refs/heads/edt/a".to_owned(),
+            from,
+            new: Oid::from_bytes_or_panic(&[2; 20]),
+            log: String::new(),
+            head: InHead::Yes,
+            head_from: head_from.map(str::to_owned),
+            point: None,
+        }
+    }
+
+    fn oid(byte: u8) -> Oid {
+        Oid::from_bytes_or_panic(&[byte; 20])
+    }
+
+    #[test]
+    fn a_created_branch_has_a_start_and_no_old_value() {
+        let created = update(BranchOrigin::Created(oid(1)), None);
+        assert_eq!((created.start(), created.old()), (oid(1), None));
+        let rewound = update(BranchOrigin::Rewound(oid(1)), None);
+        assert_eq!((rewound.start(), rewound.old()), (oid(1), Some(oid(1))));
+    }
+
+    #[test]
+    fn a_new_branch_and_a_move_of_head_are_synced_before_the_answer() {
+        assert!(update(BranchOrigin::Created(oid(1)), None).must_be_synced());
+        assert!(update(BranchOrigin::Existing(oid(1)), Some(MAIN)).must_be_synced());
+        assert!(!update(BranchOrigin::Existing(oid(1)), None).must_be_synced());
+    }
+
+    #[test]
+    fn a_branch_stays_if_only_head_moves_to_it() {
+        assert!(update(BranchOrigin::Existing(oid(2)), Some(MAIN)).stays());
+        assert!(!update(BranchOrigin::Existing(oid(2)), None).stays());
+        assert!(!update(BranchOrigin::Existing(oid(1)), Some(MAIN)).stays());
+    }
+
+    const MAIN: &str = "refs/heads/main";
+}

@@ -377,3 +377,224 @@ fn unfinished(error: &Findings) -> Warning {
         ),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{MAIN, Scratch, path, refusal};
+    use edt_git::Tracked;
+
+    const TWO: &[(&str, Option<&str>)] = &[("a.txt", Some("two\n"))];
+
+    #[test]
+    fn a_published_change_moves_branch_index_and_file() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let change = scratch.change(&repo, TWO);
+        let after = scratch.after(&change, "two\n");
+        assert_eq!(publish(&repo, &mut scratch.journal(&repo), change), Ok(vec![]));
+        assert_eq!(scratch.state(), after);
+    }
+
+    #[test]
+    fn a_published_change_leaves_nothing_staged() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        publish(&repo, &mut scratch.journal(&repo), scratch.change(&repo, TWO)).unwrap();
+        let names: Vec<_> = std::fs::read_dir(repo.state_path().join("stage"))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
+        assert!(!names.iter().any(|name| name.to_string_lossy().contains("-0")), "{names:?}");
+        assert!(!scratch.root().join(".git/index.lock").exists());
+    }
+
+    #[test]
+    fn the_branch_and_head_log_the_change() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let change = scratch.change(&repo, TWO);
+        let new = change.branch.new;
+        publish(&repo, &mut scratch.journal(&repo), change).unwrap();
+        for name in ["refs/heads/main", "HEAD"] {
+            let log = scratch.text(&format!(".git/logs/{name}")).unwrap();
+            let last = log.lines().last().unwrap();
+            assert!(
+                last.contains(&format!(" {new} ")) && last.ends_with("\tedt: change"),
+                "{name}: {last}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_new_file_gets_its_directories() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let change = scratch.change(&repo, &[("x/y/b.txt", Some("b\n"))]);
+        publish(&repo, &mut scratch.journal(&repo), change).unwrap();
+        assert_eq!(scratch.text("x/y/b.txt").as_deref(), Some("b\n"));
+    }
+
+    #[test]
+    fn a_removed_file_takes_its_empty_directories_with_it() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let mut journal = scratch.journal(&repo);
+        publish(&repo, &mut journal, scratch.change(&repo, &[("x/y/b.txt", Some("b\n"))])).unwrap();
+        publish(&repo, &mut journal, scratch.change(&repo, &[("x/y/b.txt", None)])).unwrap();
+        assert!(!scratch.root().join("x").exists());
+    }
+
+    #[test]
+    fn a_file_that_someone_changed_meanwhile_refuses_the_change() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let before = scratch.state();
+        let change = scratch.change(&repo, TWO);
+        scratch.write("a.txt", "mine\n");
+        let found = refusal(publish(&repo, &mut scratch.journal(&repo), change));
+        assert_eq!(
+            found.message(),
+            "a.txt was changed by someone else during the call. Their content is kept. Nothing was \
+         recorded."
+        );
+        assert_eq!(found.code, Code::HashMismatch);
+        let mine = crate::tests::State { text: Some("mine\n".to_owned()), ..before };
+        assert_eq!(scratch.state(), mine);
+    }
+
+    #[test]
+    fn a_refused_change_restores_the_files_before_it() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let change = scratch.change(&repo, &[("b.txt", Some("b\n")), ("a.txt", Some("two\n"))]);
+        scratch.write("a.txt", "mine\n");
+        publish(&repo, &mut scratch.journal(&repo), change).unwrap_err();
+        assert_eq!(
+            (scratch.text("a.txt").as_deref(), scratch.text("b.txt")),
+            (Some("mine\n"), None)
+        );
+    }
+
+    #[test]
+    fn a_refused_change_is_rolled_back_in_the_journal() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let change = scratch.change(&repo, TWO);
+        scratch.write("a.txt", "mine\n");
+        let mut journal = scratch.journal(&repo);
+        publish(&repo, &mut journal, change).unwrap_err();
+        assert_eq!(journal.check_closed(), Ok(()));
+        assert_eq!(crate::open_recovered(&repo, crate::tests::POINTER).unwrap().1, None);
+    }
+
+    #[test]
+    fn a_branch_that_moved_meanwhile_refuses_the_change() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let stale = scratch.change(&repo, TWO);
+        let mut journal = scratch.journal(&repo);
+        let other = scratch.change(&repo, &[("b.txt", Some("b\n"))]);
+        let winner = other.branch.new;
+        publish(&repo, &mut journal, other).unwrap();
+        let found = refusal(publish(&repo, &mut journal, stale));
+        assert_eq!(found.code, Code::SessionMoved);
+        assert_eq!(repo.ref_value(MAIN), Ok(Some(winner)));
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("one\n"));
+    }
+
+    #[test]
+    fn a_switch_of_head_meanwhile_refuses_the_change() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let change = scratch.change(&repo, TWO);
+        repo.create_ref("refs/heads/other", change.branch.start()).unwrap();
+        repo.set_symbolic_ref("HEAD", "refs/heads/other").unwrap();
+        assert_eq!(
+            refusal(publish(&repo, &mut scratch.journal(&repo), change)),
+            Finding::new(
+                Code::SessionMoved,
+                "HEAD was switched during the call.",
+                "Repeat the call."
+            )
+            .nothing_changed()
+        );
+    }
+
+    #[test]
+    fn an_entry_that_someone_staged_meanwhile_refuses_the_change() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let stale = scratch.change(&repo, &[("a.txt", Some("three\n"))]);
+        let mut other = scratch.change(&repo, TWO);
+        // The other change moves the entry only.
+        other.files.clear();
+        let start = other.branch.start();
+        let mut journal = scratch.journal(&repo);
+        let new = other.branch.new;
+        publish(&repo, &mut journal, other).unwrap();
+        repo.swap_ref(&RefSwap { name: MAIN, from: new, to: start, log: "", head: InHead::Yes })
+            .unwrap();
+        let found = refusal(publish(&repo, &mut journal, stale));
+        assert_eq!(found.code, Code::RepositoryBusy);
+        assert!(
+            found.summary.ends_with("was changed by another program during the call."),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn refs_are_created_moved_and_deleted_with_the_branch() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let mut change = scratch.change(&repo, TWO);
+        let (old, new) = (change.branch.start(), change.branch.new);
+        repo.create_ref("refs/edt/moved", old).unwrap();
+        repo.create_ref("refs/edt/dropped", old).unwrap();
+        change.create = vec![("refs/edt/created".to_owned(), old)];
+        change.replace = vec![("refs/edt/moved".to_owned(), old, new)];
+        change.drop = vec![("refs/edt/dropped".to_owned(), old)];
+        publish(&repo, &mut scratch.journal(&repo), change).unwrap();
+        let value = |name| repo.ref_value(name).unwrap();
+        assert_eq!(
+            ["refs/edt/created", "refs/edt/moved", "refs/edt/dropped"].map(value),
+            [Some(old), Some(new), None]
+        );
+    }
+
+    #[test]
+    fn a_ref_that_exists_already_refuses_the_change() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let before = scratch.state();
+        let mut change = scratch.change(&repo, TWO);
+        let (old, new) = (change.branch.start(), change.branch.new);
+        repo.create_ref("refs/edt/created", new).unwrap();
+        change.create = vec![("refs/edt/created".to_owned(), old)];
+        publish(&repo, &mut scratch.journal(&repo), change).unwrap_err();
+        assert_eq!(repo.ref_value("refs/edt/created"), Ok(Some(new)));
+        assert_eq!(scratch.state(), before);
+    }
+
+    #[test]
+    fn the_objects_of_a_change_are_readable_afterwards() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let change = scratch.change(&repo, TWO);
+        let new = change.branch.new;
+        publish(&repo, &mut scratch.journal(&repo), change).unwrap();
+        let fresh = scratch.repo();
+        let tracked = fresh.tracked(fresh.tree_of(new).unwrap(), &path("a.txt")).unwrap();
+        assert!(matches!(tracked, Tracked::File(file) if Ok(file.oid) == fresh.blob_id(b"two\n")));
+    }
+
+    #[test]
+    fn an_open_journal_takes_no_second_change() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let mut journal = scratch.journal(&repo);
+        journal.append(&Record::RolledBack(1)).unwrap();
+        let found = refusal(publish(&repo, &mut journal, scratch.change(&repo, TWO)));
+        assert_eq!(found.code, Code::SessionBusy);
+    }
+}

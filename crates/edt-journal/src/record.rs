@@ -217,3 +217,92 @@ impl ChangeRecord {
         self.objects.iter().filter_map(object).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn oid(byte: u8) -> Oid {
+        Oid::from_bytes_or_panic(&[byte; 20])
+    }
+
+    fn entry(seen: IndexState, disk: DiskState) -> EntryMove {
+        let file = Some(FileId { oid: oid(1), mode: FileMode::Executable });
+        EntryMove { path: RepoPath::from_tree(b"a"), file, seen, disk }
+    }
+
+    /// What remains of an entry after it was recorded.
+    fn recorded(entry: &EntryMove) -> Option<(Option<FileId>, IndexState, DiskState)> {
+        let read = EntryRecord::of(entry)?.entry()?;
+        Some((read.file, read.seen, read.disk))
+    }
+
+    #[test]
+    fn an_entry_of_a_written_file_is_read_as_it_was() {
+        let seen = IndexState::File(FileId { oid: oid(2), mode: FileMode::Plain });
+        let entry = entry(seen, DiskState::Written);
+        assert_eq!(recorded(&entry), Some((entry.file, seen, DiskState::Written)));
+    }
+
+    #[test]
+    fn an_intention_to_add_is_not_a_missing_entry() {
+        let seen = |state| recorded(&entry(state, DiskState::Other)).unwrap().1;
+        assert_eq!(seen(IndexState::IntentToAdd), IndexState::IntentToAdd);
+        assert_eq!(seen(IndexState::Nothing), IndexState::Nothing);
+    }
+
+    #[test]
+    fn an_entry_that_edt_does_not_change_is_not_recorded() {
+        assert_eq!(EntryRecord::of(&entry(IndexState::Other, DiskState::Written)), None);
+    }
+
+    #[test]
+    fn an_id_has_the_length_of_one_of_gits_hashes() {
+        assert_eq!(Id(vec![3; 20]).oid(), Some(oid(3)));
+        assert_eq!(Id(vec![3; 19]).oid(), None);
+    }
+
+    fn branch(from: OriginRecord) -> BranchRecord {
+        BranchRecord {
+            name: "refs/heads/a".to_owned(),
+            from,
+            new: oid(4).into(),
+            stat: None,
+            log: "edt: x".to_owned(),
+            in_head: false,
+            head_from: Some("refs/heads/main".to_owned()),
+            head_stat: None,
+            point: None,
+        }
+    }
+
+    #[test]
+    fn the_origin_of_a_branch_is_read_as_it_was() {
+        for origin in [
+            BranchOrigin::Existing(oid(1)),
+            BranchOrigin::Rewound(oid(1)),
+            BranchOrigin::Created(oid(1)),
+        ] {
+            assert_eq!(branch(origin.into()).branch().unwrap().from, origin);
+        }
+    }
+
+    #[test]
+    fn a_branch_with_an_invalid_id_cannot_be_read() {
+        assert!(branch(OriginRecord::Created(Id(vec![]))).branch().is_none());
+    }
+
+    #[test]
+    fn a_file_record_has_the_files_before_and_after() {
+        let file = FileRecord {
+            path: b"a".to_vec(),
+            old: None,
+            new: Some((oid(5).into(), true)),
+            staged: None,
+            stage: "tx-0".to_owned(),
+            beside: false,
+        };
+        let new = FileId { oid: oid(5), mode: FileMode::Executable };
+        assert_eq!((file.old_file(), file.new_file()), (None, Some(new)));
+    }
+}

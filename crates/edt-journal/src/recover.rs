@@ -202,3 +202,264 @@ fn unreadable() -> Recovered {
         detail: "The journal's last record could not be read. No file was changed.".to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::publish::publish;
+    use crate::tests::{MAIN, POINTER, Scratch, State};
+    use edt_git::{InHead, RefSwap};
+
+    const TWO: &[(&str, Option<&str>)] = &[("a.txt", Some("two\n"))];
+    const ROLLED_BACK: &str = "An interrupted transaction was not recorded. It was rolled back.";
+    const FINISHED: &str = "An interrupted transaction was already recorded. It was finished.";
+    const LEFT: &str = " Files with neither the old nor the new content are someone else's work and were \
+                    not changed.";
+
+    fn recovered(scratch: &Scratch) -> Option<Recovered> {
+        open_recovered(&scratch.repo(), POINTER).unwrap().1
+    }
+
+    fn expected(
+        action: &'static str,
+        commit: edt_git::Oid,
+        files: &[&str],
+        left: &[&str],
+        detail: &str,
+    ) -> Option<Recovered> {
+        let names = |paths: &[&str]| paths.iter().map(ToString::to_string).collect();
+        Some(Recovered {
+            action,
+            commit: Some(commit.to_string()),
+            files: names(files),
+            left: names(left),
+            detail: detail.to_owned(),
+        })
+    }
+
+    /// Moves `main` to the commit of the change.
+    fn commit(repo: &Repo, branch: &BranchUpdate) {
+        let swap = RefSwap {
+            name: MAIN,
+            from: branch.start(),
+            to: branch.new,
+            log: "edt: change",
+            head: InHead::Yes,
+        };
+        repo.swap_ref(&swap).unwrap();
+    }
+
+    #[test]
+    fn a_fresh_journal_has_nothing_to_recover() {
+        assert_eq!(recovered(&Scratch::new()), None);
+    }
+
+    #[test]
+    fn a_change_that_only_was_recorded_is_rolled_back() {
+        let scratch = Scratch::new();
+        let (repo, before) = (scratch.repo(), scratch.state());
+        let change = scratch.change(&repo, TWO);
+        scratch.interrupt(&repo, &change);
+        assert_eq!(
+            recovered(&scratch),
+            expected("rolled_back", change.branch.new, &[], &[], ROLLED_BACK)
+        );
+        assert_eq!(scratch.state(), before);
+    }
+
+    #[test]
+    fn a_file_that_was_exchanged_before_the_branch_moved_is_restored() {
+        let scratch = Scratch::new();
+        let (repo, before) = (scratch.repo(), scratch.state());
+        let change = scratch.change(&repo, TWO);
+        let files = scratch.interrupt(&repo, &change);
+        StagingArea::open(&repo).unwrap().swap(&files[0]).unwrap();
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("two\n"));
+        assert_eq!(
+            recovered(&scratch),
+            expected("rolled_back", change.branch.new, &["a.txt"], &[], ROLLED_BACK)
+        );
+        assert_eq!(scratch.state(), before);
+    }
+
+    #[test]
+    fn a_new_file_is_removed_with_its_directories_by_a_rollback() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let change = scratch.change(&repo, &[("x/b.txt", Some("b\n"))]);
+        let files = scratch.interrupt(&repo, &change);
+        StagingArea::open(&repo).unwrap().swap(&files[0]).unwrap();
+        recovered(&scratch);
+        assert!(!scratch.root().join("x").exists());
+    }
+
+    #[test]
+    fn a_removed_file_is_restored_by_a_rollback() {
+        let scratch = Scratch::new();
+        let (repo, before) = (scratch.repo(), scratch.state());
+        let change = scratch.change(&repo, &[("a.txt", None)]);
+        let files = scratch.interrupt(&repo, &change);
+        StagingArea::open(&repo).unwrap().swap(&files[0]).unwrap();
+        assert_eq!(scratch.text("a.txt"), None);
+        recovered(&scratch);
+        assert_eq!(scratch.state(), before);
+    }
+
+    #[test]
+    fn a_change_whose_branch_has_moved_is_finished() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let change = scratch.change(&repo, TWO);
+        let files = scratch.interrupt(&repo, &change);
+        StagingArea::open(&repo).unwrap().swap(&files[0]).unwrap();
+        commit(&repo, &change.branch);
+        assert_eq!(
+            recovered(&scratch),
+            expected("finished", change.branch.new, &["a.txt"], &[], FINISHED)
+        );
+        assert_eq!(scratch.state(), scratch.after(&change, "two\n"));
+    }
+
+    #[test]
+    fn a_file_that_was_not_exchanged_yet_is_installed() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let change = scratch.change(&repo, TWO);
+        scratch.interrupt(&repo, &change);
+        commit(&repo, &change.branch);
+        recovered(&scratch);
+        assert_eq!(scratch.state(), scratch.after(&change, "two\n"));
+    }
+
+    #[test]
+    fn a_finished_change_is_logged_once() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let change = scratch.change(&repo, TWO);
+        scratch.interrupt(&repo, &change);
+        commit(&repo, &change.branch);
+        recovered(&scratch);
+        let log = scratch.text(".git/logs/refs/heads/main").unwrap();
+        assert_eq!(log.matches("edt: change").count(), 1, "{log}");
+    }
+
+    #[test]
+    fn objects_that_are_missing_are_written_from_the_journal() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let change = scratch.change(&repo, TWO);
+        scratch.interrupt(&repo, &change);
+        let blob = repo.blob_id(b"two\n").unwrap().to_string();
+        let object = repo.objects_dir().join(&blob[..2]).join(&blob[2..]);
+        std::fs::remove_file(&object).unwrap();
+        commit(&repo, &change.branch);
+        recovered(&scratch);
+        assert!(object.exists());
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("two\n"));
+    }
+
+    #[test]
+    fn a_users_text_is_left_by_a_rollback() {
+        let scratch = Scratch::new();
+        let (repo, before) = (scratch.repo(), scratch.state());
+        let change = scratch.change(&repo, TWO);
+        scratch.interrupt(&repo, &change);
+        scratch.write("a.txt", "mine\n");
+        assert_eq!(
+            recovered(&scratch),
+            expected(
+                "rolled_back",
+                change.branch.new,
+                &[],
+                &["a.txt"],
+                &format!("{ROLLED_BACK}{LEFT}")
+            )
+        );
+        assert_eq!(scratch.state(), State { text: Some("mine\n".to_owned()), ..before });
+    }
+
+    #[test]
+    fn a_users_text_is_left_by_a_finished_change() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let change = scratch.change(&repo, TWO);
+        scratch.interrupt(&repo, &change);
+        commit(&repo, &change.branch);
+        scratch.write("a.txt", "mine\n");
+        assert_eq!(
+            recovered(&scratch),
+            expected("finished", change.branch.new, &[], &["a.txt"], &format!("{FINISHED}{LEFT}"))
+        );
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("mine\n"));
+    }
+
+    #[test]
+    fn refs_that_a_rolled_back_change_created_are_deleted() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let mut change = scratch.change(&repo, TWO);
+        let pin = ("refs/edt/created".to_owned(), change.branch.start());
+        change.create = vec![pin.clone()];
+        scratch.interrupt(&repo, &change);
+        repo.create_ref(&pin.0, pin.1).unwrap();
+        recovered(&scratch);
+        assert_eq!(repo.ref_value(&pin.0), Ok(None));
+    }
+
+    #[test]
+    fn a_ref_that_a_finished_change_deletes_is_deleted() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let mut change = scratch.change(&repo, TWO);
+        let dropped = ("refs/edt/dropped".to_owned(), change.branch.start());
+        repo.create_ref(&dropped.0, dropped.1).unwrap();
+        change.drop = vec![dropped.clone()];
+        scratch.interrupt(&repo, &change);
+        commit(&repo, &change.branch);
+        recovered(&scratch);
+        assert_eq!(repo.ref_value(&dropped.0), Ok(None));
+    }
+
+    #[test]
+    fn recovery_is_done_once() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        scratch.interrupt(&repo, &scratch.change(&repo, TWO));
+        assert!(recovered(&scratch).is_some());
+        assert_eq!(recovered(&scratch), None);
+    }
+
+    #[test]
+    fn the_next_change_follows_a_rollback() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        scratch.interrupt(&repo, &scratch.change(&repo, TWO));
+        let mut journal = scratch.journal(&repo);
+        let change = scratch.change(&repo, &[("a.txt", Some("three\n"))]);
+        let after = scratch.after(&change, "three\n");
+        publish(&repo, &mut journal, change).unwrap();
+        assert_eq!(scratch.state(), after);
+    }
+
+    #[test]
+    fn a_journal_that_cannot_be_read_is_renamed() {
+        let scratch = Scratch::new();
+        let state = scratch.repo().state_path().to_owned();
+        std::fs::write(state.join("journal"), "something else").unwrap();
+        let kept = state.join("journal.damaged-1");
+        assert_eq!(
+            recovered(&scratch),
+            Some(Recovered {
+                action: "quarantined",
+                commit: None,
+                files: vec![],
+                left: vec![],
+                detail: format!(
+                    "The journal could not be read and was renamed to {}. No file was changed.",
+                    kept.display()
+                ),
+            })
+        );
+        assert!(kept.exists());
+    }
+}

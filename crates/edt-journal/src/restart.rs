@@ -474,7 +474,9 @@ fn repair_logs(repo: &Repo, changes: &[Recorded]) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::is_torn_form;
+    use super::*;
+    use crate::publish::publish;
+    use crate::tests::{MAIN, POINTER, Scratch};
 
     #[test]
     fn missing_and_zero_bytes_are_torn_and_other_bytes_are_a_users() {
@@ -484,5 +486,159 @@ mod tests {
         for other in [b"x".as_slice(), b"abcde", b"abcx", b"\0\0\0x"] {
             assert!(!is_torn_form(other, b"abcd"), "{other:?}");
         }
+    }
+
+    const TWO: &[(&str, Option<&str>)] = &[("a.txt", Some("two\n"))];
+
+    /// Restarts the machine and recovers.
+    fn restarted(scratch: &Scratch) -> Option<Recovered> {
+        scratch.restart();
+        crate::open_recovered(&scratch.repo(), POINTER).unwrap().1
+    }
+
+    /// A published change of `a.txt` to `two`.
+    fn published(scratch: &Scratch) -> BranchUpdate {
+        let repo = scratch.repo();
+        let change = scratch.change(&repo, TWO);
+        let branch = change.branch.clone();
+        publish(&repo, &mut scratch.journal(&repo), change).unwrap();
+        branch
+    }
+
+    #[test]
+    fn a_recorded_change_is_finished_after_a_restart() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let change = scratch.change(&repo, TWO);
+        scratch.interrupt(&repo, &change);
+        assert_eq!(
+            restarted(&scratch),
+            Some(Recovered {
+                action: "recovered",
+                commit: Some(change.branch.new.to_string()),
+                files: vec!["a.txt".to_owned()],
+                left: vec![],
+                detail:
+                    "The machine was restarted before everything was on disk. The recorded edits \
+                     were restored."
+                        .to_owned(),
+            })
+        );
+        assert_eq!(scratch.state(), scratch.after(&change, "two\n"));
+    }
+
+    #[test]
+    fn a_change_that_is_complete_on_disk_is_no_news() {
+        let scratch = Scratch::new();
+        published(&scratch);
+        assert_eq!(restarted(&scratch), None);
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("two\n"));
+    }
+
+    #[test]
+    fn a_rolled_back_change_is_not_finished_after_a_restart() {
+        let scratch = Scratch::new();
+        let (repo, before) = (scratch.repo(), scratch.state());
+        scratch.interrupt(&repo, &scratch.change(&repo, TWO));
+        drop(scratch.journal(&repo));
+        assert_eq!(restarted(&scratch), None);
+        assert_eq!(scratch.state(), before);
+    }
+
+    #[test]
+    fn a_torn_file_is_restored() {
+        let scratch = Scratch::new();
+        let branch = published(&scratch);
+        let full = scratch.root().join("a.txt");
+        let written = full.metadata().unwrap().modified().unwrap();
+        let file = std::fs::File::options().write(true).open(&full).unwrap();
+        file.set_len(2).unwrap();
+        file.set_modified(written).unwrap();
+        let found = restarted(&scratch).unwrap();
+        assert_eq!(
+            (found.files, found.commit),
+            (vec!["a.txt".to_owned()], Some(branch.new.to_string()))
+        );
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("two\n"));
+    }
+
+    #[test]
+    fn a_users_later_text_is_kept() {
+        let scratch = Scratch::new();
+        published(&scratch);
+        scratch.write("a.txt", "mine\n");
+        assert_eq!(restarted(&scratch), None);
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("mine\n"));
+    }
+
+    #[test]
+    fn a_file_that_the_user_deleted_stays_deleted() {
+        let scratch = Scratch::new();
+        published(&scratch);
+        std::fs::remove_file(scratch.root().join("a.txt")).unwrap();
+        assert_eq!(restarted(&scratch), None);
+        assert_eq!(scratch.text("a.txt"), None);
+    }
+
+    #[test]
+    fn a_new_file_that_is_missing_is_restored() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        publish(
+            &repo,
+            &mut scratch.journal(&repo),
+            scratch.change(&repo, &[("b.txt", Some("b\n"))]),
+        )
+        .unwrap();
+        std::fs::remove_file(scratch.root().join("b.txt")).unwrap();
+        assert_eq!(restarted(&scratch).unwrap().files, ["b.txt"]);
+        assert_eq!(scratch.text("b.txt").as_deref(), Some("b\n"));
+    }
+
+    #[test]
+    fn a_torn_branch_gets_its_last_value() {
+        let scratch = Scratch::new();
+        let branch = published(&scratch);
+        scratch.write(".git/refs/heads/main", "");
+        restarted(&scratch).unwrap();
+        assert_eq!(scratch.repo().ref_value(MAIN), Ok(Some(branch.new)));
+    }
+
+    #[test]
+    fn a_missing_object_is_written_again() {
+        let scratch = Scratch::new();
+        published(&scratch);
+        let repo = scratch.repo();
+        let blob = repo.blob_id(b"two\n").unwrap().to_string();
+        let object = repo.objects_dir().join(&blob[..2]).join(&blob[2..]);
+        std::fs::remove_file(&object).unwrap();
+        restarted(&scratch);
+        assert!(object.exists());
+    }
+
+    #[test]
+    fn a_torn_last_line_of_a_log_is_repaired() {
+        let scratch = Scratch::new();
+        let branch = published(&scratch);
+        let log = scratch.text(".git/logs/refs/heads/main").unwrap();
+        scratch.write(".git/logs/refs/heads/main", &log[..log.len() - 5]);
+        restarted(&scratch);
+        let repaired = scratch.text(".git/logs/refs/heads/main").unwrap();
+        let last = repaired.lines().last().unwrap();
+        assert!(
+            last.contains(&format!(" {} ", branch.new)) && last.ends_with("\tedt: change"),
+            "{repaired}"
+        );
+    }
+
+    #[test]
+    fn two_changes_of_one_file_leave_the_later_text() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        published(&scratch);
+        let change = scratch.change(&repo, &[("a.txt", Some("three\n"))]);
+        scratch.interrupt(&repo, &change);
+        restarted(&scratch).unwrap();
+        assert_eq!(scratch.state(), scratch.after(&change, "three\n"));
     }
 }

@@ -201,3 +201,95 @@ pub enum Rollback {
     /// its blob.
     FromBlob,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{Scratch, stat};
+    use edt_types::RepoPath;
+
+    const TWO: &[(&str, Option<&str>)] = &[("a.txt", Some("two\n"))];
+
+    #[test]
+    fn what_has_not_been_exchanged_is_only_discarded() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let stage = StagingArea::open(&repo).unwrap();
+        let record = stage.put(&scratch.change(&repo, TWO).files[0], "tx", 0).unwrap();
+        assert_eq!(stage.roll_back(&record), Ok(Rollback::Restored));
+        assert_eq!(stage.staged(&record), Ok(StagedState::Nothing));
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("one\n"));
+    }
+
+    #[test]
+    fn what_has_been_exchanged_goes_back() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let before = stat(&repo, &RepoPath::parse(b"a.txt").unwrap()).unwrap();
+        let stage = StagingArea::open(&repo).unwrap();
+        let record = stage.put(&scratch.change(&repo, TWO).files[0], "tx", 0).unwrap();
+        stage.swap(&record).unwrap();
+        assert_eq!(stage.staged(&record), Ok(StagedState::Old));
+        assert_eq!(stage.roll_back(&record), Ok(Rollback::Restored));
+        let after = stat(&repo, &RepoPath::parse(b"a.txt").unwrap()).unwrap();
+        assert_eq!(after.inode(), before.inode());
+    }
+
+    #[test]
+    fn a_text_that_someone_wrote_after_the_exchange_is_left() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let stage = StagingArea::open(&repo).unwrap();
+        let record = stage.put(&scratch.change(&repo, TWO).files[0], "tx", 0).unwrap();
+        stage.swap(&record).unwrap();
+        scratch.write("a.txt", "mine\n");
+        assert_eq!(stage.roll_back(&record), Ok(Rollback::Left));
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("mine\n"));
+    }
+
+    #[test]
+    fn a_replaced_file_without_its_displaced_one_comes_from_its_blob() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let stage = StagingArea::open(&repo).unwrap();
+        let record = stage.put(&scratch.change(&repo, TWO).files[0], "tx", 0).unwrap();
+        stage.swap(&record).unwrap();
+        stage.discard(&record);
+        assert_eq!(stage.roll_back(&record), Ok(Rollback::FromBlob));
+    }
+
+    #[test]
+    fn a_displaced_file_that_someone_wrote_to_is_kept_under_another_name() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let stage = StagingArea::open(&repo).unwrap();
+        let record = stage.put(&scratch.change(&repo, TWO).files[0], "tx", 0).unwrap();
+        stage.swap(&record).unwrap();
+        std::fs::write(repo.state_path().join("stage/tx-0"), "mine\n").unwrap();
+        let kept = repo.state_path().join("stage/kept-tx-0");
+        assert_eq!(
+            stage.discard_unless_written(&record),
+            Some(Warning {
+                code: "written_meanwhile",
+                path: Some("a.txt".to_owned()),
+                message: format!(
+                    "Another program wrote to the file that this edit replaced. That content is kept as \
+                 {}.",
+                    kept.display()
+                ),
+            })
+        );
+        assert_eq!(std::fs::read_to_string(kept).unwrap(), "mine\n");
+    }
+
+    #[test]
+    fn a_displaced_file_that_nobody_wrote_to_is_removed() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let stage = StagingArea::open(&repo).unwrap();
+        let record = stage.put(&scratch.change(&repo, TWO).files[0], "tx", 0).unwrap();
+        stage.swap(&record).unwrap();
+        assert_eq!(stage.discard_unless_written(&record), None);
+        assert_eq!(stage.staged(&record), Ok(StagedState::Nothing));
+    }
+}

@@ -32,9 +32,9 @@ pub fn from_lines(bytes: &[u8]) -> Result<Vec<MemoryChange>> {
     for (number, line) in
         bytes.split(|&b| b == b'\n').enumerate().filter(|(_, line)| !line.trim_ascii().is_empty())
     {
-        let at = |finding: Finding| Finding {
-            summary: format!("Line {}: {}", number + 1, finding.summary),
-            ..finding
+        let at = |finding: Finding| {
+            let summary = format!("Line {}: {}", number + 1, finding.summary);
+            Finding { summary, ..finding }.nothing_changed()
         };
         let episode = Episode::from_json(&line[..line.len().min(MAX_EPISODE_BYTES + 1)])
             .map_err(|found| found.map(at))?;

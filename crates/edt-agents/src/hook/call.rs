@@ -86,3 +86,28 @@ pub(super) fn for_git(
     let override_remedy = override_remedy(finding.allow);
     finding.with_effect(effect).or_override(override_remedy)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use edt_types::Code;
+
+    fn finding(word: &'static str) -> Finding {
+        Finding::new(Code::ProtectedPath, "It is protected.", "Leave it.").overridable_by(word)
+    }
+
+    #[test]
+    fn each_override_is_named_once_after_its_flag() {
+        let found = [finding("size_reduction"), finding("protected"), finding("size_reduction")];
+        assert_eq!(override_words(&found, "--allow"), "--allow protected --allow size_reduction");
+    }
+
+    #[test]
+    fn a_finding_for_git_has_the_effect_and_the_override_there() {
+        let found = for_git(finding("size_reduction"), Effect::Unstated, |word| {
+            format!("Set EDT_ALLOW={}.", word.unwrap_or_default())
+        });
+        assert_eq!(found.hint(), "Leave it. Set EDT_ALLOW=size_reduction.");
+        assert_eq!(found.effect, Effect::Unstated);
+    }
+}

@@ -214,4 +214,25 @@ mod tests {
             (Some(Vec::new()), None, None)
         );
     }
+
+    #[test]
+    fn a_committed_file_that_cannot_be_read_may_be_ignored() {
+        let broken = b"[refs\n".as_slice();
+        let good = b"[refs]\nprotected = [\"live\"]\n".as_slice();
+        let all = Protection::readable(None, [broken, good]).unwrap();
+        assert_eq!(all.kind("refs/heads/live"), RefKind::Protected);
+        assert!(Protection::readable(Some("[refs\n"), []).is_err());
+    }
+
+    #[test]
+    fn an_object_id_has_the_length_of_one_of_gits_hashes() {
+        assert!(is_id(NULL) && is_id(&"a".repeat(64)));
+        assert!(!is_id(&"a".repeat(41)) && !is_id(&"g".repeat(40)));
+    }
+
+    #[test]
+    fn only_zeros_are_a_null_id() {
+        assert!(is_null("000"));
+        assert!(!is_null("001") && !is_null(""));
+    }
 }

@@ -578,4 +578,104 @@ mod tests {
                 .contains("has the key `hooks` twice")
         );
     }
+
+    fn text_with(old: &str, entry: JsonEntry) -> String {
+        with(Some(old), &[entry]).unwrap()
+    }
+
+    #[test]
+    fn a_default_leaves_a_present_value() {
+        let entry = || JsonEntry::Default(vec!["version"], json!(1));
+        assert_eq!(text_with("{\"version\": 2}\n", entry()), "{\"version\": 2}\n");
+    }
+
+    #[test]
+    fn an_override_is_removed_only_if_the_original_is_known() {
+        let entry = [JsonEntry::Override(vec!["permission", "edit"], json!("deny"))];
+        let old = "{\"permission\": {\"edit\": \"ask\"}}\n";
+        let new = with(Some(old), &entry).unwrap();
+        assert_eq!(new, "{\"permission\": {\"edit\": \"deny\"}}\n");
+        assert_eq!(without(&new, &entry, Original::Text(old)).unwrap().as_deref(), Some(old));
+        assert_eq!(without(&new, &entry, Original::Unknown).unwrap(), Some(new));
+    }
+
+    #[test]
+    fn a_list_item_that_the_original_has_stays() {
+        let entry = [JsonEntry::ListItem(vec!["deny"], "Edit")];
+        let old = "{\"deny\": [\"Edit\"]}\n";
+        assert_eq!(with(Some(old), &entry).unwrap(), old);
+        assert_eq!(without(old, &entry, Original::Text(old)).unwrap().as_deref(), Some(old));
+    }
+
+    #[test]
+    fn a_byte_order_mark_stays() {
+        let entry = || JsonEntry::Owned(vec!["a"], json!(1));
+        let old = "\u{feff}{\n  \"b\": 2\n}\n";
+        let new = text_with(old, entry());
+        assert!(new.starts_with("\u{feff}{"), "{new:?}");
+        assert_eq!(without(&new, &[entry()], Original::Text(old)).unwrap().unwrap(), old);
+    }
+
+    #[test]
+    fn an_empty_file_becomes_an_object() {
+        assert_eq!(
+            with(Some(" \n"), &[JsonEntry::Owned(vec!["a"], json!(1))]).unwrap(),
+            with(None, &[JsonEntry::Owned(vec!["a"], json!(1))]).unwrap()
+        );
+    }
+
+    #[test]
+    fn a_list_where_a_text_is_cannot_be_extended() {
+        let entry = JsonEntry::ListItem(vec!["permissions", "deny"], "Edit");
+        assert_eq!(
+            with(Some("{\"permissions\": {\"deny\": \"x\"}}"), &[entry]),
+            Err(UnusableFile("its `permissions.deny` is not a list".to_owned()))
+        );
+    }
+
+    #[test]
+    fn a_duplicate_key_in_a_list_is_found() {
+        assert_eq!(
+            with(Some("{\"a\": [{\"b\": 1, \"b\": 2}]}"), &[]),
+            Err(UnusableFile(
+                "it has the key `b` twice, and edt cannot know which one the agent reads"
+                    .to_owned()
+            ))
+        );
+    }
+
+    #[test]
+    fn values_that_differ_only_in_directories_are_the_same() {
+        let command = |path: &str| json!({"command": path, "args": ["mcp"]});
+        assert!(same_except_directories(&command("/a/edt"), &command("edt")));
+        assert!(!same_except_directories(&command("/a/edt"), &command("/a/edt2")));
+        assert!(!same_except_directories(&command("edt"), &json!({"command": "edt"})));
+    }
+
+    #[test]
+    fn a_part_of_any_version_is_found() {
+        let all = entries();
+        assert!(any_occurs("{\"mcpServers\": {\"edt\": {}}}", &all));
+        assert!(any_occurs(
+            "{\"hooks\": {\"Pre\": [{\"hooks\": [{\"command\": \"/old/edt agent-hook x\"}]}]}}",
+            &all
+        ));
+        assert!(!any_occurs("{\"deny\": [\"Edit\"], \"version\": 1}", &all));
+        assert!(!any_occurs("not JSON", &all));
+    }
+
+    #[test]
+    fn only_the_value_true_is_true() {
+        assert!(is_true_at_top("// x\n{\"disableAllHooks\": true}", "disableAllHooks"));
+        assert!(!is_true_at_top("{\"disableAllHooks\": \"true\"}", "disableAllHooks"));
+        assert!(!is_true_at_top("{\"a\": {\"disableAllHooks\": true}}", "disableAllHooks"));
+    }
+
+    #[test]
+    fn a_file_of_edt_has_the_important_keys_first() {
+        assert_eq!(
+            file(&json!({"license": "x", "name": "edt", "version": "1"})),
+            "{\n  \"name\": \"edt\",\n  \"version\": \"1\",\n  \"license\": \"x\"\n}\n"
+        );
+    }
 }

@@ -178,3 +178,127 @@ pub enum Original<'a> {
     /// This text.
     Text(&'a str),
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn own() -> Form {
+        Form::OwnFile { content: "edt: new\n".to_owned(), mark: "edt:", executable: false }
+    }
+
+    #[test]
+    fn a_file_of_edt_is_replaced_by_a_newer_one() {
+        assert_eq!(own().with(Some("edt: old\n")), Ok("edt: new\n".to_owned()));
+        assert_eq!(own().with(None), Ok("edt: new\n".to_owned()));
+    }
+
+    #[test]
+    fn a_file_of_the_user_is_not_replaced() {
+        assert_eq!(
+            own().with(Some("mine\n")),
+            Err(UnusableFile(
+                "it was not written by edt (it does not contain \"edt:\")".to_owned()
+            ))
+        );
+    }
+
+    #[test]
+    fn a_file_of_edt_becomes_what_it_was() {
+        let without = |original| own().without("edt: old\n", original);
+        assert_eq!(without(Original::Missing), Ok(None));
+        assert_eq!(without(Original::Text("mine\n")), Ok(Some("mine\n".to_owned())));
+        assert_eq!(without(Original::Unknown), Ok(Some("edt: old\n".to_owned())));
+    }
+
+    #[test]
+    fn without_a_receipt_only_the_present_version_is_removed() {
+        assert_eq!(own().without("edt: new\n", Original::Unknown), Ok(None));
+    }
+
+    #[test]
+    fn a_file_that_the_user_has_rewritten_stays() {
+        assert_eq!(own().without("mine\n", Original::Missing), Ok(Some("mine\n".to_owned())));
+    }
+
+    /// The files of a project, each with what edt's part is for.
+    fn project_files(agent: &str) -> Vec<String> {
+        let target = SetupTarget {
+            scope: Scope::Project,
+            home: "/home/user".into(),
+            root: "/p".into(),
+            edt: "edt".to_owned(),
+            only_edt: false,
+        };
+        let wiring = crate::named(agent).unwrap().wiring;
+        (wiring.files)(&target)
+            .into_iter()
+            .map(|one| format!("{}: {}", one.file.display(), one.purpose.label()))
+            .collect()
+    }
+
+    #[test]
+    fn claude_code_has_three_files_in_a_project() {
+        assert_eq!(
+            project_files("claude-code"),
+            [
+                "/p/.mcp.json: MCP server",
+                "/p/.claude/settings.json: hooks",
+                "/p/.claude/skills/edt/SKILL.md: skill"
+            ]
+        );
+    }
+
+    #[test]
+    fn codex_has_four_files_in_a_project() {
+        assert_eq!(
+            project_files("codex"),
+            [
+                "/p/.codex/config.toml: MCP server",
+                "/p/.codex/hooks.json: hooks",
+                "/p/AGENTS.md: instructions",
+                "/p/.agents/skills/edt/SKILL.md: skill",
+            ]
+        );
+    }
+
+    #[test]
+    fn gemini_has_one_file_for_server_and_hooks() {
+        assert_eq!(
+            project_files("gemini"),
+            [
+                "/p/.gemini/settings.json: MCP server and hooks",
+                "/p/.gemini/skills/edt/SKILL.md: skill"
+            ]
+        );
+    }
+
+    #[test]
+    fn copilot_has_the_files_of_vs_code_in_a_project() {
+        assert_eq!(
+            project_files("copilot"),
+            [
+                "/p/.vscode/mcp.json: MCP server",
+                "/p/.github/hooks/edt.json: hooks",
+                "/p/AGENTS.md: instructions",
+            ]
+        );
+    }
+
+    #[test]
+    fn windsurf_has_its_list_of_servers_in_the_home_directory() {
+        assert_eq!(
+            project_files("windsurf"),
+            [
+                "/p/.windsurf/hooks.json: hooks",
+                "/home/user/.codeium/windsurf/mcp_config.json: MCP server",
+                "/p/AGENTS.md: instructions",
+            ]
+        );
+    }
+
+    #[test]
+    fn aider_has_one_setting() {
+        assert_eq!(project_files("aider"), ["/p/.aider.conf.yml: settings"]);
+    }
+}

@@ -99,3 +99,31 @@ pub fn edt_command(own: &Path) -> String {
         own.display().to_string()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn target(scope: Scope, edt: &str) -> SetupTarget {
+        SetupTarget {
+            scope,
+            home: "/home/user".into(),
+            root: "/p".into(),
+            edt: edt.to_owned(),
+            only_edt: false,
+        }
+    }
+
+    #[test]
+    fn a_path_is_of_the_user_or_of_the_project() {
+        assert_eq!(target(Scope::User, "edt").path(".x"), Path::new("/home/user/.x"));
+        assert_eq!(target(Scope::Project, "edt").path(".x"), Path::new("/p/.x"));
+    }
+
+    #[test]
+    fn a_program_with_a_space_is_quoted_in_a_command() {
+        let target = target(Scope::User, "/my tools/edt");
+        assert_eq!(target.hook_command("codex"), "'/my tools/edt' agent-hook codex");
+        assert_eq!(target.server_command(), "'/my tools/edt' mcp");
+    }
+}

@@ -215,4 +215,65 @@ mod tests {
             "a table with further keys belongs to the user"
         );
     }
+
+    #[test]
+    fn a_value_of_the_table_is_replaced_in_its_place() {
+        let old = "[mcp_servers.edt]\ncommand = \"/old/edt\" # mine\nargs = [\"mcp\"]\n";
+        assert_eq!(
+            with(Some(old), AT, &keys()).unwrap(),
+            "[mcp_servers.edt]\ncommand = \"edt\" # mine\nargs = [\"mcp\"]\n"
+        );
+    }
+
+    #[test]
+    fn a_table_of_another_program_stays() {
+        let theirs = "[mcp_servers.edt]\ncommand = \"other\"\nargs = [\"mcp\"]\n";
+        assert_eq!(
+            without(theirs, AT, &keys(), Original::Missing).unwrap().as_deref(),
+            Some(theirs)
+        );
+    }
+
+    #[test]
+    fn a_table_with_edt_in_another_directory_is_edts_if_edt_made_the_file() {
+        let old = "[mcp_servers.edt]\ncommand = \"/opt/edt\"\nargs = [\"mcp\"]\n";
+        assert_eq!(without(old, AT, &keys(), Original::Missing).unwrap(), None);
+        assert_eq!(without(old, AT, &keys(), Original::Unknown).unwrap().as_deref(), Some(old));
+    }
+
+    #[test]
+    fn a_key_that_the_original_lacked_is_removed() {
+        let original = "[mcp_servers.edt]\ncommand = \"mine\"\n";
+        let new = with(Some(original), AT, &keys()).unwrap();
+        assert_eq!(
+            without(&new, AT, &keys(), Original::Text(original)).unwrap().as_deref(),
+            Some(original)
+        );
+    }
+
+    #[test]
+    fn an_inline_table_cannot_be_extended() {
+        assert_eq!(
+            with(Some("mcp_servers = { other = 1 }\n"), AT, &keys()),
+            Err(UnusableFile("its `mcp_servers` is not a table with a header".to_owned()))
+        );
+    }
+
+    #[test]
+    fn mixed_line_ends_in_a_changed_table_are_refused() {
+        let old = "[mcp_servers.edt]\r\ncommand = \"x\"\nargs = [\"mcp\"]\r\n";
+        assert_eq!(
+            with(Some(old), AT, &keys()),
+            Err(UnusableFile(
+                "it has both LF and CRLF line ends, so edt could not keep every byte".to_owned()
+            ))
+        );
+    }
+
+    #[test]
+    fn a_table_is_found_by_its_path() {
+        assert!(has_table("[mcp_servers.edt]\n", AT));
+        assert!(!has_table("[mcp_servers]\nedt = 1\n", AT));
+        assert!(!has_table("[mcp_servers.edt\n", AT));
+    }
 }

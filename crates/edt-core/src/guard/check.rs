@@ -11,7 +11,7 @@ use edt_types::Finding;
 /// A finding has its own code, and in `allow` the word with which a request overrides it. A guard
 /// that is not edt's own uses [`Code::CustomGuard`](edt_types::Code::CustomGuard) and [`Finding::overridable_by`].
 pub trait Guard: std::fmt::Debug + Send + Sync {
-    /// Names the guard in answers and in `edt.toml`.
+    /// Names the guard in answers. `edt.toml` sets the built-in guards alone, by their names.
     fn name(&self) -> &'static str;
 
     /// Says in one or two sentences what the guard refuses, with its thresholds.

@@ -48,9 +48,9 @@ impl Guard for ElidedCode {
     }
 
     fn rule(&self) -> &'static str {
-        "An added comment or bare line says that the rest is left out (\"... existing code ...\", \
-         \"rest unchanged\") where lines are removed, or is bare dots where three or more are \
-         removed. A placeholder that replaces nothing is a comment."
+        "An added comment or line stands for code that is left out (\"... existing code ...\", \
+         \"rest unchanged\") where lines are removed, or a line of dots stands where three or more \
+         lines are removed. If no line is removed, nothing is refused."
     }
 
     fn check(&self, file: &Subject<'_>, _: &GuardContext<'_>) -> Vec<GuardOutput> {

@@ -164,8 +164,14 @@ impl<'a> Subject<'a> {
         self.hunks().iter().map(|hunk| hunk.new.clone()).filter(|rows| !rows.is_empty()).collect()
     }
 
-    /// The added lines that the old text did not have, each with its row. White space at both ends
-    /// is ignored.
+    /// Every added line, with its row. Rows count from 0; a line has its indentation and no line end.
+    pub fn added_lines(&self) -> impl Iterator<Item = (usize, &'a [u8])> + '_ {
+        let (_, new) = self.lines().texts();
+        self.added().into_iter().flatten().map(move |row| (row, new[row]))
+    }
+
+    /// The added lines that occur nowhere in the old text, each with its row. White space at both
+    /// ends is not compared: a line that was only indented is not fresh.
     pub fn fresh_lines(&self) -> impl Iterator<Item = (usize, &'a [u8])> + '_ {
         let (old, new) = self.lines().texts();
         let fresh = self.fresh.get_or_init(|| {

@@ -29,7 +29,7 @@ pub struct Validator {
     pub command: Vec<String>,
     /// Time limit for one file.
     pub limit: Duration,
-    /// Whether the new text may be rejected if the old text was.
+    /// Whether it refuses a text only if it accepts the text before the edit.
     pub only_new: bool,
     /// Whether it may run.
     pub trust: Trust,

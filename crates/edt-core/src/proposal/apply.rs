@@ -85,7 +85,7 @@ pub(super) fn closed_finding(proposal: &Proposal, state: &ProposalState) -> Find
         ),
         ProposalState::Withdrawn(why) => (
             format!(
-                "Proposal {id} ({}) was withdrawn, but not by the user: {why}",
+                "Proposal {id} ({}) was withdrawn, not by the user, with these words: {why:?}.",
                 proposal.subject()
             ),
             "Send it again with `edt propose` if it is still needed.".to_owned(),

@@ -164,7 +164,7 @@ mod tests {
         decide(&scratch, |workspace, one| withdraw(workspace, one, "mistake")).unwrap();
         let finding = Finding::new(
             Code::ProposalRejected,
-            "Proposal 1 (change it) was withdrawn, but not by the user: mistake",
+            "Proposal 1 (change it) was withdrawn, not by the user, with these words: \"mistake\".",
             "Send it again with `edt propose` if it is still needed.",
         );
         let finding =

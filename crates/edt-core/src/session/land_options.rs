@@ -1,5 +1,7 @@
 //! How a session lands.
 
+/// How a session lands: onto which branch, with which message. The default lands on the branch the
+/// session began from, with a message derived from its edits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LandOptions {
     /// The target branch; the one the session began on if `None`.

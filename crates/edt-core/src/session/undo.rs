@@ -177,6 +177,9 @@ fn move_branch(
 /// The commit before the last `count` edits. Checkpoints between those edits are undone with them;
 /// checkpoints before them stay.
 fn before_edits(repo: &Repo, session: &Session, count: u64) -> Result<Oid> {
+    if count == 0 {
+        return Err(nothing(session, 0).into());
+    }
     let mut remaining = count;
     for commit in session.commits(repo) {
         let commit = commit?;
