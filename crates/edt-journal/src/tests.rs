@@ -1,5 +1,7 @@
 //! A scratch repository whose transactions can be interrupted at any step. No process is started.
 
+#![allow(clippy::unused_self, reason = "one helper for every question of a test")]
+
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 

@@ -49,8 +49,8 @@ impl Guard for ElidedCode {
 
     fn rule(&self) -> &'static str {
         "An added comment or line stands for code that is left out (\"... existing code ...\", \
-         \"rest unchanged\") where lines are removed, or a line of dots stands where three or more \
-         lines are removed. If no line is removed, nothing is refused."
+         \"rest unchanged\") where lines are removed, or a line of dots replaces three or more \
+         lines. If no line is removed, nothing is refused."
     }
 
     fn check(&self, file: &Subject<'_>, _: &GuardContext<'_>) -> Vec<GuardOutput> {

@@ -24,9 +24,9 @@ pub(super) enum MountOp {
     Writable(OsBytes),
     /// The real file or directory, read-only; it cannot be renamed or removed.
     ReadOnly(OsBytes),
-    /// An empty directory in path of the real one.
+    /// An empty directory in place of the real one.
     EmptyDirectory(OsBytes),
-    /// An empty file in path of the real one.
+    /// An empty file in place of the real one.
     EmptyFile(OsBytes),
 }
 
