@@ -225,6 +225,8 @@ pub(super) fn coloured(hunks: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::needless_pass_by_value, reason = "tests are read, not tuned")]
+
     use edt_types::{Code, Finding, SessionReport};
 
     use super::*;

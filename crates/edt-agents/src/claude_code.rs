@@ -176,6 +176,8 @@ fn hook_output(output: &Value) -> Reply {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::needless_pass_by_value, reason = "tests are read, not tuned")]
+
     use super::super::event::Replacement;
     use super::*;
 

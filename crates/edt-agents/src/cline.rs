@@ -179,6 +179,8 @@ fn edit(tool: &str, input: Fields<'_>) -> Result<ToolEdit, UnexpectedShape> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::needless_pass_by_value, reason = "tests are read, not tuned")]
+
     use super::super::event::Replacement;
     use super::*;
 

@@ -99,6 +99,8 @@ fn edits(tool: &str, input: Fields<'_>) -> Result<Vec<ToolEdit>, UnexpectedShape
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::needless_pass_by_value, reason = "tests are read, not tuned")]
+
     use super::*;
 
     fn edits_of(tool: &str, input: Value) -> Result<Vec<ToolEdit>, UnexpectedShape> {

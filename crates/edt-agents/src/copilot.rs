@@ -174,6 +174,8 @@ fn edits(tool: &str, input: Fields<'_>) -> Result<Vec<ToolEdit>, UnexpectedShape
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::needless_pass_by_value, reason = "tests are read, not tuned")]
+
     use super::super::event::Replacement;
     use super::*;
 

@@ -145,6 +145,8 @@ fn edit(tool: &str, input: Fields<'_>) -> Result<ToolEdit, UnexpectedShape> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::needless_pass_by_value, reason = "tests are read, not tuned")]
+
     use super::*;
 
     fn edits(tool: &str, input: Value) -> Result<Vec<ToolEdit>, UnexpectedShape> {

@@ -133,6 +133,8 @@ fn hooks(command: &str) -> Vec<JsonEntry> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::needless_pass_by_value, reason = "tests are read, not tuned")]
+
     use super::super::event::{Replacement, ToolEdit};
     use super::*;
 

@@ -123,6 +123,8 @@ fn plugin_source(edt: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::needless_pass_by_value, reason = "tests are read, not tuned")]
+
     use super::*;
 
     fn edits(tool: &str, args: Value) -> Result<Vec<ToolEdit>, UnexpectedShape> {

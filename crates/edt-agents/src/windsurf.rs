@@ -114,6 +114,8 @@ fn settings(target: &SetupTarget) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::needless_pass_by_value, reason = "tests are read, not tuned")]
+
     use super::super::event::Replacement;
     use super::*;
 
