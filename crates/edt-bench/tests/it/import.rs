@@ -257,6 +257,6 @@ fn a_path_outside_the_exercise_is_refused() {
     assert!(text[2].contains("practice/untested: files.test: it is empty"), "{text:?}");
     assert!(
         lab.refused("BAD_TASK", &["exercism", "home", "out", "--date", "2024-01-01"])[0]
-            .contains("has no folders LANGUAGE")
+            .contains("has no directories LANGUAGE")
     );
 }
