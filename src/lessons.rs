@@ -8,7 +8,7 @@ use edt_git::{Oid, Repo};
 use edt_journal::Journal;
 use edt_memory::observe::{self, Attempt, Origin};
 use edt_memory::{IndexCache, Memory};
-use edt_types::{Findings, Landing, Result};
+use edt_types::{Landing, Refusal, Result};
 
 /// Attaches the memory to a workspace.
 #[derive(Debug, Default)]
@@ -22,8 +22,8 @@ impl Observer for Lessons {
         repo: &Repo,
         policy: Option<&Policy>,
         request: &Request,
-        findings: Findings,
-    ) -> Findings {
+        findings: Refusal,
+    ) -> Refusal {
         let is_enabled = policy.is_some_and(|policy| policy.memory);
         if !observe::is_instructive(&findings) || !is_enabled {
             return findings;

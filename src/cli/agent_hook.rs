@@ -12,7 +12,7 @@ use edt_agents::{
 };
 use edt_io::disk::MAX_FILE;
 use edt_io::{clock, fs};
-use edt_types::{Code, Finding, Findings, Result, Status};
+use edt_types::{Code, Finding, Refusal, Result, Status};
 
 /// The longest payload that is read, in bytes.
 const MAX_BYTES: u64 = 2 * MAX_FILE;
@@ -84,7 +84,7 @@ fn answer(
     telemetry::note(names::TOOL, event.tool.as_str());
     telemetry::note(names::AGENT, agent.name);
     responder.set_point(event.point);
-    let not_judged = |found: Findings| findings_at(event.point, &found);
+    let not_judged = |found: Refusal| findings_at(event.point, &found);
     let mut options = context.options().map_err(not_judged)?;
     // Leave time to report that the lock was not free.
     options.lock_wait = options.lock_wait.min(limit / 2);
@@ -93,7 +93,7 @@ fn answer(
         .map_err(not_judged)
 }
 
-fn findings_at(point: HookPoint, found: &Findings) -> String {
+fn findings_at(point: HookPoint, found: &Refusal) -> String {
     let message = found.clone().into_vec();
     let lines: Vec<String> = message
         .iter()

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::{note, render};
 use edt_agents::hook::who::Who;
+use edt_core::Environment;
 use edt_core::observe::Observer;
 use edt_core::policy::Policy;
 use edt_core::policy::trust::TrustStore;
@@ -18,7 +19,7 @@ use edt_core::proposal::decisions::{self, NewDecisions};
 use edt_core::session::workspace::{self, Cache, Options};
 use edt_core::session::{LockedWorkspace, Session};
 use edt_git::{Oid, Repo};
-use edt_types::{Durability, Findings, Outcome, Recovered, Result, Status, Warning};
+use edt_types::{Durability, Outcome, Recovered, Refusal, Result, Status, Warning};
 
 use crate::lessons::Lessons;
 use crate::telemetry::Telemetry;
@@ -188,10 +189,12 @@ impl Context {
             _ => None,
         };
         let mut options = Options::default();
-        options.command.clone_from(&self.command);
+        options.command = format!("edt {}", self.command);
         options.lock_wait = Duration::try_from_secs_f64(self.wait).unwrap_or(options.lock_wait);
         options.user_policy = user_policy;
         options.trust = trust_store();
+        options.environment = Environment::Process;
+        options.reap_orphans = true;
         options.durability = self.durability;
         options.cache.clone_from(&self.cache);
         options.observers.clone_from(&self.observers);
@@ -326,7 +329,7 @@ impl Context {
     }
 
     /// Prints a refusal: JSON on standard output, text on standard error.
-    pub(super) fn refusal(&self, findings: Findings, status: Status) {
+    pub(super) fn refusal(&self, findings: Refusal, status: Status) {
         let mut outcome = render::refusal(findings, status);
         outcome.recovered = self.recovered();
         outcome.warnings = self.new_decisions();

@@ -13,7 +13,8 @@ use edt_core::session::undo::{self, UndoTarget};
 use edt_core::session::workspace::Options;
 use edt_core::session::{LockedWorkspace, Session};
 use edt_core::txn::{self, Request};
-use edt_io::{fs, spawn};
+use edt_io::{Environment, fs, spawn};
+use edt_types::text::counted;
 use edt_types::{Code, DryRun, Finding, Outcome, Result, Status};
 
 /// Play a scripted agent in a scratch repository: edits, refusals that teach, an undo, and the
@@ -79,10 +80,10 @@ impl Demo<'_> {
         let session = Session::required(&workspace.repo, &workspace.repo.head()?)?;
         let moved = undo::undo(&mut workspace, &session, &UndoTarget::Edits(1))?;
         self.print_human(&format!(
-            "{}: back at {}, {} files restored",
+            "{}: back at {}, {} restored",
             paint(GOOD, "undone"),
             moved.to.to_hex_with_len(12),
-            moved.paths.len()
+            counted(moved.paths.len(), "file")
         ));
         let session = Session { tip: moved.to, ..session };
         self.narrate("The session now:");
@@ -187,12 +188,14 @@ impl Demo<'_> {
 
     fn workspace(&self) -> Result<LockedWorkspace> {
         let mut options = Options::default();
-        "demo".clone_into(&mut options.command);
+        "edt demo".clone_into(&mut options.command);
+        options.environment = Environment::Process;
+        options.reap_orphans = true;
         LockedWorkspace::open(&self.dir, options)
     }
 
     fn git(&self, args: &[&str]) -> Result<String> {
-        let ran = spawn::git(Path::new(&self.dir), args, b"")?;
+        let ran = spawn::git(Environment::Process, Path::new(&self.dir), args, b"")?;
         if !ran.ok {
             let message = format!("git {} failed: {}", args.join(" "), ran.stderr.trim());
             return Err(

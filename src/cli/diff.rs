@@ -8,10 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::context::Context;
 use super::log::Line;
-use super::render::{DIM, coloured, hunks, paint};
+use super::render::{DIM, coloured, paint};
 use edt_core::session::Session;
-use edt_git::diff::{TreeDifference, TreeItem};
-use edt_git::read::ObjectKind;
+use edt_core::session::file_diff::{self, FileDiff};
 use edt_git::{Oid, Repo};
 use edt_types::text::escape_controls;
 use edt_types::{Result, Status};
@@ -43,26 +42,7 @@ pub(super) struct Answer {
     /// The new commit, as a hex object id.
     to: String,
     /// The paths that differ.
-    files: Vec<File>,
-}
-
-/// One path that differs.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct File {
-    /// The path.
-    path: String,
-    /// Blob id before.
-    hash_before: Option<String>,
-    /// Blob id after.
-    hash_after: Option<String>,
-    /// Mode before, as Git prints it.
-    mode_before: Option<String>,
-    /// Mode after, as Git prints it.
-    mode_after: Option<String>,
-    /// Whether either side contains NUL bytes; `patch` is then empty.
-    binary: bool,
-    /// The hunks of a unified diff.
-    patch: String,
+    files: Vec<FileDiff>,
 }
 
 impl Args {
@@ -78,7 +58,7 @@ impl Args {
 }
 
 pub(super) fn answer(repo: &Repo, from: Oid, to: Oid) -> Result<Answer> {
-    let files = files(repo, repo.tree_of(from)?, repo.tree_of(to)?)?;
+    let files = file_diff::between(repo, repo.tree_of(from)?, repo.tree_of(to)?)?;
     Ok(Answer {
         schema: "edt.diff/1",
         commit: None,
@@ -86,38 +66,6 @@ pub(super) fn answer(repo: &Repo, from: Oid, to: Oid) -> Result<Answer> {
         from: from.to_string(),
         to: to.to_string(),
         files,
-    })
-}
-
-/// The paths in which two trees differ.
-pub(super) fn files(repo: &Repo, from: Oid, to: Oid) -> Result<Vec<File>> {
-    repo.tree_diff(from, to)?.iter().map(|differs| file(repo, differs)).collect()
-}
-
-fn file(repo: &Repo, differs: &TreeDifference) -> Result<File> {
-    let text = |item: Option<TreeItem>| match item {
-        Some(TreeItem::File(file)) => repo.object(file.oid, ObjectKind::Blob),
-        Some(TreeItem::Other(0o120_000, oid)) => repo.object(oid, ObjectKind::Blob),
-        Some(TreeItem::Other(_, oid)) => Ok(format!("Subproject commit {oid}\n").into_bytes()),
-        None => Ok(Vec::new()),
-    };
-    let hash = |item: Option<TreeItem>| {
-        item.map(|item| match item {
-            TreeItem::File(file) => file.oid.to_string(),
-            TreeItem::Other(_, oid) => oid.to_string(),
-        })
-    };
-    let mode = |item: Option<TreeItem>| item.map(|item| format!("{:06o}", item.bits()));
-    let (old, new) = (text(differs.old)?, text(differs.new)?);
-    let binary = old.contains(&0) || new.contains(&0);
-    Ok(File {
-        path: differs.path.to_string(),
-        hash_before: hash(differs.old),
-        hash_after: hash(differs.new),
-        mode_before: mode(differs.old),
-        mode_after: mode(differs.new),
-        binary,
-        patch: if binary { String::new() } else { hunks(&old, &new) },
     })
 }
 
@@ -133,30 +81,14 @@ pub(super) fn render_human(answer: &Answer) -> String {
     out + &render_diffs(&answer.files)
 }
 
-/// Renders diffs as Git prints them.
-pub(super) fn render_diffs(files: &[File]) -> String {
+/// Renders diffs as Git prints them, in colours.
+pub(super) fn render_diffs(files: &[FileDiff]) -> String {
     let mut out = String::new();
     for file in files {
-        let (bold, path) = (Style::new().bold(), escape_controls(&file.path).0);
-        let _ = writeln!(out, "{}", paint(bold, &format!("diff --git a/{path} b/{path}")));
-        match (&file.mode_before, &file.mode_after) {
-            (None, Some(mode)) => out.push_str(&format!("new file mode {mode}\n")),
-            (Some(mode), None) => out.push_str(&format!("deleted file mode {mode}\n")),
-            (Some(old), Some(new)) if old != new => {
-                out.push_str(&format!("old mode {old}\nnew mode {new}\n"));
-            }
-            _ => {}
-        }
-        if file.binary {
-            out.push_str("Binary files differ\n");
-        } else if !file.patch.is_empty() {
-            let side = |there: bool, prefix: &str| {
-                if there { format!("{prefix}/{path}") } else { "/dev/null".to_owned() }
-            };
-            let (old, new) =
-                (side(file.hash_before.is_some(), "a"), side(file.hash_after.is_some(), "b"));
-            out.push_str(&format!("--- {old}\n+++ {new}\n{}", coloured(&file.patch)));
-        }
+        let header = file.header();
+        let (first, rest) = header.split_once('\n').unwrap_or((&header, ""));
+        let first = paint(Style::new().bold(), first);
+        let _ = write!(out, "{first}\n{rest}{}", coloured(&file.patch));
     }
     out
 }
@@ -168,83 +100,15 @@ mod tests {
     use super::*;
     use crate::cli::tests::{Session as Scratch, plain};
 
-    /// The diff of the whole session.
-    fn of(scratch: &Scratch) -> Answer {
+    #[test]
+    fn without_colours_a_diff_is_the_text_of_its_files() {
+        let scratch = Scratch::new();
+        scratch.apply(&Request::new("x").edit("a.txt", "one", "two").create("b.txt", "b\n"));
         let repo = scratch.repo();
         let session = Session::required(&repo, &repo.head().unwrap()).unwrap();
-        answer(&repo, session.base, session.tip).unwrap()
-    }
-
-    /// The diff as Git prints it, without colours.
-    fn rendered(request: &Request) -> String {
-        let scratch = Scratch::new();
-        scratch.apply(request);
-        plain(&render_human(&of(&scratch)))
-    }
-
-    #[test]
-    fn a_changed_line_is_a_hunk() {
-        assert_eq!(
-            rendered(&Request::new("x").edit("a.txt", "one", "two")),
-            "diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n"
-        );
-    }
-
-    #[test]
-    fn a_new_file_comes_from_nothing() {
-        assert_eq!(
-            rendered(&Request::new("x").create("b.txt", "b\n")),
-            "diff --git a/b.txt b/b.txt\nnew file mode 100644\n--- /dev/null\n+++ b/b.txt\n\
-         @@ -0,0 +1 @@\n+b\n"
-        );
-    }
-
-    #[test]
-    fn a_deleted_file_goes_to_nothing() {
-        assert_eq!(
-            rendered(&Request::new("x").delete("a.txt")),
-            "diff --git a/a.txt b/a.txt\ndeleted file mode 100644\n--- a/a.txt\n+++ /dev/null\n\
-         @@ -1 +0,0 @@\n-one\n"
-        );
-    }
-
-    fn file() -> File {
-        File {
-            path: "a".to_owned(),
-            hash_before: Some("1".to_owned()),
-            hash_after: Some("2".to_owned()),
-            mode_before: Some("100644".to_owned()),
-            mode_after: Some("100644".to_owned()),
-            binary: false,
-            patch: String::new(),
-        }
-    }
-
-    #[test]
-    fn a_mode_alone_is_a_change() {
-        let file = File { mode_after: Some("100755".to_owned()), ..file() };
-        assert_eq!(
-            plain(&render_diffs(&[file])),
-            "diff --git a/a b/a\nold mode 100644\nnew mode 100755\n"
-        );
-    }
-
-    #[test]
-    fn binary_files_only_differ() {
-        let file = File { binary: true, ..file() };
-        assert_eq!(plain(&render_diffs(&[file])), "diff --git a/a b/a\nBinary files differ\n");
-    }
-
-    #[test]
-    fn the_answer_has_the_blobs_and_modes_of_both_sides() {
-        let scratch = Scratch::new();
-        scratch.apply(&Request::new("x").edit("a.txt", "one", "two"));
-        let file = of(&scratch).files.remove(0);
-        let blob = |text: &str| Some(scratch.repo().blob_id(text.as_bytes()).unwrap().to_string());
-        assert_eq!((file.hash_before, file.hash_after), (blob("one\n"), blob("two\n")));
-        assert_eq!(
-            (file.mode_before, file.mode_after),
-            (Some("100644".into()), Some("100644".into()))
-        );
+        let answer = answer(&repo, session.base, session.tip).unwrap();
+        let text: String = answer.files.iter().map(ToString::to_string).collect();
+        assert_eq!(answer.files.len(), 2);
+        assert_eq!(plain(&render_human(&answer)), text);
     }
 }

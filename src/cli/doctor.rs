@@ -14,7 +14,7 @@ use edt_agents::hook::location::HooksLocation;
 use edt_agents::hook::plumbing::Git;
 use edt_agents::hook::probe::{DoctorContext, Health, ProbeResult};
 use edt_agents::hook::step::HookAction;
-use edt_types::{DryRun, Findings, Result, Status};
+use edt_types::{DryRun, Refusal, Result, Status};
 
 /// Test whether everything that edt needs is available, and whether each hook really refuses.
 ///
@@ -89,7 +89,7 @@ impl Args {
 fn fix(
     doctor_context: &DoctorContext,
     probes: &[ProbeResult],
-) -> Result<(Vec<String>, Option<Findings>)> {
+) -> Result<(Vec<String>, Option<Refusal>)> {
     let mut done = doctor::remove_leftovers(doctor_context)?;
     if probes.iter().all(|probe| probe.health != Health::NotLive) {
         return Ok((done, None));

@@ -9,6 +9,7 @@ use super::context::Context;
 use super::render::{GOOD, NAME, paint, short};
 use edt_core::session::gc::{GcOptions, GcReport, ObjectStats, gc};
 use edt_io::clock;
+use edt_types::text::counted;
 use edt_types::{Result, Status};
 
 /// Remove old sessions that have ended and pack loose objects. edt never does this by itself.
@@ -85,7 +86,7 @@ impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let (repo, _) = context.repo()?;
         let age = i64::from(self.older_than) * 24 * 60 * 60;
-        let freed = gc(&repo, GcOptions { before: clock::wall().0 - age, dry_run: self.dry_run })?;
+        let freed = gc(&repo, GcOptions { before: clock::seconds() - age, dry_run: self.dry_run })?;
         Ok(context.answer(&self.answer(freed), render_human))
     }
 
@@ -124,8 +125,9 @@ fn render_human(answer: &Answer) -> String {
     if answer.dry_run {
         let _ = writeln!(
             out,
-            "would pack {} loose objects; the object database has {} KiB",
-            before.loose, before.kib
+            "would pack {}; the object database has {} KiB",
+            counted(before.loose, "loose object"),
+            before.kib
         );
     } else {
         let _ = writeln!(

@@ -175,7 +175,7 @@ fn put(file: &Path, text: &str) -> Result<()> {
     put.map_err(|error| failed("write", file, &error).into())
 }
 
-fn no_destination() -> edt_types::Findings {
+fn no_destination() -> edt_types::Refusal {
     let message = "The form prompt has no file of its own.";
     Finding::new(
         Code::BadRequest,
@@ -186,14 +186,14 @@ fn no_destination() -> edt_types::Findings {
     .into()
 }
 
-fn unusable_file(file: &Path, what: &str) -> edt_types::Findings {
+fn unusable_file(file: &Path, what: &str) -> edt_types::Refusal {
     let message = format!("{} {what}.", file.display());
     Finding::new(Code::BadRequest, message, "Name the instruction file that your agent reads.")
         .nothing_changed()
         .into()
 }
 
-fn bad_fences(file: &Path, why: FenceError) -> edt_types::Findings {
+fn bad_fences(file: &Path, why: FenceError) -> edt_types::Refusal {
     let what = match why {
         FenceError::Unpaired => {
             "has only one of the two fences of the block of edt, or both in the wrong order"

@@ -15,7 +15,8 @@ use edt_core::session::abandon::abandon;
 use edt_core::session::diff_report;
 use edt_core::session::land::land;
 use edt_core::session::land_options::LandOptions;
-use edt_types::{Findings, Outcome, Result, Status};
+use edt_types::text::counted;
+use edt_types::{Outcome, Refusal, Result, Status};
 
 /// Land the session: squash it into one commit on the branch it began from, merged if that branch
 /// moved. Git's commit hooks run.
@@ -53,7 +54,7 @@ impl Args {
         let session = Session::required(&workspace.repo, &workspace.repo.head()?)?;
         if context.who() != Who::User {
             let policy = workspace.policy(workspace.repo.tree_of(session.base)?)?;
-            Findings::check(landing::unapproved_paths(
+            Refusal::check(landing::unapproved_paths(
                 &workspace.repo,
                 &policy,
                 &session,
@@ -76,7 +77,7 @@ impl Args {
             let mut out = render::recovered(outcome.recovered.as_ref());
             let (branch, commit) =
                 (format!("edt/{}", session.name), outcome.commit.as_deref().unwrap_or_default());
-            let count = if edits == 1 { "1 edit".to_owned() } else { format!("{edits} edits") };
+            let count = counted(edits, "edit");
             let _ = write!(
                 out,
                 "{}: {count} of {} on {}",

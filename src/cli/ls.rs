@@ -11,7 +11,7 @@ use super::render::{DIM, NAME, paint, short};
 use crate::find::Selection;
 use edt_git::files::{Comparer, FileState, ListScope, ListedFile, ListedKind, ListedOrigin};
 use edt_git::{FileMode, Repo};
-use edt_types::text::escape_controls;
+use edt_types::text::{counted, escape_controls};
 use edt_types::{Result, Status};
 
 /// List the files of the worktree: tracked files, and new files that are not ignored.
@@ -220,22 +220,21 @@ fn render_human(answer: &Answer) -> String {
     for entry in &answer.entries {
         let path = escape_controls(&entry.path).0;
         if let Some(files) = entry.files {
-            let _ =
-                writeln!(out, "{} {}", paint(NAME, &path), paint(DIM, &format!("{files} files")));
+            let _ = writeln!(out, "{} {}", paint(NAME, &path), paint(DIM, &counted(files, "file")));
             continue;
         }
         let mut facts = Vec::new();
         facts.extend(entry.state.filter(|state| *state != "tracked").map(str::to_owned));
         facts.extend((entry.kind != "file").then(|| entry.kind.to_owned()));
         facts.extend((entry.mode == Some("100755")).then(|| "executable".to_owned()));
-        facts.extend(entry.bytes.map(|bytes| format!("{bytes} bytes")));
+        facts.extend(entry.bytes.map(|bytes| counted(bytes, "byte")));
         facts.extend(entry.hash.as_deref().map(|hash| short(hash).to_owned()));
         let _ = writeln!(out, "{} {}", paint(NAME, &path), paint(DIM, &facts.join(", ")));
     }
     let mut note = |text: String| {
         let _ = writeln!(out, "{}", paint(DIM, &format!("… {text}")));
     };
-    note(format!("{} files", answer.total_files));
+    note(counted(answer.total_files, "file"));
     if let Some(next) = answer.next_skip {
         let (shown, total) = (answer.entries.len(), answer.total_entries);
         note(format!(

@@ -46,7 +46,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use context::{Context, Global};
-use edt_types::{Code, Finding, Findings, Status};
+use edt_types::{Code, Finding, Refusal, Status};
 
 /// edt: every edit of an AI agent is one guarded transaction and one Git commit.
 ///
@@ -202,7 +202,7 @@ fn wrong_arguments(error: &clap::Error, json: bool) -> ExitCode {
         message,
         "`edt help COMMAND` lists the arguments, with an example.",
     );
-    let findings = Findings::from(finding);
+    let findings = Refusal::from(finding);
     let mut out = std::io::stdout().lock();
     let _ = writeln!(out, "{}", render::json(&render::refusal(findings, Status::Invalid)));
     ExitCode::from(Status::Invalid.exit())

@@ -6,11 +6,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::context::Context;
-use super::diff::{self, File};
+use super::diff;
 use super::render::{self, DIM, GOOD, NAME, NOTE, paint};
 use super::{render::short, terminal_user};
 use edt_agents::hook::who::Who;
 use edt_core::proposal::{self, Proposal, decide, store};
+use edt_core::session::file_diff::{self, FileDiff};
 use edt_git::Repo;
 use edt_types::text::escape_controls;
 use edt_types::{Code, DryRun, Finding, Result, Status, Warning};
@@ -102,7 +103,7 @@ pub(super) struct Shown {
     /// The commit that the proposal is based on.
     parent: Option<String>,
     /// The paths that it changes.
-    files: Vec<File>,
+    files: Vec<FileDiff>,
     /// What the caller should know.
     warnings: Vec<Warning>,
 }
@@ -255,7 +256,7 @@ fn shown(repo: &Repo, proposal: &Proposal) -> Result<Shown> {
         files: if proposal.command.is_some() {
             Vec::new()
         } else {
-            diff::files(repo, before, proposal.commit.tree)?
+            file_diff::between(repo, before, proposal.commit.tree)?
         },
         warnings: Vec::new(),
     })

@@ -11,8 +11,8 @@ use super::context::Context;
 use super::render::{DIM, paint};
 use edt_core::session::PathState;
 use edt_types::excerpt::{self, Excerpt, Limits, excerpt};
-use edt_types::text::{BOM, Endings, escape_controls, line_count};
-use edt_types::{Code, Finding, Findings, RepoPath, Result, Status};
+use edt_types::text::{BOM, Endings, counted, escape_controls, line_count};
+use edt_types::{Code, Finding, Refusal, RepoPath, Result, Status};
 
 /// Print a file with line numbers and its blob id, which `expected_hash` takes.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
@@ -179,7 +179,7 @@ impl Args {
                 )),
             }
         }
-        Findings::check(found)?;
+        Refusal::check(found)?;
         Ok(asked)
     }
 }
@@ -211,14 +211,16 @@ fn within(
                 )
             }
         };
-        let message =
-            format!("The range {text} begins beyond the end of {path}, which has {lines} lines.");
+        let message = format!(
+            "The range {text} begins beyond the end of {path}, which has {}.",
+            counted(lines, "line")
+        );
         Finding::new(Code::LineOutOfRange, message, hint)
             .at(path)
             .with("lines", lines)
             .with("first_line", *range.start())
     });
-    Findings::check(found.collect())?;
+    Refusal::check(found.collect())?;
     if asked.is_empty() {
         return Ok(vec![1..=u64::MAX]);
     }
@@ -279,8 +281,11 @@ fn render_human(answer: &Answer) -> String {
 
 fn head(answer: &Answer) -> String {
     let mut head = format!(
-        "{} {} bytes, {} lines, blob {}",
-        answer.path, answer.bytes, answer.lines, answer.hash
+        "{} {}, {}, blob {}",
+        answer.path,
+        counted(answer.bytes, "byte"),
+        counted(answer.lines, "line"),
+        answer.hash
     );
     let odd = [
         (answer.line_endings == "crlf", "CR LF line ends"),
@@ -303,7 +308,8 @@ fn notes(answer: &Answer, escaped: usize) -> Vec<String> {
     }
     if escaped > 0 {
         notes.push(format!(
-            "{escaped} control characters are shown as \\u{{…}}; --json prints them unchanged"
+            "{} shown as \\u{{…}}; --json prints every character unchanged",
+            counted(escaped, "control character")
         ));
     }
     if let Some(CutLine { line, bytes_shown, bytes }) = answer.cut_line {
@@ -443,7 +449,7 @@ mod tests {
         assert_eq!(
             notes(&answer, 2),
             [
-                "2 control characters are shown as \\u{…}; --json prints them unchanged",
+                "2 control characters shown as \\u{…}; --json prints every character unchanged",
                 "line 3 is cut: 10 of 500 bytes are shown; --lines 3:3 --max-bytes 500 shows all",
                 "cut before line 4: read on with --lines 4:",
             ]

@@ -6,9 +6,8 @@ use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
 use edt_core::proposal::propose::APPROVED_ALREADY;
-use edt_edit::diff::LineDiff;
-use edt_types::text::escape_controls;
-use edt_types::{FileChangeKind, FileReport, Findings, Outcome, Recovered, Status, Warning};
+use edt_types::text::{counted, escape_controls};
+use edt_types::{FileChangeKind, FileReport, Outcome, Recovered, Refusal, Status, Warning};
 
 /// Green: success.
 pub(super) const GOOD: Style = AnsiColor::Green.on_default().bold();
@@ -36,7 +35,7 @@ pub(super) fn json<T: Serialize>(value: &T) -> String {
 }
 
 /// The outcome of a refused call.
-pub(super) fn refusal(findings: Findings, status: Status) -> Outcome {
+pub(super) fn refusal(findings: Refusal, status: Status) -> Outcome {
     let mut outcome = Outcome::new(status);
     outcome.lessons = findings.lessons().to_vec();
     outcome.errors = findings.into_vec();
@@ -156,9 +155,9 @@ pub(super) fn file_line(out: &mut String, file: &FileReport) {
         .map(|from| format!("{} -> ", escape_controls(from).0))
         .unwrap_or_default();
     let sizes = match (file.bytes_before, file.bytes_after) {
-        (Some(before), Some(after)) => format!("{before} -> {after} bytes"),
-        (None, Some(after)) => format!("{after} bytes"),
-        (Some(before), None) => format!("{before} bytes removed"),
+        (Some(before), Some(after)) => format!("{before} -> {}", counted(after, "byte")),
+        (None, Some(after)) => counted(after, "byte"),
+        (Some(before), None) => format!("{} removed", counted(before, "byte")),
         (None, None) => String::new(),
     };
     let counts = format!("+{} -{}", file.lines_added, file.lines_removed);
@@ -191,22 +190,6 @@ pub(super) fn recovered(recovered: Option<&Recovered>) -> String {
 /// The first 12 digits of an object id.
 pub(super) fn short(oid: &str) -> &str {
     oid.get(..12).unwrap_or(oid)
-}
-
-/// The hunks of a unified diff.
-pub(super) fn hunks(old: &[u8], new: &[u8]) -> String {
-    let mut out = String::new();
-    for hunk in LineDiff::of(old, new, edt_io::clock::in_ms(2000)).hunks() {
-        let _ = writeln!(out, "{}", hunk.header);
-        for (marker, line) in hunk.lines {
-            let text = String::from_utf8_lossy(line);
-            let _ = writeln!(out, "{marker}{}", text.strip_suffix('\n').unwrap_or(&text));
-            if !line.ends_with(b"\n") {
-                out.push_str("\\ No newline at end of file\n");
-            }
-        }
-    }
-    out
 }
 
 /// `hunks` with each line in the colour of its marker, and control characters escaped.
@@ -364,7 +347,7 @@ mod tests {
     fn a_refusal_shows_a_correction_and_lessons() {
         let finding = Finding::new(Code::OldTextNotFound, "Not found.", "Read it.")
             .with("correction", "-a\n+b\u{7}\n");
-        let findings = Findings::from(finding).with_lessons(vec!["Look first.".to_owned()]);
+        let findings = Refusal::from(finding).with_lessons(vec!["Look first.".to_owned()]);
         assert_eq!(
             plain(&refused(&refusal(findings, Status::Refused))),
             "OLD_TEXT_NOT_FOUND\n  Not found.\n  next: Read it.\n  evidence.correction:\n    -a\n    \
@@ -394,19 +377,6 @@ mod tests {
             plain(&recovered(Some(&found))),
             "recovered: It was rolled back.\n  a\n  b (not touched)\n"
         );
-    }
-
-    #[test]
-    fn hunks_mark_a_missing_final_newline() {
-        assert_eq!(
-            hunks(b"a\nb\n", b"a\nc"),
-            "@@ -1,2 +1,2 @@\n a\n-b\n+c\n\\ No newline at end of file\n"
-        );
-    }
-
-    #[test]
-    fn equal_texts_have_no_hunks() {
-        assert_eq!(hunks(b"a\n", b"a\n"), "");
     }
 
     #[test]

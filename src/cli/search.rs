@@ -10,7 +10,7 @@ use super::render::{DIM, NAME, paint};
 use crate::find::lines::{self, PatternOptions, ResultKind, SkippedCounts};
 use crate::find::{SearchLimits, SearchQuery, SearchResult, Selection};
 use edt_git::files::ListScope;
-use edt_types::text::escape_controls;
+use edt_types::text::{counted, escape_controls};
 use edt_types::{Code, Finding, RepoPath, Result, Status};
 
 /// Search the files of the worktree for lines that match a regular expression. The answer is
@@ -370,10 +370,12 @@ fn render_human(answer: &Answer) -> String {
 fn notes(answer: &Answer, escaped: usize) -> Vec<String> {
     let (total, skipped) = (&answer.total, &answer.skipped);
     let mut notes = Vec::new();
-    let counted = if total.not_counted > 0 { "at least " } else { "" };
+    let at_least = if total.not_counted > 0 { "at least " } else { "" };
     notes.push(format!(
-        "{counted}{} matching lines in {} of {} files",
-        total.matches, total.files, total.searched
+        "{at_least}{} in {} of {}",
+        counted(total.matches, "matching line"),
+        total.files,
+        counted(total.searched, "file")
     ));
     if let Some(next) = answer.next_skip {
         notes.push(format!(
@@ -381,8 +383,10 @@ fn notes(answer: &Answer, escaped: usize) -> Vec<String> {
         ));
     }
     if total.not_counted > 0 {
-        notes
-            .push(format!("counting stopped early: {} files were not searched", total.not_counted));
+        notes.push(format!(
+            "counting stopped early: {} not searched",
+            counted(total.not_counted, "file")
+        ));
     }
     let passed = [
         (skipped.binary, "binary"),
@@ -406,7 +410,7 @@ fn notes(answer: &Answer, escaped: usize) -> Vec<String> {
         notes.push("not UTF-8: � replaces other bytes".to_owned());
     }
     if escaped > 0 {
-        notes.push(format!("{escaped} control characters are shown as \\u{{…}}"));
+        notes.push(format!("{} shown as \\u{{…}}", counted(escaped, "control character")));
     }
     notes
 }
@@ -449,7 +453,7 @@ mod tests {
     fn a_match_has_its_path_line_and_column() {
         assert_eq!(
             plain(&render_human(&answer(vec![found("a.txt", 7, false)]))),
-            "a.txt:7:2: a\\u{1b}b\n… 3 matching lines in 2 of 9 files\n… 1 control characters are shown as \
+            "a.txt:7:2: a\\u{1b}b\n… 3 matching lines in 2 of 9 files\n… 1 control character shown as \
          \\u{…}\n"
         );
     }
@@ -490,7 +494,7 @@ mod tests {
             [
                 "at least 3 matching lines in 2 of 9 files",
                 "more: continue with --skip 200, or restrict the search with paths or --glob",
-                "counting stopped early: 4 files were not searched",
+                "counting stopped early: 4 files not searched",
                 "not searched: 2 binary, 1 links",
                 "build is ignored or empty: --ignored searches it",
             ]

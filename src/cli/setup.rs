@@ -15,8 +15,8 @@ use edt_agents::setup::apply::{self, SetupAction, SetupPresence, SetupStep};
 use edt_agents::setup::receipt::ReceiptStore;
 use edt_agents::setup::{Purpose, Scope, SetupTarget, live, target};
 use edt_agents::{AGENTS, Agent};
-use edt_io::{bounded, failed, fs, programs};
-use edt_types::{Code, DryRun, Finding, Findings, Result, Status};
+use edt_io::{Environment, bounded, failed, fs, programs};
+use edt_types::{Code, DryRun, Finding, Refusal, Result, Status};
 
 /// Connect an agent with edt: add the MCP server, hooks, skill and instructions to the agent's own
 /// files, and keep their other content.
@@ -165,7 +165,7 @@ impl Args {
     }
 
     fn target(&self, context: &Context, scope: Scope, only_edt: bool) -> Result<SetupTarget> {
-        let home = programs::home().ok_or_else(no_home)?;
+        let home = programs::home(Environment::Process).ok_or_else(no_home)?;
         let start = fs::real_path(&context.start);
         let root = start
             .ancestors()
@@ -289,7 +289,8 @@ fn listed(
     detail.retain(|line| seen.insert(line.clone()));
     Listed {
         agent: agent.name,
-        program: bounded::find(wiring.program).map(|path| path.display().to_string()),
+        program: bounded::find(Environment::Process, wiring.program)
+            .map(|path| path.display().to_string()),
         settings: here((wiring.settings)(&targets[0])),
         installed,
         hook,
@@ -343,7 +344,7 @@ fn emit(agent: &Agent, directory: &Path) -> Result<Vec<SetupStep>> {
             detail: None,
         });
     }
-    Findings::check(theirs)?;
+    Refusal::check(theirs)?;
     for ((name, content), _) in
         files.iter().zip(&steps).filter(|(_, step)| step.action != SetupAction::Unchanged)
     {

@@ -14,7 +14,7 @@ use edt_core::session::stats::{EditCounts, SessionStats, StatsFilter, stats};
 use edt_git::Repo;
 use edt_io::clock;
 use edt_memory::Memory;
-use edt_types::text::escape_controls;
+use edt_types::text::{counted, escape_controls};
 use edt_types::{Code, Finding, Result, Status};
 
 /// Why refusals are not counted with a filter.
@@ -210,7 +210,7 @@ impl Args {
             }
         }
         let repo = open_with_memory(context)?;
-        let since = self.since.as_deref().map(|text| moment(text, clock::wall().0)).transpose()?;
+        let since = self.since.as_deref().map(|text| moment(text, clock::seconds())).transpose()?;
         let filter =
             StatsFilter { session: self.session.clone(), agent: self.agent.clone(), since };
         let counted = stats(&repo, &filter)?;
@@ -346,7 +346,9 @@ impl Answer {
             let Net { files, lines_added, lines_removed, bytes_before, bytes_after } = &session.net;
             let (landed, rolled_back) = (session.landed, session.rolled_back);
             let net = format!(
-                "landed {landed}, rolled back {rolled_back}; against its base {files} files, +{lines_added} -{lines_removed} lines, {bytes_before} -> {bytes_after} bytes"
+                "landed {landed}, rolled back {rolled_back}; against its base {}, +{lines_added} -{lines_removed} lines, {bytes_before} -> {}",
+                counted(*files, "file"),
+                counted(*bytes_after, "byte")
             );
             let _ = writeln!(out, "  {}", paint(DIM, &net));
         }
@@ -355,7 +357,9 @@ impl Answer {
             let _ = write!(
                 out,
                 "\n{}",
-                agent.numbers.render_human(&format!("agent {name}, {} sessions", agent.sessions))
+                agent
+                    .numbers
+                    .render_human(&format!("agent {name}, {}", counted(agent.sessions, "session")))
             );
         }
         let codes = self.refusals.iter().flat_map(|refusals| &refusals.codes);
@@ -394,11 +398,16 @@ impl Numbers {
         let mut out = format!("{}\n", paint(NAME, &escape_controls(title).0));
         let _ = writeln!(
             out,
-            "  {edits} edits, {restores} restores, {runs} runs in effect; {undone} undone{rate}"
+            "  {}, {}, {} in effect; {undone} undone{rate}",
+            counted(*edits, "edit"),
+            counted(*restores, "restore"),
+            counted(*runs, "run")
         );
         let _ = writeln!(
             out,
-            "  {checkpoints} checkpoints, {foreign} of changes outside edt, {user_commits} commits of the user"
+            "  {}, {foreign} of changes outside edt, {} of the user",
+            counted(*checkpoints, "checkpoint"),
+            counted(*user_commits, "commit")
         );
         let words: Vec<String> = overrides
             .iter()

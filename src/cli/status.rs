@@ -9,10 +9,9 @@ use super::context::Context;
 use super::render::{self, DIM, NAME, NOTE, paint, short};
 use edt_core::proposal::{self, ProposalState};
 use edt_core::session::list::{self, SessionSummary};
-use edt_core::session::{PathState, Session};
-use edt_git::diff::{TreeDifference, Untracked};
-use edt_git::{InHead, Repo};
-use edt_types::{Recovered, RepoPath, Result, SessionReport, Status, Warning};
+use edt_core::session::status::{WorktreeStatus, status};
+use edt_git::Repo;
+use edt_types::{Recovered, Result, SessionReport, Status, Warning};
 
 /// Show the session, its edits, and unrecorded changes.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
@@ -99,26 +98,16 @@ impl Args {
 }
 
 fn answer(repo: &Repo, recovered: Option<Recovered>) -> Result<Answer> {
-    let session = Session::current(repo, &repo.head()?)?;
-    let (mut edits, mut changed, mut foreign) = (0, Vec::new(), Vec::new());
-    if let Some(session) = &session {
-        edits = session.edits(repo)?;
-        let differs = repo.tree_diff(repo.tree_of(session.base)?, repo.tree_of(session.tip)?)?;
-        changed = differs.iter().map(|differs| differs.path.to_string()).collect();
-        foreign = drifted(repo, session, &differs)?;
-    }
+    let WorktreeStatus { session, tip, switched, edits, changed, uncommitted, foreign, recovered } =
+        status(repo, recovered)?;
     Ok(Answer {
         schema: "edt.status/1",
-        tip: session.as_ref().map(|session| session.tip.to_string()),
-        switched: session.as_ref().is_some_and(|session| session.head == InHead::Yes),
-        session: session.map(|session| session.report(false)),
+        session,
+        tip,
+        switched,
         edits,
         changed,
-        uncommitted: repo
-            .uncommitted(Untracked::Directories)?
-            .iter()
-            .map(ToString::to_string)
-            .collect(),
+        uncommitted,
         foreign,
         sessions: list::sessions(repo)?.into_iter().map(SessionLine::of).collect(),
         proposals: proposal::store::all(repo)?
@@ -129,22 +118,6 @@ fn answer(repo: &Repo, recovered: Option<Recovered>) -> Result<Answer> {
         warnings: Vec::new(),
         recovered,
     })
-}
-
-/// The paths of the session whose bytes on disk differ from the recorded ones. Paths that edt
-/// cannot edit are omitted.
-fn drifted(repo: &Repo, session: &Session, differs: &[TreeDifference]) -> Result<Vec<String>> {
-    let tree = repo.tree_of(session.tip)?;
-    let changed = |path: &&RepoPath| {
-        PathState::at(repo, tree, None, path)
-            .is_ok_and(|path_state| path_state.disk_file() != path_state.tip)
-    };
-    Ok(differs
-        .iter()
-        .map(|differs| &differs.path)
-        .filter(changed)
-        .map(ToString::to_string)
-        .collect())
 }
 
 fn render_human(answer: &Answer) -> String {
@@ -259,26 +232,6 @@ mod tests {
             "session edt/fix (HEAD is on it)\n  base ID  tip ID  edits 1\nchanged since the base (1):\n  \
          a.txt\n"
         );
-    }
-
-    #[test]
-    fn a_file_that_was_changed_outside_edt_is_named() {
-        let scratch = Scratch::new();
-        scratch.apply(&Request::new("x").edit("a.txt", "one", "two"));
-        scratch.write("a.txt", "mine\n");
-        let found = answer(&scratch.repo(), None).unwrap();
-        assert_eq!(
-            (found.foreign, found.uncommitted),
-            (vec!["a.txt".to_owned()], vec!["a.txt".to_owned()])
-        );
-    }
-
-    #[test]
-    fn a_new_file_is_uncommitted_and_not_foreign() {
-        let scratch = Scratch::new();
-        scratch.write("new.txt", "x\n");
-        let found = answer(&scratch.repo(), None).unwrap();
-        assert_eq!((found.foreign, found.uncommitted), (vec![], vec!["new.txt".to_owned()]));
     }
 
     #[test]

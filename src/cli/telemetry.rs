@@ -16,7 +16,7 @@ use crate::telemetry::spool::{self, Counts};
 use crate::telemetry::{Flushed, MAX_FLUSH, flush};
 use edt_git::Repo;
 use edt_io::fs;
-use edt_types::text::escape_controls;
+use edt_types::text::{counted, escape_controls};
 use edt_types::{Code, Finding, Result, Status};
 
 /// Show and send the spans for an OpenTelemetry collector.
@@ -185,7 +185,7 @@ fn flushed(context: &Context, repo: &Repo, directory: &Path, timeout: f64) -> Re
     let waiting = || spool::files(directory).iter().map(|file| spans(file)).sum::<u64>();
     let not_sent = |why: &str, hint: &str| {
         let left = waiting();
-        let message = format!("{left} spans wait and were not sent: {why}.");
+        let message = format!("The spool still has {}: {why}.", counted(left, "span"));
         Finding::new(Code::TelemetryNotSent, message, hint).with("spans", left)
     };
     if waiting() == 0 {
@@ -210,7 +210,7 @@ fn flushed(context: &Context, repo: &Repo, directory: &Path, timeout: f64) -> Re
         )),
     });
     if let Some(why) = why {
-        let said = format!("{sent} spans were sent, {rejected} rejected; {why}");
+        let said = format!("{} sent, {rejected} rejected; {why}", counted(sent, "span"));
         let hint = "Check the address with `edt telemetry status`, then repeat the call; spans that were not rejected stay spooled.";
         return Err(not_sent(&said, hint).with("sent", sent).with("rejected", rejected).into());
     }
@@ -287,11 +287,18 @@ impl Answer {
             let _ = writeln!(out, "  {} {problem}", paint(NOTE, "note:"));
         }
         let Spool { spans, files, bytes, directory } = &self.spool;
-        let _ = writeln!(out, "{spans} spans wait ({files} files, {bytes} bytes) in {directory}");
+        let _ = writeln!(
+            out,
+            "spooled: {} ({}, {}) in {directory}",
+            counted(*spans, "span"),
+            counted(*files, "file"),
+            counted(*bytes, "byte")
+        );
         let SpanCounts { sent, rejected, dropped, unreadable, error } = &self.counts;
         let _ = writeln!(
             out,
-            "so far {sent} sent, {rejected} rejected, {dropped} dropped, {unreadable} lines unreadable"
+            "so far {sent} sent, {rejected} rejected, {dropped} dropped, {} unreadable",
+            counted(*unreadable, "line")
         );
         if let Some(error) = error {
             let _ = writeln!(out, "  {} {}", paint(BAD, "last:"), escape_controls(error).0);

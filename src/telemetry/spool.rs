@@ -202,7 +202,7 @@ pub(crate) fn counts(directory: &Path) -> Counts {
 
 /// Changes the counts. A failure to store them is ignored, because no answer depends on them.
 pub(crate) fn count(directory: &Path, change: impl FnOnce(&mut Counts)) {
-    let Ok(_held) = lock::acquire(&directory.join("lock"), "telemetry", COUNTS_WAIT) else {
+    let Ok(_held) = lock::acquire(&directory.join("lock"), "edt telemetry", COUNTS_WAIT) else {
         return;
     };
     let before = counts(directory);

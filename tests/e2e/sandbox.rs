@@ -374,7 +374,10 @@ fn the_temporary_directory_is_private_and_removed() {
         let place = lines[0];
         assert_eq!(lines[2], format!("{place} {place}"), "{printed:?}");
         assert!(place == "/tmp" || lines[1] == "700" && !Path::new(place).exists(), "{printed:?}");
-        let left = edt_io::scratch::Scratch::abandoned(Path::new("/nowhere"));
+        let left = edt_io::scratch::Scratch::abandoned(
+            edt_io::Environment::Process,
+            Path::new("/nowhere"),
+        );
         assert!(left.is_empty() || left.iter().all(|path| path != Path::new(place)), "{left:?}");
     });
 }

@@ -484,7 +484,7 @@ fn each_line_of_context_is_shown_once() {
         body[..3],
         ["a.txt-2- line 2 of a text", "a.txt:3:1: line 3 of a text", "a.txt-4- line 4 of a text"]
     );
-    assert_eq!(body.last().unwrap(), &"… 3 matching lines in 1 of 1 files");
+    assert_eq!(body.last().unwrap(), &"… 3 matching lines in 1 of 1 file");
 }
 
 #[test]

@@ -33,8 +33,16 @@ const READ_DISK: [&str; 1] = ["src/cli/context.rs"];
 /// Files of edt-io that change files. This list may only shrink.
 const CHANGE_FILES: [&str; 4] = ["disk.rs", "file.rs", "scratch.rs", "fs.rs"];
 
+/// The file of the library that reads the environment, if the options ask for it.
+const READS_ENVIRONMENT: &str = "crates/edt-io/src/environment.rs";
+
+/// The file of the library that changes this process, if the options ask for it.
+const CHANGES_PROCESS: &str = "crates/edt-io/src/orphans.rs";
+
 /// Crates without access to the environment and the home directory.
-const NO_ENVIRONMENT: [&str; 7] = [
+const NO_ENVIRONMENT: [&str; 9] = [
+    "crates/edt-io/",
+    "crates/edt-git/",
     "crates/edt-types/",
     "crates/edt-edit/",
     "crates/edt-lang/",
@@ -63,6 +71,10 @@ const EFFECTS: [&str; 13] = [
     "OpenOptions::new",
     "std::os::unix::fs::symlink",
 ];
+
+/// What changes a process for all of its code.
+const PROCESS_STATE: [&str; 5] =
+    ["child_subreaper(", "set_hook(", "set_current_dir(", "umask(", "setrlimit("];
 
 /// Longest file, in lines before its tests.
 const MAX_LINES: usize = 500;
@@ -115,11 +127,18 @@ fn faults(file: &str, text: &str) -> Vec<String> {
             fault("only edt-io, edt-git and edt-run touch the disk");
         }
         if of(&NO_ENVIRONMENT)
+            && file != READS_ENVIRONMENT
             && ["std::env::", "env::var", "env::temp_dir", "env::current_dir"]
                 .iter()
                 .any(|name| line.contains(name))
         {
             fault("the environment is read by the program, which passes options");
+        }
+        if of(&NO_ENVIRONMENT)
+            && file != CHANGES_PROCESS
+            && PROCESS_STATE.iter().any(|name| line.contains(name))
+        {
+            fault("a library leaves the state of its process as it is");
         }
     }
     faults
@@ -283,6 +302,9 @@ fn the_rules_can_be_broken() {
     assert_eq!(broken("crates/edt-io/src/x.rs", "std::fs::remove_file(x);\n"), 1);
     assert_eq!(broken("crates/edt-io/src/fs.rs", "std::fs::remove_file(x);\n"), 0);
     assert_eq!(broken("crates/edt-core/src/x.rs", "let x = std::env::var(\"X\");\n"), 1);
+    assert_eq!(broken("crates/edt-git/src/x.rs", "let x = std::env::var_os(\"X\");\n"), 1);
+    assert_eq!(broken(READS_ENVIRONMENT, "let x = std::env::var_os(\"X\");\n"), 0);
+    assert_eq!(broken("crates/edt-io/src/x.rs", "let _ = set_child_subreaper(None);\n"), 1);
     assert_eq!(broken("src/cli/x.rs", "let x = std::env::var(\"X\");\n"), 0);
     assert_eq!(
         broken("src/cli/x.rs", "// std::fs::read(x)\n#[cfg(test)]\nmod t { std::fs::read(x); }\n"),

@@ -30,7 +30,7 @@ use edt_git::index::Index;
 use edt_io::disk::{Dir, FoundEntry, Parent};
 use edt_io::effect::{self, AttemptedEffect, FaultPlan, InjectedFault, SideEffect};
 use edt_testkit::{Progress, Tier, share, tier};
-use edt_types::{Code, DryRun, Findings, Recovered, RepoPath, Result};
+use edt_types::{Code, DryRun, Recovered, Refusal, RepoPath, Result};
 use rustix::io::Errno;
 use serde_json::{Value, json};
 
@@ -61,6 +61,7 @@ fn options() -> Options {
     let mut options = Options::default();
     "apply".clone_into(&mut options.command);
     options.lock_wait = std::time::Duration::from_millis(200);
+    options.environment = edt_core::Environment::Process;
     options
 }
 
@@ -947,7 +948,7 @@ fn fault_number(fault: InjectedFault) -> usize {
 }
 
 /// Why an error is not one that a caller can act on.
-fn uncoded(error: &Findings) -> Option<String> {
+fn uncoded(error: &Refusal) -> Option<String> {
     let found = error.clone().into_vec();
     let bad = found.is_empty()
         || found.iter().any(|finding| finding.code == Code::Internal || finding.hint().is_empty());

@@ -21,11 +21,12 @@ use edt_core::session::workspace::Options;
 use edt_core::session::{LockedWorkspace, Session};
 use edt_core::txn::Request;
 use edt_git::{Oid, Repo, Tracked};
+use edt_io::Environment;
 use edt_journal::index::PreparedIndex;
 use edt_run::changes;
 use edt_types::stage;
 use edt_types::trace::names::RECORD;
-use edt_types::{Code, DryRun, Finding, Findings, Landing, RepoPath, Result};
+use edt_types::{Code, DryRun, Finding, Landing, Refusal, RepoPath, Result};
 
 /// The agent that calls, and where.
 #[derive(Debug)]
@@ -74,7 +75,7 @@ fn before(requests: ToolRequests, call: &JudgeCall<'_>) -> Result<HookMessage> {
             Ok(()) => accepted.push((workspace, paths)),
         }
     }
-    if let Err(findings) = Findings::check(found) {
+    if let Err(findings) = Refusal::check(found) {
         notify_found(call, &findings.codes());
         return Ok(HookMessage::Refusal(messages::refusal(&findings.with_lessons(lessons))));
     }
@@ -160,7 +161,7 @@ fn after(event: &HookEvent, requests: ToolRequests, call: &JudgeCall<'_>) -> Res
     if has_objection {
         notify_found(call, &codes);
     }
-    Findings::check(requests.unlocated)?;
+    Refusal::check(requests.unlocated)?;
     let infos = infos.join("\n\n");
     Ok(match (infos.is_empty(), has_objection) {
         (true, _) => HookMessage::Silent,
@@ -188,11 +189,11 @@ fn check_paths(workspace: &LockedWorkspace, paths: &[Vec<u8>]) -> Result<()> {
             PathState::at(repo, session_tree, None, &path)
                 .err()
                 .into_iter()
-                .flat_map(Findings::into_vec),
+                .flat_map(Refusal::into_vec),
         );
         found.extend(policy.protects(&path).then(|| protected::finding(&path)));
     }
-    Findings::check(found)
+    Refusal::check(found)
 }
 
 /// How long another program may hold the index lock before an edit is refused.
@@ -214,7 +215,9 @@ fn check_recordable(workspace: &LockedWorkspace, paths: &[Vec<u8>]) -> Result<()
 fn check_not_tracked_by_enclosing(root: &Path, paths: &[Vec<u8>]) -> Result<Vec<Finding>> {
     let mut found = Vec::new();
     for outer in locate::enclosing(root) {
-        let (Ok(repo), Ok(below)) = (Repo::open_worktree(outer), root.strip_prefix(outer)) else {
+        let (Ok(repo), Ok(below)) =
+            (Repo::open_worktree(Environment::Process, outer), root.strip_prefix(outer))
+        else {
             continue;
         };
         let Some(commit) = repo.head()?.commit else { continue };
@@ -263,7 +266,7 @@ fn existing(workspace: &LockedWorkspace, paths: &[Vec<u8>]) -> Result<Vec<RepoPa
             Err(problem) => refused.push(problem.finding(raw)),
         }
     }
-    Findings::check(refused)?;
+    Refusal::check(refused)?;
     Ok(found)
 }
 

@@ -146,7 +146,9 @@ mod tests {
 
     #[test]
     fn a_path_in_any_notation_is_found_in_its_worktree() {
-        let scratch = edt_io::scratch::Scratch::outside(Path::new("/nowhere")).unwrap();
+        let scratch =
+            edt_io::scratch::Scratch::outside(edt_io::Environment::Process, Path::new("/nowhere"))
+                .unwrap();
         let root = scratch.path().join("repo");
         scratch.put(b"repo/.git/HEAD", b"").unwrap();
         scratch.put(b"repo/src/a.c", b"").unwrap();
@@ -167,7 +169,9 @@ mod tests {
     #[test]
     fn links_and_git_directories_are_not_ignored() {
         use std::os::unix::fs::symlink;
-        let scratch = edt_io::scratch::Scratch::outside(Path::new("/nowhere")).unwrap();
+        let scratch =
+            edt_io::scratch::Scratch::outside(edt_io::Environment::Process, Path::new("/nowhere"))
+                .unwrap();
         let top = scratch.path();
         for file in [
             "repo/.git/HEAD",

@@ -4,14 +4,14 @@
 use std::fmt::Write as _;
 
 use edt_core::session::record::RecordOutcome;
-use edt_types::{Code, Effect, Finding, Findings, Warning};
+use edt_types::{Code, Effect, Finding, Refusal, Warning};
 
 /// The longest correction that is shown, in bytes.
 const MAX_CORRECTION: usize = 6000;
 
 /// Why a tool must not make its edit.
 #[must_use]
-pub fn refusal(findings: &Findings) -> String {
+pub fn refusal(findings: &Refusal) -> String {
     let mut out = String::from("edt refused this edit; nothing was changed.\n");
     for finding in findings.as_slice() {
         write_finding(&mut out, finding, finding.effect, &remedy(finding));
@@ -139,7 +139,7 @@ mod tests {
     }
 
     fn refused(finding: Finding) -> String {
-        refusal(&Findings::from(finding))
+        refusal(&Refusal::from(finding))
     }
 
     #[test]
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn lessons_of_earlier_failures_come_last() {
-        let found = Findings::from(Finding::new(Code::PathOutsideRepo, "Outside.", "Inside."))
+        let found = Refusal::from(Finding::new(Code::PathOutsideRepo, "Outside.", "Inside."))
             .with_lessons(vec!["Look first.".to_owned()]);
         assert_eq!(
             refusal(&found).lines().last(),

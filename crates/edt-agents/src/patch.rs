@@ -180,7 +180,9 @@ mod tests {
 
     #[test]
     fn paths_become_relative_to_the_worktree_and_content_stays() {
-        let scratch = edt_io::scratch::Scratch::outside(Path::new("/nowhere")).unwrap();
+        let scratch =
+            edt_io::scratch::Scratch::outside(edt_io::Environment::Process, Path::new("/nowhere"))
+                .unwrap();
         scratch.put(b"repo/.git/HEAD", b"").unwrap();
         scratch.put(b"repo/src/a.c", b"").unwrap();
         let root = scratch.path().join("repo");

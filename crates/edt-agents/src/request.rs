@@ -11,7 +11,7 @@ use edt_core::txn::patch::PatchText;
 use edt_core::txn::request::EditFields;
 use edt_edit::place::Matching;
 use edt_edit::{Edit, Mode};
-use edt_types::{Code, Finding, Findings, Result};
+use edt_types::{Code, Finding, Refusal, Result};
 
 /// What a tool would do in one worktree.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ struct RequestParts {
     paths: Vec<Vec<u8>>,
     fields: Vec<EditFields>,
     patches: Vec<PatchText>,
-    faults: Vec<Findings>,
+    faults: Vec<Refusal>,
 }
 
 fn add_edit(

@@ -21,7 +21,7 @@ use edt_io::directory::FileTree;
 use edt_io::{failed, fs};
 use edt_memory::observe;
 use edt_run::{OutputStream, RunObserver};
-use edt_types::{DryRun, Findings, GuardReport, Level, Outcome, RepoPath, Result, Status, Verdict};
+use edt_types::{DryRun, GuardReport, Level, Outcome, Refusal, RepoPath, Result, Status, Verdict};
 
 /// The tools of one agent on one task, over all its attempts.
 pub struct AgentTools<'a> {
@@ -34,7 +34,7 @@ pub struct AgentTools<'a> {
     /// Lessons shown before the attempt whose outcome is not known yet.
     priors: Vec<ShownLesson>,
     /// The first error of the memory.
-    memory_error: Option<Findings>,
+    memory_error: Option<Refusal>,
 }
 
 struct OpenRefusal {
@@ -186,7 +186,7 @@ impl<'a> AgentTools<'a> {
         self.counters.landed(paths);
     }
 
-    fn refused(&mut self, findings: Findings, request: &Value) -> Value {
+    fn refused(&mut self, findings: Refusal, request: &Value) -> Value {
         let only_guards = !findings.any(|finding| finding.code.allow().is_none());
         let status = findings.status();
         let mut outcome = Outcome::new(status);
@@ -309,7 +309,7 @@ impl<'a> AgentTools<'a> {
         }
     }
 
-    fn refusal_answer(&mut self, findings: Findings) -> Value {
+    fn refusal_answer(&mut self, findings: Refusal) -> Value {
         let mut outcome = Outcome::new(findings.status());
         outcome.errors = findings.into_vec();
         self.counters.refused(outcome.errors.iter().map(|error| error.code.name()));

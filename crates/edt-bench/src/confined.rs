@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use edt_io::streams::{self, Follow, FollowEnd};
-use edt_io::{bounded, clock, failed};
+use edt_io::{Environment, bounded, clock, failed};
 use edt_run::sandbox::{self, SandboxPlan, StartError, Termination};
 use edt_types::{Level, Result};
 
@@ -60,8 +60,11 @@ pub(super) fn run(
     let Some((program, args)) = argv.split_first() else {
         return Ok(Err("The list of arguments is empty.".to_owned()));
     };
-    let found: Option<PathBuf> =
-        if program.contains('/') { Some(from.join(program)) } else { bounded::find(program) };
+    let found: Option<PathBuf> = if program.contains('/') {
+        Some(from.join(program))
+    } else {
+        bounded::find(Environment::Process, program)
+    };
     let Some(found) = found.filter(|path| path.is_file()) else {
         return Ok(Err(format!("The program {program} was not found.")));
     };

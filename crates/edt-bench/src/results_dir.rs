@@ -30,7 +30,7 @@ impl ResultsDir {
     pub fn open(dir: &Path, plan: &RunPlan, resume: bool) -> Result<(ResultsDir, Vec<UnitResult>)> {
         fs::make_dir(dir).map_err(|error| failed("make", dir, &error))?;
         let lock_guard =
-            lock::acquire(&dir.join("lock"), "bench", std::time::Duration::from_secs(1))?;
+            lock::acquire(&dir.join("lock"), "edt-bench", std::time::Duration::from_secs(1))?;
         let (run, results_path) = (dir.join(RUN), dir.join(RESULTS));
         let mut results = Vec::new();
         if run.exists() {

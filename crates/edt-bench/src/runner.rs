@@ -17,9 +17,9 @@ use super::scratch_repo::{DATE, NO_MEMORY, without_guards};
 use super::unit;
 use edt_io::scratch::Scratch;
 use edt_io::streams::{self, Follow, FollowEnd};
-use edt_io::{clock, failed, fs};
+use edt_io::{Environment, clock, failed, fs};
 use edt_run::sandbox::{self, StartError};
-use edt_types::{Code, Finding, Findings, Level, Result};
+use edt_types::{Code, Finding, Level, Refusal, Result};
 
 /// The input of a worker process, as JSON on its standard input.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -148,7 +148,7 @@ fn run_worker(
     withhold_keys: bool,
     job: impl FnOnce(PathBuf) -> WorkerJob,
 ) -> Result<WorkerResult> {
-    let scratch = Scratch::outside(start)
+    let scratch = Scratch::outside(Environment::Process, start)
         .map_err(|error| failed("make a scratch directory for", start, &error))?;
     let io = |error: std::io::Error| failed("prepare", scratch.path(), &error);
     let (home, temporary) = (scratch.path().join("home"), scratch.path().join("tmp"));
@@ -238,7 +238,7 @@ impl Follow for Outputs {
     }
 }
 
-fn not_started(why: StartError) -> Findings {
+fn not_started(why: StartError) -> Refusal {
     match why {
         StartError::System(error) | StartError::Program(error) => {
             failed("start", Path::new("a worker process"), &error).into()
@@ -248,7 +248,7 @@ fn not_started(why: StartError) -> Findings {
 }
 
 /// The worker's refusal, rebuilt from its JSON answer.
-fn refusal(answer: &[u8], stderr: &[u8]) -> Findings {
+fn refusal(answer: &[u8], stderr: &[u8]) -> Refusal {
     let outcome: Value = serde_json::from_slice(answer).unwrap_or_default();
     let text = |error: &Value, key: &str| error[key].as_str().unwrap_or_default().to_owned();
     let known = |error: &Value| {
@@ -261,7 +261,7 @@ fn refusal(answer: &[u8], stderr: &[u8]) -> Findings {
     let all: Vec<Finding> =
         outcome["errors"].as_array().into_iter().flatten().filter_map(known).collect();
     let stderr = String::from_utf8_lossy(stderr).trim().to_owned();
-    Findings::check(all)
+    Refusal::check(all)
         .err()
         .unwrap_or_else(|| worker_failed(&format!("it exited without an answer. {stderr}")).into())
 }

@@ -46,6 +46,7 @@ impl ScratchRepo {
         ] {
             // Scratch repositories need not survive a power failure.
             let result = spawn::git(
+                edt_io::Environment::Process,
                 root,
                 &[&["-c", "core.fsync=none", "-c", "maintenance.auto=false"], args].concat(),
                 b"",
@@ -84,6 +85,8 @@ impl ScratchRepo {
         let mut options = Options::default();
         command.clone_into(&mut options.command);
         options.lock_wait = LOCK_WAIT;
+        options.environment = edt_core::Environment::Process;
+        options.reap_orphans = true;
         options.user_policy =
             Some(format!("{NO_MEMORY}{}", self.policy.as_deref().unwrap_or_default()));
         options.durability = Some(Durability::Off);

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::Host;
-use edt_io::programs;
+use edt_io::{Environment, programs};
 
 /// This machine, with the `PATH` and `HOME` of this process.
 #[derive(Debug, Clone, Copy, Default)]
@@ -11,7 +11,7 @@ pub struct LocalHost;
 
 impl Host for LocalHost {
     fn path_directories(&self) -> Vec<PathBuf> {
-        programs::search_dirs()
+        programs::search_dirs(Environment::Process)
     }
 
     fn is_executable(&self, path: &Path) -> bool {
@@ -27,6 +27,6 @@ impl Host for LocalHost {
     }
 
     fn home_directory(&self) -> Option<PathBuf> {
-        programs::home()
+        programs::home(Environment::Process)
     }
 }

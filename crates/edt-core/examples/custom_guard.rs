@@ -2,14 +2,22 @@
 //!
 //! `cargo run -p edt-core --example custom_guard`
 
-#![expect(clippy::print_stdout, reason = "an example prints")]
+#![expect(
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "an example prints, and starts Git for its repository"
+)]
 
+use std::error::Error;
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::process::Command;
 use std::sync::Arc;
 
 use edt_core::{
-    Code, Finding, Guard, GuardContext, GuardOutput, Options, Refusal, Request, Subject, Workspace,
+    Code, Finding, Guard, GuardContext, GuardOutput, Options, Request, Subject, Workspace,
 };
-use edt_testkit::ScratchRepo;
 
 #[derive(Debug)]
 struct NoTodo;
@@ -37,11 +45,11 @@ impl Guard for NoTodo {
     }
 }
 
-fn main() -> Result<(), Refusal> {
-    let repo = ScratchRepo::with(&[("notes.txt", "one\n")]);
+fn main() -> Result<(), Box<dyn Error>> {
+    let repo = Scratch::with(&[("notes.txt", "one\n")])?;
     let mut options = Options::default();
     options.guards.push(Arc::new(NoTodo));
-    let mut ws = Workspace::open(repo.path(), options)?;
+    let mut ws = Workspace::open(&repo.0, options)?;
 
     let request = Request::new("notes: add").append("notes.txt", "TODO: two\n");
     match ws.apply(&request) {
@@ -51,4 +59,40 @@ fn main() -> Result<(), Refusal> {
     let outcome = ws.apply(&request.allow("no_todo"))?;
     println!("applied as {}", outcome.commit.unwrap_or_default());
     Ok(())
+}
+
+/// A Git repository that exists while the example runs. Your program opens a repository of its own.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn with(files: &[(&str, &str)]) -> io::Result<Scratch> {
+        let root = std::env::temp_dir().join(format!("edt-custom-guard-{}", std::process::id()));
+        let scratch = Scratch(root);
+        for (path, text) in files {
+            let path = scratch.0.join(path);
+            fs::create_dir_all(path.parent().unwrap_or(&scratch.0))?;
+            fs::write(path, text)?;
+        }
+        let commands: [&[&str]; 5] = [
+            &["init", "--quiet"],
+            &["config", "user.name", "Example"],
+            &["config", "user.email", "example@example.com"],
+            &["add", "--all"],
+            &["commit", "--quiet", "--message", "start"],
+        ];
+        for args in commands {
+            let status = Command::new("git").args(args).current_dir(&scratch.0).status()?;
+            if !status.success() {
+                return Err(io::Error::other(format!("git {} failed", args.join(" "))));
+            }
+        }
+        Ok(scratch)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // A directory that cannot be removed does not make the example fail.
+        let _ = fs::remove_dir_all(&self.0);
+    }
 }

@@ -1,26 +1,33 @@
 //! The public interface: one type for a worktree, and a builder for requests.
 
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use edt_types::{DryRun, Outcome, Recovered, Status};
+use edt_git::Repo;
+use edt_types::{DryRun, Outcome, Recovered, SessionReport, Status};
 
 use crate::proposal::propose::apply_or_propose;
 use crate::session::abandon::abandon;
 use crate::session::begin::{BeginOptions, HeadSwitch, begin};
+use crate::session::file_diff;
+use crate::session::history::Commit;
 use crate::session::land::land;
+use crate::session::status::status;
 use crate::session::undo::{BranchMove, UndoTarget, redo, undo};
 use crate::session::workspace::Cache;
 use crate::session::{LockedWorkspace, Session};
 use crate::txn::Request;
 use crate::txn::request::EditFields;
+use crate::types::{FileDiff, LogEntry, WorktreeStatus};
 use crate::{Land, Mode, Options, Refusal};
 
 /// A Git worktree in which every edit is one guarded transaction and one commit on a shadow branch.
 ///
 /// No lock is held between calls: other processes of edt, and plain Git, may work in the same
 /// worktree. Every call takes the worktree's lock, first completes or rolls back a transaction that
-/// a crash interrupted, and sees the state that it then finds.
+/// a crash interrupted, and sees the state that it then finds. A call that only reads releases the
+/// lock before it reads.
 #[derive(Debug)]
 pub struct Workspace {
     start: PathBuf,
@@ -146,6 +153,66 @@ impl Workspace {
         Ok(outcome)
     }
 
+    /// The session of this worktree; `None` if it has none.
+    ///
+    /// # Errors
+    /// `NO_SESSION` if HEAD is on a branch `edt/NAME` that has no recorded base; as
+    /// [`Workspace::open`].
+    pub fn session(&self) -> Result<Option<SessionReport>, Refusal> {
+        let (repo, _) = self.read()?;
+        Ok(Session::current(&repo, &repo.head()?)?.map(|session| session.report(false)))
+    }
+
+    /// The session, the number of its edits, and the paths that differ from what is recorded.
+    ///
+    /// # Errors
+    /// As [`Workspace::session`]; `OBJECT_MISSING`.
+    pub fn status(&self) -> Result<WorktreeStatus, Refusal> {
+        let (repo, recovered) = self.read()?;
+        status(&repo, recovered)
+    }
+
+    /// The commits of the session, newest first: edits, checkpoints, and commits of the user.
+    ///
+    /// # Errors
+    /// `NO_SESSION` if the worktree has none; `OBJECT_MISSING`; as [`Workspace::open`].
+    pub fn log(&self) -> Result<Vec<LogEntry>, Refusal> {
+        let (repo, _) = self.read()?;
+        Session::required(&repo, &repo.head()?)?.log(&repo).collect()
+    }
+
+    /// What the commit changed against its first parent; for `None`, what the session changed
+    /// against its base. `commit` is a revision as Git reads it, such as the id in an [`Outcome`].
+    ///
+    /// ```standalone_crate
+    /// # fn main() -> Result<(), edt_core::Refusal> {
+    /// # let directory = edt_testkit::ScratchRepo::with(&[("a.txt", "one\n")]);
+    /// # let mut ws = edt_core::Workspace::open(directory.path(), edt_core::Options::default())?;
+    /// let outcome = ws.apply(&edt_core::Request::new("x").edit("a.txt", "one", "two"))?;
+    /// let patch: String = ws.diff(outcome.commit.as_deref())?.iter().map(ToString::to_string).collect();
+    /// assert!(patch.ends_with("@@ -1 +1 @@\n-one\n+two\n"));
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// `NO_SESSION` for `None` if the worktree has none; `BAD_REQUEST` if `commit` names no commit;
+    /// `OBJECT_MISSING`; as [`Workspace::open`].
+    pub fn diff(&self, commit: Option<&str>) -> Result<Vec<FileDiff>, Refusal> {
+        let (repo, _) = self.read()?;
+        let (from, to) = if let Some(revision) = commit {
+            let commit = Commit::read(&repo, repo.commit_named(revision)?)?;
+            (commit.parent.unwrap_or_else(|| repo.empty_tree()), commit.oid)
+        } else {
+            let session = Session::required(&repo, &repo.head()?)?;
+            (session.base, session.tip)
+        };
+        file_diff::between(&repo, repo.tree_of(from)?, repo.tree_of(to)?)
+    }
+
+    fn read(&self) -> Result<(Repo, Option<Recovered>), Refusal> {
+        LockedWorkspace::read(&self.start, &self.options)
+    }
+
     fn lock(&self) -> Result<LockedWorkspace, Refusal> {
         LockedWorkspace::open(&self.start, self.options.clone())
     }
@@ -185,6 +252,87 @@ impl Request {
             ..EditFields::default()
         };
         self.with_edit(path, Mode::Edit, fields)
+    }
+
+    /// Replaces every occurrence of `old_text` in `path`; at least one must exist.
+    ///
+    /// ```standalone_crate
+    /// # fn main() -> Result<(), edt_core::Refusal> {
+    /// # let directory = edt_testkit::ScratchRepo::with(&[("a.txt", "one one\n")]);
+    /// # let mut ws = edt_core::Workspace::open(directory.path(), edt_core::Options::default())?;
+    /// ws.apply(&edt_core::Request::new("x").replace_all("a.txt", "one", "two"))?;
+    /// # assert_eq!(std::fs::read_to_string(directory.path().join("a.txt")).unwrap(), "two two\n");
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn replace_all(
+        self,
+        path: &str,
+        old_text: impl Into<Vec<u8>>,
+        content: impl Into<Vec<u8>>,
+    ) -> Request {
+        let fields = EditFields {
+            old_text: Some(old_text.into()),
+            content: Some(content.into()),
+            replace_all: Some(true),
+            ..EditFields::default()
+        };
+        self.with_edit(path, Mode::Edit, fields)
+    }
+
+    /// Inserts `content` before line `line` of `path`. Lines count from 1; one past the last line is
+    /// the end of the file.
+    #[must_use]
+    pub fn insert(self, path: &str, line: u64, content: impl Into<Vec<u8>>) -> Request {
+        let fields = EditFields {
+            start_line: Some(line),
+            content: Some(content.into()),
+            ..EditFields::default()
+        };
+        self.with_edit(path, Mode::Insert, fields)
+    }
+
+    /// Replaces the lines `lines` of `path`, which count from 1, with `content`.
+    ///
+    /// Line numbers alone are refused with `HASH_REQUIRED`: state the version of the file that they
+    /// refer to with [`Request::expected_hash`].
+    ///
+    /// ```standalone_crate
+    /// # fn main() -> Result<(), edt_core::Refusal> {
+    /// # let directory = edt_testkit::ScratchRepo::with(&[("a.txt", "1\n2\n3\n4\n")]);
+    /// # let mut ws = edt_core::Workspace::open(directory.path(), edt_core::Options::default())?;
+    /// let created = ws.apply(&edt_core::Request::new("new").create("b.txt", "1\n2\n3\n4\n"))?;
+    /// let hash = created.files[0].hash_after.clone().unwrap_or_default();
+    /// let request = edt_core::Request::new("lines").replace_lines("b.txt", 2..=3, "two, three\n");
+    /// ws.apply(&request.expected_hash("b.txt", hash))?;
+    /// # assert_eq!(std::fs::read_to_string(directory.path().join("b.txt")).unwrap(), "1\ntwo, three\n4\n");
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn replace_lines(
+        self,
+        path: &str,
+        lines: RangeInclusive<u64>,
+        content: impl Into<Vec<u8>>,
+    ) -> Request {
+        let fields = EditFields { content: Some(content.into()), ..EditFields::of_lines(&lines) };
+        self.with_edit(path, Mode::ReplaceLines, fields)
+    }
+
+    /// Removes the lines `lines` of `path`, which count from 1. Needs [`Request::expected_hash`], as
+    /// [`Request::replace_lines`] does.
+    #[must_use]
+    pub fn delete_lines(self, path: &str, lines: RangeInclusive<u64>) -> Request {
+        self.with_edit(path, Mode::DeleteLines, EditFields::of_lines(&lines))
+    }
+
+    /// Refuses the request with `HASH_MISMATCH` unless the blob id of `path` begins with `hash`, as
+    /// hex with at least 7 digits. [`FileReport::hash_after`](crate::FileReport) has the id after an
+    /// edit. Applies to the edits of `path` that the request has so far.
+    #[must_use]
+    pub fn expected_hash(mut self, path: &str, hash: impl Into<String>) -> Request {
+        self.expect_hash(path.as_bytes(), hash.into());
+        self
     }
 
     /// Creates the file `path`.
@@ -338,6 +486,80 @@ mod tests {
         let outcome = workspace.abandon().unwrap();
         assert_eq!(outcome.session.unwrap().name, "main-1");
         assert_eq!(scratch.text("dir/a.txt").as_deref(), Some("one\n"));
+    }
+
+    #[test]
+    fn a_workspace_reads_its_session() {
+        let scratch = scratch();
+        let mut workspace = opened(&scratch);
+        assert_eq!(workspace.session().unwrap(), None);
+        let codes = |refusal: Refusal| refusal.codes();
+        assert_eq!(codes(workspace.log().unwrap_err()), ["NO_SESSION"]);
+        assert_eq!(codes(workspace.diff(None).unwrap_err()), ["NO_SESSION"]);
+        let first = workspace.apply(&Request::new("1").edit("dir/a.txt", "one", "two")).unwrap();
+        let second = workspace.apply(&Request::new("2").create("b.txt", "b\n")).unwrap();
+
+        let session = workspace.session().unwrap().unwrap();
+        assert_eq!((session.name.as_str(), session.began), ("main-1", false));
+        let status = workspace.status().unwrap();
+        assert_eq!((status.edits, status.tip), (2, second.commit));
+        assert_eq!(status.changed, ["b.txt", "dir/a.txt"]);
+        let log = workspace.log().unwrap();
+        let shown = |entry: &LogEntry| {
+            let edit = entry.commit.trailers.as_ref().map(|trailers| trailers.edit);
+            (entry.commit.subject().to_owned(), edit, entry.files.concat())
+        };
+        assert_eq!(
+            log.iter().map(shown).collect::<Vec<_>>(),
+            [("2".into(), Some(2), "b.txt".into()), ("1".into(), Some(1), "dir/a.txt".into())]
+        );
+        let paths = |commit: Option<&str>| {
+            workspace.diff(commit).unwrap().into_iter().map(|file| file.path).collect::<Vec<_>>()
+        };
+        assert_eq!(paths(None), ["b.txt", "dir/a.txt"]);
+        assert_eq!(paths(first.commit.as_deref()), ["dir/a.txt"]);
+        assert_eq!(codes(workspace.diff(Some("nothing")).unwrap_err()), ["BAD_REQUEST"]);
+    }
+
+    #[test]
+    fn every_occurrence_is_replaced() {
+        let scratch = Scratch::with(&[("a.txt", "x x\n")]);
+        opened(&scratch).apply(&Request::new("x").replace_all("a.txt", "x", "y")).unwrap();
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("y y\n"));
+    }
+
+    #[test]
+    fn lines_are_changed_by_number_where_the_hash_proves_the_version() {
+        let scratch = Scratch::with(&[("a.txt", "1\n2\n3\n")]);
+        let hash = scratch.repo().blob_id(b"1\n2\n3\n").unwrap().to_string();
+        let mut workspace = opened(&scratch);
+        let request = Request::new("x").replace_lines("a.txt", 2..=2, "two\n");
+        let refused = workspace.apply(&request).unwrap_err();
+        assert_eq!(refused.codes(), ["HASH_REQUIRED"]);
+        let request = request.delete_lines("a.txt", 3..=3).insert("a.txt", 1, "0\n");
+        workspace.apply(&request.expected_hash("a.txt", &hash[..7])).unwrap();
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("0\n1\ntwo\n"));
+    }
+
+    #[test]
+    fn an_expected_hash_refuses_another_version() {
+        let scratch = scratch();
+        let request = Request::new("x").edit("dir/a.txt", "one", "two");
+        let with =
+            |hash: &str| opened(&scratch).apply(&request.clone().expected_hash("dir/a.txt", hash));
+        assert_eq!(with("0123456").unwrap_err().codes(), ["HASH_MISMATCH"]);
+        assert_eq!(with("x").unwrap_err().codes(), ["BAD_REQUEST"]);
+        assert_eq!(scratch.text("dir/a.txt").as_deref(), Some("one\n"));
+    }
+
+    #[test]
+    fn an_expected_hash_without_an_edit_is_refused() {
+        let scratch = scratch();
+        let request =
+            Request::new("x").expected_hash("b.txt", "0123456").edit("dir/a.txt", "one", "two");
+        let refusal = opened(&scratch).apply(&request).unwrap_err();
+        let finding = &refusal.as_slice()[0];
+        assert_eq!((finding.code, finding.path.as_deref()), (Code::BadRequest, Some("b.txt")));
     }
 
     #[test]

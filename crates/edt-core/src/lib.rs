@@ -38,10 +38,13 @@
 //! # Ok(()) }
 //! ```
 //!
-//! The library takes its settings from [`Options`] alone. Its Git access reads what Git itself reads
-//! to find a repository, the user's Git configuration and the identity of commits (`HOME`, `GIT_*`).
-//! [`Workspace`] is [`Send`]. Names outside this page are not part of the
-//! interface and may change in any release.
+//! The library takes its settings from [`Options`] alone. By default it uses no environment
+//! variable and no home directory, and changes nothing of the process: Git's configuration is that
+//! of the repository, and without `user.name` and `user.email` there, commits are by `edt
+//! <edt@localhost>`. [`Environment::Process`] uses the variables of the process and the user's
+//! configuration, as Git does. One variable always counts: a process of root regards repositories
+//! of the user in `SUDO_UID` as its own, as Git does. [`Workspace`] is [`Send`]. Names outside this
+//! page are not part of the interface and may change in any release.
 
 #![warn(missing_docs)]
 
@@ -58,12 +61,14 @@ pub mod proposal;
 pub mod session;
 #[doc(hidden)]
 pub mod txn;
+pub mod types;
 
 pub use api::Workspace;
 pub use edt_edit::Mode;
+pub use edt_io::Environment;
 pub use edt_types::{
-    Code, Durability, Effect, FileReport, Finding, Findings as Refusal, GuardReport, Outcome,
-    Recovered, RepoPath, SessionReport, Status, Verdict, Warning,
+    Code, Durability, Effect, FileReport, Finding, GuardReport, Outcome, Recovered, Refusal,
+    RepoPath, SessionReport, Status, Verdict, Warning,
 };
 pub use guard::{Guard, GuardContext, GuardOutput, Subject};
 pub use observe::Observer;

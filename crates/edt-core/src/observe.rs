@@ -7,7 +7,7 @@ use std::fmt::Debug;
 
 use edt_git::{Oid, Repo};
 use edt_journal::Journal;
-use edt_types::{Findings, Landing};
+use edt_types::{Landing, Refusal};
 
 use crate::policy::Policy;
 use crate::txn::request::Request;
@@ -30,8 +30,8 @@ pub trait Observer: Debug + Send + Sync {
         _repo: &Repo,
         _policy: Option<&Policy>,
         _request: &Request,
-        findings: Findings,
-    ) -> Findings {
+        findings: Refusal,
+    ) -> Refusal {
         findings
     }
 

@@ -159,7 +159,7 @@ pub fn run_post_commit(repo: &Repo, root: &Path) -> Option<Warning> {
         return Some(Warning { code: "trust_required", path: None, message: message.to_owned() });
     }
     let args = ["hook", "run", "--ignore-missing", "post-commit"];
-    let _ = spawn::git_with(root, &args, b"", Hooks::On, &[]);
+    let _ = spawn::git_with(repo.environment(), root, &args, b"", Hooks::On, &[]);
     None
 }
 
@@ -268,7 +268,7 @@ impl PrivateGitDir<'_> {
             ("GIT_EDITOR", OsStr::new(":")),
             (ALLOW, OsStr::new(&self.allowed)),
         ];
-        spawn::git_with(&root, args, b"", hooks, &env)
+        spawn::git_with(self.repo.environment(), &root, args, b"", hooks, &env)
     }
 }
 

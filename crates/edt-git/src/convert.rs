@@ -143,8 +143,9 @@ impl Repo {
         }
         let configured =
             self.inner.config_snapshot().trusted_path("core.attributesFile").ok().flatten();
-        let user_file = configured
-            .or_else(|| environment::user_config_dir().map(|home| home.join("git/attributes")));
+        let user_file = configured.or_else(|| {
+            environment::user_config_dir(self.environment).map(|home| home.join("git/attributes"))
+        });
         let fixed = [
             Some(self.common_dir().join("info/attributes")),
             user_file,
@@ -389,7 +390,8 @@ impl Conversion<'_> {
                 let (name, tool) =
                     if end == End::CrLf { ("CRLF", "unix2dos") } else { ("LF", "dos2unix") };
                 let why = format!(
-                    ": Git checks it out with {name}, and {crlf} of its {lf} lines end in CRLF"
+                    ": Git checks it out with {name}, and {crlf} of its {} in CRLF",
+                    if lf == 1 { "1 line ends".to_owned() } else { format!("{lf} lines end") }
                 );
                 let path = self.path.for_shell();
                 let hint = format!(

@@ -213,11 +213,19 @@ impl Repo {
     ) -> Result<Vec<u8>> {
         let (root, limit) = (self.real_root()?, self.filter_limit());
         let wrap = |error: std::io::Error| failed(driver, direction, path, &error.to_string());
-        let scratch = Scratch::outside(&root).map_err(wrap)?;
+        let scratch = Scratch::outside(self.environment, &root).map_err(wrap)?;
         let max_output = usize::try_from(MAX_FILE).unwrap_or(usize::MAX) + 4096;
         let command = OsStr::from_bytes(command);
-        let passed =
-            Filter { command, dir: &root, scratch: scratch.path(), input, max_output, limit };
+        let passed = Filter {
+            command,
+            dir: &root,
+            scratch: scratch.path(),
+            input,
+            max_output,
+            limit,
+            environment: self.environment,
+            reap_orphans: self.reap_orphans,
+        };
         let passed = bounded::run_filter(&passed).map_err(wrap)?;
         let stderr = String::from_utf8_lossy(&passed.stderr_tail).trim().replace('\n', "; ");
         let detail = if stderr.is_empty() { String::new() } else { format!(" ({stderr})") };

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use gix::sec::Trust;
 
 use super::supported::unsupported;
+use edt_io::Environment;
 use edt_types::{Code, Finding, Result};
 
 /// Variables that change what a repository is, and that edt does not honour. A value that matches
@@ -24,15 +25,15 @@ const REFUSED: &[&str] = &[
 /// own commands.
 const HONOURED: &[&str] = &["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"];
 
-/// Checks that Git would use `repo` with this environment, as edt does.
+/// Checks that Git would use `repo` in `environment`, as edt does.
 ///
 /// # Errors
 /// `UNSUPPORTED_REPOSITORY` naming the variable.
-pub(super) fn check(repo: &gix::Repository) -> Result<()> {
-    let is_set = |name: &&&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+pub(super) fn check(environment: Environment, repo: &gix::Repository) -> Result<()> {
+    let is_set = |name: &&&str| environment.var(name).is_some_and(|value| !value.is_empty());
     let same = |name: &str, path: &Path| {
         let named =
-            std::env::var_os(name).map(PathBuf::from).and_then(|named| named.canonicalize().ok());
+            environment.var(name).map(PathBuf::from).and_then(|named| named.canonicalize().ok());
         named.is_some() && named == path.canonicalize().ok()
     };
     for name in REFUSED.iter().filter(is_set) {
@@ -46,10 +47,10 @@ pub(super) fn check(repo: &gix::Repository) -> Result<()> {
         }
     }
     for name in HONOURED.iter().filter(is_set) {
-        let relative = std::env::var_os(name).is_some_and(|value| !Path::new(&value).is_absolute());
+        let relative = environment.var(name).is_some_and(|value| !Path::new(&value).is_absolute());
         // Without GIT_WORK_TREE the current directory is the worktree, whatever GIT_DIR names.
         let here = *name == "GIT_DIR"
-            && std::env::var_os("GIT_WORK_TREE").is_none_or(|value| value.is_empty());
+            && environment.var("GIT_WORK_TREE").is_none_or(|value| value.is_empty());
         if (relative || here) && !repo.workdir().is_some_and(is_current_dir) {
             return Err(variable(
                 name,
@@ -61,13 +62,13 @@ pub(super) fn check(repo: &gix::Repository) -> Result<()> {
     Ok(())
 }
 
-/// Checks that the environment names no other repository than `repo`, which was opened by path.
+/// Checks that `environment` names no other repository than `repo`, which was opened by path.
 ///
 /// # Errors
 /// `UNSUPPORTED_REPOSITORY` naming the variable.
-pub(super) fn check_names(repo: &gix::Repository) -> Result<()> {
+pub(super) fn check_names(environment: Environment, repo: &gix::Repository) -> Result<()> {
     for name in HONOURED.iter().chain(REFUSED) {
-        let Some(value) = std::env::var_os(name).filter(|value| !value.is_empty()) else {
+        let Some(value) = environment.var(name).filter(|value| !value.is_empty()) else {
             continue;
         };
         let own = match *name {
@@ -105,7 +106,7 @@ pub(super) fn check_owner(repo: &gix::Repository) -> Result<()> {
 }
 
 fn is_current_dir(root: &Path) -> bool {
-    let here = std::env::current_dir().and_then(|here| here.canonicalize());
+    let here = edt_io::environment::current_dir().and_then(|here| here.canonicalize());
     here.is_ok_and(|here| root.canonicalize().is_ok_and(|root| root == here))
 }
 
@@ -135,8 +136,8 @@ fn foreign(place: &Path) -> Finding {
 }
 
 /// The directory that contains the user's `git/` configuration besides `~/.gitconfig`.
-pub(super) fn user_config_dir() -> Option<PathBuf> {
+pub(super) fn user_config_dir(environment: Environment) -> Option<PathBuf> {
     let xdg_home =
-        std::env::var_os("XDG_CONFIG_HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
-    xdg_home.or_else(|| std::env::var_os("HOME").map(|home| Path::new(&home).join(".config")))
+        environment.var("XDG_CONFIG_HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
+    xdg_home.or_else(|| environment.var("HOME").map(|home| Path::new(&home).join(".config")))
 }

@@ -1,7 +1,8 @@
 //! The author and committer of edt's commits.
 //!
 //! The order is Git's (`git help var`): `GIT_<ROLE>_NAME` and `_EMAIL`, then `author.*` or
-//! `committer.*`, then `user.*`, then `EMAIL`. If the name or the mail address is missing, the
+//! `committer.*`, then `user.*`, then `EMAIL`. The variables are those of the
+//! environment in which the repository was opened. If the name or the mail address is missing, the
 //! identity is `edt <edt@localhost>`: no edit is lost because of a missing name.
 
 use super::repo::Repo;
@@ -36,10 +37,13 @@ impl Repo {
             (Some(name), Some(mail)) => (name, mail),
             _ => ("edt".to_owned(), "edt@localhost".to_owned()),
         };
-        let time = if let Some(date) = env_variable(&format!("GIT_{}_DATE", role.names().0)) {
+        let time = if let Some(date) =
+            self.environment.text(&format!("GIT_{}_DATE", role.names().0))
+        {
             parse_git_date(&date)?
         } else {
-            let (seconds, offset) = clock::wall();
+            let seconds = clock::seconds();
+            let offset = clock::utc_offset(self.environment, seconds);
             let (sign, minutes) = (if offset < 0 { '-' } else { '+' }, offset.unsigned_abs() / 60);
             format!("{seconds} {sign}{:02}{:02}", minutes / 60, minutes % 60)
         };
@@ -62,8 +66,11 @@ impl Repo {
         let configured = |section: &str| {
             config.string(format!("{section}.{key}").as_str()).map(|value| value.to_string())
         };
-        let from_env = || (key == "email").then(|| env_variable("EMAIL")).flatten();
-        let found = env_variable(&format!("GIT_{upper}_{}", key.to_ascii_uppercase()))
+        let from_env = || (key == "email").then(|| self.environment.text("EMAIL")).flatten();
+        let named = format!("GIT_{upper}_{}", key.to_ascii_uppercase());
+        let found = self
+            .environment
+            .text(&named)
             .or_else(|| configured(lower))
             .or_else(|| configured("user"))
             .or_else(from_env)?;
@@ -75,10 +82,6 @@ impl Repo {
             .trim_matches(|c: char| c.is_whitespace() || c.is_control() || ".,:;\"'\\".contains(c));
         (!clean.is_empty()).then(|| clean.to_owned())
     }
-}
-
-fn env_variable(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 fn parse_git_date(date: &str) -> Result<String> {

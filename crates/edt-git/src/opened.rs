@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::Repo;
 use super::supported::unsupported;
-use super::{Repo, environment};
 use edt_io::stat::Stat;
-use edt_io::{clock, fs};
+use edt_io::{Environment, clock, fs};
 use edt_types::Result;
 
 /// The resolution of the file system's clock. A file that changed this shortly before it was read
@@ -18,20 +18,21 @@ const TICK: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub struct Opened {
     inner: gix::Repository,
+    environment: Environment,
     /// The stat of each file that opening reads; `None` if it did not exist.
     read: Vec<(Option<Stat>, PathBuf)>,
 }
 
 impl Opened {
-    /// Opens the repository at `start`. Also returns the state for reuse, unless opening again
+    /// Opens the repository at `start` in `environment`. Also returns the state for reuse, unless opening again
     /// could give another result although its files are unchanged: if the repository was found
     /// above `start`, if a setting depends on more than files, or if a file was written just now.
     ///
     /// # Errors
     /// As [`Repo::open`].
-    pub fn open(start: &Path) -> Result<(Repo, Option<Opened>)> {
+    pub fn open(environment: Environment, start: &Path) -> Result<(Repo, Option<Opened>)> {
         let cutoff = clock::system() - TICK;
-        let first = Repo::open(start)?;
+        let first = Repo::open_in(environment, start)?;
         let Some(read) = files(&first)
             .filter(|_| first.real_root().is_ok_and(|root| fs::real_path(start) == root))
         else {
@@ -42,36 +43,42 @@ impl Opened {
         let before = stats();
         // Only now it is known which files it reads. So it is opened again, between two checks of
         // them.
-        let repo = Repo::open(start)?;
+        let repo = Repo::open_in(environment, start)?;
         let old_enough = before
             .iter()
             .filter_map(|(stat, _)| *stat)
             .all(|stat| stat.is_directory() || stat.changed() < cutoff);
         let unchanged =
             before.iter().zip(stats()).all(|((before, _), (now, _))| same(*before, now));
-        let opened =
-            (old_enough && unchanged).then(|| Opened { inner: repo.inner.clone(), read: before });
+        let opened = (old_enough && unchanged).then(|| Opened {
+            inner: repo.inner.clone(),
+            environment,
+            read: before,
+        });
         Ok((repo, opened))
     }
 
-    /// Opens the repository again if the files that opening read are unchanged.
+    /// Opens the repository again if it was opened in the same environment and the files that
+    /// opening read are unchanged.
     ///
     /// # Errors
     /// As [`Repo::open`]: every check of opening is repeated.
-    pub fn reopen(&self) -> Result<Option<Repo>> {
-        let same = self.read.iter().all(|(stat, path)| same(*stat, Stat::of_target(path)));
-        if same { Repo::of(self.inner.clone()).map(Some) } else { Ok(None) }
+    pub fn reopen(&self, environment: Environment) -> Result<Option<Repo>> {
+        let same = environment == self.environment
+            && self.read.iter().all(|(stat, path)| same(*stat, Stat::of_target(path)));
+        if same { Repo::of(environment, self.inner.clone()).map(Some) } else { Ok(None) }
     }
 }
 
 impl Repo {
-    /// Opens the worktree at `root` itself, if programs that edt starts will use the same one.
+    /// Opens the worktree at `root` itself, if programs that edt starts in `environment` will use
+    /// the same one.
     ///
     /// # Errors
     /// As [`Repo::open`]; `UNSUPPORTED_REPOSITORY` if the environment names another one.
-    pub fn open_exactly(root: &Path) -> Result<Repo> {
-        let repo = Repo::open_worktree(root)?;
-        environment::check_names(&repo.inner)?;
+    pub fn open_exactly(environment: Environment, root: &Path) -> Result<Repo> {
+        let repo = Repo::open_worktree(environment, root)?;
+        super::environment::check_names(environment, &repo.inner)?;
         if repo.real_root()? != fs::real_path(root) {
             return Err(unsupported(&format!(
                 "its worktree is {}, not {}",
@@ -108,7 +115,7 @@ fn files(repo: &Repo) -> Option<Vec<PathBuf>> {
         files.extend(section.meta().path.clone());
     }
     let user_files = [Source::Git, Source::User]
-        .map(|source| source.storage_location(&mut |name| std::env::var_os(name)));
+        .map(|source| source.storage_location(&mut |name| repo.environment.var(name)));
     files.extend(user_files.into_iter().flatten());
     files.push(PathBuf::from("/etc/gitconfig"));
     let (git, common) = (repo.git_dir(), repo.common_dir());

@@ -8,7 +8,7 @@ use super::supported::{check_outside_git_dir, check_supported, unsupported};
 use super::trust::TrustStore;
 use super::{Oid, causes};
 use edt_io::disk::{Dir, MAX_FILE};
-use edt_io::failed;
+use edt_io::{Environment, failed};
 use edt_types::{Code, Durability, Finding, Result};
 
 #[derive(Debug)]
@@ -23,6 +23,8 @@ pub struct Repo {
     git_dirs: OnceCell<[Option<(u64, u64)>; 2]>,
     /// The user's trust decisions for programs that this repository names.
     pub(super) trust: Option<Box<dyn TrustStore>>,
+    pub(super) environment: Environment,
+    pub(super) reap_orphans: bool,
     /// The size limit of files that are read, in bytes.
     max_file_size: Cell<u64>,
     root: Dir,
@@ -92,37 +94,55 @@ pub enum InHead {
 }
 
 impl Repo {
-    /// Opens the repository that contains `start`, as Git would find it (including `GIT_DIR` and
-    /// related variables).
+    /// As [`Repo::open_in`], isolated from the environment of this process.
+    ///
+    /// # Errors
+    /// As [`Repo::open_in`].
+    pub fn open(start: &Path) -> Result<Repo> {
+        Repo::open_in(Environment::Isolated, start)
+    }
+
+    /// Opens the repository that contains `start`, as Git would find it in `environment` (including
+    /// `GIT_DIR` and related variables).
     ///
     /// # Errors
     /// `NOT_A_REPOSITORY`; `UNSUPPORTED_REPOSITORY`, before anything is touched, if edt cannot
     /// change it safely.
-    pub fn open(start: &Path) -> Result<Repo> {
+    pub fn open_in(environment: Environment, start: &Path) -> Result<Repo> {
         let options = gix::discover::upwards::Options {
             match_ceiling_dir_or_error: false,
             ..Default::default()
         };
-        let opened = gix::ThreadSafeRepository::discover_with_environment_overrides_opts(
-            start,
-            options,
-            gix::sec::trust::Mapping::default(),
-        );
+        let mut by_trust = gix::sec::trust::Mapping::<gix::open::Options>::default();
+        let opened = if environment == Environment::Process {
+            gix::ThreadSafeRepository::discover_with_environment_overrides_opts(
+                start, options, by_trust,
+            )
+        } else {
+            by_trust.full = by_trust.full.permissions(isolated());
+            by_trust.reduced = by_trust.reduced.permissions(isolated());
+            gix::ThreadSafeRepository::discover_opts(start, options, by_trust)
+        };
         let inner = opened.map_err(|error| not_opened(start, &error))?.to_thread_local();
-        super::environment::check(&inner)?;
-        Repo::of(inner)
+        super::environment::check(environment, &inner)?;
+        Repo::of(environment, inner)
     }
 
-    /// Opens the worktree at `root` itself, regardless of the environment.
+    /// Opens the worktree at `root` itself, regardless of `GIT_DIR` and related variables.
     ///
     /// # Errors
     /// As [`Repo::open`].
-    pub fn open_worktree(root: &Path) -> Result<Repo> {
-        Repo::of(gix::open(root).map_err(|error| not_opened(root, &error))?)
+    pub fn open_worktree(environment: Environment, root: &Path) -> Result<Repo> {
+        let mut options = gix::open::Options::default();
+        if environment != Environment::Process {
+            options = options.permissions(isolated());
+        }
+        let opened = gix::open_opts(root, options).map_err(|error| not_opened(root, &error))?;
+        Repo::of(environment, opened)
     }
 
     /// Wraps an opened repository, if edt supports it.
-    pub(super) fn of(inner: gix::Repository) -> Result<Repo> {
+    pub(super) fn of(environment: Environment, inner: gix::Repository) -> Result<Repo> {
         super::environment::check_owner(&inner)?;
         check_supported(&inner)?;
         let Some(root_path) = inner.workdir().map(Path::to_owned) else {
@@ -143,6 +163,8 @@ impl Repo {
             long: RefCell::default(),
             git_dirs: OnceCell::new(),
             trust: None,
+            environment,
+            reap_orphans: false,
             max_file_size: Cell::new(MAX_FILE),
             root,
             root_path,
@@ -351,11 +373,31 @@ impl Repo {
             .map(|value| value.to_string())
     }
 
+    /// The environment in which the repository was opened, and in which Git and filters run.
+    #[must_use]
+    pub fn environment(&self) -> Environment {
+        self.environment
+    }
+
+    /// Sets whether processes that leave the process group of a filter are killed with it. This
+    /// makes this process the reaper of all its orphaned descendants; default: no.
+    pub fn set_reap_orphans(&mut self, reap: bool) {
+        self.reap_orphans = reap;
+    }
+
     /// Sets the store that decides whether the repository's own filters may run; without one, none
     /// may.
     pub fn set_trust(&mut self, trust: Box<dyn TrustStore>) {
         self.trust = Some(trust);
     }
+}
+
+/// Permissions without the environment, the home directory and the system's configuration.
+fn isolated() -> gix::open::Permissions {
+    let mut permissions = gix::open::Permissions::isolated();
+    // Files that the repository's own configuration includes belong to it.
+    permissions.config.includes = true;
+    permissions
 }
 
 fn not_opened(start: &Path, error: &gix::Error) -> Finding {
@@ -438,6 +480,18 @@ mod tests {
         assert_eq!(of(""), None);
         assert_eq!(of("[core]\n\tfsyncObjectFiles = true\n"), Some(Durability::Full));
         assert_eq!(of("[core]\n\tfsync = none\n"), Durability::from_core_fsync("none"));
+    }
+
+    #[test]
+    fn an_isolated_repository_follows_its_own_includes_alone() {
+        let scratch = with_config("[include]\n\tpath = more\n\tpath = ~/absent\n");
+        std::fs::write(scratch.path().join(".git/more"), "[core]\n\tautocrlf = input\n").unwrap();
+        let repo = Repo::open(scratch.path()).unwrap();
+        let config = repo.inner.config_snapshot();
+        assert_eq!(config.string("core.autocrlf").unwrap().to_string(), "input");
+        let local = gix::config::source::Kind::Repository;
+        let mut sources = config.plumbing().sections().map(|section| section.meta().source.kind());
+        assert!(sources.all(|kind| kind == local));
     }
 
     #[test]

@@ -189,8 +189,12 @@ impl Repo {
     pub fn delete_refs(&self, refs: &[(String, Oid)]) -> Result<()> {
         let lines: Vec<String> =
             refs.iter().map(|(name, from)| format!("delete {name} {from}\n")).collect();
-        let ran =
-            spawn::git(self.root_path(), &["update-ref", "--stdin"], lines.concat().as_bytes())?;
+        let ran = spawn::git(
+            self.environment(),
+            self.root_path(),
+            &["update-ref", "--stdin"],
+            lines.concat().as_bytes(),
+        )?;
         for (name, from) in refs.iter().filter(|_| !ran.ok) {
             let current = self.ref_value(name)?;
             if current != Some(*from) {

@@ -74,7 +74,7 @@ impl Repo {
                 .into_iter()
                 .chain(args.iter().copied())
                 .collect();
-            spawn::git_elsewhere(&common, &[], &args)
+            spawn::git_elsewhere(self.environment(), &common, &[], &args)
         };
         let words = |words: &'static [&'static str]| words.iter().map(OsStr::new);
         let add: Vec<&OsStr> = words(&["worktree", "add", "--quiet", "--no-checkout"])
@@ -95,9 +95,10 @@ impl Repo {
 
     /// Checks out the new worktree at `place`.
     fn check_out(&self, place: &Path) -> Result<()> {
-        let settings = Repo::open_worktree(place)?.settings_for_new_worktree(self)?;
+        let settings =
+            Repo::open_worktree(self.environment(), place)?.settings_for_new_worktree(self)?;
         let reset = ["reset", "--hard", "--quiet", "--no-recurse-submodules"];
-        let ran = spawn::git_elsewhere(place, &settings, &reset)?;
+        let ran = spawn::git_elsewhere(self.environment(), place, &settings, &reset)?;
         if ran.ok { Ok(()) } else { Err(not_added("git reset --hard", &ran.stderr).into()) }
     }
 

@@ -3,6 +3,10 @@
 //!
 //! [`run`] passes exactly the given arguments, a clean environment and no input. [`run_filter`]
 //! pipes bytes through a shell command.
+//!
+//! Afterwards nothing in the program's process group is running. A process that left the group is
+//! killed only with `reap_orphans`, which makes this process the parent of orphaned descendants
+//! (`PR_SET_CHILD_SUBREAPER`), for good: a library must not do so unless its caller asks for it.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -19,7 +23,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
 use super::effect::{self, SideEffect};
 use super::streams::wait_ready;
-use super::{clock, orphans};
+use super::{Environment, clock, orphans};
 
 /// How many bytes of output are kept, from its end.
 pub const TAIL_BYTES: usize = 64 * 1024;
@@ -34,6 +38,10 @@ pub struct Job<'a> {
     pub dir: &'a Path,
     /// The time limit.
     pub limit: Duration,
+    /// Where `PATH`, `HOME` and `LANG` come from.
+    pub environment: Environment,
+    /// Whether processes that leave the process group are killed, too.
+    pub reap_orphans: bool,
 }
 
 /// A shell command to pipe bytes through.
@@ -51,6 +59,10 @@ pub struct Filter<'a> {
     pub max_output: usize,
     /// The time limit.
     pub limit: Duration,
+    /// The environment of the command.
+    pub environment: Environment,
+    /// Whether processes that leave the process group are killed, too.
+    pub reap_orphans: bool,
 }
 
 #[derive(Debug)]
@@ -85,47 +97,46 @@ pub struct JobOutput {
 /// The path of the program `name`: an absolute path unchanged, a plain name from the absolute
 /// directories of `PATH`. `None` if there is no such program.
 #[must_use]
-pub fn find(name: &str) -> Option<PathBuf> {
+pub fn find(environment: Environment, name: &str) -> Option<PathBuf> {
     let runs = |path: &PathBuf| {
         path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
     };
     if name.contains('/') {
         return Some(PathBuf::from(name)).filter(|path| path.is_absolute() && runs(path));
     }
-    std::env::split_paths(&search_path())
-        .filter(|directory| directory.is_absolute())
-        .map(|dir| dir.join(name))
-        .find(runs)
+    let directories = environment.search_dirs().into_iter();
+    directories.filter(|directory| directory.is_absolute()).map(|dir| dir.join(name)).find(runs)
 }
 
-/// `PATH`, or the usual directories if it is unset.
-pub(super) fn search_path() -> OsString {
-    std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into())
-}
-
-/// Runs `job`. When this returns, nothing that the program started is running. Its process group is
-/// killed, and so is every process that left the group but still has the job's directory as its
-/// `TMPDIR`.
+/// Runs `job`. When this returns, its process group is killed. With `reap_orphans`, so is every
+/// process that left the group but still has the job's directory as its `TMPDIR`.
 ///
 /// # Errors
 /// Any error of the operating system while starting or watching the program.
 #[expect(clippy::disallowed_methods, reason = "one of the two places that start programs")]
 pub fn run(job: &Job<'_>) -> io::Result<JobOutput> {
-    orphans::become_subreaper();
+    if job.reap_orphans {
+        orphans::become_subreaper();
+    }
     let (reader, writer) = io::pipe()?;
     let mut command = Command::new(job.program);
     command
         .args(job.args)
         .current_dir(job.dir)
         .env_clear()
-        .env("PATH", search_path())
+        .env("PATH", job.environment.search_path())
         .env("TMPDIR", job.dir);
     for name in ["HOME", "LANG"] {
-        command.envs(std::env::var_os(name).map(|value| (name, value)));
+        command.envs(job.environment.var(name).map(|value| (name, value)));
     }
     command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer).process_group(0);
     effect::step(SideEffect::Start, job.program)?;
-    let mut group = Group { child: command.spawn()?, directory: job.dir, over: false };
+    let mut group = Group {
+        child: command.spawn()?,
+        directory: job.dir,
+        reap_orphans: job.reap_orphans,
+        over: false,
+    };
     // Close this process's copies of the pipe's writing end. Those that are left belong to the
     // program.
     drop(command);
@@ -136,24 +147,31 @@ pub fn run(job: &Job<'_>) -> io::Result<JobOutput> {
     Ok(JobOutput { end: end_of(in_time, status), output: output.kept, written: output.written })
 }
 
-/// Pipes bytes through a shell command, in the caller's own environment. As with [`run`], nothing
-/// that it started is running afterwards.
+/// Pipes bytes through a shell command. Afterwards its processes are killed as with [`run`].
 ///
 /// # Errors
 /// Any error of the operating system while starting or watching the program.
 #[expect(clippy::disallowed_methods, reason = "one of the two places that start programs")]
 pub fn run_filter(bytes: &Filter<'_>) -> io::Result<FilterOutput> {
-    orphans::become_subreaper();
+    if bytes.reap_orphans {
+        orphans::become_subreaper();
+    }
     // An in-memory file as input needs no writer that waits for the program to read.
     let mut input = File::from(memfd_create("edt-input", MemfdFlags::CLOEXEC)?);
     input.write_all(bytes.input)?;
     input.rewind()?;
     let ((out_reader, out_writer), (err_reader, err_writer)) = (io::pipe()?, io::pipe()?);
     let mut command = Command::new("/bin/sh");
+    bytes.environment.prepare(&mut command);
     command.arg("-c").arg(bytes.command).current_dir(bytes.dir).env("TMPDIR", bytes.scratch);
     command.stdin(input).stdout(out_writer).stderr(err_writer).process_group(0);
     effect::step(SideEffect::Start, Path::new("/bin/sh"))?;
-    let mut group = Group { child: command.spawn()?, directory: bytes.scratch, over: false };
+    let mut group = Group {
+        child: command.spawn()?,
+        directory: bytes.scratch,
+        reap_orphans: bytes.reap_orphans,
+        over: false,
+    };
     drop(command);
     let mut output = Output::new(out_reader.into(), bytes.max_output)?;
     let mut stderr_tail = Output::new(err_reader.into(), 4096)?;
@@ -204,17 +222,20 @@ fn wait(child: &Child, outputs: &mut [&mut Output], limit: Duration) -> io::Resu
 struct Group<'a> {
     child: Child,
     directory: &'a Path,
+    reap_orphans: bool,
     over: bool,
 }
 
 impl Group<'_> {
-    /// Kills the group and the processes that left it; returns the exit status of the child.
+    /// Kills the group, and the processes that left it if they are reaped here; returns the exit
+    /// status of the child.
     fn end(&mut self) -> io::Result<ExitStatus> {
         self.over = true;
         let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
         let status = self.child.wait()?;
         // Killing a process may orphan others, which only the next round finds.
-        for _ in 0..50 {
+        let rounds = if self.reap_orphans { 50 } else { 0 };
+        for _ in 0..rounds {
             if !orphans::has_children() || !orphans::kill_by_tmpdir(self.directory) {
                 break;
             }
@@ -287,11 +308,15 @@ mod tests {
     use crate::scratch::Scratch;
 
     fn run_sh(script: &str, ms: u64) -> JobOutput {
-        let scratch = Scratch::outside(Path::new("/nowhere")).unwrap();
-        let args = ["-c", script].map(OsString::from);
-        let limit = Duration::from_millis(ms);
-        run(&Job { program: &find("sh").unwrap(), args: &args, dir: scratch.path(), limit })
-            .unwrap()
+        run_program(&find(Environment::Process, "sh").unwrap(), &["-c", script], ms, true)
+    }
+
+    fn run_program(program: &Path, args: &[&str], ms: u64, reap_orphans: bool) -> JobOutput {
+        let environment = Environment::Process;
+        let scratch = Scratch::outside(environment, Path::new("/nowhere")).unwrap();
+        let args: Vec<OsString> = args.iter().map(OsString::from).collect();
+        let (dir, limit) = (scratch.path(), Duration::from_millis(ms));
+        run(&Job { program, args: &args, dir, limit, environment, reap_orphans }).unwrap()
     }
 
     #[test]
@@ -314,8 +339,11 @@ mod tests {
 
     #[test]
     fn only_absolute_paths_and_names_on_path_are_programs() {
-        assert!(find("sh").is_some_and(|path| path.is_absolute()) && find("/bin/sh").is_some());
-        assert_eq!((find("./sh"), find("bin/sh"), find("no such program")), (None, None, None));
+        for environment in [Environment::Isolated, Environment::Process] {
+            let find = |name| find(environment, name);
+            assert!(find("sh").is_some_and(|path| path.is_absolute()) && find("/bin/sh").is_some());
+            assert_eq!((find("./sh"), find("bin/sh"), find("no such program")), (None, None, None));
+        }
     }
 
     #[test]
@@ -333,5 +361,25 @@ mod tests {
             (done.end, pids.lines().count(), pids.lines().any(lives)),
             (ProcessEnd::Exit(0), 2, false)
         );
+    }
+
+    #[test]
+    #[ignore = "runs alone in its process, started by the next test"]
+    fn in_its_own_process_a_program_leaves_the_reaper_as_it_is() {
+        let reaper = || rustix::process::child_subreaper().unwrap();
+        let sh = find(Environment::Process, "sh").unwrap();
+        assert_eq!(run_program(&sh, &["-c", "exit 3"], 5000, false).end, ProcessEnd::Exit(3));
+        assert_eq!(reaper(), None);
+        run_program(&sh, &["-c", "exit 3"], 5000, true);
+        assert!(reaper().is_some());
+    }
+
+    #[test]
+    fn only_reaping_orphans_changes_this_process() {
+        let name = "bounded::tests::in_its_own_process_a_program_leaves_the_reaper_as_it_is";
+        let own = crate::environment::current_program().unwrap();
+        let done = run_program(&own, &["--exact", name, "--ignored"], 60_000, true);
+        let output = String::from_utf8_lossy(&done.output).into_owned();
+        assert!(done.end == ProcessEnd::Exit(0) && output.contains("1 passed"), "{output}");
     }
 }

@@ -5,6 +5,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tz::TimeZone;
 
+use super::Environment;
+
 #[must_use]
 #[expect(clippy::disallowed_methods, reason = "the one place that reads the clock")]
 pub fn now() -> Instant {
@@ -16,23 +18,32 @@ pub fn in_ms(ms: u64) -> Instant {
     now() + Duration::from_millis(ms)
 }
 
-/// The time as Git records it: seconds since 1970, and the local time zone's offset from UTC in
-/// seconds.
-///
-/// The zone is `TZ`, otherwise `/etc/localtime`, otherwise UTC. It is read once per process.
+/// The time in seconds since 1970.
 #[must_use]
-#[expect(clippy::disallowed_methods, reason = "the one place that reads the clock")]
-pub fn wall() -> (i64, i32) {
-    static ZONE: OnceLock<TimeZone> = OnceLock::new();
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let seconds = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
-    let zone = ZONE.get_or_init(|| {
-        let named = std::env::var("TZ").ok().filter(|name| !name.is_empty());
-        named
+pub fn seconds() -> i64 {
+    let since = system().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+}
+
+/// The local time zone's offset from UTC at the time `at`, both in seconds.
+///
+/// The zone is `TZ`, otherwise `/etc/localtime`, otherwise UTC. It is read once per process and
+/// environment.
+#[must_use]
+pub fn utc_offset(environment: Environment, at: i64) -> i32 {
+    static ISOLATED: OnceLock<TimeZone> = OnceLock::new();
+    static PROCESS: OnceLock<TimeZone> = OnceLock::new();
+    let zone = match environment {
+        Environment::Isolated => &ISOLATED,
+        Environment::Process => &PROCESS,
+    };
+    let zone = zone.get_or_init(|| {
+        environment
+            .text("TZ")
             .map_or_else(TimeZone::local, |name| TimeZone::from_posix_tz(&name))
             .unwrap_or_else(|_| TimeZone::utc())
     });
-    (seconds, zone.find_local_time_type(seconds).map_or(0, tz::LocalTimeType::ut_offset))
+    zone.find_local_time_type(at).map_or(0, tz::LocalTimeType::ut_offset)
 }
 
 /// The system time, for comparison with the times of files.
@@ -45,7 +56,7 @@ pub fn system() -> SystemTime {
 /// The time in UTC, in seconds, as `2026-01-31T12:00:00Z`.
 #[must_use]
 pub fn utc() -> String {
-    let Ok(time) = tz::UtcDateTime::from_timespec(wall().0, 0) else { return "-".to_owned() };
+    let Ok(time) = tz::UtcDateTime::from_timespec(seconds(), 0) else { return "-".to_owned() };
     let (year, month, day) = (time.year(), time.month(), time.month_day());
     format!(
         "{year}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z",

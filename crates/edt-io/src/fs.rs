@@ -266,13 +266,7 @@ pub fn check_writable(path: &Path) -> io::Result<()> {
     Ok(access(path, Access::WRITE_OK)?)
 }
 
-/// The path of this program.
-///
-/// # Errors
-/// Any error of the operating system.
-pub fn current_program() -> io::Result<PathBuf> {
-    std::env::current_exe()
-}
+pub use super::environment::current_program;
 
 /// As [`write_atomic_unique`], with the permissions of the file that is replaced.
 ///

@@ -7,6 +7,7 @@ pub mod dialogue;
 pub mod directory;
 pub mod disk;
 pub mod effect;
+pub mod environment;
 pub mod fifos;
 pub mod file;
 pub mod fs;
@@ -20,9 +21,11 @@ pub mod stat;
 pub mod streams;
 pub mod terminal;
 
+pub use environment::Environment;
+
 use std::path::Path;
 
-use edt_types::{Code, Finding, Findings, Result};
+use edt_types::{Code, Finding, Refusal, Result};
 
 /// The finding for a failed system call. `what` is a verb phrase such as `read`; `path` is its
 /// object.
@@ -56,7 +59,7 @@ pub fn failed(what: &str, path: &Path, error: &std::io::Error) -> Finding {
 
 /// Whether a later attempt may succeed: the disk or the machine failed, not the content of a file.
 #[must_use]
-pub fn is_transient(found: &Findings) -> bool {
+pub fn is_transient(found: &Refusal) -> bool {
     use errno::TRANSIENT;
     let number =
         |finding: &Finding| finding.evidence.get("errno").and_then(serde_json::Value::as_i64);

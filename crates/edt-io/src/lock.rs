@@ -106,7 +106,7 @@ fn busy(path: &Path, limit: Duration) -> Finding {
     let name = name.lines().next().unwrap_or_default();
     let (pid, command) = name.trim().split_once(' ').unwrap_or((name.trim(), ""));
     let command = command.trim();
-    let command_note = if command.is_empty() { String::new() } else { format!(" (edt {command})") };
+    let command_note = if command.is_empty() { String::new() } else { format!(" ({command})") };
     Finding::new(
         Code::SessionBusy,
         format!(

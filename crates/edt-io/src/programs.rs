@@ -4,10 +4,12 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
 
+use super::Environment;
+
 /// The directories of `PATH`, in order, relative ones included.
 #[must_use]
-pub fn search_dirs() -> Vec<PathBuf> {
-    std::env::split_paths(&super::bounded::search_path()).collect()
+pub fn search_dirs(environment: Environment) -> Vec<PathBuf> {
+    environment.search_dirs()
 }
 
 /// Whether `path` is a regular file that this process may execute.
@@ -34,6 +36,6 @@ pub fn names_in(directory: &Path) -> Vec<String> {
 
 /// The user's home directory.
 #[must_use]
-pub fn home() -> Option<PathBuf> {
-    std::env::var_os("HOME").map(PathBuf::from).filter(|path| path.is_absolute())
+pub fn home(environment: Environment) -> Option<PathBuf> {
+    environment.var("HOME").map(PathBuf::from).filter(|path| path.is_absolute())
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::effect::{self, SideEffect};
-use super::{clock, fs};
+use super::{Environment, clock, fs};
 
 /// A directory that only this user can enter. Dropping the value removes it with its content.
 #[must_use = "the directory is removed when this value is dropped"]
@@ -18,13 +18,14 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Creates a directory below the system's temporary directory, never inside `worktree`.
+    /// Creates a directory below the temporary directory of `environment`, never inside
+    /// `worktree`.
     ///
     /// # Errors
     /// The error for the last location that was tried.
-    pub fn outside(worktree: &Path) -> io::Result<Scratch> {
+    pub fn outside(environment: Environment, worktree: &Path) -> io::Result<Scratch> {
         let mut created = Err(io::Error::from(io::ErrorKind::NotFound));
-        for parent in candidates(worktree) {
+        for parent in candidates(environment, worktree) {
             created = Scratch::below(&parent);
             if created.is_ok() {
                 break;
@@ -36,8 +37,8 @@ impl Scratch {
     /// This user's scratch directories that a killed edt left at least ten minutes ago, where
     /// [`Scratch::outside`] creates them.
     #[must_use]
-    pub fn abandoned(worktree: &Path) -> Vec<PathBuf> {
-        let mut found: Vec<PathBuf> = candidates(worktree)
+    pub fn abandoned(environment: Environment, worktree: &Path) -> Vec<PathBuf> {
+        let mut found: Vec<PathBuf> = candidates(environment, worktree)
             .iter()
             .flat_map(|parent| std::fs::read_dir(parent).into_iter().flatten().flatten())
             .map(|entry| entry.path())
@@ -86,10 +87,9 @@ impl Scratch {
 
 /// Possible parents of scratch directories, with links resolved, so that paths in the output of
 /// tools can be recognised.
-fn candidates(worktree: &Path) -> Vec<PathBuf> {
-    let named = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
-    let candidates = [Some(std::env::temp_dir()), named, Some(PathBuf::from("/tmp"))];
-    let real = candidates.into_iter().flatten().filter_map(|parent| parent.canonicalize().ok());
+fn candidates(environment: Environment, worktree: &Path) -> Vec<PathBuf> {
+    let named = environment.temporary_dirs().into_iter();
+    let real = named.filter_map(|parent| parent.canonicalize().ok());
     real.filter(|parent| !parent.starts_with(worktree)).collect()
 }
 
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_scratch_directory_is_private_and_removes_read_only_content() {
-        let scratch = Scratch::outside(Path::new("/nowhere")).unwrap();
+        let scratch = Scratch::outside(Environment::Process, Path::new("/nowhere")).unwrap();
         let path = scratch.path().to_owned();
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o7777, 0o700);
         let file = scratch.put(b"a/b c.txt", b"x").unwrap();
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn a_temporary_directory_inside_the_worktree_is_skipped() {
         let worktree = std::env::temp_dir().canonicalize().unwrap();
-        if let Ok(scratch) = Scratch::outside(&worktree) {
+        if let Ok(scratch) = Scratch::outside(Environment::Process, &worktree) {
             assert!(!scratch.path().starts_with(&worktree));
         }
     }

@@ -8,6 +8,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use super::Environment;
 use super::effect::{self, SideEffect};
 use edt_types::{Code, Finding, Result};
 
@@ -73,14 +74,20 @@ pub enum Hooks {
     On,
 }
 
-/// Runs `git` in `dir` with these arguments and `input` on standard input. Programs that the
+/// Runs `git` in `dir` and in `environment`, with these arguments and `input` on standard input.
+/// Programs that the
 /// repository names (hooks, fsmonitor, signing) are disabled.
 ///
 /// # Errors
 /// `PROGRAM_NOT_FOUND` if there is no `git`; `IO_ERROR` if it could not be started or given its
 /// input.
-pub fn git(dir: &Path, args: &[&str], input: &[u8]) -> Result<CommandOutput> {
-    git_with(dir, args, input, Hooks::Off, &[])
+pub fn git(
+    environment: Environment,
+    dir: &Path,
+    args: &[&str],
+    input: &[u8],
+) -> Result<CommandOutput> {
+    git_with(environment, dir, args, input, Hooks::Off, &[])
 }
 
 /// As [`git`], with further settings, whose keys may have any bytes.
@@ -88,15 +95,16 @@ pub fn git(dir: &Path, args: &[&str], input: &[u8]) -> Result<CommandOutput> {
 /// # Errors
 /// As [`git`].
 pub fn git_with_settings(
+    environment: Environment,
     dir: &Path,
     settings: &[(String, &'static str)],
     args: &[&str],
     input: &[u8],
 ) -> Result<CommandOutput> {
-    let env = settings_env(settings);
+    let env = settings_env(environment, settings);
     let env: Vec<(&str, &OsStr)> =
         env.iter().map(|(name, value)| (name.as_str(), value.as_os_str())).collect();
-    git_with(dir, args, input, Hooks::Off, &env)
+    git_with(environment, dir, args, input, Hooks::Off, &env)
 }
 
 /// As [`git_with_settings`], for a repository that `dir` or the arguments name. Variables of the
@@ -105,23 +113,27 @@ pub fn git_with_settings(
 /// # Errors
 /// As [`git`].
 pub fn git_elsewhere<A: AsRef<OsStr>>(
+    environment: Environment,
     dir: &Path,
     settings: &[(String, &'static str)],
     args: &[A],
 ) -> Result<CommandOutput> {
-    let env = settings_env(settings);
+    let env = settings_env(environment, settings);
     let env: Vec<(&str, &OsStr)> =
         env.iter().map(|(name, value)| (name.as_str(), value.as_os_str())).collect();
-    let mut command = command("git", dir, &env);
+    let mut command = command(environment, "git", dir, &env);
     for name in LOCAL {
         command.env_remove(name);
     }
-    run(command, args, b"", Hooks::Off)
+    run(environment, command, args, b"", Hooks::Off)
 }
 
-fn settings_env(settings: &[(String, &'static str)]) -> Vec<(String, OsString)> {
-    let given = std::env::var("GIT_CONFIG_COUNT")
-        .ok()
+fn settings_env(
+    environment: Environment,
+    settings: &[(String, &'static str)],
+) -> Vec<(String, OsString)> {
+    let given = environment
+        .text("GIT_CONFIG_COUNT")
         .and_then(|count| count.parse::<usize>().ok())
         .unwrap_or(0);
     let mut env: Vec<(String, OsString)> =
@@ -139,16 +151,18 @@ fn settings_env(settings: &[(String, &'static str)]) -> Vec<(String, OsString)> 
 /// # Errors
 /// As [`git`].
 pub fn git_with<A: AsRef<OsStr>>(
+    environment: Environment,
     dir: &Path,
     args: &[A],
     input: &[u8],
     hooks: Hooks,
     env: &[(&str, &OsStr)],
 ) -> Result<CommandOutput> {
-    run(command("git", dir, env), args, input, hooks)
+    run(environment, command(environment, "git", dir, env), args, input, hooks)
 }
 
 fn run<A: AsRef<OsStr>>(
+    environment: Environment,
     mut command: Command,
     args: &[A],
     input: &[u8],
@@ -169,7 +183,7 @@ fn run<A: AsRef<OsStr>>(
         let own =
             CONFIG_HOOKS.iter().chain(&EVENTS).map(|name| format!("hook.{name}.enabled=false"));
         if args.iter().any(|arg| ASKING.iter().any(|name| arg.as_ref() == *name)) {
-            disable_configured(&mut command)?;
+            disable_configured(environment, &mut command)?;
         }
         quiet = off.into_iter().chain(own).flat_map(|set| ["-c".to_owned(), set]).collect();
     }
@@ -196,9 +210,9 @@ fn run<A: AsRef<OsStr>>(
 
 /// Disables every hook that the configuration defines, for the `git` in `command`. Git 2.54 and
 /// newer run configured hooks and have no setting that disables all of them.
-fn disable_configured(command: &mut Command) -> Result<()> {
+fn disable_configured(environment: Environment, command: &mut Command) -> Result<()> {
     let dir = command.get_current_dir().unwrap_or(Path::new(".")).to_owned();
-    let mut ask = self::command("git", &dir, &[]);
+    let mut ask = self::command(environment, "git", &dir, &[]);
     for (name, value) in command.get_envs() {
         match value {
             Some(value) => ask.env(name, value),
@@ -217,7 +231,7 @@ fn disable_configured(command: &mut Command) -> Result<()> {
         .get_envs()
         .find(|(name, _)| *name == "GIT_CONFIG_COUNT")
         .and_then(|(_, value)| value);
-    let given = set.map(OsStr::to_owned).or_else(|| std::env::var_os("GIT_CONFIG_COUNT"));
+    let given = set.map(OsStr::to_owned).or_else(|| environment.var("GIT_CONFIG_COUNT"));
     let given = given.and_then(|count| count.to_str()?.parse::<usize>().ok()).unwrap_or(0);
     // Through the environment, because a key passed with `-c` cannot contain a `=`.
     for (key, n) in keys.iter().zip(given..) {
@@ -235,6 +249,7 @@ fn disable_configured(command: &mut Command) -> Result<()> {
 /// # Errors
 /// `IO_ERROR` if it could not be started.
 pub fn run_hook(
+    environment: Environment,
     path: &Path,
     dir: &Path,
     args: &[&str],
@@ -243,7 +258,7 @@ pub fn run_hook(
 ) -> Result<CommandOutput> {
     let shown = path.display().to_string();
     let started = effect::step(SideEffect::Start, path)
-        .and_then(|()| command(path, dir, env).args(args).spawn());
+        .and_then(|()| command(environment, path, dir, env).args(args).spawn());
     let mut child = started.map_err(|error| not_started(&shown, &error))?;
     // The input is a few lines. It fits into the pipe whether or not the hook reads it.
     let _ = child.stdin.take().map(|mut pipe| pipe.write_all(input));
@@ -253,8 +268,14 @@ pub fn run_hook(
 }
 
 #[expect(clippy::disallowed_methods, reason = "the one place that starts git and its hooks")]
-fn command(program: impl AsRef<OsStr>, dir: &Path, env: &[(&str, &OsStr)]) -> Command {
+fn command(
+    environment: Environment,
+    program: impl AsRef<OsStr>,
+    dir: &Path,
+    env: &[(&str, &OsStr)],
+) -> Command {
     let mut command = Command::new(program);
+    environment.prepare(&mut command);
     command.current_dir(dir).envs(env.iter().copied());
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command

@@ -356,11 +356,17 @@ pub fn delegate(repo: &Repo, moves: &[EntryMove]) -> Result<()> {
     // A refresh may compare contents, which Git passes through filters.
     let settings = repo.settings_without_untrusted_filters()?;
     loop {
-        let ran = spawn::git(repo.root_path(), &["update-index", "-z", "--index-info"], &input)?;
+        let ran = spawn::git(
+            repo.environment(),
+            repo.root_path(),
+            &["update-index", "-z", "--index-info"],
+            &input,
+        )?;
         if ran.ok {
             // Entries from `--index-info` have no stat. A refresh adds it, so that no file looks
             // changed.
             spawn::git_with_settings(
+                repo.environment(),
                 repo.root_path(),
                 &settings,
                 &["update-index", "-q", "--refresh"],

@@ -82,7 +82,7 @@ pub(super) fn restore_backup(repo: &Repo, stage: &StagingArea<'_>) -> Result<boo
 pub(super) fn rebuild_from_head(repo: &Repo) -> Result<()> {
     let head = repo.head()?.commit.map(|commit| commit.to_string());
     let tree = head.as_deref().unwrap_or("--empty");
-    let ran = spawn::git(repo.root_path(), &["read-tree", tree], b"")?;
+    let ran = spawn::git(repo.environment(), repo.root_path(), &["read-tree", tree], b"")?;
     if !ran.ok {
         let message = format!("Git could not rebuild the index: {}", ran.stderr.trim());
         return Err(Finding::new(
@@ -94,9 +94,15 @@ pub(super) fn rebuild_from_head(repo: &Repo) -> Result<()> {
     }
     // Otherwise the files that a sparse checkout excludes would look deleted.
     if repo.is_sparse() {
-        spawn::git(repo.root_path(), &["sparse-checkout", "reapply"], b"")?;
+        spawn::git(repo.environment(), repo.root_path(), &["sparse-checkout", "reapply"], b"")?;
     }
     let settings = repo.settings_without_untrusted_filters()?;
-    spawn::git_with_settings(repo.root_path(), &settings, &["update-index", "-q", "--refresh"], b"")
-        .map(drop)
+    spawn::git_with_settings(
+        repo.environment(),
+        repo.root_path(),
+        &settings,
+        &["update-index", "-q", "--refresh"],
+        b"",
+    )
+    .map(drop)
 }

@@ -10,8 +10,8 @@ use super::rollback::Rollback;
 use edt_git::objects::ObjectCheck;
 use edt_git::reflog::ReflogWrite;
 use edt_git::{InHead, Loose, Oid, RefSwap, Repo, TouchedTrees, objects};
-use edt_io::clock::{process_id, wall};
-use edt_types::{Code, Finding, Findings, RepoPath, Result, Warning};
+use edt_io::clock::{process_id, seconds};
+use edt_types::{Code, Finding, Refusal, RepoPath, Result, Warning};
 
 /// Deflated objects larger than this, in bytes, are synced themselves instead of being written to
 /// the journal.
@@ -347,7 +347,7 @@ fn record_of(
             point: branch.point.clone(),
         },
         create: refs(&change.create),
-        time: wall().0,
+        time: seconds(),
         head_to: change.head_to.clone(),
         replace: change
             .replace
@@ -367,7 +367,7 @@ fn record_of(
     }
 }
 
-fn unfinished(error: &Findings) -> Warning {
+fn unfinished(error: &Refusal) -> Warning {
     Warning {
         code: "unfinished",
         path: None,

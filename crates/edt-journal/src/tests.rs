@@ -166,7 +166,7 @@ impl Scratch {
                 point: branch.point.clone(),
             },
             create: ids(&change.create),
-            time: edt_io::clock::wall().0,
+            time: edt_io::clock::seconds(),
             head_to: change.head_to.clone(),
             replace: Vec::new(),
             drop: ids(&change.drop),

@@ -9,7 +9,7 @@ mod attempt;
 use edt_git::Oid;
 use edt_io::clock;
 use edt_journal::Journal;
-use edt_types::{Finding, Findings, Landing, Result};
+use edt_types::{Finding, Landing, Refusal, Result};
 
 use crate::unrecorded::{BATCH, LandedEdit, OpenFailure, Unrecorded};
 use crate::{Lesson, LessonQuery, Memory, MemoryChange, lessons};
@@ -38,7 +38,7 @@ impl Origin {
 
 /// Whether a refusal with `found` can teach anything.
 #[must_use]
-pub fn is_instructive(found: &Findings) -> bool {
+pub fn is_instructive(found: &Refusal) -> bool {
     found.any(is_memorable)
 }
 
@@ -49,8 +49,8 @@ pub fn refused(
     memory: &Memory<'_>,
     origin: &Origin,
     attempt: &Attempt<'_>,
-    found: Findings,
-) -> Findings {
+    found: Refusal,
+) -> Refusal {
     let Ok(locked) = memory.lock() else { return found };
     let before = locked.unrecorded();
     let mut after = before.clone();
@@ -129,7 +129,7 @@ fn landed_in(
     attempt: Option<&Attempt<'_>>,
     landing: &Landing<'_>,
 ) {
-    let now = clock::wall().0;
+    let now = clock::seconds();
     let (mut shown, mut fixed) = (Vec::new(), Vec::new());
     for (path, from) in &landing.paths {
         let fix = fix_of(attempt, landing, path, now);
@@ -165,9 +165,9 @@ fn refused_in(
     memory: &Memory<'_>,
     origin: &Origin,
     attempt: &Attempt<'_>,
-    found: &Findings,
+    found: &Refusal,
 ) -> Vec<Lesson> {
-    let now = clock::wall().0;
+    let now = clock::seconds();
     let memorable: Vec<&Finding> =
         found.as_slice().iter().filter(|finding| is_memorable(finding)).collect();
     let mut paths: Vec<&str> =

@@ -179,7 +179,8 @@ impl<'r> Memory<'r> {
     pub fn lock(&self) -> Result<LockedMemory<'_, 'r>> {
         let directory = self.directory();
         fs::make_dir(&directory).map_err(|error| failed("make", &directory, &error))?;
-        let held = lock::acquire(&directory.join("memory-lock"), "memory", Duration::from_secs(2))?;
+        let held =
+            lock::acquire(&directory.join("memory-lock"), "edt memory", Duration::from_secs(2))?;
         Ok(LockedMemory { memory: self, _held: held })
     }
 

@@ -10,6 +10,7 @@ use edt_core::session::Session;
 use edt_core::session::record::RecordPreview;
 use edt_git::diff::{TreeDifference, TreeItem};
 use edt_git::{ObjectWriter, Oid, Repo, Tracked};
+use edt_types::text::counted;
 use edt_types::{Code, Effect, Finding, GuardReport, RepoPath, Result, Warning};
 
 /// How many files the guards examine. A generator may write thousands; all of them are recorded.
@@ -73,8 +74,8 @@ pub fn review(
     if changed.len() < files.len() {
         let (examined, all) = (changed.len(), files.len());
         let message = format!(
-            "The guards examined {examined} of {all} files that the program changed. All are \
-             recorded."
+            "The guards examined {examined} of {} that the program changed. All are recorded.",
+            counted(all, "file")
         );
         if on == OnFindings::Refuse {
             let remedy = "Change fewer files at once, or keep large files out of the worktree.";

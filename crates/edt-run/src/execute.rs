@@ -17,7 +17,7 @@ use crate::sandbox::{
 use edt_git::Repo;
 use edt_io::streams::{self, Follow as _, FollowEnd, PipeReader};
 use edt_io::{clock, failed};
-use edt_types::{Code, Effect, Finding, Findings, Level, Result, Warning};
+use edt_types::{Code, Effect, Finding, Level, Refusal, Result, Warning};
 
 #[derive(Debug)]
 pub(super) struct Executed {
@@ -210,7 +210,7 @@ fn follow(
     Ok((ended, followed == FollowEnd::TimedOut))
 }
 
-fn not_started(permitted: &Permitted<'_>, why: StartError) -> Findings {
+fn not_started(permitted: &Permitted<'_>, why: StartError) -> Refusal {
     let program = permitted.program.display();
     let finding = match why {
         StartError::Unavailable { level, why } => Finding::new(

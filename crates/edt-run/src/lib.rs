@@ -25,7 +25,7 @@ use edt_core::session::record::{
 use edt_core::session::{LockedWorkspace, Session, backup};
 use edt_types::stage;
 use edt_types::trace::names::{PROGRAM, RECORD};
-use edt_types::{Code, Effect, Finding, Findings, Result, Status, Warning};
+use edt_types::{Code, Effect, Finding, Refusal, Result, Status, Warning};
 
 pub use answer::RunOutcome;
 use changes::ChangesReview;
@@ -91,7 +91,7 @@ pub fn run(
             .filter(|_| workspace.is_locked())
             .map_or(Ok(()), |consumed| consumed.restore(workspace));
         let found =
-            [relocked.err(), restored.err()].into_iter().flatten().flat_map(Findings::into_vec);
+            [relocked.err(), restored.err()].into_iter().flatten().flat_map(Refusal::into_vec);
         return Ok(with_status(answer, found.collect()));
     };
     answer.warnings.extend(executed.warnings.iter().cloned());
@@ -100,7 +100,7 @@ pub fn run(
         .and_then(|()| record_changes(workspace, &permitted, &before, &executed, &mut answer));
     let mut errors: Vec<Finding> =
         timeout_finding(&executed).into_iter().chain(executed.watch_error.clone()).collect();
-    errors.extend(done.err().map(Findings::into_vec).unwrap_or_default());
+    errors.extend(done.err().map(Refusal::into_vec).unwrap_or_default());
     errors.append(&mut answer.errors);
     Ok(with_status(answer, errors))
 }
@@ -108,7 +108,7 @@ pub fn run(
 /// The answer with all findings and the resulting status.
 fn with_status(mut answer: RunOutcome, found: Vec<Finding>) -> RunOutcome {
     let failed = answer.run.as_ref().is_some_and(|report| report.exit_code != Some(0));
-    answer.status = match Findings::check(found) {
+    answer.status = match Refusal::check(found) {
         Err(found) => {
             let status = found.status();
             answer.errors = found.into_vec();

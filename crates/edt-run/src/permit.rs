@@ -15,7 +15,7 @@ use edt_core::session::path_state::{self, OnDiskFile};
 use edt_git::{Repo, sha256};
 use edt_io::{failed, fs, streams};
 use edt_types::text::shell_word;
-use edt_types::{Code, Effect, Finding, Findings, Level, RepoPath, Result};
+use edt_types::{Code, Effect, Finding, Level, Refusal, RepoPath, Result};
 
 /// A request that policy allows or the user approved.
 #[derive(Debug)]
@@ -292,10 +292,10 @@ fn denied(line: &str, evaluation: &CommandEvaluation) -> Finding {
     with_facts(finding.with_effect(Effect::NothingRun), evaluation)
 }
 
-fn with_all_facts(found: Findings, evaluation: &CommandEvaluation) -> Findings {
+fn with_all_facts(found: Refusal, evaluation: &CommandEvaluation) -> Refusal {
     let all: Vec<Finding> =
         found.into_vec().into_iter().map(|finding| with_facts(finding, evaluation)).collect();
-    Findings::check(all).err().unwrap_or_else(|| {
+    Refusal::check(all).err().unwrap_or_else(|| {
         Finding::new(
             Code::Internal,
             "A command needs approval, but no reason was given.",

@@ -99,7 +99,7 @@ impl OutputStore {
                     // Without the lock this run could only be evicted by very many concurrent runs.
                     let held = lock::acquire(
                         &directory.join(LOCK_FILE),
-                        "run",
+                        "edt run",
                         Duration::from_millis(250),
                     )
                     .ok();

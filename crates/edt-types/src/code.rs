@@ -9,7 +9,7 @@ macro_rules! codes {
     ($($variant:ident $name:literal $status:ident $allow:expr, $explanation:literal;)*) => {
         /// Why edt refused a request or could not complete it.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum Code { $(#[doc = concat!("`", $name, "`")] $variant,)* }
+        pub enum Code { $(#[doc = concat!("`", $name, "`: ", $explanation)] $variant,)* }
 
         impl Code {
             /// Every code, the most important first. Findings are reported in this order.
@@ -142,8 +142,8 @@ codes! {
          max_file_bytes`), or the request is longer than edt reads. The message has the sizes. \
          Change a large file outside edt.";
     ProtectedPath "PROTECTED_PATH" Refused None,
-        "The path is protected: read-only on disk, or listed under [[protect]] in edt.toml of the \
-         session's base commit. The user must make this change.";
+        "The path is protected: read-only on disk, or listed under `[[protect]]` in edt.toml of \
+         the session's base commit. The user must make this change.";
     FileExists "FILE_EXISTS" Refused None,
         "`create` and `rename` never overwrite. To change the file use mode \"edit\"; to replace \
          all of it use \"overwrite\".";
@@ -236,7 +236,7 @@ codes! {
          edt.toml can relax it.";
     ApprovalRequired "APPROVAL_REQUIRED" Held None,
         "Only the user can allow this: an override that policy reserves for them (override = \
-         \"approval\"), a path of [[protect]], a command that a rule asks about, or a landing that \
+         \"approval\"), a path of `[[protect]]`, a command that a rule asks about, or a landing that \
          contains such a path. Nothing was changed. It is pending as the proposal that the answer \
          names. The user types `edt approve N` in a terminal. Continue with other work until an \
          answer reports the approval.";
@@ -264,7 +264,7 @@ codes! {
          lists the edits.";
     NothingToRedo "NOTHING_TO_REDO" Refused None,
         "Nothing was undone here, or new edits came after the undo. Undone commits stay at \
-         refs/edt/<name>/undone/<n>.";
+         `refs/edt/<name>/undone/<n>`.";
 }
 
 impl Code {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::{Code, RepoPath, Status};
 
 /// The result of an operation that edt can refuse.
-pub type Result<T> = std::result::Result<T, Findings>;
+pub type Result<T> = std::result::Result<T, Refusal>;
 
 /// One refusal: a stable code, what was found, what the call had changed, and the next call to
 /// make.
@@ -192,14 +192,15 @@ impl Finding {
     }
 }
 
-/// At least one finding, the most important first, with lessons from earlier failures like them.
+/// Why a call was refused: at least one finding, the most important first, with lessons from earlier
+/// failures like them.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Findings {
+pub struct Refusal {
     found: Vec<Finding>,
     lessons: Vec<String>,
 }
 
-impl Findings {
+impl Refusal {
     /// `Err` with the findings, ordered by importance and without duplicates; `Ok` if `found` is
     /// empty.
     ///
@@ -211,7 +212,7 @@ impl Findings {
         }
         found.sort_by_key(|finding| finding.code);
         found.dedup();
-        Err(Findings { found, lessons: Vec::new() })
+        Err(Refusal { found, lessons: Vec::new() })
     }
 
     /// The status of the most important finding.
@@ -226,8 +227,8 @@ impl Findings {
     }
 
     #[must_use]
-    pub fn map(self, change: impl FnMut(Finding) -> Finding) -> Findings {
-        Findings { found: self.found.into_iter().map(change).collect(), ..self }
+    pub fn map(self, change: impl FnMut(Finding) -> Finding) -> Refusal {
+        Refusal { found: self.found.into_iter().map(change).collect(), ..self }
     }
 
     /// The names of the codes, in the order of the findings.
@@ -247,8 +248,8 @@ impl Findings {
     }
 
     #[must_use]
-    pub fn with_lessons(self, lessons: Vec<String>) -> Findings {
-        Findings { lessons, ..self }
+    pub fn with_lessons(self, lessons: Vec<String>) -> Refusal {
+        Refusal { lessons, ..self }
     }
 
     /// What was learned from earlier failures like these.
@@ -258,13 +259,13 @@ impl Findings {
     }
 }
 
-impl From<Finding> for Findings {
-    fn from(finding: Finding) -> Findings {
-        Findings { found: vec![finding], lessons: Vec::new() }
+impl From<Finding> for Refusal {
+    fn from(finding: Finding) -> Refusal {
+        Refusal { found: vec![finding], lessons: Vec::new() }
     }
 }
 
-impl std::fmt::Display for Findings {
+impl std::fmt::Display for Refusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (i, finding) in self.found.iter().enumerate() {
             let end = if i + 1 < self.found.len() { "\n" } else { "" };
@@ -274,7 +275,7 @@ impl std::fmt::Display for Findings {
     }
 }
 
-impl std::error::Error for Findings {}
+impl std::error::Error for Refusal {}
 
 /// Something that the caller should know although the call succeeded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]

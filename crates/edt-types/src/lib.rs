@@ -23,6 +23,6 @@ pub use answer::{
 pub use code::Code;
 pub use dry_run::DryRun;
 pub use durability::Durability;
-pub use finding::{Effect, Finding, Findings, Result, Warning};
+pub use finding::{Effect, Finding, Refusal, Result, Warning};
 pub use level::Level;
 pub use path::RepoPath;

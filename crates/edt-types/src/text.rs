@@ -214,6 +214,13 @@ pub fn numbered(text: &[u8], range: Range<usize>, context: usize) -> String {
     out
 }
 
+/// `count` with its noun: `1 file`, `2 files`. The plural of `noun` is `noun` with an `s`.
+#[must_use]
+pub fn counted<N: std::fmt::Display + Copy + PartialEq + From<u8>>(count: N, noun: &str) -> String {
+    let end = if count == N::from(1) { "" } else { "s" };
+    format!("{count} {noun}{end}")
+}
+
 /// Deserializes a string as an `OsString`, for `#[serde(deserialize_with)]`.
 ///
 /// # Errors
@@ -244,6 +251,12 @@ mod tests {
         assert_eq!(line_count(b"a\nb"), 2);
         assert_eq!(line_count(b"a\nb\n"), 2);
         assert_eq!(line_of(b"a\nb\n", 2), 2);
+    }
+
+    #[test]
+    fn only_one_thing_is_counted_in_the_singular() {
+        let shown = [0_u64, 1, 2].map(|count| counted(count, "file"));
+        assert_eq!(shown, ["0 files", "1 file", "2 files"]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ pub mod names;
 
 use tracing::Span;
 
-use crate::{Findings, Result};
+use crate::{Refusal, Result};
 
 /// Records on `span` the code of a failure.
 ///
@@ -16,7 +16,7 @@ pub fn record<T>(span: &Span, done: Result<T>) -> Result<T> {
     done.inspect_err(|found| record_failure(span, found))
 }
 
-pub fn record_failure(span: &Span, found: &Findings) {
+pub fn record_failure(span: &Span, found: &Refusal) {
     if let Some(code) = found.codes().first() {
         span.record(names::ERROR, code).record(names::OTEL_STATUS, "ERROR");
     }

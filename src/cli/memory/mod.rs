@@ -25,6 +25,7 @@ use edt_memory::store::not_found;
 use edt_memory::{
     Episode, FailedAttempt, Lesson, LessonQuery, Memory, exchange, lessons, score, scrub,
 };
+use edt_types::text::counted;
 use edt_types::{Code, Finding, Result, Status};
 
 use args::{
@@ -213,7 +214,7 @@ impl SearchArgs {
         let lessons = lessons(
             &memory,
             &LessonQuery { code, language, keywords },
-            clock::wall().0,
+            clock::seconds(),
             &memory.unrecorded().pending,
         )?;
         let total = lessons.len() as u64;
@@ -264,7 +265,7 @@ impl AddArgs {
             fragment: self.like.clone(),
             ..FailedAttempt::default()
         };
-        let new = Episode::new(&self.code, self.language.as_deref(), attempt, clock::wall().0);
+        let new = Episode::new(&self.code, self.language.as_deref(), attempt, clock::seconds());
         let new = Episode { seen: 0, lesson, ..new };
         // Do not write an episode that could not be read again.
         let new = Episode::from_json(new.to_json().as_bytes())?;
@@ -370,9 +371,9 @@ impl ExportArgs {
         let total = all.len() as u64;
         Ok(context.answer(&Answer { total, unreadable, ..answer(tip) }, |answer| {
             format!(
-                "{} {} episodes to {}\n",
+                "{} {} to {}\n",
                 paint(GOOD, "exported"),
-                answer.total,
+                counted(answer.total, "episode"),
                 self.file.display()
             )
         }))
@@ -408,7 +409,7 @@ impl ImportArgs {
         let total = changes.len() as u64;
         let commit = memory.lock()?.record(
             journal,
-            &format!("import: {total} episodes"),
+            &format!("import: {}", counted(total, "episode")),
             &changes,
             merges,
         )?;
@@ -430,7 +431,7 @@ impl ImportArgs {
 fn stats(context: &Context) -> Result<Status> {
     let repo = open_with_memory(context)?;
     let (tip, all, unreadable) = everything(&Memory::new(&repo, None))?;
-    let now = clock::wall().0;
+    let now = clock::seconds();
     let mut stats = Stats { episodes: all.len() as u64, ..Stats::default() };
     for one in &all {
         stats.teach += u64::from(one.teaches());

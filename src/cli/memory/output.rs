@@ -6,10 +6,10 @@ use super::super::render::{self, DIM, GOOD, NAME, NOTE, paint};
 use super::Answer;
 use edt_io::clock;
 use edt_memory::{Episode, lesson, score};
-use edt_types::text::escape_controls;
+use edt_types::text::{counted, escape_controls};
 
 pub(super) fn render_list(answer: &Answer) -> String {
-    let now = clock::wall().0;
+    let now = clock::seconds();
     let mut out = String::new();
     for one in &answer.episodes {
         let _ = writeln!(out, "{}", brief(one, now));
@@ -105,10 +105,11 @@ pub(super) fn render_snapshots(answer: &Answer) -> String {
 }
 
 pub(super) fn render_change(answer: &Answer) -> String {
-    let now = clock::wall().0;
+    let now = clock::seconds();
     let what = if answer.changed { paint(GOOD, "recorded") } else { "unchanged".to_owned() };
     let commit = answer.commit.as_deref().map(render::short).unwrap_or_default();
-    let mut out = format!("{what}: {} episodes, refs/edt/memory at {commit}\n", answer.total);
+    let mut out =
+        format!("{what}: {}, refs/edt/memory at {commit}\n", counted(answer.total, "episode"));
     for one in &answer.episodes {
         let _ = writeln!(out, "{}", brief(one, now));
     }
@@ -118,14 +119,14 @@ pub(super) fn render_change(answer: &Answer) -> String {
 pub(super) fn render_stats(answer: &Answer) -> String {
     let Some(stats) = &answer.stats else { return String::new() };
     let mut out = format!(
-        "{} episodes: {} teach, {} open, {} deprecated, {} no longer shown\n{} failures seen; {} lessons used, {} helped, {} made things worse\n",
-        stats.episodes,
+        "{}: {} teach, {} open, {} deprecated, {} no longer shown\n{} seen; {} used, {} helped, {} made things worse\n",
+        counted(stats.episodes, "episode"),
         stats.teach,
         stats.open,
         stats.deprecated,
         stats.no_longer_shown,
-        stats.seen,
-        stats.uses,
+        counted(stats.seen, "failure"),
+        counted(stats.uses, "lesson"),
         stats.helped,
         stats.worse
     );

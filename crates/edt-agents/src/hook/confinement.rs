@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::probe::{DoctorContext, Health, ProbeResult, probe_result};
-use edt_io::{bounded, failed, streams};
+use edt_io::{Environment, bounded, failed, streams};
 use edt_run::sandbox::{SandboxPlan, StartError, start};
 use edt_types::{Level, Result};
 
@@ -13,7 +13,8 @@ use edt_types::{Level, Result};
 /// `IO_ERROR`.
 pub(super) fn probe(context: &DoctorContext) -> Result<Vec<ProbeResult>> {
     // edt runs no programs in a bare repository.
-    let (Some(program), Some(_)) = (bounded::find("true"), &context.state) else {
+    let (Some(program), Some(_)) = (bounded::find(Environment::Process, "true"), &context.state)
+    else {
         return Ok(Vec::new());
     };
     let root = edt_io::fs::real_path(context.git.dir());

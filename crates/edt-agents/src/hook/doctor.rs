@@ -12,8 +12,9 @@ use super::probe::{DoctorContext, Health, ProbeResult, probe_result};
 use edt_core::session::current::{BRANCHES, base_ref};
 use edt_io::clock::is_running;
 use edt_io::scratch::Scratch;
-use edt_io::{capabilities, fs};
-use edt_types::{Findings, Result};
+use edt_io::{Environment, capabilities, fs};
+use edt_types::text::counted;
+use edt_types::{Refusal, Result};
 
 /// One probe.
 #[derive(Debug)]
@@ -99,7 +100,7 @@ pub fn remove_leftovers(context: &DoctorContext) -> Result<Vec<String>> {
         context.git.output(&["update-ref", "-d", &name, &value], b"")?;
         removed.push(format!("removed {name}, a probe ref of a killed `edt doctor`"));
     }
-    for directory in Scratch::abandoned(&context.git_dir) {
+    for directory in Scratch::abandoned(Environment::Process, &context.git_dir) {
         fs::remove_dir_all(&directory)
             .map_err(|error| edt_io::failed("remove", &directory, &error))?;
         let directory = directory.display();
@@ -254,8 +255,8 @@ fn leftovers(context: &DoctorContext) -> Result<Vec<ProbeResult>> {
     let leftover_staged_files = leftover_staged_files(context);
     if !leftover_staged_files.is_empty() {
         let found = format!(
-            "A killed edt left {} staged files in {}.",
-            leftover_staged_files.len(),
+            "A killed edt left {} in {}.",
+            counted(leftover_staged_files.len(), "staged file"),
             leftover_staged_files[0].parent().unwrap_or(Path::new("")).display()
         );
         results.push(probe_result(
@@ -279,7 +280,7 @@ fn leftovers(context: &DoctorContext) -> Result<Vec<ProbeResult>> {
             Some("`edt doctor --fix` removes them."),
         ));
     }
-    let directories = Scratch::abandoned(&context.git_dir);
+    let directories = Scratch::abandoned(Environment::Process, &context.git_dir);
     if let (true, Some(first)) = (results.is_empty(), directories.first()) {
         let found = format!(
             "No stale lock was found, but {} scratch directories: {}, ….",
@@ -349,7 +350,7 @@ fn sessions(context: &DoctorContext) -> Result<Vec<ProbeResult>> {
         .map(|(name, _)| *name)
         .collect();
     if without_base.is_empty() {
-        let found = format!("{} sessions, each with its base.", names.len());
+        let found = format!("{}, each with its base.", counted(names.len(), "session"));
         return Ok(vec![probe_result("sessions", Health::Ok, &found, None)]);
     }
     let next = format!(
@@ -383,7 +384,7 @@ fn hooks(context: &DoctorContext) -> Result<Vec<ProbeResult>> {
 
 /// The result of a probe that failed.
 #[must_use]
-pub fn failed(probe: &str, findings: Findings) -> ProbeResult {
+pub fn failed(probe: &str, findings: Refusal) -> ProbeResult {
     let found = findings.into_vec().into_iter().next();
     let (found, next) = found.map_or_else(Default::default, |one| (one.message(), one.hint()));
     probe_result(probe, Health::Broken, &found, Some(&next))

@@ -17,7 +17,7 @@ use super::script::{ScriptOwner, owner, render};
 use super::step::{HookAction, HookStep};
 use edt_io::failed;
 use edt_io::fs::{self, PathContent};
-use edt_types::{Code, DryRun, Effect, Finding, Findings, Result};
+use edt_types::{Code, DryRun, Effect, Finding, Refusal, Result};
 
 /// The suffix of a hook that edt renamed.
 pub const MOVED: &str = ".before-edt";
@@ -56,7 +56,7 @@ pub fn install(git: &Git, force: Force, dry_run: DryRun) -> Result<(HooksLocatio
             Err(findings) => refused.extend(findings.into_vec()),
         }
     }
-    Findings::check(refused)?;
+    Refusal::check(refused)?;
     if let Some(other) = location.unguarded()?.first() {
         let detail = format!("not in {}, because core.hooksPath is relative", other.display());
         steps

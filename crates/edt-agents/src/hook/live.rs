@@ -10,6 +10,7 @@ use super::location::{Mechanism, file};
 use super::plumbing::Git;
 use super::probe::{DoctorContext, Health, ProbeResult, probe_result};
 use super::script::{ScriptOwner, owner, render};
+use edt_io::Environment;
 use edt_io::fs::{self, PathContent};
 use edt_io::scratch::Scratch;
 use edt_io::spawn::{self, CommandOutput};
@@ -160,7 +161,8 @@ fn run(
         .chain(env.iter().copied())
         .collect();
     let git = &context.git;
-    let direct = |path: &Path| spawn::run_hook(path, git.dir(), args, input, &env);
+    let direct =
+        |path: &Path| spawn::run_hook(Environment::Process, path, git.dir(), args, input, &env);
     match invocation {
         Invocation::ByOtherHook(path) => direct(path),
         Invocation::Git
@@ -201,7 +203,7 @@ fn run(
 }
 
 fn scratch(context: &DoctorContext) -> Result<Scratch> {
-    Scratch::outside(context.git.dir()).map_err(|error| {
+    Scratch::outside(Environment::Process, context.git.dir()).map_err(|error| {
         edt_io::failed("make a scratch directory outside", context.git.dir(), &error).into()
     })
 }

@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use edt_io::Environment;
 use edt_io::fs::{self, PathContent};
 use edt_io::spawn::{self, CommandOutput, Hooks};
 use edt_types::{Code, Finding, Result};
@@ -39,7 +40,7 @@ impl Git {
     /// # Errors
     /// `PROGRAM_NOT_FOUND`, `IO_ERROR`.
     pub fn run(&self, args: &[&str], input: &[u8]) -> Result<CommandOutput> {
-        spawn::git(&self.dir, args, input)
+        spawn::git(Environment::Process, &self.dir, args, input)
     }
 
     /// Runs `git` with the repository's hooks, as the user would.
@@ -47,7 +48,7 @@ impl Git {
     /// # Errors
     /// `PROGRAM_NOT_FOUND`, `IO_ERROR`.
     pub fn run_with_hooks(&self, args: &[&str], env: &[(&str, &OsStr)]) -> Result<CommandOutput> {
-        spawn::git_with(&self.dir, args, b"", Hooks::On, env)
+        spawn::git_with(Environment::Process, &self.dir, args, b"", Hooks::On, env)
     }
 
     /// As [`Git::run`], with more environment variables.
@@ -60,7 +61,7 @@ impl Git {
         input: &[u8],
         env: &[(&str, &OsStr)],
     ) -> Result<CommandOutput> {
-        spawn::git_with(&self.dir, args, input, Hooks::Off, env)
+        spawn::git_with(Environment::Process, &self.dir, args, input, Hooks::Off, env)
     }
 
     /// The output of a `git` that must succeed.

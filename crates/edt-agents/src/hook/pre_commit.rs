@@ -7,7 +7,7 @@ use super::policies::Committed;
 use super::who::Who;
 use super::{granted, policies};
 use edt_core::session::current::{BRANCHES, base_ref};
-use edt_types::{Code, Effect, Finding, Findings, Result, Warning};
+use edt_types::{Code, Effect, Finding, Refusal, Result, Warning};
 
 const EFFECT: Effect = Effect::NothingCommitted;
 
@@ -124,8 +124,6 @@ fn outcome(findings: GuardFindings, who: &Who) -> Result<Vec<Warning>> {
              --no-verify`."
             .to_owned(),
     };
-    Findings::check(
-        refused.into_iter().map(|one| for_git(one, EFFECT, override_remedy)).collect(),
-    )?;
+    Refusal::check(refused.into_iter().map(|one| for_git(one, EFFECT, override_remedy)).collect())?;
     Ok(warnings)
 }

@@ -5,7 +5,7 @@ use super::call::{Hook, HookCall, Site, allows_shadow_push};
 use super::plumbing::Git;
 use super::refs::{Protection, RefAction, RefKind, is_id, is_null, kind_of_name, ref_action};
 use super::who::Who;
-use edt_types::{Code, Effect, Finding, Findings, Result, Warning};
+use edt_types::{Code, Effect, Finding, Refusal, Result, Warning};
 
 /// The hook `pre-push`.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ impl Hook for PrePush {
             found.extend(shadow_pushes.into_iter().map(|push| shadow_push(&push.name, remote)));
         }
         found.extend(destroyed_branches(call, remote, &pushes)?);
-        Findings::check(found)?;
+        Refusal::check(found)?;
         Ok(Vec::new())
     }
 }

@@ -12,7 +12,7 @@ use super::pre_push::{shadow_push, unreadable_input};
 use super::refs::{
     Protection, RefAction, RefKind, RefUpdate, is_null, kind_of_name, ref_action, updates,
 };
-use edt_types::{Code, Effect, Finding, Findings, Result, Warning};
+use edt_types::{Code, Effect, Finding, Refusal, Result, Warning};
 
 const EFFECT: Effect = Effect::RefUnchanged;
 
@@ -52,7 +52,7 @@ impl Hook for PreReceive {
         for (update, files) in branches.into_iter().zip(&server.files) {
             found.extend(server.branch(call, update, files, &mut warnings)?);
         }
-        Findings::check(found)?;
+        Refusal::check(found)?;
         Ok(warnings)
     }
 }

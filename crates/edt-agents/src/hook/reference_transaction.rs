@@ -17,7 +17,7 @@ use super::renames::BranchRenames;
 use super::repair::{Rewritten, rewritten};
 use super::who::Who;
 use edt_io::fs::{self, PathContent};
-use edt_types::{Code, Effect, Finding, Findings, Result, Warning};
+use edt_types::{Code, Effect, Finding, Refusal, Result, Warning};
 
 /// The hook `reference-transaction`.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ impl Hook for ReferenceTransaction {
         if guarded.is_empty() {
             return Ok(Vec::new());
         }
-        Findings::check(refusals(call, guarded)?)?;
+        Refusal::check(refusals(call, guarded)?)?;
         Ok(Vec::new())
     }
 }

@@ -10,7 +10,7 @@ use super::{Form, ManagedFile, Original, Purpose, Scope, SetupTarget, UnusableFi
 use edt_git::sha256;
 use edt_io::failed;
 use edt_io::fs::{self, PathContent};
-use edt_types::{Code, DryRun, Effect, Finding, Findings, Result};
+use edt_types::{Code, DryRun, Effect, Finding, Refusal, Result};
 
 /// What was done to one file, or would be in a dry run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -103,7 +103,7 @@ pub fn install(
         let executable = matches!(managed.form, Form::OwnFile { executable: true, .. });
         plans.push(PlannedWrite { file: managed.file.clone(), old, new: Some(new), executable });
     }
-    Findings::check(found)?;
+    Refusal::check(found)?;
     if dry_run == DryRun::Yes {
         return Ok(steps);
     }
@@ -182,7 +182,7 @@ pub fn remove(
             Err(findings) => found.extend(findings.into_vec()),
         }
     }
-    Findings::check(found)?;
+    Refusal::check(found)?;
     for ((plan, entry), step) in plans.iter().zip(&mut steps) {
         if step.action != SetupAction::Absent
             && entry.is_some()

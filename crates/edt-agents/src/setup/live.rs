@@ -11,8 +11,8 @@ use super::{Form, ManagedFile, Purpose, SetupTarget};
 use crate::Agent;
 use edt_io::bounded::{self, Filter, FilterOutput, run_filter};
 use edt_io::fs::{self, PathContent};
-use edt_io::programs;
 use edt_io::scratch::Scratch;
+use edt_io::{Environment, programs};
 
 /// The most bytes that are read of an answer.
 const MAX_ANSWER: usize = 256 * 1024;
@@ -27,8 +27,8 @@ pub type ProbeOutcome = std::result::Result<(), String>;
 pub fn hook(agent: &Agent, target: &SetupTarget) -> ProbeOutcome {
     let protocol = agent.protocol.ok_or("it has no hook protocol")?;
     let target = &with_absolute_edt(target)?;
-    let scratch =
-        Scratch::outside(&target.root).map_err(|error| format!("no scratch directory: {error}"))?;
+    let scratch = Scratch::outside(Environment::Process, &target.root)
+        .map_err(|error| format!("no scratch directory: {error}"))?;
     let repo = scratch.path().join("repo");
     let init =
         run(&format!("git init --quiet {}", shell_word(&repo)), scratch.path(), &scratch, b"")?;
@@ -55,8 +55,8 @@ pub fn hook(agent: &Agent, target: &SetupTarget) -> ProbeOutcome {
 /// Why the server does not answer.
 pub fn server(target: &SetupTarget) -> ProbeOutcome {
     let target = &with_absolute_edt(target)?;
-    let scratch =
-        Scratch::outside(&target.root).map_err(|error| format!("no scratch directory: {error}"))?;
+    let scratch = Scratch::outside(Environment::Process, &target.root)
+        .map_err(|error| format!("no scratch directory: {error}"))?;
     let client = json!({"name": "edt setup", "version": env!("CARGO_PKG_VERSION")});
     let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize",
         "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}});
@@ -92,14 +92,18 @@ pub fn disabling_file<'p>(files: impl IntoIterator<Item = &'p ManagedFile>) -> O
 /// The same target with the absolute path of edt: a probe must not run a program of the project
 /// that has the same name.
 fn with_absolute_edt(target: &SetupTarget) -> std::result::Result<SetupTarget, String> {
-    if let Some(entry) = programs::search_dirs().into_iter().find(|entry| !entry.is_absolute()) {
+    if let Some(entry) =
+        programs::search_dirs(Environment::Process).into_iter().find(|entry| !entry.is_absolute())
+    {
         let entry = entry.display();
         return Err(format!(
             "PATH has the relative directory `{entry}`, where a project may have programs, so \
              nothing was probed"
         ));
     }
-    let found = Some(&target.edt).filter(|edt| *edt == "edt").and_then(|edt| bounded::find(edt));
+    let found = Some(&target.edt)
+        .filter(|edt| *edt == "edt")
+        .and_then(|edt| bounded::find(Environment::Process, edt));
     let edt = found.map_or_else(|| target.edt.clone(), |path| path.display().to_string());
     Ok(SetupTarget { edt, ..target.clone() })
 }
@@ -118,6 +122,8 @@ fn run(
         input,
         max_output: MAX_ANSWER,
         limit,
+        environment: Environment::Process,
+        reap_orphans: true,
     };
     run_filter(&job).map_err(|error| format!("`{command}` could not be run: {error}"))
 }

@@ -99,7 +99,7 @@ impl ReceiptStore {
         loop {
             fs::make_private_dir(&self.directory)
                 .map_err(|error| failed("make", &self.directory, &error))?;
-            let guard = match lock::acquire(&path, "setup", Duration::from_secs(20)) {
+            let guard = match lock::acquire(&path, "edt setup", Duration::from_secs(20)) {
                 // The previous owner has just removed the directory.
                 Err(_) if !self.directory.exists() => continue,
                 guard => guard?,

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use edt_io::Environment;
+
 /// For whom an agent is set up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -91,8 +93,10 @@ pub fn path_from_env(variable: &str) -> Option<PathBuf> {
 /// that name, else by its path.
 #[must_use]
 pub fn edt_command(own: &Path) -> String {
-    let found = edt_io::bounded::find("edt").and_then(|found| edt_io::programs::canonical(&found));
-    let path_is_absolute = edt_io::programs::search_dirs().iter().all(|entry| entry.is_absolute());
+    let found = edt_io::bounded::find(Environment::Process, "edt")
+        .and_then(|found| edt_io::programs::canonical(&found));
+    let path_is_absolute =
+        edt_io::programs::search_dirs(Environment::Process).iter().all(|entry| entry.is_absolute());
     if path_is_absolute && found.is_some() && found == edt_io::programs::canonical(own) {
         "edt".to_owned()
     } else {

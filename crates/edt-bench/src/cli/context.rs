@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use super::render;
-use edt_types::{Findings, Status};
+use edt_types::{Refusal, Status};
 
 /// Options of every command.
 #[derive(Debug, Clone, clap::Args)]
@@ -43,7 +43,7 @@ impl Context {
     }
 
     /// Prints a refusal: as JSON on standard output, else as text on standard error.
-    pub(super) fn refusal(&self, findings: Findings, status: Status) {
+    pub(super) fn refusal(&self, findings: Refusal, status: Status) {
         let outcome = render::refusal(findings, status);
         if self.json {
             print(&render::json(&outcome));

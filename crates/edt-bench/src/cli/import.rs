@@ -9,6 +9,7 @@ use super::context::Context;
 use crate::import::{self, FORMATS, ImportSource};
 use crate::task::is_date;
 use edt_io::fs;
+use edt_types::text::counted;
 use edt_types::{Result, Status};
 
 /// Import a public benchmark of edits as a suite.
@@ -89,7 +90,7 @@ impl Args {
         };
         let render_human = |answer: &ImportAnswer| {
             let (tasks, suite) = (answer.tasks, &answer.suite);
-            format!("{tasks} tasks in {suite}; check them with `edt-bench check`\n")
+            format!("{} in {suite}; `edt-bench check` checks each\n", counted(tasks, "task"))
         };
         Ok(context.answer(&answer, render_human))
     }

@@ -13,6 +13,7 @@ use crate::shipped;
 use crate::strategy::STRATEGIES;
 use crate::suite::Suite;
 use edt_io::fs;
+use edt_types::text::counted;
 use edt_types::{Result, Status};
 
 /// List suites with their tasks, and the judges, strategies and kinds of agents.
@@ -134,7 +135,7 @@ impl ListAnswer {
             out += &format!(
                 "{} {}\n  {}\n",
                 paint(NAME, &suite.name),
-                paint(DIM, &format!("{count} tasks")),
+                paint(DIM, &counted(count, "task")),
                 safe(&suite.description)
             );
             for task in suite.tasks.iter().filter(|_| with_tasks) {
@@ -205,6 +206,6 @@ impl CheckAnswer {
         };
         let bad = self.tasks.iter().filter(|task| !task.good).count();
         let shown = self.tasks.iter().map(line).collect::<String>();
-        format!("{shown}{} tasks, {bad} bad\n", self.tasks.len())
+        format!("{shown}{}, {bad} bad\n", counted(self.tasks.len(), "task"))
     }
 }

@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use context::{Context, Global};
-use edt_types::{Code, Finding, Findings, Result, Status};
+use edt_types::{Code, Finding, Refusal, Result, Status};
 
 /// Measure agents on tasks: strategies and guards side by side, with intervals and paired
 /// differences.
@@ -95,7 +95,7 @@ fn bad_arguments(error: &clap::Error, json: bool) -> ExitCode {
     let text = error.render().to_string();
     let message = text.trim().strip_prefix("error: ").unwrap_or(&text).trim().to_owned();
     let remedy = "`edt-bench help COMMAND` lists the arguments, with an example.";
-    let findings = Findings::from(Finding::new(Code::BadRequest, message, remedy));
+    let findings = Refusal::from(Finding::new(Code::BadRequest, message, remedy));
     context::print(&render::json(&render::refusal(findings, Status::Invalid)));
     ExitCode::from(Status::Invalid.exit())
 }

@@ -6,7 +6,7 @@ use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
 use edt_types::text::escape_controls;
-use edt_types::{Findings, Outcome, Status};
+use edt_types::{Outcome, Refusal, Status};
 
 /// Passed, better.
 pub(super) const GOOD: Style = AnsiColor::Green.on_default().bold();
@@ -33,7 +33,7 @@ pub(super) fn json<T: Serialize>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"))
 }
 
-pub(super) fn refusal(findings: Findings, status: Status) -> Outcome {
+pub(super) fn refusal(findings: Refusal, status: Status) -> Outcome {
     let mut outcome = Outcome::new(status);
     outcome.errors = findings.into_vec();
     outcome

@@ -18,9 +18,8 @@ use crate::strategy::STRATEGIES;
 use crate::task::is_date;
 use crate::{Suite, Task};
 use edt_git::Repo;
-use edt_io::failed;
-use edt_io::fs;
 use edt_io::scratch::Scratch;
+use edt_io::{Environment, failed, fs};
 use edt_memory::{Memory, exchange};
 use edt_types::{Code, Finding, Result, Status};
 
@@ -121,7 +120,7 @@ impl Args {
         let scratch = match &self.out {
             Some(_) => None,
             None => Some(
-                Scratch::outside(&start)
+                Scratch::outside(Environment::Process, &start)
                     .map_err(|error| failed("make a scratch directory for", &start, &error))?,
             ),
         };
@@ -272,7 +271,7 @@ fn episodes(place: &Path) -> Result<String> {
         exchange::from_lines(&bytes)?;
         return Ok(String::from_utf8_lossy(&bytes).into_owned());
     }
-    let repo = Repo::open(place)?;
+    let repo = Repo::open_in(Environment::Process, place)?;
     let memory = Memory::new(&repo, None);
     let tip = memory.tip()?.ok_or_else(|| {
         let summary = format!("{} has no memory: refs/edt/memory is missing.", place.display());

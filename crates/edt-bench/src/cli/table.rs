@@ -3,6 +3,7 @@
 use super::render::{BAD, DIM, GOOD, NAME, NOTE, paint, safe};
 use crate::report::metric::METRICS;
 use crate::report::{Estimate, PairedDifference, Report, ReportGroup, TraceComparison};
+use edt_types::text::counted;
 
 pub(super) fn report(report: &Report) -> String {
     let mut out = String::new();
@@ -12,8 +13,11 @@ pub(super) fn report(report: &Report) -> String {
     }
     for suite in &report.suites {
         let facts = format!(
-            "{} tasks, sessions {}, attempts {}, seed {}",
-            suite.tasks, suite.sessions, suite.attempts, report.seed
+            "{}, sessions {}, attempts {}, seed {}",
+            counted(suite.tasks, "task"),
+            suite.sessions,
+            suite.attempts,
+            report.seed
         );
         out += &format!(
             "{} {}\n  {}\n",

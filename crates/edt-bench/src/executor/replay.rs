@@ -11,8 +11,8 @@ use crate::agent_tools::AgentTools;
 use crate::protocol::{AgentMessage, AttemptBrief};
 use crate::results::{AttemptEnd, MarkedCall};
 use crate::task::bad_task;
-use edt_types::text::shell_word;
-use edt_types::{Findings, Result};
+use edt_types::text::{counted, shell_word};
+use edt_types::{Refusal, Result};
 
 pub const KIND: ExecutorKind = ExecutorKind {
     name: "replay",
@@ -139,7 +139,7 @@ fn act_as_other(tools: &AgentTools<'_>, foreign: &ForeignStep) -> Result<()> {
 }
 
 /// A change by somebody else is part of the task and must not be refused.
-fn replay_refused(brief: &AttemptBrief, found: &Findings) -> Findings {
+fn replay_refused(brief: &AttemptBrief, found: &Refusal) -> Refusal {
     bad_task(
         &format!("task {}", brief.task),
         "replay",
@@ -155,7 +155,7 @@ fn answer_of(tools: &mut AgentTools<'_>, message: &AgentMessage) -> String {
         AgentMessage::Run { argv, timeout } => tools.run(argv, *timeout),
         AgentMessage::Undo {} => tools.undo(),
         AgentMessage::Read { path } => match tools.read(path) {
-            Ok((text, _)) => return format!("{} lines", text.lines().count()),
+            Ok((text, _)) => return counted(text.lines().count(), "line"),
             Err(outcome) => outcome,
         },
         AgentMessage::Say { .. } | AgentMessage::Done { .. } => return "acknowledged".to_owned(),

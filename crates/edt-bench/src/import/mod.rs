@@ -13,7 +13,7 @@ use super::suite::Suite;
 use super::task::bad_task;
 use edt_io::directory::{self, FileContent, FileTree};
 use edt_io::{clock, failed, fs};
-use edt_types::{Code, Finding, Findings, RepoPath, Result};
+use edt_types::{Code, Finding, Refusal, RepoPath, Result};
 
 #[derive(Debug, Clone)]
 pub struct ImportSource {
@@ -105,7 +105,7 @@ pub fn import(format: &ImportFormat, source: &ImportSource, to: &Path) -> Result
     let name = to.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let temporary = to.with_file_name(format!(".{name}.{}.importing", clock::process_id()));
     let written = directory::write_tree(&temporary, &files)
-        .map_err(|error| Findings::from(failed("write", &temporary, &error)));
+        .map_err(|error| Refusal::from(failed("write", &temporary, &error)));
     // A suite that cannot be read again is not installed.
     let read = written.and_then(|()| Suite::open(&temporary.display().to_string(), Path::new("/")));
     let moved = read.and_then(|_| {
@@ -195,7 +195,7 @@ fn all_or_findings(
             Err(finding) => findings.push(finding),
         }
     }
-    Findings::check(findings)?;
+    Refusal::check(findings)?;
     Ok(all)
 }
 

@@ -9,7 +9,7 @@ use super::{ImportSource, ImportedTask, each_line, id_of, text, valid_path};
 use crate::task::is_date;
 use edt_io::directory::{self, FileContent, FileTree};
 use edt_io::scratch::Scratch;
-use edt_io::{failed, spawn};
+use edt_io::{Environment, failed, spawn};
 use edt_types::{Code, Finding, Result};
 
 /// The largest worktree, in bytes.
@@ -22,7 +22,7 @@ pub(super) fn read(source: &ImportSource) -> Result<Vec<ImportedTask>> {
                       DIR/OWNER/NAME or DIR/OWNER__NAME.";
         return Err(Finding::new(Code::BadRequest, summary, remedy).nothing_changed().into());
     };
-    let scratch = Scratch::outside(repos)
+    let scratch = Scratch::outside(Environment::Process, repos)
         .map_err(|error| failed("make a scratch directory for", repos, &error))?;
     each_line(source, |line| {
         let id = id_of(&text(line, "instance_id")?).map_err(|why| ("instance_id", why))?;
@@ -80,7 +80,8 @@ fn clone_of(repos: &Path, repo: &str) -> std::result::Result<PathBuf, String> {
 }
 
 fn git(dir: &Path, args: &[&str], input: &[u8]) -> std::result::Result<Vec<u8>, String> {
-    let result = spawn::git(dir, args, input).map_err(|found| found.to_string())?;
+    let result =
+        spawn::git(Environment::Process, dir, args, input).map_err(|found| found.to_string())?;
     if result.ok {
         Ok(result.stdout)
     } else {

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use super::task::Task;
 use edt_io::directory::FileTree;
-use edt_types::{Code, Finding, Findings, Result};
+use edt_types::{Code, Finding, Refusal, Result};
 
 pub struct JudgeInput<'a> {
     pub task: &'a Task,
@@ -70,7 +70,7 @@ pub fn judge(input: &JudgeInput<'_>) -> Result<JudgeVerdict> {
 }
 
 /// The judge cannot run.
-fn judge_error(input: &JudgeInput<'_>, key: &str, why: &str) -> edt_types::Findings {
+fn judge_error(input: &JudgeInput<'_>, key: &str, why: &str) -> edt_types::Refusal {
     super::task::bad_task(&format!("task {}", input.task.id), key, why.trim_end_matches('.')).into()
 }
 
@@ -83,7 +83,7 @@ fn tail(bytes: &[u8]) -> String {
 }
 
 /// The feedback for a worktree that cannot be copied.
-fn copy_failed(found: &Findings) -> String {
+fn copy_failed(found: &Refusal) -> String {
     format!("The worktree cannot be copied into a repository: {found}")
 }
 

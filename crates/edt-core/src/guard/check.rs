@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::subject::Subject;
 use crate::policy::Policy;
+use edt_io::Environment;
 use edt_types::Finding;
 
 /// A check of a planned change.
@@ -48,6 +49,10 @@ pub struct Site<'a> {
     pub root: &'a Path,
     /// edt's state directory for this worktree. It may be deleted at any time.
     pub state: &'a Path,
+    /// The environment in which programs start.
+    pub environment: Environment,
+    /// As [`Options::reap_orphans`](crate::Options).
+    pub reap_orphans: bool,
 }
 
 /// One result of a check.

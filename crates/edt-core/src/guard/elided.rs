@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::check::{Guard, GuardContext, GuardOutput};
 use super::subject::{Subject, count};
 use edt_lang::{Language, Parsed};
-use edt_types::text::visible;
+use edt_types::text::{counted, visible};
 use edt_types::{Code, Finding};
 
 /// The guard `elided_code`.
@@ -295,11 +295,10 @@ fn explain(subject: &Subject<'_>, found: &Elision<'_>) -> Finding {
     Finding::new(
         Code::ElidedCode,
         format!(
-            "Line {line} of {path} would be a placeholder, \"{}\", and {} line{} of code would be \
-             deleted in its place.",
+            "Line {line} of {path} would be a placeholder, \"{}\", and {} of code would be deleted \
+             in its place.",
             visible(found.line.trim_ascii()),
-            found.lost,
-            if found.lost == 1 { "" } else { "s" },
+            counted(found.lost, "line"),
         ),
         "Code that the content leaves out is deleted. Send a smaller edit (mode \"edit\" with the \
          text that changes), or the complete text.",

@@ -518,7 +518,7 @@ mod tests {
         fn check_all(&self, files: &[Subject<'_>], _: &GuardContext<'_>) -> Vec<GuardOutput> {
             vec![GuardOutput::Unchecked {
                 word: "unable",
-                reason: format!("{} files.", files.len()),
+                reason: format!("Files: {}.", files.len()),
             }]
         }
     }
@@ -531,7 +531,7 @@ mod tests {
             .iter()
             .map(|warning| (warning.path.as_deref(), warning.message.as_str()))
             .collect();
-        assert_eq!(shown, [(Some("a.txt"), "No time."), (None, "1 files.")]);
+        assert_eq!(shown, [(Some("a.txt"), "No time."), (None, "Files: 1.")]);
         assert_eq!(run.refused.len(), 0);
     }
 }

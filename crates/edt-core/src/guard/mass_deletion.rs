@@ -3,7 +3,7 @@
 use super::check::{Guard, GuardContext, GuardOutput};
 use super::subject::Subject;
 use crate::policy::DeletionLimits;
-use edt_types::text::line_count;
+use edt_types::text::{counted, line_count};
 use edt_types::{Code, Finding};
 
 /// The guard `mass_deletion`.
@@ -63,9 +63,11 @@ fn explain(loss: &Loss, limits: &DeletionLimits) -> Finding {
     Finding::new(
         Code::MassDeletion,
         format!(
-            "This transaction would remove {} files and {} lines more than it adds (limits: {} \
-             files, {} lines).",
-            loss.files, loss.lines, limits.max_files, limits.max_lines
+            "This transaction would remove {} and {} more than it adds (limits: {}, {}).",
+            counted(loss.files, "file"),
+            counted(loss.lines, "line"),
+            counted(limits.max_files, "file"),
+            counted(limits.max_lines, "line")
         ),
         "Send the removals apart from the other edits, in steps that the user can review.",
     )
@@ -137,7 +139,7 @@ mod tests {
     fn a_refusal_has_the_numbers_and_the_limits() {
         let finding = Finding::new(
             Code::MassDeletion,
-            "This transaction would remove 2 files and 7 lines more than it adds (limits: 1 files, \
+            "This transaction would remove 2 files and 7 lines more than it adds (limits: 1 file, \
              3 lines).",
             "Send the removals apart from the other edits, in steps that the user can review.",
         );

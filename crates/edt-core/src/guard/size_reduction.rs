@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use super::check::{Guard, GuardContext, GuardOutput};
 use super::subject::{Subject, TransactionFile, count};
 use crate::policy::SizeLimits;
-use edt_types::text::line_count;
+use edt_types::text::{counted, line_count};
 use edt_types::{Code, Finding, RepoPath};
 
 /// The guard `size_reduction`.
@@ -107,8 +107,8 @@ fn lost((before, after): (u64, u64)) -> f64 {
 
 fn explain(path: &RepoPath, origin: &str, shrink: &Shrink) -> Finding {
     let (measure, (before, after)) = match shrink.by {
-        Measure::Bytes => ("bytes", shrink.bytes),
-        Measure::Lines => ("lines", shrink.lines),
+        Measure::Bytes => ("byte", shrink.bytes),
+        Measure::Lines => ("line", shrink.lines),
     };
     let percent = lost((before, after)) * 100.0;
     // 99.94 % must not round to 100 %: something is left.
@@ -116,8 +116,8 @@ fn explain(path: &RepoPath, origin: &str, shrink: &Shrink) -> Finding {
     Finding::new(
         Code::SizeReduction,
         format!(
-            "This would shrink {path} from {before} to {after} {measure} ({percent:.1} % less than \
-             in {origin})."
+            "This would shrink {path} from {before} to {} ({percent:.1} % less than in {origin}).",
+            counted(after, measure)
         ),
         "Use mode \"edit\" to change a part, or \"append\" to add.",
     )

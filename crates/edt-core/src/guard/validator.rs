@@ -112,7 +112,7 @@ fn check_one(
 ) -> Option<GuardOutput> {
     let (name, path) = (&validator.name, file.path);
     let unchecked = |reason| GuardOutput::Unchecked { word: NAME, reason };
-    let rejection = match run_validator(validator, path, after, site.root) {
+    let rejection = match run_validator(validator, path, after, site) {
         ValidatorResult::Accepted => return Some(GuardOutput::Pass),
         ValidatorResult::Rejected(rejection) => rejection,
         ValidatorResult::NotFound => {
@@ -130,7 +130,7 @@ fn check_one(
     let old = file
         .before
         .filter(|_| validator.only_new)
-        .map(|before| run_validator(validator, path, before, site.root));
+        .map(|before| run_validator(validator, path, before, site));
     Some(match old {
         None | Some(ValidatorResult::Accepted) => {
             GuardOutput::Found { word: NAME, findings: vec![explain(validator, path, &rejection)] }
@@ -167,17 +167,25 @@ pub fn run_validator(
     validator: &Validator,
     path: &RepoPath,
     text: &[u8],
-    root: &Path,
+    site: Site<'_>,
 ) -> ValidatorResult {
-    let Some(program) = validator.command.first().and_then(|name| bounded::find(name)) else {
+    let Site { root, environment, reap_orphans, .. } = site;
+    let name = validator.command.first();
+    let Some(program) = name.and_then(|name| bounded::find(environment, name)) else {
         return ValidatorResult::NotFound;
     };
     let run = || {
-        let scratch = Scratch::outside(root)?;
+        let scratch = Scratch::outside(environment, root)?;
         let file = scratch.put(path.as_bytes(), text)?;
         let args = validator.args(&file, root);
-        let job =
-            Job { program: &program, args: &args, dir: scratch.path(), limit: validator.limit };
+        let job = Job {
+            program: &program,
+            args: &args,
+            dir: scratch.path(),
+            limit: validator.limit,
+            environment,
+            reap_orphans,
+        };
         bounded::run(&job).map(|done| result_of(&done, scratch.path()))
     };
     run().unwrap_or_else(|error| {

@@ -97,7 +97,8 @@ impl TrustStore {
     fn change(&self, what: impl FnOnce(&mut Vec<TrustEntry>)) -> Result<()> {
         let not_written = |error: std::io::Error| failed("write", &self.file(), &error);
         edt_io::fs::make_private_dir(&self.dir).map_err(not_written)?;
-        let _held = lock::acquire(&self.dir.join("trust.lock"), "trust", Duration::from_secs(10))?;
+        let _held =
+            lock::acquire(&self.dir.join("trust.lock"), "edt trust", Duration::from_secs(10))?;
         let mut entries = self.entries()?;
         what(&mut entries);
         let text: Vec<u8> = entries.iter().flat_map(TrustEntry::line).collect();

@@ -8,7 +8,7 @@ use globset::GlobSet;
 use serde::Deserialize;
 
 use super::globs::{globs, unreadable};
-use edt_types::{Findings, RepoPath, Result};
+use edt_types::{Refusal, RepoPath, Result};
 
 /// The placeholder for the file.
 const FILE: &str = "{file}";
@@ -97,7 +97,7 @@ pub(super) fn parse_tables(
     let mut all: Vec<Validator> = Vec::new();
     for table in tables {
         let wrong = |why: String| {
-            Findings::from(unreadable(
+            Refusal::from(unreadable(
                 origin,
                 &format!("[[validator]] name = {:?}: {why}", table.name),
             ))

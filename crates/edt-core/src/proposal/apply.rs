@@ -107,7 +107,7 @@ pub(super) fn closed_finding(proposal: &Proposal, state: &ProposalState) -> Find
 }
 
 /// Replaces the remedy of `APPROVAL_REQUIRED`: the approval does not cover the current change.
-fn not_covered(found: edt_types::Findings, id: u64) -> edt_types::Findings {
+fn not_covered(found: edt_types::Refusal, id: u64) -> edt_types::Refusal {
     let stale = |mut finding: Finding| {
         if finding.code == Code::ApprovalRequired {
             finding.remedy = format!(
@@ -119,7 +119,7 @@ fn not_covered(found: edt_types::Findings, id: u64) -> edt_types::Findings {
         finding
     };
     let all: Vec<Finding> = found.into_vec().into_iter().map(stale).collect();
-    match edt_types::Findings::check(all) {
+    match edt_types::Refusal::check(all) {
         Err(found) => found,
         Ok(()) => {
             Finding::new(Code::Internal, "The refusal has no finding.", "Report this message.")
@@ -224,7 +224,7 @@ fn edits_of(
     })
 }
 
-fn still_approved(id: u64, found: &edt_types::Findings) -> Warning {
+fn still_approved(id: u64, found: &edt_types::Refusal) -> Warning {
     let message =
         format!("The change was made, but proposal {id} still counts as approved: {found}.");
     Warning { code: "proposal_not_closed", path: None, message }

@@ -131,7 +131,7 @@ impl NewDecisions {
 }
 
 fn locked(state: &Path) -> Option<LockGuard> {
-    lock::acquire(&state.join(LOCK), "decisions", LOCK_WAIT).ok()
+    lock::acquire(&state.join(LOCK), "edt", LOCK_WAIT).ok()
 }
 
 fn watched(state: &Path) -> Vec<(u64, String)> {

@@ -15,7 +15,7 @@ use edt_git::diff::{TreeDifference, TreeItem};
 use edt_git::{FileId, InHead, Loose, ObjectWriter, Oid, Repo, TouchedTrees, Tracked};
 use edt_journal::entry::EntryMove;
 use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet, FileChange, IndexView, publish};
-use edt_types::{Code, Finding, Findings, RepoPath, Result, Warning};
+use edt_types::{Code, Finding, Refusal, RepoPath, Result, Warning};
 
 /// An abandoned session.
 #[derive(Debug)]
@@ -184,7 +184,7 @@ impl AbandonPlan {
 }
 
 /// Whether every finding is about a link, a submodule, or a directory in place of a file.
-fn only_unsupported_kinds(error: &Findings) -> bool {
+fn only_unsupported_kinds(error: &Refusal) -> bool {
     error.clone().into_vec().iter().all(|finding| finding.code == Code::NotAFile)
 }
 
@@ -199,7 +199,7 @@ fn check_saved(
     let unsaved = others.filter(|(state, differs)| {
         !state.is_known(&[state.tip, differs.new.and_then(TreeItem::file)])
     });
-    Findings::check(unsaved.map(|(state, _)| checkout::unsaved(&state.path)).collect())
+    Refusal::check(unsaved.map(|(state, _)| checkout::unsaved(&state.path)).collect())
 }
 
 /// Where HEAD goes.
@@ -260,7 +260,7 @@ impl ReturnTarget {
     }
 
     /// The session's base, used if HEAD cannot go further because of `error`.
-    fn to_base(&self, session: &Session, error: &Findings) -> Option<ReturnTarget> {
+    fn to_base(&self, session: &Session, error: &Refusal) -> Option<ReturnTarget> {
         let onto = self.onto.as_deref()?;
         if self.tip == Some(self.base) || self.tip.is_none() {
             return None;
@@ -601,7 +601,7 @@ mod tests {
         let link = || Finding::new(Code::NotAFile, "x", "y");
         let other = || Finding::new(Code::UnsavedChanges, "x", "y");
         let only =
-            |found: Vec<Finding>| only_unsupported_kinds(&Findings::check(found).unwrap_err());
+            |found: Vec<Finding>| only_unsupported_kinds(&Refusal::check(found).unwrap_err());
         assert_eq!((only(vec![link()]), only(vec![link(), other()])), (true, false));
     }
 }

@@ -14,6 +14,7 @@ use super::path_state;
 use super::workspace::LockedWorkspace;
 use edt_git::{FileId, FileMode, InHead, NewCommit, ObjectWriter, TreeChange};
 use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet, publish};
+use edt_types::text::counted;
 use edt_types::{RepoPath, Result, Warning};
 
 /// Backs up the files at `paths` and those whose changes Git ignores on request, unless the
@@ -55,16 +56,15 @@ pub fn back_up(
     {
         return Ok(Vec::new());
     }
-    let text = format!("backup: {} files that the session cannot record", changes.len());
+    let text = format!("backup: {} that the session cannot record", counted(changes.len(), "file"));
     let commit_message =
         message::compose(&text, &Trailers::plain(&session.name, Kind::Checkpoint, 0));
     let parent = newest.map(|(_, newest)| newest);
     let commit = writer.write_commit(&NewCommit { tree, parent, message: &commit_message })?;
     let name = next_numbered_ref(repo, &session.name, "aside")?;
     let message = format!(
-        "{} files cannot be part of the session. Before the program started, they were backed up \
-         at {name}.",
-        changes.len()
+        "The session cannot record {}. A backup from before the program started is at {name}.",
+        counted(changes.len(), "file")
     );
     let branch = BranchUpdate {
         name,
@@ -103,10 +103,9 @@ mod tests {
         let warning = Warning {
             code: "kept_aside",
             path: None,
-            message:
-                "1 files cannot be part of the session. Before the program started, they were \
-                      backed up at refs/edt/fix/aside/1."
-                    .into(),
+            message: "The session cannot record 1 file. A backup from before the program started \
+                      is at refs/edt/fix/aside/1."
+                .into(),
         };
         assert_eq!(backed_up(&scratch, &session), [warning]);
         let backup = scratch.ref_value("refs/edt/fix/aside/1").unwrap();

@@ -9,7 +9,7 @@ use edt_git::{
 };
 use edt_journal::entry::{DiskState, EntryMove};
 use edt_journal::{FileChange, IndexView, NewFile};
-use edt_types::{Code, Finding, Findings, RepoPath, Result};
+use edt_types::{Code, Finding, Refusal, RepoPath, Result};
 
 /// One path and its target state.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ pub fn read_states(
             Err(error) => found.extend(error.into_vec()),
         }
     }
-    Findings::check(found)?;
+    Refusal::check(found)?;
     Ok(states)
 }
 
@@ -147,7 +147,7 @@ pub fn check_not_switched(
     let mut found = Vec::new();
     for (state, differs) in states.iter().zip(paths) {
         let file_of = |tree| {
-            Ok::<_, Findings>(match repo.tracked(tree, &state.path)? {
+            Ok::<_, Refusal>(match repo.tracked(tree, &state.path)? {
                 Tracked::File(file) => Some(file),
                 _ => None,
             })
@@ -158,7 +158,7 @@ pub fn check_not_switched(
             found.push(other_branch_content(&state.path, session));
         }
     }
-    Findings::check(found)
+    Refusal::check(found)
 }
 
 fn other_branch_content(path: &RepoPath, session: &Session) -> Finding {

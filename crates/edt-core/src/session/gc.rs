@@ -162,7 +162,7 @@ fn object_stats(repo: &Repo) -> Result<ObjectStats> {
 }
 
 fn git(repo: &Repo, args: &[&str]) -> Result<String> {
-    let ran = spawn::git(repo.root_path(), args, b"")?;
+    let ran = spawn::git(repo.environment(), repo.root_path(), args, b"")?;
     if ran.ok {
         return Ok(String::from_utf8_lossy(&ran.stdout).into_owned());
     }

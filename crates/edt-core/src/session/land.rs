@@ -17,7 +17,8 @@ use edt_git::commit_hooks;
 use edt_git::diff::TreeDifference;
 use edt_git::{FileId, InHead, Loose, ObjectWriter, Oid, Repo, Tracked};
 use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet, IndexView, publish};
-use edt_types::{Code, Effect, Finding, Findings, Outcome, Recovered, Result, Status, Warning};
+use edt_types::text::counted;
+use edt_types::{Code, Effect, Finding, Outcome, Recovered, Refusal, Result, Status, Warning};
 
 /// A landed session.
 #[derive(Debug)]
@@ -302,7 +303,7 @@ impl WorktreeUpdate {
                 unsaved.push(unsaved_file(state, &known, elsewhere));
             }
         }
-        Findings::check(unsaved)?;
+        Refusal::check(unsaved)?;
         let mut writer = ObjectWriter::new(place);
         let attributes = checkout::attributes(&paths, from, tree);
         let steps = CheckoutPlan::of(
@@ -326,7 +327,7 @@ impl WorktreeUpdate {
 }
 
 /// Whether every finding is about a link, a submodule or a directory, which edt does not change.
-fn only_unsupported_kinds(found: &Findings) -> bool {
+fn only_unsupported_kinds(found: &Refusal) -> bool {
     found
         .clone()
         .into_vec()
@@ -335,7 +336,7 @@ fn only_unsupported_kinds(found: &Findings) -> bool {
 }
 
 /// Replaces the remedies by Git's own merge, the remaining way to land.
-fn with_git_remedy(found: Findings, session: &Session, elsewhere: Option<&Path>) -> Findings {
+fn with_git_remedy(found: Refusal, session: &Session, elsewhere: Option<&Path>) -> Refusal {
     let git =
         elsewhere.map_or_else(|| "git".to_owned(), |root| format!("git -C {}", root.display()));
     let remedy = format!(
@@ -349,7 +350,7 @@ fn with_git_remedy(found: Findings, session: &Session, elsewhere: Option<&Path>)
             finding
         }
     });
-    Findings::check(changed.collect()).err().unwrap_or_else(|| {
+    Refusal::check(changed.collect()).err().unwrap_or_else(|| {
         Finding::new(Code::Internal, "The refusal has no finding.", "Report this message.").into()
     })
 }
@@ -406,9 +407,8 @@ fn folded(commits: &[Commit], target: &LandTarget) -> Option<Warning> {
         code: "folded_commits",
         path: None,
         message: format!(
-            "{} user commits could not stay separate on {}. The landed commit includes them and \
-             names them: {}.",
-            commits.len(),
+            "{} could not stay separate on {}. The landed commit includes and names each: {}.",
+            counted(commits.len(), "user commit"),
             target.short(),
             names.join(", ")
         ),
@@ -614,8 +614,8 @@ mod tests {
             code: "folded_commits",
             path: None,
             message: format!(
-                "1 user commits could not stay separate on main. The landed commit includes them \
-                 and names them: {} (by hand).",
+                "1 user commit could not stay separate on main. The landed commit includes and \
+                 names each: {} (by hand).",
                 by_hand.to_hex_with_len(12)
             ),
         };
@@ -669,7 +669,7 @@ mod tests {
         let link = Finding::new(Code::NotAFile, "x is a link.", "Edit another.");
         let other = Finding::new(Code::UnsavedChanges, "y.", "Save it.");
         let session = scratch.session();
-        let found = Findings::check(vec![link, other]).unwrap_err();
+        let found = Refusal::check(vec![link, other]).unwrap_err();
         let remedies: Vec<String> = with_git_remedy(found, &session, Some(Path::new("/w")))
             .into_vec()
             .into_iter()

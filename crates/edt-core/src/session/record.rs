@@ -13,7 +13,7 @@ use edt_git::{Attributes, InHead, ObjectWriter, Oid, Repo, Tracked, TreeChange};
 use edt_io::disk::Parent;
 use edt_journal::entry::{DiskState, EntryMove};
 use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet, IndexView, publish};
-use edt_types::{Code, Effect, Finding, Findings, RepoPath, Result, Warning};
+use edt_types::{Code, Effect, Finding, Refusal, RepoPath, Result, Warning};
 
 /// The changes about to be recorded, as the caller's check sees them.
 #[derive(Debug)]
@@ -114,7 +114,7 @@ pub fn record_checked(
             }
         }
     }
-    Findings::check(found)?;
+    Refusal::check(found)?;
     warnings.extend(skipped.iter().map(|(path, finding)| left_out(path, finding)));
     let left_out: Vec<RepoPath> = skipped.iter().map(|(path, _)| path.clone()).collect();
     let edits = if new.is_some() { 0 } else { session.edits(repo)? };

@@ -2,6 +2,7 @@
 
 use super::current::Session;
 use edt_git::{FileId, Repo, Tracked};
+use edt_types::text::counted;
 use edt_types::{Code, Finding, RepoPath, Result};
 
 /// The file at `path` before its latest edit (`revision` 0), before the previous one (1), and so
@@ -37,7 +38,11 @@ pub fn before(
     }
     Err(Finding::new(
         Code::NothingToUndo,
-        format!("The session {} has {seen} edits of {path}; revision {revision} does not exist.", session.name),
+        format!(
+            "The session {} has {} of {path}; revision {revision} does not exist.",
+            session.name,
+            counted(seen, "edit")
+        ),
         format!(
             "Revisions count from 0, the state before the latest edit. `git log edt/{} -- {}` lists them.",
             session.name,

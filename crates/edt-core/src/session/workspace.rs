@@ -9,11 +9,12 @@ use edt_command::Trusted;
 use edt_git::opened::Opened;
 use edt_git::read::ObjectKind;
 use edt_git::{FileId, Oid, Repo, Tracked};
+use edt_io::Environment;
 use edt_io::lock::{self, LockGuard};
 use edt_journal::{Journal, open_recovered};
 use edt_lang::TreeCache;
 use edt_types::trace::names::{LOCK, RECOVER};
-use edt_types::{Code, Durability, Findings, Landing, Recovered, RepoPath, Result, stage};
+use edt_types::{Code, Durability, Landing, Recovered, Refusal, RepoPath, Result, stage};
 
 use crate::guard::{GUARDS, Guard};
 use crate::observe::Observer;
@@ -27,12 +28,13 @@ use super::current::POINTER;
 /// How long a call waits for the worktree's lock by default.
 pub const LOCK_WAIT: Duration = Duration::from_secs(10);
 
-/// What the program around the library brings along. The library reads no environment variable and
-/// no home directory of its own.
+/// What the program around the library brings along. With the default the library reads no
+/// environment variable and no home directory, and changes nothing of the process.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Options {
-    /// The name that other processes see while they wait for this call.
+    /// The name of the program, which the refusal `SESSION_BUSY` of a waiting process shows. It is
+    /// cut after 20 characters. The default is `edt`.
     pub command: String,
     /// Longest wait for another process.
     pub lock_wait: Duration,
@@ -40,6 +42,13 @@ pub struct Options {
     pub user_policy: Option<String>,
     /// Where the user's decisions on trust are recorded; `None`: nothing is trusted.
     pub trust: Option<TrustStore>,
+    /// The environment in which Git access works and in which validators, filters and hooks start.
+    pub environment: Environment,
+    /// Whether a process that leaves the process group of a validator or filter is killed with it.
+    /// This makes the process for good the reaper of all its orphaned descendants
+    /// (`PR_SET_CHILD_SUBREAPER`), also of those that the library did not start. Default: no; then
+    /// only the process group is killed.
+    pub reap_orphans: bool,
     /// What is on disk before an answer; `None`: what the repository's configuration says.
     pub durability: Option<Durability>,
     /// What stays in memory between calls.
@@ -57,6 +66,8 @@ impl Default for Options {
             lock_wait: LOCK_WAIT,
             user_policy: None,
             trust: None,
+            environment: Environment::Isolated,
+            reap_orphans: false,
             durability: None,
             cache: None,
             observers: Vec::new(),
@@ -103,7 +114,7 @@ impl LockedWorkspace {
     /// As [`LockedWorkspace::open`]; `UNSUPPORTED_REPOSITORY` if the environment or the configuration
     /// names another worktree.
     pub fn at(root: &Path, options: Options) -> Result<LockedWorkspace> {
-        let repo = Repo::open_exactly(root)?;
+        let repo = Repo::open_exactly(options.environment, root)?;
         notify_opened(&repo, &options);
         LockedWorkspace::of(trusting(repo, &options), options)
     }
@@ -121,7 +132,7 @@ impl LockedWorkspace {
     /// As [`LockedWorkspace::open`].
     pub fn neighbour(&self, root: &Path) -> Result<LockedWorkspace> {
         LockedWorkspace::of(
-            trusting(Repo::open_worktree(root)?, &self.options),
+            trusting(Repo::open_worktree(self.options.environment, root)?, &self.options),
             self.options.clone(),
         )
     }
@@ -213,7 +224,7 @@ impl LockedWorkspace {
 
     /// Notifies the observers that `request` was refused. Returns the findings with their lessons.
     #[must_use]
-    pub fn observe_refused(&self, request: &Request, findings: Findings) -> Findings {
+    pub fn observe_refused(&self, request: &Request, findings: Refusal) -> Refusal {
         if self.options.observers.is_empty() {
             return findings;
         }
@@ -255,8 +266,8 @@ fn lock_and_recover(
 /// Opens the repository that holds `start`. The user's trust decides whether its own filters run.
 fn opened(start: &Path, options: &Options) -> Result<Repo> {
     let repo = match &options.cache {
-        Some(cache) => cache.open(start)?,
-        None => Repo::open(start)?,
+        Some(cache) => cache.open(options.environment, start)?,
+        None => Repo::open_in(options.environment, start)?,
     };
     notify_opened(&repo, options);
     Ok(trusting(repo, options))
@@ -269,12 +280,13 @@ fn notify_opened(repo: &Repo, options: &Options) {
 impl Cache {
     /// The repository that holds `start`, opened again only if a file that opening reads has
     /// changed.
-    fn open(&self, start: &Path) -> Result<Repo> {
+    fn open(&self, environment: Environment, start: &Path) -> Result<Repo> {
         let mut all = self.repositories.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(repo) = all.get(start).map(Opened::reopen).transpose()?.flatten() {
+        let opened = all.get(start).map(|opened| opened.reopen(environment));
+        if let Some(repo) = opened.transpose()?.flatten() {
             return Ok(repo);
         }
-        let (repo, opened) = Opened::open(start)?;
+        let (repo, opened) = Opened::open(environment, start)?;
         all.remove(start);
         if let Some(opened) = opened {
             if all.len() >= MOST_OPEN {
@@ -287,6 +299,7 @@ impl Cache {
 }
 
 fn trusting(mut repo: Repo, options: &Options) -> Repo {
+    repo.set_reap_orphans(options.reap_orphans);
     if let Some(store) = &options.trust {
         repo.set_trust(Box::new(UserTrust(store.clone())));
     }
@@ -355,7 +368,7 @@ pub fn policy_file(repo: &Repo, base_tree: Oid) -> Result<Option<Vec<u8>>> {
     }
 }
 
-fn read_only(error: &Findings) -> bool {
+fn read_only(error: &Refusal) -> bool {
     error.clone().into_vec().iter().any(|finding| finding.code == Code::GitDirReadOnly)
 }
 

@@ -13,7 +13,7 @@ use edt_edit::diff::{DiffSummary, LineDiff};
 use edt_git::read::ObjectKind;
 use edt_git::{Attributes, FileId, Oid, Repo, Tracked};
 use edt_io::clock;
-use edt_types::{Code, Finding, Findings, GuardReport, RepoPath, Result, Warning};
+use edt_types::{Code, Finding, GuardReport, Refusal, RepoPath, Result, Warning};
 
 /// A plan that all guards have checked and none has refused.
 #[derive(Debug)]
@@ -55,8 +55,8 @@ pub struct Unapproved<'q> {
 impl Unapproved<'_> {
     /// The findings that only the user may override, as a refusal.
     #[must_use]
-    pub fn findings(self) -> Findings {
-        Findings::check(self.needs).err().unwrap_or_else(no_reason)
+    pub fn findings(self) -> Refusal {
+        Refusal::check(self.needs).err().unwrap_or_else(no_reason)
     }
 }
 
@@ -85,14 +85,19 @@ pub fn guard<'q>(
         .collect();
     let runs = !state.policy.validators.is_empty();
     let root = if runs { workspace.repo.real_root()? } else { PathBuf::new() };
-    let site = Site { root: &root, state: workspace.repo.state_path() };
+    let site = Site {
+        root: &root,
+        state: workspace.repo.state_path(),
+        environment: workspace.repo.environment(),
+        reap_orphans: workspace.options().reap_orphans,
+    };
     let context = GuardContext { policy: &state.policy, site: Some(site) };
     let overrides = Overrides { requested: &request.allow, grants: &request.grants };
     let GuardRun { reports, warnings, refused, held, mut allowed } =
         evaluate(workspace.guards(), &subjects, &context, overrides);
     if !refused.is_empty() {
         // Every finding is reported. Those that wait for approval come after the others.
-        return Err(Findings::check(refused.into_iter().chain(held).collect())
+        return Err(Refusal::check(refused.into_iter().chain(held).collect())
             .err()
             .unwrap_or_else(no_reason));
     }
@@ -124,7 +129,7 @@ fn summary(state: &TransactionState, file: &FilePlan, subject: &Subject<'_>) -> 
     LineDiff::of(old, new, clock::in_ms(100)).summary()
 }
 
-fn no_reason() -> Findings {
+fn no_reason() -> Refusal {
     Finding::new(Code::Internal, "A plan was refused without a reason.", "Report this message.")
         .into()
 }

@@ -12,7 +12,7 @@ use edt_edit::locate::MAX_PLACES;
 use edt_edit::near::{self, SearchUnit};
 use edt_edit::stage::{EditError, EditedFiles};
 use edt_edit::{Edit, Op};
-use edt_types::text::{line_count, line_of};
+use edt_types::text::{counted, line_count, line_of};
 use edt_types::{Code, Finding, RepoPath};
 
 /// The findings for one edit that was refused; `hash` is the file's blob id on disk.
@@ -176,9 +176,9 @@ pub(super) fn text_not_found(
         .map(|at| line_of(text, at));
     let near = near::nearest(text, old, SearchUnit::Text);
     let mut message = format!(
-        "`old_text` ({} lines) was not found in {path} ({} lines).",
-        line_count(old),
-        line_count(text)
+        "`old_text` ({}) was not found in {path} ({}).",
+        counted(line_count(old), "line"),
+        counted(line_count(text), "line")
     );
     let mut hint = format!(
         "Read the file (`edt read {}`) and send `old_text` exactly as it is there.",
@@ -331,7 +331,7 @@ mod tests {
     #[test]
     fn a_text_without_a_similar_place_shows_none() {
         let finding = not_found_in("alpha\n", "0123456789\n", "x");
-        assert_eq!(finding.summary, "`old_text` (1 lines) was not found in a.txt (1 lines).");
+        assert_eq!(finding.summary, "`old_text` (1 line) was not found in a.txt (1 line).");
         assert_eq!(
             (&finding.evidence["nearest"], finding.remedy.as_str()),
             (

@@ -23,7 +23,7 @@ mod streak;
 pub mod wire;
 
 use edt_types::trace::names::{COMMIT, GUARD, OBSERVE, PLAN, PUBLISH, RESOLVE, STREAK};
-use edt_types::{DryRun, Findings, Landing, Outcome, Result, Status, Verdict, stage};
+use edt_types::{DryRun, Landing, Outcome, Refusal, Result, Status, Verdict, stage};
 
 use crate::session::LockedWorkspace;
 
@@ -99,7 +99,7 @@ pub fn prepare_proposal(
 }
 
 /// Counts a request that was refused with `found` before it was tried.
-pub fn refused(workspace: &LockedWorkspace, found: &Findings) {
+pub fn refused(workspace: &LockedWorkspace, found: &Refusal) {
     streak::refused(workspace, found);
 }
 
@@ -158,8 +158,8 @@ mod tests {
             _: &Repo,
             _: Option<&Policy>,
             request: &Request,
-            findings: Findings,
-        ) -> Findings {
+            findings: Refusal,
+        ) -> Refusal {
             self.add(format!(
                 "refused {}: {}",
                 request.message.as_deref().unwrap(),

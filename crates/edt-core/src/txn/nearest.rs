@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use edt_edit::near::NearMiss;
-use edt_types::text::{numbered, visible};
+use edt_types::text::{counted, numbered, visible};
 
 /// The nearest place as evidence.
 pub(super) fn nearest(text: &[u8], near: &NearMiss) -> Value {
@@ -23,8 +23,11 @@ pub(super) fn nearest(text: &[u8], near: &NearMiss) -> Value {
 
 pub(super) fn describe(near: &NearMiss) -> String {
     let place = format!(
-        "The nearest place is line {}, where {} of {} lines are equal",
-        near.first_line, near.equal_lines, near.lines
+        "The nearest place is line {}, where {} of {} {} equal",
+        near.first_line,
+        near.equal_lines,
+        counted(near.lines, "line"),
+        if near.lines == 1 { "is" } else { "are" }
     );
     match (&near.differs_at, &near.found) {
         (Some(line), Some(found)) => {

@@ -8,7 +8,7 @@ use edt_edit::format::{self, FileAction, FilePatch};
 use edt_edit::place::Matching;
 use edt_edit::stage::{EditOutcome, EditedFiles};
 use edt_edit::{Edit, Expect, Op};
-use edt_types::{Findings, RepoPath, Result};
+use edt_types::{Refusal, RepoPath, Result};
 
 /// The text of a patch, and the keys of the request that apply to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,7 +53,7 @@ impl PatchText {
                 Err(findings) => found.extend(findings.into_vec()),
             }
         }
-        Findings::check(found)?;
+        Refusal::check(found)?;
         let first = edits.first().map(|edit| edit.path.clone());
         let several = edits.iter().any(|edit| Some(&edit.path) != first.as_ref());
         if several && self.expect != Expect::Anything {
@@ -131,7 +131,7 @@ pub fn rehearse(
         }
     }
     attach_corrections(&stage, &edits, &mut found);
-    Findings::check(found)?;
+    Refusal::check(found)?;
     let after = stage.into_files().find(|(named, _)| named == path).and_then(|(_, file)| file);
     Ok((after.map(|file| file.text.into_owned()), step))
 }

@@ -8,7 +8,7 @@ use edt_edit::hunk::{Hunk, Side};
 use edt_edit::near::{self, NearMiss, SearchUnit};
 use edt_edit::place::{MAX_PLACES, Matching};
 use edt_edit::place_error::{PlaceError, UnplacedHunk};
-use edt_types::text::{line_count, visible};
+use edt_types::text::{counted, line_count, visible};
 use edt_types::{Code, Finding, RepoPath};
 
 /// `INVALID_PATCH` for a text that cannot be parsed; `given` is the request's `path`.
@@ -109,11 +109,12 @@ fn absent(
     near: Option<&NearMiss>,
     matching: Matching,
 ) -> Finding {
+    let old = hunk.old_side().len();
     let mut message = format!(
-        "{what} does not fit {path}: its {} old lines were not found in sequence in the file's {} \
-         lines.",
-        hunk.old_side().len(),
-        line_count(text)
+        "{what} does not fit {path}: its {} {} not found in sequence in the file's {}.",
+        counted(old, "old line"),
+        if old == 1 { "was" } else { "were" },
+        counted(line_count(text), "line")
     );
     let mut hint = format!(
         "Read the file (`edt read {}`) and send the change with the lines as they are there.",
@@ -206,10 +207,9 @@ pub(super) fn content_differs(
     let old = side(hunk, Side::New);
     let near = nearest_of(text, hunk);
     let mut message = format!(
-        "The patch deletes {path} as a file of {} lines, which differ from the {} lines of the \
-         file.",
-        line_count(&old),
-        line_count(text)
+        "The patch deletes {path} with another content ({}) than the file has ({}).",
+        counted(line_count(&old), "line"),
+        counted(line_count(text), "line")
     );
     if let Some(near) = &near {
         let _ = write!(message, " {}", describe(near));

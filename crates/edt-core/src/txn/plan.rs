@@ -12,7 +12,7 @@ use edt_edit::stage::{EditOutcome, EditedFile, EditedFiles};
 use edt_edit::{Edit, Op};
 use edt_git::convert::StoredForms;
 use edt_git::{FileMode, Forms};
-use edt_types::{FileChangeKind, Finding, Findings, RepoPath, Result};
+use edt_types::{FileChangeKind, Finding, Refusal, RepoPath, Result};
 
 /// A request and the new text of every file.
 #[derive(Debug)]
@@ -122,14 +122,14 @@ pub fn plan<'q>(workspace: &LockedWorkspace, resolved: Resolved<'q>) -> Result<P
     };
     found.extend(stage.files().filter_map(too_large));
     found.extend(file_and_directory(&stage));
-    Findings::check(found)?;
+    Refusal::check(found)?;
     let mut files: Vec<FilePlan> = stage
         .into_files()
         .filter_map(|(path, file)| file_plan(&state, &steps, path, file))
         .collect();
-    Findings::check(attributes_too(&files).into_iter().collect())?;
+    Refusal::check(attributes_too(&files).into_iter().collect())?;
     let converted = files.iter_mut().filter_map(|file| convert(workspace, &state, file).err());
-    Findings::check(converted.flat_map(Findings::into_vec).collect())?;
+    Refusal::check(converted.flat_map(Refusal::into_vec).collect())?;
     // Git may record the same blob for another text: then nothing changes.
     files.retain(|file| !recorded_already(&state, file));
     Ok(Planned { request, state, files })

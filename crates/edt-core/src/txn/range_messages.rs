@@ -3,7 +3,7 @@
 use edt_edit::LineRange;
 use edt_edit::range::RangeError;
 use edt_edit::table::content;
-use edt_types::text::{BOM, lines, numbered, visible};
+use edt_types::text::{BOM, counted, lines, numbered, visible};
 use edt_types::{Code, Finding, RepoPath};
 
 /// Longest text that a finding includes for the next request, in bytes.
@@ -39,7 +39,7 @@ pub(super) fn refused(
                 LineRange::Of(..) if first == last => format!("there is no {what}"),
                 LineRange::Of(..) => format!("{what} are not all in it"),
             };
-            let message = format!("{path} has {total} lines; {missing}.");
+            let message = format!("{path} has {}; {missing}.", counted(*total, "line"));
             let hint = format!(
                 "Read the file (`edt read {}`) and send the numbers that it has now.",
                 disk.for_shell()
@@ -127,9 +127,9 @@ fn mismatch(
         line.map_or_else(|| "nothing".to_owned(), |line| format!("{:?}", visible(content(line))))
     };
     let message = format!(
-        "The text of {path} at {what} differs from `expected_text` ({} lines, expected {}); line \
+        "The text of {path} at {what} differs from `expected_text` ({}, expected {}); line \
          {} differs first: expected {}, found {}.",
-        found.len(),
+        counted(found.len(), "line"),
         expected.len(),
         first + i,
         show(expected.get(i)),
@@ -268,7 +268,7 @@ mod tests {
         let range = LineRange::Of(3, 3);
         let finding = found(range, Some("three\nfour\n"), &RangeError::Mismatch, None);
         assert!(finding.summary.ends_with(
-            "(1 lines, expected 2); line 4 differs first: expected \"four\", found nothing."
+            "(1 line, expected 2); line 4 differs first: expected \"four\", found nothing."
         ));
     }
 

@@ -1,6 +1,7 @@
 //! A request: checked and parsed into typed edits.
 
 use std::borrow::Cow;
+use std::ops::RangeInclusive;
 
 use similar::get_close_matches;
 
@@ -9,7 +10,7 @@ use super::request_key::{bad, expect};
 use crate::guard::Grant;
 use edt_edit::op::Occurrences;
 use edt_edit::{Edit, Expect, LineRange, Mode, Op};
-use edt_types::{Code, Finding, Findings, RepoPath, Result};
+use edt_types::{Code, Finding, Refusal, RepoPath, Result};
 
 /// A parsed request.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,6 +65,17 @@ pub struct EditFields {
     pub expected_hash: Option<String>,
 }
 
+impl EditFields {
+    /// The first and the last line of a range.
+    pub(crate) fn of_lines(lines: &RangeInclusive<u64>) -> EditFields {
+        EditFields {
+            start_line: Some(*lines.start()),
+            end_line: Some(*lines.end()),
+            ..EditFields::default()
+        }
+    }
+}
+
 impl Default for Request {
     fn default() -> Request {
         Request {
@@ -89,6 +101,24 @@ impl Request {
         }
     }
 
+    /// Sets the blob id that the file must have, for the edits of `path` so far. A wrong path or id,
+    /// or a path without an edit, is reported when the request is applied.
+    pub(crate) fn expect_hash(&mut self, path: &[u8], hash: String) {
+        let mut found = Vec::new();
+        let path = path_of(path, &mut found);
+        let expect = expect(Some(hash)).map_err(|finding| found.push(finding)).ok();
+        if let (Some(path), Some(expect)) = (path, expect) {
+            let mut edits = self.edits.iter_mut().filter(|edit| edit.path == path).peekable();
+            // A malformed edit of the path is reported already.
+            if edits.peek().is_none() && self.problems.is_empty() {
+                let message = format!("`expected_hash` names {path}, but no edit before it does.");
+                found.push(bad(&message, "Add the edit first, then its hash.").at(&path));
+            }
+            edits.for_each(|edit| edit.expect = expect.clone());
+        }
+        self.problems.extend(found);
+    }
+
     /// Checks what the builder could not refuse. Words in `allow` are not checked: guards of the
     /// embedding program have their own.
     ///
@@ -100,7 +130,7 @@ impl Request {
             found.push(bad("The request has no edit.", "Add at least one edit."));
         }
         found.extend(problems(self.message.as_deref(), self.agent.as_deref(), &[]));
-        Findings::check(found)
+        Refusal::check(found)
     }
     /// Checks and parses the keys of a request.
     ///
@@ -123,7 +153,7 @@ impl Request {
                 Err(error) => found.extend(error.into_vec()),
             }
         }
-        Findings::check(found)?;
+        Refusal::check(found)?;
         let message = message.filter(|message| !message.trim().is_empty());
         Ok(Request { message, agent, allow, edits, ..Request::default() })
     }
@@ -139,7 +169,7 @@ impl Request {
         allow: Vec<String>,
         patch: PatchText,
     ) -> Result<Request> {
-        Findings::check(problems(message.as_deref(), agent.as_deref(), &allow))?;
+        Refusal::check(problems(message.as_deref(), agent.as_deref(), &allow))?;
         let message = message.filter(|message| !message.trim().is_empty());
         Ok(Request { message, agent, allow, patch: Some(patch), ..Request::default() })
     }
@@ -200,7 +230,7 @@ fn edit_of(fields: EditFields, i: usize) -> Result<Edit> {
             bad(&message, "Send the first and the last line, both included.").with("edit", i + 1),
         );
     }
-    Findings::check(found)?;
+    Refusal::check(found)?;
     let path = path.ok_or_else(internal)?;
     let content = fields.content.unwrap_or_default();
     let op = match mode {

@@ -10,7 +10,7 @@ use crate::session::{LockedWorkspace, PathState, Session, begin};
 use edt_edit::{Edit, Expect, Op};
 use edt_git::{Head, InHead, Oid};
 use edt_journal::IndexView;
-use edt_types::{Code, Finding, Findings, RepoPath, Result};
+use edt_types::{Code, Finding, Refusal, RepoPath, Result};
 
 /// A request whose paths were read.
 #[derive(Debug)]
@@ -94,7 +94,7 @@ pub fn resolve<'q>(workspace: &LockedWorkspace, request: &'q Request) -> Result<
         let finding = |path| Some(case_collision_finding(path, &collision(path)?));
         found.extend(paths.keys().filter_map(finding));
     }
-    Findings::check(found)?;
+    Refusal::check(found)?;
     Ok(Resolved {
         request,
         state: TransactionState {

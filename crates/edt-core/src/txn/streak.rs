@@ -15,7 +15,7 @@ use super::resolve::named;
 use crate::session::{LockedWorkspace, PathState, Session, begin};
 use edt_io::fs;
 use edt_types::text::{BOM, is_binary, numbered};
-use edt_types::{Code, Finding, Findings, Outcome, RepoPath, Result};
+use edt_types::{Code, Finding, Outcome, Refusal, RepoPath, Result};
 
 /// The file below the worktree's state directory.
 const FILE: &str = "failed-patches";
@@ -55,7 +55,7 @@ pub(super) fn count(
             let limits =
                 found.iter_mut().filter(|finding| finding.code == Code::InvalidPatchLimitExceeded);
             limits.for_each(|limit| advise(workspace, &session, limit));
-            Findings::check(found)?;
+            Refusal::check(found)?;
         }
     }
     answer
@@ -63,7 +63,7 @@ pub(super) fn count(
 
 /// Counts a request that was refused before it was tried: a failure that is not about a patch ends
 /// the streak of its file.
-pub(super) fn refused(workspace: &LockedWorkspace, found: &Findings) {
+pub(super) fn refused(workspace: &LockedWorkspace, found: &Refusal) {
     let file = workspace.repo.state_path().join(FILE);
     let before = Streaks::read(&file);
     let answer = Err(found.clone());

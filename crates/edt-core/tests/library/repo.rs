@@ -11,7 +11,7 @@ use edt_core::txn::{self, Request};
 use edt_git::read::ObjectKind;
 use edt_git::{Oid, Repo, Tracked};
 use edt_testkit::ScratchRepo;
-use edt_types::{DryRun, Findings, Outcome, RepoPath};
+use edt_types::{DryRun, Outcome, Refusal, RepoPath};
 use serde_json::Value;
 
 /// The bytes of every file by path.
@@ -47,7 +47,7 @@ impl LibraryRepo {
     }
 
     /// `edt apply` with a request that was read, or the reason why it could not be read.
-    pub(crate) fn send(&self, request: Result<Request, Findings>) -> Answer {
+    pub(crate) fn send(&self, request: Result<Request, Refusal>) -> Answer {
         let open = || LockedWorkspace::open(self.root(), Options::default());
         let applied = request
             .inspect_err(|found| {

@@ -15,6 +15,7 @@ use super::{
     NamespaceBackend, RunningProgram, SandboxPlan, StartError, bubblewrap, layout, namespaces,
     secrets, tree,
 };
+use edt_io::Environment;
 use edt_io::scratch::Scratch;
 use edt_types::Level;
 
@@ -36,7 +37,8 @@ fn begin(plan: &SandboxPlan, streams: &[OwnedFd; 3]) -> Result<RunningProgram, S
     // If a program kills its supervisor, this process becomes the reaper of its children.
     set_child_subreaper(Some(getpid()))?;
     let confined = plan.level > Level::Permissive;
-    let scratch = if confined { Some(Scratch::outside(&plan.root)?) } else { None };
+    let scratch =
+        if confined { Some(Scratch::outside(Environment::Process, &plan.root)?) } else { None };
     let temporary = scratch.as_ref().map(|scratch| match plan.level {
         Level::Strict => PathBuf::from("/tmp"),
         _ => scratch.path().to_owned(),

@@ -14,7 +14,7 @@ use super::sse::Events;
 use super::{ModelProtocol, ModelReply, ToolCall};
 use crate::rng::SeededRng;
 use edt_io::clock;
-use edt_types::{Code, Finding, Findings, Result};
+use edt_types::{Code, Finding, Refusal, Result};
 
 /// The longest answer, in bytes.
 const MAX_ANSWER: usize = 16 * 1024 * 1024;
@@ -41,7 +41,7 @@ pub(super) enum NoAnswer {
     /// All retries failed, or a retry cannot help.
     Failed(String),
     /// The server refuses every request of this run.
-    Refused(Findings),
+    Refused(Refusal),
 }
 
 /// Why a single request has no answer.

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::secret::Secret;
 use super::settings::ModelSettings;
 use super::{ModelProtocol, ModelReply};
-use edt_types::{Code, Finding, Findings, Result};
+use edt_types::{Code, Finding, Refusal, Result};
 
 pub(super) struct HttpClient;
 
@@ -16,7 +16,7 @@ pub(super) enum NoAnswer {
     TimedOut(String),
     TooLong,
     Failed(String),
-    Refused(Findings),
+    Refused(Refusal),
 }
 
 impl HttpClient {

@@ -10,7 +10,7 @@ mod tables;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::{Estimate, PairedDifference, Report, ReportGroup, SuiteLine};
-use edt_types::text::escape_controls;
+use edt_types::text::{counted, escape_controls};
 
 const STYLE: &str = include_str!("style.css");
 /// The content security policy: nothing is loaded, nothing runs.
@@ -91,11 +91,12 @@ fn sentence(group: &ReportGroup) -> String {
         .map_or_else(String::new, |estimate| format!(", in {} attempts", shown(&estimate)));
     let silent =
         metric("silently_wrong").and_then(|estimate| estimate.hits).filter(|hits| *hits > 0);
-    let silent = silent.map_or_else(String::new, |hits| format!(", {hits} edits silently wrong"));
+    let silent = silent
+        .map_or_else(String::new, |hits| format!(", {} silently wrong", counted(hits, "edit")));
     format!(
-        "passed {} of {} tasks ({}){attempts}{silent}",
+        "passed {} of {} ({}){attempts}{silent}",
         pass.hits.unwrap_or(0),
-        pass.n,
+        counted(pass.n, "task"),
         shown(&pass)
     )
 }

@@ -1,0 +1,32 @@
+//! Types in the signatures and fields of the names at the root.
+//!
+//! A program that embeds the library names them where it implements [`Observer`](crate::Observer)
+//! or [`Guard`](crate::Guard), fills [`Options`](crate::Options), or reads the session. The listed
+//! names and the fields of the reading types are part of the interface; the methods of the others
+//! may change in any release.
+//!
+//! | types | used by |
+//! | --- | --- |
+//! | [`WorktreeStatus`], [`LogEntry`], [`Commit`], [`Trailers`], [`Kind`], [`FileDiff`] | what [`Workspace`](crate::Workspace) reads |
+//! | [`FileChangeKind`], [`MatchedBy`] | [`FileReport`](crate::FileReport) |
+//! | [`Repo`], [`Oid`], [`Journal`], [`Policy`], [`Landing`] | [`Observer`](crate::Observer) |
+//! | [`TrustStore`], [`TrustEntry`], [`Cache`] | [`Options`](crate::Options) |
+//! | [`Reference`], [`TransactionFile`], [`LineChange`], [`LineDiff`] | [`Subject`](crate::Subject): texts and lines |
+//! | [`Language`], [`Parsed`], [`Unparsed`], [`TreeCache`] | [`Subject`](crate::Subject): syntax trees |
+//! | [`Site`] | [`GuardContext`](crate::GuardContext) |
+
+pub use crate::guard::Site;
+pub use crate::guard::subject::{LineChange, Reference, TransactionFile};
+pub use crate::policy::Policy;
+pub use crate::policy::trust::{TrustEntry, TrustStore};
+pub use crate::session::file_diff::FileDiff;
+pub use crate::session::history::Commit;
+pub use crate::session::log::LogEntry;
+pub use crate::session::message::{Kind, Trailers};
+pub use crate::session::status::WorktreeStatus;
+pub use crate::session::workspace::Cache;
+pub use edt_edit::diff::LineDiff;
+pub use edt_git::{Oid, Repo};
+pub use edt_journal::Journal;
+pub use edt_lang::{Language, Parsed, TreeCache, Unparsed};
+pub use edt_types::{FileChangeKind, Landing, MatchedBy};
