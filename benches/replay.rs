@@ -185,7 +185,7 @@ impl Replay {
         let how = BeginOptions {
             name: Some(format!("replay-{n}")),
             switching: HeadSwitch::AsConfigured,
-            base: None,
+            from: None,
         };
         begin(&mut self.workspace, &how).expect("a session begins");
     }

@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use super::context::Context;
+use super::edit_name::ProposalName;
 use super::value::one_of;
 use super::{note, render};
 use edt_core::proposal;
@@ -45,7 +46,7 @@ pub(super) struct Args {
 /// paths.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Example:\n  edt propose .github/workflows/ci.yml --mode overwrite --content-file ci.yml -m 'run the tests on arm64'\n  edt proposals\n  edt apply --proposal 7   # after the user has typed: edt approve 7"
+    after_help = "Example:\n  edt propose .github/workflows/ci.yml --mode overwrite --content-file ci.yml -m 'run the tests on arm64'\n  edt proposals\n  edt apply --proposal p7   # after the user has typed: edt approve p7"
 )]
 pub(super) struct ProposeArgs {
     #[command(flatten)]
@@ -119,9 +120,9 @@ struct Input {
     /// A JSON request instead of flags; `-` is standard input.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["path", "mode", "old_text", "old_text_file", "content", "content_file", "replace_all", "executable", "to", "start_line", "end_line", "expected_text", "expected_text_file", "expected_hash"])]
     request: Option<PathBuf>,
-    /// Apply the approved proposal with this number instead.
-    #[arg(long, value_name = "ID", conflicts_with_all = ["path", "mode", "patch", "request", "allow", "message", "agent"])]
-    proposal: Option<u64>,
+    /// Apply this approved proposal instead.
+    #[arg(long, value_name = "PROPOSAL", conflicts_with_all = ["path", "mode", "patch", "request", "allow", "message", "agent"])]
+    proposal: Option<ProposalName>,
     /// The reason; becomes the commit's subject.
     #[arg(short, long)]
     message: Option<String>,
@@ -144,12 +145,12 @@ impl Args {
 
 impl ProposeArgs {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
-        if let Some(id) = self.input.proposal {
-            let message = format!("{id} is already a proposal.");
+        if let Some(ProposalName(id)) = self.input.proposal {
+            let message = format!("p{id} is already a proposal.");
             return Err(Finding::new(
                 Code::BadRequest,
                 message,
-                format!("`edt show {id}` shows it."),
+                format!("`edt show p{id}` shows it."),
             )
             .nothing_changed()
             .into());
@@ -167,7 +168,7 @@ impl CheckArgs {
 impl Input {
     fn run(&self, context: &Context, dry_run: DryRun) -> Result<Status> {
         match self.proposal {
-            Some(id) => apply_proposal(context, id, dry_run),
+            Some(ProposalName(id)) => apply_proposal(context, id, dry_run),
             None => apply(context, self.request(), dry_run),
         }
     }

@@ -1,5 +1,6 @@
 //! `edt begin`.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::context::Context;
@@ -10,11 +11,14 @@ use edt_types::{Outcome, Result, Status};
 
 /// Start a session: create a shadow branch edt/NAME at HEAD and switch HEAD to it. No file changes.
 ///
+/// In a session, the new one starts from the user's branch, on which that session began, and the
+/// files follow; the user's uncommitted changes stay. `edt switch` returns to the other session.
+///
 /// With --worktree the session gets its own directory, so that several agents can work in one
 /// repository at the same time.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Example:\n  edt begin fix-parser\n  edt begin --no-switch\n  edt begin fix-lexer --worktree ../fix-lexer"
+    after_help = "Example:\n  edt begin fix-parser\n  edt begin --no-switch\n  edt begin fix-more --from fix-parser\n  edt begin fix-lexer --worktree ../fix-lexer"
 )]
 pub(super) struct Args {
     /// The session's name; <branch>-<n> if omitted.
@@ -25,36 +29,41 @@ pub(super) struct Args {
     /// Create a new linked worktree in DIR for the session; this worktree does not change.
     #[arg(long, value_name = "DIR", conflicts_with = "no_switch")]
     worktree: Option<PathBuf>,
-    /// The session's first commit; HEAD if omitted.
-    #[arg(long, value_name = "REV")]
-    base: Option<String>,
+    /// Start from this session or revision; from HEAD, or in a session from the user's branch, if
+    /// omitted.
+    #[arg(long, value_name = "SESSION|REV", alias = "base")]
+    from: Option<String>,
 }
 
 impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let mut workspace = context.workspace()?;
         let switching = if self.no_switch { HeadSwitch::Never } else { HeadSwitch::AsConfigured };
-        let how = BeginOptions { name: self.name.clone(), switching, base: self.base.clone() };
+        let how = BeginOptions { name: self.name.clone(), switching, from: self.from.clone() };
         let place =
             self.worktree.as_ref().map(|place| absolute(&context.start.join(place))).transpose()?;
-        let (session, warnings) = match &place {
+        let begun = match &place {
             Some(place) => begin::begin_in_worktree(&mut workspace, &how, place)?,
             None => begin::begin(&mut workspace, &how)?,
         };
+        let session = begun.session;
         let mut outcome = Outcome::new(Status::Applied);
         outcome.session = Some(session.report(true));
-        outcome.warnings = warnings;
+        outcome.files = begun.files;
+        outcome.warnings = begun.warnings;
         outcome.recovered.clone_from(&workspace.recovered);
-        let branch = format!("edt/{}", session.name);
         Ok(context.outcome(&outcome, |outcome| {
-            let begun = render::recovered(outcome.recovered.as_ref());
+            let mut out = render::recovered(outcome.recovered.as_ref());
             let place = place.map_or_else(String::new, |place| format!(" in {}", place.display()));
-            format!(
-                "{begun}{} {} at {}{place}",
+            let _ = writeln!(
+                out,
+                "{} {} at {}{place}",
                 paint(GOOD, "begun"),
-                paint(NAME, &branch),
+                paint(NAME, session.short_branch()),
                 session.base.to_hex_with_len(12)
-            )
+            );
+            render::files_and_warnings(&mut out, outcome);
+            out
         }))
     }
 }

@@ -5,13 +5,11 @@ use serde::Deserialize;
 
 use super::context::Context;
 use super::render::{self, GOOD, NAME, paint, short};
-use edt_core::session::checkpoint::CheckpointReason;
-use edt_core::session::diff_report;
-use edt_core::session::record::record;
+use edt_core::session::record;
 use edt_types::{Outcome, RepoPath, Result, Status};
 
-/// Record changes made outside edt (in tracked and new files that are not ignored) as one commit of
-/// the session.
+/// Commit the user's uncommitted changes (of tracked and new files, never of ignored ones) on the
+/// session's branch, as the user's. `edt land` lands them only with --include-user-changes.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[command(
@@ -38,17 +36,16 @@ impl Args {
         let named: &[String] = if all { &[] } else { &self.paths };
         let only = named.iter().map(parse).collect::<Result<Vec<RepoPath>>>()?;
         let mut workspace = context.workspace()?;
-        let recorded =
-            record(&mut workspace, CheckpointReason::Requested(self.message.as_deref()), &only)?;
-        let done = recorded.commits.last();
+        let recorded = record::checkpoint(&mut workspace, self.message.as_deref(), &only)?;
+        let done = recorded.commit;
         let mut outcome =
             Outcome::new(if done.is_some() { Status::Applied } else { Status::Unchanged });
         outcome.session = Some(recorded.session.report(recorded.began))
             .filter(|_| recorded.began || done.is_some());
-        outcome.commit = done.map(ToString::to_string);
+        outcome.commit = done.map(|commit| commit.to_string());
         outcome.parent = done.map(|_| recorded.parent.to_string());
-        outcome.checkpoints = recorded.commits.iter().map(ToString::to_string).collect();
-        outcome.files = diff_report::files(&workspace.repo, &recorded.paths)?;
+        outcome.checkpoints = recorded.checkpoints.iter().map(ToString::to_string).collect();
+        outcome.files = recorded.files;
         outcome.warnings = recorded.warnings;
         outcome.recovered.clone_from(&workspace.recovered);
         Ok(context.outcome(&outcome, |outcome| {

@@ -78,12 +78,17 @@ impl Demo<'_> {
         self.narrate("The user rejects the last edit: edt undo.");
         let mut workspace = self.workspace()?;
         let session = Session::required(&workspace.repo, &workspace.repo.head()?)?;
-        let moved = undo::undo(&mut workspace, &session, &UndoTarget::Edits(1))?;
+        let moved = undo::undo(
+            &mut workspace,
+            &session,
+            &UndoTarget::Edits(1),
+            undo::MoveOptions::default(),
+        )?;
         self.print_human(&format!(
             "{}: back at {}, {} restored",
             paint(GOOD, "undone"),
             moved.to.to_hex_with_len(12),
-            counted(moved.paths.len(), "file")
+            counted(moved.files.len(), "file")
         ));
         let session = Session { tip: moved.to, ..session };
         self.narrate("The session now:");

@@ -1,31 +1,66 @@
 //! `edt diff`, and diffs in the answers of other commands.
 
+use std::ffi::OsString;
 use std::fmt::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
 
-use anstyle::Style;
+use anstyle::{AnsiColor, Style};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::context::Context;
 use super::log::Line;
 use super::render::{DIM, coloured, paint};
-use edt_core::session::Session;
 use edt_core::session::file_diff::{self, FileDiff};
-use edt_git::{Oid, Repo};
-use edt_types::text::escape_controls;
-use edt_types::{Result, Status};
+use edt_core::session::history::Commit;
+use edt_core::session::{Session, revision, user_changes};
+use edt_git::{Oid, Repo, Tracked};
+use edt_types::text::{counted, escape_controls};
+use edt_types::{Code, Finding, RepoPath, Result, Status};
 
-/// Show the changes between two commits; the session's base and tip if omitted.
+/// Show what the session changed, what one edit changed, or the user's uncommitted changes.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[command(
-    after_help = "Example:\n  edt diff            # the whole session\n  edt diff HEAD~2     # from there to the tip"
+    after_help = "Examples:\n  edt diff                # the session: from its base to its tip\n  edt diff 7              # what edit 7 changed\n  edt diff 3..7 src --stat\n  edt diff HEAD~2         # from there to the tip\n  edt diff --worktree     # the user's uncommitted changes\n  edt diff --staged a.c   # what is staged of a.c"
 )]
 pub(super) struct Args {
-    /// The old commit; the session's base if omitted.
-    from: Option<String>,
-    /// The new commit; the session's tip if omitted.
-    to: Option<String>,
+    /// First, at most once: EDIT (the number of an edit: what it changed), A..B (two edits or
+    /// revisions of Git; the session's base and tip if omitted), or REV (from there to the tip).
+    /// Then paths. An existing path is a path; write paths after `--` to be sure.
+    #[arg(value_name = "EDIT|A..B|PATH")]
+    #[serde(skip)]
+    operands: Vec<OsString>,
+    /// What to compare: `7` (what edit 7 changed), `3..7` (two edits or revisions of Git; the
+    /// session's base and tip if omitted), or a revision (from there to the tip). The session if
+    /// omitted.
+    #[arg(long, value_name = "EDIT|A..B", hide = true, conflicts_with_all = ["staged", "worktree"])]
+    revision: Option<String>,
+    /// Only these files and directories, relative to the worktree's root.
+    #[arg(last = true, value_name = "PATH")]
+    #[serde(default, deserialize_with = "paths")]
+    #[schemars(with = "Vec<String>")]
+    paths: Vec<OsString>,
+    /// Show what is staged: from HEAD to the index.
+    #[arg(long, conflicts_with = "worktree")]
+    #[serde(default)]
+    staged: bool,
+    /// Show the user's uncommitted changes: from the session's tip, or HEAD without a session, to
+    /// the files on disk. An untracked file is shown only if a path names it.
+    #[arg(long)]
+    #[serde(default)]
+    worktree: bool,
+    /// Print the numbers of changed lines instead of the lines.
+    #[arg(long)]
+    #[serde(default)]
+    stat: bool,
+}
+
+fn paths<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> std::result::Result<Vec<OsString>, D::Error> {
+    let all = <Option<Vec<String>> as Deserialize>::deserialize(deserializer)?;
+    Ok(all.unwrap_or_default().into_iter().map(Into::into).collect())
 }
 
 /// The answer of `edt show` and `edt diff`.
@@ -37,36 +72,184 @@ pub(super) struct Answer {
     pub(super) commit: Option<Line>,
     /// Its complete message, for `edt show`.
     pub(super) message: Option<String>,
-    /// The old commit or tree, as a hex object id.
+    /// The old side: a commit or tree, as a hex object id.
     from: String,
-    /// The new commit, as a hex object id.
+    /// The new side: a commit as a hex object id, `index` or `worktree`.
     to: String,
-    /// The paths that differ.
+    /// The files that differ, by path. With `stat`, `patch` is empty.
     files: Vec<FileDiff>,
+    /// How many lines were added in all files.
+    lines_added: u64,
+    /// How many lines were removed in all files.
+    lines_removed: u64,
+}
+
+/// What is compared.
+#[derive(Debug, PartialEq, Eq)]
+enum Compared {
+    Commits(Oid, Oid),
+    Staged,
+    Worktree,
 }
 
 impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let (repo, _) = context.repo()?;
-        let session = || Session::required(&repo, &repo.head()?);
-        let from =
-            self.from.as_ref().map_or_else(|| Ok(session()?.base), |rev| repo.commit_named(rev))?;
-        let to =
-            self.to.as_ref().map_or_else(|| Ok(session()?.tip), |rev| repo.commit_named(rev))?;
-        Ok(context.answer(&answer(&repo, from, to)?, render_human))
+        let session = Session::current(&repo, &repo.head()?)?;
+        let (compared, paths) = self.parse(&repo, session.as_ref())?;
+        let head = || match &session {
+            Some(session) => Ok(session.tip),
+            None => repo.head().map(|head| head.commit.unwrap_or_else(|| repo.empty_tree())),
+        };
+        check_known(&repo, &compared, head()?, &paths)?;
+        let mut answer = match compared {
+            Compared::Commits(from, to) => {
+                let files =
+                    file_diff::between_at(&repo, repo.tree_of(from)?, repo.tree_of(to)?, &paths)?;
+                Answer::new(from.to_string(), to.to_string(), files)
+            }
+            Compared::Staged => {
+                let from = repo.head()?.commit.unwrap_or_else(|| repo.empty_tree());
+                let files = file_diff::staged(&repo, &paths)?;
+                Answer::new(from.to_string(), "index".to_owned(), files)
+            }
+            Compared::Worktree => {
+                let files = file_diff::worktree(&repo, session.as_ref(), &paths)?;
+                Answer::new(head()?.to_string(), "worktree".to_owned(), files)
+            }
+        };
+        if self.stat {
+            answer.files.iter_mut().for_each(|file| file.patch.clear());
+        }
+        let render = if self.stat { render_stat } else { render_human };
+        Ok(context.answer(&answer, render))
     }
+
+    /// What to compare, and the paths that limit it.
+    fn parse(&self, repo: &Repo, session: Option<&Session>) -> Result<(Compared, Vec<RepoPath>)> {
+        if self.staged && self.worktree || (self.staged || self.worktree) && self.revision.is_some()
+        {
+            let message = "`staged`, `worktree` and `revision` exclude each other.";
+            return Err(Finding::new(Code::BadRequest, message, "Send one of them.").into());
+        }
+        let mut operands = self.operands.iter();
+        let mut compared = match (self.staged, self.worktree, &self.revision) {
+            (true, ..) => Some(Compared::Staged),
+            (_, true, _) => Some(Compared::Worktree),
+            (.., Some(spec)) => Some(commits(repo, session, spec)?),
+            _ => None,
+        };
+        let mut paths = Vec::new();
+        if compared.is_none()
+            && let Some(first) = operands.next()
+        {
+            let text = first.to_str().unwrap_or_default();
+            if revision::edit_number(text).is_none() && is_path(repo, session, first)? {
+                paths.extend(path(first)?);
+            } else {
+                compared = Some(commits(repo, session, text)?);
+            }
+        }
+        for raw in operands.chain(&self.paths) {
+            paths.extend(path(raw)?);
+        }
+        // A dot names the whole worktree.
+        let all = self.operands.iter().chain(&self.paths).any(is_root);
+        let compared = if let Some(compared) = compared {
+            compared
+        } else {
+            let session = Session::required(repo, &repo.head()?)?;
+            Compared::Commits(session.base, session.tip)
+        };
+        Ok((compared, if all { Vec::new() } else { paths }))
+    }
+}
+
+impl Answer {
+    fn new(from: String, to: String, files: Vec<FileDiff>) -> Answer {
+        Answer {
+            schema: "edt.diff/1",
+            commit: None,
+            message: None,
+            from,
+            to,
+            lines_added: files.iter().map(|file| file.lines_added).sum(),
+            lines_removed: files.iter().map(|file| file.lines_removed).sum(),
+            files,
+        }
+    }
+}
+
+/// The two commits that `spec` names: `A..B`, the number of an edit, or a revision.
+fn commits(repo: &Repo, session: Option<&Session>, spec: &str) -> Result<Compared> {
+    let required = || Session::required(repo, &repo.head()?);
+    let resolve = |spec: &str| revision::resolve(repo, session, spec);
+    if let Some((from, to)) = spec.split_once("..") {
+        let from = if from.is_empty() { required()?.base } else { resolve(from)? };
+        let to = if to.is_empty() { required()?.tip } else { resolve(to)? };
+        return Ok(Compared::Commits(from, to));
+    }
+    let commit = resolve(spec)?;
+    if revision::edit_number(spec).is_none() {
+        return Ok(Compared::Commits(commit, required()?.tip));
+    }
+    let parent = Commit::read(repo, commit)?.parent.unwrap_or_else(|| repo.empty_tree());
+    Ok(Compared::Commits(parent, commit))
+}
+
+fn is_root(raw: &OsString) -> bool {
+    matches!(raw.as_bytes(), b"." | b"./")
+}
+
+fn path(raw: &OsString) -> Result<Option<RepoPath>> {
+    if is_root(raw) {
+        return Ok(None);
+    }
+    let bytes = raw.as_bytes();
+    let bytes = bytes.strip_suffix(b"/").unwrap_or(bytes);
+    Ok(Some(RepoPath::parse(bytes).map_err(|problem| problem.finding(bytes))?))
+}
+
+/// Whether `raw` names a file or directory on disk, in the session or in its base.
+fn is_path(repo: &Repo, session: Option<&Session>, raw: &OsString) -> Result<bool> {
+    let Ok(Some(path)) = path(raw) else { return Ok(is_root(raw)) };
+    if repo.root_path().join(path.to_string()).symlink_metadata().is_ok() {
+        return Ok(true);
+    }
+    let base = session.map(|session| repo.tree_of(session.base)).transpose()?;
+    for tree in [Some(user_changes::compared_tree(repo, session)?), base].into_iter().flatten() {
+        if repo.tracked(tree, &path)? != Tracked::Nothing {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Refuses a path that exists on neither side.
+fn check_known(repo: &Repo, compared: &Compared, head: Oid, paths: &[RepoPath]) -> Result<()> {
+    let (from, to) = match compared {
+        Compared::Commits(from, to) => (*from, *to),
+        Compared::Staged | Compared::Worktree => (head, head),
+    };
+    let trees = [repo.tree_of(from)?, repo.tree_of(to)?];
+    for path in paths {
+        let mut known = repo.root_path().join(path.to_string()).symlink_metadata().is_ok();
+        for tree in trees {
+            known = known || repo.tracked(tree, path)? != Tracked::Nothing;
+        }
+        if !known {
+            let message = format!("{path} exists on neither side of the comparison.");
+            let remedy = "Check the path: `edt ls` lists the files. Renamed files have their new \
+                          and their old name.";
+            return Err(Finding::new(Code::FileNotFound, message, remedy).at(path).into());
+        }
+    }
+    Ok(())
 }
 
 pub(super) fn answer(repo: &Repo, from: Oid, to: Oid) -> Result<Answer> {
     let files = file_diff::between(repo, repo.tree_of(from)?, repo.tree_of(to)?)?;
-    Ok(Answer {
-        schema: "edt.diff/1",
-        commit: None,
-        message: None,
-        from: from.to_string(),
-        to: to.to_string(),
-        files,
-    })
+    Ok(Answer::new(from.to_string(), to.to_string(), files))
 }
 
 pub(super) fn render_human(answer: &Answer) -> String {
@@ -93,6 +276,49 @@ pub(super) fn render_diffs(files: &[FileDiff]) -> String {
     out
 }
 
+/// The widest bar of a summary, in characters.
+const BAR: u64 = 40;
+
+/// Renders a summary as `git diff --stat` does.
+fn render_stat(answer: &Answer) -> String {
+    let name = |file: &FileDiff| {
+        let from = file.from.as_ref().map(|from| format!("{from} => ")).unwrap_or_default();
+        escape_controls(&format!("{from}{}", file.path)).0
+    };
+    let names: Vec<String> = answer.files.iter().map(name).collect();
+    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    let total = |file: &FileDiff| file.lines_added + file.lines_removed;
+    let most = answer.files.iter().map(total).max().unwrap_or(0);
+    let digits = most.to_string().len().max(3);
+    let mut out = String::new();
+    for (file, name) in answer.files.iter().zip(&names) {
+        if file.binary {
+            let _ = writeln!(out, " {name:<width$} | {:>digits$}", "Bin");
+            continue;
+        }
+        // A changed line is never invisible.
+        let scaled = |lines: u64| {
+            if most <= BAR { lines } else { (lines * BAR / most).max(u64::from(lines > 0)) }
+        };
+        let bar = |lines: u64, sign: &str, color: AnsiColor| {
+            let bar = sign.repeat(usize::try_from(scaled(lines)).unwrap_or_default());
+            if bar.is_empty() { bar } else { paint(color.on_default(), &bar) }
+        };
+        let (plus, minus) = (
+            bar(file.lines_added, "+", AnsiColor::Green),
+            bar(file.lines_removed, "-", AnsiColor::Red),
+        );
+        let line = format!(" {name:<width$} | {:>digits$} {plus}{minus}", total(file));
+        let _ = writeln!(out, "{}", line.trim_end());
+    }
+    if !answer.files.is_empty() {
+        let files = counted(answer.files.len() as u64, "file");
+        let (added, removed) = (answer.lines_added, answer.lines_removed);
+        let _ = writeln!(out, " {files} changed, +{added} -{removed}");
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use edt_core::Request;
@@ -100,15 +326,82 @@ mod tests {
     use super::*;
     use crate::cli::tests::{Session as Scratch, plain};
 
+    fn session(repo: &Repo) -> Session {
+        Session::required(repo, &repo.head().unwrap()).unwrap()
+    }
+
     #[test]
     fn without_colours_a_diff_is_the_text_of_its_files() {
         let scratch = Scratch::new();
         scratch.apply(&Request::new("x").edit("a.txt", "one", "two").create("b.txt", "b\n"));
         let repo = scratch.repo();
-        let session = Session::required(&repo, &repo.head().unwrap()).unwrap();
+        let session = session(&repo);
         let answer = answer(&repo, session.base, session.tip).unwrap();
         let text: String = answer.files.iter().map(ToString::to_string).collect();
         assert_eq!(answer.files.len(), 2);
         assert_eq!(plain(&render_human(&answer)), text);
+    }
+
+    /// The arguments as on the command line.
+    fn parsed(args: &[&str]) -> Args {
+        use clap::{Args as _, FromArgMatches as _};
+        let command = Args::augment_args(clap::Command::new("diff").no_binary_name(true));
+        Args::from_arg_matches(&command.get_matches_from(args)).unwrap()
+    }
+
+    #[test]
+    fn the_first_operand_is_an_edit_a_range_a_revision_or_a_path() {
+        let scratch = Scratch::new();
+        scratch.apply(&Request::new("x").edit("a.txt", "one", "two"));
+        scratch.apply(&Request::new("y").edit("a.txt", "two", "three"));
+        let repo = scratch.repo();
+        let session = session(&repo);
+        let first = revision::resolve(&repo, Some(&session), "1").unwrap();
+        let compared = |args: &[&str]| {
+            let (compared, paths) = parsed(args).parse(&repo, Some(&session)).unwrap();
+            (compared, paths.iter().map(ToString::to_string).collect::<Vec<_>>())
+        };
+        let none = Vec::<String>::new;
+        let (base, tip) = (session.base, session.tip);
+        assert_eq!(compared(&[]), (Compared::Commits(base, tip), none()));
+        assert_eq!(compared(&["1"]), (Compared::Commits(base, first), none()));
+        assert_eq!(compared(&["1..2"]), (Compared::Commits(first, tip), none()));
+        assert_eq!(compared(&["..1"]), (Compared::Commits(base, first), none()));
+        assert_eq!(compared(&["HEAD~1"]), (Compared::Commits(first, tip), none()));
+        let a = || vec!["a.txt".to_owned()];
+        assert_eq!(compared(&["a.txt"]), (Compared::Commits(base, tip), a()));
+        assert_eq!(compared(&["2", "a.txt"]), (Compared::Commits(first, tip), a()));
+        assert_eq!(compared(&["--staged", "a.txt"]), (Compared::Staged, a()));
+        assert_eq!(compared(&["--worktree", "--", "1"]), (Compared::Worktree, vec!["1".into()]));
+        assert_eq!(compared(&["a.txt", "."]), (Compared::Commits(base, tip), none()));
+    }
+
+    #[test]
+    fn a_summary_has_a_bar_for_each_file() {
+        let scratch = Scratch::new();
+        let long: String = (0..100).map(|n| format!("{n}\n")).collect();
+        scratch.apply(&Request::new("x").create("long.txt", long).edit("a.txt", "one", "two"));
+        scratch.apply(&Request::new("y").rename("a.txt", "b.txt"));
+        let repo = scratch.repo();
+        let session = session(&repo);
+        let answer = answer(&repo, session.base, session.tip).unwrap();
+        let bar = "+".repeat(40);
+        assert_eq!(
+            plain(&render_stat(&answer)),
+            format!(
+                " a.txt    |   1 -\n b.txt    |   1 +\n long.txt | 100 {bar}\n 3 files changed, \
+                 +101 -1\n"
+            )
+        );
+    }
+
+    #[test]
+    fn a_summary_shows_a_rename_as_one_file() {
+        let scratch = Scratch::new();
+        scratch.apply(&Request::new("y").rename("a.txt", "b.txt"));
+        let repo = scratch.repo();
+        let session = session(&repo);
+        let answer = answer(&repo, session.base, session.tip).unwrap();
+        assert_eq!(plain(&render_stat(&answer)), " a.txt => b.txt |   0\n 1 file changed, +0 -0\n");
     }
 }

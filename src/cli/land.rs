@@ -7,16 +7,16 @@ use serde::Deserialize;
 
 use super::context::Context;
 use super::render::details;
-use super::render::{self, GOOD, NAME, paint, short};
+use super::render::{self, DIM, GOOD, NAME, paint, short};
 use edt_agents::hook::who::Who;
 use edt_core::proposal::landing::{self, PlainCommits};
 use edt_core::session::Session;
 use edt_core::session::abandon::abandon;
-use edt_core::session::diff_report;
 use edt_core::session::land::land;
 use edt_core::session::land_options::LandOptions;
+use edt_core::session::unland::{UndoneBy, UnlandOptions, unland};
 use edt_types::text::counted;
-use edt_types::{Outcome, Refusal, Result, Status};
+use edt_types::{Code, Finding, Outcome, Refusal, Result, Status};
 
 /// Land the session: squash it into one commit on the branch it began from, merged if that branch
 /// moved. Git's commit hooks run.
@@ -24,20 +24,38 @@ use edt_types::{Outcome, Refusal, Result, Status};
 /// The commit is made in the worktree that has the branch checked out; if none has, HEAD switches
 /// to it. The user's own commits on the session's branch stay separate commits. The session's
 /// branch stays until `edt gc`.
+///
+/// With --undo, the last landing is undone: the branch moves back if nothing came on top and no
+/// remote has the landing; otherwise a new commit reverts it. The session is open again.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[command(after_help = "Example:\n  edt land -m 'Fix the parser'\n  edt land --into main")]
+#[command(
+    after_help = "Example:\n  edt land -m 'Fix the parser'\n  edt land --into main\n  edt land --undo"
+)]
 pub(super) struct Args {
     /// The commit's message; generated from the session's edits if omitted.
     #[arg(short, long, value_name = "MESSAGE")]
     message: Option<String>,
-    /// Override a guard that edt's pre-commit hook, if installed, applies to the squashed session.
+    /// Override a guard's finding about the landing as a whole.
     #[arg(long, value_name = "CODE")]
     #[serde(default)]
     allow: Vec<String>,
     /// The branch to land on; the branch on which the session began if omitted.
     #[arg(long, value_name = "BRANCH")]
     into: Option<String>,
+    /// Land commits of the user's own uncommitted changes, too, each as a commit of its own. Only
+    /// the user may type this.
+    #[arg(long)]
+    #[serde(default)]
+    include_user_changes: bool,
+    /// Undo the last landing of the session instead: that of the worktree, else the one that landed
+    /// last on HEAD's branch.
+    #[arg(long, conflicts_with_all = ["message", "allow", "into", "include_user_changes"])]
+    #[serde(default)]
+    undo: bool,
+    /// With --undo: the session whose last landing is undone.
+    #[arg(long, value_name = "NAME", requires = "undo")]
+    session: Option<String>,
 }
 
 /// Abandon the session: HEAD and files return to their state before it. The work stays at
@@ -50,10 +68,17 @@ pub(super) struct AbandonArgs {}
 
 impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
+        self.check()?;
+        if self.undo {
+            return self.run_undo(context);
+        }
         let mut workspace = context.workspace()?;
         let session = Session::required(&workspace.repo, &workspace.repo.head()?)?;
+        // An agent cannot give the user's consent.
+        let policy = workspace.policy(workspace.repo.tree_of(session.base)?)?;
+        let consents = context.who() == Who::User || policy.land_user_changes;
+        let include_user_changes = self.include_user_changes && consents;
         if context.who() != Who::User {
-            let policy = workspace.policy(workspace.repo.tree_of(session.base)?)?;
             Refusal::check(landing::unapproved_paths(
                 &workspace.repo,
                 &policy,
@@ -68,6 +93,7 @@ impl Args {
                 into: self.into.clone(),
                 message: self.message.clone(),
                 allow: self.allow.clone(),
+                include_user_changes,
             },
         )?;
         let (into, made) = (landed.target.short().to_owned(), landed.commits.len());
@@ -76,13 +102,13 @@ impl Args {
         Ok(context.outcome(&outcome, |outcome| {
             let mut out = render::recovered(outcome.recovered.as_ref());
             let (branch, commit) =
-                (format!("edt/{}", session.name), outcome.commit.as_deref().unwrap_or_default());
+                (session.short_branch(), outcome.commit.as_deref().unwrap_or_default());
             let count = counted(edits, "edit");
             let _ = write!(
                 out,
                 "{}: {count} of {} on {}",
                 paint(GOOD, "landed"),
-                paint(NAME, &branch),
+                paint(NAME, branch),
                 paint(NAME, &into)
             );
             let _ = writeln!(
@@ -100,6 +126,62 @@ impl Args {
     }
 }
 
+impl Args {
+    /// The arguments of a tool are not checked by the command line.
+    fn check(&self) -> Result<()> {
+        let lands = self.message.is_some()
+            || self.into.is_some()
+            || !self.allow.is_empty()
+            || self.include_user_changes;
+        let message = match (self.undo, lands, &self.session) {
+            (true, true, _) => "`undo` excludes every argument except `session`.",
+            (false, _, Some(_)) => "`session` needs `undo`.",
+            _ => return Ok(()),
+        };
+        Err(Finding::new(Code::BadRequest, message, "Send one of them.").nothing_changed().into())
+    }
+
+    fn run_undo(&self, context: &Context) -> Result<Status> {
+        let mut workspace = context.workspace()?;
+        let undone = unland(
+            &mut workspace,
+            &UnlandOptions {
+                session: self.session.clone(),
+                may_change_protected_paths: context.who() == Who::User,
+            },
+        )?;
+        let (landing, by, kept) = (undone.landing.clone(), undone.by, undone.kept.clone());
+        let elsewhere = undone.elsewhere.clone();
+        let outcome = undone.outcome(&workspace)?;
+        Ok(context.outcome(&outcome, |outcome| {
+            let mut out = render::recovered(outcome.recovered.as_ref());
+            let onto = landing.branch.trim_start_matches("refs/heads/");
+            let commit = outcome.commit.as_deref().unwrap_or_default();
+            let how = match by {
+                UndoneBy::Rewind => format!("{onto} is back at {}", short(commit)),
+                UndoneBy::Revert => format!("{} on {onto} reverts it", short(commit)),
+            };
+            let branch = format!("edt/{}", landing.session);
+            let _ = writeln!(
+                out,
+                "{}: the landing of {}; {how}",
+                paint(GOOD, "undone"),
+                paint(NAME, &branch)
+            );
+            let _ = writeln!(
+                out,
+                "  {}",
+                paint(DIM, &format!("`edt switch {}` continues it; {kept}", landing.session))
+            );
+            if let Some(root) = &elsewhere {
+                let _ = writeln!(out, "  in {}, where {onto} is checked out", root.display());
+            }
+            details(&mut out, outcome);
+            out
+        }))
+    }
+}
+
 pub(super) fn run_abandon(context: &Context) -> Result<Status> {
     let mut workspace = context.workspace()?;
     let session = Session::required(&workspace.repo, &workspace.repo.head()?)?;
@@ -109,8 +191,7 @@ pub(super) fn run_abandon(context: &Context) -> Result<Status> {
     outcome.session = Some(session.report(false));
     outcome.commit = Some(left.tip.to_string());
     outcome.parent = Some(session.tip.to_string());
-    outcome.checkpoints = left.checkpoints.iter().map(ToString::to_string).collect();
-    outcome.files = diff_report::files(&workspace.repo, &left.paths)?;
+    outcome.files = left.files;
     outcome.warnings = left.warnings;
     outcome.recovered.clone_from(&workspace.recovered);
     Ok(context.outcome(&outcome, |outcome| {
@@ -118,12 +199,11 @@ pub(super) fn run_abandon(context: &Context) -> Result<Status> {
         let place = left.onto.as_deref().map_or_else(String::new, |onto| {
             format!("; HEAD is on {}", onto.strip_prefix("refs/heads/").unwrap_or(onto))
         });
-        let branch = format!("edt/{}", session.name);
         let _ = writeln!(
             out,
             "{} {}{place}. Its work stays at {}",
             paint(GOOD, "abandoned"),
-            paint(NAME, &branch),
+            paint(NAME, session.short_branch()),
             left.kept
         );
         details(&mut out, outcome);

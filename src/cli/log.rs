@@ -1,6 +1,8 @@
 //! `edt log`.
 
+use std::ffi::OsString;
 use std::fmt::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,14 +11,23 @@ use super::context::Context;
 use super::render::{DIM, NAME, NOTE, paint, short};
 use edt_core::session::Session;
 use edt_core::session::history::Commit;
-use edt_types::text::escape_controls;
-use edt_types::{Result, SessionReport, Status};
+use edt_core::session::log::FileRevision;
+use edt_io::{Environment, clock};
+use edt_types::text::{counted, escape_controls};
+use edt_types::{FileChangeKind, RepoPath, Result, SessionReport, Status};
 
-/// List the session's edits, newest first, with the overrides they needed.
+/// List the session's edits, newest first, with the overrides they needed; or the revisions of one
+/// file, across its renames.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[command(after_help = "Example:\n  edt log -n 5")]
+#[command(
+    after_help = "Examples:\n  edt log -n 5\n  edt log src/calc.c   # the revisions of this file in the session"
+)]
 pub(super) struct Args {
+    /// A file, relative to the worktree's root: list its revisions.
+    #[serde(default, deserialize_with = "edt_types::text::optional_os_string")]
+    #[schemars(with = "Option<String>")]
+    path: Option<OsString>,
     /// The maximum number of commits.
     #[arg(short = 'n', long, value_name = "N")]
     number: Option<usize>,
@@ -29,7 +40,7 @@ pub(super) struct Answer {
     schema: &'static str,
     /// The session.
     session: SessionReport,
-    /// Its commits, newest first.
+    /// Its commits, newest first; with a path, those that changed the file.
     commits: Vec<Line>,
     /// Whether `--number` cut the list.
     truncated: bool,
@@ -42,10 +53,14 @@ pub(super) struct Line {
     pub(super) commit: String,
     /// Its first parent.
     pub(super) parent: Option<String>,
-    /// Its kind (`edit`, `checkpoint`, `restore`, `begin`); null for the user's own commit.
+    /// Its kind, such as `edit`, `run`, `restore`, `user-changes` or `checkpoint`; null for the
+    /// user's own commit.
     pub(super) kind: Option<&'static str>,
     /// The edit's number.
     pub(super) edit: Option<u64>,
+    /// Whether its content is the user's: a commit that the user made, or one that records their
+    /// uncommitted changes.
+    pub(super) by_user: bool,
     /// The first line of its message.
     pub(super) subject: String,
     /// The agent that asked for it.
@@ -56,6 +71,35 @@ pub(super) struct Line {
     pub(super) author: String,
     /// Author's time, in seconds since 1970.
     pub(super) time: i64,
+    /// The file as this commit left it, if a path was given; else null.
+    pub(super) file: Option<Revision>,
+}
+
+/// A file as one commit left it.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(super) struct Revision {
+    /// Its path after the commit.
+    path: String,
+    /// How the commit changed it.
+    change: FileChangeKind,
+    /// The path that the commit renamed it from.
+    from: Option<String>,
+    /// Its blob id after, as hex; null if the commit deleted it.
+    hash: Option<String>,
+    /// Its size after, in bytes.
+    bytes: Option<u64>,
+}
+
+impl Revision {
+    fn of(revision: &FileRevision) -> Revision {
+        Revision {
+            path: revision.file.path.clone(),
+            change: revision.file.change,
+            from: revision.file.from.clone(),
+            hash: revision.hash.map(|hash| hash.to_string()),
+            bytes: revision.bytes,
+        }
+    }
 }
 
 impl Line {
@@ -66,29 +110,47 @@ impl Line {
             parent: commit.parent.map(|parent| parent.to_string()),
             kind: trailers.map(|trailers| trailers.kind.name()),
             edit: trailers.map(|trailers| trailers.edit),
+            by_user: commit.is_users(),
             subject: commit.subject().to_owned(),
             agent: trailers.and_then(|trailers| trailers.agent.clone()),
             allowed: trailers.map(|trailers| trailers.allowed.clone()).unwrap_or_default(),
             author: commit.author.clone(),
             time: commit.authored_at,
+            file: None,
         }
     }
 
     /// The commit on one line.
     pub(super) fn render_human(&self) -> String {
         let kind = match (self.kind, self.edit) {
-            (Some("edit"), Some(edit)) => format!("{edit:>4}"),
+            (Some("begin") | None, _) => "   *".to_owned(),
+            (Some(_), Some(edit)) if !self.by_user => format!("{edit:>4}"),
             (Some(kind), _) => format!("   {}", kind.chars().next().unwrap_or(' ')),
-            (None, _) => "   *".to_owned(),
         };
-        let mut out = format!(
-            "{kind} {} {}",
-            paint(NAME, short(&self.commit)),
-            escape_controls(&self.subject).0
-        );
+        let mut out = format!("{kind} {} ", paint(NAME, short(&self.commit)));
+        if let Some(file) = &self.file {
+            let letter = match file.change {
+                FileChangeKind::Added => 'A',
+                FileChangeKind::Modified => 'M',
+                FileChangeKind::Deleted => 'D',
+                FileChangeKind::Renamed => 'R',
+            };
+            let size =
+                file.bytes.map_or_else(|| "deleted".to_owned(), |size| counted(size, "byte"));
+            let time = clock::local_minute(Environment::Process, self.time);
+            let _ = write!(out, "{} {letter} {size:>12}  ", paint(DIM, &time));
+        }
+        out.push_str(&escape_controls(&self.subject).0);
+        if let Some(Revision { path, from: Some(from), .. }) = &self.file {
+            let renamed = format!(" [{from} -> {path}]");
+            let _ = write!(out, "{}", paint(NOTE, &escape_controls(&renamed).0));
+        }
         if !self.allowed.is_empty() {
             let _ =
                 write!(out, " {}", paint(NOTE, &format!("[allowed: {}]", self.allowed.join(", "))));
+        }
+        if self.by_user {
+            let _ = write!(out, " {}", paint(NOTE, "(the user's)"));
         }
         if let Some(agent) = &self.agent {
             let _ = write!(out, " {}", paint(DIM, &format!("({})", escape_controls(agent).0)));
@@ -102,24 +164,36 @@ impl Args {
         let (repo, _) = context.repo()?;
         let session = Session::required(&repo, &repo.head()?)?;
         let limit = self.number.unwrap_or(usize::MAX);
-        let mut commits = session.commits(&repo);
-        let lines = commits
-            .by_ref()
-            .take(limit)
-            .map(|commit| commit.map(|commit| Line::of(&commit)))
-            .collect::<Result<_>>()?;
-        let truncated = commits.next().is_some();
+        let (lines, truncated) = if let Some(path) = &self.path {
+            let raw = path.as_bytes();
+            let path = RepoPath::parse(raw).map_err(|problem| problem.finding(raw))?;
+            let all = session.revisions(&repo, &path)?;
+            let line = |one: &FileRevision| Line {
+                file: Some(Revision::of(one)),
+                ..Line::of(&one.commit)
+            };
+            (all.iter().take(limit).map(line).collect(), all.len() > limit)
+        } else {
+            let mut commits = session.commits(&repo);
+            let lines = commits
+                .by_ref()
+                .take(limit)
+                .map(|commit| commit.map(|commit| Line::of(&commit)))
+                .collect::<Result<_>>()?;
+            (lines, commits.next().is_some())
+        };
         let answer = Answer {
             schema: "edt.log/1",
             session: session.report(false),
             commits: lines,
             truncated,
         };
-        Ok(context.answer(&answer, render_human))
+        let of_file = self.path.is_some();
+        Ok(context.answer(&answer, |answer| render_human(answer, of_file)))
     }
 }
 
-fn render_human(answer: &Answer) -> String {
+fn render_human(answer: &Answer, of_file: bool) -> String {
     let mut out = String::new();
     for line in &answer.commits {
         let _ = writeln!(out, "{}", line.render_human());
@@ -128,7 +202,8 @@ fn render_human(answer: &Answer) -> String {
         let _ = writeln!(out, "{}", paint(DIM, "… more: raise -n"));
     }
     if answer.commits.is_empty() {
-        let _ = writeln!(out, "No edits on {} yet.", answer.session.branch);
+        let what = if of_file { "No commit of this file" } else { "No edits" };
+        let _ = writeln!(out, "{what} on {} yet.", answer.session.branch);
     }
     out
 }
@@ -137,6 +212,7 @@ fn render_human(answer: &Answer) -> String {
 mod tests {
     use edt_core::Request;
     use edt_core::session::Session;
+    use edt_core::session::message::Kind;
 
     use super::*;
     use crate::cli::tests::{Session as Scratch, plain};
@@ -161,13 +237,38 @@ mod tests {
     }
 
     #[test]
-    fn a_checkpoint_has_a_letter() {
+    fn the_users_changes_have_a_letter_and_are_shown_as_theirs() {
         let scratch = Scratch::new();
-        scratch.write("a.txt", "one\nmine\n");
-        scratch.apply(&Request::new("first").edit("a.txt", "one", "two"));
+        scratch.write("a.txt", "mine\n");
+        scratch.apply(&Request::new("first").edit("a.txt", "mine", "two"));
+        let lines = rendered(&scratch);
+        assert_eq!(lines[0], "   1 ID first");
+        assert!(lines[1].starts_with("   u ID user changes: "), "{lines:?}");
+        assert!(lines[1].ends_with(" (the user's)"), "{lines:?}");
+        let commits = commits(&scratch);
+        assert_eq!((commits[0].by_user, commits[1].by_user), (false, true));
+        assert_eq!(commits[1].kind, Some(Kind::UserChanges.name()));
+    }
+
+    #[test]
+    fn a_revision_has_time_change_and_size() {
+        let scratch = Scratch::new();
+        scratch.apply(&Request::new("move").rename("a.txt", "b.txt"));
+        scratch.apply(&Request::new("more").append("b.txt", "two\n"));
+        let repo = scratch.repo();
+        let session = Session::required(&repo, &repo.head().unwrap()).unwrap();
+        let found = session.revisions(&repo, &RepoPath::from_tree(b"b.txt")).unwrap();
+        let line = |one: &FileRevision| {
+            let line = Line { file: Some(Revision::of(one)), ..Line::of(&one.commit) };
+            let time = clock::local_minute(Environment::Process, line.time);
+            plain(&line.render_human()).replace(short(&line.commit), "ID").replace(&time, "TIME")
+        };
         assert_eq!(
-            rendered(&scratch),
-            ["   1 ID first", "   c ID checkpoint: unrecorded changes of a.txt"]
+            found.iter().map(line).collect::<Vec<_>>(),
+            [
+                "   2 ID TIME M      8 bytes  more",
+                "   1 ID TIME R      4 bytes  move [a.txt -> b.txt]"
+            ]
         );
     }
 
@@ -197,7 +298,8 @@ mod tests {
             base: String::new(),
             began: false,
         };
-        plain(&render_human(&Answer { schema: "edt.log/1", session, commits, truncated }))
+        let answer = Answer { schema: "edt.log/1", session, commits, truncated };
+        plain(&render_human(&answer, false))
     }
 
     #[test]
@@ -212,12 +314,17 @@ mod tests {
             parent: None,
             kind: None,
             edit: None,
+            by_user: true,
             subject: "a\u{1b}b".to_owned(),
             agent: None,
             allowed: vec![],
             author: String::new(),
             time: 0,
+            file: None,
         };
-        assert_eq!(answer(vec![line], true), "   * 0123456789ab a\\u{1b}b\n… more: raise -n\n");
+        assert_eq!(
+            answer(vec![line], true),
+            "   * 0123456789ab a\\u{1b}b (the user's)\n… more: raise -n\n"
+        );
     }
 }

@@ -10,9 +10,10 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::context::{CallDefaults, CapturedAnswer, Context};
+use super::edit_name::ProposalName;
 use super::{
-    apply, checkpoint, diff, land, log, ls, note, proposals, read, restore, run, search, show,
-    status, undo,
+    apply, checkpoint, diff, land, log, ls, note, proposals, read, restore, revert, run, search,
+    show, status, undo,
 };
 use crate::mcp::{
     self, CallProgress, Reply, Roots, Tool, ToolAnswer, ToolCall, ToolEffect, either, input, output,
@@ -89,7 +90,7 @@ const TOOLS: &[Row] = &[
         "Change files in one transaction: all edits or none, recorded as one Git commit that `undo` undoes. `mode` is create, edit (old_text must occur exactly once), append, overwrite, insert, replace_lines, delete_lines, delete or rename; or send `patch`; or `edits` for several edits; or `proposal`, the number of an approved proposal. A refusal changes nothing and says what to send instead.",
         |context, args, _| match args.get("proposal") {
             Some(id) if !id.is_null() =>
-                apply::apply_proposal(context, of::<ProposalArgs>(args)?.proposal, DryRun::No),
+                apply::apply_proposal(context, of::<ProposalArgs>(args)?.proposal.0, DryRun::No),
             _ => apply::apply(context, request(&without(args, "proposal")), DryRun::No),
         }
     ),
@@ -126,22 +127,22 @@ const TOOLS: &[Row] = &[
         Reads,
         status::Args,
         status::Answer,
-        "Show the session, its edits, and unrecorded changes."
+        "Show the session, what it changed, and the user's uncommitted changes."
     ),
-    command!("log", Reads, log::Args, log::Answer, "List the session's edits, newest first."),
+    command!("log", Reads, log::Args, log::Answer, "List the edits, or one file's revisions."),
     command!(
         "show",
         Reads,
         show::Args,
         ShowAnswer,
-        "Show one edit, or one proposal by its number: agent, message and diff."
+        "Show one edit by its number, or one proposal by its name (`p7`): agent, message and diff."
     ),
     command!(
         "diff",
         Reads,
         diff::Args,
         diff::Answer,
-        "Show the changes between two commits; the whole session if omitted."
+        "Show what the session changed, or with `revision` one edit (`7`) or a range (`3..7`); with `worktree` the user's uncommitted changes. `paths` limits it, `stat` counts lines."
     ),
     command!(
         "undo",
@@ -152,18 +153,25 @@ const TOOLS: &[Row] = &[
     ),
     command!("redo", Commits, undo::RedoArgs, Outcome, "Redo the edits of the last undo."),
     command!(
+        "revert",
+        Commits,
+        revert::Args,
+        Outcome,
+        "Revert earlier edits by their numbers, as one new commit. Later edits stay."
+    ),
+    command!(
         "restore",
         Commits,
         restore::Args,
         Outcome,
-        "Restore one file to its content before its latest edit, as a new commit."
+        "Restore one file to its content before its latest edit, or as of an edit (`to`), as a new commit."
     ),
     command!(
         "checkpoint",
         Commits,
         checkpoint::Args,
         Outcome,
-        "Record changes made outside edt as one commit of the session."
+        "Commit the user's uncommitted changes on the session's branch, as the user's. Landing them needs the user's consent."
     ),
     request!(
         "propose",
@@ -211,7 +219,7 @@ const TOOLS: &[Row] = &[
 #[serde(deny_unknown_fields)]
 struct ProposalArgs {
     /// The number of an approved proposal to apply; send no edits with it.
-    proposal: u64,
+    proposal: ProposalName,
 }
 
 /// The argument of `run` that asks for the output of an earlier run.

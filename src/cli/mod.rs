@@ -8,6 +8,7 @@ mod context;
 mod demo;
 mod diff;
 mod doctor;
+mod edit_name;
 mod gc;
 mod guards;
 mod guide;
@@ -26,12 +27,14 @@ mod proposals;
 mod read;
 mod render;
 mod restore;
+mod revert;
 mod run;
 mod search;
 mod setup;
 mod show;
 mod stats;
 mod status;
+mod switch;
 #[cfg(feature = "otel")]
 mod telemetry;
 mod terminal_user;
@@ -69,6 +72,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Begin(begin::Args),
+    Switch(switch::Args),
     Apply(apply::Args),
     Check(apply::CheckArgs),
     Read(read::Args),
@@ -80,6 +84,7 @@ enum Command {
     Diff(diff::Args),
     Undo(undo::Args),
     Redo(undo::RedoArgs),
+    Revert(revert::Args),
     Restore(restore::Args),
     Checkpoint(checkpoint::Args),
     Run(Box<run::Args>),
@@ -116,6 +121,7 @@ impl Command {
     fn run(&self, context: &Context) -> edt_types::Result<Status> {
         match self {
             Command::Begin(args) => args.run(context),
+            Command::Switch(args) => args.run(context),
             Command::Apply(args) => args.run(context),
             Command::Check(args) => args.run(context),
             Command::Read(args) => args.run(context),
@@ -127,6 +133,7 @@ impl Command {
             Command::Diff(args) => args.run(context),
             Command::Undo(args) => args.run(context),
             Command::Redo(args) => args.run(context),
+            Command::Revert(args) => args.run(context),
             Command::Restore(args) => args.run(context),
             Command::Checkpoint(args) => args.run(context),
             Command::Run(args) => args.run(context),

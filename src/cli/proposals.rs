@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::context::Context;
 use super::diff;
+use super::edit_name::ProposalName;
 use super::render::{self, DIM, GOOD, NAME, NOTE, paint};
 use super::{render::short, terminal_user};
 use edt_agents::hook::who::Who;
@@ -29,10 +30,11 @@ pub(super) struct Args {
 
 /// Approve a proposal. Only the user may do it, at a terminal; edt shows the proposal first.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  edt approve 7\n  edt approve 7 --apply")]
+#[command(after_help = "Example:\n  edt approve p7\n  edt approve p7 --apply")]
 pub(super) struct ApproveArgs {
-    /// The number of the proposal.
-    id: u64,
+    /// The proposal.
+    #[arg(value_name = "PROPOSAL")]
+    id: ProposalName,
     /// Apply it at once (not for commands, which the agent calls again).
     #[arg(long)]
     apply: bool,
@@ -42,11 +44,12 @@ pub(super) struct ApproveArgs {
 /// Called by an agent, it withdraws an open proposal.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Example:\n  edt reject 7 -m 'Pin the action to a commit, then propose it again.'"
+    after_help = "Example:\n  edt reject p7 -m 'Pin the action to a commit, then propose it again.'"
 )]
 pub(super) struct RejectArgs {
-    /// The number of the proposal.
-    id: u64,
+    /// The proposal.
+    #[arg(value_name = "PROPOSAL")]
+    id: ProposalName,
     /// Why, and what to do instead.
     #[arg(short, long)]
     message: String,
@@ -83,7 +86,7 @@ struct Line {
     time: i64,
 }
 
-/// The answer of `edt show ID`, `edt approve` and `edt reject`.
+/// The answer of `edt show PROPOSAL`, `edt approve` and `edt reject`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Shown {
     /// Always `edt.proposal/1`.
@@ -136,7 +139,7 @@ impl Line {
         let whose = escape_controls(&format!("({}{agent})", self.session)).0;
         format!(
             "{} {state}{detail} {subject} {}\n",
-            paint(NAME, &self.id.to_string()),
+            paint(NAME, &format!("p{}", self.id)),
             paint(DIM, &whose)
         )
     }
@@ -157,10 +160,11 @@ impl Args {
 
 impl ApproveArgs {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
+        let id = self.id.0;
         let (repo, _) = context.repo()?;
-        let seen = store::read(&repo, self.id)?;
+        let seen = store::read(&repo, id)?;
         if self.apply && seen.command.is_some() {
-            let message = format!("Proposal {} is a command.", self.id);
+            let message = format!("Proposal p{id} is a command.");
             return Err(Finding::new(
                 Code::BadRequest,
                 message,
@@ -169,14 +173,13 @@ impl ApproveArgs {
             .nothing_changed()
             .into());
         }
-        terminal_user::require_terminal(&format!("edt approve {}", self.id))?;
+        terminal_user::require_terminal(&format!("edt approve p{id}"))?;
         let shown = shown(&repo, &seen)?;
         let verb = if seen.command.is_some() { "Let it run once?" } else { "Approve it?" };
         if !terminal_user::confirm(&format!("{}\n{verb} Type yes: ", render_human(&shown))) {
-            let message = format!("The answer was not yes. Proposal {} stays open.", self.id);
+            let message = format!("The answer was not yes. Proposal p{id} stays open.");
             let hint = format!(
-                "`edt reject {} -m WHY` rejects it and says to the agent what to do instead.",
-                self.id
+                "`edt reject p{id} -m WHY` rejects it and says to the agent what to do instead."
             );
             return Err(Finding::new(Code::ApprovalRequired, message, hint).into());
         }
@@ -188,29 +191,29 @@ impl ApproveArgs {
         // Approves exactly the proposal that was shown.
         let warnings = decide::approve(&mut workspace, &seen)?;
         if self.apply {
-            let applied = proposal::apply(&mut workspace, self.id, DryRun::No);
+            let applied = proposal::apply(&mut workspace, id, DryRun::No);
             let outcome =
-                applied.map_err(|found| found.map(|finding| but_approved(finding, self.id)))?;
+                applied.map_err(|found| found.map(|finding| but_approved(finding, id)))?;
             return Ok(context.outcome(&outcome, render::applied));
         }
-        decided(context, &workspace.repo, self.id, warnings)
+        decided(context, &workspace.repo, id, warnings)
     }
 }
 
 impl RejectArgs {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let mut workspace = context.workspace()?;
-        let seen = store::read(&workspace.repo, self.id)?;
+        let seen = store::read(&workspace.repo, self.id.0)?;
         let decide = if Who::here() == Who::User { decide::reject } else { decide::withdraw };
         let warnings = decide(&mut workspace, &seen, &self.message)?;
-        decided(context, &workspace.repo, self.id, warnings)
+        decided(context, &workspace.repo, self.id.0, warnings)
     }
 }
 
 /// States that the approval succeeded although applying the proposal failed.
 fn but_approved(mut finding: Finding, id: u64) -> Finding {
     finding.summary =
-        format!("Proposal {id} was approved, but could not be applied: {}", finding.summary);
+        format!("Proposal p{id} was approved, but could not be applied: {}", finding.summary);
     finding
 }
 
@@ -303,14 +306,14 @@ mod tests {
 
     #[test]
     fn an_open_proposal_names_session_and_agent() {
-        assert_eq!(plain(&line("open", None).render_human()), "7 open change ci (fix by codex)\n");
+        assert_eq!(plain(&line("open", None).render_human()), "p7 open change ci (fix by codex)\n");
     }
 
     #[test]
     fn the_reason_of_a_rejection_cannot_control_the_terminal() {
         assert_eq!(
             plain(&line("rejected", Some("no\u{1b}")).render_human()),
-            "7 rejected: no\\u{1b} change ci (fix by codex)\n"
+            "p7 rejected: no\\u{1b} change ci (fix by codex)\n"
         );
     }
 
@@ -330,7 +333,7 @@ mod tests {
         };
         assert_eq!(
             plain(&render_human(&shown)),
-            "proposal 7 open change ci (fix by codex)\n  | edt approves this\n  approving it allows \
+            "proposal p7 open change ci (fix by codex)\n  | edt approves this\n  approving it allows \
          protected ci/run\n  it overrides size_reduction\n  commit 0123456789ab digest fedcba987654\n"
         );
     }
@@ -340,7 +343,7 @@ mod tests {
         let finding = Finding::new(Code::HashMismatch, "It changed.", "Propose it again.");
         assert_eq!(
             but_approved(finding, 7).summary,
-            "Proposal 7 was approved, but could not be applied: It changed."
+            "Proposal p7 was approved, but could not be applied: It changed."
         );
     }
 }

@@ -86,7 +86,7 @@ pub(super) fn applied(outcome: &Outcome) -> String {
         } else {
             ("waits for the user, who must type", "approve")
         };
-        let _ = write!(out, " as {id}: it {state} {}", paint(NAME, &format!("edt {call} {id}")));
+        let _ = write!(out, " as p{id}: it {state} {}", paint(NAME, &format!("edt {call} p{id}")));
     } else if outcome.status == Status::Unchanged {
         let _ = write!(out, ": the edits make no difference, so no commit was made");
     }
@@ -103,9 +103,10 @@ pub(super) fn moved(outcome: &Outcome, verb: &str) -> String {
     let (edit, commit) = (outcome.edit.unwrap_or(0), outcome.commit.as_deref().unwrap_or_default());
     let _ = writeln!(
         out,
-        "{}: {} is at edit {edit}, {}",
+        "{}: {} {} at edit {edit}, {}",
         paint(GOOD, verb),
         paint(NAME, branch),
+        if outcome.status == Status::WouldApply { "would be" } else { "is" },
         short(commit)
     );
     details(&mut out, outcome);
@@ -116,8 +117,8 @@ pub(super) fn details(out: &mut String, outcome: &Outcome) {
     for checkpoint in &outcome.checkpoints {
         let _ = writeln!(
             out,
-            "  {} unrecorded changes were committed first as {}",
-            paint(NOTE, "checkpoint:"),
+            "  {} committed first, as the user's, as {}: the edit overlaps with them",
+            paint(NOTE, "user changes:"),
             short(checkpoint)
         );
     }
@@ -260,7 +261,7 @@ mod tests {
         let outcome = Outcome { proposal: Some(7), ..Outcome::new(Status::Proposed) };
         assert_eq!(
             plain(&applied(&outcome)),
-            "proposed as 7: it waits for the user, who must type edt approve 7\n"
+            "proposed as p7: it waits for the user, who must type edt approve p7\n"
         );
     }
 
@@ -271,7 +272,7 @@ mod tests {
         outcome.warnings = vec![Warning { code: APPROVED_ALREADY, path: None, message }];
         assert_eq!(
             plain(&applied(&outcome)),
-            "proposed as 7: it was approved; edt apply --proposal 7\n  warning: It was approved.\n"
+            "proposed as p7: it was approved; edt apply --proposal p7\n  warning: It was approved.\n"
         );
     }
 
@@ -285,7 +286,8 @@ mod tests {
         assert_eq!(
             plain(&applied(&outcome)),
             "applied edit 2 on edt/fix as 0123456789ab\n\
-         \x20 checkpoint: unrecorded changes were committed first as 0123456789ab\n\
+         \x20 user changes: committed first, as the user's, as 0123456789ab: the edit overlaps \
+         with them\n\
          \x20 M a.txt +1 -0 4 -> 8 bytes\n\
          \x20 warning: a.txt: odd\n    very\n"
         );

@@ -4,32 +4,42 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::context::Context;
+use super::edit_name::{EditName, ProposalName};
 use super::log::Line;
 use super::{diff, proposals};
-use edt_core::session::Session;
 use edt_core::session::history::Commit;
-use edt_types::{Result, Status};
+use edt_core::session::{Session, revision};
+use edt_git::Repo;
+use edt_types::{Finding, Refusal, Result, Status};
 
 /// Show one edit, or one proposal: agent, message, overrides and diff.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[command(after_help = "Example:\n  edt show HEAD~1\n  edt show 7        # proposal 7")]
+#[command(
+    after_help = "Example:\n  edt show 7        # edit 7, as edt log numbers it\n  edt show p7       # proposal 7\n  edt show HEAD~1"
+)]
 pub(super) struct Args {
-    /// The commit, or the number of a proposal; the session's tip if omitted.
-    rev: Option<String>,
+    /// The number of an edit, a revision, or a proposal (`p7`); the session's tip if omitted.
+    rev: Option<EditName>,
 }
 
 impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let (repo, _) = context.repo()?;
-        if let Some(id) = self.rev.as_ref().and_then(|rev| rev.parse().ok())
+        let named = self.rev.as_ref().filter(|rev| rev.0.starts_with('p'));
+        if let Some(ProposalName(id)) = named.and_then(|rev| rev.0.parse().ok())
             && let Some(proposal) = proposals::found(&repo, id)?
         {
             return proposals::show(context, &repo, &proposal);
         }
+        let head = repo.head()?;
         let oid = match &self.rev {
-            Some(rev) => repo.commit_named(rev)?,
-            None => Session::required(&repo, &repo.head()?)?.tip,
+            Some(EditName(spec)) => {
+                let session = Session::current(&repo, &head)?;
+                revision::resolve(&repo, session.as_ref(), spec)
+                    .map_err(|found| or_proposal(&repo, found, spec))?
+            }
+            None => Session::required(&repo, &head)?.tip,
         };
         let commit = Commit::read(&repo, oid)?;
         let parent = commit.parent.unwrap_or_else(|| repo.empty_tree());
@@ -37,5 +47,17 @@ impl Args {
         answer.commit = Some(Line::of(&commit));
         answer.message = Some(commit.message);
         Ok(context.answer(&answer, diff::render_human))
+    }
+}
+
+/// `found`, with the proposal that has the number `spec` in its remedy.
+fn or_proposal(repo: &Repo, found: Refusal, spec: &str) -> Refusal {
+    let proposal = revision::edit_number(spec).and_then(|id| proposals::found(repo, id).ok()?);
+    match proposal {
+        Some(proposal) => found.map(|finding| Finding {
+            remedy: format!("{} `edt show p{}` shows the proposal.", finding.remedy, proposal.id),
+            ..finding
+        }),
+        None => found,
     }
 }

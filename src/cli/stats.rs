@@ -82,8 +82,8 @@ struct Numbers {
     undo_rate: Option<f64>,
     /// Checkpoints that a caller asked for.
     checkpoints: u64,
-    /// Checkpoints that recorded changes made outside edt.
-    foreign: u64,
+    /// Commits of the user's changes from which an edit could not be separated.
+    user_changes: u64,
     /// The user's own commits on the session's branch.
     user_commits: u64,
     /// How many edits, restores and runs needed each override.
@@ -172,7 +172,7 @@ impl From<&EditCounts> for Numbers {
             runs,
             undone,
             checkpoints,
-            foreign,
+            user_changes,
             user_commits,
             overrides,
         } = tally.clone();
@@ -186,7 +186,7 @@ impl From<&EditCounts> for Numbers {
             undone,
             undo_rate,
             checkpoints,
-            foreign,
+            user_changes,
             user_commits,
             overrides,
         }
@@ -390,7 +390,7 @@ impl Numbers {
             undone,
             undo_rate,
             checkpoints,
-            foreign,
+            user_changes,
             user_commits,
             overrides,
         } = self;
@@ -405,8 +405,9 @@ impl Numbers {
         );
         let _ = writeln!(
             out,
-            "  {}, {foreign} of changes outside edt, {} of the user",
+            "  {}, {} of user changes, {} of the user",
             counted(*checkpoints, "checkpoint"),
+            counted(*user_changes, "commit"),
             counted(*user_commits, "commit")
         );
         let words: Vec<String> = overrides
@@ -452,8 +453,8 @@ mod tests {
         counts.overrides.insert("size_reduction".to_owned(), 2);
         assert_eq!(
             crate::cli::tests::plain(&Numbers::from(&counts).render_human("fix (open)")),
-            "fix (open)\n  3 edits, 0 restores, 0 runs in effect; 1 undone (25.0 %)\n  0 checkpoints, 0 of \
-         changes outside edt, 0 commits of the user\n  overrides: size_reduction 2\n"
+            "fix (open)\n  3 edits, 0 restores, 0 runs in effect; 1 undone (25.0 %)\n  0 checkpoints, 0 \
+         commits of user changes, 0 commits of the user\n  overrides: size_reduction 2\n"
         );
     }
 

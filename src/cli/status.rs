@@ -8,12 +8,14 @@ use serde::{Deserialize, Serialize};
 use super::context::Context;
 use super::render::{self, DIM, NAME, NOTE, paint, short};
 use edt_core::proposal::{self, ProposalState};
-use edt_core::session::list::{self, SessionSummary};
-use edt_core::session::status::{WorktreeStatus, status};
+use edt_core::session::list::{self, LandedBy, SessionSummary};
+use edt_core::session::log::LogFile;
+use edt_core::session::status::{UncommittedFile, WorktreeStatus, status};
 use edt_git::Repo;
+use edt_types::text::{counted, escape_controls};
 use edt_types::{Recovered, Result, SessionReport, Status, Warning};
 
-/// Show the session, its edits, and unrecorded changes.
+/// Show the session, what it changed, and the user's uncommitted changes.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[command(after_help = "Example:\n  edt status --json")]
@@ -32,16 +34,27 @@ pub(super) struct Answer {
     switched: bool,
     /// How many edits the session has.
     edits: u64,
-    /// Paths that differ between base and tip.
+    /// Paths that differ between base and tip. A renamed file has two.
     changed: Vec<String>,
-    /// Paths that Git reports as uncommitted or untracked.
-    uncommitted: Vec<String>,
-    /// Paths of the session that were changed outside edt. The next edit of such a path records the
-    /// change first.
-    foreign: Vec<String>,
+    /// The renamed files among them.
+    renamed: Vec<Renamed>,
+    /// The user's uncommitted changes of tracked files: how the worktree differs from the tip, or
+    /// from HEAD without a session. No edit commits or lands them unless it cannot be separated
+    /// from them.
+    user_changes: Vec<UncommittedFile>,
+    /// Paths with staged content: the index differs from HEAD.
+    staged: Vec<String>,
+    /// Untracked files, without ignored ones. A directory without tracked files is one path that
+    /// ends in `/`.
+    untracked: Vec<String>,
+    /// Paths with merge conflicts.
+    conflicted: Vec<String>,
+    /// The operation of Git in progress: `merge`, `rebase`, `cherry-pick`, `revert`, `bisect` or
+    /// `am`.
+    operation: Option<&'static str>,
     /// Every session of this repository, ordered by name.
     sessions: Vec<SessionLine>,
-    /// Ids of the proposals that wait for the user.
+    /// The proposals that wait for the user, such as `p7`.
     proposals: Vec<String>,
     /// The user's decisions on proposals that no earlier answer reported.
     warnings: Vec<Warning>,
@@ -49,13 +62,27 @@ pub(super) struct Answer {
     recovered: Option<Recovered>,
 }
 
+/// A file that the session renamed.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Renamed {
+    /// The old path.
+    from: String,
+    /// The new path.
+    path: String,
+}
+
 /// One session of the repository.
 #[derive(Debug, Serialize, JsonSchema)]
 struct SessionLine {
     /// Its name, without `edt/`.
     name: String,
+    /// Its branch: `edt/` and the name, unless someone renamed it.
+    branch: String,
     /// `open`, `landed`, `abandoned` or `deleted` (someone deleted its branch).
     state: &'static str,
+    /// For a landed session: `edt` if `edt land` landed it, `git` if its content reached the branch
+    /// it began on by plain Git; otherwise null.
+    landed_by: Option<&'static str>,
     /// Its newest commit, as a hex object id.
     tip: String,
     /// How many edits it has.
@@ -76,7 +103,9 @@ impl SessionLine {
             |name: String| name.strip_prefix("refs/heads/").map(str::to_owned).unwrap_or(name);
         SessionLine {
             name: listed.name,
+            branch: short(listed.branch),
             state: listed.state.name(),
+            landed_by: listed.landed_by.map(LandedBy::name),
             tip: listed.tip.to_string(),
             edits: listed.edits,
             origin: listed.origin.map(short),
@@ -98,22 +127,43 @@ impl Args {
 }
 
 fn answer(repo: &Repo, recovered: Option<Recovered>) -> Result<Answer> {
-    let WorktreeStatus { session, tip, switched, edits, changed, uncommitted, foreign, recovered } =
-        status(repo, recovered)?;
+    let WorktreeStatus {
+        session,
+        tip,
+        switched,
+        edits,
+        changed,
+        user_changes,
+        staged,
+        untracked,
+        conflicted,
+        operation,
+        recovered,
+    } = status(repo, recovered)?;
+    let mut paths: Vec<String> = changed
+        .iter()
+        .flat_map(|LogFile { path, from, .. }| from.iter().chain([path]).cloned())
+        .collect();
+    paths.sort();
+    let renamed = |LogFile { path, from, .. }: LogFile| Some(Renamed { from: from?, path });
     Ok(Answer {
         schema: "edt.status/1",
         session,
         tip,
         switched,
         edits,
-        changed,
-        uncommitted,
-        foreign,
+        changed: paths,
+        renamed: changed.into_iter().filter_map(renamed).collect(),
+        user_changes,
+        staged,
+        untracked,
+        conflicted,
+        operation,
         sessions: list::sessions(repo)?.into_iter().map(SessionLine::of).collect(),
         proposals: proposal::store::all(repo)?
             .into_iter()
             .filter(|one| one.state == ProposalState::Open)
-            .map(|one| one.id.to_string())
+            .map(|one| format!("p{}", one.id))
             .collect(),
         warnings: Vec::new(),
         recovered,
@@ -140,11 +190,13 @@ fn render_human(answer: &Answer) -> String {
                 short(tip),
                 answer.edits
             );
-            paths(&mut out, "changed since the base", &answer.changed);
+            changed(&mut out, answer);
         }
     }
-    paths(&mut out, "changed outside edt since its last edit", &answer.foreign);
-    paths(&mut out, "uncommitted", &answer.uncommitted);
+    if let Some(operation) = answer.operation {
+        let _ = writeln!(out, "{}", paint(NOTE, &format!("a {operation} is in progress")));
+    }
+    users(&mut out, answer);
     if !answer.proposals.is_empty() {
         let _ = writeln!(
             out,
@@ -185,15 +237,61 @@ fn others(out: &mut String, answer: &Answer) {
     }
 }
 
-fn paths(out: &mut String, what: &str, paths: &[String]) {
-    if paths.is_empty() {
+/// Renders what the session changed. A rename is one line.
+fn changed(out: &mut String, answer: &Answer) {
+    if answer.changed.is_empty() {
         return;
     }
-    let _ = writeln!(out, "{}", paint(NOTE, &format!("{what} ({}):", paths.len())));
-    for path in paths {
-        let _ = writeln!(out, "  {path}");
+    let source = |path: &str| answer.renamed.iter().any(|one| one.from == path);
+    let shown: Vec<&String> = answer.changed.iter().filter(|path| !source(path)).collect();
+    let _ = writeln!(out, "{}", paint(NOTE, &format!("changed by the session ({}):", shown.len())));
+    for path in shown {
+        let from = answer.renamed.iter().find(|one| one.path == **path).map(|one| &one.from);
+        let from = from.map(|from| format!("{from} -> ")).unwrap_or_default();
+        let _ = writeln!(out, "  {}", escape_controls(&format!("{from}{path}")).0);
     }
 }
+
+/// Renders the user's uncommitted changes and untracked files as `git status --short` does.
+fn users(out: &mut String, answer: &Answer) {
+    // `git rm --cached` and similar: the file on disk is the one of the tip.
+    let listed = |path: &&String| answer.user_changes.iter().any(|one| one.path == **path);
+    let alone: Vec<&String> = answer.staged.iter().filter(|path| !listed(path)).collect();
+    let count = answer.user_changes.len() + answer.untracked.len();
+    if count + alone.len() == 0 {
+        return;
+    }
+    let name = |one: &UncommittedFile| {
+        let from = one.from.as_ref().map(|from| format!("{from} -> ")).unwrap_or_default();
+        escape_controls(&format!("{from}{}", one.path)).0
+    };
+    let _ = writeln!(out, "{}", paint(NOTE, "uncommitted, the user's:"));
+    let names: Vec<String> = answer.user_changes.iter().map(name).collect();
+    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).min(60);
+    for (one, name) in answer.user_changes.iter().zip(&names) {
+        let [index, worktree] = one.letters;
+        let lines = match (one.lines_added, one.lines_removed) {
+            (Some(added), Some(removed)) => format!("+{added} -{removed}"),
+            _ => "-".to_owned(),
+        };
+        let _ = writeln!(out, "{index}{worktree} {name:<width$}  {}", paint(DIM, &lines));
+    }
+    for path in alone {
+        let note = paint(DIM, "(staged alone)");
+        let _ = writeln!(out, "M  {}  {note}", escape_controls(path).0);
+    }
+    for path in answer.untracked.iter().take(UNTRACKED_SHOWN) {
+        let _ = writeln!(out, "?? {}", escape_controls(path).0);
+    }
+    if let Some(more) = answer.untracked.len().checked_sub(UNTRACKED_SHOWN).filter(|more| *more > 0)
+    {
+        let more = counted(more as u64, "more untracked file");
+        let _ = writeln!(out, "{}", paint(DIM, &format!("… {more}: --json lists all")));
+    }
+}
+
+/// How many untracked paths a terminal shows.
+const UNTRACKED_SHOWN: usize = 20;
 
 #[cfg(test)]
 mod tests {
@@ -229,9 +327,35 @@ mod tests {
         scratch.apply(&Request::new("x").edit("a.txt", "one", "two"));
         assert_eq!(
             rendered(&scratch.repo()),
-            "session edt/fix (HEAD is on it)\n  base ID  tip ID  edits 1\nchanged since the base (1):\n  \
+            "session edt/fix (HEAD is on it)\n  base ID  tip ID  edits 1\nchanged by the session (1):\n  \
          a.txt\n"
         );
+    }
+
+    #[test]
+    fn the_users_changes_are_aligned_as_git_prints_them() {
+        let scratch = Scratch::new();
+        scratch.apply(&Request::new("x").create("long-name.txt", "one\n"));
+        scratch.write("a.txt", "one\nmine\n");
+        scratch.write("long-name.txt", "mine\n");
+        scratch.write("notes/n.txt", "mine\n");
+        let text = rendered(&scratch.repo());
+        assert!(
+            text.ends_with(
+                "uncommitted, the user's:\n M a.txt          +1 -0\n M long-name.txt  +1 -1\n\
+                 ?? notes/\n"
+            ),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_renamed_file_is_one_line() {
+        let scratch = Scratch::new();
+        scratch.apply(&Request::new("x").rename("a.txt", "b.txt"));
+        assert!(rendered(&scratch.repo()).ends_with("(1):\n  a.txt -> b.txt\n"));
+        let answer = answer(&scratch.repo(), None).unwrap();
+        assert_eq!(answer.changed, ["a.txt", "b.txt"]);
     }
 
     #[test]
@@ -249,7 +373,7 @@ mod tests {
     #[test]
     fn proposals_and_warnings_come_before_other_sessions() {
         let answer = Answer {
-            proposals: vec!["1".to_owned(), "2".to_owned()],
+            proposals: vec!["p1".to_owned(), "p2".to_owned()],
             warnings: vec![Warning {
                 code: "x",
                 path: None,
@@ -259,7 +383,9 @@ mod tests {
         };
         let text = plain(&render_human(&answer));
         assert!(
-            text.ends_with("proposals that wait for the user: 1, 2\n  warning: It was rejected.\n"),
+            text.ends_with(
+                "proposals that wait for the user: p1, p2\n  warning: It was rejected.\n"
+            ),
             "{text}"
         );
     }

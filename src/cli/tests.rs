@@ -53,5 +53,7 @@ pub(crate) fn file_report() -> FileReport {
         lines_removed: 0,
         context: None,
         matched_by: None,
+        user_changes: edt_types::UserChanges::None,
+        recorded: edt_types::RecordedIn::Branch,
     }
 }

@@ -6,35 +6,63 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::context::Context;
+use super::edit_name::EditName;
 use super::render;
-use edt_core::session::undo::{self, BranchMove, UndoTarget};
+use edt_core::session::undo::{self, BranchMove, MoveOptions, Overlaps, UndoTarget};
 use edt_core::session::{LockedWorkspace, Session};
-use edt_types::{Code, Finding, Result, Status};
+use edt_types::{Code, DryRun, Finding, Result, Status};
 
 /// Undo edits: the branch moves back, and the edited files are restored. No other file is touched,
 /// and no commit is lost.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[command(
-    after_help = "Example:\n  edt undo        # the last edit\n  edt undo 3      # the last three\n  edt undo --to HEAD~2"
+    after_help = "Example:\n  edt undo              # the last edit\n  edt undo -n 3         # the last three\n  edt undo --to 7       # all edits after edit 7\n  edt undo --dry-run    # what it would change"
 )]
 pub(super) struct Args {
     /// The number of edits; 1 if omitted.
     count: Option<NonZeroU64>,
-    /// The same, under the name of the tool's argument.
-    #[arg(long = "count", value_name = "COUNT", hide = true, conflicts_with_all = ["count", "to"])]
+    /// The number of edits.
+    #[arg(short = 'n', long = "count", value_name = "N", conflicts_with_all = ["count", "to"])]
     #[serde(skip)]
     named_count: Option<NonZeroU64>,
-    /// Undo to this commit of the session instead.
-    #[arg(long, value_name = "REV", conflicts_with = "count")]
-    to: Option<String>,
+    /// Undo to this commit of the session instead: the number of an edit, which stays, or a
+    /// revision.
+    #[arg(long, value_name = "EDIT|REV", conflicts_with = "count")]
+    to: Option<EditName>,
+    /// If the user changed the same lines: keep the user's version as a commit at
+    /// refs/edt/NAME/saved/N, then overwrite those lines.
+    #[arg(long)]
+    #[serde(default)]
+    save: bool,
+    /// Say what would change, and change nothing.
+    #[arg(long)]
+    #[serde(default)]
+    dry_run: bool,
 }
 
 /// Redo the edits of the last undo.
 #[derive(Debug, clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[command(after_help = "Example:\n  edt redo")]
-pub(super) struct RedoArgs {}
+pub(super) struct RedoArgs {
+    /// If the user changed the same lines: keep the user's version as a commit at
+    /// refs/edt/NAME/saved/N, then overwrite those lines.
+    #[arg(long)]
+    #[serde(default)]
+    save: bool,
+    /// Say what would change, and change nothing.
+    #[arg(long)]
+    #[serde(default)]
+    dry_run: bool,
+}
+
+pub(super) fn options(save: bool, dry_run: bool) -> MoveOptions {
+    MoveOptions {
+        overlaps: if save { Overlaps::Save } else { Overlaps::Refuse },
+        dry_run: if dry_run { DryRun::Yes } else { DryRun::No },
+    }
+}
 
 impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
@@ -46,28 +74,42 @@ impl Args {
                 .into());
         }
         let count = count.unwrap_or(NonZeroU64::MIN).get();
-        let back = self.to.clone().map_or(UndoTarget::Edits(count), UndoTarget::To);
-        moved(context, "undone", |workspace, session| undo::undo(workspace, session, &back))
+        let back = match &self.to {
+            Some(EditName(spec)) => UndoTarget::To(spec.clone()),
+            None => UndoTarget::Edits(count),
+        };
+        let options = options(self.save, self.dry_run);
+        moved(context, ("undone", "would undo"), |workspace, session| {
+            undo::undo(workspace, session, &back, options)
+        })
     }
 }
 
 impl RedoArgs {
-    #[expect(clippy::unused_self, reason = "every command runs by its arguments")]
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
-        moved(context, "redone", undo::redo)
+        let options = options(self.save, self.dry_run);
+        moved(context, ("redone", "would redo"), |workspace, session| {
+            undo::redo(workspace, session, options)
+        })
     }
 }
 
 fn moved(
     context: &Context,
-    verb: &str,
+    (done, would): (&str, &str),
     go: impl FnOnce(&mut LockedWorkspace, &Session) -> Result<BranchMove>,
 ) -> Result<Status> {
     let mut workspace = context.workspace()?;
     let head = workspace.repo.head()?;
     let session = Session::required(&workspace.repo, &head)?;
     let moved = go(&mut workspace, &session)?;
-    workspace.observe_undone(moved.from, moved.to);
+    let verb = match moved.dry_run {
+        DryRun::Yes => would,
+        DryRun::No => {
+            workspace.observe_undone(moved.from, moved.to);
+            done
+        }
+    };
     let outcome = moved.outcome(&workspace, session)?;
     Ok(context.outcome(&outcome, |outcome| render::moved(outcome, verb)))
 }

@@ -202,29 +202,42 @@ fn an_edit_that_landed_is_a_commit_of_the_agents_and_one_undo_takes_it_back() {
 /// Unrecorded user changes in the file get a commit of their own before the agent's edit, so that
 /// each can be undone.
 #[test]
-fn unrecorded_user_changes_are_recorded_before_an_edit_passes() {
-    let workspace = workspace();
-    workspace.write("a.txt", "one\ntwo\na user's line\n");
+fn uncommitted_user_changes_stay_apart_from_an_agents_edit() {
+    // The user's line is next to the edit, or two lines below it.
+    for (committed, separate) in [("one\ntwo\n", false), ("one\ntwo\nthree\n", true)] {
+        let workspace = TestRepo::with(&[("a.txt", committed.as_bytes())]);
+        edit_beside_a_users_line(&workspace, committed, separate);
+    }
+}
+
+fn edit_beside_a_users_line(workspace: &TestRepo, committed: &str, separate: bool) {
+    let typed = committed.to_owned() + "a user's line\n";
+    workspace.write("a.txt", &typed);
     let payload = json!({"session_id": "s", "cwd": workspace.root, "hook_event_name": "PreToolUse", "tool_name": "Edit",
         "tool_input": {"file_path": workspace.root.join("a.txt"), "old_string": "two", "new_string": "2"}});
     assert_eq!(
-        hook(&workspace, "claude-code", &payload),
+        hook(workspace, "claude-code", &payload),
         HookOutput { exit: 0, stdout: String::new(), stderr: String::new() }
     );
-    assert_eq!(workspace.blob("HEAD:a.txt"), b"one\ntwo\na user's line\n");
-    workspace.write("a.txt", "one\n2\na user's line\n");
+    assert_eq!(workspace.blob("HEAD:a.txt"), committed.as_bytes());
+    workspace.write("a.txt", typed.replace("two", "2"));
     let mut after = payload.clone();
     after["hook_event_name"] = "PostToolUse".into();
-    assert_eq!(
-        hook(&workspace, "claude-code", &after),
-        HookOutput { exit: 0, stdout: String::new(), stderr: String::new() }
-    );
-    assert_eq!(
-        workspace.git(&["log", "--format=%s", "-2"]),
-        "edit a.txt (Edit)\ncheckpoint: unrecorded changes of a.txt\n"
-    );
+    let said = hook(workspace, "claude-code", &after);
+    assert_eq!((said.exit, said.stderr.as_str()), (0, ""), "{said:?}");
+    assert!(said.stdout.contains("edit 1 on edt/main-1"), "{said:?}");
+    let (branch, subjects) = if separate {
+        (committed.replace("two", "2"), "edit a.txt (Edit)\n")
+    } else {
+        let first = "user changes: uncommitted changes of a.txt\n";
+        (typed.replace("two", "2"), &*format!("edit a.txt (Edit)\n{first}"))
+    };
+    assert_eq!(workspace.blob("HEAD:a.txt"), branch.as_bytes());
+    assert_eq!(workspace.git(&["log", "--format=%s", "main.."]), subjects);
+    assert_eq!(workspace.git(&["show", "--numstat", "--format=", "HEAD"]), "1\t1\ta.txt\n");
     workspace.edt(&["undo"]).landed();
-    assert_eq!(workspace.text("a.txt"), "one\ntwo\na user's line\n");
+    assert_eq!(workspace.text("a.txt"), typed);
+    assert_eq!(workspace.git(&["diff", "--numstat", "main"]), "1\t0\ta.txt\n");
 }
 
 /// Without the hook before an edit, an edit that landed is still judged and reported, and stays.

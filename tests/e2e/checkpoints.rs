@@ -40,12 +40,12 @@ fn unstaged_changes_are_recorded_first_and_restored() {
             "--format=%(trailers:key=Edt-Kind,valueonly,separator=)",
             "main..HEAD"
         ]),
-        "edit\ncheckpoint\n"
+        "edit\nuser-changes\n"
     );
     workspace.is_clean();
     workspace.edt(&["undo"]).landed();
     assert_eq!(workspace.text("a.txt"), "one\na user's line\n");
-    workspace.is_clean();
+    assert_eq!(workspace.status(), " M a.txt\n");
     workspace.is_sound();
 }
 
@@ -58,7 +58,7 @@ fn staged_changes_are_recorded_first_and_restored() {
     workspace.is_clean();
     workspace.edt(&["undo"]).landed();
     assert_eq!(workspace.text("a.txt"), "staged\n");
-    workspace.is_clean();
+    assert_eq!(workspace.status(), " M a.txt\n");
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn staged_content_that_is_not_on_disk_stays_reachable() {
     workspace.is_clean();
     workspace.edt(&["undo"]).landed();
     assert_eq!(workspace.text("a.txt"), "only on disk\n");
-    workspace.is_clean();
+    assert_eq!(workspace.status(), " M a.txt\n");
 }
 
 #[test]
@@ -93,26 +93,22 @@ fn a_file_that_the_user_deleted_is_deleted_again_after_undo() {
     workspace.is_clean();
     workspace.edt(&["undo"]).landed();
     assert!(!workspace.exists("a.txt"));
-    workspace.is_clean();
+    assert_eq!(workspace.status(), " D a.txt\n");
 }
 
 #[test]
-fn a_mode_bit_that_the_user_set_is_kept_and_recorded() {
+fn a_mode_bit_that_the_user_set_stays_uncommitted() {
     let workspace = workspace();
     let path = workspace.root.join("a.txt");
+    let mode = || path.metadata().unwrap().permissions().mode() & 0o777;
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
-    assert_eq!(workspace.overwrite("a.txt", "an agent's\n").checkpoints(), 1);
-    assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o755);
-    assert_eq!(workspace.git(&["ls-tree", "--format=%(objectmode)", "HEAD", "a.txt"]), "100755\n");
-    workspace.is_clean();
+    assert_eq!(workspace.overwrite("a.txt", "an agent's\n").checkpoints(), 0);
+    assert_eq!(mode(), 0o755);
+    assert_eq!(workspace.git(&["ls-tree", "--format=%(objectmode)", "HEAD", "a.txt"]), "100644\n");
+    assert_eq!(workspace.status(), " M a.txt\n");
     workspace.edt(&["undo"]).landed();
-    assert_eq!(
-        (workspace.text("a.txt").as_str(), path.metadata().unwrap().permissions().mode() & 0o777),
-        ("one\n", 0o755)
-    );
-    workspace.edt(&["undo", "--to", "main"]).landed();
-    assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o644);
-    workspace.is_clean();
+    assert_eq!((workspace.text("a.txt").as_str(), mode()), ("one\n", 0o755));
+    assert_eq!(workspace.status(), " M a.txt\n");
 }
 
 #[test]
@@ -225,17 +221,19 @@ fn undo_touches_no_other_file() {
 }
 
 #[test]
-fn undo_records_the_users_changes_of_the_same_file_first() {
+fn undo_saves_the_users_changes_of_the_same_lines_on_request() {
     let workspace = workspace();
     workspace.overwrite("a.txt", "two\n");
     workspace.write("a.txt", "two\nand a user's line\n");
-    let answer = workspace.edt(&["undo"]).landed();
-    assert_eq!((workspace.text("a.txt").as_str(), answer.checkpoints()), ("one\n", 1));
+    workspace.refuses(&["UNSAVED_CHANGES"], 3, &["undo"]);
+    let answer = workspace.edt(&["undo", "--save"]);
+    assert_eq!(answer.json["warnings"][0]["code"], json!("user_version_saved"));
+    assert_eq!(workspace.text("a.txt"), "one\n");
     workspace.is_clean();
-    let kept = workspace.git(&["log", "-p", "--all", "--format="]);
-    assert!(kept.contains("+and a user's line"), "{kept}");
+    let kept = workspace.git(&["show", "refs/edt/main-1/saved/1:a.txt"]);
+    assert_eq!(kept, "two\nand a user's line\n");
     workspace.edt(&["redo"]).landed();
-    assert_eq!(workspace.text("a.txt"), "two\nand a user's line\n");
+    assert_eq!(workspace.text("a.txt"), "two\n");
     workspace.is_clean();
 }
 
@@ -268,7 +266,8 @@ fn restore_sets_one_file_to_what_it_was_before_one_of_its_edits() {
         "restore\n"
     );
     workspace.refuses(&["NOTHING_TO_UNDO"], 1, &["restore", "a.txt", "--revision", "9"]);
-    workspace.refuses(&["NOTHING_TO_UNDO"], 1, &["restore", ".gitignore"]);
+    workspace.refuses(&["NOTHING_TO_UNDO"], 1, &["restore", ".gitignore", "--revision", "0"]);
+    assert_eq!(workspace.edt(&["restore", ".gitignore"]).json["status"], json!("unchanged"));
     workspace.is_clean();
     workspace.is_sound();
 }
@@ -328,14 +327,14 @@ fn undo_works_without_switching() {
 }
 
 #[test]
-fn what_redo_records_first_stays_reachable() {
+fn what_redo_overwrites_on_request_stays_reachable() {
     let workspace = workspace();
     workspace.overwrite("a.txt", "two\n");
     workspace.edt(&["undo"]).landed();
     workspace.write("a.txt", "a user's\n");
-    let checkpoint =
-        workspace.edt(&["redo"]).landed().json["checkpoints"][0].as_str().unwrap().to_owned();
-    assert_eq!(workspace.blob(&format!("{checkpoint}:a.txt")), b"a user's\n");
-    assert_ne!(workspace.git(&["for-each-ref", "--contains", &checkpoint]), "");
+    workspace.refuses(&["UNSAVED_CHANGES"], 3, &["redo"]);
+    let answer = workspace.edt(&["redo", "--save"]);
+    assert_eq!(answer.json["warnings"][0]["code"], json!("user_version_saved"));
+    assert_eq!(workspace.blob("refs/edt/main-1/saved/1:a.txt"), b"a user's\n");
     assert_eq!(workspace.text("a.txt"), "two\n");
 }

@@ -106,11 +106,12 @@ const CONTRACT: [(&str, &str, &[&str]); 6] = [
             "SESSION_MOVED",
             "PROPOSAL_STALE",
             "MERGE_CONFLICT",
+            "REVERT_CONFLICT",
             "REPOSITORY_BUSY",
             "UNSAVED_CHANGES",
         ],
     ),
-    ("4", "held", &["APPROVAL_REQUIRED", "TRUST_REQUIRED"]),
+    ("4", "held", &["APPROVAL_REQUIRED", "TRUST_REQUIRED", "USER_CHANGES_INCLUDED"]),
     (
         "5",
         "environment",

@@ -85,6 +85,18 @@ fn begin_switches_to_the_session_and_refuses_a_second_one_of_that_name() {
 }
 
 #[test]
+fn switch_goes_to_a_session_and_refuses_an_unknown_one() {
+    let workspace = repository();
+    workspace.edt(&["begin", "s"]).landed();
+    workspace.edt(&["switch", "--leave"]).landed();
+    assert_eq!(workspace.git(&["symbolic-ref", "HEAD"]), "refs/heads/main\n");
+    workspace.edt(&["switch", "s"]).landed();
+    assert_eq!(workspace.git(&["symbolic-ref", "HEAD"]), "refs/heads/edt/s\n");
+    workspace.refuses(&["NO_SESSION"], 1, &["switch", "t"]);
+    malformed(&workspace, &["switch"]);
+}
+
+#[test]
 fn apply_commits_an_edit_and_refuses_a_missing_text() {
     let workspace = repository();
     let edit = |old: &str| json!({"path": "src/calc.c", "mode": "edit", "old_text": old, "content": "a + b"});
@@ -176,11 +188,19 @@ fn redo_repeats_the_undone_edit_and_refuses_when_nothing_was_undone() {
 }
 
 #[test]
-fn restore_restores_one_file_and_refuses_a_file_without_an_edit() {
+fn revert_takes_back_an_edit_and_refuses_an_unknown_number() {
+    let workspace = session();
+    workspace.edt(&["revert", "1"]).landed();
+    assert_eq!(workspace.text("a.txt"), "one\ntwo\n");
+    workspace.refuses(&["BAD_REQUEST"], 2, &["revert", "7"]);
+}
+
+#[test]
+fn restore_restores_one_file_and_refuses_a_revision_without_an_edit() {
     let workspace = session();
     workspace.edt(&["restore", "a.txt"]).landed();
     assert_eq!(workspace.text("a.txt"), "one\ntwo\n");
-    workspace.refuses(&["NOTHING_TO_UNDO"], 1, &["restore", "src/calc.c"]);
+    workspace.refuses(&["NOTHING_TO_UNDO"], 1, &["restore", "src/calc.c", "--revision", "0"]);
 }
 
 #[test]

@@ -350,7 +350,7 @@ fn what_is_read_is_what_was_done() {
         (&json!("main-1"), &json!(commit), &json!(true), &json!(1))
     );
     assert_eq!(
-        (&status["changed"], &status["uncommitted"]),
+        (&status["changed"], &status["untracked"]),
         (&json!(["a.txt"]), &json!(["new.txt"]))
     );
 

@@ -461,17 +461,19 @@ fn gemini_13331_fallback_revision() {
     std::fs::write(&dir_path, "").unwrap();
     for call in [
         &["apply", "a.txt", "--mode", "append", "--content", "x\n"][..],
-        &["undo"],
-        &["abandon"],
+        &["undo", "--save"],
         &["checkpoint"],
     ] {
         workspace.refuses(&["IO_ERROR"], 5, call);
     }
+    for call in ["undo", "abandon"] {
+        workspace.refuses(&["UNSAVED_CHANGES"], 3, &[call]);
+    }
     std::fs::remove_file(&dir_path).unwrap();
     std::fs::rename(&moved_away, &dir_path).unwrap();
-    workspace.edt(&["undo"]).landed();
+    assert_eq!(workspace.edt(&["undo", "--save"]).exit, 0);
     assert_eq!(workspace.text("a.txt"), "one\n");
-    assert_eq!(workspace.blob("refs/edt/main-1/undone/1:a.txt"), b"a user's\n");
+    assert_eq!(workspace.blob("refs/edt/main-1/saved/1:a.txt"), b"a user's\n");
 }
 
 #[test]
@@ -485,13 +487,23 @@ fn codex_8303_index_lost() {
     workspace.write("a.txt", "staged in the touched path\n");
     workspace.git(&["add", "a.txt"]);
     let staged = workspace.git(&["ls-files", "--stage", "b.txt", "new.txt"]);
-    workspace.edt(&["undo"]).landed();
+    workspace.refuses(&["UNSAVED_CHANGES"], 3, &["undo"]);
+    assert_eq!(workspace.edt(&["undo", "--save"]).exit, 0);
     assert_eq!(workspace.git(&["ls-files", "--stage", "b.txt", "new.txt"]), staged);
     assert_eq!(workspace.text("a.txt"), "one\n");
     assert!(
         workspace.git(&["log", "--all", "-p", "--format="]).contains("+staged in the touched path")
     );
     assert_eq!(workspace.status(), "M  b.txt\nA  new.txt\n");
+    // What is staged in other lines of the touched path stays staged.
+    let workspace = TestRepo::with(&[("a.txt", b"1\n2\n3\n4\n5\n")]);
+    workspace.overwrite("a.txt", "one\n2\n3\n4\n5\n");
+    workspace.write("a.txt", "one\n2\n3\n4\n5\nstaged\n");
+    workspace.git(&["add", "a.txt"]);
+    workspace.edt(&["undo"]).landed();
+    assert_eq!(workspace.text("a.txt"), "1\n2\n3\n4\n5\nstaged\n");
+    assert_eq!(workspace.git(&["diff", "--cached", "--numstat"]), "1\t0\ta.txt\n");
+    assert_eq!(workspace.git(&["diff", "--numstat"]), "");
 }
 
 #[test]

@@ -565,25 +565,31 @@ fn a_read_only_directory_is_an_io_error_without_leftovers() {
 }
 
 #[test]
-fn an_unmerged_path_is_refused() {
+fn an_unmerged_path_is_written_and_the_user_finishes_the_merge() {
     let workspace = workspace();
-    workspace.overwrite("a.txt", "two\n");
-    for (stage, text) in [("1", "base\n"), ("2", "ours\n"), ("3", "theirs\n")] {
-        workspace.write("blob", text);
-        let oid = workspace.git(&["hash-object", "-w", "blob"]);
-        let entry = format!("100644 {} {stage}\ta.txt", oid.trim());
-        workspace.write("entry", entry + "\n");
-        let mut update = workspace.command("git");
-        let input = std::fs::File::open(workspace.root.join("entry")).unwrap();
-        assert!(
-            update.args(["update-index", "--index-info"]).stdin(input).status().unwrap().success()
-        );
+    workspace.git(&["switch", "--quiet", "-c", "side"]);
+    workspace.commit(&[("a.txt", b"theirs\n")]);
+    workspace.git(&["switch", "--quiet", "main"]);
+    workspace.commit(&[("a.txt", b"ours\n")]);
+    assert!(!workspace.try_git(&["merge", "--quiet", "side"]).status.success());
+    let (unmerged, head) = (workspace.git(&["ls-files", "--unmerged"]), workspace.rev("HEAD"));
+    for call in [&append("b.txt")[..], &["begin", "s"]] {
+        workspace.refuses(&["REPOSITORY_BUSY"], 3, call);
     }
-    workspace.refuses(
-        &["REPOSITORY_BUSY"],
-        3,
-        &["apply", "a.txt", "--mode", "append", "--content", "x\n"],
-    );
+    let resolved = json!({"path": "a.txt", "mode": "overwrite", "content": "ours\ntheirs\n"});
+    let answer = workspace.apply(&resolved);
+    assert_eq!((answer.exit, &answer.json["commit"]), (0, &json!(null)), "{:#}", answer.json);
+    assert_eq!(answer.json["files"][0]["recorded"], json!("worktree"));
+    assert_eq!(answer.json["warnings"][0]["code"], json!("resolution_uncommitted"));
+    assert_eq!(workspace.text("a.txt"), "ours\ntheirs\n");
+    assert_eq!(workspace.git(&["ls-files", "--unmerged"]), unmerged);
+    assert_eq!(workspace.rev("HEAD"), head);
+    assert_eq!(workspace.git(&["symbolic-ref", "HEAD"]), "refs/heads/main\n");
+    workspace.git(&["add", "a.txt"]);
+    workspace.git(&["merge", "--continue"]);
+    assert_eq!(workspace.blob("HEAD:a.txt"), b"ours\ntheirs\n");
+    assert_eq!(workspace.rev("HEAD^1"), head);
+    workspace.is_clean();
 }
 
 #[test]

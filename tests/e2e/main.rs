@@ -20,6 +20,8 @@
 mod codes;
 mod commands;
 mod documentation;
+mod ownership;
+mod session_views;
 mod source_rules;
 #[path = "../support/test_repo.rs"]
 mod test_repo;
@@ -87,6 +89,8 @@ mod repositories;
 #[cfg(tier_ci)]
 mod repository_kinds;
 #[cfg(tier_ci)]
+mod revert;
+#[cfg(tier_ci)]
 mod run;
 #[cfg(tier_ci)]
 mod sandbox;
@@ -94,6 +98,8 @@ mod sandbox;
 mod sandbox_escapes;
 #[cfg(tier_ci)]
 mod search;
+#[cfg(tier_ci)]
+mod session_moves;
 #[cfg(tier_ci)]
 mod sessions;
 #[cfg(tier_ci)]

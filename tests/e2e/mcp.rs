@@ -271,6 +271,7 @@ fn tools_answer_as_commands_do() {
         "diff",
         "undo",
         "redo",
+        "revert",
         "restore",
         "checkpoint",
         "propose",
@@ -324,16 +325,15 @@ fn tools_answer_as_commands_do() {
     server.call("redo", json!({})).done();
     assert!(workspace.text("src/b.c").contains("return 3;"));
     server.call("restore", json!({"path": "src/b.c"})).done();
+    assert!(plain(&server.call("show", json!({"rev": 2})).done()).contains("+    return 3;"));
+    let reverted = server.call("revert", json!({"edits": [3]})).done();
+    assert_eq!((&reverted.json["status"], &reverted.json["edit"]), (&json!("applied"), &json!(4)));
+    server.call("undo", json!({"to": 3})).done();
     assert!(workspace.text("src/b.c").contains("return 2;"));
-    workspace.write("new.txt", "new\n");
-    assert_eq!(
-        server.call("checkpoint", json!({"message": "by hand"})).done().json["files"][0]["path"],
-        "new.txt"
-    );
     let proposed = server.call("propose", edit("src/b.c", "return 2;", "return 22;"));
     assert_eq!(proposed.json["status"], "proposed", "{proposed:#?}");
     assert_eq!(server.call("proposals", json!({})).done().json["proposals"][0]["id"], 1);
-    assert!(plain(&server.call("show", json!({"rev": "1"})).done()).contains("return 22;"));
+    assert!(plain(&server.call("show", json!({"rev": "p1"})).done()).contains("return 22;"));
     assert_eq!(
         server.call("apply", json!({"proposal": 1})).json["errors"][0]["code"],
         "APPROVAL_REQUIRED"
@@ -349,6 +349,11 @@ fn tools_answer_as_commands_do() {
     assert!(!failed.error && failed.json["status"] == "failed", "{failed:#?}");
     server.call("land", json!({"message": "all of it"})).done();
     assert!(workspace.git(&["log", "-1", "--format=%s", "main"]).starts_with("all of it"));
+    workspace.write("new.txt", "new\n");
+    assert_eq!(
+        server.call("checkpoint", json!({"message": "by hand"})).done().json["files"][0]["path"],
+        "new.txt"
+    );
     workspace.is_sound();
     server.ends();
 }
@@ -803,7 +808,9 @@ fn a_server_started_at_a_terminal_is_not_the_user() {
         "{printed}"
     );
     assert_eq!(workspace.rev("main"), before);
-    // Who types it there is one.
-    assert_eq!(workspace.at_terminal("land", "").0, Some(0));
+    // Whoever types it there is the user. The checkpoint has the user's changes.
+    assert_eq!(workspace.at_terminal("land", "").0, Some(4));
+    assert_eq!(workspace.rev("main"), before);
+    assert_eq!(workspace.at_terminal("land --include-user-changes", "").0, Some(0));
     assert_ne!(workspace.rev("main"), before);
 }

@@ -37,5 +37,16 @@ fn a_session_does_not_begin_with_a_policy_that_a_session_wrote() {
         ("edt.toml", b"[guards.size_reduction]\noverride = \"never\"\n"),
     ]);
     workspace.overwrite("edt.toml", "[guards.size_reduction]\nmode = \"off\"\n");
-    workspace.refuses(&["PROTECTED_PATH"], 1, &["begin", "looser"]);
+    let looser = ["begin", "looser", "--from", "main-1"];
+    workspace.refuses(&["PROTECTED_PATH"], 1, &looser);
+    // Without `--from`, a session begins on the user's branch, with the user's policy.
+    let begun = workspace.edt(&["begin", "other"]);
+    assert_eq!(begun.json["warnings"][0]["code"], serde_json::json!("began_beside"));
+    assert!(workspace.text("edt.toml").contains("never"));
+    let short = ["apply", "a.txt", "--mode", "overwrite", "--content", "short\n"];
+    workspace.refuses(&["SIZE_REDUCTION"], 1, &short);
+    let refused = workspace.refuses(&["PROTECTED_PATH"], 1, &looser);
+    assert!(refused.message().contains("main-1 changed edt.toml"), "{}", refused.message());
+    workspace.git(&["switch", "--quiet", "main"]);
+    workspace.refuses(&["PROTECTED_PATH"], 1, &looser);
 }

@@ -58,7 +58,7 @@ fn a_path_that_needs_approval_becomes_a_proposal_that_lands_once_approved() {
         held.json
     );
     assert!(
-        held.hint().contains("`edt approve 1`") && held.hint().contains("edt apply --proposal 1"),
+        held.hint().contains("`edt approve p1`") && held.hint().contains("edt apply --proposal p1"),
         "{}",
         held.hint()
     );
@@ -67,10 +67,10 @@ fn a_path_that_needs_approval_becomes_a_proposal_that_lands_once_approved() {
         (files, refs),
         "nothing but the proposal"
     );
-    assert_eq!(workspace.edt(&["status"]).json["proposals"], json!(["1"]));
+    assert_eq!(workspace.edt(&["status"]).json["proposals"], json!(["p1"]));
     // The same again is the same proposal.
     assert_eq!(workspace.apply(&ci("cargo test --all\n")).json["proposal"], json!(1));
-    let shown = workspace.edt(&["show", "1"]).json;
+    let shown = workspace.edt(&["show", "p1"]).json;
     assert_eq!(
         (&shown["proposal"]["state"], &shown["grants"]),
         (&json!("open"), &json!(["protected_path ci/run"]))
@@ -79,12 +79,12 @@ fn a_path_that_needs_approval_becomes_a_proposal_that_lands_once_approved() {
         shown["files"][0]["patch"].as_str().unwrap().contains("-cargo test\n+cargo test --all\n"),
         "{shown:#}"
     );
-    workspace.refuses(&["APPROVAL_REQUIRED"], 4, &["apply", "--proposal", "1"]);
+    workspace.refuses(&["APPROVAL_REQUIRED"], 4, &["apply", "--proposal", "p1"]);
     approve(&workspace, 1);
     // The next answer of any command reports the decision, once.
     let next = workspace.apply(&json!({"path": "a.txt", "mode": "append", "content": "eight\n"}));
     assert_eq!((next.exit, warnings(&next)), (0, vec!["proposal_approved"]), "{:#}", next.json);
-    let landed = workspace.edt(&["apply", "--proposal", "1"]);
+    let landed = workspace.edt(&["apply", "--proposal", "p1"]);
     assert_eq!(
         (landed.exit, &landed.json["proposal"], warnings(&landed)),
         (0, &json!(1), vec![]),
@@ -98,7 +98,7 @@ fn a_path_that_needs_approval_becomes_a_proposal_that_lands_once_approved() {
         "--format=%(trailers:key=Edt-Proposal,key=Edt-Allowed,unfold)",
     ]);
     assert_eq!(trailers, "Edt-Allowed: protected_path\nEdt-Proposal: 1\n\n");
-    workspace.refuses(&["PROPOSAL_REJECTED"], 1, &["apply", "--proposal", "1"]);
+    workspace.refuses(&["PROPOSAL_REJECTED"], 1, &["apply", "--proposal", "p1"]);
     assert_eq!(states(&workspace), [(1, "done".to_owned())]);
     // Another change of the path needs another word.
     assert_eq!(workspace.apply(&ci("rm -rf /\n")).codes(), ["APPROVAL_REQUIRED"]);
@@ -126,7 +126,7 @@ fn an_override_that_needs_approval_becomes_a_proposal() {
         held.json
     );
     approve(&workspace, 1);
-    let landed = workspace.edt(&["apply", "--proposal", "1"]);
+    let landed = workspace.edt(&["apply", "--proposal", "p1"]);
     assert_eq!(
         (landed.exit, workspace.text("src/long.txt").as_str()),
         (0, "}\n"),
@@ -148,16 +148,16 @@ fn an_override_that_needs_approval_becomes_a_proposal() {
 fn only_the_user_at_a_terminal_approves() {
     let workspace = workspace();
     workspace.apply(&ci("x\n"));
-    workspace.refuses(&["APPROVAL_REQUIRED"], 4, &["approve", "1"]);
+    workspace.refuses(&["APPROVAL_REQUIRED"], 4, &["approve", "p1"]);
     workspace.unchanged(&["APPROVAL_REQUIRED"], 4, || {
-        workspace.edt_fed(b"yes\n", &["approve", "1", "--apply"])
+        workspace.edt_fed(b"yes\n", &["approve", "p1", "--apply"])
     });
-    let (status, screen) = workspace.at_terminal("approve 1", "no\n");
+    let (status, screen) = workspace.at_terminal("approve p1", "no\n");
     assert_eq!(status, Some(4), "{screen}");
     // An agent in a terminal is none.
     let mut command = workspace.command("script");
     command
-        .args(["-qec", &format!("'{EDT}' approve 1"), "/dev/null"])
+        .args(["-qec", &format!("'{EDT}' approve p1"), "/dev/null"])
         .env("SHELL", "/bin/sh")
         .env("EDT_AGENT", "1");
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -165,11 +165,11 @@ fn only_the_user_at_a_terminal_approves() {
     let done = child.wait_with_output().unwrap();
     assert_eq!(done.status.code(), Some(4), "{}", String::from_utf8_lossy(&done.stdout));
     assert_eq!(states(&workspace), [(1, "open".to_owned())]);
-    let (status, screen) = workspace.at_terminal("approve 1 --apply", "yes\n");
+    let (status, screen) = workspace.at_terminal("approve p1 --apply", "yes\n");
     assert_eq!((status, workspace.text("ci/run").as_str()), (Some(0), "x\n"), "{screen}");
     assert!(screen.contains("+x") && screen.contains("protected_path ci/run"), "{screen}");
-    workspace.refuses(&["PROPOSAL_NOT_FOUND"], 1, &["approve", "99"]);
-    workspace.refuses(&["PROPOSAL_NOT_FOUND"], 1, &["apply", "--proposal", "99"]);
+    workspace.refuses(&["PROPOSAL_NOT_FOUND"], 1, &["approve", "p99"]);
+    workspace.refuses(&["PROPOSAL_NOT_FOUND"], 1, &["apply", "--proposal", "p99"]);
 }
 
 #[test]
@@ -181,19 +181,19 @@ fn a_rejection_reaches_the_agent_with_its_reason() {
         (proposed.exit, proposed.json["status"].as_str(), &proposed.json["proposal"]),
         (0, Some("proposed"), &json!(1))
     );
-    workspace.refuses(&["BAD_REQUEST"], 2, &["reject", "1", "-m", " "]);
+    workspace.refuses(&["BAD_REQUEST"], 2, &["reject", "p1", "-m", " "]);
     let why = "Not here.\n\nPut it into b.txt, and say why.";
-    let (status, screen) = workspace.at_terminal(&format!("reject 1 -m '{why}'"), "");
+    let (status, screen) = workspace.at_terminal(&format!("reject p1 -m '{why}'"), "");
     assert_eq!(status, Some(0), "{screen}");
     let next = workspace.edt(&["checkpoint"]);
     assert_eq!((next.exit, warnings(&next)), (0, vec!["proposal_rejected"]), "{:#}", next.json);
     assert!(next.json["warnings"][0]["message"].as_str().unwrap().contains(why), "{:#}", next.json);
     assert_eq!(warnings(&workspace.edt(&["checkpoint"])), Vec::<&str>::new(), "once");
-    let refused = workspace.refuses(&["PROPOSAL_REJECTED"], 1, &["apply", "--proposal", "1"]);
+    let refused = workspace.refuses(&["PROPOSAL_REJECTED"], 1, &["apply", "--proposal", "p1"]);
     assert!(refused.message().contains(why), "{}", refused.message());
     // The user may change the decision.
     approve(&workspace, 1);
-    assert_eq!(workspace.edt(&["apply", "--proposal", "1"]).exit, 0);
+    assert_eq!(workspace.edt(&["apply", "--proposal", "p1"]).exit, 0);
     assert_eq!(workspace.git(&["log", "-1", "--format=%s"]), "add x\n");
 }
 
@@ -209,10 +209,10 @@ fn a_newer_proposal_closes_the_one_it_replaces() {
     assert_eq!(warnings(&third), ["superseded"], "{:#}", third.json);
     let wanted = [(1, "superseded".to_owned()), (2, "open".to_owned()), (3, "open".to_owned())];
     assert_eq!(states(&workspace), wanted);
-    let (status, screen) = workspace.at_terminal("approve 1", "yes\n");
+    let (status, screen) = workspace.at_terminal("approve p1", "yes\n");
     assert_eq!(status, Some(1), "{screen}");
-    let refused = workspace.refuses(&["PROPOSAL_REJECTED"], 1, &["apply", "--proposal", "1"]);
-    assert!(refused.hint().contains("edt show 3"), "{}", refused.hint());
+    let refused = workspace.refuses(&["PROPOSAL_REJECTED"], 1, &["apply", "--proposal", "p1"]);
+    assert!(refused.hint().contains("edt show p3"), "{}", refused.hint());
 }
 
 #[test]
@@ -227,19 +227,20 @@ fn changes_since_the_proposal_are_merged_or_refused() {
     // Changes elsewhere in the file, by an edit and by the user without a commit, are merged.
     workspace.apply(&edit("seven\n", "SEVEN\n")).landed_with(&["proposal_approved"]);
     workspace.write("a.txt", "zero\n".to_owned() + &workspace.text("a.txt"));
-    let landed = workspace.edt(&["apply", "--proposal", "1"]);
+    let landed = workspace.edt(&["apply", "--proposal", "p1"]);
     assert_eq!(
         (landed.exit, workspace.text("a.txt").as_str()),
         (0, "zero\none\nTWO\nthree\nfour\nfive\nsix\nSEVEN\n"),
         "{:#}",
         landed.json
     );
-    assert_eq!(landed.checkpoints(), 1);
+    assert_eq!(landed.checkpoints(), 0);
+    assert_eq!(workspace.git(&["diff", "--numstat", "HEAD"]), "1\t0\ta.txt\n");
     // The same lines: refused, and nothing changed.
     propose(&edit("four\n", "FOUR\n"));
     approve(&workspace, 2);
     workspace.apply(&edit("four\n", "vier\n")).landed_with(&["proposal_approved"]);
-    let stale = workspace.refuses(&["PROPOSAL_STALE"], 3, &["apply", "--proposal", "2"]);
+    let stale = workspace.refuses(&["PROPOSAL_STALE"], 3, &["apply", "--proposal", "p2"]);
     assert!(
         stale.message().contains("a.txt") && stale.hint().contains("edt propose"),
         "{:#}",
@@ -251,12 +252,12 @@ fn changes_since_the_proposal_are_merged_or_refused() {
     );
     approve(&workspace, 3);
     workspace.apply(&edit("five\n", "FIVE\n")).landed_with(&["proposal_approved"]);
-    workspace.refuses(&["PROPOSAL_STALE"], 3, &["apply", "--proposal", "3"]);
+    workspace.refuses(&["PROPOSAL_STALE"], 3, &["apply", "--proposal", "p3"]);
     // The file is gone, or another file is in place of the new one.
     propose(&json!({"path": "new.txt", "mode": "create", "content": "mine\n"}));
     approve(&workspace, 4);
     workspace.write("new.txt", "a user's\n");
-    workspace.refuses(&["PROPOSAL_STALE"], 3, &["apply", "--proposal", "4"]);
+    workspace.refuses(&["PROPOSAL_STALE"], 3, &["apply", "--proposal", "p4"]);
     assert_eq!(workspace.text("new.txt"), "a user's\n");
     workspace.is_sound();
 }
@@ -275,7 +276,7 @@ fn guards_judge_again_what_was_approved() {
     // The user adds the function that the proposal would add: the merge is clean, and the name is
     // defined twice.
     workspace.write("b.c", "int h(void) {\n  return 4;\n}\n\nint g(void) {\n  return 2;\n}\n");
-    let refused = workspace.edt(&["apply", "--proposal", "1"]);
+    let refused = workspace.edt(&["apply", "--proposal", "p1"]);
     assert_eq!((refused.exit, refused.codes()), (1, vec!["DUPLICATE_CODE"]), "{:#}", refused.json);
     assert_eq!(states(&workspace), [(1, "approved".to_owned())]);
 }
@@ -304,7 +305,7 @@ fn everything_that_an_edit_can_do_can_be_proposed() {
     let before = workspace.files();
     approve(&workspace, 1);
     assert_eq!(workspace.files(), before);
-    let landed = workspace.edt(&["apply", "--proposal", "1"]);
+    let landed = workspace.edt(&["apply", "--proposal", "p1"]);
     assert_eq!(landed.exit, 0, "{:#}", landed.json);
     assert_eq!(workspace.read("x.eol"), b"one\r\nthree\r\n");
     assert_eq!(workspace.read("crlf.txt"), b"a\r\nc\r\n");
@@ -336,7 +337,7 @@ fn a_command_that_needs_approval_runs_once_after_it() {
         held.json
     );
     assert!(
-        held.hint().contains("edt approve 1") && held.message().contains("Nothing was run"),
+        held.hint().contains("edt approve p1") && held.message().contains("Nothing was run"),
         "{:#}",
         held.json
     );
@@ -361,7 +362,7 @@ fn a_command_that_needs_approval_runs_once_after_it() {
             .json["proposal"],
         json!(4)
     );
-    let (status, screen) = workspace.at_terminal("approve 1", "yes\n");
+    let (status, screen) = workspace.at_terminal("approve p1", "yes\n");
     assert!(
         status == Some(0)
             && screen.contains("cp a.txt /tmp/edt-never-made")
@@ -377,12 +378,12 @@ fn a_command_that_needs_approval_runs_once_after_it() {
         ran.json
     );
     assert_eq!(call().json["proposal"], json!(5), "a word is good for one run");
-    let (status, _) = workspace.at_terminal("reject 5 -m 'Copy it below out/ instead.'", "");
+    let (status, _) = workspace.at_terminal("reject p5 -m 'Copy it below out/ instead.'", "");
     assert_eq!(status, Some(0));
     let again = call();
     assert_eq!((again.exit, again.codes()), (1, vec!["PROPOSAL_REJECTED"]), "{:#}", again.json);
     assert!(again.message().contains("below out/"), "{}", again.message());
-    workspace.refuses(&["BAD_REQUEST"], 2, &["approve", "2", "--apply"]);
+    workspace.refuses(&["BAD_REQUEST"], 2, &["approve", "p2", "--apply"]);
     workspace.is_clean();
     workspace.is_sound();
 }
@@ -459,7 +460,7 @@ fn the_refs_of_proposals_are_histories_that_git_keeps() {
     workspace.git(&["gc", "--quiet", "--prune=now"]);
     approve(&workspace, 1);
     workspace.git(&["pack-refs", "--all"]);
-    assert_eq!(workspace.edt(&["apply", "--proposal", "1"]).exit, 0);
+    assert_eq!(workspace.edt(&["apply", "--proposal", "p1"]).exit, 0);
     let log = workspace.git(&["log", "--format=%s", "refs/edt/proposals/1"]);
     let wanted = "done: edit ci/run (+1 -1)\napproved: edit ci/run (+1 -1)\nedit ci/run (+1 -1)\na user's commit\n";
     assert_eq!(log, wanted);
@@ -476,7 +477,7 @@ fn a_session_with_an_approved_change_lands_with_git_hooks_in_place() {
     workspace.edt(&["hooks", "install"]);
     workspace.apply(&ci("x\n"));
     approve(&workspace, 1);
-    assert_eq!(workspace.edt(&["apply", "--proposal", "1"]).exit, 0);
+    assert_eq!(workspace.edt(&["apply", "--proposal", "p1"]).exit, 0);
     // The same bytes as another kind of file are something else.
     let blob = workspace.rev("HEAD:ci/run");
     workspace.git(&["update-index", "--cacheinfo", &format!("120000,{blob},ci/run")]);
@@ -529,15 +530,15 @@ fn every_decision_of_the_user_is_reported_once() {
         let (status, screen) = workspace.at_terminal(call, "yes\n");
         assert_eq!(status, Some(0), "{screen}");
     };
-    let one = |word: &str| vec![(format!("proposal_{word}"), "1".to_owned())];
+    let one = |word: &str| vec![(format!("proposal_{word}"), "p1".to_owned())];
     // Regression: the second decision of each pair never reached the agent.
     let minds = [
-        ("reject 1 -m first", one("rejected")),
-        ("approve 1", one("approved")),
-        ("reject 1 -m second", one("rejected")),
-        ("reject 1 -m third", one("rejected")),
-        ("approve 1", one("approved")),
-        ("approve 1", vec![]),
+        ("reject p1 -m first", one("rejected")),
+        ("approve p1", one("approved")),
+        ("reject p1 -m second", one("rejected")),
+        ("reject p1 -m third", one("rejected")),
+        ("approve p1", one("approved")),
+        ("approve p1", vec![]),
     ];
     for (call, word) in minds {
         says(call);
@@ -553,18 +554,18 @@ fn every_decision_of_the_user_is_reported_once() {
     assert_eq!(checkpoint(), []);
     // Regression: a number that was added after another call had read the list was lost with what
     // that call wrote back.
-    says("reject 1 -m no");
+    says("reject p1 -m no");
     let news =
         edt_core::proposal::decisions::unreported(&edt_git::Repo::open(&workspace.root).unwrap());
     workspace.apply(&json!({"path": "x.lock", "mode": "overwrite", "content": "2\n"}));
     assert_eq!(news.warnings.len(), 1);
     news.mark_reported();
-    says("approve 2");
+    says("approve p2");
     assert_eq!(
         printed(&workspace.edt(&["status"])),
-        [("proposal_approved".to_owned(), "2".to_owned())]
+        [("proposal_approved".to_owned(), "p2".to_owned())]
     );
-    assert_eq!(workspace.edt(&["apply", "--proposal", "2"]).exit, 0);
+    assert_eq!(workspace.edt(&["apply", "--proposal", "p2"]).exit, 0);
     assert_eq!(checkpoint(), []);
     let waiting =
         std::fs::read_to_string(workspace.git_dir("--git-dir").join("edt/main/proposals-awaited"))
@@ -582,10 +583,10 @@ fn an_agent_may_only_withdraw_its_own_proposals() {
     approve(&workspace, 1);
     workspace.edt(&["status"]);
     let kept = workspace
-        .unchanged(&["APPROVAL_REQUIRED"], 4, || workspace.edt(&["reject", "1", "-m", "no"]));
-    assert!(kept.hint().contains("`edt reject 1 -m WHY`"), "{}", kept.hint());
+        .unchanged(&["APPROVAL_REQUIRED"], 4, || workspace.edt(&["reject", "p1", "-m", "no"]));
+    assert!(kept.hint().contains("`edt reject p1 -m WHY`"), "{}", kept.hint());
     workspace.apply(&ci("y\n"));
-    let withdrawn = workspace.edt(&["reject", "2", "-m", "a slip"]);
+    let withdrawn = workspace.edt(&["reject", "p2", "-m", "a slip"]);
     assert_eq!(
         (withdrawn.exit, &withdrawn.json["proposal"]["state"]),
         (0, &json!("withdrawn")),
@@ -594,14 +595,14 @@ fn an_agent_may_only_withdraw_its_own_proposals() {
     );
     assert_eq!(withdrawn.json["proposal"]["detail"], json!("a slip"));
     assert_eq!(printed(&workspace.edt(&["status"])), [], "it is not the user");
-    let closed = workspace.refuses(&["PROPOSAL_REJECTED"], 1, &["apply", "--proposal", "2"]);
+    let closed = workspace.refuses(&["PROPOSAL_REJECTED"], 1, &["apply", "--proposal", "p2"]);
     assert!(
         closed.message().contains("withdrawn") && !closed.message().contains("The user rejected"),
         "{}",
         closed.message()
     );
-    workspace.refuses(&["PROPOSAL_REJECTED"], 1, &["reject", "2", "-m", "again"]);
-    assert_eq!(workspace.at_terminal("approve 2", "yes\n").0, Some(1));
+    workspace.refuses(&["PROPOSAL_REJECTED"], 1, &["reject", "p2", "-m", "again"]);
+    assert_eq!(workspace.at_terminal("approve p2", "yes\n").0, Some(1));
     // It may be proposed again.
     assert_eq!(workspace.apply(&ci("y\n")).json["proposal"], json!(3));
     assert_eq!(
@@ -620,7 +621,7 @@ fn an_approved_edit_is_reported_as_approved() {
         (again.codes(), &again.json["proposal"]),
         (vec!["APPROVAL_REQUIRED"], &held.json["proposal"])
     );
-    assert_eq!(again.hint(), "Proposal 1 was approved: `edt apply --proposal 1` applies it.");
+    assert_eq!(again.hint(), "Proposal p1 was approved: `edt apply --proposal p1` applies it.");
     let proposed = workspace.edt(&["propose", "ci/run", "--mode", "overwrite", "--content", "x\n"]);
     assert_eq!(
         (&proposed.json["proposal"], warnings(&proposed)),
@@ -629,7 +630,7 @@ fn an_approved_edit_is_reported_as_approved() {
     // A change that cannot be merged is not approved.
     workspace.apply(&ci("y\n"));
     workspace.write("ci/run", "other\n");
-    let (status, screen) = workspace.at_terminal("approve 2 --apply", "yes\n");
+    let (status, screen) = workspace.at_terminal("approve p2 --apply", "yes\n");
     assert_eq!((status, states(&workspace)[1].1.as_str()), (Some(3), "open"), "{screen}");
     assert!(
         screen.contains("PROPOSAL_STALE") && screen.contains("Nothing was changed."),
@@ -646,7 +647,7 @@ fn nothing_in_a_proposal_is_hidden_from_the_user() {
         json!({"path": "ci/run", "mode": "overwrite", "content": hidden, "message": message});
     assert_eq!(workspace.apply(&request).codes(), ["APPROVAL_REQUIRED"]);
     let diff = "+evil\n+\\u{1b}[1A\\u{1b}[2Kgood\\u{d}over\\u{202e}turned\n";
-    let (_, screen) = workspace.at_terminal("approve 1", "yes\n");
+    let (_, screen) = workspace.at_terminal("approve p1", "yes\n");
     let plain = screen.replace("\r\n", "\n");
     let plain = anstream::adapter::strip_str(&plain).to_string();
     assert!(plain.contains(diff), "{plain}");
@@ -660,8 +661,8 @@ fn nothing_in_a_proposal_is_hidden_from_the_user() {
             && !screen.contains('\u{202e}'),
         "{screen:?}"
     );
-    assert_eq!(workspace.edt(&["apply", "--proposal", "1"]).exit, 0);
-    for call in [["show", "HEAD"], ["diff", "HEAD~1"], ["show", "1"]] {
+    assert_eq!(workspace.edt(&["apply", "--proposal", "p1"]).exit, 0);
+    for call in [["show", "HEAD"], ["diff", "HEAD~1"], ["show", "p1"]] {
         let shown = workspace.command(EDT).args(call).output().unwrap();
         let shown = String::from_utf8(shown.stdout).unwrap();
         assert!(
@@ -671,7 +672,7 @@ fn nothing_in_a_proposal_is_hidden_from_the_user() {
     }
     // A reader that is a program gets the very bytes.
     assert!(
-        workspace.edt(&["show", "1"]).json["files"][0]["patch"]
+        workspace.edt(&["show", "p1"]).json["files"][0]["patch"]
             .as_str()
             .unwrap()
             .contains("\u{1b}[1A")
@@ -687,16 +688,28 @@ fn an_approval_covers_the_change_and_not_the_earlier_content() {
             workspace.edt(&["hooks", "install"]);
         }
         let good = workspace.text("ci/run");
-        workspace.write("ci/run", good.replacen("line 1 ", "EVIL ", 1));
+        // A line that the edit does not touch is not a part of it: it does not land.
+        workspace.write("ci/run", good.replace("line 1 ", "EVIL "));
         let last = json!({"path": "ci/run", "mode": "append", "content": "seen\n"});
         assert_eq!(workspace.apply(&last).json["proposal"], json!(1));
         approve(&workspace, 1);
-        assert_eq!(workspace.edt(&["apply", "--proposal", "1"]).exit, 0);
+        assert_eq!(workspace.edt(&["apply", "--proposal", "p1"]).exit, 0);
+        let land = workspace.edt(&["land"]);
+        assert_eq!(land.exit, 0, "{:#}", land.json);
+        let landed = good + "seen\n";
+        assert_eq!(workspace.blob("main:ci/run"), landed.as_bytes());
+        assert_eq!(workspace.text("ci/run"), landed.replace("line 1 ", "EVIL "));
+        // A line next to the edit is committed before it, and needs its own approval.
+        workspace.write("ci/run", landed.clone() + "EVIL\n");
+        assert_eq!(workspace.apply(&last).json["proposal"], json!(2));
+        approve(&workspace, 2);
+        assert_eq!(workspace.edt(&["apply", "--proposal", "p2"]).checkpoints(), 1);
+        let session = workspace.git(&["symbolic-ref", "--short", "HEAD"]);
         let land = workspace.edt(&["land"]);
         assert_eq!((land.exit, land.codes()), (4, vec!["APPROVAL_REQUIRED"]), "{:#}", land.json);
         // Nor by plain Git, where the hook looks.
         workspace.git(&["switch", "-q", "main"]);
-        workspace.git(&["merge", "-q", "--squash", "edt/main-1"]);
+        workspace.git(&["merge", "-q", "--squash", session.trim()]);
         assert_eq!(workspace.try_git(&["commit", "-m", "squashed"]).status.success(), !hooks);
     }
     // A proposal that changes nothing needs no approval.

@@ -121,7 +121,8 @@ fn a_checkpoint_records_both_sides_of_a_rename() {
     workspace.git(&["commit", "--quiet", "--all", "-m", "enough to be recognised"]);
     workspace.edt(&["begin", "s"]).landed();
     workspace.git(&["mv", "dir/c.txt", "moved.txt"]);
-    assert_eq!(workspace.edt(&["status"]).json["uncommitted"], json!(["dir/c.txt", "moved.txt"]));
+    let moved = &workspace.edt(&["status"]).json["user_changes"][0];
+    assert_eq!((&moved["from"], &moved["path"]), (&json!("dir/c.txt"), &json!("moved.txt")));
     workspace.edt(&["checkpoint"]).landed();
     assert_eq!(
         workspace.git(&["show", "--format=", "--no-renames", "--name-status", "HEAD"]),
@@ -139,7 +140,7 @@ fn a_checkpoint_records_names_that_are_not_utf_8() {
     workspace.edt(&["begin", "s"]).landed();
     std::fs::write(workspace.root.join(std::ffi::OsStr::from_bytes(b"caf\xe9.txt")), "new\n")
         .unwrap();
-    assert_eq!(workspace.edt(&["status"]).json["uncommitted"].as_array().unwrap().len(), 1);
+    assert_eq!(workspace.edt(&["status"]).json["untracked"].as_array().unwrap().len(), 1);
     workspace.edt(&["checkpoint"]).landed();
     assert_eq!(workspace.git(&["show", "--format=", "--name-only", "HEAD"]), "\"caf\\351.txt\"\n");
     workspace.is_clean();
@@ -163,25 +164,20 @@ fn links_are_left_out_of_a_checkpoint_and_named() {
 }
 
 #[test]
-fn changes_outside_edt_become_a_foreign_checkpoint() {
+fn changes_of_the_lines_that_an_edit_changes_are_committed_first_as_the_users() {
     let workspace = workspace();
     workspace.edt(&["begin", "s"]).landed();
     workspace.overwrite("a.txt", "agent\n");
     workspace.write("a.txt", "agent\nand a user\n");
     workspace.write("b.txt", "a user\n");
-    assert_eq!(
-        workspace.edt(&["status"]).json["foreign"],
-        json!(["a.txt"]),
-        "b.txt is not the session's"
-    );
+    let status = workspace.edt(&["status"]).json;
+    let changed = |at: usize| &status["user_changes"][at]["path"];
+    assert_eq!((changed(0), changed(1)), (&json!("a.txt"), &json!("b.txt")));
     let answer = workspace
         .edt(&["apply", "a.txt", "--mode", "append", "--content", "agent again\n"])
         .landed();
     assert_eq!(answer.checkpoints(), 1);
-    assert_eq!(
-        (trailer(&workspace, "HEAD^", "Edt-Kind"), trailer(&workspace, "HEAD^", "Edt-Foreign")),
-        ("checkpoint".into(), "true".into())
-    );
+    assert_eq!(trailer(&workspace, "HEAD^", "Edt-Kind"), "user-changes");
     assert_eq!(workspace.blob("HEAD^:a.txt"), b"agent\nand a user\n");
     assert_eq!(workspace.status(), " M b.txt\n", "an untouched path is left alone");
 }
@@ -319,15 +315,16 @@ fn an_abandon_that_fails_leaves_what_an_earlier_one_kept() {
 }
 
 #[test]
-fn abandon_records_the_users_changes_first() {
+fn abandon_keeps_the_lines_that_the_user_typed() {
     let workspace = workspace();
+    workspace.commit(&[("long.txt", b"1\n2\n3\n4\n5\n")]);
     workspace.edt(&["begin", "s"]).landed();
-    workspace.overwrite("a.txt", "agent\n");
-    workspace.write("a.txt", "agent\nand a user\n");
-    assert_eq!(workspace.edt(&["abandon"]).landed().checkpoints(), 1);
-    assert_eq!(workspace.blob("refs/edt/s/abandoned:a.txt"), b"agent\nand a user\n");
-    assert_eq!(workspace.text("a.txt"), "a\n");
-    workspace.is_clean();
+    workspace.overwrite("long.txt", "one\n2\n3\n4\n5\n");
+    workspace.write("long.txt", "one\n2\n3\n4\n5\nuser\n");
+    assert_eq!(workspace.edt(&["abandon"]).landed().checkpoints(), 0);
+    assert_eq!(workspace.blob("refs/edt/s/abandoned:long.txt"), b"one\n2\n3\n4\n5\n");
+    assert_eq!(workspace.text("long.txt"), "1\n2\n3\n4\n5\nuser\n");
+    assert_eq!(workspace.status(), " M long.txt\n");
 }
 
 /// Regression: always `SESSION_BUSY`, because the base branch is checked out in the worktree in
@@ -517,12 +514,9 @@ fn abandon_writes_over_nothing_unrecorded_in_files_that_are_not_the_sessions() {
         workspace.refuses(&["UNSAVED_CHANGES"], 3, &["abandon"]).errors()[0]["path"],
         json!("b.txt")
     );
-    // As the hint says: once recorded, it is in the session, and the branch's own file can be
-    // checked out.
-    workspace.write("b.txt", "a user's\n");
-    workspace.edt(&["checkpoint", "b.txt"]).landed();
-    assert_eq!(workspace.edt(&["abandon"]).json["warnings"][0]["code"], json!("overtaken"));
-    assert_eq!(workspace.blob("refs/edt/s/abandoned:b.txt"), b"a user's\n");
+    workspace.git(&["restore", "--staged", "b.txt"]);
+    workspace.edt(&["abandon"]).landed();
+    assert_eq!(workspace.text("b.txt"), "moved\n");
     workspace.is_clean();
 }
 
@@ -555,7 +549,8 @@ fn a_session_without_switching_does_not_touch_another_branchs_files() {
     workspace.refuses(&["SESSION_MOVED"], 3, &["abandon"]);
     // Either way that the hint names.
     workspace.edt(&["checkpoint", "a.txt"]).landed();
-    workspace.edt(&["undo"]).landed();
+    workspace.refuses(&["UNSAVED_CHANGES"], 3, &["undo"]);
+    assert_eq!(workspace.edt(&["undo", "--save"]).exit, 0);
     assert_eq!(workspace.text("a.txt"), "a\n");
     workspace.edt(&["redo"]).landed();
     workspace.git(&["checkout", "--quiet", "--force", "main"]);
@@ -756,30 +751,16 @@ fn changes_by_the_shell_are_recorded_on_request() {
 }
 
 #[test]
-fn abandon_says_where_the_staged_changes_are() {
+fn abandon_keeps_both_versions_of_a_user_that_an_edit_replaced() {
     let workspace = workspace();
     workspace.write("a.txt", "staged\n");
     workspace.git(&["add", "a.txt"]);
     workspace.write("a.txt", "on disk\n");
     workspace.edt(&["begin", "s"]).landed();
     workspace.overwrite("a.txt", "agent\n");
-    let answer = workspace.edt(&["abandon"]);
-    let warning = &answer.json["warnings"][0];
-    assert_eq!(
-        (&warning["code"], &warning["path"]),
-        (&json!("staged_kept"), &json!("a.txt")),
-        "{:#}",
-        answer.json
-    );
-    let command = warning["message"].as_str().unwrap().split('`').nth(1).unwrap().to_owned();
-    assert!(
-        workspace.command("sh").args(["-c", &command]).status().unwrap().success(),
-        "{command}"
-    );
-    assert_eq!(
-        (workspace.blob(":a.txt"), workspace.text("a.txt").as_str()),
-        (b"staged\n".to_vec(), "on disk\n")
-    );
+    workspace.edt(&["abandon"]).landed();
+    assert_eq!(workspace.text("a.txt"), "on disk\n");
+    assert_eq!(workspace.blob("refs/edt/s/abandoned~2:a.txt"), b"staged\n");
 }
 
 #[test]

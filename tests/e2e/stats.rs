@@ -51,7 +51,8 @@ fn busy() -> TestRepo {
     workspace.write("user.txt", "p\n");
     workspace.git(&["add", "user.txt"]);
     workspace.git(&["commit", "--quiet", "-m", "a user's own"]);
-    workspace.edt(&["land", "-m", "all of it"]);
+    let (exit, screen) = workspace.at_terminal("land -m all --include-user-changes", "");
+    assert_eq!(exit, Some(0), "{screen}");
     workspace.edt(&["begin", "second"]);
     edit("other", "five\n");
     workspace.edt(&["abandon"]);

@@ -15,7 +15,7 @@ use std::sync::Mutex;
 use edt_testkit::{Progress, Tier, share, tier};
 use serde_json::json;
 
-use crate::test_repo::{EDT, Snapshot, TestRepo, changed, has_strace};
+use crate::test_repo::{EDT, Snapshot, TestRepo, changed, has_strace, lines, walk};
 
 /// System calls that change something outside the process.
 const CALLS: &str = "openat,write,pwrite64,rename,renameat,renameat2,link,linkat,unlink,unlinkat,mkdir,mkdirat,fdatasync,fsync,fchmod,fchmodat,ftruncate";
@@ -41,6 +41,8 @@ struct State {
     status: String,
     /// The names of edt's own refs.
     kept: String,
+    /// The private records of edits; without them an undo is not exact.
+    private: Snapshot,
 }
 
 fn template(switched: bool) -> TestRepo {
@@ -48,6 +50,7 @@ fn template(switched: bool) -> TestRepo {
         ("a.txt", b"one\n"),
         ("b.txt", b"b\n"),
         ("dir/c.txt", b"c\n"),
+        ("long.txt", lines(20).as_bytes()),
         ("z.txt", b"z\n"),
     ]);
     let begin: &[&str] = if switched { &["begin", "s"] } else { &["begin", "s", "--no-switch"] };
@@ -84,7 +87,13 @@ fn state(workspace: &TestRepo) -> State {
     let (tip, head) =
         (String::from_utf8(tip).unwrap(), workspace.git(&["rev-parse", "--abbrev-ref", "HEAD"]));
     let kept = workspace.git(&["for-each-ref", "--format=%(refname)", "refs/edt/"]);
-    State { files: workspace.files(), tip, head, status: workspace.status(), kept }
+    let mut private = Snapshot::new();
+    walk(&workspace.root.join(".git/edt/private"), "", &mut private);
+    // Records of edits have a commit's name; only recovery reads others.
+    private.retain(|name, _| {
+        name.rsplit('/').next().is_some_and(|name| name.len() == 40 && !name.contains('.'))
+    });
+    State { files: workspace.files(), tip, head, status: workspace.status(), kept, private }
 }
 
 /// The template's copy at `dir`.
@@ -242,13 +251,14 @@ fn after_the_kill(
     must(
         whole,
         format!(
-            "neither old nor new: against the old {:?}, against the new {:?}, branch {}, HEAD {:?}, status {:?}, kept {:?}",
+            "neither old nor new: against the old {:?}, against the new {:?}, branch {}, HEAD {:?}, status {:?}, kept {:?}, private records against the new {:?}",
             changed(&old.files, &left.files),
             changed(&new.files, &left.files),
             if left.tip == old.tip { "old" } else { "new or other" },
             left.head,
             left.status,
             left.kept,
+            changed(&new.private, &left.private),
         ),
     );
     if scenario.switched {
@@ -396,6 +406,68 @@ fn redo_with_head_on_the_session() {
     }
 }
 
+const EDIT_BETWEEN: &[&str] = &[
+    "apply",
+    "long.txt",
+    "--mode",
+    "edit",
+    "--old-text",
+    "line 2 of a text",
+    "--content",
+    "an agent's",
+];
+
+/// The user changed line 12 of `long.txt`; after the `edits`, line 17.
+fn dirty(name: &'static str, args: &[&'static str], edits: &[&[&str]]) -> Scenario {
+    let scenario = scenario(name, true, args, None);
+    let workspace = &scenario.template;
+    workspace.write("long.txt", lines(20).replace("line 12 of", "a user's line 12 of"));
+    for edit in edits {
+        workspace.edt(edit).landed();
+    }
+    let later = workspace.text("long.txt").replace("line 17 of", "a later line 17 of");
+    workspace.write("long.txt", later);
+    Scenario { switched: false, threads: true, ..scenario }
+}
+
+#[test]
+#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
+fn files_with_uncommitted_lines_of_the_user() {
+    if has_strace() {
+        survives(&dirty("dirty edit", EDIT_BETWEEN, &[]));
+        survives(&dirty("dirty undo", &["undo"], &[EDIT_BETWEEN]));
+        survives(&dirty("dirty revert", &["revert", "2"], &[EDIT_BETWEEN, EDIT]));
+        survives(&dirty("dirty landing", &["land"], &[EDIT_BETWEEN]));
+        survives(&dirty("dirty abandon", &["abandon"], &[EDIT_BETWEEN]));
+    }
+}
+
+/// A session with an ignored file, in a repository in which programs may run.
+fn ignored(name: &'static str, args: &[&'static str]) -> Scenario {
+    let scenario = scenario(name, true, args, None);
+    let workspace = &scenario.template;
+    workspace.write(".git/info/exclude", ".env\n");
+    workspace.write(".env", "secret=1\n");
+    let directory = workspace.home.join(".config/edt");
+    std::fs::create_dir_all(&directory).unwrap();
+    let policy = "[run]\nsandbox = \"permissive\"\nunknown = \"allow\"\n";
+    std::fs::write(directory.join("edt.toml"), policy).unwrap();
+    scenario
+}
+
+const APPEND_TO_IGNORED: &[&str] = &["apply", ".env", "--mode", "append", "--content", "more=1\n"];
+
+#[test]
+#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
+fn an_ignored_file() {
+    if has_strace() {
+        survives(&ignored("ignored edit", APPEND_TO_IGNORED));
+        let undo = ignored("ignored undo", &["undo"]);
+        undo.template.edt(APPEND_TO_IGNORED).landed();
+        survives(&undo);
+    }
+}
+
 /// The scenario with files that Git converts: the journal's bytes on disk are not those of the
 /// trees.
 fn converted(scenario: Scenario) -> Scenario {
@@ -474,7 +546,7 @@ fn an_abandoned_session() {
 fn an_abandoned_session_with_unrecorded_user_changes() {
     if has_strace() {
         let scenario = scenario("abandon, recorded", true, &["abandon"], None);
-        scenario.template.write("a.txt", "two\nand a user's\n");
+        scenario.template.write("b.txt", "a user's\n");
         survives(&Scenario { switched: false, ..scenario });
     }
 }
@@ -824,6 +896,31 @@ fn the_beginning_of_a_session_in_its_own_worktree() {
             faults.extend(
                 (!here).then(|| format!("this worktree: {:?}", changed(&old.files, &left.files))),
             );
+            faults
+        });
+    }
+}
+
+/// The file is on disk, or `edt undo` writes it again.
+#[test]
+#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
+fn a_program_that_removes_an_ignored_file() {
+    if has_strace() {
+        let scenario = ignored("run, ignored", &["run", "--", "rm", ".env"]);
+        the_tree_survives(&scenario, |workspace, _, _| {
+            // The program ends a moment after edt.
+            std::thread::sleep(std::time::Duration::from_millis(300));
+            // The next program's call records what the interrupted one changed.
+            let next = workspace.runs(&[], &["true"]);
+            let mut faults = Vec::new();
+            faults.extend((next.exit != 0).then(|| format!("edt run: {}", next.json)));
+            if !workspace.exists(".env") {
+                let undo = workspace.edt(&["undo"]);
+                faults.extend((undo.exit != 0).then(|| format!("edt undo: {}", undo.json)));
+            }
+            let back = std::fs::read(workspace.root.join(".env")).unwrap_or_default();
+            faults.extend((back != b"secret=1\n").then(|| "the ignored file is lost".to_owned()));
+            faults.extend(works_on(workspace));
             faults
         });
     }

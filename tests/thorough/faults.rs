@@ -13,15 +13,18 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use edt_core::guard::review::ChangesPreview;
 use edt_core::proposal;
 use edt_core::session::abandon::abandon;
 use edt_core::session::begin::{self, BeginOptions, HeadSwitch};
-use edt_core::session::checkpoint::{CheckpointReason, CommitInfo};
 use edt_core::session::gc::{GcOptions, gc};
 use edt_core::session::land::land;
 use edt_core::session::land_options::LandOptions;
-use edt_core::session::record::{RecordAction, RecordPreview, record, record_checked};
-use edt_core::session::undo::{self, UndoTarget};
+use edt_core::session::message::Kind;
+use edt_core::session::record::{self, CommitInfo, RecordAction, record_changes};
+use edt_core::session::revert;
+use edt_core::session::snapshot::Snapshot as BeforeProgram;
+use edt_core::session::undo::{self, MoveOptions, UndoTarget};
 use edt_core::session::workspace::Options;
 use edt_core::session::{LockedWorkspace, Session};
 use edt_core::txn::{self, Request};
@@ -34,7 +37,7 @@ use edt_types::{Code, DryRun, Recovered, Refusal, RepoPath, Result};
 use rustix::io::Errno;
 use serde_json::{Value, json};
 
-use crate::test_repo::{Snapshot, TestRepo, changed, walk};
+use crate::test_repo::{Snapshot, TestRepo, changed, lines, walk};
 
 /// A command as the library has it; it answers the codes of its warnings.
 type Act = fn(&Path) -> Result<Vec<&'static str>>;
@@ -55,6 +58,8 @@ struct State {
     refs: Snapshot,
     /// The index: mode, object and stage of each path.
     index: Vec<String>,
+    /// The private records of edits; without them an undo is not exact.
+    private: Snapshot,
 }
 
 fn options() -> Options {
@@ -147,35 +152,69 @@ fn edit_of_a_changed_file(root: &Path) -> Result<Vec<&'static str>> {
     apply(root, &json!({"path": "b.txt", "mode": "append", "content": "more\n"}))
 }
 
+fn edit_between_user_lines(root: &Path) -> Result<Vec<&'static str>> {
+    let edit = json!({"path": "long.txt", "mode": "edit", "old_text": "line 2 of a text",
+        "content": "an agent's"});
+    apply(root, &edit)
+}
+
+fn edit_of_an_ignored_file(root: &Path) -> Result<Vec<&'static str>> {
+    apply(root, &json!({"path": ".env", "mode": "append", "content": "more=1\n"}))
+}
+
+fn revert_one(root: &Path) -> Result<Vec<&'static str>> {
+    let mut workspace = open(root)?;
+    let session = running(&workspace)?;
+    let tip = session.edits(&workspace.repo)?;
+    Ok(codes(
+        &revert::revert(&mut workspace, &session, &[tip - 1], MoveOptions::default())?.warnings,
+    ))
+}
+
+/// As the next `edt run` does after a program was interrupted together with edt.
+fn record_interrupted(root: &Path) -> Result<Vec<&'static str>> {
+    let mut workspace = open(root)?;
+    let info = CommitInfo { message: "run: x".to_owned(), agent: None, kind: Kind::Run };
+    let mut warnings = Vec::new();
+    for before in BeforeProgram::interrupted(&workspace.repo) {
+        let mut decide = |_: &ChangesPreview<'_>| Ok(RecordAction::Record);
+        let recorded = record_changes(&mut workspace, &before, &info, None, &mut decide)?;
+        before.finish();
+        warnings.extend(codes(&recorded.warnings));
+    }
+    Ok(warnings)
+}
+
 fn undo(root: &Path) -> Result<Vec<&'static str>> {
     let mut workspace = open(root)?;
     let session = running(&workspace)?;
-    Ok(codes(&undo::undo(&mut workspace, &session, &UndoTarget::Edits(1))?.warnings))
+    let target = UndoTarget::Edits(1);
+    Ok(codes(&undo::undo(&mut workspace, &session, &target, MoveOptions::default())?.warnings))
 }
 
 fn redo(root: &Path) -> Result<Vec<&'static str>> {
     let mut workspace = open(root)?;
     let session = running(&workspace)?;
-    Ok(codes(&undo::redo(&mut workspace, &session)?.warnings))
+    Ok(codes(&undo::redo(&mut workspace, &session, MoveOptions::default())?.warnings))
 }
 
 fn restore(root: &Path) -> Result<Vec<&'static str>> {
     let path = RepoPath::parse(b"a.txt").unwrap();
-    Ok(codes(&txn::restore(&mut open(root)?, &path, 0)?.warnings))
+    let (target, options) = (txn::RestoreTarget::Latest, MoveOptions::default());
+    Ok(codes(&txn::restore(&mut open(root)?, &path, &target, options)?.warnings))
 }
 
 fn checkpoint(root: &Path) -> Result<Vec<&'static str>> {
-    Ok(codes(&record(&mut open(root)?, CheckpointReason::Requested(None), &[])?.warnings))
+    Ok(codes(&record::checkpoint(&mut open(root)?, None, &[])?.warnings))
 }
 
 /// What a program changed, refused: files and index go back, the bytes stay behind a ref.
 fn put_back(root: &Path) -> Result<Vec<&'static str>> {
-    let why = CommitInfo { message: "run: x".to_owned(), agent: None };
-    let mut judge = |_: &RecordPreview<'_>| Ok(RecordAction::Restore);
-    Ok(codes(
-        &record_checked(&mut open(root)?, CheckpointReason::Program(&why), &[], &mut judge)?
-            .warnings,
-    ))
+    let info = CommitInfo { message: "run: x".to_owned(), agent: None, kind: Kind::Run };
+    let mut decide = |_: &ChangesPreview<'_>| Ok(RecordAction::Restore);
+    // Every change of the worktree is the program's.
+    let before = BeforeProgram::default();
+    Ok(codes(&record_changes(&mut open(root)?, &before, &info, None, &mut decide)?.warnings))
 }
 
 fn propose(root: &Path) -> Result<Vec<&'static str>> {
@@ -191,8 +230,8 @@ fn landing(root: &Path) -> Result<Vec<&'static str>> {
 }
 
 fn begin_with(root: &Path, switching: HeadSwitch) -> Result<Vec<&'static str>> {
-    let how = BeginOptions { name: Some("s".into()), switching, base: None };
-    Ok(codes(&begin::begin(&mut open(root)?, &how)?.1))
+    let how = BeginOptions { name: Some("s".into()), switching, from: None };
+    Ok(codes(&begin::begin(&mut open(root)?, &how)?.warnings))
 }
 
 fn begin_switched(root: &Path) -> Result<Vec<&'static str>> {
@@ -205,8 +244,10 @@ fn begin_without_switching(root: &Path) -> Result<Vec<&'static str>> {
 
 fn begin_elsewhere(root: &Path) -> Result<Vec<&'static str>> {
     let how =
-        BeginOptions { name: Some("s".into()), switching: HeadSwitch::AsConfigured, base: None };
-    Ok(codes(&begin::begin_in_worktree(&mut open(root)?, &how, &root.with_extension("beside"))?.1))
+        BeginOptions { name: Some("s".into()), switching: HeadSwitch::AsConfigured, from: None };
+    Ok(codes(
+        &begin::begin_in_worktree(&mut open(root)?, &how, &root.with_extension("beside"))?.warnings,
+    ))
 }
 
 fn leave(root: &Path) -> Result<Vec<&'static str>> {
@@ -254,6 +295,56 @@ fn undone(switched: bool) -> TestRepo {
 fn with_user_changes(switched: bool) -> TestRepo {
     let workspace = session(switched);
     workspace.write("b.txt", "a user's\n");
+    workspace
+}
+
+/// The user changed line 12 of `long.txt` and did not commit it.
+fn with_user_lines(switched: bool) -> TestRepo {
+    let workspace = plain();
+    workspace.commit(&[("long.txt", lines(20).as_bytes())]);
+    workspace.edt(if switched { &["begin", "s"] } else { &["begin", "s", "--no-switch"] }).landed();
+    workspace.write("long.txt", lines(20).replace("line 12 of", "a user's line 12 of"));
+    workspace
+}
+
+/// An edit of `long.txt`, then lines that the user typed.
+fn with_later_user_lines(switched: bool) -> TestRepo {
+    let workspace = with_user_lines(switched);
+    edit_between_user_lines(&workspace.root).unwrap();
+    let text = workspace.text("long.txt");
+    workspace.write("long.txt", text.replace("line 17 of", "a later line 17 of"));
+    workspace
+}
+
+/// The same with an edit of another file after it.
+fn with_a_later_edit(switched: bool) -> TestRepo {
+    let workspace = with_later_user_lines(switched);
+    workspace.overwrite("b.txt", "later\n");
+    workspace
+}
+
+fn with_an_ignored_file(switched: bool) -> TestRepo {
+    let workspace = session(switched);
+    workspace.write(".git/info/exclude", ".env\n");
+    workspace.write(".env", "secret=1\n");
+    workspace
+}
+
+fn with_an_edited_ignored_file(switched: bool) -> TestRepo {
+    let workspace = with_an_ignored_file(switched);
+    edit_of_an_ignored_file(&workspace.root).unwrap();
+    workspace
+}
+
+/// A program removed an ignored file and was interrupted together with edt.
+fn with_a_removed_ignored_file() -> TestRepo {
+    let workspace = with_an_ignored_file(true);
+    let (repo, _) = LockedWorkspace::read(&workspace.root, &options()).unwrap();
+    repo.set_max_file_size(1 << 20);
+    let session = Session::required(&repo, &repo.head().unwrap()).unwrap();
+    let tree = repo.tree_of(session.tip).unwrap();
+    drop(BeforeProgram::take(&repo, tree).unwrap());
+    std::fs::remove_file(workspace.root.join(".env")).unwrap();
     workspace
 }
 
@@ -395,6 +486,42 @@ fn an_edit_over_unrecorded_user_changes() {
             with_user_changes,
             edit_of_a_changed_file,
         );
+    });
+}
+
+#[test]
+fn an_edit_between_user_lines() {
+    alone("an_edit_between_user_lines", || {
+        in_both_modes(
+            ["dirty edit, switched", "dirty edit, without switching"],
+            with_user_lines,
+            edit_between_user_lines,
+        );
+    });
+}
+
+#[test]
+fn an_undo_and_a_revert_below_later_user_lines() {
+    alone("an_undo_and_a_revert_below_later_user_lines", || {
+        meets_faults("dirty undo", || with_later_user_lines(true), undo);
+        meets_faults("dirty revert", || with_a_later_edit(true), revert_one);
+    });
+}
+
+#[test]
+fn a_landing_and_an_abandoned_session_with_user_lines() {
+    alone("a_landing_and_an_abandoned_session_with_user_lines", || {
+        meets_faults("dirty landing", || with_later_user_lines(true), landing);
+        meets_faults("dirty abandon", || with_later_user_lines(true), leave);
+    });
+}
+
+#[test]
+fn ignored_files() {
+    alone("ignored_files", || {
+        meets_faults("ignored edit", || with_an_ignored_file(true), edit_of_an_ignored_file);
+        meets_faults("ignored undo", || with_an_edited_ignored_file(true), undo);
+        meets_faults("ignored removal", with_a_removed_ignored_file, record_interrupted);
     });
 }
 
@@ -692,8 +819,10 @@ impl Trial {
     /// What is wrong after `plan`.
     fn fault(&self, plan: FaultPlan) -> Vec<String> {
         let root = self.copy();
-        let (answer, _) = effect::with_plan(plan, || (self.case.act)(&root));
-        self.after(&root, plan.fault, &self.steps[plan.at - 1], &answer)
+        let (answer, steps) = effect::with_plan(plan, || (self.case.act)(&root));
+        // The number of effects may differ by one between two runs.
+        let step = steps.get(plan.at - 1).unwrap_or(&self.steps[plan.at - 1]);
+        self.after(&root, plan.fault, step, &answer)
     }
 
     /// The effect of `steps` that is of this kind, on a path that ends so.
@@ -770,7 +899,7 @@ impl Trial {
             return vec![format!("it cannot be recovered: {error}")];
         }
         let left = State::of(root);
-        let is = |state: &State| left.seen(hands) == state.seen(hands);
+        let is = |state: &State| left.seen(hands) == state.seen(hands) && left.keeps(state, hands);
         let whole = must_be.map_or_else(|| is(&self.old) || is(&self.new), is)
             || self.is_half(&left, hands);
         if !whole {
@@ -861,7 +990,9 @@ impl Trial {
     /// Whether Git finds nothing uncommitted before and after.
     fn clean(&self) -> bool {
         self.case.name.ends_with("switched")
-            && !["recorded", "checkpoint"].iter().any(|name| self.case.name.starts_with(name))
+            && !["recorded", "checkpoint", "dirty"]
+                .iter()
+                .any(|name| self.case.name.starts_with(name))
     }
 
     /// A further edit works.
@@ -957,7 +1088,12 @@ fn uncoded(error: &Refusal) -> Option<String> {
 
 impl State {
     fn empty() -> State {
-        State { files: Snapshot::new(), refs: Snapshot::new(), index: Vec::new() }
+        State {
+            files: Snapshot::new(),
+            refs: Snapshot::new(),
+            index: Vec::new(),
+            private: Snapshot::new(),
+        }
     }
 
     fn of(root: &Path) -> State {
@@ -980,13 +1116,26 @@ impl State {
         for name in ["HEAD", "packed-refs"] {
             refs.extend(std::fs::read(git.join(name)).ok().map(|bytes| (name.to_owned(), bytes)));
         }
-        State { files, refs, index: entries(&git.join("index")) }
+        let mut private = Snapshot::new();
+        walk(&git.join("edt/private"), "", &mut private);
+        // Records of edits have a commit's name; only recovery reads others.
+        private.retain(|name, _| {
+            name.rsplit('/').next().is_some_and(|name| name.len() == 40 && !name.contains('.'))
+        });
+        State { files, refs, index: entries(&git.join("index")), private }
+    }
+
+    /// Whether it has all private records of `other`. A record that could not be removed may stay.
+    fn keeps(&self, other: &State, hands: Hands) -> bool {
+        other.private.iter().all(|(name, bytes)| self.private.get(name) == Some(bytes))
+            && (hands == Hands::Tied || self.private == other.private)
     }
 
     /// The state without empty directories, if they could not be removed.
     fn seen(&self, hands: Hands) -> State {
         let mut seen = self.clone();
         seen.files.retain(|_, bytes| hands == Hands::Free || bytes != b"a directory");
+        seen.private.clear();
         seen
     }
 
@@ -1000,6 +1149,7 @@ impl State {
     fn against(&self, other: &State) -> Vec<String> {
         let mut differs = changed(&other.files, &self.files);
         differs.extend(changed(&other.refs, &self.refs));
+        differs.extend(changed(&other.private, &self.private));
         let (mine, others): (BTreeSet<_>, BTreeSet<_>) =
             (self.index.iter().collect(), other.index.iter().collect());
         differs.extend(mine.symmetric_difference(&others).map(|entry| format!("index: {entry}")));
@@ -1038,6 +1188,7 @@ fn leftovers(root: &Path, hands: Hands) -> Vec<String> {
     walk(&root.join(".git"), "", &mut git);
     let known = [
         "edt",
+        "edt/landing",
         "edt/main",
         "edt/main/journal",
         "edt/main/lock",
@@ -1051,8 +1202,13 @@ fn leftovers(root: &Path, hands: Hands) -> Vec<String> {
         "edt/main/stage/index.own",
         "edt/main/stage/index.before",
     ];
+    // The session's own, removed with it.
+    let own = |name: &str| {
+        ["edt/private", "edt/main/snapshot"].iter().any(|directory| name.starts_with(directory))
+    };
     let odd = |name: &&String| {
         let staged = name.starts_with("edt")
+            && !own(name)
             && !known.contains(&name.as_str())
             && name.as_str() != "edt/main/stage";
         let staged = staged && (hands == Hands::Free || !name.starts_with("edt/main/stage/"));

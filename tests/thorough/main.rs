@@ -18,6 +18,7 @@ mod concurrency;
 mod crash;
 mod faults;
 mod other_readers;
+mod ownership;
 mod power;
 mod random_histories;
 mod random_sessions;

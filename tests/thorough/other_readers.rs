@@ -132,7 +132,7 @@ fn jj_reads_the_repository_without_complaint() {
     let log =
         say(&["log", "-r", "all()", "--no-graph", "-T", "description.first_line() ++ \"\\n\""]);
     for subject in
-        ["edit a.txt (+1 -1)", "checkpoint: unrecorded changes of a.txt", "a user's commit"]
+        ["edit a.txt (+1 -1)", "checkpoint: uncommitted changes of a.txt", "a user's commit"]
     {
         assert!(log.contains(subject), "{subject}: {log}");
     }

@@ -11,21 +11,20 @@ use super::request::{self, ToolRequests, WorktreeRequest};
 use edt_command::OnFindings;
 use edt_core::guard::protected;
 
+use edt_core::guard::review::{self, ChangesPreview, ChangesReview};
 use edt_core::proposal::propose;
-use edt_core::session::checkpoint::{CheckpointReason, CommitInfo};
+use edt_core::session::message::Kind;
 use edt_core::session::path_state::PathState;
-use edt_core::session::record::{
-    RecordAction, RecordOutcome, RecordPreview, record, record_checked,
-};
+use edt_core::session::record::{CommitInfo, RecordAction, RecordOutcome, record_changes};
+use edt_core::session::snapshot::Snapshot;
 use edt_core::session::workspace::Options;
 use edt_core::session::{LockedWorkspace, Session};
 use edt_core::txn::Request;
 use edt_git::{Oid, Repo, Tracked};
 use edt_io::Environment;
 use edt_journal::index::PreparedIndex;
-use edt_run::changes;
 use edt_types::stage;
-use edt_types::trace::names::RECORD;
+use edt_types::trace::names::{RECORD, SNAPSHOT};
 use edt_types::{Code, DryRun, Finding, Landing, Refusal, RepoPath, Result};
 
 /// The agent that calls, and where.
@@ -56,7 +55,8 @@ pub fn answer(event: &HookEvent, call: &JudgeCall<'_>) -> Result<HookMessage> {
     }
 }
 
-/// Judges the edits in every worktree, then records the user's changes to these files.
+/// Judges the edits in every worktree, then copies the files, so that the edit can be distinguished
+/// from the user's changes.
 fn before(requests: ToolRequests, call: &JudgeCall<'_>) -> Result<HookMessage> {
     let (mut found, mut accepted, mut lessons) =
         ([requests.unlocated, requests.faults].concat(), Vec::new(), Vec::new());
@@ -79,10 +79,10 @@ fn before(requests: ToolRequests, call: &JudgeCall<'_>) -> Result<HookMessage> {
         notify_found(call, &findings.codes());
         return Ok(HookMessage::Refusal(messages::refusal(&findings.with_lessons(lessons))));
     }
-    for (mut workspace, paths) in accepted {
+    for (workspace, paths) in accepted {
         let paths = existing(&workspace, &paths)?;
         if !paths.is_empty() {
-            stage!(RECORD, record(&mut workspace, CheckpointReason::Foreign, &paths))?;
+            stage!(SNAPSHOT, Snapshot::of_paths(&workspace.repo, &paths))?;
         }
     }
     Ok(HookMessage::Silent)
@@ -110,13 +110,11 @@ fn observe_landing(
     request: Option<Result<Request>>,
     recorded: &RecordOutcome,
 ) {
-    let Some(commit) = recorded.commits.last().map(ToString::to_string) else { return };
-    let paths: Vec<String> =
-        recorded.paths.iter().map(|differs| differs.path.to_string()).collect();
+    let Some(commit) = recorded.commit.map(|commit| commit.to_string()) else { return };
     let landing = Landing {
         session: &recorded.session.name,
         commit: &commit,
-        paths: paths.iter().map(|path| (path.as_str(), None)).collect(),
+        paths: recorded.files.iter().map(|file| (file.path.as_str(), None)).collect(),
         overrode: Vec::new(),
     };
     workspace.observe_landed(request.and_then(Result::ok).as_ref(), &landing);
@@ -134,20 +132,24 @@ fn after(event: &HookEvent, requests: ToolRequests, call: &JudgeCall<'_>) -> Res
         let commit_info = CommitInfo {
             message: subject(&event.tool, &paths),
             agent: Some(call.agent.to_owned()),
+            kind: Kind::Edit,
         };
-        let mut review = changes::ChangesReview::default();
-        let mut judge = |about: &RecordPreview<'_>| {
-            review = changes::review(about, &policy, OnFindings::Refuse)?;
+        let before = Snapshot::taken_of_paths(&workspace.repo, &paths)?;
+        let mut review = ChangesReview::default();
+        let mut judge = |about: &ChangesPreview<'_>| {
+            review = review::review(about, &policy, OnFindings::Refuse)?;
             // The edit was made already. It is recorded, so that it can be undone.
             Ok(RecordAction::Record)
         };
-        let reason = CheckpointReason::AgentTool(&commit_info);
-        let recorded = stage!(RECORD, record_checked(&mut workspace, reason, &paths, &mut judge))?;
+        let recorded = stage!(
+            RECORD,
+            record_changes(&mut workspace, &before, &commit_info, Some(&paths), &mut judge)
+        )?;
         // An edit that edt would have refused is not remembered as a fix.
         if review.refused.is_empty() {
             observe_landing(&mut workspace, request, &recorded);
         }
-        if !recorded.commits.is_empty() {
+        if recorded.commit.is_some() {
             has_objection |= !review.refused.is_empty();
             codes.extend(review.refused.iter().map(|finding| finding.code.name()));
             infos.extend(messages::recorded(
@@ -345,6 +347,16 @@ mod tests {
     }
 
     #[test]
+    fn the_users_change_of_other_lines_stays_uncommitted() {
+        let repo = ScratchRepo::with(&[("a.txt", "one\n2\n3\n4\n")]);
+        write(&repo, "a.txt", "one\n2\n3\n4\nmine\n");
+        call(&repo, HookPhase::Before, vec![replace("one", "two")]).unwrap();
+        write(&repo, "a.txt", "two\n2\n3\n4\nmine\n");
+        call(&repo, HookPhase::After, vec![replace("one", "two")]).unwrap();
+        assert_eq!(subjects(&repo), ["edit a.txt (Edit)"]);
+    }
+
+    #[test]
     fn the_users_change_of_a_file_is_recorded_before_the_agents() {
         let repo = ScratchRepo::with(&[("a.txt", "one\n")]);
         write(&repo, "a.txt", "one\nmine\n");
@@ -353,7 +365,7 @@ mod tests {
         call(&repo, HookPhase::After, vec![replace("one", "two")]).unwrap();
         assert_eq!(
             subjects(&repo),
-            ["edit a.txt (Edit)", "checkpoint: unrecorded changes of a.txt"]
+            ["edit a.txt (Edit)", "user changes: uncommitted changes of a.txt"]
         );
     }
 

@@ -297,7 +297,8 @@ impl<'a> AgentTools<'a> {
         self.counters.call("undo");
         let moved = self.repo.workspace("undo").and_then(|mut workspace| {
             let session = Session::required(&workspace.repo, &workspace.repo.head()?)?;
-            undo::undo(&mut workspace, &session, &UndoTarget::Edits(1))
+            let options = undo::MoveOptions::default();
+            undo::undo(&mut workspace, &session, &UndoTarget::Edits(1), options)
         });
         match moved {
             Ok(moved) => {

@@ -38,7 +38,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     ws.undo(1)?;
     ws.redo()?;
     for entry in ws.log()? {
-        println!("{} {} ({})", entry.commit.oid, entry.commit.subject(), entry.files.join(", "));
+        let files: Vec<&str> = entry.files.iter().map(|file| file.path.as_str()).collect();
+        println!("{} {} ({})", entry.commit.oid, entry.commit.subject(), files.join(", "));
     }
     for file in ws.diff(None)? {
         print!("{file}");

@@ -13,10 +13,11 @@ use crate::session::begin::{BeginOptions, HeadSwitch, begin};
 use crate::session::file_diff;
 use crate::session::history::Commit;
 use crate::session::land::land;
+use crate::session::revert::revert;
 use crate::session::status::status;
-use crate::session::undo::{BranchMove, UndoTarget, redo, undo};
+use crate::session::undo::{BranchMove, MoveOptions, UndoTarget, redo, undo};
 use crate::session::workspace::Cache;
-use crate::session::{LockedWorkspace, Session};
+use crate::session::{LockedWorkspace, Session, revision};
 use crate::txn::Request;
 use crate::txn::request::EditFields;
 use crate::types::{FileDiff, LogEntry, WorktreeStatus};
@@ -86,22 +87,24 @@ impl Workspace {
     }
 
     /// Begins the session `name`, or one named after the current branch. HEAD switches to its
-    /// branch unless policy says otherwise; no file changes.
+    /// branch unless policy says otherwise; no file changes. In a session, the new one starts from
+    /// the branch that the session began on, and the files follow.
     ///
     /// # Errors
     /// `SESSION_EXISTS`; `BAD_REQUEST` for a name that Git does not accept; `REPOSITORY_BUSY` during
-    /// a merge or rebase. Nothing is changed then.
+    /// a merge or rebase; `UNSAVED_CHANGES`. Nothing is changed then.
     pub fn begin(&mut self, name: Option<&str>) -> Result<Outcome, Refusal> {
         let mut locked = self.lock()?;
         let options = BeginOptions {
             name: name.map(str::to_owned),
             switching: HeadSwitch::AsConfigured,
-            base: None,
+            from: None,
         };
-        let (session, warnings) = begin(&mut locked, &options)?;
+        let begun = begin(&mut locked, &options)?;
         let mut outcome = Outcome::new(Status::Applied);
-        outcome.session = Some(session.report(true));
-        outcome.warnings = warnings;
+        outcome.session = Some(begun.session.report(true));
+        outcome.files = begun.files;
+        outcome.warnings = begun.warnings;
         outcome.recovered.clone_from(&locked.recovered);
         Ok(outcome)
     }
@@ -112,7 +115,9 @@ impl Workspace {
     /// `NO_SESSION`; `NOTHING_TO_UNDO` if the session has fewer edits, or `count` is 0;
     /// `UNSAVED_CHANGES`. Nothing is changed then.
     pub fn undo(&mut self, count: u64) -> Result<Outcome, Refusal> {
-        self.move_branch(|locked, session| undo(locked, session, &UndoTarget::Edits(count)))
+        self.move_branch(|locked, session| {
+            undo(locked, session, &UndoTarget::Edits(count), MoveOptions::default())
+        })
     }
 
     /// Redoes what the last [`Workspace::undo`] undid.
@@ -120,7 +125,31 @@ impl Workspace {
     /// # Errors
     /// `NO_SESSION`; `NOTHING_TO_REDO`; `UNSAVED_CHANGES`. Nothing is changed then.
     pub fn redo(&mut self) -> Result<Outcome, Refusal> {
-        self.move_branch(redo)
+        self.move_branch(|locked, session| redo(locked, session, MoveOptions::default()))
+    }
+
+    /// Reverts the edits with these numbers, which [`Outcome::edit`] counts, in one new commit. The
+    /// edits between and after them stay, and so do the user's uncommitted lines.
+    ///
+    /// ```standalone_crate
+    /// # fn main() -> Result<(), edt_core::Refusal> {
+    /// # let directory = edt_testkit::ScratchRepo::with(&[("a.txt", "1\n2\n3\n4\n5\n")]);
+    /// # let mut ws = edt_core::Workspace::open(directory.path(), edt_core::Options::default())?;
+    /// ws.apply(&edt_core::Request::new("first").edit("a.txt", "1", "one"))?;
+    /// ws.apply(&edt_core::Request::new("second").edit("a.txt", "5", "five"))?;
+    /// ws.revert(&[1])?;
+    /// # assert_eq!(std::fs::read_to_string(directory.path().join("a.txt")).unwrap(), "1\n2\n3\n4\nfive\n");
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// `NO_SESSION`; `BAD_REQUEST` for a number that is no edit of the session; `REVERT_CONFLICT` if
+    /// a later edit changed the same lines; `UNSAVED_CHANGES` if the user did. Nothing is changed
+    /// then.
+    pub fn revert(&mut self, edits: &[u64]) -> Result<Outcome, Refusal> {
+        let mut locked = self.lock()?;
+        let session = Session::required(&locked.repo, &locked.repo.head()?)?;
+        revert(&mut locked, &session, edits, MoveOptions::default())
     }
 
     /// Lands the session: squashes it into one commit on its base branch, three-way merged if that
@@ -148,6 +177,7 @@ impl Workspace {
         locked.observe_undone(session.tip, session.base);
         let mut outcome = Outcome::new(Status::Applied);
         outcome.session = Some(session.report(false));
+        outcome.files = abandoned.files;
         outcome.warnings = abandoned.warnings;
         outcome.recovered.clone_from(&locked.recovered);
         Ok(outcome)
@@ -182,7 +212,8 @@ impl Workspace {
     }
 
     /// What the commit changed against its first parent; for `None`, what the session changed
-    /// against its base. `commit` is a revision as Git reads it, such as the id in an [`Outcome`].
+    /// against its base. `commit` is the number of an edit, or a revision as Git reads it, such as the
+    /// id in an [`Outcome`].
     ///
     /// ```standalone_crate
     /// # fn main() -> Result<(), edt_core::Refusal> {
@@ -200,7 +231,9 @@ impl Workspace {
     pub fn diff(&self, commit: Option<&str>) -> Result<Vec<FileDiff>, Refusal> {
         let (repo, _) = self.read()?;
         let (from, to) = if let Some(revision) = commit {
-            let commit = Commit::read(&repo, repo.commit_named(revision)?)?;
+            let session = Session::current(&repo, &repo.head()?)?;
+            let commit = revision::resolve(&repo, session.as_ref(), revision)?;
+            let commit = Commit::read(&repo, commit)?;
             (commit.parent.unwrap_or_else(|| repo.empty_tree()), commit.oid)
         } else {
             let session = Session::required(&repo, &repo.head()?)?;
@@ -503,11 +536,13 @@ mod tests {
         assert_eq!((session.name.as_str(), session.began), ("main-1", false));
         let status = workspace.status().unwrap();
         assert_eq!((status.edits, status.tip), (2, second.commit));
-        assert_eq!(status.changed, ["b.txt", "dir/a.txt"]);
+        let changed: Vec<&str> = status.changed.iter().map(|file| file.path.as_str()).collect();
+        assert_eq!(changed, ["b.txt", "dir/a.txt"]);
         let log = workspace.log().unwrap();
         let shown = |entry: &LogEntry| {
             let edit = entry.commit.trailers.as_ref().map(|trailers| trailers.edit);
-            (entry.commit.subject().to_owned(), edit, entry.files.concat())
+            let paths: String = entry.files.iter().map(|file| file.path.as_str()).collect();
+            (entry.commit.subject().to_owned(), edit, paths)
         };
         assert_eq!(
             log.iter().map(shown).collect::<Vec<_>>(),

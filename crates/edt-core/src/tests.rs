@@ -11,7 +11,8 @@ use edt_testkit::ScratchRepo;
 use edt_types::{DryRun, Finding, Outcome, RepoPath, Result};
 
 use crate::session::begin::{BeginOptions, HeadSwitch, begin};
-use crate::session::undo::{BranchMove, UndoTarget, redo, undo};
+use crate::session::snapshot::Snapshot;
+use crate::session::undo::{BranchMove, MoveOptions, UndoTarget, redo, undo};
 use crate::session::workspace::Options;
 use crate::session::{LockedWorkspace, Session};
 use crate::txn::{self, Request};
@@ -99,8 +100,8 @@ impl Scratch {
     }
 
     pub(crate) fn begin_with(&self, name: &str, switching: HeadSwitch) -> Session {
-        let options = BeginOptions { name: Some(name.to_owned()), switching, base: None };
-        begin(&mut self.open(), &options).unwrap().0
+        let options = BeginOptions { name: Some(name.to_owned()), switching, from: None };
+        begin(&mut self.open(), &options).unwrap().session
     }
 
     /// The session of the worktree.
@@ -121,12 +122,20 @@ impl Scratch {
 
     pub(crate) fn undo(&self, count: u64) -> Result<BranchMove> {
         let session = self.session();
-        undo(&mut self.open(), &session, &UndoTarget::Edits(count))
+        undo(&mut self.open(), &session, &UndoTarget::Edits(count), MoveOptions::default())
     }
 
     pub(crate) fn redo(&self) -> Result<BranchMove> {
         let session = self.session();
-        redo(&mut self.open(), &session)
+        redo(&mut self.open(), &session, MoveOptions::default())
+    }
+
+    /// The files before a program or an agent's tool changes them.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        let repo = self.repo();
+        let head = repo.head().unwrap();
+        let tip = Session::current(&repo, &head).unwrap().map_or(head.commit, |one| Some(one.tip));
+        Snapshot::take(&repo, repo.tree_of(tip.unwrap()).unwrap()).unwrap()
     }
 
     /// Commits `files` on `branch` as a user would in another worktree: neither the index nor a

@@ -7,7 +7,7 @@
 //!
 //! | types | used by |
 //! | --- | --- |
-//! | [`WorktreeStatus`], [`LogEntry`], [`Commit`], [`Trailers`], [`Kind`], [`FileDiff`] | what [`Workspace`](crate::Workspace) reads |
+//! | [`WorktreeStatus`], [`UncommittedFile`], [`LogEntry`], [`LogFile`], [`Commit`], [`Trailers`], [`Kind`], [`FileDiff`] | what [`Workspace`](crate::Workspace) reads |
 //! | [`FileChangeKind`], [`MatchedBy`] | [`FileReport`](crate::FileReport) |
 //! | [`Repo`], [`Oid`], [`Journal`], [`Policy`], [`Landing`] | [`Observer`](crate::Observer) |
 //! | [`TrustStore`], [`TrustEntry`], [`Cache`] | [`Options`](crate::Options) |
@@ -21,9 +21,9 @@ pub use crate::policy::Policy;
 pub use crate::policy::trust::{TrustEntry, TrustStore};
 pub use crate::session::file_diff::FileDiff;
 pub use crate::session::history::Commit;
-pub use crate::session::log::LogEntry;
+pub use crate::session::log::{LogEntry, LogFile};
 pub use crate::session::message::{Kind, Trailers};
-pub use crate::session::status::WorktreeStatus;
+pub use crate::session::status::{UncommittedFile, WorktreeStatus};
 pub use crate::session::workspace::Cache;
 pub use edt_edit::diff::LineDiff;
 pub use edt_git::{Oid, Repo};

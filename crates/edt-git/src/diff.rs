@@ -129,7 +129,7 @@ impl Repo {
     }
 }
 
-fn item(mode: u32, oid: Oid) -> TreeItem {
+pub(super) fn item(mode: u32, oid: Oid) -> TreeItem {
     if mode & 0o170_000 == 0o100_000 {
         TreeItem::File(FileId { oid, mode: FileMode::of(mode & 0o100 != 0) })
     } else {

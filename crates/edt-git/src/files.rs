@@ -14,6 +14,7 @@ use gix::index::entry::{Flags, Mode, Stage, Stat as IndexStat};
 use super::repo::{FileMode, Repo, unreadable};
 use super::{Oid, causes};
 use edt_io::disk::{Dir, Parent, Stat};
+use edt_io::fifos;
 use edt_types::{Code, Finding, RepoPath, Result};
 
 /// Which files are listed.
@@ -126,12 +127,31 @@ impl Repo {
     /// # Errors
     /// `IO_ERROR` if the index or the rules cannot be read.
     pub fn ignores(&self, path: &RepoPath) -> Result<bool> {
-        use gix::worktree::stack::state::ignore as rules;
         let index = self.index_now().map_err(|error| unreadable("the index", &error))?;
-        let name = path.as_bytes().as_bstr();
-        if index.entry_by_path(name).is_some() {
+        if index.entry_by_path(path.as_bytes().as_bstr()).is_some() {
             return Ok(false);
         }
+        self.is_excluded(path)
+    }
+
+    /// Whether a rule of Git matches `path`, which is not in the index.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if the rules cannot be read.
+    pub fn is_excluded(&self, path: &RepoPath) -> Result<bool> {
+        use gix::worktree::stack::state::ignore as rules;
+        let name = path.as_bytes().as_bstr();
+        // Reading a FIFO would block.
+        let is_special = |directory: &[u8]| match self.root().beneath(directory) {
+            Ok(Parent::Open(dir)) => {
+                matches!(dir.stat(b".gitignore"), Ok(Some(found)) if found.is_special())
+            }
+            _ => false,
+        };
+        let special = path.parents().chain([&b""[..]]).any(is_special);
+        let _watch = special.then(|| fifos::watch(self.root_path()));
+        // Rules are read from the worktree; an index serves sparse checkouts only.
+        let index = gix::index::State::new(self.inner.object_hash());
         let source = rules::Source::WorktreeThenIdMappingIfNotSkipped;
         let mut rules = self
             .inner
@@ -165,6 +185,27 @@ impl Repo {
             self.walk(index, &roots, which, &mut all)?;
         }
         Ok(all.into_values().collect())
+    }
+
+    /// The ignored files and directories. A completely ignored directory is one path.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if the index or a directory cannot be read.
+    pub fn ignored(&self) -> Result<Vec<RepoPath>> {
+        let index = self.index_now().map_err(|error| unreadable("the index", &error))?;
+        let fail = |error: gix::Error| unreadable("the worktree", &error);
+        let options = self.inner.dirwalk_options().map_err(fail)?;
+        let options = options.emit_ignored(Some(EmissionMode::CollapseDirectory));
+        let mut found = gix::dir::walk::delegate::Collect::default();
+        self.inner
+            .dirwalk(&index, None::<&gix::bstr::BStr>, &AtomicBool::new(false), options, &mut found)
+            .map_err(fail)?;
+        let ignored = found
+            .unorded_entries
+            .into_iter()
+            .filter(|(entry, _)| matches!(entry.status, Status::Ignored(_)))
+            .map(|(entry, _)| RepoPath::from_tree(&entry.rela_path));
+        Ok(ignored.collect())
     }
 
     /// Adds the files that exist only on disk.

@@ -25,6 +25,8 @@ pub struct Index {
     hash_len: usize,
     /// The start of each entry, in the order of the names.
     starts: Vec<usize>,
+    /// The newest time of a file in an entry, in seconds since 1970.
+    newest: u32,
     /// The names in version 4, which compresses them; versions 2 and 3 have them in the entries.
     names: Vec<Vec<u8>>,
     extensions: Vec<Range<usize>>,
@@ -39,7 +41,9 @@ pub enum IndexState {
     File(FileId),
     /// A path to be added later (`git add -N`).
     IntentToAdd,
-    /// A symbolic link, a submodule, or an unmerged path.
+    /// A path with a merge conflict.
+    Unmerged,
+    /// A symbolic link or a submodule.
     Other,
 }
 
@@ -58,6 +62,7 @@ pub struct UnsupportedIndex;
 /// The length of the stat data before the object id: ten 32-bit fields.
 const STAT_LEN: usize = 40;
 const MODE_AT: usize = 24;
+const MTIME_AT: usize = 8;
 const EXTENDED: u16 = 0x4000;
 const INTENT_TO_ADD: u16 = 0x2000;
 const SKIP_WORKTREE: u16 = 0x4000;
@@ -79,9 +84,10 @@ impl Index {
         }
         let offset_table = if version == 4 { block_starts(&bytes, hash_len) } else { Vec::new() };
         let mut starts = Vec::with_capacity(count as usize);
-        let (mut at, mut names) = (12, Vec::new());
+        let (mut at, mut names, mut newest) = (12, Vec::new(), 0);
         for _ in 0..count {
             starts.push(at);
+            newest = newest.max(word(at + MTIME_AT)?);
             if version == 4 {
                 let previous =
                     if offset_table.contains(&at) { None } else { names.last().map(Vec::as_slice) };
@@ -106,7 +112,7 @@ impl Index {
             extensions.push(at..end);
             at = end;
         }
-        Ok(Index { bytes, version, hash_len, starts, names, extensions, end_of_entries })
+        Ok(Index { bytes, version, hash_len, starts, newest, names, extensions, end_of_entries })
     }
 
     #[must_use]
@@ -118,6 +124,7 @@ impl Index {
             version: 2,
             hash_len,
             starts: Vec::new(),
+            newest: 0,
             names: Vec::new(),
             extensions: Vec::new(),
             end_of_entries: 12,
@@ -129,7 +136,7 @@ impl Index {
         let Ok(i) = self.position(path) else { return IndexState::Nothing };
         let (at, (flags, extended)) = (self.starts[i], self.flags(i));
         if flags & 0x3000 != 0 {
-            return IndexState::Other;
+            return IndexState::Unmerged;
         }
         if extended & INTENT_TO_ADD != 0 {
             return IndexState::IntentToAdd;
@@ -168,6 +175,13 @@ impl Index {
     #[must_use]
     pub fn is_skipped(&self, path: &RepoPath) -> bool {
         self.position(path).is_ok_and(|i| self.flags(i).1 & SKIP_WORKTREE != 0)
+    }
+
+    /// Whether a file of an entry may have changed in the second `written`, in which the index was
+    /// written. Git compares the content of such a file, as long as the index is not newer.
+    #[must_use]
+    pub fn is_racy(&self, written: i64) -> bool {
+        i64::from(self.newest) >= written
     }
 
     /// Makes `changes`. `directories` has the trees of the touched directories before and after,
@@ -520,7 +534,7 @@ mod tests {
         let entries = [("l", 0o120_000, 0, 0), ("s", 0o160_000, 0, 0), ("u", 0o100_644, 0x1000, 0)];
         let index = parsed(2, &entries);
         let states = ["l", "s", "u"].map(|name| index.staged(&path(name)));
-        assert_eq!(states, [IndexState::Other; 3]);
+        assert_eq!(states, [IndexState::Other, IndexState::Other, IndexState::Unmerged]);
     }
 
     #[test]

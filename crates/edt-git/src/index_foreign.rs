@@ -18,6 +18,9 @@ impl Repo {
     pub fn staged_via_gix(&self, path: &RepoPath) -> Result<IndexState> {
         let index = self.index_now().map_err(|error| unreadable("the index", &error))?;
         let Some(entry) = index.entry_by_path(path.as_bytes().as_bstr()) else {
+            if index.entry_range(path.as_bytes().as_bstr()).is_some() {
+                return Ok(IndexState::Unmerged);
+            }
             let Some((directory, tree)) = left_out(&index, path) else {
                 return Ok(IndexState::Nothing);
             };

@@ -2,6 +2,8 @@
 //! [`ObjectWriter`]; nothing is on disk yet.
 
 use std::collections::HashSet;
+use std::num::NonZeroU8;
+use std::ops::Range;
 
 use gix::merge::tree::{Conflict, Resolution, TreatAsUnresolved};
 use gix::prelude::Write as _;
@@ -17,6 +19,85 @@ pub enum Merged {
     Clean(Oid),
     /// The paths with conflicting changes, in order.
     Conflicts(Vec<RepoPath>),
+}
+
+/// The result of a three-way merge of texts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MergedText {
+    Clean(Vec<u8>),
+    /// The rows of `ours` that conflict, counted from 0, end excluded.
+    Conflict(Vec<Range<usize>>),
+}
+
+/// Merges the texts `ours` and `theirs`, which both derive from `base`, line by line as `git
+/// merge-file` does. Binary contents conflict.
+#[must_use]
+pub fn merge_text(base: &[u8], ours: &[u8], theirs: &[u8]) -> MergedText {
+    use gix::merge::blob::Resolution;
+    use gix::merge::blob::builtin_driver::text::{Conflict, ConflictStyle, Labels, Merge};
+    if [base, ours, theirs].into_iter().any(edt_types::text::is_binary) {
+        return MergedText::Conflict(Vec::new());
+    }
+    let mut input = gix::diff::blob::InternedInput::new(&[][..], &[][..]);
+    let algorithm = gix::diff::blob::Algorithm::Histogram;
+    let merge = Merge::new(&mut input, ours, base, theirs, algorithm);
+    let (style, marker_size) = (ConflictStyle::Merge, NonZeroU8::MAX);
+    let mut merged = Vec::new();
+    let keep = Conflict::Keep { style, marker_size };
+    match merge.run(&mut merged, Labels::default(), keep) {
+        Resolution::Conflict => MergedText::Conflict(conflicting_rows(ours, &merged)),
+        Resolution::Complete | Resolution::CompleteWithAutoResolvedConflict => {
+            MergedText::Clean(merged)
+        }
+    }
+}
+
+/// As [`merge_text`], but takes the lines of `theirs` where both sides changed the same lines.
+/// `None` for binary contents.
+#[must_use]
+pub fn merge_text_with_theirs(base: &[u8], ours: &[u8], theirs: &[u8]) -> Option<Vec<u8>> {
+    use gix::merge::blob::builtin_driver::text::{Conflict, Labels, Merge};
+    if [base, ours, theirs].into_iter().any(edt_types::text::is_binary) {
+        return None;
+    }
+    let mut input = gix::diff::blob::InternedInput::new(&[][..], &[][..]);
+    let algorithm = gix::diff::blob::Algorithm::Histogram;
+    let merge = Merge::new(&mut input, ours, base, theirs, algorithm);
+    let mut merged = Vec::new();
+    merge.run(&mut merged, Labels::default(), Conflict::ResolveWithTheirs);
+    Some(merged)
+}
+
+/// The rows of `ours` in a merge with markers of 255 characters.
+fn conflicting_rows(ours: &[u8], merged: &[u8]) -> Vec<Range<usize>> {
+    let marker =
+        |line: &[u8], byte: u8| line.len() >= 255 && line[..255].iter().all(|found| *found == byte);
+    let (mut rows, mut start, mut theirs) = (Vec::new(), 0, false);
+    // The merge with our side of each conflict.
+    let mut kept: Vec<&[u8]> = Vec::new();
+    for line in edt_types::text::lines(merged) {
+        if marker(line, b'<') {
+            start = kept.len();
+        } else if marker(line, b'=') {
+            theirs = true;
+            rows.push(start..kept.len());
+        } else if marker(line, b'>') {
+            theirs = false;
+        } else if !theirs {
+            kept.push(line);
+        }
+    }
+    // Their changes without a conflict are in the merge, and not in `ours`.
+    let kept = kept.concat();
+    let input = gix::diff::blob::InternedInput::new(ours, kept.as_slice());
+    let diff = gix::diff::blob::Diff::compute(gix::diff::blob::Algorithm::Histogram, &input);
+    let hunks: Vec<_> = diff.hunks().collect();
+    let in_ours = |row: usize| {
+        let before = |hunk: &&gix::diff::blob::Hunk| hunk.after.end as usize <= row;
+        let last = hunks.iter().rev().find(before);
+        last.map_or(row, |hunk| row - hunk.after.end as usize + hunk.before.end as usize)
+    };
+    rows.into_iter().map(|rows| in_ours(rows.start)..in_ours(rows.start) + rows.len()).collect()
 }
 
 impl ObjectWriter<'_> {
@@ -241,6 +322,17 @@ mod tests {
     }
 
     #[test]
+    fn only_the_conflicting_lines_of_ours_are_overwritten() {
+        let text = |three: &str, nine: &str| format!("1\n2\n{three}\n4\n5\n6\n7\n8\n{nine}\n");
+        let (base, ours, theirs) = (text("3", "9"), text("ours", "typed"), text("theirs", "9"));
+        let [base, ours, theirs] = [&base, &ours, &theirs].map(String::as_bytes);
+        assert_eq!(merge_text(base, ours, theirs), MergedText::Conflict(vec![2..3]));
+        let merged = merge_text_with_theirs(base, ours, theirs);
+        assert_eq!(merged, Some(text("theirs", "typed").into_bytes()));
+        assert_eq!(merge_text_with_theirs(base, ours, b"\0"), None);
+    }
+
+    #[test]
     fn the_newest_common_ancestor_is_the_merge_base() {
         let (_scratch, repo) = opened();
         let mut writer = ObjectWriter::new(&repo);
@@ -257,5 +349,79 @@ mod tests {
         assert_eq!(repo.merge_base(left, apart).unwrap(), None);
         let new = repo.commits_not_in(left, &[right]).unwrap();
         assert_eq!(new, HashSet::from([left]));
+    }
+
+    const TEN: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n";
+
+    fn text(base: &str, ours: &str, theirs: &str) -> MergedText {
+        merge_text(base.as_bytes(), ours.as_bytes(), theirs.as_bytes())
+    }
+
+    #[test]
+    fn texts_with_changes_of_different_lines_are_merged() {
+        let (ours, theirs) = (TEN.replace('2', "two"), TEN.replace('8', "eight"));
+        let both = ours.replace('8', "eight");
+        assert_eq!(text(TEN, &ours, &theirs), MergedText::Clean(both.into()));
+    }
+
+    #[test]
+    fn the_same_change_of_both_sides_is_made_once() {
+        let (ours, theirs) = (TEN.replace('2', "two"), TEN.replace('2', "two").replace('9', "n"));
+        assert_eq!(text(TEN, &ours, &theirs), MergedText::Clean(theirs.into()));
+    }
+
+    #[test]
+    fn a_last_line_without_a_line_end_stays_one() {
+        let base = TEN.trim_end();
+        let (ours, theirs) = (base.replace('2', "two"), base.replace('8', "eight"));
+        let both = ours.replace('8', "eight");
+        assert_eq!(text(base, &ours, &theirs), MergedText::Clean(both.into()));
+    }
+
+    #[test]
+    fn line_ends_of_windows_stay() {
+        let base = TEN.replace('\n', "\r\n");
+        let (ours, theirs) = (base.replace('2', "two"), base.replace('8', "eight"));
+        let both = ours.replace('8', "eight");
+        assert_eq!(text(&base, &ours, &theirs), MergedText::Clean(both.into()));
+    }
+
+    #[test]
+    fn conflicts_name_the_rows_of_our_side() {
+        let ours = TEN.replace("3\n", "three\nand more\n").replace('8', "eight");
+        let theirs = TEN.replace('3', "drei").replace('8', "acht");
+        assert_eq!(text(TEN, &ours, &theirs), MergedText::Conflict(vec![2..4, 8..9]));
+    }
+
+    #[test]
+    fn lines_that_our_side_removed_conflict_at_an_empty_row() {
+        let ours = TEN.replace("3\n", "");
+        let theirs = TEN.replace('3', "drei");
+        assert_eq!(text(TEN, &ours, &theirs), MergedText::Conflict(vec![2..2]));
+    }
+
+    #[test]
+    fn rows_after_a_change_of_the_other_side_are_those_of_our_side() {
+        let ours = TEN.replace('8', "eight");
+        let theirs = TEN.replace("2\n", "2\n2a\n2b\n").replace('8', "acht");
+        assert_eq!(text(TEN, &ours, &theirs), MergedText::Conflict(vec![7..8]));
+    }
+
+    #[test]
+    fn conflict_markers_in_a_text_are_text() {
+        let base = TEN.replace('5', "<<<<<<< a\n=======\n>>>>>>> b");
+        let (ours, theirs) = (base.replace('1', "x"), base.replace('8', "acht"));
+        assert!(matches!(text(&base, &ours, &theirs), MergedText::Clean(_)));
+        let ours = base.replace('8', "eight");
+        assert_eq!(text(&base, &ours, &theirs), MergedText::Conflict(vec![9..10]));
+    }
+
+    #[test]
+    fn binary_contents_conflict_as_a_whole() {
+        for binary in ["a\0b", "1\n\0\n"] {
+            assert_eq!(text(TEN, TEN, binary), MergedText::Conflict(Vec::new()));
+            assert_eq!(text(binary, TEN, TEN), MergedText::Conflict(Vec::new()));
+        }
+        assert_eq!(merge_text(b"\xff", b"a", b"b"), MergedText::Conflict(Vec::new()));
     }
 }

@@ -55,6 +55,11 @@ impl<'r> ObjectWriter<'r> {
         self.add(Kind::Blob, data.to_vec())
     }
 
+    /// Adds the blob `data`, whose id is `oid`.
+    pub fn add_blob(&mut self, oid: Oid, data: Vec<u8>) {
+        self.objects.entry(oid).or_insert((Kind::Blob, data));
+    }
+
     #[must_use]
     pub fn repo(&self) -> &'r Repo {
         self.repo

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use gix::bstr::ByteSlice as _;
 use gix::objs::Kind;
 
+use super::diff::TreeItem;
 use super::repo::{FileId, FileMode, Repo, Tracked};
 use super::{Oid, causes};
 use edt_types::{Code, Finding, RepoPath, Result};
@@ -109,6 +110,28 @@ impl Repo {
             }
         }
         Ok(Tracked::Nothing)
+    }
+
+    /// The file, link or submodule at `path` in `tree`.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING` if a tree on the way is missing.
+    pub fn tree_item(&self, tree: Oid, path: &RepoPath) -> Result<Option<TreeItem>> {
+        let mut at = tree;
+        let mut names = path.as_bytes().split(|&b| b == b'/').peekable();
+        while let Some(name) = names.next() {
+            if at == self.empty_tree() {
+                return Ok(None);
+            }
+            match (self.entry(at, name)?, names.peek()) {
+                (Some((super::tree::TREE_MODE, oid)), Some(_)) => at = oid,
+                (Some((mode, oid)), None) if mode != super::tree::TREE_MODE => {
+                    return Ok(Some(super::diff::item(mode, oid)));
+                }
+                _ => return Ok(None),
+            }
+        }
+        Ok(None)
     }
 
     /// The entry `name` of `tree`. All entries of a long tree are kept by name, because further

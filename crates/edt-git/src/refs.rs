@@ -75,6 +75,15 @@ impl Repo {
         amends.filter_map(|line| Oid::from_hex(line.split(' ').nth(1)?.as_bytes()).ok()).collect()
     }
 
+    /// The messages of the reflog of the branch `name`, newest first.
+    #[must_use]
+    pub fn log_messages(&self, name: &str) -> Vec<String> {
+        let log = std::fs::read(self.common_dir().join("logs").join(name)).unwrap_or_default();
+        let log = String::from_utf8_lossy(&log);
+        let message = |line: &str| line.split_once('\t').map(|(_, message)| message.to_owned());
+        log.lines().rev().filter_map(message).collect()
+    }
+
     /// The target of HEAD: a full branch name, or a commit id if it is detached.
     ///
     /// # Errors
@@ -207,6 +216,16 @@ mod tests {
         let repo = Repo::open(scratch.path()).unwrap();
         assert_eq!(repo.amended("refs/heads/x"), HashSet::from([head]));
         assert_eq!(repo.amended("refs/heads/y"), HashSet::new());
+    }
+
+    #[test]
+    fn the_messages_of_a_reflog_are_newest_first() {
+        let (scratch, head) = with_head();
+        let line = |message: &str| format!("{head} {head} A <a@b> 1 +0000\t{message}\n");
+        set(&scratch, "logs/refs/heads/x", &(line("one") + &line("two\tthree")));
+        let repo = Repo::open(scratch.path()).unwrap();
+        assert_eq!(repo.log_messages("refs/heads/x"), ["two\tthree", "one"]);
+        assert_eq!(repo.log_messages("refs/heads/y"), Vec::<String>::new());
     }
 
     #[test]

@@ -307,11 +307,10 @@ impl Repo {
         in_config || names.iter().any(|name| directory.join(name).exists())
     }
 
-    /// Checks that no merge, rebase or similar operation is in progress.
-    ///
-    /// # Errors
-    /// `REPOSITORY_BUSY`.
-    pub fn check_idle(&self) -> Result<()> {
+    /// The operation of Git that is in progress in this worktree: `merge`, `rebase`, `cherry-pick`,
+    /// `revert`, `bisect` or `am`.
+    #[must_use]
+    pub fn operation(&self) -> Option<&'static str> {
         use gix::state::InProgress;
         // A few `stat` calls are nearly always enough; only otherwise gix determines the operation.
         let marks = [
@@ -323,17 +322,24 @@ impl Repo {
             "BISECT_LOG",
         ];
         if !marks.iter().any(|mark| self.git_dir().join(mark).exists()) {
-            return Ok(());
+            return None;
         }
-        let what = match self.inner.state() {
-            None => return Ok(()),
-            Some(InProgress::Merge) => "merge",
-            Some(InProgress::Rebase | InProgress::RebaseInteractive) => "rebase",
-            Some(InProgress::CherryPick | InProgress::CherryPickSequence) => "cherry-pick",
-            Some(InProgress::Revert | InProgress::RevertSequence) => "revert",
-            Some(InProgress::Bisect) => "bisect",
-            Some(InProgress::ApplyMailbox | InProgress::ApplyMailboxRebase) => "am",
-        };
+        Some(match self.inner.state()? {
+            InProgress::Merge => "merge",
+            InProgress::Rebase | InProgress::RebaseInteractive => "rebase",
+            InProgress::CherryPick | InProgress::CherryPickSequence => "cherry-pick",
+            InProgress::Revert | InProgress::RevertSequence => "revert",
+            InProgress::Bisect => "bisect",
+            InProgress::ApplyMailbox | InProgress::ApplyMailboxRebase => "am",
+        })
+    }
+
+    /// Checks that no merge, rebase or similar operation is in progress.
+    ///
+    /// # Errors
+    /// `REPOSITORY_BUSY`.
+    pub fn check_idle(&self) -> Result<()> {
+        let Some(what) = self.operation() else { return Ok(()) };
         let finish = match what {
             "bisect" => "`git bisect reset`".to_owned(),
             what => format!("`git {what} --continue` or `git {what} --abort`"),

@@ -1,21 +1,44 @@
 //! The list of `git status`. `gix` compares files without a conversion. Converted files are
 //! compared by edt's own conversion, which runs no untrusted filter.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt as _;
 
 use gix::index::entry::{Flags, Mode, Stage, Stat};
 use gix::status::tree_index::TrackRenames;
-use gix::status::{Submodule, UntrackedFiles};
+use gix::status::{Item, Submodule, UntrackedFiles, index_worktree};
 use gix::worktree::IndexPersistedOrInMemory;
 
 use super::convert::Attributes;
-use super::diff::Untracked;
-use super::repo::{FileMode, Repo};
+use super::diff::{TreeDifference, TreeItem, Untracked};
+use super::repo::{FileId, FileMode, Repo};
 use super::{Oid, causes};
 use edt_io::disk::{FoundEntry, Parent};
 use edt_io::fifos;
 use edt_types::{Code, Finding, RepoPath, Result};
+
+/// How a file differs between two of HEAD, the index and the worktree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StatusKind {
+    Added,
+    Modified,
+    Deleted,
+}
+
+/// A path that `git status` lists.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PathStatus {
+    /// How the index differs from HEAD.
+    pub staged: Option<StatusKind>,
+    /// How the worktree differs from the index.
+    pub unstaged: Option<StatusKind>,
+    /// Whether Git does not track it.
+    pub untracked: bool,
+    /// Whether it is an untracked directory, listed as one path.
+    pub directory: bool,
+    /// Whether a merge left it with conflicts.
+    pub conflicted: bool,
+}
 
 impl Repo {
     /// The paths that differ between HEAD, the index and the worktree, and untracked paths: the
@@ -24,8 +47,16 @@ impl Repo {
     /// # Errors
     /// `IO_ERROR` if the worktree cannot be compared.
     pub fn uncommitted(&self, untracked: Untracked) -> Result<Vec<RepoPath>> {
+        Ok(self.path_statuses(untracked)?.into_keys().collect())
+    }
+
+    /// As [`Repo::uncommitted`], with the state of each path.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if the worktree cannot be compared.
+    pub fn path_statuses(&self, untracked: Untracked) -> Result<BTreeMap<RepoPath, PathStatus>> {
         let fail = |error: gix::Error| super::repo::unreadable("the worktree's status", &error);
-        let mut paths = BTreeSet::new();
+        let mut paths: BTreeMap<RepoPath, PathStatus> = BTreeMap::new();
         let mut index = self.expanded(&self.index_now().map_err(fail)?)?;
         self.compare_converted(&mut index, &mut paths)?;
         // Not while filters run: then another process than edt may wait at a FIFO.
@@ -51,9 +82,72 @@ impl Repo {
                 let message = format!("Could not compare the worktree: {why}.");
                 Finding::new(Code::IoError, message, "Run `git status` for details.")
             })?;
-            paths.insert(RepoPath::from_tree(item.location()));
+            paths.entry(RepoPath::from_tree(item.location())).or_default().add(&item);
         }
-        Ok(paths.into_iter().collect())
+        for status in paths.values_mut().filter(|status| status.conflicted) {
+            (status.staged, status.unstaged) = (None, None);
+        }
+        Ok(paths)
+    }
+
+    /// The files, links and submodules that differ between HEAD and the index, in order. Paths with
+    /// conflicts are omitted.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if the index cannot be read; `OBJECT_MISSING`.
+    pub fn staged(&self) -> Result<Vec<TreeDifference>> {
+        use gix::diff::index::ChangeRef;
+        let fail = |error: gix::Error| super::repo::unreadable("the index", &error);
+        let index = self.expanded(&self.index_now().map_err(fail)?)?;
+        let tree =
+            self.head()?.commit.map_or(Ok(self.empty_tree()), |commit| self.tree_of(commit))?;
+        let mut found = Vec::new();
+        let unmerged = |path: &[u8]| {
+            let path = gix::bstr::BStr::new(path);
+            index.entry_range(path).is_some_and(|range| {
+                index.entries()[range].iter().any(|entry| entry.stage() != Stage::Unconflicted)
+            })
+        };
+        let add = |change: ChangeRef<'_, '_>,
+                   _: &gix::index::State,
+                   _: &gix::index::State|
+         -> std::result::Result<_, gix::Error> {
+            let (location, old, new) = match &change {
+                ChangeRef::Addition { location, entry_mode, id, .. } => {
+                    (location, None, Some((*entry_mode, id)))
+                }
+                ChangeRef::Deletion { location, entry_mode, id, .. } => {
+                    (location, Some((*entry_mode, id)), None)
+                }
+                ChangeRef::Modification {
+                    location,
+                    previous_entry_mode,
+                    previous_id,
+                    entry_mode,
+                    id,
+                    ..
+                } => (location, Some((*previous_entry_mode, previous_id)), Some((*entry_mode, id))),
+                // Rewrites are not tracked here.
+                ChangeRef::Rewrite { .. } => return Ok(std::ops::ControlFlow::Continue(())),
+            };
+            let item = |(mode, id): (Mode, &std::borrow::Cow<'_, gix::oid>)| match mode {
+                Mode::FILE | Mode::FILE_EXECUTABLE => TreeItem::File(FileId {
+                    oid: id.as_ref().to_owned(),
+                    mode: FileMode::of(mode == Mode::FILE_EXECUTABLE),
+                }),
+                mode => TreeItem::Other(mode.bits(), id.as_ref().to_owned()),
+            };
+            if !unmerged(location) {
+                let path = RepoPath::from_tree(location);
+                found.push(TreeDifference { path, old: old.map(item), new: new.map(item) });
+            }
+            Ok(std::ops::ControlFlow::Continue(()))
+        };
+        self.inner
+            .tree_index_status(&tree, &index, None, TrackRenames::Disabled, add)
+            .map_err(fail)?;
+        found.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(found)
     }
 
     /// Files whose changes Git ignores on request (`--assume-unchanged`, `--skip-worktree`), but
@@ -106,7 +200,7 @@ impl Repo {
     fn compare_converted(
         &self,
         index: &mut gix::index::File,
-        paths: &mut BTreeSet<RepoPath>,
+        paths: &mut BTreeMap<RepoPath, PathStatus>,
     ) -> Result<()> {
         let fail = |error: gix::Error| super::repo::unreadable("the worktree's status", &error);
         let tree =
@@ -137,7 +231,8 @@ impl Repo {
             });
             let executable = entry.mode == Mode::FILE_EXECUTABLE;
             if !same && !self.holds_blob(&path, tree, entry.id, FileMode::of(executable)) {
-                paths.insert(path);
+                let kind = if stat.is_some() { StatusKind::Modified } else { StatusKind::Deleted };
+                paths.entry(path).or_default().unstaged = Some(kind);
             }
             entry.flags.insert(Flags::ASSUME_VALID);
         }
@@ -154,6 +249,44 @@ impl Repo {
         let blob = conversion.and_then(|conversion| self.blob_id(&conversion.blob_of(&bytes)?));
         blob.is_ok_and(|blob| blob == oid)
             && (!self.honors_file_mode() || FileMode::of(stat.executable()) == mode)
+    }
+}
+
+impl PathStatus {
+    fn add(&mut self, item: &Item) {
+        use gix::diff::index::ChangeRef;
+        use gix::status::plumbing::index_as_worktree::{Change, EntryStatus};
+        match item {
+            Item::TreeIndex(change) => {
+                self.staged = Some(match change {
+                    ChangeRef::Addition { .. } => StatusKind::Added,
+                    ChangeRef::Deletion { .. } => StatusKind::Deleted,
+                    ChangeRef::Modification { .. } | ChangeRef::Rewrite { .. } => {
+                        StatusKind::Modified
+                    }
+                });
+            }
+            Item::IndexWorktree(index_worktree::Item::Modification { status, .. }) => {
+                match status {
+                    EntryStatus::Conflict { .. } => self.conflicted = true,
+                    EntryStatus::Change(Change::Removed) => {
+                        self.unstaged = Some(StatusKind::Deleted);
+                    }
+                    EntryStatus::IntentToAdd => self.unstaged = Some(StatusKind::Added),
+                    EntryStatus::Change(_) | EntryStatus::NeedsUpdate(_) => {
+                        self.unstaged = Some(StatusKind::Modified);
+                    }
+                }
+            }
+            Item::IndexWorktree(index_worktree::Item::DirectoryContents { entry, .. }) => {
+                self.untracked = true;
+                self.directory =
+                    entry.disk_kind.is_some_and(|kind| kind == gix::dir::entry::Kind::Directory);
+            }
+            Item::IndexWorktree(index_worktree::Item::Rewrite { .. }) => {
+                self.unstaged = Some(StatusKind::Modified);
+            }
+        }
     }
 }
 
@@ -180,6 +313,27 @@ mod tests {
         std::fs::remove_file(scratch.path().join("b.txt")).unwrap();
         std::fs::write(scratch.path().join("c.txt"), "3\n").unwrap();
         assert_eq!(uncommitted(&scratch, Untracked::Files), ["a.txt", "b.txt", "c.txt"]);
+    }
+
+    #[test]
+    fn each_path_has_the_state_of_the_index_and_of_the_worktree() {
+        let scratch = ScratchRepo::with(&[("a.txt", "1\n"), ("b.txt", "2\n")]);
+        std::fs::write(scratch.path().join("a.txt"), "one\n").unwrap();
+        std::fs::remove_file(scratch.path().join("b.txt")).unwrap();
+        std::fs::create_dir(scratch.path().join("new")).unwrap();
+        std::fs::write(scratch.path().join("new/c.txt"), "3\n").unwrap();
+        let repo = Repo::open(scratch.path()).unwrap();
+        let found = repo.path_statuses(Untracked::Directories).unwrap();
+        let unstaged = |kind| PathStatus { unstaged: Some(kind), ..PathStatus::default() };
+        let expected = [
+            ("a.txt", unstaged(StatusKind::Modified)),
+            ("b.txt", unstaged(StatusKind::Deleted)),
+            ("new", PathStatus { untracked: true, directory: true, ..PathStatus::default() }),
+        ];
+        let found: Vec<(String, PathStatus)> =
+            found.into_iter().map(|(path, status)| (path.to_string(), status)).collect();
+        assert_eq!(found, expected.map(|(path, status)| (path.to_owned(), status)));
+        assert_eq!(repo.staged().unwrap(), []);
     }
 
     #[test]

@@ -66,6 +66,15 @@ pub fn utc() -> String {
     )
 }
 
+/// The time `at` in the local time zone, as `2026-01-31 12:00`.
+#[must_use]
+pub fn local_minute(environment: Environment, at: i64) -> String {
+    let local = at.saturating_add(i64::from(utc_offset(environment, at)));
+    let Ok(time) = tz::UtcDateTime::from_timespec(local, 0) else { return "-".to_owned() };
+    let (year, month, day) = (time.year(), time.month(), time.month_day());
+    format!("{year}-{month:02}-{day:02} {:02}:{:02}", time.hour(), time.minute())
+}
+
 /// The id of this process.
 #[must_use]
 pub fn process_id() -> u32 {

@@ -257,6 +257,19 @@ impl Dir {
         })
     }
 
+    /// Sets the time of the last change of the existing file `name`, in seconds and nanoseconds since
+    /// 1970.
+    ///
+    /// # Errors
+    /// Any error of the operating system.
+    pub fn set_modified(&self, name: &[u8], (seconds, nanoseconds): (i64, u32)) -> io::Result<()> {
+        let time = sys::Timespec { tv_sec: seconds, tv_nsec: i64::from(nanoseconds) as _ };
+        let times = sys::Timestamps { last_access: time, last_modification: time };
+        step(SideEffect::Mode, name)?;
+        let flags = AtFlags::SYMLINK_NOFOLLOW;
+        Ok(sys::utimensat(&self.0, OsStr::from_bytes(name), &times, flags)?)
+    }
+
     /// Removes the file `name`; a missing file is not an error.
     ///
     /// # Errors

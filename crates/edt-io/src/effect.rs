@@ -17,7 +17,7 @@ pub enum SideEffect {
     /// A file is opened for writing, or created.
     Open,
     Write,
-    /// The permissions of a file are set.
+    /// The permissions or the times of a file are set.
     Mode,
     /// The owner or group of a file is set.
     Owner,

@@ -60,6 +60,12 @@ impl Stat {
             == (other.dev, other.ino, other.size, other.mtime)
     }
 
+    /// Whether it is a symbolic link.
+    #[must_use]
+    pub fn is_symlink(&self) -> bool {
+        self.mode & 0o170_000 == 0o120_000
+    }
+
     #[must_use]
     pub fn is_directory(&self) -> bool {
         sys::FileType::from_raw_mode(self.mode) == sys::FileType::Directory

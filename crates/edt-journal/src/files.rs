@@ -36,6 +36,8 @@ pub struct NewFile {
     /// The id of its bytes on disk, and its mode.
     pub file: FileId,
     pub bytes: Vec<u8>,
+    /// The permission bits of a file that replaces none; `None`: as Git makes files.
+    pub permissions: Option<u32>,
 }
 
 impl NewFile {
@@ -47,11 +49,12 @@ impl NewFile {
     /// `INTERNAL` if hashing fails.
     pub fn of(writer: &mut ObjectWriter<'_>, file: FileId, forms: Forms) -> Result<NewFile> {
         let Some(StoredForms { disk, .. }) = forms.stored else {
-            return Ok(NewFile { file, bytes: forms.text });
+            return Ok(NewFile { file, bytes: forms.text, permissions: None });
         };
         Ok(NewFile {
             file: FileId { oid: writer.write_blob(&disk)?, mode: file.mode },
             bytes: disk,
+            permissions: None,
         })
     }
 }
@@ -159,9 +162,11 @@ impl<'r> StagingArea<'r> {
         };
         if let Some(new) = &change.new {
             let executable = new.file.mode == FileMode::Executable;
-            let perms = change
-                .old
-                .map_or(Perms::Usual { executable }, |old| Perms::Of(old.stat, executable));
+            let perms = match (change.old, new.permissions) {
+                (Some(old), _) => Perms::Of(old.stat, executable),
+                (None, Some(permissions)) => Perms::Exactly(permissions),
+                (None, None) => Perms::Usual { executable },
+            };
             record.staged = Some(self.stage_bytes(&record, &new.bytes, perms)?);
         }
         Ok(record)

@@ -236,7 +236,15 @@ impl PreparedIndex {
         let parts: Vec<_> = parts.into_iter().map(|at| (at.start as u64, &bytes[at])).collect();
         let wrap =
             |error: std::io::Error| failed("stage the index in", Path::new(".git/edt"), &error);
-        stage.dir().patch(STAGED, &parts).map_err(wrap).map_err(Into::into)
+        stage.dir().patch(STAGED, &parts).map_err(wrap)?;
+        // A file that was written in the same second as the index may have changed since without a
+        // trace in its stat. Git compares its content, but only while the index is not newer.
+        if let Some(seen) = self.seen.filter(|seen| self.index.is_racy(seen.mtime.0)) {
+            // Another nanosecond, so that the stat of no two indexes is the same.
+            let time = (seen.mtime.0, (seen.mtime.1 + 1).min(999_999_999));
+            stage.dir().set_modified(STAGED, time).map_err(wrap)?;
+        }
+        Ok(())
     }
 
     /// Removes the staged index.

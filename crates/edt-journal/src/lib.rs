@@ -13,6 +13,7 @@ mod index_backup;
 mod index_file;
 pub mod log;
 pub mod pointers;
+pub mod private;
 pub mod publish;
 pub mod record;
 pub mod recover;
@@ -25,6 +26,7 @@ pub use files::{FileChange, NewFile, OldFile};
 pub use index::IndexView;
 pub use log::Journal;
 pub use pointers::{BranchOrigin, BranchUpdate};
+pub use private::{PrivateBytes, PrivateFile, PrivateRecord};
 pub use publish::{ChangeSet, publish};
 pub use recover::open_recovered;
 

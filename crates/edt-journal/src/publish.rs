@@ -5,6 +5,7 @@ use super::files::{FileChange, StagingArea};
 use super::index::{self, IndexPlan, IndexView, LockOutcome};
 use super::log::Journal;
 use super::pointers::{BranchOrigin, BranchUpdate};
+use super::private::{self, PrivateRecord};
 use super::record::{BranchRecord, ChangeRecord, EntryRecord, FileRecord, Id, Record};
 use super::rollback::Rollback;
 use edt_git::objects::ObjectCheck;
@@ -38,6 +39,8 @@ pub struct ChangeSet {
     pub index: Option<(IndexView, Vec<EntryMove>)>,
     /// The trees of the touched directories before and after.
     pub touched_trees: TouchedTrees,
+    /// What the private store keeps of this transaction.
+    pub private: Option<PrivateRecord>,
 }
 
 impl ChangeSet {
@@ -53,6 +56,7 @@ impl ChangeSet {
             files: Vec::new(),
             index: None,
             touched_trees: TouchedTrees::new(),
+            private: None,
         }
     }
 }
@@ -90,9 +94,13 @@ pub fn publish(repo: &Repo, journal: &mut Journal, mut change: ChangeSet) -> Res
     }
     let record = ChangeRecord { index, ..record_of(repo, &change, &staged.records, &moves) };
     let recorded = sync_large(repo, &change.objects)
+        .and_then(|()| keep_private(repo, &change))
         .and_then(|()| journal.append(&Record::ChangeSet(Box::new(record))));
     if let (Err(_), Some(IndexPlan::Patch(prepared))) = (&recorded, &plan) {
         prepared.discard(&stage);
+    }
+    if let (Err(_), Some(record)) = (&recorded, &change.private) {
+        private::remove(repo, record);
     }
     let number = recorded?;
 
@@ -282,6 +290,9 @@ fn roll_back(
     swapped: usize,
     plan: Option<&IndexPlan>,
 ) {
+    if let Some(record) = &change.private {
+        private::remove(repo, record);
+    }
     // A staged file may be the only copy of a user's bytes. Only `StagingArea::roll_back` decides
     // what may be removed.
     let records = std::mem::take(&mut staged.records);
@@ -320,6 +331,17 @@ fn sync_large(repo: &Repo, all: &[Loose]) -> Result<()> {
     objects::write_synced(repo.objects_dir(), &large)
 }
 
+fn is_small(record: &PrivateRecord) -> bool {
+    record.size() <= JOURNAL_MAX
+}
+
+/// Writes the private record of the transaction. The journal has a small one, too.
+fn keep_private(repo: &Repo, change: &ChangeSet) -> Result<()> {
+    let Some(record) = &change.private else { return Ok(()) };
+    let sync = if is_small(record) { private::Sync::Later } else { private::Sync::Now };
+    private::write(repo, record, sync)
+}
+
 fn journalled(object: &Loose) -> (Id, Vec<u8>) {
     (Id::from(object.oid), object.bytes.clone())
 }
@@ -355,6 +377,7 @@ fn record_of(
             .map(|(name, from, to)| (name.clone(), (*from).into(), (*to).into()))
             .collect(),
         drop: refs(&change.drop),
+        private: change.private.clone().filter(is_small),
         files: files.to_vec(),
         entries: moves.iter().filter_map(EntryRecord::of).collect(),
         index: None,

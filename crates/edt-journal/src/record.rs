@@ -4,13 +4,14 @@ use serde::{Deserialize, Serialize};
 
 use super::entry::{DiskState, EntryMove};
 use super::pointers::{BranchOrigin, BranchUpdate};
+use super::private::PrivateRecord;
 use edt_git::index::IndexState;
 use edt_git::{FileId, FileMode, InHead, Loose, Oid};
 use edt_io::disk::Stat;
 use edt_types::RepoPath;
 
 /// Version of this format. A journal with another version is quarantined.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Record {
@@ -41,6 +42,9 @@ pub struct ChangeRecord {
     /// The stat of the index before the change. If a power failure leaves the same file, the change
     /// of the index was lost.
     pub index: Option<Stat>,
+    /// What the private store keeps of this transaction, unless it is large: then it was synced
+    /// before.
+    pub private: Option<PrivateRecord>,
     /// New objects as loose files. Larger objects were synced before, and only the commit names
     /// them.
     pub objects: Vec<(Id, Vec<u8>)>,
@@ -147,7 +151,7 @@ impl EntryRecord {
         let seen = match entry.seen {
             IndexState::Nothing | IndexState::IntentToAdd => None,
             IndexState::File(file) => Some(id(file)),
-            IndexState::Other => return None,
+            IndexState::Other | IndexState::Unmerged => return None,
         };
         let intended = entry.seen == IndexState::IntentToAdd;
         Some(EntryRecord {

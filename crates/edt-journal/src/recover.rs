@@ -12,7 +12,7 @@ use super::pointers::{BranchOrigin, BranchUpdate};
 use super::record::{ChangeRecord, FileRecord, Record};
 use super::recovery_steps::{follow_refs, install, report};
 use super::rollback::Rollback;
-use super::{restart, restart_index};
+use super::{private, restart, restart_index};
 use edt_git::objects::ObjectCheck;
 use edt_git::{Repo, objects};
 use edt_io::permanent_as_none;
@@ -114,6 +114,7 @@ fn finish(
     pointer: &str,
 ) -> Result<Recovered> {
     objects::write_missing(repo.objects_dir(), &record.loose(), ObjectCheck::Bytes)?;
+    record.private.iter().try_for_each(|record| private::recover(repo, record))?;
     // If the branch does not move, the transaction counts as committed from the start. Its refs may
     // still be missing.
     for (name, id) in &record.create {
@@ -178,6 +179,8 @@ fn roll_back(repo: &Repo, record: &ChangeRecord) -> Result<Recovered> {
             repo.drop_created_ref(name, to)?;
         }
     }
+    // Only now: the old bytes of a file may be in it alone.
+    record.private.iter().for_each(|record| private::remove(repo, record));
     Ok(report("rolled_back", record, &files, &left))
 }
 

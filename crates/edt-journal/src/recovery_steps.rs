@@ -2,9 +2,9 @@
 
 use super::files::{StagedState, StagingArea};
 use super::pointers::BranchUpdate;
+use super::private;
 use super::publish::recover_refs;
 use super::record::{ChangeRecord, FileRecord};
-use edt_git::read::ObjectKind;
 use edt_git::reflog::ReflogWrite;
 use edt_git::{InHead, Oid, Repo};
 use edt_io::disk::Perms;
@@ -16,7 +16,7 @@ pub(super) fn install(repo: &Repo, stage: &StagingArea<'_>, file: &FileRecord) -
     // A displaced file may be a user's only copy.
     stage.preserve_foreign(file)?;
     if let Some(new) = file.new_file() {
-        let bytes = match repo.object(new.oid, ObjectKind::Blob) {
+        let bytes = match private::bytes(repo, new.oid) {
             // The disk form of a file that Git converts is in no commit. `git gc --prune=now` may
             // have removed it.
             Err(_) if stage.staged(file)? == StagedState::New => {
@@ -60,7 +60,8 @@ pub(super) fn follow_refs(
         .is_some_and(|(is, was)| is.same_content_as(&was));
     let followed = is_in_head(repo, record, &branch)?;
     branch.head_from = branch.head_from.filter(|_| followed || same_file);
-    branch.point = branch.point.filter(|name| matches!(repo.symbolic_ref(name), Ok(None)));
+    // Only edt moves this ref, and only after it has recovered.
+    branch.point = branch.point.filter(|name| repo.symbolic_ref(name).is_ok());
     branch.follow(repo, ReflogWrite::AppendIfMissing, record.head_to.as_deref())?;
     recover_refs(repo, record, pointer)
 }

@@ -14,11 +14,11 @@ use std::time::{Duration, UNIX_EPOCH};
 use super::files::{StagedState, StagingArea, TargetState};
 use super::log::Journal;
 use super::pointers::{BranchOrigin, BranchUpdate};
+use super::private::{self, PrivateRecord};
 use super::record::{ChangeRecord, FileRecord, Id, Record};
 use super::recovery_steps::{follow_refs, install, is_in_head, report};
 use super::{index, restart_index};
 use edt_git::objects::ObjectCheck;
-use edt_git::read::ObjectKind;
 use edt_git::{InHead, Oid, Repo, objects};
 use edt_io::disk::{Parent, Stat};
 use edt_io::{failed, permanent_as_none};
@@ -42,6 +42,7 @@ pub(super) fn recover_all(
     let stage = StagingArea::open(repo)?;
     for (record, ..) in changes.iter().chain(&rolled_back) {
         objects::write_missing(repo.objects_dir(), &record.loose(), ObjectCheck::Bytes)?;
+        record.private.iter().try_for_each(|record| private::recover(repo, record))?;
     }
     unlock(repo, &stage, &changes, &rolled_back)?;
     // Repair the logs before anything is appended to them.
@@ -64,6 +65,7 @@ pub(super) fn recover_all(
     let all: Vec<&ChangeRecord> = changes.iter().map(|(record, ..)| record).collect();
     let lost = restart_index::restore(repo, &stage, &committed, &all)?;
     repair_logs(repo, &changes)?;
+    remove_private(repo, &changes, &rolled_back);
     journal.checkpoint()?;
     let RestoredFiles { files, left, kept } = restored;
     let anything_done =
@@ -86,6 +88,19 @@ pub(super) fn recover_all(
         ));
     }
     Ok(Some(recovered))
+}
+
+/// Removes the private records of transactions that were rolled back. A later attempt may have made
+/// the same commit.
+fn remove_private(repo: &Repo, changes: &[Recorded], rolled_back: &[Recorded]) {
+    let private = |(record, ..): &Recorded| record.private.clone();
+    for record in rolled_back.iter().filter_map(private) {
+        let same =
+            |other: PrivateRecord| other.session == record.session && other.name == record.name;
+        if !changes.iter().filter_map(private).any(same) {
+            private::remove(repo, &record);
+        }
+    }
 }
 
 /// The transactions to finish, and those that were rolled back.
@@ -415,8 +430,7 @@ impl PathHistory {
     /// the inode (`ctime`) decides, which no program can set: writing, renaming, linking or
     /// replacing the file makes it later.
     fn holds(&self, repo: &Repo, stage: &StagingArea<'_>, file: &FileRecord, here: &Stat) -> bool {
-        let complete =
-            |bytes: Option<Oid>| bytes.and_then(|oid| repo.object(oid, ObjectKind::Blob).ok());
+        let complete = |bytes: Option<Oid>| bytes.and_then(|oid| private::bytes(repo, oid).ok());
         let bytes = || stage.read(file).map(|(_, bytes)| bytes);
         let found = |(stat, oid): &(Stat, Option<Oid>)| {
             stat.inode() == here.inode()

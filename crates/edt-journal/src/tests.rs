@@ -117,7 +117,8 @@ impl Scratch {
                 disk: DiskState::Written,
             });
             tree_changes.push(TreeChange { path: path.clone(), file });
-            let new = new.map(|(file, text)| NewFile { file, bytes: text.into() });
+            let new =
+                new.map(|(file, text)| NewFile { file, bytes: text.into(), permissions: None });
             changes.push(FileChange { path, old, new });
         }
         let (tree, touched_trees) = writer.write_tree(before, &tree_changes).unwrap();
@@ -182,6 +183,7 @@ impl Scratch {
                 .iter()
                 .map(|object| (Id::from(object.oid), object.bytes.clone()))
                 .collect(),
+            private: change.private.clone(),
         };
         let mut journal = self.journal(repo);
         journal.append(&Record::ChangeSet(Box::new(record))).unwrap();

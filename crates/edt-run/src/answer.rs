@@ -32,8 +32,11 @@ pub struct RunOutcome {
     pub edit: Option<u64>,
     /// The proposal that was made or is open, if policy requires user approval.
     pub proposal: Option<u64>,
-    /// Commits that recorded earlier unrecorded changes before the program started.
+    /// Commits of the user's changes that could not be separated from those of the program.
     pub checkpoints: Vec<String>,
+    /// Ignored or uncommitted paths of which no copy was made before the program started, because
+    /// they are too large or too many. `edt undo` cannot restore these.
+    pub not_kept: Vec<String>,
     /// The number of paths that the program changed.
     pub files_in_all: u64,
     /// The changed paths, at most the first 1,000.
@@ -104,6 +107,7 @@ impl RunOutcome {
             edit: None,
             proposal: None,
             checkpoints: Vec::new(),
+            not_kept: Vec::new(),
             files_in_all: 0,
             files: Vec::new(),
             guards: Vec::new(),
@@ -164,6 +168,8 @@ mod tests {
             lines_removed: 0,
             context: None,
             matched_by: None,
+            user_changes: edt_types::UserChanges::None,
+            recorded: edt_types::RecordedIn::Branch,
         };
         let guard =
             GuardReport { guard: "syntax", verdict: Verdict::Pass, path: "a".into(), detail: None };

@@ -3,10 +3,11 @@
 //!
 //! ```text
 //! permit    evaluate policy on the arguments, approvals   on failure nothing was run
-//! record    a checkpoint of earlier unrecorded changes    so that they cannot be lost
+//! snapshot  copy uncommitted and small ignored files      outside Git's objects
 //! execute   run in the sandbox; no lock is held           the output is followed
 //! review    guards examine the changes                    no branch has them yet
-//! record    one commit; or restore, if refused            reverted by one `edt undo`
+//! record    one commit of the program's changes alone     reverted by one `edt undo`
+//!           or put the files back, if refused
 //! ```
 
 pub mod answer;
@@ -18,17 +19,17 @@ pub mod request;
 pub mod sandbox;
 pub mod store;
 
-use edt_core::session::checkpoint::{CheckpointReason, CommitInfo};
-use edt_core::session::record::{
-    RecordAction, RecordOutcome, RecordPreview, record, record_checked,
-};
-use edt_core::session::{LockedWorkspace, Session, backup};
+use edt_core::guard::review::{self, ChangesPreview, ChangesReview};
+use edt_core::session::message::Kind;
+use edt_core::session::record::{CommitInfo, RecordAction, record_changes};
+use edt_core::session::snapshot::Snapshot;
+use edt_core::session::{LockedWorkspace, Session};
+use edt_git::{Oid, Repo};
 use edt_types::stage;
-use edt_types::trace::names::{PROGRAM, RECORD};
+use edt_types::trace::names::{PROGRAM, RECORD, SNAPSHOT};
 use edt_types::{Code, Effect, Finding, Refusal, Result, Status, Warning};
 
 pub use answer::RunOutcome;
-use changes::ChangesReview;
 use execute::Executed;
 use permit::Permitted;
 pub use request::ProgramRequest;
@@ -54,8 +55,7 @@ pub trait RunObserver {
 /// what the program did.
 ///
 /// # Errors
-/// The program was not started. Nothing was changed, except that earlier unrecorded changes may be
-/// recorded as a checkpoint.
+/// The program was not started. Nothing was changed.
 pub fn run(
     workspace: &mut LockedWorkspace,
     request: &ProgramRequest,
@@ -65,13 +65,12 @@ pub fn run(
     workspace.repo.check_idle()?;
     let policy = workspace.current_policy()?;
     let mut permitted = permit::permit(workspace, &policy, request)?;
-    let before = stage!(RECORD, record(workspace, CheckpointReason::Foreign, &[]))?;
-    let backup_warnings = backup::back_up(workspace, &before.session, &before.left_out)?;
+    let mut answer = RunOutcome::new();
+    answer.warnings.extend(recover_interrupted(workspace)?);
+    let before = stage!(SNAPSHOT, StateBefore::of(workspace, policy.max_file_bytes))?;
+    answer.not_kept = before.snapshot.not_kept.iter().map(ToString::to_string).collect();
     let consumed =
         permitted.approval.take().map(|approval| approval.consume(workspace)).transpose()?;
-    let mut answer = RunOutcome::new();
-    report_checkpoints(&mut answer, &before);
-    answer.warnings.extend(backup_warnings);
     // The program may call edt in this worktree. With the lock held, both would wait for each
     // other.
     let observers = workspace.options().observers.clone();
@@ -86,6 +85,7 @@ pub fn run(
     });
     answer.recovered.clone_from(&workspace.recovered);
     let Some(executed) = executed else {
+        before.snapshot.finish();
         // Without the lock nothing may be written, and the approval stays consumed.
         let restored = consumed
             .filter(|_| workspace.is_locked())
@@ -97,7 +97,7 @@ pub fn run(
     answer.warnings.extend(executed.warnings.iter().cloned());
     answer.run = Some(executed.report.clone());
     let done = relocked
-        .and_then(|()| record_changes(workspace, &permitted, &before, &executed, &mut answer));
+        .and_then(|()| record_program(workspace, &permitted, &before, &executed, &mut answer));
     let mut errors: Vec<Finding> =
         timeout_finding(&executed).into_iter().chain(executed.watch_error.clone()).collect();
     errors.extend(done.err().map(Refusal::into_vec).unwrap_or_default());
@@ -121,34 +121,70 @@ fn with_status(mut answer: RunOutcome, found: Vec<Finding>) -> RunOutcome {
     answer
 }
 
-/// Adds the checkpoints that were recorded before the program ran.
-fn report_checkpoints(answer: &mut RunOutcome, before: &RecordOutcome) {
-    answer.checkpoints = before.commits.iter().map(ToString::to_string).collect();
-    answer.warnings.extend(before.warnings.iter().cloned());
-    answer.session = (!before.commits.is_empty()).then(|| before.session.report(before.began));
+/// What is in the worktree before the program runs.
+struct StateBefore {
+    snapshot: Snapshot,
+    session: Option<Session>,
 }
 
-/// Records the program's changes after the guards examined them, or restores the files if policy
+impl StateBefore {
+    fn of(workspace: &LockedWorkspace, max_file_bytes: u64) -> Result<StateBefore> {
+        let repo = &workspace.repo;
+        repo.set_max_file_size(max_file_bytes);
+        let head = repo.head()?;
+        let session = Session::current(repo, &head)?;
+        let tip = session.as_ref().map(|session| session.tip).or(head.commit);
+        let snapshot = Snapshot::take(repo, tree_of(repo, tip)?)?;
+        Ok(StateBefore { snapshot, session })
+    }
+}
+
+fn tree_of(repo: &Repo, tip: Option<Oid>) -> Result<Oid> {
+    match tip {
+        Some(tip) if tip != repo.empty_tree() => repo.tree_of(tip),
+        _ => Ok(repo.empty_tree()),
+    }
+}
+
+/// Records what an earlier program changed, if edt was killed together with it.
+fn recover_interrupted(workspace: &mut LockedWorkspace) -> Result<Vec<Warning>> {
+    let mut warnings = Vec::new();
+    for before in Snapshot::interrupted(&workspace.repo) {
+        let message = "run: a program that was interrupted together with edt".to_owned();
+        let info = CommitInfo { message, agent: None, kind: Kind::Run };
+        let recorded =
+            record_changes(workspace, &before, &info, None, &mut |_| Ok(RecordAction::Record))?;
+        before.finish();
+        let Some(commit) = recorded.commit else { continue };
+        let message = format!(
+            "An earlier program was interrupted together with edt. Its changes were recorded as \
+             {commit}; `edt undo` undoes them."
+        );
+        warnings.push(Warning { code: "interrupted_run", path: None, message });
+    }
+    Ok(warnings)
+}
+
+/// Records the program's changes after the guards examined them, or puts the files back if policy
 /// refuses the changes.
-fn record_changes(
+fn record_program(
     workspace: &mut LockedWorkspace,
     permitted: &Permitted<'_>,
-    before: &RecordOutcome,
+    before: &StateBefore,
     executed: &Executed,
     answer: &mut RunOutcome,
 ) -> Result<()> {
     let message = message(&permitted.dir, executed);
-    let recording = CommitInfo { message, agent: permitted.request.agent.clone() };
+    let agent = permitted.request.agent.clone();
+    let info = CommitInfo { message, agent, kind: Kind::Run };
     let policy = workspace.current_policy()?;
     let mut review = ChangesReview::default();
-    let mut check = |preview: &RecordPreview<'_>| {
-        review = changes::review(preview, &policy, permitted.on_findings)?;
+    let mut check = |preview: &ChangesPreview<'_>| {
+        review = review::review(preview, &policy, permitted.on_findings)?;
         Ok(if review.refused.is_empty() { RecordAction::Record } else { RecordAction::Restore })
     };
-    let recorded = stage!(
-        RECORD,
-        record_checked(workspace, CheckpointReason::Program(&recording), &[], &mut check)
-    );
+    let recorded =
+        stage!(RECORD, record_changes(workspace, &before.snapshot, &info, None, &mut check));
     // The findings are reported even if recording fails.
     let kept = recorded.as_ref().ok().and_then(|recorded| recorded.refused.clone());
     answer.guards = review.reports;
@@ -162,29 +198,30 @@ fn record_changes(
     );
     answer.errors.extend(review.not_restorable);
     let mut recorded = recorded?;
-    // Warnings about paths left out before the program ran are already in the answer.
-    recorded.warnings.retain(|warning| !answer.warnings.contains(warning));
+    before.snapshot.finish();
     answer.warnings.append(&mut recorded.warnings);
     answer.warnings.extend(review.warnings);
     let session = &recorded.session;
-    if recorded.parent != before.session.tip && before.session.name == session.name {
-        let (from, to) = (before.session.tip, recorded.parent);
-        let found =
-            changes::foreign_protected_changes(&workspace.repo, &policy, session, from, to)?;
-        answer.errors.extend(found);
+    if let Some(earlier) = &before.session {
+        if recorded.parent != earlier.tip && earlier.name == session.name {
+            let (from, to) = (earlier.tip, recorded.parent);
+            let found =
+                changes::foreign_protected_changes(&workspace.repo, &policy, session, from, to)?;
+            answer.errors.extend(found);
+        }
+        if earlier.name != session.name && recorded.commit.is_some() {
+            answer.warnings.push(session_left(earlier, session));
+        }
     }
-    if before.session.name != session.name && !recorded.commits.is_empty() {
-        answer.warnings.push(session_left(&before.session, session));
-    }
-    let began = answer.session.as_ref().is_some_and(|session| session.began);
-    let Some(commit) = recorded.commits.last() else { return Ok(()) };
+    let Some(commit) = recorded.commit else { return Ok(()) };
     if kept.is_none() {
-        answer.session = Some(session.report(recorded.began || began));
+        answer.session = Some(session.report(recorded.began));
         answer.edit = Some(session.edits(&workspace.repo)?);
     }
     answer.commit = Some(commit.to_string());
     answer.parent = Some(recorded.parent.to_string());
-    answer.files = edt_core::session::diff_report::files(&workspace.repo, &recorded.paths)?;
+    answer.checkpoints = recorded.checkpoints.iter().map(ToString::to_string).collect();
+    answer.files = recorded.files;
     Ok(())
 }
 

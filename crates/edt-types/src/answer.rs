@@ -92,8 +92,9 @@ pub struct Outcome {
     pub edit: Option<u64>,
     /// The number of the proposal that this call made, waits for, or applied.
     pub proposal: Option<u64>,
-    /// Checkpoint commits that this call made first. They record the user's unrecorded changes in
-    /// the files that the edit touches.
+    /// Commits of the user's uncommitted changes that this call made first, because the edit cannot
+    /// be separated from them; or those that `edt checkpoint` made. Landing them needs the user's
+    /// consent.
     pub checkpoints: Vec<String>,
     /// Each file that changed, or would change in a dry run.
     pub files: Vec<FileReport>,
@@ -213,6 +214,37 @@ pub struct FileReport {
     pub context: Option<String>,
     /// How the hunks of a patch were matched to the file; `null` for other edits.
     pub matched_by: Option<MatchedBy>,
+    /// What happened to the user's uncommitted changes of the file.
+    pub user_changes: UserChanges,
+    /// Where the change is recorded.
+    pub recorded: RecordedIn,
+}
+
+/// What happened to the user's uncommitted changes of a file that an edit changed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum UserChanges {
+    /// There were none.
+    #[default]
+    None,
+    /// They are in other lines than the edit. They stay uncommitted; the commit has the edit alone.
+    Separate,
+    /// They overlap with the edit, or the file was untracked. They were committed first, as the
+    /// user's: `checkpoints` names the commit. `edt land` needs the user's consent for them.
+    Mixed,
+}
+
+/// Where the change of a file is recorded.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RecordedIn {
+    /// In the session's commit.
+    #[default]
+    Branch,
+    /// Outside Git's objects, because Git ignores the file. `edt undo` restores it.
+    Private,
+    /// In the worktree alone, because the file has a merge conflict. The user finishes the merge.
+    Worktree,
 }
 
 /// How the old side of a patch's hunks matched the file: the least strict rule that a hunk needed.

@@ -12,7 +12,7 @@ macro_rules! codes {
         pub enum Code { $(#[doc = concat!("`", $name, "`: ", $explanation)] $variant,)* }
 
         impl Code {
-            /// Every code, the most important first. Findings are reported in this order.
+            /// Every code, the most important first. Refusal are reported in this order.
             pub const ALL: &'static [Code] = &[$(Code::$variant,)*];
 
             /// The stable name that callers match on.
@@ -105,13 +105,21 @@ codes! {
          with `--no-switch` would write now belong to another branch. Nothing was changed. Repeat \
          the call, or do what the message says.";
     UnsavedChanges "UNSAVED_CHANGES" Conflict None,
-        "Files that the operation must write have changes that are recorded nowhere. The answer \
-         names them. Record them (`edt checkpoint`, `git commit`, `git stash`), then repeat the \
-         call.";
+        "The user changed lines that the operation must change, too. The answer names the files \
+         and lines. Nothing was changed. The user commits or stashes them, then repeat the call. \
+         `edt undo` and `edt redo` take `--save`: it keeps the user's version as a commit first.";
     MergeConflict "MERGE_CONFLICT" Conflict None,
         "The base branch moved, and its changes conflict with the session. The answer lists the \
          paths. Nothing was changed. Merge that branch into the session's branch, resolve the \
          conflicts, and land again.";
+    RevertConflict "REVERT_CONFLICT" Conflict None,
+        "Later edits changed the same lines as the edit to revert. The answer names them. Nothing \
+         was changed. Revert them in the same call (`edt revert 7 5`), or undo all edits since with \
+         `edt undo -n N`.";
+    UserChangesIncluded "USER_CHANGES_INCLUDED" Held None,
+        "The session has commits with the user's own uncommitted changes, because an edit could not \
+         be separated from them. The answer lists files and changed lines. Nothing was landed. If \
+         the user agrees, they type `edt land --include-user-changes`.";
     ProposalStale "PROPOSAL_STALE" Conflict None,
         "The files that a proposal changes were changed since, and the proposal cannot be rebased \
          without a guess: the same lines changed, or the rebased change is not what the user \
@@ -238,7 +246,7 @@ codes! {
         "Only the user can allow this: an override that policy reserves for them (override = \
          \"approval\"), a path of `[[protect]]`, a command that a rule asks about, or a landing that \
          contains such a path. Nothing was changed. It is pending as the proposal that the answer \
-         names. The user types `edt approve N` in a terminal. Continue with other work until an \
+         names. The user types `edt approve pN` in a terminal. Continue with other work until an \
          answer reports the approval.";
     TrustRequired "TRUST_REQUIRED" Held None,
         "edt.toml names programs to run, a file goes through a filter that the repository's own \

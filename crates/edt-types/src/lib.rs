@@ -17,8 +17,8 @@ pub mod trace;
 pub use tracing;
 
 pub use answer::{
-    FileChangeKind, FileReport, GuardReport, Landing, MatchedBy, Outcome, Recovered, SessionReport,
-    Status, Verdict,
+    FileChangeKind, FileReport, GuardReport, Landing, MatchedBy, Outcome, RecordedIn, Recovered,
+    SessionReport, Status, UserChanges, Verdict,
 };
 pub use code::Code;
 pub use dry_run::DryRun;

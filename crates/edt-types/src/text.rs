@@ -231,6 +231,17 @@ pub fn os_string<'de, D: serde::Deserializer<'de>>(
     <String as serde::Deserialize>::deserialize(deserializer).map(Into::into)
 }
 
+/// As [`os_string`], for a value that may be null.
+///
+/// # Errors
+/// The deserializer's error if the value is neither null nor a string.
+pub fn optional_os_string<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<std::ffi::OsString>, D::Error> {
+    let text = <Option<String> as serde::Deserialize>::deserialize(deserializer)?;
+    Ok(text.map(Into::into))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

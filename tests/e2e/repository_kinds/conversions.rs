@@ -303,30 +303,32 @@ fn checkpoints_landing_and_abandoning_speak_of_the_same_bytes() {
         {"path": "b.u16", "mode": "edit", "old_text": "zwei", "content": "drei"},
         {"path": "dir/new.txt", "mode": "create", "content": "new\n"},
     ]});
-    for (end, lands) in [("land", true), ("abandon", false)] {
+    for (end, lands) in [("land --include-user-changes", true), ("abandon", false)] {
         let workspace = made(&[], attributes, &files);
-        let start = workspace.files();
+        let mut start = workspace.files();
         workspace.apply(&edits).landed();
-        workspace.write("a.txt", "one\r\ntwo\r\nthree\r\nmine\r\n");
+        workspace.write("a.txt", "mine\r\none\r\ntwo\r\nthree\r\n");
         assert_eq!(workspace.edt(&["checkpoint"]).json["status"], "applied");
         as_git_would(&workspace, "checkpoint");
-        assert_eq!(workspace.blob("HEAD:a.txt"), b"one\ntwo\nthree\nmine\n");
-        let done = workspace.edt(&[end]);
+        assert_eq!(workspace.blob("HEAD:a.txt"), b"mine\none\ntwo\nthree\n");
+        let (exit, screen) = workspace.at_terminal(end, "");
         assert_eq!(
-            (done.exit, workspace.git(&["symbolic-ref", "--short", "HEAD"])),
-            (0, "main\n".into()),
-            "{:#}",
-            done.json
+            (exit, workspace.git(&["symbolic-ref", "--short", "HEAD"])),
+            (Some(0), "main\n".into()),
+            "{screen}"
         );
-        as_git_would(&workspace, end);
         if lands {
+            as_git_would(&workspace, end);
             assert_eq!(
                 (workspace.text("a.txt").as_str(), workspace.read("b.u16")),
-                ("one\r\ntwo\r\nthree\r\nmine\r\n", utf16("eins\ndrei\n"))
+                ("mine\r\none\r\ntwo\r\nthree\r\n", utf16("eins\ndrei\n"))
             );
         } else {
             let mut left = workspace.files();
             left.remove("dir");
+            // The user's line is uncommitted again.
+            start.insert("a.txt".to_owned(), b"644 mine\r\none\r\ntwo\r\n".to_vec());
+            assert_eq!(workspace.git(&["diff", "--numstat", "HEAD"]), "1\t0\ta.txt\n");
             crate::test_repo::same(&start, &left);
         }
         workspace.is_sound();

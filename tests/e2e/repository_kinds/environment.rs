@@ -177,7 +177,7 @@ fn a_repository_of_another_user_is_refused_as_git_refuses_it() {
     ]);
     workspace.git(&["config", "--unset", "core.fsmonitor"]);
     workspace.edt(APPEND).landed();
-    assert_eq!(workspace.edt(&["status"]).json["uncommitted"], json!([]));
+    assert_eq!(workspace.edt(&["status"]).json["user_changes"], json!([]));
 }
 
 /// Regression: `git worktree add` wrote the new worktree's entries into the index that the

@@ -109,7 +109,7 @@ pub(crate) fn complete_session(workspace: &TestRepo, path: &str, old: &str) {
         states[1][path][states[1][path].iter().position(|&b| b == b' ').unwrap() + 1..],
         "{edited:?}"
     );
-    assert_eq!(workspace.edt(&["status"]).json["uncommitted"], json!([]));
+    assert_eq!(workspace.edt(&["status"]).json["user_changes"], json!([]));
     workspace.edt(&["diff"]);
     workspace.is_sound();
     assert_eq!(workspace.locks(), Vec::<String>::new());

@@ -119,7 +119,7 @@ fn a_sparse_checkout_in_cone_mode_without_it_and_with_a_sparse_index() {
         assert!(!workspace.exists("out") && !workspace.exists("other"));
         workspace.edt(&["redo"]).landed();
         workspace.is_clean();
-        assert_eq!(workspace.edt(&["status"]).json["uncommitted"], json!([]));
+        assert_eq!(workspace.edt(&["status"]).json["user_changes"], json!([]));
         workspace.is_sound();
     }
 }

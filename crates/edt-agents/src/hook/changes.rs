@@ -52,9 +52,9 @@ pub struct ComparedState {
 /// The guards' findings.
 #[derive(Debug, Default)]
 pub struct GuardFindings {
-    /// Findings that refuse the change.
+    /// Refusal that refuse the change.
     pub refused: Vec<Finding>,
-    /// Findings that need the user's approval.
+    /// Refusal that need the user's approval.
     pub held: Vec<Finding>,
     pub warnings: Vec<Warning>,
 }

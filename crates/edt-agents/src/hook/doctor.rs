@@ -9,6 +9,7 @@ use super::call::Hook;
 use super::live;
 use super::location::Mechanism;
 use super::probe::{DoctorContext, Health, ProbeResult, probe_result};
+use super::renames;
 use edt_core::session::current::{BRANCHES, base_ref};
 use edt_io::clock::is_running;
 use edt_io::scratch::Scratch;
@@ -343,12 +344,13 @@ fn sessions(context: &DoctorContext) -> Result<Vec<ProbeResult>> {
     let names: Vec<&str> = text.lines().filter_map(|name| name.strip_prefix(BRANCHES)).collect();
     let bases: Vec<String> = names.iter().map(|name| base_ref(name)).collect();
     let found = context.git.objects(&bases)?;
-    let without_base: Vec<&str> = names
-        .iter()
-        .zip(&found)
-        .filter(|(_, base)| base.is_none())
-        .map(|(name, _)| *name)
-        .collect();
+    let mut without_base: Vec<&str> = Vec::new();
+    for (name, _) in names.iter().zip(&found).filter(|(_, base)| base.is_none()) {
+        // A session whose branch was renamed keeps its base under its own name.
+        if renames::session_of(&context.git, &format!("{BRANCHES}{name}"))?.is_none() {
+            without_base.push(name);
+        }
+    }
     if without_base.is_empty() {
         let found = format!("{}, each with its base.", counted(names.len(), "session"));
         return Ok(vec![probe_result("sessions", Health::Ok, &found, None)]);

@@ -5,7 +5,7 @@ use super::changes::{self, ComparedState, GuardFindings, SizeReference};
 use super::plumbing::Object;
 use super::policies::Committed;
 use super::who::Who;
-use super::{granted, policies};
+use super::{granted, policies, renames};
 use edt_core::session::current::{BRANCHES, base_ref};
 use edt_types::{Code, Effect, Finding, Refusal, Result, Warning};
 
@@ -41,7 +41,7 @@ impl Hook for PreCommit {
         let branch = git.line(&["symbolic-ref", "--quiet", "HEAD"])?;
         let session = branch.as_deref().and_then(|branch| branch.strip_prefix(BRANCHES));
         // Without a session there is no object of this name.
-        let base = session.map_or_else(|| "refs/edt/base".to_owned(), base_ref);
+        let mut base = session.map_or_else(|| "refs/edt/base".to_owned(), base_ref);
         let specs = [
             "HEAD",
             "HEAD:edt.toml",
@@ -51,8 +51,16 @@ impl Hook for PreCommit {
             ":edt.toml",
         ]
         .map(str::to_owned);
-        let [head, head_policy, base_object, base_policy, merged, staged_policy] =
+        let [head, head_policy, mut base_object, mut base_policy, merged, staged_policy] =
             <[Option<Object>; 6]>::try_from(git.objects(&specs)?).unwrap_or_default();
+        if let (Some(branch), Some(_), None) = (&branch, session, &base_object)
+            && let Some(name) = renames::session_of(git, branch)?
+        {
+            base = base_ref(&name);
+            let specs = [base.clone(), format!("{base}:edt.toml")];
+            [base_object, base_policy] =
+                <[Option<Object>; 2]>::try_from(git.objects(&specs)?).unwrap_or_default();
+        }
         let mut states =
             vec![ComparedState { label: "HEAD", changes: staged(call, head.as_ref())? }];
         if states[0].changes.is_empty() {

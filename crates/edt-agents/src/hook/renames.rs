@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::plumbing::Git;
 use super::refs::is_null;
+use edt_core::session::current::{BRANCHES, base_ref};
+use edt_core::session::renamed::earlier_names;
 use edt_io::failed;
 use edt_io::fs::{self, PathContent};
 use edt_types::Result;
@@ -117,6 +119,24 @@ impl<'a> BranchRenames<'a> {
         let below = if name.starts_with("refs/") { "logs" } else { "logs/refs" };
         self.common.join(below).join(name)
     }
+}
+
+/// The session whose branch the user renamed to `branch`, a full ref name, according to its
+/// reflog. Such a session keeps its base.
+///
+/// # Errors
+/// `IO_ERROR`, `PROGRAM_NOT_FOUND`.
+pub fn session_of(git: &Git, branch: &str) -> Result<Option<String>> {
+    let log = git.run(&["reflog", "show", "--format=%gs", branch, "--"], b"")?;
+    let messages = String::from_utf8_lossy(&log.stdout).into_owned();
+    for earlier in earlier_names(branch, messages.lines()) {
+        let Some(name) = earlier.strip_prefix(BRANCHES) else { continue };
+        let found = git.objects(&[base_ref(name), earlier.clone()])?;
+        if matches!(found.as_slice(), [Some(_), None]) {
+            return Ok(Some(name.to_owned()));
+        }
+    }
+    Ok(None)
 }
 
 /// The path of the note.

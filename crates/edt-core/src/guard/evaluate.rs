@@ -40,11 +40,11 @@ impl Overrides<'_> {
 pub struct GuardRun {
     /// The verdict of each guard on each file.
     pub reports: Vec<GuardReport>,
-    /// Findings that policy lets pass, and checks that could not run.
+    /// Refusal that policy lets pass, and checks that could not run.
     pub warnings: Vec<Warning>,
-    /// Findings that refuse the change.
+    /// Refusal that refuse the change.
     pub refused: Vec<Finding>,
-    /// Findings that refuse the change until the user approves it.
+    /// Refusal that refuse the change until the user approves it.
     pub held: Vec<Finding>,
     /// The words of the overrides that were needed.
     pub allowed: Vec<String>,

@@ -12,6 +12,7 @@ pub mod evaluate;
 pub mod marker;
 pub mod mass_deletion;
 pub mod protected;
+pub mod review;
 mod runs;
 pub mod size_reduction;
 pub mod subject;

@@ -48,7 +48,7 @@ impl Guard for SizeReduction {
     }
 
     fn check(&self, file: &Subject<'_>, context: &GuardContext<'_>) -> Vec<GuardOutput> {
-        let Some(after) = file.after else { return vec![GuardOutput::Pass] };
+        let Some(after) = file.recorded.or(file.after) else { return vec![GuardOutput::Pass] };
         let limits = &context.policy.size_limits;
         let found = file.references.iter().find_map(|reference| {
             let shrink = detect(reference.text, after, limits)?;

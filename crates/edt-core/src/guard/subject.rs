@@ -25,6 +25,9 @@ pub struct Subject<'a> {
     pub after: Option<&'a [u8]>,
     /// Recorded states that the file is measured against.
     pub references: Vec<Reference<'a>>,
+    /// The text that would be recorded, if the user's uncommitted changes make it differ from
+    /// `after`. Recorded states are compared with it, so that those changes do not count.
+    pub recorded: Option<&'a [u8]>,
     /// All files of the transaction, including this one.
     pub transaction: &'a [TransactionFile<'a>],
     trees: Option<&'a TreeCache>,
@@ -85,6 +88,7 @@ impl<'a> Subject<'a> {
             before,
             after,
             references,
+            recorded: None,
             transaction: &[],
             trees: None,
             limit,
@@ -103,6 +107,13 @@ impl<'a> Subject<'a> {
     #[must_use]
     pub fn in_transaction(mut self, transaction: &'a [TransactionFile<'a>]) -> Subject<'a> {
         self.transaction = transaction;
+        self
+    }
+
+    /// The same, with the text that would be recorded.
+    #[must_use]
+    pub fn recorded_as(mut self, recorded: Option<&'a [u8]>) -> Subject<'a> {
+        self.recorded = recorded;
         self
     }
 

@@ -55,7 +55,7 @@ fn check(proposal: &Proposal) -> Result<()> {
         ProposalState::Approved(_) if proposal.command.is_none() => return Ok(()),
         ProposalState::Approved(_) => Finding::new(
             Code::BadRequest,
-            format!("Proposal {id} is a command, not a change."),
+            format!("Proposal p{id} is a command, not a change."),
             format!(
                 "It was approved: call `edt run -- {}` again.",
                 proposal.command.as_deref().unwrap_or_default()
@@ -64,7 +64,7 @@ fn check(proposal: &Proposal) -> Result<()> {
         .nothing_changed(),
         ProposalState::Open => Finding::new(
             Code::ApprovalRequired,
-            format!("Proposal {id} ({}) has not been approved yet.", proposal.subject()),
+            format!("Proposal p{id} ({}) has not been approved yet.", proposal.subject()),
             approval_remedy(id, &apply_instruction(id)),
         )
         .nothing_changed(),
@@ -78,24 +78,24 @@ pub(super) fn closed_finding(proposal: &Proposal, state: &ProposalState) -> Find
     let (id, detail) = (proposal.id, state.detail().unwrap_or_default());
     let (summary, remedy) = match state {
         ProposalState::Rejected(why) => (
-            format!("The user rejected proposal {id} ({}): {why}", proposal.subject()),
+            format!("The user rejected proposal p{id} ({}): {why}", proposal.subject()),
             "Do what the user's reason asks for; send a new proposal only if it follows that \
              reason."
                 .to_owned(),
         ),
         ProposalState::Withdrawn(why) => (
             format!(
-                "Proposal {id} ({}) was withdrawn, not by the user, with these words: {why:?}.",
+                "Proposal p{id} ({}) was withdrawn, not by the user, with these words: {why:?}.",
                 proposal.subject()
             ),
             "Send it again with `edt propose` if it is still needed.".to_owned(),
         ),
         ProposalState::Superseded(by) => (
-            format!("Proposal {id} was closed because proposal {by} replaced it."),
-            format!("`edt show {by}` shows the new proposal."),
+            format!("Proposal p{id} was closed because proposal p{by} replaced it."),
+            format!("`edt show p{by}` shows the new proposal."),
         ),
         ProposalState::Done(commit) => (
-            format!("Proposal {id} was applied already, as {commit}."),
+            format!("Proposal p{id} was applied already, as {commit}."),
             "`edt log` lists the session's edits.".to_owned(),
         ),
         ProposalState::Open | ProposalState::Approved(_) => (String::new(), String::new()),
@@ -111,7 +111,7 @@ fn not_covered(found: edt_types::Refusal, id: u64) -> edt_types::Refusal {
     let stale = |mut finding: Finding| {
         if finding.code == Code::ApprovalRequired {
             finding.remedy = format!(
-                "The approval of proposal {id} does not cover this change; send it again with \
+                "The approval of proposal p{id} does not cover this change; send it again with \
                  `edt propose`."
             );
             finding.override_remedy = None;
@@ -226,7 +226,7 @@ fn edits_of(
 
 fn still_approved(id: u64, found: &edt_types::Refusal) -> Warning {
     let message =
-        format!("The change was made, but proposal {id} still counts as approved: {found}.");
+        format!("The change was made, but proposal p{id} still counts as approved: {found}.");
     Warning { code: "proposal_not_closed", path: None, message }
 }
 
@@ -235,7 +235,7 @@ fn stale(proposal: &Proposal, paths: &[RepoPath]) -> Finding {
     Finding::new(
         Code::ProposalStale,
         format!(
-            "Proposal {} can no longer be merged: the same lines of {} were changed since.",
+            "Proposal p{} can no longer be merged: the same lines of {} were changed since.",
             proposal.id,
             names.join(", ")
         ),
@@ -249,7 +249,7 @@ fn different_change(proposal: &Proposal) -> Finding {
     Finding::new(
         Code::ProposalStale,
         format!(
-            "Proposal {} would now make another change than the approved one: part of it was made \
+            "Proposal p{} would now make another change than the approved one: part of it was made \
              in another way.",
             proposal.id
         ),
@@ -319,10 +319,10 @@ mod tests {
         let id = proposed(&scratch, &edit_two());
         let finding = Finding::new(
             Code::ApprovalRequired,
-            "Proposal 1 (change it) has not been approved yet.",
-            "It waits as proposal 1. Ask the user to type `edt approve 1` in their own terminal \
-             (`edt show 1` shows the proposal). Continue with other work, and apply it with `edt \
-             apply --proposal 1` when an edt answer reports the approval.",
+            "Proposal p1 (change it) has not been approved yet.",
+            "It waits as proposal p1. Ask the user to type `edt approve p1` in their own terminal \
+             (`edt show p1` shows the proposal). Continue with other work, and apply it with `edt \
+             apply --proposal p1` when an edt answer reports the approval.",
         );
         assert_eq!(refusal(applied(&scratch, id)), finding.nothing_changed().with("proposal", 1));
     }
@@ -335,7 +335,7 @@ mod tests {
         reject(&mut scratch.open(), &proposal, "use three").unwrap();
         let finding = Finding::new(
             Code::ProposalRejected,
-            "The user rejected proposal 1 (change it): use three",
+            "The user rejected proposal p1 (change it): use three",
             "Do what the user's reason asks for; send a new proposal only if it follows that \
              reason.",
         );
@@ -382,7 +382,7 @@ mod tests {
         scratch.edit("meanwhile", "a.txt", "two", "2");
         let finding = Finding::new(
             Code::ProposalStale,
-            "Proposal 1 can no longer be merged: the same lines of a.txt were changed since.",
+            "Proposal p1 can no longer be merged: the same lines of a.txt were changed since.",
             "Read the files again, and send the updated change with `edt propose`.",
         );
         let finding = finding.nothing_changed().with("paths", vec!["a.txt"]);
@@ -397,7 +397,7 @@ mod tests {
         scratch.edit("meanwhile", "a.txt", "seven", "SEVEN");
         let finding = Finding::new(
             Code::ProposalStale,
-            "Proposal 1 would now make another change than the approved one: part of it was made \
+            "Proposal p1 would now make another change than the approved one: part of it was made \
              in another way.",
             "Read the files again, and send the remaining change with `edt propose`.",
         );
@@ -438,7 +438,7 @@ mod tests {
         approve(&mut scratch.open(), &proposal).unwrap();
         let finding = Finding::new(
             Code::BadRequest,
-            "Proposal 1 is a command, not a change.",
+            "Proposal p1 is a command, not a change.",
             "It was approved: call `edt run -- make install` again.",
         );
         assert_eq!(refusal(applied(&scratch, id)), finding.nothing_changed().with("proposal", 1));
@@ -462,7 +462,7 @@ mod tests {
         let found = not_covered(finding.into(), 4).into_vec().remove(0);
         assert_eq!(
             found.remedy,
-            "The approval of proposal 4 does not cover this change; send it again with `edt \
+            "The approval of proposal p4 does not cover this change; send it again with `edt \
              propose`."
         );
         assert_eq!(

@@ -184,8 +184,8 @@ mod tests {
         let finding = Finding::new(
             Code::ApprovalRequired,
             "make install needs user approval. It writes outside the worktree.",
-            "It waits as proposal 1. Ask the user to type `edt approve 1` in their own terminal \
-             (`edt show 1` shows the proposal). Continue with other work, and call `edt run` with \
+            "It waits as proposal p1. Ask the user to type `edt approve p1` in their own terminal \
+             (`edt show p1` shows the proposal). Continue with other work, and call `edt run` with \
              exactly the same arguments when an edt answer reports the approval.",
         );
         let finding = finding.with_effect(Effect::NothingRun).with("proposal", 1);
@@ -255,7 +255,7 @@ mod tests {
         reject(&mut scratch.open(), &proposal, "never").unwrap();
         let finding = refusal(required(&scratch, &["make", "install"]));
         assert_eq!(finding.code, Code::ProposalRejected);
-        assert_eq!(finding.summary, "The user rejected proposal 1 (run: make install): never");
+        assert_eq!(finding.summary, "The user rejected proposal p1 (run: make install): never");
     }
 
     #[test]

@@ -77,9 +77,9 @@ fn already_approved(proposal: &Proposal, by: &str) -> Finding {
     let id = proposal.id;
     Finding::new(
         Code::ApprovalRequired,
-        format!("Proposal {id} was approved by {by}; only the user can revoke the approval."),
+        format!("Proposal p{id} was approved by {by}; only the user can revoke the approval."),
         format!(
-            "Leave it open, or ask the user to type `edt reject {id} -m WHY` in their own \
+            "Leave it open, or ask the user to type `edt reject p{id} -m WHY` in their own \
             terminal."
         ),
     )
@@ -164,7 +164,7 @@ mod tests {
         decide(&scratch, |workspace, one| withdraw(workspace, one, "mistake")).unwrap();
         let finding = Finding::new(
             Code::ProposalRejected,
-            "Proposal 1 (change it) was withdrawn, not by the user, with these words: \"mistake\".",
+            "Proposal p1 (change it) was withdrawn, not by the user, with these words: \"mistake\".",
             "Send it again with `edt propose` if it is still needed.",
         );
         let finding =
@@ -179,8 +179,8 @@ mod tests {
         let by = scratch.repo().identity().unwrap();
         let finding = Finding::new(
             Code::ApprovalRequired,
-            format!("Proposal 1 was approved by {by}; only the user can revoke the approval."),
-            "Leave it open, or ask the user to type `edt reject 1 -m WHY` in their own terminal.",
+            format!("Proposal p1 was approved by {by}; only the user can revoke the approval."),
+            "Leave it open, or ask the user to type `edt reject p1 -m WHY` in their own terminal.",
         );
         let answer = decide(&scratch, |workspace, one| withdraw(workspace, one, "mistake"));
         assert_eq!(refusal(answer), finding.nothing_changed().with("proposal", 1));
@@ -191,7 +191,7 @@ mod tests {
         let (scratch, _) = proposed();
         decide(&scratch, |workspace, one| reject(workspace, one, "no")).unwrap();
         let answer = decide(&scratch, |workspace, one| withdraw(workspace, one, "mistake"));
-        assert_eq!(refusal(answer).summary, "The user rejected proposal 1 (change it): no");
+        assert_eq!(refusal(answer).summary, "The user rejected proposal p1 (change it): no");
     }
 
     #[test]
@@ -201,7 +201,7 @@ mod tests {
         let commit =
             crate::proposal::apply(&mut scratch.open(), id, edt_types::DryRun::No).unwrap().commit;
         let answer = decide(&scratch, |workspace, one| reject(workspace, one, "no"));
-        let expected = format!("Proposal 1 was applied already, as {}.", commit.unwrap());
+        let expected = format!("Proposal p1 was applied already, as {}.", commit.unwrap());
         assert_eq!(refusal(answer).summary, expected);
     }
 }

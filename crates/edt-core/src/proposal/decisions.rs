@@ -86,17 +86,17 @@ fn decision_warning(proposal: &Proposal) -> Option<Warning> {
     let (code, message) = match (&proposal.state, &proposal.command) {
         (ProposalState::Approved(by), Some(command)) => (
             "proposal_approved",
-            format!("Proposal {id} was approved by {by}. Call the command again: {command}"),
+            format!("Proposal p{id} was approved by {by}. Call the command again: {command}"),
         ),
         (ProposalState::Approved(by), None) => (
             "proposal_approved",
             format!(
-                "Proposal {id} ({subject}) was approved by {by}: `edt apply --proposal {id}` \
+                "Proposal p{id} ({subject}) was approved by {by}: `edt apply --proposal p{id}` \
                  applies it."
             ),
         ),
         (ProposalState::Rejected(why), _) => {
-            ("proposal_rejected", format!("Proposal {id} ({subject}) was rejected: {why}"))
+            ("proposal_rejected", format!("Proposal p{id} ({subject}) was rejected: {why}"))
         }
         _ => return None,
     };
@@ -187,7 +187,7 @@ mod tests {
         approve(&mut scratch.open(), &proposal(&scratch)).unwrap();
         let by = scratch.repo().identity().unwrap();
         let expected = format!(
-            "Proposal 1 (change it) was approved by {by}: `edt apply --proposal 1` applies it."
+            "Proposal p1 (change it) was approved by {by}: `edt apply --proposal p1` applies it."
         );
         assert_eq!(messages(&scratch), [expected]);
         assert_eq!(messages(&scratch), [""; 0]);
@@ -205,7 +205,7 @@ mod tests {
     fn a_rejection_is_reported_with_its_reason() {
         let scratch = proposed();
         reject(&mut scratch.open(), &proposal(&scratch), "use three").unwrap();
-        assert_eq!(messages(&scratch), ["Proposal 1 (change it) was rejected: use three"]);
+        assert_eq!(messages(&scratch), ["Proposal p1 (change it) was rejected: use three"]);
     }
 
     #[test]
@@ -214,7 +214,7 @@ mod tests {
         approve(&mut scratch.open(), &proposal(&scratch)).unwrap();
         messages(&scratch);
         reject(&mut scratch.open(), &proposal(&scratch), "no").unwrap();
-        assert_eq!(messages(&scratch), ["Proposal 1 (change it) was rejected: no"]);
+        assert_eq!(messages(&scratch), ["Proposal p1 (change it) was rejected: no"]);
     }
 
     #[test]

@@ -92,8 +92,7 @@ mod tests {
     use super::*;
     use crate::proposal::decide::approve;
     use crate::proposal::propose::propose;
-    use crate::session::checkpoint::CheckpointReason;
-    use crate::session::record::record;
+    use crate::session::record::checkpoint;
     use crate::tests::{Scratch, path};
     use crate::txn::Request;
 
@@ -129,7 +128,7 @@ mod tests {
     fn a_checkpoint_of_a_protected_path_does_not_land() {
         let scratch = scratch();
         scratch.write("ci/a.yml", "two\n");
-        record(&mut scratch.open(), CheckpointReason::Requested(None), &[]).unwrap();
+        checkpoint(&mut scratch.open(), None, &[]).unwrap();
         let (commit, short) = (scratch.head(), scratch.head().to_hex_with_len(12).to_string());
         let finding = Finding::new(
             Code::ApprovalRequired,
@@ -153,7 +152,7 @@ mod tests {
     fn a_users_commit_approves_the_whole_file() {
         let scratch = scratch();
         scratch.write("ci/a.yml", "two\n");
-        record(&mut scratch.open(), CheckpointReason::Requested(None), &[]).unwrap();
+        checkpoint(&mut scratch.open(), None, &[]).unwrap();
         scratch.user_commit("edt/fix", &[("ci/a.yml", Some("three\n"))], "by hand\n");
         assert_eq!(unapproved(&scratch, PlainCommits::ByUser), []);
     }
@@ -169,7 +168,7 @@ mod tests {
     fn an_approved_change_above_an_unapproved_one_does_not_land() {
         let scratch = scratch();
         scratch.write("ci/a.yml", "one\nmore\n");
-        record(&mut scratch.open(), CheckpointReason::Requested(None), &[]).unwrap();
+        checkpoint(&mut scratch.open(), None, &[]).unwrap();
         apply_approved(&scratch, &Request::new("ci").edit("ci/a.yml", "one", "two"));
         assert_eq!(unapproved(&scratch, PlainCommits::ByUser).len(), 1);
     }
@@ -187,7 +186,7 @@ mod tests {
         let scratch = scratch();
         for text in ["two\n", "one\n"] {
             scratch.write("ci/a.yml", text);
-            record(&mut scratch.open(), CheckpointReason::Requested(None), &[]).unwrap();
+            checkpoint(&mut scratch.open(), None, &[]).unwrap();
         }
         assert_eq!(unapproved(&scratch, PlainCommits::ByUser), []);
     }

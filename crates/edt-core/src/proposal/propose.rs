@@ -78,18 +78,18 @@ enum NextStep {
 #[must_use]
 pub fn approval_remedy(id: u64, then: &str) -> String {
     format!(
-        "It waits as proposal {id}. Ask the user to type `edt approve {id}` in their own terminal \
-         (`edt show {id}` shows the proposal). Continue with other work, and {then} when an edt \
+        "It waits as proposal p{id}. Ask the user to type `edt approve p{id}` in their own terminal \
+         (`edt show p{id}` shows the proposal). Continue with other work, and {then} when an edt \
          answer reports the approval."
     )
 }
 
 pub(super) fn apply_instruction(id: u64) -> String {
-    format!("apply it with `edt apply --proposal {id}`")
+    format!("apply it with `edt apply --proposal p{id}`")
 }
 
 fn approved_message(id: u64) -> String {
-    format!("Proposal {id} was approved: `edt apply --proposal {id}` applies it.")
+    format!("Proposal p{id} was approved: `edt apply --proposal p{id}` applies it.")
 }
 
 /// Creates the proposal unless the same one exists already. Closes the open ones that it replaces.
@@ -143,10 +143,10 @@ fn submit(
         let message = match closed {
             Ok(more) => {
                 warnings.extend(more);
-                format!("Proposal {} was closed: this one changes all of its paths.", old.id)
+                format!("Proposal p{} was closed: this one changes all of its paths.", old.id)
             }
             Err(found) => format!(
-                "Proposal {} was not closed, although this one may replace it: {found}.",
+                "Proposal p{} was not closed, although this one may replace it: {found}.",
                 old.id
             ),
         };
@@ -257,7 +257,7 @@ mod tests {
         let warning = Warning {
             code: APPROVED_ALREADY,
             path: None,
-            message: "Proposal 1 was approved: `edt apply --proposal 1` applies it.".into(),
+            message: "Proposal p1 was approved: `edt apply --proposal p1` applies it.".into(),
         };
         assert_eq!(proposed(&scratch, &edit_a()).warnings, [warning]);
     }
@@ -271,7 +271,7 @@ mod tests {
         let warning = Warning {
             code: "superseded",
             path: None,
-            message: "Proposal 1 was closed: this one changes all of its paths.".into(),
+            message: "Proposal p1 was closed: this one changes all of its paths.".into(),
         };
         assert_eq!(outcome.warnings, [warning]);
     }

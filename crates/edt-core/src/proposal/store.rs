@@ -261,7 +261,7 @@ pub fn record_decision(
         BranchOrigin::Existing(proposal.ref_tip),
         commit,
         writer.loose_objects(),
-        format!("{word} proposal {}", proposal.id),
+        format!("{word} proposal p{}", proposal.id),
     )
 }
 
@@ -295,7 +295,7 @@ pub fn parse_grant(line: &str) -> Grant {
 }
 
 fn not_found(id: u64) -> Finding {
-    let message = format!("There is no proposal {id} in this repository.");
+    let message = format!("There is no proposal p{id} in this repository.");
     Finding::new(Code::ProposalNotFound, message, "`edt proposals --all` lists them.")
         .nothing_changed()
 }
@@ -393,7 +393,7 @@ mod tests {
     fn a_proposal_without_a_ref_does_not_exist() {
         let finding = Finding::new(
             Code::ProposalNotFound,
-            "There is no proposal 7 in this repository.",
+            "There is no proposal p7 in this repository.",
             "`edt proposals --all` lists them.",
         );
         let scratch = one_file();

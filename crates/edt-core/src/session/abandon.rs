@@ -1,21 +1,23 @@
-//! Abandons a session: HEAD goes back to the branch the session began on, and files get their
-//! content from before it. The work stays at `refs/edt/<name>/abandoned`.
+//! Abandons a session: HEAD goes back to the branch the session began on, and the session's edits
+//! are taken off the files. Every line of the user stays on disk. The work stays at
+//! `refs/edt/<name>/abandoned`.
 
-use std::collections::BTreeMap;
+use std::ops::Range;
 
 use super::checkout::{self, CheckoutPlan, CheckoutStep};
-use super::checkpoint::{CheckpointReason, Checkpoints, STAGED};
 use super::current::{POINTER, REFS, Session};
 use super::history::Commit;
 use super::list::{next_numbered_ref, origin};
-use super::message::Kind;
-use super::path_state::PathState;
+use super::ownership::{self, Version};
+use super::unwind::{self, Direction, FileSteps};
 use super::workspace::LockedWorkspace;
-use edt_git::diff::{TreeDifference, TreeItem};
-use edt_git::{FileId, InHead, Loose, ObjectWriter, Oid, Repo, TouchedTrees, Tracked};
+use edt_git::diff::TreeItem;
+use edt_git::{InHead, Loose, ObjectWriter, Oid, Repo, TouchedTrees};
 use edt_journal::entry::EntryMove;
-use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet, FileChange, IndexView, publish};
-use edt_types::{Code, Finding, Refusal, RepoPath, Result, Warning};
+use edt_journal::{
+    BranchOrigin, BranchUpdate, ChangeSet, FileChange, IndexView, PrivateRecord, publish,
+};
+use edt_types::{Code, FileReport, Finding, Refusal, RepoPath, Result, Warning};
 
 /// An abandoned session.
 #[derive(Debug)]
@@ -26,10 +28,8 @@ pub struct Abandoned {
     pub tip: Oid,
     /// The full name of the branch that HEAD is on now; `None` if HEAD was not moved.
     pub onto: Option<String>,
-    /// The paths that changed on disk.
-    pub paths: Vec<TreeDifference>,
-    /// Checkpoints of unrecorded changes, made before the files were changed.
-    pub checkpoints: Vec<Oid>,
+    /// The files that changed on disk.
+    pub files: Vec<FileReport>,
     /// Warnings for the caller.
     pub warnings: Vec<Warning>,
 }
@@ -37,8 +37,8 @@ pub struct Abandoned {
 /// Abandons `session`.
 ///
 /// # Errors
-/// `BAD_REQUEST` if the branch it began on is gone; `UNSAVED_CHANGES` in files that the session did
-/// not touch; errors of reading path states and of publishing. Nothing is changed on an error.
+/// `BAD_REQUEST` if the branch it began on is gone; `UNSAVED_CHANGES` if the user changed the same
+/// lines; errors of reading path states and of publishing. Nothing is changed on an error.
 pub fn abandon(workspace: &mut LockedWorkspace, session: &Session) -> Result<Abandoned> {
     let repo = &workspace.repo;
     repo.check_idle()?;
@@ -51,9 +51,8 @@ pub fn abandon(workspace: &mut LockedWorkspace, session: &Session) -> Result<Aba
         },
         plan => (plan?, target),
     };
-    let AbandonPlan { objects, tip, checkpoints, files, index, touched_trees, paths, mut warnings } =
-        plan;
-    warnings.extend(staged_before(repo, session)?);
+    let AbandonPlan { objects, files, index, touched_trees, private, reports } = plan;
+    let (tip, mut warnings) = (session.tip, Vec::new());
     let AbandonedRef { name: kept, from, mut create } = AbandonedRef::of(repo, session, tip)?;
     let (mut replace, mut head_to) = (Vec::new(), None);
     let branch = match (&target.onto, target.tip) {
@@ -92,95 +91,93 @@ pub fn abandon(workspace: &mut LockedWorkspace, session: &Session) -> Result<Aba
         files,
         index,
         touched_trees,
+        private,
         ..ChangeSet::of(branch)
     };
     warnings.extend(target.warning);
     workspace.require_durability(session.base);
     warnings.extend(publish(&workspace.repo, &mut workspace.journal, change)?);
-    Ok(Abandoned { kept, tip, onto: target.onto, paths, checkpoints, warnings })
+    Ok(Abandoned { kept, tip, onto: target.onto, files: reports, warnings })
 }
 
 /// Everything that abandoning a session changes.
 struct AbandonPlan {
     objects: Vec<Loose>,
-    /// The session's tip with the checkpoints.
-    tip: Oid,
-    checkpoints: Vec<Oid>,
     files: Vec<FileChange>,
     index: Option<(IndexView, Vec<EntryMove>)>,
     touched_trees: TouchedTrees,
-    paths: Vec<TreeDifference>,
-    warnings: Vec<Warning>,
+    private: Option<PrivateRecord>,
+    reports: Vec<FileReport>,
 }
 
 impl AbandonPlan {
     fn of(repo: &Repo, session: &Session, target: &ReturnTarget) -> Result<AbandonPlan> {
         let (tip_tree, return_tree, base_tree) =
             (repo.tree_of(session.tip)?, target.tree(repo)?, repo.tree_of(session.base)?);
-        let originals = original_files(repo, session)?;
-        let mut paths = repo.tree_diff(tip_tree, return_tree)?;
-        for (path, before) in &originals {
-            if !paths.iter().any(|differs| differs.path == *path) {
-                let file = file_in_tree(repo, return_tree, path)?;
-                if file != *before {
-                    paths.push(TreeDifference {
-                        path: path.clone(),
-                        old: file.map(TreeItem::File),
-                        new: file.map(TreeItem::File),
-                    });
-                }
-            }
+        let commits = session.commits(repo).collect::<Result<Vec<Commit>>>()?;
+        let mut steps = FileSteps::of(repo, session, &commits, Direction::Back)?;
+        // The branch may have moved since the session began.
+        for differs in repo.tree_diff(base_tree, return_tree)? {
+            let side =
+                |item: Option<TreeItem>| item.and_then(TreeItem::file).map(Version::recorded);
+            let step = (side(differs.old), side(differs.new));
+            steps.0.entry(differs.path).or_default().push(step);
         }
+        let paths = repo.tree_diff(tip_tree, return_tree)?;
+        let all = checkout::with_paths(&paths, steps.0.keys());
         let index = if session.head == InHead::Yes { Some(IndexView::read(repo)?) } else { None };
-        let states = checkout::read_states(repo, tip_tree, index.as_ref(), &paths)?;
-        checkout::check_not_switched(repo, session, &states, &paths)?;
-        check_saved(&states, &paths, &originals)?;
+        let states = checkout::read_states(repo, tip_tree, index.as_ref(), &all)?;
+        checkout::check_not_switched(repo, session, &states, &all)?;
         let mut writer = ObjectWriter::new(repo);
-        let (edits, all) = (session.edits(repo)?, states.iter().collect::<Vec<_>>());
-        let checkpoints = Checkpoints::write(
-            &mut writer,
-            session,
-            tip_tree,
-            edits,
-            &all,
-            CheckpointReason::Foreign,
-        )?;
-        let attributes = checkout::attributes(&paths, tip_tree, return_tree);
-        let (mut steps, mut warnings) = (Vec::new(), Vec::new());
-        for (state, differs) in states.into_iter().zip(&paths) {
-            let entry = differs.new.and_then(TreeItem::file);
-            let mut disk = entry;
-            if let Some(before) = originals.get(&state.path) {
-                let base = file_in_tree(repo, base_tree, &state.path)?;
-                if *before != base && base == entry {
-                    disk = *before;
-                } else if *before != base {
-                    warnings.push(branch_changed_file(&state.path, session));
+        let (mut planned, mut found) = (Vec::new(), Vec::new());
+        for (state, differs) in states.into_iter().zip(&all) {
+            let moves = differs.old != differs.new;
+            let wanted = if moves { differs.new.and_then(TreeItem::file) } else { state.tip };
+            let version = wanted.map(Version::recorded);
+            let mut refuse = |rows: &[Range<usize>]| {
+                found.push(overlap(&state.path, rows));
+            };
+            let disk = match steps.follow(&writer, &state)? {
+                Ok(disk) => Some(disk),
+                Err(rows) => {
+                    refuse(&rows);
+                    None
                 }
-            }
-            steps.push(CheckoutStep { state, disk, entry });
+            };
+            let entry = if index.is_none() || !moves {
+                None
+            } else {
+                match ownership::index_entry(&writer, &state, version.as_ref())? {
+                    Ok(entry) => entry,
+                    Err(rows) => {
+                        refuse(&rows);
+                        None
+                    }
+                }
+            };
+            planned.push(CheckoutStep { state, disk, entry, target: wanted });
         }
-        let changed = |CheckoutStep { state, disk, .. }: &CheckoutStep| {
-            let (old, new) = (state.disk_file().map(TreeItem::File), disk.map(TreeItem::File));
-            (old != new).then(|| TreeDifference { path: state.path.clone(), old, new })
-        };
-        let paths = steps.iter().filter_map(changed).collect();
+        Refusal::check(found)?;
+        let attributes = checkout::attributes(&all, tip_tree, return_tree);
         let follows = index.as_ref().map(|_| tip_tree);
-        let CheckoutPlan { files, moves, touched_trees } =
-            CheckoutPlan::of(&mut writer, follows, attributes, &steps)?;
+        let mut plan = CheckoutPlan::of(&mut writer, follows, attributes, planned)?;
+        let private = plan.record(session, target.tip.unwrap_or(target.base));
+        let CheckoutPlan { files, moves, touched_trees, reports, .. } = plan;
         let index = index.map(|index| (index, moves));
-        let Checkpoints { tip, commits: checkpoints, .. } = checkpoints;
-        Ok(AbandonPlan {
-            objects: writer.loose_objects(),
-            tip,
-            checkpoints,
-            files,
-            index,
-            touched_trees,
-            paths,
-            warnings,
-        })
+        let objects = writer.loose_objects();
+        Ok(AbandonPlan { objects, files, index, touched_trees, private, reports })
     }
+}
+
+/// The refusal to remove lines that the user changed.
+fn overlap(path: &RepoPath, rows: &[Range<usize>]) -> Finding {
+    let remedy = format!(
+        "Let the user stash {} (`git stash push`), then repeat the call. If a commit of the \
+         session has the user's lines already, leave the session open instead: `git switch` to \
+         another branch.",
+        path.quoted()
+    );
+    Finding { remedy, ..unwind::overlap(path, rows, "`edt abandon`") }
 }
 
 /// Whether every finding is about a link, a submodule, or a directory in place of a file.
@@ -188,32 +185,18 @@ fn only_unsupported_kinds(error: &Refusal) -> bool {
     error.clone().into_vec().iter().all(|finding| finding.code == Code::NotAFile)
 }
 
-/// Refuses to overwrite files that the session never touched, unless their content is in the
-/// session or in the tree that HEAD goes to.
-fn check_saved(
-    states: &[PathState],
-    paths: &[TreeDifference],
-    originals: &BTreeMap<RepoPath, Option<FileId>>,
-) -> Result<()> {
-    let others = states.iter().zip(paths).filter(|(state, _)| !originals.contains_key(&state.path));
-    let unsaved = others.filter(|(state, differs)| {
-        !state.is_known(&[state.tip, differs.new.and_then(TreeItem::file)])
-    });
-    Refusal::check(unsaved.map(|(state, _)| checkout::unsaved(&state.path)).collect())
-}
-
-/// Where HEAD goes.
-struct ReturnTarget {
+/// Where HEAD goes if the worktree leaves a session.
+pub(super) struct ReturnTarget {
     /// The full name of a branch, or a commit for a detached HEAD; `None` if HEAD is not moved.
-    onto: Option<String>,
+    pub(super) onto: Option<String>,
     /// The commit there; `None` if the branch is unborn.
-    tip: Option<Oid>,
+    pub(super) tip: Option<Oid>,
     base: Oid,
-    warning: Option<Warning>,
+    pub(super) warning: Option<Warning>,
 }
 
 impl ReturnTarget {
-    fn of(repo: &Repo, session: &Session) -> Result<ReturnTarget> {
+    pub(super) fn of(repo: &Repo, session: &Session) -> Result<ReturnTarget> {
         let base = session.base;
         if session.head == InHead::No {
             return Ok(ReturnTarget { onto: None, tip: None, base, warning: None });
@@ -260,7 +243,7 @@ impl ReturnTarget {
     }
 
     /// The session's base, used if HEAD cannot go further because of `error`.
-    fn to_base(&self, session: &Session, error: &Refusal) -> Option<ReturnTarget> {
+    pub(super) fn to_base(&self, session: &Session, error: &Refusal) -> Option<ReturnTarget> {
         let onto = self.onto.as_deref()?;
         if self.tip == Some(self.base) || self.tip.is_none() {
             return None;
@@ -280,7 +263,7 @@ impl ReturnTarget {
         })
     }
 
-    fn tree(&self, repo: &Repo) -> Result<Oid> {
+    pub(super) fn tree(&self, repo: &Repo) -> Result<Oid> {
         repo.tree_of(self.tip.unwrap_or(self.base))
     }
 }
@@ -297,77 +280,14 @@ fn detached(commit: Oid, why: &str, after: &str) -> Warning {
 fn origin_missing(session: &Session, origin: &str) -> Finding {
     Finding::new(
         Code::BadRequest,
-        format!("edt/{} began on {origin:?}, which is not a branch with a commit.", session.name),
+        format!(
+            "{} began on {origin:?}, which is not a branch with a commit.",
+            session.short_branch()
+        ),
         "Switch to another branch with `git switch BRANCH`; the session's work stays on its \
          branch.",
     )
     .nothing_changed()
-}
-
-/// Warnings for content that was staged before an edit and exists nowhere else. The index does not
-/// get it back; the warning names its commit.
-fn staged_before(repo: &Repo, session: &Session) -> Result<Vec<Warning>> {
-    let mut warnings = Vec::new();
-    for commit in session.commits(repo) {
-        let commit = commit?;
-        if !commit.trailers.as_ref().is_some_and(|trailers| trailers.foreign)
-            || !commit.subject().starts_with(STAGED)
-        {
-            continue;
-        }
-        let before =
-            commit.parent.map_or_else(|| Ok(repo.empty_tree()), |parent| repo.tree_of(parent))?;
-        for differs in repo.tree_diff(before, commit.tree)? {
-            let (path, oid) = (differs.path, commit.oid.to_hex_with_len(12));
-            warnings.push(Warning {
-                code: "staged_kept",
-                path: Some(path.to_string()),
-                message: format!(
-                    "Content that was staged here before an edit is only in commit \
-                    {oid}. `git restore --source={oid} --staged -- {}` stages it again.",
-                    path.quoted()
-                ),
-            });
-        }
-    }
-    Ok(warnings)
-}
-
-/// Each path that the session touched, with its content before the first edit. Changes that the
-/// user had not recorded count as content.
-fn original_files(repo: &Repo, session: &Session) -> Result<BTreeMap<RepoPath, Option<FileId>>> {
-    let mut commits = session.commits(repo).collect::<Result<Vec<Commit>>>()?;
-    commits.reverse();
-    let (mut originals, mut edited) = (BTreeMap::new(), std::collections::BTreeSet::new());
-    for commit in commits {
-        let before =
-            commit.parent.map_or_else(|| Ok(repo.empty_tree()), |parent| repo.tree_of(parent))?;
-        let recorded =
-            commit.trailers.as_ref().is_some_and(|trailers| trailers.kind == Kind::Checkpoint);
-        for differs in
-            repo.tree_diff(before, commit.tree)?.into_iter().filter(TreeDifference::is_of_files)
-        {
-            if edited.contains(&differs.path) {
-                continue;
-            }
-            if recorded {
-                originals.insert(differs.path, differs.new.and_then(TreeItem::file));
-            } else {
-                edited.insert(differs.path.clone());
-                originals
-                    .entry(differs.path)
-                    .or_insert_with(|| differs.old.and_then(TreeItem::file));
-            }
-        }
-    }
-    Ok(originals)
-}
-
-fn file_in_tree(repo: &Repo, tree: Oid, path: &RepoPath) -> Result<Option<FileId>> {
-    Ok(match repo.tracked(tree, path)? {
-        Tracked::File(file) => Some(file),
-        _ => None,
-    })
 }
 
 /// The ref `refs/edt/<name>/abandoned`, which keeps the work.
@@ -399,20 +319,6 @@ impl AbandonedRef {
             }
         };
         Ok(AbandonedRef { name, from, create })
-    }
-}
-
-fn branch_changed_file(path: &RepoPath, session: &Session) -> Warning {
-    Warning {
-        code: "overtaken",
-        path: Some(path.to_string()),
-        message: format!(
-            "This file had user changes before the session, and the branch changed it since. It \
-             now has the branch's content. `git log refs/edt/{}/abandoned -- {}` shows the \
-             checkpoint with the user's content.",
-            session.name,
-            path.quoted()
-        ),
     }
 }
 
@@ -464,18 +370,40 @@ mod tests {
         scratch.apply(&Request::new("new").create("c.txt", "c\n")).unwrap();
         let done = abandoned(&scratch).unwrap();
         assert_eq!(scratch.text("c.txt"), None);
-        let paths: Vec<String> =
-            done.paths.iter().map(|differs| differs.path.to_string()).collect();
+        let paths: Vec<&str> = done.files.iter().map(|file| file.path.as_str()).collect();
         assert_eq!(paths, ["a.txt", "c.txt"]);
     }
 
     #[test]
-    fn unrecorded_changes_in_files_of_the_session_are_recorded_first() {
+    fn a_line_of_the_session_that_the_user_changed_refuses_to_abandon() {
         let scratch = one_edit();
         scratch.write("a.txt", "by hand\n");
+        let finding = overlap(&path("a.txt"), &[0..1]);
+        assert!(!finding.hint().contains("--save"), "edt abandon has no such option");
+        assert_eq!(refusal(abandoned(&scratch)), finding);
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("by hand\n"));
+        assert_eq!(scratch.head_target(), "refs/heads/edt/fix");
+    }
+
+    #[test]
+    fn other_lines_of_the_user_stay() {
+        let scratch = Scratch::with(&[("a.txt", "1\n2\n3\n4\n5\n")]);
+        scratch.begin("fix");
+        scratch.edit("first", "a.txt", "1", "one");
+        scratch.write("a.txt", "one\n2\n3\n4\n5\nmine\n");
         let done = abandoned(&scratch).unwrap();
-        assert_eq!(done.checkpoints, [done.tip]);
-        assert_eq!(scratch.committed(done.tip, "a.txt").as_deref(), Some("by hand\n"));
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("1\n2\n3\n4\n5\nmine\n"));
+        assert_eq!(scratch.committed(done.tip, "a.txt").as_deref(), Some("one\n2\n3\n4\n5\n"));
+    }
+
+    #[test]
+    fn an_ignored_file_returns_to_what_it_was() {
+        let scratch = one_edit();
+        scratch.write(".git/info/exclude", ".env\n");
+        scratch.write(".env", "KEY=1\n");
+        scratch.edit("secret", ".env", "1", "2");
+        abandoned(&scratch).unwrap();
+        assert_eq!(scratch.text(".env").as_deref(), Some("KEY=1\n"));
     }
 
     #[test]
@@ -491,7 +419,9 @@ mod tests {
         let scratch = one_edit();
         scratch.user_commit("main", &[("b.txt", Some("moved\n"))], "moved\n");
         scratch.write("b.txt", "by hand\n");
-        assert_eq!(refusal(abandoned(&scratch)), checkout::unsaved(&path("b.txt")));
+        let finding = overlap(&path("b.txt"), &[0..1]);
+        assert_eq!(refusal(abandoned(&scratch)), finding);
+        assert_eq!(scratch.text("b.txt").as_deref(), Some("by hand\n"));
         assert_eq!(scratch.head_target(), "refs/heads/edt/fix");
     }
 
@@ -504,23 +434,15 @@ mod tests {
     }
 
     #[test]
-    fn a_branch_that_changed_a_file_with_user_changes_wins_and_says_so() {
+    fn a_branch_that_changed_the_users_lines_refuses_to_abandon() {
         let scratch = Scratch::with(&[("a.txt", "one\n")]);
         scratch.begin("fix");
         scratch.write("a.txt", "one by hand\n");
         scratch.edit("first", "a.txt", "one by", "two by");
         scratch.user_commit("main", &[("a.txt", Some("moved\n"))], "moved\n");
-        let done = abandoned(&scratch).unwrap();
-        let warning = Warning {
-            code: "overtaken",
-            path: Some("a.txt".into()),
-            message: "This file had user changes before the session, and the branch changed it \
-                      since. It now has the branch's content. `git log refs/edt/fix/abandoned -- \
-                      a.txt` shows the checkpoint with the user's content."
-                .into(),
-        };
-        assert_eq!(done.warnings, [warning]);
-        assert_eq!(scratch.text("a.txt").as_deref(), Some("moved\n"));
+        let finding = overlap(&path("a.txt"), &[0..1]);
+        assert_eq!(refusal(abandoned(&scratch)), finding);
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("two by hand\n"));
     }
 
     #[test]

@@ -1,16 +1,21 @@
-//! Begins a session: creates a branch at HEAD and a ref for its base, and switches HEAD to the
-//! branch. No file changes.
+//! Begins a session: creates a branch and a ref for its base, and switches HEAD to the branch. It
+//! starts at HEAD, where no file changes. In a session it starts at the branch that the session
+//! began on, and the files follow.
 
 use std::path::Path;
 
+use super::abandon::ReturnTarget;
 use super::current::{BRANCHES, POINTER, REFS, Session, base_ref};
+use super::follow::{Operation, TreeMove, WorktreeUpdate};
+use super::list::origin;
 use super::message::{self, Kind, Trailers};
+use super::switch::commit_tree;
 use super::workspace::LockedWorkspace;
 use edt_git::read::ObjectKind;
 use edt_git::worktrees;
 use edt_git::{Head, InHead, NewCommit, ObjectWriter, Oid, Repo};
 use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet, publish};
-use edt_types::{Code, Finding, RepoPath, Result, Warning};
+use edt_types::{Code, FileReport, Finding, RepoPath, Result, Warning};
 
 /// How to begin a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,8 +24,9 @@ pub struct BeginOptions {
     pub name: Option<String>,
     /// Whether to switch HEAD to the session's branch.
     pub switching: HeadSwitch,
-    /// The revision it begins from; HEAD if `None`.
-    pub base: Option<String>,
+    /// The session or revision it begins from. If `None`: HEAD, or in a session the branch that
+    /// the session began on.
+    pub from: Option<String>,
 }
 
 /// Whether to switch HEAD.
@@ -43,10 +49,15 @@ const RESERVED: &[&str] = &[
     "aside",
     "landed",
     "landing",
+    "onto",
+    "unlanded",
     "abandoned",
     "pending",
     "memory",
     "proposals",
+    "resolution",
+    "saved",
+    "switch",
 ];
 
 /// A session about to begin, with the refs that its first commit creates.
@@ -60,25 +71,93 @@ pub struct NewSession {
     pub head_from: Option<String>,
     /// The worktree's symbolic ref that will name the session, if HEAD is not switched.
     pub point: Option<String>,
+    /// The session that this worktree is in now.
+    pub running: Option<Session>,
 }
 
-/// Begins a session without an edit.
+/// A session that began.
+#[derive(Debug)]
+pub struct Begun {
+    pub session: Session,
+    /// The files that changed on disk.
+    pub files: Vec<FileReport>,
+    /// Warnings for the caller.
+    pub warnings: Vec<Warning>,
+}
+
+/// Begins a session without an edit. A session that the worktree is in stays open, and the files
+/// follow from it to the new one.
 ///
 /// # Errors
-/// `SESSION_EXISTS`, `BAD_REQUEST` for an unusable name or revision, `REPOSITORY_BUSY`, errors of
-/// publishing.
-pub fn begin(
-    workspace: &mut LockedWorkspace,
-    options: &BeginOptions,
-) -> Result<(Session, Vec<Warning>)> {
-    let mut objects = ObjectWriter::new(&workspace.repo);
+/// `SESSION_EXISTS`, `BAD_REQUEST` for an unusable name or revision, `REPOSITORY_BUSY`,
+/// `UNSAVED_CHANGES` if the files must follow and the user changed the same lines; errors of
+/// publishing. Nothing is changed on an error.
+pub fn begin(workspace: &mut LockedWorkspace, options: &BeginOptions) -> Result<Begun> {
+    let repo = &workspace.repo;
+    let mut objects = ObjectWriter::new(repo);
     let begun = prepare(workspace, &mut objects, options)?;
     let session = begun.session.clone();
+    let start = objects.tree_of(session.tip)?;
+    let elsewhere = options.switching == HeadSwitch::Elsewhere;
+    let left = begun.running.clone().filter(|_| !elsewhere);
     let (branch, create) = branch(&session, Some(begun), session.tip, String::new());
-    let change = ChangeSet { objects: objects.loose_objects(), create, ..ChangeSet::of(branch) };
+    let mut change = ChangeSet { create, ..ChangeSet::of(branch) };
+    let mut update = WorktreeUpdate::default();
+    let mut warnings = Vec::new();
+    if !elsewhere && (left.is_some() || session.head == InHead::Yes) {
+        let head = commit_tree(repo, repo.head()?.commit)?;
+        let from = left.as_ref().map_or(Ok(head), |left| repo.tree_of(left.tip))?;
+        let mut index = (session.head == InHead::Yes).then_some(TreeMove { from: head, to: start });
+        if let Some(left) = left.as_ref().filter(|_| session.head == InHead::No)
+            && left.head == InHead::Yes
+        {
+            // HEAD must leave the other session's branch, or that session would go on.
+            let target = ReturnTarget::of(repo, left)?;
+            index = Some(TreeMove { from: head, to: target.tree(repo)? });
+            change.branch.head = InHead::Yes;
+            change.branch.head_from = Some(left.branch());
+            change.head_to = target.onto;
+            warnings.extend(target.warning);
+        }
+        if let Some(left) = left.as_ref().filter(|_| session.head == InHead::Yes) {
+            change.drop.extend(left.pointer_to_drop(repo)?);
+        }
+        let operation =
+            Operation { name: "beginning the session", command: "edt begin", elsewhere: None };
+        update = WorktreeUpdate::of(repo, TreeMove { from, to: start }, index, &operation)?;
+    }
+    let WorktreeUpdate { index, objects: more, mut steps } = update;
+    change.private = steps.record(&session, session.tip);
+    change.objects = objects.loose_objects();
+    change.objects.extend(more);
+    change.files = steps.files;
+    change.index = index.map(|index| (index, steps.moves));
+    change.touched_trees = steps.touched_trees;
     workspace.require_durability(session.base);
-    let warnings = publish(&workspace.repo, &mut workspace.journal, change)?;
-    Ok((session, warnings))
+    let repo = &workspace.repo;
+    warnings.extend(publish(repo, &mut workspace.journal, change)?);
+    if let Some(left) = left {
+        if session.head == InHead::Yes {
+            left.drop_pointer(repo);
+        }
+        let from_edits = session.tip == left.tip && session.tip != left.base;
+        warnings.push(began_beside(&left, &session, from_edits));
+    }
+    Ok(Begun { session, files: steps.reports, warnings })
+}
+
+fn began_beside(left: &Session, session: &Session, from_edits: bool) -> Warning {
+    let (left, name) = (&left.name, &session.name);
+    let start = if from_edits { "with" } else { "without" };
+    Warning {
+        code: "began_beside",
+        path: None,
+        message: format!(
+            "The worktree was in the session {left}, which stays open. The session {name} begins \
+             {start} its edits. `edt switch {left}` returns to it; `edt begin --from {left}` begins \
+             with its edits."
+        ),
+    }
 }
 
 /// Moves the branch of `session` to `new`. `begun` is given if the session begins with this commit.
@@ -120,13 +199,12 @@ pub fn begin_in_worktree(
     workspace: &mut LockedWorkspace,
     options: &BeginOptions,
     place: &Path,
-) -> Result<(Session, Vec<Warning>)> {
+) -> Result<Begun> {
     worktrees::check_path_free(place)?;
     let options = BeginOptions { switching: HeadSwitch::Elsewhere, ..options.clone() };
-    let (session, warnings) = begin(workspace, &options)?;
-    let repo = &workspace.repo;
-    let branch = format!("edt/{}", session.name);
-    let Err(failed) = repo.add_worktree(place, &branch) else { return Ok((session, warnings)) };
+    let begun = begin(workspace, &options)?;
+    let (repo, session) = (&workspace.repo, &begun.session);
+    let Err(failed) = repo.add_worktree(place, session.short_branch()) else { return Ok(begun) };
     let mut refs = repo.refs_below(&format!("{REFS}{}/", session.name))?;
     refs.push((session.branch(), session.tip));
     repo.delete_refs(&refs)?;
@@ -145,28 +223,38 @@ pub fn prepare(
     let repo = &workspace.repo;
     repo.check_idle()?;
     let head = repo.head()?;
-    let name = match &begin.name {
-        Some(name) => checked_name(repo, name)?,
-        None => free_name(repo, &head)?,
+    let running = Session::current(repo, &head)?;
+    let home = running.as_ref().map_or_else(|| Ok(head.clone()), |one| users_head(repo, one))?;
+    let other = match &begin.from {
+        Some(from) => Session::named(repo, from)?,
+        None => None,
     };
-    let (start, base) = start_of(repo, writer, begin, &head, &name)?;
-    check_base_policy(repo, &head, base)?;
+    let name = match (&begin.name, &other) {
+        (Some(name), _) => checked_name(repo, name)?,
+        (None, Some(other)) => {
+            let branch = Some(format!("{BRANCHES}{}", other.name));
+            free_name(repo, &Head { branch, ..home.clone() })?
+        }
+        (None, None) => free_name(repo, &home)?,
+    };
+    let (start, base) = match &other {
+        Some(other) => (other.tip, other.tip),
+        None => start_of(repo, writer, begin, &home, &name)?,
+    };
+    check_base_policy(repo, running.as_ref(), other.as_ref(), &home, base)?;
     let policy = workspace.policy(repo.tree_of(base)?)?;
     let switch = begin.switching == HeadSwitch::AsConfigured && policy.switch;
-    if switch && head.commit.is_some_and(|commit| commit != start) {
-        return Err(other_base().into());
-    }
-    let from = head
-        .branch
-        .clone()
-        .or_else(|| head.commit.map(|commit| commit.to_string()))
-        .unwrap_or_default();
-    let origin = writer.write_blob(format!("{from}\n").as_bytes())?;
+    let target = |head: Head| {
+        head.branch.or_else(|| head.commit.map(|commit| commit.to_string())).unwrap_or_default()
+    };
+    let origin = writer.write_blob(format!("{}\n", target(home)).as_bytes())?;
     Ok(NewSession {
         create: vec![(base_ref(&name), base), (format!("{REFS}{name}/origin"), origin)],
-        head_from: switch.then_some(from),
+        head_from: switch.then(|| target(head)),
         point: (!switch && begin.switching != HeadSwitch::Elsewhere).then(|| POINTER.to_owned()),
+        running,
         session: Session {
+            branch: format!("{BRANCHES}{name}"),
             name,
             tip: start,
             base,
@@ -181,24 +269,60 @@ pub fn prepare(
 /// `SESSION_EXISTS` if no name is free; `OBJECT_MISSING`.
 pub fn preview_session(repo: &Repo, head: &Head) -> Result<Session> {
     let tip = head.commit.unwrap_or_else(|| repo.empty_tree());
-    Ok(Session { name: free_name(repo, head)?, tip, base: tip, head: InHead::No })
+    let name = free_name(repo, head)?;
+    let branch = format!("{BRANCHES}{name}");
+    Ok(Session { name, branch, tip, base: tip, head: InHead::No })
 }
 
-/// Refuses to begin from a policy that another session changed: only a landed policy counts.
-fn check_base_policy(repo: &Repo, head: &Head, base: Oid) -> Result<()> {
-    let Some(running) = Session::current(repo, head)? else { return Ok(()) };
+/// HEAD as it would be if the worktree were not in `running`: on the user's branch.
+fn users_head(repo: &Repo, running: &Session) -> Result<Head> {
+    let mut name = running.name.clone();
+    let mut target = origin(repo, &name)?.unwrap_or_default();
+    // A session of an earlier version may have begun on another session's branch.
+    for _ in 0..16 {
+        let Some(outer) = target.strip_prefix(BRANCHES) else { break };
+        if repo.ref_value(&base_ref(outer))?.is_none() {
+            break;
+        }
+        outer.clone_into(&mut name);
+        target = origin(repo, &name)?.unwrap_or_default();
+    }
+    if let Ok(commit) = Oid::from_hex(target.as_bytes()) {
+        return Ok(Head { branch: None, commit: Some(commit) });
+    }
+    if !target.starts_with("refs/heads/") {
+        return Ok(Head { branch: None, commit: Some(running.base) });
+    }
+    let tip = repo.ref_value(&target)?;
+    // The branch is gone, or it is unborn.
+    let base = Some(running.base).filter(|base| *base != repo.empty_tree());
+    Ok(Head { branch: Some(target), commit: tip.or(base) })
+}
+
+/// Refuses to begin from a policy that a session changed, in a session or with the edits of the
+/// session `other`: only a landed policy counts.
+fn check_base_policy(
+    repo: &Repo,
+    running: Option<&Session>,
+    other: Option<&Session>,
+    home: &Head,
+    base: Oid,
+) -> Result<()> {
+    let Some(changed_by) = other.or(running) else { return Ok(()) };
     let policy = RepoPath::from_tree(b"edt.toml");
-    if repo.tracked(repo.tree_of(running.base)?, &policy)?
-        == repo.tracked(repo.tree_of(base)?, &policy)?
-    {
-        return Ok(());
+    let begins_with = repo.tracked(repo.tree_of(base)?, &policy)?;
+    let bases = [running.map(|one| one.base), other.map(|one| one.base), home.commit];
+    for known in bases.into_iter().flatten() {
+        if repo.tracked(repo.tree_of(known)?, &policy)? == begins_with {
+            return Ok(());
+        }
     }
     Err(Finding::new(
         Code::ProtectedPath,
         format!(
             "The session {} changed edt.toml. A new session must not begin from an edt.toml that \
              has not landed.",
-            running.name
+            changed_by.name
         ),
         "The user must land the new policy first (`git merge --squash`, `git commit`); then begin \
          from there.",
@@ -215,7 +339,7 @@ fn start_of(
     head: &Head,
     name: &str,
 ) -> Result<(Oid, Oid)> {
-    if let Some(spec) = &begin.base {
+    if let Some(spec) = &begin.from {
         let base = repo.commit_named(spec)?;
         return Ok((base, base));
     }
@@ -325,15 +449,6 @@ fn free_name(repo: &Repo, head: &Head) -> Result<String> {
     .into())
 }
 
-fn other_base() -> Finding {
-    Finding::new(
-        Code::BadRequest,
-        "--base names a commit other than HEAD; switching to it would change files.",
-        "Run `git switch --detach REV` and then `edt begin`, or keep HEAD with --no-switch.",
-    )
-    .nothing_changed()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -343,15 +458,15 @@ mod tests {
 
     fn named(name: &str) -> BeginOptions {
         let name = Some(name.to_owned());
-        BeginOptions { name, switching: HeadSwitch::AsConfigured, base: None }
+        BeginOptions { name, switching: HeadSwitch::AsConfigured, from: None }
     }
 
     fn unnamed() -> BeginOptions {
-        BeginOptions { name: None, switching: HeadSwitch::AsConfigured, base: None }
+        BeginOptions { name: None, switching: HeadSwitch::AsConfigured, from: None }
     }
 
     fn begun(scratch: &Scratch, options: &BeginOptions) -> Session {
-        begin(&mut scratch.open(), options).unwrap().0
+        begin(&mut scratch.open(), options).unwrap().session
     }
 
     fn free(scratch: &Scratch, branch: Option<&str>) -> String {
@@ -367,7 +482,13 @@ mod tests {
     fn a_session_begins_at_head_and_is_named_after_its_branch() {
         let scratch = one_file();
         let head = scratch.head();
-        let expected = Session { name: "main-1".into(), tip: head, base: head, head: InHead::Yes };
+        let expected = Session {
+            name: "main-1".into(),
+            branch: "refs/heads/edt/main-1".into(),
+            tip: head,
+            base: head,
+            head: InHead::Yes,
+        };
         assert_eq!(begun(&scratch, &unnamed()), expected);
         assert_eq!(scratch.ref_value("refs/heads/edt/main-1"), Some(head));
         assert_eq!(scratch.ref_value("refs/edt/main-1/base"), Some(head));
@@ -421,7 +542,8 @@ mod tests {
             Code::BadRequest,
             "\"team/landed\" is not a valid session name.",
             "Use a valid Git branch name without a leading `-` and without the parts base, origin, \
-             undone, refused, aside, landed, landing, abandoned, pending, memory, proposals.",
+             undone, refused, aside, landed, landing, onto, unlanded, abandoned, pending, memory, \
+             proposals, resolution, saved, switch.",
         );
         assert_eq!(refusal(begin(&mut scratch.open(), &named("team/landed"))), finding);
         assert_eq!(scratch.head_target(), "refs/heads/main");
@@ -545,12 +667,53 @@ mod tests {
     }
 
     #[test]
-    fn head_does_not_switch_to_a_base_with_other_files() {
+    fn the_files_follow_to_a_base_with_other_files() {
         let scratch = one_file();
         let first = scratch.head();
         scratch.user_commit("main", &[("b.txt", Some("two\n"))], "second\n");
-        let options = BeginOptions { base: Some(first.to_string()), ..named("fix") };
-        assert_eq!(refusal(begin(&mut scratch.open(), &options)), other_base());
+        scratch.write("b.txt", "two\n");
+        let options = BeginOptions { from: Some(first.to_string()), ..named("fix") };
+        assert_eq!(begun(&scratch, &options).tip, first);
+        assert_eq!(scratch.head_target(), "refs/heads/edt/fix");
+        assert_eq!(scratch.text("b.txt"), None);
+    }
+
+    #[test]
+    fn a_session_that_begins_in_another_starts_from_the_users_branch() {
+        let scratch = one_file();
+        let main = scratch.head();
+        scratch.begin("fix");
+        scratch.edit("first", "a.txt", "one", "two");
+        let second = begin(&mut scratch.open(), &unnamed()).unwrap();
+        assert_eq!((second.session.name.as_str(), second.session.tip), ("main-1", main));
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("one\n"));
+        let codes: Vec<&str> = second.warnings.iter().map(|warning| warning.code).collect();
+        assert_eq!(codes, ["began_beside"]);
+        let repo = scratch.repo();
+        assert_eq!(origin(&repo, "main-1").unwrap().as_deref(), Some("refs/heads/main"));
+    }
+
+    #[test]
+    fn a_session_may_begin_from_another_session() {
+        let scratch = one_file();
+        scratch.begin("fix");
+        scratch.edit("first", "a.txt", "one", "two");
+        let tip = scratch.head();
+        let options = BeginOptions { from: Some("fix".into()), ..unnamed() };
+        let session = begun(&scratch, &options);
+        assert_eq!((session.name.as_str(), session.base), ("fix-1", tip));
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("two\n"));
+    }
+
+    #[test]
+    fn a_session_without_a_switched_head_leaves_the_branch_of_the_other() {
+        let scratch = one_file();
+        scratch.begin("fix");
+        scratch.edit("first", "a.txt", "one", "two");
+        let second = scratch.begin_with("second", HeadSwitch::Never);
+        assert_eq!(scratch.head_target(), "refs/heads/main");
+        assert_eq!(scratch.session(), second);
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("one\n"));
     }
 
     #[test]
@@ -559,14 +722,14 @@ mod tests {
         let first = scratch.head();
         scratch.user_commit("main", &[("b.txt", Some("two\n"))], "second\n");
         let switching = HeadSwitch::Never;
-        let options = BeginOptions { base: Some("HEAD~1".into()), switching, ..named("fix") };
+        let options = BeginOptions { from: Some("HEAD~1".into()), switching, ..named("fix") };
         let session = begun(&scratch, &options);
         assert_eq!((session.tip, session.base, session.head), (first, first, InHead::No));
     }
 
     #[test]
     fn a_base_that_is_no_revision_is_refused() {
-        let options = BeginOptions { base: Some("nowhere".into()), ..named("fix") };
+        let options = BeginOptions { from: Some("nowhere".into()), ..named("fix") };
         assert_eq!(refusal(begin(&mut one_file().open(), &options)).code, Code::BadRequest);
     }
 
@@ -587,7 +750,13 @@ mod tests {
         let scratch = one_file();
         let (repo, head) = (scratch.repo(), scratch.head());
         let preview = preview_session(&repo, &repo.head().unwrap()).unwrap();
-        let expected = Session { name: "main-1".into(), tip: head, base: head, head: InHead::No };
+        let expected = Session {
+            name: "main-1".into(),
+            branch: "refs/heads/edt/main-1".into(),
+            tip: head,
+            base: head,
+            head: InHead::No,
+        };
         assert_eq!(preview, expected);
         assert_eq!(repo.refs_below(REFS).unwrap(), []);
     }
@@ -613,6 +782,10 @@ mod tests {
              begin from there.",
         );
         let finding = finding.nothing_changed().at(&path("edt.toml"));
-        assert_eq!(refusal(begin(&mut scratch.open(), &named("two"))), finding);
+        let from = BeginOptions { from: Some("one".to_owned()), ..named("two") };
+        assert_eq!(refusal(begin(&mut scratch.open(), &from)), finding);
+        // Nor from the user's branch.
+        scratch.write(".git/HEAD", "ref: refs/heads/main\n");
+        assert_eq!(refusal(begin(&mut scratch.open(), &from)), finding);
     }
 }

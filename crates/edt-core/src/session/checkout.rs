@@ -1,25 +1,31 @@
 //! Updates files, index entries and directories after a branch or HEAD moved from one tree to
 //! another. Reads only the paths that differ.
 
+use std::collections::BTreeMap;
+
 use super::current::Session;
+use super::diff_report;
+use super::ownership::{self, Version};
 use super::path_state::PathState;
 use edt_git::diff::{TreeDifference, TreeItem};
 use edt_git::{
     Attributes, FileId, InHead, ObjectWriter, Oid, Repo, TouchedTrees, Tracked, TreeChange,
 };
 use edt_journal::entry::{DiskState, EntryMove};
-use edt_journal::{FileChange, IndexView, NewFile};
-use edt_types::{Code, Finding, Refusal, RepoPath, Result};
+use edt_journal::{FileChange, IndexView, NewFile, PrivateFile, PrivateRecord};
+use edt_types::{Code, FileReport, Finding, RecordedIn, Refusal, RepoPath, Result, UserChanges};
 
 /// One path and its target state.
 #[derive(Debug)]
 pub struct CheckoutStep {
     /// The path as it is now.
     pub state: PathState,
-    /// The target content on disk; `None` if there will be no file.
-    pub disk: Option<FileId>,
-    /// The target index entry; `None` if there will be no entry.
-    pub entry: Option<FileId>,
+    /// The target content on disk. `None` keeps the file as it is; an inner `None` removes it.
+    pub disk: Option<Option<Version>>,
+    /// The target index entry. `None` keeps the entry as it is; an inner `None` removes it.
+    pub entry: Option<Option<Version>>,
+    /// The file in the tree that HEAD goes to.
+    pub target: Option<FileId>,
 }
 
 /// The changes that make all steps true.
@@ -31,6 +37,10 @@ pub struct CheckoutPlan {
     pub moves: Vec<EntryMove>,
     /// The trees of the affected directories, before and after.
     pub touched_trees: TouchedTrees,
+    /// Bytes that no Git object has and that recovery may need.
+    pub private: Vec<PrivateFile>,
+    /// The changes on disk, for the answer.
+    pub reports: Vec<FileReport>,
 }
 
 /// Reads the state of every path in `paths`, relative to `tree` and `index`.
@@ -59,20 +69,33 @@ pub fn read_states(
     Ok(states)
 }
 
-/// One step for each path: disk and index both get the content of the new tree.
+/// `paths` and those of `more` that are not among them. These do not differ between the trees.
 #[must_use]
-pub fn to_new(states: Vec<PathState>, paths: &[TreeDifference]) -> Vec<CheckoutStep> {
-    let wanted = paths.iter().map(|differs| differs.new.and_then(TreeItem::file));
-    states
-        .into_iter()
-        .zip(wanted)
-        .map(|(state, file)| CheckoutStep { state, disk: file, entry: file })
-        .collect()
+pub fn with_paths<'p>(
+    paths: &[TreeDifference],
+    more: impl Iterator<Item = &'p RepoPath>,
+) -> Vec<TreeDifference> {
+    let mut all: BTreeMap<RepoPath, TreeDifference> =
+        paths.iter().map(|differs| (differs.path.clone(), differs.clone())).collect();
+    for path in more {
+        let same = || TreeDifference { path: path.clone(), old: None, new: None };
+        all.entry(path.clone()).or_insert_with(same);
+    }
+    all.into_values().collect()
+}
+
+impl CheckoutStep {
+    /// Whether the file on disk changes.
+    #[must_use]
+    pub fn changes_disk(&self) -> bool {
+        let wanted = self.disk.as_ref().map(|disk| disk.as_ref().map(|version| version.file));
+        wanted.is_some_and(|wanted| wanted != self.state.disk_file())
+    }
 }
 
 impl CheckoutPlan {
     /// Plans the changes for `steps`. `tree` is the tree that the index entries come from, if the
-    /// index is updated. Files are written as Git checks them out with `attributes`.
+    /// index is updated. Files are written as Git checks them out with the attributes `from`.
     ///
     /// # Errors
     /// `OBJECT_MISSING`; errors of a filter.
@@ -80,34 +103,130 @@ impl CheckoutPlan {
         writer: &mut ObjectWriter<'_>,
         tree: Option<Oid>,
         from: Attributes,
-        steps: &[CheckoutStep],
+        steps: Vec<CheckoutStep>,
     ) -> Result<CheckoutPlan> {
         let mut all = CheckoutPlan::default();
-        let mut changes = Vec::new();
-        for CheckoutStep { state, disk, entry } in steps {
-            changes.push(TreeChange { path: state.path.clone(), file: *entry });
-            let on_disk = match &state.disk {
-                _ if disk != entry => DiskState::Other,
-                Some(found) if Some(found.file) == *disk => DiskState::Present(found.stat),
-                _ => DiskState::Written,
-            };
-            all.moves.push(EntryMove {
-                path: state.path.clone(),
-                file: *entry,
-                seen: state.staged,
-                disk: on_disk,
-            });
-            if state.disk_file() != *disk {
-                let new = disk.map(|file| written(writer, state, from, file)).transpose()?;
-                let old = state.disk.as_ref().map(super::OnDisk::old);
-                all.files.push(FileChange { path: state.path.clone(), old, new });
+        let (mut changes, mut removed) = (Vec::new(), BTreeMap::new());
+        for step in steps {
+            let changed = step.changes_disk();
+            let CheckoutStep { state, disk, entry, target } = step;
+            changes.push(TreeChange { path: state.path.clone(), file: target });
+            let disk = disk.filter(|_| changed);
+            let after = disk
+                .as_ref()
+                .map_or(state.disk_file(), |disk| disk.as_ref().map(|version| version.file));
+            if let Some(entry) = entry {
+                let file = ownership::write(writer, entry);
+                let on_disk = match &state.disk {
+                    _ if after != file => DiskState::Other,
+                    Some(found) if !changed => DiskState::Present(found.stat),
+                    _ => DiskState::Written,
+                };
+                all.moves.push(EntryMove {
+                    path: state.path.clone(),
+                    file,
+                    seen: state.staged,
+                    disk: on_disk,
+                });
+            }
+            if let Some(disk) = disk {
+                if let (None, Some(old)) = (&disk, &state.disk) {
+                    removed.insert(state.path.clone(), old.exact().to_vec());
+                }
+                all.write(writer, state, from, disk)?;
             }
         }
+        all.join_renames(writer.repo(), &removed)?;
         if let Some(tree) = tree {
             all.touched_trees = writer.touched_trees(tree, &changes)?;
         }
         Ok(all)
     }
+
+    /// Joins the reports of each rename. `removed` has the bytes of the removed files.
+    fn join_renames(&mut self, repo: &Repo, removed: &BTreeMap<RepoPath, Vec<u8>>) -> Result<()> {
+        if removed.is_empty() {
+            return Ok(());
+        }
+        let written: BTreeMap<&RepoPath, &NewFile> = self
+            .files
+            .iter()
+            .filter_map(|change| Some((&change.path, change.new.as_ref()?)))
+            .collect();
+        let read = |path: &RepoPath| {
+            let new = || written.get(path).map(|new| new.bytes.clone());
+            Ok(removed.get(path).cloned().or_else(new).unwrap_or_default())
+        };
+        self.reports = diff_report::joined(repo, std::mem::take(&mut self.reports), read)?;
+        Ok(())
+    }
+
+    /// Adds the file of `state` with a new content.
+    fn write(
+        &mut self,
+        writer: &mut ObjectWriter<'_>,
+        state: PathState,
+        from: Attributes,
+        disk: Option<Version>,
+    ) -> Result<()> {
+        let unrecorded = |version: &Version| version.blob.is_some() || version.disk.is_some();
+        let is_private = state.disk_file() != state.tip || disk.as_ref().is_some_and(unrecorded);
+        let id = disk.as_ref().map(|version| version.file);
+        let new = match disk {
+            None => None,
+            Some(version) => {
+                let forms = |blob| state.checked_out(writer.repo(), from, blob);
+                let new = match (&version.disk, is_private) {
+                    (Some(bytes), _) => Some(exact(writer.repo(), version.file, bytes.clone())?),
+                    (None, true) => {
+                        let forms = forms(version.bytes(writer)?)?;
+                        Some(exact(writer.repo(), version.file, forms.disk().to_vec())?)
+                    }
+                    (None, false) => {
+                        let forms = forms(writer.blob_content(version.file.oid)?)?;
+                        Some(NewFile::of(writer, version.file, forms)?)
+                    }
+                };
+                let permissions = version.permissions;
+                new.map(|new| NewFile { permissions, ..new })
+            }
+        };
+        if is_private {
+            let bytes = new.as_ref().map(|new| (new.bytes.as_slice(), new.file.mode));
+            self.private.push(ownership::private_file(&state, bytes));
+        }
+        self.reports.push(report(&state, new.as_ref(), id));
+        let old = state.disk.as_ref().map(super::OnDisk::old);
+        self.files.push(FileChange { path: state.path, old, new });
+        Ok(())
+    }
+
+    /// What the private store keeps until recovery no longer needs it.
+    #[must_use]
+    pub fn record(&mut self, session: &Session, to: Oid) -> Option<PrivateRecord> {
+        let files = std::mem::take(&mut self.private);
+        // Only recovery reads it: a few names are enough.
+        let name = format!("move-{}", to.to_hex_with_len(1));
+        (!files.is_empty()).then(|| PrivateRecord { session: session.name.clone(), name, files })
+    }
+}
+
+fn report(state: &PathState, new: Option<&NewFile>, id: Option<FileId>) -> FileReport {
+    let old = state.disk.as_ref();
+    let ids = (old.map(|disk| disk.file.oid), id.map(|file| file.oid));
+    let texts = (old.map(super::OnDisk::exact), new.map(|new| new.bytes.as_slice()));
+    let is_dirty = !state.ignored && state.disk_file() != state.tip;
+    FileReport {
+        user_changes: if is_dirty { UserChanges::Separate } else { UserChanges::None },
+        recorded: if state.ignored { RecordedIn::Private } else { RecordedIn::Branch },
+        ..diff_report::report(state.path.to_string(), ids, texts)
+    }
+}
+
+/// A file to write with exactly these bytes.
+fn exact(repo: &Repo, file: FileId, bytes: Vec<u8>) -> Result<NewFile> {
+    let oid = repo.blob_id(&bytes)?;
+    Ok(NewFile { file: FileId { oid, ..file }, bytes, permissions: None })
 }
 
 /// The attributes for a move from tree `from` to tree `to`. If the move changes attributes, the new
@@ -116,17 +235,6 @@ impl CheckoutPlan {
 pub fn attributes(paths: &[TreeDifference], from: Oid, to: Oid) -> Attributes {
     let change = paths.iter().any(|differs| differs.path.is_attributes());
     if change { Attributes::Tree(to) } else { Attributes::Worktree(from) }
-}
-
-fn written(
-    writer: &mut ObjectWriter<'_>,
-    state: &PathState,
-    from: Attributes,
-    file: FileId,
-) -> Result<NewFile> {
-    let blob = writer.blob_content(file.oid)?;
-    let forms = state.checked_out(writer.repo(), from, blob)?;
-    NewFile::of(writer, file, forms)
 }
 
 /// For a session with HEAD not switched: refuses to overwrite files of another branch that HEAD
@@ -179,20 +287,9 @@ fn other_branch_content(path: &RepoPath, session: &Session) -> Finding {
     .at(path)
 }
 
-/// The refusal to overwrite content that exists nowhere else.
+/// The refusal to change a link or a submodule.
 #[must_use]
-pub fn unsaved(path: &RepoPath) -> Finding {
-    Finding::new(
-        Code::UnsavedChanges,
-        format!("{path} has unrecorded changes, and the operation must overwrite it."),
-        "Record them with `edt checkpoint` on the session, or let the user commit or stash them; \
-         then repeat the call.",
-    )
-    .nothing_changed()
-    .at(path)
-}
-
-fn unsupported_kind(path: &RepoPath) -> Finding {
+pub fn unsupported_kind(path: &RepoPath) -> Finding {
     Finding::new(
         Code::NotAFile,
         format!(
@@ -281,8 +378,13 @@ mod tests {
         let paths = repo.tree_diff(tip, target).unwrap();
         let states = read_states(&repo, tip, None, &paths).unwrap();
         let mut writer = ObjectWriter::new(&repo);
-        let steps = to_new(states, &paths);
-        let plan = CheckoutPlan::of(&mut writer, None, Attributes::Worktree(tip), &steps).unwrap();
+        let step = |(state, differs): (PathState, &TreeDifference)| {
+            let target = differs.new.and_then(TreeItem::file);
+            let version = target.map(Version::recorded);
+            CheckoutStep { state, disk: Some(version.clone()), entry: Some(version), target }
+        };
+        let steps = states.into_iter().zip(&paths).map(step).collect();
+        let plan = CheckoutPlan::of(&mut writer, None, Attributes::Worktree(tip), steps).unwrap();
         let files: Vec<String> = plan.files.iter().map(|file| file.path.to_string()).collect();
         let moves: Vec<String> = plan.moves.iter().map(|one| one.path.to_string()).collect();
         assert_eq!(

@@ -1,13 +1,15 @@
-//! Records unrecorded changes of the affected paths before edt changes those paths.
+//! Commits the user's uncommitted changes on the session's branch: on request, or because an edit
+//! cannot be separated from them.
 
 use super::current::Session;
 use super::message::{self, Kind, Trailers};
+use super::ownership::{self, Version};
 use super::path_state::PathState;
 use edt_git::index::IndexState;
-use edt_git::{FileId, NewCommit, ObjectWriter, Oid, TreeChange};
-use edt_types::Result;
+use edt_git::{ChangedPath, FileId, NewCommit, ObjectWriter, Oid, TreeChange};
+use edt_types::{RepoPath, Result};
 
-/// The session's tip and tree after unrecorded changes were recorded.
+/// The session's tip and tree after the user's changes were committed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkpoints {
     /// The commit to build on.
@@ -18,34 +20,43 @@ pub struct Checkpoints {
     pub commits: Vec<Oid>,
 }
 
-/// The start of the subject of a checkpoint of staged content.
-pub const STAGED: &str = "checkpoint: staged changes";
-
 /// Why a checkpoint is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckpointReason<'a> {
-    /// An operation is about to overwrite changes that were not made through edt.
-    Foreign,
+    /// An edit cannot be separated from the user's changes of the same files.
+    UserChanges,
     /// The caller requested it, with or without a message.
     Requested(Option<&'a str>),
-    /// A program started by `edt run` made the changes.
-    Program(&'a CommitInfo),
-    /// An agent's own editing tool made the changes.
-    AgentTool(&'a CommitInfo),
 }
 
-/// Message and author of the commit for a program's or a tool's changes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CommitInfo {
-    /// Subject and body.
-    pub message: String,
-    /// The agent that asked for it.
-    pub agent: Option<String>,
+/// The user's version of a file.
+#[derive(Debug, Clone)]
+pub struct UserVersion {
+    pub path: RepoPath,
+    /// The file in the session's tip.
+    pub tip: Option<FileId>,
+    /// Staged content that is neither in the tip nor on disk.
+    pub staged: Option<FileId>,
+    /// The file on disk.
+    pub disk: Option<Version>,
+}
+
+impl UserVersion {
+    /// The version on disk and in the index.
+    #[must_use]
+    pub fn of(state: &PathState) -> UserVersion {
+        let staged = match state.staged {
+            IndexState::File(file) if state.has_unique_staged() => Some(file),
+            _ => None,
+        };
+        let disk = Version::on_disk(state);
+        UserVersion { path: state.path.clone(), tip: state.tip, staged, disk }
+    }
 }
 
 impl Checkpoints {
     /// Writes up to two commits on the session's tip, whose tree is `tree`: first the staged
-    /// content of `states` that exists nowhere else, then the content on disk.
+    /// content of `files` that exists nowhere else, then the content on disk.
     ///
     /// # Errors
     /// `OBJECT_MISSING`, `INTERNAL`.
@@ -54,33 +65,26 @@ impl Checkpoints {
         session: &Session,
         tree: Oid,
         edit: u64,
-        states: &[&PathState],
+        files: Vec<UserVersion>,
         reason: CheckpointReason<'_>,
     ) -> Result<Checkpoints> {
         let mut checkpoints = Checkpoints { tip: session.tip, tree, commits: Vec::new() };
-        // No commit has the exact bytes of a file that Git converts. Crash recovery may need them.
-        let mut converted = states.iter().filter_map(|state| state.disk.as_ref()?.stored.as_ref());
-        converted.try_for_each(|stored| writer.write_blob(&stored.disk).map(drop))?;
-        let staged = states.iter().filter_map(|state| match state.staged {
-            IndexState::File(file) if state.has_unique_staged() => Some((*state, Some(file))),
-            _ => None,
-        });
-        let staged: Vec<(&PathState, Option<FileId>)> = staged.collect();
+        let change = |path: &RepoPath, file| TreeChange { path: path.clone(), file };
+        let staged: Vec<TreeChange> = files
+            .iter()
+            .filter(|one| one.staged.is_some())
+            .map(|one| change(&one.path, one.staged))
+            .collect();
         checkpoints.record(writer, session, edit, ("staged", reason), &staged)?;
-        let recorded_file = |state: &PathState| {
-            staged
-                .iter()
-                .find(|(staged, _)| staged.path == state.path)
-                .map_or(state.tip, |(_, file)| *file)
-        };
         let mut on_disk = Vec::new();
-        for state in states.iter().filter(|state| state.disk_file() != recorded_file(state)) {
-            if let Some(disk) = &state.disk {
-                writer.write_blob(disk.blob())?;
+        for UserVersion { path, tip, staged, disk } in files {
+            let file = disk.as_ref().map(|version| version.file);
+            if file != staged.or(tip) {
+                ownership::write(writer, disk);
+                on_disk.push(change(&path, file));
             }
-            on_disk.push((*state, state.disk_file()));
         }
-        checkpoints.record(writer, session, edit, ("unrecorded", reason), &on_disk)?;
+        checkpoints.record(writer, session, edit, ("uncommitted", reason), &on_disk)?;
         Ok(checkpoints)
     }
 
@@ -90,37 +94,27 @@ impl Checkpoints {
         session: &Session,
         edit: u64,
         (what, reason): (&str, CheckpointReason<'_>),
-        files: &[(&PathState, Option<FileId>)],
+        changes: &[TreeChange],
     ) -> Result<()> {
-        if files.is_empty() {
+        if changes.is_empty() {
             return Ok(());
         }
-        let changes: Vec<TreeChange> = files
-            .iter()
-            .map(|(state, file)| TreeChange { path: state.path.clone(), file: *file })
-            .collect();
-        let (tree, _) = writer.write_tree(self.tree, &changes)?;
-        let subject = match (reason, changes.as_slice()) {
+        let (tree, _) = writer.write_tree(self.tree, changes)?;
+        let (kind, label) = match reason {
+            CheckpointReason::UserChanges => (Kind::UserChanges, "user changes"),
+            CheckpointReason::Requested(_) => (Kind::Checkpoint, "checkpoint"),
+        };
+        let read = |oid| writer.blob_content(oid);
+        let changed = writer.repo().with_renames(writer.tree_diff(self.tree, tree)?, read)?;
+        let subject = match (reason, changed.as_slice()) {
             (CheckpointReason::Requested(Some(text)), _) => text.to_owned(),
-            (_, [change]) => format!("checkpoint: {what} changes of {}", change.path),
-            (_, many) => format!("checkpoint: {what} changes of {} files", many.len()),
-        };
-        let plain = Trailers::plain(&session.name, Kind::Checkpoint, edit);
-        let (subject, trailers) = match reason {
-            CheckpointReason::Program(ran) | CheckpointReason::AgentTool(ran)
-                if what != "staged" =>
-            {
-                let kind = if matches!(reason, CheckpointReason::Program(_)) {
-                    Kind::Run
-                } else {
-                    Kind::Edit
-                };
-                let trailers = Trailers { kind, edit: edit + 1, agent: ran.agent.clone(), ..plain };
-                (ran.message.clone(), trailers)
+            (_, [ChangedPath { path, from: Some(from), .. }]) => {
+                format!("{label}: {what} changes of {} => {path}", from.path)
             }
-            _ => (subject, Trailers { foreign: reason == CheckpointReason::Foreign, ..plain }),
+            (_, [one]) => format!("{label}: {what} changes of {}", one.path),
+            (_, many) => format!("{label}: {what} changes of {} files", many.len()),
         };
-        let message = message::compose(&subject, &trailers);
+        let message = message::compose(&subject, &Trailers::plain(&session.name, kind, edit));
         let commit =
             writer.write_commit(&NewCommit { tree, parent: Some(self.tip), message: &message })?;
         self.commits.push(commit);

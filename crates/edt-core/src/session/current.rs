@@ -1,5 +1,6 @@
 //! The session of this worktree.
 
+use super::renamed;
 use edt_git::{Head, InHead, Oid, Repo, Worktree};
 use edt_types::{Code, Finding, Result, SessionReport};
 
@@ -13,8 +14,10 @@ pub const POINTER: &str = "refs/worktree/edt/session";
 /// A session with its branch and base.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
-    /// Its name, without `edt/`.
+    /// Its name, without `edt/`. Its refs are below `refs/edt/<name>/`.
     pub name: String,
+    /// The full name of its branch: `refs/heads/edt/<name>` unless the user renamed it.
+    pub branch: String,
     /// The branch's commit.
     pub tip: Oid,
     /// The commit it began from, or the empty tree.
@@ -30,18 +33,61 @@ impl Session {
     /// # Errors
     /// `NO_SESSION` if HEAD is on such a branch without a base; `IO_ERROR`.
     pub fn current(repo: &Repo, head: &Head) -> Result<Option<Session>> {
-        let on_head = head.branch.as_deref().and_then(|branch| branch.strip_prefix(BRANCHES));
-        if let Some(name) = on_head {
+        let on_head =
+            head.branch.as_ref().and_then(|branch| Some((branch, branch.strip_prefix(BRANCHES)?)));
+        if let Some((branch, name)) = on_head {
             let Some(tip) = head.commit else { return Err(without_base(name).into()) };
-            let base = repo.ref_value(&base_ref(name))?.ok_or_else(|| without_base(name))?;
-            return Ok(Some(Session { name: name.to_owned(), tip, base, head: InHead::Yes }));
+            let found = Session::at(repo, branch, tip)?.ok_or_else(|| without_base(name))?;
+            return Ok(Some(Session { head: InHead::Yes, ..found }));
         }
         let Some(branch) = repo.symbolic_ref(POINTER)? else { return Ok(None) };
         let Some(name) = branch.strip_prefix(BRANCHES) else { return Ok(None) };
-        let (tip, base) = (repo.ref_value(&branch)?, repo.ref_value(&base_ref(name))?);
-        // A session ends when the user deletes its branch.
-        let (Some(tip), Some(base)) = (tip, base) else { return Ok(None) };
-        Ok(Some(Session { name: name.to_owned(), tip, base, head: InHead::No }))
+        match repo.ref_value(&branch)? {
+            Some(tip) => Ok(repo.ref_value(&base_ref(name))?.map(|base| {
+                let name = name.to_owned();
+                Session { name, tip, base, head: InHead::No, branch: branch.clone() }
+            })),
+            // A session ends when the user deletes its branch.
+            None => Session::named(repo, name),
+        }
+    }
+
+    /// The session of `branch`, a full ref name at `tip`; `None` if it is no session's.
+    fn at(repo: &Repo, branch: &str, tip: Oid) -> Result<Option<Session>> {
+        let Some(short) = branch.strip_prefix(BRANCHES) else { return Ok(None) };
+        let (name, base) = if let Some(base) = repo.ref_value(&base_ref(short))? {
+            (short.to_owned(), base)
+        } else {
+            let Some(name) = renamed::session_of(repo, branch, tip)? else { return Ok(None) };
+            let Some(base) = repo.ref_value(&base_ref(&name))? else { return Ok(None) };
+            (name, base)
+        };
+        Ok(Some(Session { name, branch: branch.to_owned(), tip, base, head: InHead::No }))
+    }
+
+    /// The session with this name or with the branch `edt/<name>`, as one that HEAD is not on.
+    /// `None` if there is none, or if it has no branch.
+    ///
+    /// # Errors
+    /// `IO_ERROR`, `OBJECT_MISSING`.
+    pub fn named(repo: &Repo, name: &str) -> Result<Option<Session>> {
+        let name = name.strip_prefix("refs/heads/").unwrap_or(name);
+        let name = name.strip_prefix("edt/").unwrap_or(name);
+        let branch = format!("{BRANCHES}{name}");
+        if !repo.is_ref_name(&branch) {
+            return Ok(None);
+        }
+        if let Some(tip) = repo.ref_value(&branch)? {
+            return Session::at(repo, &branch, tip);
+        }
+        let Some(base) = repo.ref_value(&base_ref(name))? else { return Ok(None) };
+        Ok(renamed::branch_of(repo, name)?.map(|(branch, tip)| Session {
+            name: name.to_owned(),
+            branch,
+            tip,
+            base,
+            head: InHead::No,
+        }))
     }
 
     /// As [`Session::current`], for a command that cannot work without a session.
@@ -76,7 +122,7 @@ impl Session {
         let place = repo.worktree_root(&other).unwrap_or(other.git_dir);
         Err(Finding::new(
             Code::SessionBusy,
-            format!("Another worktree uses edt/{}: {}.", self.name, place.display()),
+            format!("Another worktree uses {}: {}.", self.short_branch(), place.display()),
             "Work there, or begin another session here (`git switch` to another branch, then `edt \
              begin`).",
         )
@@ -85,14 +131,46 @@ impl Session {
     }
 
     fn is_used_by(&self, worktree: &Worktree) -> bool {
-        let branch = Some(self.branch());
-        worktree.head == branch || worktree.pointer == branch
+        worktree.head.as_ref() == Some(&self.branch)
+            || worktree.pointer.as_ref().is_some_and(|pointer| self.is_pointed_at(pointer))
+    }
+
+    /// Whether a worktree's pointer with the target `pointer` means this session. Git does not
+    /// change the pointer when it renames the branch.
+    fn is_pointed_at(&self, pointer: &str) -> bool {
+        pointer == self.branch || pointer.strip_prefix(BRANCHES) == Some(&self.name)
     }
 
     /// The branch's full name.
     #[must_use]
     pub fn branch(&self) -> String {
-        format!("{BRANCHES}{}", self.name)
+        self.branch.clone()
+    }
+
+    /// The branch's name without `refs/heads/`.
+    #[must_use]
+    pub fn short_branch(&self) -> &str {
+        self.branch.strip_prefix("refs/heads/").unwrap_or(&self.branch)
+    }
+
+    /// This worktree's pointer with its value, to delete it in a transaction; none if it does not
+    /// name this session or has no value.
+    ///
+    /// # Errors
+    /// `IO_ERROR`.
+    pub fn pointer_to_drop(&self, repo: &Repo) -> Result<Option<(String, Oid)>> {
+        let pointer = repo.symbolic_ref(POINTER)?.filter(|pointer| self.is_pointed_at(pointer));
+        let value = pointer.map(|pointer| repo.ref_value(&pointer)).transpose()?.flatten();
+        Ok(value.map(|value| (POINTER.to_owned(), value)))
+    }
+
+    /// Deletes this worktree's pointer if it still names this session. A failure leaves the
+    /// session's pointer, which the next call can delete.
+    pub fn drop_pointer(&self, repo: &Repo) {
+        let pointer = repo.symbolic_ref(POINTER).ok().flatten();
+        if let Some(pointer) = pointer.filter(|pointer| self.is_pointed_at(pointer)) {
+            let _ = repo.delete_symbolic_ref(POINTER, &pointer);
+        }
     }
 
     /// The session in an answer's form.
@@ -100,7 +178,7 @@ impl Session {
     pub fn report(&self, began: bool) -> SessionReport {
         SessionReport {
             name: self.name.clone(),
-            branch: format!("edt/{}", self.name),
+            branch: self.short_branch().to_owned(),
             base: self.base.to_string(),
             began,
         }

@@ -2,9 +2,11 @@
 
 use super::current::{BRANCHES, REFS};
 use super::history::Commit;
+use super::list::LandedBy;
 use super::list::{self, SessionState, SessionSummary};
 use edt_git::{Oid, Repo};
 use edt_io::spawn;
+use edt_journal::private;
 use edt_types::{Code, Finding, Result};
 
 /// What to remove.
@@ -70,6 +72,7 @@ pub fn gc(repo: &Repo, options: GcOptions) -> Result<GcReport> {
         return Ok(report);
     }
     repo.delete_refs(&report.refs)?;
+    report.sessions.iter().for_each(|(name, _)| private::remove_session(repo, name));
     git(repo, &["repack", "-d", "-l", "-q"])?;
     git(repo, &["prune-packed", "-q"])?;
     report.after = object_stats(repo)?;
@@ -79,6 +82,9 @@ pub fn gc(repo: &Repo, options: GcOptions) -> Result<GcReport> {
 /// Whether the session is abandoned, deleted, or landed on a branch that still contains the
 /// landing.
 fn has_ended(repo: &Repo, session: &SessionSummary) -> Result<bool> {
+    if session.landed_by == Some(LandedBy::Git) {
+        return Ok(true);
+    }
     let landed = list::numbered_tips(repo, &session.name, "landed")?;
     match session.state {
         SessionState::Open => return Ok(false),
@@ -112,13 +118,17 @@ fn is_shadow(name: &str) -> bool {
 /// The commit time of the newest commit in `refs`, in seconds since 1970.
 fn newest(repo: &Repo, refs: &[(String, Oid)]) -> Result<i64> {
     let mut newest = 0;
-    let commits =
-        refs.iter().filter(|(name, oid)| !name.ends_with("/origin") && *oid != repo.empty_tree());
+    let is_blob = |name: &str| name.ends_with("/origin") || name.contains("/onto/");
+    let commits = refs.iter().filter(|(name, oid)| !is_blob(name) && *oid != repo.empty_tree());
     for (_, oid) in commits {
         newest = newest.max(Commit::read(repo, *oid)?.committed_at);
     }
     Ok(newest)
 }
+
+/// The refs of a session that have numbers.
+const NUMBERED: [&str; 8] =
+    ["undone", "refused", "aside", "saved", "landed", "landing", "onto", "unlanded"];
 
 /// All refs of the session. Refs of a session whose name extends this one (`a`, `a/b`) do not
 /// count.
@@ -126,15 +136,11 @@ fn refs_of(repo: &Repo, session: &SessionSummary) -> Result<Vec<(String, Oid)>> 
     let prefix = format!("{REFS}{}/", session.name);
     let is_own = |name: &str| match name.split_once('/') {
         None => matches!(name, "base" | "origin" | "abandoned"),
-        Some((kind, number)) => {
-            matches!(kind, "undone" | "refused" | "aside" | "landed" | "landing")
-                && number.parse::<u64>().is_ok()
-        }
+        Some((kind, number)) => NUMBERED.contains(&kind) && number.parse::<u64>().is_ok(),
     };
     let mut refs = repo.refs_below(&prefix)?;
     refs.retain(|(name, _)| name.strip_prefix(&prefix).is_some_and(is_own));
-    let branch = format!("{BRANCHES}{}", session.name);
-    refs.extend(repo.ref_value(&branch)?.map(|tip| (branch, tip)));
+    refs.extend(repo.ref_value(&session.branch)?.map(|tip| (session.branch.clone(), tip)));
     Ok(refs)
 }
 

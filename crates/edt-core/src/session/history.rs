@@ -76,6 +76,18 @@ impl Commit {
         self.trailers.as_ref().is_some_and(|trailers| trailers.kind.is_edit())
     }
 
+    /// Whether it records the user's uncommitted changes. A commit that the user made does not.
+    #[must_use]
+    pub fn is_users_changes(&self) -> bool {
+        self.trailers.as_ref().is_some_and(|trailers| trailers.kind.is_users())
+    }
+
+    /// Whether its content is the user's.
+    #[must_use]
+    pub fn is_users(&self) -> bool {
+        self.trailers.is_none() || self.is_users_changes()
+    }
+
     /// The first line of the message.
     #[must_use]
     pub fn subject(&self) -> &str {

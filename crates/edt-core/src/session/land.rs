@@ -2,21 +2,28 @@
 //! worktree where that branch is checked out.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
-use super::checkout::{self, CheckoutPlan};
-use super::current::{POINTER, Session};
+use super::current::Session;
 use super::diff_report;
+use super::follow::{Operation, TreeMove, WorktreeUpdate};
 use super::history::Commit;
-use super::land_commits::LandCommits;
+use super::land_commits::{LandCommits, allowed};
 use super::land_options::LandOptions;
 use super::land_plan::{LandPlan, LandTarget, PlannedCommit};
-use super::list::{next_numbered_ref, origin};
-use super::path_state::PathState;
+use super::land_target::{landing_lock, other_worktree, target};
+use super::list::next_numbered_ref;
+use super::unland::Landing;
 use super::workspace::LockedWorkspace;
+use crate::guard::Guard;
+use crate::guard::review::ChangesReview;
+use crate::policy::Policy;
 use edt_git::commit_hooks;
 use edt_git::diff::TreeDifference;
-use edt_git::{FileId, InHead, Loose, ObjectWriter, Oid, Repo, Tracked};
-use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet, IndexView, publish};
+use edt_git::{InHead, Loose, ObjectWriter, Oid, Repo};
+use edt_io::lock;
+use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet, publish};
 use edt_types::text::counted;
 use edt_types::{Code, Effect, Finding, Outcome, Recovered, Refusal, Result, Status, Warning};
 
@@ -59,74 +66,114 @@ impl Landed {
     }
 }
 
-/// Lands `session`.
+/// The longest wait for the landings of other worktrees, with their hooks.
+pub(super) const LANDING_QUEUE_WAIT: Duration = Duration::from_secs(120);
+/// How often a landing starts again because its target moved.
+const MAX_ATTEMPTS: usize = 5;
+
+/// Lands `session`. Landings on all branches of the repository queue. If the target moves
+/// meanwhile, the landing merges again by itself.
 ///
 /// # Errors
-/// `NOTHING_TO_LAND`, `MERGE_CONFLICT`, `UNSAVED_CHANGES`, `GIT_OPERATION_BLOCKED` (a commit hook),
-/// `BAD_REQUEST` (no such branch), errors of publishing. Nothing is changed on an error, except by
-/// the hooks themselves.
+/// `NOTHING_TO_LAND`, `USER_CHANGES_INCLUDED`, `MERGE_CONFLICT`, `UNSAVED_CHANGES`, the findings of
+/// the guards about the landing as a whole, `GIT_OPERATION_BLOCKED` (a commit hook), `BAD_REQUEST`
+/// (no such branch), `SESSION_BUSY` (the queue), errors of publishing. Nothing is changed on an
+/// error, except by the hooks themselves.
 pub fn land(
+    workspace: &mut LockedWorkspace,
+    session: &Session,
+    options: &LandOptions,
+) -> Result<Landed> {
+    let mut attempts = 1;
+    loop {
+        match land_once(workspace, session, options) {
+            Err(found)
+                if attempts < MAX_ATTEMPTS
+                    && workspace.is_locked()
+                    && found.any(|finding| finding.evidence.contains_key("target_moved")) =>
+            {
+                attempts += 1;
+            }
+            landed => return landed,
+        }
+    }
+}
+
+fn land_once(
     workspace: &mut LockedWorkspace,
     session: &Session,
     options: &LandOptions,
 ) -> Result<Landed> {
     workspace.repo.check_idle()?;
     session.check_not_shared(&workspace.repo)?;
-    // Git's hooks may take long and may call edt. The lock is released meanwhile, so everything is
-    // checked again afterwards.
-    let prepared = workspace.unlocked(|repo| PreparedLanding::of(repo, session, options))?;
+    let state = landing_lock(&workspace.repo)?;
+    let policy = workspace.policy(workspace.repo.tree_of(session.base)?)?;
+    let guards = workspace.options().guards.clone();
+    let review = LandReview { policy: &policy, guards: &guards, options };
+    // Git's hooks may take long and may call edt. The worktree's lock is released meanwhile, so
+    // everything is checked again afterwards.
+    let (prepared, _queue) = workspace.unlocked(|repo| {
+        let queue = lock::acquire(&state, "edt land", LANDING_QUEUE_WAIT)?;
+        Ok((PreparedLanding::of(repo, session, &review)?, queue))
+    })?;
     let repo = &workspace.repo;
-    let PreparedLanding { target, plan, commits, mut objects, commit, tree } = prepared;
+    let PreparedLanding { target, plan, commits, mut objects, commit, tree, warnings: reviewed } =
+        prepared;
     repo.check_idle()?;
     session.check_not_shared(repo)?;
-    let mut elsewhere = other_worktree(workspace, session, &target)?;
+    let mut elsewhere = other_worktree(workspace, Some(session), &target)?;
     let moved = |what: &str| {
         let message = format!("{what} moved while Git's hooks ran.");
         Finding::new(Code::SessionMoved, message, "Repeat the call.")
             .with_effect(Effect::NothingLanded)
     };
     if Session::current(repo, &repo.head()?)?.as_ref() != Some(session) {
-        return Err(moved(&format!("edt/{}", session.name)).into());
+        return Err(moved(session.short_branch()).into());
     }
     if repo.ref_value(&target.branch)? != target.tip {
-        return Err(moved(target.short()).into());
+        return Err(moved(target.short()).with("target_moved", true).into());
     }
     let place = elsewhere.as_ref().map_or(repo, |(workspace, _)| &workspace.repo);
     place.check_idle()?;
     let root = elsewhere.as_ref().map(|(_, root)| root.as_path());
-    let (mut update, head_stays) = WorktreeUpdate::of(place, session, &target, tree, root)?;
-    let mut warnings = Vec::from_iter(head_stays);
+    let following = Following::of(place, session, &target, tree, root)?;
+    let Following { head, head_from, mut update, warning } = following;
+    let mut warnings = Vec::from_iter(warning);
     warnings.extend(folded(&plan.folded, &target));
     warnings.extend(unused_message(&plan, options));
     // The journal writes the commits again: they are unreferenced until the branch moves.
     objects.append(&mut update.objects);
+    let mut record = ObjectWriter::new(repo);
+    let onto = record.write_blob(Landing::record(&target).as_bytes())?;
+    objects.append(&mut record.loose_objects());
     let paths = repo.tree_diff(target.tree(repo)?, tree)?;
     let branch = BranchUpdate {
         name: target.branch.clone(),
         from: target.tip.map_or(BranchOrigin::Created(commit), BranchOrigin::Existing),
         new: commit,
-        log: format!("edt land: edt/{}", session.name),
-        head: update.head,
-        head_from: update.head_from.take(),
+        log: format!("edt land: {}", session.short_branch()),
+        head,
+        head_from,
         point: None,
     };
     // Landing ends a session whose HEAD is not switched.
     let pointer = match (session.head, &elsewhere) {
-        (InHead::No, None) if repo.symbolic_ref(POINTER)? == Some(session.branch()) => {
-            vec![(POINTER.to_owned(), session.tip)]
-        }
-        _ => Vec::new(),
+        (InHead::No, None) => session.pointer_to_drop(repo)?,
+        _ => None,
     };
+    let private = update.steps.record(session, commit);
     let change = ChangeSet {
         objects,
+        private,
         create: vec![
             (next_numbered_ref(repo, &session.name, "landed")?, session.tip),
             (next_numbered_ref(repo, &session.name, "landing")?, commit),
+            (next_numbered_ref(repo, &session.name, "onto")?, onto),
         ],
         files: update.steps.files,
         index: update.index.map(|index| (index, update.steps.moves)),
         touched_trees: update.steps.touched_trees,
-        drop: pointer,
+        drop: pointer.into_iter().collect(),
         ..ChangeSet::of(branch)
     };
     workspace.require_durability(session.base);
@@ -136,13 +183,18 @@ pub fn land(
         None => (repo, &mut workspace.journal),
     };
     journal.require_durability(level);
-    warnings.extend(publish(repo, journal, change)?);
+    let published = publish(repo, journal, change).map_err(|found| {
+        let target_moved = repo.ref_value(&target.branch).is_ok_and(|now| now != target.tip);
+        if target_moved { found.map(|finding| finding.with("target_moved", true)) } else { found }
+    });
+    warnings.extend(published?);
+    warnings.extend(reviewed);
     let recovered = elsewhere.as_ref().and_then(|(workspace, _)| workspace.recovered.clone());
     let root = elsewhere.map(|(_, root)| root);
     if session.head == InHead::No {
         // The other worktree's journal does not cover this ref. After a crash here the session
         // stays open.
-        let _ = workspace.repo.delete_symbolic_ref(POINTER, &session.branch());
+        session.drop_pointer(&workspace.repo);
     }
     let place = root.clone().unwrap_or_else(|| workspace.repo.root_path().to_owned());
     // The landing is complete. The last hook cannot change it and needs no lock.
@@ -163,166 +215,158 @@ struct PreparedLanding {
     commit: Oid,
     /// Its tree. It differs from the merged tree if a hook changed files.
     tree: Oid,
+    /// What the guards warn of.
+    warnings: Vec<Warning>,
+}
+
+/// What judges a landing.
+struct LandReview<'a> {
+    policy: &'a Policy,
+    guards: &'a [Arc<dyn Guard>],
+    options: &'a LandOptions,
+}
+
+impl LandReview<'_> {
+    /// Lets the guards judge each squashed commit against the commit before it, as a whole.
+    fn judge(
+        &self,
+        writer: &ObjectWriter<'_>,
+        session: &Session,
+        target: &LandTarget,
+        plan: &LandPlan,
+    ) -> Result<Vec<Warning>> {
+        let (mut before, mut warnings) = (target.tree(writer.repo())?, Vec::new());
+        let (base, mut found) = (writer.tree_of(session.base)?, Vec::new());
+        for planned in &plan.planned {
+            if let PlannedCommit::Squash { tree, commits } = planned {
+                let allowed = allowed(commits, self.options);
+                let review = ChangesReview::of_landing(
+                    writer,
+                    (before, *tree, base),
+                    self.policy,
+                    self.guards,
+                    &allowed,
+                )?;
+                found.extend(review.refused);
+                warnings.extend(review.warnings);
+            }
+            before = planned.tree();
+        }
+        Refusal::check(found.into_iter().map(not_landed).collect())?;
+        Ok(warnings)
+    }
+}
+
+/// The finding about a landing as a whole.
+fn not_landed(finding: Finding) -> Finding {
+    let flag = finding.allow.map(|word| {
+        format!("If the whole landing is intended, repeat `edt land` with `--allow {word}`.")
+    });
+    let remedy = "Change it in the session, or undo the edit (`edt log`, `edt revert`).".to_owned();
+    let effect = Effect::NothingLanded;
+    Finding { effect, remedy, override_remedy: flag, ..finding }
+}
+
+/// The refusal to land the user's own changes without the user's consent.
+fn user_changes_included(
+    repo: &Repo,
+    session: &Session,
+    plan: &LandPlan,
+) -> Result<Option<Finding>> {
+    let mut files: Vec<(String, u64)> = Vec::new();
+    for commit in plan.commits.iter().filter(|commit| commit.is_users_changes()) {
+        let parent =
+            commit.parent.map_or_else(|| Ok(repo.empty_tree()), |parent| repo.tree_of(parent))?;
+        for report in diff_report::files(repo, &repo.tree_diff(parent, commit.tree)?)? {
+            let lines = report.lines_added + report.lines_removed;
+            match files.iter_mut().find(|(path, _)| *path == report.path) {
+                Some((_, known)) => *known += lines,
+                None => files.push((report.path, lines)),
+            }
+        }
+    }
+    if files.is_empty() {
+        return Ok(None);
+    }
+    let list: Vec<String> = files.iter().map(|(path, lines)| format!("{path} ({lines})")).collect();
+    let names: Vec<String> = files.into_iter().map(|(path, _)| path).collect();
+    Ok(Some(
+        Finding::new(
+            Code::UserChangesIncluded,
+            format!(
+                "{} has commits with the user's own uncommitted changes; changed lines: {}.",
+                session.short_branch(),
+                list.join(", ")
+            ),
+            "Ask the user. If they agree, they type `edt land --include-user-changes`: it lands \
+             their changes as commits of their own, apart from the agent's.",
+        )
+        .with_effect(Effect::NothingLanded)
+        .with("files", names),
+    ))
 }
 
 impl PreparedLanding {
-    fn of(repo: &Repo, session: &Session, options: &LandOptions) -> Result<PreparedLanding> {
+    fn of(repo: &Repo, session: &Session, review: &LandReview<'_>) -> Result<PreparedLanding> {
+        let options = review.options;
         let target = target(repo, session, options)?;
         let mut writer = ObjectWriter::new(repo);
         let plan = LandPlan::of(repo, &mut writer, session, &target)?;
+        if !options.include_user_changes {
+            Refusal::check(user_changes_included(repo, session, &plan)?.into_iter().collect())?;
+        }
+        let warnings = review.judge(&writer, session, &target, &plan)?;
         let commits = LandCommits { repo, session, target: &target, plan: &plan, options }
             .write(&mut writer)?;
         let commit = *commits.last().unwrap_or(&session.tip);
         let tree = writer.tree_of(commit)?;
         let objects = writer.loose_objects();
         edt_git::objects::write_synced(repo.objects_dir(), &objects)?;
-        Ok(PreparedLanding { target, plan, commits, objects, commit, tree })
+        Ok(PreparedLanding { target, plan, commits, objects, commit, tree, warnings })
     }
 }
 
-/// The branch to land on.
-fn target(repo: &Repo, session: &Session, options: &LandOptions) -> Result<LandTarget> {
-    let unknown = |why: String| {
-        Finding::new(
-            Code::BadRequest,
-            why.clone(),
-            "Name a branch to land on: `edt land --into BRANCH` (`git branch` lists them).",
-        )
-        .nothing_changed()
-    };
-    let origin = origin(repo, &session.name)?;
-    let branch = match (&options.into, &origin) {
-        (Some(into), _) if into.starts_with("refs/heads/") => into.clone(),
-        (Some(into), _) => format!("refs/heads/{into}"),
-        (None, Some(origin)) if origin.starts_with("refs/heads/") => origin.clone(),
-        (None, _) => {
-            return Err(unknown(format!("edt/{} did not begin on a branch.", session.name)).into());
-        }
-    };
-    if !repo.is_ref_name(&branch) || branch == session.branch() {
-        return Err(unknown(format!(
-            "{branch} is not a branch that edt/{} can land on.",
-            session.name
-        ))
-        .into());
-    }
-    let tip = repo.ref_value(&branch)?;
-    let unborn = session.base == repo.empty_tree() && origin.as_ref() == Some(&branch);
-    if tip.is_none() && !unborn {
-        return Err(unknown(format!(
-            "There is no branch {}.",
-            branch.trim_start_matches("refs/heads/")
-        ))
-        .into());
-    }
-    Ok(LandTarget { branch, tip })
-}
-
-/// The other worktree that has the target checked out, opened for changes.
-fn other_worktree(
-    workspace: &LockedWorkspace,
-    session: &Session,
-    target: &LandTarget,
-) -> Result<Option<(LockedWorkspace, PathBuf)>> {
-    for other in
-        workspace.repo.worktrees(POINTER).into_iter().filter(|worktree| !worktree.is_current)
-    {
-        let busy = |why: &str, hint: &str| {
-            let message = format!("{} {why} ({}).", target.short(), other.git_dir.display());
-            Finding::new(Code::RepositoryBusy, message, hint.to_owned())
-                .with_effect(Effect::NothingLanded)
-        };
-        if other.is_rebasing_or_bisecting(&target.branch) {
-            return Err(busy(
-                "is being rebased or bisected in another worktree",
-                "The user must finish that there first; then repeat `edt land`.",
-            )
-            .into());
-        }
-        if other.head.as_ref() != Some(&target.branch) || other.head == Some(session.branch()) {
-            continue;
-        }
-        if let Some(root) = workspace.repo.worktree_root(&other) {
-            return Ok(Some((workspace.neighbour(&root)?, root)));
-        }
-        if !other.is_main() {
-            let hint = "Restore that worktree, or remove its entry with `git worktree prune`; \
-                then repeat `edt land`.";
-            return Err(busy("is checked out in a worktree that is missing", hint).into());
-        }
-    }
-    Ok(None)
-}
-
-/// The changes to the worktree that has the target checked out.
-struct WorktreeUpdate {
+/// How the worktree that has the target checked out follows the landing.
+struct Following {
     head: InHead,
     head_from: Option<String>,
-    index: Option<IndexView>,
-    objects: Vec<Loose>,
-    steps: CheckoutPlan,
+    update: WorktreeUpdate,
+    /// Says that HEAD must stay on the session's branch.
+    warning: Option<Warning>,
 }
 
-impl WorktreeUpdate {
-    /// Plans the update of `place`. Returns a warning if HEAD must stay on the session's branch.
-    /// `elsewhere` is the root of `place` if it is another worktree.
+impl Following {
+    /// Plans how `place` follows. `elsewhere` is its root if it is another worktree.
     fn of(
         place: &Repo,
         session: &Session,
         target: &LandTarget,
         tree: Oid,
         elsewhere: Option<&Path>,
-    ) -> Result<(WorktreeUpdate, Option<Warning>)> {
-        let no_update = || {
-            let (objects, steps) = (Vec::new(), CheckoutPlan::default());
-            WorktreeUpdate { head: InHead::No, head_from: None, index: None, objects, steps }
+    ) -> Result<Following> {
+        let no_update = |warning| {
+            let update = WorktreeUpdate::default();
+            Following { head: InHead::No, head_from: None, update, warning }
         };
         let switch = elsewhere.is_none() && session.head == InHead::Yes;
         let here = place.head_target()?.as_ref() == Some(&target.branch);
         if !switch && !here {
-            return Ok((no_update(), None));
+            return Ok(no_update(None));
         }
         let from = if switch { place.tree_of(session.tip)? } else { target.tree(place)? };
-        let paths = place.tree_diff(from, tree)?;
-        let index = IndexView::read(place)?;
-        let states = match checkout::read_states(place, from, Some(&index), &paths) {
-            Ok(states) => states,
+        // The files of a session with HEAD not switched are in this worktree, too.
+        let base = if elsewhere.is_none() { place.tree_of(session.tip)? } else { from };
+        let operation = Operation { name: "the landing", command: "edt land", elsewhere };
+        let (disk, index) = (TreeMove { from: base, to: tree }, TreeMove { from, to: tree });
+        let update = match WorktreeUpdate::of(place, disk, Some(index), &operation) {
+            Ok(update) => update,
             Err(found) if switch && only_unsupported_kinds(&found) => {
-                return Ok((no_update(), Some(head_stays(target))));
+                return Ok(no_update(Some(head_stays(target))));
             }
             Err(found) => return Err(with_git_remedy(found, session, elsewhere)),
         };
-        let (tip, mut unsaved) = (place.tree_of(session.tip)?, Vec::new());
-        for (state, differs) in states.iter().zip(&paths) {
-            let recorded = match place.tracked(tip, &state.path)? {
-                Tracked::File(file) => Some(file),
-                _ => None,
-            };
-            let known = [state.tip, differs.new.and_then(edt_git::diff::TreeItem::file), recorded];
-            if !state.is_known(&known) {
-                unsaved.push(unsaved_file(state, &known, elsewhere));
-            }
-        }
-        Refusal::check(unsaved)?;
-        let mut writer = ObjectWriter::new(place);
-        let attributes = checkout::attributes(&paths, from, tree);
-        let steps = CheckoutPlan::of(
-            &mut writer,
-            Some(from),
-            attributes,
-            &checkout::to_new(states, &paths),
-        )?;
         let head_from = switch.then(|| session.branch());
-        Ok((
-            WorktreeUpdate {
-                head: InHead::Yes,
-                head_from,
-                index: Some(index),
-                objects: writer.loose_objects(),
-                steps,
-            },
-            None,
-        ))
+        Ok(Following { head: InHead::Yes, head_from, update, warning: None })
     }
 }
 
@@ -340,8 +384,8 @@ fn with_git_remedy(found: Refusal, session: &Session, elsewhere: Option<&Path>) 
     let git =
         elsewhere.map_or_else(|| "git".to_owned(), |root| format!("git -C {}", root.display()));
     let remedy = format!(
-        "Land it with Git: `{git} merge --squash edt/{}`, then `{git} commit`.",
-        session.name
+        "Land it with Git: `{git} merge --squash {}`, then `{git} commit`.",
+        session.short_branch()
     );
     let changed = found.into_vec().into_iter().map(|finding| {
         if only_unsupported_kinds(&finding.clone().into()) {
@@ -353,34 +397,6 @@ fn with_git_remedy(found: Refusal, session: &Session, elsewhere: Option<&Path>) 
     Refusal::check(changed.collect()).err().unwrap_or_else(|| {
         Finding::new(Code::Internal, "The refusal has no finding.", "Report this message.").into()
     })
-}
-
-fn unsaved_file(state: &PathState, known: &[Option<FileId>], elsewhere: Option<&Path>) -> Finding {
-    let path = &state.path;
-    let place = elsewhere.map_or_else(String::new, |root| format!(" in {}", root.display()));
-    let hint = match elsewhere {
-        Some(root) => format!(
-            "The user must commit or stash them there (`git -C {} stash push --include-untracked \
-             -- {}`); then repeat `edt land`.",
-            root.display(),
-            path.quoted()
-        ),
-        None if known.contains(&state.disk_file()) => {
-            format!(
-                "They are staged. The user must commit them, or unstage them with `git restore \
-                 --staged {}`; then repeat `edt land`.",
-                path.for_shell()
-            )
-        }
-        None => format!(
-            "Record them with `edt checkpoint {}`, or let the user commit or stash them; then \
-             repeat `edt land`.",
-            path.for_shell()
-        ),
-    };
-    let message =
-        format!("{path} has unrecorded changes{place}, and the landing must overwrite it.");
-    Finding::new(Code::UnsavedChanges, message, hint).nothing_changed().at(path)
 }
 
 fn unused_message(plan: &LandPlan, options: &LandOptions) -> Option<Warning> {
@@ -584,12 +600,13 @@ mod tests {
         scratch.write("b.txt", "by hand\n");
         let finding = Finding::new(
             Code::UnsavedChanges,
-            "b.txt has unrecorded changes, and the landing must overwrite it.",
-            "Record them with `edt checkpoint b.txt`, or let the user commit or stash them; then \
-             repeat `edt land`.",
+            "b.txt has changes of the user in line 1 that overlap with what the landing changes.",
+            "The user must commit or stash them (`git stash push --include-untracked -- b.txt`); \
+             then repeat `edt land`.",
         );
-        let finding = finding.nothing_changed().at(&path("b.txt"));
+        let finding = finding.nothing_changed().at(&path("b.txt")).with("lines", vec!["1"]);
         assert_eq!(refusal(landed(&scratch, &LandOptions::default())), finding);
+        assert_eq!(scratch.text("b.txt").as_deref(), Some("by hand\n"));
         assert_eq!(scratch.ref_value("refs/heads/main"), Some(main));
     }
 

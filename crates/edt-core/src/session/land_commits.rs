@@ -80,7 +80,7 @@ impl LandCommits<'_> {
             Some(parent) if self.target.tip != Some(parent) => parent.to_string(),
             _ => self.target.branch.clone(),
         };
-        let allowed = self.allowed(commits);
+        let allowed = allowed(commits, self.options);
         let message = self.message(commits, &allowed);
         let moved = (self.repo.tree_of(self.session.tip)?, self.plan.tree);
         let proposed = commit_hooks::run(
@@ -107,18 +107,6 @@ impl LandCommits<'_> {
         });
         let newest = squashed.is_some_and(|last| last.last() == commits.last());
         self.options.message.as_deref().map(str::trim).filter(|text| newest && !text.is_empty())
-    }
-
-    /// The overrides that the edits recorded, and those given for the landing.
-    fn allowed(&self, commits: &[Commit]) -> Vec<String> {
-        let recorded = commits
-            .iter()
-            .filter_map(|commit| commit.trailers.as_ref())
-            .flat_map(|trailers| trailers.allowed.clone());
-        let mut allowed: Vec<String> = recorded.chain(self.options.allow.iter().cloned()).collect();
-        allowed.sort();
-        allowed.dedup();
-        allowed
     }
 
     /// The caller's message, else the subject of the only edit, else a list of the edits; with
@@ -159,6 +147,19 @@ impl LandCommits<'_> {
             },
         )
     }
+}
+
+/// The overrides that the edits recorded, and those given for the landing.
+#[must_use]
+pub fn allowed(commits: &[Commit], options: &LandOptions) -> Vec<String> {
+    let recorded = commits
+        .iter()
+        .filter_map(|commit| commit.trailers.as_ref())
+        .flat_map(|trailers| trailers.allowed.clone());
+    let mut allowed: Vec<String> = recorded.chain(options.allow.iter().cloned()).collect();
+    allowed.sort();
+    allowed.dedup();
+    allowed
 }
 
 /// Merges the hooks' changes to one tree into the next planned tree.

@@ -8,6 +8,8 @@ pub struct LandOptions {
     pub into: Option<String>,
     /// The commit message; derived from the session's edits if `None`.
     pub message: Option<String>,
-    /// Overrides for guards of the landing as a whole, which edt's own `pre-commit` hook runs.
+    /// Overrides for guards of the landing as a whole.
     pub allow: Vec<String>,
+    /// Whether the user agreed to land commits of their own uncommitted changes.
+    pub include_user_changes: bool,
 }

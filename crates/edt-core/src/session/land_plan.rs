@@ -91,8 +91,9 @@ impl LandPlan {
         session: &Session,
         target: &LandTarget,
     ) -> Result<LandPlan> {
-        let ancestor = ancestor(repo, session, target)?;
-        let commits = since(repo, session, ancestor, target)?;
+        let reverted = has_reverted(repo, session, target)?;
+        let ancestor = ancestor(repo, session, target, reverted)?;
+        let commits = since(repo, session, ancestor, target, reverted)?;
         let (ours, theirs) = (target.tree(repo)?, repo.tree_of(session.tip)?);
         let tree = match writer.merge_trees(repo.tree_of(ancestor)?, ours, theirs)? {
             Merged::Clean(tree) => tree,
@@ -101,7 +102,7 @@ impl LandPlan {
         if tree == ours {
             return Err(nothing(session, target).into());
         }
-        let has_user_commits = commits.iter().any(|commit| commit.trailers.is_none());
+        let has_user_commits = commits.iter().any(Commit::is_users);
         let replayed = if has_user_commits {
             replay(repo, writer, &commits, ancestor, target, tree)?
         } else {
@@ -109,6 +110,10 @@ impl LandPlan {
         };
         if let Some(planned) = replayed {
             return Ok(LandPlan { tree, planned, commits, folded: Vec::new() });
+        }
+        // The agent's commit never contains the user's changes.
+        if commits.iter().any(Commit::is_users_changes) {
+            return Err(not_separable(session, target).into());
         }
         let (folded, edt_commits) =
             commits.iter().cloned().partition(|commit| commit.trailers.is_none());
@@ -121,12 +126,24 @@ impl LandPlan {
     }
 }
 
+/// Whether the target contains a landing of the session and its reversal. The session's commits in
+/// its history do not count as landed then.
+fn has_reverted(repo: &Repo, session: &Session, target: &LandTarget) -> Result<bool> {
+    let Some(tip) = target.tip else { return Ok(false) };
+    for (_, landing) in numbered_tips(repo, &session.name, "unlanded")? {
+        if repo.is_ancestor(landing, tip)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// The merge base: the newest of Git's merge base, the session's base, and the tip that landed
 /// last.
-fn ancestor(repo: &Repo, session: &Session, target: &LandTarget) -> Result<Oid> {
+fn ancestor(repo: &Repo, session: &Session, target: &LandTarget, reverted: bool) -> Result<Oid> {
     let shared = match target.tip {
-        Some(tip) => repo.merge_base(session.tip, tip)?,
-        None => None,
+        Some(tip) if !reverted => repo.merge_base(session.tip, tip)?,
+        _ => None,
     };
     let landed = landed(repo, session, target)?;
     let base = Some(session.base).filter(|base| *base != repo.empty_tree());
@@ -162,8 +179,9 @@ fn since(
     session: &Session,
     ancestor: Oid,
     target: &LandTarget,
+    reverted: bool,
 ) -> Result<Vec<Commit>> {
-    let known: Vec<Oid> = [Some(ancestor), Some(session.base), target.tip]
+    let known: Vec<Oid> = [Some(ancestor), Some(session.base), target.tip.filter(|_| !reverted)]
         .into_iter()
         .flatten()
         .filter(|oid| *oid != repo.empty_tree())
@@ -203,6 +221,7 @@ fn replay(
         let Merged::Clean(tree) = writer.merge_trees(before, at, commit.tree)? else {
             return Ok(None);
         };
+        let is_users = commit.is_users();
         let is_empty_commit = commit.trailers.is_none() && commit.tree == before;
         before = commit.tree;
         let other_parents = if commit.trailers.is_none() {
@@ -216,7 +235,7 @@ fn replay(
             continue;
         }
         at = tree;
-        match (commit.trailers.is_some(), planned.last_mut()) {
+        match (!is_users, planned.last_mut()) {
             (true, Some(PlannedCommit::Squash { tree: last, commits })) => {
                 *last = tree;
                 commits.push(commit.clone());
@@ -247,13 +266,13 @@ fn missing_parents(repo: &Repo, commit: &Commit, target: &LandTarget) -> Result<
 }
 
 fn conflict(session: &Session, target: &LandTarget, paths: &[RepoPath]) -> Finding {
-    let (name, into) = (&session.name, target.short());
+    let (name, into) = (session.short_branch(), target.short());
     let names: Vec<String> = paths.iter().map(ToString::to_string).collect();
     let finding = Finding::new(
         Code::MergeConflict,
-        format!("{into} moved, and edt/{name} conflicts with it in {}.", names.join(", ")),
+        format!("{into} moved, and {name} conflicts with it in {}.", names.join(", ")),
         format!(
-            "Merge them on the session's branch (`git switch edt/{name}`, `git merge {into}`, \
+            "Merge them on the session's branch (`git switch {name}`, `git merge {into}`, \
              resolve the conflicts, commit), then repeat `edt land`."
         ),
     )
@@ -265,12 +284,29 @@ fn conflict(session: &Session, target: &LandTarget, paths: &[RepoPath]) -> Findi
     }
 }
 
+fn not_separable(session: &Session, target: &LandTarget) -> Finding {
+    let (name, into) = (session.short_branch(), target.short());
+    Finding::new(
+        Code::MergeConflict,
+        format!(
+            "{into} moved, and {name} has commits of the user's changes that cannot be kept \
+             apart from the agent's on it."
+        ),
+        format!(
+            "Merge them on the session's branch (`git switch {name}`, `git merge {into}`, \
+             resolve the conflicts, commit), then repeat `edt land`."
+        ),
+    )
+    .nothing_changed()
+    .with("into", into)
+}
+
 fn nothing(session: &Session, target: &LandTarget) -> Finding {
     Finding::new(
         Code::NothingToLand,
         format!(
-            "edt/{} has no change that {} does not have.",
-            session.name,
+            "{} has no change that {} does not have.",
+            session.short_branch(),
             target.short()
         ),
         format!(

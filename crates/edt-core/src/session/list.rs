@@ -1,10 +1,12 @@
 //! All sessions of the repository, of every worktree.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use super::current::{BRANCHES, POINTER, REFS, Session};
+use super::git_landing::TargetHistories;
 use super::history::Commit;
+use super::renamed;
 use edt_git::read::ObjectKind;
 use edt_git::{InHead, Oid, Repo};
 use edt_types::Result;
@@ -14,8 +16,12 @@ use edt_types::Result;
 pub struct SessionSummary {
     /// Its name, without `edt/`.
     pub name: String,
+    /// The full name of its branch: `refs/heads/edt/<name>` unless the user renamed it.
+    pub branch: String,
     /// Its state.
     pub state: SessionState,
+    /// How it landed, if its state is `landed`.
+    pub landed_by: Option<LandedBy>,
     /// Its newest commit; its base if its branch is gone.
     pub tip: Oid,
     /// The commit it began from, or the empty tree.
@@ -46,6 +52,26 @@ pub enum SessionState {
     Deleted,
 }
 
+/// How a session's content reached the branch it began on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LandedBy {
+    /// By `edt land`.
+    Edt,
+    /// By plain Git: a merge, a squash merge, a cherry-pick or a rebase.
+    Git,
+}
+
+impl LandedBy {
+    /// The name in answers.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            LandedBy::Edt => "edt",
+            LandedBy::Git => "git",
+        }
+    }
+}
+
 impl SessionState {
     /// The name of the state.
     #[must_use]
@@ -59,7 +85,9 @@ impl SessionState {
     }
 }
 
-/// All sessions, ordered by name. The cost grows with the number of sessions, not of edits.
+/// All sessions, ordered by name. The cost grows with the number of sessions, not of edits. For an
+/// open session that no worktree uses, up to 1,000 commits of the branch it began on are searched
+/// for its content.
 ///
 /// # Errors
 /// `IO_ERROR`, `OBJECT_MISSING`.
@@ -73,19 +101,43 @@ pub fn sessions(repo: &Repo) -> Result<Vec<SessionSummary>> {
     };
     let names: BTreeSet<String> = refs.iter().filter_map(of_base).collect();
     let worktrees = repo.worktrees(POINTER);
+    let renamed = renamed_branches(repo)?;
+    let mut histories = TargetHistories::default();
     names
         .into_iter()
         .map(|name| {
-            let branch = format!("{BRANCHES}{name}");
+            let own = format!("{BRANCHES}{name}");
+            let branch = renamed.get(&name).cloned().unwrap_or_else(|| own.clone());
             let works = |worktree: &&edt_git::Worktree| {
+                let pointer = worktree.pointer.as_ref();
                 worktree.head.as_ref() == Some(&branch)
-                    || worktree.pointer.as_ref() == Some(&branch)
+                    || pointer == Some(&branch)
+                    || pointer == Some(&own)
             };
             let worktree =
                 worktrees.iter().find(works).map(|worktree| repo.worktree_path(worktree));
-            summarize(repo, &refs, name, &branch, worktree)
+            let mut summary = summarize(repo, &refs, name, &branch, worktree)?;
+            if summary.state == SessionState::Open
+                && summary.worktree.is_none()
+                && histories.contain(repo, &summary.name, summary.base, summary.tip)?
+            {
+                summary.state = SessionState::Landed;
+                summary.landed_by = Some(LandedBy::Git);
+            }
+            Ok(summary)
         })
         .collect()
+}
+
+/// The branches of the sessions whose branch was renamed, by the session's name.
+fn renamed_branches(repo: &Repo) -> Result<BTreeMap<String, String>> {
+    let mut found = BTreeMap::new();
+    for (branch, tip) in renamed::without_session(repo)? {
+        if let Some(name) = renamed::session_of(repo, &branch, tip)? {
+            found.entry(name).or_insert(branch);
+        }
+    }
+    Ok(found)
 }
 
 /// The tips at `refs/edt/<name>/<what>/<n>` with their numbers, oldest first.
@@ -138,12 +190,15 @@ fn summarize(
     };
     let (mut edits, mut time) = (0, 0);
     if tip != repo.empty_tree() {
-        edits = Session { name: name.clone(), tip, base, head: InHead::No }.edits(repo)?;
+        let (name, branch) = (name.clone(), branch.to_owned());
+        edits = Session { name, branch, tip, base, head: InHead::No }.edits(repo)?;
         time = Commit::read(repo, tip)?.committed_at;
     }
     let undone = numbered_among(refs, &format!("{REFS}{name}/undone/"));
     Ok(SessionSummary {
+        branch: branch.to_owned(),
         state,
+        landed_by: (state == SessionState::Landed).then_some(LandedBy::Edt),
         tip,
         base,
         edits,
@@ -223,7 +278,9 @@ mod tests {
         let time = Commit::read(&repo, session.tip).unwrap().committed_at;
         let expected = SessionSummary {
             name: "fix".into(),
+            branch: "refs/heads/edt/fix".into(),
             state: SessionState::Open,
+            landed_by: None,
             tip: session.tip,
             base: session.base,
             edits: 1,
@@ -241,6 +298,29 @@ mod tests {
         let session = scratch.session();
         land(&mut scratch.open(), &session, &LandOptions::default()).unwrap();
         assert_eq!(states(&scratch), [("fix".into(), SessionState::Landed)]);
+    }
+
+    #[test]
+    fn a_session_that_plain_git_landed_is_landed_once_no_worktree_uses_it() {
+        let scratch = one_edit();
+        scratch.user_commit("main", &[("a.txt", Some("two\n"))], "squash\n");
+        assert_eq!(states(&scratch), [("fix".into(), SessionState::Open)]);
+        scratch.write(".git/HEAD", "ref: refs/heads/main\n");
+        let session = sessions(&scratch.repo()).unwrap().remove(0);
+        assert_eq!((session.state, session.landed_by), (SessionState::Landed, Some(LandedBy::Git)));
+    }
+
+    #[test]
+    fn a_renamed_session_keeps_its_name() {
+        let scratch = one_edit();
+        let tip = scratch.head();
+        scratch.remove(".git/refs/heads/edt/fix");
+        scratch.set_ref("refs/heads/edt/new", tip);
+        scratch.write(".git/HEAD", "ref: refs/heads/edt/new\n");
+        let session = sessions(&scratch.repo()).unwrap().remove(0);
+        assert_eq!((session.name.as_str(), session.state), ("fix", SessionState::Open));
+        assert_eq!(session.branch, "refs/heads/edt/new");
+        assert!(session.worktree.is_some());
     }
 
     #[test]

@@ -8,14 +8,20 @@ pub enum Kind {
     Begin,
     /// An edit through `edt apply` or an agent's own tool.
     Edit,
-    /// Changes that were not made through edt.
+    /// The user's uncommitted changes, committed on request.
     Checkpoint,
+    /// The user's version of files that an edit cannot be separated from.
+    UserChanges,
+    /// An edit of files with merge conflicts, which stays uncommitted. On no branch.
+    Resolution,
     /// A file set to an earlier state.
     Restore,
     /// The changes of a program that `edt run` started.
     Run,
     /// A session's work as one commit on the branch it landed on.
     Land,
+    /// The reversal of a landing, on the branch that it landed on.
+    Unland,
     /// A change or a command that waits for user approval. On no branch.
     Proposal,
     /// A decision on a proposal. On no branch.
@@ -27,9 +33,12 @@ impl Kind {
         Kind::Begin,
         Kind::Edit,
         Kind::Checkpoint,
+        Kind::UserChanges,
+        Kind::Resolution,
         Kind::Restore,
         Kind::Run,
         Kind::Land,
+        Kind::Unland,
         Kind::Proposal,
         Kind::Decision,
     ];
@@ -41,12 +50,22 @@ impl Kind {
             Kind::Begin => "begin",
             Kind::Edit => "edit",
             Kind::Checkpoint => "checkpoint",
+            Kind::UserChanges => "user-changes",
+            Kind::Resolution => "resolution",
             Kind::Restore => "restore",
             Kind::Run => "run",
             Kind::Land => "land",
+            Kind::Unland => "unland",
             Kind::Proposal => "proposal",
             Kind::Decision => "decision",
         }
+    }
+
+    /// Whether its content is the user's: landing it needs the user's consent, and no undo takes
+    /// it off the disk.
+    #[must_use]
+    pub const fn is_users(self) -> bool {
+        matches!(self, Kind::Checkpoint | Kind::UserChanges)
     }
 
     /// Whether it counts as an edit, which `undo` undoes.
@@ -69,22 +88,13 @@ pub struct Trailers {
     pub agent: Option<String>,
     /// The overrides that were needed.
     pub allowed: Vec<String>,
-    /// Whether it records changes that were not made through edt and that nobody asked to record.
-    pub foreign: bool,
 }
 
 impl Trailers {
     /// Trailers without an agent and without overrides.
     #[must_use]
     pub fn plain(session: &str, kind: Kind, edit: u64) -> Trailers {
-        Trailers {
-            session: session.to_owned(),
-            kind,
-            edit,
-            agent: None,
-            allowed: Vec::new(),
-            foreign: false,
-        }
+        Trailers { session: session.to_owned(), kind, edit, agent: None, allowed: Vec::new() }
     }
 }
 
@@ -106,9 +116,6 @@ pub fn compose(text: &str, trailers: &Trailers) -> String {
         line("Edt-Agent", agent);
     }
     trailers.allowed.iter().for_each(|word| line("Edt-Allowed", word));
-    if trailers.foreign {
-        line("Edt-Foreign", "true");
-    }
     out
 }
 
@@ -132,7 +139,6 @@ pub fn parse(message: &str) -> Option<Trailers> {
         edit: values("Edt-Edit").pop()?.parse().ok()?,
         agent: values("Edt-Agent").pop(),
         allowed: values("Edt-Allowed"),
-        foreign: values("Edt-Foreign").pop().is_some_and(|value| value == "true"),
     })
 }
 
@@ -148,7 +154,6 @@ mod tests {
             edit: 7,
             agent: Some("robot".into()),
             allowed: vec!["size_reduction".into(), "encoding".into()],
-            foreign: true,
         };
         let message = compose("say why\n\nand more\n", &trailers);
         assert!(

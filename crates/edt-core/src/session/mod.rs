@@ -7,35 +7,52 @@
 //! | `refs/edt/<name>/origin` | a blob: the branch it began on, or the commit of a detached HEAD |
 //! | `refs/edt/<name>/undone/<n>` | a tip that `undo` moved away from |
 //! | `refs/edt/<name>/refused/<n>` | a program's changes that policy refused and edt reverted |
-//! | `refs/edt/<name>/aside/<n>` | a backup of files that the session cannot record |
+//! | `refs/edt/<name>/saved/<n>` | the user's version of files that `--save` overwrote |
 //! | `refs/edt/<name>/landed/<n>` | the tip that landed |
 //! | `refs/edt/<name>/landing/<n>` | the commit that it landed as |
+//! | `refs/edt/<name>/onto/<n>` | a blob: the branch that it landed on, and its commit before |
+//! | `refs/edt/<name>/unlanded/<n>` | a landing that `land --undo` undid |
 //! | `refs/edt/<name>/abandoned` | the tip that was abandoned |
 //! | `refs/worktree/edt/session` | symbolic: this worktree's session with `--no-switch` |
 
 pub mod abandon;
-pub mod backup;
 pub mod begin;
+mod candidates;
 pub mod checkout;
 pub mod checkpoint;
 pub mod current;
 pub mod diff_report;
 pub mod file_diff;
+pub mod follow;
 pub mod gc;
+pub mod git_landing;
 pub mod history;
 pub mod land;
 pub mod land_commits;
 pub mod land_options;
 pub mod land_plan;
+pub mod land_target;
 pub mod list;
 pub mod log;
 pub mod message;
+pub mod ownership;
 pub mod path_state;
+mod program_change;
 pub mod record;
+pub mod renamed;
 pub mod restore;
+pub mod revert;
+pub mod revision;
+pub mod rewrite;
+pub mod saved;
+pub mod snapshot;
 pub mod stats;
 pub mod status;
+pub mod switch;
 pub mod undo;
+pub mod unland;
+pub mod unwind;
+pub mod user_changes;
 pub mod workspace;
 
 pub use checkpoint::Checkpoints;

@@ -23,6 +23,8 @@ pub struct PathState {
     pub staged: IndexState,
     /// Whether attributes or settings could make Git convert the file's bytes.
     pub convertible: bool,
+    /// Whether Git ignores the path: no rule of the repository may commit it.
+    pub ignored: bool,
 }
 
 /// A file on disk.
@@ -53,6 +55,12 @@ impl OnDisk {
         self.stored.as_ref().map_or(&self.bytes, |stored| &stored.blob)
     }
 
+    /// Its exact bytes on disk.
+    #[must_use]
+    pub fn exact(&self) -> &[u8] {
+        self.stored.as_ref().map_or(&self.bytes, |stored| &stored.disk)
+    }
+
     /// Its size on disk in bytes.
     #[must_use]
     pub const fn size(&self) -> u64 {
@@ -77,6 +85,23 @@ impl PathState {
     /// submodule), `NOT_A_FILE`, `FILE_TOO_LARGE`, `UNSUPPORTED_REPOSITORY` (Git would not check
     /// out the same bytes), `IO_ERROR`, `OBJECT_MISSING`; errors of a filter.
     pub fn at(
+        repo: &Repo,
+        tip_tree: Oid,
+        index: Option<&IndexView>,
+        path: &RepoPath,
+    ) -> Result<PathState> {
+        let state = PathState::with_conflicts(repo, tip_tree, index, path)?;
+        match state.staged {
+            IndexState::Unmerged => Err(unmerged(path).into()),
+            _ => Ok(state),
+        }
+    }
+
+    /// As [`PathState::at`], also for a path with a merge conflict.
+    ///
+    /// # Errors
+    /// As [`PathState::at`].
+    pub fn with_conflicts(
         repo: &Repo,
         tip_tree: Oid,
         index: Option<&IndexView>,
@@ -124,6 +149,8 @@ impl PathState {
             Some(index) => index.staged(repo, path)?,
             None => tip.map_or(IndexState::Nothing, IndexState::File),
         };
+        let untracked = tip.is_none() && staged == IndexState::Nothing;
+        let ignored = untracked && repo.is_excluded(path)?;
         if staged == IndexState::Other {
             return Err(unmerged(path).into());
         }
@@ -141,7 +168,7 @@ impl PathState {
                 _ => FileMode::Plain,
             };
         }
-        Ok(PathState { path: path.clone(), tip, disk, staged, convertible })
+        Ok(PathState { path: path.clone(), tip, disk, staged, convertible, ignored })
     }
 
     /// Converts `text`, the new content of this path, to its forms on disk and in Git.
@@ -192,7 +219,7 @@ impl PathState {
             // A file that was removed from the index but not from disk: somebody means to delete
             // it.
             IndexState::Nothing => self.tip.is_none() || self.disk.is_none(),
-            IndexState::IntentToAdd | IndexState::Other => true,
+            IndexState::IntentToAdd | IndexState::Other | IndexState::Unmerged => true,
         }
     }
 

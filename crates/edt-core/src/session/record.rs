@@ -1,39 +1,33 @@
-//! Records changes that were not made through edt on the session's branch, on request: `edt
-//! checkpoint`, `edt run`, agent hooks.
+//! Records changes that were not made through `edt apply`: `edt checkpoint`, `edt run`, agent hooks.
 
-use super::begin::{self, BeginOptions, HeadSwitch};
+use super::begin::{self, BeginOptions, HeadSwitch, NewSession};
+use super::candidates::candidates;
 use super::checkout::{CheckoutPlan, CheckoutStep};
-use super::checkpoint::{CheckpointReason, Checkpoints};
+use super::checkpoint::{CheckpointReason, Checkpoints, UserVersion};
 use super::current::Session;
+use super::diff_report;
 use super::list::next_numbered_ref;
+use super::message::{self, Kind, Trailers};
+use super::ownership::{self, Version};
 use super::path_state::PathState;
+use super::program_change::ProgramChange;
+use super::snapshot::{self, Snapshot};
 use super::workspace::LockedWorkspace;
-use edt_git::diff::{TreeDifference, Untracked};
-use edt_git::{Attributes, InHead, ObjectWriter, Oid, Repo, Tracked, TreeChange};
-use edt_io::disk::Parent;
+use crate::guard::review::ChangesPreview;
+use edt_git::diff::TreeDifference;
+use edt_git::{Attributes, FileId, InHead, NewCommit, ObjectWriter, Oid, Repo, TreeChange};
 use edt_journal::entry::{DiskState, EntryMove};
-use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet, IndexView, publish};
-use edt_types::{Code, Effect, Finding, Refusal, RepoPath, Result, Warning};
-
-/// The changes about to be recorded, as the caller's check sees them.
-#[derive(Debug)]
-pub struct RecordPreview<'a> {
-    /// The writer with all new objects, which are not on disk yet.
-    pub writer: &'a ObjectWriter<'a>,
-    /// The session before the commits.
-    pub session: &'a Session,
-    /// The paths that would be recorded.
-    pub paths: &'a [TreeDifference],
-    /// The changed paths that cannot be recorded, and why.
-    pub left_out: &'a [(RepoPath, Finding)],
-}
+use edt_journal::{
+    BranchOrigin, BranchUpdate, ChangeSet, IndexView, PrivateFile, PrivateRecord, publish,
+};
+use edt_types::{FileReport, Finding, RecordedIn, Refusal, RepoPath, Result, UserChanges, Warning};
 
 /// What to do with the changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecordAction {
     /// Record them.
     Record,
-    /// Set the files back to the session's tip. The changes stay at `refs/edt/<name>/refused/<n>`.
+    /// Put the files back as they were. The changes stay at `refs/edt/<name>/refused/<n>`.
     Restore,
 }
 
@@ -46,10 +40,12 @@ pub struct RecordOutcome {
     pub began: bool,
     /// The tip before.
     pub parent: Oid,
-    /// The commits made, oldest first; empty if there was nothing to record.
-    pub commits: Vec<Oid>,
-    /// The paths recorded.
-    pub paths: Vec<TreeDifference>,
+    /// The commit of the changes; `None` if there was nothing to record.
+    pub commit: Option<Oid>,
+    /// The commits of the user's changes that could not be separated, oldest first.
+    pub checkpoints: Vec<Oid>,
+    /// The recorded changes.
+    pub files: Vec<FileReport>,
     /// The changed paths that could not be recorded.
     pub left_out: Vec<RepoPath>,
     /// The ref that keeps reverted changes, if there were any.
@@ -58,159 +54,283 @@ pub struct RecordOutcome {
     pub warnings: Vec<Warning>,
 }
 
-/// Records the tracked and new files below `only` (all files if it is empty) that differ from the
-/// session's tip. Ignored files are recorded only if `only` names them in full. Begins a session if
+impl RecordOutcome {
+    fn nothing(session: Session) -> RecordOutcome {
+        RecordOutcome {
+            parent: session.tip,
+            session,
+            began: false,
+            commit: None,
+            checkpoints: Vec::new(),
+            files: Vec::new(),
+            left_out: Vec::new(),
+            refused: None,
+            warnings: Vec::new(),
+        }
+    }
+}
+
+/// Commits the tracked and new files below `only` (all files if it is empty) that differ from the
+/// session's tip, as the user's changes. Ignored files are never recorded. Begins a session if
 /// there is none.
 ///
 /// # Errors
 /// `FILE_NOT_FOUND` for a path that is neither on disk nor in the session; the errors of
 /// [`PathState::at`] for a path named in full; errors of publishing. Nothing is changed on an
 /// error.
-pub fn record(
+pub fn checkpoint(
     workspace: &mut LockedWorkspace,
-    reason: CheckpointReason<'_>,
+    message: Option<&str>,
     only: &[RepoPath],
-) -> Result<RecordOutcome> {
-    record_checked(workspace, reason, only, &mut |_| Ok(RecordAction::Record))
-}
-
-/// As [`record`], but `decide` chooses what to do before the session's branch changes.
-///
-/// # Errors
-/// As [`record`]; the errors of `decide`.
-#[expect(clippy::too_many_lines, reason = "one transaction, step by step")]
-pub fn record_checked(
-    workspace: &mut LockedWorkspace,
-    reason: CheckpointReason<'_>,
-    only: &[RepoPath],
-    decide: &mut dyn FnMut(&RecordPreview<'_>) -> Result<RecordAction>,
 ) -> Result<RecordOutcome> {
     let repo = &workspace.repo;
-    repo.check_idle()?;
     let mut writer = ObjectWriter::new(repo);
-    let (session, new) = if let Some(running) = Session::current(repo, &repo.head()?)? {
-        running.check_not_shared(repo)?;
-        (running, None)
-    } else {
-        let how = BeginOptions { name: None, switching: HeadSwitch::AsConfigured, base: None };
-        let new = begin::prepare(workspace, &mut writer, &how)?;
-        (new.session.clone(), Some(new))
-    };
-    let tree = writer.tree_of(session.tip)?;
-    repo.set_max_file_size(workspace.policy(writer.tree_of(session.base)?)?.max_file_bytes);
-    let index = IndexView::read(repo)?;
-    let (candidates, mut warnings) = candidates(repo, tree, only)?;
-    let (mut states, mut found, mut skipped) = (Vec::new(), Vec::new(), Vec::new());
-    for path in candidates {
-        let seen = (session.head == InHead::Yes).then_some(&index);
-        match PathState::at(repo, tree, seen, &path) {
-            Ok(state) if state.disk_file() != state.tip || state.has_unique_staged() => {
-                states.push(state);
-            }
-            Ok(_) => {}
-            Err(error) if only.contains(&path) => found.extend(error.into_vec()),
-            Err(error) => {
-                skipped.extend(error.into_vec().into_iter().map(|finding| (path.clone(), finding)));
-            }
-        }
-    }
-    Refusal::check(found)?;
-    warnings.extend(skipped.iter().map(|(path, finding)| left_out(path, finding)));
-    let left_out: Vec<RepoPath> = skipped.iter().map(|(path, _)| path.clone()).collect();
+    let Recorder { session, new, tree, index } = Recorder::of(workspace, &mut writer)?;
+    let (candidates, warnings) = candidates(repo, tree, only)?;
+    let (mut states, left) = read(repo, &session, tree, &index, candidates, only)?;
+    states.retain(|state| state.disk_file() != state.tip || state.has_unique_staged());
+    let mut outcome = RecordOutcome { warnings, ..RecordOutcome::nothing(session.clone()) };
+    outcome.warnings.extend(left.iter().map(|(path, finding)| left_out(path, finding)));
+    outcome.left_out = left.into_iter().map(|(path, _)| path).collect();
+    let (ignored, states): (Vec<PathState>, Vec<PathState>) =
+        states.into_iter().partition(|state| state.ignored);
+    outcome.warnings.extend(ignored.iter().map(|state| ignored_path(&state.path)));
     let edits = if new.is_some() { 0 } else { session.edits(repo)? };
-    let all: Vec<&PathState> = states.iter().collect();
-    let checkpoints = Checkpoints::write(&mut writer, &session, tree, edits, &all, reason)?;
-    let paths = writer.tree_diff(tree, checkpoints.tree)?;
-    let preview =
-        RecordPreview { writer: &writer, session: &session, paths: &paths, left_out: &skipped };
-    let (began, parent, action) = (new.is_some(), session.tip, decide(&preview)?);
-    if checkpoints.commits.is_empty() {
-        let (commits, paths, refused) = Default::default();
-        return Ok(RecordOutcome {
-            session,
-            began: false,
-            parent,
-            commits,
-            paths,
-            left_out,
-            refused,
-            warnings,
-        });
-    }
-    if action == RecordAction::Restore {
-        let name = next_numbered_ref(repo, &session.name, "refused")?;
-        let change = revert(writer, &session, &name, (tree, checkpoints.tip), index, states)?;
-        workspace.require_durability(session.base);
-        warnings.extend(publish(&workspace.repo, &mut workspace.journal, change)?);
-        let commits = checkpoints.commits;
-        return Ok(RecordOutcome {
-            session,
-            began: false,
-            parent,
-            commits,
-            paths,
-            left_out,
-            refused: Some(name),
-            warnings,
-        });
-    }
-    let entry = |state: &PathState| EntryMove {
-        path: state.path.clone(),
-        file: state.disk_file(),
-        seen: state.staged,
-        disk: state.disk.as_ref().map_or(DiskState::Other, |disk| DiskState::Present(disk.stat)),
-    };
+    let versions = states.iter().map(UserVersion::of).collect();
+    let reason = CheckpointReason::Requested(message);
+    let made = Checkpoints::write(&mut writer, &session, tree, edits, versions, reason)?;
+    let Some(commit) = made.commits.last() else { return Ok(outcome) };
+    let paths = writer.tree_diff(tree, made.tree)?;
     let changes: Vec<TreeChange> = states
         .iter()
         .map(|state| TreeChange { path: state.path.clone(), file: state.disk_file() })
         .collect();
+    let moves = states.iter().map(|state| entry_move(state, state.disk_file())).collect();
     let touched_trees = writer.touched_trees(tree, &changes)?;
-    let log = match reason {
-        CheckpointReason::Program(_) => "edt run",
-        CheckpointReason::AgentTool(_) => "edt agent-hook",
-        CheckpointReason::Foreign | CheckpointReason::Requested(_) => "edt checkpoint",
-    };
-    let (branch, create) = begin::branch(&session, new, checkpoints.tip, log.to_owned());
-    let index = (session.head == InHead::Yes).then(|| (index, states.iter().map(entry).collect()));
+    let began = new.is_some();
+    let (branch, create) = begin::branch(&session, new, made.tip, "edt checkpoint".to_owned());
     let change = ChangeSet {
         objects: writer.loose_objects(),
         create,
-        index,
+        index: (session.head == InHead::Yes).then_some((index, moves)),
         touched_trees,
         ..ChangeSet::of(branch)
     };
     workspace.require_durability(session.base);
-    warnings.extend(publish(&workspace.repo, &mut workspace.journal, change)?);
-    let session = Session { tip: checkpoints.tip, ..session };
-    Ok(RecordOutcome {
-        session,
-        began,
-        parent,
-        commits: checkpoints.commits,
-        paths,
-        left_out,
-        refused: None,
-        warnings,
-    })
+    outcome.warnings.extend(publish(&workspace.repo, &mut workspace.journal, change)?);
+    outcome.files = diff_report::files(&workspace.repo, &paths)?;
+    outcome.session = Session { tip: made.tip, ..session };
+    outcome.commit = Some(*commit);
+    Ok(RecordOutcome { began, checkpoints: made.commits, ..outcome })
 }
 
-/// The change that sets files and index back to `tree` and keeps `refused` at the ref `name`. The
+/// Whose changes are recorded, and what their commit says.
+#[derive(Debug, Clone)]
+pub struct CommitInfo {
+    /// Subject and body.
+    pub message: String,
+    /// The agent that asked for it.
+    pub agent: Option<String>,
+    /// [`Kind::Run`] for a program, [`Kind::Edit`] for an agent's own tool.
+    pub kind: Kind,
+}
+
+/// Records what a program or an agent's tool changed since `before` was taken, and nothing else:
+/// what the user changed earlier stays uncommitted. Looks at the paths in `only`, or at all files.
+/// `decide` chooses what to do before anything changes. Begins a session if there is none and
+/// something changed.
+///
+/// # Errors
+/// The errors of [`PathState::at`] for the paths in `only`; those of `decide` and of publishing.
+/// Nothing is changed on an error.
+pub fn record_changes(
+    workspace: &mut LockedWorkspace,
+    before: &Snapshot,
+    info: &CommitInfo,
+    only: Option<&[RepoPath]>,
+    decide: &mut dyn FnMut(&ChangesPreview<'_>) -> Result<RecordAction>,
+) -> Result<RecordOutcome> {
+    let repo = &workspace.repo;
+    let mut writer = ObjectWriter::new(repo);
+    let Recorder { session, new, tree, index } = Recorder::of(workspace, &mut writer)?;
+    let candidates = if let Some(only) = only {
+        only.iter().cloned().collect()
+    } else {
+        let mut all = snapshot::differing(repo, tree)?;
+        all.extend(before.paths().cloned());
+        all
+    };
+    let candidates = candidates.into_iter().collect();
+    let (states, skipped) = read(repo, &session, tree, &index, candidates, only.unwrap_or(&[]))?;
+    let mut outcome = RecordOutcome::nothing(session.clone());
+    outcome.warnings.extend(skipped.iter().map(|(path, finding)| left_out(path, finding)));
+    outcome.left_out = skipped.iter().map(|(path, _)| path.clone()).collect();
+    outcome.warnings.extend(before.keep(repo, &outcome.left_out)?);
+    let mut changed = Vec::new();
+    for state in states {
+        if let Some(one) = ProgramChange::of(&writer, before, tree, state)? {
+            changed.push(one);
+        }
+    }
+    let edits = if new.is_some() { 0 } else { session.edits(repo)? };
+    let mixed = changed.iter().filter(|one| one.separated.user_changes == UserChanges::Mixed);
+    let mixed = mixed.map(ProgramChange::users).collect();
+    let reason = CheckpointReason::UserChanges;
+    let below = Checkpoints::write(&mut writer, &session, tree, edits, mixed, reason)?;
+    let (mut changes, mut moves, mut private) = (Vec::new(), Vec::new(), Vec::new());
+    for ProgramChange { state, before, after, separated, .. } in &changed {
+        if state.ignored || separated.user_changes == UserChanges::Separate {
+            private.push(PrivateFile::new(&state.path, before.clone(), ownership::exact(state)));
+        }
+        if state.ignored {
+            continue;
+        }
+        let file = ownership::write(&mut writer, separated.branch.clone());
+        changes.push(TreeChange { path: state.path.clone(), file });
+        if let Some(entry) = &separated.entry {
+            let file = ownership::write(&mut writer, entry.clone());
+            moves.push(entry_move(state, file));
+        }
+        debug_assert_eq!(after.as_ref().map(|after| after.file), state.disk_file());
+    }
+    let (new_tree, touched_trees) = writer.write_tree(below.tree, &changes)?;
+    let paths = writer.tree_diff(below.tree, new_tree)?;
+    let base = writer.tree_of(session.base)?;
+    let preview = ChangesPreview { writer: &writer, base, paths: &paths, left_out: &skipped };
+    let action = decide(&preview)?;
+    if changed.is_empty() {
+        return Ok(outcome);
+    }
+    outcome.files = reports(&writer, &paths, &changed)?;
+    let trailers = Trailers {
+        agent: info.agent.clone(),
+        ..Trailers::plain(&session.name, info.kind, edits + 1)
+    };
+    let message = message::compose(&info.message, &trailers);
+    let commit = writer.write_commit(&NewCommit {
+        tree: new_tree,
+        parent: Some(below.tip),
+        message: &message,
+    })?;
+    outcome.commit = Some(commit);
+    if action == RecordAction::Restore {
+        let name = next_numbered_ref(repo, &session.name, "refused")?;
+        let change = put_back(writer, &session, &name, (tree, commit), changed)?;
+        workspace.require_durability(session.base);
+        outcome.warnings.extend(publish(&workspace.repo, &mut workspace.journal, change)?);
+        return Ok(RecordOutcome { refused: Some(name), ..outcome });
+    }
+    let private = (!private.is_empty()).then(|| PrivateRecord {
+        session: session.name.clone(),
+        name: commit.to_string(),
+        files: private,
+    });
+    let log = if info.kind == Kind::Run { "edt run" } else { "edt agent-hook" };
+    let began = new.is_some();
+    let (branch, create) = begin::branch(&session, new, commit, log.to_owned());
+    let change = ChangeSet {
+        objects: writer.loose_objects(),
+        create,
+        index: (session.head == InHead::Yes).then_some((index, moves)),
+        touched_trees,
+        private,
+        ..ChangeSet::of(branch)
+    };
+    workspace.require_durability(session.base);
+    outcome.warnings.extend(publish(&workspace.repo, &mut workspace.journal, change)?);
+    outcome.session = Session { tip: commit, ..session };
+    Ok(RecordOutcome { began, checkpoints: below.commits, ..outcome })
+}
+
+/// The session to record in: the running one, or a new one.
+struct Recorder {
+    session: Session,
+    new: Option<NewSession>,
+    tree: Oid,
+    index: IndexView,
+}
+
+impl Recorder {
+    fn of(workspace: &LockedWorkspace, writer: &mut ObjectWriter<'_>) -> Result<Recorder> {
+        let repo = &workspace.repo;
+        repo.check_idle()?;
+        let (session, new) = if let Some(running) = Session::current(repo, &repo.head()?)? {
+            running.check_not_shared(repo)?;
+            (running, None)
+        } else {
+            let how = BeginOptions { name: None, switching: HeadSwitch::AsConfigured, from: None };
+            let new = begin::prepare(workspace, writer, &how)?;
+            (new.session.clone(), Some(new))
+        };
+        let tree = writer.tree_of(session.tip)?;
+        repo.set_max_file_size(workspace.policy(writer.tree_of(session.base)?)?.max_file_bytes);
+        Ok(Recorder { session, new, tree, index: IndexView::read(repo)? })
+    }
+}
+
+/// The answer's list of changed files.
+fn reports(
+    writer: &ObjectWriter<'_>,
+    paths: &[TreeDifference],
+    changed: &[ProgramChange],
+) -> Result<Vec<FileReport>> {
+    let mut all = diff_report::files_in(writer, paths)?;
+    for one in changed {
+        let path = one.state.path.to_string();
+        let is_of = |report: &&mut FileReport| {
+            report.path == path || report.from.as_deref() == Some(path.as_str())
+        };
+        if let Some(report) = all.iter_mut().find(is_of) {
+            report.user_changes = report.user_changes.max(one.separated.user_changes);
+        } else {
+            let bytes = |side: &Option<Version>| -> Result<Option<Vec<u8>>> {
+                side.as_ref().map(|version| version.bytes(writer)).transpose()
+            };
+            let (old, new) = (bytes(&one.version)?, bytes(&one.after)?);
+            let id = |side: &Option<Version>| side.as_ref().map(|version| version.file.oid);
+            let ids = (id(&one.version), id(&one.after));
+            let report = diff_report::report(path, ids, (old.as_deref(), new.as_deref()));
+            let private = one.state.ignored;
+            let recorded = if private { RecordedIn::Private } else { RecordedIn::Branch };
+            let user_changes = one.separated.user_changes;
+            all.push(FileReport { user_changes, recorded, ..report });
+        }
+    }
+    Ok(all)
+}
+
+fn entry_move(state: &PathState, file: Option<FileId>) -> EntryMove {
+    let same = file.is_some() && file == state.disk_file();
+    let stat = state.disk.as_ref().map(|disk| disk.stat).filter(|_| same);
+    EntryMove {
+        path: state.path.clone(),
+        file,
+        seen: state.staged,
+        disk: stat.map_or(DiskState::Other, DiskState::Present),
+    }
+}
+
+/// The change that puts the files back and keeps the refused commit at the ref `name`. The
 /// session's branch does not move.
-fn revert(
+fn put_back(
     mut writer: ObjectWriter<'_>,
     session: &Session,
     name: &str,
     (tree, refused): (Oid, Oid),
-    index: IndexView,
-    states: Vec<PathState>,
+    changed: Vec<ProgramChange>,
 ) -> Result<ChangeSet> {
-    let step = |state: PathState| CheckoutStep { disk: state.tip, entry: state.tip, state };
-    let steps: Vec<CheckoutStep> = states.into_iter().map(step).collect();
-    let follows = session.head == InHead::Yes;
+    let step = |one: ProgramChange| {
+        let disk = one.version.map(|version| match one.before {
+            Some(before) => Version { disk: Some(before.bytes), ..version },
+            None => version,
+        });
+        CheckoutStep { target: one.state.tip, disk: Some(disk), entry: None, state: one.state }
+    };
+    let steps: Vec<CheckoutStep> = changed.into_iter().map(step).collect();
     let attributes = steps.iter().any(|step| step.state.path.is_attributes());
     let from = if attributes { Attributes::Tree(tree) } else { Attributes::Worktree(tree) };
-    let CheckoutPlan { files, moves, touched_trees } =
-        CheckoutPlan::of(&mut writer, follows.then_some(tree), from, &steps)?;
+    let mut plan = CheckoutPlan::of(&mut writer, None, from, steps)?;
+    let private = plan.record(session, refused);
     let (log, head) = (format!("edt run: reverted {}", refused.to_hex_with_len(12)), InHead::No);
     let branch = BranchUpdate {
         name: name.to_owned(),
@@ -221,104 +341,44 @@ fn revert(
         head_from: None,
         point: None,
     };
-    let index = follows.then_some((index, moves));
-    Ok(ChangeSet {
-        objects: writer.loose_objects(),
-        files,
-        index,
-        touched_trees,
-        ..ChangeSet::of(branch)
-    })
+    let (objects, files) = (writer.loose_objects(), plan.files);
+    Ok(ChangeSet { objects, files, private, ..ChangeSet::of(branch) })
 }
 
-/// The paths that may differ from `tree`, in order, limited to those below `only` if it is not
-/// empty. Returns a warning for each directory in `only` without such a path.
-fn candidates(repo: &Repo, tree: Oid, only: &[RepoPath]) -> Result<(Vec<RepoPath>, Vec<Warning>)> {
-    if !only.is_empty() && only.iter().all(|path| is_file(repo, tree, path)) {
-        // A file has no paths below it. The names are complete, so the worktree is not scanned.
-        let mut only = only.to_vec();
-        only.sort();
-        only.dedup();
-        return Ok((only, Vec::new()));
-    }
-    let mut all: Vec<RepoPath> = Vec::new();
-    for path in repo.uncommitted(Untracked::Files)? {
-        let bytes = path.as_bytes();
-        all.push(RepoPath::from_tree(bytes.strip_suffix(b"/").unwrap_or(bytes)));
-    }
-    let head =
-        repo.head()?.commit.map_or_else(|| Ok(repo.empty_tree()), |commit| repo.tree_of(commit))?;
-    all.extend(repo.tree_diff(head, tree)?.into_iter().map(|differs| differs.path));
-    all.sort();
-    all.dedup();
-    if only.is_empty() {
-        return Ok((all, Vec::new()));
-    }
-    let below = |path: &RepoPath, above: &RepoPath| {
-        path == above
-            || path
-                .as_bytes()
-                .strip_prefix(above.as_bytes())
-                .is_some_and(|rest| rest.starts_with(b"/"))
-    };
-    all.retain(|path| only.iter().any(|named| below(path, named)));
-    let mut warnings = Vec::new();
-    for named in only {
-        if all.iter().any(|path| below(path, named))
-            || repo.tracked(tree, named)? != Tracked::Nothing
-        {
-            continue;
-        }
-        let (dir_path, name) = named.split();
-        let failed =
-            |error| edt_io::failed("read", &repo.root_path().join(named.to_string()), &error);
-        let found = match repo.root().beneath(dir_path).map_err(failed)? {
-            Parent::Open(dir) => dir.stat(name).map_err(failed)?,
-            Parent::Missing | Parent::NotADirectory => None,
-            // Reading its state reports the link.
-            Parent::Symlink => {
-                all.push(named.clone());
-                continue;
+/// A path and why it cannot be recorded.
+type LeftOut = (RepoPath, Finding);
+
+/// The states of `candidates`, and those that cannot be recorded. A path in `only` must be
+/// recordable.
+fn read(
+    repo: &Repo,
+    session: &Session,
+    tree: Oid,
+    index: &IndexView,
+    candidates: Vec<RepoPath>,
+    only: &[RepoPath],
+) -> Result<(Vec<PathState>, Vec<LeftOut>)> {
+    let (mut states, mut found, mut skipped) = (Vec::new(), Vec::new(), Vec::new());
+    for path in candidates {
+        let seen = (session.head == InHead::Yes).then_some(index);
+        match PathState::at(repo, tree, seen, &path) {
+            Ok(state) => states.push(state),
+            Err(error) if only.contains(&path) => found.extend(error.into_vec()),
+            Err(error) => {
+                skipped.extend(error.into_vec().into_iter().map(|finding| (path.clone(), finding)));
             }
-        };
-        match found {
-            None => return Err(not_found(named).into()),
-            Some(found) if found.is_directory() => warnings.push(nothing_below(named)),
-            // An ignored file that is named in full is recorded.
-            Some(_) => all.push(named.clone()),
         }
     }
-    all.sort();
-    Ok((all, warnings))
+    Refusal::check(found)?;
+    Ok((states, skipped))
 }
 
-/// Whether there is a file at `path`, or no file where the session has one.
-fn is_file(repo: &Repo, tree: Oid, path: &RepoPath) -> bool {
-    let (dir_path, name) = path.split();
-    let Ok(Parent::Open(dir)) = repo.root().beneath(dir_path) else { return false };
-    match dir.stat(name) {
-        Ok(Some(found)) => !found.is_directory(),
-        Ok(None) => matches!(repo.tracked(tree, path), Ok(Tracked::File(_))),
-        Err(_) => false,
-    }
-}
-
-fn not_found(path: &RepoPath) -> Finding {
-    Finding::new(
-        Code::FileNotFound,
-        format!("{path} is neither in the worktree nor in the session."),
-        "Check the path with `edt status`; without a path, `edt checkpoint` records everything.",
-    )
-    .with_effect(Effect::NothingRecorded)
-    .at(path)
-}
-
-fn nothing_below(path: &RepoPath) -> Warning {
+fn ignored_path(path: &RepoPath) -> Warning {
     Warning {
         code: "left_out",
         path: Some(path.to_string()),
-        message: "Nothing below this directory was recorded: Git ignores its files, or it is \
-            empty. `edt checkpoint` records an ignored file that is named in full."
+        message: "This path was not recorded: Git ignores it, and an ignored file is never \
+            committed."
             .to_owned(),
     }
 }
@@ -338,10 +398,10 @@ fn left_out(path: &RepoPath, finding: &Finding) -> Warning {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::checkpoint::CommitInfo;
     use crate::session::history::Commit;
-    use crate::session::message::Kind;
     use crate::tests::{Scratch, path, refusal};
+    use edt_types::FileChangeKind;
+    use edt_types::{Code, Effect};
 
     fn scratch() -> Scratch {
         let scratch = Scratch::with(&[("a.txt", "one\n"), ("b.txt", "b\n"), ("dir/c.txt", "c\n")]);
@@ -351,15 +411,15 @@ mod tests {
 
     fn recorded(scratch: &Scratch, only: &[&str]) -> Result<RecordOutcome> {
         let only: Vec<RepoPath> = only.iter().map(|named| path(named)).collect();
-        record(&mut scratch.open(), CheckpointReason::Requested(None), &only)
+        checkpoint(&mut scratch.open(), None, &only)
     }
 
-    fn paths(outcome: &RecordOutcome) -> Vec<String> {
-        outcome.paths.iter().map(|differs| differs.path.to_string()).collect()
+    fn paths(outcome: &RecordOutcome) -> Vec<&str> {
+        outcome.files.iter().map(|file| file.path.as_str()).collect()
     }
 
     fn subject(scratch: &Scratch, outcome: &RecordOutcome) -> String {
-        scratch.message(outcome.commits[0]).lines().next().unwrap().to_owned()
+        scratch.message(outcome.commit.unwrap()).lines().next().unwrap().to_owned()
     }
 
     #[test]
@@ -369,7 +429,7 @@ mod tests {
         scratch.write("new.txt", "n\n");
         let outcome = recorded(&scratch, &[]).unwrap();
         assert_eq!(paths(&outcome), ["a.txt", "new.txt"]);
-        assert_eq!(subject(&scratch, &outcome), "checkpoint: unrecorded changes of 2 files");
+        assert_eq!(subject(&scratch, &outcome), "checkpoint: uncommitted changes of 2 files");
         assert_eq!(scratch.head(), outcome.session.tip);
     }
 
@@ -378,19 +438,18 @@ mod tests {
         let scratch = scratch();
         scratch.write("a.txt", "two\n");
         let outcome = recorded(&scratch, &[]).unwrap();
-        assert_eq!(subject(&scratch, &outcome), "checkpoint: unrecorded changes of a.txt");
+        assert_eq!(subject(&scratch, &outcome), "checkpoint: uncommitted changes of a.txt");
     }
 
     #[test]
     fn a_requested_message_is_the_subject() {
         let scratch = scratch();
         scratch.write("a.txt", "two\n");
-        let reason = CheckpointReason::Requested(Some("before lunch"));
-        let outcome = record(&mut scratch.open(), reason, &[]).unwrap();
-        let commit = Commit::read(&scratch.repo(), outcome.commits[0]).unwrap();
+        let outcome = checkpoint(&mut scratch.open(), Some("before lunch"), &[]).unwrap();
+        let commit = Commit::read(&scratch.repo(), outcome.commit.unwrap()).unwrap();
         let trailers = commit.trailers.clone().unwrap();
         assert_eq!((commit.subject(), trailers.kind), ("before lunch", Kind::Checkpoint));
-        assert_eq!((trailers.edit, trailers.foreign), (0, false));
+        assert_eq!(trailers.edit, 0);
     }
 
     #[test]
@@ -398,7 +457,7 @@ mod tests {
         let scratch = scratch();
         let head = scratch.head();
         let outcome = recorded(&scratch, &[]).unwrap();
-        assert_eq!((outcome.commits.len(), outcome.began, outcome.parent), (0, false, head));
+        assert_eq!((outcome.commit, outcome.began, outcome.parent), (None, false, head));
         assert_eq!(scratch.head(), head);
     }
 
@@ -407,7 +466,8 @@ mod tests {
         let scratch = scratch();
         scratch.remove("b.txt");
         let outcome = recorded(&scratch, &[]).unwrap();
-        assert_eq!((paths(&outcome), outcome.paths[0].new), (vec!["b.txt".to_owned()], None));
+        assert_eq!(paths(&outcome), ["b.txt"]);
+        assert_eq!(outcome.files[0].change, FileChangeKind::Deleted);
     }
 
     #[test]
@@ -428,12 +488,15 @@ mod tests {
     }
 
     #[test]
-    fn an_ignored_file_is_recorded_only_if_it_is_named() {
+    fn an_ignored_file_is_never_recorded() {
         let scratch = scratch();
+        let head = scratch.head();
         scratch.write(".git/info/exclude", "*.log\n");
         scratch.write("x.log", "x\n");
         assert_eq!(paths(&recorded(&scratch, &[]).unwrap()), [""; 0]);
-        assert_eq!(paths(&recorded(&scratch, &["x.log"]).unwrap()), ["x.log"]);
+        let outcome = recorded(&scratch, &["x.log"]).unwrap();
+        assert_eq!((outcome.commit, outcome.warnings), (None, vec![ignored_path(&path("x.log"))]));
+        assert_eq!(scratch.head(), head);
     }
 
     #[test]
@@ -446,10 +509,10 @@ mod tests {
             code: "left_out",
             path: Some("logs".into()),
             message: "Nothing below this directory was recorded: Git ignores its files, or it is \
-                      empty. `edt checkpoint` records an ignored file that is named in full."
+                      empty."
                 .into(),
         };
-        assert_eq!((outcome.commits.len(), outcome.warnings), (0, vec![warning]));
+        assert_eq!((outcome.commit, outcome.warnings), (None, vec![warning]));
     }
 
     #[test]
@@ -470,10 +533,7 @@ mod tests {
         std::os::unix::fs::symlink("a.txt", scratch.root().join("link")).unwrap();
         scratch.write("a.txt", "two\n");
         let outcome = recorded(&scratch, &[]).unwrap();
-        assert_eq!(
-            (paths(&outcome), outcome.left_out),
-            (vec!["a.txt".to_owned()], vec![path("link")])
-        );
+        assert_eq!((paths(&outcome), &outcome.left_out), (vec!["a.txt"], &vec![path("link")]));
         assert_eq!(
             outcome.warnings[0].message,
             "This path was not recorded: link is a symbolic link or goes through one. Nothing was \
@@ -509,13 +569,37 @@ mod tests {
         assert_eq!(scratch.ref_value("refs/heads/edt/main-1"), None);
     }
 
+    const TEN: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n";
+
+    fn info(kind: Kind) -> CommitInfo {
+        CommitInfo { message: "run: make".into(), agent: Some("robot".into()), kind }
+    }
+
+    fn recorded_by(
+        scratch: &Scratch,
+        kind: Kind,
+        program: impl FnOnce(),
+        action: RecordAction,
+    ) -> RecordOutcome {
+        let before = scratch.snapshot();
+        program();
+        let mut decide = |_: &ChangesPreview<'_>| Ok(action);
+        let outcome =
+            record_changes(&mut scratch.open(), &before, &info(kind), None, &mut decide).unwrap();
+        before.finish();
+        outcome
+    }
+
+    /// Records what `program` changes.
+    fn ran(scratch: &Scratch, program: impl FnOnce()) -> RecordOutcome {
+        recorded_by(scratch, Kind::Run, program, RecordAction::Record)
+    }
+
     #[test]
     fn the_changes_of_a_program_are_an_edit_of_kind_run() {
         let scratch = scratch();
-        scratch.write("a.txt", "two\n");
-        let info = CommitInfo { message: "run: make".into(), agent: Some("robot".into()) };
-        let outcome = record(&mut scratch.open(), CheckpointReason::Program(&info), &[]).unwrap();
-        let commit = Commit::read(&scratch.repo(), outcome.commits[0]).unwrap();
+        let outcome = ran(&scratch, || scratch.write("a.txt", "two\n"));
+        let commit = Commit::read(&scratch.repo(), outcome.commit.unwrap()).unwrap();
         let trailers = commit.trailers.clone().unwrap();
         assert_eq!((commit.subject(), trailers.kind, trailers.edit), ("run: make", Kind::Run, 1));
         assert_eq!(trailers.agent.as_deref(), Some("robot"));
@@ -524,49 +608,172 @@ mod tests {
     #[test]
     fn the_changes_of_an_agents_tool_are_an_ordinary_edit() {
         let scratch = scratch();
-        scratch.write("a.txt", "two\n");
-        let info = CommitInfo { message: "Write a.txt".into(), agent: None };
-        let outcome = record(&mut scratch.open(), CheckpointReason::AgentTool(&info), &[]).unwrap();
-        let trailers = Commit::read(&scratch.repo(), outcome.commits[0]).unwrap().trailers.unwrap();
+        let write = || scratch.write("a.txt", "two\n");
+        let outcome = recorded_by(&scratch, Kind::Edit, write, RecordAction::Record);
+        let commit = Commit::read(&scratch.repo(), outcome.commit.unwrap()).unwrap();
+        let trailers = commit.trailers.unwrap();
         assert_eq!((trailers.kind, trailers.edit), (Kind::Edit, 1));
     }
 
     #[test]
-    fn refused_changes_are_reverted_and_stay_at_a_ref() {
+    fn a_program_without_changes_makes_no_commit_in_a_dirty_tree() {
+        let scratch = Scratch::with(&[("a.txt", "one\n")]);
+        let head = scratch.head();
+        scratch.write("a.txt", "by hand\n");
+        scratch.write("new.txt", "by hand\n");
+        let outcome = ran(&scratch, || {});
+        assert_eq!((outcome.commit, outcome.files.len()), (None, 0));
+        assert_eq!((scratch.head(), scratch.head_target().as_str()), (head, "refs/heads/main"));
+    }
+
+    #[test]
+    fn a_program_that_writes_the_same_bytes_makes_no_commit() {
+        let scratch = scratch();
+        scratch.write("new.txt", "by hand\n");
+        let outcome = ran(&scratch, || {
+            scratch.write("a.txt", "one\n");
+            scratch.write("new.txt", "by hand\n");
+        });
+        assert_eq!(outcome.commit, None);
+    }
+
+    #[test]
+    fn the_first_change_of_a_program_begins_a_session() {
+        let scratch = Scratch::with(&[("a.txt", "one\n")]);
+        scratch.write("mine.txt", "by hand\n");
+        let outcome = ran(&scratch, || scratch.write("a.txt", "two\n"));
+        assert!(outcome.began);
+        assert_eq!((outcome.commit, outcome.checkpoints), (Some(scratch.head()), vec![]));
+        assert_eq!(scratch.committed(scratch.head(), "mine.txt"), None);
+    }
+
+    #[test]
+    fn a_program_is_separated_from_the_users_changes_of_the_same_file() {
+        let scratch = Scratch::with(&[("a.txt", TEN)]);
+        scratch.begin("fix");
+        let users = TEN.replace("2\n", "2 by hand\n");
+        scratch.write("a.txt", &users);
+        let outcome = ran(&scratch, || scratch.write("a.txt", &users.replace('9', "nine")));
+        assert_eq!(scratch.committed(scratch.head(), "a.txt"), Some(TEN.replace('9', "nine")));
+        assert_eq!(scratch.text("a.txt"), Some(users.replace('9', "nine")));
+        assert_eq!(outcome.files[0].user_changes, UserChanges::Separate);
+        assert!(outcome.checkpoints.is_empty());
+        scratch.undo(1).unwrap();
+        assert_eq!(scratch.text("a.txt"), Some(users));
+    }
+
+    #[test]
+    fn a_program_that_changes_the_users_line_is_mixed() {
+        let scratch = scratch();
+        scratch.write("a.txt", "by hand\n");
+        let outcome = ran(&scratch, || scratch.write("a.txt", "by program\n"));
+        let [below] = outcome.checkpoints[..] else { panic!("{:?}", outcome.checkpoints) };
+        assert_eq!(scratch.committed(below, "a.txt").as_deref(), Some("by hand\n"));
+        assert_eq!(outcome.files[0].user_changes, UserChanges::Mixed);
+        scratch.undo(1).unwrap();
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("by hand\n"));
+    }
+
+    #[test]
+    fn an_untracked_file_that_a_program_changes_is_mixed() {
+        let scratch = scratch();
+        scratch.write("new.txt", "by hand\n");
+        let outcome = ran(&scratch, || scratch.write("new.txt", "by hand\nby program\n"));
+        assert_eq!(outcome.files[0].user_changes, UserChanges::Mixed);
+        scratch.undo(1).unwrap();
+        assert_eq!(scratch.text("new.txt").as_deref(), Some("by hand\n"));
+    }
+
+    #[test]
+    fn an_untracked_file_that_a_program_removes_comes_back() {
+        let scratch = scratch();
+        scratch.write("new.txt", "by hand\n");
+        let outcome = ran(&scratch, || scratch.remove("new.txt"));
+        assert_eq!(outcome.files[0].change, FileChangeKind::Deleted);
+        scratch.undo(1).unwrap();
+        assert_eq!(scratch.text("new.txt").as_deref(), Some("by hand\n"));
+    }
+
+    #[test]
+    fn an_ignored_file_that_a_program_removes_comes_back_and_is_in_no_commit() {
+        let scratch = scratch();
+        scratch.write(".git/info/exclude", ".env\n");
+        scratch.write(".env", "KEY=1\n");
+        let outcome = ran(&scratch, || scratch.remove(".env"));
+        assert_eq!(outcome.files[0].recorded, RecordedIn::Private);
+        assert_eq!(scratch.text(".env"), None);
+        scratch.undo(1).unwrap();
+        assert_eq!(scratch.text(".env").as_deref(), Some("KEY=1\n"));
+        let oid = scratch.repo().blob_id(b"KEY=1\n").unwrap();
+        assert!(scratch.repo().object(oid, edt_git::read::ObjectKind::Blob).is_err());
+    }
+
+    #[test]
+    fn refused_changes_are_put_back_and_stay_at_a_ref() {
         let scratch = scratch();
         let head = scratch.head();
+        let (before, mut seen) = (scratch.snapshot(), Vec::new());
         scratch.write("a.txt", "two\n");
-        let mut seen = Vec::new();
-        let outcome = record_checked(
-            &mut scratch.open(),
-            CheckpointReason::Requested(None),
-            &[],
-            &mut |preview| {
-                seen.extend(preview.paths.iter().map(|differs| differs.path.to_string()));
-                Ok(RecordAction::Restore)
-            },
-        );
-        let outcome = outcome.unwrap();
+        let mut decide = |preview: &ChangesPreview<'_>| {
+            seen.extend(preview.paths.iter().map(|differs| differs.path.to_string()));
+            Ok(RecordAction::Restore)
+        };
+        let mut workspace = scratch.open();
+        let outcome =
+            record_changes(&mut workspace, &before, &info(Kind::Run), None, &mut decide).unwrap();
         assert_eq!(
             (seen, outcome.refused.as_deref()),
             (vec!["a.txt".to_owned()], Some("refs/edt/fix/refused/1"))
         );
         assert_eq!((scratch.text("a.txt").as_deref(), scratch.head()), (Some("one\n"), head));
-        assert_eq!(scratch.committed(outcome.commits[0], "a.txt").as_deref(), Some("two\n"));
-        assert_eq!(scratch.ref_value("refs/edt/fix/refused/1"), Some(outcome.commits[0]));
+        assert_eq!(scratch.committed(outcome.commit.unwrap(), "a.txt").as_deref(), Some("two\n"));
+        assert_eq!(scratch.ref_value("refs/edt/fix/refused/1"), outcome.commit);
+    }
+
+    #[test]
+    fn a_refused_program_leaves_the_users_changes_as_they_were() {
+        let scratch = scratch();
+        scratch.write(".git/info/exclude", ".env\n");
+        for file in ["a.txt", "new.txt", ".env"] {
+            scratch.write(file, "by hand\n");
+        }
+        let program = || {
+            scratch.write("a.txt", "by program\n");
+            scratch.remove("new.txt");
+            scratch.write(".env", "by program\n");
+            scratch.write("made.txt", "by program\n");
+        };
+        recorded_by(&scratch, Kind::Run, program, RecordAction::Restore);
+        for file in ["a.txt", "new.txt", ".env"] {
+            assert_eq!(scratch.text(file).as_deref(), Some("by hand\n"), "{file}");
+        }
+        assert_eq!(scratch.text("made.txt"), None);
+    }
+
+    #[test]
+    fn a_tool_is_recorded_at_its_paths_alone() {
+        let scratch = scratch();
+        let only = [path("a.txt")];
+        Snapshot::of_paths(&scratch.repo(), &only).unwrap();
+        scratch.write("a.txt", "two\n");
+        scratch.write("b.txt", "two\n");
+        let before = Snapshot::taken_of_paths(&scratch.repo(), &only).unwrap();
+        let mut decide = |_: &ChangesPreview<'_>| Ok(RecordAction::Record);
+        let kind = &info(Kind::Edit);
+        let outcome =
+            record_changes(&mut scratch.open(), &before, kind, Some(&only), &mut decide).unwrap();
+        assert_eq!(paths(&outcome), ["a.txt"]);
     }
 
     #[test]
     fn an_error_of_the_check_records_nothing() {
         let scratch = scratch();
+        let before = scratch.snapshot();
         scratch.write("a.txt", "two\n");
         let refuse = || Finding::new(Code::ProtectedPath, "no", "no");
-        let answer = record_checked(
-            &mut scratch.open(),
-            CheckpointReason::Requested(None),
-            &[],
-            &mut |_| Err(refuse().into()),
-        );
+        let mut decide = |_: &ChangesPreview<'_>| -> Result<RecordAction> { Err(refuse().into()) };
+        let answer =
+            record_changes(&mut scratch.open(), &before, &info(Kind::Run), None, &mut decide);
         assert_eq!(refusal(answer), refuse());
         assert_eq!(
             (scratch.text("a.txt").as_deref(), scratch.session().base),

@@ -1,38 +1,45 @@
 //! Finds a file's content before one of its edits.
 
 use super::current::Session;
+use super::history::Commit;
 use edt_git::{FileId, Repo, Tracked};
 use edt_types::text::counted;
 use edt_types::{Code, Finding, RepoPath, Result};
+
+/// A file before one of its edits.
+#[derive(Debug)]
+pub struct Earlier {
+    /// `None` if it did not exist.
+    pub file: Option<FileId>,
+    /// The commits since, newest first, with that edit.
+    pub since: Vec<Commit>,
+}
 
 /// The file at `path` before its latest edit (`revision` 0), before the previous one (1), and so
 /// on; `None` if it did not exist.
 ///
 /// # Errors
 /// `NOTHING_TO_UNDO` if the session has fewer edits of it; `OBJECT_MISSING`.
-pub fn before(
-    repo: &Repo,
-    session: &Session,
-    path: &RepoPath,
-    revision: u64,
-) -> Result<Option<FileId>> {
+pub fn before(repo: &Repo, session: &Session, path: &RepoPath, revision: u64) -> Result<Earlier> {
     let file_in = |commit| -> Result<Option<FileId>> {
         Ok(match repo.tracked(repo.tree_of(commit)?, path)? {
             Tracked::File(file) => Some(file),
             _ => None,
         })
     };
-    let mut seen = 0;
+    let (mut seen, mut since) = (0, Vec::new());
     for commit in session.commits(repo) {
         let commit = commit?;
         let edit = commit.trailers.as_ref().is_none_or(|trailers| trailers.kind.is_edit());
-        let (Some(parent), true) = (commit.parent, edit) else { continue };
-        let (before, after) = (file_in(parent)?, file_in(commit.oid)?);
+        let (parent, oid) = (commit.parent, commit.oid);
+        since.push(commit);
+        let (Some(parent), true) = (parent, edit) else { continue };
+        let (before, after) = (file_in(parent)?, file_in(oid)?);
         if before == after {
             continue;
         }
         if seen == revision {
-            return Ok(before);
+            return Ok(Earlier { file: before, since });
         }
         seen += 1;
     }
@@ -57,8 +64,7 @@ pub fn before(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::checkpoint::CheckpointReason;
-    use crate::session::record::record;
+    use crate::session::record::checkpoint;
     use crate::tests::{Scratch, path, refusal};
     use edt_git::read::ObjectKind;
 
@@ -72,7 +78,7 @@ mod tests {
 
     fn text_before(scratch: &Scratch, named: &str, revision: u64) -> Result<Option<String>> {
         let repo = scratch.repo();
-        let file = before(&repo, &scratch.session(), &path(named), revision)?;
+        let file = before(&repo, &scratch.session(), &path(named), revision)?.file;
         let text = |file: FileId| repo.object(file.oid, ObjectKind::Blob).unwrap();
         Ok(file.map(|file| String::from_utf8(text(file)).unwrap()))
     }
@@ -95,7 +101,7 @@ mod tests {
     fn a_checkpoint_is_not_a_revision() {
         let scratch = three_texts();
         scratch.write("a.txt", "by hand\n");
-        record(&mut scratch.open(), CheckpointReason::Requested(None), &[]).unwrap();
+        checkpoint(&mut scratch.open(), None, &[]).unwrap();
         assert_eq!(text_before(&scratch, "a.txt", 0).unwrap().as_deref(), Some("two\n"));
     }
 

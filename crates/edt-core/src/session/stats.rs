@@ -33,8 +33,8 @@ pub struct EditCounts {
     pub undone: u64,
     /// Checkpoints that somebody asked for.
     pub checkpoints: u64,
-    /// Checkpoints of changes that were not made through edt.
-    pub foreign: u64,
+    /// Commits of the user's changes from which an edit could not be separated.
+    pub user_changes: u64,
     /// User commits on the session's branch.
     pub user_commits: u64,
     /// Edits, restores and runs that used each override, including undone ones.
@@ -54,7 +54,7 @@ impl EditCounts {
         self.runs += other.runs;
         self.undone += other.undone;
         self.checkpoints += other.checkpoints;
-        self.foreign += other.foreign;
+        self.user_changes += other.user_changes;
         self.user_commits += other.user_commits;
         for (word, count) in &other.overrides {
             *self.overrides.entry(word.clone()).or_default() += count;
@@ -71,9 +71,17 @@ impl EditCounts {
             (Kind::Edit, CommitState::Current) => self.edits += 1,
             (Kind::Restore, CommitState::Current) => self.restores += 1,
             (Kind::Run, CommitState::Current) => self.runs += 1,
-            (Kind::Checkpoint, CommitState::Current) if trailers.foreign => self.foreign += 1,
+            (Kind::UserChanges, CommitState::Current) => self.user_changes += 1,
             (Kind::Checkpoint, CommitState::Current) => self.checkpoints += 1,
-            (Kind::Begin | Kind::Land | Kind::Proposal | Kind::Decision, CommitState::Current) => {}
+            (
+                Kind::Begin
+                | Kind::Land
+                | Kind::Unland
+                | Kind::Proposal
+                | Kind::Decision
+                | Kind::Resolution,
+                CommitState::Current,
+            ) => {}
         }
         for word in &trailers.allowed {
             *self.overrides.entry(word.clone()).or_default() += 1;
@@ -196,10 +204,9 @@ fn walk(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::checkpoint::CheckpointReason;
     use crate::session::land::land;
     use crate::session::land_options::LandOptions;
-    use crate::session::record::record;
+    use crate::session::record::checkpoint;
     use crate::tests::{Scratch, path};
     use crate::txn::{self, Request};
 
@@ -250,18 +257,21 @@ mod tests {
     #[test]
     fn a_restored_file_counts_as_a_restore() {
         let scratch = one_edit();
-        txn::restore(&mut scratch.open(), &path("a.txt"), 0).unwrap();
+        let options = crate::session::undo::MoveOptions::default();
+        let target = txn::RestoreTarget::Latest;
+        txn::restore(&mut scratch.open(), &path("a.txt"), &target, options).unwrap();
         assert_eq!(counts(&scratch), EditCounts { restores: 1, ..one() });
     }
 
     #[test]
-    fn requested_and_foreign_checkpoints_are_counted_apart() {
+    fn requested_and_user_changes_checkpoints_are_counted_apart() {
         let scratch = one_edit();
         scratch.write("b.txt", "by hand\n");
-        record(&mut scratch.open(), CheckpointReason::Requested(None), &[]).unwrap();
+        checkpoint(&mut scratch.open(), None, &[]).unwrap();
         scratch.write("a.txt", "two by hand\n");
         scratch.edit("second", "a.txt", "two by", "three by");
-        let expected = EditCounts { edits: 2, checkpoints: 1, foreign: 1, ..EditCounts::default() };
+        let expected =
+            EditCounts { edits: 2, checkpoints: 1, user_changes: 1, ..EditCounts::default() };
         assert_eq!(counts(&scratch), expected);
     }
 
@@ -331,7 +341,7 @@ mod tests {
             runs: 3,
             undone: 4,
             checkpoints: 5,
-            foreign: 6,
+            user_changes: 6,
             user_commits: 7,
             overrides: BTreeMap::from([("encoding".to_owned(), 8)]),
         };
@@ -343,7 +353,7 @@ mod tests {
             runs: 6,
             undone: 8,
             checkpoints: 10,
-            foreign: 12,
+            user_changes: 12,
             user_commits: 14,
             overrides: BTreeMap::from([("encoding".to_owned(), 16)]),
         };

@@ -1,26 +1,44 @@
-//! Undoes and redoes edits: moves the branch, and updates the files that differ. Nothing is lost:
-//! the old tip is kept at `refs/edt/<name>/undone/<n>`, and unrecorded changes are recorded in a
-//! checkpoint first.
+//! Undoes and redoes edits: moves the branch, and takes the edits off the files or puts them back.
+//! Nothing is lost: the old tip is kept at `refs/edt/<name>/undone/<n>`, and every line of the user
+//! stays on disk.
 
-use super::checkout::{self, CheckoutPlan};
-use super::checkpoint::{CheckpointReason, Checkpoints};
+use super::checkout::{self, CheckoutPlan, CheckoutStep};
 use super::current::{REFS, Session};
-use super::diff_report;
 use super::history::Commit;
 use super::list::{next_numbered_ref, numbered_tips};
+use super::message::Kind;
+use super::ownership::{self, Version};
+use super::revision;
+use super::saved::OverlappingFiles;
+use super::unwind::{Direction, FileSteps};
 use super::workspace::LockedWorkspace;
-use edt_git::diff::TreeDifference;
+use edt_git::diff::TreeItem;
 use edt_git::{InHead, ObjectWriter, Oid, Repo};
 use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet, IndexView, publish};
-use edt_types::{Code, Finding, Outcome, Result, Status, Warning};
+use edt_types::{Code, DryRun, FileReport, Finding, Outcome, Result, Status, Warning};
+
+pub use super::saved::Overlaps;
 
 /// How far to undo.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UndoTarget {
     /// This many edits.
     Edits(u64),
-    /// To a commit of the session.
+    /// To a commit of the session: the number of an edit, which stays, or a revision.
     To(String),
+}
+
+/// How edits are taken off the files or put back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MoveOptions {
+    pub overlaps: Overlaps,
+    pub dry_run: DryRun,
+}
+
+impl Default for MoveOptions {
+    fn default() -> MoveOptions {
+        MoveOptions { overlaps: Overlaps::Refuse, dry_run: DryRun::No }
+    }
 }
 
 /// A move of the session's branch.
@@ -30,12 +48,12 @@ pub struct BranchMove {
     pub from: Oid,
     /// The tip now.
     pub to: Oid,
-    /// The paths that differ between both.
-    pub paths: Vec<TreeDifference>,
-    /// Checkpoints of unrecorded changes, made before the move.
-    pub checkpoints: Vec<Oid>,
+    /// The files that changed on disk.
+    pub files: Vec<FileReport>,
     /// Warnings for the caller.
     pub warnings: Vec<Warning>,
+    /// Whether nothing was moved.
+    pub dry_run: DryRun,
 }
 
 impl BranchMove {
@@ -46,13 +64,15 @@ impl BranchMove {
     pub fn outcome(self, workspace: &LockedWorkspace, session: Session) -> Result<Outcome> {
         let repo = &workspace.repo;
         let session = Session { tip: self.to, ..session };
-        let mut outcome = Outcome::new(Status::Applied);
+        let mut outcome = Outcome::new(match self.dry_run {
+            DryRun::Yes => Status::WouldApply,
+            DryRun::No => Status::Applied,
+        });
         outcome.session = Some(session.report(false));
         outcome.commit = Some(self.to.to_string());
         outcome.parent = Some(self.from.to_string());
         outcome.edit = Some(session.edits(repo)?);
-        outcome.checkpoints = self.checkpoints.iter().map(ToString::to_string).collect();
-        outcome.files = diff_report::files(repo, &self.paths)?;
+        outcome.files = self.files;
         outcome.warnings = self.warnings;
         outcome.recovered.clone_from(&workspace.recovered);
         Ok(outcome)
@@ -62,33 +82,40 @@ impl BranchMove {
 /// Undoes edits.
 ///
 /// # Errors
-/// `NOTHING_TO_UNDO`; `BAD_REQUEST` for a revision outside the session; errors of reading path
-/// states and of publishing.
+/// `NOTHING_TO_UNDO`; `BAD_REQUEST` for a revision outside the session; `UNSAVED_CHANGES` if the user
+/// changed the same lines; errors of reading path states and of publishing.
 pub fn undo(
     workspace: &mut LockedWorkspace,
     session: &Session,
     back: &UndoTarget,
+    options: MoveOptions,
 ) -> Result<BranchMove> {
     let target = match back {
         UndoTarget::Edits(count) => before_edits(&workspace.repo, session, *count)?,
         UndoTarget::To(spec) => within_session(&workspace.repo, session, spec)?,
     };
     let keep = next_numbered_ref(&workspace.repo, &session.name, "undone")?;
-    move_branch(workspace, session, target, BranchOrigin::Rewound(session.tip), Some(keep))
+    let from = BranchOrigin::Rewound(session.tip);
+    move_branch(workspace, session, target, from, Some(keep), options)
 }
 
 /// Redoes what the last `undo` undid.
 ///
 /// # Errors
 /// `NOTHING_TO_REDO`; errors of reading path states and of publishing.
-pub fn redo(workspace: &mut LockedWorkspace, session: &Session) -> Result<BranchMove> {
+pub fn redo(
+    workspace: &mut LockedWorkspace,
+    session: &Session,
+    options: MoveOptions,
+) -> Result<BranchMove> {
     // The newest undone tip that descends from the branch's tip. A tip that was redone already does
     // not.
     for (_, tip) in numbered_tips(&workspace.repo, &session.name, "undone")?.into_iter().rev() {
         if tip != session.tip
             && workspace.repo.reaches_by_first_parents(tip, session.tip, session.base)?
         {
-            return move_branch(workspace, session, tip, BranchOrigin::Existing(session.tip), None);
+            let from = BranchOrigin::Existing(session.tip);
+            return move_branch(workspace, session, tip, from, None, options);
         }
     }
     Err(Finding::new(
@@ -114,6 +141,7 @@ fn move_branch(
     target: Oid,
     from: BranchOrigin,
     keep: Option<String>,
+    options: MoveOptions,
 ) -> Result<BranchMove> {
     let repo = &workspace.repo;
     repo.check_idle()?;
@@ -121,31 +149,61 @@ fn move_branch(
     let mut writer = ObjectWriter::new(repo);
     let (tip_tree, target_tree) = (repo.tree_of(session.tip)?, repo.tree_of(target)?);
     let paths = repo.tree_diff(tip_tree, target_tree)?;
-    let index = if session.head == InHead::Yes { Some(IndexView::read(repo)?) } else { None };
-    let states = checkout::read_states(repo, tip_tree, index.as_ref(), &paths)?;
-    checkout::check_not_switched(repo, session, &states, &paths)?;
-    let edits = session.edits(repo)?;
-    let attributes = checkout::attributes(&paths, tip_tree, target_tree);
-    let checkpoints = Checkpoints::write(
-        &mut writer,
-        session,
-        tip_tree,
-        edits,
-        &states.iter().collect::<Vec<_>>(),
-        CheckpointReason::Foreign,
-    )?;
-    let tree = index.as_ref().map(|_| tip_tree);
-    let CheckoutPlan { files, moves, touched_trees } =
-        CheckoutPlan::of(&mut writer, tree, attributes, &checkout::to_new(states, &paths))?;
-    let verb = if matches!(from, BranchOrigin::Rewound(_)) { "edt undo" } else { "edt redo" };
-    // A new checkpoint must stay reachable after the branch moves.
-    let recorded = !checkpoints.commits.is_empty();
-    let keep = if keep.is_none() && recorded {
-        Some(next_numbered_ref(repo, &session.name, "undone")?)
+    let back = matches!(from, BranchOrigin::Rewound(_));
+    let steps = if back {
+        let moved = Session { base: target, ..session.clone() };
+        let commits = moved.commits(repo).collect::<Result<Vec<Commit>>>()?;
+        FileSteps::of(repo, session, &commits, Direction::Back)?
     } else {
-        keep
+        let moved = Session { tip: target, base: session.tip, ..session.clone() };
+        let commits = moved.commits(repo).collect::<Result<Vec<Commit>>>()?;
+        FileSteps::of(repo, session, &commits, Direction::Forward)?
     };
-    let create = keep.map(|name| (name, checkpoints.tip)).into_iter().collect();
+    let index = if session.head == InHead::Yes { Some(IndexView::read(repo)?) } else { None };
+    let all = checkout::with_paths(&paths, steps.0.keys());
+    let states = checkout::read_states(repo, tip_tree, index.as_ref(), &all)?;
+    checkout::check_not_switched(repo, session, &states, &all)?;
+    let verb = if back { "edt undo" } else { "edt redo" };
+    let mut planned = Vec::new();
+    let mut overlapping = OverlappingFiles::new(options.overlaps, verb);
+    for (state, differs) in states.into_iter().zip(&all) {
+        let moves = differs.old != differs.new;
+        let wanted = if moves { differs.new.and_then(TreeItem::file) } else { state.tip };
+        let version = wanted.map(Version::recorded);
+        let disk = match steps.follow(&writer, &state)? {
+            Ok(disk) => Some(disk),
+            Err(rows) => {
+                overlapping.add(&state, &rows);
+                Some(steps.overwrite(&writer, &state)?)
+            }
+        };
+        let entry = if index.is_none() || !moves {
+            None
+        } else {
+            match ownership::index_entry(&writer, &state, version.as_ref())? {
+                Ok(entry) => entry,
+                Err(rows) => {
+                    overlapping.add(&state, &rows);
+                    ownership::index_entry_with_new(&writer, &state, version.as_ref())?
+                }
+            }
+        };
+        planned.push(CheckoutStep { state, disk, entry, target: wanted });
+    }
+    let saved = overlapping.save(&mut writer, session)?;
+    let mut create: Vec<(String, Oid)> = keep.map(|name| (name, session.tip)).into_iter().collect();
+    create.extend(saved.create);
+    let mut warnings = saved.warnings;
+    let attributes = checkout::attributes(&paths, tip_tree, target_tree);
+    let tree = index.as_ref().map(|_| tip_tree);
+    let mut plan = CheckoutPlan::of(&mut writer, tree, attributes, planned)?;
+    let private = plan.record(session, target);
+    let CheckoutPlan { files, moves, touched_trees, reports, .. } = plan;
+    let dry_run = options.dry_run;
+    if dry_run == DryRun::Yes {
+        let (from, to) = (session.tip, target);
+        return Ok(BranchMove { from, to, files: reports, warnings, dry_run });
+    }
     let branch = BranchUpdate {
         name: session.branch(),
         from,
@@ -161,21 +219,16 @@ fn move_branch(
         files,
         index: index.map(|index| (index, moves)),
         touched_trees,
+        private,
         ..ChangeSet::of(branch)
     };
     workspace.require_durability(session.base);
-    let warnings = publish(&workspace.repo, &mut workspace.journal, change)?;
-    Ok(BranchMove {
-        from: session.tip,
-        to: target,
-        paths,
-        checkpoints: checkpoints.commits,
-        warnings,
-    })
+    warnings.extend(publish(&workspace.repo, &mut workspace.journal, change)?);
+    Ok(BranchMove { from: session.tip, to: target, files: reports, warnings, dry_run })
 }
 
-/// The commit before the last `count` edits. Checkpoints between those edits are undone with them;
-/// checkpoints before them stay.
+/// The commit before the last `count` edits. Checkpoints between those edits leave the branch with
+/// them; checkpoints before them stay.
 fn before_edits(repo: &Repo, session: &Session, count: u64) -> Result<Oid> {
     if count == 0 {
         return Err(nothing(session, 0).into());
@@ -189,14 +242,28 @@ fn before_edits(repo: &Repo, session: &Session, count: u64) -> Result<Oid> {
             Some(_) => {}
         }
         if remaining == 0 {
-            return commit.parent.ok_or_else(|| nothing(session, count).into());
+            let parent = commit.parent.ok_or_else(|| nothing(session, count))?;
+            return without_user_changes(repo, session, parent);
         }
     }
     Err(nothing(session, count).into())
 }
 
+/// The commit below those of the user's changes that were made for the edit on top of `commit`. Their
+/// lines stay on disk and are uncommitted again.
+fn without_user_changes(repo: &Repo, session: &Session, commit: Oid) -> Result<Oid> {
+    let below = Session { tip: commit, ..session.clone() };
+    for commit in below.commits(repo) {
+        let commit = commit?;
+        if commit.trailers.is_none_or(|trailers| trailers.kind != Kind::UserChanges) {
+            return Ok(commit.oid);
+        }
+    }
+    Ok(session.base)
+}
+
 fn within_session(repo: &Repo, session: &Session, spec: &str) -> Result<Oid> {
-    let target = repo.commit_named(spec)?;
+    let target = revision::resolve(repo, Some(session), spec)?;
     if target == session.tip {
         return Err(nothing(session, 0).into());
     }
@@ -254,8 +321,9 @@ fn user_commit(session: &Session, commit: &Commit) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::record::record;
-    use crate::tests::{Scratch, refusal};
+    use crate::session::record::checkpoint;
+    use crate::session::unwind;
+    use crate::tests::{Scratch, path, refusal};
     use crate::txn::Request;
 
     /// A session `fix` with the edits "first" (one to two) and "second" (two to three).
@@ -269,7 +337,8 @@ mod tests {
 
     fn undo_to(scratch: &Scratch, spec: &str) -> Result<BranchMove> {
         let session = scratch.session();
-        undo(&mut scratch.open(), &session, &UndoTarget::To(spec.to_owned()))
+        let target = UndoTarget::To(spec.to_owned());
+        undo(&mut scratch.open(), &session, &target, MoveOptions::default())
     }
 
     #[test]
@@ -280,7 +349,7 @@ mod tests {
         let moved = scratch.undo(1).unwrap();
         assert_eq!((moved.from, moved.to, scratch.head()), (second, first, first));
         assert_eq!(scratch.text("a.txt").as_deref(), Some("two\n"));
-        assert_eq!(moved.paths.len(), 1);
+        assert_eq!(moved.files.len(), 1);
     }
 
     #[test]
@@ -373,45 +442,169 @@ mod tests {
     }
 
     #[test]
-    fn a_checkpoint_above_an_edit_is_undone_with_it() {
+    fn the_content_of_a_checkpoint_above_an_edit_stays_on_disk() {
         let scratch = two_edits();
         scratch.write("b.txt", "by hand\n");
-        record(&mut scratch.open(), CheckpointReason::Requested(None), &[]).unwrap();
+        checkpoint(&mut scratch.open(), None, &[]).unwrap();
         scratch.undo(1).unwrap();
         assert_eq!(scratch.text("a.txt").as_deref(), Some("two\n"));
-        assert_eq!(scratch.text("b.txt").as_deref(), Some("b\n"));
+        assert_eq!(scratch.text("b.txt").as_deref(), Some("by hand\n"));
+        assert_eq!(scratch.committed(scratch.head(), "b.txt").as_deref(), Some("b\n"));
     }
 
     #[test]
-    fn a_checkpoint_below_an_edit_stays() {
+    fn the_users_changes_below_an_undone_edit_are_uncommitted_again() {
         let scratch = Scratch::with(&[("a.txt", "one\n")]);
-        scratch.begin("fix");
+        let base = scratch.begin("fix").base;
         scratch.write("a.txt", "one by hand\n");
         scratch.edit("first", "a.txt", "one by", "two by");
         scratch.undo(1).unwrap();
         assert_eq!(scratch.text("a.txt").as_deref(), Some("one by hand\n"));
-        assert_eq!(
-            scratch.message(scratch.head()).lines().next(),
-            Some("checkpoint: unrecorded changes of a.txt")
-        );
+        assert_eq!(scratch.head(), base);
+        scratch.redo().unwrap();
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("two by hand\n"));
+        assert_eq!(scratch.session().commits(&scratch.repo()).count(), 2);
     }
 
     #[test]
-    fn undo_records_unrecorded_changes_of_its_files_first() {
+    fn undo_of_a_line_that_the_user_changed_is_refused() {
+        let scratch = two_edits();
+        let head = scratch.head();
+        scratch.write("a.txt", "by hand\n");
+        let finding = unwind::overlap(&path("a.txt"), &[0..1], "`edt undo`");
+        assert_eq!(refusal(scratch.undo(1)), finding);
+        assert_eq!((scratch.text("a.txt").as_deref(), scratch.head()), (Some("by hand\n"), head));
+        assert_eq!(scratch.ref_value("refs/edt/fix/undone/1"), None);
+    }
+
+    const SAVING: MoveOptions = MoveOptions { overlaps: Overlaps::Save, dry_run: DryRun::No };
+
+    fn saving(scratch: &Scratch) -> BranchMove {
+        let session = scratch.session();
+        undo(&mut scratch.open(), &session, &UndoTarget::Edits(1), SAVING).unwrap()
+    }
+
+    #[test]
+    fn saving_overwrites_only_the_lines_that_overlap() {
+        let text = |three: &str, nine: &str| format!("1\n2\n{three}\n4\n5\n6\n7\n8\n{nine}\n");
+        let scratch = Scratch::with(&[("a.txt", &text("3", "9"))]);
+        scratch.begin("fix");
+        scratch.edit("first", "a.txt", "3", "three");
+        scratch.write("a.txt", &text("three, typed", "9, typed"));
+        saving(&scratch);
+        assert_eq!(scratch.text("a.txt"), Some(text("3", "9, typed")));
+        let saved = scratch.ref_value("refs/edt/fix/saved/1").unwrap();
+        assert_eq!(scratch.committed(saved, "a.txt"), Some(text("three, typed", "9, typed")));
+    }
+
+    #[test]
+    fn no_commit_saves_an_ignored_file() {
+        let scratch = Scratch::with(&[("a.txt", "one\n")]);
+        scratch.write(".git/info/exclude", ".env\n");
+        scratch.begin("fix");
+        scratch.write(".env", "one\n");
+        scratch.apply(&Request::new("x").overwrite(".env", "two\n")).unwrap();
+        scratch.write(".env", "by hand\n");
+        let session = scratch.session();
+        let moved = undo(&mut scratch.open(), &session, &UndoTarget::Edits(1), SAVING);
+        let finding = refusal(moved);
+        assert_eq!((finding.code, finding.path.as_deref()), (Code::UnsavedChanges, Some(".env")));
+        assert!(!finding.hint().contains("--save"), "{}", finding.hint());
+        assert_eq!(scratch.ref_value("refs/edt/fix/saved/1"), None);
+    }
+
+    #[test]
+    fn the_number_of_an_edit_is_a_target_of_undo() {
+        let scratch = two_edits();
+        undo_to(&scratch, "1").unwrap();
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("two\n"));
+        let finding = refusal(undo_to(&scratch, "7"));
+        assert_eq!(finding.summary, "The session fix has no edit 7.");
+    }
+
+    #[test]
+    fn a_dry_run_moves_nothing() {
+        let scratch = two_edits();
+        let (head, session) = (scratch.head(), scratch.session());
+        let options = MoveOptions { dry_run: DryRun::Yes, ..MoveOptions::default() };
+        let moved = undo(&mut scratch.open(), &session, &UndoTarget::Edits(1), options).unwrap();
+        assert_eq!((moved.files.len(), moved.dry_run), (1, DryRun::Yes));
+        assert_eq!((scratch.head(), scratch.text("a.txt").as_deref()), (head, Some("three\n")));
+        assert_eq!(scratch.ref_value("refs/edt/fix/undone/1"), None);
+    }
+
+    #[test]
+    fn a_version_of_the_user_that_undo_overwrites_is_saved_on_request() {
         let scratch = two_edits();
         scratch.write("a.txt", "by hand\n");
-        let moved = scratch.undo(1).unwrap();
-        assert_eq!(moved.checkpoints.len(), 1);
-        assert_eq!(scratch.ref_value("refs/edt/fix/undone/1"), Some(moved.checkpoints[0]));
-        assert_eq!(scratch.committed(moved.checkpoints[0], "a.txt").as_deref(), Some("by hand\n"));
+        let moved = saving(&scratch);
+        let saved = scratch.ref_value("refs/edt/fix/saved/1").unwrap();
+        assert_eq!(scratch.committed(saved, "a.txt").as_deref(), Some("by hand\n"));
         assert_eq!(scratch.text("a.txt").as_deref(), Some("two\n"));
+        assert_eq!(moved.warnings[0].code, "user_version_saved");
     }
 
     #[test]
-    fn undo_leaves_the_unrecorded_changes_of_other_files() {
+    fn without_an_overlap_nothing_is_saved() {
         let scratch = two_edits();
         scratch.write("b.txt", "by hand\n");
-        assert!(scratch.undo(1).unwrap().checkpoints.is_empty());
+        assert_eq!(saving(&scratch).warnings, []);
+        assert_eq!(scratch.ref_value("refs/edt/fix/saved/1"), None);
+    }
+
+    const TEN: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n";
+
+    #[test]
+    fn undo_keeps_lines_that_the_user_typed_later() {
+        let scratch = Scratch::with(&[("a.txt", TEN)]);
+        scratch.begin("fix");
+        scratch.edit("first", "a.txt", "3", "three");
+        scratch.write("a.txt", &TEN.replace('3', "three").replace("8\n", "8\nmine\n"));
+        let moved = scratch.undo(1).unwrap();
+        assert_eq!(scratch.text("a.txt"), Some(TEN.replace("8\n", "8\nmine\n")));
+        assert_eq!(moved.files[0].user_changes, edt_types::UserChanges::Separate);
+        scratch.redo().unwrap();
+        let both = TEN.replace('3', "three").replace("8\n", "8\nmine\n");
+        assert_eq!(scratch.text("a.txt"), Some(both));
+    }
+
+    #[test]
+    fn lines_typed_between_two_edits_survive_the_undo_of_both() {
+        let scratch = Scratch::with(&[("a.txt", TEN)]);
+        scratch.begin("fix");
+        scratch.edit("first", "a.txt", "3", "three");
+        scratch.write("a.txt", &TEN.replace('3', "three").replace("5\n", "5\nmine\n"));
+        scratch.edit("second", "a.txt", "9", "nine");
+        let both = scratch.text("a.txt");
+        scratch.undo(2).unwrap();
+        assert_eq!(scratch.text("a.txt"), Some(TEN.replace("5\n", "5\nmine\n")));
+        scratch.redo().unwrap();
+        assert_eq!(scratch.text("a.txt"), both);
+    }
+
+    #[test]
+    fn a_deleted_file_that_the_user_made_anew_is_not_overwritten() {
+        let scratch = two_edits();
+        scratch.apply(&Request::new("gone").delete("b.txt")).unwrap();
+        scratch.write("b.txt", "mine\n");
+        assert_eq!(refusal(scratch.undo(1)), unwind::overlap(&path("b.txt"), &[], "`edt undo`"));
+        assert_eq!(scratch.text("b.txt").as_deref(), Some("mine\n"));
+    }
+
+    #[test]
+    fn a_created_file_that_the_user_changed_is_not_removed() {
+        let scratch = two_edits();
+        scratch.apply(&Request::new("new").create("c.txt", "c\n")).unwrap();
+        scratch.write("c.txt", "c\nmine\n");
+        assert_eq!(refusal(scratch.undo(1)).code, Code::UnsavedChanges);
+        assert_eq!(scratch.text("c.txt").as_deref(), Some("c\nmine\n"));
+    }
+
+    #[test]
+    fn undo_leaves_the_users_changes_of_other_files() {
+        let scratch = two_edits();
+        scratch.write("b.txt", "by hand\n");
+        scratch.undo(1).unwrap();
         assert_eq!(scratch.text("b.txt").as_deref(), Some("by hand\n"));
     }
 
@@ -470,12 +663,17 @@ mod tests {
     }
 
     #[test]
-    fn what_redo_overwrites_stays_reachable() {
+    fn redo_of_a_line_that_the_user_changed_is_refused() {
         let scratch = two_edits();
         scratch.undo(1).unwrap();
         scratch.write("a.txt", "by hand\n");
-        let moved = scratch.redo().unwrap();
-        assert_eq!(scratch.ref_value("refs/edt/fix/undone/2"), Some(moved.checkpoints[0]));
+        let finding = unwind::overlap(&path("a.txt"), &[0..1], "`edt redo`");
+        assert_eq!(refusal(scratch.redo()), finding);
+        let session = scratch.session();
+        redo(&mut scratch.open(), &session, SAVING).unwrap();
+        let saved = scratch.ref_value("refs/edt/fix/saved/1").unwrap();
+        assert_eq!(scratch.committed(saved, "a.txt").as_deref(), Some("by hand\n"));
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("three\n"));
     }
 
     #[test]
@@ -483,7 +681,8 @@ mod tests {
         let scratch = two_edits();
         let mut workspace = scratch.open();
         let session = scratch_session(&workspace);
-        let moved = undo(&mut workspace, &session, &UndoTarget::Edits(1)).unwrap();
+        let moved =
+            undo(&mut workspace, &session, &UndoTarget::Edits(1), MoveOptions::default()).unwrap();
         let (from, to) = (moved.from.to_string(), moved.to.to_string());
         let outcome = moved.outcome(&workspace, session).unwrap();
         assert_eq!((outcome.commit, outcome.parent, outcome.edit), (Some(to), Some(from), Some(1)));

@@ -4,13 +4,16 @@ use super::guard::Cleared;
 use super::plan::Content;
 use super::report;
 use crate::session::begin::{self, BeginOptions, HeadSwitch, NewSession};
-use crate::session::checkpoint::CheckpointReason;
+use crate::session::checkpoint::{CheckpointReason, UserVersion};
 use crate::session::message::{self, Kind, Trailers};
+use crate::session::ownership::{self, Before, SeparatedEdit, Version};
 use crate::session::{Checkpoints, LockedWorkspace, OnDisk, PathState, Session};
 use edt_git::{FileId, Forms, InHead, NewCommit, ObjectWriter, Oid, Repo, TreeChange};
 use edt_journal::entry::{DiskState, EntryMove};
-use edt_journal::{ChangeSet, FileChange, IndexView, NewFile, publish};
-use edt_types::{Durability, FileChangeKind, Outcome, RepoPath, Result, Status};
+use edt_journal::{ChangeSet, FileChange, IndexView, NewFile, PrivateRecord, publish};
+use edt_types::{
+    Durability, FileChangeKind, Outcome, RecordedIn, RepoPath, Result, Status, UserChanges,
+};
 
 /// A transaction whose objects are written. No ref names them.
 #[must_use = "without `publish` nothing changes"]
@@ -36,13 +39,17 @@ pub fn commit<'w, 'q>(
         Some(begin::prepare(
             workspace,
             &mut objects,
-            &BeginOptions { name: None, switching: HeadSwitch::AsConfigured, base: None },
+            &BeginOptions { name: None, switching: HeadSwitch::AsConfigured, from: None },
         )?)
     };
     let session =
         begun.as_ref().map_or_else(|| cleared.state.session.clone(), |begun| begun.session.clone());
-    let file = |file: &'_ super::plan::FilePlan| {
-        Some((cleared.state.paths.get(&file.path)?.clone(), file.after.clone()))
+    let file = |file: &super::plan::FilePlan| {
+        let state = cleared.state.paths.get(&file.path)?.clone();
+        let renamed = file.change == FileChangeKind::Renamed;
+        let source = file.from.as_ref().filter(|_| renamed);
+        let source = source.and_then(|from| cleared.state.paths.get(from)).cloned();
+        Some(FileEdit { state, source, after: file.after.clone() })
     };
     let plan = CommitPlan {
         session: &session,
@@ -69,7 +76,7 @@ pub(super) struct CommitPlan<'s> {
     pub(super) index: Option<IndexView>,
     /// The tree to build on.
     pub(super) tree: Oid,
-    pub(super) files: Vec<(PathState, Option<Content>)>,
+    pub(super) files: Vec<FileEdit>,
     pub(super) text: String,
     pub(super) kind: Kind,
     pub(super) verb: &'static str,
@@ -79,64 +86,174 @@ pub(super) struct CommitPlan<'s> {
     pub(super) more: Vec<(&'static str, String)>,
 }
 
+/// The change of one file.
+#[derive(Debug)]
+pub(super) struct FileEdit {
+    pub(super) state: PathState,
+    /// The state of the path that a renamed file comes from.
+    pub(super) source: Option<PathState>,
+    /// The new content; `None` if the file is removed.
+    pub(super) after: Option<Content>,
+}
+
 /// A commit whose objects are written, and the change that publishes it.
 pub(super) struct StagedCommit {
     pub(super) change: ChangeSet,
     pub(super) checkpoints: Checkpoints,
     pub(super) commit: Oid,
     pub(super) edit: u64,
-    /// The blob of each path in the commit.
-    pub(super) ids: Vec<(RepoPath, Oid)>,
+    /// How each file was recorded.
+    pub(super) recorded: Vec<RecordedFile>,
+}
+
+/// How a file was recorded.
+#[derive(Debug)]
+pub struct RecordedFile {
+    pub(super) path: RepoPath,
+    /// The blob id of the file on disk; `None` if it was removed.
+    pub(super) after: Option<Oid>,
+    pub(super) user_changes: UserChanges,
+    pub(super) place: RecordedIn,
+}
+
+/// A file of the commit: its edit separated from the user's changes.
+struct Separated {
+    edit: FileEdit,
+    /// The new file on disk, as Git would record it.
+    after: Option<Version>,
+    parts: SeparatedEdit,
+}
+
+impl Separated {
+    fn of(objects: &ObjectWriter<'_>, edit: FileEdit) -> Result<Separated> {
+        let version = |content: &Content| -> Result<Version> {
+            let file = FileId { oid: objects.repo().blob_id(content.blob())?, mode: content.mode };
+            let blob = Some(content.blob().to_vec());
+            let disk = content.stored.as_ref().map(|stored| stored.disk.clone());
+            Ok(Version { file, blob, disk, permissions: None })
+        };
+        let after = edit.after.as_ref().map(version).transpose()?;
+        let separated = if edit.state.ignored {
+            SeparatedEdit { branch: None, entry: None, user_changes: UserChanges::None }
+        } else {
+            let before = match &edit.source {
+                // The bytes of an ignored file are in no commit: under the new name they are new.
+                Some(source) if source.ignored => Before { tip: None, disk: None },
+                source => Before::of(source.as_ref().unwrap_or(&edit.state)),
+            };
+            ownership::separate(objects, &edit.state, &before, after.as_ref())?
+        };
+        Ok(Separated { edit, after, parts: separated })
+    }
+
+    fn is_mixed(&self) -> bool {
+        self.parts.user_changes == UserChanges::Mixed
+    }
+
+    /// Whether the private store keeps the bytes, because the commit does not have them.
+    fn is_private(&self) -> bool {
+        self.edit.state.ignored || self.parts.user_changes == UserChanges::Separate
+    }
+}
+
+/// Separates every edit. The two halves of a rename are separated together.
+fn separate_all(objects: &ObjectWriter<'_>, edits: Vec<FileEdit>) -> Result<Vec<Separated>> {
+    let mut all = edits
+        .into_iter()
+        .map(|edit| Separated::of(objects, edit))
+        .collect::<Result<Vec<Separated>>>()?;
+    for at in 0..all.len() {
+        let Some(source) = all[at].edit.source.as_ref().map(|source| source.path.clone()) else {
+            continue;
+        };
+        let half = |one: &Separated| one.edit.state.path == source && one.edit.after.is_none();
+        let Some(removed) = all.iter().position(half) else { continue };
+        let moves_staged =
+            ownership::index_entry(objects, &all[removed].edit.state, None)?.is_err();
+        let untracked = all[removed].edit.state.tip.is_none();
+        if all[at].is_mixed() || moves_staged || untracked && all[removed].is_mixed() {
+            all[at].parts = SeparatedEdit::mixed(all[at].after.as_ref());
+            all[removed].parts = SeparatedEdit::mixed(None);
+        } else if all[removed].is_mixed() {
+            // The user's lines move with the file.
+            let user_changes = UserChanges::Separate;
+            let entry = Some(None);
+            all[removed].parts = SeparatedEdit { branch: None, entry, user_changes };
+        }
+    }
+    Ok(all)
 }
 
 impl CommitPlan<'_> {
     pub(super) fn write(self, repo: &Repo, mut objects: ObjectWriter<'_>) -> Result<StagedCommit> {
         let session = self.session;
         let edit = if self.begun.is_some() { 1 } else { session.edits(repo)? + 1 };
-        let paths: Vec<&PathState> = self.files.iter().map(|(path_state, _)| path_state).collect();
+        let all = separate_all(&objects, self.files)?;
+        let mixed = all.iter().filter(|one| one.is_mixed());
+        let mixed = mixed.map(|one| UserVersion::of(&one.edit.state)).collect();
         let checkpoints = Checkpoints::write(
             &mut objects,
             session,
             self.tree,
             edit - 1,
-            &paths,
-            CheckpointReason::Foreign,
+            mixed,
+            CheckpointReason::UserChanges,
         )?;
         let (mut changes, mut files, mut moves) = (Vec::new(), Vec::new(), Vec::new());
-        for (path_state, after) in self.files {
-            let new = match after {
-                Some(content) => {
-                    let file =
-                        FileId { oid: objects.write_blob(content.blob())?, mode: content.mode };
+        let (mut recorded, mut private) = (Vec::new(), Vec::new());
+        for one in all {
+            let is_private = one.is_private();
+            let Separated { edit: FileEdit { state, after: content, .. }, after, parts: separated } =
+                one;
+            let after_id = after.as_ref().map(|after| after.file);
+            let place = if state.ignored { RecordedIn::Private } else { RecordedIn::Branch };
+            recorded.push(RecordedFile {
+                path: state.path.clone(),
+                after: after_id.map(|file| file.oid),
+                user_changes: separated.user_changes,
+                place,
+            });
+            if is_private {
+                let bytes = content.as_ref().map(|content| (content.disk(), content.mode));
+                private.push(ownership::private_file(&state, bytes));
+            } else if let Some(stored) = state.disk.as_ref().and_then(|disk| disk.stored.as_ref()) {
+                // No commit has the exact bytes of a file that Git converts. Crash recovery may
+                // need them.
+                objects.write_blob(&stored.disk)?;
+            }
+            if !state.ignored {
+                let branch = ownership::write(&mut objects, separated.branch);
+                changes.push(TreeChange { path: state.path.clone(), file: branch });
+            }
+            if let Some(entry) = separated.entry {
+                let file = ownership::write(&mut objects, entry);
+                let written = file.is_some() && file == after_id;
+                moves.push(EntryMove {
+                    path: state.path.clone(),
+                    file,
+                    seen: state.staged,
+                    disk: if written { DiskState::Written } else { DiskState::Other },
+                });
+            }
+            let new = match (content, after_id) {
+                (Some(content), Some(file)) if !is_private => {
                     let forms = Forms { text: content.bytes, stored: content.stored };
-                    Some((file, NewFile::of(&mut objects, file, forms)?))
+                    Some(NewFile::of(&mut objects, file, forms)?)
                 }
-                None => None,
+                (Some(content), Some(file)) => {
+                    let bytes = content.into_disk();
+                    let oid = repo.blob_id(&bytes)?;
+                    Some(NewFile { file: FileId { oid, ..file }, bytes, permissions: None })
+                }
+                _ => None,
             };
-            let (file, new) = new.unzip();
-            changes.push(TreeChange { path: path_state.path.clone(), file });
-            moves.push(EntryMove {
-                path: path_state.path.clone(),
-                file,
-                seen: path_state.staged,
-                disk: DiskState::Written,
-            });
-            files.push(FileChange {
-                path: path_state.path,
-                old: path_state.disk.as_ref().map(OnDisk::old),
-                new,
-            });
+            let old = state.disk.as_ref().map(OnDisk::old);
+            files.push(FileChange { path: state.path, old, new });
         }
         let (tree, touched_trees) = objects.write_tree(checkpoints.tree, &changes)?;
         let (name, kind) = (session.name.clone(), self.kind);
-        let trailers = Trailers {
-            session: name,
-            kind,
-            edit,
-            agent: self.agent,
-            allowed: self.allowed,
-            foreign: false,
-        };
+        let trailers =
+            Trailers { session: name, kind, edit, agent: self.agent, allowed: self.allowed };
         let more = self.more.iter().map(|(key, value)| format!("{key}: {value}\n"));
         let message = message::compose(&self.text, &trailers) + &more.collect::<String>();
         let commit = objects.write_commit(&NewCommit {
@@ -145,6 +262,11 @@ impl CommitPlan<'_> {
             message: &message,
         })?;
         let log = format!("{}: {}", self.verb, self.text.lines().next().unwrap_or_default());
+        let private = (!private.is_empty()).then(|| PrivateRecord {
+            session: session.name.clone(),
+            name: commit.to_string(),
+            files: private,
+        });
         let (branch, create) = begin::branch(session, self.begun, commit, log);
         let index = self.index.map(|index| (index, moves));
         let change = ChangeSet {
@@ -153,13 +275,10 @@ impl CommitPlan<'_> {
             files,
             index,
             touched_trees,
+            private,
             ..ChangeSet::of(branch)
         };
-        let ids = changes
-            .into_iter()
-            .filter_map(|change| Some((change.path, change.file?.oid)))
-            .collect();
-        Ok(StagedCommit { change, checkpoints, commit, edit, ids })
+        Ok(StagedCommit { change, checkpoints, commit, edit, recorded })
     }
 }
 
@@ -170,12 +289,12 @@ impl Committed<'_, '_> {
     /// The findings of [`publish`]; then nothing has changed.
     pub fn publish(self) -> Result<Outcome> {
         let Committed { workspace, cleared, session, staged } = self;
-        let StagedCommit { change, checkpoints, commit, edit, ids } = staged;
+        let StagedCommit { change, checkpoints, commit, edit, recorded } = staged;
         workspace
             .journal
             .require_durability(cleared.state.policy.durability.unwrap_or(Durability::Off));
         let warnings = publish(&workspace.repo, &mut workspace.journal, change)?;
-        let mut outcome = report::of(workspace, &cleared, Status::Applied, &ids);
+        let mut outcome = report::of(workspace, &cleared, Status::Applied, &recorded);
         outcome.session = Some(session.report(!cleared.state.exists));
         outcome.commit = Some(commit.to_string());
         outcome.parent = Some(session.tip.to_string());
@@ -212,8 +331,17 @@ pub(super) fn subject(cleared: &Cleared<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use crate::session::message::Kind;
     use crate::tests::Scratch;
     use crate::txn::Request;
+    use edt_types::{RecordedIn, UserChanges};
+
+    const TEN: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n";
+
+    /// How many commits the session has.
+    fn commits(scratch: &Scratch) -> usize {
+        scratch.session().commits(&scratch.repo()).count()
+    }
 
     /// The subject of a commit whose request has no message.
     fn subject(request: Request) -> String {
@@ -263,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn unrecorded_changes_of_an_edited_file_get_a_commit_of_their_own() {
+    fn overlapping_changes_of_the_user_get_a_commit_of_their_own() {
         let scratch = Scratch::with(&[("a.txt", "one\n")]);
         scratch.write("a.txt", "one by hand\n");
         let outcome = scratch.edit("x", "a.txt", "one", "two");
@@ -272,7 +400,72 @@ mod tests {
         let commits: Vec<_> = session.commits(&repo).map(|commit| commit.unwrap()).collect();
         assert_eq!(outcome.checkpoints, [commits[1].oid.to_string()]);
         assert_eq!(scratch.committed(commits[1].oid, "a.txt").as_deref(), Some("one by hand\n"));
-        assert!(commits[1].trailers.as_ref().unwrap().foreign);
+        assert_eq!(commits[1].trailers.as_ref().unwrap().kind, Kind::UserChanges);
         assert_eq!(outcome.edit, Some(1));
+        assert_eq!(outcome.files[0].user_changes, UserChanges::Mixed);
+    }
+
+    #[test]
+    fn an_edit_of_other_lines_is_separate_from_the_users_changes() {
+        let scratch = Scratch::with(&[("a.txt", TEN)]);
+        scratch.write("a.txt", &TEN.replace("2\n", "2 by hand\n"));
+        let outcome = scratch.edit("x", "a.txt", "9", "nine");
+        let separate = TEN.replace('9', "nine");
+        assert_eq!(scratch.committed(scratch.head(), "a.txt"), Some(separate.clone()));
+        assert_eq!(scratch.text("a.txt"), Some(separate.replace("2\n", "2 by hand\n")));
+        assert_eq!(outcome.files[0].user_changes, UserChanges::Separate);
+        assert_eq!((outcome.checkpoints.len(), commits(&scratch)), (0, 1));
+    }
+
+    #[test]
+    fn undo_of_a_separate_edit_restores_the_users_version_exactly() {
+        let scratch = Scratch::with(&[("a.txt", TEN)]);
+        let users = TEN.replace("2\n", "2 by hand\n");
+        scratch.write("a.txt", &users);
+        scratch.edit("x", "a.txt", "9", "nine");
+        scratch.undo(1).unwrap();
+        assert_eq!(scratch.text("a.txt"), Some(users));
+    }
+
+    #[test]
+    fn an_edit_of_an_untracked_file_is_mixed() {
+        let scratch = Scratch::with(&[("a.txt", "one\n")]);
+        scratch.write("new.txt", "by hand\n");
+        let outcome = scratch.edit("x", "new.txt", "by", "not by");
+        assert_eq!(outcome.files[0].user_changes, UserChanges::Mixed);
+        assert_eq!((outcome.checkpoints.len(), commits(&scratch)), (1, 2));
+        scratch.undo(1).unwrap();
+        assert_eq!(scratch.text("new.txt").as_deref(), Some("by hand\n"));
+    }
+
+    #[test]
+    fn an_edit_of_another_file_leaves_the_users_changes_alone() {
+        let scratch = Scratch::with(&[("a.txt", "one\n"), ("b.txt", "b\n")]);
+        scratch.write("b.txt", "by hand\n");
+        scratch.write("new.txt", "by hand\n");
+        let outcome = scratch.edit("x", "a.txt", "one", "two");
+        assert_eq!(outcome.files[0].user_changes, UserChanges::None);
+        assert_eq!(scratch.committed(scratch.head(), "b.txt").as_deref(), Some("b\n"));
+        assert_eq!(scratch.committed(scratch.head(), "new.txt"), None);
+    }
+
+    #[test]
+    fn an_ignored_file_is_written_and_never_committed() {
+        let scratch = Scratch::with(&[("a.txt", "one\n")]);
+        scratch.write(".git/info/exclude", ".env\n");
+        scratch.write(".env", "KEY=1\n");
+        let outcome = scratch.edit("x", ".env", "1", "2");
+        assert_eq!(scratch.text(".env").as_deref(), Some("KEY=2\n"));
+        assert_eq!(outcome.files[0].recorded, RecordedIn::Private);
+        assert_eq!(scratch.committed(scratch.head(), ".env"), None);
+        let repo = scratch.repo();
+        for bytes in [b"KEY=1\n", b"KEY=2\n"] {
+            let oid = repo.blob_id(bytes).unwrap();
+            assert!(repo.object(oid, edt_git::read::ObjectKind::Blob).is_err());
+        }
+        scratch.undo(1).unwrap();
+        assert_eq!(scratch.text(".env").as_deref(), Some("KEY=1\n"));
+        scratch.redo().unwrap();
+        assert_eq!(scratch.text(".env").as_deref(), Some("KEY=2\n"));
     }
 }

@@ -8,10 +8,11 @@ use super::resolve::TransactionState;
 use crate::guard::{
     GuardContext, GuardRun, Overrides, Reference, Site, Subject, TransactionFile, evaluate,
 };
-use crate::session::LockedWorkspace;
+use crate::session::ownership::{MergedFile, Version, merge3};
+use crate::session::{LockedWorkspace, PathState};
 use edt_edit::diff::{DiffSummary, LineDiff};
 use edt_git::read::ObjectKind;
-use edt_git::{Attributes, FileId, Oid, Repo, Tracked};
+use edt_git::{Attributes, FileId, ObjectWriter, Oid, Repo, Tracked};
 use edt_io::clock;
 use edt_types::{Code, Finding, GuardReport, Refusal, RepoPath, Result, Warning};
 
@@ -25,7 +26,7 @@ pub struct Cleared<'q> {
     pub(super) diff_summaries: Vec<DiffSummary>,
     /// The verdict of each guard on each file.
     pub(super) reports: Vec<GuardReport>,
-    /// Findings that policy lets pass, and checks that could not run.
+    /// Refusal that policy lets pass, and checks that could not run.
     pub(super) warnings: Vec<Warning>,
     /// The words of the overrides that were needed.
     pub(super) allowed: Vec<String>,
@@ -147,29 +148,42 @@ fn transaction_file<'a>(state: &'a TransactionState, file: &'a FilePlan) -> Tran
 /// The recorded states that a file is measured against.
 struct Texts {
     references: Vec<(&'static str, Vec<u8>)>,
+    /// The text for the branch, if the user's changes make it differ from the one on disk.
+    recorded: Option<Vec<u8>>,
 }
 
 impl Texts {
     /// Reads the texts of the file in HEAD and in the base, or of the file it was renamed from. For
-    /// a file in neither, the text on disk.
+    /// a file in neither, or one whose edit cannot be separated from the user's changes, the text
+    /// on disk.
     fn of(repo: &Repo, state: &TransactionState, file: &FilePlan) -> Result<Texts> {
-        let mut references = Vec::new();
-        let mut seen: Vec<Oid> = Vec::new();
+        let (mut references, mut recorded) = (Vec::new(), None);
         let paths = || std::iter::once(&file.path).chain(&file.from);
-        for (origin, tree) in [("HEAD", state.head_tree), ("the session's base", state.base_tree)] {
+        let states = || paths().filter_map(|path| state.paths.get(path));
+        let dirty = states().find(|one| one.disk.is_some() && one.disk_file() != one.tip);
+        let separable = match dirty {
+            None => true,
+            Some(dirty) => {
+                recorded = on_branch(repo, dirty, file)?;
+                recorded.is_some() || file.after.is_none()
+            }
+        };
+        let mut seen: Vec<Oid> = Vec::new();
+        let trees = [("HEAD", state.head_tree), ("the session's base", state.base_tree)];
+        for (origin, tree) in trees.into_iter().filter(|_| separable) {
             for path in paths() {
                 let Tracked::File(FileId { oid, .. }) = repo.tracked(tree, path)? else { continue };
                 if !seen.contains(&oid) {
                     seen.push(oid);
-                    references.push((origin, recorded(repo, state, path, oid)?));
+                    references.push((origin, recorded_text(repo, state, path, oid)?));
                 }
             }
         }
         if references.is_empty() {
-            let disk = paths().find_map(|path| state.paths.get(path)?.disk.as_ref());
+            let disk = states().find_map(|one| one.disk.as_ref());
             references.extend(disk.map(|disk| ("the worktree", disk.bytes.clone())));
         }
-        Ok(Texts { references })
+        Ok(Texts { references, recorded })
     }
 
     fn subject<'a>(&'a self, state: &'a TransactionState, file: &'a FilePlan) -> Subject<'a> {
@@ -184,12 +198,32 @@ impl Texts {
             self.references.iter().map(|(origin, text)| Reference { origin, text }).collect(),
             state.policy.time_limit,
         )
+        .recorded_as(self.recorded.as_deref())
+    }
+}
+
+/// The text of `file` on the session's branch without the user's changes; `None` if they cannot be
+/// separated.
+fn on_branch(repo: &Repo, dirty: &PathState, file: &FilePlan) -> Result<Option<Vec<u8>>> {
+    let Some(after) = &file.after else { return Ok(None) };
+    let (writer, blob) = (ObjectWriter::new(repo), after.blob());
+    let id = FileId { oid: repo.blob_id(blob)?, mode: after.mode };
+    let after = Version { file: id, blob: Some(blob.to_vec()), disk: None, permissions: None };
+    let (before, tip) = (Version::on_disk(dirty), dirty.tip.map(Version::recorded));
+    match merge3(&writer, before.as_ref(), tip.as_ref(), Some(&after))? {
+        MergedFile::Clean(Some(merged)) if dirty.tip.is_some() => merged.bytes(&writer).map(Some),
+        _ => Ok(None),
     }
 }
 
 /// The blob's text as Git would check it out, so that both texts have the same form. If the file on
 /// disk has that blob, its text is used.
-fn recorded(repo: &Repo, state: &TransactionState, path: &RepoPath, oid: Oid) -> Result<Vec<u8>> {
+fn recorded_text(
+    repo: &Repo,
+    state: &TransactionState,
+    path: &RepoPath,
+    oid: Oid,
+) -> Result<Vec<u8>> {
     let Some(path_state) = state.paths.get(path) else { return repo.object(oid, ObjectKind::Blob) };
     match &path_state.disk {
         Some(disk) if disk.file.oid == oid => Ok(disk.bytes.clone()),

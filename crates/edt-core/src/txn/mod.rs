@@ -17,19 +17,20 @@ mod range_messages;
 pub mod report;
 pub mod request;
 mod request_key;
+mod resolution;
 pub mod resolve;
 pub mod restore;
 mod streak;
 pub mod wire;
 
 use edt_types::trace::names::{COMMIT, GUARD, OBSERVE, PLAN, PUBLISH, RESOLVE, STREAK};
-use edt_types::{DryRun, Landing, Outcome, Refusal, Result, Status, Verdict, stage};
+use edt_types::{DryRun, Landing, Outcome, RecordedIn, Refusal, Result, Status, Verdict, stage};
 
 use crate::session::LockedWorkspace;
 
 pub use pending::PendingChange;
 pub use request::Request;
-pub use restore::restore;
+pub use restore::{RestoreTarget, restore};
 
 /// Applies `request` in `workspace`.
 ///
@@ -63,10 +64,16 @@ fn observed(
     if workspace.options().observers.is_empty() {
         return answer;
     }
+    // What observers remember may be recorded in Git: never the content of an ignored file.
+    let ignored = |edit: &edt_edit::Edit| !matches!(workspace.repo.ignores(&edit.path), Ok(false));
     let outcome = match answer {
         Ok(outcome) => outcome,
+        Err(found) if request.edits.iter().any(ignored) => return Err(found),
         Err(found) => return Err(workspace.observe_refused(request, found)),
     };
+    if outcome.files.iter().any(|file| file.recorded != RecordedIn::Branch) {
+        return Ok(outcome);
+    }
     if let (Status::Applied, Some(session), Some(commit)) =
         (outcome.status, &outcome.session, &outcome.commit)
     {
@@ -120,6 +127,9 @@ fn pipeline(
     if dry_run == DryRun::Yes || cleared.changes_nothing() {
         let status = if cleared.changes_nothing() { Status::Unchanged } else { Status::WouldApply };
         return Ok(report::of(workspace, &cleared, status, &[]));
+    }
+    if cleared.state.resolving {
+        return stage!(PUBLISH, resolution::publish(workspace, &cleared));
     }
     // Objects are written; no ref names them.
     let committed = stage!(COMMIT, commit::commit(workspace, cleared))?;

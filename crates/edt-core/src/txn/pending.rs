@@ -6,18 +6,18 @@ use super::digest;
 use super::guard::{Cleared, Unapproved};
 use super::report;
 use crate::guard::Grant;
-use crate::session::checkpoint::CheckpointReason;
-use crate::session::{Checkpoints, LockedWorkspace, PathState, Session};
+use crate::session::checkpoint::{CheckpointReason, UserVersion};
+use crate::session::{Checkpoints, LockedWorkspace, Session};
 use edt_git::objects::Loose;
 use edt_git::{FileId, ObjectWriter, Oid, TreeChange};
-use edt_types::{Code, Finding, Outcome, Result, Status};
+use edt_types::{Code, Finding, Outcome, RepoPath, Result, Status};
 
 /// A change that may be proposed. Its objects are not written to disk yet, and no file is changed.
 #[derive(Debug)]
 pub struct PendingChange {
     /// The session: an existing one, or the one that the change would begin.
     pub session: Session,
-    /// The parent: the session's tip, with a checkpoint of unrecorded changes in its paths.
+    /// The parent: the session's tip, or a commit of the user's changes in its paths.
     pub parent: Oid,
     /// The tree of the change.
     pub tree: Oid,
@@ -73,17 +73,21 @@ pub(super) fn prepare(
     if session.tip == repo.empty_tree() {
         return Err(unborn().into());
     }
+    let ignored = cleared.state.paths.values().find(|state| state.ignored);
+    if let Some(state) = ignored {
+        return Err(never_in_git(&state.path).into());
+    }
     let mut objects = ObjectWriter::new(repo);
     let edits = if cleared.state.exists { session.edits(repo)? } else { 0 };
-    let paths: Vec<&PathState> =
-        cleared.files.iter().filter_map(|file| cleared.state.paths.get(&file.path)).collect();
+    let states = cleared.files.iter().filter_map(|file| cleared.state.paths.get(&file.path));
+    let versions = states.map(UserVersion::of).collect();
     let below = Checkpoints::write(
         &mut objects,
         &session,
         cleared.state.tip_tree,
         edits,
-        &paths,
-        CheckpointReason::Foreign,
+        versions,
+        CheckpointReason::UserChanges,
     )?;
     let mut changes = Vec::new();
     for file in &cleared.files {
@@ -107,6 +111,19 @@ pub(super) fn prepare(
         session,
         needs,
     }))
+}
+
+fn never_in_git(path: &RepoPath) -> Finding {
+    Finding::new(
+        Code::ApprovalRequired,
+        format!(
+            "{path} needs the user's approval, and Git ignores it: a proposal would put its \
+             content into Git's objects."
+        ),
+        "Ask the user to make this change.",
+    )
+    .nothing_changed()
+    .at(path)
 }
 
 fn unborn() -> Finding {

@@ -62,6 +62,18 @@ impl Content {
         self.stored.as_ref().map_or(&self.bytes, |stored| &stored.blob)
     }
 
+    /// The bytes on disk.
+    #[must_use]
+    pub fn disk(&self) -> &[u8] {
+        self.stored.as_ref().map_or(&self.bytes, |stored| &stored.disk)
+    }
+
+    /// The bytes on disk.
+    #[must_use]
+    pub fn into_disk(self) -> Vec<u8> {
+        self.stored.map_or(self.bytes, |stored| stored.disk)
+    }
+
     /// The number of bytes on disk.
     #[must_use]
     pub fn size(&self) -> u64 {

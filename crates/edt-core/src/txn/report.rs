@@ -1,21 +1,21 @@
 //! The answer to a transaction: the changes, with enough context that nobody must read the file
 //! again.
 
+use super::commit::RecordedFile;
 use super::guard::Cleared;
 use super::plan::{Content, FilePlan};
 use crate::session::{LockedWorkspace, OnDisk};
 use edt_edit::diff::DiffSummary;
-use edt_git::Oid;
 use edt_types::text::{Endings, numbered};
-use edt_types::{FileReport, Outcome, RepoPath, Status, Warning};
+use edt_types::{FileReport, Outcome, RecordedIn, Status, UserChanges, Warning};
 
-/// The answer for `cleared`; `ids` are the known blob ids of new texts.
+/// The answer for `cleared`; `recorded` says how files were recorded, if they were.
 #[must_use]
 pub fn of(
     workspace: &LockedWorkspace,
     cleared: &Cleared<'_>,
     status: Status,
-    ids: &[(RepoPath, Oid)],
+    recorded: &[RecordedFile],
 ) -> Outcome {
     let mut outcome = Outcome::new(status);
     if cleared.state.exists {
@@ -29,7 +29,7 @@ pub fn of(
         cleared.files.iter().zip(&cleared.diff_summaries).filter(|(file, _)| !moved_away(file));
     outcome.files = files
         .map(|(file, summary)| {
-            let known = ids.iter().find(|(path, _)| *path == file.path).map(|(_, oid)| *oid);
+            let known = recorded.iter().find(|known| known.path == file.path);
             file_report(workspace, cleared, file, summary, known)
         })
         .collect();
@@ -44,7 +44,7 @@ fn file_report(
     cleared: &Cleared<'_>,
     file: &FilePlan,
     summary: &DiffSummary,
-    known: Option<Oid>,
+    known: Option<&RecordedFile>,
 ) -> FileReport {
     let old = cleared.state.before(file);
     let after = file.after.as_ref();
@@ -57,7 +57,11 @@ fn file_report(
         from: file.from.as_ref().map(ToString::to_string),
         hash_before: old.map(|disk| disk.file.oid.to_string()),
         hash_after: after
-            .and_then(|content| known.or_else(|| workspace.repo.blob_id(content.blob()).ok()))
+            .and_then(|content| {
+                known
+                    .and_then(|known| known.after)
+                    .or_else(|| workspace.repo.blob_id(content.blob()).ok())
+            })
             .map(|oid| oid.to_string()),
         bytes_before: old.map(OnDisk::size),
         bytes_after: file.after.as_ref().map(Content::size),
@@ -65,6 +69,16 @@ fn file_report(
         lines_removed: summary.removed,
         context,
         matched_by: file.step.matched_by,
+        user_changes: known.map_or(UserChanges::None, |known| known.user_changes),
+        recorded: known.map_or_else(|| place(cleared, file), |known| known.place),
+    }
+}
+
+/// Where a planned change would be recorded.
+fn place(cleared: &Cleared<'_>, file: &FilePlan) -> RecordedIn {
+    match cleared.state.paths.get(&file.path) {
+        Some(state) if state.ignored => RecordedIn::Private,
+        _ => RecordedIn::Branch,
     }
 }
 
@@ -132,6 +146,8 @@ mod tests {
                 "2 | 2\n3 | 3\n4 | 4\n5 | five\n6 | and a half\n7 | 6\n8 | 7\n9 | 8\n".into(),
             ),
             matched_by: None,
+            user_changes: edt_types::UserChanges::None,
+            recorded: edt_types::RecordedIn::Branch,
         };
         assert_eq!(outcome.files, [expected]);
     }

@@ -266,7 +266,7 @@ fn path_of(raw: &[u8], found: &mut Vec<Finding>) -> Option<RepoPath> {
     RepoPath::parse(raw).map_err(|problem| found.push(problem.finding(raw))).ok()
 }
 
-/// Findings for keys that the mode needs and keys that it does not take.
+/// Refusal for keys that the mode needs and keys that it does not take.
 fn check_keys(fields: &EditFields, mode: Mode, i: usize) -> Vec<Finding> {
     let given = [
         ("old_text", fields.old_text.is_some()),

@@ -8,6 +8,7 @@ use crate::policy::Policy;
 use crate::session::path_state::case_collision_finding;
 use crate::session::{LockedWorkspace, PathState, Session, begin};
 use edt_edit::{Edit, Expect, Op};
+use edt_git::index::IndexState;
 use edt_git::{Head, InHead, Oid};
 use edt_journal::IndexView;
 use edt_types::{Code, Finding, Refusal, RepoPath, Result};
@@ -40,15 +41,17 @@ pub struct TransactionState {
     pub index: Option<IndexView>,
     /// The state of every path.
     pub paths: BTreeMap<RepoPath, PathState>,
+    /// Whether the request edits files with merge conflicts. The result stays uncommitted.
+    pub resolving: bool,
 }
 
 /// Reads every path that `request` names.
 ///
 /// # Errors
-/// `REPOSITORY_BUSY`, `HASH_MISMATCH`, every path finding, `PROTECTED_PATH` for a read-only file.
+/// `REPOSITORY_BUSY` during a merge or rebase, unless every path has a conflict; `HASH_MISMATCH`, every path finding, `PROTECTED_PATH` for a read-only file.
 pub fn resolve<'q>(workspace: &LockedWorkspace, request: &'q Request) -> Result<Resolved<'q>> {
     let repo = &workspace.repo;
-    repo.check_idle()?;
+    let busy = repo.check_idle().err();
     let head = repo.head()?;
     let (session, exists) = match Session::current(repo, &head)? {
         Some(session) => {
@@ -62,7 +65,7 @@ pub fn resolve<'q>(workspace: &LockedWorkspace, request: &'q Request) -> Result<
     let policy = workspace.policy(base_tree)?;
     repo.set_max_file_size(policy.max_file_bytes);
     let follows = if exists { session.head == InHead::Yes } else { policy.switch };
-    let index = if follows { Some(IndexView::read(repo)?) } else { None };
+    let index = if follows || busy.is_some() { Some(IndexView::read(repo)?) } else { None };
     let (mut paths, mut found) = (BTreeMap::new(), Vec::new());
     // The old path of each file that an earlier edit of this request renames.
     let mut moved: BTreeMap<RepoPath, RepoPath> = BTreeMap::new();
@@ -71,7 +74,7 @@ pub fn resolve<'q>(workspace: &LockedWorkspace, request: &'q Request) -> Result<
             if paths.contains_key(path) {
                 continue;
             }
-            match PathState::at(repo, tip_tree, index.as_ref(), path) {
+            match PathState::with_conflicts(repo, tip_tree, index.as_ref(), path) {
                 Ok(path_state) => {
                     paths.insert(path.clone(), path_state);
                 }
@@ -95,6 +98,14 @@ pub fn resolve<'q>(workspace: &LockedWorkspace, request: &'q Request) -> Result<
         found.extend(paths.keys().filter_map(finding));
     }
     Refusal::check(found)?;
+    // During a merge or a rebase, only files with conflicts may be edited.
+    let conflicted = |state: &PathState| state.staged == IndexState::Unmerged;
+    let resolving = paths.values().any(conflicted);
+    if let Some(busy) = busy
+        && !(resolving && paths.values().all(conflicted))
+    {
+        return Err(busy);
+    }
     Ok(Resolved {
         request,
         state: TransactionState {
@@ -107,6 +118,7 @@ pub fn resolve<'q>(workspace: &LockedWorkspace, request: &'q Request) -> Result<
             policy,
             index,
             paths,
+            resolving,
         },
     })
 }
@@ -133,7 +145,8 @@ fn check_expected_hash(edit: &Edit, path_state: &PathState) -> Option<Finding> {
     Some(messages::hash_mismatch(&edit.path, expected, found))
 }
 
-pub(super) fn read_only(path_state: &PathState) -> Option<Finding> {
+#[must_use]
+pub fn read_only(path_state: &PathState) -> Option<Finding> {
     let mode = path_state.disk.as_ref()?.stat.mode & 0o7777;
     if mode & 0o222 != 0 {
         return None;

@@ -1,116 +1,255 @@
 //! Restores one file to an earlier state, as a new commit. Guards do not check it: the file had
 //! that state before.
 
-use super::commit::{CommitPlan, StagedCommit};
-use super::plan::Content;
 use crate::guard::protected;
+use crate::session::history::Commit;
 use crate::session::message::Kind;
-use crate::session::{LockedWorkspace, PathState, Session, restore as history};
-use edt_edit::diff::LineDiff;
-use edt_git::read::ObjectKind;
-use edt_git::{Attributes, InHead, ObjectWriter};
-use edt_io::clock;
-use edt_journal::{IndexView, publish};
-use edt_types::{FileChangeKind, FileReport, Outcome, RepoPath, Result, Status};
+use crate::session::ownership::Version;
+use crate::session::restore::{self as history, Earlier};
+use crate::session::rewrite::{FileRewrite, Rewrite};
+use crate::session::saved::{OverlappingFiles, Overlaps};
+use crate::session::undo::MoveOptions;
+use crate::session::unwind::{self, FileSteps};
+use crate::session::{LockedWorkspace, PathState, Session, revision};
+use edt_git::index::IndexState;
+use edt_git::{FileId, InHead, ObjectWriter, Repo, Tracked};
+use edt_journal::IndexView;
+use edt_types::{Code, Finding, Outcome, RepoPath, Result, Status};
 
-/// Sets the file at `path` to what it was before its latest edit (`revision` 0), the one before
-/// (1), and so on.
+/// The command, for messages.
+const VERB: &str = "edt restore";
+
+/// The state that a file is restored to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RestoreTarget {
+    /// Before its latest edit. If the session has not changed the file: the session's version,
+    /// without the user's uncommitted changes.
+    Latest,
+    /// Before its latest edit (0), the one before (1), and so on.
+    Revision(u64),
+    /// As of a commit: after the edit with this number, or a revision.
+    To(String),
+}
+
+/// Sets the file at `path` to an earlier state. The user's other lines stay.
 ///
 /// # Errors
-/// `NO_SESSION`; `NOTHING_TO_UNDO` if there is no such revision; the findings of reading the path
-/// and of publishing.
-pub fn restore(workspace: &mut LockedWorkspace, path: &RepoPath, revision: u64) -> Result<Outcome> {
+/// `NO_SESSION`; `NOTHING_TO_UNDO` if there is no such revision; `BAD_REQUEST` for a commit that
+/// does not exist; `FILE_NOT_FOUND` if the file exists neither there nor now; `UNSAVED_CHANGES`;
+/// the findings of reading the path and of publishing.
+pub fn restore(
+    workspace: &mut LockedWorkspace,
+    path: &RepoPath,
+    target: &RestoreTarget,
+    options: MoveOptions,
+) -> Result<Outcome> {
     let repo = &workspace.repo;
     repo.check_idle()?;
     let head = repo.head()?;
     let session = Session::required(repo, &head)?;
     session.check_not_shared(repo)?;
     let index = if session.head == InHead::Yes { Some(IndexView::read(repo)?) } else { None };
-    let wanted = history::before(repo, &session, path, revision)?;
     let tree = repo.tree_of(session.tip)?;
-    let path_state = PathState::at(repo, tree, index.as_ref(), path)?;
-    if let Some(finding) = super::resolve::read_only(&path_state) {
+    let state = PathState::at(repo, tree, index.as_ref(), path)?;
+    let Wanted { file, text, since } = Wanted::of(repo, &session, &state, target)?;
+    if let Some(finding) = super::resolve::read_only(&state) {
         return Err(finding.into());
     }
     if workspace.policy(repo.tree_of(session.base)?)?.protects(path) {
         return Err(protected::finding(path).into());
     }
-    let content = |file: edt_git::FileId| {
-        let blob = repo.object(file.oid, ObjectKind::Blob)?;
-        path_state
-            .checked_out(repo, Attributes::Worktree(tree), blob)
-            .map(|forms| Content::of(forms, file.mode))
+    let writer = ObjectWriter::new(repo);
+    let mut overlapping = OverlappingFiles::new(options.overlaps, VERB);
+    let (tip, wanted) = (state.tip.map(Version::recorded), file.map(Version::recorded));
+    let rewrite = if file == state.tip {
+        // Only the user has changed the file since.
+        let is_staged = match state.staged {
+            IndexState::File(staged) => Some(staged) != state.tip,
+            _ => state.tip.is_some(),
+        };
+        if state.disk_file() == file && !is_staged {
+            None
+        } else if options.overlaps == Overlaps::Refuse {
+            return Err(users_changes(path).into());
+        } else {
+            overlapping.add(&state, &[]);
+            let entry = index.as_ref().map(|_| wanted.clone());
+            Some(FileRewrite { state, branch: tip, disk: wanted, entry })
+        }
+    } else {
+        // The user's lines stay, also those that the session had to commit: only what the edits
+        // changed goes away.
+        let (steps, branch) = match since {
+            Some(since) => {
+                let (on_disk, on_branch) = steps_back(repo, &session, &since, path)?;
+                let branch = on_branch.follow_from(&writer, path, tip)?.unwrap_or(wanted);
+                (on_disk, branch)
+            }
+            None => (FileSteps([(path.clone(), vec![(tip, wanted.clone())])].into()), wanted),
+        };
+        let disk = match steps.follow(&writer, &state)? {
+            Ok(disk) => disk,
+            Err(rows) => {
+                overlapping.add(&state, &rows);
+                steps.overwrite(&writer, &state)?
+            }
+        };
+        if disk.as_ref().map(|version| version.file) == state.disk_file() {
+            None
+        } else {
+            let head = session.head;
+            Some(FileRewrite::of(&writer, state, branch, disk, &mut overlapping, head)?)
+        }
     };
-    let after = wanted.map(content).transpose()?;
-    let mut outcome = Outcome::new(Status::Unchanged);
-    outcome.session = Some(session.report(false));
-    outcome.recovered.clone_from(&workspace.recovered);
-    if path_state.disk_file() == wanted {
+    let Some(file) = rewrite else {
+        let mut outcome = Outcome::new(Status::Unchanged);
+        outcome.session = Some(session.report(false));
+        outcome.recovered.clone_from(&workspace.recovered);
         return Ok(outcome);
-    }
-    outcome.files =
-        vec![report(&path_state, after.as_ref(), wanted.map(|file| file.oid.to_string()))];
-    let text = format!("restore {path} to before its edit {revision} back");
-    let plan = CommitPlan {
+    };
+    Rewrite {
         session: &session,
-        begun: None,
-        tree,
         index,
-        files: vec![(path_state, after)],
+        tree,
+        files: vec![file],
         text,
         kind: Kind::Restore,
-        verb: "edt restore",
-        agent: None,
-        allowed: Vec::new(),
+        verb: VERB,
         more: Vec::new(),
-    };
-    let StagedCommit { change, checkpoints, commit, edit, .. } =
-        plan.write(repo, ObjectWriter::new(repo))?;
-    workspace.require_durability(session.base);
-    outcome.warnings = publish(&workspace.repo, &mut workspace.journal, change)?;
-    outcome.status = Status::Applied;
-    outcome.commit = Some(commit.to_string());
-    outcome.parent = Some(session.tip.to_string());
-    outcome.edit = Some(edit);
-    outcome.checkpoints = checkpoints.commits.iter().map(ToString::to_string).collect();
-    Ok(outcome)
+        overlapping,
+        dry_run: options.dry_run,
+    }
+    .publish(workspace)
 }
 
-fn report(
-    path_state: &PathState,
-    after: Option<&Content>,
-    hash_after: Option<String>,
-) -> FileReport {
-    let old = path_state.disk.as_ref();
-    let (old_text, new_text) =
-        (old.map_or(&[][..], |disk| &disk.bytes), after.map_or(&[][..], |content| &content.bytes));
-    let (lines_added, lines_removed) = LineDiff::of(old_text, new_text, clock::in_ms(100)).counts();
-    FileReport {
-        path: path_state.path.to_string(),
-        change: match (old, after) {
-            (None, _) => FileChangeKind::Added,
-            (_, None) => FileChangeKind::Deleted,
-            _ => FileChangeKind::Modified,
-        },
-        from: None,
-        hash_before: old.map(|disk| disk.file.oid.to_string()),
-        hash_after,
-        bytes_before: old.map(crate::session::OnDisk::size),
-        bytes_after: after.map(Content::size),
-        lines_added,
-        lines_removed,
-        context: None,
-        matched_by: None,
+/// What the file becomes.
+struct Wanted {
+    /// `None` removes it.
+    file: Option<FileId>,
+    /// The subject of the commit.
+    text: String,
+    /// The commits of the session since then, newest first; `None` if it is another history.
+    since: Option<Vec<Commit>>,
+}
+
+impl Wanted {
+    fn of(
+        repo: &Repo,
+        session: &Session,
+        state: &PathState,
+        target: &RestoreTarget,
+    ) -> Result<Wanted> {
+        let path = &state.path;
+        let revision = match target {
+            RestoreTarget::Latest => 0,
+            RestoreTarget::Revision(revision) => *revision,
+            RestoreTarget::To(spec) => {
+                let commit = revision::resolve(repo, Some(session), spec)?;
+                let file = match repo.tracked(repo.tree_of(commit)?, path)? {
+                    Tracked::File(file) => Some(file),
+                    _ => None,
+                };
+                if file.is_none() && state.tip.is_none() {
+                    return Err(not_found(path, spec).into());
+                }
+                let name = match revision::edit_number(spec) {
+                    Some(number) => format!("edit {number}"),
+                    None => spec.clone(),
+                };
+                let mut since = Vec::new();
+                let mut known = commit == session.base;
+                for newer in session.commits(repo) {
+                    let newer = newer?;
+                    known |= newer.oid == commit;
+                    if newer.oid == commit {
+                        break;
+                    }
+                    since.push(newer);
+                }
+                let text = format!("restore {path} to {name}");
+                return Ok(Wanted { file, text, since: known.then_some(since) });
+            }
+        };
+        match history::before(repo, session, path, revision) {
+            Ok(Earlier { file, since }) => {
+                let text = format!("restore {path} to before its edit {revision} back");
+                Ok(Wanted { file, text, since: Some(since) })
+            }
+            Err(found)
+                if *target == RestoreTarget::Latest
+                    && state.tip.is_some()
+                    && found.any(|finding| finding.code == Code::NothingToUndo) =>
+            {
+                let text = format!("restore {path} without uncommitted changes");
+                Ok(Wanted { file: state.tip, text, since: None })
+            }
+            Err(found) => Err(found),
+        }
     }
+}
+
+/// The steps that take the commits `since`, newest first, off the file at `path`: on disk, and on
+/// the branch. Commits of the user's uncommitted changes have none.
+fn steps_back(
+    repo: &Repo,
+    session: &Session,
+    since: &[Commit],
+    path: &RepoPath,
+) -> Result<(FileSteps, FileSteps)> {
+    let file_in = |commit| -> Result<Option<Version>> {
+        Ok(match repo.tracked(repo.tree_of(commit)?, path)? {
+            Tracked::File(file) => Some(Version::recorded(file)),
+            _ => None,
+        })
+    };
+    let (mut on_disk, mut on_branch) = (Vec::new(), Vec::new());
+    for commit in since.iter().filter(|commit| !commit.is_users_changes()) {
+        let parent = commit.parent.unwrap_or_else(|| repo.empty_tree());
+        let recorded = (file_in(commit.oid)?, file_in(parent)?);
+        let exact = if commit.is_edit() {
+            let changes = unwind::changes(repo, session, commit)?;
+            changes.into_iter().find(|(changed, ..)| changed == path)
+        } else {
+            None
+        };
+        on_disk.push(exact.map_or_else(|| recorded.clone(), |(_, before, after)| (after, before)));
+        on_branch.push(recorded);
+    }
+    let steps = |steps| FileSteps([(path.clone(), steps)].into());
+    Ok((steps(on_disk), steps(on_branch)))
+}
+
+fn not_found(path: &RepoPath, spec: &str) -> Finding {
+    Finding::new(
+        Code::FileNotFound,
+        format!("{path} is neither in {spec} nor in the session."),
+        "`edt log` lists the session's edits; name one in which the file exists.",
+    )
+    .nothing_changed()
+    .at(path)
+}
+
+fn users_changes(path: &RepoPath) -> Finding {
+    Finding::new(
+        Code::UnsavedChanges,
+        format!("Only the user has changed {path} since; a restore would remove those changes."),
+        format!(
+            "Leave the file as it is. If the user wants it restored, repeat the call with \
+             `--save`: it keeps the user's version as a commit at a ref. Or let the user commit or \
+             stash {}.",
+            path.quoted()
+        ),
+    )
+    .nothing_changed()
+    .at(path)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::history::Commit;
     use crate::tests::{Scratch, path, refusal};
     use crate::txn::Request;
-    use edt_types::Code;
+    use edt_types::{DryRun, FileChangeKind, UserChanges};
 
     fn edited() -> Scratch {
         let scratch = Scratch::with(&[("a.txt", "one\n"), ("b.txt", "b\n")]);
@@ -121,7 +260,64 @@ mod tests {
     }
 
     fn restored(scratch: &Scratch, named: &str, revision: u64) -> Result<Outcome> {
-        restore(&mut scratch.open(), &path(named), revision)
+        let target = RestoreTarget::Revision(revision);
+        restore(&mut scratch.open(), &path(named), &target, MoveOptions::default())
+    }
+
+    fn latest(scratch: &Scratch, named: &str, overlaps: Overlaps) -> Result<Outcome> {
+        let options = MoveOptions { overlaps, ..MoveOptions::default() };
+        restore(&mut scratch.open(), &path(named), &RestoreTarget::Latest, options)
+    }
+
+    #[test]
+    fn a_file_gets_its_text_as_of_an_edit() {
+        let scratch = edited();
+        let target = RestoreTarget::To("1".to_owned());
+        let restored = |target: &RestoreTarget, dry_run| {
+            let options = MoveOptions { dry_run, ..MoveOptions::default() };
+            restore(&mut scratch.open(), &path("a.txt"), target, options)
+        };
+        assert_eq!(restored(&target, DryRun::Yes).unwrap().status, Status::WouldApply);
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("three\n"));
+        restored(&target, DryRun::No).unwrap();
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("two\n"));
+        let commit = Commit::read(&scratch.repo(), scratch.head()).unwrap();
+        assert_eq!(commit.subject(), "restore a.txt to edit 1");
+        let finding = refusal(restored(&RestoreTarget::To("9".to_owned()), DryRun::No));
+        assert_eq!(finding.summary, "The session fix has no edit 9.");
+    }
+
+    #[test]
+    fn the_users_changes_of_a_file_without_an_edit_are_saved_on_request() {
+        let scratch = edited();
+        assert_eq!(latest(&scratch, "b.txt", Overlaps::Refuse).unwrap().status, Status::Unchanged);
+        scratch.write("b.txt", "by hand\n");
+        assert_eq!(
+            refusal(latest(&scratch, "b.txt", Overlaps::Refuse)),
+            users_changes(&path("b.txt"))
+        );
+        let outcome = latest(&scratch, "b.txt", Overlaps::Save).unwrap();
+        assert_eq!((outcome.status, outcome.edit), (Status::Applied, Some(3)));
+        assert_eq!(scratch.text("b.txt").as_deref(), Some("b\n"));
+        let saved = scratch.ref_value("refs/edt/fix/saved/1").unwrap();
+        assert_eq!(scratch.committed(saved, "b.txt").as_deref(), Some("by hand\n"));
+        // Nothing of it is in the session.
+        assert_eq!(scratch.committed(scratch.head(), "b.txt").as_deref(), Some("b\n"));
+        scratch.undo(1).unwrap();
+        assert_eq!(scratch.text("b.txt").as_deref(), Some("by hand\n"));
+    }
+
+    #[test]
+    fn a_file_that_never_existed_is_not_restored() {
+        let scratch = edited();
+        scratch.write("notes.txt", "by hand\n");
+        let finding = refusal(latest(&scratch, "notes.txt", Overlaps::Save));
+        assert_eq!(finding.code, Code::NothingToUndo);
+        let target = RestoreTarget::To("1".to_owned());
+        let options = MoveOptions::default();
+        let answer = restore(&mut scratch.open(), &path("notes.txt"), &target, options);
+        assert_eq!(refusal(answer), not_found(&path("notes.txt"), "1"));
+        assert_eq!(scratch.text("notes.txt").as_deref(), Some("by hand\n"));
     }
 
     #[test]
@@ -169,13 +365,30 @@ mod tests {
     }
 
     #[test]
-    fn unrecorded_changes_are_recorded_before_a_restore() {
+    fn a_line_that_the_user_changed_is_not_restored() {
         let scratch = edited();
+        let head = scratch.head();
         scratch.write("a.txt", "by hand\n");
+        let finding = unwind::overlap(&path("a.txt"), &[0..1], "`edt restore`");
+        assert_eq!(refusal(restored(&scratch, "a.txt", 0)), finding);
+        assert_eq!((scratch.text("a.txt").as_deref(), scratch.head()), (Some("by hand\n"), head));
+    }
+
+    #[test]
+    fn other_lines_of_the_user_stay_uncommitted() {
+        let scratch = Scratch::with(&[("a.txt", "1\n2\n3\n4\n5\n")]);
+        scratch.begin("fix");
+        scratch.edit("first", "a.txt", "1", "one");
+        scratch.write("a.txt", "one\n2\n3\n4\n5\nmine\n");
         let outcome = restored(&scratch, "a.txt", 0).unwrap();
-        assert_eq!(outcome.checkpoints.len(), 1);
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("1\n2\n3\n4\n5\nmine\n"));
+        assert_eq!(scratch.committed(scratch.head(), "a.txt").as_deref(), Some("1\n2\n3\n4\n5\n"));
+        assert_eq!(
+            (outcome.files[0].user_changes, outcome.checkpoints.len()),
+            (UserChanges::Separate, 0)
+        );
         scratch.undo(1).unwrap();
-        assert_eq!(scratch.text("a.txt").as_deref(), Some("by hand\n"));
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("one\n2\n3\n4\n5\nmine\n"));
     }
 
     #[test]

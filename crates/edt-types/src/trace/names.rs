@@ -27,6 +27,8 @@ pub const RECOVER: &str = "edt.recover";
 pub const PROGRAM: &str = "edt.program";
 /// The recording of changes that the user or a program made.
 pub const RECORD: &str = "edt.record";
+/// The copying of uncommitted and ignored files before a program runs.
+pub const SNAPSHOT: &str = "edt.snapshot";
 
 /// Read by the tracing layer as the span's name.
 pub const OTEL_NAME: &str = "otel.name";
@@ -105,7 +107,7 @@ pub const SERVICE_VERSION: &str = "service.version";
 
 /// Commands that agents call as tools. Their spans are named `execute_tool NAME`, those of all
 /// other commands `edt NAME`.
-pub const TOOLS: [&str; 17] = [
+pub const TOOLS: [&str; 18] = [
     "apply",
     "check",
     "read",
@@ -117,6 +119,7 @@ pub const TOOLS: [&str; 17] = [
     "diff",
     "undo",
     "redo",
+    "revert",
     "restore",
     "checkpoint",
     "propose",

@@ -1,0 +1,650 @@
+//! Whose bytes are whose: three-way merges of files that separate the agent's work from the user's
+//! uncommitted changes.
+
+use std::ops::Range;
+
+use super::path_state::PathState;
+use edt_git::index::IndexState;
+use edt_git::merge::{MergedText, merge_text, merge_text_with_theirs};
+use edt_git::{FileId, FileMode, ObjectWriter};
+use edt_journal::{PrivateBytes, PrivateFile};
+use edt_types::{Result, UserChanges};
+
+/// A file as Git records it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Version {
+    pub file: FileId,
+    /// Its bytes as Git records them, if they may be missing in the object database.
+    pub blob: Option<Vec<u8>>,
+    /// Its exact bytes on disk, if they are known to differ from what Git would check out.
+    pub disk: Option<Vec<u8>>,
+    /// Its permission bits on disk, if they are known.
+    pub permissions: Option<u32>,
+}
+
+impl Version {
+    /// A file that the object database has.
+    #[must_use]
+    pub fn recorded(file: FileId) -> Version {
+        Version { file, blob: None, disk: None, permissions: None }
+    }
+
+    /// The file on disk.
+    #[must_use]
+    pub fn on_disk(state: &PathState) -> Option<Version> {
+        let disk = state.disk.as_ref()?;
+        let raw = disk.stored.as_ref().map(|stored| stored.disk.clone());
+        Some(Version {
+            file: disk.file,
+            blob: Some(disk.blob().to_vec()),
+            disk: raw,
+            permissions: Some(disk.stat.mode & 0o777),
+        })
+    }
+
+    /// Its bytes as Git records them.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING`.
+    pub fn bytes(&self, writer: &ObjectWriter<'_>) -> Result<Vec<u8>> {
+        self.blob.clone().map_or_else(|| writer.blob_content(self.file.oid), Ok)
+    }
+}
+
+/// The result of a three-way merge of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MergedFile {
+    /// The merged file; `None` if there is none.
+    Clean(Option<Version>),
+    /// Both sides changed the same lines: the rows of our side, counted from 0. Empty if the sides
+    /// conflict as a whole (a removed or binary file).
+    Conflict(Vec<Range<usize>>),
+}
+
+/// Merges `ours` and `theirs`, which both derive from `base`.
+///
+/// # Errors
+/// `OBJECT_MISSING`; `INTERNAL` if hashing fails.
+pub fn merge3(
+    writer: &ObjectWriter<'_>,
+    base: Option<&Version>,
+    ours: Option<&Version>,
+    theirs: Option<&Version>,
+) -> Result<MergedFile> {
+    let id = |side: Option<&Version>| side.map(|version| version.file);
+    if id(ours) == id(theirs) || id(base) == id(theirs) {
+        return Ok(MergedFile::Clean(ours.cloned()));
+    }
+    if id(base) == id(ours) {
+        return Ok(MergedFile::Clean(theirs.cloned()));
+    }
+    let (Some(base), Some(ours), Some(theirs)) = (base, ours, theirs) else {
+        return Ok(MergedFile::Conflict(Vec::new()));
+    };
+    let mode = merged_mode(base, ours, theirs);
+    let with_mode =
+        |version: &Version| Version { file: FileId { mode, ..version.file }, ..version.clone() };
+    if ours.file.oid == theirs.file.oid || base.file.oid == theirs.file.oid {
+        return Ok(MergedFile::Clean(Some(with_mode(ours))));
+    }
+    if base.file.oid == ours.file.oid {
+        return Ok(MergedFile::Clean(Some(with_mode(theirs))));
+    }
+    let text = |version: &Version| version.bytes(writer);
+    match merge_text(&text(base)?, &text(ours)?, &text(theirs)?) {
+        MergedText::Conflict(rows) => Ok(MergedFile::Conflict(rows)),
+        MergedText::Clean(blob) => {
+            let file = FileId { oid: writer.repo().blob_id(&blob)?, mode };
+            Ok(MergedFile::Clean(Some(Version {
+                file,
+                blob: Some(blob),
+                disk: None,
+                permissions: None,
+            })))
+        }
+    }
+}
+
+/// As [`merge3`], but takes the lines of `theirs` where both sides changed the same lines, and
+/// `theirs` if the sides conflict as a whole.
+///
+/// # Errors
+/// `OBJECT_MISSING`; `INTERNAL` if hashing fails.
+pub fn merge3_with_theirs(
+    writer: &ObjectWriter<'_>,
+    base: Option<&Version>,
+    ours: Option<&Version>,
+    theirs: Option<&Version>,
+) -> Result<Option<Version>> {
+    if let MergedFile::Clean(merged) = merge3(writer, base, ours, theirs)? {
+        return Ok(merged);
+    }
+    let (Some(base), Some(ours), Some(theirs)) = (base, ours, theirs) else {
+        return Ok(theirs.cloned());
+    };
+    let text = |version: &Version| version.bytes(writer);
+    let Some(blob) = merge_text_with_theirs(&text(base)?, &text(ours)?, &text(theirs)?) else {
+        return Ok(Some(theirs.clone()));
+    };
+    let oid = writer.repo().blob_id(&blob)?;
+    let file = FileId { oid, mode: merged_mode(base, ours, theirs) };
+    Ok(Some(Version { file, blob: Some(blob), disk: None, permissions: None }))
+}
+
+fn merged_mode(base: &Version, ours: &Version, theirs: &Version) -> FileMode {
+    if base.file.mode == ours.file.mode { theirs.file.mode } else { ours.file.mode }
+}
+
+/// An edit of one file, separated from the user's changes.
+#[derive(Debug, Clone)]
+pub struct SeparatedEdit {
+    /// The file for the session's branch.
+    pub branch: Option<Version>,
+    /// The index entry; the inner `None` removes it. `None` leaves it as it is.
+    pub entry: Option<Option<Version>>,
+    /// What happened to the user's uncommitted changes.
+    pub user_changes: UserChanges,
+}
+
+impl SeparatedEdit {
+    /// The edit on top of a commit with the user's version.
+    #[must_use]
+    pub fn mixed(after: Option<&Version>) -> SeparatedEdit {
+        SeparatedEdit {
+            branch: after.cloned(),
+            entry: Some(after.cloned()),
+            user_changes: UserChanges::Mixed,
+        }
+    }
+}
+
+/// Adds the blob of `version`, unless the object database has it. Returns the file.
+pub fn write(writer: &mut ObjectWriter<'_>, version: Option<Version>) -> Option<FileId> {
+    let Version { file, blob, .. } = version?;
+    if let Some(blob) = blob {
+        writer.add_blob(file.oid, blob);
+    }
+    Some(file)
+}
+
+/// A file before an edit.
+#[derive(Debug, Clone)]
+pub struct Before {
+    /// The file in the session's tip.
+    pub tip: Option<FileId>,
+    /// The file on disk.
+    pub disk: Option<Version>,
+}
+
+impl Before {
+    /// The file as it is now.
+    #[must_use]
+    pub fn of(state: &PathState) -> Before {
+        let clean = state.disk_file() == state.tip;
+        let recorded = || state.tip.map(Version::recorded);
+        let disk = if clean { recorded() } else { Version::on_disk(state) };
+        Before { tip: state.tip, disk }
+    }
+
+    fn is_clean(&self) -> bool {
+        self.disk.as_ref().map(|version| version.file) == self.tip
+    }
+}
+
+/// Separates an edit of the file of `state` to `after` from the user's changes. `before` is that
+/// file before the edit, or the file that it was renamed from.
+///
+/// [`UserChanges::Mixed`] means that the two cannot be separated: the branch and the index get
+/// `after`, and the user's version must be committed first.
+///
+/// # Errors
+/// `OBJECT_MISSING`, `INTERNAL`.
+pub fn separate(
+    writer: &ObjectWriter<'_>,
+    state: &PathState,
+    before: &Before,
+    after: Option<&Version>,
+) -> Result<SeparatedEdit> {
+    let clean = before.is_clean();
+    let branch = if clean {
+        after.cloned()
+    } else if before.tip.is_none() && before.disk.is_some() {
+        return Ok(SeparatedEdit::mixed(after));
+    } else {
+        let tip = before.tip.map(Version::recorded);
+        match merge3(writer, before.disk.as_ref(), tip.as_ref(), after)? {
+            MergedFile::Clean(branch) => branch,
+            MergedFile::Conflict(_) => return Ok(SeparatedEdit::mixed(after)),
+        }
+    };
+    let user_changes = if clean { UserChanges::None } else { UserChanges::Separate };
+    Ok(match index_entry(writer, state, branch.as_ref())? {
+        Ok(entry) => SeparatedEdit { branch, entry, user_changes },
+        Err(_) => SeparatedEdit::mixed(after),
+    })
+}
+
+/// A merged index entry: `None` keeps the entry as it is, an inner `None` removes it. The error has
+/// the conflicting rows of the staged file.
+pub type MergedEntry = std::result::Result<Option<Option<Version>>, Vec<Range<usize>>>;
+
+/// The entry for a path whose file in HEAD becomes `new`: what the user staged stays staged.
+/// `Ok(None)` leaves the entry as it is. The inner error has the conflicting rows of the staged
+/// file.
+///
+/// # Errors
+/// `OBJECT_MISSING`, `INTERNAL`.
+pub fn index_entry(
+    writer: &ObjectWriter<'_>,
+    state: &PathState,
+    new: Option<&Version>,
+) -> Result<MergedEntry> {
+    let tip = state.tip.map(Version::recorded);
+    let staged = match state.staged {
+        IndexState::File(file) => Some(Version::recorded(file)),
+        // The user staged the deletion of a file. It stays staged, unless the file is gone anyway.
+        IndexState::Nothing if tip.is_some() && new.is_some() => return Ok(Ok(None)),
+        IndexState::Nothing => None,
+        IndexState::IntentToAdd if new.is_none() => return Ok(Ok(None)),
+        IndexState::IntentToAdd | IndexState::Other | IndexState::Unmerged => {
+            return Ok(Ok(Some(new.cloned())));
+        }
+    };
+    Ok(match merge3(writer, tip.as_ref(), staged.as_ref(), new)? {
+        MergedFile::Clean(entry) => Ok(Some(entry)),
+        MergedFile::Conflict(rows) => Err(rows),
+    })
+}
+
+/// As [`index_entry`], but the new lines replace the conflicting lines of the staged file.
+///
+/// # Errors
+/// `OBJECT_MISSING`, `INTERNAL`.
+pub fn index_entry_with_new(
+    writer: &ObjectWriter<'_>,
+    state: &PathState,
+    new: Option<&Version>,
+) -> Result<Option<Option<Version>>> {
+    if let Ok(entry) = index_entry(writer, state, new)? {
+        return Ok(entry);
+    }
+    let staged = match state.staged {
+        IndexState::File(file) => Some(Version::recorded(file)),
+        _ => None,
+    };
+    let tip = state.tip.map(Version::recorded);
+    merge3_with_theirs(writer, tip.as_ref(), staged.as_ref(), new).map(Some)
+}
+
+/// What the private store keeps of an edit of the file of `state`.
+#[must_use]
+pub fn private_file(state: &PathState, after: Option<(&[u8], FileMode)>) -> PrivateFile {
+    let after = after.map(|(bytes, mode)| private_bytes(bytes, mode));
+    PrivateFile::new(&state.path, exact(state), after)
+}
+
+/// The exact file of `state` on disk.
+#[must_use]
+pub fn exact(state: &PathState) -> Option<PrivateBytes> {
+    let disk = state.disk.as_ref()?;
+    let permissions = Some(disk.stat.mode & 0o777);
+    Some(PrivateBytes { permissions, ..private_bytes(disk.exact(), disk.file.mode) })
+}
+
+fn private_bytes(bytes: &[u8], mode: FileMode) -> PrivateBytes {
+    let executable = mode == FileMode::Executable;
+    PrivateBytes { executable, permissions: None, bytes: bytes.to_vec() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{Scratch, path};
+
+    const TEN: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n";
+
+    /// The text with the line 2 as the user changed it.
+    fn users() -> String {
+        TEN.replace("2\n", "2 by hand\n")
+    }
+
+    /// Runs a test with a writer.
+    fn with(test: impl FnOnce(&mut ObjectWriter<'_>)) {
+        let scratch = Scratch::with(&[("a.txt", TEN)]);
+        let repo = scratch.repo();
+        test(&mut ObjectWriter::new(&repo));
+    }
+
+    fn version(writer: &ObjectWriter<'_>, text: &str) -> Version {
+        moded(writer, text, FileMode::Plain)
+    }
+
+    fn moded(writer: &ObjectWriter<'_>, text: &str, mode: FileMode) -> Version {
+        let oid = writer.repo().blob_id(text.as_bytes()).unwrap();
+        let blob = Some(text.into());
+        Version { file: FileId { oid, mode }, blob, disk: None, permissions: None }
+    }
+
+    /// The text and mode of a version.
+    fn content(version: Option<&Version>) -> Option<(String, FileMode)> {
+        let version = version?;
+        let blob = version.blob.clone().unwrap();
+        Some((String::from_utf8(blob).unwrap(), version.file.mode))
+    }
+
+    fn plain(text: &str) -> Option<(String, FileMode)> {
+        Some((text.to_owned(), FileMode::Plain))
+    }
+
+    /// The merge of three texts: the text, or the conflicting rows.
+    fn merged(
+        writer: &ObjectWriter<'_>,
+        [base, ours, theirs]: [Option<&str>; 3],
+    ) -> std::result::Result<Option<String>, Vec<Range<usize>>> {
+        let [base, ours, theirs] =
+            [base, ours, theirs].map(|text| text.map(|text| version(writer, text)));
+        match merge3(writer, base.as_ref(), ours.as_ref(), theirs.as_ref()).unwrap() {
+            MergedFile::Clean(merged) => Ok(content(merged.as_ref()).map(|(text, _)| text)),
+            MergedFile::Conflict(rows) => Err(rows),
+        }
+    }
+
+    #[test]
+    fn the_side_that_alone_changed_a_file_wins() {
+        with(|writer| {
+            let [a, b] = [Some("a\n"), Some("b\n")];
+            let some = |text: &str| Ok(Some(text.to_owned()));
+            assert_eq!(merged(writer, [a, a, b]), some("b\n"));
+            assert_eq!(merged(writer, [a, b, a]), some("b\n"));
+            assert_eq!(merged(writer, [a, b, b]), some("b\n"));
+            assert_eq!(merged(writer, [None, a, a]), some("a\n"));
+            assert_eq!(merged(writer, [None, None, a]), some("a\n"));
+            assert_eq!(merged(writer, [None, a, None]), some("a\n"));
+            assert_eq!(merged(writer, [a, a, None]), Ok(None));
+            assert_eq!(merged(writer, [a, None, a]), Ok(None));
+            assert_eq!(merged(writer, [a, None, None]), Ok(None));
+        });
+    }
+
+    #[test]
+    fn a_file_that_one_side_removed_and_the_other_changed_conflicts() {
+        with(|writer| {
+            let [a, b] = [Some("a\n"), Some("b\n")];
+            for sides in [[a, None, b], [a, b, None], [None, a, b]] {
+                assert_eq!(merged(writer, sides), Err(Vec::new()), "{sides:?}");
+            }
+        });
+    }
+
+    #[test]
+    fn both_changes_of_a_text_are_merged_or_conflict() {
+        with(|writer| {
+            let (ours, theirs) = (users(), TEN.replace('9', "nine"));
+            assert_eq!(
+                merged(writer, [Some(TEN), Some(&ours), Some(&theirs)]),
+                Ok(Some(users().replace('9', "nine")))
+            );
+            let theirs = TEN.replace("2\n", "two\n");
+            assert_eq!(merged(writer, [Some(TEN), Some(&ours), Some(&theirs)]), Err(vec![1..2]));
+        });
+    }
+
+    #[test]
+    fn modes_are_merged_apart_from_texts() {
+        use FileMode::{Executable, Plain};
+        with(|writer| {
+            let clean =
+                |base: (&str, FileMode), ours: (&str, FileMode), theirs: (&str, FileMode)| {
+                    let [base, ours, theirs] =
+                        [base, ours, theirs].map(|(text, mode)| moded(writer, text, mode));
+                    match merge3(writer, Some(&base), Some(&ours), Some(&theirs)).unwrap() {
+                        MergedFile::Clean(merged) => content(merged.as_ref()).unwrap(),
+                        MergedFile::Conflict(rows) => panic!("{rows:?}"),
+                    }
+                };
+            let is = |text: &str, mode| (text.to_owned(), mode);
+            let user = users();
+            let (nine, both) = (TEN.replace('9', "nine"), users().replace('9', "nine"));
+            // The same text on two sides.
+            assert_eq!(
+                clean((TEN, Plain), (&user, Plain), (TEN, Executable)),
+                is(&user, Executable)
+            );
+            assert_eq!(
+                clean((TEN, Plain), (TEN, Executable), (&nine, Plain)),
+                is(&nine, Executable)
+            );
+            assert_eq!(
+                clean((TEN, Plain), (&user, Executable), (&user, Plain)),
+                is(&user, Executable)
+            );
+            assert_eq!(
+                clean((TEN, Executable), (TEN, Plain), (&nine, Executable)),
+                is(&nine, Plain)
+            );
+            // Three texts.
+            assert_eq!(
+                clean((TEN, Plain), (&user, Executable), (&nine, Plain)),
+                is(&both, Executable)
+            );
+            assert_eq!(
+                clean((TEN, Plain), (&user, Plain), (&nine, Executable)),
+                is(&both, Executable)
+            );
+        });
+    }
+
+    /// A path with this file in the tip, in the index and on disk.
+    fn state(writer: &mut ObjectWriter<'_>, tip: Option<&str>, staged: IndexState) -> PathState {
+        let tip = tip.map(|text| FileId {
+            oid: writer.write_blob(text.as_bytes()).unwrap(),
+            mode: FileMode::Plain,
+        });
+        let path = path("a.txt");
+        PathState { path, tip, disk: None, staged, convertible: false, ignored: false }
+    }
+
+    fn staged(writer: &mut ObjectWriter<'_>, text: &str) -> IndexState {
+        let oid = writer.write_blob(text.as_bytes()).unwrap();
+        IndexState::File(FileId { oid, mode: FileMode::Plain })
+    }
+
+    /// The new index entry; `None` leaves the entry as it is.
+    fn entry(
+        writer: &ObjectWriter<'_>,
+        state: &PathState,
+        new: Option<&str>,
+    ) -> std::result::Result<Option<Option<String>>, Vec<Range<usize>>> {
+        let new = new.map(|text| version(writer, text));
+        let entry = index_entry(writer, state, new.as_ref()).unwrap()?;
+        let text = |version: Version| String::from_utf8(version.bytes(writer).unwrap()).unwrap();
+        Ok(entry.map(|entry| entry.map(text)))
+    }
+
+    #[test]
+    fn an_entry_without_staged_changes_follows_the_branch() {
+        with(|writer| {
+            let is = staged(writer, TEN);
+            let state = state(writer, Some(TEN), is);
+            assert_eq!(entry(writer, &state, Some("new\n")), Ok(Some(Some("new\n".to_owned()))));
+            assert_eq!(entry(writer, &state, None), Ok(Some(None)));
+        });
+    }
+
+    #[test]
+    fn staged_lines_stay_staged() {
+        with(|writer| {
+            let is = staged(writer, &users());
+            let state = state(writer, Some(TEN), is);
+            let (new, both) = (TEN.replace('9', "nine"), users().replace('9', "nine"));
+            assert_eq!(entry(writer, &state, Some(&new)), Ok(Some(Some(both))));
+        });
+    }
+
+    #[test]
+    fn staged_lines_that_the_edit_changes_conflict() {
+        with(|writer| {
+            let is = staged(writer, &users());
+            let state = state(writer, Some(TEN), is);
+            let new = TEN.replace("2\n", "two\n");
+            assert_eq!(entry(writer, &state, Some(&new)), Err(vec![1..2]));
+            assert_eq!(entry(writer, &state, None), Err(Vec::new()));
+        });
+    }
+
+    #[test]
+    fn a_staged_deletion_stays_staged() {
+        with(|writer| {
+            let state = state(writer, Some(TEN), IndexState::Nothing);
+            assert_eq!(entry(writer, &state, Some("new\n")), Ok(None));
+            // The path is gone from HEAD, too.
+            assert_eq!(entry(writer, &state, None), Ok(Some(None)));
+        });
+    }
+
+    #[test]
+    fn a_new_file_gets_an_entry() {
+        with(|writer| {
+            let state = state(writer, None, IndexState::Nothing);
+            assert_eq!(entry(writer, &state, Some("new\n")), Ok(Some(Some("new\n".to_owned()))));
+        });
+    }
+
+    #[test]
+    fn a_staged_new_file_conflicts_with_another_one() {
+        with(|writer| {
+            let is = staged(writer, "mine\n");
+            let state = state(writer, None, is);
+            assert_eq!(entry(writer, &state, Some("new\n")), Err(Vec::new()));
+            assert_eq!(entry(writer, &state, Some("mine\n")), Ok(Some(Some("mine\n".to_owned()))));
+        });
+    }
+
+    #[test]
+    fn an_intent_to_add_becomes_an_entry_or_stays() {
+        with(|writer| {
+            let state = state(writer, None, IndexState::IntentToAdd);
+            assert_eq!(entry(writer, &state, Some("new\n")), Ok(Some(Some("new\n".to_owned()))));
+            assert_eq!(entry(writer, &state, None), Ok(None));
+        });
+    }
+
+    /// Separates the edit from `disk` to `after` of a file with this tip, which is not staged.
+    fn separated(
+        writer: &mut ObjectWriter<'_>,
+        tip: Option<&str>,
+        disk: Option<&str>,
+        after: Option<&str>,
+    ) -> SeparatedEdit {
+        let is = tip.map_or(IndexState::Nothing, |tip| staged(writer, tip));
+        let state = state(writer, tip, is);
+        let before = Before { tip: state.tip, disk: disk.map(|text| version(writer, text)) };
+        let after = after.map(|text| version(writer, text));
+        separate(writer, &state, &before, after.as_ref()).unwrap()
+    }
+
+    #[test]
+    fn an_edit_of_a_clean_file_is_the_branchs_file() {
+        with(|writer| {
+            let edit = separated(writer, Some(TEN), Some(TEN), Some("new\n"));
+            assert_eq!(edit.user_changes, UserChanges::None);
+            assert_eq!(content(edit.branch.as_ref()), plain("new\n"));
+            assert_eq!(content(edit.entry.unwrap().as_ref()), plain("new\n"));
+            let edit = separated(writer, Some(TEN), Some(TEN), None);
+            assert_eq!((edit.user_changes, edit.branch), (UserChanges::None, None));
+            let edit = separated(writer, None, None, Some("new\n"));
+            assert_eq!(edit.user_changes, UserChanges::None);
+        });
+    }
+
+    #[test]
+    fn an_edit_of_other_lines_leaves_the_users_lines_out_of_the_branch() {
+        with(|writer| {
+            let after = users().replace('9', "nine");
+            let edit = separated(writer, Some(TEN), Some(&users()), Some(&after));
+            assert_eq!(edit.user_changes, UserChanges::Separate);
+            let nine = TEN.replace('9', "nine");
+            assert_eq!(content(edit.branch.as_ref()), plain(&nine));
+            assert_eq!(content(edit.entry.unwrap().as_ref()), plain(&nine));
+        });
+    }
+
+    #[test]
+    fn an_edit_of_the_users_lines_is_mixed() {
+        with(|writer| {
+            let after = users().replace("2 by hand", "two");
+            let edit = separated(writer, Some(TEN), Some(&users()), Some(&after));
+            assert_eq!(edit.user_changes, UserChanges::Mixed);
+            assert_eq!(content(edit.branch.as_ref()), plain(&after));
+            assert_eq!(content(edit.entry.unwrap().as_ref()), plain(&after));
+        });
+    }
+
+    #[test]
+    fn an_edit_of_an_untracked_file_is_mixed() {
+        with(|writer| {
+            for after in [Some("mine\nnew\n"), None] {
+                let edit = separated(writer, None, Some("mine\n"), after);
+                assert_eq!(edit.user_changes, UserChanges::Mixed, "{after:?}");
+            }
+        });
+    }
+
+    #[test]
+    fn an_edit_that_makes_a_file_anew_which_the_user_removed_is_mixed() {
+        with(|writer| {
+            let edit = separated(writer, Some(TEN), None, Some("new\n"));
+            assert_eq!(edit.user_changes, UserChanges::Mixed);
+        });
+    }
+
+    #[test]
+    fn the_deletion_of_a_file_with_user_changes_is_mixed() {
+        with(|writer| {
+            let edit = separated(writer, Some(TEN), Some(&users()), None);
+            assert_eq!((edit.user_changes, edit.branch), (UserChanges::Mixed, None));
+        });
+    }
+
+    #[test]
+    fn a_mode_that_the_user_changed_stays_out_of_the_branch() {
+        with(|writer| {
+            let is = staged(writer, TEN);
+            let state = state(writer, Some(TEN), is);
+            let disk = Some(moded(writer, TEN, FileMode::Executable));
+            let after = moded(writer, "new\n", FileMode::Executable);
+            let before = Before { tip: state.tip, disk };
+            let edit = separate(writer, &state, &before, Some(&after)).unwrap();
+            assert_eq!(edit.user_changes, UserChanges::Separate);
+            assert_eq!(content(edit.branch.as_ref()), plain("new\n"));
+        });
+    }
+
+    #[test]
+    fn an_edit_of_a_mode_alone_keeps_the_users_text_out_of_the_branch() {
+        with(|writer| {
+            let is = staged(writer, TEN);
+            let state = state(writer, Some(TEN), is);
+            let disk = Some(version(writer, &users()));
+            let after = moded(writer, &users(), FileMode::Executable);
+            let before = Before { tip: state.tip, disk };
+            let edit = separate(writer, &state, &before, Some(&after)).unwrap();
+            assert_eq!(edit.user_changes, UserChanges::Separate);
+            let branch = edit.branch.unwrap();
+            assert_eq!(branch.bytes(writer).unwrap(), TEN.as_bytes());
+            assert_eq!(branch.file.mode, FileMode::Executable);
+        });
+    }
+
+    #[test]
+    fn an_edit_of_a_staged_line_is_mixed() {
+        with(|writer| {
+            let is = staged(writer, &users());
+            let state = state(writer, Some(TEN), is);
+            let before = Before { tip: state.tip, disk: Some(version(writer, TEN)) };
+            let after = version(writer, &TEN.replace("2\n", "two\n"));
+            let edit = separate(writer, &state, &before, Some(&after)).unwrap();
+            assert_eq!(edit.user_changes, UserChanges::Mixed);
+        });
+    }
+}

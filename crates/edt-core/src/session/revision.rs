@@ -1,0 +1,97 @@
+//! Revisions as a user names them: an edit of the session by its number, or anything Git knows.
+
+use super::current::Session;
+use edt_git::{Oid, Repo};
+use edt_types::{Code, Finding, Result};
+
+/// The fewest digits of an abbreviated commit id.
+const SHORTEST_ID: usize = 4;
+
+/// The commit that `spec` names: a bare integer is the edit of `session` with that number, as
+/// `edt log` prints it; anything else is a revision as Git reads it. A number that is no edit, with
+/// at least four digits, may be an abbreviated commit id.
+///
+/// # Errors
+/// `BAD_REQUEST` if it names no commit; `OBJECT_MISSING`.
+pub fn resolve(repo: &Repo, session: Option<&Session>, spec: &str) -> Result<Oid> {
+    let Some(number) = edit_number(spec) else { return repo.commit_named(spec) };
+    if let Some(commit) = session.map(|session| edit(repo, session, number)).transpose()?.flatten()
+    {
+        return Ok(commit);
+    }
+    if spec.len() >= SHORTEST_ID
+        && let Ok(commit) = repo.commit_named(spec)
+    {
+        return Ok(commit);
+    }
+    let summary = match session {
+        Some(session) => format!("The session {} has no edit {spec}.", session.name),
+        None => format!("There is no edit {spec}: this worktree has no session."),
+    };
+    let remedy = "`edt log` lists the session's edits with their numbers.";
+    Err(Finding::new(Code::BadRequest, summary, remedy).into())
+}
+
+/// The number, if `spec` is one.
+#[must_use]
+pub fn edit_number(spec: &str) -> Option<u64> {
+    let digits = !spec.is_empty() && spec.bytes().all(|byte| byte.is_ascii_digit());
+    digits.then(|| spec.parse().ok()).flatten()
+}
+
+/// The commit of the edit `number` of the session.
+///
+/// # Errors
+/// `OBJECT_MISSING`.
+pub fn edit(repo: &Repo, session: &Session, number: u64) -> Result<Option<Oid>> {
+    for commit in session.commits(repo) {
+        let commit = commit?;
+        let Some(trailers) = commit.trailers.as_ref() else { continue };
+        if commit.is_edit() && trailers.edit == number && trailers.session == session.name {
+            return Ok(Some(commit.oid));
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{Scratch, refusal};
+
+    #[test]
+    fn a_number_names_an_edit_of_the_session() {
+        let scratch = Scratch::with(&[("a.txt", "one\n")]);
+        scratch.edit("first", "a.txt", "one", "two");
+        let first = scratch.head();
+        scratch.edit("second", "a.txt", "two", "three");
+        let (repo, session) = (scratch.repo(), scratch.session());
+        let resolved = |spec: &str| resolve(&repo, Some(&session), spec).unwrap();
+        assert_eq!((resolved("1"), resolved("2")), (first, session.tip));
+        assert_eq!((resolved("HEAD~1"), resolved(&first.to_string())), (first, first));
+    }
+
+    #[test]
+    fn a_checkpoint_does_not_take_the_number_of_an_edit() {
+        let scratch = Scratch::with(&[("a.txt", "one\n")]);
+        scratch.edit("first", "a.txt", "one", "two");
+        let first = scratch.head();
+        scratch.write("a.txt", "mine\n");
+        scratch.edit("second", "a.txt", "mine", "theirs");
+        let (repo, session) = (scratch.repo(), scratch.session());
+        assert_eq!(resolve(&repo, Some(&session), "1").unwrap(), first);
+        assert_eq!(resolve(&repo, Some(&session), "2").unwrap(), session.tip);
+    }
+
+    #[test]
+    fn an_unknown_number_is_refused() {
+        let scratch = Scratch::with(&[("a.txt", "one\n")]);
+        scratch.begin("fix");
+        let (repo, session) = (scratch.repo(), scratch.session());
+        let finding = refusal(resolve(&repo, Some(&session), "7"));
+        assert_eq!(finding.summary, "The session fix has no edit 7.");
+        let finding = refusal(resolve(&repo, None, "7"));
+        assert_eq!(finding.summary, "There is no edit 7: this worktree has no session.");
+        assert_eq!(refusal(resolve(&repo, None, "nowhere")).code, Code::BadRequest);
+    }
+}

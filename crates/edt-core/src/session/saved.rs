@@ -1,0 +1,93 @@
+//! Keeps the user's version of files that `--save` overwrites, as a commit at
+//! `refs/edt/<name>/saved/<n>`.
+
+use std::ops::Range;
+
+use super::checkpoint::{CheckpointReason, Checkpoints, UserVersion};
+use super::current::Session;
+use super::list::next_numbered_ref;
+use super::path_state::PathState;
+use super::unwind;
+use edt_git::{ObjectWriter, Oid};
+use edt_types::{Finding, Refusal, RepoPath, Result, Warning};
+
+/// What to do if the user changed the same lines.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Overlaps {
+    /// Refuse with `UNSAVED_CHANGES`.
+    #[default]
+    Refuse,
+    /// Keep the user's version as a commit at `refs/edt/<name>/saved/<n>`, then overwrite the
+    /// overlapping lines.
+    Save,
+}
+
+/// The files whose lines on disk overlap with a change.
+#[derive(Debug)]
+pub struct OverlappingFiles {
+    overlaps: Overlaps,
+    /// The command, for the refusal.
+    operation: &'static str,
+    saved: Vec<PathState>,
+    refused: Vec<Finding>,
+}
+
+/// The commit with the user's version of files.
+#[derive(Debug, Default)]
+pub struct Saved {
+    /// The ref to create; `None` if nothing is saved.
+    pub create: Option<(String, Oid)>,
+    pub warnings: Vec<Warning>,
+}
+
+impl OverlappingFiles {
+    #[must_use]
+    pub const fn new(overlaps: Overlaps, operation: &'static str) -> OverlappingFiles {
+        OverlappingFiles { overlaps, operation, saved: Vec::new(), refused: Vec::new() }
+    }
+
+    /// Adds a file whose `rows` on disk or in the index would be overwritten. No commit ever has an
+    /// ignored file, so that such a file is always refused.
+    pub fn add(&mut self, state: &PathState, rows: &[Range<usize>]) {
+        let path = state.path.to_string();
+        if self.saved.iter().any(|saved| saved.path == state.path)
+            || self.refused.iter().any(|finding| finding.path.as_ref() == Some(&path))
+        {
+            return;
+        }
+        let operation = format!("`{}`", self.operation);
+        match self.overlaps {
+            _ if state.ignored => {
+                self.refused.push(unwind::overlap_ignored(&state.path, rows, &operation));
+            }
+            Overlaps::Refuse => self.refused.push(unwind::overlap(&state.path, rows, &operation)),
+            Overlaps::Save => self.saved.push(state.clone()),
+        }
+    }
+
+    /// Writes the commit with the user's version of the files, on disk and in the index.
+    ///
+    /// # Errors
+    /// `UNSAVED_CHANGES` for each file that may not be overwritten.
+    pub fn save(self, writer: &mut ObjectWriter<'_>, session: &Session) -> Result<Saved> {
+        Refusal::check(self.refused)?;
+        if self.saved.is_empty() {
+            return Ok(Saved::default());
+        }
+        let tree = writer.tree_of(session.tip)?;
+        let all = self.saved.iter().map(UserVersion::of).collect();
+        let reason = CheckpointReason::UserChanges;
+        let commit = Checkpoints::write(writer, session, tree, 0, all, reason)?.tip;
+        let name = next_numbered_ref(writer.repo(), &session.name, "saved")?;
+        let warnings = self.saved.iter().map(|state| kept(&state.path, &name)).collect();
+        Ok(Saved { create: Some((name, commit)), warnings })
+    }
+}
+
+fn kept(path: &RepoPath, name: &str) -> Warning {
+    let message = format!(
+        "The user's version of this file is kept at {name}; `git show {name}:{}` prints it.",
+        path.quoted()
+    );
+    Warning { code: "user_version_saved", path: Some(path.to_string()), message }
+}

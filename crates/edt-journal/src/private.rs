@@ -1,0 +1,397 @@
+//! The private store: exact bytes of files with the user's uncommitted changes, and of ignored
+//! files, before and after each edit. It makes an undo exact.
+//!
+//! One file per transaction below `<common-dir>/edt/private/<session>`, readable by its owner only.
+//! No Git object has these bytes, so that no push sends them and no commit contains them.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use edt_git::read::ObjectKind;
+use edt_git::{Oid, Repo};
+use edt_io::{failed, file, fs};
+use edt_types::{RepoPath, Result};
+
+/// The most bytes of all records together. Beyond it, the oldest records are removed.
+const MAX_BYTES: u64 = 256 * 1024 * 1024;
+/// The start of a record: its format and version.
+const MAGIC: &[u8; 8] = b"edtpriv1";
+
+/// What one transaction changed on disk, where that differs from what its commit records.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PrivateRecord {
+    /// The session's name.
+    pub session: String,
+    /// The name of its file: the commit of an edit in hex, or another name for a move of the
+    /// branch, which only recovery reads.
+    pub name: String,
+    pub files: Vec<PrivateFile>,
+}
+
+/// One file on disk before and after an edit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PrivateFile {
+    path: Vec<u8>,
+    /// `None` if there was no file.
+    pub before: Option<PrivateBytes>,
+    pub after: Option<PrivateBytes>,
+}
+
+/// The bytes of a file on disk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PrivateBytes {
+    pub executable: bool,
+    /// Its permission bits, if they are known.
+    pub permissions: Option<u32>,
+    pub bytes: Vec<u8>,
+}
+
+impl PrivateFile {
+    #[must_use]
+    pub fn new(
+        path: &RepoPath,
+        before: Option<PrivateBytes>,
+        after: Option<PrivateBytes>,
+    ) -> PrivateFile {
+        PrivateFile { path: path.as_bytes().to_vec(), before, after }
+    }
+
+    #[must_use]
+    pub fn path(&self) -> RepoPath {
+        RepoPath::from_tree(&self.path)
+    }
+}
+
+impl PrivateRecord {
+    /// Its size in bytes, without the framing.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        let sides = self.files.iter().flat_map(|file| [&file.before, &file.after]);
+        sides.flatten().map(|side| side.bytes.len()).sum()
+    }
+}
+
+/// Whether a record must be on disk before the call goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sync {
+    Now,
+    /// The journal has the record, too.
+    Later,
+}
+
+/// Writes `record`.
+///
+/// # Errors
+/// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
+pub(super) fn write(repo: &Repo, record: &PrivateRecord, sync: Sync) -> Result<()> {
+    let path = path_of(repo, &record.session, &record.name);
+    let wrap = |error: std::io::Error| failed("write", &path, &error);
+    let directory = path.parent().unwrap_or(&path);
+    fs::make_private_dir(directory).map_err(wrap)?;
+    let payload = postcard::to_stdvec(record).unwrap_or_default();
+    let sum = crc32fast::hash(&payload);
+    // Counting all records is too much for every edit.
+    if sum.is_multiple_of(64) {
+        make_room(&root(repo), payload.len() as u64);
+    }
+    let mut bytes = MAGIC.to_vec();
+    bytes.extend_from_slice(&sum.to_le_bytes());
+    bytes.extend_from_slice(&payload);
+    fs::write_atomic(&path, &bytes, 0o600).map_err(wrap)?;
+    if sync == Sync::Now {
+        file::sync(&path).and_then(|()| file::sync(directory)).map_err(wrap)?;
+    }
+    Ok(())
+}
+
+/// The record of `commit`; `None` if it has none, or if it is damaged.
+#[must_use]
+pub fn read(repo: &Repo, session: &str, commit: Oid) -> Option<PrivateRecord> {
+    read_file(&path_of(repo, session, &commit.to_string()))
+}
+
+/// Writes `record` again after a crash, unless it is complete.
+///
+/// # Errors
+/// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
+pub(super) fn recover(repo: &Repo, record: &PrivateRecord) -> Result<()> {
+    match read_file(&path_of(repo, &record.session, &record.name)) {
+        Some(_) => Ok(()),
+        None => write(repo, record, Sync::Now),
+    }
+}
+
+/// Removes `record`. A failure is ignored.
+pub(super) fn remove(repo: &Repo, record: &PrivateRecord) {
+    let _ = fs::remove_file(&path_of(repo, &record.session, &record.name));
+}
+
+/// Removes every record of a session. A failure is ignored.
+pub fn remove_session(repo: &Repo, session: &str) {
+    let directory = root(repo).join(session);
+    for path in fs::files_in(&directory) {
+        let _ = fs::remove_file(&path);
+    }
+    fs::remove_empty_dir(&directory);
+}
+
+/// The bytes with the id `oid`, from the object database or from a private record.
+///
+/// # Errors
+/// `OBJECT_MISSING` if neither has them.
+pub(super) fn bytes(repo: &Repo, oid: Oid) -> Result<Vec<u8>> {
+    let missing = match repo.object(oid, ObjectKind::Blob) {
+        Ok(bytes) => return Ok(bytes),
+        Err(missing) => missing,
+    };
+    let mut records = Vec::new();
+    collect(&root(repo), &mut records);
+    for path in records {
+        let files = read_file(&path).map(|record| record.files).unwrap_or_default();
+        let sides = files.into_iter().flat_map(|file| [file.before, file.after]).flatten();
+        for side in sides {
+            if repo.blob_id(&side.bytes)? == oid {
+                return Ok(side.bytes);
+            }
+        }
+    }
+    Err(missing)
+}
+
+fn read_file(path: &Path) -> Option<PrivateRecord> {
+    let bytes = fs::read_small(path, MAX_BYTES)?;
+    let rest = bytes.strip_prefix(MAGIC.as_slice())?;
+    let (sum, payload) = rest.split_at_checked(4)?;
+    (crc32fast::hash(payload).to_le_bytes() == sum).then(|| postcard::from_bytes(payload).ok())?
+}
+
+/// Removes the oldest records until `wanted` more bytes fit.
+fn make_room(root: &Path, wanted: u64) {
+    let mut records = Vec::new();
+    collect(root, &mut records);
+    let mut all: Vec<(u64, u64, PathBuf)> = records
+        .into_iter()
+        .map(|path| (fs::minutes_old(&path).unwrap_or(0), fs::size(&path).unwrap_or(0), path))
+        .collect();
+    let mut total: u64 = all.iter().map(|(_, size, _)| size).sum::<u64>() + wanted;
+    all.sort_by_key(|(minutes, ..)| std::cmp::Reverse(*minutes));
+    for (_, size, path) in all {
+        if total <= MAX_BYTES {
+            return;
+        }
+        if fs::remove_file(&path).is_ok() {
+            total -= size;
+        }
+    }
+}
+
+fn collect(directory: &Path, into: &mut Vec<PathBuf>) {
+    for name in fs::names_in(directory) {
+        let path = directory.join(name);
+        if path.is_dir() { collect(&path, into) } else { into.push(path) }
+    }
+}
+
+fn root(repo: &Repo) -> PathBuf {
+    repo.common_dir().join("edt/private")
+}
+
+fn path_of(repo: &Repo, session: &str, name: &str) -> PathBuf {
+    root(repo).join(session).join(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::publish::{ChangeSet, publish};
+    use crate::recover::open_recovered;
+    use crate::tests::{MAIN, POINTER, Scratch, path};
+    use edt_git::{InHead, RefSwap};
+    use std::os::unix::fs::PermissionsExt as _;
+
+    const TWO: &[(&str, Option<&str>)] = &[("a.txt", Some("two\n"))];
+
+    fn bytes(text: &str) -> Option<PrivateBytes> {
+        Some(PrivateBytes { executable: true, permissions: None, bytes: text.into() })
+    }
+
+    fn record(commit: Oid) -> PrivateRecord {
+        let files = vec![
+            PrivateFile::new(&path("a.txt"), bytes("old"), bytes("new")),
+            PrivateFile::new(&path("gone.txt"), bytes("old"), None),
+        ];
+        PrivateRecord { session: "fix".into(), name: commit.to_string(), files }
+    }
+
+    /// A change with a private record, and the place of that record.
+    fn change(scratch: &Scratch, repo: &Repo) -> (ChangeSet, PrivateRecord, PathBuf) {
+        let change = scratch.change(repo, TWO);
+        let record = record(change.branch.new);
+        let place = path_of(repo, "fix", &record.name);
+        (ChangeSet { private: Some(record.clone()), ..change }, record, place)
+    }
+
+    fn commit(repo: &Repo, change: &ChangeSet) {
+        let (from, to) = (change.branch.start(), change.branch.new);
+        let swap = RefSwap { name: MAIN, from, to, log: "edt: change", head: InHead::Yes };
+        repo.swap_ref(&swap).unwrap();
+    }
+
+    #[test]
+    fn a_published_record_is_read_again() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let (change, record, _) = change(&scratch, &repo);
+        let commit = change.branch.new;
+        publish(&repo, &mut scratch.journal(&repo), change).unwrap();
+        assert_eq!(read(&repo, "fix", commit), Some(record));
+        assert_eq!(read(&repo, "other", commit), None);
+    }
+
+    #[test]
+    fn only_the_owner_may_read_a_record() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let (change, _, place) = change(&scratch, &repo);
+        publish(&repo, &mut scratch.journal(&repo), change).unwrap();
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&place), 0o600);
+        assert_eq!(mode(place.parent().unwrap()), 0o700);
+        assert_eq!(mode(&root(&repo)), 0o700);
+    }
+
+    #[test]
+    fn no_object_has_the_bytes_of_a_record() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let (change, ..) = change(&scratch, &repo);
+        publish(&repo, &mut scratch.journal(&repo), change).unwrap();
+        let oid = repo.blob_id(b"old").unwrap();
+        assert!(repo.object(oid, ObjectKind::Blob).is_err());
+        assert_eq!(super::bytes(&repo, oid).unwrap(), b"old");
+    }
+
+    #[test]
+    fn a_damaged_record_is_none() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let record = record(repo.head().unwrap().commit.unwrap());
+        write(&repo, &record, Sync::Later).unwrap();
+        let place = path_of(&repo, "fix", &record.name);
+        let complete = std::fs::read(&place).unwrap();
+        for at in 0..complete.len() {
+            let mut torn = complete.clone();
+            torn[at] ^= 1;
+            std::fs::write(&place, &torn).unwrap();
+            assert_eq!(read_file(&place), None, "a changed byte {at}");
+            std::fs::write(&place, &complete[..at]).unwrap();
+            assert_eq!(read_file(&place), None, "cut at byte {at}");
+        }
+        recover(&repo, &record).unwrap();
+        assert_eq!(read_file(&place), Some(record));
+    }
+
+    #[test]
+    fn recovery_writes_the_record_of_a_finished_change() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let (change, record, _) = change(&scratch, &repo);
+        scratch.interrupt(&repo, &change);
+        commit(&repo, &change);
+        assert_eq!(open_recovered(&repo, POINTER).unwrap().1.unwrap().action, "finished");
+        assert_eq!(read(&repo, "fix", change.branch.new), Some(record));
+    }
+
+    #[test]
+    fn recovery_after_a_restart_writes_the_record() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let (change, record, place) = change(&scratch, &repo);
+        let commit = change.branch.new;
+        publish(&repo, &mut scratch.journal(&repo), change).unwrap();
+        std::fs::write(&place, b"").unwrap();
+        scratch.restart();
+        open_recovered(&repo, POINTER).unwrap();
+        assert_eq!(read(&repo, "fix", commit), Some(record));
+    }
+
+    #[test]
+    fn recovery_removes_the_record_of_a_change_that_it_rolls_back() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let (change, record, place) = change(&scratch, &repo);
+        write(&repo, &record, Sync::Later).unwrap();
+        scratch.interrupt(&repo, &change);
+        assert_eq!(open_recovered(&repo, POINTER).unwrap().1.unwrap().action, "rolled_back");
+        assert!(!place.exists());
+    }
+
+    #[test]
+    fn recovery_after_a_restart_removes_the_record_of_a_change_that_was_rolled_back() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let (change, record, place) = change(&scratch, &repo);
+        scratch.interrupt(&repo, &change);
+        open_recovered(&repo, POINTER).unwrap();
+        write(&repo, &record, Sync::Later).unwrap();
+        scratch.restart();
+        open_recovered(&repo, POINTER).unwrap();
+        assert!(!place.exists());
+    }
+
+    #[test]
+    fn a_refused_change_leaves_no_record() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let (change, _, place) = change(&scratch, &repo);
+        scratch.write("a.txt", "mine\n");
+        publish(&repo, &mut scratch.journal(&repo), change).unwrap_err();
+        assert!(!place.exists());
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("mine\n"));
+    }
+
+    #[test]
+    fn the_records_of_a_session_are_removed_together() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let head = repo.head().unwrap().commit.unwrap();
+        let other = PrivateRecord { session: "other".into(), ..record(head) };
+        for record in [&record(head), &other] {
+            write(&repo, record, Sync::Now).unwrap();
+        }
+        remove_session(&repo, "fix");
+        assert!(!root(&repo).join("fix").exists());
+        assert_eq!(read(&repo, "other", head), Some(other));
+    }
+
+    #[test]
+    fn the_oldest_records_make_room() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let head = repo.head().unwrap().commit.unwrap();
+        for name in ["old", "new"] {
+            let record = PrivateRecord { name: name.into(), ..record(head) };
+            write(&repo, &record, Sync::Later).unwrap();
+        }
+        let place = |name| path_of(&repo, "fix", name);
+        let seconds = u64::try_from(edt_io::clock::seconds()).unwrap_or_default();
+        let hour_ago =
+            std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds.saturating_sub(3600));
+        std::fs::File::options()
+            .append(true)
+            .open(place("old"))
+            .unwrap()
+            .set_modified(hour_ago)
+            .unwrap();
+        let size = fs::size(&place("new")).unwrap();
+        make_room(&root(&repo), MAX_BYTES - size);
+        assert_eq!((place("old").exists(), place("new").exists()), (false, true));
+    }
+
+    #[test]
+    fn the_size_of_a_record_is_that_of_its_bytes() {
+        let scratch = Scratch::new();
+        assert_eq!(record(scratch.state().head).size(), 9);
+    }
+}
