@@ -86,30 +86,31 @@ fn a_checkpoint_without_switching_records_the_users_changes() {
     assert_eq!(workspace.edt(&["checkpoint"]).json["status"], json!("unchanged"));
 }
 
-/// Regression: an ignored path was answered with "unchanged", and the worktree itself was not a
-/// valid path.
+/// Regression: an ignored path was answered with "unchanged" and no word about it, and the worktree
+/// itself was not a valid path.
 #[test]
-fn a_checkpoint_records_an_ignored_file_that_is_named_and_everything_below_the_root() {
+fn a_checkpoint_names_what_is_ignored_and_records_everything_below_the_root() {
     let workspace = workspace();
     workspace.edt(&["begin", "s"]).landed();
     workspace.write("noise.log", "wanted\n");
     workspace.write("logs/one.log", "x\n");
-    let answer = workspace.edt(&["checkpoint", "logs"]);
-    assert_eq!(
-        (&answer.json["status"], &answer.json["warnings"][0]["path"]),
-        (&json!("unchanged"), &json!("logs"))
-    );
-    let printed =
-        workspace.command(crate::test_repo::EDT).args(["checkpoint", "logs"]).output().unwrap();
-    assert!(!String::from_utf8_lossy(&printed.stdout).contains("nothing to record"));
-    workspace.edt(&["checkpoint", "noise.log"]).landed();
-    assert_eq!(workspace.blob("HEAD:noise.log"), b"wanted\n");
+    for ignored in ["logs", "noise.log"] {
+        let answer = workspace.edt(&["checkpoint", ignored]);
+        let (status, warning) = (&answer.json["status"], &answer.json["warnings"][0]);
+        assert_eq!(status, "unchanged", "{:#}", answer.json);
+        assert_eq!((&warning["code"], &warning["path"]), (&json!("left_out"), &json!(ignored)));
+        let printed = workspace
+            .command(crate::test_repo::EDT)
+            .args(["checkpoint", ignored])
+            .output()
+            .unwrap();
+        assert!(!String::from_utf8_lossy(&printed.stdout).contains("nothing to record"));
+    }
     workspace.write("a.txt", "changed\n");
     workspace.write("dir/new.txt", "new\n");
-    assert_eq!(
-        workspace.edt(&["checkpoint", "."]).landed().json["files"].as_array().unwrap().len(),
-        2
-    );
+    let files = &workspace.edt(&["checkpoint", "."]).landed().json["files"];
+    assert_eq!(files.as_array().unwrap().len(), 2, "{files:#}");
+    assert_eq!(workspace.git(&["ls-files", "noise.log", "logs"]), "");
     workspace.is_clean();
 }
 

@@ -24,7 +24,9 @@ use edt_core::session::message::Kind;
 use edt_core::session::record::{self, CommitInfo, RecordAction, record_changes};
 use edt_core::session::revert;
 use edt_core::session::snapshot::Snapshot as BeforeProgram;
+use edt_core::session::switch::switch;
 use edt_core::session::undo::{self, MoveOptions, UndoTarget};
+use edt_core::session::unland::{UnlandOptions, unland};
 use edt_core::session::workspace::Options;
 use edt_core::session::{LockedWorkspace, Session};
 use edt_core::txn::{self, Request};
@@ -250,6 +252,31 @@ fn begin_elsewhere(root: &Path) -> Result<Vec<&'static str>> {
     ))
 }
 
+fn begin_from_a_session(root: &Path) -> Result<Vec<&'static str>> {
+    let how = BeginOptions {
+        name: Some("u".into()),
+        switching: HeadSwitch::AsConfigured,
+        from: Some("s".into()),
+    };
+    Ok(codes(&begin::begin(&mut open(root)?, &how)?.warnings))
+}
+
+fn switch_to_another(root: &Path) -> Result<Vec<&'static str>> {
+    let (_, switched) = switch(&mut open(root)?, "s")?;
+    Ok(codes(&switched.expect("HEAD is on another session").warnings))
+}
+
+fn landing_undone(root: &Path) -> Result<Vec<&'static str>> {
+    Ok(codes(&unland(&mut open(root)?, &UnlandOptions::default())?.warnings))
+}
+
+fn landing_with_consent(root: &Path) -> Result<Vec<&'static str>> {
+    let mut workspace = open(root)?;
+    let session = running(&workspace)?;
+    let options = LandOptions { include_user_changes: true, ..LandOptions::default() };
+    Ok(codes(&land(&mut workspace, &session, &options)?.warnings))
+}
+
 fn leave(root: &Path) -> Result<Vec<&'static str>> {
     let mut workspace = open(root)?;
     let session = running(&workspace)?;
@@ -407,6 +434,47 @@ fn main_moved() -> TestRepo {
     workspace.git(&["switch", "--quiet", "main"]);
     workspace.commit(&[("b.txt", b"moved\n")]);
     workspace.git(&["switch", "--quiet", "edt/s"]);
+    workspace
+}
+
+/// Two sessions that differ in `a.txt`; HEAD is on the second.
+fn two_sessions() -> TestRepo {
+    let workspace = session(true);
+    assert_eq!(workspace.edt(&["begin", "t"]).exit, 0);
+    workspace.overwrite("a.txt", "other\n");
+    workspace
+}
+
+/// The same with lines of the user that both sessions let stay.
+fn two_sessions_with_user_lines() -> TestRepo {
+    let workspace = plain();
+    workspace.commit(&[("long.txt", lines(20).as_bytes())]);
+    workspace.edt(&["begin", "s"]).landed();
+    edit_between_user_lines(&workspace.root).unwrap();
+    assert_eq!(workspace.edt(&["begin", "t"]).exit, 0);
+    workspace.overwrite("a.txt", "other\n");
+    let text = workspace.text("long.txt");
+    workspace.write("long.txt", text.replace("line 17 of", "a user's line 17 of"));
+    workspace
+}
+
+fn landed(switched: bool) -> TestRepo {
+    let workspace = session(switched);
+    workspace.edt(&["land"]).landed();
+    workspace
+}
+
+/// A landing, then lines that the user typed into its file.
+fn landed_with_user_lines() -> TestRepo {
+    let workspace = with_later_user_lines(true);
+    workspace.edt(&["land"]).landed();
+    workspace
+}
+
+/// An edit could not be separated from the user's changes.
+fn with_a_mixed_edit(switched: bool) -> TestRepo {
+    let workspace = with_user_changes(switched);
+    edit_of_a_changed_file(&workspace.root).unwrap();
     workspace
 }
 
@@ -586,6 +654,44 @@ fn the_beginning_of_a_session() {
     alone("the_beginning_of_a_session", || {
         meets_faults("begin, switched", plain, begin_switched);
         meets_faults("begin, without switching", plain, begin_without_switching);
+    });
+}
+
+#[test]
+fn the_beginning_of_a_session_from_another() {
+    alone("the_beginning_of_a_session_from_another", || {
+        meets_faults("begin, from a session", two_sessions, begin_from_a_session);
+    });
+}
+
+#[test]
+fn a_switch_to_another_session() {
+    alone("a_switch_to_another_session", || {
+        meets_faults("switch", two_sessions, switch_to_another);
+        meets_faults("dirty switch", two_sessions_with_user_lines, switch_to_another);
+    });
+}
+
+#[test]
+fn a_landing_that_is_undone() {
+    alone("a_landing_that_is_undone", || {
+        in_both_modes(
+            ["land --undo, switched", "land --undo, without switching"],
+            landed,
+            landing_undone,
+        );
+        meets_faults("dirty land --undo", landed_with_user_lines, landing_undone);
+    });
+}
+
+#[test]
+fn a_landing_with_the_users_consent() {
+    alone("a_landing_with_the_users_consent", || {
+        in_both_modes(
+            ["land with consent, switched", "land with consent, without switching"],
+            with_a_mixed_edit,
+            landing_with_consent,
+        );
     });
 }
 

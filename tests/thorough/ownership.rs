@@ -380,6 +380,8 @@ impl Play {
     /// What every new commit of a step must fulfil: (2), (3) and (4). `consented`: the user let the
     /// session's user changes land.
     fn check_commits(&mut self, after: &Seen, who: Who, consented: bool) -> Judged {
+        // What the agent restored is the agent's work, and lands as such.
+        let mut restored = Vec::new();
         for id in self.read_commits(after) {
             // A restored file may have lines that are in another file already: it was renamed.
             let parent = self.commits[&id].parents.first().cloned();
@@ -407,6 +409,7 @@ impl Play {
                         commit.kind
                     ));
                 }
+                restored.extend(added);
             } else if commit.is_users_version() {
                 if commit.has_agent {
                     return wrong("(2) the user's version has an agent's name".to_owned());
@@ -426,6 +429,7 @@ impl Play {
                 self.committed.extend(lines.filter(|line| is_users(line)).cloned());
             }
         }
+        self.touched.extend(restored);
         Ok(())
     }
 

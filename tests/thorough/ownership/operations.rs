@@ -1312,7 +1312,10 @@ impl Play {
             (Some(base), Some(old)) => (self.reader.tree(base), self.reader.tree(old)),
             _ => (Default::default(), Default::default()),
         };
-        for path in PATHS.iter().filter(|_| !lost && !has_own) {
+        // A merge follows a renamed file to its new name.
+        let is_renamed = |path: &&&str| base.contains_key(**path) && before.in_head(path).is_none();
+        let has_renamed = PATHS.iter().any(|path| is_renamed(&path));
+        for path in PATHS.iter().filter(|_| !lost && !has_own && !has_renamed) {
             let (base, onto) = (base.get(*path).cloned(), onto.get(*path).cloned());
             let (tip, landed) = (before.in_head(path), after.in_head(path));
             match merge3(&base, &onto, &tip) {
@@ -1430,7 +1433,7 @@ impl Play {
             tip != new && staged || merge3(&tip, &before.on_disk(path), &new) == Expected::Unclear
         });
         let ignored = edits.iter().flat_map(|edit| edit.files.keys()).any(|path| is_ignored(path));
-        let (has_version, _) = self.has_users_commits(before);
-        in_the_way || ignored || has_version
+        let (has_version, has_own) = self.has_users_commits(before);
+        in_the_way || ignored || has_version || has_own
     }
 }
