@@ -258,7 +258,10 @@ fn begin_from_a_session(root: &Path) -> Result<Vec<&'static str>> {
         switching: HeadSwitch::AsConfigured,
         from: Some("s".into()),
     };
-    Ok(codes(&begin::begin(&mut open(root)?, &how)?.warnings))
+    let mut said = codes(&begin::begin(&mut open(root)?, &how)?.warnings);
+    // It says which session the worktree was in.
+    said.retain(|code| *code != "began_beside");
+    Ok(said)
 }
 
 fn switch_to_another(root: &Path) -> Result<Vec<&'static str>> {
