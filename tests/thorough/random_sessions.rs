@@ -1,10 +1,11 @@
 //! A user runs Git in the worktree in which an agent edits through edt: random steps, compared with
-//! a simple model of the session.
+//! a simple model of the disk.
 //!
-//! After every step of edt: no content that was on disk, in the index or behind a ref is gone; a
-//! refusal changed nothing; disk and session have the content of the model; `undo` restores the
-//! bytes of before. A step is a number that is read against the current state, so that every part
-//! of a history is a history, and a failing one shrinks.
+//! After every step of edt: no content that was on disk, in the index or behind a ref is gone, and
+//! no line of the user; a refusal changed nothing; the disk has the content of the model; `undo`
+//! restores the bytes of before. A step is a number that is read against the current state, so that
+//! every part of a history is a history, and a failing one shrinks. `ownership` checks what is in
+//! the session's commits.
 //!
 //! `EDT_TESTS=all` plays 20 seeds of 500 steps; `EDT_RANDOM_SEED` sets the first seed.
 
@@ -15,7 +16,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use serde_json::{Value, json};
 
-use crate::test_repo::{EDT, TestRepo};
+use crate::test_repo::{EDT, Snapshot, TestRepo, walk};
 
 /// What someone does; the numbers choose among what there is.
 #[derive(Debug, Clone)]
@@ -95,11 +96,10 @@ type Fault = Result<(), TestCaseError>;
 /// The repository, and what the session in it should hold.
 struct Day {
     workspace: TestRepo,
-    /// The session's tip as the model has it; `None` while the model does not know (the user moved
-    /// something).
-    tip: Option<Tree>,
-    /// Tips before the edits that can be undone, oldest first.
-    back: Vec<Tree>,
+    /// The disk before and after each edit that can be undone, oldest first.
+    back: Vec<(Tree, Tree)>,
+    /// Every content that was on disk.
+    contents: BTreeMap<String, Vec<u8>>,
     /// Makes every content its own.
     count: u64,
     refs: String,
@@ -129,8 +129,8 @@ impl Day {
         workspace.git(&["config", "gc.auto", "0"]);
         Day {
             workspace,
-            tip: None,
             back: Vec::new(),
+            contents: BTreeMap::new(),
             count: 0,
             refs: String::new(),
             behind_refs: BTreeSet::new(),
@@ -151,12 +151,18 @@ impl Day {
         std::fs::read(self.workspace.root.join(path)).ok()
     }
 
-    fn disk(&self) -> Tree {
-        let read = |path: &&str| Some(((*path).to_owned(), blob(&self.bytes(path)?)));
-        PATHS.iter().filter_map(read).collect()
+    fn disk(&mut self) -> Tree {
+        let mut disk = Tree::new();
+        for path in PATHS {
+            let Some(bytes) = self.bytes(path) else { continue };
+            let id = blob(&bytes);
+            self.contents.insert(id.clone(), bytes);
+            disk.insert(path.to_owned(), id);
+        }
+        disk
     }
 
-    fn seen(&self) -> Seen {
+    fn seen(&mut self) -> Seen {
         Seen {
             disk: self.disk(),
             index: self.workspace.git(&["ls-files", "--stage"]),
@@ -180,20 +186,31 @@ impl Day {
         alive
     }
 
-    /// The session's branch and its tree, as Git has them.
-    fn recorded(&self) -> Option<Tree> {
-        let status = self.edt(&["status"]).1;
-        let branch = status["session"]["branch"].as_str()?.to_owned();
-        Some(self.tree(&branch))
-    }
-
-    fn tree(&self, rev: &str) -> Tree {
-        let listed = self.workspace.git(&["ls-tree", "-r", "--format=%(path) %(objectname)", rev]);
-        let entries = listed.lines().filter_map(|line| line.split_once(' '));
-        entries
-            .filter(|(path, _)| PATHS.contains(path))
-            .map(|(path, id)| (path.to_owned(), id.to_owned()))
-            .collect()
+    /// The user's lines of the contents `lost` that are nowhere. An edit beside them puts other
+    /// lines into their file; the private store has the file as it was.
+    fn lost_lines(&self, lost: &[&String], alive: &BTreeSet<String>) -> Vec<String> {
+        let mut lines: BTreeSet<&[u8]> = BTreeSet::new();
+        for content in lost.iter().filter_map(|id| self.contents.get(*id)) {
+            lines.extend(
+                content.split(|byte| *byte == b'\n').filter(|one| one.starts_with(b"user")),
+            );
+        }
+        let mut forget = |bytes: &[u8]| {
+            lines.retain(|line| !bytes.windows(line.len()).any(|part| part == *line));
+        };
+        for path in PATHS {
+            forget(&self.bytes(path).unwrap_or_default());
+        }
+        let mut private = Snapshot::new();
+        walk(&self.workspace.root.join(".git/edt/private"), "", &mut private);
+        private.values().for_each(|bytes| forget(bytes));
+        alive.iter().filter_map(|id| self.contents.get(id)).for_each(|bytes| forget(bytes));
+        // What is staged may be a merge that no file on disk ever was.
+        for entry in self.workspace.git(&["ls-files", "--stage"]).lines() {
+            let id = entry.split(' ').nth(1).unwrap_or_default();
+            forget(self.workspace.git(&["cat-file", "blob", id]).as_bytes());
+        }
+        lines.into_iter().map(|line| String::from_utf8_lossy(line).into_owned()).collect()
     }
 
     fn edt(&self, args: &[&str]) -> (i32, Value) {
@@ -214,7 +231,6 @@ impl Day {
     }
 
     fn resync(&mut self) {
-        self.tip = None;
         self.back.clear();
     }
 
@@ -292,13 +308,10 @@ impl Day {
 
     /// A step of edt, checked.
     fn agent(&mut self, step: &Step) -> Fault {
-        if self.tip.is_none() {
-            self.tip = self.recorded();
-        }
         let before = self.seen();
         let before_step = self.alive(&before);
         let (exit, answer, expected) = self.call(step, &before.disk);
-        prop_assert!(matches!(exit, 0..=3), "{answer:#}");
+        prop_assert!(matches!(exit, 0..=4), "{answer:#}");
         let word = format!("{step:?}");
         let word = word.split('(').next().unwrap_or_default().to_lowercase();
         let count = self.tally.entry(word).or_default();
@@ -310,102 +323,78 @@ impl Day {
         let after = self.seen();
         let alive = self.alive(&after);
         let lost: Vec<&String> = before_step.difference(&alive).collect();
+        let lost = self.lost_lines(&lost, &alive);
         prop_assert!(lost.is_empty(), "lost {lost:?}: {answer:#}\n{before:#?}\n{after:#?}");
         if exit != 0 {
             prop_assert_eq!(&before, &after, "a refusal changed something: {:#}", answer);
             return Ok(());
         }
-        let Some((tip, disk)) = expected else {
-            if !matches!(step, Step::Status) {
-                self.resync();
-            }
-            return Ok(());
-        };
-        prop_assert_eq!(&disk, &after.disk, "the disk is not what the model has: {:#}", answer);
-        if answer["status"] != json!("unchanged") {
-            let recorded = self.recorded();
-            prop_assert_eq!(
-                Some(&tip),
-                recorded.as_ref(),
-                "the session is not what the model has: {:#}",
-                answer
-            );
-            self.tip = Some(tip);
+        if let Some(disk) = expected {
+            prop_assert_eq!(&disk, &after.disk, "the disk is not what the model has: {:#}", answer);
         }
         Ok(())
     }
 
-    /// Calls edt; returns what session and disk should then have, if the model knows.
-    fn call(&mut self, step: &Step, disk: &Tree) -> (i32, Value, Option<(Tree, Tree)>) {
-        let tip = self.tip.clone();
+    /// Calls edt; returns the disk that it should leave, if the model knows.
+    fn call(&mut self, step: &Step, disk: &Tree) -> (i32, Value, Option<Tree>) {
+        let same = || Some(disk.clone());
         match step {
-            Step::Apply(a, b, c) => self.apply([*a, *b, *c], disk, tip),
+            Step::Apply(a, b, c) => self.apply([*a, *b, *c], disk),
             Step::Undo(n) => {
                 let count = usize::from(*n) % 3 + 1;
                 let (exit, answer) = self.edt(&["undo", &count.to_string()]);
-                if exit != 0 || self.back.len() < count {
-                    self.back.truncate(if exit == 0 { 0 } else { self.back.len() });
+                if exit != 0 {
                     return (exit, answer, None);
                 }
-                let to = self.back.split_off(self.back.len() - count).swap_remove(0);
-                let expected = tip.map(|tip| moved(&tip, to, disk));
-                (exit, answer, expected)
+                let kept = self.back.len().saturating_sub(count);
+                let undone = self.back.split_off(kept);
+                let mut to = (undone.len() == count).then_some(disk);
+                for (before, after) in undone.iter().rev() {
+                    // Whoever changed a file in between changed what undo restores.
+                    to = to.filter(|now| *now == after).map(|_| before);
+                }
+                (exit, answer, to.cloned())
             }
             Step::Redo => {
                 let (exit, answer) = self.edt(&["redo"]);
                 if exit == 0 {
                     self.back.clear();
                 }
-                let to = if exit == 0 { self.recorded() } else { None };
-                let expected = tip.zip(to).map(|(tip, to)| moved(&tip, to, disk));
-                (exit, answer, expected)
-            }
-            Step::Restore(n) => {
-                let (exit, answer) = self.edt(&["restore", Day::path(*n)]);
                 (exit, answer, None)
             }
+            Step::Restore(n) => self.moved(&["restore", Day::path(*n)]),
             Step::Checkpoint(n) => {
                 let path = n.map(Day::path);
                 let args: Vec<&str> = std::iter::once("checkpoint").chain(path).collect();
                 let (exit, answer) = self.edt(&args);
-                let mut to = tip;
-                if let (Some(to), Some(path)) = (&mut to, path) {
-                    set(to, path, disk.get(path));
-                } else {
-                    to = to.map(|_| disk.clone());
-                }
-                (exit, answer, to.map(|to| (to, disk.clone())))
+                (exit, answer, same())
             }
-            Step::Land => {
-                let (exit, answer) = self.edt(&["land"]);
-                (exit, answer, None)
-            }
-            Step::Abandon => {
-                let (exit, answer) = self.edt(&["abandon"]);
-                (exit, answer, None)
-            }
+            Step::Land => self.moved(&["land"]),
+            Step::Abandon => self.moved(&["abandon"]),
             Step::Begin(switch) => {
                 self.count += 1;
                 let name = format!("s{}", self.count);
-                let args: &[&str] =
-                    if *switch { &["begin", &name] } else { &["begin", &name, "--no-switch"] };
-                let (exit, answer) = self.edt(args);
-                (exit, answer, None)
+                let args = ["begin", &name, "--no-switch"];
+                self.moved(if *switch { &args[..2] } else { &args })
             }
             _ => {
                 let (exit, answer) = self.edt(&["status"]);
-                (exit, answer, None)
+                (exit, answer, same())
             }
         }
     }
 
+    /// A call after which the model does not know what an undo restores.
+    fn moved(&mut self, args: &[&str]) -> (i32, Value, Option<Tree>) {
+        let (exit, answer) = self.edt(args);
+        if exit == 0 {
+            self.resync();
+        }
+        (exit, answer, None)
+    }
+
     /// One to three edits in one transaction.
-    fn apply(
-        &mut self,
-        numbers: [u8; 3],
-        disk: &Tree,
-        tip: Option<Tree>,
-    ) -> (i32, Value, Option<(Tree, Tree)>) {
+    fn apply(&mut self, numbers: [u8; 3], disk: &Tree) -> (i32, Value, Option<Tree>) {
         let (mut edits, mut then) = (Vec::new(), disk.clone());
         let mut touched = BTreeSet::new();
         for n in &numbers[..=usize::from(numbers[0]) % 3] {
@@ -450,19 +439,13 @@ impl Day {
         let request = json!({"edits": edits, "allow": allow});
         let (exit, answer) =
             self.edt_fed(request.to_string().as_bytes(), &["apply", "--request", "-"]);
-        let Some(mut to) = tip.filter(|_| exit == 0) else {
+        if exit != 0 {
             return (exit, answer, None);
-        };
-        for path in &touched {
-            set(&mut to, path, disk.get(*path));
         }
         if answer["status"] == json!("applied") {
-            self.back.push(to.clone());
+            self.back.push((disk.clone(), then.clone()));
         }
-        for path in &touched {
-            set(&mut to, path, then.get(*path));
-        }
-        (exit, answer, Some((to, then)))
+        (exit, answer, Some(then))
     }
 
     fn sound(&self) -> Fault {
@@ -473,9 +456,12 @@ impl Day {
         Ok(())
     }
 
-    /// Undoes all edits that the model knows; each time the bytes are the earlier ones.
+    /// Undoes all edits that the model knows; each time the bytes are the earlier ones. Lines that
+    /// the user typed over an edit end it.
     fn all_the_way_back(&mut self) -> Fault {
-        while !self.back.is_empty() {
+        let mut left = self.back.len() + 1;
+        while !self.back.is_empty() && self.back.len() < left {
+            left = self.back.len();
             self.agent(&Step::Undo(0))?;
         }
         Ok(())
@@ -486,16 +472,6 @@ fn blob(bytes: &[u8]) -> String {
     gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, bytes)
         .unwrap()
         .to_string()
-}
-
-/// The tip and the disk after the session went from `tip` to `to`: only paths in which those differ
-/// change.
-fn moved(tip: &Tree, to: Tree, disk: &Tree) -> (Tree, Tree) {
-    let mut then = disk.clone();
-    for path in PATHS.iter().filter(|path| tip.get(**path) != to.get(**path)) {
-        set(&mut then, path, to.get(*path));
-    }
-    (to, then)
 }
 
 fn set(tree: &mut Tree, path: &str, blob: Option<&String>) {
