@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::context::Context;
 use super::log::Line;
-use super::render::{DIM, coloured, paint};
+use super::render::{DIM, NOTE, coloured, paint};
 use edt_core::session::file_diff::{self, FileDiff};
 use edt_core::session::history::Commit;
 use edt_core::session::{Session, revision, user_changes};
@@ -78,6 +78,9 @@ pub(super) struct Answer {
     to: String,
     /// The files that differ, by path. With `stat`, `patch` is empty.
     files: Vec<FileDiff>,
+    /// For `edt show`: the files that the edit changed and that no commit has, such as ignored
+    /// ones. Only the private store has their content.
+    pub(super) private: Vec<String>,
     /// How many lines were added in all files.
     lines_added: u64,
     /// How many lines were removed in all files.
@@ -176,7 +179,13 @@ impl Answer {
             lines_added: files.iter().map(|file| file.lines_added).sum(),
             lines_removed: files.iter().map(|file| file.lines_removed).sum(),
             files,
+            private: Vec::new(),
         }
+    }
+
+    /// Whether the file at `path` differs.
+    pub(super) fn names(&self, path: &str) -> bool {
+        self.files.iter().any(|file| file.path == path || file.from.as_deref() == Some(path))
     }
 }
 
@@ -260,6 +269,10 @@ pub(super) fn render_human(answer: &Answer) -> String {
         message.lines().skip(1).filter(|line| !line.is_empty()).for_each(|line| {
             let _ = writeln!(out, "     {}", paint(DIM, &escape_controls(line).0));
         });
+    }
+    for path in &answer.private {
+        let note = format!("changed {path}: its content is in the private store only");
+        let _ = writeln!(out, "     {}", paint(NOTE, &escape_controls(&note).0));
     }
     out + &render_diffs(&answer.files)
 }

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::context::Context;
 use super::render::{GOOD, NAME, paint, short};
 use edt_core::session::gc::{GcOptions, GcReport, ObjectStats, gc};
+use edt_core::session::snapshot::Snapshot;
 use edt_io::clock;
 use edt_types::text::counted;
 use edt_types::{Result, Status};
@@ -15,8 +16,9 @@ use edt_types::{Result, Status};
 /// Remove old sessions that have ended and pack loose objects. edt never does this by itself.
 ///
 /// A session has ended when it landed, was abandoned, or lost its branch. A session that some
-/// worktree uses is kept. Only refs are removed; Git keeps the objects for two more weeks
-/// (`gc.pruneExpire`).
+/// worktree uses is kept. Git keeps the objects of removed refs for two more weeks
+/// (`gc.pruneExpire`). Private copies of ignored files are removed with their session, and equally
+/// old copies of files as they were before a program.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  edt gc --dry-run\n  edt gc --older-than 7")]
 pub(super) struct Args {
@@ -87,6 +89,12 @@ impl Args {
         let (repo, _) = context.repo()?;
         let age = i64::from(self.older_than) * 24 * 60 * 60;
         let freed = gc(&repo, GcOptions { before: clock::seconds() - age, dry_run: self.dry_run })?;
+        // Where another call is busy, the copies stay until the next one.
+        if !self.dry_run
+            && let Ok(workspace) = context.workspace()
+        {
+            Snapshot::discard_unneeded(&workspace);
+        }
         Ok(context.answer(&self.answer(freed), render_human))
     }
 

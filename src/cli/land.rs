@@ -95,7 +95,8 @@ impl Args {
                 allow: self.allow.clone(),
                 include_user_changes,
             },
-        )?;
+        )
+        .map_err(|found| if self.include_user_changes { found.map(not_accepted) } else { found })?;
         let (into, made) = (landed.target.short().to_owned(), landed.commits.len());
         let (edits, elsewhere) = (landed.edits, landed.elsewhere.clone());
         let outcome = landed.outcome(&workspace, &session)?;
@@ -124,6 +125,26 @@ impl Args {
             out
         }))
     }
+}
+
+/// `USER_CHANGES_INCLUDED` for a call that gave the flag, but is not the user's.
+fn not_accepted(finding: Finding) -> Finding {
+    if finding.code != Code::UserChangesIncluded {
+        return finding;
+    }
+    Finding {
+        summary: format!(
+            "{} `--include-user-changes` was not accepted: this call does not come from the user's \
+             terminal, and the policy does not let agents land these changes.",
+            finding.summary
+        ),
+        remedy: "Do not repeat the flag. Ask the user: they type `edt land --include-user-changes` \
+                 in a terminal of their own, or set `land_user_changes = true` under `[session]` in \
+                 their edt.toml."
+            .to_owned(),
+        ..finding
+    }
+    .with("not_accepted", "include_user_changes")
 }
 
 impl Args {

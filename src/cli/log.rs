@@ -88,6 +88,8 @@ pub(super) struct Revision {
     hash: Option<String>,
     /// Its size after, in bytes.
     bytes: Option<u64>,
+    /// Whether no commit has this content, because Git ignores the file: only the private store.
+    private: bool,
 }
 
 impl Revision {
@@ -98,6 +100,7 @@ impl Revision {
             from: revision.file.from.clone(),
             hash: revision.hash.map(|hash| hash.to_string()),
             bytes: revision.bytes,
+            private: revision.private,
         }
     }
 }
@@ -141,6 +144,9 @@ impl Line {
             let _ = write!(out, "{} {letter} {size:>12}  ", paint(DIM, &time));
         }
         out.push_str(&escape_controls(&self.subject).0);
+        if self.file.as_ref().is_some_and(|file| file.private) {
+            let _ = write!(out, " {}", paint(NOTE, "[private]"));
+        }
         if let Some(Revision { path, from: Some(from), .. }) = &self.file {
             let renamed = format!(" [{from} -> {path}]");
             let _ = write!(out, "{}", paint(NOTE, &escape_controls(&renamed).0));

@@ -14,6 +14,7 @@ mod guards;
 mod guide;
 mod hook;
 mod hooks;
+mod interrupt;
 mod land;
 mod log;
 mod ls;

@@ -11,8 +11,10 @@ use serde::Serialize;
 
 use super::context::{Context, RepoWithPolicy};
 use super::render::{BAD, DIM, GOOD, NAME, NOTE, paint};
-use edt_command::{CommandPolicy, CommandQuery, Decision, EvaluationStep, LocalHost, Origin, Rule};
+use edt_command::{CommandPolicy, CommandQuery, Decision, EvaluationStep, Origin, Rule};
 use edt_core::policy::Policy;
+use edt_core::session::worktree_host::WorktreeHost;
+use edt_git::Repo;
 use edt_types::{Code, Finding, Level, Result, Status};
 
 /// Show what the policy decides about a command, and list its rules.
@@ -125,18 +127,18 @@ pub(super) struct Described {
 
 impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
-        let (commands, root) = rules(context)?;
+        let (commands, repo) = rules(context)?;
         match &self.command {
-            PolicyCommand::Check(args) => args.run(context, &commands, root),
+            PolicyCommand::Check(args) => args.run(context, &commands, repo.as_ref()),
             PolicyCommand::Explain(args) => args.run(context, &commands),
         }
     }
 }
 
-/// The rules that apply here, and the worktree's root; no root outside of a repository.
-fn rules(context: &Context) -> Result<(CommandPolicy, Option<PathBuf>)> {
+/// The rules that apply here, and the repository, if there is one.
+fn rules(context: &Context) -> Result<(CommandPolicy, Option<Repo>)> {
     match context.repo_with_policy() {
-        Ok(RepoWithPolicy { repo, policy, .. }) => Ok((policy.commands, Some(repo.real_root()?))),
+        Ok(RepoWithPolicy { repo, policy, .. }) => Ok((policy.commands, Some(repo))),
         Err(error) if error.any(|finding| finding.code == Code::NotARepository) => {
             let user_policy = context.options()?.user_policy;
             Ok((Policy::of(user_policy.as_deref(), None)?.commands, None))
@@ -150,12 +152,13 @@ impl CheckArgs {
         &self,
         context: &Context,
         commands: &CommandPolicy,
-        root: Option<PathBuf>,
+        repo: Option<&Repo>,
     ) -> Result<Status> {
         let start =
             edt_io::programs::canonical(&context.start).unwrap_or_else(|| context.start.clone());
         let dir = self.cwd.as_ref().map_or_else(|| start.clone(), |cwd| start.join(cwd));
-        let root = root.unwrap_or(start);
+        let root = repo.map(Repo::real_root).transpose()?.unwrap_or(start);
+        let host = WorktreeHost { repo };
         let level = self.sandbox.unwrap_or(commands.run.min_level);
         let env = self.env.iter().map(variable).collect::<Result<Vec<_>>>()?;
         let all = self.asked()?;
@@ -165,7 +168,7 @@ impl CheckArgs {
                 .map_or((OsString::new(), &[][..]), |(one, args)| (one.clone(), args));
             let asked =
                 CommandQuery { program: &program, args, dir: &dir, root: &root, env: &env, level };
-            judgement_of(commands, &asked)
+            judgement_of(commands, &asked, &host)
         });
         let answer =
             Answer { schema: "edt.policy/1", judgements: judgements.collect(), rules: Vec::new() };
@@ -217,8 +220,12 @@ fn variable(text: &OsString) -> Result<(OsString, OsString)> {
     Ok((name.into(), value.into()))
 }
 
-fn judgement_of(commands: &CommandPolicy, asked: &CommandQuery<'_>) -> Judgement {
-    let judgement = commands.evaluate(asked, &LocalHost);
+fn judgement_of(
+    commands: &CommandPolicy,
+    asked: &CommandQuery<'_>,
+    host: &WorktreeHost<'_>,
+) -> Judgement {
+    let judgement = commands.evaluate(asked, host);
     let text = |path: PathBuf| path.to_string_lossy().into_owned();
     Judgement {
         argv: std::iter::once(asked.program)

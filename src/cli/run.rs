@@ -11,12 +11,14 @@ use serde::{Deserialize, Serialize};
 
 use super::apply::bytes_of;
 use super::context::Context;
+use super::interrupt::Interrupt;
 use super::note;
 use super::render::{self, BAD, DIM, GOOD, NAME, NOTE, paint, short};
 use edt_io::{failed, fs};
 use edt_run::request::{ProgramInput, RunRequestJson, seconds};
 use edt_run::store::{self, OutputStream};
 use edt_run::{ProgramRequest, RunObserver, RunOutcome, captured};
+use edt_types::text::escape_controls;
 use edt_types::{Code, Finding, Level, Outcome, Result, Status};
 
 /// Run a program with exactly these arguments, without a shell; its changes become one commit.
@@ -142,7 +144,7 @@ impl Args {
         note::agent(request.agent.as_deref());
         // A terminal shows the output live; other readers get the excerpt of the answer.
         let watched = !context.json && std::io::stdout().is_terminal();
-        edt_run::run(&mut workspace, &request, &mut Terminal { watched })
+        edt_run::run(&mut workspace, &request, &mut Terminal { watched, interrupt: None })
     }
 
     fn as_request(&self, start: &std::path::Path) -> Result<ProgramRequest> {
@@ -207,6 +209,8 @@ fn completed(context: &Context, done: Result<RunOutcome>) -> RunOutcome {
 /// Shows the program's output while it runs, if `watched`.
 struct Terminal {
     watched: bool,
+    /// Ends the program when edt is asked to end, so that its changes are recorded.
+    interrupt: Option<Interrupt>,
 }
 
 impl RunObserver for Terminal {
@@ -214,6 +218,14 @@ impl RunObserver for Terminal {
         if self.watched {
             write(stream, bytes);
         }
+    }
+
+    fn starts(&mut self) {
+        self.interrupt = Some(Interrupt::watch());
+    }
+
+    fn stop(&self) -> Option<bool> {
+        self.interrupt.as_ref().map(Interrupt::occurred)
     }
 }
 
@@ -246,6 +258,7 @@ fn print_answer(context: &Context, answer: &RunOutcome) {
         };
         out += &format!("{verb} {count} changed on {branch} as {}\n", short(commit));
     }
+    out += &new_files(&answer.new_files);
     let outcome = Outcome {
         files: answer.files.clone(),
         warnings: answer.warnings.clone(),
@@ -256,6 +269,22 @@ fn print_answer(context: &Context, answer: &RunOutcome) {
     render::details(&mut out, &outcome);
     out += &render::refused(&outcome);
     context.note(&out);
+}
+
+/// The most new files that are printed.
+const MAX_NEW_FILES: usize = 10;
+
+/// The line about new files that may be build output.
+fn new_files(all: &[String]) -> String {
+    if all.is_empty() {
+        return String::new();
+    }
+    let shown: Vec<String> =
+        all.iter().take(MAX_NEW_FILES).map(|path| escape_controls(path).0).collect();
+    let more = all.len().saturating_sub(MAX_NEW_FILES);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let label = paint(NOTE, "new, binary or in a directory without tracked files:");
+    format!("  {label} {}{more}\n", shown.join(", "))
 }
 
 impl PageArgs {

@@ -7,8 +7,9 @@ use super::context::Context;
 use super::edit_name::{EditName, ProposalName};
 use super::log::Line;
 use super::{diff, proposals};
+use edt_core::proposal::store::read;
 use edt_core::session::history::Commit;
-use edt_core::session::{Session, revision};
+use edt_core::session::{Session, revision, unwind};
 use edt_git::Repo;
 use edt_types::{Finding, Refusal, Result, Status};
 
@@ -44,14 +45,25 @@ impl Args {
         let commit = Commit::read(&repo, oid)?;
         let parent = commit.parent.unwrap_or_else(|| repo.empty_tree());
         let mut answer = diff::answer(&repo, parent, oid)?;
+        let private = unwind::private_files(&repo, &commit).unwrap_or_default();
+        answer.private = private
+            .iter()
+            .filter(|file| file.before != file.after)
+            .map(|file| file.path().to_string())
+            .filter(|path| !answer.names(path))
+            .collect();
         answer.commit = Some(Line::of(&commit));
         answer.message = Some(commit.message);
         Ok(context.answer(&answer, diff::render_human))
     }
 }
 
-/// `found`, with the proposal that has the number `spec` in its remedy.
+/// The refusal for a proposal that does not exist; else `found`, with the proposal that has the
+/// number `spec` in its remedy.
 fn or_proposal(repo: &Repo, found: Refusal, spec: &str) -> Refusal {
+    if let Some(missing) = revision::proposal_number(spec).and_then(|id| read(repo, id).err()) {
+        return missing;
+    }
     let proposal = revision::edit_number(spec).and_then(|id| proposals::found(repo, id).ok()?);
     match proposal {
         Some(proposal) => found.map(|finding| Finding {

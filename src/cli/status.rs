@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::context::Context;
 use super::render::{self, DIM, NAME, NOTE, paint, short};
 use edt_core::proposal::{self, ProposalState};
+use edt_core::session::kept;
 use edt_core::session::list::{self, LandedBy, SessionSummary};
 use edt_core::session::log::LogFile;
 use edt_core::session::status::{UncommittedFile, WorktreeStatus, status};
@@ -121,7 +122,10 @@ impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let (repo, recovered) = context.repo()?;
         context.load_decisions(&repo);
-        let answer = Answer { warnings: context.new_decisions(), ..answer(&repo, recovered)? };
+        let interrupted = kept::interrupted(&repo);
+        let reminder = kept::reminder(&repo).filter(|_| interrupted.is_empty());
+        let warnings = context.new_decisions().into_iter().chain(interrupted).chain(reminder);
+        let answer = Answer { warnings: warnings.collect(), ..answer(&repo, recovered)? };
         Ok(context.answer(&answer, render_human))
     }
 }

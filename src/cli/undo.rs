@@ -8,6 +8,7 @@ use serde::Deserialize;
 use super::context::Context;
 use super::edit_name::EditName;
 use super::render;
+use edt_core::session::revision;
 use edt_core::session::undo::{self, BranchMove, MoveOptions, Overlaps, UndoTarget};
 use edt_core::session::{LockedWorkspace, Session};
 use edt_types::{Code, DryRun, Finding, Result, Status};
@@ -21,6 +22,7 @@ use edt_types::{Code, DryRun, Finding, Result, Status};
 )]
 pub(super) struct Args {
     /// The number of edits; 1 if omitted.
+    #[arg(value_parser = number_of_edits)]
     count: Option<NonZeroU64>,
     /// The number of edits.
     #[arg(short = 'n', long = "count", value_name = "N", conflicts_with_all = ["count", "to"])]
@@ -92,6 +94,16 @@ impl RedoArgs {
             undo::redo(workspace, session, options)
         })
     }
+}
+
+fn number_of_edits(text: &str) -> std::result::Result<NonZeroU64, String> {
+    text.parse().map_err(|_| match revision::proposal_number(text) {
+        Some(_) => format!(
+            "{text} is a proposal; `edt undo` takes a number of edits, and `edt show {text}` shows \
+             the proposal"
+        ),
+        None => "this is not a number of edits; `edt undo --to` takes a revision".to_owned(),
+    })
 }
 
 fn moved(

@@ -183,6 +183,11 @@ fn an_edit_that_landed_is_a_commit_of_the_agents_and_one_undo_takes_it_back() {
             continue;
         }
         let old = workspace.exists(path).then(|| workspace.read(path));
+        let before = all_fixtures().into_iter().find(|one| {
+            one.agent == fixture.agent && fixture.name.strip_suffix("_after") == Some(&one.name)
+        });
+        let before = before.unwrap_or_else(|| panic!("{}/{}", fixture.agent, fixture.name));
+        check(&before, &hook(&workspace, &before.agent, &payload(&before.value, &workspace)));
         workspace.write(path, content);
         check(fixture, &hook(&workspace, &fixture.agent, &payload(&fixture.value, &workspace)));
         assert_eq!(workspace.git(&["log", "--format=%D|%(trailers:key=Edt-Kind,valueonly,separator=;)|%(trailers:key=Edt-Agent,valueonly,separator=;)", "-1"]).trim(),
@@ -293,10 +298,56 @@ fn an_edit_that_landed_against_a_guard_is_recorded_and_reported_in_the_agents_fo
     let answer: Value = serde_json::from_str(&said.stdout).unwrap();
     assert_eq!((said.exit, &answer["decision"]), (0, &json!("block")), "{said:?}");
     let reason = answer["reason"].as_str().unwrap();
-    assert!(reason.starts_with("edt would have refused this edit, but the tool has made it.\nThe edit is recorded as edit 1 on edt/main-1, a new session; `edt undo` undoes it.\nSIZE_REDUCTION: This would shrink"), "{reason}");
+    assert!(reason.starts_with("edt would have refused this edit, but the tool has made it.\nThe edit is not recorded as an edit.\nSIZE_REDUCTION: This would shrink"), "{reason}");
     assert!(!reason.contains("Nothing was changed"), "{reason}");
-    workspace.edt(&["undo"]).landed();
-    assert_eq!(workspace.text("big.c"), big());
+    // Nobody knows the file before: all of it counts as the user's, and an undo keeps it.
+    assert!(reason.contains("warning: big.c: edt did not see this file"), "{reason}");
+    assert_eq!(trailer(&workspace, "Edt-Kind"), "user-changes");
+    workspace.refuses(&["NOTHING_TO_UNDO"], 1, &["undo"]);
+    assert_eq!(workspace.text("big.c"), "}");
+    workspace.refuses(&["USER_CHANGES_INCLUDED"], 4, &["land"]);
+}
+
+fn trailer(workspace: &TestRepo, key: &str) -> String {
+    let format = format!("--format=%(trailers:key={key},valueonly,separator=)");
+    workspace.git(&["log", "-1", &format]).trim().to_owned()
+}
+
+/// The hook after the second of two parallel calls finds no announcement.
+#[test]
+fn parallel_calls_of_one_file_do_not_record_the_users_lines() {
+    let workspace = TestRepo::with(&[("a.txt", lines().as_bytes())]);
+    let payload = |name: &str, old: &str, new: &str| {
+        json!({"session_id": "s", "cwd": workspace.root, "hook_event_name": name, "tool_name": "Edit",
+            "tool_input": {"file_path": "a.txt", "old_string": old, "new_string": new}})
+    };
+    let call = |name: &str, old: &str, new: &str| {
+        let said = hook(&workspace, "claude-code", &payload(name, old, new));
+        assert_eq!((said.exit, said.stderr.as_str()), (0, ""), "{said:?}");
+    };
+    let change = |old: &str, new: &str| {
+        workspace.write("a.txt", workspace.text("a.txt").replace(old, new));
+    };
+    change("line 3\n", "line 3 by hand\n");
+    call("PreToolUse", "line 20\n", "line twenty\n");
+    call("PreToolUse", "line 40\n", "line forty\n");
+    change("line 20\n", "line twenty\n");
+    call("PostToolUse", "line 20\n", "line twenty\n");
+    change("line 30\n", "line 30 by hand\n");
+    change("line 40\n", "line forty\n");
+    call("PostToolUse", "line 40\n", "line forty\n");
+    call("PostToolUse", "line 40\n", "line forty\n");
+    let agents = lines().replace("line 20\n", "line twenty\n").replace("line 40\n", "line forty\n");
+    assert_eq!(workspace.blob("HEAD:a.txt"), agents.as_bytes());
+    assert_eq!(workspace.git(&["rev-list", "--count", "main.."]).trim(), "2");
+    workspace.edt(&["undo", "-n", "2"]).landed();
+    let users = lines().replace("line 3\n", "line 3 by hand\n");
+    assert_eq!(workspace.text("a.txt"), users.replace("line 30\n", "line 30 by hand\n"));
+}
+
+/// Fifty lines.
+fn lines() -> String {
+    (1..=50).map(|number| format!("line {number}\n")).collect()
 }
 
 #[test]

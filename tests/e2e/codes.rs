@@ -75,6 +75,7 @@ const CONTRACT: [(&str, &str, &[&str]); 6] = [
             "CHAT_ARTIFACT",
             "BINARY_CONTENT",
             "ENCODING",
+            "BUILD_OUTPUT",
             "VALIDATOR_FAILED",
             "MASS_DELETION",
             "PROTECTED_PATH",

@@ -576,11 +576,20 @@ fn an_unmerged_path_is_written_and_the_user_finishes_the_merge() {
     for call in [&append("b.txt")[..], &["begin", "s"]] {
         workspace.refuses(&["REPOSITORY_BUSY"], 3, call);
     }
+    workspace.write("a.txt", "resolved by hand\n");
     let resolved = json!({"path": "a.txt", "mode": "overwrite", "content": "ours\ntheirs\n"});
     let answer = workspace.apply(&resolved);
     assert_eq!((answer.exit, &answer.json["commit"]), (0, &json!(null)), "{:#}", answer.json);
     assert_eq!(answer.json["files"][0]["recorded"], json!("worktree"));
     assert_eq!(answer.json["warnings"][0]["code"], json!("resolution_uncommitted"));
+    // What the user had resolved is kept, and can be restored.
+    let message = answer.json["warnings"][0]["message"].as_str().unwrap();
+    let restore = "git restore --source=refs/edt/resolution/1~1 -- a.txt";
+    assert!(message.contains(&format!("`{restore}`")), "{message}");
+    let written = workspace.text("a.txt");
+    workspace.git(&["restore", "--source=refs/edt/resolution/1~1", "--", "a.txt"]);
+    assert_eq!(workspace.text("a.txt"), "resolved by hand\n");
+    workspace.write("a.txt", written);
     assert_eq!(workspace.text("a.txt"), "ours\ntheirs\n");
     assert_eq!(workspace.git(&["ls-files", "--unmerged"]), unmerged);
     assert_eq!(workspace.rev("HEAD"), head);

@@ -81,6 +81,7 @@ mod policy_command;
 #[cfg(tier_ci)]
 mod policy_file;
 #[cfg(tier_ci)]
+mod private_store;
 mod proposals;
 #[cfg(tier_ci)]
 mod read;

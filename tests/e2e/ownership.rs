@@ -844,7 +844,10 @@ fn an_agent_cannot_give_the_users_consent() {
         command.args(["land", "--include-user-changes", "--json"]).env("EDT_AGENT", "bot");
         run(command, b"", &["land"])
     };
-    workspace.unchanged(&["USER_CHANGES_INCLUDED"], 4, || land(&workspace));
+    let answer = workspace.unchanged(&["USER_CHANGES_INCLUDED"], 4, || land(&workspace));
+    let error = &answer.errors()[0];
+    assert_eq!(error["evidence"]["not_accepted"], "include_user_changes");
+    assert!(answer.hint().starts_with("Do not repeat the flag."), "{}", answer.hint());
 }
 
 #[test]
@@ -962,6 +965,7 @@ fn the_private_bytes_are_readable_by_the_user_alone_and_removed_with_the_session
     workspace.write(".env", format!("{SECRET}\n"));
     std::fs::set_permissions(workspace.root.join(".env"), PermissionsExt::from_mode(0o600))
         .unwrap();
+    applied(workspace.runs(&[], &["true"]));
     let env = ["apply", ".env", "--mode", "overwrite", "--content", "KEY=an-agents\n"];
     applied(workspace.edt(&env));
     edits(&workspace, "a.txt", 20, "agent 1");

@@ -635,17 +635,137 @@ fn nothing_survives_edt_itself() {
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(wait(&|| alive(&mark).is_empty()), "{level}: {:?}", alive(&mark));
-        // The next call records what the program had changed as an edit of its own.
-        let next = workspace.runs(&["--sandbox", level], &["rm", "killed.txt"]);
+        // Nobody knows who changed the files since: the next call only reports them.
+        workspace.write("mine.txt", "by hand\n");
+        let next = workspace.runs(&["--sandbox", level], &["ls"]);
+        let warning = &next.json["warnings"][0];
         assert_eq!(
-            (next.exit, next.checkpoints(), next.json["warnings"][0]["code"].as_str()),
-            (0, 0, Some("interrupted_run")),
+            (next.exit, &next.json["commit"], warning["code"].as_str()),
+            (0, &Value::Null, Some("interrupted_run")),
             "{:#}",
             next.json
         );
-        assert_eq!(workspace.blob("HEAD~1:killed.txt"), b"was here\n");
+        let listed = warning["message"].as_str().unwrap();
+        assert!(
+            listed.contains("\nkilled.txt: it did not exist\nmine.txt: it did not"),
+            "{listed}"
+        );
+        assert_eq!(workspace.read("killed.txt"), b"was here\n");
+        assert_eq!(workspace.runs(&[], &["ls"]).json["warnings"], json!([]));
+        std::fs::remove_file(workspace.root.join("killed.txt")).unwrap();
+        std::fs::remove_file(workspace.root.join("mine.txt")).unwrap();
     }
     workspace.is_sound();
+}
+
+#[test]
+fn the_files_before_a_program_that_was_killed_with_edt_are_kept() {
+    let workspace = free();
+    workspace.write("a.txt", "by hand\n");
+    let mark = a_mark(10);
+    let program = script(&workspace, &format!("echo lost > a.txt; exec sleep {mark}"));
+    let mut child = workspace.command(EDT).args(["run", "--", &program]).spawn().unwrap();
+    until(&|| workspace.read("a.txt") == b"lost\n" && !alive(&mark).is_empty());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let status = workspace.edt(&["status"]);
+    let warning = &status.json["warnings"][0];
+    assert_eq!(warning["code"], "interrupted_run", "{:#}", status.json);
+    let message = warning["message"].as_str().unwrap();
+    let command = message.split('`').find(|part| part.starts_with("cp ")).unwrap();
+    let sh = ["-c", command];
+    assert!(Command::new("sh").args(sh).current_dir(&workspace.root).status().unwrap().success());
+    assert_eq!(workspace.read("a.txt"), b"by hand\n");
+    assert_eq!(workspace.edt(&["status"]).json["warnings"][0]["code"], "kept_copies");
+    std::fs::remove_dir_all(workspace.root.join(".git/edt/main/kept/1")).unwrap();
+    assert_eq!(workspace.edt(&["status"]).json["warnings"], json!([]));
+}
+
+/// Waits until `what` holds.
+fn until(what: &dyn Fn() -> bool) {
+    let end = Instant::now() + Duration::from_secs(30);
+    while !what() {
+        assert!(Instant::now() < end, "it did not happen");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_signal_to_edt_ends_the_program_and_what_it_changed_is_recorded() {
+    use rustix::process::{Pid, Signal, kill_process};
+    for (number, signal) in [(11, Signal::TERM), (12, Signal::HUP), (13, Signal::INT)] {
+        let workspace = free();
+        workspace.write("mine.txt", "by hand\n");
+        let mark = a_mark(number);
+        let text = format!("echo half > half.txt; {}exec sleep {mark}", litter(&mark));
+        let program = script(&workspace, &text);
+        let mut command = workspace.command(EDT);
+        command.args(["--json", "run", "--", &program]).stdout(Stdio::piped());
+        let child = command.spawn().unwrap();
+        until(&|| alive(&mark).len() >= 4);
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        let ended = child.wait_with_output().unwrap();
+        assert_eq!(alive(&mark), Vec::<String>::new());
+        let answer: Value = serde_json::from_slice(&ended.stdout).unwrap();
+        assert_eq!(
+            (ended.status.code(), answer["status"].as_str(), answer["run"]["signal"].as_i64()),
+            (Some(10), Some("failed"), Some(9)),
+            "{answer:#}"
+        );
+        assert_eq!(answer["warnings"][0]["code"], "run_stopped", "{answer:#}");
+        assert_eq!(workspace.blob("HEAD:half.txt"), b"half\n");
+        assert_eq!(workspace.git(&["status", "--short"]), "?? mine.txt\n");
+        let next = workspace.runs(&[], &["ls"]);
+        assert_eq!((next.exit, &next.json["warnings"]), (0, &json!([])), "{:#}", next.json);
+    }
+}
+
+#[test]
+fn files_without_a_copy_are_asked_about_and_reported() {
+    let workspace = workspace();
+    workspace.write(".git/info/exclude", "/echo\n/job-*\n*.log\n");
+    workspace.write("big.log", "x".repeat(2_000_000));
+    let ask = workspace.runs(&[], &["rm", "big.log"]);
+    assert_eq!((ask.exit, ask.codes()), (4, vec!["APPROVAL_REQUIRED"]), "{:#}", ask.json);
+    assert_eq!(ask.json["errors"][0]["evidence"]["rule"], "remove-uncopied", "{:#}", ask.json);
+    policy(&workspace, FREE);
+    let lost = sh(&workspace, &[], ": > big.log");
+    let warning = &lost.json["warnings"][0];
+    assert_eq!(
+        (warning["code"].as_str(), warning["path"].as_str()),
+        (Some("not_restorable"), Some("big.log")),
+        "{:#}",
+        lost.json
+    );
+    let kept = sh(&workspace, &[], "echo x > small.log");
+    assert_eq!(kept.json["warnings"], json!([]), "{:#}", kept.json);
+}
+
+#[test]
+fn new_files_that_may_be_build_output_are_listed() {
+    let workspace = free();
+    let text = "printf 'a\\0b' > out.bin; mkdir dist; echo x > dist/o.js; echo x > src/new.txt";
+    let answer = sh(&workspace, &[], text);
+    assert_eq!(answer.json["new_files"], json!(["dist/o.js", "out.bin"]), "{:#}", answer.json);
+}
+
+#[test]
+fn during_a_merge_programs_run_and_their_changes_are_put_back() {
+    let workspace = free();
+    workspace.git(&["branch", "side"]);
+    workspace.commit(&[("a.txt", b"main\n")]);
+    workspace.git(&["switch", "--quiet", "side"]);
+    workspace.commit(&[("a.txt", b"side\n")]);
+    workspace.try_git(&["merge", "main"]);
+    let conflict = workspace.read("a.txt");
+    let reads = workspace.runs(&[], &["git", "status", "--short"]);
+    assert_eq!((reads.exit, text(&reads, "stdout")), (0, "UU a.txt\n"), "{:#}", reads.json);
+    let writes = sh(&workspace, &[], "echo both > a.txt; rm src/c.txt; echo x > new.txt");
+    assert_eq!((writes.exit, writes.codes()), (3, vec!["REPOSITORY_BUSY"]), "{:#}", writes.json);
+    assert_eq!(workspace.read("a.txt"), conflict);
+    assert_eq!(workspace.git(&["status", "--short"]), "UU a.txt\n");
+    let kept = writes.json["errors"][0]["evidence"]["kept"].as_str().unwrap().to_owned();
+    assert_eq!(workspace.blob(&format!("{kept}:new.txt")), b"x\n");
 }
 
 #[test]

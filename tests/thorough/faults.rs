@@ -173,8 +173,8 @@ fn revert_one(root: &Path) -> Result<Vec<&'static str>> {
     ))
 }
 
-/// As the next `edt run` does after a program was interrupted together with edt.
-fn record_interrupted(root: &Path) -> Result<Vec<&'static str>> {
+/// As `edt run` does after the program whose snapshot is left.
+fn record_program(root: &Path) -> Result<Vec<&'static str>> {
     let mut workspace = open(root)?;
     let info = CommitInfo { message: "run: x".to_owned(), agent: None, kind: Kind::Run };
     let mut warnings = Vec::new();
@@ -592,7 +592,7 @@ fn ignored_files() {
     alone("ignored_files", || {
         meets_faults("ignored edit", || with_an_ignored_file(true), edit_of_an_ignored_file);
         meets_faults("ignored undo", || with_an_edited_ignored_file(true), undo);
-        meets_faults("ignored removal", with_a_removed_ignored_file, record_interrupted);
+        meets_faults("ignored removal", with_a_removed_ignored_file, record_program);
     });
 }
 

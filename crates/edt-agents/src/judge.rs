@@ -1,5 +1,6 @@
 //! Judges an edit that an agent's own tool is about to make, and records one that it has made.
 
+use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::time::Duration;
@@ -17,9 +18,12 @@ use edt_core::session::message::Kind;
 use edt_core::session::path_state::PathState;
 use edt_core::session::record::{CommitInfo, RecordAction, RecordOutcome, record_changes};
 use edt_core::session::snapshot::Snapshot;
+use edt_core::session::tool_call::Replaced;
 use edt_core::session::workspace::Options;
 use edt_core::session::{LockedWorkspace, Session};
 use edt_core::txn::Request;
+use edt_edit::hunk::HunkLine;
+use edt_edit::{Edit, Op};
 use edt_git::{Oid, Repo, Tracked};
 use edt_io::Environment;
 use edt_journal::index::PreparedIndex;
@@ -80,7 +84,7 @@ fn before(requests: ToolRequests, call: &JudgeCall<'_>) -> Result<HookMessage> {
         return Ok(HookMessage::Refusal(messages::refusal(&findings.with_lessons(lessons))));
     }
     for (workspace, paths) in accepted {
-        let paths = existing(&workspace, &paths)?;
+        let paths = recordable(&workspace, &paths)?;
         if !paths.is_empty() {
             stage!(SNAPSHOT, Snapshot::of_paths(&workspace.repo, &paths))?;
         }
@@ -124,7 +128,7 @@ fn after(event: &HookEvent, requests: ToolRequests, call: &JudgeCall<'_>) -> Res
     let (mut infos, mut has_objection, mut codes) = (Vec::new(), false, Vec::new());
     for WorktreeRequest { root, paths, request } in requests.worktrees {
         let mut workspace = LockedWorkspace::at(&root, call.options.clone())?;
-        let paths = existing(&workspace, &paths)?;
+        let paths = recordable(&workspace, &paths)?;
         if paths.is_empty() {
             continue;
         }
@@ -134,7 +138,8 @@ fn after(event: &HookEvent, requests: ToolRequests, call: &JudgeCall<'_>) -> Res
             agent: Some(call.agent.to_owned()),
             kind: Kind::Edit,
         };
-        let before = Snapshot::taken_of_paths(&workspace.repo, &paths)?;
+        let replaced = replaced(request.as_ref().and_then(|request| request.as_ref().ok()));
+        let before = Snapshot::taken_of_paths(&workspace.repo, &paths, replaced)?;
         let mut review = ChangesReview::default();
         let mut judge = |about: &ChangesPreview<'_>| {
             review = review::review(about, &policy, OnFindings::Refuse)?;
@@ -145,11 +150,12 @@ fn after(event: &HookEvent, requests: ToolRequests, call: &JudgeCall<'_>) -> Res
             RECORD,
             record_changes(&mut workspace, &before, &commit_info, Some(&paths), &mut judge)
         )?;
+        Snapshot::remember_recorded(&workspace.repo, &paths)?;
         // An edit that edt would have refused is not remembered as a fix.
         if review.refused.is_empty() {
             observe_landing(&mut workspace, request, &recorded);
         }
-        if recorded.commit.is_some() {
+        if recorded.commit.is_some() || !recorded.checkpoints.is_empty() {
             has_objection |= !review.refused.is_empty();
             codes.extend(review.refused.iter().map(|finding| finding.code.name()));
             infos.extend(messages::recorded(
@@ -170,6 +176,34 @@ fn after(event: &HookEvent, requests: ToolRequests, call: &JudgeCall<'_>) -> Res
         (false, true) => HookMessage::Objection(infos),
         (false, false) => HookMessage::Info(infos),
     })
+}
+
+/// The pieces of text that `request` replaces, by file. A file with any other edit is left out.
+fn replaced(request: Option<&Request>) -> Replaced {
+    let (mut all, mut others) = (Replaced::new(), BTreeSet::new());
+    let parsed = request.and_then(|request| request.with_parsed_patch().ok());
+    for Edit { path, op, .. } in parsed.iter().flat_map(|request| &request.edits) {
+        match op {
+            Op::Edit { old, new, .. } => {
+                all.entry(path.clone()).or_default().push((old.clone(), new.clone()));
+            }
+            Op::Patch { hunks, .. } => {
+                let sides = hunks.iter().map(|hunk| (text(hunk.old_side()), text(hunk.new_side())));
+                all.entry(path.clone()).or_default().extend(sides);
+            }
+            _ => {
+                others.insert(path.clone());
+            }
+        }
+    }
+    all.retain(|path, _| !others.contains(path));
+    all
+}
+
+/// The lines of one side of a hunk, as they are in a file.
+fn text(side: Vec<&HunkLine>) -> Vec<u8> {
+    let end = |line: &HunkLine| if line.cr { &b"\r\n"[..] } else { &b"\n"[..] };
+    side.into_iter().flat_map(|line| [line.text.as_slice(), end(line)].concat()).collect()
 }
 
 /// Judges a change whose content is not known: only the repository's state and the paths.
@@ -250,18 +284,17 @@ fn edit_count(workspace: &LockedWorkspace, recorded: &RecordOutcome) -> Result<u
     recorded.session.edits(&workspace.repo)
 }
 
-/// Those of `paths` that exist or are recorded. Ignored files are left out: nobody asked edt to
-/// commit them, and they may be secrets.
-fn existing(workspace: &LockedWorkspace, paths: &[Vec<u8>]) -> Result<Vec<RepoPath>> {
+/// Those of `paths` that the session may record, whether they exist or not. Ignored files are left
+/// out: nobody asked edt to commit them, and they may be secrets.
+fn recordable(workspace: &LockedWorkspace, paths: &[Vec<u8>]) -> Result<Vec<RepoPath>> {
     let session_tree = session_tree(workspace)?;
     let (mut found, mut refused): (Vec<RepoPath>, Vec<Finding>) = (Vec::new(), Vec::new());
     for raw in paths {
         match RepoPath::parse(raw) {
             Ok(path) if found.contains(&path) => {}
             Ok(path) => {
-                let full = workspace.repo.root_path().join(path.to_string());
                 let recorded = workspace.repo.tracked(session_tree, &path)? != Tracked::Nothing;
-                if recorded || full.symlink_metadata().is_ok() && !workspace.repo.ignores(&path)? {
+                if recorded || !workspace.repo.ignores(&path)? {
                     found.push(path);
                 }
             }
@@ -406,10 +439,49 @@ mod tests {
     }
 
     #[test]
+    fn an_edit_that_edt_did_not_see_before_is_the_users_unless_it_can_be_derived() {
+        let repo = ScratchRepo::with(&[("a.txt", "one\n2\n3\n4\n")]);
+        write(&repo, "a.txt", "two\n2\n3\nmine\n");
+        call(&repo, HookPhase::After, vec![replace("one", "two")]).unwrap();
+        assert_eq!(subjects(&repo), ["edit a.txt (Edit)"]);
+        write(&repo, "new.txt", "mine\n");
+        let edit = ToolEdit::Write { path: "new.txt".into(), content: "mine\n".into() };
+        let HookMessage::Info(text) = call(&repo, HookPhase::After, vec![edit]).unwrap() else {
+            panic!("no information")
+        };
+        assert!(
+            text.starts_with("The edit is not recorded as an edit.\nwarning: new.txt: "),
+            "{text}"
+        );
+        assert_eq!(
+            subjects(&repo),
+            ["user changes: uncommitted changes of new.txt", "edit a.txt (Edit)"]
+        );
+    }
+
+    #[test]
+    fn the_hunks_of_a_patch_are_replacements() {
+        let repo = ScratchRepo::with(&[("a.txt", "1\n2\n3\n4\n5\n6\n7\n8\n")]);
+        let text = "*** Begin Patch\n*** Update File: a.txt\n@@\n 1\n-2\n+two\n 3\n*** End Patch\n";
+        write(&repo, "a.txt", "1\ntwo\n3\n4\n5\n6\n7\nmine\n");
+        call(&repo, HookPhase::After, vec![ToolEdit::Patch { text: text.into() }]).unwrap();
+        assert_eq!(subjects(&repo), ["edit a.txt (Edit)"]);
+        let out = std::process::Command::new("git")
+            .args(["show", "HEAD:a.txt"])
+            .current_dir(repo.path())
+            .output()
+            .unwrap();
+        assert_eq!(String::from_utf8(out.stdout).unwrap(), "1\ntwo\n3\n4\n5\n6\n7\n8\n");
+    }
+
+    #[test]
     fn an_edit_that_a_guard_refuses_afterwards_is_an_objection() {
         let repo = ScratchRepo::with(&[("a.c", "int a;\n")]);
-        write(&repo, "a.c", "int a;\n<<<<<<< ours\nint b;\n=======\nint c;\n>>>>>>> theirs\n");
+        let text = "int a;\n<<<<<<< ours\nint b;\n=======\nint c;\n>>>>>>> theirs\n";
         let edit = ToolEdit::Unspecified { path: "a.c".into() };
+        write(&repo, "a.c", "int a;\n");
+        call(&repo, HookPhase::Before, vec![edit.clone()]).unwrap();
+        write(&repo, "a.c", text);
         let HookMessage::Objection(why) = call(&repo, HookPhase::After, vec![edit]).unwrap() else {
             panic!("no objection")
         };

@@ -43,12 +43,20 @@ pub fn recorded(
         out.push_str("edt would have refused this edit, but the tool has made it.\n");
     }
     let session = if outcome.began { ", a new session" } else { "" };
-    let _ = writeln!(
-        out,
-        "The edit is recorded as edit {edit} on {branch}{session}; `edt undo` undoes it."
-    );
+    if outcome.commit.is_some() {
+        let _ = writeln!(
+            out,
+            "The edit is recorded as edit {edit} on {branch}{session}; `edt undo` undoes it."
+        );
+    } else {
+        out.push_str("The edit is not recorded as an edit.\n");
+    }
     for finding in refused {
-        let remedy = "The edit is in the file: correct it, or undo it with `edt undo`.";
+        let remedy = if outcome.commit.is_some() {
+            "The edit is in the file: correct it, or undo it with `edt undo`."
+        } else {
+            "The edit is in the file: correct it."
+        };
         write_finding(&mut out, finding, Effect::Unstated, remedy);
     }
     for Warning { path, message, .. } in outcome.warnings.iter().chain(warnings) {

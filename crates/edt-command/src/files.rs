@@ -54,6 +54,7 @@ pub(super) fn evaluate(
     }
     if invocation.is(&REMOVE) {
         let mut rule_matches = evaluator.removal(&operands, context);
+        rule_matches.extend(evaluator.loss(&operands, context));
         if args.iter().any(|arg| arg.starts_with("--no-p") || arg == "--no") {
             rule_matches.push(RuleMatch::new(
                 Decision::Deny,
@@ -131,6 +132,21 @@ impl Evaluator<'_> {
             ));
         }
         rule_matches
+    }
+
+    /// The removals that `edt undo` cannot undo.
+    fn loss(&self, files: &[String], context: &CommandContext) -> Vec<RuleMatch> {
+        let lost = |file: &&String| {
+            self.locate(file, context) == PathLocation::Inside && !self.is_restorable(file, context)
+        };
+        let rule_match = |file: &String| {
+            let reason = format!(
+                "Git ignores {file} or files in it, and no copy is made first: a file of more than \
+                 1 MiB, or a directory of more than 200 files. `edt undo` cannot restore it."
+            );
+            RuleMatch::ask("remove-uncopied", reason)
+        };
+        files.iter().filter(lost).map(rule_match).collect()
     }
 
     /// The removals of `find -delete`.
@@ -330,7 +346,7 @@ fn removal_match(file: &str, location: PathLocation) -> RuleMatch {
         PathLocation::Nowhere | PathLocation::Inside => RuleMatch::new(
             Decision::Allow,
             "remove",
-            "Removed files are recorded first; `edt undo` restores them.",
+            "Removed files are recorded or copied first; `edt undo` restores them.",
         ),
         PathLocation::Outside => RuleMatch::ask(
             "remove",
@@ -380,8 +396,21 @@ mod tests {
     fn removing_files_of_the_worktree_is_allowed() {
         assert_eq!(
             verdict(&argv("rm -rf src README.md")),
-            "allow by remove: Removed files are recorded first; `edt undo` restores them."
+            "allow by remove: Removed files are recorded or copied first; `edt undo` restores them."
         );
+    }
+
+    #[test]
+    fn removing_a_file_that_is_not_copied_is_asked_about() {
+        let machine = Machine::with(&["data.log"]).uncopied("data.log");
+        assert_eq!(
+            machine.verdict(&argv("rm data.log")),
+            "ask by remove-uncopied: Git ignores data.log or files in it, and no copy is made first: \
+             a file of more than 1 MiB, or a directory of more than 200 files. `edt undo` cannot \
+             restore it."
+        );
+        assert!(machine.verdict(&argv("rm src/a.c")).starts_with("allow by remove:"));
+        assert!(machine.verdict(&argv("cp data.log x")).starts_with("allow by write:"));
     }
 
     #[test]

@@ -84,12 +84,27 @@ impl Evaluator<'_> {
             .unwrap_or(PathLocation::Outside)
     }
 
-    fn locate_from(&self, text: &str, dir: &Path) -> PathLocation {
+    /// Whether `edt undo` can restore what `text` names, wherever the command may run.
+    pub(super) fn is_restorable(&self, text: &str, context: &CommandContext) -> bool {
+        context.dirs.iter().all(|dir| {
+            let path = resolve::normalized(&self.path_from(text, dir));
+            let parent = path.parent().and_then(|parent| self.resolve_path(parent));
+            let real = parent.zip(path.file_name()).map(|(parent, name)| parent.join(name));
+            real.is_none_or(|real| self.host.is_restorable(&real))
+        })
+    }
+
+    fn path_from(&self, text: &str, dir: &Path) -> PathBuf {
         let mut path = self.expand_path(text, dir);
         // `x/*` means everything in x.
         while path.file_name().is_some_and(|name| is_everything(&name.to_string_lossy())) {
             path.pop();
         }
+        path
+    }
+
+    fn locate_from(&self, text: &str, dir: &Path) -> PathLocation {
+        let path = self.path_from(text, dir);
         let normalized = resolve::normalized(&path);
         let through =
             path.parent().and_then(|parent| self.resolve_path(parent)).zip(normalized.file_name());

@@ -31,4 +31,9 @@ pub trait Host {
     /// Empty if the directory cannot be read.
     fn directory_entries(&self, directory: &Path) -> Vec<String>;
     fn home_directory(&self) -> Option<PathBuf>;
+    /// Whether `edt undo` can restore what is at `path` in the worktree after a program removed it.
+    fn is_restorable(&self, path: &Path) -> bool {
+        let _ = path;
+        true
+    }
 }

@@ -17,6 +17,7 @@ pub(crate) struct Machine {
     pub(crate) dir: PathBuf,
     pub(crate) files: Vec<PathBuf>,
     pub(crate) links: Vec<(PathBuf, PathBuf)>,
+    pub(crate) uncopied: Vec<PathBuf>,
 }
 
 impl Machine {
@@ -31,7 +32,14 @@ impl Machine {
             dir: ROOT.into(),
             files: own.iter().chain(files).map(in_root).collect(),
             links: Vec::new(),
+            uncopied: Vec::new(),
         }
+    }
+
+    /// With a file of the worktree that `edt run` does not copy.
+    pub(crate) fn uncopied(mut self, name: &str) -> Machine {
+        self.uncopied.push(Path::new(ROOT).join(name));
+        self
     }
 
     pub(crate) fn program(mut self, path: &str) -> Machine {
@@ -119,6 +127,10 @@ impl Host for Machine {
 
     fn home_directory(&self) -> Option<PathBuf> {
         Some("/home/user".into())
+    }
+
+    fn is_restorable(&self, path: &Path) -> bool {
+        !self.uncopied.iter().any(|uncopied| uncopied == path)
     }
 }
 

@@ -38,6 +38,16 @@ impl Scratch {
         Scratch(ScratchRepo::with(files))
     }
 
+    /// As [`Scratch::with`], with ignore rules in `.gitignore`.
+    pub(crate) fn with_rules(files: &[(&str, &str)], rules: &str) -> Scratch {
+        let scratch = Scratch::unborn();
+        let files = files.iter().copied().chain([(".gitignore", rules)]);
+        let files: Vec<(&str, &[u8])> = files.map(|(path, text)| (path, text.as_bytes())).collect();
+        let user = ScratchRepo::USER;
+        edt_testkit::repository::commit(scratch.root(), user, &files, "a commit").unwrap();
+        scratch
+    }
+
     pub(crate) fn unborn() -> Scratch {
         Scratch(ScratchRepo::unborn())
     }

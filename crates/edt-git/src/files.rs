@@ -10,6 +10,7 @@ use gix::bstr::{BString, ByteSlice as _};
 use gix::dir::entry::{Kind as Found, Status};
 use gix::dir::walk::EmissionMode;
 use gix::index::entry::{Flags, Mode, Stage, Stat as IndexStat};
+use gix::worktree::stack::state::ignore::Source as RuleSource;
 
 use super::repo::{FileMode, Repo, unreadable};
 use super::{Oid, causes};
@@ -139,8 +140,6 @@ impl Repo {
     /// # Errors
     /// `IO_ERROR` if the rules cannot be read.
     pub fn is_excluded(&self, path: &RepoPath) -> Result<bool> {
-        use gix::worktree::stack::state::ignore as rules;
-        let name = path.as_bytes().as_bstr();
         // Reading a FIFO would block.
         let is_special = |directory: &[u8]| match self.root().beneath(directory) {
             Ok(Parent::Open(dir)) => {
@@ -152,12 +151,36 @@ impl Repo {
         let _watch = special.then(|| fifos::watch(self.root_path()));
         // Rules are read from the worktree; an index serves sparse checkouts only.
         let index = gix::index::State::new(self.inner.object_hash());
-        let source = rules::Source::WorktreeThenIdMappingIfNotSkipped;
+        self.matches_rules(&index, RuleSource::WorktreeThenIdMappingIfNotSkipped, path)
+    }
+
+    /// Whether a rule of Git matches `path` if `files` are the only `.gitignore` files. Rules that
+    /// are not in the worktree apply, too.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if the rules cannot be read.
+    pub fn is_excluded_by(&self, files: &BTreeMap<RepoPath, Oid>, path: &RepoPath) -> Result<bool> {
+        let mut index = gix::index::State::new(self.inner.object_hash());
+        for (name, oid) in files {
+            let (stat, flags) = (IndexStat::default(), Flags::empty());
+            let name = name.as_bytes().as_bstr();
+            index.dangerously_push_entry(stat, *oid, flags, Mode::FILE, name);
+        }
+        index.sort_entries();
+        self.matches_rules(&index, RuleSource::IdMapping, path)
+    }
+
+    fn matches_rules(
+        &self,
+        index: &gix::index::State,
+        source: RuleSource,
+        path: &RepoPath,
+    ) -> Result<bool> {
         let mut rules = self
             .inner
-            .excludes(&index, None, source)
+            .excludes(index, None, source)
             .map_err(|error| unreadable("the ignore rules", &error))?;
-        let found = rules.at_entry(name, Some(Mode::FILE));
+        let found = rules.at_entry(path.as_bytes().as_bstr(), Some(Mode::FILE));
         Ok(found.map_err(|error| unreadable("the ignore rules", &error))?.is_excluded())
     }
 
@@ -467,6 +490,29 @@ mod tests {
         let scratch = scratch();
         std::fs::write(scratch.path().join("a.txt"), "1\n").unwrap();
         assert_eq!(state(&scratch, "a.txt"), FileState::Unchanged);
+    }
+
+    #[test]
+    fn rules_of_other_files_than_those_on_disk_are_read() {
+        let scratch = scratch();
+        let repo = Repo::open(scratch.path()).unwrap();
+        let mut writer = crate::ObjectWriter::new(&repo);
+        let top = writer.write_blob(b"*.txt\n").unwrap();
+        let below = writer.write_blob(b"!b.txt\n").unwrap();
+        crate::objects::write_missing(
+            repo.objects_dir(),
+            &writer.loose_objects(),
+            crate::objects::ObjectCheck::Bytes,
+        )
+        .unwrap();
+        let path = |name: &str| RepoPath::from_tree(name.as_bytes());
+        let files = [(path(".gitignore"), top), (path("dir/.gitignore"), below)].into();
+        let excluded = |name: &str| repo.is_excluded_by(&files, &path(name)).unwrap();
+        assert_eq!((excluded("c.txt"), excluded("dir/c.txt")), (true, true));
+        assert_eq!((excluded("dir/b.txt"), excluded("c.rs")), (false, false));
+        // A rule outside the worktree.
+        assert!(excluded("x.log"));
+        assert!(!repo.is_excluded_by(&BTreeMap::new(), &path("c.txt")).unwrap());
     }
 
     #[test]

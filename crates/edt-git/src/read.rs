@@ -257,10 +257,11 @@ impl Repo {
                  `edt log` lists the session's commits.",
             )
         };
+        // The outer causes repeat `spec`.
         let id = self
             .inner
             .rev_parse_single(spec.as_bytes().as_bstr())
-            .map_err(|error| bad(causes(&error)))?;
+            .map_err(|error| bad(root_cause(&error)))?;
         let object = id.object().map_err(|error| bad(causes(&error)))?;
         let commit = object.peel_to_kind(Kind::Commit).map_err(|error| bad(causes(&error)))?;
         Ok(commit.id)
@@ -282,6 +283,14 @@ impl ObjectKind {
             ObjectKind::Commit => Kind::Commit,
         }
     }
+}
+
+/// The innermost cause of `error`.
+fn root_cause(mut error: &dyn std::error::Error) -> String {
+    while let Some(cause) = error.source() {
+        error = cause;
+    }
+    error.to_string()
 }
 
 pub(super) fn missing(oid: Oid, why: &str) -> Finding {

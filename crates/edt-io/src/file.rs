@@ -21,8 +21,8 @@ pub enum OpenMode {
     Existing,
     /// Creates the file if it is missing.
     OrCreate,
-    /// Creates the file if it is missing, and empties it.
-    Truncated,
+    /// Creates the file if it is missing, readable by its owner only, and empties it.
+    PrivateTruncated,
     /// The file must exist; every write appends.
     Append,
     /// Creates the file if it is missing; every write appends.
@@ -41,7 +41,9 @@ impl File {
         match how {
             OpenMode::Existing => options.read(true).write(true),
             OpenMode::OrCreate => options.read(true).write(true).create(true).truncate(false),
-            OpenMode::Truncated => options.read(true).write(true).create(true).truncate(true),
+            OpenMode::PrivateTruncated => {
+                options.read(true).write(true).create(true).truncate(true).mode(0o600)
+            }
             OpenMode::Append => options.read(true).append(true),
             OpenMode::AppendOrCreate => options.read(true).append(true).create(true),
             OpenMode::CreateNew(mode) => options.write(true).create_new(true).mode(mode),

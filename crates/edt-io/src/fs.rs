@@ -330,6 +330,24 @@ pub fn read_chunks(
     }
 }
 
+/// When `path` was last written; `None` if it does not exist.
+#[must_use]
+pub fn modified(path: &Path) -> Option<std::time::SystemTime> {
+    std::fs::symlink_metadata(path).ok()?.modified().ok()
+}
+
+/// The permission bits that this process's new files lack. Where the system does not report them:
+/// 022.
+#[must_use]
+pub fn umask() -> u32 {
+    let reported = || {
+        let text = std::fs::read_to_string("/proc/self/status").ok()?;
+        let line = text.lines().find_map(|line| line.strip_prefix("Umask:"))?;
+        u32::from_str_radix(line.trim(), 8).ok()
+    };
+    reported().unwrap_or(0o022)
+}
+
 /// How many minutes ago `path` was last written; `None` if it does not exist.
 #[must_use]
 pub fn minutes_old(path: &Path) -> Option<u64> {

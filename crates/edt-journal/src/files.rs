@@ -9,7 +9,7 @@ use edt_git::convert::StoredForms;
 use edt_git::{FileId, FileMode, Forms, ObjectWriter, Repo};
 use edt_io::disk::{Dir, FoundEntry, Parent, Perms, RenameMode, Stat};
 use edt_io::failed;
-use edt_io::fs::make_dir;
+use edt_io::fs::make_private_dir;
 use edt_types::{Code, Finding, RepoPath, Result};
 
 /// The change of one file.
@@ -123,7 +123,8 @@ impl<'r> StagingArea<'r> {
         let dir = if let Ok(dir) = Dir::open(&path) {
             dir
         } else {
-            make_dir(&path).map_err(|error| failed("make", &path, &error))?;
+            // A file that its directory protects is staged here, too.
+            make_private_dir(&path).map_err(|error| failed("make", &path, &error))?;
             Dir::open(&path).map_err(|error| failed("open", &path, &error))?
         };
         let device =

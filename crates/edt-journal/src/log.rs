@@ -270,7 +270,8 @@ impl Journal {
     ) -> Result<Journal> {
         let fail = |error: std::io::Error| failed("make the journal", path, &error);
         let fresh = path.with_extension("new");
-        let file = File::open(&fresh, OpenMode::Truncated).map_err(fail)?;
+        // Records have bytes that only the user may read.
+        let file = File::open(&fresh, OpenMode::PrivateTruncated).map_err(fail)?;
         // Written, not only reserved, so that later syncs write data alone.
         file.write_all_at(&vec![0; usize::try_from(SIZE).unwrap_or(0)], 0).map_err(fail)?;
         let mut journal = Journal {
@@ -378,6 +379,15 @@ mod tests {
     fn restarted(path: &Path) {
         let file = std::fs::File::options().write(true).open(path.join("journal")).unwrap();
         file.write_all_at(&[0xaa; 16], 36).unwrap();
+    }
+
+    #[test]
+    fn only_the_owner_may_read_the_journal() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let dir = tempfile::tempdir().unwrap();
+        Journal::open(dir.path(), dir.path(), "refs/worktree/pointer").unwrap();
+        let mode = dir.path().join("journal").metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
     }
 
     #[test]

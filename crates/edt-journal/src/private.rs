@@ -2,9 +2,12 @@
 //! files, before and after each edit. It makes an undo exact.
 //!
 //! One file per transaction below `<common-dir>/edt/private/<session>`, readable by its owner only.
-//! No Git object has these bytes, so that no push sends them and no commit contains them.
+//! No Git object has these bytes, so that no push sends them and no commit contains them. A trailer
+//! of the commit names the file.
 
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +18,8 @@ use edt_types::{RepoPath, Result};
 
 /// The most bytes of all records together. Beyond it, the oldest records are removed.
 const MAX_BYTES: u64 = 256 * 1024 * 1024;
+/// Room is made before each record of at least this size.
+const LARGE: usize = 1024 * 1024;
 /// The start of a record: its format and version.
 const MAGIC: &[u8; 8] = b"edtpriv1";
 
@@ -23,8 +28,8 @@ const MAGIC: &[u8; 8] = b"edtpriv1";
 pub struct PrivateRecord {
     /// The session's name.
     pub session: String,
-    /// The name of its file: the commit of an edit in hex, or another name for a move of the
-    /// branch, which only recovery reads.
+    /// The name of its file: random for an edit, whose commit has it in a trailer. Only recovery
+    /// reads the record of a move of the branch.
     pub name: String,
     pub files: Vec<PrivateFile>,
 }
@@ -64,6 +69,14 @@ impl PrivateFile {
 }
 
 impl PrivateRecord {
+    /// The record of an edit of `session`, with a new name; `None` without files.
+    #[must_use]
+    pub fn of_edit(session: &str, files: Vec<PrivateFile>) -> Option<PrivateRecord> {
+        // The name is public. It must not depend on the bytes, from which they could be guessed.
+        let name = format!("{:016x}", RandomState::new().build_hasher().finish());
+        (!files.is_empty()).then(|| PrivateRecord { session: session.to_owned(), name, files })
+    }
+
     /// Its size in bytes, without the framing.
     #[must_use]
     pub fn size(&self) -> usize {
@@ -91,8 +104,8 @@ pub(super) fn write(repo: &Repo, record: &PrivateRecord, sync: Sync) -> Result<(
     fs::make_private_dir(directory).map_err(wrap)?;
     let payload = postcard::to_stdvec(record).unwrap_or_default();
     let sum = crc32fast::hash(&payload);
-    // Counting all records is too much for every edit.
-    if sum.is_multiple_of(64) {
+    // Counting all records is too much for every small edit.
+    if payload.len() >= LARGE || sum.is_multiple_of(64) {
         make_room(&root(repo), payload.len() as u64);
     }
     let mut bytes = MAGIC.to_vec();
@@ -105,10 +118,13 @@ pub(super) fn write(repo: &Repo, record: &PrivateRecord, sync: Sync) -> Result<(
     Ok(())
 }
 
-/// The record of `commit`; `None` if it has none, or if it is damaged.
+/// The record `name` of an edit; `None` if it is missing or damaged.
 #[must_use]
-pub fn read(repo: &Repo, session: &str, commit: Oid) -> Option<PrivateRecord> {
-    read_file(&path_of(repo, session, &commit.to_string()))
+pub fn read(repo: &Repo, session: &str, name: &str) -> Option<PrivateRecord> {
+    // Anybody may have written the message that names the record.
+    let is_safe = |part: &str| !part.is_empty() && !part.starts_with('.');
+    let is_below = session.split('/').chain([name]).all(is_safe) && !name.contains('/');
+    is_below.then(|| read_file(&path_of(repo, session, name)))?
 }
 
 /// Writes `record` again after a crash, unless it is complete.
@@ -170,12 +186,12 @@ fn read_file(path: &Path) -> Option<PrivateRecord> {
 fn make_room(root: &Path, wanted: u64) {
     let mut records = Vec::new();
     collect(root, &mut records);
-    let mut all: Vec<(u64, u64, PathBuf)> = records
+    let mut all: Vec<(Option<SystemTime>, u64, PathBuf)> = records
         .into_iter()
-        .map(|path| (fs::minutes_old(&path).unwrap_or(0), fs::size(&path).unwrap_or(0), path))
+        .map(|path| (fs::modified(&path), fs::size(&path).unwrap_or(0), path))
         .collect();
     let mut total: u64 = all.iter().map(|(_, size, _)| size).sum::<u64>() + wanted;
-    all.sort_by_key(|(minutes, ..)| std::cmp::Reverse(*minutes));
+    all.sort();
     for (_, size, path) in all {
         if total <= MAX_BYTES {
             return;
@@ -216,12 +232,12 @@ mod tests {
         Some(PrivateBytes { executable: true, permissions: None, bytes: text.into() })
     }
 
-    fn record(commit: Oid) -> PrivateRecord {
+    fn record(name: Oid) -> PrivateRecord {
         let files = vec![
             PrivateFile::new(&path("a.txt"), bytes("old"), bytes("new")),
             PrivateFile::new(&path("gone.txt"), bytes("old"), None),
         ];
-        PrivateRecord { session: "fix".into(), name: commit.to_string(), files }
+        PrivateRecord { session: "fix".into(), name: name.to_string(), files }
     }
 
     /// A change with a private record, and the place of that record.
@@ -245,8 +261,35 @@ mod tests {
         let (change, record, _) = change(&scratch, &repo);
         let commit = change.branch.new;
         publish(&repo, &mut scratch.journal(&repo), change).unwrap();
-        assert_eq!(read(&repo, "fix", commit), Some(record));
-        assert_eq!(read(&repo, "other", commit), None);
+        assert_eq!(read(&repo, "fix", &commit.to_string()), Some(record));
+        assert_eq!(read(&repo, "other", &commit.to_string()), None);
+    }
+
+    #[test]
+    fn a_name_never_leads_out_of_the_store() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let record = record(repo.head().unwrap().commit.unwrap());
+        write(&repo, &record, Sync::Later).unwrap();
+        let name = &record.name;
+        assert_eq!(read(&repo, "fix", name), Some(record.clone()));
+        for (session, name) in [
+            ("x/../fix", name.clone()),
+            ("../private/fix", name.clone()),
+            ("", format!("fix/{name}")),
+            ("fix", format!("../fix/{name}")),
+            ("fix", format!("/{name}")),
+        ] {
+            assert_eq!(read(&repo, session, &name), None, "{session} {name}");
+        }
+    }
+
+    #[test]
+    fn every_record_of_an_edit_has_another_name() {
+        let files = || vec![PrivateFile::new(&path("a.txt"), bytes("old"), None)];
+        let record = || PrivateRecord::of_edit("fix", files()).unwrap();
+        assert_ne!(record().name, record().name);
+        assert_eq!(PrivateRecord::of_edit("fix", Vec::new()), None);
     }
 
     #[test]
@@ -300,7 +343,7 @@ mod tests {
         scratch.interrupt(&repo, &change);
         commit(&repo, &change);
         assert_eq!(open_recovered(&repo, POINTER).unwrap().1.unwrap().action, "finished");
-        assert_eq!(read(&repo, "fix", change.branch.new), Some(record));
+        assert_eq!(read(&repo, "fix", &record.name), Some(record));
     }
 
     #[test]
@@ -308,12 +351,11 @@ mod tests {
         let scratch = Scratch::new();
         let repo = scratch.repo();
         let (change, record, place) = change(&scratch, &repo);
-        let commit = change.branch.new;
         publish(&repo, &mut scratch.journal(&repo), change).unwrap();
         std::fs::write(&place, b"").unwrap();
         scratch.restart();
         open_recovered(&repo, POINTER).unwrap();
-        assert_eq!(read(&repo, "fix", commit), Some(record));
+        assert_eq!(read(&repo, "fix", &record.name), Some(record));
     }
 
     #[test]
@@ -362,7 +404,7 @@ mod tests {
         }
         remove_session(&repo, "fix");
         assert!(!root(&repo).join("fix").exists());
-        assert_eq!(read(&repo, "other", head), Some(other));
+        assert_eq!(read(&repo, "other", &other.name), Some(other));
     }
 
     #[test]
@@ -387,6 +429,27 @@ mod tests {
         let size = fs::size(&place("new")).unwrap();
         make_room(&root(&repo), MAX_BYTES - size);
         assert_eq!((place("old").exists(), place("new").exists()), (false, true));
+    }
+
+    #[test]
+    fn a_large_record_always_makes_room() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let head = repo.head().unwrap().commit.unwrap();
+        let small = record(head);
+        write(&repo, &small, Sync::Later).unwrap();
+        let place = path_of(&repo, "fix", &small.name);
+        // A sparse file stands for many records.
+        std::fs::File::options().append(true).open(&place).unwrap().set_len(MAX_BYTES).unwrap();
+        for at in 0..3 {
+            let after =
+                Some(PrivateBytes { executable: false, permissions: None, bytes: vec![at; LARGE] });
+            let files = vec![PrivateFile::new(&path("a.txt"), None, after)];
+            let large = PrivateRecord { name: format!("large{at}"), files, ..record(head) };
+            write(&repo, &large, Sync::Later).unwrap();
+            assert!(path_of(&repo, "fix", &large.name).exists());
+        }
+        assert!(!place.exists());
     }
 
     #[test]

@@ -25,10 +25,11 @@ pub(super) fn install(repo: &Repo, stage: &StagingArea<'_>, file: &FileRecord) -
             bytes => bytes?,
         };
         let executable = new.mode.bits() & 0o100 != 0;
-        let perms = file
-            .old
-            .as_ref()
-            .map_or(Perms::Usual { executable }, |(_, _, stat)| Perms::Of(*stat, executable));
+        let perms = match (&file.old, file.staged) {
+            (Some((_, _, stat)), _) => Perms::Of(*stat, executable),
+            (None, Some(stat)) => Perms::Exactly(stat.mode & 0o777),
+            (None, None) => Perms::Usual { executable },
+        };
         stage.stage_bytes(file, &bytes, perms)?;
     }
     stage.swap(&with_current_stat(stage, file))

@@ -35,8 +35,12 @@ pub struct RunOutcome {
     /// Commits of the user's changes that could not be separated from those of the program.
     pub checkpoints: Vec<String>,
     /// Ignored or uncommitted paths of which no copy was made before the program started, because
-    /// they are too large or too many. `edt undo` cannot restore these.
+    /// they are too large or too many. `edt undo` cannot restore these. A warning `not_restorable`
+    /// names each that the program changed or removed.
     pub not_kept: Vec<String>,
+    /// New files that are binary or in a directory without tracked files: perhaps build output. At
+    /// most the first 1,000.
+    pub new_files: Vec<String>,
     /// The number of paths that the program changed.
     pub files_in_all: u64,
     /// The changed paths, at most the first 1,000.
@@ -108,6 +112,7 @@ impl RunOutcome {
             proposal: None,
             checkpoints: Vec::new(),
             not_kept: Vec::new(),
+            new_files: Vec::new(),
             files_in_all: 0,
             files: Vec::new(),
             guards: Vec::new(),
@@ -124,6 +129,7 @@ impl RunOutcome {
     pub fn bound(&mut self) {
         let (files, guards) = (self.files.len(), self.guards.len());
         self.files_in_all = files as u64;
+        self.new_files.truncate(MAX_LISTED);
         if files.max(guards) <= MAX_LISTED {
             return;
         }

@@ -28,6 +28,8 @@ pub(super) struct Executed {
     /// The time limit.
     pub(super) limit: Duration,
     pub(super) warnings: Vec<Warning>,
+    /// Whether the observer ended it.
+    pub(super) stopped: bool,
     /// Why its end was not observed. It was started, so its changes are evaluated nevertheless.
     pub(super) watch_error: Option<Finding>,
 }
@@ -50,6 +52,7 @@ pub(super) fn execute(
     let ((out, stdout), (err, stderr)) =
         (streams::pipe().map_err(io("run"))?, streams::pipe().map_err(io("run"))?);
     let (plan, withheld) = plan(repo, permitted, environment)?;
+    observer.starts();
     let started = clock::now();
     let running = sandbox::start(&plan, input(permitted.input.as_deref())?, stdout, stderr)
         .map_err(|why| not_started(permitted, why))?;
@@ -59,15 +62,16 @@ pub(super) fn execute(
         store: &mut store,
         observer,
     };
-    let (ended, timed_out, watch_error) =
+    let (ended, why, watch_error) =
         match follow(running, [out, err], started + permitted.limit, &mut outputs) {
-            Ok((ended, timed_out)) => (ended, timed_out, None),
+            Ok((ended, why)) => (ended, why, None),
             Err(error) => (
                 sandbox::SandboxOutcome::unknown(),
-                false,
+                FollowEnd::Ended,
                 Some(failed("watch", &permitted.program, &error)),
             ),
         };
+    let (timed_out, stopped) = (why == FollowEnd::TimedOut, why == FollowEnd::Stopped);
     let took = started.elapsed();
     let Outputs { buffers: [out, err], .. } = outputs;
     let shown = |buffer: &OutputBuffer, stream: OutputStream| {
@@ -98,6 +102,7 @@ pub(super) fn execute(
         .map(super::not_stored)
         .into_iter()
         .chain(processes_left(ended.left))
+        .chain(stopped.then(super::stopped))
         .collect();
     Ok(Executed {
         report,
@@ -105,6 +110,7 @@ pub(super) fn execute(
         took,
         limit: permitted.limit,
         warnings,
+        stopped,
         watch_error,
     })
 }
@@ -201,13 +207,13 @@ fn follow(
     mut readers: [PipeReader; 2],
     until: Instant,
     outputs: &mut Outputs<'_>,
-) -> std::io::Result<(sandbox::SandboxOutcome, bool)> {
+) -> std::io::Result<(sandbox::SandboxOutcome, FollowEnd)> {
     let followed = streams::follow(&mut readers, running.watch(), until, outputs)?;
     let ended = if followed == FollowEnd::Ended { running.wait()? } else { running.end()? };
     streams::drain(&mut readers, Duration::from_secs(10), |stream, bytes| {
         outputs.take(stream, bytes);
     });
-    Ok((ended, followed == FollowEnd::TimedOut))
+    Ok((ended, followed))
 }
 
 fn not_started(permitted: &Permitted<'_>, why: StartError) -> Refusal {

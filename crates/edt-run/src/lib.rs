@@ -20,6 +20,7 @@ pub mod sandbox;
 pub mod store;
 
 use edt_core::guard::review::{self, ChangesPreview, ChangesReview};
+use edt_core::session::kept;
 use edt_core::session::message::Kind;
 use edt_core::session::record::{CommitInfo, RecordAction, record_changes};
 use edt_core::session::snapshot::Snapshot;
@@ -45,6 +46,9 @@ pub trait RunObserver {
     /// Called for each piece of output.
     fn output(&mut self, stream: OutputStream, bytes: &[u8]);
 
+    /// Called once, right before the program starts.
+    fn starts(&mut self) {}
+
     /// Whether to end the program now; called several times a second. `None` if that never happens.
     fn stop(&self) -> Option<bool> {
         None
@@ -62,13 +66,13 @@ pub fn run(
     observer: &mut dyn RunObserver,
 ) -> Result<RunOutcome> {
     request.check()?;
-    workspace.repo.check_idle()?;
     let policy = workspace.current_policy()?;
     let mut permitted = permit::permit(workspace, &policy, request)?;
     let mut answer = RunOutcome::new();
-    answer.warnings.extend(recover_interrupted(workspace)?);
+    answer.warnings.extend(kept::interrupted(&workspace.repo));
     let before = stage!(SNAPSHOT, StateBefore::of(workspace, policy.max_file_bytes))?;
-    answer.not_kept = before.snapshot.not_kept.iter().map(ToString::to_string).collect();
+    let not_kept = before.snapshot.not_kept.iter();
+    answer.not_kept = not_kept.map(|one| one.path.to_string()).collect();
     let consumed =
         permitted.approval.take().map(|approval| approval.consume(workspace)).transpose()?;
     // The program may call edt in this worktree. With the lock held, both would wait for each
@@ -146,25 +150,6 @@ fn tree_of(repo: &Repo, tip: Option<Oid>) -> Result<Oid> {
     }
 }
 
-/// Records what an earlier program changed, if edt was killed together with it.
-fn recover_interrupted(workspace: &mut LockedWorkspace) -> Result<Vec<Warning>> {
-    let mut warnings = Vec::new();
-    for before in Snapshot::interrupted(&workspace.repo) {
-        let message = "run: a program that was interrupted together with edt".to_owned();
-        let info = CommitInfo { message, agent: None, kind: Kind::Run };
-        let recorded =
-            record_changes(workspace, &before, &info, None, &mut |_| Ok(RecordAction::Record))?;
-        before.finish();
-        let Some(commit) = recorded.commit else { continue };
-        let message = format!(
-            "An earlier program was interrupted together with edt. Its changes were recorded as \
-             {commit}; `edt undo` undoes them."
-        );
-        warnings.push(Warning { code: "interrupted_run", path: None, message });
-    }
-    Ok(warnings)
-}
-
 /// Records the program's changes after the guards examined them, or puts the files back if policy
 /// refuses the changes.
 fn record_program(
@@ -174,6 +159,7 @@ fn record_program(
     executed: &Executed,
     answer: &mut RunOutcome,
 ) -> Result<()> {
+    answer.warnings.extend(before.snapshot.lost(&workspace.repo));
     let message = message(&permitted.dir, executed);
     let agent = permitted.request.agent.clone();
     let info = CommitInfo { message, agent, kind: Kind::Run };
@@ -198,6 +184,9 @@ fn record_program(
     );
     answer.errors.extend(review.not_restorable);
     let mut recorded = recorded?;
+    answer.errors.extend(
+        recorded.busy.take().zip(range).map(|(found, range)| put_back_while_busy(found, &range)),
+    );
     before.snapshot.finish();
     answer.warnings.append(&mut recorded.warnings);
     answer.warnings.extend(review.warnings);
@@ -221,6 +210,7 @@ fn record_program(
     answer.commit = Some(commit.to_string());
     answer.parent = Some(recorded.parent.to_string());
     answer.checkpoints = recorded.checkpoints.iter().map(ToString::to_string).collect();
+    answer.new_files = recorded.new_files.iter().map(ToString::to_string).collect();
     answer.files = recorded.files;
     Ok(())
 }
@@ -261,6 +251,21 @@ fn refused_after_run(finding: Finding, range: Option<&(String, String)>) -> Find
     }
 }
 
+/// The finding about changes that were made during a merge or a rebase and put back.
+fn put_back_while_busy(found: Finding, (parent, kept): &(String, String)) -> Finding {
+    let summary = format!(
+        "{} What the program changed cannot be recorded now. It was rolled back, and is kept at \
+         {kept}.",
+        found.summary
+    );
+    let remedy = format!(
+        "`git diff {parent} {kept}` shows the changes. `edt apply` edits the files with conflicts. \
+         {}",
+        found.remedy
+    );
+    Finding { summary, remedy, effect: Effect::Unstated, ..found }.with("kept", kept.as_str())
+}
+
 fn session_left(from: &Session, to: &Session) -> Warning {
     let message = format!(
         "HEAD left the session {} while the program ran. Its changes are recorded in {}.",
@@ -297,6 +302,7 @@ fn message(dir: &std::path::Path, executed: &Executed) -> String {
             format!("time limit of {} s reached", executed.limit.as_secs_f64())
         }
         (Some(code), _) => format!("exit status {code}"),
+        _ if executed.stopped => "stopped together with edt".to_owned(),
         (None, signal) => format!("signal {}", signal.unwrap_or_default()),
     };
     let full = if line.len() > MAX_LINE {
@@ -317,6 +323,13 @@ fn cut(text: &str, most: usize) -> String {
         None => text.to_owned(),
         Some(_) => text.chars().take(most - 1).chain(['…']).collect(),
     }
+}
+
+fn stopped() -> Warning {
+    let message = "edt was asked to end while the program ran. It killed the program with all \
+        processes that it had started. What they changed until then was handled as after any run."
+        .to_owned();
+    Warning { code: "run_stopped", path: None, message }
 }
 
 fn not_stored(why: &str) -> Warning {
@@ -360,6 +373,7 @@ mod tests {
             took: Duration::from_millis(1500),
             limit: Duration::from_secs(60),
             warnings: Vec::new(),
+            stopped: false,
             watch_error: None,
         }
     }

@@ -12,6 +12,7 @@ use edt_core::policy::Policy;
 use edt_core::proposal::command::{CommandApproval, CommandRequest, require_approval};
 use edt_core::session::LockedWorkspace;
 use edt_core::session::path_state::{self, OnDiskFile};
+use edt_core::session::worktree_host::WorktreeHost;
 use edt_git::{Repo, sha256};
 use edt_io::{failed, fs, streams};
 use edt_types::text::shell_word;
@@ -58,7 +59,10 @@ pub(super) fn permit<'q>(
         env: &request.env,
         level,
     };
-    let evaluation = policy.commands.evaluate(&query, &LocalHost);
+    let evaluation = {
+        let host = WorktreeHost { repo: Some(&workspace.repo) };
+        policy.commands.evaluate(&query, &host)
+    };
     let Some(program) = evaluation.program.clone() else { return Err(not_found(request).into()) };
     let line = request.line();
     let approval = match evaluation.decision {

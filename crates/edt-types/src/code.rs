@@ -151,7 +151,8 @@ codes! {
          Change a large file outside edt.";
     ProtectedPath "PROTECTED_PATH" Refused None,
         "The path is protected: read-only on disk, or listed under `[[protect]]` in edt.toml of \
-         the session's base commit. The user must make this change.";
+         the session's base commit. The user must make this change. Also the refusal to rename an \
+         ignored file to a path that Git does not ignore.";
     FileExists "FILE_EXISTS" Refused None,
         "`create` and `rename` never overwrite. To change the file use mode \"edit\"; to replace \
          all of it use \"overwrite\".";
@@ -217,6 +218,10 @@ codes! {
     Encoding "ENCODING" Refused Some("encoding"),
         "The edit would turn a valid UTF-8 file (or a new file) into invalid UTF-8. Send UTF-8, or \
          allow encoding.";
+    BuildOutput "BUILD_OUTPUT" Refused Some("build_output"),
+        "The landing would add a new binary file, as a build or a program leaves it behind. Nothing \
+         was landed. Remove the file in the session and let `.gitignore` list it; if it belongs to \
+         the project, repeat `edt land` with `--allow build_output`.";
     ValidatorFailed "VALIDATOR_FAILED" Refused Some("validator_failed"),
         "A program that edt.toml names rejects the new text, and did not reject the text before. \
          The answer has its exit status and the end of its output. Correct the content, or allow \

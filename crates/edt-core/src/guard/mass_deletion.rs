@@ -1,5 +1,7 @@
 //! A transaction must not remove a large part of a project.
 
+use std::collections::HashMap;
+
 use super::check::{Guard, GuardContext, GuardOutput};
 use super::subject::Subject;
 use crate::policy::DeletionLimits;
@@ -45,18 +47,70 @@ impl Guard for MassDeletion {
 /// What the transaction removes, if that exceeds the limits.
 #[must_use]
 pub fn detect(subjects: &[Subject<'_>], limits: &DeletionLimits) -> Option<Loss> {
-    let moved =
-        |subject: &Subject<'_>| subjects.iter().any(|other| other.from == Some(subject.path));
-    let files =
-        subjects.iter().filter(|subject| subject.after.is_none() && !moved(subject)).count();
-    let removed: u64 = subjects
-        .iter()
-        .filter(|subject| !moved(subject))
-        .map(|subject| line_count(subject.old_text()))
-        .sum();
-    let added: u64 = subjects.iter().filter_map(|subject| subject.after).map(line_count).sum();
-    let loss = Loss { files, lines: removed.saturating_sub(added) };
-    (loss.files as u64 > limits.max_files || loss.lines > limits.max_lines).then_some(loss)
+    let mut totals = Totals::default();
+    totals.add(subjects);
+    totals.exceeding(limits)
+}
+
+/// What a change removes and adds that is examined in batches. As a guard, it checks all of them
+/// together.
+#[derive(Debug, Default)]
+pub(crate) struct Totals {
+    files: usize,
+    removed: u64,
+    added: u64,
+}
+
+impl Totals {
+    pub(crate) fn add(&mut self, subjects: &[Subject<'_>]) {
+        let moved =
+            |subject: &Subject<'_>| subjects.iter().any(|other| other.from == Some(subject.path));
+        // The new files. A removed file with the same content is only renamed.
+        let mut copies: HashMap<&[u8], usize> = HashMap::new();
+        let is_removed = |subject: &&Subject<'_>| subject.after.is_none() && !moved(subject);
+        if subjects.iter().any(|subject| is_removed(&subject)) {
+            let new = subjects.iter().filter(|one| one.before.is_none() && one.from.is_none());
+            new.filter_map(|one| one.after).for_each(|new| *copies.entry(new).or_default() += 1);
+        }
+        for removed in subjects.iter().filter(is_removed) {
+            match copies.get_mut(removed.old_text()) {
+                Some(left) if *left > 0 => *left -= 1,
+                _ => self.files += 1,
+            }
+        }
+        self.removed += subjects
+            .iter()
+            .filter(|subject| !moved(subject))
+            .map(|subject| line_count(subject.old_text()))
+            .sum::<u64>();
+        self.added +=
+            subjects.iter().filter_map(|subject| subject.after).map(line_count).sum::<u64>();
+    }
+
+    fn exceeding(&self, limits: &DeletionLimits) -> Option<Loss> {
+        let loss = Loss { files: self.files, lines: self.removed.saturating_sub(self.added) };
+        (loss.files as u64 > limits.max_files || loss.lines > limits.max_lines).then_some(loss)
+    }
+}
+
+impl Guard for Totals {
+    fn name(&self) -> &'static str {
+        MassDeletion.name()
+    }
+
+    fn rule(&self) -> &'static str {
+        MassDeletion.rule()
+    }
+
+    fn check(&self, _: &Subject<'_>, _: &GuardContext<'_>) -> Vec<GuardOutput> {
+        Vec::new()
+    }
+
+    fn check_all(&self, _: &[Subject<'_>], context: &GuardContext<'_>) -> Vec<GuardOutput> {
+        let limits = &context.policy.deletion_limits;
+        let found = self.exceeding(limits).map(|loss| explain(&loss, limits));
+        GuardOutput::of(self.name(), found)
+    }
 }
 
 fn explain(loss: &Loss, limits: &DeletionLimits) -> Finding {
@@ -133,6 +187,29 @@ mod tests {
         let files: [File<'_>; 2] =
             [("a", None, Some(text), None), ("b", Some("a"), Some(text), Some(text))];
         assert_eq!(loss(&files, DeletionLimits { max_files: 0, max_lines: 0 }), None);
+    }
+
+    #[test]
+    fn a_file_that_exists_at_another_path_is_not_removed() {
+        let text: &[u8] = b"1\n2\n3\n4\n5\n";
+        let limits = DeletionLimits { max_files: 0, max_lines: 0 };
+        let files: [File<'_>; 2] = [("a", None, Some(text), None), ("b", None, None, Some(text))];
+        assert_eq!(loss(&files, limits), None);
+        let both = [files[0], files[1], ("c", None, Some(text), None)];
+        assert_eq!(loss(&both, limits), Some(Loss { files: 1, lines: 5 }), "one copy is one file");
+    }
+
+    #[test]
+    fn what_batches_remove_is_added_up() {
+        let policy = Policy::of(None, None).unwrap();
+        let (path, text) = (RepoPath::parse(b"a").unwrap(), b"1\n2\n");
+        let mut totals = Totals::default();
+        for _ in 0..2 {
+            let gone = Subject::new(&path, None, Some(text), None, Vec::new(), policy.time_limit);
+            totals.add(&[gone]);
+        }
+        let limits = DeletionLimits { max_files: 1, max_lines: 100 };
+        assert_eq!(totals.exceeding(&limits), Some(Loss { files: 2, lines: 4 }));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! that embeds edt can add a [`Guard`] of its own.
 
 pub mod artifact;
+pub mod build_output;
 mod check;
 pub mod content;
 pub mod duplicate;
@@ -32,6 +33,7 @@ pub const GUARDS: &[&dyn Guard] = &[
     &mass_deletion::MassDeletion,
     &content::BinaryContent,
     &content::Encoding,
+    &build_output::BuildOutput,
     &marker::ConflictMarkers,
     &artifact::ChatArtifact,
     &elided::ElidedCode,

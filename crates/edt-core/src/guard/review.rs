@@ -1,21 +1,28 @@
 //! The guards' review of recorded changes: those of a program, of an agent's own tool, and of a
 //! landing as a whole.
+//!
+//! Of a program, the guards examine a limited number of files. A landing is examined completely, in
+//! batches.
 
 use std::sync::Arc;
 
+use super::mass_deletion::{MassDeletion, Totals};
+use super::subject::UsersVersions;
 use super::{
     GUARDS, Guard, GuardContext, Overrides, Reference, Subject, TransactionFile, evaluate,
     protected,
 };
 use crate::policy::Policy;
+use crate::session::user_commits::UserCommits;
 use edt_command::OnFindings;
 use edt_git::diff::{TreeDifference, TreeItem};
-use edt_git::{ObjectWriter, Oid, Tracked};
+use edt_git::{FileId, ObjectWriter, Oid, Tracked};
+use edt_types::text::is_binary;
 use edt_types::{Code, Effect, Finding, GuardReport, RepoPath, Result, Warning};
 
 /// How many files the guards examine. A generator may write thousands; all of them are recorded.
 const MAX_CHECKED_FILES: usize = 500;
-/// How many bytes the guards examine, of all versions together.
+/// How many bytes the guards examine at once, of all versions together.
 const MAX_CHECKED_BYTES: usize = 32 * 1024 * 1024;
 
 /// Changes before they are recorded.
@@ -25,6 +32,8 @@ pub struct ChangesPreview<'a> {
     pub writer: &'a ObjectWriter<'a>,
     /// The tree of the session's base.
     pub base: Oid,
+    /// The user's commits since the base.
+    pub users: &'a UserCommits<'a>,
     /// The paths that would be recorded.
     pub paths: &'a [TreeDifference],
     /// The changed paths that cannot be recorded, and why.
@@ -47,7 +56,48 @@ struct Changed<'a> {
     path: &'a RepoPath,
     before: Option<Vec<u8>>,
     after: Option<Vec<u8>>,
-    base: Option<Vec<u8>>,
+    /// The recorded states that it is measured against.
+    references: Vec<RecordedText>,
+}
+
+/// The text of a file in a recorded state.
+#[derive(Debug)]
+struct RecordedText {
+    origin: &'static str,
+    text: Vec<u8>,
+    /// The file, if the user's commits apply to it.
+    before_users_commits: Option<FileId>,
+}
+
+/// The recorded states of a file with the user's commits applied.
+#[derive(Debug)]
+struct WithUsersCommits<'a> {
+    preview: &'a ChangesPreview<'a>,
+    path: &'a RepoPath,
+    references: &'a [RecordedText],
+}
+
+impl UsersVersions for WithUsersCommits<'_> {
+    fn reference(&self, at: usize) -> Option<Option<Vec<u8>>> {
+        let file = self.references.get(at)?.before_users_commits?;
+        // If the commits cannot be read, the recorded state counts as it is.
+        match self.preview.users.applied_to(self.path, Some(file)).ok()?? {
+            None => Some(None),
+            Some(version) => version.bytes(self.preview.writer).ok().map(Some),
+        }
+    }
+}
+
+/// What the guards review.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reviewed {
+    /// The changes of a program or of an agent's tool.
+    Changes(OnFindings),
+    /// One commit of a landing.
+    Landing {
+        /// Whether it includes commits of the user.
+        has_users: bool,
+    },
 }
 
 /// The findings that put a program's changes back, whatever policy says about findings: each loses
@@ -64,31 +114,91 @@ pub fn review(
     policy: &Policy,
     on: OnFindings,
 ) -> Result<ChangesReview> {
-    review_paths(preview, policy, (GUARDS, &[]), on)
+    review_paths(preview, policy, (GUARDS, &[]), Reviewed::Changes(on))
 }
 
 impl ChangesReview {
-    /// Runs the guards on a landing: everything that differs between the trees `before` and
-    /// `after`. Protected paths are not judged here: they have approvals of their own.
+    /// Runs the guards on a commit of a landing: everything that differs between the trees `before`
+    /// and `after`. `target` is the tree of the branch to land on; `has_users` says that the commit
+    /// includes commits of the user. Protected paths are not judged here: they have approvals of
+    /// their own.
     ///
     /// # Errors
     /// `OBJECT_MISSING`.
     pub fn of_landing(
+        users: &UserCommits<'_>,
         writer: &ObjectWriter<'_>,
-        (before, after, base): (Oid, Oid, Oid),
+        (before, after, target): (Oid, Oid, Oid),
+        has_users: bool,
         policy: &Policy,
         guards: &[Arc<dyn Guard>],
         allowed: &[String],
     ) -> Result<ChangesReview> {
         let paths = writer.tree_diff(before, after)?;
-        let guards: Vec<&dyn Guard> =
-            GUARDS.iter().copied().chain(guards.iter().map(|guard| &**guard)).collect();
-        let preview = ChangesPreview { writer, base, paths: &paths, left_out: &[] };
+        // All batches together are checked for a mass deletion.
+        let own = GUARDS.iter().copied().filter(|guard| guard.name() != MassDeletion.name());
+        let guards: Vec<&dyn Guard> = own.chain(guards.iter().map(|guard| &**guard)).collect();
+        let preview = ChangesPreview { writer, base: target, users, paths: &paths, left_out: &[] };
         let guards = (guards.as_slice(), allowed);
-        let mut review = review_paths(&preview, policy, guards, OnFindings::Refuse)?;
+        let mut review = review_paths(&preview, policy, guards, Reviewed::Landing { has_users })?;
         let about_paths = [Code::ProtectedPath, Code::ApprovalRequired];
         review.refused.retain(|finding| !about_paths.contains(&finding.code));
         Ok(review)
+    }
+
+    /// Runs the guards on files that are examined together, and adds up what they remove.
+    fn add(
+        &mut self,
+        preview: &ChangesPreview<'_>,
+        (policy, reviewed): (&Policy, Reviewed),
+        (guards, allowed): (&[&dyn Guard], &[String]),
+        changed: &[Changed<'_>],
+        totals: &mut Totals,
+    ) {
+        let transaction: Vec<TransactionFile<'_>> = changed.iter().map(Changed::side).collect();
+        let users: Vec<WithUsersCommits<'_>> =
+            changed.iter().map(|one| one.with_users_commits(preview)).collect();
+        let subjects: Vec<Subject<'_>> = changed
+            .iter()
+            .zip(&users)
+            .map(|(one, users)| {
+                let subject = one.subject(policy).in_transaction(&transaction);
+                let subject = subject.with_users_commits(users);
+                if is_landing(reviewed) { subject.in_landing() } else { subject }
+            })
+            .collect();
+        totals.add(&subjects);
+        let context = GuardContext { policy, site: None };
+        let overrides = Overrides { requested: allowed, grants: &[] };
+        let run = evaluate(guards.iter().copied(), &subjects, &context, overrides);
+        self.reports.extend(run.reports);
+        self.warnings.extend(run.warnings);
+        // Programs may write binary files. Only a text file that becomes binary counts.
+        let was_text = |bytes: &Vec<u8>| !is_binary(bytes);
+        let is_new = |finding: &Finding| {
+            let named = |one: &&Changed<'_>| finding.path == Some(one.path.to_string());
+            changed.iter().find(named).is_some_and(|one| !one.before.as_ref().is_some_and(was_text))
+        };
+        for finding in run.refused.into_iter().chain(run.held) {
+            if !matches!(finding.code, Code::BinaryContent | Code::Encoding) || !is_new(&finding) {
+                self.decide(finding, reviewed);
+            }
+        }
+    }
+
+    /// Only the user, or nobody, can override a finding without an `allow` word.
+    fn decide(&mut self, finding: Finding, reviewed: Reviewed) {
+        let refuses =
+            reviewed != Reviewed::Changes(OnFindings::Warn) || ALWAYS.contains(&finding.code);
+        if finding.allow.is_none() || refuses {
+            self.refused.push(finding);
+        } else {
+            self.warnings.push(Warning {
+                code: finding.allow.unwrap_or("found"),
+                path: finding.path,
+                message: finding.summary,
+            });
+        }
     }
 }
 
@@ -96,9 +206,8 @@ fn review_paths(
     preview: &ChangesPreview<'_>,
     policy: &Policy,
     (guards, allowed): (&[&dyn Guard], &[String]),
-    on: OnFindings,
+    reviewed: Reviewed,
 ) -> Result<ChangesReview> {
-    let (writer, base) = (preview.writer, preview.base);
     let mut review = ChangesReview::default();
     let (files, special): (Vec<&TreeDifference>, Vec<&TreeDifference>) =
         preview.paths.iter().partition(|one| one.is_of_files());
@@ -107,65 +216,55 @@ fn review_paths(
     // A path that cannot be recorded cannot be restored either.
     let left_out = preview.left_out.iter().filter(|(path, _)| protects_at_or_below(policy, path));
     review.not_restorable.extend(left_out.map(|(path, why)| not_restorable(path, why)));
-    let (mut changed, mut bytes) = (Vec::new(), 0);
-    for (at, difference) in files.iter().enumerate() {
-        if at < MAX_CHECKED_FILES {
-            let one = Changed::read(writer, base, difference)?;
-            if bytes + one.bytes() <= MAX_CHECKED_BYTES {
+    let (how, guards) = ((policy, reviewed), (guards, allowed));
+    let (mut changed, mut bytes, mut left) = (Vec::new(), 0, 0);
+    let mut totals = Totals::default();
+    for difference in &files {
+        if changed.len() < MAX_CHECKED_FILES || is_landing(reviewed) {
+            let one = Changed::read(preview, reviewed, difference)?;
+            let fits = bytes + one.bytes() <= MAX_CHECKED_BYTES;
+            if !fits && is_landing(reviewed) {
+                review.add(preview, how, guards, &changed, &mut totals);
+                changed.clear();
+                bytes = 0;
+            }
+            if fits || is_landing(reviewed) {
                 bytes += one.bytes();
                 changed.push(one);
                 continue;
             }
         }
+        left += 1;
         // The limit does not apply to protected paths.
         review.refused.extend(
             policy.protects(&difference.path).then(|| protected::finding(&difference.path)),
         );
     }
-    if changed.len() < files.len() {
+    review.add(preview, how, guards, &changed, &mut totals);
+    if is_landing(reviewed) {
+        let context = GuardContext { policy, site: None };
+        let overrides = Overrides { requested: allowed, grants: &[] };
+        let run = evaluate([&totals as &dyn Guard], &[], &context, overrides);
+        review.warnings.extend(run.warnings);
+        review.refused.extend(run.refused.into_iter().chain(run.held));
+    }
+    if left > 0 {
         let (examined, all) = (changed.len(), files.len());
         let message = format!(
             "The guards examined {examined} of {all} files that the program changed. All are \
              recorded."
         );
-        if on == OnFindings::Refuse {
+        if reviewed == Reviewed::Changes(OnFindings::Refuse) {
             let remedy = "Change fewer files at once, or keep large files out of the worktree.";
             review.refused.push(Finding::new(Code::FileTooLarge, message.clone(), remedy));
         }
         review.warnings.push(Warning { code: "not_all_judged", path: None, message });
     }
-    let transaction: Vec<TransactionFile<'_>> = changed.iter().map(Changed::side).collect();
-    let subjects: Vec<Subject<'_>> =
-        changed.iter().map(|one| one.subject(policy).in_transaction(&transaction)).collect();
-    let context = GuardContext { policy, site: None };
-    let overrides = Overrides { requested: allowed, grants: &[] };
-    let run = evaluate(guards.iter().copied(), &subjects, &context, overrides);
-    review.reports = run.reports;
-    review.warnings.extend(run.warnings);
-    // Programs may write binary files. Only a text file that becomes binary counts.
-    let was_text =
-        |bytes: &Vec<u8>| memchr::memchr(0, bytes).is_none() && std::str::from_utf8(bytes).is_ok();
-    let is_new = |finding: &Finding| {
-        let named = |one: &&Changed<'_>| finding.path == Some(one.path.to_string());
-        changed.iter().find(named).is_some_and(|one| !one.before.as_ref().is_some_and(was_text))
-    };
-    for finding in run.refused.into_iter().chain(run.held) {
-        if matches!(finding.code, Code::BinaryContent | Code::Encoding) && is_new(&finding) {
-            continue;
-        }
-        // Only the user, or nobody, can override a finding without an `allow` word.
-        let refuses = on == OnFindings::Refuse || ALWAYS.contains(&finding.code);
-        if finding.allow.is_none() || refuses {
-            review.refused.push(finding);
-        } else {
-            review.warnings.push(Warning {
-                code: finding.allow.unwrap_or("found"),
-                path: finding.path,
-                message: finding.summary,
-            });
-        }
-    }
     Ok(review)
+}
+
+fn is_landing(reviewed: Reviewed) -> bool {
+    matches!(reviewed, Reviewed::Landing { .. })
 }
 
 /// Whether policy protects `path`, a directory above it, or something below it.
@@ -193,29 +292,39 @@ fn not_restorable(path: &RepoPath, why: &Finding) -> Finding {
 
 impl<'a> Changed<'a> {
     fn read(
-        writer: &ObjectWriter<'_>,
-        base: Oid,
+        preview: &ChangesPreview<'_>,
+        reviewed: Reviewed,
         difference: &'a TreeDifference,
     ) -> Result<Changed<'a>> {
-        let text = |item: Option<TreeItem>| {
-            item.and_then(TreeItem::file).map(|file| writer.blob_content(file.oid)).transpose()
+        let writer = preview.writer;
+        let (old, new) =
+            (difference.old.and_then(TreeItem::file), difference.new.and_then(TreeItem::file));
+        let text =
+            |file: Option<FileId>| file.map(|file| writer.blob_content(file.oid)).transpose();
+        let (before, after) = (text(old)?, text(new)?);
+        let (origins, has_users) = match reviewed {
+            Reviewed::Changes(_) => (["the session", "the session's base"], false),
+            Reviewed::Landing { has_users } => (["the commit below", "the target"], has_users),
         };
-        let base = match writer.repo().tracked(base, &difference.path)? {
-            Tracked::File(file) if difference.old.and_then(TreeItem::file) != Some(file) => {
-                Some(writer.blob_content(file.oid)?)
-            }
-            _ => None,
-        };
-        Ok(Changed {
-            path: &difference.path,
-            before: text(difference.old)?,
-            after: text(difference.new)?,
-            base,
-        })
+        let mut references = Vec::new();
+        if let (Some(file), Some(text)) = (old, &before) {
+            let before_users_commits = has_users.then_some(file);
+            let text = text.clone();
+            references.push(RecordedText { origin: origins[0], text, before_users_commits });
+        }
+        if let Tracked::File(file) = writer.repo().tracked(preview.base, &difference.path)?
+            && old != Some(file)
+        {
+            let text = writer.blob_content(file.oid)?;
+            let before_users_commits = Some(file);
+            references.push(RecordedText { origin: origins[1], text, before_users_commits });
+        }
+        Ok(Changed { path: &difference.path, before, after, references })
     }
 
     fn bytes(&self) -> usize {
-        [&self.before, &self.after, &self.base].into_iter().flatten().map(Vec::len).sum()
+        let references = self.references.iter().map(|one| one.text.len());
+        references.chain([&self.before, &self.after].into_iter().flatten().map(Vec::len)).sum()
     }
 
     fn side(&self) -> TransactionFile<'_> {
@@ -226,13 +335,16 @@ impl<'a> Changed<'a> {
         }
     }
 
+    fn with_users_commits<'s>(&'s self, preview: &'s ChangesPreview<'s>) -> WithUsersCommits<'s> {
+        WithUsersCommits { preview, path: self.path, references: &self.references }
+    }
+
     fn subject<'s>(&'s self, policy: &Policy) -> Subject<'s> {
-        let texts = [("the session", &self.before), ("the session's base", &self.base)];
-        let references = texts
-            .into_iter()
-            .filter_map(|(whose, text)| Some(Reference { origin: whose, text: text.as_deref()? }));
+        let references = self.references.iter();
+        let references =
+            references.map(|one| Reference { origin: one.origin, text: &one.text }).collect();
         let (before, after) = (self.before.as_deref(), self.after.as_deref());
-        Subject::new(self.path, None, before, after, references.collect(), policy.time_limit)
+        Subject::new(self.path, None, before, after, references, policy.time_limit)
     }
 }
 
@@ -281,7 +393,9 @@ mod tests {
         let policy = Policy::of(None, Some(policy)).unwrap();
         let allowed: Vec<String> = allowed.iter().map(ToString::to_string).collect();
         let writer = ObjectWriter::new(&repo);
-        ChangesReview::of_landing(&writer, (target, side, target), &policy, &[], &allowed).unwrap()
+        let session = crate::session::begin::preview_session(&repo, &repo.head().unwrap()).unwrap();
+        let (users, trees) = (UserCommits::of(&writer, &session), (target, side, target));
+        ChangesReview::of_landing(&users, &writer, trees, false, &policy, &[], &allowed).unwrap()
     }
 
     fn codes(review: &ChangesReview) -> Vec<Code> {
@@ -310,6 +424,38 @@ mod tests {
     fn an_allowed_finding_does_not_refuse_a_landing() {
         let allowed = ["size_reduction", "mass_deletion"];
         assert_eq!(codes(&landing(&LONG.repeat(100), "gone\n", "", &allowed)), []);
+    }
+
+    /// The codes of the review of a program that adds a line to `a.txt`, after the user's `change`.
+    fn after_a_change_of_the_user(change: impl Fn(&crate::tests::Scratch)) -> Vec<Code> {
+        use crate::session::message::Kind;
+        use crate::session::record::{CommitInfo, RecordAction, record_changes};
+        let scratch = crate::tests::Scratch::with(&[("a.txt", &LONG.repeat(100))]);
+        scratch.begin("fix");
+        change(&scratch);
+        let before = scratch.snapshot();
+        scratch.write("a.txt", &(scratch.text("a.txt").unwrap_or_default() + "new\n"));
+        let info = CommitInfo { message: "run".into(), agent: None, kind: Kind::Run };
+        let (policy, mut found) = (Policy::of(None, None).unwrap(), Vec::new());
+        let mut decide = |preview: &ChangesPreview<'_>| {
+            found = codes(&review(preview, &policy, OnFindings::Refuse)?);
+            Ok(RecordAction::Record)
+        };
+        record_changes(&mut scratch.open(), &before, &info, None, &mut decide).unwrap();
+        found
+    }
+
+    #[test]
+    fn a_programs_changes_are_not_blamed_for_the_users_cut() {
+        let checkpoint = |scratch: &crate::tests::Scratch| {
+            scratch.write("a.txt", &LONG.repeat(3));
+            crate::session::record::checkpoint(&mut scratch.open(), None, &[]).unwrap();
+        };
+        assert_eq!(after_a_change_of_the_user(checkpoint), []);
+        let cut = |scratch: &crate::tests::Scratch| scratch.write("a.txt", &LONG.repeat(3));
+        assert_eq!(after_a_change_of_the_user(cut), []);
+        let removed = |scratch: &crate::tests::Scratch| scratch.remove("a.txt");
+        assert_eq!(after_a_change_of_the_user(removed), []);
     }
 
     #[test]

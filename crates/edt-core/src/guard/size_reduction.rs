@@ -2,7 +2,8 @@
 //! fragment.
 //!
 //! Measured against HEAD and against the session's base, so that ten small edits cannot do together
-//! what one large edit may not do. The thresholds are in `policy::SizeLimits`.
+//! what one large edit may not do. What the user's own commits removed since then does not count.
+//! The thresholds are in `policy::SizeLimits`.
 
 use std::collections::HashMap;
 
@@ -44,18 +45,30 @@ impl Guard for SizeReduction {
     fn rule(&self) -> &'static str {
         "A file of more than 1000 bytes would lose more than 90 % of them, or one of 50 lines or \
          more would lose more than 66 %, against HEAD or the session's base. Lines that move to \
-         another file of the same transaction are not lost."
+         another file of the same transaction are not lost, and what the user's own commits \
+         removed does not count."
     }
 
     fn check(&self, file: &Subject<'_>, context: &GuardContext<'_>) -> Vec<GuardOutput> {
         let Some(after) = file.recorded.or(file.after) else { return vec![GuardOutput::Pass] };
         let limits = &context.policy.size_limits;
-        let found = file.references.iter().find_map(|reference| {
-            let shrink = detect(reference.text, after, limits)?;
-            let moved = moved(reference.text, after, file);
+        let lost = |before: &[u8]| {
+            let shrink = detect(before, after, limits)?;
+            let moved = moved(before, after, file);
             let left = (shrink.bytes.1 + moved.0, shrink.lines.1 + moved.1);
             exceeds(shrink.bytes.0, shrink.lines.0, left, limits)?;
-            Some(explain(file.path, reference.origin, &shrink))
+            Some(shrink)
+        };
+        let found = file.references.iter().enumerate().find_map(|(at, reference)| {
+            let shrink = lost(reference.text)?;
+            let origin = reference.origin;
+            match file.reference_with_users_commits(at) {
+                None => Some(explain(file.path, origin, &shrink)),
+                Some(users) => {
+                    let origin = format!("{origin} with the user's commits");
+                    Some(explain(file.path, &origin, &lost(&users?)?))
+                }
+            }
         });
         GuardOutput::of(self.name(), found)
     }
@@ -241,6 +254,37 @@ mod tests {
         assert_eq!(detect(&[b'x'; 20], &[b'x'; 10], &limits), None);
         assert!(detect(&[b'x'; 20], &[b'x'; 9], &limits).is_some());
         assert_eq!(detect(&[b'x'; 10], b"", &limits), None);
+    }
+
+    /// What the user's commits made of the only reference.
+    #[derive(Debug)]
+    struct Users(Option<Option<Vec<u8>>>);
+
+    impl super::super::subject::UsersVersions for Users {
+        fn reference(&self, _: usize) -> Option<Option<Vec<u8>>> {
+            self.0.clone()
+        }
+    }
+
+    #[test]
+    fn what_the_users_commits_removed_does_not_count() {
+        let (path, policy) = (RepoPath::parse(b"a.c").unwrap(), Policy::of(None, None).unwrap());
+        let (base, after) = (lines(200), lines(50));
+        let against = |users: Option<Option<Vec<u8>>>| {
+            let users = Users(users);
+            let references = vec![Reference { origin: "the session's base", text: &base }];
+            let limit = policy.time_limit;
+            let file = Subject::new(&path, None, Some(&after), Some(&after), references, limit)
+                .with_users_commits(&users);
+            let context = GuardContext { policy: &policy, site: None };
+            let found = SizeReduction.check(&file, &context).remove(0).into_findings();
+            found.first().map(|found| found.evidence["against"].clone())
+        };
+        assert_eq!(against(None), Some("the session's base".into()));
+        assert_eq!(against(Some(Some(lines(60)))), None);
+        assert_eq!(against(Some(None)), None);
+        let expected = "the session's base with the user's commits";
+        assert_eq!(against(Some(Some(lines(190)))), Some(expected.into()));
     }
 
     #[test]

@@ -28,6 +28,8 @@ pub struct Subject<'a> {
     /// The text that would be recorded, if the user's uncommitted changes make it differ from
     /// `after`. Recorded states are compared with it, so that those changes do not count.
     pub recorded: Option<&'a [u8]>,
+    users: Option<&'a dyn UsersVersions>,
+    landing: bool,
     /// All files of the transaction, including this one.
     pub transaction: &'a [TransactionFile<'a>],
     trees: Option<&'a TreeCache>,
@@ -49,6 +51,13 @@ pub struct Reference<'a> {
     pub origin: &'static str,
     /// Its text.
     pub text: &'a [u8],
+}
+
+/// The user's commits, as they change the references of one file. Reading them takes time, so a
+/// guard asks only before it refuses.
+pub(crate) trait UsersVersions: std::fmt::Debug {
+    /// As [`Subject::reference_with_users_commits`].
+    fn reference(&self, at: usize) -> Option<Option<Vec<u8>>>;
 }
 
 /// The texts of a file of the transaction.
@@ -89,6 +98,8 @@ impl<'a> Subject<'a> {
             after,
             references,
             recorded: None,
+            users: None,
+            landing: false,
             transaction: &[],
             trees: None,
             limit,
@@ -115,6 +126,31 @@ impl<'a> Subject<'a> {
     pub fn recorded_as(mut self, recorded: Option<&'a [u8]>) -> Subject<'a> {
         self.recorded = recorded;
         self
+    }
+
+    /// The same, with the user's commits, which may have changed the recorded states.
+    pub(crate) fn with_users_commits(mut self, users: &'a dyn UsersVersions) -> Subject<'a> {
+        self.users = Some(users);
+        self
+    }
+
+    /// The same, as part of a landing.
+    pub(crate) fn in_landing(mut self) -> Subject<'a> {
+        self.landing = true;
+        self
+    }
+
+    /// Whether the change is that of a landing as a whole.
+    #[must_use]
+    pub fn is_landing(&self) -> bool {
+        self.landing
+    }
+
+    /// The text of the reference number `at` with the user's later commits applied. `None` if they
+    /// did not change the file; the inner `None` if they removed it.
+    #[must_use]
+    pub fn reference_with_users_commits(&self, at: usize) -> Option<Option<Vec<u8>>> {
+        self.users?.reference(at)
     }
 
     /// The same, with a cache of trees that lasts longer than one call.

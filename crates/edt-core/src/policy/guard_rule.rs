@@ -6,11 +6,12 @@ use serde::Deserialize;
 pub(crate) const PROTECTED_PATH: &str = "protected_path";
 
 /// The names of the other built-in guards, which `[guards]` may set, in the order of reports.
-pub(crate) const SETTABLE_GUARDS: [&str; 10] = [
+pub(crate) const SETTABLE_GUARDS: [&str; 11] = [
     "size_reduction",
     "mass_deletion",
     "binary_content",
     "encoding",
+    "build_output",
     "conflict_markers",
     "chat_artifact",
     "elided_code",

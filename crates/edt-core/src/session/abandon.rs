@@ -9,6 +9,7 @@ use super::current::{POINTER, REFS, Session};
 use super::history::Commit;
 use super::list::{next_numbered_ref, origin};
 use super::ownership::{self, Version};
+use super::path_state::PathState;
 use super::unwind::{self, Direction, FileSteps};
 use super::workspace::LockedWorkspace;
 use edt_git::diff::TreeItem;
@@ -17,7 +18,7 @@ use edt_journal::entry::EntryMove;
 use edt_journal::{
     BranchOrigin, BranchUpdate, ChangeSet, FileChange, IndexView, PrivateRecord, publish,
 };
-use edt_types::{Code, FileReport, Finding, Refusal, RepoPath, Result, Warning};
+use edt_types::{Code, FileReport, Finding, Refusal, Result, Warning};
 
 /// An abandoned session.
 #[derive(Debug)]
@@ -51,8 +52,8 @@ pub fn abandon(workspace: &mut LockedWorkspace, session: &Session) -> Result<Aba
         },
         plan => (plan?, target),
     };
-    let AbandonPlan { objects, files, index, touched_trees, private, reports } = plan;
-    let (tip, mut warnings) = (session.tip, Vec::new());
+    let AbandonPlan { objects, files, index, touched_trees, private, reports, mut warnings } = plan;
+    let tip = session.tip;
     let AbandonedRef { name: kept, from, mut create } = AbandonedRef::of(repo, session, tip)?;
     let (mut replace, mut head_to) = (Vec::new(), None);
     let branch = match (&target.onto, target.tip) {
@@ -108,6 +109,7 @@ struct AbandonPlan {
     touched_trees: TouchedTrees,
     private: Option<PrivateRecord>,
     reports: Vec<FileReport>,
+    warnings: Vec<Warning>,
 }
 
 impl AbandonPlan {
@@ -115,16 +117,16 @@ impl AbandonPlan {
         let (tip_tree, return_tree, base_tree) =
             (repo.tree_of(session.tip)?, target.tree(repo)?, repo.tree_of(session.base)?);
         let commits = session.commits(repo).collect::<Result<Vec<Commit>>>()?;
-        let mut steps = FileSteps::of(repo, session, &commits, Direction::Back)?;
+        let mut steps = FileSteps::of(repo, &commits, Direction::Back)?;
         // The branch may have moved since the session began.
         for differs in repo.tree_diff(base_tree, return_tree)? {
             let side =
                 |item: Option<TreeItem>| item.and_then(TreeItem::file).map(Version::recorded);
             let step = (side(differs.old), side(differs.new));
-            steps.0.entry(differs.path).or_default().push(step);
+            steps.files.entry(differs.path).or_default().push(step);
         }
         let paths = repo.tree_diff(tip_tree, return_tree)?;
-        let all = checkout::with_paths(&paths, steps.0.keys());
+        let all = checkout::with_paths(&paths, steps.files.keys());
         let index = if session.head == InHead::Yes { Some(IndexView::read(repo)?) } else { None };
         let states = checkout::read_states(repo, tip_tree, index.as_ref(), &all)?;
         checkout::check_not_switched(repo, session, &states, &all)?;
@@ -135,7 +137,7 @@ impl AbandonPlan {
             let wanted = if moves { differs.new.and_then(TreeItem::file) } else { state.tip };
             let version = wanted.map(Version::recorded);
             let mut refuse = |rows: &[Range<usize>]| {
-                found.push(overlap(&state.path, rows));
+                found.push(overlap(&state, rows));
             };
             let disk = match steps.follow(&writer, &state)? {
                 Ok(disk) => Some(disk),
@@ -165,12 +167,17 @@ impl AbandonPlan {
         let CheckoutPlan { files, moves, touched_trees, reports, .. } = plan;
         let index = index.map(|index| (index, moves));
         let objects = writer.loose_objects();
-        Ok(AbandonPlan { objects, files, index, touched_trees, private, reports })
+        let warnings = steps.warnings;
+        Ok(AbandonPlan { objects, files, index, touched_trees, private, reports, warnings })
     }
 }
 
 /// The refusal to remove lines that the user changed.
-fn overlap(path: &RepoPath, rows: &[Range<usize>]) -> Finding {
+fn overlap(state: &PathState, rows: &[Range<usize>]) -> Finding {
+    let path = &state.path;
+    if state.ignored {
+        return unwind::overlap_ignored(path, rows, "`edt abandon`");
+    }
     let remedy = format!(
         "Let the user stash {} (`git stash push`), then repeat the call. If a commit of the \
          session has the user's lines already, leave the session open instead: `git switch` to \
@@ -341,6 +348,12 @@ mod tests {
         abandon(&mut scratch.open(), &session)
     }
 
+    fn state(scratch: &Scratch, named: &str) -> PathState {
+        let repo = scratch.repo();
+        let tree = repo.tree_of(scratch.session().tip).unwrap();
+        PathState::at(&repo, tree, None, &path(named)).unwrap()
+    }
+
     #[test]
     fn an_abandoned_session_leaves_files_head_and_branch_as_before() {
         let scratch = one_edit();
@@ -378,7 +391,7 @@ mod tests {
     fn a_line_of_the_session_that_the_user_changed_refuses_to_abandon() {
         let scratch = one_edit();
         scratch.write("a.txt", "by hand\n");
-        let finding = overlap(&path("a.txt"), &[0..1]);
+        let finding = overlap(&state(&scratch, "a.txt"), &[0..1]);
         assert!(!finding.hint().contains("--save"), "edt abandon has no such option");
         assert_eq!(refusal(abandoned(&scratch)), finding);
         assert_eq!(scratch.text("a.txt").as_deref(), Some("by hand\n"));
@@ -407,6 +420,18 @@ mod tests {
     }
 
     #[test]
+    fn an_overlap_in_an_ignored_file_does_not_advise_a_stash() {
+        let scratch = one_edit();
+        scratch.write(".git/info/exclude", ".env\n");
+        scratch.write(".env", "KEY=1\n");
+        scratch.edit("secret", ".env", "1", "2");
+        scratch.write(".env", "KEY=mine\n");
+        let finding = refusal(abandoned(&scratch));
+        assert_eq!(finding, overlap(&state(&scratch, ".env"), &[0..1]));
+        assert!(!finding.remedy.contains("stash"), "{}", finding.remedy);
+    }
+
+    #[test]
     fn unrecorded_changes_in_other_files_stay() {
         let scratch = one_edit();
         scratch.write("b.txt", "by hand\n");
@@ -419,7 +444,7 @@ mod tests {
         let scratch = one_edit();
         scratch.user_commit("main", &[("b.txt", Some("moved\n"))], "moved\n");
         scratch.write("b.txt", "by hand\n");
-        let finding = overlap(&path("b.txt"), &[0..1]);
+        let finding = overlap(&state(&scratch, "b.txt"), &[0..1]);
         assert_eq!(refusal(abandoned(&scratch)), finding);
         assert_eq!(scratch.text("b.txt").as_deref(), Some("by hand\n"));
         assert_eq!(scratch.head_target(), "refs/heads/edt/fix");
@@ -440,7 +465,7 @@ mod tests {
         scratch.write("a.txt", "one by hand\n");
         scratch.edit("first", "a.txt", "one by", "two by");
         scratch.user_commit("main", &[("a.txt", Some("moved\n"))], "moved\n");
-        let finding = overlap(&path("a.txt"), &[0..1]);
+        let finding = overlap(&state(&scratch, "a.txt"), &[0..1]);
         assert_eq!(refusal(abandoned(&scratch)), finding);
         assert_eq!(scratch.text("a.txt").as_deref(), Some("two by hand\n"));
     }

@@ -122,8 +122,12 @@ pub fn begin(workspace: &mut LockedWorkspace, options: &BeginOptions) -> Result<
         if let Some(left) = left.as_ref().filter(|_| session.head == InHead::Yes) {
             change.drop.extend(left.pointer_to_drop(repo)?);
         }
-        let operation =
-            Operation { name: "beginning the session", command: "edt begin", elsewhere: None };
+        let operation = Operation {
+            name: "beginning the session",
+            command: "edt begin",
+            elsewhere: None,
+            users: None,
+        };
         update = WorktreeUpdate::of(repo, TreeMove { from, to: start }, index, &operation)?;
     }
     let WorktreeUpdate { index, objects: more, mut steps } = update;

@@ -133,7 +133,7 @@ impl CheckoutPlan {
                 if let (None, Some(old)) = (&disk, &state.disk) {
                     removed.insert(state.path.clone(), old.exact().to_vec());
                 }
-                all.write(writer, state, from, disk)?;
+                all.write(writer, state, (from, target), disk)?;
             }
         }
         all.join_renames(writer.repo(), &removed)?;
@@ -161,16 +161,26 @@ impl CheckoutPlan {
         Ok(())
     }
 
-    /// Adds the file of `state` with a new content.
+    /// Adds the file of `state` with a new content. `target` is the file in the tree that HEAD goes
+    /// to.
     fn write(
         &mut self,
         writer: &mut ObjectWriter<'_>,
         state: PathState,
-        from: Attributes,
+        (from, target): (Attributes, Option<FileId>),
         disk: Option<Version>,
     ) -> Result<()> {
-        let unrecorded = |version: &Version| version.blob.is_some() || version.disk.is_some();
-        let is_private = state.disk_file() != state.tip || disk.as_ref().is_some_and(unrecorded);
+        let unrecorded = |version: &Version| {
+            version.disk.is_some() || version.blob.is_some() && Some(version.file) != target
+        };
+        let permissions = match (&state.disk, &disk) {
+            (Some(old), None) => Some(old.stat.mode),
+            (None, Some(new)) => new.permissions,
+            _ => None,
+        };
+        let is_private = state.disk_file() != state.tip
+            || disk.as_ref().is_some_and(unrecorded)
+            || permissions.is_some_and(ownership::is_restricted);
         let id = disk.as_ref().map(|version| version.file);
         let new = match disk {
             None => None,
@@ -193,7 +203,10 @@ impl CheckoutPlan {
         };
         if is_private {
             let bytes = new.as_ref().map(|new| (new.bytes.as_slice(), new.file.mode));
-            self.private.push(ownership::private_file(&state, bytes));
+            let mut file = ownership::private_file(&state, bytes);
+            let permissions = new.as_ref().and_then(|new| new.permissions);
+            file.after.iter_mut().for_each(|after| after.permissions = permissions);
+            self.private.push(file);
         }
         self.reports.push(report(&state, new.as_ref(), id));
         let old = state.disk.as_ref().map(super::OnDisk::old);

@@ -9,6 +9,7 @@ use super::checkout::{self, CheckoutPlan, CheckoutStep};
 use super::ownership::{self, MergedFile, Version, merge3};
 use super::path_state::PathState;
 use super::unwind;
+use super::user_commits::UserCommits;
 use edt_git::diff::{TreeDifference, TreeItem};
 use edt_git::{Loose, ObjectWriter, Oid, Repo};
 use edt_journal::IndexView;
@@ -30,6 +31,8 @@ pub struct Operation<'a> {
     pub command: &'a str,
     /// The root of the worktree if it is another one than that of the call.
     pub elsewhere: Option<&'a Path>,
+    /// The user's commits of the session that the worktree moves to, if it moves to one.
+    pub users: Option<&'a UserCommits<'a>>,
 }
 
 /// The changes to a worktree.
@@ -88,7 +91,11 @@ impl WorktreeUpdate {
                 match merge3(&writer, from.as_ref(), current.as_ref(), to.as_ref())? {
                     MergedFile::Clean(merged) => to_disk = Some(merged),
                     MergedFile::Conflict(rows) => {
-                        unsaved.push(unsaved_file(&state, &rows, false, operation));
+                        let sides = (from.as_ref(), current.as_ref(), to.as_ref());
+                        match recorded_already(&writer, operation, &state.path, sides)? {
+                            Some(merged) => to_disk = Some(merged),
+                            None => unsaved.push(unsaved_file(&state, &rows, false, operation)),
+                        }
                     }
                 }
             }
@@ -114,6 +121,27 @@ impl WorktreeUpdate {
 
 fn recorded(item: Option<TreeItem>) -> Option<Version> {
     item.and_then(TreeItem::file).map(Version::recorded)
+}
+
+/// The merge of a file on disk whose conflicting lines of the user the session has recorded, too, as
+/// after `edt land --undo`. `None` if they are not the same, or if there is another conflict.
+fn recorded_already(
+    writer: &ObjectWriter<'_>,
+    operation: &Operation<'_>,
+    path: &RepoPath,
+    (from, current, to): (Option<&Version>, Option<&Version>, Option<&Version>),
+) -> Result<Option<Option<Version>>> {
+    let Some(commits) = operation.users else { return Ok(None) };
+    let file = |version: Option<&Version>| version.map(|version| version.file);
+    let Some(Some(users)) = commits.applied_to(path, file(from))? else { return Ok(None) };
+    let all = merge3(writer, from, current, Some(&users))?;
+    if !matches!(all, MergedFile::Clean(all) if file(all.as_ref()) == file(current)) {
+        return Ok(None);
+    }
+    match merge3(writer, Some(&users), current, to)? {
+        MergedFile::Clean(merged) => Ok(Some(merged)),
+        MergedFile::Conflict(_) => Ok(None),
+    }
 }
 
 /// The states of `paths`, in their order.
@@ -155,6 +183,11 @@ fn unsaved_file(
              --staged {}`; then repeat `{repeat}`.",
             path.for_shell()
         )
+    } else if state.ignored {
+        format!(
+            "Git ignores {path}, so that neither a commit nor `git stash` keeps it. The user must \
+             move the file elsewhere; then repeat `{repeat}`."
+        )
     } else {
         format!(
             "The user must commit or stash them (`{git} stash push --include-untracked -- {}`); \
@@ -172,7 +205,7 @@ mod tests {
     use edt_types::Code;
 
     const OPERATION: Operation<'_> =
-        Operation { name: "the switch", command: "edt switch fix", elsewhere: None };
+        Operation { name: "the switch", command: "edt switch fix", elsewhere: None, users: None };
 
     /// A move of `a.txt` from `1 2 3` to `1 2 THREE`, with the present text on disk.
     fn update(on_disk: &str) -> Result<WorktreeUpdate> {
@@ -208,6 +241,23 @@ mod tests {
     #[test]
     fn a_file_that_has_the_new_content_is_not_written() {
         assert!(update("1\n2\nTHREE\n").unwrap().steps.files.is_empty());
+    }
+
+    #[test]
+    fn an_ignored_file_in_the_way_is_moved_and_not_stashed() {
+        let scratch = Scratch::with(&[("a.txt", "1\n")]);
+        scratch.write(".git/info/exclude", "*.log\n");
+        let to = scratch.user_commit("main", &[("x.log", Some("theirs\n"))], "x\n");
+        let repo = scratch.repo();
+        let from = Commit::read(&repo, to).unwrap().parent.unwrap();
+        scratch.write("x.log", "mine\n");
+        let moved = TreeMove { from: repo.tree_of(from).unwrap(), to: repo.tree_of(to).unwrap() };
+        let finding = refusal(WorktreeUpdate::of(&repo, moved, None, &OPERATION));
+        assert_eq!(
+            finding.remedy,
+            "Git ignores x.log, so that neither a commit nor `git stash` keeps it. The user must \
+             move the file elsewhere; then repeat `edt switch fix`."
+        );
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::current::{BRANCHES, REFS};
 use super::history::Commit;
+use super::kept;
 use super::list::LandedBy;
 use super::list::{self, SessionState, SessionSummary};
 use edt_git::{Oid, Repo};
@@ -73,6 +74,7 @@ pub fn gc(repo: &Repo, options: GcOptions) -> Result<GcReport> {
     }
     repo.delete_refs(&report.refs)?;
     report.sessions.iter().for_each(|(name, _)| private::remove_session(repo, name));
+    kept::remove_older(repo, options.before);
     git(repo, &["repack", "-d", "-l", "-q"])?;
     git(repo, &["prune-packed", "-q"])?;
     report.after = object_stats(repo)?;

@@ -15,6 +15,7 @@ use super::land_plan::{LandPlan, LandTarget, PlannedCommit};
 use super::land_target::{landing_lock, other_worktree, target};
 use super::list::next_numbered_ref;
 use super::unland::Landing;
+use super::user_commits::UserCommits;
 use super::workspace::LockedWorkspace;
 use crate::guard::Guard;
 use crate::guard::review::ChangesReview;
@@ -235,19 +236,26 @@ impl LandReview<'_> {
         target: &LandTarget,
         plan: &LandPlan,
     ) -> Result<Vec<Warning>> {
-        let (mut before, mut warnings) = (target.tree(writer.repo())?, Vec::new());
-        let (base, mut found) = (writer.tree_of(session.base)?, Vec::new());
+        let target = target.tree(writer.repo())?;
+        let (mut before, mut warnings, mut found) = (target, Vec::new(), Vec::new());
+        let users = UserCommits::of(writer, session);
         for planned in &plan.planned {
             if let PlannedCommit::Squash { tree, commits } = planned {
                 let allowed = allowed(commits, self.options);
                 let review = ChangesReview::of_landing(
+                    &users,
                     writer,
-                    (before, *tree, base),
+                    (before, *tree, target),
+                    !plan.folded.is_empty(),
                     self.policy,
                     self.guards,
                     &allowed,
                 )?;
-                found.extend(review.refused);
+                for finding in review.refused {
+                    if !is_known_binary(writer, &finding, commits)? {
+                        found.push(finding);
+                    }
+                }
                 warnings.extend(review.warnings);
             }
             before = planned.tree();
@@ -257,12 +265,42 @@ impl LandReview<'_> {
     }
 }
 
+/// Whether an edit added the new binary file deliberately: its request allowed binary content.
+fn is_known_binary(
+    writer: &ObjectWriter<'_>,
+    finding: &Finding,
+    commits: &[Commit],
+) -> Result<bool> {
+    if finding.code != Code::BuildOutput {
+        return Ok(false);
+    }
+    let words = [Code::BinaryContent, Code::Encoding].map(Code::allow);
+    for commit in commits {
+        let allowed = commit.trailers.iter().flat_map(|trailers| &trailers.allowed);
+        if !allowed.into_iter().any(|word| words.contains(&Some(word))) {
+            continue;
+        }
+        let parent = commit
+            .parent
+            .map_or_else(|| Ok(writer.repo().empty_tree()), |parent| writer.tree_of(parent))?;
+        let changed = writer.tree_diff(parent, commit.tree)?;
+        let named = |one: &TreeDifference| finding.path == Some(one.path.to_string());
+        if changed.iter().any(|one| one.new.is_some() && named(one)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// The finding about a landing as a whole.
 fn not_landed(finding: Finding) -> Finding {
     let flag = finding.allow.map(|word| {
         format!("If the whole landing is intended, repeat `edt land` with `--allow {word}`.")
     });
-    let remedy = "Change it in the session, or undo the edit (`edt log`, `edt revert`).".to_owned();
+    let remedy = match finding.code {
+        Code::BuildOutput => finding.remedy,
+        _ => "Change it in the session, or undo the edit (`edt log`, `edt revert`).".to_owned(),
+    };
     let effect = Effect::NothingLanded;
     Finding { effect, remedy, override_remedy: flag, ..finding }
 }
@@ -356,7 +394,8 @@ impl Following {
         let from = if switch { place.tree_of(session.tip)? } else { target.tree(place)? };
         // The files of a session with HEAD not switched are in this worktree, too.
         let base = if elsewhere.is_none() { place.tree_of(session.tip)? } else { from };
-        let operation = Operation { name: "the landing", command: "edt land", elsewhere };
+        let operation =
+            Operation { name: "the landing", command: "edt land", elsewhere, users: None };
         let (disk, index) = (TreeMove { from: base, to: tree }, TreeMove { from, to: tree });
         let update = match WorktreeUpdate::of(place, disk, Some(index), &operation) {
             Ok(update) => update,
@@ -446,8 +485,11 @@ fn head_stays(target: &LandTarget) -> Warning {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::guard::review::ChangesPreview;
     use crate::session::begin::HeadSwitch;
     use crate::session::history::Commit;
+    use crate::session::message::Kind;
+    use crate::session::record::{CommitInfo, RecordAction, record_changes};
     use crate::tests::{Scratch, path, refusal};
     use crate::txn::Request;
 
@@ -461,6 +503,98 @@ mod tests {
     fn landed(scratch: &Scratch, options: &LandOptions) -> Result<Landed> {
         let session = scratch.session();
         land(&mut scratch.open(), &session, options)
+    }
+
+    fn numbers(count: usize) -> String {
+        (0..count).map(|n| format!("a line with number {n}\n")).collect()
+    }
+
+    fn consent() -> LandOptions {
+        LandOptions { include_user_changes: true, ..LandOptions::default() }
+    }
+
+    #[test]
+    fn the_users_own_cut_lands_without_a_finding() {
+        let scratch = Scratch::with(&[("a.txt", &numbers(200))]);
+        scratch.write("a.txt", &numbers(20));
+        for text in ["one\n", "two\n"] {
+            scratch.apply(&Request::new("x").append("a.txt", text)).unwrap();
+        }
+        assert_eq!(
+            refusal(landed(&scratch, &LandOptions::default())).code,
+            Code::UserChangesIncluded
+        );
+        let done = landed(&scratch, &consent()).unwrap();
+        assert_eq!(scratch.committed(done.commit, "a.txt"), Some(numbers(20) + "one\ntwo\n"));
+    }
+
+    #[test]
+    fn a_cut_on_the_target_is_not_the_agents() {
+        let scratch = Scratch::with(&[("a.txt", &numbers(200))]);
+        scratch.begin("fix");
+        scratch.edit("x", "a.txt", "number 5\n", "number five\n");
+        scratch.user_commit("main", &[("a.txt", Some(&numbers(20)))], "cut\n");
+        let done = landed(&scratch, &LandOptions::default()).unwrap();
+        let text = numbers(20).replace("number 5\n", "number five\n");
+        assert_eq!(scratch.committed(done.commit, "a.txt"), Some(text));
+    }
+
+    #[test]
+    fn small_cuts_add_up_across_a_commit_of_the_user() {
+        let scratch = Scratch::with(&[("a.txt", &numbers(200)), ("b.txt", "b\n")]);
+        scratch.begin("fix");
+        scratch.apply(&Request::new("x").overwrite("a.txt", numbers(100))).unwrap();
+        scratch.user_commit("edt/fix", &[("b.txt", Some("by hand\n"))], "by hand\n");
+        scratch.write("b.txt", "by hand\n");
+        program_writes(&scratch, &[("a.txt", &numbers(50))]);
+        let finding = refusal(landed(&scratch, &LandOptions::default()));
+        assert_eq!(finding.code, Code::SizeReduction);
+        assert_eq!(finding.evidence["against"], "the target");
+    }
+
+    /// A program writes files, and the guards do not see it.
+    fn program_writes(scratch: &Scratch, files: &[(&str, &str)]) {
+        let before = scratch.snapshot();
+        files.iter().for_each(|(name, text)| scratch.write(name, text));
+        let info = CommitInfo { message: "run".into(), agent: None, kind: Kind::Run };
+        let mut record = |_: &ChangesPreview<'_>| Ok(RecordAction::Record);
+        record_changes(&mut scratch.open(), &before, &info, None, &mut record).unwrap();
+    }
+
+    #[test]
+    fn a_new_binary_file_lands_only_with_an_override() {
+        let scratch = one_edit();
+        program_writes(&scratch, &[("out.bin", "\0\x01")]);
+        let finding = refusal(landed(&scratch, &LandOptions::default()));
+        assert_eq!((finding.code, finding.effect), (Code::BuildOutput, Effect::NothingLanded));
+        assert_eq!(finding.path.as_deref(), Some("out.bin"));
+        assert!(finding.hint().contains("`--allow build_output`"), "{}", finding.hint());
+        let allow = vec!["build_output".to_owned()];
+        let done = landed(&scratch, &LandOptions { allow, ..LandOptions::default() }).unwrap();
+        assert_eq!(scratch.committed(done.commit, "out.bin").as_deref(), Some("\0\x01"));
+    }
+
+    #[test]
+    fn a_binary_file_that_an_edit_added_deliberately_lands() {
+        let scratch = one_edit();
+        let request = Request::new("x").create("out.bin", "\0\x01").allow("binary_content");
+        scratch.apply(&request).unwrap();
+        landed(&scratch, &LandOptions::default()).unwrap();
+    }
+
+    #[test]
+    fn a_landing_of_many_files_is_judged_completely() {
+        let names: Vec<String> = (0..600).map(|n| format!("d/{n:03}.txt")).collect();
+        let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "one\n")).collect();
+        let scratch = Scratch::with(&files);
+        scratch.begin("fix");
+        let markers = "<<<<<<< ours\n=======\n>>>>>>> theirs\n";
+        let new = names.iter().map(|name| (name.as_str(), "two\n"));
+        program_writes(&scratch, &new.chain([("d/599.txt", markers)]).collect::<Vec<_>>());
+        let finding = refusal(landed(&scratch, &LandOptions::default()));
+        assert_eq!(finding.path.as_deref(), Some("d/599.txt"));
+        scratch.edit("x", "d/599.txt", "<<<<<<< ours\n=======\n>>>>>>> theirs", "two");
+        assert_eq!(landed(&scratch, &LandOptions::default()).unwrap().paths.len(), 600);
     }
 
     fn into(branch: &str) -> LandOptions {

@@ -6,6 +6,7 @@
 //! commit, whose message names it.
 
 use super::current::Session;
+use super::edit_change;
 use super::history::Commit;
 use super::list::numbered_tips;
 use edt_git::{Merged, ObjectWriter, Oid, Repo};
@@ -192,7 +193,7 @@ fn since(
     while let Some(oid) = next.filter(|oid| new.contains(oid)) {
         let mut commit = Commit::read(repo, oid)?;
         // It has edt's trailers, but somebody amended it.
-        if amended.contains(&oid) {
+        if amended.contains(&oid) || commit.is_edit() && edit_change::is_amended(repo, &commit)? {
             commit.trailers = None;
         }
         next = commit.parent;

@@ -3,7 +3,9 @@
 use super::current::Session;
 use super::diff_report;
 use super::history::Commit;
+use super::unwind;
 use edt_git::{ChangedPath, Oid, Repo, Tracked};
+use edt_journal::PrivateFile;
 use edt_types::{Code, FileChangeKind, Finding, RepoPath, Result};
 
 /// A commit of a session, and what it changed.
@@ -47,6 +49,8 @@ pub struct FileRevision {
     pub hash: Option<Oid>,
     /// The size after, in bytes.
     pub bytes: Option<u64>,
+    /// Whether no commit has the content: only the private store.
+    pub private: bool,
 }
 
 impl Session {
@@ -77,6 +81,7 @@ impl Session {
             let before = tree_before(repo, &commit)?;
             let (old, new) = (repo.tree_item(before, &at)?, repo.tree_item(commit.tree, &at)?);
             if old == new {
+                found.extend(private_revision(repo, &commit, &at)?);
                 continue;
             }
             let mut changed = ChangedPath { path: at.clone(), from: None, old, new };
@@ -94,13 +99,28 @@ impl Session {
             let hash = changed.new.and_then(|item| Some(item.file()?.oid));
             let bytes = hash.map(|oid| repo.size_of(oid)).transpose()?;
             let file = LogFile::of(&changed);
-            found.push(FileRevision { commit, file, hash, bytes: bytes.map(|size| size as u64) });
+            let bytes = bytes.map(|size| size as u64);
+            found.push(FileRevision { commit, file, hash, bytes, private: false });
         }
         if found.is_empty() && repo.tracked(tip, path)? == Tracked::Nothing {
             return Err(unknown(self, path).into());
         }
         Ok(found)
     }
+}
+
+/// The file at `path` as the edit left it, if the edit changed it and no commit has it.
+fn private_revision(repo: &Repo, commit: &Commit, path: &RepoPath) -> Result<Option<FileRevision>> {
+    let files = if commit.is_edit() { unwind::private_files(repo, commit) } else { None };
+    let is_it = |one: &PrivateFile| one.path() == *path && one.before != one.after;
+    let Some(PrivateFile { before, after, .. }) = files.into_iter().flatten().find(is_it) else {
+        return Ok(None);
+    };
+    let change = diff_report::kind(false, before.is_some(), after.is_some());
+    let file = LogFile { path: path.to_string(), change, from: None };
+    let hash = after.as_ref().map(|after| repo.blob_id(&after.bytes)).transpose()?;
+    let bytes = after.map(|after| after.bytes.len() as u64);
+    Ok(Some(FileRevision { commit: commit.clone(), file, hash, bytes, private: true }))
 }
 
 fn tree_before(repo: &Repo, commit: &Commit) -> Result<Oid> {
@@ -111,8 +131,8 @@ fn unknown(session: &Session, path: &RepoPath) -> Finding {
     Finding::new(
         Code::FileNotFound,
         format!("No commit of the session {} has a file {path}.", session.name),
-        "Check the path: `edt log` lists the session's edits, and `edt ls` the files. An ignored \
-         or untracked file has no revisions.",
+        "Check the path: `edt log` lists the session's edits, and `edt ls` the files. A file that \
+         no edit changed has no revisions.",
     )
     .at(path)
 }

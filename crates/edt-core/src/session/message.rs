@@ -88,13 +88,17 @@ pub struct Trailers {
     pub agent: Option<String>,
     /// The overrides that were needed.
     pub allowed: Vec<String>,
+    /// The name of the commit's private record, if it has one. A rebase, an amend and a
+    /// cherry-pick keep it.
+    pub private: Option<String>,
 }
 
 impl Trailers {
     /// Trailers without an agent and without overrides.
     #[must_use]
     pub fn plain(session: &str, kind: Kind, edit: u64) -> Trailers {
-        Trailers { session: session.to_owned(), kind, edit, agent: None, allowed: Vec::new() }
+        let (session, allowed) = (session.to_owned(), Vec::new());
+        Trailers { session, kind, edit, agent: None, allowed, private: None }
     }
 }
 
@@ -116,6 +120,7 @@ pub fn compose(text: &str, trailers: &Trailers) -> String {
         line("Edt-Agent", agent);
     }
     trailers.allowed.iter().for_each(|word| line("Edt-Allowed", word));
+    trailers.private.iter().for_each(|name| line("Edt-Private", name));
     out
 }
 
@@ -139,6 +144,7 @@ pub fn parse(message: &str) -> Option<Trailers> {
         edit: values("Edt-Edit").pop()?.parse().ok()?,
         agent: values("Edt-Agent").pop(),
         allowed: values("Edt-Allowed"),
+        private: values("Edt-Private").pop(),
     })
 }
 
@@ -154,6 +160,7 @@ mod tests {
             edit: 7,
             agent: Some("robot".into()),
             allowed: vec!["size_reduction".into(), "encoding".into()],
+            private: Some("0123456789abcdef".into()),
         };
         let message = compose("say why\n\nand more\n", &trailers);
         assert!(

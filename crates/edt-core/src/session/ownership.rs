@@ -29,6 +29,13 @@ impl Version {
         Version { file, blob: None, disk: None, permissions: None }
     }
 
+    /// The version with the permissions of the file that it replaces, unless its own are known.
+    #[must_use]
+    pub fn replacing(self, replaced: Option<&Version>) -> Version {
+        let same = || Some(with_mode(replaced?.permissions?, self.file.mode));
+        Version { permissions: self.permissions.or_else(same), ..self }
+    }
+
     /// The file on disk.
     #[must_use]
     pub fn on_disk(state: &PathState) -> Option<Version> {
@@ -274,6 +281,23 @@ pub fn index_entry_with_new(
     };
     let tip = state.tip.map(Version::recorded);
     merge3_with_theirs(writer, tip.as_ref(), staged.as_ref(), new).map(Some)
+}
+
+/// Whether other users could read a file with these permissions if it were created again.
+#[must_use]
+pub fn is_restricted(permissions: u32) -> bool {
+    let hidden = |all: u32| all & !permissions & 0o044 != 0;
+    // Reading the umask is needed only then.
+    hidden(0o044) && hidden(!edt_io::fs::umask())
+}
+
+/// The permissions `bits` with the executable bits of `mode`.
+#[must_use]
+pub const fn with_mode(bits: u32, mode: FileMode) -> u32 {
+    match mode {
+        FileMode::Executable => bits | (bits & 0o444) >> 2,
+        FileMode::Plain => bits & !0o111,
+    }
 }
 
 /// What the private store keeps of an edit of the file of `state`.

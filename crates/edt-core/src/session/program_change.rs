@@ -4,6 +4,7 @@ use super::checkpoint::UserVersion;
 use super::ownership::{self, Before, MergedFile, SeparatedEdit, Version, merge3};
 use super::path_state::PathState;
 use super::snapshot::Snapshot;
+use super::tool_call::BeforeCall;
 use super::unwind;
 use edt_git::{FileMode, ObjectWriter, Oid, Tracked};
 use edt_journal::PrivateBytes;
@@ -19,6 +20,8 @@ pub(super) struct ProgramChange {
     pub(super) version: Option<Version>,
     pub(super) after: Option<Version>,
     pub(super) separated: SeparatedEdit,
+    /// Whether nobody knows the file before: then all of it counts as the user's.
+    pub(super) unknown: bool,
 }
 
 impl ProgramChange {
@@ -32,12 +35,26 @@ impl ProgramChange {
         tree: Oid,
         state: PathState,
     ) -> Result<Option<ProgramChange>> {
+        let repo = writer.repo();
         let stat = state.disk.as_ref().map(|disk| disk.stat);
-        if snapshot.is_unchanged(&state.path, stat.as_ref()) {
+        if snapshot.tool.is_none() && snapshot.is_unchanged(&state.path, stat.as_ref()) {
             return Ok(None);
         }
-        let repo = writer.repo();
-        let (before, version) = match snapshot.before(&state.path)? {
+        let (mut before, mut is_derived) = (snapshot.before(&state.path)?, false);
+        if let Some(call) = &snapshot.tool {
+            before = Some(match call.before(repo, &state, before)? {
+                BeforeCall::Same => return Ok(None),
+                BeforeCall::Known(before) => before,
+                BeforeCall::Derived(before) => {
+                    is_derived = true;
+                    Some(before)
+                }
+                // An ignored file is never committed.
+                BeforeCall::Unknown if state.ignored => return Ok(None),
+                BeforeCall::Unknown => return Ok(Some(ProgramChange::unknown(state))),
+            });
+        }
+        let (before, version) = match before {
             Some(before) => {
                 let version = before
                     .clone()
@@ -64,12 +81,40 @@ impl ProgramChange {
             let old = Before { tip: state.tip, disk: version.clone() };
             ownership::separate(writer, &state, &old, after.as_ref())?
         };
-        Ok(Some(ProgramChange { state, before, version, after, separated }))
+        if is_derived && id(&separated.branch) == state.tip && !state.ignored {
+            // Another call has recorded it.
+            return Ok(None);
+        }
+        Ok(Some(ProgramChange { state, before, version, after, separated, unknown: false }))
+    }
+
+    fn unknown(state: PathState) -> ProgramChange {
+        let (before, after) = (ownership::exact(&state), Version::on_disk(&state));
+        let separated = SeparatedEdit::mixed(after.as_ref());
+        let version = state.tip.map(Version::recorded);
+        ProgramChange { state, before, version, after, separated, unknown: true }
+    }
+
+    /// Whether the private store keeps the bytes, because the commit does not have them, or not the
+    /// permissions of a file that is new or gone.
+    pub(super) fn is_private(&self) -> bool {
+        let permissions = match (&self.before, &self.state.disk) {
+            _ if self.unknown => None,
+            (Some(before), None) => before.permissions,
+            (None, Some(disk)) if self.version.is_none() => Some(disk.stat.mode),
+            _ => None,
+        };
+        self.state.ignored
+            || self.separated.user_changes == UserChanges::Separate
+            || permissions.is_some_and(ownership::is_restricted)
     }
 
     /// The user's version of the file.
     pub(super) fn users(&self) -> UserVersion {
         let now = UserVersion::of(&self.state);
+        if self.unknown {
+            return now;
+        }
         UserVersion { disk: self.version.clone(), ..now }
     }
 }

@@ -6,16 +6,23 @@ use super::checkout::{CheckoutPlan, CheckoutStep};
 use super::checkpoint::{CheckpointReason, Checkpoints, UserVersion};
 use super::current::Session;
 use super::diff_report;
+use super::edit_change;
+use super::hidden::{self, IgnoredBefore};
+use super::kept;
 use super::list::next_numbered_ref;
 use super::message::{self, Kind, Trailers};
 use super::ownership::{self, Version};
 use super::path_state::PathState;
 use super::program_change::ProgramChange;
 use super::snapshot::{self, Snapshot};
+use super::tool_call;
+use super::user_commits::UserCommits;
 use super::workspace::LockedWorkspace;
 use crate::guard::review::ChangesPreview;
 use edt_git::diff::TreeDifference;
-use edt_git::{Attributes, FileId, InHead, NewCommit, ObjectWriter, Oid, Repo, TreeChange};
+use edt_git::{
+    Attributes, FileId, InHead, NewCommit, ObjectWriter, Oid, Repo, Tracked, TreeChange,
+};
 use edt_journal::entry::{DiskState, EntryMove};
 use edt_journal::{
     BranchOrigin, BranchUpdate, ChangeSet, IndexView, PrivateFile, PrivateRecord, publish,
@@ -48,8 +55,12 @@ pub struct RecordOutcome {
     pub files: Vec<FileReport>,
     /// The changed paths that could not be recorded.
     pub left_out: Vec<RepoPath>,
+    /// The new files that are binary or in a directory without tracked files.
+    pub new_files: Vec<RepoPath>,
     /// The ref that keeps reverted changes, if there were any.
     pub refused: Option<String>,
+    /// Why the changes were reverted, if a merge or a rebase is in progress.
+    pub busy: Option<Finding>,
     /// Warnings for the caller.
     pub warnings: Vec<Warning>,
 }
@@ -64,7 +75,9 @@ impl RecordOutcome {
             checkpoints: Vec::new(),
             files: Vec::new(),
             left_out: Vec::new(),
+            new_files: Vec::new(),
             refused: None,
+            busy: None,
             warnings: Vec::new(),
         }
     }
@@ -84,6 +97,7 @@ pub fn checkpoint(
     only: &[RepoPath],
 ) -> Result<RecordOutcome> {
     let repo = &workspace.repo;
+    repo.check_idle()?;
     let mut writer = ObjectWriter::new(repo);
     let Recorder { session, new, tree, index } = Recorder::of(workspace, &mut writer)?;
     let (candidates, warnings) = candidates(repo, tree, only)?;
@@ -100,7 +114,13 @@ pub fn checkpoint(
     let reason = CheckpointReason::Requested(message);
     let made = Checkpoints::write(&mut writer, &session, tree, edits, versions, reason)?;
     let Some(commit) = made.commits.last() else { return Ok(outcome) };
-    let paths = writer.tree_diff(tree, made.tree)?;
+    let mut paths = writer.tree_diff(tree, made.tree)?;
+    // A file whose staged content alone is recorded is on disk as it was in the tip.
+    for staged in writer.tree_diff(tree, writer.tree_of(made.commits[0])?)? {
+        if !paths.iter().any(|known| known.path == staged.path) {
+            paths.push(staged);
+        }
+    }
     let changes: Vec<TreeChange> = states
         .iter()
         .map(|state| TreeChange { path: state.path.clone(), file: state.disk_file() })
@@ -140,9 +160,12 @@ pub struct CommitInfo {
 /// `decide` chooses what to do before anything changes. Begins a session if there is none and
 /// something changed.
 ///
+/// During a merge or a rebase nothing can be recorded: what a program changed is put back, if the
+/// operation was in progress before the program, too.
+///
 /// # Errors
-/// The errors of [`PathState::at`] for the paths in `only`; those of `decide` and of publishing.
-/// Nothing is changed on an error.
+/// The errors of [`PathState::at`] for the paths in `only`; `REPOSITORY_BUSY`; those of `decide`
+/// and of publishing. Nothing is changed on an error.
 pub fn record_changes(
     workspace: &mut LockedWorkspace,
     before: &Snapshot,
@@ -151,8 +174,12 @@ pub fn record_changes(
     decide: &mut dyn FnMut(&ChangesPreview<'_>) -> Result<RecordAction>,
 ) -> Result<RecordOutcome> {
     let repo = &workspace.repo;
+    let busy = busy(repo, before)?;
     let mut writer = ObjectWriter::new(repo);
-    let Recorder { session, new, tree, index } = Recorder::of(workspace, &mut writer)?;
+    let Recorder { session, new, tree, index } = match busy {
+        None => Recorder::of(workspace, &mut writer)?,
+        Some(_) => Recorder::during_operation(repo, &mut writer)?,
+    };
     let candidates = if let Some(only) = only {
         only.iter().cloned().collect()
     } else {
@@ -161,25 +188,36 @@ pub fn record_changes(
         all
     };
     let candidates = candidates.into_iter().collect();
-    let (states, skipped) = read(repo, &session, tree, &index, candidates, only.unwrap_or(&[]))?;
+    let (states, mut skipped) =
+        read(repo, &session, tree, &index, candidates, only.unwrap_or(&[]))?;
+    skipped.retain(|(path, _)| !before.is_at(repo, path));
     let mut outcome = RecordOutcome::nothing(session.clone());
     outcome.warnings.extend(skipped.iter().map(|(path, finding)| left_out(path, finding)));
     outcome.left_out = skipped.iter().map(|(path, _)| path.clone()).collect();
-    outcome.warnings.extend(before.keep(repo, &outcome.left_out)?);
-    let mut changed = Vec::new();
-    for state in states {
+    outcome.warnings.extend(kept::not_recorded(repo, before, &outcome.left_out)?);
+    let (mut changed, ignored) = (Vec::new(), IgnoredBefore::of(before));
+    for mut state in states {
+        let Some(warning) = ignored.mark(&mut state) else { continue };
         if let Some(one) = ProgramChange::of(&writer, before, tree, state)? {
+            outcome.warnings.extend(warning);
             changed.push(one);
         }
     }
+    if busy.is_some() {
+        // A build may change ignored files at any time.
+        changed.retain(|one| !one.state.ignored);
+    }
+    // The tree of a new session may not be on disk yet.
+    outcome.new_files = new_files(repo, before.tree, &changed)?;
     let edits = if new.is_some() { 0 } else { session.edits(repo)? };
     let mixed = changed.iter().filter(|one| one.separated.user_changes == UserChanges::Mixed);
     let mixed = mixed.map(ProgramChange::users).collect();
     let reason = CheckpointReason::UserChanges;
     let below = Checkpoints::write(&mut writer, &session, tree, edits, mixed, reason)?;
     let (mut changes, mut moves, mut private) = (Vec::new(), Vec::new(), Vec::new());
-    for ProgramChange { state, before, after, separated, .. } in &changed {
-        if state.ignored || separated.user_changes == UserChanges::Separate {
+    for one in &changed {
+        let ProgramChange { state, before, after, separated, .. } = one;
+        if one.is_private() {
             private.push(PrivateFile::new(&state.path, before.clone(), ownership::exact(state)));
         }
         if state.ignored {
@@ -194,37 +232,46 @@ pub fn record_changes(
         debug_assert_eq!(after.as_ref().map(|after| after.file), state.disk_file());
     }
     let (new_tree, touched_trees) = writer.write_tree(below.tree, &changes)?;
-    let paths = writer.tree_diff(below.tree, new_tree)?;
+    let unknown = || changed.iter().filter(|one| one.unknown);
+    let mut paths = writer.tree_diff(below.tree, new_tree)?;
+    let is_unknown = |path: &RepoPath| unknown().any(|one| one.state.path == *path);
+    let differs = writer.tree_diff(tree, below.tree)?;
+    paths.extend(differs.into_iter().filter(|differs| is_unknown(&differs.path)));
     let base = writer.tree_of(session.base)?;
-    let preview = ChangesPreview { writer: &writer, base, paths: &paths, left_out: &skipped };
-    let action = decide(&preview)?;
+    let users = UserCommits::of(&writer, &session).followed_by(tree, below.tree);
+    let preview =
+        ChangesPreview { writer: &writer, base, users: &users, paths: &paths, left_out: &skipped };
+    let mut action = decide(&preview)?;
     if changed.is_empty() {
         return Ok(outcome);
     }
+    if busy.is_some() {
+        (action, outcome.busy) = (RecordAction::Restore, busy);
+    }
     outcome.files = reports(&writer, &paths, &changed)?;
+    let private = PrivateRecord::of_edit(&session.name, private);
     let trailers = Trailers {
         agent: info.agent.clone(),
+        private: private.as_ref().map(|record| record.name.clone()),
         ..Trailers::plain(&session.name, info.kind, edits + 1)
     };
-    let message = message::compose(&info.message, &trailers);
-    let commit = writer.write_commit(&NewCommit {
-        tree: new_tree,
-        parent: Some(below.tip),
-        message: &message,
-    })?;
-    outcome.commit = Some(commit);
+    let message =
+        message::compose(&info.message, &trailers) + &edit_change::trailer(below.tree, new_tree);
+    outcome.warnings.extend(unknown().map(|one| tool_call::unknown(&one.state.path)));
+    let commit = if unknown().count() == changed.len() {
+        below.tip
+    } else {
+        let parent = Some(below.tip);
+        let new = NewCommit { tree: new_tree, parent, message: &message };
+        *outcome.commit.insert(writer.write_commit(&new)?)
+    };
     if action == RecordAction::Restore {
         let name = next_numbered_ref(repo, &session.name, "refused")?;
         let change = put_back(writer, &session, &name, (tree, commit), changed)?;
         workspace.require_durability(session.base);
         outcome.warnings.extend(publish(&workspace.repo, &mut workspace.journal, change)?);
-        return Ok(RecordOutcome { refused: Some(name), ..outcome });
+        return Ok(RecordOutcome { refused: Some(name), new_files: Vec::new(), ..outcome });
     }
-    let private = (!private.is_empty()).then(|| PrivateRecord {
-        session: session.name.clone(),
-        name: commit.to_string(),
-        files: private,
-    });
     let log = if info.kind == Kind::Run { "edt run" } else { "edt agent-hook" };
     let began = new.is_some();
     let (branch, create) = begin::branch(&session, new, commit, log.to_owned());
@@ -253,7 +300,6 @@ struct Recorder {
 impl Recorder {
     fn of(workspace: &LockedWorkspace, writer: &mut ObjectWriter<'_>) -> Result<Recorder> {
         let repo = &workspace.repo;
-        repo.check_idle()?;
         let (session, new) = if let Some(running) = Session::current(repo, &repo.head()?)? {
             running.check_not_shared(repo)?;
             (running, None)
@@ -266,6 +312,49 @@ impl Recorder {
         repo.set_max_file_size(workspace.policy(writer.tree_of(session.base)?)?.max_file_bytes);
         Ok(Recorder { session, new, tree, index: IndexView::read(repo)? })
     }
+
+    /// During a merge or a rebase: no branch will move, and the index is not looked at.
+    fn during_operation(repo: &Repo, writer: &mut ObjectWriter<'_>) -> Result<Recorder> {
+        let head = repo.head()?;
+        let session = Session::current(repo, &head)?.unwrap_or_else(|| {
+            let tip = head.commit.unwrap_or_else(|| repo.empty_tree());
+            let (name, branch) = ("resolution".to_owned(), String::new());
+            Session { name, branch, tip, base: tip, head: InHead::No }
+        });
+        let session = Session { head: InHead::No, ..session };
+        let tree = writer.tree_of(session.tip)?;
+        Ok(Recorder { session, new: None, tree, index: IndexView::read(repo)? })
+    }
+}
+
+/// Why nothing can be recorded now, if what the program changed can be put back: the same merge or
+/// rebase was in progress before the program.
+fn busy(repo: &Repo, before: &Snapshot) -> Result<Option<Finding>> {
+    let Err(busy) = repo.check_idle() else { return Ok(None) };
+    if before.during_operation.is_none() || before.during_operation != repo.head()?.commit {
+        return Err(busy);
+    }
+    Ok(busy.into_vec().into_iter().next())
+}
+
+/// The new files that are binary or in a directory without tracked files.
+fn new_files(repo: &Repo, tree: Option<Oid>, changed: &[ProgramChange]) -> Result<Vec<RepoPath>> {
+    let Some(tree) = tree else { return Ok(Vec::new()) };
+    let mut all = Vec::new();
+    for ProgramChange { state, version, .. } in changed {
+        let Some(disk) = state.disk.as_ref().filter(|_| version.is_none() && !state.ignored) else {
+            continue;
+        };
+        let bytes = disk.exact();
+        let binary = memchr::memchr(0, bytes).is_some() || std::str::from_utf8(bytes).is_err();
+        let directory = state.path.split().0;
+        let untracked = !directory.is_empty()
+            && repo.tracked(tree, &RepoPath::from_tree(directory))? != Tracked::Directory;
+        if binary || untracked {
+            all.push(state.path.clone());
+        }
+    }
+    Ok(all)
 }
 
 /// The answer's list of changed files.
@@ -362,7 +451,10 @@ fn read(
     for path in candidates {
         let seen = (session.head == InHead::Yes).then_some(index);
         match PathState::at(repo, tree, seen, &path) {
-            Ok(state) => states.push(state),
+            Ok(mut state) => {
+                state.ignored |= hidden::is_uncovered(repo, session, &state)?;
+                states.push(state);
+            }
             Err(error) if only.contains(&path) => found.extend(error.into_vec()),
             Err(error) => {
                 skipped.extend(error.into_vec().into_iter().map(|finding| (path.clone(), finding)));
@@ -377,8 +469,8 @@ fn ignored_path(path: &RepoPath) -> Warning {
     Warning {
         code: "left_out",
         path: Some(path.to_string()),
-        message: "This path was not recorded: Git ignores it, and an ignored file is never \
-            committed."
+        message: "This path was not recorded: Git ignores it, or ignored it before the session, \
+            and such a file is never committed."
             .to_owned(),
     }
 }
@@ -389,7 +481,7 @@ fn left_out(path: &RepoPath, finding: &Finding) -> Warning {
         path: Some(path.to_string()),
         message: format!(
             "This path was not recorded: {} ({}).",
-            finding.message(),
+            finding.summary.trim_end_matches('.'),
             finding.code.name()
         ),
     }
@@ -536,8 +628,8 @@ mod tests {
         assert_eq!((paths(&outcome), &outcome.left_out), (vec!["a.txt"], &vec![path("link")]));
         assert_eq!(
             outcome.warnings[0].message,
-            "This path was not recorded: link is a symbolic link or goes through one. Nothing was \
-             changed. (PATH_THROUGH_SYMLINK)."
+            "This path was not recorded: link is a symbolic link or goes through one \
+             (PATH_THROUGH_SYMLINK)."
         );
     }
 
@@ -751,13 +843,95 @@ mod tests {
     }
 
     #[test]
+    fn a_link_that_a_program_leaves_alone_is_not_mentioned() {
+        let scratch = scratch();
+        let link = |name: &str| {
+            std::os::unix::fs::symlink("a.txt", scratch.root().join(name)).unwrap();
+        };
+        link("mine");
+        let outcome = ran(&scratch, || {
+            link("made");
+            scratch.write("b.txt", "two\n");
+        });
+        assert_eq!((paths(&outcome), &outcome.left_out), (vec!["b.txt"], &vec![path("made")]));
+        assert_eq!(outcome.warnings.len(), 1, "{:?}", outcome.warnings);
+    }
+
+    #[test]
+    fn new_binary_files_and_those_in_new_directories_are_listed() {
+        let scratch = scratch();
+        let outcome = ran(&scratch, || {
+            scratch.write("plain.txt", "x\n");
+            scratch.write("dir/plain.txt", "x\n");
+            scratch.write("out.bin", "a\0b");
+            scratch.write("dist/o.js", "x\n");
+            scratch.write("a.txt", "a\0b");
+        });
+        assert_eq!(outcome.new_files, [path("dist/o.js"), path("out.bin")]);
+    }
+
+    /// A merge with a conflict in `a.txt`.
+    fn merging() -> Scratch {
+        let scratch = Scratch::with(&[("a.txt", "one\n"), ("b.txt", "b\n")]);
+        scratch.write(".git/info/exclude", "*.log\n");
+        scratch.write(".git/MERGE_HEAD", &format!("{}\n", scratch.head()));
+        scratch.write("a.txt", "<<<<<<< a\none\n=======\ntwo\n>>>>>>> b\n");
+        scratch.write("x.log", "before\n");
+        scratch
+    }
+
+    #[test]
+    fn during_a_merge_a_program_that_changes_nothing_runs() {
+        let scratch = merging();
+        let outcome = ran(&scratch, || scratch.write("x.log", "by program\n"));
+        assert_eq!((outcome.commit, outcome.busy), (None, None));
+        assert_eq!(scratch.text("x.log").as_deref(), Some("by program\n"));
+    }
+
+    #[test]
+    fn during_a_merge_the_changes_of_a_program_are_put_back() {
+        let scratch = merging();
+        let (head, before) = (scratch.head(), scratch.text("a.txt"));
+        let outcome = ran(&scratch, || {
+            scratch.write("a.txt", "two\n");
+            scratch.remove("b.txt");
+            scratch.write("new.txt", "by program\n");
+            scratch.write("x.log", "by program\n");
+        });
+        assert_eq!(outcome.busy.unwrap().code, Code::RepositoryBusy);
+        assert_eq!(scratch.text("a.txt"), before);
+        assert_eq!(
+            (scratch.text("b.txt").as_deref(), scratch.text("new.txt")),
+            (Some("b\n"), None)
+        );
+        let kept = outcome.refused.unwrap();
+        let commit = scratch.ref_value(&kept).unwrap();
+        assert_eq!(scratch.committed(commit, "new.txt").as_deref(), Some("by program\n"));
+        assert_eq!((scratch.head(), scratch.head_target().as_str()), (head, "refs/heads/main"));
+    }
+
+    #[test]
+    fn the_changes_of_a_program_that_began_a_merge_stay() {
+        let scratch = Scratch::with(&[("a.txt", "one\n")]);
+        let before = scratch.snapshot();
+        scratch.write(".git/MERGE_HEAD", &format!("{}\n", scratch.head()));
+        scratch.write("a.txt", "two\n");
+        let mut decide = |_: &ChangesPreview<'_>| Ok(RecordAction::Record);
+        let info = info(Kind::Run);
+        let answer = record_changes(&mut scratch.open(), &before, &info, None, &mut decide);
+        assert_eq!(refusal(answer).code, Code::RepositoryBusy);
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("two\n"));
+    }
+
+    #[test]
     fn a_tool_is_recorded_at_its_paths_alone() {
         let scratch = scratch();
         let only = [path("a.txt")];
         Snapshot::of_paths(&scratch.repo(), &only).unwrap();
         scratch.write("a.txt", "two\n");
         scratch.write("b.txt", "two\n");
-        let before = Snapshot::taken_of_paths(&scratch.repo(), &only).unwrap();
+        let replaced = std::collections::BTreeMap::new();
+        let before = Snapshot::taken_of_paths(&scratch.repo(), &only, replaced).unwrap();
         let mut decide = |_: &ChangesPreview<'_>| Ok(RecordAction::Record);
         let kind = &info(Kind::Edit);
         let outcome =

@@ -2,7 +2,8 @@
 
 use super::current::Session;
 use super::history::Commit;
-use edt_git::{FileId, Repo, Tracked};
+use super::unwind::{self, FileStep};
+use edt_git::{FileId, Repo};
 use edt_types::text::counted;
 use edt_types::{Code, Finding, RepoPath, Result};
 
@@ -13,33 +14,35 @@ pub struct Earlier {
     pub file: Option<FileId>,
     /// The commits since, newest first, with that edit.
     pub since: Vec<Commit>,
+    /// The number of that edit.
+    pub edit: u64,
+    /// Whether no commit has what that edit changed.
+    pub private: bool,
 }
 
 /// The file at `path` before its latest edit (`revision` 0), before the previous one (1), and so
-/// on; `None` if it did not exist.
+/// on; `None` if it did not exist. Commits of the user do not count.
 ///
 /// # Errors
 /// `NOTHING_TO_UNDO` if the session has fewer edits of it; `OBJECT_MISSING`.
 pub fn before(repo: &Repo, session: &Session, path: &RepoPath, revision: u64) -> Result<Earlier> {
-    let file_in = |commit| -> Result<Option<FileId>> {
-        Ok(match repo.tracked(repo.tree_of(commit)?, path)? {
-            Tracked::File(file) => Some(file),
-            _ => None,
-        })
-    };
     let (mut seen, mut since) = (0, Vec::new());
     for commit in session.commits(repo) {
         let commit = commit?;
-        let edit = commit.trailers.as_ref().is_none_or(|trailers| trailers.kind.is_edit());
-        let (parent, oid) = (commit.parent, commit.oid);
+        let changes =
+            if commit.is_edit() { unwind::recorded_changes(repo, &commit)? } else { Vec::new() };
+        let edit = commit.trailers.as_ref().map_or(0, |trailers| trailers.edit);
         since.push(commit);
-        let (Some(parent), true) = (parent, edit) else { continue };
-        let (before, after) = (file_in(parent)?, file_in(oid)?);
-        if before == after {
-            continue;
-        }
+        let is_it = |(changed, before, after): &FileStep| changed == path && before != after;
+        let step = changes.into_iter().find(is_it);
+        let private = step.is_none() && is_private(repo, since.last(), path);
+        let file = match step {
+            Some((_, before, _)) => before.map(|version| version.file),
+            None if private => None,
+            None => continue,
+        };
         if seen == revision {
-            return Ok(Earlier { file: before, since });
+            return Ok(Earlier { file, since, edit, private });
         }
         seen += 1;
     }
@@ -51,14 +54,20 @@ pub fn before(repo: &Repo, session: &Session, path: &RepoPath, revision: u64) ->
             counted(seen, "edit")
         ),
         format!(
-            "Revisions count from 0, the state before the latest edit. `git log edt/{} -- {}` lists them.",
-            session.name,
-            path.quoted()
+            "Revisions count from 0, the state before the latest edit. `edt log {}` lists them.",
+            path.for_shell()
         ),
     )
     .at(path)
     .with("edits", seen)
     .into())
+}
+
+/// Whether the edit changed a file at `path` that is in no commit.
+fn is_private(repo: &Repo, commit: Option<&Commit>, path: &RepoPath) -> bool {
+    let edit = commit.filter(|commit| commit.is_edit());
+    let files = edit.and_then(|edit| unwind::private_files(repo, edit)).unwrap_or_default();
+    files.iter().any(|file| file.path() == *path && file.before != file.after)
 }
 
 #[cfg(test)]
@@ -106,10 +115,10 @@ mod tests {
     }
 
     #[test]
-    fn a_users_commit_is_a_revision() {
+    fn a_users_commit_is_not_a_revision() {
         let scratch = three_texts();
         scratch.user_commit("edt/fix", &[("a.txt", Some("by hand\n"))], "by hand\n");
-        assert_eq!(text_before(&scratch, "a.txt", 0).unwrap().as_deref(), Some("three\n"));
+        assert_eq!(text_before(&scratch, "a.txt", 0).unwrap().as_deref(), Some("two\n"));
     }
 
     #[test]
@@ -124,8 +133,7 @@ mod tests {
         let finding = Finding::new(
             Code::NothingToUndo,
             "The session fix has 2 edits of a.txt; revision 2 does not exist.",
-            "Revisions count from 0, the state before the latest edit. `git log edt/fix -- a.txt` \
-             lists them.",
+            "Revisions count from 0, the state before the latest edit. `edt log a.txt` lists them.",
         );
         let finding = finding.at(&path("a.txt")).with("edits", 2);
         assert_eq!(refusal(text_before(&three_texts(), "a.txt", 2)), finding);

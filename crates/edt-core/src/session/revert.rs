@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::checkout;
 use super::current::Session;
+use super::hidden;
 use super::history::Commit;
 use super::message::Kind;
 use super::ownership::{MergedFile, Version, merge3};
@@ -45,14 +46,14 @@ pub fn revert(
     let commits = session.commits(repo).collect::<Result<Vec<Commit>>>()?;
     let chosen = chosen(session, &commits, edits)?;
     let named: Vec<Commit> = chosen.iter().map(|at| commits[*at].clone()).collect();
-    let mut history = History { writer: &writer, session, tree, commits, changes: BTreeMap::new() };
+    let mut history = History { writer: &writer, tree, commits, changes: BTreeMap::new() };
     let Reverted { files: branch, conflicts } = history.reverted(&chosen)?;
     if !conflicts.is_empty() {
         return Err(history.conflict(&chosen, &conflicts)?.into());
     }
-    let steps = FileSteps::of(repo, session, &named, Direction::Back)?;
+    let steps = FileSteps::of(repo, &named, Direction::Back)?;
     let mut paths: Vec<TreeDifference> = Vec::new();
-    for path in branch.keys().chain(steps.0.keys()).collect::<BTreeSet<&RepoPath>>() {
+    for path in branch.keys().chain(steps.files.keys()).collect::<BTreeSet<&RepoPath>>() {
         let old = file_in(repo, tree, path)?;
         let new = branch.get(path).map_or(old.as_ref(), Option::as_ref);
         let item = |version: Option<&Version>| version.map(|version| TreeItem::File(version.file));
@@ -60,7 +61,8 @@ pub fn revert(
         paths.push(TreeDifference { path: path.clone(), old, new });
     }
     let index = if session.head == InHead::Yes { Some(IndexView::read(repo)?) } else { None };
-    let states = checkout::read_states(repo, tree, index.as_ref(), &paths)?;
+    let mut states = checkout::read_states(repo, tree, index.as_ref(), &paths)?;
+    hidden::mark(repo, session, &mut states)?;
     checkout::check_not_switched(repo, session, &states, &paths)?;
     let mut overlapping = OverlappingFiles::new(options.overlaps, VERB);
     let (mut files, mut found) = (Vec::new(), Vec::new());
@@ -108,8 +110,12 @@ pub fn revert(
     drop(history);
     let dry_run = options.dry_run;
     let kind = Kind::Edit;
-    Rewrite { session, index, tree, files, text, kind, verb: VERB, more, overlapping, dry_run }
-        .publish(workspace)
+    let verb = VERB;
+    let rewrite =
+        Rewrite { session, index, tree, files, text, kind, verb, more, overlapping, dry_run };
+    let mut outcome = rewrite.publish(workspace)?;
+    outcome.warnings.extend(steps.warnings);
+    Ok(outcome)
 }
 
 /// The places in `commits` of the edits with these numbers. A smaller place is a newer commit.
@@ -157,7 +163,6 @@ struct Reverted {
 /// The commits of the session, newest first, with what each changed on the branch.
 struct History<'w, 'r> {
     writer: &'w ObjectWriter<'r>,
-    session: &'w Session,
     tree: Oid,
     commits: Vec<Commit>,
     changes: BTreeMap<usize, Vec<FileStep>>,
@@ -255,7 +260,7 @@ impl History<'_, '_> {
         let (mut later, mut newest) = (Vec::new(), None);
         let mut before_oldest = 0;
         for at in 0..=chosen.last().copied().unwrap_or(0) {
-            let changes = unwind::changes(self.writer.repo(), self.session, &self.commits[at])?;
+            let changes = unwind::changes(self.writer.repo(), &self.commits[at])?.files;
             let Some((.., after)) = changes.into_iter().find(|(changed, ..)| changed == path)
             else {
                 continue;
@@ -361,6 +366,14 @@ mod tests {
         reverted_by(scratch, edits, MoveOptions::default())
     }
 
+    /// The message of HEAD without the names of trees and private records.
+    fn message(scratch: &Scratch) -> String {
+        let message = scratch.message(scratch.head());
+        let is_name =
+            |line: &&str| line.starts_with("Edt-Change") || line.starts_with("Edt-Private");
+        message.split_inclusive('\n').filter(|line| !is_name(line)).collect()
+    }
+
     #[test]
     fn an_earlier_edit_goes_and_the_later_ones_stay() {
         let scratch = three_edits();
@@ -374,7 +387,7 @@ mod tests {
             (Status::Applied, Some(4), Some(tip.to_string()))
         );
         assert_eq!(
-            scratch.message(scratch.head()),
+            message(&scratch),
             "revert second\n\nEdt-Session: fix\nEdt-Kind: edit\nEdt-Edit: 4\nEdt-Reverts: 2\n"
         );
     }
@@ -386,7 +399,7 @@ mod tests {
         assert_eq!(scratch.text("a.txt"), Some(TEXT.replace('5', "five")));
         assert_eq!(scratch.text("b.txt"), None);
         assert_eq!(
-            scratch.message(scratch.head()),
+            message(&scratch),
             "revert edits 3, 1\n\nedit 3: third\nedit 1: first\n\nEdt-Session: fix\n\
              Edt-Kind: edit\nEdt-Edit: 4\nEdt-Reverts: 3\nEdt-Reverts: 1\n"
         );

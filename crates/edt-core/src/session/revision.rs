@@ -8,13 +8,22 @@ use edt_types::{Code, Finding, Result};
 const SHORTEST_ID: usize = 4;
 
 /// The commit that `spec` names: a bare integer is the edit of `session` with that number, as
-/// `edt log` prints it; anything else is a revision as Git reads it. A number that is no edit, with
+/// `edt log` prints it, and 0 is the commit before the first edit; anything else is a revision as Git reads it. A number that is no edit, with
 /// at least four digits, may be an abbreviated commit id.
 ///
 /// # Errors
 /// `BAD_REQUEST` if it names no commit; `OBJECT_MISSING`.
 pub fn resolve(repo: &Repo, session: Option<&Session>, spec: &str) -> Result<Oid> {
-    let Some(number) = edit_number(spec) else { return repo.commit_named(spec) };
+    let Some(number) = edit_number(spec) else {
+        let found = repo.commit_named(spec);
+        return found.map_err(|error| match proposal_number(spec) {
+            Some(_) => a_proposal(spec).into(),
+            None => error,
+        });
+    };
+    if let (Some(session), "0") = (session, spec) {
+        return before_edits(repo, session);
+    }
     if let Some(commit) = session.map(|session| edit(repo, session, number)).transpose()?.flatten()
     {
         return Ok(commit);
@@ -30,6 +39,30 @@ pub fn resolve(repo: &Repo, session: Option<&Session>, spec: &str) -> Result<Oid
     };
     let remedy = "`edt log` lists the session's edits with their numbers.";
     Err(Finding::new(Code::BadRequest, summary, remedy).into())
+}
+
+/// The session's base, or the empty commit of a session that began on an unborn branch.
+fn before_edits(repo: &Repo, session: &Session) -> Result<Oid> {
+    if session.base != repo.empty_tree() {
+        return Ok(session.base);
+    }
+    let oldest = session.commits(repo).last().transpose()?;
+    Ok(oldest.map_or(session.base, |commit| commit.oid))
+}
+
+fn a_proposal(spec: &str) -> Finding {
+    Finding::new(
+        Code::BadRequest,
+        format!("{spec} names a proposal, and not an edit."),
+        format!("`edt log` lists the session's edits with their numbers. `edt show {spec}` shows the proposal."),
+    )
+    .nothing_changed()
+}
+
+/// The number of a proposal, if `spec` names one, such as `p7`.
+#[must_use]
+pub fn proposal_number(spec: &str) -> Option<u64> {
+    edit_number(spec.strip_prefix('p')?)
 }
 
 /// The number, if `spec` is one.
@@ -68,7 +101,32 @@ mod tests {
         let (repo, session) = (scratch.repo(), scratch.session());
         let resolved = |spec: &str| resolve(&repo, Some(&session), spec).unwrap();
         assert_eq!((resolved("1"), resolved("2")), (first, session.tip));
+        assert_eq!(resolved("0"), session.base);
         assert_eq!((resolved("HEAD~1"), resolved(&first.to_string())), (first, first));
+    }
+
+    #[test]
+    fn zero_is_the_commit_before_the_first_edit() {
+        let scratch = Scratch::unborn();
+        scratch.apply(&crate::Request::new("new").create("a.txt", "one\n")).unwrap();
+        let (repo, session) = (scratch.repo(), scratch.session());
+        let oldest = session.commits(&repo).last().unwrap().unwrap().oid;
+        assert_eq!(resolve(&repo, Some(&session), "0").unwrap(), oldest);
+        assert_ne!(oldest, session.tip);
+    }
+
+    #[test]
+    fn a_proposal_is_not_an_edit() {
+        let scratch = Scratch::with(&[("a.txt", "one\n")]);
+        scratch.edit("first", "a.txt", "one", "two");
+        let (repo, session) = (scratch.repo(), scratch.session());
+        assert_eq!(refusal(resolve(&repo, Some(&session), "p7")), a_proposal("p7"));
+        scratch.user_commit("p7", &[("b.txt", Some("b\n"))], "b\n");
+        assert!(resolve(&repo, Some(&session), "p7").is_ok());
+        assert_eq!(
+            (proposal_number("p7"), proposal_number("p"), proposal_number("7")),
+            (Some(7), None, None)
+        );
     }
 
     #[test]

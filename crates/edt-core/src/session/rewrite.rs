@@ -5,6 +5,7 @@ use super::begin;
 use super::checkout::{CheckoutPlan, CheckoutStep};
 use super::current::Session;
 use super::diff_report;
+use super::edit_change;
 use super::message::{self, Kind, Trailers};
 use super::ownership::{self, Version};
 use super::path_state::PathState;
@@ -97,21 +98,22 @@ impl Rewrite<'_> {
             return Ok(outcome);
         }
         let edit = session.edits(repo)? + 1;
-        let trailers = Trailers::plain(&session.name, kind, edit);
+        let CheckoutPlan { files, moves, touched_trees, mut private, .. } = plan;
+        private.extend(unchanged);
+        let private = PrivateRecord::of_edit(&session.name, private);
+        let trailers = Trailers {
+            private: private.as_ref().map(|record| record.name.clone()),
+            ..Trailers::plain(&session.name, kind, edit)
+        };
         let more = self.more.iter().map(|(key, value)| format!("{key}: {value}\n"));
-        let message = message::compose(&text, &trailers) + &more.collect::<String>();
+        let message = message::compose(&text, &trailers)
+            + &edit_change::trailer(tree, new_tree)
+            + &more.collect::<String>();
         let commit = writer.write_commit(&NewCommit {
             tree: new_tree,
             parent: Some(session.tip),
             message: &message,
         })?;
-        let CheckoutPlan { files, moves, touched_trees, mut private, .. } = plan;
-        private.extend(unchanged);
-        let private = (!private.is_empty()).then(|| PrivateRecord {
-            session: session.name.clone(),
-            name: commit.to_string(),
-            files: private,
-        });
         let log = format!("{verb}: {}", text.lines().next().unwrap_or_default());
         let (branch, mut create) = begin::branch(session, None, commit, log);
         create.extend(saved.create);

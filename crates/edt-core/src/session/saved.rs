@@ -1,6 +1,7 @@
 //! Keeps the user's version of files that `--save` overwrites, as a commit at
 //! `refs/edt/<name>/saved/<n>`.
 
+use std::fmt::Write as _;
 use std::ops::Range;
 
 use super::checkpoint::{CheckpointReason, Checkpoints, UserVersion};
@@ -9,7 +10,7 @@ use super::list::next_numbered_ref;
 use super::path_state::PathState;
 use super::unwind;
 use edt_git::{ObjectWriter, Oid};
-use edt_types::{Finding, Refusal, RepoPath, Result, Warning};
+use edt_types::{Finding, Refusal, Result, Warning};
 
 /// What to do if the user changed the same lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -79,15 +80,23 @@ impl OverlappingFiles {
         let reason = CheckpointReason::UserChanges;
         let commit = Checkpoints::write(writer, session, tree, 0, all, reason)?.tip;
         let name = next_numbered_ref(writer.repo(), &session.name, "saved")?;
-        let warnings = self.saved.iter().map(|state| kept(&state.path, &name)).collect();
+        let warnings = self.saved.iter().map(|state| kept(state, &name)).collect();
         Ok(Saved { create: Some((name, commit)), warnings })
     }
 }
 
-fn kept(path: &RepoPath, name: &str) -> Warning {
-    let message = format!(
-        "The user's version of this file is kept at {name}; `git show {name}:{}` prints it.",
-        path.quoted()
-    );
-    Warning { code: "user_version_saved", path: Some(path.to_string()), message }
+/// What is kept of the file of `state`. The commit below has what was staged.
+fn kept(state: &PathState, name: &str) -> Warning {
+    let path = state.path.quoted();
+    let mut message = if state.disk.is_some() {
+        format!(
+            "The user's version of this file is kept at {name}; `git show {name}:{path}` prints it."
+        )
+    } else {
+        format!("The user had deleted this file: the commit at {name} does not have it.")
+    };
+    if state.has_unique_staged() {
+        let _ = write!(message, " `git show {name}~1:{path}` prints what was staged.");
+    }
+    Warning { code: "user_version_saved", path: Some(state.path.to_string()), message }
 }

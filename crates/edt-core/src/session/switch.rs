@@ -5,8 +5,9 @@
 use super::abandon::ReturnTarget;
 use super::current::{POINTER, REFS, Session};
 use super::follow::{Operation, TreeMove, WorktreeUpdate};
+use super::user_commits::UserCommits;
 use super::workspace::LockedWorkspace;
-use edt_git::{Head, InHead, Oid, Repo};
+use edt_git::{Head, InHead, ObjectWriter, Oid, Repo};
 use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet, publish};
 use edt_types::{Code, FileReport, Finding, Refusal, Result, Warning};
 
@@ -68,7 +69,10 @@ pub fn switch(workspace: &mut LockedWorkspace, name: &str) -> Result<(Session, O
     let policy = workspace.policy(repo.tree_of(to.base)?)?;
     let switches = left.as_ref().map_or(policy.switch, |left| left.head == InHead::Yes);
     let command = format!("edt switch {}", to.name);
-    let operation = Operation { name: "the switch", command: &command, elsewhere: None };
+    let writer = ObjectWriter::new(repo);
+    let users = UserCommits::of(&writer, &to);
+    let operation =
+        Operation { name: "the switch", command: &command, elsewhere: None, users: Some(&users) };
     let head_tree = commit_tree(repo, head.commit)?;
     let to_tree = repo.tree_of(to.tip)?;
     let from = left.as_ref().map_or(Ok(head_tree), |left| repo.tree_of(left.tip))?;
@@ -142,8 +146,12 @@ pub fn leave(workspace: &mut LockedWorkspace, session: &Session) -> Result<Switc
 }
 
 fn leaving(repo: &Repo, session: &Session, target: &ReturnTarget) -> Result<WorktreeUpdate> {
-    let operation =
-        Operation { name: "leaving the session", command: "edt switch --leave", elsewhere: None };
+    let operation = Operation {
+        name: "leaving the session",
+        command: "edt switch --leave",
+        elsewhere: None,
+        users: None,
+    };
     let disk = TreeMove { from: repo.tree_of(session.tip)?, to: target.tree(repo)? };
     WorktreeUpdate::of(repo, disk, (session.head == InHead::Yes).then_some(disk), &operation)
 }

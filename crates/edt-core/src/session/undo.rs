@@ -4,6 +4,7 @@
 
 use super::checkout::{self, CheckoutPlan, CheckoutStep};
 use super::current::{REFS, Session};
+use super::hidden;
 use super::history::Commit;
 use super::list::{next_numbered_ref, numbered_tips};
 use super::message::Kind;
@@ -153,15 +154,16 @@ fn move_branch(
     let steps = if back {
         let moved = Session { base: target, ..session.clone() };
         let commits = moved.commits(repo).collect::<Result<Vec<Commit>>>()?;
-        FileSteps::of(repo, session, &commits, Direction::Back)?
+        FileSteps::of(repo, &commits, Direction::Back)?
     } else {
         let moved = Session { tip: target, base: session.tip, ..session.clone() };
         let commits = moved.commits(repo).collect::<Result<Vec<Commit>>>()?;
-        FileSteps::of(repo, session, &commits, Direction::Forward)?
+        FileSteps::of(repo, &commits, Direction::Forward)?
     };
     let index = if session.head == InHead::Yes { Some(IndexView::read(repo)?) } else { None };
-    let all = checkout::with_paths(&paths, steps.0.keys());
-    let states = checkout::read_states(repo, tip_tree, index.as_ref(), &all)?;
+    let all = checkout::with_paths(&paths, steps.files.keys());
+    let mut states = checkout::read_states(repo, tip_tree, index.as_ref(), &all)?;
+    hidden::mark(repo, session, &mut states)?;
     checkout::check_not_switched(repo, session, &states, &all)?;
     let verb = if back { "edt undo" } else { "edt redo" };
     let mut planned = Vec::new();
@@ -194,6 +196,7 @@ fn move_branch(
     let mut create: Vec<(String, Oid)> = keep.map(|name| (name, session.tip)).into_iter().collect();
     create.extend(saved.create);
     let mut warnings = saved.warnings;
+    warnings.extend(steps.warnings);
     let attributes = checkout::attributes(&paths, tip_tree, target_tree);
     let tree = index.as_ref().map(|_| tip_tree);
     let mut plan = CheckoutPlan::of(&mut writer, tree, attributes, planned)?;
@@ -350,6 +353,13 @@ mod tests {
         assert_eq!((moved.from, moved.to, scratch.head()), (second, first, first));
         assert_eq!(scratch.text("a.txt").as_deref(), Some("two\n"));
         assert_eq!(moved.files.len(), 1);
+    }
+
+    #[test]
+    fn undo_to_edit_zero_undoes_every_edit() {
+        let scratch = two_edits();
+        assert_eq!(undo_to(&scratch, "0").unwrap().to, scratch.session().base);
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("one\n"));
     }
 
     #[test]

@@ -307,6 +307,7 @@ pub fn unland(workspace: &mut LockedWorkspace, options: &UnlandOptions) -> Resul
             name: "undoing the landing",
             command: "edt land --undo",
             elsewhere: root.as_deref(),
+            users: None,
         };
         let disk = TreeMove { from: from_tree, to: undoing.disk };
         let index = TreeMove { from: from_tree, to: undoing.tree };
@@ -471,6 +472,7 @@ mod tests {
     use crate::session::land::land;
     use crate::session::land_options::LandOptions;
     use crate::session::list::{SessionState, sessions};
+    use crate::session::switch::switch;
     use crate::tests::{Scratch, refusal};
 
     fn landed() -> (Scratch, Oid) {
@@ -545,6 +547,41 @@ mod tests {
         scratch.write("a.txt", "uno\n2\n3\n4\n5\n");
         assert_eq!(refusal(undone(&scratch)).code, Code::MergeConflict);
         assert_eq!(scratch.head(), top);
+    }
+
+    /// An undone landing with a line of the user that the agent changed.
+    fn unlanded_with_the_users_line() -> Scratch {
+        let scratch = Scratch::with(&[("a.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n")]);
+        scratch.begin("fix");
+        scratch.edit("first", "a.txt", "1", "ONE");
+        scratch.write("a.txt", "ONE\n2\n3\n4\n5 mine\n6\n7\n8\n9\n");
+        scratch.edit("second", "a.txt", "5 mine", "5 mine, changed");
+        let options = LandOptions { include_user_changes: true, ..LandOptions::default() };
+        let session = scratch.session();
+        land(&mut scratch.open(), &session, &options).unwrap();
+        undone(&scratch).unwrap();
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("1\n2\n3\n4\n5 mine\n6\n7\n8\n9\n"));
+        scratch
+    }
+
+    #[test]
+    fn a_switch_continues_a_session_whose_landing_with_the_users_lines_was_undone() {
+        let scratch = unlanded_with_the_users_line();
+        scratch.write("a.txt", "1\n2\n3\n4\n5 mine\n6\n7\n8\n9 later\n");
+        switch(&mut scratch.open(), "fix").unwrap();
+        let text = "ONE\n2\n3\n4\n5 mine, changed\n6\n7\n8\n9 later\n";
+        assert_eq!(scratch.text("a.txt").as_deref(), Some(text));
+    }
+
+    #[test]
+    fn a_switch_overwrites_no_line_that_the_session_does_not_have() {
+        let scratch = unlanded_with_the_users_line();
+        for text in ["1\n2\n3\n4\n5 other\n6\n7\n8\n9\n", "1\n2\n3\n4\n5 mine, too\n6\n7\n8\n9\n"] {
+            scratch.write("a.txt", text);
+            let finding = refusal(switch(&mut scratch.open(), "fix"));
+            assert_eq!(finding.code, Code::UnsavedChanges);
+            assert_eq!(scratch.text("a.txt").as_deref(), Some(text));
+        }
     }
 
     #[test]

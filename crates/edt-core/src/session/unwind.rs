@@ -4,16 +4,17 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::current::Session;
+use super::edit_change;
 use super::history::Commit;
+use super::message::Trailers;
 use super::ownership::{MergedFile, Version, merge3, merge3_with_theirs};
 use super::path_state::PathState;
 use edt_edit::diff::LineDiff;
 use edt_git::diff::{TreeDifference, TreeItem};
 use edt_git::{Attributes, FileId, FileMode, Forms, ObjectWriter, Oid, Repo};
 use edt_io::clock;
-use edt_journal::{PrivateBytes, private};
-use edt_types::{Code, Finding, Refusal, RepoPath, Result};
+use edt_journal::{PrivateBytes, PrivateFile, private};
+use edt_types::{Code, Finding, Refusal, RepoPath, Result, Warning};
 
 /// Whether edits are taken off or put back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,32 +30,39 @@ type Steps = Vec<(Option<Version>, Option<Version>)>;
 
 /// Changes of files, each from one version to another.
 #[derive(Debug, Default)]
-pub struct FileSteps(pub BTreeMap<RepoPath, Steps>);
+pub struct FileSteps {
+    pub files: BTreeMap<RepoPath, Steps>,
+    /// The edits whose exact bytes are unknown.
+    pub warnings: Vec<Warning>,
+}
 
 impl FileSteps {
+    /// The steps of one file.
+    #[must_use]
+    pub fn of_file(path: &RepoPath, steps: Steps) -> FileSteps {
+        FileSteps { files: [(path.clone(), steps)].into(), warnings: Vec::new() }
+    }
+
     /// The steps of the edits among `commits`, which are newest first. Commits of the user and
     /// commits of the user's changes have none: their lines stay on disk.
     ///
     /// # Errors
     /// `NOT_A_FILE` for a symbolic link or a submodule; `OBJECT_MISSING`.
-    pub fn of(
-        repo: &Repo,
-        session: &Session,
-        commits: &[Commit],
-        direction: Direction,
-    ) -> Result<FileSteps> {
+    pub fn of(repo: &Repo, commits: &[Commit], direction: Direction) -> Result<FileSteps> {
         let mut edits: Vec<&Commit> = commits.iter().filter(|commit| commit.is_edit()).collect();
         if direction == Direction::Forward {
             edits.reverse();
         }
         let mut steps = FileSteps::default();
         for commit in edits {
-            for (path, before, after) in changes(repo, session, commit)? {
+            let EditChanges { files, warning } = changes(repo, commit)?;
+            steps.warnings.extend(warning);
+            for (path, before, after) in files {
                 let step = match direction {
                     Direction::Back => (after, before),
                     Direction::Forward => (before, after),
                 };
-                steps.0.entry(path).or_default().push(step);
+                steps.files.entry(path).or_default().push(step);
             }
         }
         Ok(steps)
@@ -84,9 +92,11 @@ impl FileSteps {
         mut current: Option<Version>,
     ) -> Result<std::result::Result<Option<Version>, Vec<Range<usize>>>> {
         let start = current.clone();
-        for (from, to) in self.0.get(path).into_iter().flatten() {
+        for (from, to) in self.files.get(path).into_iter().flatten() {
             match merge3(writer, from.as_ref(), current.as_ref(), to.as_ref())? {
-                MergedFile::Clean(next) => current = next,
+                MergedFile::Clean(next) => {
+                    current = next.map(|next| next.replacing(current.as_ref()));
+                }
                 MergedFile::Conflict(rows) => {
                     let (Some(start), Some(current)) = (start, current) else {
                         return Ok(Err(rows));
@@ -109,9 +119,22 @@ impl FileSteps {
         writer: &ObjectWriter<'_>,
         state: &PathState,
     ) -> Result<Option<Version>> {
-        let mut current = Version::on_disk(state);
-        for (from, to) in self.0.get(&state.path).into_iter().flatten() {
-            current = merge3_with_theirs(writer, from.as_ref(), current.as_ref(), to.as_ref())?;
+        self.overwrite_from(writer, &state.path, Version::on_disk(state))
+    }
+
+    /// As [`FileSteps::overwrite`], for another content of the file.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING`, `INTERNAL`.
+    pub fn overwrite_from(
+        &self,
+        writer: &ObjectWriter<'_>,
+        path: &RepoPath,
+        mut current: Option<Version>,
+    ) -> Result<Option<Version>> {
+        for (from, to) in self.files.get(path).into_iter().flatten() {
+            let next = merge3_with_theirs(writer, from.as_ref(), current.as_ref(), to.as_ref())?;
+            current = next.map(|next| next.replacing(current.as_ref()));
         }
         Ok(current)
     }
@@ -137,16 +160,25 @@ fn rows_of_old(old: &[u8], new: &[u8], rows: Vec<Range<usize>>) -> Vec<Range<usi
 /// A path with its file before and after an edit.
 pub type FileStep = (RepoPath, Option<Version>, Option<Version>);
 
+/// What one edit changed on disk.
+#[derive(Debug)]
+pub struct EditChanges {
+    pub files: Vec<FileStep>,
+    /// Set if the edit's private record is missing.
+    pub warning: Option<Warning>,
+}
+
 /// What one edit changed on disk: each path with its file before and after.
 ///
 /// # Errors
 /// `NOT_A_FILE`, `OBJECT_MISSING`.
-pub fn changes(repo: &Repo, session: &Session, commit: &Commit) -> Result<Vec<FileStep>> {
+pub fn changes(repo: &Repo, commit: &Commit) -> Result<EditChanges> {
     let recorded = recorded_changes(repo, commit)?;
     let mut all: BTreeMap<RepoPath, _> =
         recorded.into_iter().map(|(path, before, after)| (path, (before, after))).collect();
-    let record = private::read(repo, &session.name, commit.oid);
-    for file in record.into_iter().flat_map(|record| record.files) {
+    let private = private_files(repo, commit);
+    let warning = private.is_none().then(|| missing_record(commit));
+    for file in private.into_iter().flatten() {
         let path = file.path();
         let side = |bytes: Option<PrivateBytes>| {
             bytes.map(|bytes| version_of(repo, commit.tree, &path, bytes)).transpose()
@@ -154,16 +186,44 @@ pub fn changes(repo: &Repo, session: &Session, commit: &Commit) -> Result<Vec<Fi
         let sides = (side(file.before)?, side(file.after)?);
         all.insert(path, sides);
     }
-    Ok(all.into_iter().map(|(path, (before, after))| (path, before, after)).collect())
+    let files = all.into_iter().map(|(path, (before, after))| (path, before, after)).collect();
+    Ok(EditChanges { files, warning })
 }
 
-/// What one commit changed on the branch: each path with its file before and after.
+/// What an edit changed that no commit has; `None` if its record is missing.
+#[must_use]
+pub fn private_files(repo: &Repo, commit: &Commit) -> Option<Vec<PrivateFile>> {
+    let Some(Trailers { session, private: Some(name), .. }) = &commit.trailers else {
+        return Some(Vec::new());
+    };
+    Some(private::read(repo, session, name)?.files)
+}
+
+fn missing_record(commit: &Commit) -> Warning {
+    let number = commit.trailers.as_ref().map_or(0, |trailers| trailers.edit);
+    let message = format!(
+        "Edit {number} ({}) also changed files whose exact bytes are in no commit, such as ignored \
+         files. The record of these bytes is missing: such files stay as they are. Let the user \
+         check the ignored files.",
+        commit.subject()
+    );
+    Warning { code: "private_record_missing", path: None, message }
+}
+
+/// What one commit changed on the branch: each path with its file before and after. Lines that the
+/// user amended to an edit are not among them.
 ///
 /// # Errors
 /// `NOT_A_FILE`, `OBJECT_MISSING`.
 pub fn recorded_changes(repo: &Repo, commit: &Commit) -> Result<Vec<FileStep>> {
-    let parent = commit.parent.map_or_else(|| Ok(repo.empty_tree()), |parent| repo.tree_of(parent));
-    let differs = repo.tree_diff(parent?, commit.tree)?;
+    let parent =
+        commit.parent.map_or_else(|| Ok(repo.empty_tree()), |parent| repo.tree_of(parent))?;
+    if commit.is_edit()
+        && let Some(steps) = edit_change::of_rewritten(repo, parent, commit)?
+    {
+        return Ok(steps);
+    }
+    let differs = repo.tree_diff(parent, commit.tree)?;
     let unsupported = differs.iter().filter(|one| !one.is_of_files());
     Refusal::check(unsupported.map(|one| super::checkout::unsupported_kind(&one.path)).collect())?;
     let recorded = |item: Option<TreeItem>| item.and_then(TreeItem::file).map(Version::recorded);
@@ -258,7 +318,7 @@ mod tests {
     fn steps(scratch: &Scratch, direction: Direction) -> FileSteps {
         let (repo, session) = (scratch.repo(), scratch.session());
         let commits = session.commits(&repo).collect::<Result<Vec<Commit>>>().unwrap();
-        FileSteps::of(&repo, &session, &commits, direction).unwrap()
+        FileSteps::of(&repo, &commits, direction).unwrap()
     }
 
     /// Follows the steps of a file from its content on disk.
@@ -296,6 +356,66 @@ mod tests {
         let before = typed(&TEN.replace("5\n", "5\nmine\n"));
         let back = steps(&scratch, Direction::Back);
         assert_eq!(followed(&scratch, &back, "a.txt"), Ok(Some(before)));
+    }
+
+    /// Rewrites the session's newest commit on the tip of another branch, as a rebase does.
+    fn rebased(scratch: &Scratch) -> Oid {
+        let other = scratch.user_commit("other", &[("c.txt", Some("c\n"))], "other\n");
+        let (repo, session) = (scratch.repo(), scratch.session());
+        let old = Commit::read(&repo, session.tip).unwrap();
+        let mut writer = ObjectWriter::new(&repo);
+        let new = edt_git::NewCommit { tree: old.tree, parent: Some(other), message: &old.message };
+        let commit = writer.write_commit(&new).unwrap();
+        let check = edt_git::objects::ObjectCheck::Bytes;
+        let objects = writer.loose_objects();
+        edt_git::objects::write_missing(repo.objects_dir(), &objects, check).unwrap();
+        commit
+    }
+
+    /// A session with an edit of an ignored file.
+    fn private_edit() -> Scratch {
+        let scratch = Scratch::with_rules(&[("a.txt", "a\n")], ".env\n");
+        scratch.write(".env", "KEY=1\n");
+        scratch.begin("fix");
+        scratch.edit("key", ".env", "1", "2");
+        scratch
+    }
+
+    #[test]
+    fn a_rebased_edit_keeps_its_private_record() {
+        let scratch = private_edit();
+        let commit = Commit::read(&scratch.repo(), rebased(&scratch)).unwrap();
+        let EditChanges { files, warning } = changes(&scratch.repo(), &commit).unwrap();
+        assert_eq!(warning, None);
+        let text = |version: &Option<Version>| version.clone().unwrap().blob.unwrap();
+        let (_, before, after) = files.iter().find(|(named, ..)| *named == path(".env")).unwrap();
+        assert_eq!((text(before), text(after)), (b"KEY=1\n".to_vec(), b"KEY=2\n".to_vec()));
+    }
+
+    #[test]
+    fn a_missing_private_record_is_a_warning() {
+        let scratch = private_edit();
+        std::fs::remove_dir_all(scratch.root().join(".git/edt/private")).unwrap();
+        scratch.edit("other", "a.txt", "a", "b");
+        let moved = scratch.undo(2).unwrap();
+        let [warning] = &moved.warnings[..] else { panic!("{:?}", moved.warnings) };
+        assert_eq!(warning.code, "private_record_missing");
+        assert!(warning.message.starts_with("Edit 1 (key) also"), "{}", warning.message);
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("a\n"));
+        assert_eq!(scratch.text(".env").as_deref(), Some("KEY=2\n"));
+    }
+
+    #[test]
+    fn an_undone_edit_and_the_next_one_have_records_of_their_own() {
+        let scratch = private_edit();
+        scratch.undo(1).unwrap();
+        scratch.edit("key", ".env", "1", "3");
+        scratch.undo(1).unwrap();
+        assert_eq!(scratch.text(".env").as_deref(), Some("KEY=1\n"));
+        let undone = scratch.ref_value("refs/edt/fix/undone/1").unwrap();
+        let undone = Commit::read(&scratch.repo(), undone).unwrap();
+        let files = private_files(&scratch.repo(), &undone).unwrap();
+        assert_eq!(files[0].after.as_ref().unwrap().bytes, b"KEY=2\n");
     }
 
     #[test]
@@ -347,7 +467,7 @@ mod tests {
         scratch.write("a.txt", "one by hand\n");
         scratch.edit("mixed", "a.txt", "one by", "two by");
         let back = steps(&scratch, Direction::Back);
-        assert_eq!(back.0[&path("a.txt")].len(), 1);
+        assert_eq!(back.files[&path("a.txt")].len(), 1);
         assert_eq!(followed(&scratch, &back, "a.txt"), Ok(Some("one by hand\n".to_owned())));
     }
 
@@ -357,7 +477,7 @@ mod tests {
         let (repo, session) = (scratch.repo(), scratch.session());
         assert_eq!(session.head, InHead::Yes);
         let newest = session.commits(&repo).next().unwrap().unwrap();
-        let all = changes(&repo, &session, &newest).unwrap();
+        let all = changes(&repo, &newest).unwrap().files;
         let [(named, before, after)] = &all[..] else { panic!("{all:?}") };
         let text = |version: &Option<Version>| version.clone().unwrap().blob.unwrap();
         let users = TEN.replace('2', "two").replace("5\n", "5\nmine\n");

@@ -5,6 +5,7 @@ use super::plan::Content;
 use super::report;
 use crate::session::begin::{self, BeginOptions, HeadSwitch, NewSession};
 use crate::session::checkpoint::{CheckpointReason, UserVersion};
+use crate::session::edit_change;
 use crate::session::message::{self, Kind, Trailers};
 use crate::session::ownership::{self, Before, SeparatedEdit, Version};
 use crate::session::{Checkpoints, LockedWorkspace, OnDisk, PathState, Session};
@@ -136,11 +137,7 @@ impl Separated {
         let separated = if edit.state.ignored {
             SeparatedEdit { branch: None, entry: None, user_changes: UserChanges::None }
         } else {
-            let before = match &edit.source {
-                // The bytes of an ignored file are in no commit: under the new name they are new.
-                Some(source) if source.ignored => Before { tip: None, disk: None },
-                source => Before::of(source.as_ref().unwrap_or(&edit.state)),
-            };
+            let before = Before::of(edit.source.as_ref().unwrap_or(&edit.state));
             ownership::separate(objects, &edit.state, &before, after.as_ref())?
         };
         Ok(Separated { edit, after, parts: separated })
@@ -152,7 +149,24 @@ impl Separated {
 
     /// Whether the private store keeps the bytes, because the commit does not have them.
     fn is_private(&self) -> bool {
-        self.edit.state.ignored || self.parts.user_changes == UserChanges::Separate
+        self.edit.state.ignored
+            || self.parts.user_changes == UserChanges::Separate
+            || self.hides_permissions()
+    }
+
+    /// Whether the file is removed or comes from another path, and fewer users may read it than a
+    /// new file.
+    fn hides_permissions(&self) -> bool {
+        let FileEdit { state, source, after } = &self.edit;
+        let disk = if after.is_none() { Some(state) } else { source.as_ref() };
+        let disk = disk.and_then(|state| state.disk.as_ref());
+        disk.is_some_and(|disk| ownership::is_restricted(disk.stat.mode))
+    }
+
+    /// The permissions of a file that gets a new path.
+    fn permissions(&self) -> Option<u32> {
+        let disk = self.edit.source.as_ref()?.disk.as_ref()?;
+        Some(ownership::with_mode(disk.stat.mode & 0o777, self.edit.after.as_ref()?.mode))
     }
 }
 
@@ -202,7 +216,7 @@ impl CommitPlan<'_> {
         let (mut changes, mut files, mut moves) = (Vec::new(), Vec::new(), Vec::new());
         let (mut recorded, mut private) = (Vec::new(), Vec::new());
         for one in all {
-            let is_private = one.is_private();
+            let (is_private, permissions) = (one.is_private(), one.permissions());
             let Separated { edit: FileEdit { state, after: content, .. }, after, parts: separated } =
                 one;
             let after_id = after.as_ref().map(|after| after.file);
@@ -215,7 +229,9 @@ impl CommitPlan<'_> {
             });
             if is_private {
                 let bytes = content.as_ref().map(|content| (content.disk(), content.mode));
-                private.push(ownership::private_file(&state, bytes));
+                let mut file = ownership::private_file(&state, bytes);
+                file.after.iter_mut().for_each(|after| after.permissions = permissions);
+                private.push(file);
             } else if let Some(stored) = state.disk.as_ref().and_then(|disk| disk.stored.as_ref()) {
                 // No commit has the exact bytes of a file that Git converts. Crash recovery may
                 // need them.
@@ -243,30 +259,30 @@ impl CommitPlan<'_> {
                 (Some(content), Some(file)) => {
                     let bytes = content.into_disk();
                     let oid = repo.blob_id(&bytes)?;
-                    Some(NewFile { file: FileId { oid, ..file }, bytes, permissions: None })
+                    Some(NewFile { file: FileId { oid, ..file }, bytes, permissions })
                 }
                 _ => None,
             };
+            let new = new.map(|new| NewFile { permissions, ..new });
             let old = state.disk.as_ref().map(OnDisk::old);
             files.push(FileChange { path: state.path, old, new });
         }
         let (tree, touched_trees) = objects.write_tree(checkpoints.tree, &changes)?;
         let (name, kind) = (session.name.clone(), self.kind);
-        let trailers =
-            Trailers { session: name, kind, edit, agent: self.agent, allowed: self.allowed };
+        let private = PrivateRecord::of_edit(&name, private);
+        let id = private.as_ref().map(|record| record.name.clone());
+        let (agent, allowed) = (self.agent, self.allowed);
+        let trailers = Trailers { session: name, kind, edit, agent, allowed, private: id };
         let more = self.more.iter().map(|(key, value)| format!("{key}: {value}\n"));
-        let message = message::compose(&self.text, &trailers) + &more.collect::<String>();
+        let message = message::compose(&self.text, &trailers)
+            + &edit_change::trailer(checkpoints.tree, tree)
+            + &more.collect::<String>();
         let commit = objects.write_commit(&NewCommit {
             tree,
             parent: Some(checkpoints.tip),
             message: &message,
         })?;
         let log = format!("{}: {}", self.verb, self.text.lines().next().unwrap_or_default());
-        let private = (!private.is_empty()).then(|| PrivateRecord {
-            session: session.name.clone(),
-            name: commit.to_string(),
-            files: private,
-        });
         let (branch, create) = begin::branch(session, self.begun, commit, log);
         let index = self.index.map(|index| (index, moves));
         let change = ChangeSet {
@@ -383,11 +399,14 @@ mod tests {
             .allow("encoding")
             .allow("mass_deletion");
         scratch.apply(&request).unwrap();
-        assert_eq!(
-            scratch.message(scratch.head()),
+        let repo = scratch.repo();
+        let tree = |commit| repo.tree_of(commit).unwrap();
+        let (base, tip) = (tree(scratch.session().base), tree(scratch.head()));
+        let expected = format!(
             "why\n\nbody\n\nEdt-Session: fix\nEdt-Kind: edit\nEdt-Edit: 1\nEdt-Agent: robot\n\
-             Edt-Allowed: encoding\n"
+             Edt-Allowed: encoding\nEdt-Change: {base}..{tip}\n"
         );
+        assert_eq!(scratch.message(scratch.head()), expected);
     }
 
     #[test]
@@ -447,6 +466,58 @@ mod tests {
         assert_eq!(outcome.files[0].user_changes, UserChanges::None);
         assert_eq!(scratch.committed(scratch.head(), "b.txt").as_deref(), Some("b\n"));
         assert_eq!(scratch.committed(scratch.head(), "new.txt"), None);
+    }
+
+    fn mode(scratch: &Scratch, named: &str) -> u32 {
+        use std::os::unix::fs::PermissionsExt as _;
+        scratch.root().join(named).metadata().unwrap().permissions().mode() & 0o777
+    }
+
+    /// A repository with a tracked and an ignored file that only the user may read.
+    fn restricted() -> Scratch {
+        use std::os::unix::fs::PermissionsExt as _;
+        let scratch = Scratch::with_rules(&[("key", "key\n")], ".env\n*.log\n");
+        scratch.write(".env", "KEY=1\n");
+        scratch.write("own", "own\n");
+        for named in ["key", ".env", "own"] {
+            let only_user = std::fs::Permissions::from_mode(0o600);
+            std::fs::set_permissions(scratch.root().join(named), only_user).unwrap();
+        }
+        scratch.begin("fix");
+        scratch
+    }
+
+    #[test]
+    fn a_renamed_file_keeps_its_permissions_also_after_undo_and_redo() {
+        let scratch = restricted();
+        for (from, to) in [("key", "key2"), (".env", "x.log"), ("own", "own2")] {
+            scratch.apply(&Request::new("move").rename(from, to)).unwrap();
+            assert_eq!(mode(&scratch, to), 0o600, "{to}");
+            scratch.undo(1).unwrap();
+            assert_eq!(mode(&scratch, from), 0o600, "{from} after undo");
+            scratch.redo().unwrap();
+            assert_eq!(mode(&scratch, to), 0o600, "{to} after redo");
+        }
+    }
+
+    #[test]
+    fn a_deleted_file_comes_back_with_its_permissions() {
+        let scratch = restricted();
+        for named in ["key", ".env", "own"] {
+            scratch.apply(&Request::new("gone").delete(named)).unwrap();
+            scratch.undo(1).unwrap();
+            assert_eq!(mode(&scratch, named), 0o600, "{named}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_was_edited_and_deleted_comes_back_with_its_permissions() {
+        let scratch = restricted();
+        scratch.apply(&Request::new("more").append("key", "more\n")).unwrap();
+        scratch.apply(&Request::new("gone").delete("key")).unwrap();
+        let session = scratch.session();
+        crate::session::abandon::abandon(&mut scratch.open(), &session).unwrap();
+        assert_eq!((scratch.text("key").as_deref(), mode(&scratch, "key")), (Some("key\n"), 0o600));
     }
 
     #[test]

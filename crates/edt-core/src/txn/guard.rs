@@ -5,10 +5,12 @@ use std::path::PathBuf;
 use super::plan::{FilePlan, Planned};
 use super::request::Request;
 use super::resolve::TransactionState;
+use crate::guard::subject::UsersVersions;
 use crate::guard::{
     GuardContext, GuardRun, Overrides, Reference, Site, Subject, TransactionFile, evaluate,
 };
 use crate::session::ownership::{MergedFile, Version, merge3};
+use crate::session::user_commits::UserCommits;
 use crate::session::{LockedWorkspace, PathState};
 use edt_edit::diff::{DiffSummary, LineDiff};
 use edt_git::read::ObjectKind;
@@ -76,11 +78,22 @@ pub fn guard<'q>(
         .collect::<Result<Vec<Texts>>>()?;
     let transaction: Vec<TransactionFile<'_>> =
         files.iter().map(|file| transaction_file(&state, file)).collect();
+    let writer = ObjectWriter::new(&workspace.repo);
+    let commits = UserCommits::of(&writer, &state.session);
+    let users: Vec<WithUsersCommits<'_>> = texts
+        .iter()
+        .map(|texts| WithUsersCommits {
+            repo: &workspace.repo,
+            commits: &commits,
+            state: &state,
+            texts,
+        })
+        .collect();
     let subjects: Vec<Subject<'_>> = files
         .iter()
-        .zip(&texts)
-        .map(|(file, texts)| {
-            let subject = texts.subject(&state, file);
+        .zip(&users)
+        .map(|(file, users)| {
+            let subject = users.texts.subject(&state, file).with_users_commits(users);
             subject.in_transaction(&transaction).with_trees(workspace.trees())
         })
         .collect();
@@ -146,10 +159,44 @@ fn transaction_file<'a>(state: &'a TransactionState, file: &'a FilePlan) -> Tran
 }
 
 /// The recorded states that a file is measured against.
+#[derive(Debug)]
 struct Texts {
-    references: Vec<(&'static str, Vec<u8>)>,
+    references: Vec<RecordedText>,
     /// The text for the branch, if the user's changes make it differ from the one on disk.
     recorded: Option<Vec<u8>>,
+}
+
+/// The text of a file in a recorded state.
+#[derive(Debug)]
+struct RecordedText {
+    origin: &'static str,
+    text: Vec<u8>,
+    /// The path and the file; `None` if the state has every commit of the user.
+    before_users_commits: Option<(RepoPath, FileId)>,
+}
+
+/// The recorded states of a file with the user's commits applied.
+#[derive(Debug)]
+struct WithUsersCommits<'a> {
+    repo: &'a Repo,
+    commits: &'a UserCommits<'a>,
+    state: &'a TransactionState,
+    texts: &'a Texts,
+}
+
+impl UsersVersions for WithUsersCommits<'_> {
+    fn reference(&self, at: usize) -> Option<Option<Vec<u8>>> {
+        let (path, file) = self.texts.references.get(at)?.before_users_commits.as_ref()?;
+        // If the commits cannot be read, the recorded state counts as it is.
+        let Some(version) = self.commits.applied_to(path, Some(*file)).ok()?? else {
+            return Some(None);
+        };
+        let blob = match version.blob {
+            Some(blob) => blob,
+            None => self.repo.object(version.file.oid, ObjectKind::Blob).ok()?,
+        };
+        recorded_text(self.repo, self.state, path, version.file.oid, || Ok(blob)).ok().map(Some)
+    }
 }
 
 impl Texts {
@@ -160,6 +207,10 @@ impl Texts {
         let (mut references, mut recorded) = (Vec::new(), None);
         let paths = || std::iter::once(&file.path).chain(&file.from);
         let states = || paths().filter_map(|path| state.paths.get(path));
+        // The user removed the file: what becomes of the path now is new.
+        let is_removed = |path: &RepoPath| {
+            state.paths.get(path).is_some_and(|one| one.tip.is_some() && one.disk.is_none())
+        };
         let dirty = states().find(|one| one.disk.is_some() && one.disk_file() != one.tip);
         let separable = match dirty {
             None => true,
@@ -171,17 +222,25 @@ impl Texts {
         let mut seen: Vec<Oid> = Vec::new();
         let trees = [("HEAD", state.head_tree), ("the session's base", state.base_tree)];
         for (origin, tree) in trees.into_iter().filter(|_| separable) {
-            for path in paths() {
-                let Tracked::File(FileId { oid, .. }) = repo.tracked(tree, path)? else { continue };
-                if !seen.contains(&oid) {
-                    seen.push(oid);
-                    references.push((origin, recorded_text(repo, state, path, oid)?));
+            for path in paths().filter(|path| !is_removed(path)) {
+                let Tracked::File(file) = repo.tracked(tree, path)? else { continue };
+                if !seen.contains(&file.oid) {
+                    seen.push(file.oid);
+                    let blob = || repo.object(file.oid, ObjectKind::Blob);
+                    let text = recorded_text(repo, state, path, file.oid, blob)?;
+                    let before_users_commits =
+                        (tree != state.tip_tree).then(|| (path.clone(), file));
+                    references.push(RecordedText { origin, text, before_users_commits });
                 }
             }
         }
         if references.is_empty() {
             let disk = states().find_map(|one| one.disk.as_ref());
-            references.extend(disk.map(|disk| ("the worktree", disk.bytes.clone())));
+            references.extend(disk.map(|disk| RecordedText {
+                origin: "the worktree",
+                text: disk.bytes.clone(),
+                before_users_commits: None,
+            }));
         }
         Ok(Texts { references, recorded })
     }
@@ -195,7 +254,10 @@ impl Texts {
             file.from.as_ref(),
             before.map(|disk| disk.bytes.as_slice()),
             file.after.as_ref().map(|content| content.bytes.as_slice()),
-            self.references.iter().map(|(origin, text)| Reference { origin, text }).collect(),
+            self.references
+                .iter()
+                .map(|one| Reference { origin: one.origin, text: &one.text })
+                .collect(),
             state.policy.time_limit,
         )
         .recorded_as(self.recorded.as_deref())
@@ -223,16 +285,94 @@ fn recorded_text(
     state: &TransactionState,
     path: &RepoPath,
     oid: Oid,
+    blob: impl FnOnce() -> Result<Vec<u8>>,
 ) -> Result<Vec<u8>> {
-    let Some(path_state) = state.paths.get(path) else { return repo.object(oid, ObjectKind::Blob) };
+    let Some(path_state) = state.paths.get(path) else { return blob() };
     match &path_state.disk {
         Some(disk) if disk.file.oid == oid => Ok(disk.bytes.clone()),
-        _ => Ok(path_state
-            .checked_out(
-                repo,
-                Attributes::Worktree(state.tip_tree),
-                repo.object(oid, ObjectKind::Blob)?,
-            )?
-            .text),
+        _ => {
+            let attributes = Attributes::Worktree(state.tip_tree);
+            Ok(path_state.checked_out(repo, attributes, blob()?)?.text)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::session::begin::HeadSwitch;
+    use crate::session::record::checkpoint;
+    use crate::tests::{Scratch, refusal};
+    use crate::txn::Request;
+    use edt_types::Code;
+
+    fn numbers(count: usize) -> String {
+        (0..count).map(|n| format!("a line with number {n}\n")).collect()
+    }
+
+    fn scratch() -> Scratch {
+        Scratch::with(&[("a.txt", &numbers(200))])
+    }
+
+    fn append(scratch: &Scratch, text: &str) {
+        scratch.apply(&Request::new("x").append("a.txt", text)).unwrap();
+    }
+
+    #[test]
+    fn the_users_own_cut_is_never_counted_against_the_agent() {
+        let scratch = scratch();
+        scratch.write("a.txt", &numbers(20));
+        append(&scratch, "one\n");
+        append(&scratch, "two\n");
+        assert_eq!(scratch.text("a.txt"), Some(numbers(20) + "one\ntwo\n"));
+    }
+
+    #[test]
+    fn a_cut_that_was_checkpointed_or_committed_is_the_users() {
+        for committed in [false, true] {
+            let scratch = scratch();
+            scratch.begin("fix");
+            scratch.write("a.txt", &numbers(20));
+            if committed {
+                scratch.user_commit("edt/fix", &[("a.txt", Some(&numbers(20)))], "cut\n");
+            } else {
+                checkpoint(&mut scratch.open(), None, &[]).unwrap();
+            }
+            append(&scratch, "one\n");
+        }
+    }
+
+    #[test]
+    fn a_cut_in_a_session_that_head_is_not_on_is_the_users() {
+        let scratch = scratch();
+        scratch.begin_with("fix", HeadSwitch::Never);
+        scratch.write("a.txt", &numbers(20));
+        append(&scratch, "one\n");
+        append(&scratch, "two\n");
+    }
+
+    #[test]
+    fn a_file_that_the_user_removed_may_be_created_anew() {
+        let scratch = scratch();
+        scratch.remove("a.txt");
+        scratch.apply(&Request::new("x").create("a.txt", "one\n")).unwrap();
+        append(&scratch, "two\n");
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("one\ntwo\n"));
+    }
+
+    #[test]
+    fn small_cuts_of_the_agent_add_up_across_a_commit_of_the_user() {
+        let scratch = scratch();
+        scratch.begin("fix");
+        let overwrite = |text: String| scratch.apply(&Request::new("x").overwrite("a.txt", text));
+        overwrite(numbers(100)).unwrap();
+        let users = "by hand\n".to_owned() + &numbers(100);
+        scratch.write("a.txt", &users);
+        checkpoint(&mut scratch.open(), None, &[]).unwrap();
+        let finding = refusal(overwrite(numbers(50)));
+        let against = "the session's base with the user's commits";
+        assert_eq!(
+            (finding.code, &finding.evidence["against"]),
+            (Code::SizeReduction, &against.into())
+        );
     }
 }

@@ -109,6 +109,23 @@ pub(super) fn exists(path: &RepoPath) -> Finding {
     .at(path)
 }
 
+pub(super) fn becomes_visible(from: &RepoPath, to: &RepoPath) -> Finding {
+    Finding::new(
+        Code::ProtectedPath,
+        format!(
+            "Git ignores {from} and not {to}: the rename would put the content of an ignored file \
+             into a commit."
+        ),
+        format!(
+            "Rename it to a path that Git ignores. If {to} may be public, create it (mode \
+             \"create\") with exactly the content that belongs there."
+        ),
+    )
+    .nothing_changed()
+    .at(from)
+    .with("to", to.to_string())
+}
+
 pub(super) fn not_found(path: &RepoPath) -> Finding {
     Finding::new(
         Code::FileNotFound,

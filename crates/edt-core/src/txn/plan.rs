@@ -139,6 +139,7 @@ pub fn plan<'q>(workspace: &LockedWorkspace, resolved: Resolved<'q>) -> Result<P
         .into_files()
         .filter_map(|(path, file)| file_plan(&state, &steps, path, file))
         .collect();
+    Refusal::check(files.iter().filter_map(|file| becomes_visible(&state, file)).collect())?;
     Refusal::check(attributes_too(&files).into_iter().collect())?;
     let converted = files.iter_mut().filter_map(|file| convert(workspace, &state, file).err());
     Refusal::check(converted.flat_map(Refusal::into_vec).collect())?;
@@ -164,6 +165,12 @@ fn file_and_directory(stage: &EditedFiles<'_>) -> Option<Finding> {
     there.iter().find_map(|path| {
         path.parents().find(|directory| stays(directory)).map(|_| messages::below_a_file(path))
     })
+}
+
+/// The finding for an ignored file that moves to a path that Git does not ignore.
+fn becomes_visible(state: &TransactionState, file: &FilePlan) -> Option<Finding> {
+    let (from, to) = (state.paths.get(file.from.as_ref()?)?, state.paths.get(&file.path)?);
+    (from.ignored && !to.ignored).then(|| messages::becomes_visible(&from.path, &to.path))
 }
 
 /// The finding for a request that changes a `.gitattributes` and a file that it may convert: texts
@@ -297,6 +304,23 @@ mod tests {
         let request = Request::new("x").append("a.txt", "x");
         let answer = crate::txn::transact(&mut workspace, &request, DryRun::No);
         assert_eq!(refusal(answer), too_large(&path("a.txt"), 6, 4));
+    }
+
+    #[test]
+    fn an_ignored_file_does_not_move_to_a_path_that_is_not_ignored() {
+        let scratch = scratch();
+        scratch.write(".git/info/exclude", ".env\n*.log\n");
+        scratch.write(".env", "KEY=1\n");
+        let finding = messages::becomes_visible(&path(".env"), &path("c.txt"));
+        let to = |name: &str| Request::new("x").rename(".env", name);
+        assert_eq!(refusal(scratch.apply(&to("c.txt"))), finding);
+        let by_way = to("c.log").rename("c.log", "c.txt").append("c.txt", "KEY=2\n");
+        assert_eq!(refusal(scratch.apply(&by_way)), finding);
+        let over = to("c.log").delete("a.txt").rename("c.log", "a.txt");
+        assert_eq!(refusal(scratch.apply(&over)).code, Code::ProtectedPath);
+        assert_eq!(scratch.text(".env").as_deref(), Some("KEY=1\n"));
+        scratch.apply(&to("c.log")).unwrap();
+        assert_eq!(scratch.text("c.log").as_deref(), Some("KEY=1\n"));
     }
 
     #[test]

@@ -4,7 +4,8 @@
 use super::guard::Cleared;
 use super::report;
 use crate::session::message::{self, Kind, Trailers};
-use crate::session::{LockedWorkspace, OnDisk, ownership};
+use crate::session::ownership::{self, Version};
+use crate::session::{LockedWorkspace, OnDisk};
 use edt_git::{FileId, InHead, NewCommit, ObjectWriter, Repo, TreeChange};
 use edt_journal::{
     BranchOrigin, BranchUpdate, ChangeSet, FileChange, NewFile, PrivateRecord, publish as install,
@@ -14,42 +15,68 @@ use edt_types::{Durability, Outcome, RecordedIn, Result, Status, Warning};
 /// The refs that keep each resolution.
 const REFS: &str = "refs/edt/resolution/";
 
-/// Writes the files, and keeps the result as a commit at `refs/edt/resolution/<n>`.
+/// Writes the files, and keeps the result as a commit at `refs/edt/resolution/<n>`. Its parent has
+/// the files as they were before: the user may have resolved a part of them.
 ///
 /// # Errors
 /// The findings of publishing; then nothing has changed.
 pub(super) fn publish(workspace: &mut LockedWorkspace, cleared: &Cleared<'_>) -> Result<Outcome> {
     let repo = &workspace.repo;
     let mut writer = ObjectWriter::new(repo);
-    let (mut changes, mut files, mut private) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut before, mut changes, mut paths) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut files, mut private) = (Vec::new(), Vec::new());
     for file in &cleared.files {
         let Some(state) = cleared.state.paths.get(&file.path) else { continue };
         let after = file.after.as_ref();
-        private.push(ownership::private_file(state, after.map(|new| (new.disk(), new.mode))));
+        let stored = state.disk.as_ref().is_some_and(|disk| disk.stored.is_some());
+        if stored || after.is_some_and(|after| after.stored.is_some()) {
+            // No commit has the exact bytes. Crash recovery may need them.
+            let exact = after.map(|new| (new.disk(), new.mode));
+            private.push(ownership::private_file(state, exact));
+        }
+        let old = state.disk.as_ref().map(OnDisk::old);
+        let present = ownership::write(&mut writer, Version::on_disk(state));
+        before.push(TreeChange { path: file.path.clone(), file: present });
+        if present.is_some() {
+            paths.push(file.path.for_shell());
+        }
         let mut new = None;
         let mut recorded = None;
         if let Some(after) = after {
-            let file = FileId { oid: writer.write_blob(after.blob())?, mode: after.mode };
             let bytes = after.disk().to_vec();
             let disk = FileId { oid: repo.blob_id(&bytes)?, mode: after.mode };
-            (recorded, new) = (Some(file), Some(NewFile { file: disk, bytes, permissions: None }));
+            new = Some(NewFile { file: disk, bytes, permissions: None });
+            recorded = Some(FileId { oid: writer.write_blob(after.blob())?, mode: after.mode });
         }
         changes.push(TreeChange { path: file.path.clone(), file: recorded });
-        let old = state.disk.as_ref().map(OnDisk::old);
         files.push(FileChange { path: file.path.clone(), old, new });
     }
-    let (tree, _) = writer.write_tree(cleared.state.head_tree, &changes)?;
+    let (tree_before, _) = writer.write_tree(cleared.state.head_tree, &before)?;
+    let (tree, _) = writer.write_tree(tree_before, &changes)?;
     let text = cleared.request.message.clone();
     let text = text.unwrap_or_else(|| "resolve merge conflicts".to_owned());
     let trailers = Trailers {
         agent: cleared.request.agent.clone(),
         ..Trailers::plain("resolution", Kind::Resolution, 0)
     };
-    let message = message::compose(&text, &trailers);
+    let users = Trailers { agent: None, ..trailers.clone() };
+    let message = message::compose("before: files of an unfinished merge", &users);
     let parent = cleared.state.head.commit;
+    let parent =
+        Some(writer.write_commit(&NewCommit { tree: tree_before, parent, message: &message })?);
+    let message = message::compose(&text, &trailers);
     let commit = writer.write_commit(&NewCommit { tree, parent, message: &message })?;
+    let name = next_ref(repo)?;
+    let earlier = if paths.is_empty() {
+        String::new()
+    } else {
+        format!(
+            " `git restore --source={name}~1 -- {}` restores what was there before this call.",
+            paths.join(" ")
+        )
+    };
     let branch = BranchUpdate {
-        name: next_ref(repo)?,
+        name,
         from: BranchOrigin::Created(commit),
         new: commit,
         log: "edt apply: resolve merge conflicts".to_owned(),
@@ -58,7 +85,7 @@ pub(super) fn publish(workspace: &mut LockedWorkspace, cleared: &Cleared<'_>) ->
         point: None,
     };
     let (session, name) = ("resolution".to_owned(), commit.to_string());
-    let private = Some(PrivateRecord { session, name, files: private });
+    let private = (!private.is_empty()).then_some(PrivateRecord { session, name, files: private });
     let objects = writer.loose_objects();
     let change = ChangeSet { objects, files, private, ..ChangeSet::of(branch) };
     let level = cleared.state.policy.durability.unwrap_or(Durability::Off);
@@ -72,9 +99,10 @@ pub(super) fn publish(workspace: &mut LockedWorkspace, cleared: &Cleared<'_>) ->
     outcome.warnings.push(Warning {
         code: "resolution_uncommitted",
         path: None,
-        message: "The files are written and not committed. The user finishes the merge: `git add` \
-            for each file, then `git merge --continue` (or `git rebase --continue`)."
-            .to_owned(),
+        message: format!(
+            "The files are written and not committed. The user finishes the merge: `git add` for \
+             each file, then `git merge --continue` (or `git rebase --continue`).{earlier}"
+        ),
     });
     Ok(outcome)
 }

@@ -6,7 +6,7 @@ use super::messages;
 use super::request::Request;
 use crate::policy::Policy;
 use crate::session::path_state::case_collision_finding;
-use crate::session::{LockedWorkspace, PathState, Session, begin};
+use crate::session::{LockedWorkspace, PathState, Session, begin, hidden};
 use edt_edit::{Edit, Expect, Op};
 use edt_git::index::IndexState;
 use edt_git::{Head, InHead, Oid};
@@ -75,7 +75,8 @@ pub fn resolve<'q>(workspace: &LockedWorkspace, request: &'q Request) -> Result<
                 continue;
             }
             match PathState::with_conflicts(repo, tip_tree, index.as_ref(), path) {
-                Ok(path_state) => {
+                Ok(mut path_state) => {
+                    path_state.ignored |= hidden::is_uncovered(repo, &session, &path_state)?;
                     paths.insert(path.clone(), path_state);
                 }
                 Err(error) => found.extend(error.into_vec()),

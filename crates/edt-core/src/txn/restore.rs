@@ -9,8 +9,8 @@ use crate::session::restore::{self as history, Earlier};
 use crate::session::rewrite::{FileRewrite, Rewrite};
 use crate::session::saved::{OverlappingFiles, Overlaps};
 use crate::session::undo::MoveOptions;
-use crate::session::unwind::{self, FileSteps};
-use crate::session::{LockedWorkspace, PathState, Session, revision};
+use crate::session::unwind::{self, FileStep, FileSteps};
+use crate::session::{LockedWorkspace, PathState, Session, hidden, revision};
 use edt_git::index::IndexState;
 use edt_git::{FileId, InHead, ObjectWriter, Repo, Tracked};
 use edt_journal::IndexView;
@@ -50,7 +50,8 @@ pub fn restore(
     session.check_not_shared(repo)?;
     let index = if session.head == InHead::Yes { Some(IndexView::read(repo)?) } else { None };
     let tree = repo.tree_of(session.tip)?;
-    let state = PathState::at(repo, tree, index.as_ref(), path)?;
+    let mut state = PathState::at(repo, tree, index.as_ref(), path)?;
+    state.ignored |= hidden::is_uncovered(repo, &session, &state)?;
     let Wanted { file, text, since } = Wanted::of(repo, &session, &state, target)?;
     if let Some(finding) = super::resolve::read_only(&state) {
         return Err(finding.into());
@@ -61,7 +62,8 @@ pub fn restore(
     let writer = ObjectWriter::new(repo);
     let mut overlapping = OverlappingFiles::new(options.overlaps, VERB);
     let (tip, wanted) = (state.tip.map(Version::recorded), file.map(Version::recorded));
-    let rewrite = if file == state.tip {
+    let mut warnings = Vec::new();
+    let rewrite = if file == state.tip && !(state.ignored && since.is_some()) {
         // Only the user has changed the file since.
         let is_staged = match state.staged {
             IndexState::File(staged) => Some(staged) != state.tip,
@@ -81,12 +83,16 @@ pub fn restore(
         // changed goes away.
         let (steps, branch) = match since {
             Some(since) => {
-                let (on_disk, on_branch) = steps_back(repo, &session, &since, path)?;
-                let branch = on_branch.follow_from(&writer, path, tip)?.unwrap_or(wanted);
+                let (on_disk, on_branch) = steps_back(repo, &since, path)?;
+                let branch = match on_branch.follow_from(&writer, path, tip.clone())? {
+                    Ok(branch) => branch,
+                    Err(_) => on_branch.overwrite_from(&writer, path, tip)?,
+                };
                 (on_disk, branch)
             }
-            None => (FileSteps([(path.clone(), vec![(tip, wanted.clone())])].into()), wanted),
+            None => (FileSteps::of_file(path, vec![(tip, wanted.clone())]), wanted),
         };
+        warnings.clone_from(&steps.warnings);
         let disk = match steps.follow(&writer, &state)? {
             Ok(disk) => disk,
             Err(rows) => {
@@ -105,9 +111,10 @@ pub fn restore(
         let mut outcome = Outcome::new(Status::Unchanged);
         outcome.session = Some(session.report(false));
         outcome.recovered.clone_from(&workspace.recovered);
+        outcome.warnings = warnings;
         return Ok(outcome);
     };
-    Rewrite {
+    let rewrite = Rewrite {
         session: &session,
         index,
         tree,
@@ -118,8 +125,10 @@ pub fn restore(
         more: Vec::new(),
         overlapping,
         dry_run: options.dry_run,
-    }
-    .publish(workspace)
+    };
+    let mut outcome = rewrite.publish(workspace)?;
+    outcome.warnings.extend(warnings);
+    Ok(outcome)
 }
 
 /// What the file becomes.
@@ -149,7 +158,7 @@ impl Wanted {
                     Tracked::File(file) => Some(file),
                     _ => None,
                 };
-                if file.is_none() && state.tip.is_none() {
+                if file.is_none() && state.tip.is_none() && !state.ignored {
                     return Err(not_found(path, spec).into());
                 }
                 let name = match revision::edit_number(spec) {
@@ -171,8 +180,8 @@ impl Wanted {
             }
         };
         match history::before(repo, session, path, revision) {
-            Ok(Earlier { file, since }) => {
-                let text = format!("restore {path} to before its edit {revision} back");
+            Ok(Earlier { file, since, edit, .. }) => {
+                let text = format!("restore {path} to before edit {edit}");
                 Ok(Wanted { file, text, since: Some(since) })
             }
             Err(found)
@@ -189,34 +198,21 @@ impl Wanted {
 }
 
 /// The steps that take the commits `since`, newest first, off the file at `path`: on disk, and on
-/// the branch. Commits of the user's uncommitted changes have none.
-fn steps_back(
-    repo: &Repo,
-    session: &Session,
-    since: &[Commit],
-    path: &RepoPath,
-) -> Result<(FileSteps, FileSteps)> {
-    let file_in = |commit| -> Result<Option<Version>> {
-        Ok(match repo.tracked(repo.tree_of(commit)?, path)? {
-            Tracked::File(file) => Some(Version::recorded(file)),
-            _ => None,
-        })
+/// the branch. Commits of the user have none: their lines stay.
+fn steps_back(repo: &Repo, since: &[Commit], path: &RepoPath) -> Result<(FileSteps, FileSteps)> {
+    let (mut on_disk, mut on_branch, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
+    let of_path = |changes: Vec<FileStep>| {
+        let step = changes.into_iter().find(|(changed, ..)| changed == path);
+        step.map(|(_, before, after)| (after, before))
     };
-    let (mut on_disk, mut on_branch) = (Vec::new(), Vec::new());
-    for commit in since.iter().filter(|commit| !commit.is_users_changes()) {
-        let parent = commit.parent.unwrap_or_else(|| repo.empty_tree());
-        let recorded = (file_in(commit.oid)?, file_in(parent)?);
-        let exact = if commit.is_edit() {
-            let changes = unwind::changes(repo, session, commit)?;
-            changes.into_iter().find(|(changed, ..)| changed == path)
-        } else {
-            None
-        };
-        on_disk.push(exact.map_or_else(|| recorded.clone(), |(_, before, after)| (after, before)));
-        on_branch.push(recorded);
+    for commit in since.iter().filter(|commit| commit.is_edit()) {
+        let changes = unwind::changes(repo, commit)?;
+        warnings.extend(changes.warning);
+        on_disk.extend(of_path(changes.files));
+        on_branch.extend(of_path(unwind::recorded_changes(repo, commit)?));
     }
-    let steps = |steps| FileSteps([(path.clone(), steps)].into());
-    Ok((steps(on_disk), steps(on_branch)))
+    let steps = |steps| FileSteps::of_file(path, steps);
+    Ok((FileSteps { warnings, ..steps(on_disk) }, steps(on_branch)))
 }
 
 fn not_found(path: &RepoPath, spec: &str) -> Finding {
@@ -331,8 +327,57 @@ mod tests {
             (Status::Applied, Some(before.to_string()), Some(3))
         );
         let commit = Commit::read(&scratch.repo(), scratch.head()).unwrap();
-        assert_eq!(commit.subject(), "restore a.txt to before its edit 1 back");
+        assert_eq!(commit.subject(), "restore a.txt to before edit 1");
         assert_eq!(commit.trailers.unwrap().kind, Kind::Restore);
+    }
+
+    #[test]
+    fn a_line_that_the_user_committed_since_stays() {
+        let scratch = Scratch::with(&[("a.txt", "1\n2\n3\n4\n5\n6\n7\n")]);
+        scratch.begin("fix");
+        scratch.edit("first", "a.txt", "6", "six");
+        let text = "1\n2 by hand\n3\n4\n5\nsix\n7\n";
+        scratch.user_commit("edt/fix", &[("a.txt", Some(text))], "by hand\n");
+        scratch.write("a.txt", text);
+        latest(&scratch, "a.txt", Overlaps::Refuse).unwrap();
+        let restored = text.replace("six", "6");
+        assert_eq!(scratch.text("a.txt"), Some(restored.clone()));
+        assert_eq!(scratch.committed(scratch.head(), "a.txt"), Some(restored));
+        assert!(scratch.message(scratch.head()).starts_with("restore a.txt to before edit 1\n"));
+    }
+
+    #[test]
+    fn a_file_as_of_an_edit_keeps_what_the_user_committed_since() {
+        let scratch = Scratch::with(&[("a.txt", "1\n2\n3\n4\n5\n6\n7\n")]);
+        scratch.begin("fix");
+        scratch.edit("first", "a.txt", "6", "six");
+        let text = "1\n2 by hand\n3\n4\n5\nsix\n7\n";
+        scratch.user_commit("edt/fix", &[("a.txt", Some(text))], "by hand\n");
+        scratch.write("a.txt", text);
+        scratch.edit("second", "a.txt", "4", "four");
+        let target = RestoreTarget::To("1".to_owned());
+        restore(&mut scratch.open(), &path("a.txt"), &target, MoveOptions::default()).unwrap();
+        assert_eq!(scratch.text("a.txt").as_deref(), Some(text));
+    }
+
+    #[test]
+    fn an_ignored_file_is_restored_from_the_private_store() {
+        let scratch = Scratch::with_rules(&[("a.txt", "one\n")], ".env\n");
+        scratch.write(".env", "KEY=1\n\n\nMODE=a\n");
+        scratch.begin("fix");
+        scratch.edit("first", ".env", "KEY=1", "KEY=2");
+        scratch.edit("second", ".env", "KEY=2", "KEY=3");
+        scratch.write(".env", "KEY=3\n\n\nMODE=b\n");
+        let restored = latest(&scratch, ".env", Overlaps::Refuse).unwrap();
+        assert_eq!(restored.files[0].recorded, edt_types::RecordedIn::Private);
+        let text = |key: &str| Some(format!("KEY={key}\n\n\nMODE=b\n"));
+        assert_eq!(scratch.text(".env"), text("2"));
+        let target = RestoreTarget::To("1".to_owned());
+        scratch.edit("more", ".env", "KEY=2", "KEY=4");
+        restore(&mut scratch.open(), &path(".env"), &target, MoveOptions::default()).unwrap();
+        assert_eq!(scratch.text(".env"), text("2"));
+        scratch.undo(1).unwrap();
+        assert_eq!(scratch.text(".env"), text("4"));
     }
 
     #[test]
@@ -406,8 +451,9 @@ mod tests {
         scratch.begin("fix");
         scratch.user_commit("edt/fix", &[("a.txt", Some("two\n"))], "by hand\n");
         scratch.write("a.txt", "two\n");
-        let finding = protected::finding(&path("a.txt"));
-        assert_eq!(refusal(restored(&scratch, "a.txt", 0)), finding);
+        let (target, options) = (RestoreTarget::To("0".to_owned()), MoveOptions::default());
+        let answer = restore(&mut scratch.open(), &path("a.txt"), &target, options);
+        assert_eq!(refusal(answer), protected::finding(&path("a.txt")));
     }
 
     #[test]
