@@ -35,7 +35,7 @@ use edt_testkit::{Progress, Tier, tier};
 
 use crate::rng::Dice;
 use crate::test_repo::TestRepo;
-use operations::OPERATIONS;
+use operations::{Landing, OPERATIONS};
 use seen::{Reader, Seen};
 use texts::{Expected, Text, merge3, set};
 
@@ -146,6 +146,8 @@ struct Play {
     /// The user's lines that the user let edt save at a ref.
     saved: BTreeSet<String>,
     sessions: BTreeMap<String, Session>,
+    /// Landings that were not undone, oldest first.
+    landings: Vec<Landing>,
     commits: HashMap<String, Commit>,
     tips: BTreeSet<String>,
     recent: VecDeque<String>,
@@ -202,6 +204,7 @@ impl Play {
             parked: BTreeSet::new(),
             saved: BTreeSet::new(),
             sessions: BTreeMap::new(),
+            landings: Vec::new(),
             commits: HashMap::new(),
             tips: BTreeSet::new(),
             recent: VecDeque::new(),
