@@ -139,6 +139,8 @@ struct Play {
     touched: BTreeSet<String>,
     /// The user's lines that the user committed, or let land.
     committed: BTreeSet<String>,
+    /// Lines that the user had committed, and that a restore of the agent brought back.
+    restored: BTreeSet<String>,
     /// The user's lines in commits with the user's version.
     mixed: BTreeSet<String>,
     /// Committed lines that the user's Git took off the disk, with the branch.
@@ -200,6 +202,7 @@ impl Play {
             typed: BTreeMap::new(),
             touched: BTreeSet::new(),
             committed: BTreeSet::new(),
+            restored: BTreeSet::new(),
             mixed: BTreeSet::new(),
             parked: BTreeSet::new(),
             saved: BTreeSet::new(),
@@ -400,15 +403,20 @@ impl Play {
             if commit.is_edts() {
                 let number = if commit.kind == "land" { 3 } else { 2 };
                 let added = users(&commit.added);
-                let is_own = |line: &&String| {
-                    commit.kind != "restore"
-                        || !self.committed.contains(*line) && !known.contains(line.as_str())
+                let is_own = |line: &&String| match commit.kind.as_str() {
+                    "restore" => !self.committed.contains(*line) && !known.contains(line.as_str()),
+                    "land" => !self.restored.contains(*line),
+                    _ => true,
                 };
                 if let Some(line) = added.iter().find(is_own) {
                     return wrong(format!(
                         "({number}) a commit of kind {} adds a line of the user: {line:?}",
                         commit.kind
                     ));
+                }
+                if commit.kind == "restore" {
+                    let public = added.into_iter().filter(|line| self.committed.contains(line));
+                    self.restored.extend(public);
                 }
             } else if commit.is_users_version() {
                 if commit.has_agent {

@@ -1497,7 +1497,8 @@ impl Play {
                 return Err(format!("(3) {line:?} landed without consent: {commit:#?}"));
             }
             let agents = commit.added.iter().any(|line| line.starts_with("agent "));
-            let own = users.iter().any(|line| !self.touched.contains(*line));
+            let is_own = |line: &str| !self.touched.contains(line) && !self.restored.contains(line);
+            let own = users.iter().any(|line| is_own(line));
             if agents && own {
                 return Err(format!("(3) a commit has lines of both: {commit:#?}"));
             }
