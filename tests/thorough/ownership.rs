@@ -139,7 +139,7 @@ struct Play {
     touched: BTreeSet<String>,
     /// The user's lines that the user committed, or let land.
     committed: BTreeSet<String>,
-    /// Lines that the user had committed, and that a restore of the agent brought back.
+    /// The user's lines of the branch that a restore brought back.
     restored: BTreeSet<String>,
     /// The user's lines in commits with the user's version.
     mixed: BTreeSet<String>,
@@ -403,9 +403,12 @@ impl Play {
             if commit.is_edts() {
                 let number = if commit.kind == "land" { 3 } else { 2 };
                 let added = users(&commit.added);
+                // A restore brings back what was on the branch.
+                let was_there =
+                    |line: &String| self.committed.contains(line) || known.contains(line.as_str());
                 let is_own = |line: &&String| match commit.kind.as_str() {
-                    "restore" => !self.committed.contains(*line) && !known.contains(line.as_str()),
-                    "land" => !self.restored.contains(*line),
+                    "restore" => !was_there(line),
+                    "land" => !(self.restored.contains(*line) && was_there(line)),
                     _ => true,
                 };
                 if let Some(line) = added.iter().find(is_own) {
@@ -415,8 +418,7 @@ impl Play {
                     ));
                 }
                 if commit.kind == "restore" {
-                    let public = added.into_iter().filter(|line| self.committed.contains(line));
-                    self.restored.extend(public);
+                    self.restored.extend(added);
                 }
             } else if commit.is_users_version() {
                 if commit.has_agent {
@@ -427,8 +429,9 @@ impl Play {
                 }
             }
             if who == Who::Agent && commit.kind != "user-changes" && !consented {
-                let public = |line: &String| !self.committed.contains(line);
-                if let Some(line) = users(&commit.added).iter().find(|line| public(line)) {
+                let is_restored = |line: &str| commit.kind == "restore" && known.contains(line);
+                let private = |line: &String| !self.committed.contains(line) && !is_restored(line);
+                if let Some(line) = users(&commit.added).iter().find(|line| private(line)) {
                     return wrong(format!("(3) a line of the user was committed: {line:?}"));
                 }
             }

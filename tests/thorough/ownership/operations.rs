@@ -1700,14 +1700,58 @@ impl Play {
             Called::Refused(codes) => {
                 self.count("edt land --undo", &codes.join(" "));
                 self.check_refused(&before, &after, &codes)?;
-                let known = ["NOTHING_TO_UNDO", "MERGE_CONFLICT", "UNSAVED_CHANGES"];
-                let is_known = codes.iter().all(|code| known.contains(&code.as_str()));
                 let why = || format!("refused for no reason: {codes:?}");
-                return if is_known { Ok(()) } else { Err(why()) };
+                let allowed = self.may_not_unland(&before, &codes);
+                return if allowed { Ok(()) } else { Err(why()) };
             }
         };
         let judged = self.unlanded(&before, &after);
         judged.map_err(|fault| format!("{fault}; {answer:#}"))
+    }
+
+    /// Whether undoing a landing may be refused with these codes.
+    fn may_not_unland(&mut self, before: &Seen, codes: &[String]) -> bool {
+        let is = |code: &str| codes.iter().all(|one| one == code);
+        let onto = if let Some(name) = before.session() {
+            self.landings.iter().rfind(|landing| landing.session == name).cloned()
+        } else {
+            let chain = self.commits_only_in(before.head_commit(), "");
+            let here = self.landings.iter().filter(|landing| {
+                landing.target == before.branch() && chain.contains(&landing.after)
+            });
+            // The newest on the branch.
+            here.max_by_key(|landing| self.commits_only_in(&landing.after, "").len()).cloned()
+        };
+        let tip = onto.as_ref().and_then(|landing| before.refs.get(&landing.target)).cloned();
+        let (Some(landing), Some(tip)) = (onto, tip) else { return is("NOTHING_TO_UNDO") };
+        if !self.commits_only_in(&tip, "").contains(&landing.after) {
+            return is("NOTHING_TO_UNDO");
+        }
+        let trees = [&landing.after, &tip, &landing.before].map(|commit| self.reader.tree(commit));
+        let merged = PATHS.map(|path| {
+            let [base, ours, theirs] = [0, 1, 2].map(|at| trees[at].get(path).cloned());
+            (path, ours.clone(), merge3(&base, &ours, &theirs))
+        });
+        let is_unclear = merged.iter().any(|(.., merged)| *merged == Expected::Unclear);
+        let is_same = |(_, ours, merged): &(_, Text, Expected)| {
+            *merged == Expected::Exactly(ours.clone()) || *merged == Expected::Unclear
+        };
+        if is("NOTHING_TO_UNDO") {
+            return tip != landing.after && merged.iter().all(is_same);
+        }
+        if is("MERGE_CONFLICT") {
+            return tip != landing.after && is_unclear;
+        }
+        let landed = self.commits_only_in(&landing.after, &landing.before);
+        let mut landed = landed.iter().map(|id| &self.commits[id]);
+        let has_users = landed.any(|one| one.is_users_version() || one.kind.is_empty());
+        let is_in_the_way = merged.iter().any(|(path, ours, merged)| match merged {
+            Expected::Unclear => true,
+            Expected::Exactly(new) => [before.on_disk(path), before.staged(path)]
+                .iter()
+                .any(|users| merge3(ours, users, new) == Expected::Unclear),
+        });
+        is("UNSAVED_CHANGES") && before.branch() == landing.target && (has_users || is_in_the_way)
     }
 
     /// The checks after an undone landing.
