@@ -1160,10 +1160,10 @@ impl Play {
         };
         self.count("edt undo --save", "done");
         let known = self.session(&before);
-        let edit = known.done.pop().filter(|_| !known.lost);
+        let (edit, lost) = (known.done.pop(), known.lost);
         known.lost |= edit.is_none();
         known.undone.clear();
-        if let Some(edit) = &edit {
+        if let Some(edit) = edit.as_ref().filter(|_| !lost) {
             self.check_undone_tip(&after, &edit.commit)?;
             for (path, from, to) in backwards(&edit.files) {
                 overwritten(&from, &before.on_disk(&path), &to, &after.on_disk(&path))
