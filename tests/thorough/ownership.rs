@@ -35,7 +35,7 @@ use edt_testkit::{Progress, Tier, tier};
 
 use crate::rng::Dice;
 use crate::test_repo::TestRepo;
-use operations::OPERATIONS;
+use operations::{Landing, OPERATIONS};
 use seen::{Reader, Seen};
 use texts::{Expected, Text, merge3, set};
 
@@ -139,6 +139,8 @@ struct Play {
     touched: BTreeSet<String>,
     /// The user's lines that the user committed, or let land.
     committed: BTreeSet<String>,
+    /// The user's lines of the branch that a restore brought back.
+    restored: BTreeSet<String>,
     /// The user's lines in commits with the user's version.
     mixed: BTreeSet<String>,
     /// Committed lines that the user's Git took off the disk, with the branch.
@@ -146,6 +148,8 @@ struct Play {
     /// The user's lines that the user let edt save at a ref.
     saved: BTreeSet<String>,
     sessions: BTreeMap<String, Session>,
+    /// Landings that were not undone, oldest first.
+    landings: Vec<Landing>,
     commits: HashMap<String, Commit>,
     tips: BTreeSet<String>,
     recent: VecDeque<String>,
@@ -198,10 +202,12 @@ impl Play {
             typed: BTreeMap::new(),
             touched: BTreeSet::new(),
             committed: BTreeSet::new(),
+            restored: BTreeSet::new(),
             mixed: BTreeSet::new(),
             parked: BTreeSet::new(),
             saved: BTreeSet::new(),
             sessions: BTreeMap::new(),
+            landings: Vec::new(),
             commits: HashMap::new(),
             tips: BTreeSet::new(),
             recent: VecDeque::new(),
@@ -380,8 +386,6 @@ impl Play {
     /// What every new commit of a step must fulfil: (2), (3) and (4). `consented`: the user let the
     /// session's user changes land.
     fn check_commits(&mut self, after: &Seen, who: Who, consented: bool) -> Judged {
-        // What the agent restored is the agent's work, and lands as such.
-        let mut restored = Vec::new();
         for id in self.read_commits(after) {
             // A restored file may have lines that are in another file already: it was renamed.
             let parent = self.commits[&id].parents.first().cloned();
@@ -399,9 +403,13 @@ impl Play {
             if commit.is_edts() {
                 let number = if commit.kind == "land" { 3 } else { 2 };
                 let added = users(&commit.added);
-                let is_own = |line: &&String| {
-                    commit.kind != "restore"
-                        || !self.committed.contains(*line) && !known.contains(line.as_str())
+                // A restore brings back what was on the branch.
+                let was_there =
+                    |line: &String| self.committed.contains(line) || known.contains(line.as_str());
+                let is_own = |line: &&String| match commit.kind.as_str() {
+                    "restore" => !was_there(line),
+                    "land" => !(self.restored.contains(*line) && was_there(line)),
+                    _ => true,
                 };
                 if let Some(line) = added.iter().find(is_own) {
                     return wrong(format!(
@@ -409,7 +417,9 @@ impl Play {
                         commit.kind
                     ));
                 }
-                restored.extend(added);
+                if commit.kind == "restore" {
+                    self.restored.extend(added);
+                }
             } else if commit.is_users_version() {
                 if commit.has_agent {
                     return wrong("(2) the user's version has an agent's name".to_owned());
@@ -419,8 +429,9 @@ impl Play {
                 }
             }
             if who == Who::Agent && commit.kind != "user-changes" && !consented {
-                let public = |line: &String| !self.committed.contains(line);
-                if let Some(line) = users(&commit.added).iter().find(|line| public(line)) {
+                let is_restored = |line: &str| commit.kind == "restore" && known.contains(line);
+                let private = |line: &String| !self.committed.contains(line) && !is_restored(line);
+                if let Some(line) = users(&commit.added).iter().find(|line| private(line)) {
                     return wrong(format!("(3) a line of the user was committed: {line:?}"));
                 }
             }
@@ -429,7 +440,6 @@ impl Play {
                 self.committed.extend(lines.filter(|line| is_users(line)).cloned());
             }
         }
-        self.touched.extend(restored);
         Ok(())
     }
 

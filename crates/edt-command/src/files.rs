@@ -141,8 +141,8 @@ impl Evaluator<'_> {
         };
         let rule_match = |file: &String| {
             let reason = format!(
-                "Git ignores {file} or files in it, and no copy is made first: a file of more than \
-                 1 MiB, or a directory of more than 200 files. `edt undo` cannot restore it."
+                "Git ignores {file} or files in it, and no copy is made of a file of more than \
+                 1 MiB. `edt undo` cannot restore it."
             );
             RuleMatch::ask("remove-uncopied", reason)
         };
@@ -405,9 +405,8 @@ mod tests {
         let machine = Machine::with(&["data.log"]).uncopied("data.log");
         assert_eq!(
             machine.verdict(&argv("rm data.log")),
-            "ask by remove-uncopied: Git ignores data.log or files in it, and no copy is made first: \
-             a file of more than 1 MiB, or a directory of more than 200 files. `edt undo` cannot \
-             restore it."
+            "ask by remove-uncopied: Git ignores data.log or files in it, and no copy is made of a \
+             file of more than 1 MiB. `edt undo` cannot restore it."
         );
         assert!(machine.verdict(&argv("rm src/a.c")).starts_with("allow by remove:"));
         assert!(machine.verdict(&argv("cp data.log x")).starts_with("allow by write:"));

@@ -7,7 +7,7 @@ use edt_core::{Code, Land, Outcome, Refusal, Request};
 use serde_json::{Value, json};
 
 use super::seen::{Seen, Tree};
-use super::texts::{Expected, Text, agrees, hunks, joined, merge3, patched, set};
+use super::texts::{Expected, Text, agrees, hunks, joined, merge3, overwritten, patched, set};
 use super::{
     CREATED, Edit, FIRST, IGNORED, Judged, NOTES, PATHS, Play, Session, Who, difference,
     is_ignored, is_users,
@@ -52,6 +52,9 @@ pub(super) const OPERATIONS: &[Operation] = &[
     operation(1, "edt begin", Play::begins),
     operation(5, "edt revert", Play::reverts),
     operation(3, "edt undo --save", Play::undoes_and_saves),
+    operation(5, "edt switch", Play::switches_sessions),
+    operation(1, "edt checkpoint", Play::checkpoints),
+    operation(3, "edt land --undo", Play::unlands),
 ];
 
 /// How a call ended.
@@ -867,6 +870,11 @@ impl Play {
     fn check_moved(&self, before: &Seen, after: &Seen) -> Judged {
         // What the user changed stays, even if the branch had it.
         let users = self.paths_of_the_user(before.head_commit(), after.head_commit());
+        self.check_moved_without(before, after, &users)
+    }
+
+    /// The same without paths of which the user's changes stay.
+    fn check_moved_without(&self, before: &Seen, after: &Seen, users: &BTreeSet<String>) -> Judged {
         for path in PATHS.into_iter().filter(|path| !users.contains(*path)) {
             let (old, new) = (before.in_head(path), after.in_head(path));
             let (disk, now) = (before.on_disk(path), after.on_disk(path));
@@ -892,19 +900,30 @@ impl Play {
 
     /// The paths of the user's commits, and of commits with the user's version, that only one of
     /// two commits has as ancestors.
-    fn paths_of_the_user(&self, one: &str, two: &str) -> BTreeSet<&str> {
+    fn paths_of_the_user(&self, one: &str, two: &str) -> BTreeSet<String> {
+        let mut commits = self.commits_only_in(one, two);
+        commits.extend(self.commits_only_in(two, one));
+        self.paths_in(&commits)
+    }
+
+    /// The commits that `one` has as ancestors and `two` has not.
+    fn commits_only_in(&self, one: &str, two: &str) -> BTreeSet<String> {
         let chain = |from: &str| {
             let (mut all, mut at) = (BTreeSet::new(), Some(from.to_owned()));
             while let Some((id, commit)) = at.and_then(|id| self.commits.get_key_value(&id)) {
-                all.insert(id.as_str());
+                all.insert(id.clone());
                 at = commit.parents.first().cloned();
             }
             all
         };
-        let (one, two) = (chain(one), chain(two));
-        let commits = one.symmetric_difference(&two).map(|id| &self.commits[*id]);
+        chain(one).difference(&chain(two)).cloned().collect()
+    }
+
+    /// The paths of those of `commits` that are the user's.
+    fn paths_in(&self, commits: &BTreeSet<String>) -> BTreeSet<String> {
+        let commits = commits.iter().map(|id| &self.commits[id]);
         let users = commits.filter(|commit| commit.is_users_version() || commit.kind.is_empty());
-        users.flat_map(|commit| commit.paths.iter().map(String::as_str)).collect()
+        users.flat_map(|commit| commit.paths.iter().cloned()).collect()
     }
 
     fn redoes(&mut self) -> Judged {
@@ -966,14 +985,59 @@ impl Play {
     fn restores(&mut self) -> Judged {
         let before = self.seen();
         let path = (*self.dice.pick(&FIRST)).to_owned();
-        let revision = self.at(3).to_string();
+        let revision = self.at(3);
         self.note(format!("    {path}, {revision}"));
-        let answer = self.repo.edt(&["restore", &path, "--revision", &revision]);
-        self.after_single("edt restore", &before, &path, answered(answer)?)
+        let steps = self.steps_of_restore(&before, &path, revision);
+        let answer = self.repo.edt(&["restore", &path, "--revision", &revision.to_string()]);
+        self.after_single("edt restore", &before, &path, answered(answer)?, steps.as_deref())
+    }
+
+    /// What the edits of `path` since its `revision` changed on disk, backwards; `None` if the model
+    /// does not know each of them, or if only the user has changed the file since.
+    fn steps_of_restore(
+        &mut self,
+        before: &Seen,
+        path: &str,
+        revision: usize,
+    ) -> Option<Vec<(String, Text, Text)>> {
+        let base = before.refs.get(&format!("refs/edt/{}/base", before.session()?))?.clone();
+        let done = self.session(before).done.clone();
+        let (mut at, mut steps, mut seen) = (before.head_commit().to_owned(), Vec::new(), 0);
+        while at != base {
+            let commit = self.commits.get(&at)?;
+            let parent = commit.parents.first()?.clone();
+            let (is_edit, is_version) = (commit.is_edts(), commit.is_users_version());
+            let new = self.reader.tree(&at).get(path).cloned();
+            let old = self.reader.tree(&parent).get(path).cloned();
+            if !is_version {
+                let edit = done.iter().find(|edit| edit.commit == at);
+                let exact = edit.map(|edit| edit.files.get(path).cloned());
+                let (from, to) = match exact {
+                    Some(Some((before, after))) => (after, before),
+                    Some(None) if old != new => return None,
+                    None if is_edit => return None,
+                    _ => (new.clone(), old.clone()),
+                };
+                steps.push((path.to_owned(), from, to));
+                if old != new && seen == revision {
+                    return (old != before.in_head(path)).then_some(steps);
+                }
+                seen += usize::from(old != new);
+            }
+            at = parent;
+        }
+        None
     }
 
     /// The checks after a commit that sets `path` to an earlier version.
-    fn after_single(&mut self, name: &str, before: &Seen, path: &str, call: Called) -> Judged {
+    fn after_single(
+        &mut self,
+        name: &str,
+        before: &Seen,
+        path: &str,
+        call: Called,
+        steps: Option<&[(String, Text, Text)]>,
+    ) -> Judged {
         let after = self.seen();
         let answer = match call {
             Called::Done(answer) => answer,
@@ -988,6 +1052,9 @@ impl Play {
             }
         };
         let wrong = |what: String| Err(format!("{what}; the answer: {answer:#}"));
+        if let Some(steps) = steps {
+            self.check_replayed(before, &after, steps).or_else(&wrong)?;
+        }
         if answer["status"] == "unchanged" {
             self.count(name, "unchanged");
             return before
@@ -1075,6 +1142,9 @@ impl Play {
     }
 
     fn undoes_and_saves(&mut self) -> Judged {
+        if self.dice.chance(40) {
+            self.stages()?;
+        }
         let before = self.seen();
         let call = answered(self.repo.edt(&["undo", "--save"]))?;
         let after = self.seen();
@@ -1090,9 +1160,27 @@ impl Play {
         };
         self.count("edt undo --save", "done");
         let known = self.session(&before);
-        let edit = known.done.pop();
+        let (edit, lost) = (known.done.pop(), known.lost);
         known.lost |= edit.is_none();
         known.undone.clear();
+        if let Some(edit) = edit.as_ref().filter(|_| !lost) {
+            self.check_undone_tip(&after, &edit.commit)?;
+            for (path, from, to) in backwards(&edit.files) {
+                overwritten(&from, &before.on_disk(&path), &to, &after.on_disk(&path))
+                    .map_err(|fault| format!("(5) {path} on disk: {fault}"))?;
+            }
+            let others = before.disk.keys().chain(after.disk.keys());
+            for path in others.filter(|path| !edit.files.contains_key(*path)) {
+                if before.on_disk(path) != after.on_disk(path) {
+                    return Err(format!("(5) {path} changed on disk, which is in no edit"));
+                }
+            }
+            for path in PATHS {
+                let (old, new) = (before.in_head(path), after.in_head(path));
+                overwritten(&old, &before.staged(path), &new, &after.staged(path))
+                    .map_err(|fault| format!("{path} in the index: {fault}"))?;
+            }
+        }
         let mut may_leave: BTreeSet<String> =
             edit.iter().flat_map(|edit| added_lines(&edit.files)).collect();
         may_leave.extend(self.saved.iter().chain(&self.touched).cloned());
@@ -1182,6 +1270,10 @@ impl Play {
     }
 
     fn lands(&mut self) -> Judged {
+        if self.dice.chance(35) {
+            self.note("    main moves first".to_owned());
+            self.main_moves()?;
+        }
         let before = self.seen();
         let (has_version, has_own) = self.has_users_commits(&before);
         let target = self.target(&before);
@@ -1234,7 +1326,12 @@ impl Play {
             Called::Done(answer) => {
                 self.count("edt land", if consented { "done, with consent" } else { "done" });
                 self.landed(&before, &after, &target, (consented, has_own))
-                    .map_err(|fault| format!("{fault}; {answer:#}"))
+                    .map_err(|fault| format!("{fault}; {answer:#}"))?;
+                if self.dice.chance(if consented { 60 } else { 20 }) {
+                    self.types()?;
+                    self.unlands()?;
+                }
+                Ok(())
             }
         }
     }
@@ -1274,7 +1371,8 @@ impl Play {
         } else if is("MERGE_CONFLICT") {
             // Commits of the user are merged one by one.
             let one_by_one = (has_version || has_own) && base != onto;
-            lost || one_by_one || merged.iter().any(|(_, merged)| *merged == Expected::Unclear)
+            lost || one_by_one && !self.is_replayable(before, &base, &onto)
+                || merged.iter().any(|(_, merged)| *merged == Expected::Unclear)
         } else if is("UNSAVED_CHANGES") {
             lost || merged.iter().any(|(path, merged)| {
                 let path_is_staged = before.in_head(path) != before.staged(path);
@@ -1291,6 +1389,34 @@ impl Play {
             is("NOTHING_TO_LAND")
         };
         if allowed { Ok(()) } else { Err(format!("refused for no reason: {codes:?}")) }
+    }
+
+    /// Whether the session's commits certainly merge one by one into the target, with the same result
+    /// as all at once.
+    fn is_replayable(&mut self, before: &Seen, base: &Tree, onto: &Tree) -> bool {
+        let name = before.session().unwrap_or_default();
+        let end = before.refs.get(&format!("refs/edt/{name}/base")).cloned();
+        let (mut commits, mut at) = (Vec::new(), before.head_commit().to_owned());
+        while Some(&at) != end.as_ref() {
+            commits.push(at.clone());
+            match self.commits.get(&at).map(|commit| commit.parents.as_slice()) {
+                Some([parent]) => at.clone_from(parent),
+                _ => return false,
+            }
+        }
+        PATHS.iter().all(|path| {
+            let in_tree = |tree: &Tree| tree.get(*path).cloned();
+            let (mut old, mut merged) = (in_tree(base), in_tree(onto));
+            for commit in commits.iter().rev() {
+                let new = in_tree(&self.reader.tree(commit));
+                match merge3(&old, &merged, &new) {
+                    Expected::Exactly(text) => merged = text,
+                    Expected::Unclear => return false,
+                }
+                old = new;
+            }
+            merge3(&in_tree(base), &in_tree(onto), &old) == Expected::Exactly(merged)
+        })
     }
 
     fn landed(
@@ -1312,10 +1438,7 @@ impl Play {
             (Some(base), Some(old)) => (self.reader.tree(base), self.reader.tree(old)),
             _ => (Default::default(), Default::default()),
         };
-        // A merge follows a renamed file to its new name.
-        let is_renamed = |path: &&&str| base.contains_key(**path) && before.in_head(path).is_none();
-        let has_renamed = PATHS.iter().any(|path| is_renamed(&path));
-        for path in PATHS.iter().filter(|_| !lost && !has_own && !has_renamed) {
+        for path in PATHS.iter().filter(|_| !lost && !has_own) {
             let (base, onto) = (base.get(*path).cloned(), onto.get(*path).cloned());
             let (tip, landed) = (before.in_head(path), after.in_head(path));
             match merge3(&base, &onto, &tip) {
@@ -1327,7 +1450,7 @@ impl Play {
                     .map_err(|fault| format!("(3) {path} landed: {fault}"))?,
             }
         }
-        self.check_moved(before, after)?;
+        self.check_moved_without(before, after, &BTreeSet::new())?;
         if *before.tip == *after.tip {
             self.check_disk(before, after, &BTreeMap::new())?;
         }
@@ -1340,6 +1463,11 @@ impl Play {
         let new = self.check_landed_commits(before, after, consented)?;
         self.note(format!("    {new} commits on {target}"));
         self.session(before).lost = true;
+        if let Some(old) = old {
+            let after = after.head_commit().to_owned();
+            let (session, target) = (name, target.to_owned());
+            self.landings.push(Landing { session, target, before: old, after });
+        }
         let (touched, committed) = (self.touched.clone(), self.committed.clone());
         let may_leave = |line: &str| touched.contains(line) || committed.contains(line);
         self.check(Who::Agent, before, after, &may_leave)
@@ -1369,7 +1497,8 @@ impl Play {
                 return Err(format!("(3) {line:?} landed without consent: {commit:#?}"));
             }
             let agents = commit.added.iter().any(|line| line.starts_with("agent "));
-            let own = users.iter().any(|line| !self.touched.contains(*line));
+            let is_own = |line: &str| !self.touched.contains(line) && !self.restored.contains(line);
+            let own = users.iter().any(|line| is_own(line));
             if agents && own {
                 return Err(format!("(3) a commit has lines of both: {commit:#?}"));
             }
@@ -1405,7 +1534,8 @@ impl Play {
         self.note(format!("    the user's version: {has_version}, commits: {has_own}"));
         self.check_index(&before, &after)?;
         if !has_version {
-            self.check_moved(&before, &after)?;
+            let users = self.commits_only_in(before.head_commit(), after.head_commit());
+            self.check_moved_without(&before, &after, &self.paths_in(&users))?;
         }
         for path in IGNORED {
             let (old, now) = (before.on_disk(path), after.on_disk(path));
@@ -1427,13 +1557,247 @@ impl Play {
         let target = self.target(before);
         let Some(onto) = before.refs.get(&target).cloned() else { return true };
         let onto = self.reader.tree(&onto);
-        let in_the_way = PATHS.iter().any(|path| {
+        let staged_is_in_the_way = PATHS.iter().any(|path| {
             let (tip, new) = (before.in_head(path), onto.get(*path).cloned());
-            let staged = before.staged(path) != tip;
-            tip != new && staged || merge3(&tip, &before.on_disk(path), &new) == Expected::Unclear
+            merge3(&tip, &before.staged(path), &new) == Expected::Unclear
         });
-        let ignored = edits.iter().flat_map(|edit| edit.files.keys()).any(|path| is_ignored(path));
-        let (has_version, has_own) = self.has_users_commits(before);
-        in_the_way || ignored || has_version || has_own
+        if staged_is_in_the_way {
+            return true;
+        }
+        let name = before.session().unwrap_or_default();
+        let Some(base) = before.refs.get(&format!("refs/edt/{name}/base")) else { return true };
+        let mut all = self.commits_only_in(before.head_commit(), base);
+        all.retain(|id| self.commits[id].is_edts());
+        if !all.iter().all(|id| edits.iter().any(|edit| edit.commit == *id)) {
+            // Edits below a commit of the user, which the model forgot.
+            return true;
+        }
+        let edits = edits.iter().rev().filter(|edit| all.contains(&edit.commit));
+        let mut steps: Vec<_> = edits.flat_map(|edit| backwards(&edit.files)).collect();
+        let base = self.reader.tree(base);
+        let path_of = |path: &str| (base.get(path).cloned(), onto.get(path).cloned());
+        steps.extend(
+            PATHS
+                .iter()
+                .map(|path| ((*path).to_owned(), path_of(path)))
+                .filter_map(|(path, (old, new))| (old != new).then_some((path, old, new))),
+        );
+        !replayed(&before.disk, steps.iter()).1
+    }
+}
+
+// ---- between sessions ------------------------------------------------------------------------------
+
+/// A landing that was not undone.
+#[derive(Debug, Clone)]
+pub(super) struct Landing {
+    session: String,
+    target: String,
+    /// The target's commits before and after it.
+    before: String,
+    after: String,
+}
+
+impl Play {
+    fn switches_sessions(&mut self) -> Judged {
+        let before = self.seen();
+        let names: Vec<&str> =
+            before.refs.keys().filter_map(|name| name.strip_prefix("refs/heads/edt/")).collect();
+        let name = match names.len() {
+            0 => return Ok(()),
+            // The latest sessions.
+            many => names[many - 1 - self.at(many.min(3))].to_owned(),
+        };
+        let to = if self.dice.chance(30) { "--leave" } else { name.as_str() };
+        self.note(format!("    {to}"));
+        let call = answered(self.repo.edt(&["switch", to]))?;
+        let after = self.seen();
+        let stays = before.session() == Some(to) || before.session().is_none() && to == "--leave";
+        let answer = match call {
+            Called::Done(answer) => answer,
+            Called::Refused(codes) => {
+                self.count("edt switch", &codes.join(" "));
+                self.check_refused(&before, &after, &codes)?;
+                let is = |code: &str| codes.iter().all(|one| one == code);
+                let branch = if to == "--leave" {
+                    self.target(&before)
+                } else {
+                    format!("refs/heads/edt/{to}")
+                };
+                let allowed = is("NO_SESSION") && to == "--leave" && stays
+                    || is("UNSAVED_CHANGES") && self.may_not_move(&before, &branch);
+                let why = || format!("refused for no reason: {codes:?}");
+                return if allowed { Ok(()) } else { Err(why()) };
+            }
+        };
+        if stays {
+            return before.differs(&after).map_or(Ok(()), |what| Err(format!("it changed {what}")));
+        }
+        self.count("edt switch", "done");
+        let branch =
+            if to == "--leave" { self.target(&before) } else { format!("refs/heads/edt/{to}") };
+        let moved = before.refs != after.refs;
+        if after.branch() != branch || moved {
+            let head = after.branch();
+            return Err(format!("HEAD is on {head}, refs moved: {moved}; {answer:#}"));
+        }
+        self.check_index(&before, &after)?;
+        for path in PATHS {
+            let (old, new) = (before.in_head(path), after.in_head(path));
+            let (disk, now) = (before.on_disk(path), after.on_disk(path));
+            match merge3(&old, &disk, &new) {
+                Expected::Exactly(wanted) if wanted != now => {
+                    return Err(format!("(5) {path} on disk: {}", difference(&wanted, &now)));
+                }
+                Expected::Exactly(_) => {}
+                Expected::Unclear => agrees(&old, &disk, &new, &now)
+                    .map_err(|fault| format!("(5) {path} on disk: {fault}"))?,
+            }
+        }
+        self.after_git(&before)
+    }
+
+    /// Whether changes of the user, on disk or staged, may be in the way of moving to `branch`.
+    fn may_not_move(&mut self, before: &Seen, branch: &str) -> bool {
+        let to = before.refs.get(branch).map(|commit| self.reader.tree(commit)).unwrap_or_default();
+        PATHS.iter().any(|path| {
+            let (old, new) = (before.in_head(path), to.get(*path).cloned());
+            [before.on_disk(path), before.staged(path)]
+                .iter()
+                .any(|users| merge3(&old, users, &new) == Expected::Unclear)
+        })
+    }
+
+    /// The user commits everything as their own on the session's branch.
+    fn checkpoints(&mut self) -> Judged {
+        let before = self.seen();
+        let answer = match answered(self.repo.edt(&["checkpoint"]))? {
+            Called::Done(answer) => answer,
+            Called::Refused(codes) => return Err(format!("refused for no reason: {codes:?}")),
+        };
+        let after = self.seen();
+        self.count("edt checkpoint", answer["status"].as_str().unwrap_or("?"));
+        self.check_disk(&before, &after, &BTreeMap::new())?;
+        for path in PATHS {
+            let (disk, tip) = (after.on_disk(path), after.in_head(path));
+            if disk != tip {
+                return Err(format!("{path} in the branch: {}", difference(&disk, &tip)));
+            }
+        }
+        if before.head_commit() != after.head_commit() {
+            let session = self.session(&after);
+            session.undone.clear();
+        }
+        self.check_all(Who::User, &before, &after, &|_| false)
+    }
+
+    fn unlands(&mut self) -> Judged {
+        let before = self.seen();
+        let call = answered(self.repo.edt(&["land", "--undo"]))?;
+        let after = self.seen();
+        let answer = match call {
+            Called::Done(answer) => answer,
+            Called::Refused(codes) => {
+                self.count("edt land --undo", &codes.join(" "));
+                self.check_refused(&before, &after, &codes)?;
+                let why = || format!("refused for no reason: {codes:?}");
+                let allowed = self.may_not_unland(&before, &codes);
+                return if allowed { Ok(()) } else { Err(why()) };
+            }
+        };
+        let judged = self.unlanded(&before, &after);
+        judged.map_err(|fault| format!("{fault}; {answer:#}"))
+    }
+
+    /// Whether undoing a landing may be refused with these codes.
+    fn may_not_unland(&mut self, before: &Seen, codes: &[String]) -> bool {
+        let is = |code: &str| codes.iter().all(|one| one == code);
+        let onto = if let Some(name) = before.session() {
+            self.landings.iter().rfind(|landing| landing.session == name).cloned()
+        } else {
+            let chain = self.commits_only_in(before.head_commit(), "");
+            let here = self.landings.iter().filter(|landing| {
+                landing.target == before.branch() && chain.contains(&landing.after)
+            });
+            // The newest on the branch.
+            here.max_by_key(|landing| self.commits_only_in(&landing.after, "").len()).cloned()
+        };
+        let tip = onto.as_ref().and_then(|landing| before.refs.get(&landing.target)).cloned();
+        let (Some(landing), Some(tip)) = (onto, tip) else { return is("NOTHING_TO_UNDO") };
+        if !self.commits_only_in(&tip, "").contains(&landing.after) {
+            return is("NOTHING_TO_UNDO");
+        }
+        let trees = [&landing.after, &tip, &landing.before].map(|commit| self.reader.tree(commit));
+        let merged = PATHS.map(|path| {
+            let [base, ours, theirs] = [0, 1, 2].map(|at| trees[at].get(path).cloned());
+            (path, ours.clone(), merge3(&base, &ours, &theirs))
+        });
+        let is_unclear = merged.iter().any(|(.., merged)| *merged == Expected::Unclear);
+        let is_same = |(_, ours, merged): &(_, Text, Expected)| {
+            *merged == Expected::Exactly(ours.clone()) || *merged == Expected::Unclear
+        };
+        if is("NOTHING_TO_UNDO") {
+            return tip != landing.after && merged.iter().all(is_same);
+        }
+        if is("MERGE_CONFLICT") {
+            return tip != landing.after && is_unclear;
+        }
+        let landed = self.commits_only_in(&landing.after, &landing.before);
+        let mut landed = landed.iter().map(|id| &self.commits[id]);
+        let has_users = landed.any(|one| one.is_users_version() || one.kind.is_empty());
+        let is_in_the_way = merged.iter().any(|(path, ours, merged)| match merged {
+            Expected::Unclear => true,
+            Expected::Exactly(new) => [before.on_disk(path), before.staged(path)]
+                .iter()
+                .any(|users| merge3(ours, users, new) == Expected::Unclear),
+        });
+        is("UNSAVED_CHANGES") && before.branch() == landing.target && (has_users || is_in_the_way)
+    }
+
+    /// The checks after an undone landing.
+    fn unlanded(&mut self, before: &Seen, after: &Seen) -> Judged {
+        let is_it = |landing: &Landing| {
+            let name = format!("refs/edt/{}/", landing.session);
+            let kept = |(path, id): (&String, &String)| {
+                path.starts_with(&name)
+                    && path.contains("/unlanded/")
+                    && *id == landing.after
+                    && !before.refs.contains_key(path)
+            };
+            after.refs.iter().any(kept)
+        };
+        let at = self.landings.iter().rposition(is_it).ok_or("no landing is kept")?;
+        let landing = self.landings.remove(at);
+        self.note(format!("    {landing:?}"));
+        if before.head != after.head {
+            return Err("HEAD moved".to_owned());
+        }
+        let (from, to) = (&before.refs[&landing.target], &after.refs[&landing.target]);
+        let by = if *to == landing.before { "done, rewound" } else { "done, reverted" };
+        self.count("edt land --undo", by);
+        let (landed, onto) = (self.reader.tree(&landing.after), self.reader.tree(&landing.before));
+        let (from, to) = (self.reader.tree(from), self.reader.tree(to));
+        for path in PATHS {
+            let in_tree = |tree: &Tree| tree.get(path).cloned();
+            let (base, ours, theirs) = (in_tree(&landed), in_tree(&from), in_tree(&onto));
+            match merge3(&base, &ours, &theirs) {
+                Expected::Exactly(wanted) if wanted != in_tree(&to) => {
+                    let what = difference(&wanted, &in_tree(&to));
+                    return Err(format!("(2) {path} in the target: {what}"));
+                }
+                Expected::Exactly(_) => {}
+                Expected::Unclear => agrees(&base, &ours, &theirs, &in_tree(&to))
+                    .map_err(|fault| format!("(2) {path} in the target: {fault}"))?,
+            }
+        }
+        if before.branch() == landing.target {
+            let users = self.paths_of_the_user(&landing.before, &landing.after);
+            self.check_moved_without(before, after, &users)?;
+        } else {
+            self.check_disk(before, after, &BTreeMap::new())?;
+        }
+        self.check_index(before, after)?;
+        let touched = self.touched.clone();
+        self.check_all(Who::Agent, before, after, &|line| touched.contains(line))
     }
 }

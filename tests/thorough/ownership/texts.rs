@@ -91,6 +91,47 @@ pub(super) fn agrees(base: &Text, ours: &Text, theirs: &Text, merged: &Text) -> 
     Ok(())
 }
 
+/// Whether `merged` is `ours` with the changes of `theirs`, which replace only the changes of ours that
+/// they meet.
+pub(super) fn overwritten(
+    base: &Text,
+    ours: &Text,
+    theirs: &Text,
+    merged: &Text,
+) -> Result<(), String> {
+    if let Expected::Exactly(wanted) = merge3(base, ours, theirs) {
+        let what = || super::difference(&wanted, merged);
+        return if wanted == *merged { Ok(()) } else { Err(what()) };
+    }
+    let (Some(old), Some(one), Some(two)) = (base, ours, theirs) else {
+        let is_side = merged == theirs || merged == ours;
+        return if is_side { Ok(()) } else { Err("it is neither side".to_owned()) };
+    };
+    let (one, two) = (hunks(old, one), hunks(old, two));
+    let meets = |hunk: &Hunk, others: &[Hunk]| {
+        let is_near =
+            |other: &Hunk| other.base.start <= hunk.base.end && hunk.base.start <= other.base.end;
+        others.iter().any(is_near)
+    };
+    let (lines, found): (Vec<&str>, _) = (old.lines().collect(), set(merged));
+    for (side, hunk, other) in one
+        .iter()
+        .map(|hunk| (ours, hunk, &two))
+        .chain(two.iter().map(|hunk| (theirs, hunk, &one)))
+        .filter(|(side, hunk, other)| *side == theirs || !meets(hunk, other))
+    {
+        if let Some(line) = hunk.new.iter().find(|line| !found.contains(line.as_str())) {
+            return Err(format!("it lacks {line:?}"));
+        }
+        let (side, is_apart) = (set(side), !meets(hunk, other));
+        let gone = lines[hunk.base.clone()].iter().filter(|line| !side.contains(*line));
+        if let Some(line) = gone.into_iter().find(|line| is_apart && found.contains(*line)) {
+            return Err(format!("it still has {line:?}"));
+        }
+    }
+    Ok(())
+}
+
 /// The lines of a text.
 pub(super) fn set(text: &Text) -> BTreeSet<&str> {
     text.as_deref().unwrap_or_default().lines().collect()

@@ -86,8 +86,8 @@ impl Snapshot {
     }
 }
 
-/// Whether a snapshot copies what is at or below `path`, or Git has it. A single file in an
-/// ignored directory with many files counts as copied: the directory is taken for build output.
+/// Whether a snapshot copies what is at or below `path`, or Git has it. An ignored directory with
+/// many files counts as copied: it is taken for build output, which everybody removes.
 #[must_use]
 pub fn is_copied(repo: &Repo, path: &RepoPath) -> bool {
     let is_below = |path: &RepoPath, above: &RepoPath| {
@@ -98,8 +98,7 @@ pub fn is_copied(repo: &Repo, path: &RepoPath) -> bool {
         return stat.size <= MAX_IGNORED_FILE || !repo.ignores(path).unwrap_or(false);
     }
     let copied = |ignored: &RepoPath| {
-        let at_or_above = is_below(ignored, path);
-        let Some(files) = files_of(repo, ignored) else { return !at_or_above };
+        let Some(files) = files_of(repo, ignored) else { return true };
         files.iter().all(|(file, size)| *size <= MAX_IGNORED_FILE || !is_below(file, path))
     };
     repo.ignored().is_ok_and(|all| all.iter().all(copied))
@@ -174,7 +173,7 @@ mod tests {
         }
         let snapshot = scratch.snapshot();
         assert_eq!(not_kept(&snapshot), ["target"]);
-        assert!(!is_copied(&scratch.repo(), &path("target")));
+        assert!(is_copied(&scratch.repo(), &path("target")), "everybody removes build output");
         assert!(is_copied(&scratch.repo(), &path("target/0.o")));
         assert_eq!(snapshot.paths().count(), 0);
     }

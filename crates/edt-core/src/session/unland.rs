@@ -20,7 +20,9 @@ use edt_git::read::ObjectKind;
 use edt_git::{InHead, Merged, NewCommit, ObjectWriter, Oid, Repo};
 use edt_io::{lock, spawn};
 use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet, publish};
-use edt_types::{Code, Effect, Finding, Outcome, Recovered, Refusal, Result, Status, Warning};
+use edt_types::{
+    Code, Effect, Finding, Outcome, Recovered, Refusal, RepoPath, Result, Status, Warning,
+};
 
 /// How many commits of HEAD's branch are searched for a landing.
 const MAX_COMMITS: usize = 10_000;
@@ -220,8 +222,9 @@ struct Undoing {
     to: Oid,
     /// The tree of `to`.
     tree: Oid,
-    /// The tree that the files on disk follow. The user's own changes that landed stay there.
-    disk: Oid,
+    /// The tree that the files on disk follow. The user's own changes that landed stay there. The
+    /// error names the paths where they overlap with edits of the landing.
+    disk: std::result::Result<Oid, Vec<RepoPath>>,
 }
 
 impl Undoing {
@@ -251,16 +254,14 @@ impl Undoing {
             (UndoneBy::Revert, commit, writer.tree_of(commit)?)
         };
         // Every commit of the landing that is an edit leaves the files; the user's do not.
-        let mut disk = from_tree;
+        let mut disk = Ok(from_tree);
         for commit in landing.commits(repo)?.iter().filter(|commit| !commit.is_users()) {
             let parent = commit_tree(repo, commit.parent)?;
-            match writer.merge_trees(commit.tree, disk, parent)? {
-                Merged::Clean(merged) => disk = merged,
-                Merged::Conflicts(_) => {
-                    disk = tree;
-                    break;
-                }
-            }
+            let Ok(now) = disk else { break };
+            disk = match writer.merge_trees(commit.tree, now, parent)? {
+                Merged::Clean(merged) => Ok(merged),
+                Merged::Conflicts(paths) => Err(paths),
+            };
         }
         Ok(Undoing { by, from, to, tree, disk })
     }
@@ -272,7 +273,7 @@ impl Undoing {
 ///
 /// # Errors
 /// `NOTHING_TO_UNDO`; `MERGE_CONFLICT` if later commits changed the same lines; `UNSAVED_CHANGES` if
-/// the user did; `APPROVAL_REQUIRED` if a protected path would change; `SESSION_BUSY`,
+/// the user did, also in changes of their own that landed; `APPROVAL_REQUIRED` if a protected path would change; `SESSION_BUSY`,
 /// `REPOSITORY_BUSY`; errors of publishing. Nothing is changed on an error.
 pub fn unland(workspace: &mut LockedWorkspace, options: &UnlandOptions) -> Result<Unlanded> {
     let state = landing_lock(&workspace.repo)?;
@@ -309,7 +310,8 @@ pub fn unland(workspace: &mut LockedWorkspace, options: &UnlandOptions) -> Resul
             elsewhere: root.as_deref(),
             users: None,
         };
-        let disk = TreeMove { from: from_tree, to: undoing.disk };
+        let to = undoing.disk.map_err(|paths| users_changes_overlap(&landing, &paths))?;
+        let disk = TreeMove { from: from_tree, to };
         let index = TreeMove { from: from_tree, to: undoing.tree };
         update = WorktreeUpdate::of(place, disk, Some(index), &operation)?;
     }
@@ -456,6 +458,31 @@ fn conflict(landing: &Landing, paths: Vec<String>) -> Finding {
     .with("commit", landing.commit.to_string())
 }
 
+/// The refusal to take lines off the disk that the user typed and let land.
+fn users_changes_overlap(landing: &Landing, paths: &[RepoPath]) -> Finding {
+    let names: Vec<String> = paths.iter().map(ToString::to_string).collect();
+    let finding = Finding::new(
+        Code::UnsavedChanges,
+        format!(
+            "The user's own changes that landed with edt/{} overlap with its edits in {}: the edits \
+             alone cannot be taken off the files.",
+            landing.session,
+            names.join(", ")
+        ),
+        format!(
+            "The user can run `git switch --detach`, then `edt land --undo --session {}`: it moves \
+             {} and changes no file.",
+            landing.session,
+            landing.short_branch()
+        ),
+    );
+    let finding = finding.nothing_changed().with("paths", names);
+    match paths.first() {
+        Some(first) => finding.at(first),
+        None => finding,
+    }
+}
+
 fn protected(landing: &Landing) -> Finding {
     Finding::new(
         Code::ApprovalRequired,
@@ -582,6 +609,29 @@ mod tests {
             assert_eq!(finding.code, Code::UnsavedChanges);
             assert_eq!(scratch.text("a.txt").as_deref(), Some(text));
         }
+    }
+
+    #[test]
+    fn the_users_lines_that_landed_stay_on_disk() {
+        let scratch = Scratch::with(&[("a.txt", "1\n2\n3\n4\n5\n")]);
+        let before = scratch.head();
+        scratch.begin("fix");
+        scratch.edit("first", "a.txt", "1", "ONE");
+        scratch.write("a.txt", "ONE by hand\n2\n3\n4\n5\n");
+        scratch.edit("second", "a.txt", "ONE by", "TWO by");
+        let session = scratch.session();
+        let consent = LandOptions { include_user_changes: true, ..LandOptions::default() };
+        land(&mut scratch.open(), &session, &consent).unwrap();
+        let landed = scratch.head();
+        let finding = refusal(undone(&scratch));
+        assert_eq!((finding.code, finding.path.as_deref()), (Code::UnsavedChanges, Some("a.txt")));
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("TWO by hand\n2\n3\n4\n5\n"));
+        assert_eq!(scratch.ref_value("refs/heads/main"), Some(landed));
+        scratch.write(".git/HEAD", &format!("{landed}\n"));
+        let options = UnlandOptions { session: Some("fix".into()), ..UnlandOptions::default() };
+        unland(&mut scratch.open(), &options).unwrap();
+        assert_eq!(scratch.ref_value("refs/heads/main"), Some(before));
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("TWO by hand\n2\n3\n4\n5\n"));
     }
 
     #[test]
