@@ -452,10 +452,17 @@ fn opencode_3148_damaged_snapshot() {
 fn gemini_13331_fallback_revision() {
     let workspace = TestRepo::with(&[("a.txt", b"one\n"), ("b.txt", b"b\n")]);
     workspace.overwrite("a.txt", "two\n");
-    workspace.write("a.txt", "a user's\n");
-    // The user's file cannot be recorded: a file is where its object would go.
-    let blob = workspace.git(&["hash-object", "a.txt"]);
-    let dir_path = workspace.root.join(".git/objects").join(&blob[..2]);
+    // The user's file cannot be recorded: a file is where its object, and no other, would go.
+    let place = |number: u32| {
+        workspace.write("a.txt", format!("a user's {number}\n"));
+        let blob = workspace.git(&["hash-object", "a.txt"]);
+        workspace.root.join(".git/objects").join(&blob[..2])
+    };
+    let is_empty = |place: &std::path::PathBuf| {
+        std::fs::read_dir(place).is_ok_and(|mut files| files.next().is_none())
+    };
+    let dir_path = (0..).map(place).find(is_empty).unwrap();
+    let typed = workspace.read("a.txt");
     let moved_away = dir_path.with_extension("moved");
     std::fs::rename(&dir_path, &moved_away).unwrap();
     std::fs::write(&dir_path, "").unwrap();
@@ -473,7 +480,7 @@ fn gemini_13331_fallback_revision() {
     std::fs::rename(&moved_away, &dir_path).unwrap();
     assert_eq!(workspace.edt(&["undo", "--save"]).exit, 0);
     assert_eq!(workspace.text("a.txt"), "one\n");
-    assert_eq!(workspace.blob("refs/edt/main-1/saved/1:a.txt"), b"a user's\n");
+    assert_eq!(workspace.blob("refs/edt/main-1/saved/1:a.txt"), typed);
 }
 
 #[test]

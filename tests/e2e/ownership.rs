@@ -965,7 +965,7 @@ fn the_private_bytes_are_readable_by_the_user_alone_and_removed_with_the_session
     workspace.write(".env", format!("{SECRET}\n"));
     std::fs::set_permissions(workspace.root.join(".env"), PermissionsExt::from_mode(0o600))
         .unwrap();
-    applied(workspace.runs(&[], &["true"]));
+    assert_eq!(workspace.runs(&[], &["true"]).exit, 0);
     let env = ["apply", ".env", "--mode", "overwrite", "--content", "KEY=an-agents\n"];
     applied(workspace.edt(&env));
     edits(&workspace, "a.txt", 20, "agent 1");

@@ -901,7 +901,7 @@ fn the_beginning_of_a_session_in_its_own_worktree() {
     }
 }
 
-/// The file is on disk, or `edt undo` writes it again.
+/// The file is on disk, `edt undo` writes it again, or the next call names its copy.
 #[test]
 #[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn a_program_that_removes_an_ignored_file() {
@@ -910,11 +910,17 @@ fn a_program_that_removes_an_ignored_file() {
         the_tree_survives(&scenario, |workspace, _, _| {
             // The program ends a moment after edt.
             std::thread::sleep(std::time::Duration::from_millis(300));
-            // The next program's call records what the interrupted one changed.
             let next = workspace.runs(&[], &["true"]);
             let mut faults = Vec::new();
             faults.extend((next.exit != 0).then(|| format!("edt run: {}", next.json)));
-            if !workspace.exists(".env") {
+            let copy = ".git/edt/main/kept/1/.env";
+            if workspace.exists(copy) {
+                let warning = next.json["warnings"][0]["message"].as_str().unwrap_or_default();
+                faults.extend(
+                    (!warning.contains("kept/1/.env")).then(|| "no call names the copy".to_owned()),
+                );
+                std::fs::copy(workspace.root.join(copy), workspace.root.join(".env")).unwrap();
+            } else if !workspace.exists(".env") {
                 let undo = workspace.edt(&["undo"]);
                 faults.extend((undo.exit != 0).then(|| format!("edt undo: {}", undo.json)));
             }

@@ -35,7 +35,7 @@ use edt_git::index::Index;
 use edt_io::disk::{Dir, FoundEntry, Parent};
 use edt_io::effect::{self, AttemptedEffect, FaultPlan, InjectedFault, SideEffect};
 use edt_testkit::{Progress, Tier, share, tier};
-use edt_types::{Code, DryRun, Recovered, Refusal, RepoPath, Result};
+use edt_types::{Code, DryRun, Finding, Recovered, Refusal, RepoPath, Result};
 use rustix::io::Errno;
 use serde_json::{Value, json};
 
@@ -178,7 +178,12 @@ fn record_program(root: &Path) -> Result<Vec<&'static str>> {
     let mut workspace = open(root)?;
     let info = CommitInfo { message: "run: x".to_owned(), agent: None, kind: Kind::Run };
     let mut warnings = Vec::new();
-    for before in BeforeProgram::interrupted(&workspace.repo) {
+    let left = BeforeProgram::interrupted(&workspace.repo);
+    if left.is_empty() {
+        // A snapshot that cannot be opened may be that of a running program.
+        return Err(Finding::new(Code::IoError, "no snapshot is left", "Try again.").into());
+    }
+    for before in left {
         let mut decide = |_: &ChangesPreview<'_>| Ok(RecordAction::Record);
         let recorded = record_changes(&mut workspace, &before, &info, None, &mut decide)?;
         before.finish();

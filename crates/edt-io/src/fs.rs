@@ -339,7 +339,7 @@ pub fn modified(path: &Path) -> Option<std::time::SystemTime> {
 /// The permission bits that this process's new files lack. Where the system does not report them:
 /// 022.
 #[must_use]
-pub fn umask() -> u32 {
+pub fn new_file_mask() -> u32 {
     let reported = || {
         let text = std::fs::read_to_string("/proc/self/status").ok()?;
         let line = text.lines().find_map(|line| line.strip_prefix("Umask:"))?;

@@ -5,7 +5,6 @@
 //! No Git object has these bytes, so that no push sends them and no commit contains them. A trailer
 //! of the commit names the file.
 
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -28,8 +27,8 @@ const MAGIC: &[u8; 8] = b"edtpriv1";
 pub struct PrivateRecord {
     /// The session's name.
     pub session: String,
-    /// The name of its file: random for an edit, whose commit has it in a trailer. Only recovery
-    /// reads the record of a move of the branch.
+    /// The name of its file. The commit of an edit has it in a trailer. Only recovery reads the
+    /// record of a move of the branch.
     pub name: String,
     pub files: Vec<PrivateFile>,
 }
@@ -69,12 +68,26 @@ impl PrivateFile {
 }
 
 impl PrivateRecord {
-    /// The record of an edit of `session`, with a new name; `None` without files.
-    #[must_use]
-    pub fn of_edit(session: &str, files: Vec<PrivateFile>) -> Option<PrivateRecord> {
+    /// The record of an edit of `session` that leads from the tree `from` to `to`, with a name that
+    /// no record has; `None` without files.
+    ///
+    /// # Errors
+    /// `INTERNAL`.
+    pub fn of_edit(
+        repo: &Repo,
+        session: &str,
+        (from, to): (Oid, Oid),
+        files: Vec<PrivateFile>,
+    ) -> Result<Option<PrivateRecord>> {
+        if files.is_empty() {
+            return Ok(None);
+        }
         // The name is public. It must not depend on the bytes, from which they could be guessed.
-        let name = format!("{:016x}", RandomState::new().build_hasher().finish());
-        (!files.is_empty()).then(|| PrivateRecord { session: session.to_owned(), name, files })
+        let id = repo.blob_id(format!("{session} {from} {to}").as_bytes())?.to_string();
+        let names = (1_u64..).map(|number| format!("{}-{number}", &id[..16]));
+        let free = |name: &String| !path_of(repo, session, name).exists();
+        let name = names.into_iter().find(free).unwrap_or_default();
+        Ok(Some(PrivateRecord { session: session.to_owned(), name, files }))
     }
 
     /// Its size in bytes, without the framing.
@@ -286,10 +299,17 @@ mod tests {
 
     #[test]
     fn every_record_of_an_edit_has_another_name() {
+        let scratch = Scratch::new();
+        let repo = scratch.repo();
+        let tree = repo.empty_tree();
+        let record = |files| PrivateRecord::of_edit(&repo, "fix", (tree, tree), files).unwrap();
         let files = || vec![PrivateFile::new(&path("a.txt"), bytes("old"), None)];
-        let record = || PrivateRecord::of_edit("fix", files()).unwrap();
-        assert_ne!(record().name, record().name);
-        assert_eq!(PrivateRecord::of_edit("fix", Vec::new()), None);
+        let first = record(files()).unwrap();
+        write(&repo, &first, Sync::Later).unwrap();
+        let second = record(files()).unwrap();
+        assert_ne!(first.name, second.name);
+        assert_eq!(record(files()).unwrap(), second, "the same repository has the same name");
+        assert_eq!(record(Vec::new()), None);
     }
 
     #[test]

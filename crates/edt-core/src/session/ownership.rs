@@ -288,7 +288,7 @@ pub fn index_entry_with_new(
 pub fn is_restricted(permissions: u32) -> bool {
     let hidden = |all: u32| all & !permissions & 0o044 != 0;
     // Reading the umask is needed only then.
-    hidden(0o044) && hidden(!edt_io::fs::umask())
+    hidden(0o044) && hidden(!edt_io::fs::new_file_mask())
 }
 
 /// The permissions `bits` with the executable bits of `mode`.

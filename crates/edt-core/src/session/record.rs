@@ -249,7 +249,7 @@ pub fn record_changes(
         (action, outcome.busy) = (RecordAction::Restore, busy);
     }
     outcome.files = reports(&writer, &paths, &changed)?;
-    let private = PrivateRecord::of_edit(&session.name, private);
+    let private = PrivateRecord::of_edit(repo, &session.name, (below.tree, new_tree), private)?;
     let trailers = Trailers {
         agent: info.agent.clone(),
         private: private.as_ref().map(|record| record.name.clone()),
