@@ -466,11 +466,8 @@ mod tests {
         write(&repo, "a.txt", "1\ntwo\n3\n4\n5\n6\n7\nmine\n");
         call(&repo, HookPhase::After, vec![ToolEdit::Patch { text: text.into() }]).unwrap();
         assert_eq!(subjects(&repo), ["edit a.txt (Edit)"]);
-        let out = std::process::Command::new("git")
-            .args(["show", "HEAD:a.txt"])
-            .current_dir(repo.path())
-            .output()
-            .unwrap();
+        let shown = ["show", "HEAD:a.txt"];
+        let out = edt_io::spawn::git(Environment::Isolated, repo.path(), &shown, b"").unwrap();
         assert_eq!(String::from_utf8(out.stdout).unwrap(), "1\ntwo\n3\n4\n5\n6\n7\n8\n");
     }
 

@@ -136,10 +136,7 @@ impl<'s> IgnoredBefore<'s> {
             fs::read_small(&place, disk.stat.size).is_some_and(|bytes| bytes == disk.exact())
         };
         self.not_kept.contains(without_ctime(&key))
-            || self
-                .copies
-                .get(&disk.stat.size)
-                .is_some_and(|all| all.iter().any(|one| is_same(&one)))
+            || self.copies.get(&disk.stat.size).is_some_and(|all| all.iter().any(is_same))
     }
 }
 

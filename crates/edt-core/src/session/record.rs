@@ -214,23 +214,7 @@ pub fn record_changes(
     let mixed = mixed.map(ProgramChange::users).collect();
     let reason = CheckpointReason::UserChanges;
     let below = Checkpoints::write(&mut writer, &session, tree, edits, mixed, reason)?;
-    let (mut changes, mut moves, mut private) = (Vec::new(), Vec::new(), Vec::new());
-    for one in &changed {
-        let ProgramChange { state, before, after, separated, .. } = one;
-        if one.is_private() {
-            private.push(PrivateFile::new(&state.path, before.clone(), ownership::exact(state)));
-        }
-        if state.ignored {
-            continue;
-        }
-        let file = ownership::write(&mut writer, separated.branch.clone());
-        changes.push(TreeChange { path: state.path.clone(), file });
-        if let Some(entry) = &separated.entry {
-            let file = ownership::write(&mut writer, entry.clone());
-            moves.push(entry_move(state, file));
-        }
-        debug_assert_eq!(after.as_ref().map(|after| after.file), state.disk_file());
-    }
+    let (changes, moves, private) = write(&mut writer, &changed);
     let (new_tree, touched_trees) = writer.write_tree(below.tree, &changes)?;
     let unknown = || changed.iter().filter(|one| one.unknown);
     let mut paths = writer.tree_diff(below.tree, new_tree)?;
@@ -287,6 +271,32 @@ pub fn record_changes(
     outcome.warnings.extend(publish(&workspace.repo, &mut workspace.journal, change)?);
     outcome.session = Session { tip: commit, ..session };
     Ok(RecordOutcome { began, checkpoints: below.commits, ..outcome })
+}
+
+/// Writes what the branch and the index get. Returns the changes of both, and the bytes that only
+/// the private store has.
+fn write(
+    writer: &mut ObjectWriter<'_>,
+    changed: &[ProgramChange],
+) -> (Vec<TreeChange>, Vec<EntryMove>, Vec<PrivateFile>) {
+    let (mut changes, mut moves, mut private) = (Vec::new(), Vec::new(), Vec::new());
+    for one in changed {
+        let ProgramChange { state, before, after, separated, .. } = one;
+        if one.is_private() {
+            private.push(PrivateFile::new(&state.path, before.clone(), ownership::exact(state)));
+        }
+        if state.ignored {
+            continue;
+        }
+        let file = ownership::write(writer, separated.branch.clone());
+        changes.push(TreeChange { path: state.path.clone(), file });
+        if let Some(entry) = &separated.entry {
+            let file = ownership::write(writer, entry.clone());
+            moves.push(entry_move(state, file));
+        }
+        debug_assert_eq!(after.as_ref().map(|after| after.file), state.disk_file());
+    }
+    (changes, moves, private)
 }
 
 /// The session to record in: the running one, or a new one.

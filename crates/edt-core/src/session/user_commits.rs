@@ -63,14 +63,11 @@ impl<'a> UserCommits<'a> {
 
     /// How each commit changed `path`, the oldest first.
     fn of_path(&self, path: &RepoPath) -> Result<impl Iterator<Item = &TreeDifference>> {
-        let steps = match self.steps.get() {
-            Some(steps) => steps,
-            None => {
-                let read = self.read()?;
-                self.steps.get_or_init(|| read)
-            }
-        };
-        Ok(steps.iter().flatten().filter(move |differs| differs.path == *path))
+        if self.steps.get().is_none() {
+            let _ = self.steps.set(self.read()?);
+        }
+        let steps = self.steps.get();
+        Ok(steps.into_iter().flatten().flatten().filter(move |differs| differs.path == *path))
     }
 
     fn read(&self) -> Result<Vec<Vec<TreeDifference>>> {
