@@ -461,7 +461,7 @@ fn gemini_13331_fallback_revision() {
     let is_empty = |place: &std::path::PathBuf| {
         std::fs::read_dir(place).is_ok_and(|mut files| files.next().is_none())
     };
-    let dir_path = (0..).map(place).find(is_empty).unwrap();
+    let dir_path = (0..1000).map(place).find(is_empty).unwrap();
     let typed = workspace.read("a.txt");
     let moved_away = dir_path.with_extension("moved");
     std::fs::rename(&dir_path, &moved_away).unwrap();
