@@ -14,6 +14,7 @@ fn day() -> TestRepo {
     workspace.edt(&["begin", "s"]).landed();
     workspace.overwrite("a.txt", "one\n");
     workspace.write("a.txt", "a user's\n");
+    workspace.git(&["commit", "--quiet", "--all", "-m", "a user's"]);
     workspace.edt(&["apply", "a.txt", "--mode", "append", "--content", "two\n"]).landed();
     workspace
         .edt(&[
