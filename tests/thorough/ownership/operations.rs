@@ -1006,17 +1006,16 @@ impl Play {
         while at != base {
             let commit = self.commits.get(&at)?;
             let parent = commit.parents.first()?.clone();
-            let (is_edit, is_version) = (commit.is_edts(), commit.is_users_version());
+            let is_edit = commit.is_edts();
             let new = self.reader.tree(&at).get(path).cloned();
             let old = self.reader.tree(&parent).get(path).cloned();
-            if !is_version {
-                let edit = done.iter().find(|edit| edit.commit == at);
-                let exact = edit.map(|edit| edit.files.get(path).cloned());
-                let (from, to) = match exact {
-                    Some(Some((before, after))) => (after, before),
-                    Some(None) if old != new => return None,
-                    None if is_edit => return None,
-                    _ => (new.clone(), old.clone()),
+            // What the user committed is no revision, and stays.
+            if is_edit {
+                let edit = done.iter().find(|edit| edit.commit == at)?;
+                let (from, to) = match edit.files.get(path).cloned() {
+                    Some((before, after)) => (after, before),
+                    None if old != new => return None,
+                    None => (new.clone(), old.clone()),
                 };
                 steps.push((path.to_owned(), from, to));
                 if old != new && seen == revision {
@@ -1077,7 +1076,6 @@ impl Play {
         let session = self.session(before);
         session.done.push(Edit { commit, number, files });
         session.undone.clear();
-        // A commit of the user is a revision of the file, too.
         let (touched, committed) = (self.touched.clone(), self.committed.clone());
         let may_leave = |line: &str| touched.contains(line) || committed.contains(line);
         self.check_all(Who::Agent, before, &after, &may_leave)
