@@ -68,22 +68,22 @@ impl PrivateFile {
 }
 
 impl PrivateRecord {
-    /// The record of an edit of `session` that leads from the tree `from` to `to`, with a name that
-    /// no record has; `None` without files.
+    /// The record of an edit of `session` on the commit `parent` with the tree `tree`, with a name
+    /// that no record has; `None` without files.
     ///
     /// # Errors
     /// `INTERNAL`.
     pub fn of_edit(
         repo: &Repo,
         session: &str,
-        (from, to): (Oid, Oid),
+        (parent, tree): (Oid, Oid),
         files: Vec<PrivateFile>,
     ) -> Result<Option<PrivateRecord>> {
         if files.is_empty() {
             return Ok(None);
         }
         // The name is public. It must not depend on the bytes, from which they could be guessed.
-        let id = repo.blob_id(format!("{session} {from} {to}").as_bytes())?.to_string();
+        let id = repo.blob_id(format!("{session} {parent} {tree}").as_bytes())?.to_string();
         let names = (1_u64..).map(|number| format!("{}-{number}", &id[..16]));
         let free = |name: &String| !path_of(repo, session, name).exists();
         let name = names.into_iter().find(free).unwrap_or_default();

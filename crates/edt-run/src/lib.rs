@@ -184,9 +184,6 @@ fn record_program(
     );
     answer.errors.extend(review.not_restorable);
     let mut recorded = recorded?;
-    answer.errors.extend(
-        recorded.busy.take().zip(range).map(|(found, range)| put_back_while_busy(found, &range)),
-    );
     before.snapshot.finish();
     answer.warnings.append(&mut recorded.warnings);
     answer.warnings.extend(review.warnings);
@@ -249,21 +246,6 @@ fn refused_after_run(finding: Finding, range: Option<&(String, String)>) -> Find
         None => changed,
         Some((_, kept)) => changed.with("kept", kept.as_str()),
     }
-}
-
-/// The finding about changes that were made during a merge or a rebase and put back.
-fn put_back_while_busy(found: Finding, (parent, kept): &(String, String)) -> Finding {
-    let summary = format!(
-        "{} What the program changed cannot be recorded now. It was rolled back, and is kept at \
-         {kept}.",
-        found.summary
-    );
-    let remedy = format!(
-        "`git diff {parent} {kept}` shows the changes. `edt apply` edits the files with conflicts. \
-         {}",
-        found.remedy
-    );
-    Finding { summary, remedy, effect: Effect::Unstated, ..found }.with("kept", kept.as_str())
 }
 
 fn session_left(from: &Session, to: &Session) -> Warning {

@@ -18,7 +18,8 @@ use edt_types::{RepoPath, Result, Warning};
 /// # Errors
 /// `OBJECT_MISSING`, `IO_ERROR`.
 pub fn is_uncovered(repo: &Repo, session: &Session, state: &PathState) -> Result<bool> {
-    if !is_new(state) || state.ignored || session.tip == session.base {
+    // A file that is not there yet has nothing of the user.
+    if !is_new(state) || state.disk.is_none() || state.ignored || session.tip == session.base {
         return Ok(false);
     }
     // The first commit of a session that begins on an unborn branch is not on disk yet.

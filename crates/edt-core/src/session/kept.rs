@@ -223,7 +223,7 @@ fn report(repo: &Repo, snapshot: &Snapshot, all: &[Differing]) -> Result<Option<
     }
     let differ = if all.len() == 1 { "differs" } else { "differ" };
     let mut message = format!(
-        "An earlier `edt run` was killed before it recorded what its program changed. {} {differ} \
+        "An earlier `edt run` ended without a record of what changed meanwhile. {} {differ} \
          now from before that program. The program or somebody else changed them since, so that \
          nothing was recorded and no file was changed. From the root of the worktree:",
         counted(all.len(), "file")

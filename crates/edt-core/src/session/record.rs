@@ -27,7 +27,9 @@ use edt_journal::entry::{DiskState, EntryMove};
 use edt_journal::{
     BranchOrigin, BranchUpdate, ChangeSet, IndexView, PrivateFile, PrivateRecord, publish,
 };
-use edt_types::{FileReport, Finding, RecordedIn, Refusal, RepoPath, Result, UserChanges, Warning};
+use edt_types::{
+    Effect, FileReport, Finding, RecordedIn, Refusal, RepoPath, Result, UserChanges, Warning,
+};
 
 /// What to do with the changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,8 +61,6 @@ pub struct RecordOutcome {
     pub new_files: Vec<RepoPath>,
     /// The ref that keeps reverted changes, if there were any.
     pub refused: Option<String>,
-    /// Why the changes were reverted, if a merge or a rebase is in progress.
-    pub busy: Option<Finding>,
     /// Warnings for the caller.
     pub warnings: Vec<Warning>,
 }
@@ -77,7 +77,6 @@ impl RecordOutcome {
             left_out: Vec::new(),
             new_files: Vec::new(),
             refused: None,
-            busy: None,
             warnings: Vec::new(),
         }
     }
@@ -160,8 +159,8 @@ pub struct CommitInfo {
 /// `decide` chooses what to do before anything changes. Begins a session if there is none and
 /// something changed.
 ///
-/// During a merge or a rebase nothing can be recorded: what a program changed is put back, if the
-/// operation was in progress before the program, too.
+/// During a merge or a rebase nothing can be recorded: what a program changed stays on disk. It may
+/// be the user who resolved a conflict meanwhile.
 ///
 /// # Errors
 /// The errors of [`PathState::at`] for the paths in `only`; `REPOSITORY_BUSY`; those of `decide`
@@ -203,9 +202,12 @@ pub fn record_changes(
             changed.push(one);
         }
     }
-    if busy.is_some() {
+    if let Some(busy) = busy {
         // A build may change ignored files at any time.
-        changed.retain(|one| !one.state.ignored);
+        if changed.iter().all(|one| one.state.ignored) {
+            return Ok(outcome);
+        }
+        return Err(stays_on_disk(busy).into());
     }
     // The tree of a new session may not be on disk yet.
     outcome.new_files = new_files(repo, before.tree, &changed)?;
@@ -225,15 +227,12 @@ pub fn record_changes(
     let users = UserCommits::of(&writer, &session).followed_by(tree, below.tree);
     let preview =
         ChangesPreview { writer: &writer, base, users: &users, paths: &paths, left_out: &skipped };
-    let mut action = decide(&preview)?;
+    let action = decide(&preview)?;
     if changed.is_empty() {
         return Ok(outcome);
     }
-    if busy.is_some() {
-        (action, outcome.busy) = (RecordAction::Restore, busy);
-    }
     outcome.files = reports(&writer, &paths, &changed)?;
-    let private = PrivateRecord::of_edit(repo, &session.name, (below.tree, new_tree), private)?;
+    let private = PrivateRecord::of_edit(repo, &session.name, (below.tip, new_tree), private)?;
     let trailers = Trailers {
         agent: info.agent.clone(),
         private: private.as_ref().map(|record| record.name.clone()),
@@ -345,6 +344,20 @@ fn busy(repo: &Repo, before: &Snapshot) -> Result<Option<Finding>> {
         return Err(busy);
     }
     Ok(busy.into_vec().into_iter().next())
+}
+
+/// The refusal to record what changed while a program ran during a merge or a rebase.
+fn stays_on_disk(busy: Finding) -> Finding {
+    let summary = format!(
+        "{} What changed while the program ran stays on disk and cannot be recorded now.",
+        busy.summary
+    );
+    let remedy = format!(
+        "`edt status` lists the files that differ from before the program, and how to restore each. \
+         {}",
+        busy.remedy
+    );
+    Finding { summary, remedy, effect: Effect::Unstated, ..busy }
 }
 
 /// The new files that are binary or in a directory without tracked files.
@@ -894,29 +907,24 @@ mod tests {
     fn during_a_merge_a_program_that_changes_nothing_runs() {
         let scratch = merging();
         let outcome = ran(&scratch, || scratch.write("x.log", "by program\n"));
-        assert_eq!((outcome.commit, outcome.busy), (None, None));
+        assert_eq!(outcome.commit, None);
         assert_eq!(scratch.text("x.log").as_deref(), Some("by program\n"));
     }
 
     #[test]
-    fn during_a_merge_the_changes_of_a_program_are_put_back() {
+    fn during_a_merge_what_changed_beside_a_program_stays() {
         let scratch = merging();
-        let (head, before) = (scratch.head(), scratch.text("a.txt"));
-        let outcome = ran(&scratch, || {
-            scratch.write("a.txt", "two\n");
-            scratch.remove("b.txt");
-            scratch.write("new.txt", "by program\n");
-            scratch.write("x.log", "by program\n");
-        });
-        assert_eq!(outcome.busy.unwrap().code, Code::RepositoryBusy);
-        assert_eq!(scratch.text("a.txt"), before);
-        assert_eq!(
-            (scratch.text("b.txt").as_deref(), scratch.text("new.txt")),
-            (Some("b\n"), None)
-        );
-        let kept = outcome.refused.unwrap();
-        let commit = scratch.ref_value(&kept).unwrap();
-        assert_eq!(scratch.committed(commit, "new.txt").as_deref(), Some("by program\n"));
+        let head = scratch.head();
+        let repo = scratch.repo();
+        let before = Snapshot::take(&repo, repo.tree_of(head).unwrap()).unwrap();
+        scratch.write("a.txt", "resolved by the user\n");
+        scratch.write("new.txt", "new\n");
+        let mut decide = |_: &ChangesPreview<'_>| Ok(RecordAction::Record);
+        let info = info(Kind::Run);
+        let answer = record_changes(&mut scratch.open(), &before, &info, None, &mut decide);
+        assert_eq!(refusal(answer).code, Code::RepositoryBusy);
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("resolved by the user\n"));
+        assert_eq!(scratch.text("new.txt").as_deref(), Some("new\n"));
         assert_eq!((scratch.head(), scratch.head_target().as_str()), (head, "refs/heads/main"));
     }
 

@@ -100,7 +100,8 @@ impl Rewrite<'_> {
         let edit = session.edits(repo)? + 1;
         let CheckoutPlan { files, moves, touched_trees, mut private, .. } = plan;
         private.extend(unchanged);
-        let private = PrivateRecord::of_edit(repo, &session.name, (tree, new_tree), private)?;
+        let private =
+            PrivateRecord::of_edit(repo, &session.name, (session.tip, new_tree), private)?;
         let trailers = Trailers {
             private: private.as_ref().map(|record| record.name.clone()),
             ..Trailers::plain(&session.name, kind, edit)

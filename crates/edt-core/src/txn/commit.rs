@@ -269,7 +269,7 @@ impl CommitPlan<'_> {
         }
         let (tree, touched_trees) = objects.write_tree(checkpoints.tree, &changes)?;
         let (name, kind) = (session.name.clone(), self.kind);
-        let private = PrivateRecord::of_edit(repo, &name, (checkpoints.tree, tree), private)?;
+        let private = PrivateRecord::of_edit(repo, &name, (checkpoints.tip, tree), private)?;
         let id = private.as_ref().map(|record| record.name.clone());
         let (agent, allowed) = (self.agent, self.allowed);
         let trailers = Trailers { session: name, kind, edit, agent, allowed, private: id };
