@@ -8,7 +8,7 @@ use edt_git::{Oid, Repo, Tracked};
 use edt_io::disk::{FoundEntry, Parent};
 use edt_io::{failed, fs};
 use edt_types::text::counted;
-use edt_types::{RepoPath, Result, Warning};
+use edt_types::{Effect, Finding, RepoPath, Result, Warning};
 
 /// The most paths that a warning lists.
 const MAX_LISTED: usize = 20;
@@ -78,6 +78,20 @@ pub(super) fn not_recorded(
         warnings.push(Warning { code: "kept_aside", path: Some(path.to_string()), message });
     }
     Ok(warnings)
+}
+
+/// The refusal to record what changed while a program ran during a merge or a rebase.
+pub(super) fn stays_on_disk(busy: Finding) -> Finding {
+    let summary = format!(
+        "{} What changed while the program ran stays on disk and cannot be recorded now.",
+        busy.summary
+    );
+    let remedy = format!(
+        "`edt status` lists the files that differ from before the program, and how to restore each. \
+         {}",
+        busy.remedy
+    );
+    Finding { summary, remedy, effect: Effect::Unstated, ..busy }
 }
 
 /// The directories of copies, oldest first.

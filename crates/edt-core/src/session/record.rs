@@ -27,9 +27,7 @@ use edt_journal::entry::{DiskState, EntryMove};
 use edt_journal::{
     BranchOrigin, BranchUpdate, ChangeSet, IndexView, PrivateFile, PrivateRecord, publish,
 };
-use edt_types::{
-    Effect, FileReport, Finding, RecordedIn, Refusal, RepoPath, Result, UserChanges, Warning,
-};
+use edt_types::{FileReport, Finding, RecordedIn, Refusal, RepoPath, Result, UserChanges, Warning};
 
 /// What to do with the changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -207,7 +205,7 @@ pub fn record_changes(
         if changed.iter().all(|one| one.state.ignored) {
             return Ok(outcome);
         }
-        return Err(stays_on_disk(busy).into());
+        return Err(kept::stays_on_disk(busy).into());
     }
     // The tree of a new session may not be on disk yet.
     outcome.new_files = new_files(repo, before.tree, &changed)?;
@@ -344,20 +342,6 @@ fn busy(repo: &Repo, before: &Snapshot) -> Result<Option<Finding>> {
         return Err(busy);
     }
     Ok(busy.into_vec().into_iter().next())
-}
-
-/// The refusal to record what changed while a program ran during a merge or a rebase.
-fn stays_on_disk(busy: Finding) -> Finding {
-    let summary = format!(
-        "{} What changed while the program ran stays on disk and cannot be recorded now.",
-        busy.summary
-    );
-    let remedy = format!(
-        "`edt status` lists the files that differ from before the program, and how to restore each. \
-         {}",
-        busy.remedy
-    );
-    Finding { summary, remedy, effect: Effect::Unstated, ..busy }
 }
 
 /// The new files that are binary or in a directory without tracked files.
