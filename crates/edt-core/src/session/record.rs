@@ -334,7 +334,7 @@ impl Recorder {
     }
 }
 
-/// Why nothing can be recorded now, if what the program changed can be put back: the same merge or
+/// Why nothing can be recorded now, if the program itself did not cause it: the same merge or
 /// rebase was in progress before the program.
 fn busy(repo: &Repo, before: &Snapshot) -> Result<Option<Finding>> {
     let Err(busy) = repo.check_idle() else { return Ok(None) };
