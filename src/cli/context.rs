@@ -16,6 +16,7 @@ use edt_core::observe::Observer;
 use edt_core::policy::Policy;
 use edt_core::policy::trust::TrustStore;
 use edt_core::proposal::decisions::{self, NewDecisions};
+use edt_core::session::kept;
 use edt_core::session::workspace::{self, Cache, Options};
 use edt_core::session::{LockedWorkspace, Session};
 use edt_git::{Oid, Repo};
@@ -59,6 +60,8 @@ pub(super) struct Context {
     out: Out,
     recovered: RefCell<Option<Recovered>>,
     new_decisions: RefCell<NewDecisions>,
+    /// Warnings of programs that were interrupted together with edt.
+    interrupted: RefCell<Vec<Warning>>,
 }
 
 /// The destination of answers.
@@ -102,6 +105,7 @@ impl CallDefaults {
             out: Out::Captured(RefCell::default()),
             recovered: RefCell::default(),
             new_decisions: RefCell::default(),
+            interrupted: RefCell::default(),
         }
     }
 }
@@ -151,6 +155,7 @@ impl Context {
             out: Out::Streams,
             recovered: RefCell::default(),
             new_decisions: RefCell::default(),
+            interrupted: RefCell::default(),
         }
     }
 
@@ -225,15 +230,15 @@ impl Context {
         }
     }
 
-    /// Takes the user's new decisions on proposals of this worktree, for the answer that is printed
-    /// now.
+    /// Takes the warnings that opening the repository found, for the answer that is printed now:
+    /// interrupted programs, and the user's new decisions on proposals of this worktree.
     pub(super) fn new_decisions(&self) -> Vec<Warning> {
         let new_decisions = self.new_decisions.take();
         // An answer to the user does not reach the agent, so the decisions stay unreported.
         if !new_decisions.is_empty() && self.who() != Who::User {
             new_decisions.mark_reported();
         }
-        new_decisions.warnings
+        self.interrupted.take().into_iter().chain(new_decisions.warnings).collect()
     }
 
     /// Reads the user's new decisions on proposals.
@@ -247,8 +252,17 @@ impl Context {
         self.recovered.take()
     }
 
-    /// Opens the repository for writing.
+    /// Opens the repository for writing, for a command whose answer has the warnings that were
+    /// found.
     pub(super) fn workspace(&self) -> Result<LockedWorkspace> {
+        let mut workspace = self.quiet_workspace()?;
+        // Before the command changes a file that the warning lists.
+        self.interrupted.borrow_mut().extend(kept::interrupted_if_announced(&mut workspace));
+        Ok(workspace)
+    }
+
+    /// As [`Context::workspace`], but leaves interrupted programs to a command that reports them.
+    pub(super) fn quiet_workspace(&self) -> Result<LockedWorkspace> {
         let workspace = LockedWorkspace::open(&self.start, self.options()?)?;
         self.recovered.replace(workspace.recovered.clone());
         self.load_decisions(&workspace.repo);

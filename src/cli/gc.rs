@@ -17,8 +17,9 @@ use edt_types::{Result, Status};
 ///
 /// A session has ended when it landed, was abandoned, or lost its branch. A session that some
 /// worktree uses is kept. Git keeps the objects of removed refs for two more weeks
-/// (`gc.pruneExpire`). Private copies of ignored files are removed with their session, and equally
-/// old copies of files as they were before a program.
+/// (`gc.pruneExpire`). Private copies of ignored files are removed with their session. Equally old
+/// copies of files as they were before a program are removed, and after a merge or rebase the refs
+/// `refs/edt/resolution/<n>`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  edt gc --dry-run\n  edt gc --older-than 7")]
 pub(super) struct Args {
@@ -91,7 +92,7 @@ impl Args {
         let freed = gc(&repo, GcOptions { before: clock::seconds() - age, dry_run: self.dry_run })?;
         // Where another call is busy, the copies stay until the next one.
         if !self.dry_run
-            && let Ok(workspace) = context.workspace()
+            && let Ok(workspace) = context.quiet_workspace()
         {
             Snapshot::discard_unneeded(&workspace);
         }

@@ -4,30 +4,39 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use edt_run::Signal;
 use signal_hook::flag;
 
-/// Whether SIGHUP, SIGINT or SIGTERM was received.
+/// The signals that ask edt to end, and whether each was received.
 #[derive(Debug)]
-pub(super) struct Interrupt(Arc<AtomicBool>);
+pub(super) struct Interrupt(Vec<(Signal, Arc<AtomicBool>)>);
 
 impl Interrupt {
     /// From now on these signals no longer end this process. A signal that the process ignores,
     /// such as SIGHUP below `nohup`, stays ignored.
     pub(super) fn watch() -> Interrupt {
-        let occurred = Arc::new(AtomicBool::new(false));
         let ignored = ignored();
-        for signal in [SIGHUP, SIGINT, SIGTERM] {
-            if ignored & 1 << (signal - 1) == 0 {
-                // Without a handler the signal ends the process, as it would otherwise.
-                let _ = flag::register(signal, Arc::clone(&occurred));
-            }
-        }
-        Interrupt(occurred)
+        let watched = [Signal::HUP, Signal::INT, Signal::TERM]
+            .into_iter()
+            .filter(|signal| ignored & 1 << (signal.as_raw() - 1) == 0);
+        let flag = |signal: Signal| {
+            let received = Arc::new(AtomicBool::new(false));
+            // Without a handler the signal ends the process, as it would otherwise.
+            let _ = flag::register(signal.as_raw(), Arc::clone(&received));
+            (signal, received)
+        };
+        Interrupt(watched.map(flag).collect())
     }
 
-    pub(super) fn occurred(&self) -> bool {
-        self.0.load(Ordering::SeqCst)
+    /// The last of the signals that were received since the last call.
+    pub(super) fn received(&self) -> Option<Signal> {
+        let mut last = None;
+        for (signal, received) in &self.0 {
+            if received.swap(false, Ordering::SeqCst) {
+                last = Some(*signal);
+            }
+        }
+        last
     }
 }
 

@@ -23,8 +23,8 @@ use edt_agents::guide;
 use edt_core::session::workspace::Cache;
 use edt_core::txn::{self, Request};
 use edt_io::fs;
-use edt_run::RunObserver;
 use edt_run::store::OutputStream;
+use edt_run::{RunObserver, Signal};
 use edt_types::{Code, DryRun, Finding, Outcome, Result, Status};
 
 /// Serve the commands to an agent over the Model Context Protocol, on standard input and output.
@@ -449,8 +449,8 @@ impl RunObserver for ProgressWatch<'_> {
         self.0.add_output(bytes.len());
     }
 
-    fn stop(&self) -> Option<bool> {
-        Some(self.0.is_stopped())
+    fn stop(&self) -> Option<Signal> {
+        self.0.take_stop().then_some(Signal::TERM)
     }
 }
 

@@ -158,7 +158,7 @@ impl CheckArgs {
             edt_io::programs::canonical(&context.start).unwrap_or_else(|| context.start.clone());
         let dir = self.cwd.as_ref().map_or_else(|| start.clone(), |cwd| start.join(cwd));
         let root = repo.map(Repo::real_root).transpose()?.unwrap_or(start);
-        let host = WorktreeHost { repo };
+        let host = || WorktreeHost::new(repo);
         let level = self.sandbox.unwrap_or(commands.run.min_level);
         let env = self.env.iter().map(variable).collect::<Result<Vec<_>>>()?;
         let all = self.asked()?;
@@ -168,7 +168,7 @@ impl CheckArgs {
                 .map_or((OsString::new(), &[][..]), |(one, args)| (one.clone(), args));
             let asked =
                 CommandQuery { program: &program, args, dir: &dir, root: &root, env: &env, level };
-            judgement_of(commands, &asked, host)
+            judgement_of(commands, &asked, &host())
         });
         let answer =
             Answer { schema: "edt.policy/1", judgements: judgements.collect(), rules: Vec::new() };
@@ -223,9 +223,9 @@ fn variable(text: &OsString) -> Result<(OsString, OsString)> {
 fn judgement_of(
     commands: &CommandPolicy,
     asked: &CommandQuery<'_>,
-    host: WorktreeHost<'_>,
+    host: &WorktreeHost<'_>,
 ) -> Judgement {
-    let judgement = commands.evaluate(asked, &host);
+    let judgement = commands.evaluate(asked, host);
     let text = |path: PathBuf| path.to_string_lossy().into_owned();
     Judgement {
         argv: std::iter::once(asked.program)

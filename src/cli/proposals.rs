@@ -184,7 +184,8 @@ impl ApproveArgs {
             return Err(Finding::new(Code::ApprovalRequired, message, hint).into());
         }
         drop(repo);
-        let mut workspace = context.workspace()?;
+        let mut workspace =
+            if self.apply { context.workspace() } else { context.quiet_workspace() }?;
         if self.apply {
             proposal::apply::check_applies(&mut workspace, &seen)?;
         }
@@ -202,7 +203,7 @@ impl ApproveArgs {
 
 impl RejectArgs {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
-        let mut workspace = context.workspace()?;
+        let mut workspace = context.quiet_workspace()?;
         let seen = store::read(&workspace.repo, self.id.0)?;
         let decide = if Who::here() == Who::User { decide::reject } else { decide::withdraw };
         let warnings = decide(&mut workspace, &seen, &self.message)?;

@@ -17,7 +17,7 @@ use super::render::{self, BAD, DIM, GOOD, NAME, NOTE, paint, short};
 use edt_io::{failed, fs};
 use edt_run::request::{ProgramInput, RunRequestJson, seconds};
 use edt_run::store::{self, OutputStream};
-use edt_run::{ProgramRequest, RunObserver, RunOutcome, captured};
+use edt_run::{ProgramRequest, RunObserver, RunOutcome, Signal, captured};
 use edt_types::text::escape_controls;
 use edt_types::{Code, Finding, Level, Outcome, Result, Status};
 
@@ -224,8 +224,8 @@ impl RunObserver for Terminal {
         self.interrupt = Some(Interrupt::watch());
     }
 
-    fn stop(&self) -> Option<bool> {
-        self.interrupt.as_ref().map(Interrupt::occurred)
+    fn stop(&self) -> Option<Signal> {
+        self.interrupt.as_ref().and_then(Interrupt::received)
     }
 }
 
@@ -239,7 +239,7 @@ fn print_answer(context: &Context, answer: &RunOutcome) {
         }
         let end = match (ran.exit_code, ran.signal) {
             _ if ran.timed_out => paint(BAD, "timed out"),
-            (Some(0), _) => paint(GOOD, "done"),
+            (Some(0), _) if answer.status != Status::Failed => paint(GOOD, "done"),
             (Some(code), _) => paint(BAD, &format!("exit status {code}")),
             (None, signal) => paint(BAD, &format!("signal {}", signal.unwrap_or_default())),
         };

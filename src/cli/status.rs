@@ -48,6 +48,9 @@ pub(super) struct Answer {
     /// Untracked files, without ignored ones. A directory without tracked files is one path that
     /// ends in `/`.
     untracked: Vec<String>,
+    /// Untracked files that no commit may have, because Git ignored them or their content earlier.
+    /// `git add` makes one an ordinary file.
+    private: Vec<String>,
     /// Paths with merge conflicts.
     conflicted: Vec<String>,
     /// The operation of Git in progress: `merge`, `rebase`, `cherry-pick`, `revert`, `bisect` or
@@ -140,6 +143,7 @@ fn answer(repo: &Repo, recovered: Option<Recovered>) -> Result<Answer> {
         user_changes,
         staged,
         untracked,
+        private,
         conflicted,
         operation,
         recovered,
@@ -161,6 +165,7 @@ fn answer(repo: &Repo, recovered: Option<Recovered>) -> Result<Answer> {
         user_changes,
         staged,
         untracked,
+        private,
         conflicted,
         operation,
         sessions: list::sessions(repo)?.into_iter().map(SessionLine::of).collect(),
@@ -286,6 +291,12 @@ fn users(out: &mut String, answer: &Answer) {
     }
     for path in answer.untracked.iter().take(UNTRACKED_SHOWN) {
         let _ = writeln!(out, "?? {}", escape_controls(path).0);
+    }
+    if !answer.private.is_empty() {
+        let _ = writeln!(out, "{}", paint(NOTE, "private, in no commit unless `git add` adds it:"));
+    }
+    for path in &answer.private {
+        let _ = writeln!(out, "   {}", escape_controls(path).0);
     }
     if let Some(more) = answer.untracked.len().checked_sub(UNTRACKED_SHOWN).filter(|more| *more > 0)
     {

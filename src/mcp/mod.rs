@@ -91,6 +91,7 @@ pub(crate) struct ToolAnswer {
 #[derive(Debug, Default)]
 pub(crate) struct CallProgress {
     stop: AtomicBool,
+    stop_taken: AtomicBool,
     bytes: AtomicU64,
 }
 
@@ -104,6 +105,11 @@ impl CallProgress {
     #[must_use]
     pub(crate) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Whether the call was asked to stop; true once.
+    pub(crate) fn take_stop(&self) -> bool {
+        self.is_stopped() && !self.stop_taken.swap(true, Ordering::Relaxed)
     }
 
     /// Counts `bytes` more bytes of output.

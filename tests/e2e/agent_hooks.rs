@@ -302,10 +302,15 @@ fn an_edit_that_landed_against_a_guard_is_recorded_and_reported_in_the_agents_fo
     assert!(!reason.contains("Nothing was changed"), "{reason}");
     // Nobody knows the file before: all of it counts as the user's, and an undo keeps it.
     assert!(reason.contains("warning: big.c: edt did not see this file"), "{reason}");
-    assert_eq!(trailer(&workspace, "Edt-Kind"), "user-changes");
+    assert_eq!(trailer(&workspace, "Edt-Kind"), "checkpoint");
     workspace.refuses(&["NOTHING_TO_UNDO"], 1, &["undo"]);
     assert_eq!(workspace.text("big.c"), "}");
-    workspace.refuses(&["USER_CHANGES_INCLUDED"], 4, &["land"]);
+    // Consent alone does not land what a guard refuses.
+    workspace.refuses(&["USER_CHANGES_INCLUDED", "SIZE_REDUCTION"], 4, &["land"]);
+    let (status, screen) = workspace.at_terminal("land --include-user-changes", "");
+    assert!(status == Some(1) && screen.contains("SIZE_REDUCTION"), "{status:?} {screen}");
+    let line = "land --include-user-changes --allow size_reduction";
+    assert_eq!(workspace.at_terminal(line, "").0, Some(0));
 }
 
 fn trailer(workspace: &TestRepo, key: &str) -> String {
@@ -343,6 +348,32 @@ fn parallel_calls_of_one_file_do_not_record_the_users_lines() {
     workspace.edt(&["undo", "-n", "2"]).landed();
     let users = lines().replace("line 3\n", "line 3 by hand\n");
     assert_eq!(workspace.text("a.txt"), users.replace("line 30\n", "line 30 by hand\n"));
+}
+
+/// A deletion leaves no text from which the file before it could be derived.
+#[test]
+fn a_deletion_after_a_parallel_call_lands_without_consent() {
+    let workspace = TestRepo::with(&[("a.txt", lines().as_bytes())]);
+    let call = |name: &str, old: &str, new: &str| {
+        let payload = json!({"session_id": "s", "cwd": workspace.root, "hook_event_name": name, "tool_name": "Edit",
+            "tool_input": {"file_path": "a.txt", "old_string": old, "new_string": new}});
+        let said = hook(&workspace, "claude-code", &payload);
+        assert_eq!((said.exit, said.stderr.as_str()), (0, ""), "{said:?}");
+        said.stdout
+    };
+    call("PreToolUse", "line 20\n", "line twenty\n");
+    call("PreToolUse", "line 40\n", "");
+    let first = lines().replace("line 20\n", "line twenty\n");
+    workspace.write("a.txt", &first);
+    call("PostToolUse", "line 20\n", "line twenty\n");
+    let both = first.replace("line 40\n", "");
+    let disk = both.replace("line 30\n", "line 30 by hand\n");
+    workspace.write("a.txt", &disk);
+    let said = call("PostToolUse", "line 40\n", "");
+    assert!(said.contains("warning: a.txt: While the tool ran, more changed"), "{said}");
+    workspace.edt(&["land"]).landed();
+    assert_eq!(workspace.blob("main:a.txt"), both.as_bytes());
+    assert_eq!(workspace.text("a.txt"), disk);
 }
 
 /// Fifty lines.

@@ -852,6 +852,21 @@ fn an_agent_cannot_give_the_users_consent() {
 
 #[test]
 #[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
+fn a_policy_that_lands_the_users_changes_overrides_no_guard() {
+    let policy = "[session]\nland_user_changes = true\n";
+    let text = lines(100);
+    let workspace = TestRepo::with(&[("a.txt", text.as_bytes()), ("edt.toml", policy.as_bytes())]);
+    workspace.write("a.txt", "oops\n");
+    workspace.edt(&["checkpoint"]).landed();
+    let land = ["land", "--include-user-changes"];
+    let answer = workspace.refuses(&["SIZE_REDUCTION"], 1, &land);
+    assert!(answer.hint().contains("`edt undo --to "), "{}", answer.hint());
+    workspace.edt(&[land[0], land[1], "--allow", "size_reduction"]).landed();
+    assert_eq!(workspace.git(&["show", "main:a.txt"]), "oops\n");
+}
+
+#[test]
+#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn with_consent_the_users_changes_land_as_commits_of_their_own() {
     let workspace = mixed();
     let disk = workspace.files();

@@ -111,6 +111,66 @@ fn a_file_that_the_user_adds_is_committed_after_its_rule_is_gone() {
 
 #[test]
 #[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
+fn a_private_file_stays_so_until_the_user_adds_it() {
+    let workspace = workspace();
+    applied(workspace.runs(&[], &["mv", ".env", "env.txt"]));
+    applied(workspace.runs(&[], &["sh", "-c", "echo more >>env.txt; echo x >>a.txt"]));
+    assert_eq!(applied(workspace.edt(&["status"])).json["private"], serde_json::json!(["env.txt"]));
+    let landed = applied(workspace.edt(&["land"]));
+    assert_eq!(warnings(&landed), ["stays_private"]);
+    assert!(landed.json["warnings"][0]["message"].as_str().unwrap().contains("env.txt"));
+    applied(workspace.edt(&["apply", "env.txt", "--mode", "append", "--content", "agent\n"]));
+    applied(workspace.edt(&["checkpoint"]));
+    assert!(!is_committed(&workspace));
+    workspace.git(&["add", "env.txt"]);
+    assert_eq!(applied(workspace.edt(&["status"])).json["private"], serde_json::json!([]));
+    applied(workspace.edt(&["checkpoint"]));
+    assert!(is_committed(&workspace));
+}
+
+#[test]
+#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
+fn a_landing_of_private_files_alone_names_them() {
+    let workspace = workspace();
+    applied(workspace.runs(&[], &["mv", ".env", "env.txt"]));
+    let refused = workspace.edt(&["land"]);
+    assert_eq!(refused.codes(), ["NOTHING_TO_LAND"]);
+    let summary = refused.json["errors"][0]["summary"].as_str().unwrap();
+    assert!(summary.contains("1 private file") && summary.contains("env.txt"), "{summary}");
+}
+
+#[test]
+#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
+fn a_file_of_build_output_that_a_command_names_comes_back() {
+    let workspace = workspace();
+    workspace.write(".git/info/exclude", "data/\n");
+    (0..250).for_each(|at| workspace.write(&format!("data/{at}"), format!("{at}\n")));
+    for argv in [
+        &["rm", "data/7"][..],
+        &["sh", "-c", "cd data && rm 7"],
+        &["sh", "-c", "echo x >data/7"],
+        &["cp", "a.txt", "data/7"],
+        &["python3", "-c", "open('data/7', 'w')", "data/7"],
+    ] {
+        let answer = applied(workspace.runs(&[], argv));
+        assert_eq!(warnings(&answer), [""; 0], "{argv:?}");
+        assert_ne!(std::fs::read(workspace.root.join("data/7")).ok(), Some(b"7\n".to_vec()));
+        applied(workspace.edt(&["undo"]));
+        assert_eq!(workspace.text("data/7"), "7\n", "{argv:?}");
+    }
+    let check = |target: &str| {
+        let answer = workspace.edt(&["policy", "check", "--", "rm", "-rf", target]);
+        answer.json["judgements"][0]["reason"].as_str().unwrap().to_owned()
+    };
+    assert!(check("data/7").ends_with("`edt undo` restores them."));
+    assert!(check("data").ends_with("`edt undo` cannot restore it."));
+    let answer = applied(workspace.runs(&[], &["rm", "-rf", "data"]));
+    assert_eq!(answer.json["not_kept"], serde_json::json!(["data"]));
+    assert_eq!(warnings(&answer), ["not_restorable"]);
+}
+
+#[test]
+#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
 fn other_users_cannot_read_what_undo_needs() {
     let workspace = workspace();
     let env = workspace.root.join(".env");

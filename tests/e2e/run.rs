@@ -5,12 +5,14 @@ use std::ffi::{OsStr, OsString};
 use std::io::Read as _;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -692,7 +694,6 @@ fn until(what: &dyn Fn() -> bool) {
 
 #[test]
 fn a_signal_to_edt_ends_the_program_and_what_it_changed_is_recorded() {
-    use rustix::process::{Pid, Signal, kill_process};
     for (number, signal) in [(11, Signal::TERM), (12, Signal::HUP), (13, Signal::INT)] {
         let workspace = free();
         workspace.write("mine.txt", "by hand\n");
@@ -709,7 +710,7 @@ fn a_signal_to_edt_ends_the_program_and_what_it_changed_is_recorded() {
         let answer: Value = serde_json::from_slice(&ended.stdout).unwrap();
         assert_eq!(
             (ended.status.code(), answer["status"].as_str(), answer["run"]["signal"].as_i64()),
-            (Some(10), Some("failed"), Some(9)),
+            (Some(10), Some("failed"), Some(i64::from(signal.as_raw()))),
             "{answer:#}"
         );
         assert_eq!(answer["warnings"][0]["code"], "run_stopped", "{answer:#}");
@@ -718,6 +719,121 @@ fn a_signal_to_edt_ends_the_program_and_what_it_changed_is_recorded() {
         let next = workspace.runs(&[], &["ls"]);
         assert_eq!((next.exit, &next.json["warnings"]), (0, &json!([])), "{:#}", next.json);
     }
+}
+
+/// Starts `edt run` of a script in a process group of its own, and waits until the script wrote
+/// `up.txt`.
+fn started(workspace: &TestRepo, level: &str, text: &str) -> std::process::Child {
+    let program = script(workspace, text);
+    let mut command = workspace.command(EDT);
+    command.args(["--json", "run", "--sandbox", level, "--", &program]);
+    command.stdout(Stdio::piped()).process_group(0);
+    let child = command.spawn().unwrap();
+    until(&|| workspace.root.join("up.txt").exists());
+    child
+}
+
+fn answer_of(child: std::process::Child) -> Value {
+    let ended = child.wait_with_output().unwrap();
+    let answer: Value = serde_json::from_slice(&ended.stdout).unwrap();
+    assert_eq!((ended.status.code(), answer["status"].as_str()), (Some(10), Some("failed")));
+    assert_eq!(answer["warnings"][0]["code"], "run_stopped", "{answer:#}");
+    answer
+}
+
+const LOOP: &str = "echo up > up.txt; while :; do sleep 0.05; done";
+
+#[test]
+fn a_program_handles_a_signal_to_edt_before_it_ends() {
+    for (level, signal) in
+        [("permissive", Signal::TERM), ("standard", Signal::HUP), ("strict", Signal::INT)]
+    {
+        let workspace = free();
+        let handler = "trap 'echo bye > bye.txt; exit 7' TERM INT HUP; ";
+        let child = started(&workspace, level, &(handler.to_owned() + LOOP));
+        // As Ctrl-C does: every process in edt's group gets it.
+        kill_process_group(Pid::from_child(&child), signal).unwrap();
+        let answer = answer_of(child);
+        assert_eq!(answer["run"]["exit_code"], 7, "{level}: {answer:#}");
+        assert_eq!(workspace.blob("HEAD:bye.txt"), b"bye\n");
+    }
+}
+
+#[test]
+fn what_a_shell_started_handles_a_signal_after_the_shell_ended() {
+    for level in ["permissive", "standard", "strict"] {
+        let workspace = free();
+        let handler = "trap 'sleep 0.4; echo bye > bye.txt; exit' TERM; ";
+        let child = started(&workspace, level, &format!("({handler}{LOOP}); true"));
+        kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+        let answer = answer_of(child);
+        assert_eq!(answer["run"]["signal"], 15, "{level}: {answer:#}");
+        assert_eq!(workspace.blob("HEAD:bye.txt"), b"bye\n");
+    }
+}
+
+#[test]
+fn a_program_that_ignores_a_signal_is_killed_after_a_while_or_by_a_second_one() {
+    for (level, twice) in [("permissive", false), ("standard", true), ("strict", true)] {
+        let workspace = free();
+        let child = started(&workspace, level, &format!("trap '' TERM; {LOOP}"));
+        let (began, pid) = (Instant::now(), Pid::from_child(&child));
+        kill_process(pid, Signal::TERM).unwrap();
+        if twice {
+            std::thread::sleep(Duration::from_millis(500));
+            kill_process(pid, Signal::TERM).unwrap();
+        }
+        let answer = answer_of(child);
+        let took = began.elapsed();
+        assert_eq!(answer["run"]["signal"], 9, "{level}: {answer:#}");
+        assert_eq!(took < Duration::from_secs(3), twice, "{level}: {took:?}");
+        assert_eq!(workspace.blob("HEAD:up.txt"), b"up\n");
+    }
+}
+
+#[test]
+fn a_program_handles_the_time_limit_before_it_ends() {
+    for level in ["permissive", "standard", "strict"] {
+        let workspace = free();
+        let text = format!("trap 'echo bye > bye.txt; exit 7' TERM; {LOOP}");
+        let late = sh(&workspace, &["--sandbox", level, "--timeout", "0.7"], &text);
+        assert_eq!((late.exit, late.codes()), (5, vec!["COMMAND_TIMEOUT"]), "{:#}", late.json);
+        assert_eq!(late.json["run"]["exit_code"], Value::Null, "{:#}", late.json);
+        assert_eq!(workspace.blob("HEAD:bye.txt"), b"bye\n");
+    }
+}
+
+#[test]
+fn an_edit_reports_a_program_that_was_killed_with_edt() {
+    let workspace = free();
+    let kill = |number| {
+        let mark = a_mark(number);
+        let program = script(&workspace, &format!("echo {number} > new.txt; exec sleep {mark}"));
+        let mut child = workspace.command(EDT).args(["run", "--", &program]).spawn().unwrap();
+        until(&|| !alive(&mark).is_empty() && workspace.root.join("new.txt").exists());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        until(&|| alive(&mark).is_empty());
+    };
+    let append = ["apply", "a.txt", "--mode", "append", "--content", "more\n"];
+    kill(14);
+    let applied = workspace.edt(&append);
+    let warning = &applied.json["warnings"][0];
+    assert_eq!((applied.exit, &warning["code"]), (0, &json!("interrupted_run")));
+    assert!(warning["message"].as_str().unwrap().contains("\nnew.txt: it did not exist"));
+    assert!(!warning["message"].as_str().unwrap().contains("a.txt"), "{warning:#}");
+    assert_eq!(workspace.edt(&append).json["warnings"], json!([]));
+    // A refused edit reports it, too.
+    std::fs::remove_file(workspace.root.join("new.txt")).unwrap();
+    kill(15);
+    let edit = ["apply", "a.txt", "--mode", "edit", "--old-text", "none", "--content", "x"];
+    let refused = workspace.edt(&edit);
+    assert_eq!(refused.json["warnings"][0]["code"], "interrupted_run", "{:#}", refused.json);
+    std::fs::remove_file(workspace.root.join("new.txt")).unwrap();
+    kill(16);
+    let shown = workspace.command(EDT).args(append).output().unwrap();
+    let shown = [shown.stdout, shown.stderr].map(|text| String::from_utf8(text).unwrap()).concat();
+    assert!(shown.contains("new.txt: it did not exist"), "{shown}");
 }
 
 #[test]

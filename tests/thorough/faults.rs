@@ -21,6 +21,7 @@ use edt_core::session::gc::{GcOptions, gc};
 use edt_core::session::land::land;
 use edt_core::session::land_options::LandOptions;
 use edt_core::session::message::Kind;
+use edt_core::session::not_kept::NamedPaths;
 use edt_core::session::record::{self, CommitInfo, RecordAction, record_changes};
 use edt_core::session::revert;
 use edt_core::session::snapshot::Snapshot as BeforeProgram;
@@ -378,7 +379,7 @@ fn with_a_removed_ignored_file() -> TestRepo {
     repo.set_max_file_size(1 << 20);
     let session = Session::required(&repo, &repo.head().unwrap()).unwrap();
     let tree = repo.tree_of(session.tip).unwrap();
-    drop(BeforeProgram::take(&repo, tree).unwrap());
+    drop(BeforeProgram::take(&repo, tree, &NamedPaths::default()).unwrap());
     std::fs::remove_file(workspace.root.join(".env")).unwrap();
     workspace
 }

@@ -20,6 +20,7 @@ mod faults;
 mod other_readers;
 mod ownership;
 mod power;
+mod private_files;
 mod random_histories;
 mod random_sessions;
 mod restart;

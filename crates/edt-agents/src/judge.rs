@@ -18,11 +18,10 @@ use edt_core::session::message::Kind;
 use edt_core::session::path_state::PathState;
 use edt_core::session::record::{CommitInfo, RecordAction, RecordOutcome, record_changes};
 use edt_core::session::snapshot::Snapshot;
-use edt_core::session::tool_call::Replaced;
+use edt_core::session::tool_call::Announced;
 use edt_core::session::workspace::Options;
 use edt_core::session::{LockedWorkspace, Session};
 use edt_core::txn::Request;
-use edt_edit::hunk::HunkLine;
 use edt_edit::{Edit, Op};
 use edt_git::{Oid, Repo, Tracked};
 use edt_io::Environment;
@@ -67,6 +66,7 @@ fn before(requests: ToolRequests, call: &JudgeCall<'_>) -> Result<HookMessage> {
     for WorktreeRequest { root, paths, request } in requests.worktrees {
         let mut workspace = LockedWorkspace::at(&root, call.options.clone())?;
         found.extend(check_not_tracked_by_enclosing(&root, &paths)?);
+        let announced = announced(request.as_ref());
         let result = match request {
             Some(request) => request.and_then(|request| dry_run(&mut workspace, &request)),
             None => check_paths(&workspace, &paths),
@@ -76,17 +76,17 @@ fn before(requests: ToolRequests, call: &JudgeCall<'_>) -> Result<HookMessage> {
                 lessons.extend(findings.lessons().to_vec());
                 found.extend(findings.into_vec());
             }
-            Ok(()) => accepted.push((workspace, paths)),
+            Ok(()) => accepted.push((workspace, paths, announced)),
         }
     }
     if let Err(findings) = Refusal::check(found) {
         notify_found(call, &findings.codes());
         return Ok(HookMessage::Refusal(messages::refusal(&findings.with_lessons(lessons))));
     }
-    for (workspace, paths) in accepted {
+    for (workspace, paths, announced) in accepted {
         let paths = recordable(&workspace, &paths)?;
         if !paths.is_empty() {
-            stage!(SNAPSHOT, Snapshot::of_paths(&workspace.repo, &paths))?;
+            stage!(SNAPSHOT, Snapshot::of_paths(&workspace.repo, &paths, &announced))?;
         }
     }
     Ok(HookMessage::Silent)
@@ -138,8 +138,8 @@ fn after(event: &HookEvent, requests: ToolRequests, call: &JudgeCall<'_>) -> Res
             agent: Some(call.agent.to_owned()),
             kind: Kind::Edit,
         };
-        let replaced = replaced(request.as_ref().and_then(|request| request.as_ref().ok()));
-        let before = Snapshot::taken_of_paths(&workspace.repo, &paths, replaced)?;
+        let announced = announced(request.as_ref());
+        let before = Snapshot::taken_of_paths(&workspace.repo, &paths, announced)?;
         let mut review = ChangesReview::default();
         let mut judge = |about: &ChangesPreview<'_>| {
             review = review::review(about, &policy, OnFindings::Refuse)?;
@@ -178,32 +178,25 @@ fn after(event: &HookEvent, requests: ToolRequests, call: &JudgeCall<'_>) -> Res
     })
 }
 
-/// The pieces of text that `request` replaces, by file. A file with any other edit is left out.
-fn replaced(request: Option<&Request>) -> Replaced {
-    let (mut all, mut others) = (Replaced::new(), BTreeSet::new());
+/// What `request` does to each file. A file that is renamed is left out.
+fn announced(request: Option<&Result<Request>>) -> Announced {
+    let (mut all, mut renamed) = (Announced::new(), BTreeSet::new());
+    let request = request.and_then(|request| request.as_ref().ok());
     let parsed = request.and_then(|request| request.with_parsed_patch().ok());
-    for Edit { path, op, .. } in parsed.iter().flat_map(|request| &request.edits) {
-        match op {
-            Op::Edit { old, new, .. } => {
-                all.entry(path.clone()).or_default().push((old.clone(), new.clone()));
+    for edit in parsed.iter().flat_map(|request| &request.edits) {
+        let op = match edit.op.clone() {
+            Op::Rename { to } => {
+                renamed.extend([edit.path.clone(), to]);
+                continue;
             }
-            Op::Patch { hunks, .. } => {
-                let sides = hunks.iter().map(|hunk| (text(hunk.old_side()), text(hunk.new_side())));
-                all.entry(path.clone()).or_default().extend(sides);
-            }
-            _ => {
-                others.insert(path.clone());
-            }
-        }
+            // Whether the file exists differs before and after the call.
+            Op::Create { content, .. } | Op::Overwrite { content } => Op::Write { content },
+            op => op,
+        };
+        all.entry(edit.path.clone()).or_default().push(Edit { op, ..edit.clone() });
     }
-    all.retain(|path, _| !others.contains(path));
+    all.retain(|path, _| !renamed.contains(path));
     all
-}
-
-/// The lines of one side of a hunk, as they are in a file.
-fn text(side: Vec<&HunkLine>) -> Vec<u8> {
-    let end = |line: &HunkLine| if line.cr { &b"\r\n"[..] } else { &b"\n"[..] };
-    side.into_iter().flat_map(|line| [line.text.as_slice(), end(line)].concat()).collect()
 }
 
 /// Judges a change whose content is not known: only the repository's state and the paths.
@@ -455,8 +448,34 @@ mod tests {
         );
         assert_eq!(
             subjects(&repo),
-            ["user changes: uncommitted changes of new.txt", "edit a.txt (Edit)"]
+            ["checkpoint: uncommitted changes of new.txt", "edit a.txt (Edit)"]
         );
+    }
+
+    #[test]
+    fn what_a_call_does_not_say_stays_uncommitted() {
+        let shown = |repo: &ScratchRepo, path: &str| {
+            let shown = ["show", &format!("HEAD:{path}")];
+            let out = edt_io::spawn::git(Environment::Isolated, repo.path(), &shown, b"").unwrap();
+            String::from_utf8(out.stdout).unwrap()
+        };
+        let repo = ScratchRepo::with(&[("a.txt", "one\n2\n3\n4\n")]);
+        call(&repo, HookPhase::Before, vec![replace("one", "two")]).unwrap();
+        write(&repo, "a.txt", "two\n2\n3\nmine\n");
+        let edit = vec![replace("one", "two")];
+        let HookMessage::Info(text) = call(&repo, HookPhase::After, edit).unwrap() else {
+            panic!("no information")
+        };
+        assert!(text.contains("\nwarning: a.txt: While the tool ran, more changed"), "{text}");
+        assert_eq!(shown(&repo, "a.txt"), "two\n2\n3\n4\n");
+        // The file does not exist before the call, and exists afterwards.
+        let new = vec![Replacement { old: String::new(), new: "new\n".into(), all: false }];
+        let create = vec![ToolEdit::Replace { path: "new.txt".into(), replacements: new }];
+        call(&repo, HookPhase::Before, create.clone()).unwrap();
+        write(&repo, "new.txt", "new\nmine\n");
+        call(&repo, HookPhase::After, create).unwrap();
+        assert_eq!(shown(&repo, "new.txt"), "new\n");
+        assert_eq!(subjects(&repo), ["edit new.txt (Edit)", "edit a.txt (Edit)"]);
     }
 
     #[test]

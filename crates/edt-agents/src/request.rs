@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::event::{HookEvent, Replacement, ToolEdit};
+use super::event::{HookEvent, HookPhase, Replacement, ToolEdit};
 use super::locate::locate;
 use super::patch;
 use edt_core::txn::Request;
@@ -40,7 +40,8 @@ pub struct ToolRequests {
 pub fn from_event(event: &HookEvent, cwd: &Path, agent: &str) -> ToolRequests {
     let (mut by_root, mut requests) = (BTreeMap::new(), ToolRequests::default());
     for tool_edit in &event.edits {
-        if let Err(unlocated) = add_edit(&mut by_root, &mut requests, tool_edit, cwd) {
+        let is_made = event.point.phase == HookPhase::After;
+        if let Err(unlocated) = add_edit(&mut by_root, &mut requests, (tool_edit, is_made), cwd) {
             requests.unlocated.extend(unlocated.into_vec());
         }
     }
@@ -61,7 +62,7 @@ struct RequestParts {
 fn add_edit(
     by_root: &mut BTreeMap<PathBuf, RequestParts>,
     requests: &mut ToolRequests,
-    tool_edit: &ToolEdit,
+    (tool_edit, is_made): (&ToolEdit, bool),
     cwd: &Path,
 ) -> Result<()> {
     let path = match tool_edit {
@@ -97,7 +98,8 @@ fn add_edit(
         ToolEdit::Delete { .. } => parts.fields.push(fields_with(Mode::Delete)),
         ToolEdit::Replace { replacements, .. } => {
             // An empty old text creates the file if it does not exist or is empty.
-            let empty = !full.exists()
+            let empty = is_made
+                || !full.exists()
                 || full.metadata().is_ok_and(|meta| meta.is_file() && meta.len() == 0);
             parts.fields.extend(replacements.iter().enumerate().map(
                 |(at, Replacement { old, new, all })| {
@@ -213,7 +215,7 @@ fn to_path(bytes: &[u8]) -> &Path {
 
 #[cfg(test)]
 mod tests {
-    use super::super::event::{HookPhase, HookPoint};
+    use super::super::event::HookPoint;
     use super::*;
     use edt_testkit::ScratchRepo;
 

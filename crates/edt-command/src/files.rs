@@ -3,6 +3,7 @@
 use super::evaluator::{CommandContext, CommandInContext, Evaluator, RuleMatch};
 use super::matching::Invocation;
 use super::path_location::PathLocation;
+use super::query::Restorable;
 use super::{Decision, sed};
 
 const REMOVE: [&str; 4] = ["rm", "rmdir", "unlink", "grm"];
@@ -54,7 +55,6 @@ pub(super) fn evaluate(
     }
     if invocation.is(&REMOVE) {
         let mut rule_matches = evaluator.removal(&operands, context);
-        rule_matches.extend(evaluator.loss(&operands, context));
         if args.iter().any(|arg| arg.starts_with("--no-p") || arg == "--no") {
             rule_matches.push(RuleMatch::new(
                 Decision::Deny,
@@ -123,8 +123,17 @@ impl Evaluator<'_> {
     }
 
     pub(super) fn removal(&self, files: &[String], context: &CommandContext) -> Vec<RuleMatch> {
-        let mut rule_matches: Vec<RuleMatch> =
-            files.iter().map(|file| removal_match(file, self.locate(file, context))).collect();
+        let rule_match = |file: &String| match self.locate(file, context) {
+            PathLocation::Inside => {
+                let restorable = self.restorable(file, context);
+                (restorable, inside_removal(file, restorable))
+            }
+            location => (Restorable::All, removal_match(file, location)),
+        };
+        let mut all: Vec<(Restorable, RuleMatch)> = files.iter().map(rule_match).collect();
+        // The first reason is shown: it must not promise more than what follows.
+        all.sort_by_key(|(restorable, _)| std::cmp::Reverse(*restorable));
+        let mut rule_matches: Vec<RuleMatch> = all.into_iter().map(|(_, one)| one).collect();
         if context.open_ended {
             rule_matches.push(RuleMatch::ask(
                 "remove",
@@ -132,21 +141,6 @@ impl Evaluator<'_> {
             ));
         }
         rule_matches
-    }
-
-    /// The removals that `edt undo` cannot undo.
-    fn loss(&self, files: &[String], context: &CommandContext) -> Vec<RuleMatch> {
-        let lost = |file: &&String| {
-            self.locate(file, context) == PathLocation::Inside && !self.is_restorable(file, context)
-        };
-        let rule_match = |file: &String| {
-            let reason = format!(
-                "Git ignores {file} or files in it, and no copy is made of a file of more than \
-                 1 MiB. `edt undo` cannot restore it."
-            );
-            RuleMatch::ask("remove-uncopied", reason)
-        };
-        files.iter().filter(lost).map(rule_match).collect()
     }
 
     /// The removals of `find -delete`.
@@ -158,6 +152,9 @@ impl Evaluator<'_> {
     ) -> Vec<RuleMatch> {
         let rule_match = |start: &String| match self.locate(start, context) {
             PathLocation::Root if narrowed => removal_match(start, PathLocation::Inside),
+            PathLocation::Inside if !narrowed => {
+                inside_removal(start, self.restorable(start, context))
+            }
             location => removal_match(start, location),
         };
         starts.iter().map(rule_match).collect()
@@ -221,7 +218,8 @@ impl Evaluator<'_> {
             self.writing(&targets.into_iter().chain(valued).collect::<Vec<_>>(), context);
         if invocation.is(&["mv", "gmv"]) {
             let sources = with_values.len().saturating_sub(usize::from(!into));
-            rule_matches.extend(self.removal(&with_values[..sources], context));
+            let moved = |source: &String| removal_match(source, self.locate(source, context));
+            rule_matches.extend(with_values[..sources].iter().map(moved));
         }
         rule_matches
     }
@@ -335,6 +333,28 @@ impl Evaluator<'_> {
     }
 }
 
+/// The removal of a file or directory in the worktree.
+fn inside_removal(file: &str, restorable: Restorable) -> RuleMatch {
+    match restorable {
+        Restorable::All => removal_match(file, PathLocation::Inside),
+        Restorable::NotBuildOutput => RuleMatch::new(
+            Decision::Allow,
+            "remove",
+            format!(
+                "{file} is or has an ignored directory with very many files, which is taken for \
+                 build output. No copy of it is made, and `edt undo` cannot restore it."
+            ),
+        ),
+        Restorable::NotAll => RuleMatch::ask(
+            "remove-uncopied",
+            format!(
+                "{file} is too large for a copy, or has files that are: the limit is 1 MiB for an \
+                 ignored file and 64 MiB for all of them. `edt undo` cannot restore it."
+            ),
+        ),
+    }
+}
+
 fn removal_match(file: &str, location: PathLocation) -> RuleMatch {
     let deny = |what: &str| {
         let reason = format!(
@@ -405,11 +425,34 @@ mod tests {
         let machine = Machine::with(&["data.log"]).uncopied("data.log");
         assert_eq!(
             machine.verdict(&argv("rm data.log")),
-            "ask by remove-uncopied: Git ignores data.log or files in it, and no copy is made of a \
-             file of more than 1 MiB. `edt undo` cannot restore it."
+            "ask by remove-uncopied: data.log is too large for a copy, or has files that are: the \
+             limit is 1 MiB for an ignored file and 64 MiB for all of them. `edt undo` cannot \
+             restore it."
         );
+        let find = machine.verdict(&argv("find data.log -delete"));
+        assert!(find.starts_with("ask by remove-uncopied:"), "{find}");
         assert!(machine.verdict(&argv("rm src/a.c")).starts_with("allow by remove:"));
         assert!(machine.verdict(&argv("cp data.log x")).starts_with("allow by write:"));
+    }
+
+    #[test]
+    fn nothing_promises_to_restore_build_output() {
+        let machine = Machine::with(&["target/x.o"]).build_output("target");
+        assert_eq!(
+            machine.verdict(&argv("rm -rf README.md target src")),
+            "allow by remove: target is or has an ignored directory with very many files, which is \
+             taken for build output. No copy of it is made, and `edt undo` cannot restore it."
+        );
+    }
+
+    #[test]
+    fn the_host_receives_each_path_that_a_command_may_change() {
+        let machine = Machine::with(&["data/1", "data/2"]);
+        machine.verdict(&["sh", "-c", "rm data/1; echo x >data/2; cat data/3"]);
+        let named = machine.named.borrow();
+        let tree = std::path::Path::new("/home/user/tree");
+        let is_named = |path: &str| named.contains(&tree.join(path));
+        assert_eq!(["data/1", "data/2", "data/3"].map(is_named), [true, true, false]);
     }
 
     #[test]

@@ -34,7 +34,7 @@ mod wrapper;
 pub use decision::{CommandEvaluation, Decision, EvaluationStep, Origin};
 pub use local_host::LocalHost;
 pub use policy::{CommandPolicy, Trusted, from_tables};
-pub use query::{CommandQuery, Host};
+pub use query::{CommandQuery, Host, Restorable};
 pub use rule::Rule;
 pub use rule::Table;
 pub use run::Table as RunTable;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::evaluator::{CommandContext, Evaluator};
+use super::query::Restorable;
 use super::resolve;
 
 /// The location of a file that a command would change; later is worse.
@@ -84,14 +85,20 @@ impl Evaluator<'_> {
             .unwrap_or(PathLocation::Outside)
     }
 
-    /// Whether `edt undo` can restore what `text` names, wherever the command may run.
-    pub(super) fn is_restorable(&self, text: &str, context: &CommandContext) -> bool {
-        context.dirs.iter().all(|dir| {
+    /// What `edt undo` can restore of what `text` names, wherever the command may run.
+    pub(super) fn restorable(&self, text: &str, context: &CommandContext) -> Restorable {
+        let one = |dir| {
             let path = resolve::normalized(&self.path_from(text, dir));
-            let parent = path.parent().and_then(|parent| self.resolve_path(parent));
-            let real = parent.zip(path.file_name()).map(|(parent, name)| parent.join(name));
-            real.is_none_or(|real| self.host.is_restorable(&real))
-        })
+            let real = self.without_links_above(&path);
+            real.map_or(Restorable::All, |real| self.host.restorable(&real))
+        };
+        context.dirs.iter().map(|dir| one(dir.as_path())).max().unwrap_or(Restorable::All)
+    }
+
+    /// `path` with symbolic links resolved, except in its last part.
+    fn without_links_above(&self, path: &Path) -> Option<PathBuf> {
+        let parent = path.parent().and_then(|parent| self.resolve_path(parent));
+        parent.zip(resolve::normalized(path).file_name()).map(|(parent, name)| parent.join(name))
     }
 
     fn path_from(&self, text: &str, dir: &Path) -> PathBuf {
@@ -105,11 +112,9 @@ impl Evaluator<'_> {
 
     fn locate_from(&self, text: &str, dir: &Path) -> PathLocation {
         let path = self.path_from(text, dir);
-        let normalized = resolve::normalized(&path);
-        let through =
-            path.parent().and_then(|parent| self.resolve_path(parent)).zip(normalized.file_name());
-        let through = through.map(|(parent, name)| parent.join(name));
-        let all = [Some(normalized), through, self.resolve_path(&path)];
+        let through = self.without_links_above(&path);
+        let all = [Some(resolve::normalized(&path)), through, self.resolve_path(&path)];
+        all.iter().skip(1).flatten().for_each(|path| self.host.is_named(path));
         all.into_iter()
             .flatten()
             .map(|path| self.location_of(&path))

@@ -31,9 +31,23 @@ pub trait Host {
     /// Empty if the directory cannot be read.
     fn directory_entries(&self, directory: &Path) -> Vec<String>;
     fn home_directory(&self) -> Option<PathBuf>;
-    /// Whether `edt undo` can restore what is at `path` in the worktree after a program removed it.
-    fn is_restorable(&self, path: &Path) -> bool {
+    /// Receives a path that the command names and may write or remove.
+    fn is_named(&self, path: &Path) {
         let _ = path;
-        true
     }
+    /// What `edt undo` can restore of `path` in the worktree after a program removed it.
+    fn restorable(&self, path: &Path) -> Restorable {
+        let _ = path;
+        Restorable::All
+    }
+}
+
+/// What `edt undo` can restore of a removed file or directory; later is worse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Restorable {
+    All,
+    /// All but ignored directories with very many files, which are taken for build output.
+    NotBuildOutput,
+    /// A file is too large for a copy, or the copies are too large together.
+    NotAll,
 }

@@ -1,12 +1,13 @@
 //! A machine without a file system, for the tests of this crate.
 
+use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use edt_types::Level;
 
 use super::resolve::normalized;
-use super::{CommandEvaluation, CommandPolicy, CommandQuery, Decision, Host, Rule};
+use super::{CommandEvaluation, CommandPolicy, CommandQuery, Decision, Host, Restorable, Rule};
 
 const ROOT: &str = "/home/user/tree";
 
@@ -18,6 +19,9 @@ pub(crate) struct Machine {
     pub(crate) files: Vec<PathBuf>,
     pub(crate) links: Vec<(PathBuf, PathBuf)>,
     pub(crate) uncopied: Vec<PathBuf>,
+    pub(crate) build_output: Vec<PathBuf>,
+    /// The paths that the commands named.
+    pub(crate) named: RefCell<Vec<PathBuf>>,
 }
 
 impl Machine {
@@ -33,12 +37,20 @@ impl Machine {
             files: own.iter().chain(files).map(in_root).collect(),
             links: Vec::new(),
             uncopied: Vec::new(),
+            build_output: Vec::new(),
+            named: RefCell::default(),
         }
     }
 
     /// With a file of the worktree that `edt run` does not copy.
     pub(crate) fn uncopied(mut self, name: &str) -> Machine {
         self.uncopied.push(Path::new(ROOT).join(name));
+        self
+    }
+
+    /// With a directory of build output, which `edt run` does not copy.
+    pub(crate) fn build_output(mut self, name: &str) -> Machine {
+        self.build_output.push(Path::new(ROOT).join(name));
         self
     }
 
@@ -129,8 +141,19 @@ impl Host for Machine {
         Some("/home/user".into())
     }
 
-    fn is_restorable(&self, path: &Path) -> bool {
-        !self.uncopied.iter().any(|uncopied| uncopied == path)
+    fn is_named(&self, path: &Path) {
+        self.named.borrow_mut().push(path.to_owned());
+    }
+
+    fn restorable(&self, path: &Path) -> Restorable {
+        let is_in = |all: &[PathBuf]| all.iter().any(|one| one == path);
+        if is_in(&self.uncopied) {
+            Restorable::NotAll
+        } else if is_in(&self.build_output) {
+            Restorable::NotBuildOutput
+        } else {
+            Restorable::All
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use edt_testkit::ScratchRepo;
 use edt_types::{DryRun, Finding, Outcome, RepoPath, Result};
 
 use crate::session::begin::{BeginOptions, HeadSwitch, begin};
+use crate::session::not_kept::NamedPaths;
 use crate::session::snapshot::Snapshot;
 use crate::session::undo::{BranchMove, MoveOptions, UndoTarget, redo, undo};
 use crate::session::workspace::Options;
@@ -142,10 +143,15 @@ impl Scratch {
 
     /// The files before a program or an agent's tool changes them.
     pub(crate) fn snapshot(&self) -> Snapshot {
+        self.snapshot_with(&NamedPaths::default())
+    }
+
+    /// The same, for a program whose command names these paths.
+    pub(crate) fn snapshot_with(&self, named: &NamedPaths) -> Snapshot {
         let repo = self.repo();
         let head = repo.head().unwrap();
         let tip = Session::current(&repo, &head).unwrap().map_or(head.commit, |one| Some(one.tip));
-        Snapshot::take(&repo, repo.tree_of(tip.unwrap()).unwrap()).unwrap()
+        Snapshot::take(&repo, repo.tree_of(tip.unwrap()).unwrap(), named).unwrap()
     }
 
     /// Commits `files` on `branch` as a user would in another worktree: neither the index nor a

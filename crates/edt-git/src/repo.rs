@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::supported::{check_outside_git_dir, check_supported, unsupported};
 use super::trust::TrustStore;
+use super::worktrees::has_operation;
 use super::{Oid, causes};
 use edt_io::disk::{Dir, MAX_FILE};
 use edt_io::{Environment, failed};
@@ -313,15 +314,7 @@ impl Repo {
     pub fn operation(&self) -> Option<&'static str> {
         use gix::state::InProgress;
         // A few `stat` calls are nearly always enough; only otherwise gix determines the operation.
-        let marks = [
-            "rebase-merge",
-            "rebase-apply",
-            "MERGE_HEAD",
-            "CHERRY_PICK_HEAD",
-            "REVERT_HEAD",
-            "BISECT_LOG",
-        ];
-        if !marks.iter().any(|mark| self.git_dir().join(mark).exists()) {
+        if !has_operation(self.git_dir()) {
             return None;
         }
         Some(match self.inner.state()? {

@@ -24,6 +24,12 @@ impl Worktree {
         !self.git_dir.join("gitdir").exists()
     }
 
+    /// Whether a merge, a rebase or a similar operation is in progress in it.
+    #[must_use]
+    pub fn has_operation(&self) -> bool {
+        has_operation(&self.git_dir)
+    }
+
     /// Whether a rebase or a bisection in it will return to `branch`, a full ref name.
     #[must_use]
     pub fn is_rebasing_or_bisecting(&self, branch: &str) -> bool {
@@ -34,6 +40,19 @@ impl Worktree {
         ["rebase-merge/head-name", "rebase-apply/head-name"].iter().any(|file| read(file) == branch)
             || read("BISECT_START") == short
     }
+}
+
+/// Whether an operation of Git is in progress in the worktree with this Git directory.
+pub(super) fn has_operation(git_dir: &Path) -> bool {
+    let marks = [
+        "rebase-merge",
+        "rebase-apply",
+        "MERGE_HEAD",
+        "CHERRY_PICK_HEAD",
+        "REVERT_HEAD",
+        "BISECT_LOG",
+    ];
+    marks.iter().any(|mark| git_dir.join(mark).exists())
 }
 
 impl Repo {

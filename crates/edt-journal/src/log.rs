@@ -20,6 +20,8 @@ use edt_types::{Code, Durability, Finding, Result};
 const MAGIC: &[u8; 8] = b"edt-jrnl";
 const RECORD_MAGIC: u32 = 0xed7_0ec0;
 const PAGE: u64 = 4096;
+/// The offset in the header of [`Journal::program_announced`].
+const PROGRAM_ANNOUNCED: usize = 56;
 const RECORD_HEAD: usize = 4 + 4 + 4 + 8 + 8;
 /// Initial size in bytes: about a thousand ordinary edits between two checkpoints.
 const SIZE: u64 = 4 * 1024 * 1024;
@@ -38,6 +40,7 @@ pub struct Journal {
     size: u64,
     /// Whether a record was appended and not closed.
     open: bool,
+    program_announced: bool,
     durability: Durability,
     /// The worktree's root. A checkpoint syncs its file system, which has the files that the
     /// records name.
@@ -100,6 +103,7 @@ impl Journal {
             boot,
             size,
             open: false,
+            program_announced: head[PROGRAM_ANNOUNCED] != 0,
             durability: Durability::default(),
             root: root.to_owned(),
             pointer,
@@ -168,6 +172,21 @@ impl Journal {
         self.pointer
     }
 
+    /// Whether a program may have been announced whose end was not handled. A hint, with which an
+    /// edit needs no system call to look for interrupted programs.
+    #[must_use]
+    pub fn program_announced(&self) -> bool {
+        self.program_announced
+    }
+
+    /// Stores the hint [`program_announced`](Journal::program_announced). A failure is ignored.
+    pub fn set_program_announced(&mut self, announced: bool) {
+        if announced != self.program_announced {
+            self.program_announced = announced;
+            let _ = self.file.write_all_at(&[u8::from(announced)], PROGRAM_ANNOUNCED as u64);
+        }
+    }
+
     /// Raises the durability to at least `level`.
     pub fn require_durability(&mut self, level: Durability) {
         self.durability = self.durability.max(level);
@@ -210,6 +229,8 @@ impl Journal {
         head.extend_from_slice(&self.next.to_le_bytes());
         head.extend_from_slice(&self.boot.unwrap_or_default());
         head.extend_from_slice(&crc32fast::hash(&head).to_le_bytes());
+        debug_assert_eq!(head.len(), PROGRAM_ANNOUNCED, "the header's parts have fixed places");
+        head.push(u8::from(self.program_announced));
         head.resize(64, 0);
         self.file
             .write_all_at(&head, 0)
@@ -283,6 +304,7 @@ impl Journal {
             boot,
             size: SIZE,
             open: false,
+            program_announced: false,
             durability: Durability::default(),
             root: root.to_owned(),
             pointer,

@@ -153,7 +153,12 @@ pub(super) fn recover(repo: &Repo, record: &PrivateRecord) -> Result<()> {
 
 /// Removes `record`. A failure is ignored.
 pub(super) fn remove(repo: &Repo, record: &PrivateRecord) {
-    let _ = fs::remove_file(&path_of(repo, &record.session, &record.name));
+    remove_record(repo, &record.session, &record.name);
+}
+
+/// Removes the record `name` of a session. A failure is ignored.
+pub fn remove_record(repo: &Repo, session: &str, name: &str) {
+    let _ = fs::remove_file(&path_of(repo, session, name));
 }
 
 /// Removes every record of a session. A failure is ignored.

@@ -67,11 +67,11 @@ pub struct RunReport {
     pub args: Vec<String>,
     /// Its working directory.
     pub cwd: String,
-    /// Its exit status; `null` if a signal ended it or the status is unknown.
+    /// Its exit status; `null` if a signal or the time limit ended it, or the status is unknown.
     pub exit_code: Option<i32>,
     /// The signal that ended it, if one did.
     pub signal: Option<i32>,
-    /// Whether it reached the time limit and was killed.
+    /// Whether it reached the time limit and was ended.
     pub timed_out: bool,
     /// The sandbox limit that it reached, if any.
     pub limit: Option<&'static str>,

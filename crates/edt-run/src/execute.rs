@@ -1,15 +1,16 @@
 //! Starts the program in its sandbox, follows its output, and ends it with all its processes.
 
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::RunObserver;
 use super::answer::{RunReport, Sandbox};
 use super::captured::OutputBuffer;
 use super::permit::Permitted;
 use super::store::{OutputStore, OutputStream};
+use super::{RunObserver, Signal};
 use crate::sandbox::{
     self, NamespaceBackend, ResourceLimit, ResourceLimits, RunningProgram, SandboxPlan, StartError,
     Termination,
@@ -18,6 +19,12 @@ use edt_git::Repo;
 use edt_io::streams::{self, Follow as _, FollowEnd, PipeReader};
 use edt_io::{clock, failed};
 use edt_types::{Code, Effect, Finding, Level, Refusal, Result, Warning};
+
+/// How long a program may go on after a signal that asks it to end.
+pub(super) const GRACE_PERIOD: Duration = Duration::from_secs(3);
+/// Further requests in this time are the same one: some callers send a signal to edt and to its
+/// process group.
+const SAME_REQUEST: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
 pub(super) struct Executed {
@@ -61,6 +68,7 @@ pub(super) fn execute(
         buffers: [OutputBuffer::default(), OutputBuffer::default()],
         store: &mut store,
         observer,
+        signal: Cell::new(None),
     };
     let (ended, why, watch_error) =
         match follow(running, [out, err], started + permitted.limit, &mut outputs) {
@@ -89,7 +97,7 @@ pub(super) fn execute(
         args: request.args.iter().map(lossy).collect(),
         cwd: permitted.dir.display().to_string(),
         exit_code: exit_code.filter(|_| !timed_out),
-        signal: if timed_out { Some(9) } else { signal },
+        signal,
         timed_out,
         limit: ended.limit.map(limit_name),
         duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
@@ -188,6 +196,8 @@ struct Outputs<'a> {
     buffers: [OutputBuffer; 2],
     store: &'a mut OutputStore,
     observer: &'a mut dyn RunObserver,
+    /// The signal that the observer requested last.
+    signal: Cell<Option<Signal>>,
 }
 
 impl streams::Follow for Outputs<'_> {
@@ -198,22 +208,39 @@ impl streams::Follow for Outputs<'_> {
     }
 
     fn stop(&self) -> Option<bool> {
-        self.observer.stop()
+        let signal = self.observer.stop();
+        self.signal.set(signal.or(self.signal.get()));
+        Some(signal.is_some())
     }
 }
 
+/// Follows the program to its end. At the time limit it gets SIGTERM, on a request the requested
+/// signal; after [`GRACE_PERIOD`] or another request it is killed. Returns what ended it.
 fn follow(
     running: RunningProgram,
     mut readers: [PipeReader; 2],
     until: Instant,
     outputs: &mut Outputs<'_>,
 ) -> std::io::Result<(sandbox::SandboxOutcome, FollowEnd)> {
-    let followed = streams::follow(&mut readers, running.watch(), until, outputs)?;
+    let why = streams::follow(&mut readers, running.watch(), until, outputs)?;
+    let mut followed = why;
+    if why != FollowEnd::Ended {
+        running.signal(outputs.signal.get().unwrap_or(Signal::TERM));
+        let signalled = clock::now();
+        let is_same = || why == FollowEnd::Stopped && signalled.elapsed() < SAME_REQUEST;
+        loop {
+            let until = signalled + GRACE_PERIOD;
+            followed = streams::follow(&mut readers, running.watch(), until, outputs)?;
+            if followed != FollowEnd::Stopped || !is_same() {
+                break;
+            }
+        }
+    }
     let ended = if followed == FollowEnd::Ended { running.wait()? } else { running.end()? };
     streams::drain(&mut readers, Duration::from_secs(10), |stream, bytes| {
         outputs.take(stream, bytes);
     });
-    Ok((ended, followed))
+    Ok((ended, why))
 }
 
 fn not_started(permitted: &Permitted<'_>, why: StartError) -> Refusal {

@@ -22,6 +22,7 @@ pub mod store;
 use edt_core::guard::review::{self, ChangesPreview, ChangesReview};
 use edt_core::session::kept;
 use edt_core::session::message::Kind;
+use edt_core::session::not_kept::NamedPaths;
 use edt_core::session::record::{CommitInfo, RecordAction, record_changes};
 use edt_core::session::snapshot::Snapshot;
 use edt_core::session::{LockedWorkspace, Session};
@@ -29,9 +30,10 @@ use edt_git::{Oid, Repo};
 use edt_types::stage;
 use edt_types::trace::names::{PROGRAM, RECORD, SNAPSHOT};
 use edt_types::{Code, Effect, Finding, Refusal, Result, Status, Warning};
+pub use rustix::process::Signal;
 
 pub use answer::RunOutcome;
-use execute::Executed;
+use execute::{Executed, GRACE_PERIOD};
 use permit::Permitted;
 pub use request::ProgramRequest;
 pub use store::OutputStream;
@@ -49,8 +51,9 @@ pub trait RunObserver {
     /// Called once, right before the program starts.
     fn starts(&mut self) {}
 
-    /// Whether to end the program now; called several times a second. `None` if that never happens.
-    fn stop(&self) -> Option<bool> {
+    /// The signal with which to end the program, if its end was requested since the last call.
+    /// Called several times a second. A second request kills the program at once.
+    fn stop(&self) -> Option<Signal> {
         None
     }
 }
@@ -70,7 +73,8 @@ pub fn run(
     let mut permitted = permit::permit(workspace, &policy, request)?;
     let mut answer = RunOutcome::new();
     answer.warnings.extend(kept::interrupted(&workspace.repo));
-    let before = stage!(SNAPSHOT, StateBefore::of(workspace, policy.max_file_bytes))?;
+    let before = stage!(SNAPSHOT, StateBefore::of(workspace, &permitted.named))?;
+    kept::update_hint(workspace);
     let not_kept = before.snapshot.not_kept.iter();
     answer.not_kept = not_kept.map(|one| one.path.to_string()).collect();
     let consumed =
@@ -90,28 +94,31 @@ pub fn run(
     answer.recovered.clone_from(&workspace.recovered);
     let Some(executed) = executed else {
         before.snapshot.finish();
+        kept::update_hint(workspace);
         // Without the lock nothing may be written, and the approval stays consumed.
         let restored = consumed
             .filter(|_| workspace.is_locked())
             .map_or(Ok(()), |consumed| consumed.restore(workspace));
         let found =
             [relocked.err(), restored.err()].into_iter().flatten().flat_map(Refusal::into_vec);
-        return Ok(with_status(answer, found.collect()));
+        return Ok(with_status(answer, false, found.collect()));
     };
     answer.warnings.extend(executed.warnings.iter().cloned());
     answer.run = Some(executed.report.clone());
     let done = relocked
         .and_then(|()| record_program(workspace, &permitted, &before, &executed, &mut answer));
+    kept::update_hint(workspace);
     let mut errors: Vec<Finding> =
         timeout_finding(&executed).into_iter().chain(executed.watch_error.clone()).collect();
     errors.extend(done.err().map(Refusal::into_vec).unwrap_or_default());
     errors.append(&mut answer.errors);
-    Ok(with_status(answer, errors))
+    let failed = executed.stopped || executed.report.exit_code != Some(0);
+    Ok(with_status(answer, failed, errors))
 }
 
-/// The answer with all findings and the resulting status.
-fn with_status(mut answer: RunOutcome, found: Vec<Finding>) -> RunOutcome {
-    let failed = answer.run.as_ref().is_some_and(|report| report.exit_code != Some(0));
+/// The answer with all findings and the resulting status. `failed`: the program did not end by
+/// itself with the exit status 0.
+fn with_status(mut answer: RunOutcome, failed: bool, found: Vec<Finding>) -> RunOutcome {
     answer.status = match Refusal::check(found) {
         Err(found) => {
             let status = found.status();
@@ -132,13 +139,12 @@ struct StateBefore {
 }
 
 impl StateBefore {
-    fn of(workspace: &LockedWorkspace, max_file_bytes: u64) -> Result<StateBefore> {
+    fn of(workspace: &LockedWorkspace, named: &NamedPaths) -> Result<StateBefore> {
         let repo = &workspace.repo;
-        repo.set_max_file_size(max_file_bytes);
         let head = repo.head()?;
         let session = Session::current(repo, &head)?;
         let tip = session.as_ref().map(|session| session.tip).or(head.commit);
-        let snapshot = Snapshot::take(repo, tree_of(repo, tip)?)?;
+        let snapshot = Snapshot::take(repo, tree_of(repo, tip)?, named)?;
         Ok(StateBefore { snapshot, session })
     }
 }
@@ -283,8 +289,8 @@ fn message(dir: &std::path::Path, executed: &Executed) -> String {
         _ if report.timed_out => {
             format!("time limit of {} s reached", executed.limit.as_secs_f64())
         }
-        (Some(code), _) => format!("exit status {code}"),
         _ if executed.stopped => "stopped together with edt".to_owned(),
+        (Some(code), _) => format!("exit status {code}"),
         (None, signal) => format!("signal {}", signal.unwrap_or_default()),
     };
     let full = if line.len() > MAX_LINE {
@@ -308,9 +314,12 @@ fn cut(text: &str, most: usize) -> String {
 }
 
 fn stopped() -> Warning {
-    let message = "edt was asked to end while the program ran. It killed the program with all \
-        processes that it had started. What they changed until then was handled as after any run."
-        .to_owned();
+    let message = format!(
+        "edt was asked to end while the program ran. The program got the signal and up to {} s to \
+         end; then edt killed all processes that it had started. What they changed until then was \
+         handled as after any run.",
+        GRACE_PERIOD.as_secs()
+    );
     Warning { code: "run_stopped", path: None, message }
 }
 
@@ -409,12 +418,8 @@ mod tests {
     }
 
     fn status(exit_code: i32, commit: Option<&str>, found: Vec<Finding>) -> Status {
-        let answer = RunOutcome {
-            run: Some(report(Some(exit_code), None)),
-            commit: commit.map(str::to_owned),
-            ..RunOutcome::new()
-        };
-        with_status(answer, found).status
+        let answer = RunOutcome { commit: commit.map(str::to_owned), ..RunOutcome::new() };
+        with_status(answer, exit_code != 0, found).status
     }
 
     #[test]

@@ -11,6 +11,7 @@ use edt_command::{
 use edt_core::policy::Policy;
 use edt_core::proposal::command::{CommandApproval, CommandRequest, require_approval};
 use edt_core::session::LockedWorkspace;
+use edt_core::session::not_kept::NamedPaths;
 use edt_core::session::path_state::{self, OnDiskFile};
 use edt_core::session::worktree_host::WorktreeHost;
 use edt_git::{Repo, sha256};
@@ -35,6 +36,8 @@ pub(super) struct Permitted<'q> {
     pub(super) on_findings: OnFindings,
     /// The user's approval, if policy requires one. It must be consumed before the program runs.
     pub(super) approval: Option<CommandApproval>,
+    /// The paths that the command names.
+    pub(super) named: NamedPaths,
 }
 
 /// # Errors
@@ -59,9 +62,13 @@ pub(super) fn permit<'q>(
         env: &request.env,
         level,
     };
-    let evaluation = {
-        let host = WorktreeHost { repo: Some(&workspace.repo) };
-        policy.commands.evaluate(&query, &host)
+    workspace.repo.set_max_file_size(policy.max_file_bytes);
+    let (evaluation, named) = {
+        let host = WorktreeHost::new(Some(&workspace.repo));
+        let evaluation = policy.commands.evaluate(&query, &host);
+        // Some rules do not look at the arguments.
+        request.args.iter().for_each(|arg| host.is_named(&fs::real_path(&dir.join(arg))));
+        (evaluation, host.into_named())
     };
     let Some(program) = evaluation.program.clone() else { return Err(not_found(request).into()) };
     let line = request.line();
@@ -93,6 +100,7 @@ pub(super) fn permit<'q>(
         secrets: paths(&rules.secrets),
         on_findings: rules.on_findings,
         approval,
+        named,
     })
 }
 

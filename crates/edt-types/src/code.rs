@@ -67,7 +67,8 @@ codes! {
          failing device. The message names the operation and the path. No edit was recorded.";
     ObjectMissing "OBJECT_MISSING" Environment None,
         "An object that the repository refers to is missing or damaged. edt never treats a missing \
-         object as an absent file. Nothing was changed. `git fsck` shows details.";
+         object as an absent file. Nothing was changed. `git fsck` shows details. For an amended \
+         edit whose original trees were pruned, the message says what to do.";
     TelemetryNotSent "TELEMETRY_NOT_SENT" Environment None,
         "Spans could not be sent: telemetry is not enabled, the collector does not answer, or it \
          refused them. The message says which. Spans that may be accepted later stay spooled; no \
@@ -117,9 +118,9 @@ codes! {
          was changed. Revert them in the same call (`edt revert 7 5`), or undo all edits since with \
          `edt undo -n N`.";
     UserChangesIncluded "USER_CHANGES_INCLUDED" Held None,
-        "The session has commits with the user's own uncommitted changes, because an edit could not \
-         be separated from them. The answer lists files and changed lines. Nothing was landed. If \
-         the user agrees, they type `edt land --include-user-changes`.";
+        "The session has commits with the user's own uncommitted changes: checkpoints, or versions \
+         that an edit could not be separated from. The answer lists files and changed lines. \
+         Nothing was landed. If the user agrees, they type `edt land --include-user-changes`.";
     ProposalStale "PROPOSAL_STALE" Conflict None,
         "The files that a proposal changes were changed since, and the proposal cannot be rebased \
          without a guess: the same lines changed, or the rebased change is not what the user \

@@ -119,6 +119,13 @@ impl RepoPath {
         slashes.map(|(at, _)| &self.0[..at])
     }
 
+    /// Whether the path is `above`, or in the directory `above`.
+    #[must_use]
+    pub fn is_at_or_below(&self, above: &RepoPath) -> bool {
+        let rest = self.0.strip_prefix(above.0.as_slice());
+        rest.is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
+    }
+
     /// Whether the file is a `.gitattributes`, which decides how Git reads other files.
     #[must_use]
     pub fn is_attributes(&self) -> bool {

@@ -123,7 +123,7 @@ impl Args {
 /// The repository, opened for reading its memory. Episodes that are pending in this worktree are
 /// recorded first, if the Git directory can be written.
 pub(super) fn open_with_memory(context: &Context) -> Result<Repo> {
-    match context.workspace() {
+    match context.quiet_workspace() {
         Ok(mut workspace) => {
             lessons::record_pending(&mut workspace)?;
             Ok(workspace.repo)
@@ -228,7 +228,7 @@ fn changed(
     subject: &str,
     make: impl FnOnce(&Memory<'_>) -> Result<Vec<MemoryChange>>,
 ) -> Result<Status> {
-    let mut workspace = context.workspace()?;
+    let mut workspace = context.quiet_workspace()?;
     lessons::record_pending(&mut workspace)?;
     let LockedWorkspace { repo, journal, .. } = &mut workspace;
     let memory = Memory::new(repo, None);
@@ -319,7 +319,7 @@ impl SnapshotArgs {
             return Ok(context
                 .answer(&Answer { total, snapshots, ..answer(memory.tip()?) }, render_snapshots));
         };
-        let mut workspace = context.workspace()?;
+        let mut workspace = context.quiet_workspace()?;
         lessons::record_pending(&mut workspace)?;
         let LockedWorkspace { repo, journal, .. } = &mut workspace;
         let memory = Memory::new(repo, None);
@@ -335,7 +335,7 @@ impl SnapshotArgs {
 
 impl RestoreArgs {
     fn run(&self, context: &Context) -> Result<Status> {
-        let mut workspace = context.workspace()?;
+        let mut workspace = context.quiet_workspace()?;
         lessons::record_pending(&mut workspace)?;
         let LockedWorkspace { repo, journal, .. } = &mut workspace;
         let memory = Memory::new(repo, None);
@@ -390,7 +390,7 @@ impl ImportArgs {
         } else {
             None
         };
-        let mut workspace = context.workspace()?;
+        let mut workspace = context.quiet_workspace()?;
         let theirs = if is_file { None } else { Some(self.commit(&workspace.repo)?) };
         lessons::record_pending(&mut workspace)?;
         let LockedWorkspace { repo, journal, .. } = &mut workspace;

@@ -119,8 +119,8 @@ pub fn review(
 
 impl ChangesReview {
     /// Runs the guards on a commit of a landing: everything that differs between the trees `before`
-    /// and `after`. `target` is the tree of the branch to land on; `has_users` says that the commit
-    /// includes commits of the user. Protected paths are not judged here: they have approvals of
+    /// and `after`. `target` is the tree of the branch to land on; `users` are the user's commits,
+    /// which do not count; `has_users` says that the commit includes some of them. Protected paths are not judged here: they have approvals of
     /// their own.
     ///
     /// # Errors

@@ -2,23 +2,18 @@
 //! are taken off the files. Every line of the user stays on disk. The work stays at
 //! `refs/edt/<name>/abandoned`.
 
-use std::ops::Range;
-
-use super::checkout::{self, CheckoutPlan, CheckoutStep};
+use super::checkout::{self, CheckoutPlan};
 use super::current::{POINTER, REFS, Session};
 use super::history::Commit;
 use super::list::{next_numbered_ref, origin};
-use super::ownership::{self, Version};
-use super::path_state::PathState;
-use super::unwind::{self, Direction, FileSteps};
+use super::ownership::Version;
+use super::saved::OverlappingFiles;
+use super::unwind::{Direction, FileSteps};
 use super::workspace::LockedWorkspace;
 use edt_git::diff::TreeItem;
-use edt_git::{InHead, Loose, ObjectWriter, Oid, Repo, TouchedTrees};
-use edt_journal::entry::EntryMove;
-use edt_journal::{
-    BranchOrigin, BranchUpdate, ChangeSet, FileChange, IndexView, PrivateRecord, publish,
-};
-use edt_types::{Code, FileReport, Finding, Refusal, Result, Warning};
+use edt_git::{InHead, Loose, ObjectWriter, Oid, Repo};
+use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet, IndexView, PrivateRecord, publish};
+use edt_types::{Code, FileReport, Finding, Refusal, RepoPath, Result, Warning};
 
 /// An abandoned session.
 #[derive(Debug)]
@@ -52,7 +47,7 @@ pub fn abandon(workspace: &mut LockedWorkspace, session: &Session) -> Result<Aba
         },
         plan => (plan?, target),
     };
-    let AbandonPlan { objects, files, index, touched_trees, private, reports, mut warnings } = plan;
+    let AbandonPlan { objects, mut plan, index, private, mut warnings } = plan;
     let tip = session.tip;
     let AbandonedRef { name: kept, from, mut create } = AbandonedRef::of(repo, session, tip)?;
     let (mut replace, mut head_to) = (Vec::new(), None);
@@ -83,32 +78,21 @@ pub fn abandon(workspace: &mut LockedWorkspace, session: &Session) -> Result<Aba
         }
     };
     let drop = vec![(session.branch(), session.tip)];
-    let change = ChangeSet {
-        objects,
-        create,
-        head_to,
-        replace,
-        drop,
-        files,
-        index,
-        touched_trees,
-        private,
-        ..ChangeSet::of(branch)
-    };
+    let files = std::mem::take(&mut plan.reports);
+    let change = plan.change_set(branch, index);
+    let change = ChangeSet { objects, create, head_to, replace, drop, private, ..change };
     warnings.extend(target.warning);
     workspace.require_durability(session.base);
     warnings.extend(publish(&workspace.repo, &mut workspace.journal, change)?);
-    Ok(Abandoned { kept, tip, onto: target.onto, files: reports, warnings })
+    Ok(Abandoned { kept, tip, onto: target.onto, files, warnings })
 }
 
 /// Everything that abandoning a session changes.
 struct AbandonPlan {
     objects: Vec<Loose>,
-    files: Vec<FileChange>,
-    index: Option<(IndexView, Vec<EntryMove>)>,
-    touched_trees: TouchedTrees,
+    plan: CheckoutPlan,
+    index: Option<IndexView>,
     private: Option<PrivateRecord>,
-    reports: Vec<FileReport>,
     warnings: Vec<Warning>,
 }
 
@@ -131,60 +115,29 @@ impl AbandonPlan {
         let states = checkout::read_states(repo, tip_tree, index.as_ref(), &all)?;
         checkout::check_not_switched(repo, session, &states, &all)?;
         let mut writer = ObjectWriter::new(repo);
-        let (mut planned, mut found) = (Vec::new(), Vec::new());
+        let mut planned = Vec::new();
+        let mut overlapping = OverlappingFiles::refused("edt abandon", remedy);
         for (state, differs) in states.into_iter().zip(&all) {
-            let moves = differs.old != differs.new;
-            let wanted = if moves { differs.new.and_then(TreeItem::file) } else { state.tip };
-            let version = wanted.map(Version::recorded);
-            let mut refuse = |rows: &[Range<usize>]| {
-                found.push(overlap(&state, rows));
-            };
-            let disk = match steps.follow(&writer, &state)? {
-                Ok(disk) => Some(disk),
-                Err(rows) => {
-                    refuse(&rows);
-                    None
-                }
-            };
-            let entry = if index.is_none() || !moves {
-                None
-            } else {
-                match ownership::index_entry(&writer, &state, version.as_ref())? {
-                    Ok(entry) => entry,
-                    Err(rows) => {
-                        refuse(&rows);
-                        None
-                    }
-                }
-            };
-            planned.push(CheckoutStep { state, disk, entry, target: wanted });
+            planned.push(overlapping.step(&writer, &steps, state, differs, session.head)?);
         }
-        Refusal::check(found)?;
+        overlapping.save(&mut writer, session)?;
         let attributes = checkout::attributes(&all, tip_tree, return_tree);
         let follows = index.as_ref().map(|_| tip_tree);
         let mut plan = CheckoutPlan::of(&mut writer, follows, attributes, planned)?;
         let private = plan.record(session, target.tip.unwrap_or(target.base));
-        let CheckoutPlan { files, moves, touched_trees, reports, .. } = plan;
-        let index = index.map(|index| (index, moves));
-        let objects = writer.loose_objects();
-        let warnings = steps.warnings;
-        Ok(AbandonPlan { objects, files, index, touched_trees, private, reports, warnings })
+        let (objects, warnings) = (writer.loose_objects(), steps.warnings);
+        Ok(AbandonPlan { objects, plan, index, private, warnings })
     }
 }
 
-/// The refusal to remove lines that the user changed.
-fn overlap(state: &PathState, rows: &[Range<usize>]) -> Finding {
-    let path = &state.path;
-    if state.ignored {
-        return unwind::overlap_ignored(path, rows, "`edt abandon`");
-    }
-    let remedy = format!(
+/// What to do about lines at `path` that the user changed, too.
+fn remedy(path: &RepoPath) -> String {
+    format!(
         "Let the user stash {} (`git stash push`), then repeat the call. If a commit of the \
          session has the user's lines already, leave the session open instead: `git switch` to \
          another branch.",
         path.quoted()
-    );
-    Finding { remedy, ..unwind::overlap(path, rows, "`edt abandon`") }
+    )
 }
 
 /// Whether every finding is about a link, a submodule, or a directory in place of a file.
@@ -333,6 +286,7 @@ impl AbandonedRef {
 mod tests {
     use super::*;
     use crate::session::begin::HeadSwitch;
+    use crate::session::unwind;
     use crate::tests::{Scratch, path, refusal};
     use crate::txn::Request;
 
@@ -348,10 +302,10 @@ mod tests {
         abandon(&mut scratch.open(), &session)
     }
 
-    fn state(scratch: &Scratch, named: &str) -> PathState {
-        let repo = scratch.repo();
-        let tree = repo.tree_of(scratch.session().tip).unwrap();
-        PathState::at(&repo, tree, None, &path(named)).unwrap()
+    /// The refusal to overwrite the first line of a file.
+    fn overlap(named: &str) -> Finding {
+        let found = unwind::overlap(&path(named), &[0..1], "`edt abandon`");
+        Finding { remedy: remedy(&path(named)), ..found }
     }
 
     #[test]
@@ -391,7 +345,7 @@ mod tests {
     fn a_line_of_the_session_that_the_user_changed_refuses_to_abandon() {
         let scratch = one_edit();
         scratch.write("a.txt", "by hand\n");
-        let finding = overlap(&state(&scratch, "a.txt"), &[0..1]);
+        let finding = overlap("a.txt");
         assert!(!finding.hint().contains("--save"), "edt abandon has no such option");
         assert_eq!(refusal(abandoned(&scratch)), finding);
         assert_eq!(scratch.text("a.txt").as_deref(), Some("by hand\n"));
@@ -427,7 +381,8 @@ mod tests {
         scratch.edit("secret", ".env", "1", "2");
         scratch.write(".env", "KEY=mine\n");
         let finding = refusal(abandoned(&scratch));
-        assert_eq!(finding, overlap(&state(&scratch, ".env"), &[0..1]));
+        let expected = unwind::overlap_ignored(&path(".env"), &[0..1], "`edt abandon`");
+        assert_eq!(finding, expected);
         assert!(!finding.remedy.contains("stash"), "{}", finding.remedy);
     }
 
@@ -444,7 +399,7 @@ mod tests {
         let scratch = one_edit();
         scratch.user_commit("main", &[("b.txt", Some("moved\n"))], "moved\n");
         scratch.write("b.txt", "by hand\n");
-        let finding = overlap(&state(&scratch, "b.txt"), &[0..1]);
+        let finding = overlap("b.txt");
         assert_eq!(refusal(abandoned(&scratch)), finding);
         assert_eq!(scratch.text("b.txt").as_deref(), Some("by hand\n"));
         assert_eq!(scratch.head_target(), "refs/heads/edt/fix");
@@ -465,7 +420,7 @@ mod tests {
         scratch.write("a.txt", "one by hand\n");
         scratch.edit("first", "a.txt", "one by", "two by");
         scratch.user_commit("main", &[("a.txt", Some("moved\n"))], "moved\n");
-        let finding = overlap(&state(&scratch, "a.txt"), &[0..1]);
+        let finding = overlap("a.txt");
         assert_eq!(refusal(abandoned(&scratch)), finding);
         assert_eq!(scratch.text("a.txt").as_deref(), Some("two by hand\n"));
     }

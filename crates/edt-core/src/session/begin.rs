@@ -10,6 +10,7 @@ use super::follow::{Operation, TreeMove, WorktreeUpdate};
 use super::list::origin;
 use super::message::{self, Kind, Trailers};
 use super::switch::commit_tree;
+use super::user_commits::UserCommits;
 use super::workspace::LockedWorkspace;
 use edt_git::read::ObjectKind;
 use edt_git::worktrees;
@@ -122,11 +123,14 @@ pub fn begin(workspace: &mut LockedWorkspace, options: &BeginOptions) -> Result<
         if let Some(left) = left.as_ref().filter(|_| session.head == InHead::Yes) {
             change.drop.extend(left.pointer_to_drop(repo)?);
         }
+        let from_session =
+            options.from.as_deref().map_or(Ok(None), |from| Session::named(repo, from))?;
+        let users = from_session.as_ref().map(|other| UserCommits::of(&objects, other));
         let operation = Operation {
             name: "beginning the session",
             command: "edt begin",
             elsewhere: None,
-            users: None,
+            users: users.as_ref(),
         };
         update = WorktreeUpdate::of(repo, TreeMove { from, to: start }, index, &operation)?;
     }

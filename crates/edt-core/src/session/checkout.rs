@@ -12,7 +12,9 @@ use edt_git::{
     Attributes, FileId, InHead, ObjectWriter, Oid, Repo, TouchedTrees, Tracked, TreeChange,
 };
 use edt_journal::entry::{DiskState, EntryMove};
-use edt_journal::{FileChange, IndexView, NewFile, PrivateFile, PrivateRecord};
+use edt_journal::{
+    BranchUpdate, ChangeSet, FileChange, IndexView, NewFile, PrivateFile, PrivateRecord,
+};
 use edt_types::{Code, FileReport, Finding, RecordedIn, Refusal, RepoPath, Result, UserChanges};
 
 /// One path and its target state.
@@ -212,6 +214,13 @@ impl CheckoutPlan {
         let old = state.disk.as_ref().map(super::OnDisk::old);
         self.files.push(FileChange { path: state.path, old, new });
         Ok(())
+    }
+
+    /// The change of `branch` with these files, index entries and directories.
+    pub fn change_set(self, branch: BranchUpdate, index: Option<IndexView>) -> ChangeSet {
+        let CheckoutPlan { files, moves, touched_trees, .. } = self;
+        let index = index.map(|index| (index, moves));
+        ChangeSet { files, index, touched_trees, ..ChangeSet::of(branch) }
     }
 
     /// What the private store keeps until recovery no longer needs it.

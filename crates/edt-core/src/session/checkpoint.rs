@@ -25,6 +25,8 @@ pub struct Checkpoints {
 pub enum CheckpointReason<'a> {
     /// An edit cannot be separated from the user's changes of the same files.
     UserChanges,
+    /// An agent's tool changed files, and edt did not see them before.
+    Unseen,
     /// The caller requested it, with or without a message.
     Requested(Option<&'a str>),
 }
@@ -88,6 +90,27 @@ impl Checkpoints {
         Ok(checkpoints)
     }
 
+    /// Writes the commits below an edit: first the files that edt did not see before an agent's tool
+    /// changed them, then the user's versions that the edit cannot be separated from.
+    ///
+    /// # Errors
+    /// As [`Checkpoints::write`].
+    pub fn below_edit(
+        writer: &mut ObjectWriter<'_>,
+        session: &Session,
+        tree: Oid,
+        edit: u64,
+        (unseen, mixed): (Vec<UserVersion>, Vec<UserVersion>),
+    ) -> Result<Checkpoints> {
+        let reason = CheckpointReason::Unseen;
+        let below = Checkpoints::write(writer, session, tree, edit, unseen, reason)?;
+        let on_top = Session { tip: below.tip, ..session.clone() };
+        let reason = CheckpointReason::UserChanges;
+        let mut all = Checkpoints::write(writer, &on_top, below.tree, edit, mixed, reason)?;
+        all.commits.splice(0..0, below.commits);
+        Ok(all)
+    }
+
     fn record(
         &mut self,
         writer: &mut ObjectWriter<'_>,
@@ -102,7 +125,9 @@ impl Checkpoints {
         let (tree, _) = writer.write_tree(self.tree, changes)?;
         let (kind, label) = match reason {
             CheckpointReason::UserChanges => (Kind::UserChanges, "user changes"),
-            CheckpointReason::Requested(_) => (Kind::Checkpoint, "checkpoint"),
+            CheckpointReason::Unseen | CheckpointReason::Requested(_) => {
+                (Kind::Checkpoint, "checkpoint")
+            }
         };
         let read = |oid| writer.blob_content(oid);
         let changed = writer.repo().with_renames(writer.tree_diff(self.tree, tree)?, read)?;

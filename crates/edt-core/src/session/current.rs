@@ -8,6 +8,8 @@ use edt_types::{Code, Finding, Result, SessionReport};
 pub const BRANCHES: &str = "refs/heads/edt/";
 /// The prefix of a session's other refs.
 pub const REFS: &str = "refs/edt/";
+/// The refs that keep the edits of files with merge conflicts.
+pub const RESOLUTIONS: &str = "refs/edt/resolution/";
 /// The symbolic ref that names the worktree's session while HEAD is not switched.
 pub const POINTER: &str = "refs/worktree/edt/session";
 

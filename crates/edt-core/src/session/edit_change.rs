@@ -3,11 +3,11 @@
 
 use super::history::Commit;
 use super::message;
-use super::ownership::{MergedFile, Version, merge3};
+use super::ownership::{self, MergedFile, Version, merge3};
 use super::unwind::FileStep;
 use edt_git::diff::{TreeDifference, TreeItem};
-use edt_git::{ObjectWriter, Oid, Repo, Tracked};
-use edt_types::{Code, RepoPath, Result};
+use edt_git::{ObjectWriter, Oid, Repo, Tracked, TreeChange};
+use edt_types::{Code, Finding, RepoPath, Result};
 
 /// The key of the trailer.
 const KEY: &str = "Edt-Change";
@@ -27,19 +27,17 @@ fn trees(message: &str) -> Option<(Oid, Oid)> {
 }
 
 /// What the edit of `commit` changed if the commit is not as edt wrote it: it was amended, rebased,
-/// or both. The steps begin at the file in its present parent. Without the original trees there are
-/// no steps: nobody knows which lines are the edit's.
+/// or both. The steps begin at the file in its present parent.
 ///
 /// # Errors
-/// `OBJECT_MISSING`, `INTERNAL`.
+/// `OBJECT_MISSING`, also if Git has pruned the original trees: then nobody knows which lines are
+/// the edit's. `INTERNAL`.
 pub fn of_rewritten(repo: &Repo, parent: Oid, commit: &Commit) -> Result<Option<Vec<FileStep>>> {
     let Some((from, to)) = trees(&commit.message) else { return Ok(None) };
     if (from, to) == (parent, commit.tree) {
         return Ok(None);
     }
-    let Some(differs) = unless_missing(repo.tree_diff(from, to))? else {
-        return Ok(Some(Vec::new()));
-    };
+    let differs = original(commit, repo.tree_diff(from, to))?;
     let writer = ObjectWriter::new(repo);
     let mut steps = Vec::new();
     for TreeDifference { path, old, new } in differs {
@@ -48,24 +46,44 @@ pub fn of_rewritten(repo: &Repo, parent: Oid, commit: &Commit) -> Result<Option<
         let (before, after) = (recorded(old), recorded(new));
         let now = file_in(repo, parent, &path)?;
         let moved = merge3(&writer, before.as_ref(), now.as_ref(), after.as_ref());
-        match unless_missing(moved)? {
-            Some(MergedFile::Clean(moved)) => steps.push((path, now, moved)),
-            Some(MergedFile::Conflict(_)) => steps.push((path, before, after)),
-            None => {}
+        match original(commit, moved)? {
+            MergedFile::Clean(moved) => steps.push((path, now, moved)),
+            MergedFile::Conflict(_) => steps.push((path, before, after)),
         }
     }
     Ok(Some(steps))
 }
 
-/// Whether the commit of an edit has something that edt did not write, such as lines that the user
-/// amended to it or resolved in a rebase.
+/// The tree of `commit` without what the user amended to the edit; its own tree if it is no edit.
+/// `parent` is the tree of its parent.
+///
+/// # Errors
+/// As [`of_rewritten`].
+pub fn tree_after(writer: &mut ObjectWriter<'_>, parent: Oid, commit: &Commit) -> Result<Oid> {
+    let Some(steps) = of_rewritten(writer.repo(), parent, commit)? else { return Ok(commit.tree) };
+    let change = |(path, _, after)| TreeChange { path, file: ownership::write(writer, after) };
+    let changes: Vec<TreeChange> = steps.into_iter().map(change).collect();
+    Ok(writer.write_tree(parent, &changes)?.0)
+}
+
+/// Whether a commit with edt's trailers has something that edt did not write, such as lines that the
+/// user amended to it or resolved in a rebase. `in_reflog` says that the branch's reflog calls it
+/// amended. It decides alone if the message does not name the original trees.
 ///
 /// # Errors
 /// `OBJECT_MISSING`, `INTERNAL`.
-pub fn is_amended(repo: &Repo, commit: &Commit) -> Result<bool> {
+pub fn is_amended(repo: &Repo, commit: &Commit, in_reflog: bool) -> Result<bool> {
+    if !commit.is_edit() || trees(&commit.message).is_none() {
+        return Ok(in_reflog);
+    }
     let parent =
         commit.parent.map_or_else(|| Ok(repo.empty_tree()), |parent| repo.tree_of(parent))?;
-    let Some(steps) = of_rewritten(repo, parent, commit)? else { return Ok(false) };
+    let steps = match of_rewritten(repo, parent, commit) {
+        Ok(Some(steps)) => steps,
+        Ok(None) => return Ok(false),
+        Err(found) if found.any(|finding| finding.code == Code::ObjectMissing) => return Ok(true),
+        Err(found) => return Err(found),
+    };
     let file = |version: Option<&Version>| version.map(|version| version.file);
     for TreeDifference { path, new, .. } in repo.tree_diff(parent, commit.tree)? {
         let step = steps.iter().find(|(changed, ..)| *changed == path);
@@ -76,13 +94,30 @@ pub fn is_amended(repo: &Repo, commit: &Commit) -> Result<bool> {
     Ok(false)
 }
 
-/// `None` if an object is missing.
-fn unless_missing<T>(result: Result<T>) -> Result<Option<T>> {
-    match result {
-        Ok(value) => Ok(Some(value)),
-        Err(found) if found.any(|finding| finding.code == Code::ObjectMissing) => Ok(None),
-        Err(found) => Err(found),
-    }
+/// The result of reading what the edit of `commit` changed originally.
+fn original<T>(commit: &Commit, result: Result<T>) -> Result<T> {
+    let is_missing = |finding: &Finding| finding.code == Code::ObjectMissing;
+    result.map_err(|found| if found.any(is_missing) { pruned(commit).into() } else { found })
+}
+
+/// The refusal to undo an edit whose lines nobody can distinguish from the user's.
+fn pruned(commit: &Commit) -> Finding {
+    let number = commit.trailers.as_ref().map_or(0, |trailers| trailers.edit);
+    let short = commit.oid.to_hex_with_len(12);
+    Finding::new(
+        Code::ObjectMissing,
+        format!(
+            "The commit {short} of edit {number} ({}) was amended or rebased, and Git has pruned \
+             the original trees. Nobody can distinguish the lines of the edit from the user's.",
+            commit.subject()
+        ),
+        format!(
+            "The user can revert the complete commit, with what they amended: `git revert \
+             {short}`. To leave the session without undoing it, use `edt switch --leave`."
+        ),
+    )
+    .nothing_changed()
+    .with("commit", commit.oid.to_string())
 }
 
 /// The file at `path` in `tree`.
@@ -169,21 +204,41 @@ mod tests {
         assert_eq!(scratch.text("a.txt"), Some(mine));
     }
 
-    #[test]
-    fn an_amended_edit_without_its_original_trees_has_no_steps() {
+    /// A session whose only edit was amended, and whose original trees Git has pruned.
+    fn pruned_trees() -> Scratch {
         let scratch = edited();
         let text = scratch.text("a.txt").unwrap().replace("2\n", "2 by hand\n");
-        let tip = scratch.head();
-        let repo = scratch.repo();
-        let missing = Oid::from_hex(&[b'7'; 40]).unwrap();
-        let message = scratch.message(tip);
-        let message =
-            message.replace(&repo.tree_of(tip).unwrap().to_string(), &missing.to_string());
+        let tree = scratch.repo().tree_of(scratch.head()).unwrap().to_string();
+        let message = scratch.message(scratch.head()).replace(&tree, &"7".repeat(40));
         scratch.set_ref("refs/heads/edt/fix", scratch.session().base);
         scratch.user_commit("edt/fix", &[("a.txt", Some(&text))], &message);
         scratch.write("a.txt", &text);
-        scratch.undo(1).unwrap();
-        assert_eq!(scratch.text("a.txt"), Some(text));
+        scratch
+    }
+
+    #[test]
+    fn an_amended_edit_without_its_original_trees_is_not_undone() {
+        use crate::session::{abandon::abandon, revert::revert};
+        let scratch = pruned_trees();
+        let (tip, text, session) = (scratch.head(), scratch.text("a.txt"), scratch.session());
+        let commit = Commit::read(&scratch.repo(), tip).unwrap();
+        let (options, target) = (MoveOptions::default(), RestoreTarget::Latest);
+        assert_eq!(refusal(scratch.undo(1)), pruned(&commit));
+        let reverted = revert(&mut scratch.open(), &session, &[1], options);
+        assert_eq!(refusal(reverted), pruned(&commit));
+        let restored = restore(&mut scratch.open(), &path("a.txt"), &target, options);
+        assert_eq!(refusal(restored), pruned(&commit));
+        assert_eq!(refusal(abandon(&mut scratch.open(), &session)), pruned(&commit));
+        assert_eq!((scratch.head(), scratch.text("a.txt")), (tip, text));
+    }
+
+    #[test]
+    fn an_amended_edit_without_its_original_trees_lands_as_the_users() {
+        use crate::session::{land::land, land_options::LandOptions};
+        let scratch = pruned_trees();
+        let (tip, session) = (scratch.head(), scratch.session());
+        let landed = land(&mut scratch.open(), &session, &LandOptions::default()).unwrap();
+        assert_eq!((landed.commits, landed.edits), (vec![tip], 1));
     }
 
     #[test]
@@ -213,7 +268,7 @@ mod tests {
         let scratch = edited();
         let amended = |oid| {
             let repo = scratch.repo();
-            is_amended(&repo, &Commit::read(&repo, oid).unwrap()).unwrap()
+            is_amended(&repo, &Commit::read(&repo, oid).unwrap(), true).unwrap()
         };
         let before = TEN.replace("2\n", "2 upstream\n");
         let upstream = scratch.user_commit("main", &[("a.txt", Some(&before))], "upstream\n");

@@ -1,11 +1,11 @@
 //! Removes old sessions and packs loose objects. Runs only when the user asks for it.
 
-use super::current::{BRANCHES, REFS};
+use super::current::{BRANCHES, POINTER, REFS, RESOLUTIONS};
 use super::history::Commit;
 use super::kept;
 use super::list::LandedBy;
 use super::list::{self, SessionState, SessionSummary};
-use edt_git::{Oid, Repo};
+use edt_git::{Oid, Repo, Worktree};
 use edt_io::spawn;
 use edt_journal::private;
 use edt_types::{Code, Finding, Result};
@@ -13,8 +13,8 @@ use edt_types::{Code, Finding, Result};
 /// What to remove.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GcOptions {
-    /// Remove sessions and undone tips whose newest commit is older than this, in seconds since
-    /// 1970.
+    /// Remove sessions, undone tips and resolutions whose newest commit is older than this, in
+    /// seconds since 1970.
     pub before: i64,
     /// Report only; remove nothing.
     pub dry_run: bool,
@@ -44,8 +44,8 @@ pub struct ObjectStats {
     pub kib: u64,
 }
 
-/// Removes old sessions that ended (landed, abandoned, deleted) and old undone tips of the others.
-/// Then packs loose objects.
+/// Removes old sessions that ended (landed, abandoned, deleted), old undone tips of the others, and
+/// old resolutions of merge conflicts. Then packs loose objects.
 ///
 /// The objects stay until Git prunes them (`git gc`, after two weeks by default). A session stays
 /// if a worktree uses it, or if no other branch contains its landing.
@@ -69,10 +69,15 @@ pub fn gc(repo: &Repo, options: GcOptions) -> Result<GcReport> {
             report.refs.extend(old_undone(repo, &session, options.before)?);
         }
     }
+    let resolutions = old_resolutions(repo, options.before)?;
+    report.refs.extend(resolutions.iter().cloned());
     if options.dry_run {
         return Ok(report);
     }
     repo.delete_refs(&report.refs)?;
+    for (_, commit) in &resolutions {
+        private::remove_record(repo, "resolution", &commit.to_string());
+    }
     report.sessions.iter().for_each(|(name, _)| private::remove_session(repo, name));
     kept::remove_older(repo, options.before);
     git(repo, &["repack", "-d", "-l", "-q"])?;
@@ -151,6 +156,26 @@ fn old_undone(repo: &Repo, session: &SessionSummary, before: i64) -> Result<Vec<
     for (number, tip) in &session.undone {
         if Commit::read(repo, *tip)?.committed_at < before {
             old.push((format!("{REFS}{}/undone/{number}", session.name), *tip));
+        }
+    }
+    Ok(old)
+}
+
+/// The refs that keep old edits of files with merge conflicts. All stay while a merge or a rebase
+/// is in progress in any worktree: a rebase has moved HEAD since its first conflict.
+fn old_resolutions(repo: &Repo, before: i64) -> Result<Vec<(String, Oid)>> {
+    let mut refs = repo.refs_below(RESOLUTIONS)?;
+    if refs.is_empty() || repo.worktrees(POINTER).iter().any(Worktree::has_operation) {
+        return Ok(Vec::new());
+    }
+    let is_numbered = |name: &str| {
+        name.strip_prefix(RESOLUTIONS).is_some_and(|number| number.parse::<u64>().is_ok())
+    };
+    refs.retain(|(name, _)| is_numbered(name));
+    let mut old = Vec::new();
+    for (name, commit) in refs {
+        if Commit::read(repo, commit)?.committed_at < before {
+            old.push((name, commit));
         }
     }
     Ok(old)
@@ -285,6 +310,30 @@ mod tests {
         let scratch = Scratch::unborn();
         let empty = scratch.repo().empty_tree();
         assert_eq!(newest(&scratch.repo(), &[("refs/edt/s/base".into(), empty)]).unwrap(), 0);
+    }
+
+    #[test]
+    fn old_resolutions_are_removed_after_the_merge() {
+        let scratch = Scratch::with(&[("a.txt", "one\n")]);
+        let commit = scratch.head();
+        scratch.set_ref("refs/edt/resolution/1", commit);
+        scratch.write(&format!(".git/edt/private/resolution/{commit}"), "bytes");
+        let repo = scratch.repo();
+        let time = Commit::read(&repo, commit).unwrap().committed_at;
+        let old = |before| old_resolutions(&scratch.repo(), before).unwrap();
+        scratch.write(".git/MERGE_HEAD", &format!("{commit}\n"));
+        assert_eq!(old(time + 1), []);
+        scratch.remove(".git/MERGE_HEAD");
+        assert_eq!(old(time), []);
+        let expected = [("refs/edt/resolution/1".to_owned(), commit)];
+        assert_eq!(old(time + 1), expected);
+        for dry_run in [true, false] {
+            let report = gc(&repo, GcOptions { before: time + 1, dry_run }).unwrap();
+            assert_eq!(report.refs, expected);
+            let left = scratch.ref_value("refs/edt/resolution/1").is_some();
+            let private = scratch.text(&format!(".git/edt/private/resolution/{commit}")).is_some();
+            assert_eq!((left, private), (dry_run, dry_run));
+        }
     }
 
     #[test]

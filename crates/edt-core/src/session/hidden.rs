@@ -1,59 +1,188 @@
 //! Files that stay out of every commit although no ignore rule on disk matches them any more: the
 //! agent removed the rule, or a program moved or copied an ignored file.
 
+use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use super::current::Session;
 use super::path_state::PathState;
-use super::snapshot::{Snapshot, key_of};
+use super::snapshot::{self, Copy, Snapshot, key_of, stat_at};
 use super::user_commits::UserCommits;
+use edt_git::diff::Untracked;
 use edt_git::index::IndexState;
 use edt_git::{ObjectWriter, Oid, Repo, Tracked};
-use edt_io::fs;
+use edt_io::{failed, fs};
+use edt_journal::{FileChange, IndexView};
+use edt_types::text::counted;
 use edt_types::{RepoPath, Result, Warning};
 
-/// Whether only an edit of the session made the file of `state` visible to Git: the ignore rules of
-/// the session's base match it, with the user's commits, and those of the tip do not.
+/// The least bytes of a file that is recognised as a copy while its source is still there. Less
+/// may be equal without a copy: `{}`, or one usual line.
+const MIN_COPY: u64 = 32;
+/// The most private files that a warning names.
+const MAX_NAMED: usize = 20;
+
+/// Which files of a worktree are private: no commit may have them, although Git does not ignore
+/// them.
+#[derive(Debug)]
+pub struct Hidden<'a> {
+    pub(super) repo: &'a Repo,
+    session: Option<&'a Session>,
+    /// The state before a program. A file that it created is not private.
+    before: Option<&'a Snapshot>,
+    /// The list of the worktree. It is read for the first file that may be private.
+    listed: OnceCell<BTreeSet<RepoPath>>,
+}
+
+impl<'a> Hidden<'a> {
+    #[must_use]
+    pub fn of(repo: &'a Repo, session: Option<&'a Session>) -> Hidden<'a> {
+        Hidden { repo, session, before: None, listed: OnceCell::new() }
+    }
+
+    /// The same, right after a program for which `before` was taken.
+    #[must_use]
+    pub fn after(self, before: &'a Snapshot) -> Hidden<'a> {
+        Hidden { before: Some(before), ..self }
+    }
+
+    /// Marks the file of `state` as ignored if it is private.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING`, `IO_ERROR`.
+    pub fn mark(&self, state: &mut PathState) -> Result<()> {
+        // A file that was never there has nothing of the user.
+        let existed = || self.before.is_some_and(|before| before.existed(&state.path));
+        if is_new(state) && !state.ignored && (state.disk.is_some() || existed()) {
+            state.ignored = self.covers(&state.path)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the file at `path` is private, if neither the session nor the index has it.
+    fn covers(&self, path: &RepoPath) -> Result<bool> {
+        let existed = || self.before.is_none_or(|before| before.existed(path));
+        Ok(self.is_listed(path) && existed() || self.is_uncovered(path)?)
+    }
+
+    fn is_listed(&self, path: &RepoPath) -> bool {
+        let listed = self.listed.get_or_init(|| read_list(self.repo));
+        let is_in = |path: &[u8]| listed.contains(&RepoPath::from_tree(path));
+        !listed.is_empty() && (listed.contains(path) || path.parents().any(is_in))
+    }
+
+    /// Whether only an edit of the session made the file visible to Git: the ignore rules of the
+    /// session's base match it, with the user's commits, and those of the tip do not.
+    fn is_uncovered(&self, path: &RepoPath) -> Result<bool> {
+        let Some(session) = self.session.filter(|session| session.tip != session.base) else {
+            return Ok(false);
+        };
+        let repo = self.repo;
+        // The first commit of a session that begins on an unborn branch is not on disk yet.
+        let Ok(tip) = repo.tree_of(session.tip) else { return Ok(false) };
+        let base = repo.tree_of(session.base)?;
+        let names: Vec<RepoPath> = rule_files(path).collect();
+        let now = rules(repo, tip, &names)?;
+        let earlier = rules(repo, base, &names)?;
+        if now == earlier {
+            return Ok(false);
+        }
+        let writer = ObjectWriter::new(repo);
+        let commits = UserCommits::of(&writer, session);
+        let mut users = BTreeMap::new();
+        for name in &names {
+            let committed = commits.versions(name)?.into_iter().next();
+            let committed = committed.map(|version| version.file.oid);
+            if let Some(oid) = committed.or_else(|| earlier.get(name).copied()) {
+                users.insert(name.clone(), oid);
+            }
+        }
+        let matches = |rules: &BTreeMap<RepoPath, Oid>| repo.is_excluded_by(rules, path);
+        Ok(users != now && matches(&users)? && !matches(&now)?)
+    }
+
+    /// Whether no file can be private.
+    fn is_empty(&self) -> Result<bool> {
+        if !self.listed.get_or_init(|| read_list(self.repo)).is_empty() {
+            return Ok(false);
+        }
+        let Some(session) = self.session else { return Ok(true) };
+        let trees = (self.repo.tree_of(session.base)?, self.repo.tree_of(session.tip)?);
+        let differs = self.repo.tree_diff(trees.0, trees.1)?;
+        Ok(!differs.iter().any(|one| one.path.split().1 == b".gitignore"))
+    }
+}
+
+/// The private files of the worktree, in order.
 ///
 /// # Errors
 /// `OBJECT_MISSING`, `IO_ERROR`.
-pub fn is_uncovered(repo: &Repo, session: &Session, state: &PathState) -> Result<bool> {
-    // A file that is not there yet has nothing of the user.
-    if !is_new(state) || state.disk.is_none() || state.ignored || session.tip == session.base {
-        return Ok(false);
+pub fn private_paths(repo: &Repo, session: Option<&Session>) -> Result<Vec<RepoPath>> {
+    let hidden = Hidden::of(repo, session);
+    if hidden.is_empty()? {
+        return Ok(Vec::new());
     }
-    // The first commit of a session that begins on an unborn branch is not on disk yet.
-    let Ok(tip) = repo.tree_of(session.tip) else { return Ok(false) };
-    let base = repo.tree_of(session.base)?;
-    let names: Vec<RepoPath> = rule_files(&state.path).collect();
-    let now = rules(repo, tip, &names)?;
-    let earlier = rules(repo, base, &names)?;
-    if now == earlier {
-        return Ok(false);
-    }
-    let writer = ObjectWriter::new(repo);
-    let commits = UserCommits::of(&writer, session);
-    let mut users = BTreeMap::new();
-    for name in &names {
-        let committed = commits.versions(name)?.into_iter().next();
-        let committed = committed.map(|version| version.file.oid);
-        if let Some(oid) = committed.or_else(|| earlier.get(name).copied()) {
-            users.insert(name.clone(), oid);
+    let tree = snapshot::tree_now(repo, session)?;
+    let (index, mut found) = (IndexView::read(repo)?, BTreeSet::new());
+    for path in repo.uncommitted(Untracked::Files)? {
+        if hidden.covers(&path)?
+            && let Ok(state) = PathState::at(repo, tree, Some(&index), &path)
+            && is_new(&state)
+            && state.disk.is_some()
+            && !state.ignored
+        {
+            found.insert(path);
         }
     }
-    let matches = |rules: &BTreeMap<RepoPath, Oid>| repo.is_excluded_by(rules, &state.path);
-    Ok(users != now && matches(&users)? && !matches(&now)?)
+    Ok(found.into_iter().collect())
 }
 
-/// Marks the files as ignored that [`is_uncovered`] names.
+/// A warning that names the private files of the worktree, which a landing does not have. They stay
+/// private in later sessions.
 ///
 /// # Errors
-/// As [`is_uncovered`].
-pub fn mark(repo: &Repo, session: &Session, states: &mut [PathState]) -> Result<()> {
-    for state in states {
-        state.ignored |= is_uncovered(repo, session, state)?;
+/// As [`private_paths`]; `GIT_DIR_READ_ONLY`.
+pub fn not_landed(repo: &Repo, session: &Session) -> Result<Option<Warning>> {
+    let all = private_paths(repo, Some(session))?;
+    if all.is_empty() {
+        return Ok(None);
     }
-    Ok(())
+    // The next session begins without the rules that made them private.
+    add_to_list(repo, &all.iter().cloned().collect())?;
+    let mut names: Vec<String> = all.iter().take(MAX_NAMED).map(RepoPath::for_shell).collect();
+    if let Some(more) = all.len().checked_sub(MAX_NAMED).filter(|more| *more > 0) {
+        names.push(format!("and {more} more, which `edt status --json` lists"));
+    }
+    let message = format!(
+        "The landing does not have {}, because Git ignored them or their content before: {}. If \
+         one belongs in a commit, let the user add it (`git add`).",
+        counted(all.len(), "private file"),
+        names.join(", ")
+    );
+    Ok(Some(Warning { code: "stays_private", path: None, message }))
+}
+
+/// The ignored paths before `changes`; none if no ignore rules are among them.
+///
+/// # Errors
+/// `IO_ERROR`.
+pub fn ignored_before(repo: &Repo, changes: &[FileChange]) -> Result<Vec<RepoPath>> {
+    let has_rules = changes.iter().any(|change| change.path.split().1 == b".gitignore");
+    if has_rules { repo.ignored() } else { Ok(Vec::new()) }
+}
+
+/// Lists those of `earlier` that Git does not ignore now: the rule may have been an uncommitted one.
+///
+/// # Errors
+/// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
+pub fn list_uncovered(repo: &Repo, earlier: Vec<RepoPath>) -> Result<()> {
+    if earlier.is_empty() {
+        return Ok(());
+    }
+    let now = repo.ignored()?;
+    let is_visible = |path: &RepoPath| !now.iter().any(|one| path.is_at_or_below(one));
+    add_to_list(repo, &earlier.into_iter().filter(is_visible).collect())
 }
 
 /// The `.gitignore` files that may have rules for `path`.
@@ -77,68 +206,173 @@ fn is_new(state: &PathState) -> bool {
     state.tip.is_none() && state.staged == IndexState::Nothing
 }
 
-/// The ignored files of a snapshot, to find them again after the program ran.
-pub struct IgnoredBefore<'s> {
-    snapshot: &'s Snapshot,
-    /// The names of the copies, by their size.
-    copies: BTreeMap<u64, Vec<&'s str>>,
-    /// What a rename does not change in the stats of the files that were not copied.
-    not_kept: BTreeSet<&'s str>,
+/// The list of private files and directories. It belongs to the worktree, whose files it names: it
+/// holds in every session there.
+fn list_path(repo: &Repo) -> PathBuf {
+    repo.state_path().join("private-paths")
 }
 
-impl<'s> IgnoredBefore<'s> {
+fn read_list(repo: &Repo) -> BTreeSet<RepoPath> {
+    let bytes = fs::read_small(&list_path(repo), u64::MAX).unwrap_or_default();
+    bytes
+        .split(|byte| *byte == 0)
+        .filter(|path| !path.is_empty())
+        .map(RepoPath::from_tree)
+        .collect()
+}
+
+/// Adds `paths` to the list, and removes those that the user added to the index or that Git ignores
+/// again.
+fn add_to_list(repo: &Repo, paths: &BTreeSet<RepoPath>) -> Result<()> {
+    if paths.is_empty() {
+        return Ok(());
+    }
+    let earlier = read_list(repo);
+    if paths.is_subset(&earlier) {
+        return Ok(());
+    }
+    let (index, mut all) = (IndexView::read(repo)?, paths.clone());
+    for path in earlier {
+        if index.staged(repo, &path)? == IndexState::Nothing && !repo.is_excluded(&path)? {
+            all.insert(path);
+        }
+    }
+    let place = list_path(repo);
+    let bytes: Vec<u8> =
+        all.iter().flat_map(|path| path.as_bytes().iter().chain(&[0])).copied().collect();
+    fs::write_atomic(&place, &bytes, 0o600).map_err(|error| failed("write", &place, &error))?;
+    Ok(())
+}
+
+/// The private files before a program, to find them again after it.
+pub struct IgnoredBefore<'a> {
+    snapshot: &'a Snapshot,
+    hidden: Hidden<'a>,
+    /// The copies of files, by their size.
+    copies: BTreeMap<u64, Vec<(&'a RepoPath, &'a Copy)>>,
+    /// The files that were not copied, by what a rename does not change in their stats.
+    not_kept: BTreeMap<&'a str, &'a RepoPath>,
+    /// What was found.
+    found: RefCell<BTreeSet<RepoPath>>,
+}
+
+impl<'a> IgnoredBefore<'a> {
     #[must_use]
-    pub fn of(snapshot: &'s Snapshot) -> IgnoredBefore<'s> {
-        let mut copies: BTreeMap<u64, Vec<&str>> = BTreeMap::new();
-        let ignored = snapshot.files.iter().filter(|(path, _)| snapshot.was_ignored(path));
-        for copy in ignored.filter_map(|(_, copy)| copy.as_ref()) {
+    pub fn of(
+        repo: &'a Repo,
+        session: Option<&'a Session>,
+        snapshot: &'a Snapshot,
+    ) -> IgnoredBefore<'a> {
+        let mut copies: BTreeMap<u64, Vec<(&RepoPath, &Copy)>> = BTreeMap::new();
+        for (path, copy) in &snapshot.files {
+            let Some(copy) = copy else { continue };
             let size = copy.key.split('-').nth(2);
             let size = size.and_then(|size| u64::from_str_radix(size, 16).ok());
             if let Some(size) = size.filter(|size| *size > 0) {
-                copies.entry(size).or_default().push(&copy.key);
+                copies.entry(size).or_default().push((path, copy));
             }
         }
-        let keys = snapshot.not_kept.iter().map(|one| one.key.as_str());
-        let not_kept = keys.filter(|key| !key.is_empty()).map(without_ctime).collect();
-        IgnoredBefore { snapshot, copies, not_kept }
+        let named = |one: &'a super::not_kept::NotKept| (without_ctime(&one.key), &one.path);
+        let not_kept = snapshot.not_kept.iter().map(named).filter(|(key, _)| !key.is_empty());
+        let not_kept = not_kept.collect();
+        let hidden = Hidden::of(repo, session);
+        IgnoredBefore { snapshot, hidden, copies, not_kept, found: RefCell::default() }
     }
 
     /// Marks the file of `state` as ignored if it was, or if it is a copy of a file that was.
     /// Returns a warning for a file that Git does not ignore now. `None` for a file that nobody can
-    /// compare, because its directory was not copied.
-    pub fn mark(&self, state: &mut PathState) -> Option<Option<Warning>> {
-        if !is_new(state) || state.ignored {
-            return Some(None);
+    /// compare, because it was not copied.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING`, `IO_ERROR`.
+    pub fn mark(&self, state: &mut PathState) -> Result<Option<Option<Warning>>> {
+        if !is_new(state) {
+            return Ok(Some(None));
         }
-        let why = if self.snapshot.was_ignored(&state.path) {
-            if !self.snapshot.files.contains_key(&state.path) {
-                return None;
-            }
-            "Git ignored it before the program ran"
-        } else if !self.snapshot.files.contains_key(&state.path) && self.has_bytes_of(state) {
-            "it has the content of a file that Git ignored before the program ran"
+        let path = &state.path;
+        let is_unknown = self.snapshot.is_unknown(path);
+        if state.ignored {
+            return Ok((!is_unknown).then_some(None));
+        }
+        let (why, listed) = if let Some(ignored) = self.snapshot.ignored_above(path) {
+            ("Git ignored it before the program ran".to_owned(), ignored)
+        } else if self.snapshot.files.contains_key(path) {
+            return Ok(Some(None));
+        } else if let Some(source) = self.source_of(state)? {
+            let source = source.quoted();
+            (format!("it has the content of {source}, which is in no commit, either"), path)
         } else {
-            return Some(None);
+            return Ok((!is_unknown).then_some(None));
         };
-        state.ignored = true;
+        if state.disk.is_some() {
+            self.found.borrow_mut().insert(listed.clone());
+        }
+        if is_unknown {
+            return Ok(None);
+        }
         let message = format!(
             "This file is in no commit: {why}. If it belongs in one, let the user add it (`git \
              add`)."
         );
-        let path = Some(state.path.to_string());
-        Some(Some(Warning { code: "stays_private", path, message }))
+        let path = Some(path.to_string());
+        state.ignored = true;
+        Ok(Some(Some(Warning { code: "stays_private", path, message })))
     }
 
-    fn has_bytes_of(&self, state: &PathState) -> bool {
-        let Some(disk) = &state.disk else { return false };
-        let key = key_of(&disk.stat);
-        let is_same = |copy: &&str| {
-            let place = self.snapshot.directory.join(copy);
-            fs::read_small(&place, disk.stat.size).is_some_and(|bytes| bytes == disk.exact())
-        };
-        self.not_kept.contains(without_ctime(&key))
-            || self.copies.get(&disk.stat.size).is_some_and(|all| all.iter().any(is_same))
+    /// Writes what was found to the list of the worktree.
+    ///
+    /// # Errors
+    /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
+    pub fn list(&self) -> Result<()> {
+        add_to_list(self.hidden.repo, &self.found.borrow())
     }
+
+    /// The private file that was moved or copied to the path of `state`.
+    fn source_of(&self, state: &PathState) -> Result<Option<&'a RepoPath>> {
+        let Some(disk) = &state.disk else { return Ok(None) };
+        let (size, key) = (disk.stat.size, key_of(&disk.stat));
+        let is_copy = |source: &RepoPath, copy: &Copy| {
+            let place = self.snapshot.directory.join(&copy.key);
+            (size >= MIN_COPY || stat_at(self.hidden.repo, source).is_none())
+                && fs::read_small(&place, size).is_some_and(|bytes| bytes == disk.exact())
+        };
+        let moved = self.not_kept.get(without_ctime(&key)).copied();
+        let copies = self.copies.get(&size).into_iter().flatten();
+        let copies = copies.filter(|(source, copy)| {
+            without_ctime(&copy.key) == without_ctime(&key) || is_copy(source, copy)
+        });
+        for source in moved.into_iter().chain(copies.map(|(source, _)| *source)) {
+            if self.is_private(source)? {
+                return Ok(Some(source));
+            }
+        }
+        Ok(None)
+    }
+
+    fn is_private(&self, source: &RepoPath) -> Result<bool> {
+        if self.snapshot.was_ignored(source) {
+            return Ok(true);
+        }
+        let is_tracked = |tree| self.hidden.repo.tracked(tree, source);
+        let tracked = self.snapshot.tree.map_or(Ok(Tracked::Nothing), is_tracked)?;
+        Ok(tracked == Tracked::Nothing && self.hidden.covers(source)?)
+    }
+}
+
+/// Lists the private files that a program moved or copied before it was interrupted.
+///
+/// # Errors
+/// `OBJECT_MISSING`, `IO_ERROR`, `GIT_DIR_READ_ONLY`.
+pub(super) fn list_interrupted(repo: &Repo, before: &Snapshot) -> Result<()> {
+    let session = Session::current(repo, &repo.head()?)?;
+    let tree = snapshot::tree_now(repo, session.as_ref())?;
+    let (index, all) = (IndexView::read(repo)?, IgnoredBefore::of(repo, session.as_ref(), before));
+    for path in snapshot::differing(repo, tree)? {
+        if let Ok(mut state) = PathState::at(repo, tree, Some(&index), &path) {
+            all.mark(&mut state)?;
+        }
+    }
+    all.list()
 }
 
 /// The name of a copy without the time of the last change of the inode.
@@ -150,6 +384,8 @@ fn without_ctime(key: &str) -> &str {
 mod tests {
     use super::*;
     use crate::guard::review::ChangesPreview;
+    use crate::session::land::land;
+    use crate::session::land_options::LandOptions;
     use crate::session::message::Kind;
     use crate::session::record::{
         CommitInfo, RecordAction, RecordOutcome, checkpoint, record_changes,
@@ -220,6 +456,17 @@ mod tests {
     }
 
     #[test]
+    fn an_ignored_file_whose_uncommitted_rule_an_edit_removes_stays_private() {
+        let scratch = scratch();
+        scratch.write(".gitignore", ".env\n*.log\nbuild/\n*.key\n");
+        scratch.write("my.key", "secret\n");
+        scratch.edit("rule", ".gitignore", "*.key\n", "");
+        checkpoint(&mut scratch.open(), None, &[]).unwrap();
+        assert!(!is_committed(&scratch, "my.key"));
+        assert_eq!(private(&scratch), ["my.key"]);
+    }
+
+    #[test]
     fn no_commit_saves_such_a_file() {
         let scratch = scratch();
         scratch.edit("rule", ".gitignore", ".env\n", "");
@@ -269,6 +516,148 @@ mod tests {
         let root = scratch.root().to_owned();
         run(&scratch, || std::fs::rename(root.join("x.log"), root.join("x.txt")).unwrap());
         assert!(!is_committed(&scratch, "x.txt"));
+    }
+
+    /// Moves `.env` to `env.txt` by a program.
+    fn moved() -> Scratch {
+        let scratch = scratch();
+        let root = scratch.root().to_owned();
+        run(&scratch, || std::fs::rename(root.join(".env"), root.join("env.txt")).unwrap());
+        scratch
+    }
+
+    fn private(scratch: &Scratch) -> Vec<String> {
+        let (repo, session) = (scratch.repo(), scratch.session());
+        let all = private_paths(&repo, Some(&session)).unwrap();
+        all.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_private_file_stays_private_in_later_calls() {
+        let scratch = moved();
+        run(&scratch, || scratch.write("env.txt", "KEY=1\nMORE=2\n"));
+        let outcome = scratch.edit("key", "env.txt", "1", "2");
+        assert_eq!(outcome.files[0].recorded, RecordedIn::Private);
+        let outcome = checkpoint(&mut scratch.open(), None, &[]).unwrap();
+        assert_eq!(outcome.warnings[0].code, "left_out");
+        assert!(!is_committed(&scratch, "env.txt"));
+        assert_eq!(private(&scratch), ["env.txt"]);
+        scratch.undo(3).unwrap();
+        assert_eq!(scratch.text(".env").as_deref(), Some("KEY=1\n"));
+        assert_eq!((scratch.text("env.txt"), private(&scratch)), (None, vec![]));
+        scratch.redo().unwrap();
+        checkpoint(&mut scratch.open(), None, &[]).unwrap();
+        assert!(!is_committed(&scratch, "env.txt"));
+    }
+
+    #[test]
+    fn a_copy_of_a_private_file_is_private() {
+        let scratch = moved();
+        let text = "KEY=1 and enough bytes that nobody writes twice\n";
+        run(&scratch, || scratch.write("env.txt", text));
+        run(&scratch, || scratch.write("copy.txt", text));
+        assert!(!is_committed(&scratch, "copy.txt"));
+        assert_eq!(private(&scratch), ["copy.txt", "env.txt"]);
+    }
+
+    #[test]
+    fn a_private_file_that_the_user_adds_or_removes_is_an_ordinary_one() {
+        let scratch = moved();
+        let repo = scratch.repo();
+        let add = ["add", "env.txt"];
+        assert!(edt_io::spawn::git(repo.environment(), scratch.root(), &add, b"").unwrap().ok);
+        assert_eq!(private(&scratch), [""; 0]);
+        checkpoint(&mut scratch.open(), None, &[]).unwrap();
+        assert!(is_committed(&scratch, "env.txt"));
+        let scratch = moved();
+        scratch.remove("env.txt");
+        run(&scratch, || scratch.write("env.txt", "by program\n"));
+        assert!(is_committed(&scratch, "env.txt"));
+    }
+
+    #[test]
+    fn a_private_file_stays_private_in_the_next_session() {
+        let scratch = moved();
+        scratch.edit("a", "a.txt", "one", "two");
+        let session = scratch.session();
+        let landed = land(&mut scratch.open(), &session, &LandOptions::default()).unwrap();
+        let [warning] = &landed.warnings[..] else { panic!("{:?}", landed.warnings) };
+        assert!(warning.message.contains("1 private file"), "{warning:?}");
+        scratch.begin("next");
+        checkpoint(&mut scratch.open(), None, &[]).unwrap();
+        assert!(!is_committed(&scratch, "env.txt"));
+    }
+
+    #[test]
+    fn what_an_interrupted_program_moved_stays_private() {
+        let scratch = scratch();
+        drop(scratch.snapshot());
+        let root = scratch.root().to_owned();
+        std::fs::rename(root.join(".env"), root.join("env.txt")).unwrap();
+        assert_eq!(crate::session::kept::interrupted(&scratch.repo()).len(), 1);
+        checkpoint(&mut scratch.open(), None, &[]).unwrap();
+        assert!(!is_committed(&scratch, "env.txt"));
+    }
+
+    #[test]
+    fn a_new_file_with_usual_content_is_an_ordinary_one() {
+        let scratch = scratch();
+        scratch.write("x.log", "{}\n");
+        let outcome = run(&scratch, || scratch.write("config.json", "{}\n"));
+        assert!(is_committed(&scratch, "config.json"));
+        assert_eq!(outcome.warnings, []);
+    }
+
+    #[test]
+    fn a_file_that_was_not_copied_is_not_taken_for_a_new_one() {
+        let scratch = scratch();
+        for at in 0..201 {
+            scratch.write(&format!("build/{at}.o"), "x");
+        }
+        run(&scratch, || scratch.write(".gitignore", ""));
+        scratch.write(".gitignore", "build/\n");
+        run(&scratch, || scratch.write(".gitignore", "*.tmp\n"));
+        scratch.undo(1).unwrap();
+        assert_eq!(scratch.text("build/7.o").as_deref(), Some("x"));
+    }
+
+    #[test]
+    fn a_new_file_in_an_ignored_directory_whose_rule_a_program_removes_is_undone() {
+        let scratch = scratch();
+        scratch.write("build/1.o", "x");
+        run(&scratch, || {
+            scratch.write(".gitignore", "");
+            scratch.write("build/2.o", "y");
+        });
+        assert!(!is_committed(&scratch, "build/2.o"));
+        scratch.undo(1).unwrap();
+        assert_eq!(
+            (scratch.text("build/1.o").as_deref(), scratch.text("build/2.o")),
+            (Some("x"), None)
+        );
+    }
+
+    #[test]
+    fn a_program_that_removes_a_private_file_commits_nothing_of_it() {
+        let scratch = moved();
+        run(&scratch, || scratch.remove("env.txt"));
+        assert!(!is_committed(&scratch, "env.txt"));
+        scratch.undo(1).unwrap();
+        assert_eq!(scratch.text("env.txt").as_deref(), Some("KEY=1\n"));
+        let scratch = self::scratch();
+        scratch.edit("rule", ".gitignore", ".env\n", "");
+        run(&scratch, || scratch.remove(".env"));
+        assert!(!is_committed(&scratch, ".env"));
+        scratch.undo(1).unwrap();
+        assert_eq!(scratch.text(".env").as_deref(), Some("KEY=1\n"));
+    }
+
+    #[test]
+    fn a_hard_link_of_a_small_ignored_file_is_private() {
+        let scratch = scratch();
+        let root = scratch.root().to_owned();
+        run(&scratch, || std::fs::hard_link(root.join(".env"), root.join("link.txt")).unwrap());
+        assert!(!is_committed(&scratch, "link.txt"));
     }
 
     #[test]

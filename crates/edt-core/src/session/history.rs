@@ -1,7 +1,7 @@
 //! The session's commits, read from Git.
 
 use super::current::Session;
-use super::message::{self, Trailers};
+use super::message::{self, Kind, Trailers};
 use edt_git::read::ObjectKind;
 use edt_git::{Oid, Repo};
 use edt_types::{Code, Finding, Result};
@@ -82,6 +82,12 @@ impl Commit {
         self.trailers.as_ref().is_some_and(|trailers| trailers.kind.is_users())
     }
 
+    /// Whether it is a checkpoint, which the user or an agent requested.
+    #[must_use]
+    pub fn is_checkpoint(&self) -> bool {
+        self.trailers.as_ref().is_some_and(|trailers| trailers.kind == Kind::Checkpoint)
+    }
+
     /// Whether its content is the user's.
     #[must_use]
     pub fn is_users(&self) -> bool {
@@ -127,7 +133,6 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::message::Kind;
     use crate::tests::{Scratch, refusal};
     use edt_git::ObjectWriter;
     use edt_git::objects::write_synced;

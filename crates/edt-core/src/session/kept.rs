@@ -3,7 +3,9 @@
 
 use std::path::PathBuf;
 
+use super::hidden;
 use super::snapshot::{self, Copy, Snapshot};
+use super::workspace::LockedWorkspace;
 use edt_git::{Oid, Repo, Tracked};
 use edt_io::disk::{FoundEntry, Parent};
 use edt_io::{failed, fs};
@@ -41,13 +43,33 @@ enum FileBefore {
 pub fn interrupted(repo: &Repo) -> Vec<Warning> {
     let mut warnings = Vec::new();
     for snapshot in Snapshot::interrupted(repo) {
-        if let Ok(found) = differing(repo, &snapshot).and_then(|all| report(repo, &snapshot, &all))
-        {
+        let reported = hidden::list_interrupted(repo, &snapshot)
+            .and_then(|()| differing(repo, &snapshot))
+            .and_then(|all| report(repo, &snapshot, &all));
+        if let Ok(found) = reported {
             warnings.extend(found);
             snapshot.finish();
         }
     }
     warnings
+}
+
+/// As [`interrupted`], but looks only if the journal has a hint that a program was announced.
+#[must_use]
+pub fn interrupted_if_announced(workspace: &mut LockedWorkspace) -> Vec<Warning> {
+    if !workspace.journal.program_announced() {
+        return Vec::new();
+    }
+    let warnings = interrupted(&workspace.repo);
+    update_hint(workspace);
+    warnings
+}
+
+/// Stores in the journal whether a program is announced.
+pub fn update_hint(workspace: &mut LockedWorkspace) {
+    if workspace.is_locked() {
+        workspace.journal.set_program_announced(Snapshot::any_announced(&workspace.repo));
+    }
 }
 
 /// Copies the earlier files at `paths`, and warns of the changed links: a session cannot record
@@ -328,6 +350,26 @@ mod tests {
         assert_eq!(interrupted(&scratch.repo()), []);
         assert_eq!((directories(&scratch.repo()), reminder(&scratch.repo())), (vec![], None));
         assert!(Snapshot::interrupted(&scratch.repo()).is_empty());
+    }
+
+    #[test]
+    fn the_journal_knows_whether_a_program_was_announced() {
+        let scratch = scratch();
+        let mut workspace = scratch.open();
+        assert_eq!(interrupted_if_announced(&mut workspace), []);
+        let running = scratch.snapshot();
+        update_hint(&mut workspace);
+        drop(workspace);
+        scratch.write("a.txt", "by program\n");
+        // The hint outlives transactions of other calls.
+        scratch.begin("fix");
+        let mut workspace = scratch.open();
+        assert_eq!(interrupted_if_announced(&mut workspace), []);
+        drop(running);
+        assert_eq!(interrupted_if_announced(&mut workspace).len(), 1);
+        assert!(!workspace.journal.program_announced());
+        drop(workspace);
+        assert!(!scratch.open().journal.program_announced());
     }
 
     #[test]

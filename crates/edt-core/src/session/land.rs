@@ -2,24 +2,22 @@
 //! worktree where that branch is checked out.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::current::Session;
 use super::diff_report;
 use super::follow::{Operation, TreeMove, WorktreeUpdate};
+use super::hidden;
 use super::history::Commit;
-use super::land_commits::{LandCommits, allowed};
+use super::land_commits::LandCommits;
 use super::land_options::LandOptions;
 use super::land_plan::{LandPlan, LandTarget, PlannedCommit};
+use super::land_review::LandReview;
 use super::land_target::{landing_lock, other_worktree, target};
 use super::list::next_numbered_ref;
+use super::message;
 use super::unland::Landing;
-use super::user_commits::UserCommits;
 use super::workspace::LockedWorkspace;
-use crate::guard::Guard;
-use crate::guard::review::ChangesReview;
-use crate::policy::Policy;
 use edt_git::commit_hooks;
 use edt_git::diff::TreeDifference;
 use edt_git::{InHead, Loose, ObjectWriter, Oid, Repo};
@@ -37,7 +35,7 @@ pub struct Landed {
     pub commit: Oid,
     /// The new commits on it, oldest first.
     pub commits: Vec<Oid>,
-    /// How many edits of the session they include.
+    /// How many edits of the session they include, also those that the user amended.
     pub edits: u64,
     /// The paths that differ from the branch's previous commit.
     pub paths: Vec<TreeDifference>,
@@ -94,6 +92,16 @@ pub fn land(
                     && found.any(|finding| finding.evidence.contains_key("target_moved")) =>
             {
                 attempts += 1;
+            }
+            Err(found) if found.any(|finding| finding.code == Code::NothingToLand) => {
+                let private = hidden::not_landed(&workspace.repo, session)?;
+                return Err(found.map(|finding| match &private {
+                    None => finding,
+                    Some(warning) => {
+                        let summary = format!("{} {}", finding.summary, warning.message);
+                        Finding { summary, ..finding }
+                    }
+                }));
             }
             landed => return landed,
         }
@@ -171,11 +179,8 @@ fn land_once(
             (next_numbered_ref(repo, &session.name, "landing")?, commit),
             (next_numbered_ref(repo, &session.name, "onto")?, onto),
         ],
-        files: update.steps.files,
-        index: update.index.map(|index| (index, update.steps.moves)),
-        touched_trees: update.steps.touched_trees,
         drop: pointer.into_iter().collect(),
-        ..ChangeSet::of(branch)
+        ..update.steps.change_set(branch, update.index)
     };
     workspace.require_durability(session.base);
     let (repo, level) = (&workspace.repo, workspace.journal.durability());
@@ -197,11 +202,13 @@ fn land_once(
         // stays open.
         session.drop_pointer(&workspace.repo);
     }
+    warnings.extend(hidden::not_landed(&workspace.repo, session).ok().flatten());
     let place = root.clone().unwrap_or_else(|| workspace.repo.root_path().to_owned());
     // The landing is complete. The last hook cannot change it and needs no lock.
     workspace.release();
     warnings.extend(commit_hooks::run_post_commit(&workspace.repo, &place));
-    let edits = plan.commits.iter().filter(|commit| commit.is_edit()).count() as u64;
+    let is_edit = |one: &&Commit| message::parse(&one.message).is_some_and(|of| of.kind.is_edit());
+    let edits = plan.commits.iter().filter(is_edit).count() as u64;
     Ok(Landed { target, commit, commits, edits, paths, elsewhere: root, recovered, warnings })
 }
 
@@ -220,139 +227,12 @@ struct PreparedLanding {
     warnings: Vec<Warning>,
 }
 
-/// What judges a landing.
-struct LandReview<'a> {
-    policy: &'a Policy,
-    guards: &'a [Arc<dyn Guard>],
-    options: &'a LandOptions,
-}
-
-impl LandReview<'_> {
-    /// Lets the guards judge each squashed commit against the commit before it, as a whole.
-    fn judge(
-        &self,
-        writer: &ObjectWriter<'_>,
-        session: &Session,
-        target: &LandTarget,
-        plan: &LandPlan,
-    ) -> Result<Vec<Warning>> {
-        let target = target.tree(writer.repo())?;
-        let (mut before, mut warnings, mut found) = (target, Vec::new(), Vec::new());
-        let users = UserCommits::of(writer, session);
-        for planned in &plan.planned {
-            if let PlannedCommit::Squash { tree, commits } = planned {
-                let allowed = allowed(commits, self.options);
-                let review = ChangesReview::of_landing(
-                    &users,
-                    writer,
-                    (before, *tree, target),
-                    !plan.folded.is_empty(),
-                    self.policy,
-                    self.guards,
-                    &allowed,
-                )?;
-                for finding in review.refused {
-                    if !is_known_binary(writer, &finding, commits)? {
-                        found.push(finding);
-                    }
-                }
-                warnings.extend(review.warnings);
-            }
-            before = planned.tree();
-        }
-        Refusal::check(found.into_iter().map(not_landed).collect())?;
-        Ok(warnings)
-    }
-}
-
-/// Whether an edit added the new binary file deliberately: its request allowed binary content.
-fn is_known_binary(
-    writer: &ObjectWriter<'_>,
-    finding: &Finding,
-    commits: &[Commit],
-) -> Result<bool> {
-    if finding.code != Code::BuildOutput {
-        return Ok(false);
-    }
-    let words = [Code::BinaryContent, Code::Encoding].map(Code::allow);
-    for commit in commits {
-        let allowed = commit.trailers.iter().flat_map(|trailers| &trailers.allowed);
-        if !allowed.into_iter().any(|word| words.contains(&Some(word))) {
-            continue;
-        }
-        let parent = commit
-            .parent
-            .map_or_else(|| Ok(writer.repo().empty_tree()), |parent| writer.tree_of(parent))?;
-        let changed = writer.tree_diff(parent, commit.tree)?;
-        let named = |one: &TreeDifference| finding.path == Some(one.path.to_string());
-        if changed.iter().any(|one| one.new.is_some() && named(one)) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-/// The finding about a landing as a whole.
-fn not_landed(finding: Finding) -> Finding {
-    let flag = finding.allow.map(|word| {
-        format!("If the whole landing is intended, repeat `edt land` with `--allow {word}`.")
-    });
-    let remedy = match finding.code {
-        Code::BuildOutput => finding.remedy,
-        _ => "Change it in the session, or undo the edit (`edt log`, `edt revert`).".to_owned(),
-    };
-    let effect = Effect::NothingLanded;
-    Finding { effect, remedy, override_remedy: flag, ..finding }
-}
-
-/// The refusal to land the user's own changes without the user's consent.
-fn user_changes_included(
-    repo: &Repo,
-    session: &Session,
-    plan: &LandPlan,
-) -> Result<Option<Finding>> {
-    let mut files: Vec<(String, u64)> = Vec::new();
-    for commit in plan.commits.iter().filter(|commit| commit.is_users_changes()) {
-        let parent =
-            commit.parent.map_or_else(|| Ok(repo.empty_tree()), |parent| repo.tree_of(parent))?;
-        for report in diff_report::files(repo, &repo.tree_diff(parent, commit.tree)?)? {
-            let lines = report.lines_added + report.lines_removed;
-            match files.iter_mut().find(|(path, _)| *path == report.path) {
-                Some((_, known)) => *known += lines,
-                None => files.push((report.path, lines)),
-            }
-        }
-    }
-    if files.is_empty() {
-        return Ok(None);
-    }
-    let list: Vec<String> = files.iter().map(|(path, lines)| format!("{path} ({lines})")).collect();
-    let names: Vec<String> = files.into_iter().map(|(path, _)| path).collect();
-    Ok(Some(
-        Finding::new(
-            Code::UserChangesIncluded,
-            format!(
-                "{} has commits with the user's own uncommitted changes; changed lines: {}.",
-                session.short_branch(),
-                list.join(", ")
-            ),
-            "Ask the user. If they agree, they type `edt land --include-user-changes`: it lands \
-             their changes as commits of their own, apart from the agent's.",
-        )
-        .with_effect(Effect::NothingLanded)
-        .with("files", names),
-    ))
-}
-
 impl PreparedLanding {
     fn of(repo: &Repo, session: &Session, review: &LandReview<'_>) -> Result<PreparedLanding> {
         let options = review.options;
         let target = target(repo, session, options)?;
         let mut writer = ObjectWriter::new(repo);
         let plan = LandPlan::of(repo, &mut writer, session, &target)?;
-        if !options.include_user_changes {
-            Refusal::check(user_changes_included(repo, session, &plan)?.into_iter().collect())?;
-        }
         let warnings = review.judge(&writer, session, &target, &plan)?;
         let commits = LandCommits { repo, session, target: &target, plan: &plan, options }
             .write(&mut writer)?;
@@ -489,7 +369,8 @@ mod tests {
     use crate::session::begin::HeadSwitch;
     use crate::session::history::Commit;
     use crate::session::message::Kind;
-    use crate::session::record::{CommitInfo, RecordAction, record_changes};
+    use crate::session::record::{CommitInfo, RecordAction, checkpoint, record_changes};
+    use crate::session::snapshot::Snapshot;
     use crate::tests::{Scratch, path, refusal};
     use crate::txn::Request;
 
@@ -526,6 +407,69 @@ mod tests {
         );
         let done = landed(&scratch, &consent()).unwrap();
         assert_eq!(scratch.committed(done.commit, "a.txt"), Some(numbers(20) + "one\ntwo\n"));
+    }
+
+    /// A session whose only commit is a checkpoint that cuts a file.
+    fn cut_in_a_checkpoint() -> Scratch {
+        let scratch = Scratch::with(&[("a.txt", &numbers(200)), ("b.txt", "b\n")]);
+        scratch.begin("fix");
+        scratch.write("a.txt", "oops\n");
+        checkpoint(&mut scratch.open(), None, &[]).unwrap();
+        scratch
+    }
+
+    #[test]
+    fn the_consent_to_land_a_checkpoint_overrides_no_guard() {
+        let scratch = cut_in_a_checkpoint();
+        let commit = scratch.head();
+        let short = commit.to_hex_with_len(12);
+        let codes = |options: &LandOptions| landed(&scratch, options).unwrap_err().codes();
+        let both = ["USER_CHANGES_INCLUDED", "SIZE_REDUCTION"];
+        assert_eq!(codes(&LandOptions::default()), both);
+        let finding = refusal(landed(&scratch, &consent()));
+        assert_eq!((finding.code, finding.effect), (Code::SizeReduction, Effect::NothingLanded));
+        assert!(finding.remedy.contains(&format!("`edt undo --to {short}~1`")), "{finding:#?}");
+        let allow = vec!["size_reduction".to_owned()];
+        assert_eq!(
+            codes(&LandOptions { allow: allow.clone(), ..LandOptions::default() }),
+            ["USER_CHANGES_INCLUDED"]
+        );
+        let done = landed(&scratch, &LandOptions { allow, ..consent() }).unwrap();
+        assert_eq!(scratch.committed(done.commit, "a.txt").as_deref(), Some("oops\n"));
+    }
+
+    #[test]
+    fn an_edit_on_a_checkpoint_does_not_hide_its_cut() {
+        let scratch = cut_in_a_checkpoint();
+        scratch.edit("more", "a.txt", "oops", "oops again");
+        scratch.edit("other", "b.txt", "b", "c");
+        assert_eq!(refusal(landed(&scratch, &consent())).code, Code::SizeReduction);
+    }
+
+    #[test]
+    fn a_file_that_a_tool_changed_unseen_is_judged() {
+        let scratch = Scratch::with(&[("a.txt", &numbers(200))]);
+        scratch.begin("fix");
+        scratch.write("a.txt", "oops\n");
+        let (repo, only) = (scratch.repo(), [path("a.txt")]);
+        let before = Snapshot::taken_of_paths(&repo, &only, [].into()).unwrap();
+        let info = CommitInfo { message: "edit".into(), agent: None, kind: Kind::Edit };
+        let mut record = |_: &ChangesPreview<'_>| Ok(RecordAction::Record);
+        let mut workspace = scratch.open();
+        record_changes(&mut workspace, &before, &info, Some(&only), &mut record).unwrap();
+        drop(workspace);
+        assert_eq!(refusal(landed(&scratch, &consent())).code, Code::SizeReduction);
+    }
+
+    #[test]
+    fn an_override_of_an_edit_counts_for_a_checkpoint_above_it() {
+        let scratch = Scratch::with(&[("a.txt", &numbers(200))]);
+        scratch.begin("fix");
+        let cut = Request::new("cut").overwrite("a.txt", "new\n").allow("size_reduction");
+        scratch.apply(&cut).unwrap();
+        scratch.write("a.txt", "new\nmine\n");
+        checkpoint(&mut scratch.open(), None, &[]).unwrap();
+        landed(&scratch, &consent()).unwrap();
     }
 
     #[test]

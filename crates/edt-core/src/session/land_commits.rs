@@ -109,12 +109,12 @@ impl LandCommits<'_> {
         self.options.message.as_deref().map(str::trim).filter(|text| newest && !text.is_empty())
     }
 
-    /// The caller's message, else the subject of the only edit, else a list of the edits; with
-    /// trailers.
+    /// The caller's message, else that of the only edit, else a list of the edits; with trailers.
     fn message(&self, commits: &[Commit], allowed: &[String]) -> String {
         let edits: Vec<&Commit> = commits.iter().filter(|commit| commit.is_edit()).collect();
         let text = match (self.text_for(commits), edits.as_slice()) {
             (Some(text), _) => text.to_owned(),
+            (None, [one]) if is_of_kind_edit(one) => message::text(&one.message).to_owned(),
             (None, [one]) => one.subject().to_owned(),
             (None, many) => {
                 let list: Vec<String> =
@@ -147,6 +147,11 @@ impl LandCommits<'_> {
             },
         )
     }
+}
+
+/// Whether an agent or the user wrote the complete message. edt writes the body for a program.
+fn is_of_kind_edit(commit: &Commit) -> bool {
+    commit.trailers.as_ref().is_some_and(|trailers| trailers.kind == Kind::Edit)
 }
 
 /// The overrides that the edits recorded, and those given for the landing.
@@ -217,6 +222,13 @@ mod tests {
             message(&scratch, &LandOptions::default()),
             "calc: add\n\nEdt-Session: fix\nEdt-Kind: land\nEdt-Edit: 1\n"
         );
+    }
+
+    #[test]
+    fn one_edit_lands_with_the_body_of_its_message() {
+        let scratch = scratch();
+        scratch.edit("why\n\nin detail", "a.txt", "one", "two");
+        assert!(message(&scratch, &LandOptions::default()).starts_with("why\n\nin detail\n\nEdt-"));
     }
 
     #[test]

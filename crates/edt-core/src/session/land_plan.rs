@@ -192,8 +192,8 @@ fn since(
     let (mut commits, mut next) = (Vec::new(), Some(session.tip));
     while let Some(oid) = next.filter(|oid| new.contains(oid)) {
         let mut commit = Commit::read(repo, oid)?;
-        // It has edt's trailers, but somebody amended it.
-        if amended.contains(&oid) || commit.is_edit() && edit_change::is_amended(repo, &commit)? {
+        // It has edt's trailers, but the user amended its content.
+        if edit_change::is_amended(repo, &commit, amended.contains(&oid))? {
             commit.trailers = None;
         }
         next = commit.parent;
@@ -452,11 +452,29 @@ mod tests {
     #[test]
     fn a_commit_that_was_amended_is_a_users() {
         let scratch = one_edit();
-        let tip = scratch.head();
-        let log = scratch.text(".git/logs/refs/heads/edt/fix").unwrap();
-        let line = format!("{0} {tip} A <a@b> 1 +0000\tcommit (amend): first\n", "0".repeat(40));
-        scratch.write(".git/logs/refs/heads/edt/fix", &(log + &line));
+        amend(&scratch, "first", Some("two by hand\n"));
         assert_eq!(planned(&scratch).unwrap(), ["(first)"]);
+    }
+
+    #[test]
+    fn an_edit_with_an_amended_message_stays_an_edit() {
+        let scratch = one_edit();
+        amend(&scratch, "other words", None);
+        scratch.edit("second", "a.txt", "two", "three");
+        assert_eq!(planned(&scratch).unwrap(), ["other words+second"]);
+    }
+
+    /// Amends the only edit, as `git commit --amend` does.
+    fn amend(scratch: &Scratch, subject: &str, text: Option<&str>) {
+        let tip = scratch.head();
+        let message = scratch.message(tip).replacen("first", subject, 1);
+        let text = text.map_or_else(|| scratch.text("a.txt").unwrap(), str::to_owned);
+        scratch.set_ref("refs/heads/edt/fix", scratch.session().base);
+        let new = scratch.user_commit("edt/fix", &[("a.txt", Some(&text))], &message);
+        scratch.write("a.txt", &text);
+        let log = scratch.text(".git/logs/refs/heads/edt/fix").unwrap();
+        let line = format!("{tip} {new} A <a@b> 1 +0000\tcommit (amend): {subject}\n");
+        scratch.write(".git/logs/refs/heads/edt/fix", &(log + &line));
     }
 
     #[test]

@@ -8,7 +8,8 @@ pub enum Kind {
     Begin,
     /// An edit through `edt apply` or an agent's own tool.
     Edit,
-    /// The user's uncommitted changes, committed on request.
+    /// The user's uncommitted changes, committed on request, or because edt did not see the files
+    /// before an agent's tool changed them.
     Checkpoint,
     /// The user's version of files that an edit cannot be separated from.
     UserChanges,
@@ -130,6 +131,12 @@ pub fn values(message: &str, key: &str) -> Vec<String> {
     let last = message.trim_end().rsplit("\n\n").next().unwrap_or_default();
     let prefix = format!("{key}: ");
     last.lines().filter_map(|line| line.strip_prefix(&prefix).map(str::to_owned)).collect()
+}
+
+/// Subject and body of a message with edt's trailers.
+#[must_use]
+pub fn text(message: &str) -> &str {
+    message.trim_end().rsplit_once("\n\n").map_or(message, |(text, _)| text)
 }
 
 /// Parses the trailers of a message; `None` if edt did not write them. Reads the last paragraph

@@ -17,6 +17,7 @@
 
 pub mod abandon;
 pub mod begin;
+mod call_text;
 mod candidates;
 pub mod checkout;
 pub mod checkpoint;
@@ -34,6 +35,7 @@ pub mod land;
 pub mod land_commits;
 pub mod land_options;
 pub mod land_plan;
+mod land_review;
 pub mod land_target;
 pub mod list;
 pub mod log;

@@ -1,6 +1,9 @@
 //! Files of which no copy is made before a program runs, because they are too large or too many.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::snapshot::{Snapshot, key_of, stat_at};
+use edt_command::Restorable;
 use edt_git::Repo;
 use edt_io::disk::Parent;
 use edt_io::fs;
@@ -77,7 +80,8 @@ impl Snapshot {
             } else {
                 format!(
                     "The program {did} this file, of which edt had made no copy: it is too large, \
-                     or not a regular file. `edt undo` cannot restore it."
+                     the copies of all ignored files are, or it is not a regular file. `edt undo` \
+                     cannot restore it."
                 )
             };
             Some(Warning { code: "not_restorable", path: Some(one.path.to_string()), message })
@@ -86,22 +90,71 @@ impl Snapshot {
     }
 }
 
-/// Whether a snapshot copies what is at or below `path`, or Git has it. An ignored directory with
-/// many files counts as copied: it is taken for build output, which everybody removes.
-#[must_use]
-pub fn is_copied(repo: &Repo, path: &RepoPath) -> bool {
-    let is_below = |path: &RepoPath, above: &RepoPath| {
-        path == above || path.parents().any(|parent| parent == above.as_bytes())
-    };
-    let Some(stat) = stat_at(repo, path) else { return true };
-    if !stat.is_directory() {
-        return stat.size <= MAX_IGNORED_FILE || !repo.ignores(path).unwrap_or(false);
+/// The paths that a command names. Ignored files at or below them are copied before all others, also
+/// in a directory that is taken for build output.
+#[derive(Debug, Default)]
+pub struct NamedPaths {
+    all: BTreeSet<RepoPath>,
+    /// The files of which policy promised a copy, with their sizes.
+    promised: BTreeMap<RepoPath, u64>,
+}
+
+impl NamedPaths {
+    pub fn add(&mut self, path: RepoPath) {
+        self.all.insert(path);
     }
-    let copied = |ignored: &RepoPath| {
-        let Some(files) = files_of(repo, ignored) else { return true };
-        files.iter().all(|(file, size)| *size <= MAX_IGNORED_FILE || !is_below(file, path))
-    };
-    repo.ignored().is_ok_and(|all| all.iter().all(copied))
+
+    /// What can be restored of `path` after its removal, together with what was promised before.
+    pub(super) fn promise(&mut self, repo: &Repo, path: &RepoPath) -> Restorable {
+        let Some(stat) = stat_at(repo, path) else { return Restorable::All };
+        let (mut restorable, mut files) = (Restorable::All, Vec::new());
+        if stat.is_directory() {
+            let Ok(all) = repo.ignored() else { return Restorable::NotAll };
+            for ignored in all {
+                let Some(deeper) = deeper(path, &ignored) else { continue };
+                match files_of(repo, deeper) {
+                    Some(found) => files.extend(found),
+                    None => restorable = Restorable::NotBuildOutput,
+                }
+            }
+        } else if repo.ignores(path).unwrap_or(true) {
+            files.push((path.clone(), stat.size));
+        } else if stat.size > repo.max_file_size() {
+            return Restorable::NotAll;
+        }
+        if files.iter().any(|(_, size)| *size > MAX_IGNORED_FILE) {
+            return Restorable::NotAll;
+        }
+        self.promised.extend(files);
+        let total: u64 = self.promised.values().sum();
+        if total > MAX_IGNORED_TOTAL { Restorable::NotAll } else { restorable }
+    }
+
+    /// The files at or below an ignored path with their sizes, as far as they are copied; and
+    /// whether there are others.
+    pub(super) fn copied(&self, repo: &Repo, ignored: &RepoPath) -> (Vec<(RepoPath, u64)>, bool) {
+        if let Some(all) = files_of(repo, ignored) {
+            return (all, false);
+        }
+        let below = self.all.iter().filter(|path| *path != ignored && path.is_at_or_below(ignored));
+        let files: BTreeSet<_> = below.filter_map(|path| files_of(repo, path)).flatten().collect();
+        (files.into_iter().collect(), true)
+    }
+
+    /// The order in which ignored files are copied.
+    pub(super) fn rank(&self, file: &RepoPath) -> u8 {
+        if self.promised.contains_key(file) {
+            0
+        } else {
+            let is_named = |path: &[u8]| self.all.contains(&RepoPath::from_tree(path));
+            u8::from(!is_named(file.as_bytes()) && !file.parents().any(is_named)) + 1
+        }
+    }
+}
+
+/// The path that is at or below the other one, if there is one.
+fn deeper<'p>(one: &'p RepoPath, other: &'p RepoPath) -> Option<&'p RepoPath> {
+    if one.is_at_or_below(other) { Some(one) } else { other.is_at_or_below(one).then_some(other) }
 }
 
 /// The files at or below an ignored path with their sizes; `None` if there are too many.
@@ -160,8 +213,8 @@ mod tests {
         scratch.write("large.log", &"x".repeat(limit + 1));
         let snapshot = scratch.snapshot();
         assert_eq!(not_kept(&snapshot), ["large.log"]);
-        assert!(!is_copied(&scratch.repo(), &path("large.log")));
-        assert!(is_copied(&scratch.repo(), &path("fits.log")));
+        assert_eq!(promise(&scratch, &["large.log"]).0, Restorable::NotAll);
+        assert_eq!(promise(&scratch, &["fits.log"]).0, Restorable::All);
         assert!(snapshot.paths().any(|one| *one == path("fits.log")));
     }
 
@@ -173,9 +226,58 @@ mod tests {
         }
         let snapshot = scratch.snapshot();
         assert_eq!(not_kept(&snapshot), ["target"]);
-        assert!(is_copied(&scratch.repo(), &path("target")), "everybody removes build output");
-        assert!(is_copied(&scratch.repo(), &path("target/0.o")));
+        assert_eq!(promise(&scratch, &["target"]).0, Restorable::NotBuildOutput);
         assert_eq!(snapshot.paths().count(), 0);
+    }
+
+    /// What policy promises of a command that removes these paths.
+    fn promise(scratch: &Scratch, all: &[&str]) -> (Restorable, NamedPaths) {
+        let (repo, mut named) = (scratch.repo(), NamedPaths::default());
+        let mut worst = Restorable::All;
+        for one in all {
+            named.add(path(one));
+            worst = worst.max(named.promise(&repo, &path(one)));
+        }
+        (worst, named)
+    }
+
+    #[test]
+    fn a_named_file_in_a_directory_of_build_output_is_kept() {
+        let scratch = scratch();
+        for at in 0..MAX_IGNORED_FILES {
+            scratch.write(&format!("target/{at}.o"), "x");
+            scratch.write(&format!("target/deep/{}/x.o", at % 3), "deep");
+        }
+        let (restorable, named) = promise(&scratch, &["target/7.o", "target/deep/1"]);
+        assert_eq!(restorable, Restorable::All);
+        let snapshot = scratch.snapshot_with(&named);
+        let all: Vec<String> = snapshot.paths().map(ToString::to_string).collect();
+        assert_eq!(all, ["target/7.o", "target/deep/1/x.o"]);
+        assert_eq!(not_kept(&snapshot), ["target"]);
+    }
+
+    #[test]
+    fn a_named_file_is_copied_before_others_up_to_the_limit_of_all() {
+        let scratch = scratch();
+        let large = "x".repeat(usize::try_from(MAX_IGNORED_FILE).unwrap());
+        let names: Vec<String> = (10..75).map(|at| format!("{at}.log")).collect();
+        names.iter().for_each(|name| scratch.write(name, &large));
+        let (restorable, named) = promise(&scratch, &["74.log"]);
+        assert_eq!(restorable, Restorable::All);
+        assert_eq!(not_kept(&scratch.snapshot_with(&named)), ["73.log"]);
+        let all: Vec<&str> = names.iter().map(String::as_str).collect();
+        assert_eq!(promise(&scratch, &all[..64]).0, Restorable::All);
+        assert_eq!(promise(&scratch, &all).0, Restorable::NotAll);
+    }
+
+    #[test]
+    fn a_large_untracked_file_is_not_promised() {
+        let scratch = scratch();
+        scratch.write("new.txt", "12345");
+        let repo = scratch.repo();
+        repo.set_max_file_size(4);
+        let found = NamedPaths::default().promise(&repo, &path("new.txt"));
+        assert_eq!(found, Restorable::NotAll);
     }
 
     #[test]
@@ -190,8 +292,9 @@ mod tests {
         scratch.remove("b.log");
         let of = |did: &str| {
             format!(
-                "The program {did} this file, of which edt had made no copy: it is too large, or \
-                 not a regular file. `edt undo` cannot restore it."
+                "The program {did} this file, of which edt had made no copy: it is too large, the \
+                 copies of all ignored files are, or it is not a regular file. `edt undo` cannot \
+                 restore it."
             )
         };
         let expected = [format!("a.log: {}", of("changed")), format!("b.log: {}", of("removed"))];

@@ -4,24 +4,28 @@ use super::checkpoint::UserVersion;
 use super::ownership::{self, Before, MergedFile, SeparatedEdit, Version, merge3};
 use super::path_state::PathState;
 use super::snapshot::Snapshot;
-use super::tool_call::BeforeCall;
+use super::tool_call::{self, CallChange, ToolCall};
 use super::unwind;
 use edt_git::{FileMode, ObjectWriter, Oid, Tracked};
 use edt_journal::PrivateBytes;
-use edt_types::{Result, UserChanges};
+use edt_types::{Result, UserChanges, Warning};
 
 /// One file that a program changed.
 pub(super) struct ProgramChange {
     /// The file now.
     pub(super) state: PathState,
-    /// The exact file before.
+    /// The exact file before, for undo.
     pub(super) before: Option<PrivateBytes>,
+    /// The exact file after, for undo.
+    pub(super) exact_after: Option<PrivateBytes>,
     /// The file before, as Git would record it.
     pub(super) version: Option<Version>,
     pub(super) after: Option<Version>,
     pub(super) separated: SeparatedEdit,
     /// Whether nobody knows the file before: then all of it counts as the user's.
     pub(super) unknown: bool,
+    /// Whether more changed than an agent's tool says.
+    has_more: bool,
 }
 
 impl ProgramChange {
@@ -35,26 +39,15 @@ impl ProgramChange {
         tree: Oid,
         state: PathState,
     ) -> Result<Option<ProgramChange>> {
+        if let Some(call) = &snapshot.tool {
+            return ProgramChange::of_call(writer, snapshot, call, tree, state);
+        }
         let repo = writer.repo();
         let stat = state.disk.as_ref().map(|disk| disk.stat);
-        if snapshot.tool.is_none() && snapshot.is_unchanged(&state.path, stat.as_ref()) {
+        if snapshot.is_unchanged(&state.path, stat.as_ref()) {
             return Ok(None);
         }
-        let (mut before, mut is_derived) = (snapshot.before(&state.path)?, false);
-        if let Some(call) = &snapshot.tool {
-            before = Some(match call.before(repo, &state, before)? {
-                BeforeCall::Same => return Ok(None),
-                BeforeCall::Known(before) => before,
-                BeforeCall::Derived(before) => {
-                    is_derived = true;
-                    Some(before)
-                }
-                // An ignored file is never committed.
-                BeforeCall::Unknown if state.ignored => return Ok(None),
-                BeforeCall::Unknown => return Ok(Some(ProgramChange::unknown(state))),
-            });
-        }
-        let (before, version) = match before {
+        let (before, version) = match snapshot.before(&state.path)? {
             Some(before) => {
                 let version = before
                     .clone()
@@ -75,24 +68,94 @@ impl ProgramChange {
         if id(&version) == id(&after) && same_bytes {
             return Ok(None);
         }
+        let exact = (before, ownership::exact(&state));
+        ProgramChange::separate(writer, state, (version, after), exact).map(Some)
+    }
+
+    /// What a call of an agent's tool changed. Of several possible changes, one that can be
+    /// separated from the user's.
+    fn of_call(
+        writer: &ObjectWriter<'_>,
+        snapshot: &Snapshot,
+        call: &ToolCall,
+        tree: Oid,
+        state: PathState,
+    ) -> Result<Option<ProgramChange>> {
+        let changes = match snapshot.change_of(call, writer, tree, &state)? {
+            CallChange::Known(changes) => changes,
+            CallChange::Unknown if !state.ignored => {
+                return Ok(Some(ProgramChange::unknown(state)));
+            }
+            // An ignored file is never committed.
+            CallChange::None | CallChange::Unknown => return Ok(None),
+        };
+        let mut first = None;
+        for change in changes {
+            let sides = (change.before, change.after);
+            let mut one = ProgramChange::separate(writer, state.clone(), sides, change.exact)?;
+            let branch = one.separated.branch.as_ref().map(|version| version.file);
+            if change.may_be_recorded && branch == state.tip && !state.ignored {
+                return Ok(None);
+            }
+            one.has_more = change.has_more && branch != state.disk_file();
+            let users = one.separated.user_changes;
+            let after = one.after.as_ref().map(|version| version.file);
+            if users == UserChanges::None && after != state.disk_file() {
+                one.separated.user_changes = UserChanges::Separate;
+            }
+            if users != UserChanges::Mixed {
+                return Ok(Some(one));
+            }
+            first.get_or_insert(one);
+        }
+        Ok(first)
+    }
+
+    fn separate(
+        writer: &ObjectWriter<'_>,
+        state: PathState,
+        (version, after): (Option<Version>, Option<Version>),
+        (before, exact_after): (Option<PrivateBytes>, Option<PrivateBytes>),
+    ) -> Result<ProgramChange> {
         let separated = if state.ignored {
             SeparatedEdit { branch: None, entry: None, user_changes: UserChanges::None }
         } else {
             let old = Before { tip: state.tip, disk: version.clone() };
             ownership::separate(writer, &state, &old, after.as_ref())?
         };
-        if is_derived && id(&separated.branch) == state.tip && !state.ignored {
-            // Another call has recorded it.
-            return Ok(None);
-        }
-        Ok(Some(ProgramChange { state, before, version, after, separated, unknown: false }))
+        Ok(ProgramChange {
+            state,
+            before,
+            exact_after,
+            version,
+            after,
+            separated,
+            unknown: false,
+            has_more: false,
+        })
     }
 
     fn unknown(state: PathState) -> ProgramChange {
-        let (before, after) = (ownership::exact(&state), Version::on_disk(&state));
-        let separated = SeparatedEdit::mixed(after.as_ref());
-        let version = state.tip.map(Version::recorded);
-        ProgramChange { state, before, version, after, separated, unknown: true }
+        let (exact, after) = (ownership::exact(&state), Version::on_disk(&state));
+        ProgramChange {
+            before: exact.clone(),
+            exact_after: exact,
+            version: state.tip.map(Version::recorded),
+            separated: SeparatedEdit::mixed(after.as_ref()),
+            after,
+            state,
+            unknown: true,
+            has_more: false,
+        }
+    }
+
+    /// What the agent should know of the change.
+    pub(super) fn warning(&self) -> Option<Warning> {
+        let path = &self.state.path;
+        if self.unknown {
+            return Some(tool_call::unknown(path));
+        }
+        self.has_more.then(|| tool_call::has_more(path))
     }
 
     /// Whether the private store keeps the bytes, because the commit does not have them, or not the

@@ -7,7 +7,7 @@ use super::checkpoint::{CheckpointReason, Checkpoints, UserVersion};
 use super::current::Session;
 use super::diff_report;
 use super::edit_change;
-use super::hidden::{self, IgnoredBefore};
+use super::hidden::{Hidden, IgnoredBefore};
 use super::kept;
 use super::list::next_numbered_ref;
 use super::message::{self, Kind, Trailers};
@@ -15,7 +15,6 @@ use super::ownership::{self, Version};
 use super::path_state::PathState;
 use super::program_change::ProgramChange;
 use super::snapshot::{self, Snapshot};
-use super::tool_call;
 use super::user_commits::UserCommits;
 use super::workspace::LockedWorkspace;
 use crate::guard::review::ChangesPreview;
@@ -98,7 +97,8 @@ pub fn checkpoint(
     let mut writer = ObjectWriter::new(repo);
     let Recorder { session, new, tree, index } = Recorder::of(workspace, &mut writer)?;
     let (candidates, warnings) = candidates(repo, tree, only)?;
-    let (mut states, left) = read(repo, &session, tree, &index, candidates, only)?;
+    let hidden = Hidden::of(repo, Some(&session));
+    let (mut states, left) = read(&hidden, &session, tree, &index, candidates, only)?;
     states.retain(|state| state.disk_file() != state.tip || state.has_unique_staged());
     let mut outcome = RecordOutcome { warnings, ..RecordOutcome::nothing(session.clone()) };
     outcome.warnings.extend(left.iter().map(|(path, finding)| left_out(path, finding)));
@@ -185,21 +185,24 @@ pub fn record_changes(
         all
     };
     let candidates = candidates.into_iter().collect();
+    let hidden = Hidden::of(repo, Some(&session)).after(before);
     let (states, mut skipped) =
-        read(repo, &session, tree, &index, candidates, only.unwrap_or(&[]))?;
+        read(&hidden, &session, tree, &index, candidates, only.unwrap_or(&[]))?;
     skipped.retain(|(path, _)| !before.is_at(repo, path));
     let mut outcome = RecordOutcome::nothing(session.clone());
     outcome.warnings.extend(skipped.iter().map(|(path, finding)| left_out(path, finding)));
     outcome.left_out = skipped.iter().map(|(path, _)| path.clone()).collect();
     outcome.warnings.extend(kept::not_recorded(repo, before, &outcome.left_out)?);
-    let (mut changed, ignored) = (Vec::new(), IgnoredBefore::of(before));
+    let (mut changed, ignored) = (Vec::new(), IgnoredBefore::of(repo, Some(&session), before));
     for mut state in states {
-        let Some(warning) = ignored.mark(&mut state) else { continue };
+        let Some(warning) = ignored.mark(&mut state)? else { continue };
         if let Some(one) = ProgramChange::of(&writer, before, tree, state)? {
             outcome.warnings.extend(warning);
             changed.push(one);
         }
     }
+    // Whatever becomes of the changes, the files are on disk now.
+    ignored.list()?;
     if let Some(busy) = busy {
         // A build may change ignored files at any time.
         if changed.iter().all(|one| one.state.ignored) {
@@ -211,9 +214,10 @@ pub fn record_changes(
     outcome.new_files = new_files(repo, before.tree, &changed)?;
     let edits = if new.is_some() { 0 } else { session.edits(repo)? };
     let mixed = changed.iter().filter(|one| one.separated.user_changes == UserChanges::Mixed);
-    let mixed = mixed.map(ProgramChange::users).collect();
-    let reason = CheckpointReason::UserChanges;
-    let below = Checkpoints::write(&mut writer, &session, tree, edits, mixed, reason)?;
+    let (unseen, mixed): (Vec<_>, Vec<_>) = mixed.partition(|one| one.unknown);
+    let users = |all: Vec<&ProgramChange>| all.into_iter().map(ProgramChange::users).collect();
+    let users = (users(unseen), users(mixed));
+    let below = Checkpoints::below_edit(&mut writer, &session, tree, edits, users)?;
     let (changes, moves, private) = write(&mut writer, &changed);
     let (new_tree, touched_trees) = writer.write_tree(below.tree, &changes)?;
     let unknown = || changed.iter().filter(|one| one.unknown);
@@ -238,7 +242,7 @@ pub fn record_changes(
     };
     let message =
         message::compose(&info.message, &trailers) + &edit_change::trailer(below.tree, new_tree);
-    outcome.warnings.extend(unknown().map(|one| tool_call::unknown(&one.state.path)));
+    outcome.warnings.extend(changed.iter().filter_map(ProgramChange::warning));
     let commit = if unknown().count() == changed.len() {
         below.tip
     } else {
@@ -278,9 +282,9 @@ fn write(
 ) -> (Vec<TreeChange>, Vec<EntryMove>, Vec<PrivateFile>) {
     let (mut changes, mut moves, mut private) = (Vec::new(), Vec::new(), Vec::new());
     for one in changed {
-        let ProgramChange { state, before, after, separated, .. } = one;
+        let ProgramChange { state, before, exact_after, separated, .. } = one;
         if one.is_private() {
-            private.push(PrivateFile::new(&state.path, before.clone(), ownership::exact(state)));
+            private.push(PrivateFile::new(&state.path, before.clone(), exact_after.clone()));
         }
         if state.ignored {
             continue;
@@ -291,7 +295,6 @@ fn write(
             let file = ownership::write(writer, entry.clone());
             moves.push(entry_move(state, file));
         }
-        debug_assert_eq!(after.as_ref().map(|after| after.file), state.disk_file());
     }
     (changes, moves, private)
 }
@@ -447,7 +450,7 @@ type LeftOut = (RepoPath, Finding);
 /// The states of `candidates`, and those that cannot be recorded. A path in `only` must be
 /// recordable.
 fn read(
-    repo: &Repo,
+    hidden: &Hidden<'_>,
     session: &Session,
     tree: Oid,
     index: &IndexView,
@@ -457,9 +460,9 @@ fn read(
     let (mut states, mut found, mut skipped) = (Vec::new(), Vec::new(), Vec::new());
     for path in candidates {
         let seen = (session.head == InHead::Yes).then_some(index);
-        match PathState::at(repo, tree, seen, &path) {
+        match PathState::at(hidden.repo, tree, seen, &path) {
             Ok(mut state) => {
-                state.ignored |= hidden::is_uncovered(repo, session, &state)?;
+                hidden.mark(&mut state)?;
                 states.push(state);
             }
             Err(error) if only.contains(&path) => found.extend(error.into_vec()),
@@ -476,8 +479,8 @@ fn ignored_path(path: &RepoPath) -> Warning {
     Warning {
         code: "left_out",
         path: Some(path.to_string()),
-        message: "This path was not recorded: Git ignores it, or ignored it before the session, \
-            and such a file is never committed."
+        message: "This path was not recorded: Git ignores it, or ignored its content before. Such \
+            a file is committed only if the user adds it (`git add`)."
             .to_owned(),
     }
 }
@@ -498,6 +501,7 @@ fn left_out(path: &RepoPath, finding: &Finding) -> Warning {
 mod tests {
     use super::*;
     use crate::session::history::Commit;
+    use crate::session::not_kept::NamedPaths;
     use crate::tests::{Scratch, path, refusal};
     use edt_types::FileChangeKind;
     use edt_types::{Code, Effect};
@@ -900,7 +904,8 @@ mod tests {
         let scratch = merging();
         let head = scratch.head();
         let repo = scratch.repo();
-        let before = Snapshot::take(&repo, repo.tree_of(head).unwrap()).unwrap();
+        let (tree, named) = (repo.tree_of(head).unwrap(), NamedPaths::default());
+        let before = Snapshot::take(&repo, tree, &named).unwrap();
         scratch.write("a.txt", "resolved by the user\n");
         scratch.write("new.txt", "new\n");
         let mut decide = |_: &ChangesPreview<'_>| Ok(RecordAction::Record);
@@ -929,11 +934,11 @@ mod tests {
     fn a_tool_is_recorded_at_its_paths_alone() {
         let scratch = scratch();
         let only = [path("a.txt")];
-        Snapshot::of_paths(&scratch.repo(), &only).unwrap();
+        let announced = std::collections::BTreeMap::new();
+        Snapshot::of_paths(&scratch.repo(), &only, &announced).unwrap();
         scratch.write("a.txt", "two\n");
         scratch.write("b.txt", "two\n");
-        let replaced = std::collections::BTreeMap::new();
-        let before = Snapshot::taken_of_paths(&scratch.repo(), &only, replaced).unwrap();
+        let before = Snapshot::taken_of_paths(&scratch.repo(), &only, announced).unwrap();
         let mut decide = |_: &ChangesPreview<'_>| Ok(RecordAction::Record);
         let kind = &info(Kind::Edit);
         let outcome =

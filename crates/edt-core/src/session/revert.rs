@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::checkout;
 use super::current::Session;
-use super::hidden;
+use super::hidden::Hidden;
 use super::history::Commit;
 use super::message::Kind;
 use super::ownership::{MergedFile, Version, merge3};
@@ -62,7 +62,8 @@ pub fn revert(
     }
     let index = if session.head == InHead::Yes { Some(IndexView::read(repo)?) } else { None };
     let mut states = checkout::read_states(repo, tree, index.as_ref(), &paths)?;
-    hidden::mark(repo, session, &mut states)?;
+    let hidden = Hidden::of(repo, Some(session));
+    states.iter_mut().try_for_each(|state| hidden.mark(state))?;
     checkout::check_not_switched(repo, session, &states, &paths)?;
     let mut overlapping = OverlappingFiles::new(options.overlaps, VERB);
     let (mut files, mut found) = (Vec::new(), Vec::new());

@@ -98,7 +98,7 @@ impl Rewrite<'_> {
             return Ok(outcome);
         }
         let edit = session.edits(repo)? + 1;
-        let CheckoutPlan { files, moves, touched_trees, mut private, .. } = plan;
+        let mut private = std::mem::take(&mut plan.private);
         private.extend(unchanged);
         let private =
             PrivateRecord::of_edit(repo, &session.name, (session.tip, new_tree), private)?;
@@ -121,11 +121,8 @@ impl Rewrite<'_> {
         let change = ChangeSet {
             objects: writer.loose_objects(),
             create,
-            files,
-            index: index.map(|index| (index, moves)),
-            touched_trees,
             private,
-            ..ChangeSet::of(branch)
+            ..plan.change_set(branch, index)
         };
         workspace.require_durability(session.base);
         outcome.warnings.extend(publish(&workspace.repo, &mut workspace.journal, change)?);
@@ -155,13 +152,7 @@ impl FileRewrite {
         let entry = if index == InHead::No || !moves || state.ignored {
             None
         } else {
-            match ownership::index_entry(writer, &state, branch.as_ref())? {
-                Ok(entry) => entry,
-                Err(rows) => {
-                    overlapping.add(&state, &rows);
-                    ownership::index_entry_with_new(writer, &state, branch.as_ref())?
-                }
-            }
+            overlapping.entry(writer, &state, branch.as_ref())?
         };
         Ok(FileRewrite { state, branch, disk, entry })
     }

@@ -4,13 +4,16 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
+use super::checkout::CheckoutStep;
 use super::checkpoint::{CheckpointReason, Checkpoints, UserVersion};
 use super::current::Session;
 use super::list::next_numbered_ref;
+use super::ownership::{self, Version};
 use super::path_state::PathState;
-use super::unwind;
-use edt_git::{ObjectWriter, Oid};
-use edt_types::{Finding, Refusal, Result, Warning};
+use super::unwind::{self, FileSteps};
+use edt_git::diff::{TreeDifference, TreeItem};
+use edt_git::{InHead, ObjectWriter, Oid};
+use edt_types::{Finding, Refusal, RepoPath, Result, Warning};
 
 /// What to do if the user changed the same lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -29,6 +32,8 @@ pub struct OverlappingFiles {
     overlaps: Overlaps,
     /// The command, for the refusal.
     operation: &'static str,
+    /// What the refusal advises instead of `--save`.
+    remedy: Option<fn(&RepoPath) -> String>,
     saved: Vec<PathState>,
     refused: Vec<Finding>,
 }
@@ -43,8 +48,79 @@ pub struct Saved {
 
 impl OverlappingFiles {
     #[must_use]
-    pub const fn new(overlaps: Overlaps, operation: &'static str) -> OverlappingFiles {
-        OverlappingFiles { overlaps, operation, saved: Vec::new(), refused: Vec::new() }
+    pub fn new(overlaps: Overlaps, operation: &'static str) -> OverlappingFiles {
+        let (saved, refused) = (Vec::new(), Vec::new());
+        OverlappingFiles { overlaps, operation, remedy: None, saved, refused }
+    }
+
+    /// Of a command that has no `--save`.
+    #[must_use]
+    pub fn refused(operation: &'static str, remedy: fn(&RepoPath) -> String) -> OverlappingFiles {
+        let remedy = Some(remedy);
+        OverlappingFiles { remedy, ..OverlappingFiles::new(Overlaps::Refuse, operation) }
+    }
+
+    /// The file on disk after `steps`. They overwrite the lines of the user that overlap.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING`, `INTERNAL`.
+    pub fn disk(
+        &mut self,
+        writer: &ObjectWriter<'_>,
+        steps: &FileSteps,
+        state: &PathState,
+    ) -> Result<Option<Version>> {
+        match steps.follow(writer, state)? {
+            Ok(disk) => Ok(disk),
+            Err(rows) => {
+                self.add(state, &rows);
+                steps.overwrite(writer, state)
+            }
+        }
+    }
+
+    /// The index entry of a path whose file in HEAD becomes `new`, as in [`CheckoutStep`]. What the
+    /// user staged stays staged, except lines that overlap.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING`, `INTERNAL`.
+    pub fn entry(
+        &mut self,
+        writer: &ObjectWriter<'_>,
+        state: &PathState,
+        new: Option<&Version>,
+    ) -> Result<Option<Option<Version>>> {
+        match ownership::index_entry(writer, state, new)? {
+            Ok(entry) => Ok(entry),
+            Err(rows) => {
+                self.add(state, &rows);
+                ownership::index_entry_with_new(writer, state, new)
+            }
+        }
+    }
+
+    /// The step of a path: the file on disk follows `steps`, the branch and the index follow
+    /// `differs`.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING`, `INTERNAL`.
+    pub fn step(
+        &mut self,
+        writer: &ObjectWriter<'_>,
+        steps: &FileSteps,
+        state: PathState,
+        differs: &TreeDifference,
+        index: InHead,
+    ) -> Result<CheckoutStep> {
+        let moves = differs.old != differs.new;
+        let target = if moves { differs.new.and_then(TreeItem::file) } else { state.tip };
+        let disk = Some(self.disk(writer, steps, &state)?);
+        let entry = if moves && index == InHead::Yes {
+            self.entry(writer, &state, target.map(Version::recorded).as_ref())?
+        } else {
+            None
+        };
+        Ok(CheckoutStep { state, disk, entry, target })
     }
 
     /// Adds a file whose `rows` on disk or in the index would be overwritten. No commit ever has an
@@ -61,7 +137,13 @@ impl OverlappingFiles {
             _ if state.ignored => {
                 self.refused.push(unwind::overlap_ignored(&state.path, rows, &operation));
             }
-            Overlaps::Refuse => self.refused.push(unwind::overlap(&state.path, rows, &operation)),
+            Overlaps::Refuse => {
+                let mut found = unwind::overlap(&state.path, rows, &operation);
+                if let Some(remedy) = self.remedy {
+                    found.remedy = remedy(&state.path);
+                }
+                self.refused.push(found);
+            }
             Overlaps::Save => self.saved.push(state.clone()),
         }
     }

@@ -10,8 +10,9 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::LockedWorkspace;
-use super::not_kept::{MAX_IGNORED_FILE, MAX_IGNORED_TOTAL, NotKept, NotKeptState, files_of};
-use super::tool_call::ToolCall;
+use super::current::Session;
+use super::not_kept::{MAX_IGNORED_FILE, MAX_IGNORED_TOTAL, NamedPaths, NotKept, NotKeptState};
+use super::tool_call::{self, ToolCall};
 use edt_git::diff::Untracked;
 use edt_git::{Oid, Repo};
 use edt_io::disk::{FoundEntry, Parent, Stat};
@@ -55,11 +56,12 @@ pub(super) struct Copy {
 }
 
 impl Snapshot {
-    /// Copies every file that differs from `tree`, every untracked file, and small ignored files.
+    /// Copies every file that differs from `tree`, every untracked file, and small ignored files;
+    /// those that the program's command names come first.
     ///
     /// # Errors
     /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
-    pub fn take(repo: &Repo, tree: Oid) -> Result<Snapshot> {
+    pub fn take(repo: &Repo, tree: Oid, named: &NamedPaths) -> Result<Snapshot> {
         let during_operation =
             repo.operation().map_or(Ok(None), |_| repo.head().map(|head| head.commit))?;
         let mut snapshot =
@@ -73,20 +75,22 @@ impl Snapshot {
         let mut left = MAX_IGNORED_TOTAL;
         snapshot.ignored = repo.ignored()?;
         snapshot.ignored.sort();
-        for ignored in snapshot.ignored.clone() {
-            match files_of(repo, &ignored) {
-                Some(files) => {
-                    for (path, size) in files {
-                        if size > MAX_IGNORED_FILE || size > left {
-                            snapshot.not_kept.push(NotKept::file(repo, path));
-                            continue;
-                        }
-                        left -= size;
-                        snapshot.add(repo, path, MAX_IGNORED_FILE)?;
-                    }
-                }
-                None => snapshot.not_kept.push(NotKept::directory(ignored)),
+        let mut all = Vec::new();
+        for ignored in &snapshot.ignored {
+            let (files, others) = named.copied(repo, ignored);
+            all.extend(files);
+            if others {
+                snapshot.not_kept.push(NotKept::directory(ignored.clone()));
             }
+        }
+        all.sort_by_cached_key(|(path, _)| named.rank(path));
+        for (path, size) in all {
+            if size > MAX_IGNORED_FILE || size > left {
+                snapshot.not_kept.push(NotKept::file(repo, path));
+                continue;
+            }
+            left -= size;
+            snapshot.add(repo, path, MAX_IGNORED_FILE)?;
         }
         snapshot.prune();
         snapshot.announce()?;
@@ -105,7 +109,8 @@ impl Snapshot {
             if !lock::try_exclusive(&running) || !running.is_at(&manifest) {
                 return None;
             }
-            let RunManifest { tree, files, not_kept: not_kept_of } = RunManifest::read(&manifest)?;
+            let RunManifest { tree, files, not_kept: not_kept_of, ignored } =
+                RunManifest::read(&manifest)?;
             let path = |bytes: Vec<u8>| RepoPath::from_tree(&bytes);
             let not_kept = |(bytes, key)| NotKept { path: path(bytes), key };
             Some(Snapshot {
@@ -115,12 +120,19 @@ impl Snapshot {
                 directory: directory.clone(),
                 manifest: Some(manifest),
                 running: Some(running),
-                ignored: Vec::new(),
+                ignored: ignored.into_iter().map(path).collect(),
                 during_operation: None,
                 tool: None,
             })
         };
         left.filter_map(snapshot).collect()
+    }
+
+    /// Whether a program runs, or was interrupted and not handled yet.
+    #[must_use]
+    pub fn any_announced(repo: &Repo) -> bool {
+        let all = fs::files_in(&directory(repo));
+        all.iter().any(|path| path.extension().is_some_and(|kind| kind == RUN))
     }
 
     /// Writes the manifest of a program's snapshot, and locks it until the snapshot is dropped.
@@ -130,6 +142,7 @@ impl Snapshot {
             tree: self.tree.map(|tree| tree.to_string()),
             files: self.files.iter().map(|(path, copy)| (bytes(path), copy.clone())).collect(),
             not_kept: self.not_kept.iter().map(|one| (bytes(&one.path), one.key.clone())).collect(),
+            ignored: self.ignored.iter().map(bytes).collect(),
         };
         let bytes = serde_json::to_vec(&manifest).unwrap_or_default();
         let mut number = 0;
@@ -165,13 +178,25 @@ impl Snapshot {
 
     /// Whether Git ignored `path` when the snapshot was taken.
     pub(super) fn was_ignored(&self, path: &RepoPath) -> bool {
-        let is_below = |ignored: &RepoPath| {
-            let ignored = ignored.as_bytes();
-            let ignored = ignored.strip_suffix(b"/").unwrap_or(ignored);
-            let rest = path.as_bytes().strip_prefix(ignored);
-            rest.is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
-        };
-        self.ignored.iter().any(is_below)
+        self.ignored_above(path).is_some()
+    }
+
+    /// Whether nobody knows the file at `path` when the snapshot was taken.
+    pub(super) fn is_unknown(&self, path: &RepoPath) -> bool {
+        !self.files.contains_key(path)
+            && self.not_kept.iter().any(|one| path.is_at_or_below(&one.path))
+    }
+
+    /// The ignored file or directory that `path` was or was in.
+    pub(super) fn ignored_above(&self, path: &RepoPath) -> Option<&RepoPath> {
+        self.ignored.iter().find(|ignored| path.is_at_or_below(ignored))
+    }
+
+    /// Whether there may have been a file at `path`.
+    pub(super) fn existed(&self, path: &RepoPath) -> bool {
+        self.tool.is_some()
+            || matches!(self.files.get(path), Some(Some(_)))
+            || self.is_unknown(path)
     }
 
     /// The file at `path` when the snapshot was taken. The outer `None`: it is not in the snapshot,
@@ -181,14 +206,17 @@ impl Snapshot {
     /// `IO_ERROR` if the copy cannot be read.
     pub fn before(&self, path: &RepoPath) -> Result<Option<Option<PrivateBytes>>> {
         let Some(copy) = self.files.get(path) else { return Ok(None) };
-        let Some(Copy { key, executable, permissions, link: None }) = copy else {
-            return Ok(Some(None));
-        };
+        copy.as_ref().map_or(Ok(None), |copy| self.content(copy)).map(Some)
+    }
+
+    /// The copied file; `None` for a symbolic link.
+    pub(super) fn content(&self, copy: &Copy) -> Result<Option<PrivateBytes>> {
+        let Copy { key, executable, permissions, link: None } = copy else { return Ok(None) };
         let place = self.directory.join(key);
         let read = fs::read_file_limited(&place, u64::MAX);
         let bytes = read.map_err(|error| failed("read", &place, &error))?.unwrap_or_default();
         let (executable, permissions) = (*executable, Some(*permissions));
-        Ok(Some(Some(PrivateBytes { executable, permissions, bytes })))
+        Ok(Some(PrivateBytes { executable, permissions, bytes }))
     }
 
     /// Whether the file at `path` is certainly the same as in the snapshot, by its stat.
@@ -287,7 +315,7 @@ impl Snapshot {
             self.files.values().flatten().map(|copy| copy.key.clone()).collect();
         let all = fs::files_in(&self.directory);
         for manifest in all.iter().filter(|path| path.extension().is_some()) {
-            let of_tool = || read_manifest(manifest).unwrap_or_default().into_values().collect();
+            let of_tool = || tool_call::needed_copies(manifest);
             let copies: Vec<Option<Copy>> = RunManifest::read(manifest)
                 .map_or_else(of_tool, |run| run.files.into_iter().map(|(_, copy)| copy).collect());
             needed.extend(copies.into_iter().flatten().map(|copy| copy.key));
@@ -323,6 +351,8 @@ struct RunManifest {
     tree: Option<String>,
     files: Vec<(Vec<u8>, Option<Copy>)>,
     not_kept: Vec<(Vec<u8>, String)>,
+    #[serde(default)]
+    ignored: Vec<Vec<u8>>,
 }
 
 impl RunManifest {
@@ -338,10 +368,11 @@ pub(super) fn stat_at(repo: &Repo, path: &RepoPath) -> Option<Stat> {
     parent.stat(name).ok().flatten()
 }
 
-pub(super) fn read_manifest(place: &std::path::Path) -> Option<BTreeMap<RepoPath, Option<Copy>>> {
-    let bytes = fs::read_small(place, u64::MAX)?;
-    let all: Vec<(Vec<u8>, Option<Copy>)> = serde_json::from_slice(&bytes).ok()?;
-    Some(all.into_iter().map(|(path, copy)| (RepoPath::from_tree(&path), copy)).collect())
+/// The tree of the session, or HEAD's.
+pub(super) fn tree_now(repo: &Repo, session: Option<&Session>) -> Result<Oid> {
+    let tip =
+        session.map_or_else(|| repo.head().map(|head| head.commit), |one| Ok(Some(one.tip)))?;
+    tip.map_or_else(|| Ok(repo.empty_tree()), |commit| repo.tree_of(commit))
 }
 
 /// The paths that may differ from `tree` on disk or in the index, without ignored ones.
@@ -561,7 +592,7 @@ mod tests {
         let (a, b, new) = (path("a.txt"), path("b.txt"), path("new.txt"));
         scratch.write("a.txt", "by hand\n");
         let repo = scratch.repo();
-        Snapshot::of_paths(&repo, &[a.clone(), new.clone()]).unwrap();
+        Snapshot::of_paths(&repo, &[a.clone(), new.clone()], &BTreeMap::new()).unwrap();
         scratch.write("a.txt", "by tool\n");
         let all = [a.clone(), b, new];
         let taken = Snapshot::taken_of_paths(&repo, &all, BTreeMap::new()).unwrap();
@@ -576,7 +607,7 @@ mod tests {
         let scratch = scratch();
         scratch.write("a.txt", "by hand\n");
         let (repo, only) = (scratch.repo(), [path("a.txt")]);
-        Snapshot::of_paths(&repo, &only).unwrap();
+        Snapshot::of_paths(&repo, &only, &BTreeMap::new()).unwrap();
         scratch.write("a.txt", "by tool\n");
         scratch.snapshot().finish();
         let taken = Snapshot::taken_of_paths(&repo, &only, BTreeMap::new()).unwrap();

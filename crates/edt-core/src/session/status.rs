@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::current::Session;
 use super::diff_report;
+use super::hidden;
 use super::log::LogFile;
 use super::user_changes::{self, ReadLimits, UserChange};
 use edt_edit::diff::LineDiff;
@@ -37,6 +38,9 @@ pub struct WorktreeStatus {
     /// Untracked files, without ignored ones. A directory without tracked files is one path that
     /// ends in `/`.
     pub untracked: Vec<String>,
+    /// Untracked files that no commit may have, because Git ignored them or their content earlier.
+    /// `git add` makes one an ordinary file.
+    pub private: Vec<String>,
     /// Paths with merge conflicts.
     pub conflicted: Vec<String>,
     /// The operation of Git in progress: `merge`, `rebase`, `cherry-pick`, `revert`, `bisect` or
@@ -86,6 +90,8 @@ pub fn status(repo: &Repo, recovered: Option<Recovered>) -> Result<WorktreeStatu
         status.changed = changed.iter().map(LogFile::of).collect();
         status.session = Some(session.report(false));
     }
+    let private = hidden::private_paths(repo, session.as_ref())?;
+    status.private = private.iter().map(ToString::to_string).collect();
     let found = user_changes::of_worktree(repo, session.as_ref(), &[], COUNTED)?;
     let names = |paths: Vec<RepoPath>| paths.iter().map(ToString::to_string).collect();
     status.staged = names(found.staged);

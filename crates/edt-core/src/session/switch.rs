@@ -180,19 +180,11 @@ fn publish_move(
 ) -> Result<(Vec<FileReport>, Vec<Warning>)> {
     let WorktreeUpdate { index, objects, mut steps } = update;
     let private = steps.record(session, session.tip);
-    let change = ChangeSet {
-        objects,
-        head_to,
-        drop,
-        private,
-        files: steps.files,
-        index: index.map(|index| (index, steps.moves)),
-        touched_trees: steps.touched_trees,
-        ..ChangeSet::of(branch)
-    };
+    let reports = std::mem::take(&mut steps.reports);
+    let change = ChangeSet { objects, head_to, drop, private, ..steps.change_set(branch, index) };
     workspace.require_durability(session.base);
     let warnings = publish(&workspace.repo, &mut workspace.journal, change)?;
-    Ok((steps.reports, warnings))
+    Ok((reports, warnings))
 }
 
 fn check_not_rebased(repo: &Repo, session: &Session) -> Result<()> {

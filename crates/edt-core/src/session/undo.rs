@@ -2,18 +2,16 @@
 //! Nothing is lost: the old tip is kept at `refs/edt/<name>/undone/<n>`, and every line of the user
 //! stays on disk.
 
-use super::checkout::{self, CheckoutPlan, CheckoutStep};
+use super::checkout::{self, CheckoutPlan};
 use super::current::{REFS, Session};
-use super::hidden;
+use super::hidden::Hidden;
 use super::history::Commit;
 use super::list::{next_numbered_ref, numbered_tips};
 use super::message::Kind;
-use super::ownership::{self, Version};
 use super::revision;
 use super::saved::OverlappingFiles;
 use super::unwind::{Direction, FileSteps};
 use super::workspace::LockedWorkspace;
-use edt_git::diff::TreeItem;
 use edt_git::{InHead, ObjectWriter, Oid, Repo};
 use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet, IndexView, publish};
 use edt_types::{Code, DryRun, FileReport, Finding, Outcome, Result, Status, Warning};
@@ -163,34 +161,14 @@ fn move_branch(
     let index = if session.head == InHead::Yes { Some(IndexView::read(repo)?) } else { None };
     let all = checkout::with_paths(&paths, steps.files.keys());
     let mut states = checkout::read_states(repo, tip_tree, index.as_ref(), &all)?;
-    hidden::mark(repo, session, &mut states)?;
+    let hidden = Hidden::of(repo, Some(session));
+    states.iter_mut().try_for_each(|state| hidden.mark(state))?;
     checkout::check_not_switched(repo, session, &states, &all)?;
     let verb = if back { "edt undo" } else { "edt redo" };
     let mut planned = Vec::new();
     let mut overlapping = OverlappingFiles::new(options.overlaps, verb);
     for (state, differs) in states.into_iter().zip(&all) {
-        let moves = differs.old != differs.new;
-        let wanted = if moves { differs.new.and_then(TreeItem::file) } else { state.tip };
-        let version = wanted.map(Version::recorded);
-        let disk = match steps.follow(&writer, &state)? {
-            Ok(disk) => Some(disk),
-            Err(rows) => {
-                overlapping.add(&state, &rows);
-                Some(steps.overwrite(&writer, &state)?)
-            }
-        };
-        let entry = if index.is_none() || !moves {
-            None
-        } else {
-            match ownership::index_entry(&writer, &state, version.as_ref())? {
-                Ok(entry) => entry,
-                Err(rows) => {
-                    overlapping.add(&state, &rows);
-                    ownership::index_entry_with_new(&writer, &state, version.as_ref())?
-                }
-            }
-        };
-        planned.push(CheckoutStep { state, disk, entry, target: wanted });
+        planned.push(overlapping.step(&writer, &steps, state, differs, session.head)?);
     }
     let saved = overlapping.save(&mut writer, session)?;
     let mut create: Vec<(String, Oid)> = keep.map(|name| (name, session.tip)).into_iter().collect();
@@ -201,7 +179,7 @@ fn move_branch(
     let tree = index.as_ref().map(|_| tip_tree);
     let mut plan = CheckoutPlan::of(&mut writer, tree, attributes, planned)?;
     let private = plan.record(session, target);
-    let CheckoutPlan { files, moves, touched_trees, reports, .. } = plan;
+    let reports = std::mem::take(&mut plan.reports);
     let dry_run = options.dry_run;
     if dry_run == DryRun::Yes {
         let (from, to) = (session.tip, target);
@@ -219,11 +197,8 @@ fn move_branch(
     let change = ChangeSet {
         objects: writer.loose_objects(),
         create,
-        files,
-        index: index.map(|index| (index, moves)),
-        touched_trees,
         private,
-        ..ChangeSet::of(branch)
+        ..plan.change_set(branch, index)
     };
     workspace.require_durability(session.base);
     warnings.extend(publish(&workspace.repo, &mut workspace.journal, change)?);

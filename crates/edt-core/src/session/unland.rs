@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::current::{REFS, Session, base_ref};
 use super::diff_report;
+use super::edit_change;
 use super::follow::{Operation, TreeMove, WorktreeUpdate};
 use super::history::Commit;
 use super::land::LANDING_QUEUE_WAIT;
@@ -15,13 +16,13 @@ use super::message::{self, Kind, Trailers};
 use super::switch::commit_tree;
 use super::workspace::LockedWorkspace;
 use edt_git::commit_hooks::{self, CommitCandidate};
-use edt_git::diff::TreeDifference;
 use edt_git::read::ObjectKind;
 use edt_git::{InHead, Merged, NewCommit, ObjectWriter, Oid, Repo};
 use edt_io::{lock, spawn};
 use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet, publish};
 use edt_types::{
-    Code, Effect, Finding, Outcome, Recovered, Refusal, RepoPath, Result, Status, Warning,
+    Code, Effect, FileReport, Finding, Outcome, Recovered, Refusal, RepoPath, Result, Status,
+    Warning,
 };
 
 /// How many commits of HEAD's branch are searched for a landing.
@@ -66,8 +67,9 @@ pub struct Unlanded {
     pub to: Oid,
     /// The ref that keeps the landed commit.
     pub kept: String,
-    /// The paths that differ between the two.
-    pub paths: Vec<TreeDifference>,
+    /// The files that changed on disk; if no worktree has the branch checked out, those that differ
+    /// between the two commits.
+    pub files: Vec<FileReport>,
     /// The root of the other worktree that was updated; `None` if it is this one or none.
     pub elsewhere: Option<PathBuf>,
     /// What was recovered in that other worktree first.
@@ -97,7 +99,7 @@ impl Unlanded {
         outcome.session = Session::named(repo, &self.landing.session)?.map(|one| one.report(false));
         outcome.commit = Some(self.to.to_string());
         outcome.parent = Some(self.from.to_string());
-        outcome.files = diff_report::files(repo, &self.paths)?;
+        outcome.files = self.files;
         outcome.warnings = self.warnings;
         outcome.recovered = workspace.recovered.clone().or(self.recovered);
         Ok(outcome)
@@ -253,12 +255,13 @@ impl Undoing {
             let commit = revert_commit(repo, writer, landing, from, tree)?;
             (UndoneBy::Revert, commit, writer.tree_of(commit)?)
         };
-        // Every commit of the landing that is an edit leaves the files; the user's do not.
+        // What the edits of the landing changed leaves the files; what is the user's does not.
         let mut disk = Ok(from_tree);
         for commit in landing.commits(repo)?.iter().filter(|commit| !commit.is_users()) {
             let parent = commit_tree(repo, commit.parent)?;
             let Ok(now) = disk else { break };
-            disk = match writer.merge_trees(commit.tree, now, parent)? {
+            let edited = edit_change::tree_after(writer, parent, commit)?;
+            disk = match writer.merge_trees(edited, now, parent)? {
                 Merged::Clean(merged) => Ok(merged),
                 Merged::Conflicts(paths) => Err(paths),
             };
@@ -273,8 +276,9 @@ impl Undoing {
 ///
 /// # Errors
 /// `NOTHING_TO_UNDO`; `MERGE_CONFLICT` if later commits changed the same lines; `UNSAVED_CHANGES` if
-/// the user did, also in changes of their own that landed; `APPROVAL_REQUIRED` if a protected path would change; `SESSION_BUSY`,
-/// `REPOSITORY_BUSY`; errors of publishing. Nothing is changed on an error.
+/// the user did, also in changes of their own that landed; `APPROVAL_REQUIRED` if a protected path
+/// would change; `SESSION_BUSY`, `REPOSITORY_BUSY`; errors of publishing. Nothing is changed on an
+/// error.
 pub fn unland(workspace: &mut LockedWorkspace, options: &UnlandOptions) -> Result<Unlanded> {
     let state = landing_lock(&workspace.repo)?;
     // The queue comes before the worktree's lock, as for a landing.
@@ -315,6 +319,11 @@ pub fn unland(workspace: &mut LockedWorkspace, options: &UnlandOptions) -> Resul
         let index = TreeMove { from: from_tree, to: undoing.tree };
         update = WorktreeUpdate::of(place, disk, Some(index), &operation)?;
     }
+    let files = if here {
+        std::mem::take(&mut update.steps.reports)
+    } else {
+        diff_report::files_in(&writer, &paths)?
+    };
     objects.append(&mut update.objects);
     let from = match undoing.by {
         UndoneBy::Rewind => BranchOrigin::Rewound(undoing.from),
@@ -345,10 +354,7 @@ pub fn unland(workspace: &mut LockedWorkspace, options: &UnlandOptions) -> Resul
         private,
         create: vec![(kept.clone(), landing.commit)],
         drop: landing.refs(),
-        files: update.steps.files,
-        index: update.index.map(|index| (index, update.steps.moves)),
-        touched_trees: update.steps.touched_trees,
-        ..ChangeSet::of(branch)
+        ..update.steps.change_set(branch, update.index)
     };
     workspace.require_durability(base);
     let (repo, level) = (&workspace.repo, workspace.journal.durability());
@@ -363,7 +369,7 @@ pub fn unland(workspace: &mut LockedWorkspace, options: &UnlandOptions) -> Resul
         from: undoing.from,
         to: undoing.to,
         kept,
-        paths,
+        files,
         recovered: elsewhere.as_ref().and_then(|(workspace, _)| workspace.recovered.clone()),
         elsewhere: root,
         warnings,
@@ -410,31 +416,20 @@ fn no_landing(name: &str) -> Finding {
 }
 
 fn not_contained(landing: &Landing) -> Finding {
-    Finding::new(
-        Code::NothingToUndo,
-        format!(
-            "{} does not contain the landing of edt/{} ({}).",
-            landing.short_branch(),
-            landing.session,
-            landing.commit.to_hex_with_len(12)
-        ),
-        "The user moved the branch, so there is nothing to undo. `git reflog` shows where it was.",
-    )
-    .nothing_changed()
+    let remedy =
+        "The user moved the branch, so there is nothing to undo. `git reflog` shows where it was.";
+    nothing_to_undo(landing, ("does not contain", ""), remedy)
 }
 
 fn reverted_already(landing: &Landing) -> Finding {
-    Finding::new(
-        Code::NothingToUndo,
-        format!(
-            "{} has nothing of the landing of edt/{} ({}) any more.",
-            landing.short_branch(),
-            landing.session,
-            landing.commit.to_hex_with_len(12)
-        ),
-        "Later commits reverted it already.",
-    )
-    .nothing_changed()
+    nothing_to_undo(landing, ("has nothing of", " any more"), "Later commits reverted it already.")
+}
+
+fn nothing_to_undo(landing: &Landing, (has, more): (&str, &str), remedy: &str) -> Finding {
+    let (branch, session) = (landing.short_branch(), &landing.session);
+    let short = landing.commit.to_hex_with_len(12);
+    let summary = format!("{branch} {has} the landing of edt/{session} ({short}){more}.");
+    Finding::new(Code::NothingToUndo, summary, remedy).nothing_changed()
 }
 
 fn conflict(landing: &Landing, paths: Vec<String>) -> Finding {
@@ -601,6 +596,18 @@ mod tests {
     }
 
     #[test]
+    fn a_session_that_begins_from_it_merges_the_users_lines_too() {
+        use crate::session::begin::{BeginOptions, HeadSwitch, begin};
+        let scratch = unlanded_with_the_users_line();
+        scratch.write("a.txt", "1\n2\n3\n4\n5 mine\n6\n7\n8\n9 later\n");
+        let (switching, from) = (HeadSwitch::AsConfigured, Some("fix".to_owned()));
+        let options = BeginOptions { name: None, switching, from };
+        begin(&mut scratch.open(), &options).unwrap();
+        let text = "ONE\n2\n3\n4\n5 mine, changed\n6\n7\n8\n9 later\n";
+        assert_eq!(scratch.text("a.txt").as_deref(), Some(text));
+    }
+
+    #[test]
     fn a_switch_overwrites_no_line_that_the_session_does_not_have() {
         let scratch = unlanded_with_the_users_line();
         for text in ["1\n2\n3\n4\n5 other\n6\n7\n8\n9\n", "1\n2\n3\n4\n5 mine, too\n6\n7\n8\n9\n"] {
@@ -632,6 +639,45 @@ mod tests {
         unland(&mut scratch.open(), &options).unwrap();
         assert_eq!(scratch.ref_value("refs/heads/main"), Some(before));
         assert_eq!(scratch.text("a.txt").as_deref(), Some("TWO by hand\n2\n3\n4\n5\n"));
+    }
+
+    #[test]
+    fn the_answer_names_only_the_files_that_changed_on_disk() {
+        let scratch = Scratch::with(&[("a.txt", "1\n2\n3\n"), ("b.txt", "b\n")]);
+        scratch.begin("fix");
+        scratch.edit("first", "a.txt", "1", "ONE");
+        scratch.write("n.txt", "mine\n");
+        crate::session::record::checkpoint(&mut scratch.open(), None, &[]).unwrap();
+        let session = scratch.session();
+        let consent = LandOptions { include_user_changes: true, ..LandOptions::default() };
+        land(&mut scratch.open(), &session, &consent).unwrap();
+        let paths = |done: Unlanded| -> Vec<String> {
+            done.files.into_iter().map(|file| file.path).collect()
+        };
+        assert_eq!(paths(undone(&scratch).unwrap()), ["a.txt"]);
+        assert_eq!(scratch.text("n.txt").as_deref(), Some("mine\n"));
+        // Without a worktree on the branch, the answer names what differs on it.
+        switch(&mut scratch.open(), "fix").unwrap();
+        let session = scratch.session();
+        land(&mut scratch.open(), &session, &consent).unwrap();
+        scratch.write(".git/HEAD", "ref: refs/heads/edt/fix\n");
+        assert_eq!(paths(undone(&scratch).unwrap()), ["a.txt", "n.txt"]);
+    }
+
+    #[test]
+    fn the_users_lines_in_an_amended_edit_that_landed_stay_on_disk() {
+        let scratch = Scratch::with(&[("a.txt", "1\n2\n3\n4\n5\n")]);
+        scratch.begin("fix");
+        scratch.edit("first", "a.txt", "1", "ONE");
+        let message = scratch.message(scratch.head());
+        scratch.set_ref("refs/heads/edt/fix", scratch.session().base);
+        let text = "ONE\n2\n3\n4\n5 mine\n";
+        scratch.user_commit("edt/fix", &[("a.txt", Some(text))], &message);
+        scratch.write("a.txt", text);
+        let session = scratch.session();
+        land(&mut scratch.open(), &session, &LandOptions::default()).unwrap();
+        undone(&scratch).unwrap();
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("1\n2\n3\n4\n5 mine\n"));
     }
 
     #[test]

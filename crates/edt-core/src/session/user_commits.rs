@@ -4,6 +4,7 @@
 use std::cell::OnceCell;
 
 use super::current::Session;
+use super::edit_change;
 use super::history::Commit;
 use super::ownership::{Version, merge3_with_theirs};
 use edt_git::diff::{TreeDifference, TreeItem};
@@ -16,13 +17,21 @@ pub struct UserCommits<'a> {
     writer: &'a ObjectWriter<'a>,
     session: &'a Session,
     unpublished: Option<(Oid, Oid)>,
+    checkpoints: bool,
     steps: OnceCell<Vec<Vec<TreeDifference>>>,
 }
 
 impl<'a> UserCommits<'a> {
     #[must_use]
     pub fn of(writer: &'a ObjectWriter<'a>, session: &'a Session) -> UserCommits<'a> {
-        UserCommits { writer, session, unpublished: None, steps: OnceCell::new() }
+        let steps = OnceCell::new();
+        UserCommits { writer, session, unpublished: None, checkpoints: true, steps }
+    }
+
+    /// The same, without checkpoints: an agent may have requested them.
+    #[must_use]
+    pub fn without_checkpoints(self) -> UserCommits<'a> {
+        UserCommits { checkpoints: false, steps: OnceCell::new(), ..self }
     }
 
     /// The same, with a change of the user's that the branch does not have yet: its trees before
@@ -77,7 +86,14 @@ impl<'a> UserCommits<'a> {
             let amended = repo.amended(&self.session.branch());
             for commit in self.session.commits(repo) {
                 let commit: Commit = commit?;
-                if commit.is_users() || amended.contains(&commit.oid) {
+                let is_users = if commit.is_checkpoint() {
+                    self.checkpoints
+                } else {
+                    commit.is_users()
+                        || amended.contains(&commit.oid)
+                            && edit_change::is_amended(repo, &commit, true)?
+                };
+                if is_users {
                     let parent = commit
                         .parent
                         .map_or_else(|| Ok(repo.empty_tree()), |parent| repo.tree_of(parent))?;

@@ -1,16 +1,38 @@
 //! What command policy needs to know about the worktree: which files `edt run` copies first.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
-use super::not_kept;
-use edt_command::{Host, LocalHost};
+use super::not_kept::NamedPaths;
+use edt_command::{Host, LocalHost, Restorable};
 use edt_git::Repo;
 use edt_types::RepoPath;
 
 /// This machine, with the worktree of a repository, if there is one.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub struct WorktreeHost<'r> {
-    pub repo: Option<&'r Repo>,
+    repo: Option<&'r Repo>,
+    named: RefCell<NamedPaths>,
+}
+
+impl<'r> WorktreeHost<'r> {
+    #[must_use]
+    pub fn new(repo: Option<&'r Repo>) -> WorktreeHost<'r> {
+        WorktreeHost { repo, named: RefCell::default() }
+    }
+
+    /// The paths of the worktree that the evaluated command names.
+    #[must_use]
+    pub fn into_named(self) -> NamedPaths {
+        self.named.into_inner()
+    }
+
+    /// The repository, and `path` in its worktree.
+    fn place_of(&self, path: &Path) -> Option<(&'r Repo, RepoPath)> {
+        let repo = self.repo?;
+        let below = path.strip_prefix(repo.real_root().ok()?).ok()?;
+        Some((repo, RepoPath::parse(below.as_os_str().as_encoded_bytes()).ok()?))
+    }
 }
 
 impl Host for WorktreeHost<'_> {
@@ -34,11 +56,14 @@ impl Host for WorktreeHost<'_> {
         LocalHost.home_directory()
     }
 
-    fn is_restorable(&self, path: &Path) -> bool {
-        let Some(repo) = self.repo else { return true };
-        let below =
-            repo.real_root().ok().and_then(|root| Some(path.strip_prefix(root).ok()?.to_owned()));
-        let path = below.and_then(|path| RepoPath::parse(path.as_os_str().as_encoded_bytes()).ok());
-        path.is_none_or(|path| not_kept::is_copied(repo, &path))
+    fn is_named(&self, path: &Path) {
+        if let Some((_, path)) = self.place_of(path) {
+            self.named.borrow_mut().add(path);
+        }
+    }
+
+    fn restorable(&self, path: &Path) -> Restorable {
+        let Some((repo, path)) = self.place_of(path) else { return Restorable::All };
+        self.named.borrow_mut().promise(repo, &path)
     }
 }

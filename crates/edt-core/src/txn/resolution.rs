@@ -3,6 +3,7 @@
 
 use super::guard::Cleared;
 use super::report;
+use crate::session::current::RESOLUTIONS;
 use crate::session::message::{self, Kind, Trailers};
 use crate::session::ownership::{self, Version};
 use crate::session::{LockedWorkspace, OnDisk};
@@ -11,9 +12,6 @@ use edt_journal::{
     BranchOrigin, BranchUpdate, ChangeSet, FileChange, NewFile, PrivateRecord, publish as install,
 };
 use edt_types::{Durability, Outcome, RecordedIn, Result, Status, Warning};
-
-/// The refs that keep each resolution.
-const REFS: &str = "refs/edt/resolution/";
 
 /// Writes the files, and keeps the result as a commit at `refs/edt/resolution/<n>`. Its parent has
 /// the files as they were before: the user may have resolved a part of them.
@@ -108,8 +106,8 @@ pub(super) fn publish(workspace: &mut LockedWorkspace, cleared: &Cleared<'_>) ->
 }
 
 fn next_ref(repo: &Repo) -> Result<String> {
-    let taken = repo.refs_below(REFS)?;
-    let number = |name: &String| name.strip_prefix(REFS)?.parse::<u64>().ok();
+    let taken = repo.refs_below(RESOLUTIONS)?;
+    let number = |name: &String| name.strip_prefix(RESOLUTIONS)?.parse::<u64>().ok();
     let last = taken.iter().filter_map(|(name, _)| number(name)).max();
-    Ok(format!("{REFS}{}", last.map_or(1, |last| last + 1)))
+    Ok(format!("{RESOLUTIONS}{}", last.map_or(1, |last| last + 1)))
 }

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use super::messages;
 use super::request::Request;
 use crate::policy::Policy;
+use crate::session::hidden::Hidden;
 use crate::session::path_state::case_collision_finding;
-use crate::session::{LockedWorkspace, PathState, Session, begin, hidden};
+use crate::session::{LockedWorkspace, PathState, Session, begin};
 use edt_edit::{Edit, Expect, Op};
 use edt_git::index::IndexState;
 use edt_git::{Head, InHead, Oid};
@@ -67,6 +68,7 @@ pub fn resolve<'q>(workspace: &LockedWorkspace, request: &'q Request) -> Result<
     let follows = if exists { session.head == InHead::Yes } else { policy.switch };
     let index = if follows || busy.is_some() { Some(IndexView::read(repo)?) } else { None };
     let (mut paths, mut found) = (BTreeMap::new(), Vec::new());
+    let hidden = Hidden::of(repo, Some(&session));
     // The old path of each file that an earlier edit of this request renames.
     let mut moved: BTreeMap<RepoPath, RepoPath> = BTreeMap::new();
     for edit in &request.edits {
@@ -76,7 +78,7 @@ pub fn resolve<'q>(workspace: &LockedWorkspace, request: &'q Request) -> Result<
             }
             match PathState::with_conflicts(repo, tip_tree, index.as_ref(), path) {
                 Ok(mut path_state) => {
-                    path_state.ignored |= hidden::is_uncovered(repo, &session, &path_state)?;
+                    hidden.mark(&mut path_state)?;
                     paths.insert(path.clone(), path_state);
                 }
                 Err(error) => found.extend(error.into_vec()),

@@ -2,6 +2,7 @@
 //! that state before.
 
 use crate::guard::protected;
+use crate::session::hidden::Hidden;
 use crate::session::history::Commit;
 use crate::session::message::Kind;
 use crate::session::ownership::Version;
@@ -10,7 +11,7 @@ use crate::session::rewrite::{FileRewrite, Rewrite};
 use crate::session::saved::{OverlappingFiles, Overlaps};
 use crate::session::undo::MoveOptions;
 use crate::session::unwind::{self, FileStep, FileSteps};
-use crate::session::{LockedWorkspace, PathState, Session, hidden, revision};
+use crate::session::{LockedWorkspace, PathState, Session, revision};
 use edt_git::index::IndexState;
 use edt_git::{FileId, InHead, ObjectWriter, Repo, Tracked};
 use edt_journal::IndexView;
@@ -51,7 +52,7 @@ pub fn restore(
     let index = if session.head == InHead::Yes { Some(IndexView::read(repo)?) } else { None };
     let tree = repo.tree_of(session.tip)?;
     let mut state = PathState::at(repo, tree, index.as_ref(), path)?;
-    state.ignored |= hidden::is_uncovered(repo, &session, &state)?;
+    Hidden::of(repo, Some(&session)).mark(&mut state)?;
     let Wanted { file, text, since } = Wanted::of(repo, &session, &state, target)?;
     if let Some(finding) = super::resolve::read_only(&state) {
         return Err(finding.into());
@@ -93,13 +94,7 @@ pub fn restore(
             None => (FileSteps::of_file(path, vec![(tip, wanted.clone())]), wanted),
         };
         warnings.clone_from(&steps.warnings);
-        let disk = match steps.follow(&writer, &state)? {
-            Ok(disk) => disk,
-            Err(rows) => {
-                overlapping.add(&state, &rows);
-                steps.overwrite(&writer, &state)?
-            }
-        };
+        let disk = overlapping.disk(&writer, &steps, &state)?;
         if disk.as_ref().map(|version| version.file) == state.disk_file() {
             None
         } else {

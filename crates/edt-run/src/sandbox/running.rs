@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags};
 use rustix::net::{Shutdown, shutdown};
+use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 
 use super::wire::{self, Ended, SupervisorReport};
@@ -91,6 +92,14 @@ impl RunningProgram {
         match &self.control {
             Some(control) => control.as_fd(),
             None => rustix::stdio::stdin(),
+        }
+    }
+
+    /// Sends `signal` to the program's process group. When the program has ended, the rest of its
+    /// group may go on until [`end`](RunningProgram::end).
+    pub fn signal(&self, signal: Signal) {
+        if let Some(control) = &self.control {
+            wire::send_signal(control, signal);
         }
     }
 

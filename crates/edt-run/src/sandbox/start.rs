@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -117,8 +118,13 @@ fn launch(
             .map_err(io::Error::from)?;
     // The program's environment must not affect the supervisor.
     command.env_clear().stdin(theirs).stdout(Stdio::null());
-    let reports_errors = orders.namespaces == Namespaces::All;
-    command.stderr(if reports_errors { Stdio::piped() } else { Stdio::null() });
+    let wrapped = orders.namespaces == Namespaces::All;
+    command.stderr(if wrapped { Stdio::piped() } else { Stdio::null() });
+    if wrapped {
+        // A signal to edt's process group (Ctrl-C) must not end the process around the supervisor:
+        // the program would be killed with it. Other supervisors make a session of their own.
+        command.process_group(0);
+    }
     let supervisor = command.spawn()?;
     drop(command);
     tree::register(supervisor.id());

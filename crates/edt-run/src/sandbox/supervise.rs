@@ -9,8 +9,8 @@ use std::time::Duration;
 use nix::sys::resource::{UsageWho, getrusage};
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, getpid, pidfd_open, pidfd_send_signal,
-    set_child_subreaper, setsid, waitpid,
+    Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, getpid, kill_process_group, pidfd_open,
+    pidfd_send_signal, set_child_subreaper, setsid, test_kill_process_group, waitpid,
 };
 
 use super::os_bytes::OsBytes;
@@ -122,8 +122,12 @@ fn system(error: &io::Error) -> SupervisorReport {
     SupervisorReport::System(error.raw_os_error().unwrap_or_default())
 }
 
+/// How often the supervisor looks whether a process group has ended.
+const GROUP_TICK: Duration = Duration::from_millis(20);
+
 /// Waits until the program ends, edt ends, or a limit is reached; then kills all remaining
-/// processes.
+/// processes. After a signal from edt it waits for the program's process group: a shell ends before
+/// the programs that it started.
 fn watch(control: &OwnedFd, orders: &Orders, program: Pid) -> io::Result<Ended> {
     let ended = pidfd_open(program, PidfdFlags::empty())?;
     let limits = &orders.limits;
@@ -135,14 +139,25 @@ fn watch(control: &OwnedFd, orders: &Orders, program: Pid) -> io::Result<Ended> 
             how = Some(status.exit_status().map_or_else(signal, Termination::Exit));
         }
     };
-    let mut limit = None;
+    let (mut limit, mut over, mut signalled) = (None, false, false);
     loop {
-        let mut fds = [PollFd::new(&ended, PollFlags::IN), PollFd::new(control, PollFlags::IN)];
-        if wait_ready(&mut fds, clock::now() + tick)? {
-            break;
+        let mut fds = [PollFd::new(control, PollFlags::IN), PollFd::new(&ended, PollFlags::IN)];
+        // The descriptor of a program that has ended is always ready.
+        let (watched, tick) = if over { (1, GROUP_TICK) } else { (2, tick) };
+        wait_ready(&mut fds[..watched], clock::now() + tick)?;
+        let [from_edt, has_ended] = fds.map(|fd| !fd.revents().is_empty());
+        if from_edt {
+            let Some(signal) = wire::receive_signal(control) else { break };
+            // A program that left its process group gets the signal alone.
+            let _ =
+                kill_process_group(program, signal).or_else(|_| pidfd_send_signal(&ended, signal));
+            signalled = true;
         }
-        // Orphans of the program that have ended.
-        if !tree::reap(&mut note) {
+        over |= has_ended;
+        // The program itself, and its orphans that have ended.
+        let children = tree::reap(&mut note);
+        let group_goes_on = || signalled && test_kill_process_group(program).is_ok();
+        if !children || over && !group_goes_on() {
             break;
         }
         limit = over_limit(limits);

@@ -2,7 +2,8 @@
 //!
 //! edt sends the [`Orders`] once, as a memory file, with the program's three streams. The
 //! supervisor answers with a [`SupervisorReport`] when the program has started or failed to start,
-//! and with another when everything has ended. A closed socket means that the other side has ended.
+//! and with another when everything has ended. Meanwhile edt may send signals for the program. A
+//! closed socket means that the other side has ended.
 
 use std::fs::File;
 use std::io::{self, IoSlice, IoSliceMut, Read as _, Seek as _, Write as _};
@@ -17,6 +18,7 @@ use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, recv, recvmsg, send, sendmsg,
 };
+use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 
 use super::layout::MountOp;
@@ -110,6 +112,22 @@ pub(super) fn receive_orders(socket: BorrowedFd<'_>) -> io::Result<(Orders, [Own
     File::from(file).read_to_end(&mut bytes)?;
     let orders = postcard::from_bytes(&bytes).map_err(io::Error::other)?;
     Ok((orders, [input, output, errors]))
+}
+
+/// Asks the supervisor to send `signal` to the program. An error is ignored: the supervisor may
+/// have ended.
+pub(super) fn send_signal(socket: impl AsFd, signal: Signal) {
+    let number = u8::try_from(signal.as_raw()).unwrap_or_default();
+    let _ = send(socket, &[number], SendFlags::NOSIGNAL);
+}
+
+/// The signal that edt sent; `None` if edt wants everything to end, or has ended.
+pub(super) fn receive_signal(socket: impl AsFd) -> Option<Signal> {
+    let mut number = [0];
+    match recv(socket, &mut number, RecvFlags::empty()) {
+        Ok((1, _)) => Signal::from_named_raw(i32::from(number[0])),
+        _ => None,
+    }
 }
 
 /// Sends a report. An error is ignored: edt may have ended.

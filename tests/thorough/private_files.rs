@@ -1,0 +1,369 @@
+//! Days of random sessions with ignored files: no object of Git and no push ever has a byte of one.
+//!
+//! Whatever is written to an ignored file has a marker. The agent and its programs edit, create,
+//! move, copy and remove such files and change the ignore rules; the user types into them and adds
+//! rules. After every step no object has a marker. An edit that is undone at once gives every file
+//! its bytes back. At the end, `git push --mirror` sends nothing with a marker.
+//!
+//! `EDT_TESTS=all` plays 30 seeds of 150 steps. `EDT_RANDOM_SEED` sets the first seed,
+//! `EDT_RANDOM_STEPS` the number of steps of one seed.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use edt_testkit::{Progress, Tier, tier};
+use serde_json::json;
+
+use crate::rng::Dice;
+use crate::test_repo::{Answer, EDT, Snapshot, TestRepo, lines, run};
+
+const RULES: &str = ".env\n*.log\ncache/\ndata/\n";
+/// The user's policy that lets every program run.
+const FREE: &str = "[run]\nsandbox = \"permissive\"\nunknown = \"allow\"\ntimeout = 600\n";
+/// In every content of an ignored file, and nowhere else.
+const MARKER: &str = "MaRkEr-0f-4-private-f1le-0f-the-user";
+const IGNORED: [&str; 6] =
+    [".env", "x.log", "dir/y.log", "cache/one.bin", "cache/deep/two.bin", "data/7"];
+/// Where programs move and copy private files to.
+const VISIBLE: [&str; 4] = ["seen-1.txt", "seen-2.txt", "dir/seen-3.txt", "new/seen-4.txt"];
+/// More files than are copied before a program that does not name them.
+const MANY: usize = 250;
+
+struct Day {
+    repo: TestRepo,
+    dice: Dice,
+    /// Makes every content unique.
+    count: u64,
+    /// What happened, for the message of a failure.
+    log: Vec<String>,
+    /// How often a file was kept private that Git did not ignore.
+    private: usize,
+    /// How often an edit of a private file was undone byte for byte.
+    undone: usize,
+}
+
+impl Day {
+    fn new(seed: u64) -> Day {
+        let (a, b) = (lines(30), lines(40));
+        let repo = TestRepo::with(&[
+            ("a.txt", a.as_bytes()),
+            ("b.txt", b.as_bytes()),
+            ("dir/c.txt", b"c\n"),
+            (".gitignore", RULES.as_bytes()),
+        ]);
+        let directory = repo.home.join(".config/edt");
+        std::fs::create_dir_all(&directory).unwrap();
+        std::fs::write(directory.join("edt.toml"), FREE).unwrap();
+        let (log, private, undone) = (Vec::new(), 0, 0);
+        let mut day = Day { repo, dice: Dice::new(seed), count: 0, log, private, undone };
+        for at in 0..MANY {
+            day.repo.write(&format!("data/{at}"), format!("{MARKER} {at}\n"));
+        }
+        for path in IGNORED {
+            let text = day.secret();
+            day.repo.write(path, text);
+        }
+        day
+    }
+
+    fn number(&mut self) -> u64 {
+        self.count += 1;
+        self.count
+    }
+
+    /// A new content of an ignored file: sometimes very short, sometimes long.
+    fn secret(&mut self) -> String {
+        let text = format!("{MARKER} {}\n", self.number());
+        if self.dice.chance(20) { text.repeat(200) } else { text }
+    }
+
+    fn edt(&mut self, args: &[&str]) -> Answer {
+        self.said(format!("edt {}", args.join(" ")), |repo| repo.edt(args))
+    }
+
+    fn runs(&mut self, argv: &[&str]) -> Answer {
+        self.said(format!("edt run -- {}", argv.join(" ")), |repo| repo.runs(&[], argv))
+    }
+
+    /// A program that writes its standard input to `path`.
+    fn tee(&mut self, flags: &[&str], path: &str, text: &str) -> Answer {
+        let argv = [&["run", "--json", "--stdin", "-", "--", "tee"], flags, &[path]].concat();
+        self.said(format!("edt {}", argv.join(" ")), |repo| {
+            let mut command = repo.command(EDT);
+            command.args(&argv);
+            run(command, text.as_bytes(), &argv)
+        })
+    }
+
+    fn said(&mut self, call: String, make: impl FnOnce(&TestRepo) -> Answer) -> Answer {
+        let answer = make(&self.repo);
+        let warnings = answer.json["warnings"].as_array().cloned().unwrap_or_default();
+        let codes: Vec<&str> = warnings.iter().filter_map(|one| one["code"].as_str()).collect();
+        self.private += codes.iter().filter(|code| **code == "stays_private").count();
+        self.log.push(format!("{call}: {} {:?} {codes:?}", answer.exit, answer.codes()));
+        answer
+    }
+
+    /// The files, with their permissions.
+    fn files(&self) -> Snapshot {
+        let mut files = self.repo.files();
+        files.retain(|_, bytes| bytes != b"a directory");
+        files
+    }
+
+    /// A file with a marker that is on disk now.
+    fn secret_file(&mut self) -> Option<String> {
+        let has_marker = |path: &&str| {
+            let bytes = std::fs::read(self.repo.root.join(path)).unwrap_or_default();
+            contains(&bytes)
+        };
+        let all: Vec<&str> = IGNORED.iter().chain(&VISIBLE).copied().filter(has_marker).collect();
+        (!all.is_empty()).then(|| (*self.dice.pick(&all)).to_owned())
+    }
+
+    fn is_ignored(&self, path: &str) -> bool {
+        self.repo.try_git(&["check-ignore", "--quiet", path]).status.success()
+    }
+
+    /// A call of the agent. Sometimes it is undone at once, and every file must be as before.
+    fn agent(&mut self, call: impl FnOnce(&mut Day) -> Option<Answer>) -> Result<(), String> {
+        let before = self.files();
+        let Some(answer) = call(self) else { return Ok(()) };
+        let recorded = answer.json["commit"].is_string() && answer.json["edit"].is_u64();
+        if !recorded || !self.dice.chance(40) {
+            return Ok(());
+        }
+        let undone = self.edt(&["undo"]);
+        let after = self.files();
+        if undone.exit != 0 || before != after {
+            let differs: BTreeSet<&String> = before
+                .keys()
+                .chain(after.keys())
+                .filter(|path| before.get(*path) != after.get(*path))
+                .collect();
+            return Err(format!("undo did not restore {differs:?}: {:#}", undone.json));
+        }
+        self.undone += 1;
+        if self.dice.chance(50) {
+            self.edt(&["redo"]);
+        }
+        Ok(())
+    }
+
+    fn step(&mut self) -> Result<(), String> {
+        let visible = *self.dice.pick(&VISIBLE);
+        let ignored = *self.dice.pick(&IGNORED);
+        let number = self.number();
+        match self.dice.roll(24) {
+            0 | 1 => self.agent(|day| {
+                let (path, text) = (day.secret_file()?, format!("agent {number}\n"));
+                Some(day.edt(&["apply", &path, "--mode", "append", "--content", &text]))
+            }),
+            2 => self.agent(|day| {
+                let (path, text) = (day.secret_file()?, format!("agent {number}\n"));
+                Some(day.edt(&["apply", &path, "--mode", "overwrite", "--content", &text]))
+            }),
+            3 => self.agent(|day| {
+                let path = day.secret_file()?;
+                Some(day.edt(&["apply", &path, "--mode", "rename", "--to", visible]))
+            }),
+            4..=6 => self.agent(|day| {
+                let path = day.secret_file()?;
+                std::fs::create_dir_all(day.repo.root.join("new")).unwrap();
+                Some(day.runs(&["mv", &path, visible]))
+            }),
+            7 | 8 => self.agent(|day| {
+                let path = day.secret_file()?;
+                std::fs::create_dir_all(day.repo.root.join("new")).unwrap();
+                Some(day.runs(&["cp", &path, visible]))
+            }),
+            9 => self.agent(|day| {
+                let path = day.secret_file()?;
+                Some(day.runs(&["rm", &path]))
+            }),
+            10 => self.agent(|day| {
+                let text = day.secret();
+                day.is_ignored(ignored).then(|| day.tee(&[], ignored, &text))
+            }),
+            11 => self.agent(|day| {
+                let path = day.secret_file()?;
+                Some(day.tee(&["-a"], &path, &format!("program {number}\n")))
+            }),
+            12 => self.agent(|day| {
+                let rules = *day.dice.pick(&["", "*.tmp\n", ".env\n", "cache/\n*.log\n"]);
+                Some(day.tee(&[], ".gitignore", rules))
+            }),
+            13 => self.agent(|day| {
+                let rules = *day.dice.pick(&["*.tmp\n", ".env\n", "cache/\n*.log\n"]);
+                let args = ["apply", ".gitignore", "--mode", "overwrite", "--content", rules];
+                Some(day.edt(&args))
+            }),
+            14 => self.agent(|day| {
+                let text = format!("agent {number}\n");
+                Some(day.edt(&["apply", "a.txt", "--mode", "append", "--content", &text]))
+            }),
+            15 => {
+                self.edt(&["apply", "new.txt", "--mode", "create", "--content", "new\n"]);
+                Ok(())
+            }
+            16 => {
+                let save = self.dice.chance(50);
+                self.edt(if save { &["undo", "--save"] } else { &["undo", "-n", "2"] });
+                Ok(())
+            }
+            17 => {
+                self.edt(&["redo"]);
+                Ok(())
+            }
+            18 => {
+                self.edt(&["checkpoint"]);
+                Ok(())
+            }
+            19 => {
+                self.edt(&["land", "--include-user-changes"]);
+                Ok(())
+            }
+            20 => {
+                self.edt(&["abandon"]);
+                Ok(())
+            }
+            21 => {
+                self.hook();
+                Ok(())
+            }
+            // The user types into a private file, or adds rules.
+            22 => {
+                if let Some(path) = self.secret_file() {
+                    let text = self.repo.text(&path) + &self.secret();
+                    self.repo.write(&path, text);
+                    self.log.push(format!("the user types into {path}"));
+                }
+                Ok(())
+            }
+            _ => {
+                if self.is_ignored(ignored) {
+                    let text = self.secret();
+                    self.repo.write(ignored, text);
+                    self.log.push(format!("the user writes {ignored}"));
+                }
+                self.repo.write(".gitignore", RULES);
+                self.repo.write("b.txt", lines(40) + &format!("mine {number}\n"));
+                self.log.push("the user adds rules and a line".to_owned());
+                Ok(())
+            }
+        }
+    }
+
+    /// The agent's own tool changes a private file between the two calls of its hook.
+    fn hook(&mut self) {
+        let Some(path) = self.secret_file() else { return };
+        let text = format!("tool {}\n", self.number());
+        let root = self.repo.root.display().to_string();
+        for name in ["PreToolUse", "PostToolUse"] {
+            let input = json!({"file_path": format!("{root}/{path}"), "content": text});
+            let event = json!({"session_id": "x", "cwd": root, "hook_event_name": name,
+                "tool_name": "Write", "tool_input": input});
+            let mut command = self.repo.command(EDT);
+            command.args(["agent-hook", "claude-code"]).stdin(std::process::Stdio::piped());
+            let mut child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
+            let mut pipe = child.stdin.take().unwrap();
+            std::io::Write::write_all(&mut pipe, event.to_string().as_bytes()).unwrap();
+            drop(pipe);
+            child.wait().unwrap();
+            if name == "PreToolUse" {
+                self.repo.write(&path, &text);
+            }
+        }
+        self.log.push(format!("the tool Write on {path}"));
+    }
+
+    fn end(&self) -> Result<(), String> {
+        let all = self.repo.git(&["rev-list", "--objects", "--all"]);
+        for id in all.lines().filter_map(|line| line.split(' ').next()) {
+            let kind = self.repo.git(&["cat-file", "-t", id]);
+            if contains(&self.repo.try_git(&["cat-file", kind.trim(), id]).stdout) {
+                return Err(format!("{id} has a marker"));
+            }
+        }
+        let place = self.repo.home.join("bare.git");
+        self.repo.git(&["init", "--quiet", "--bare", place.to_str().unwrap()]);
+        self.repo.git(&["push", "--quiet", "--mirror", place.to_str().unwrap()]);
+        let bare = self.repo.at(&place);
+        no_object_has_a_marker(&bare)?;
+        let mut files = Snapshot::new();
+        crate::test_repo::walk(&place, "", &mut files);
+        if let Some((name, _)) = files.iter().find(|(_, bytes)| contains(bytes)) {
+            return Err(format!("{name} of the bare repository has a marker"));
+        }
+        let refs = bare.git(&["for-each-ref", "--format=%(refname)"]);
+        match refs.lines().find(|name| name.contains("private")) {
+            None => Ok(()),
+            Some(name) => Err(format!("{name} was pushed")),
+        }
+    }
+}
+
+fn contains(bytes: &[u8]) -> bool {
+    bytes.windows(MARKER.len()).any(|window| window == MARKER.as_bytes())
+}
+
+/// The number of files that stayed private, and of exact undos.
+fn play(seed: u64, steps: usize) -> Result<(usize, usize), String> {
+    let mut day = Day::new(seed);
+    for step in 0..steps {
+        let judged = day.step().and_then(|()| no_object_has_a_marker(&day.repo));
+        let judged = if step + 1 == steps { judged.and_then(|()| day.end()) } else { judged };
+        if let Err(fault) = judged {
+            let last = day.log[day.log.len().saturating_sub(25)..].join("\n  ");
+            return Err(format!("seed {seed}, step {step}: {fault}\n  {last}\n"));
+        }
+    }
+    Ok((day.private, day.undone))
+}
+
+fn number(name: &str) -> Option<usize> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+#[test]
+#[cfg_attr(not(tier_ci), ignore = "EDT_TESTS=ci")]
+fn no_object_and_no_push_has_a_byte_of_an_ignored_file() {
+    let progress = Progress::start();
+    let (mut seeds, mut steps) = match tier() {
+        Tier::Quick | Tier::Ci => (4, 40),
+        Tier::All => (30, 150),
+    };
+    let first = number("EDT_RANDOM_SEED").unwrap_or(1);
+    if let Some(asked) = number("EDT_RANDOM_STEPS") {
+        (seeds, steps) = (1, asked);
+    }
+    let next = AtomicUsize::new(first);
+    let one = || {
+        let mut played = Vec::new();
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= first + seeds {
+                return played;
+            }
+            played.push(play(seed as u64, steps));
+        }
+    };
+    let played: Vec<Result<(usize, usize), String>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..2).map(|_| scope.spawn(one)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    let faults: Vec<&String> = played.iter().filter_map(|one| one.as_ref().err()).collect();
+    assert!(faults.is_empty(), "{} of {seeds} seeds failed\n{}", faults.len(), faults[0]);
+    let sum = |of: fn(&(usize, usize)) -> usize| -> usize { played.iter().flatten().map(of).sum() };
+    assert!(sum(|one| one.0) > seeds && sum(|one| one.1) > seeds, "{played:?}");
+    progress.done("private files", "steps", seeds * steps);
+}
+
+/// No object of Git has a marker, reachable or not.
+fn no_object_has_a_marker(repo: &TestRepo) -> Result<(), String> {
+    let objects = repo.try_git(&["cat-file", "--batch-all-objects", "--batch"]).stdout;
+    if contains(&objects) {
+        return Err("an object has a marker".to_owned());
+    }
+    Ok(())
+}
