@@ -16,7 +16,6 @@ use edt_core::observe::Observer;
 use edt_core::policy::Policy;
 use edt_core::policy::trust::TrustStore;
 use edt_core::proposal::decisions::{self, NewDecisions};
-use edt_core::session::kept;
 use edt_core::session::workspace::{self, Cache, Options};
 use edt_core::session::{LockedWorkspace, Session};
 use edt_git::{Oid, Repo};
@@ -255,9 +254,9 @@ impl Context {
     /// Opens the repository for writing, for a command whose answer has the warnings that were
     /// found.
     pub(super) fn workspace(&self) -> Result<LockedWorkspace> {
-        let mut workspace = self.quiet_workspace()?;
-        // Before the command changes a file that the warning lists.
-        self.interrupted.borrow_mut().extend(kept::interrupted_if_announced(&mut workspace));
+        // Before the command changes a file that the warnings list.
+        let (workspace, interrupted) = self.quiet_workspace()?.with_interrupted();
+        self.interrupted.borrow_mut().extend(interrupted);
         Ok(workspace)
     }
 

@@ -7,7 +7,9 @@ use serde::Serialize;
 
 use edt_core::proposal::propose::APPROVED_ALREADY;
 use edt_types::text::{counted, escape_controls};
-use edt_types::{FileChangeKind, FileReport, Outcome, Recovered, Refusal, Status, Warning};
+use edt_types::{
+    FileChangeKind, FileReport, Outcome, RecordedIn, Recovered, Refusal, Status, Warning,
+};
 
 /// Green: success.
 pub(super) const GOOD: Style = AnsiColor::Green.on_default().bold();
@@ -162,9 +164,13 @@ pub(super) fn file_line(out: &mut String, file: &FileReport) {
         (None, None) => String::new(),
     };
     let counts = format!("+{} -{}", file.lines_added, file.lines_removed);
+    let private = match file.recorded {
+        RecordedIn::Private => format!(" {}", paint(NOTE, "private: in no commit")),
+        RecordedIn::Branch | RecordedIn::Worktree => String::new(),
+    };
     let _ = writeln!(
         out,
-        "  {letter} {from}{} {counts} {}",
+        "  {letter} {from}{} {counts} {}{private}",
         escape_controls(&file.path).0,
         paint(DIM, &sizes)
     );
@@ -326,6 +332,12 @@ mod tests {
         let from = Some("b.txt".to_owned());
         let file = FileReport { change: FileChangeKind::Renamed, from, ..file_report() };
         assert_eq!(line(file), "  R b.txt -> a.txt +1 -0 4 -> 8 bytes\n");
+    }
+
+    #[test]
+    fn a_private_file_is_named_as_one() {
+        let file = FileReport { recorded: RecordedIn::Private, ..file_report() };
+        assert_eq!(line(file), "  M a.txt +1 -0 4 -> 8 bytes private: in no commit\n");
     }
 
     #[test]

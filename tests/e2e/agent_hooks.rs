@@ -218,7 +218,8 @@ fn uncommitted_user_changes_stay_apart_from_an_agents_edit() {
 fn edit_beside_a_users_line(workspace: &TestRepo, committed: &str, separate: bool) {
     let typed = committed.to_owned() + "a user's line\n";
     workspace.write("a.txt", &typed);
-    let payload = json!({"session_id": "s", "cwd": workspace.root, "hook_event_name": "PreToolUse", "tool_name": "Edit",
+    let payload = json!({"session_id": "s", "cwd": workspace.root,
+        "hook_event_name": "PreToolUse", "tool_name": "Edit",
         "tool_input": {"file_path": workspace.root.join("a.txt"), "old_string": "two", "new_string": "2"}});
     assert_eq!(
         hook(workspace, "claude-code", &payload),
@@ -251,7 +252,10 @@ fn what_git_ignores_is_judged_and_not_recorded() {
     let workspace = workspace();
     workspace.commit(&[(".gitignore", b"/.env\n/build/\n")]);
     workspace.write("build/out.c", big());
-    let payload = |event: &str, tool: &str, input: Value| json!({"session_id": "s", "cwd": workspace.root, "hook_event_name": event, "tool_name": tool, "tool_input": input});
+    let payload = |event: &str, tool: &str, input: Value| {
+        json!({"session_id": "s", "cwd": workspace.root, "hook_event_name": event,
+            "tool_name": tool, "tool_input": input})
+    };
     let write = |path: &str, content: &str| json!({"file_path": workspace.root.join(path), "content": content});
     for event in ["PreToolUse", "PostToolUse"] {
         workspace.write(".env", "TOKEN=secret\n");
@@ -323,7 +327,8 @@ fn trailer(workspace: &TestRepo, key: &str) -> String {
 fn parallel_calls_of_one_file_do_not_record_the_users_lines() {
     let workspace = TestRepo::with(&[("a.txt", lines().as_bytes())]);
     let payload = |name: &str, old: &str, new: &str| {
-        json!({"session_id": "s", "cwd": workspace.root, "hook_event_name": name, "tool_name": "Edit",
+        json!({"session_id": "s", "cwd": workspace.root, "hook_event_name": name,
+            "tool_name": "Edit",
             "tool_input": {"file_path": "a.txt", "old_string": old, "new_string": new}})
     };
     let call = |name: &str, old: &str, new: &str| {
@@ -355,7 +360,8 @@ fn parallel_calls_of_one_file_do_not_record_the_users_lines() {
 fn a_deletion_after_a_parallel_call_lands_without_consent() {
     let workspace = TestRepo::with(&[("a.txt", lines().as_bytes())]);
     let call = |name: &str, old: &str, new: &str| {
-        let payload = json!({"session_id": "s", "cwd": workspace.root, "hook_event_name": name, "tool_name": "Edit",
+        let payload = json!({"session_id": "s", "cwd": workspace.root, "hook_event_name": name,
+            "tool_name": "Edit",
             "tool_input": {"file_path": "a.txt", "old_string": old, "new_string": new}});
         let said = hook(&workspace, "claude-code", &payload);
         assert_eq!((said.exit, said.stderr.as_str()), (0, ""), "{said:?}");
@@ -413,7 +419,8 @@ fn what_cannot_be_judged_is_blocked() {
     std::fs::write(workspace.home.join(".config/edt.toml"), "").unwrap();
     std::fs::create_dir_all(workspace.home.join(".config/edt")).unwrap();
     std::fs::write(workspace.home.join(".config/edt/edt.toml"), "[guards\n").unwrap();
-    let good = json!({"session_id": "s", "cwd": workspace.root, "hook_event_name": "PreToolUse", "tool_name": "Edit",
+    let good = json!({"session_id": "s", "cwd": workspace.root,
+        "hook_event_name": "PreToolUse", "tool_name": "Edit",
         "tool_input": {"file_path": "a.txt", "old_string": "two", "new_string": "2"}});
     let said = hook(&workspace, "claude-code", &good);
     assert!(said.exit == 2 || said.stdout.contains("\"deny\""), "{said:?}");

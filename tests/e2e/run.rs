@@ -2,7 +2,7 @@
 //! recorded.
 
 use std::ffi::{OsStr, OsString};
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
@@ -837,6 +837,42 @@ fn an_edit_reports_a_program_that_was_killed_with_edt() {
 }
 
 #[test]
+fn an_agents_hook_reports_a_program_that_was_killed_with_edt() {
+    let workspace = free();
+    workspace.write(".gitignore", ".env\n");
+    workspace.git(&["add", ".gitignore"]);
+    workspace.git(&["commit", "--quiet", "-m", "rules"]);
+    workspace.write(".env", "KEY=a-secret-of-more-than-32-bytes-0123456789\n");
+    let mark = a_mark(17);
+    let program = script(&workspace, &format!("mv .env env.txt; exec sleep {mark}"));
+    let mut child = workspace.command(EDT).args(["run", "--", &program]).spawn().unwrap();
+    until(&|| !alive(&mark).is_empty() && workspace.root.join("env.txt").exists());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    until(&|| alive(&mark).is_empty());
+    let call = |event: &str| {
+        let payload = json!({"session_id": "s", "cwd": workspace.root, "hook_event_name": event,
+            "tool_name": "Edit", "tool_input": {"file_path": "env.txt",
+                "old_string": "KEY", "new_string": "KEZ"}});
+        let mut command = workspace.command(EDT);
+        command.args(["agent-hook", "claude-code"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut hook = command.spawn().unwrap();
+        hook.stdin.take().unwrap().write_all(payload.to_string().as_bytes()).unwrap();
+        String::from_utf8(hook.wait_with_output().unwrap().stdout).unwrap()
+    };
+    let answer: Value = serde_json::from_str(&call("PreToolUse")).unwrap();
+    let output = &answer["hookSpecificOutput"];
+    assert_eq!(output["hookEventName"], "PreToolUse", "{answer:#}");
+    let text = output["additionalContext"].as_str().unwrap();
+    assert!(text.starts_with("warning: ") && text.contains("env.txt"), "{text}");
+    let text = std::fs::read_to_string(workspace.root.join("env.txt")).unwrap();
+    workspace.write("env.txt", text.replace("KEY", "KEZ"));
+    call("PostToolUse");
+    assert!(!workspace.git(&["log", "--all", "-p"]).contains("a-secret"));
+    assert_eq!(workspace.edt(&["status"]).json["private"], json!(["env.txt"]));
+}
+
+#[test]
 fn files_without_a_copy_are_asked_about_and_reported() {
     let workspace = workspace();
     workspace.write(".git/info/exclude", "/echo\n/job-*\n*.log\n");
@@ -1181,6 +1217,31 @@ fn large_files_hide_no_small_one_from_the_guards() {
     let codes = refused.codes();
     assert!(codes.contains(&"CONFLICT_MARKERS") && codes.contains(&"FILE_TOO_LARGE"), "{codes:?}");
     assert!(!workspace.exists("z.c") && !workspace.exists("a1"));
+}
+
+#[test]
+fn an_ignored_file_that_a_program_moves_onto_another_file_is_put_back() {
+    let workspace = free();
+    workspace.write(".gitignore", ".env\n");
+    workspace.git(&["add", "."]);
+    workspace.git(&["commit", "--quiet", "-m", "rules"]);
+    workspace.write(".env", "KEY=a-secret-of-more-than-32-bytes-0123456789\n");
+    workspace.write("notes.txt", "of the user\n");
+    let before = workspace.files();
+    for onto in [".gitignore", "notes.txt"] {
+        let refused = sh(&workspace, &[], &format!("mv -f .env {onto} && echo more >> {onto}"));
+        assert_eq!((refused.exit, refused.codes()), (1, vec!["PROTECTED_PATH"]));
+        let error = &refused.errors()[0];
+        assert_eq!(
+            (&error["path"], &error["evidence"]["moved_from"]),
+            (&json!(onto), &json!(".env"))
+        );
+        for path in [".env", ".gitignore", "notes.txt"] {
+            assert_eq!(workspace.text(path).as_bytes(), &before[path][4..], "{path}");
+        }
+    }
+    let objects = workspace.try_git(&["cat-file", "--batch-all-objects", "--batch"]).stdout;
+    assert!(!String::from_utf8_lossy(&objects).contains("a-secret"));
 }
 
 #[test]

@@ -2,8 +2,10 @@
 //!
 //! Whatever is written to an ignored file has a marker. The agent and its programs edit, create,
 //! move, copy and remove such files and change the ignore rules; the user types into them and adds
-//! rules. After every step no object has a marker. An edit that is undone at once gives every file
-//! its bytes back. At the end, `git push --mirror` sends nothing with a marker.
+//! rules. Sessions land with the user's changes, also from a linked worktree, and `edt run` is
+//! killed. After every step no object has a marker. An edit that is undone at once, and a refused
+//! program, give every file its bytes back. At the end, `git push --mirror` sends nothing with a
+//! marker.
 //!
 //! `EDT_TESTS=all` plays 30 seeds of 150 steps. `EDT_RANDOM_SEED` sets the first seed,
 //! `EDT_RANDOM_STEPS` the number of steps of one seed.
@@ -18,14 +20,17 @@ use crate::rng::Dice;
 use crate::test_repo::{Answer, EDT, Snapshot, TestRepo, lines, run};
 
 const RULES: &str = ".env\n*.log\ncache/\ndata/\n";
-/// The user's policy that lets every program run.
-const FREE: &str = "[run]\nsandbox = \"permissive\"\nunknown = \"allow\"\ntimeout = 600\n";
+/// The user's policy that lets every program run, and every session land.
+const FREE: &str = "[run]\nsandbox = \"permissive\"\nunknown = \"allow\"\ntimeout = 600\n\
+    [session]\nland_user_changes = true\n";
 /// In every content of an ignored file, and nowhere else.
 const MARKER: &str = "MaRkEr-0f-4-private-f1le-0f-the-user";
 const IGNORED: [&str; 6] =
     [".env", "x.log", "dir/y.log", "cache/one.bin", "cache/deep/two.bin", "data/7"];
 /// Where programs move and copy private files to.
 const VISIBLE: [&str; 4] = ["seen-1.txt", "seen-2.txt", "dir/seen-3.txt", "new/seen-4.txt"];
+/// Files that are not private. The last one is untracked at first.
+const OTHERS: [&str; 3] = ["a.txt", "dir/c.txt", "notes.txt"];
 /// More files than are copied before a program that does not name them.
 const MANY: usize = 250;
 
@@ -63,6 +68,7 @@ impl Day {
             let text = day.secret();
             day.repo.write(path, text);
         }
+        day.repo.write("notes.txt", "of the user\n");
         day
     }
 
@@ -154,7 +160,7 @@ impl Day {
         let visible = *self.dice.pick(&VISIBLE);
         let ignored = *self.dice.pick(&IGNORED);
         let number = self.number();
-        match self.dice.roll(24) {
+        match self.dice.roll(32) {
             0 | 1 => self.agent(|day| {
                 let (path, text) = (day.secret_file()?, format!("agent {number}\n"));
                 Some(day.edt(&["apply", &path, "--mode", "append", "--content", &text]))
@@ -227,10 +233,8 @@ impl Day {
                 self.edt(&["abandon"]);
                 Ok(())
             }
-            21 => {
-                self.hook();
-                Ok(())
-            }
+            21 => self.hook_on_a_private_file(),
+            24.. => self.rarer_step(visible),
             // The user types into a private file, or adds rules.
             22 => {
                 if let Some(path) = self.secret_file() {
@@ -254,10 +258,95 @@ impl Day {
         }
     }
 
-    /// The agent's own tool changes a private file between the two calls of its hook.
-    fn hook(&mut self) {
-        let Some(path) = self.secret_file() else { return };
-        let text = format!("tool {}\n", self.number());
+    fn hook_on_a_private_file(&mut self) -> Result<(), String> {
+        let Some(path) = self.secret_file() else { return Ok(()) };
+        let earlier = if self.dice.chance(50) { self.repo.text(&path) } else { String::new() };
+        let text = format!("{earlier}tool {}\n", self.number());
+        self.hook(&path, &text)
+    }
+
+    fn rarer_step(&mut self, visible: &str) -> Result<(), String> {
+        match self.dice.roll(8) {
+            0 | 1 => {
+                let rules = *self.dice.pick(&["*.tmp\n", ".env\n", "cache/\n*.log\n"]);
+                self.hook(".gitignore", rules)
+            }
+            2 | 3 => self.agent(|day| {
+                let path = day.secret_file()?;
+                std::fs::create_dir_all(day.repo.root.join("new")).unwrap();
+                let program = format!("mv {path} {visible} && echo more >> {visible}");
+                Some(day.runs(&["sh", "-c", &program]))
+            }),
+            4 | 5 => self.move_onto_another(),
+            6 => self.linked_worktree(),
+            _ => self.killed(visible),
+        }
+    }
+
+    /// A program moves a private file onto one that a commit may have, and may change it, too.
+    fn move_onto_another(&mut self) -> Result<(), String> {
+        let Some(path) = self.secret_file() else { return Ok(()) };
+        let onto = *self.dice.pick(&OTHERS);
+        if !self.repo.root.join(onto).exists() || self.is_ignored(onto) {
+            return Ok(());
+        }
+        let more =
+            if self.dice.chance(50) { format!(" && echo more >> {onto}") } else { String::new() };
+        let program = format!("mv -f {path} {onto}{more}");
+        let before = self.files();
+        let answer = self.runs(&["sh", "-c", &program]);
+        if answer.codes() != ["PROTECTED_PATH"] || self.files() != before {
+            return Err(format!("a move onto {onto} was not put back: {:#}", answer.json));
+        }
+        Ok(())
+    }
+
+    /// A session of a linked worktree changes the rules, and lands.
+    fn linked_worktree(&mut self) -> Result<(), String> {
+        let number = self.number();
+        let place = self.repo.home.join(format!("linked-{number}"));
+        let place_text = place.display().to_string();
+        let name = format!("linked-{number}");
+        if self.edt(&["begin", &name, "--worktree", &place_text]).exit != 0 {
+            return Ok(());
+        }
+        let rules = *self.dice.pick(&["*.tmp\n", ".env\n", "cache/\n*.log\n"]);
+        let linked = self.repo.at(&place);
+        let edit = ["apply", ".gitignore", "--mode", "overwrite", "--content", rules];
+        for args in [&edit[..], &["land"]] {
+            self.said(format!("in {name}: edt {}", args.join(" ")), |_| linked.edt(args));
+        }
+        self.repo.git(&["worktree", "remove", "--force", &place_text]);
+        no_object_has_a_marker(&self.repo)
+    }
+
+    /// A program moves a private file. It and edt are killed.
+    fn killed(&mut self, visible: &str) -> Result<(), String> {
+        let Some(path) = self.secret_file().filter(|path| path != visible) else { return Ok(()) };
+        std::fs::create_dir_all(self.repo.root.join("new")).unwrap();
+        let up = self.repo.root.join("up.tmp");
+        let program =
+            format!("mv {path} {visible}; echo more >> {visible}; touch up.tmp; sleep 60");
+        let mut command = self.repo.command(EDT);
+        command.args(["run", "--", "sh", "-c", &program]);
+        command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+        let mut child = command.spawn().unwrap();
+        while !up.exists() && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        if !up.exists() {
+            return Err(format!("edt run did not start {program}"));
+        }
+        std::fs::remove_file(up).unwrap();
+        self.log.push(format!("killed: mv {path} {visible}, and more"));
+        let text = self.repo.text(visible) + "tool\n";
+        if self.dice.chance(50) { self.hook(visible, &text) } else { Ok(()) }
+    }
+
+    /// The agent's own tool writes a file between the two calls of its hook.
+    fn hook(&mut self, path: &str, text: &str) -> Result<(), String> {
         let root = self.repo.root.display().to_string();
         for name in ["PreToolUse", "PostToolUse"] {
             let input = json!({"file_path": format!("{root}/{path}"), "content": text});
@@ -265,16 +354,30 @@ impl Day {
                 "tool_name": "Write", "tool_input": input});
             let mut command = self.repo.command(EDT);
             command.args(["agent-hook", "claude-code"]).stdin(std::process::Stdio::piped());
-            let mut child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
+            command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+            let mut child = command.spawn().unwrap();
             let mut pipe = child.stdin.take().unwrap();
             std::io::Write::write_all(&mut pipe, event.to_string().as_bytes()).unwrap();
             drop(pipe);
-            child.wait().unwrap();
+            let done = child.wait_with_output().unwrap();
+            let said = String::from_utf8_lossy(&done.stdout).into_owned();
+            self.log.push(format!("{name} of Write on {path}: {said}"));
+            let answer = if said.trim().is_empty() { Ok(json!({})) } else { said.parse() };
+            let Ok(answer): Result<serde_json::Value, _> = answer else {
+                return Err(format!("the hook's answer is not JSON: {said}"));
+            };
+            if !done.status.success() || contains(said.as_bytes()) || said.contains("INTERNAL") {
+                return Err(format!("the hook answered {:?}: {said}", done.status));
+            }
             if name == "PreToolUse" {
-                self.repo.write(&path, &text);
+                // A refused call is not made.
+                if answer["hookSpecificOutput"]["permissionDecision"] == "deny" {
+                    return Ok(());
+                }
+                self.repo.write(path, text);
             }
         }
-        self.log.push(format!("the tool Write on {path}"));
+        Ok(())
     }
 
     fn end(&self) -> Result<(), String> {
@@ -330,7 +433,7 @@ fn number(name: &str) -> Option<usize> {
 fn no_object_and_no_push_has_a_byte_of_an_ignored_file() {
     let progress = Progress::start();
     let (mut seeds, mut steps) = match tier() {
-        Tier::Quick | Tier::Ci => (4, 40),
+        Tier::Quick | Tier::Ci => (4, 32),
         Tier::All => (30, 150),
     };
     let first = number("EDT_RANDOM_SEED").unwrap_or(1);

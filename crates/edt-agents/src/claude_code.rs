@@ -160,7 +160,11 @@ pub(super) fn reply(point: HookPoint, message: &HookMessage) -> Reply {
             "permissionDecisionReason": why,
         })),
         (HookMessage::Info(text), phase) => {
-            let hook = if phase == HookPhase::Start { "SessionStart" } else { "PostToolUse" };
+            let hook = match phase {
+                HookPhase::Start => "SessionStart",
+                HookPhase::Before => "PreToolUse",
+                HookPhase::After | HookPhase::Other => "PostToolUse",
+            };
             hook_output(&json!({"hookEventName": hook, "additionalContext": text}))
         }
         (HookMessage::Objection(why), _) => {

@@ -69,6 +69,9 @@ fn reply(point: HookPoint, message: &HookMessage) -> Reply {
         }
         HookMessage::Silent => Reply::json(&json!({})),
         HookMessage::Refusal(why) => deny(why),
+        HookMessage::Info(text) if point.phase == HookPhase::Before => {
+            Reply::json(&json!({"permission": "allow", "agent_message": text}))
+        }
         HookMessage::Info(text) | HookMessage::Objection(text) => inform(text),
         HookMessage::Failure(why) if point.phase == HookPhase::After => inform(why),
         HookMessage::Failure(why) => Reply { stdout: deny(why).stdout, ..Reply::exit_two(why) },
@@ -204,7 +207,15 @@ mod tests {
     }
 
     #[test]
-    fn information_reaches_the_agent_only_after_a_tool() {
+    fn information_before_a_tool_allows_it() {
+        let point = HookPoint { phase: HookPhase::Before, hook: "preToolUse" };
+        let answer = reply(point, &HookMessage::Info("x".into()));
+        let expected = json!({"permission": "allow", "agent_message": "x"});
+        assert_eq!(answer, Reply::json(&expected));
+    }
+
+    #[test]
+    fn information_after_a_tool_reaches_the_agent_by_one_hook() {
         let answer = |hook| {
             reply(HookPoint { phase: HookPhase::After, hook }, &HookMessage::Info("x".into()))
         };

@@ -16,6 +16,7 @@ use edt_core::guard::review::{self, ChangesPreview, ChangesReview};
 use edt_core::proposal::propose;
 use edt_core::session::message::Kind;
 use edt_core::session::path_state::PathState;
+use edt_core::session::private_list;
 use edt_core::session::record::{CommitInfo, RecordAction, RecordOutcome, record_changes};
 use edt_core::session::snapshot::Snapshot;
 use edt_core::session::tool_call::Announced;
@@ -63,8 +64,9 @@ pub fn answer(event: &HookEvent, call: &JudgeCall<'_>) -> Result<HookMessage> {
 fn before(requests: ToolRequests, call: &JudgeCall<'_>) -> Result<HookMessage> {
     let (mut found, mut accepted, mut lessons) =
         ([requests.unlocated, requests.faults].concat(), Vec::new(), Vec::new());
+    let mut infos = Vec::new();
     for WorktreeRequest { root, paths, request } in requests.worktrees {
-        let mut workspace = LockedWorkspace::at(&root, call.options.clone())?;
+        let mut workspace = open(&root, call, &mut infos)?;
         found.extend(check_not_tracked_by_enclosing(&root, &paths)?);
         let announced = announced(request.as_ref());
         let result = match request {
@@ -81,15 +83,27 @@ fn before(requests: ToolRequests, call: &JudgeCall<'_>) -> Result<HookMessage> {
     }
     if let Err(findings) = Refusal::check(found) {
         notify_found(call, &findings.codes());
-        return Ok(HookMessage::Refusal(messages::refusal(&findings.with_lessons(lessons))));
+        infos.insert(0, messages::refusal(&findings.with_lessons(lessons)));
+        return Ok(HookMessage::Refusal(infos.join("\n\n")));
     }
     for (workspace, paths, announced) in accepted {
         let paths = recordable(&workspace, &paths)?;
         if !paths.is_empty() {
+            private_list::prune(&workspace.repo, session_tree(&workspace)?)?;
             stage!(SNAPSHOT, Snapshot::of_paths(&workspace.repo, &paths, &announced))?;
         }
     }
-    Ok(HookMessage::Silent)
+    let infos = infos.join("\n\n");
+    Ok(if infos.is_empty() { HookMessage::Silent } else { HookMessage::Info(infos) })
+}
+
+/// Opens the worktree at `root`, to change it. `infos` gets the warnings about programs that were
+/// interrupted together with edt.
+fn open(root: &Path, call: &JudgeCall<'_>, infos: &mut Vec<String>) -> Result<LockedWorkspace> {
+    let opened = LockedWorkspace::at(root, call.options.clone())?;
+    let (workspace, interrupted) = opened.with_interrupted();
+    infos.extend(interrupted.iter().map(messages::warning));
+    Ok(workspace)
 }
 
 /// Reports the codes of the findings to the observers.
@@ -127,7 +141,7 @@ fn observe_landing(
 fn after(event: &HookEvent, requests: ToolRequests, call: &JudgeCall<'_>) -> Result<HookMessage> {
     let (mut infos, mut has_objection, mut codes) = (Vec::new(), false, Vec::new());
     for WorktreeRequest { root, paths, request } in requests.worktrees {
-        let mut workspace = LockedWorkspace::at(&root, call.options.clone())?;
+        let mut workspace = open(&root, call, &mut infos)?;
         let paths = recordable(&workspace, &paths)?;
         if paths.is_empty() {
             continue;
@@ -150,7 +164,7 @@ fn after(event: &HookEvent, requests: ToolRequests, call: &JudgeCall<'_>) -> Res
             RECORD,
             record_changes(&mut workspace, &before, &commit_info, Some(&paths), &mut judge)
         )?;
-        Snapshot::remember_recorded(&workspace.repo, &paths)?;
+        before.remember_recorded(&workspace.repo, &paths)?;
         // An edit that edt would have refused is not remembered as a fix.
         if review.refused.is_empty() {
             observe_landing(&mut workspace, request, &recorded);

@@ -59,11 +59,17 @@ pub fn recorded(
         };
         write_finding(&mut out, finding, Effect::Unstated, remedy);
     }
-    for Warning { path, message, .. } in outcome.warnings.iter().chain(warnings) {
-        let path = path.as_ref().map(|path| format!("{path}: ")).unwrap_or_default();
-        let _ = writeln!(out, "warning: {path}{message}");
+    for one in outcome.warnings.iter().chain(warnings) {
+        let _ = writeln!(out, "{}", warning(one));
     }
     Some(out.trim_end().to_owned())
+}
+
+/// A warning, with its path.
+#[must_use]
+pub fn warning(Warning { path, message, .. }: &Warning) -> String {
+    let path = path.as_ref().map(|path| format!("{path}: ")).unwrap_or_default();
+    format!("warning: {path}{message}")
 }
 
 /// Why edt could not judge an edit.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use edt_git::Repo;
-use edt_types::{DryRun, Outcome, Recovered, SessionReport, Status};
+use edt_types::{DryRun, Outcome, Recovered, SessionReport, Status, Warning};
 
 use crate::proposal::propose::apply_or_propose;
 use crate::session::abandon::abandon;
@@ -34,6 +34,8 @@ pub struct Workspace {
     start: PathBuf,
     options: Options,
     recovered: Option<Recovered>,
+    /// Warnings of interrupted programs that no outcome has yet.
+    interrupted: Vec<Warning>,
 }
 
 impl Workspace {
@@ -48,7 +50,7 @@ impl Workspace {
         options.cache.get_or_insert_with(|| Arc::new(Cache::default()));
         let locked = LockedWorkspace::open(start.as_ref(), options.clone())?;
         let start = locked.repo.real_root()?;
-        Ok(Workspace { start, options, recovered: locked.recovered })
+        Ok(Workspace { start, options, recovered: locked.recovered, interrupted: Vec::new() })
     }
 
     /// The worktree's root, as an absolute path without symbolic links.
@@ -74,7 +76,7 @@ impl Workspace {
     /// `APPROVAL_REQUIRED` has the number of the proposal that waits for the user.
     pub fn apply(&mut self, request: &Request) -> Result<Outcome, Refusal> {
         request.check()?;
-        apply_or_propose(&mut self.lock()?, request, DryRun::No)
+        self.change(|locked| apply_or_propose(locked, request, DryRun::No))
     }
 
     /// Judges `request` without writing: [`Workspace::apply`] up to its first write.
@@ -83,7 +85,7 @@ impl Workspace {
     /// As [`Workspace::apply`].
     pub fn check(&mut self, request: &Request) -> Result<Outcome, Refusal> {
         request.check()?;
-        apply_or_propose(&mut self.lock()?, request, DryRun::Yes)
+        self.change(|locked| apply_or_propose(locked, request, DryRun::Yes))
     }
 
     /// Begins the session `name`, or one named after the current branch. HEAD switches to its
@@ -94,19 +96,20 @@ impl Workspace {
     /// `SESSION_EXISTS`; `BAD_REQUEST` for a name that Git does not accept; `REPOSITORY_BUSY` during
     /// a merge or rebase; `UNSAVED_CHANGES`. Nothing is changed then.
     pub fn begin(&mut self, name: Option<&str>) -> Result<Outcome, Refusal> {
-        let mut locked = self.lock()?;
         let options = BeginOptions {
             name: name.map(str::to_owned),
             switching: HeadSwitch::AsConfigured,
             from: None,
         };
-        let begun = begin(&mut locked, &options)?;
-        let mut outcome = Outcome::new(Status::Applied);
-        outcome.session = Some(begun.session.report(true));
-        outcome.files = begun.files;
-        outcome.warnings = begun.warnings;
-        outcome.recovered.clone_from(&locked.recovered);
-        Ok(outcome)
+        self.change(|locked| {
+            let begun = begin(locked, &options)?;
+            let mut outcome = Outcome::new(Status::Applied);
+            outcome.session = Some(begun.session.report(true));
+            outcome.files = begun.files;
+            outcome.warnings = begun.warnings;
+            outcome.recovered.clone_from(&locked.recovered);
+            Ok(outcome)
+        })
     }
 
     /// Undoes the last `count` edits of the session. The commits stay at `refs/edt/NAME/undone/N`.
@@ -147,9 +150,10 @@ impl Workspace {
     /// a later edit changed the same lines; `UNSAVED_CHANGES` if the user did. Nothing is changed
     /// then.
     pub fn revert(&mut self, edits: &[u64]) -> Result<Outcome, Refusal> {
-        let mut locked = self.lock()?;
-        let session = Session::required(&locked.repo, &locked.repo.head()?)?;
-        revert(&mut locked, &session, edits, MoveOptions::default())
+        self.change(|locked| {
+            let session = Session::required(&locked.repo, &locked.repo.head()?)?;
+            revert(locked, &session, edits, MoveOptions::default())
+        })
     }
 
     /// Lands the session: squashes it into one commit on its base branch, three-way merged if that
@@ -160,9 +164,10 @@ impl Workspace {
     /// refuses. No branch has moved then.
     #[expect(clippy::needless_pass_by_value, reason = "callers build the options in the call")]
     pub fn land(&mut self, options: Land) -> Result<Outcome, Refusal> {
-        let mut locked = self.lock()?;
-        let session = Session::required(&locked.repo, &locked.repo.head()?)?;
-        land(&mut locked, &session, &options)?.outcome(&locked, &session)
+        self.change(|locked| {
+            let session = Session::required(&locked.repo, &locked.repo.head()?)?;
+            land(locked, &session, &options)?.outcome(locked, &session)
+        })
     }
 
     /// Abandons the session: HEAD and files return to their state before it. The commits stay at
@@ -171,16 +176,17 @@ impl Workspace {
     /// # Errors
     /// `NO_SESSION`; `UNSAVED_CHANGES`. Nothing is changed then.
     pub fn abandon(&mut self) -> Result<Outcome, Refusal> {
-        let mut locked = self.lock()?;
-        let session = Session::required(&locked.repo, &locked.repo.head()?)?;
-        let abandoned = abandon(&mut locked, &session)?;
-        locked.observe_undone(session.tip, session.base);
-        let mut outcome = Outcome::new(Status::Applied);
-        outcome.session = Some(session.report(false));
-        outcome.files = abandoned.files;
-        outcome.warnings = abandoned.warnings;
-        outcome.recovered.clone_from(&locked.recovered);
-        Ok(outcome)
+        self.change(|locked| {
+            let session = Session::required(&locked.repo, &locked.repo.head()?)?;
+            let abandoned = abandon(locked, &session)?;
+            locked.observe_undone(session.tip, session.base);
+            let mut outcome = Outcome::new(Status::Applied);
+            outcome.session = Some(session.report(false));
+            outcome.files = abandoned.files;
+            outcome.warnings = abandoned.warnings;
+            outcome.recovered.clone_from(&locked.recovered);
+            Ok(outcome)
+        })
     }
 
     /// The session of this worktree; `None` if it has none.
@@ -246,19 +252,29 @@ impl Workspace {
         LockedWorkspace::read(&self.start, &self.options)
     }
 
-    fn lock(&self) -> Result<LockedWorkspace, Refusal> {
-        LockedWorkspace::open(&self.start, self.options.clone())
+    /// Locks the worktree for `act`. The outcome has the warnings of interrupted programs.
+    fn change(
+        &mut self,
+        act: impl FnOnce(&mut LockedWorkspace) -> Result<Outcome, Refusal>,
+    ) -> Result<Outcome, Refusal> {
+        let opened = LockedWorkspace::open(&self.start, self.options.clone())?;
+        let (mut locked, interrupted) = opened.with_interrupted();
+        self.interrupted.extend(interrupted);
+        let mut outcome = act(&mut locked)?;
+        outcome.warnings.splice(0..0, self.interrupted.drain(..));
+        Ok(outcome)
     }
 
     fn move_branch(
-        &self,
+        &mut self,
         go: impl FnOnce(&mut LockedWorkspace, &Session) -> Result<BranchMove, Refusal>,
     ) -> Result<Outcome, Refusal> {
-        let mut locked = self.lock()?;
-        let session = Session::required(&locked.repo, &locked.repo.head()?)?;
-        let moved = go(&mut locked, &session)?;
-        locked.observe_undone(moved.from, moved.to);
-        moved.outcome(&locked, session)
+        self.change(|locked| {
+            let session = Session::required(&locked.repo, &locked.repo.head()?)?;
+            let moved = go(locked, &session)?;
+            locked.observe_undone(moved.from, moved.to);
+            moved.outcome(locked, session)
+        })
     }
 }
 

@@ -336,6 +336,12 @@ pub fn modified(path: &Path) -> Option<std::time::SystemTime> {
     std::fs::symlink_metadata(path).ok()?.modified().ok()
 }
 
+/// When `path` was made; `None` if it does not exist or the file system does not know.
+#[must_use]
+pub fn created(path: &Path) -> Option<std::time::SystemTime> {
+    std::fs::symlink_metadata(path).ok()?.created().ok()
+}
+
 /// The permission bits that this process's new files lack. Where the system does not report them:
 /// 022.
 #[must_use]

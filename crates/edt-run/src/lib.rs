@@ -20,6 +20,7 @@ pub mod sandbox;
 pub mod store;
 
 use edt_core::guard::review::{self, ChangesPreview, ChangesReview};
+use edt_core::session::hidden::MOVED_FROM;
 use edt_core::session::kept;
 use edt_core::session::message::Kind;
 use edt_core::session::not_kept::NamedPaths;
@@ -232,6 +233,13 @@ fn refused_after_run(finding: Finding, range: Option<&(String, String)>) -> Find
             "Restore the file before anything else: `git status` shows the changes, `git restore \
              PATH` restores a file."
                 .to_owned(),
+        ),
+        Some((_, kept)) if finding.evidence.contains_key(MOVED_FROM) => (
+            format!(
+                "{found} All changes of the program were rolled back; those of other files are \
+                 kept at {kept}."
+            ),
+            finding.remedy.clone(),
         ),
         Some((parent, kept)) => (
             format!(

@@ -132,6 +132,12 @@ impl RepoPath {
         self.split().1 == b".gitattributes"
     }
 
+    /// Whether the file is a `.gitignore`, which has ignore rules.
+    #[must_use]
+    pub fn is_ignore_file(&self) -> bool {
+        self.split().1 == b".gitignore"
+    }
+
     /// The directory and the file name; the directory of a top-level file is empty.
     #[must_use]
     pub fn split(&self) -> (&[u8], &[u8]) {

@@ -214,7 +214,7 @@ fn judge_against(
     };
     let subjects: Vec<Subject<'_>> = files.iter().enumerate().map(subject).collect();
     let context = GuardContext { policy, site: None };
-    let overrides = Overrides { requested: allow, grants: &[] };
+    let overrides = Overrides { requested: allow, ..Overrides::NONE };
     let run = evaluate(GUARDS.iter().copied(), &subjects, &context, overrides);
     // Agents send only text, but a commit may have images. These findings count only for a file
     // that was text.

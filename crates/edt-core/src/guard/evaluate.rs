@@ -1,5 +1,7 @@
 //! Runs guards on a planned change and applies the policy to their findings.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use edt_types::trace::names;
 use edt_types::{Code, Finding, GuardReport, RepoPath, Verdict, Warning};
 use tracing::Span;
@@ -17,18 +19,29 @@ pub struct Grant {
     pub path: Option<String>,
 }
 
+/// The words of the overrides that edits recorded, by the paths that they changed.
+pub type RecordedOverrides = BTreeMap<RepoPath, BTreeSet<String>>;
+
 /// The findings that may be overridden.
 #[derive(Debug, Clone, Copy)]
 pub struct Overrides<'a> {
     /// The words that the request allows.
     pub requested: &'a [String],
+    /// The words that edits recorded, by the paths that they changed.
+    pub recorded: Option<&'a RecordedOverrides>,
     /// What the user granted.
     pub grants: &'a [Grant],
 }
 
 impl Overrides<'_> {
     /// No override at all.
-    pub const NONE: Overrides<'static> = Overrides { requested: &[], grants: &[] };
+    pub const NONE: Overrides<'static> = Overrides { requested: &[], recorded: None, grants: &[] };
+
+    /// Whether an edit recorded the override for the path.
+    pub(super) fn is_recorded(&self, word: &str, path: &RepoPath) -> bool {
+        let words = self.recorded.and_then(|recorded| recorded.get(path));
+        words.is_some_and(|words| words.contains(word))
+    }
 
     fn is_granted(&self, word: &str, path: Option<&str>) -> bool {
         self.grants.iter().any(|grant| grant.word == word && grant.path.as_deref() == path)
@@ -162,7 +175,9 @@ impl Evaluation<'_> {
         let Some(word) = finding.allow.or(protected.then_some("protected_path")) else {
             return self.refuse(origin, summary, finding);
         };
-        let requested = protected || self.overrides.requested.iter().any(|allow| allow == word);
+        let requested = protected
+            || self.overrides.requested.iter().any(|allow| allow == word)
+            || origin.path.is_some_and(|path| self.overrides.is_recorded(word, path));
         let granted = self.overrides.is_granted(word, finding.path.as_deref());
         match rule.overriding {
             Override::Allow if requested => self.allow(origin, summary, word),
@@ -285,7 +300,7 @@ mod tests {
         let file = Subject::new(&path, None, None, Some(b"TODO\n"), Vec::new(), policy.time_limit);
         let context = GuardContext { policy: &policy, site: None };
         let guards: [&dyn Guard; 1] = [&NoTodo];
-        evaluate(guards, &[file], &context, Overrides { requested, grants: &[] })
+        evaluate(guards, &[file], &context, Overrides { requested, ..Overrides::NONE })
     }
 
     #[test]
@@ -339,7 +354,7 @@ mod tests {
         let file = Subject::new(&path, None, None, Some(b"x\n"), Vec::new(), policy.time_limit);
         let context = GuardContext { policy: &policy, site: None };
         let requested: Vec<String> = allow.iter().map(|word| (*word).to_owned()).collect();
-        let overrides = Overrides { requested: &requested, grants };
+        let overrides = Overrides { requested: &requested, recorded: None, grants };
         evaluate(guards.iter().copied(), &[file], &context, overrides)
     }
 

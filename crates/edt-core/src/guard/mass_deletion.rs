@@ -48,7 +48,7 @@ impl Guard for MassDeletion {
 #[must_use]
 pub fn detect(subjects: &[Subject<'_>], limits: &DeletionLimits) -> Option<Loss> {
     let mut totals = Totals::default();
-    totals.add(subjects);
+    totals.add(subjects, |_| true);
     totals.exceeding(limits)
 }
 
@@ -62,12 +62,14 @@ pub(crate) struct Totals {
 }
 
 impl Totals {
-    pub(crate) fn add(&mut self, subjects: &[Subject<'_>]) {
+    /// Adds the files for which `counts` holds.
+    pub(crate) fn add(&mut self, subjects: &[Subject<'_>], counts: impl Fn(&Subject<'_>) -> bool) {
+        let subjects: Vec<&Subject<'_>> = subjects.iter().filter(|one| counts(one)).collect();
         let moved =
             |subject: &Subject<'_>| subjects.iter().any(|other| other.from == Some(subject.path));
         // The new files. A removed file with the same content is only renamed.
         let mut copies: HashMap<&[u8], usize> = HashMap::new();
-        let is_removed = |subject: &&Subject<'_>| subject.after.is_none() && !moved(subject);
+        let is_removed = |subject: &&&Subject<'_>| subject.after.is_none() && !moved(subject);
         if subjects.iter().any(|subject| is_removed(&subject)) {
             let new = subjects.iter().filter(|one| one.before.is_none() && one.from.is_none());
             new.filter_map(|one| one.after).for_each(|new| *copies.entry(new).or_default() += 1);
@@ -206,7 +208,7 @@ mod tests {
         let mut totals = Totals::default();
         for _ in 0..2 {
             let gone = Subject::new(&path, None, Some(text), None, Vec::new(), policy.time_limit);
-            totals.add(&[gone]);
+            totals.add(&[gone], |_| true);
         }
         let limits = DeletionLimits { max_files: 1, max_lines: 100 };
         assert_eq!(totals.exceeding(&limits), Some(Loss { files: 2, lines: 4 }));

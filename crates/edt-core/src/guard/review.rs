@@ -38,6 +38,9 @@ pub struct ChangesPreview<'a> {
     pub paths: &'a [TreeDifference],
     /// The changed paths that cannot be recorded, and why.
     pub left_out: &'a [(RepoPath, Finding)],
+    /// Private files that the program moved to where a commit would have them. The changes are
+    /// rolled back.
+    pub moved: &'a [Finding],
 }
 
 #[derive(Debug, Default)]
@@ -114,14 +117,14 @@ pub fn review(
     policy: &Policy,
     on: OnFindings,
 ) -> Result<ChangesReview> {
-    review_paths(preview, policy, (GUARDS, &[]), Reviewed::Changes(on))
+    review_paths(preview, policy, (GUARDS, Overrides::NONE), Reviewed::Changes(on))
 }
 
 impl ChangesReview {
     /// Runs the guards on a commit of a landing: everything that differs between the trees `before`
-    /// and `after`. `target` is the tree of the branch to land on; `users` are the user's commits,
-    /// which do not count; `has_users` says that the commit includes some of them. Protected paths are not judged here: they have approvals of
-    /// their own.
+    /// and `after`. `target` is the tree of the branch to land on. `users` are the user's commits,
+    /// which do not count; `has_users` says that the commit includes some of them. Protected paths
+    /// are not judged here: they have approvals of their own.
     ///
     /// # Errors
     /// `OBJECT_MISSING`.
@@ -132,14 +135,21 @@ impl ChangesReview {
         has_users: bool,
         policy: &Policy,
         guards: &[Arc<dyn Guard>],
-        allowed: &[String],
+        overrides: Overrides<'_>,
     ) -> Result<ChangesReview> {
         let paths = writer.tree_diff(before, after)?;
         // All batches together are checked for a mass deletion.
         let own = GUARDS.iter().copied().filter(|guard| guard.name() != MassDeletion.name());
         let guards: Vec<&dyn Guard> = own.chain(guards.iter().map(|guard| &**guard)).collect();
-        let preview = ChangesPreview { writer, base: target, users, paths: &paths, left_out: &[] };
-        let guards = (guards.as_slice(), allowed);
+        let preview = ChangesPreview {
+            writer,
+            base: target,
+            users,
+            paths: &paths,
+            left_out: &[],
+            moved: &[],
+        };
+        let guards = (guards.as_slice(), overrides);
         let mut review = review_paths(&preview, policy, guards, Reviewed::Landing { has_users })?;
         let about_paths = [Code::ProtectedPath, Code::ApprovalRequired];
         review.refused.retain(|finding| !about_paths.contains(&finding.code));
@@ -151,7 +161,7 @@ impl ChangesReview {
         &mut self,
         preview: &ChangesPreview<'_>,
         (policy, reviewed): (&Policy, Reviewed),
-        (guards, allowed): (&[&dyn Guard], &[String]),
+        (guards, overrides): (&[&dyn Guard], Overrides<'_>),
         changed: &[Changed<'_>],
         totals: &mut Totals,
     ) {
@@ -167,9 +177,8 @@ impl ChangesReview {
                 if is_landing(reviewed) { subject.in_landing() } else { subject }
             })
             .collect();
-        totals.add(&subjects);
+        totals.add(&subjects, |one| !overrides.is_recorded(MassDeletion.name(), one.path));
         let context = GuardContext { policy, site: None };
-        let overrides = Overrides { requested: allowed, grants: &[] };
         let run = evaluate(guards.iter().copied(), &subjects, &context, overrides);
         self.reports.extend(run.reports);
         self.warnings.extend(run.warnings);
@@ -205,10 +214,10 @@ impl ChangesReview {
 fn review_paths(
     preview: &ChangesPreview<'_>,
     policy: &Policy,
-    (guards, allowed): (&[&dyn Guard], &[String]),
+    (guards, overrides): (&[&dyn Guard], Overrides<'_>),
     reviewed: Reviewed,
 ) -> Result<ChangesReview> {
-    let mut review = ChangesReview::default();
+    let mut review = ChangesReview { refused: preview.moved.to_vec(), ..ChangesReview::default() };
     let (files, special): (Vec<&TreeDifference>, Vec<&TreeDifference>) =
         preview.paths.iter().partition(|one| one.is_of_files());
     let guarded = special.iter().filter(|one| policy.protects(&one.path));
@@ -216,7 +225,7 @@ fn review_paths(
     // A path that cannot be recorded cannot be restored either.
     let left_out = preview.left_out.iter().filter(|(path, _)| protects_at_or_below(policy, path));
     review.not_restorable.extend(left_out.map(|(path, why)| not_restorable(path, why)));
-    let (how, guards) = ((policy, reviewed), (guards, allowed));
+    let (how, guards) = ((policy, reviewed), (guards, overrides));
     let (mut changed, mut bytes, mut left) = (Vec::new(), 0, 0);
     let mut totals = Totals::default();
     for difference in &files {
@@ -243,7 +252,6 @@ fn review_paths(
     review.add(preview, how, guards, &changed, &mut totals);
     if is_landing(reviewed) {
         let context = GuardContext { policy, site: None };
-        let overrides = Overrides { requested: allowed, grants: &[] };
         let run = evaluate([&totals as &dyn Guard], &[], &context, overrides);
         review.warnings.extend(run.warnings);
         review.refused.extend(run.refused.into_iter().chain(run.held));
@@ -391,11 +399,12 @@ mod tests {
         let side = repo.tree_of(new).unwrap();
         let target = repo.tree_of(head).unwrap();
         let policy = Policy::of(None, Some(policy)).unwrap();
-        let allowed: Vec<String> = allowed.iter().map(ToString::to_string).collect();
+        let requested: Vec<String> = allowed.iter().map(ToString::to_string).collect();
+        let overrides = Overrides { requested: &requested, ..Overrides::NONE };
         let writer = ObjectWriter::new(&repo);
         let session = crate::session::begin::preview_session(&repo, &repo.head().unwrap()).unwrap();
         let (users, trees) = (UserCommits::of(&writer, &session), (target, side, target));
-        ChangesReview::of_landing(&users, &writer, trees, false, &policy, &[], &allowed).unwrap()
+        ChangesReview::of_landing(&users, &writer, trees, false, &policy, &[], overrides).unwrap()
     }
 
     fn codes(review: &ChangesReview) -> Vec<Code> {

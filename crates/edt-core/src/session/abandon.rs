@@ -2,17 +2,22 @@
 //! are taken off the files. Every line of the user stays on disk. The work stays at
 //! `refs/edt/<name>/abandoned`.
 
+use std::collections::BTreeSet;
+
 use super::checkout::{self, CheckoutPlan};
 use super::current::{POINTER, REFS, Session};
+use super::hidden::{self, Hidden};
 use super::history::Commit;
 use super::list::{next_numbered_ref, origin};
 use super::ownership::Version;
+use super::private_list;
 use super::saved::OverlappingFiles;
+use super::uncovered::publish;
 use super::unwind::{Direction, FileSteps};
 use super::workspace::LockedWorkspace;
 use edt_git::diff::TreeItem;
 use edt_git::{InHead, Loose, ObjectWriter, Oid, Repo};
-use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet, IndexView, PrivateRecord, publish};
+use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet, IndexView, PrivateRecord};
 use edt_types::{Code, FileReport, Finding, Refusal, RepoPath, Result, Warning};
 
 /// An abandoned session.
@@ -47,7 +52,7 @@ pub fn abandon(workspace: &mut LockedWorkspace, session: &Session) -> Result<Aba
         },
         plan => (plan?, target),
     };
-    let AbandonPlan { objects, mut plan, index, private, mut warnings } = plan;
+    let AbandonPlan { objects, mut plan, index, private, mut warnings, restored } = plan;
     let tip = session.tip;
     let AbandonedRef { name: kept, from, mut create } = AbandonedRef::of(repo, session, tip)?;
     let (mut replace, mut head_to) = (Vec::new(), None);
@@ -84,6 +89,7 @@ pub fn abandon(workspace: &mut LockedWorkspace, session: &Session) -> Result<Aba
     warnings.extend(target.warning);
     workspace.require_durability(session.base);
     warnings.extend(publish(&workspace.repo, &mut workspace.journal, change)?);
+    let _ = private_list::add(&workspace.repo, &restored);
     Ok(Abandoned { kept, tip, onto: target.onto, files, warnings })
 }
 
@@ -94,6 +100,8 @@ struct AbandonPlan {
     index: Option<IndexView>,
     private: Option<PrivateRecord>,
     warnings: Vec<Warning>,
+    /// The private files that come back.
+    restored: BTreeSet<RepoPath>,
 }
 
 impl AbandonPlan {
@@ -112,7 +120,8 @@ impl AbandonPlan {
         let paths = repo.tree_diff(tip_tree, return_tree)?;
         let all = checkout::with_paths(&paths, steps.files.keys());
         let index = if session.head == InHead::Yes { Some(IndexView::read(repo)?) } else { None };
-        let states = checkout::read_states(repo, tip_tree, index.as_ref(), &all)?;
+        let hidden = Hidden::of(repo, Some(session));
+        let states = checkout::read_states(&hidden, tip_tree, index.as_ref(), &all)?;
         checkout::check_not_switched(repo, session, &states, &all)?;
         let mut writer = ObjectWriter::new(repo);
         let mut planned = Vec::new();
@@ -125,8 +134,9 @@ impl AbandonPlan {
         let follows = index.as_ref().map(|_| tip_tree);
         let mut plan = CheckoutPlan::of(&mut writer, follows, attributes, planned)?;
         let private = plan.record(session, target.tip.unwrap_or(target.base));
+        let restored = hidden::list_restored(repo, &steps)?;
         let (objects, warnings) = (writer.loose_objects(), steps.warnings);
-        Ok(AbandonPlan { objects, plan, index, private, warnings })
+        Ok(AbandonPlan { objects, plan, index, private, warnings, restored })
     }
 }
 

@@ -10,12 +10,13 @@ use super::follow::{Operation, TreeMove, WorktreeUpdate};
 use super::list::origin;
 use super::message::{self, Kind, Trailers};
 use super::switch::commit_tree;
+use super::uncovered::publish;
 use super::user_commits::UserCommits;
 use super::workspace::LockedWorkspace;
 use edt_git::read::ObjectKind;
 use edt_git::worktrees;
 use edt_git::{Head, InHead, NewCommit, ObjectWriter, Oid, Repo};
-use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet, publish};
+use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet};
 use edt_types::{Code, FileReport, Finding, RepoPath, Result, Warning};
 
 /// How to begin a session.

@@ -1,5 +1,7 @@
 //! What an agent's tool says that it does to a file: the text afterwards, and the text before.
 
+use std::collections::HashMap;
+
 use edt_edit::hunk::HunkLine;
 use edt_edit::stage::EditedFiles;
 use edt_edit::{Edit, Op};
@@ -73,6 +75,57 @@ fn only_place(text: &[u8], piece: &[u8]) -> Option<usize> {
     let first = places.next()?;
     let again = memchr::memmem::find(&text[first + 1..], piece);
     again.is_none().then_some(first)
+}
+
+/// Whether `now` shows that `edits` were made, which lead from `before` to `after`: it has text that
+/// they add. If they only remove lines, one of these is gone. A formatter may have changed white
+/// space and punctuation.
+pub(super) fn shows(edits: &[Edit], [before, after, now]: [Option<&PrivateBytes>; 3]) -> bool {
+    let [before, after, now] =
+        [before, after, now].map(|file| file.map_or(&[][..], |file| file.bytes.as_slice()));
+    let [old, new, disk] = [before, after, now].map(line_counts);
+    let count = |of: &HashMap<&[u8], usize>, line: &[u8]| of.get(line).copied().unwrap_or(0);
+    let lines_with_more = |more: &HashMap<&[u8], usize>, less: &HashMap<&[u8], usize>| {
+        let lines = more.keys().filter(|line| count(more, line) > count(less, line));
+        lines.map(|line| line.to_vec()).collect::<Vec<Vec<u8>>>()
+    };
+    let added = lines_with_more(&new, &old);
+    if added.is_empty() {
+        let removed = lines_with_more(&old, &new);
+        return removed.iter().any(|line| count(&disk, line) < count(&old, line));
+    }
+    let (words_before, words_now) = (words(before), words(now));
+    let has = |text: &[u8], piece: &[u8]| memchr::memmem::find(text, piece).is_some();
+    let is_new = |line: &Vec<u8>| {
+        let line_words = words(line);
+        if line_words.is_empty() {
+            return false;
+        }
+        count(&disk, line) > count(&old, line)
+            || has(&words_now, &line_words) && !has(&words_before, &line_words)
+    };
+    let times = |text: &[u8], piece: &[u8]| memchr::memmem::find_iter(text, piece).count();
+    let is_new_piece = |(_, new): &(Vec<u8>, Vec<u8>)| {
+        new.iter().any(|byte| !byte.is_ascii_whitespace()) && times(now, new) > times(before, new)
+    };
+    added.iter().any(is_new)
+        || pieces(edits).iter().flatten().any(is_new_piece)
+        || added.iter().all(|line| words(line).is_empty())
+            && added.iter().any(|line| count(&disk, line) > count(&old, line))
+}
+
+/// How often each line occurs, without its line end.
+fn line_counts(text: &[u8]) -> HashMap<&[u8], usize> {
+    let mut counts = HashMap::new();
+    for line in text.split(|byte| *byte == b'\n') {
+        *counts.entry(line.strip_suffix(b"\r").unwrap_or(line)).or_default() += 1;
+    }
+    counts
+}
+
+/// The letters and digits of `text`.
+fn words(text: &[u8]) -> Vec<u8> {
+    text.iter().copied().filter(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()).collect()
 }
 
 /// Whether the files differ at most in line ends, and in whether the last line has one.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::current::Session;
 use super::diff_report;
+use super::hidden::Hidden;
 use super::ownership::{self, Version};
 use super::path_state::PathState;
 use edt_git::diff::{TreeDifference, TreeItem};
@@ -45,13 +46,14 @@ pub struct CheckoutPlan {
     pub reports: Vec<FileReport>,
 }
 
-/// Reads the state of every path in `paths`, relative to `tree` and `index`.
+/// Reads the state of every path in `paths`, relative to `tree` and `index`. Private files count as
+/// ignored ones.
 ///
 /// # Errors
 /// One finding for each path that edt cannot change: links and submodules (`NOT_A_FILE`), and the
 /// errors of [`PathState::at`].
 pub fn read_states(
-    repo: &Repo,
+    hidden: &Hidden<'_>,
     tree: Oid,
     index: Option<&IndexView>,
     paths: &[TreeDifference],
@@ -62,8 +64,11 @@ pub fn read_states(
             found.push(unsupported_kind(&differs.path));
             continue;
         }
-        match PathState::at(repo, tree, index, &differs.path) {
-            Ok(state) => states.push(state),
+        match PathState::at(hidden.repo, tree, index, &differs.path) {
+            Ok(mut state) => {
+                hidden.mark(&mut state)?;
+                states.push(state);
+            }
             Err(error) => found.extend(error.into_vec()),
         }
     }
@@ -180,8 +185,9 @@ impl CheckoutPlan {
             (None, Some(new)) => new.permissions,
             _ => None,
         };
+        let is_unrecorded = disk.as_ref().is_some_and(unrecorded);
         let is_private = state.disk_file() != state.tip
-            || disk.as_ref().is_some_and(unrecorded)
+            || is_unrecorded
             || permissions.is_some_and(ownership::is_restricted);
         let id = disk.as_ref().map(|version| version.file);
         let new = match disk {
@@ -210,7 +216,14 @@ impl CheckoutPlan {
             file.after.iter_mut().for_each(|after| after.permissions = permissions);
             self.private.push(file);
         }
-        self.reports.push(report(&state, new.as_ref(), id));
+        // The bytes of a file that is neither here nor there are from the private store.
+        let is_restored = state.disk.is_none() && state.tip.is_none() && target.is_none();
+        let recorded = if state.ignored || is_restored && is_unrecorded {
+            RecordedIn::Private
+        } else {
+            RecordedIn::Branch
+        };
+        self.reports.push(FileReport { recorded, ..report(&state, new.as_ref(), id) });
         let old = state.disk.as_ref().map(super::OnDisk::old);
         self.files.push(FileChange { path: state.path, old, new });
         Ok(())
@@ -240,7 +253,6 @@ fn report(state: &PathState, new: Option<&NewFile>, id: Option<FileId>) -> FileR
     let is_dirty = !state.ignored && state.disk_file() != state.tip;
     FileReport {
         user_changes: if is_dirty { UserChanges::Separate } else { UserChanges::None },
-        recorded: if state.ignored { RecordedIn::Private } else { RecordedIn::Branch },
         ..diff_report::report(state.path.to_string(), ids, texts)
     }
 }
@@ -362,7 +374,7 @@ mod tests {
              change those.",
             "The user can move the branch with `git reset --keep`, or switch with `git switch`.",
         );
-        let states = read_states(&repo, repo.empty_tree(), None, &[submodule]);
+        let states = read_states(&Hidden::of(&repo, None), repo.empty_tree(), None, &[submodule]);
         assert_eq!(refusal(states), finding.at(&path("sub")));
     }
 
@@ -398,7 +410,7 @@ mod tests {
         let (repo, head) = (scratch.repo(), scratch.head());
         let (tip, target) = (repo.tree_of(head).unwrap(), repo.tree_of(base).unwrap());
         let paths = repo.tree_diff(tip, target).unwrap();
-        let states = read_states(&repo, tip, None, &paths).unwrap();
+        let states = read_states(&Hidden::of(&repo, None), tip, None, &paths).unwrap();
         let mut writer = ObjectWriter::new(&repo);
         let step = |(state, differs): (PathState, &TreeDifference)| {
             let target = differs.new.and_then(TreeItem::file);

@@ -6,8 +6,10 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::checkout::{self, CheckoutPlan, CheckoutStep};
+use super::hidden::Hidden;
 use super::ownership::{self, MergedFile, Version, merge3};
 use super::path_state::PathState;
+use super::switch;
 use super::unwind;
 use super::user_commits::UserCommits;
 use edt_git::diff::{TreeDifference, TreeItem};
@@ -160,7 +162,8 @@ fn states(
             special.or(both[0]).or(both[1]).cloned()
         })
         .collect();
-    checkout::read_states(place, tree, index, &differs)
+    let session = switch::current(place, &place.head()?)?;
+    checkout::read_states(&Hidden::of(place, session.as_ref()), tree, index, &differs)
 }
 
 /// The refusal to overwrite lines that the user changed, too.
@@ -185,8 +188,8 @@ fn unsaved_file(
         )
     } else if state.ignored {
         format!(
-            "Git ignores {path}, so that neither a commit nor `git stash` keeps it. The user must \
-             move the file elsewhere; then repeat `{repeat}`."
+            "Git ignores {path}, or ignored its content before, so that neither a commit nor `git \
+             stash` may have it. The user must move the file elsewhere; then repeat `{repeat}`."
         )
     } else {
         format!(
@@ -255,8 +258,9 @@ mod tests {
         let finding = refusal(WorktreeUpdate::of(&repo, moved, None, &OPERATION));
         assert_eq!(
             finding.remedy,
-            "Git ignores x.log, so that neither a commit nor `git stash` keeps it. The user must \
-             move the file elsewhere; then repeat `edt switch fix`."
+            "Git ignores x.log, or ignored its content before, so that neither a commit nor `git \
+             stash` may have it. The user must move the file elsewhere; then repeat `edt switch \
+             fix`."
         );
     }
 

@@ -3,23 +3,26 @@
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 
 use super::current::Session;
 use super::path_state::PathState;
+use super::private_list;
 use super::snapshot::{self, Copy, Snapshot, key_of, stat_at};
+use super::unwind::FileSteps;
 use super::user_commits::UserCommits;
 use edt_git::diff::Untracked;
 use edt_git::index::IndexState;
 use edt_git::{ObjectWriter, Oid, Repo, Tracked};
-use edt_io::{failed, fs};
-use edt_journal::{FileChange, IndexView};
+use edt_io::fs;
+use edt_journal::IndexView;
 use edt_types::text::counted;
-use edt_types::{RepoPath, Result, Warning};
+use edt_types::{Code, Finding, RepoPath, Result, Warning};
 
 /// The least bytes of a file that is recognised as a copy while its source is still there. Less
 /// may be equal without a copy: `{}`, or one usual line.
 const MIN_COPY: u64 = 32;
+/// The evidence of a refusal that names the earlier path of a moved private file.
+pub const MOVED_FROM: &str = "moved_from";
 /// The most private files that a warning names.
 const MAX_NAMED: usize = 20;
 
@@ -67,9 +70,7 @@ impl<'a> Hidden<'a> {
     }
 
     fn is_listed(&self, path: &RepoPath) -> bool {
-        let listed = self.listed.get_or_init(|| read_list(self.repo));
-        let is_in = |path: &[u8]| listed.contains(&RepoPath::from_tree(path));
-        !listed.is_empty() && (listed.contains(path) || path.parents().any(is_in))
+        private_list::includes(self.listed.get_or_init(|| private_list::read(self.repo)), path)
     }
 
     /// Whether only an edit of the session made the file visible to Git: the ignore rules of the
@@ -104,26 +105,27 @@ impl<'a> Hidden<'a> {
 
     /// Whether no file can be private.
     fn is_empty(&self) -> Result<bool> {
-        if !self.listed.get_or_init(|| read_list(self.repo)).is_empty() {
+        if !self.listed.get_or_init(|| private_list::read(self.repo)).is_empty() {
             return Ok(false);
         }
         let Some(session) = self.session else { return Ok(true) };
         let trees = (self.repo.tree_of(session.base)?, self.repo.tree_of(session.tip)?);
         let differs = self.repo.tree_diff(trees.0, trees.1)?;
-        Ok(!differs.iter().any(|one| one.path.split().1 == b".gitignore"))
+        Ok(!differs.iter().any(|one| one.path.is_ignore_file()))
     }
 }
 
-/// The private files of the worktree, in order.
+/// The private files of the worktree, in order. Removes from the list what is not private now.
 ///
 /// # Errors
 /// `OBJECT_MISSING`, `IO_ERROR`.
 pub fn private_paths(repo: &Repo, session: Option<&Session>) -> Result<Vec<RepoPath>> {
-    let hidden = Hidden::of(repo, session);
+    let tree = snapshot::tree_now(repo, session)?;
+    let listed = OnceCell::from(private_list::prune(repo, tree)?);
+    let hidden = Hidden { listed, ..Hidden::of(repo, session) };
     if hidden.is_empty()? {
         return Ok(Vec::new());
     }
-    let tree = snapshot::tree_now(repo, session)?;
     let (index, mut found) = (IndexView::read(repo)?, BTreeSet::new());
     for path in repo.uncommitted(Untracked::Files)? {
         if hidden.covers(&path)?
@@ -149,40 +151,26 @@ pub fn not_landed(repo: &Repo, session: &Session) -> Result<Option<Warning>> {
         return Ok(None);
     }
     // The next session begins without the rules that made them private.
-    add_to_list(repo, &all.iter().cloned().collect())?;
-    let mut names: Vec<String> = all.iter().take(MAX_NAMED).map(RepoPath::for_shell).collect();
-    if let Some(more) = all.len().checked_sub(MAX_NAMED).filter(|more| *more > 0) {
-        names.push(format!("and {more} more, which `edt status --json` lists"));
-    }
+    private_list::add(repo, &all.iter().cloned().collect())?;
     let message = format!(
         "The landing does not have {}, because Git ignored them or their content before: {}. If \
          one belongs in a commit, let the user add it (`git add`).",
         counted(all.len(), "private file"),
-        names.join(", ")
+        named(all.iter(), MAX_NAMED)
     );
     Ok(Some(Warning { code: "stays_private", path: None, message }))
 }
 
-/// The ignored paths before `changes`; none if no ignore rules are among them.
-///
-/// # Errors
-/// `IO_ERROR`.
-pub fn ignored_before(repo: &Repo, changes: &[FileChange]) -> Result<Vec<RepoPath>> {
-    let has_rules = changes.iter().any(|change| change.path.split().1 == b".gitignore");
-    if has_rules { repo.ignored() } else { Ok(Vec::new()) }
-}
-
-/// Lists those of `earlier` that Git does not ignore now: the rule may have been an uncommitted one.
-///
-/// # Errors
-/// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
-pub fn list_uncovered(repo: &Repo, earlier: Vec<RepoPath>) -> Result<()> {
-    if earlier.is_empty() {
-        return Ok(());
+/// At most `most` of the `paths`, for a warning.
+pub(super) fn named<'p>(
+    mut paths: impl ExactSizeIterator<Item = &'p RepoPath>,
+    most: usize,
+) -> String {
+    let mut names: Vec<String> = paths.by_ref().take(most).map(RepoPath::for_shell).collect();
+    if paths.len() > 0 {
+        names.push(format!("and {} more, which `edt status --json` lists", paths.len()));
     }
-    let now = repo.ignored()?;
-    let is_visible = |path: &RepoPath| !now.iter().any(|one| path.is_at_or_below(one));
-    add_to_list(repo, &earlier.into_iter().filter(is_visible).collect())
+    names.join(", ")
 }
 
 /// The `.gitignore` files that may have rules for `path`.
@@ -206,42 +194,28 @@ fn is_new(state: &PathState) -> bool {
     state.tip.is_none() && state.staged == IndexState::Nothing
 }
 
-/// The list of private files and directories. It belongs to the worktree, whose files it names: it
-/// holds in every session there.
-fn list_path(repo: &Repo) -> PathBuf {
-    repo.state_path().join("private-paths")
-}
-
-fn read_list(repo: &Repo) -> BTreeSet<RepoPath> {
-    let bytes = fs::read_small(&list_path(repo), u64::MAX).unwrap_or_default();
-    bytes
-        .split(|byte| *byte == 0)
-        .filter(|path| !path.is_empty())
-        .map(RepoPath::from_tree)
-        .collect()
-}
-
-/// Adds `paths` to the list, and removes those that the user added to the index or that Git ignores
-/// again.
-fn add_to_list(repo: &Repo, paths: &BTreeSet<RepoPath>) -> Result<()> {
-    if paths.is_empty() {
-        return Ok(());
-    }
-    let earlier = read_list(repo);
-    if paths.is_subset(&earlier) {
-        return Ok(());
-    }
-    let (index, mut all) = (IndexView::read(repo)?, paths.clone());
-    for path in earlier {
-        if index.staged(repo, &path)? == IndexState::Nothing && !repo.is_excluded(&path)? {
-            all.insert(path);
+/// Lists the private files that `steps` write where no file is, and returns them: the list forgets a
+/// file that is gone. The caller lists them again when they exist.
+///
+/// # Errors
+/// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
+pub(super) fn list_restored(repo: &Repo, steps: &FileSteps) -> Result<BTreeSet<RepoPath>> {
+    let new_rules = steps.files.keys().any(RepoPath::is_ignore_file);
+    let mut restored = BTreeSet::new();
+    for path in &steps.private {
+        if stat_at(repo, path).is_none() && (new_rules || !repo.is_excluded(path)?) {
+            restored.insert(path.clone());
         }
     }
-    let place = list_path(repo);
-    let bytes: Vec<u8> =
-        all.iter().flat_map(|path| path.as_bytes().iter().chain(&[0])).copied().collect();
-    fs::write_atomic(&place, &bytes, 0o600).map_err(|error| failed("write", &place, &error))?;
-    Ok(())
+    private_list::add(repo, &restored)?;
+    Ok(restored)
+}
+
+/// A private file that a program moved onto a file of another kind.
+struct Overwritten<'a> {
+    source: &'a RepoPath,
+    path: RepoPath,
+    is_tracked: bool,
 }
 
 /// The private files before a program, to find them again after it.
@@ -250,10 +224,11 @@ pub struct IgnoredBefore<'a> {
     hidden: Hidden<'a>,
     /// The copies of files, by their size.
     copies: BTreeMap<u64, Vec<(&'a RepoPath, &'a Copy)>>,
-    /// The files that were not copied, by what a rename does not change in their stats.
-    not_kept: BTreeMap<&'a str, &'a RepoPath>,
+    /// The keys and paths of all files, by device and inode.
+    inodes: BTreeMap<&'a str, Vec<(&'a str, &'a RepoPath)>>,
     /// What was found.
     found: RefCell<BTreeSet<RepoPath>>,
+    overwritten: RefCell<Vec<Overwritten<'a>>>,
 }
 
 impl<'a> IgnoredBefore<'a> {
@@ -272,11 +247,18 @@ impl<'a> IgnoredBefore<'a> {
                 copies.entry(size).or_default().push((path, copy));
             }
         }
-        let named = |one: &'a super::not_kept::NotKept| (without_ctime(&one.key), &one.path);
-        let not_kept = snapshot.not_kept.iter().map(named).filter(|(key, _)| !key.is_empty());
-        let not_kept = not_kept.collect();
+        let mut inodes: BTreeMap<&str, Vec<(&str, &RepoPath)>> = BTreeMap::new();
+        let copied =
+            |(path, copy): (&'a RepoPath, &'a Option<Copy>)| Some((&copy.as_ref()?.key, path));
+        let copied = snapshot.files.iter().filter_map(copied);
+        for (key, path) in copied.chain(snapshot.not_kept.iter().map(|one| (&one.key, &one.path))) {
+            if let Some(inode) = inode_of(key) {
+                inodes.entry(inode).or_default().push((key, path));
+            }
+        }
         let hidden = Hidden::of(repo, session);
-        IgnoredBefore { snapshot, hidden, copies, not_kept, found: RefCell::default() }
+        let (found, overwritten) = (RefCell::default(), RefCell::default());
+        IgnoredBefore { snapshot, hidden, copies, inodes, found, overwritten }
     }
 
     /// Marks the file of `state` as ignored if it was, or if it is a copy of a file that was.
@@ -286,6 +268,13 @@ impl<'a> IgnoredBefore<'a> {
     /// # Errors
     /// `OBJECT_MISSING`, `IO_ERROR`.
     pub fn mark(&self, state: &mut PathState) -> Result<Option<Option<Warning>>> {
+        if let Some(source) = self.moved_onto(state)? {
+            let (path, is_tracked) = (state.path.clone(), !is_new(state));
+            self.overwritten.borrow_mut().push(Overwritten { source, path, is_tracked });
+            // No commit may have its bytes, not even one of refused changes.
+            state.ignored = true;
+            return Ok(Some(None));
+        }
         if !is_new(state) {
             return Ok(Some(None));
         }
@@ -296,7 +285,7 @@ impl<'a> IgnoredBefore<'a> {
         }
         let (why, listed) = if let Some(ignored) = self.snapshot.ignored_above(path) {
             ("Git ignored it before the program ran".to_owned(), ignored)
-        } else if self.snapshot.files.contains_key(path) {
+        } else if self.copied_file(path).is_some() {
             return Ok(Some(None));
         } else if let Some(source) = self.source_of(state)? {
             let source = source.quoted();
@@ -316,7 +305,36 @@ impl<'a> IgnoredBefore<'a> {
         );
         let path = Some(path.to_string());
         state.ignored = true;
-        Ok(Some(Some(Warning { code: "stays_private", path, message })))
+        let warning = Warning { code: "stays_private", path, message };
+        Ok(Some(state.disk.is_some().then_some(warning)))
+    }
+
+    /// Why the changes must be rolled back: a private file is where a commit would have it.
+    #[must_use]
+    pub fn refusals(&self) -> Vec<Finding> {
+        let refusal = |Overwritten { source, path, is_tracked }: &Overwritten<'_>| {
+            let what =
+                if *is_tracked { "which Git tracks" } else { "an untracked file of the user" };
+            Finding::new(
+                Code::ProtectedPath,
+                format!("The program moved {source}, a private file, onto {path}, {what}."),
+                format!(
+                    "Leave {source} where it is, or move it to a new path: no commit has it there. If \
+                     its content belongs in {path}, let the user move it."
+                ),
+            )
+            .at(path)
+            .with(MOVED_FROM, source.to_string())
+        };
+        self.overwritten.borrow().iter().map(refusal).collect()
+    }
+
+    /// The sources of overwritten files that nobody copied, each with the path that now has it.
+    #[must_use]
+    pub fn not_copied(&self) -> Vec<(&'a RepoPath, RepoPath)> {
+        let all = self.overwritten.borrow();
+        let all = all.iter().filter(|one| self.copied_file(one.source).is_none());
+        all.map(|one| (one.source, one.path.clone())).collect()
     }
 
     /// Writes what was found to the list of the worktree.
@@ -324,29 +342,80 @@ impl<'a> IgnoredBefore<'a> {
     /// # Errors
     /// `IO_ERROR`, `GIT_DIR_READ_ONLY`.
     pub fn list(&self) -> Result<()> {
-        add_to_list(self.hidden.repo, &self.found.borrow())
+        private_list::add(self.hidden.repo, &self.found.borrow())
     }
 
     /// The private file that was moved or copied to the path of `state`.
     fn source_of(&self, state: &PathState) -> Result<Option<&'a RepoPath>> {
         let Some(disk) = &state.disk else { return Ok(None) };
-        let (size, key) = (disk.stat.size, key_of(&disk.stat));
+        if let Some(source) = self.same_file(state)? {
+            return Ok(Some(source));
+        }
+        let size = disk.stat.size;
         let is_copy = |source: &RepoPath, copy: &Copy| {
             let place = self.snapshot.directory.join(&copy.key);
             (size >= MIN_COPY || stat_at(self.hidden.repo, source).is_none())
                 && fs::read_small(&place, size).is_some_and(|bytes| bytes == disk.exact())
         };
-        let moved = self.not_kept.get(without_ctime(&key)).copied();
-        let copies = self.copies.get(&size).into_iter().flatten();
-        let copies = copies.filter(|(source, copy)| {
-            without_ctime(&copy.key) == without_ctime(&key) || is_copy(source, copy)
-        });
-        for source in moved.into_iter().chain(copies.map(|(source, _)| *source)) {
-            if self.is_private(source)? {
+        for (source, copy) in self.copies.get(&size).into_iter().flatten() {
+            if is_copy(source, copy) && self.is_private(source)? {
                 return Ok(Some(source));
             }
         }
         Ok(None)
+    }
+
+    /// The private file that a program moved onto the file of `state`, which Git tracks or of which
+    /// there is a copy.
+    fn moved_onto(&self, state: &PathState) -> Result<Option<&'a RepoPath>> {
+        let Some(disk) = state.disk.as_ref().filter(|_| !state.ignored) else { return Ok(None) };
+        if is_new(state) && self.copied_file(&state.path).is_none() || self.snapshot.tool.is_some()
+        {
+            return Ok(None);
+        }
+        let Some(source) = self.same_file(state)? else { return Ok(None) };
+        // A tracked file may be a hard link of an ignored one.
+        let is_link =
+            stat_at(self.hidden.repo, source).is_some_and(|stat| stat.inode() == disk.stat.inode());
+        if is_link
+            && let (Some(tip), Some(Some(before))) = (state.tip, self.snapshot.before(source)?)
+            && self.hidden.repo.blob_id(&before.bytes)? == tip.oid
+        {
+            return Ok(None);
+        }
+        Ok(Some(source))
+    }
+
+    /// The private file of another path that is the file of `state` now, whatever it has: the
+    /// inode is the same, and was not made since.
+    fn same_file(&self, state: &PathState) -> Result<Option<&'a RepoPath>> {
+        let Some(disk) = &state.disk else { return Ok(None) };
+        let key = key_of(&disk.stat);
+        let all = inode_of(&key).and_then(|inode| self.inodes.get(inode));
+        let all = all.map(Vec::as_slice).unwrap_or_default();
+        if all.iter().any(|(_, path)| **path == state.path) {
+            return Ok(None);
+        }
+        for (before, source) in all {
+            let unchanged = || without_ctime(before) == without_ctime(&key);
+            if self.is_private(source)? && (unchanged() || self.is_old(&state.path)) {
+                return Ok(Some(source));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether the file at `path` is older than the snapshot. True if the file system does not know.
+    fn is_old(&self, path: &RepoPath) -> bool {
+        use std::os::unix::ffi::OsStrExt as _;
+        let path = std::ffi::OsStr::from_bytes(path.as_bytes());
+        let born = fs::created(&self.hidden.repo.root_path().join(path));
+        self.snapshot.taken.is_some_and(|taken| born.is_none_or(|born| born <= taken))
+    }
+
+    fn copied_file(&self, path: &RepoPath) -> Option<&'a Copy> {
+        let copy = self.snapshot.files.get(path)?.as_ref()?;
+        copy.link.is_none().then_some(copy)
     }
 
     fn is_private(&self, source: &RepoPath) -> Result<bool> {
@@ -373,6 +442,11 @@ pub(super) fn list_interrupted(repo: &Repo, before: &Snapshot) -> Result<()> {
         }
     }
     all.list()
+}
+
+/// The device and inode in the name of a copy.
+fn inode_of(key: &str) -> Option<&str> {
+    key.match_indices('-').nth(1).map(|(at, _)| &key[..at])
 }
 
 /// The name of a copy without the time of the last change of the inode.
@@ -687,6 +761,156 @@ mod tests {
             let found = scratch.root().join(named).metadata().unwrap().permissions().mode();
             assert_eq!(found & 0o777, 0o600, "{named}");
         }
+    }
+
+    /// A program that moves `.env` in one step with `change`.
+    fn moves(scratch: &Scratch, to: &str, change: impl Fn()) -> RecordOutcome {
+        let root = scratch.root().to_owned();
+        run(scratch, || {
+            std::fs::rename(root.join(".env"), root.join(to)).unwrap();
+            change();
+        })
+    }
+
+    fn append(scratch: &Scratch, named: &str, text: &str) {
+        use std::io::Write as _;
+        let place = scratch.root().join(named);
+        let mut file = std::fs::OpenOptions::new().append(true).open(place).unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+    }
+
+    #[test]
+    fn a_private_file_that_one_program_moves_and_changes_stays_private() {
+        let scratch = scratch();
+        moves(&scratch, "env.txt", || append(&scratch, "env.txt", "MORE=2\n"));
+        assert!(!is_committed(&scratch, "env.txt"));
+        let root = scratch.root().to_owned();
+        run(&scratch, || {
+            std::fs::rename(root.join("env.txt"), root.join("again.txt")).unwrap();
+            append(&scratch, "again.txt", "MORE=3\n");
+        });
+        assert!(!is_committed(&scratch, "again.txt"));
+        assert_eq!(private(&scratch), ["again.txt"]);
+        scratch.undo(2).unwrap();
+        assert_eq!(scratch.text(".env").as_deref(), Some("KEY=1\n"));
+    }
+
+    #[test]
+    fn a_private_file_that_a_program_moves_onto_another_file_is_put_back() {
+        for (onto, earlier) in [("a.txt", "one\n"), ("notes.txt", "by the user\n")] {
+            let scratch = scratch();
+            scratch.write("notes.txt", "by the user\n");
+            let permissions = |named: &str| {
+                use std::os::unix::fs::PermissionsExt as _;
+                scratch.root().join(named).metadata().unwrap().permissions().mode()
+            };
+            let only_user = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+            std::fs::set_permissions(scratch.root().join(".env"), only_user).unwrap();
+            let earlier_permissions = permissions(onto);
+            let outcome = moves(&scratch, onto, || append(&scratch, onto, "MORE=2\n"));
+            assert!(outcome.refused.is_some());
+            assert_eq!(permissions(onto), earlier_permissions);
+            assert_eq!(scratch.text(onto).as_deref(), Some(earlier));
+            assert_eq!(scratch.text(".env").as_deref(), Some("KEY=1\n"));
+            assert_eq!(private(&scratch), [""; 0]);
+            assert_eq!(scratch.session().edits(&scratch.repo()).unwrap(), 0);
+            let repo = scratch.repo();
+            let refused = repo.head().unwrap().commit.unwrap();
+            assert_eq!(scratch.committed(refused, "notes.txt"), None);
+        }
+    }
+
+    #[test]
+    fn a_refused_move_names_both_paths() {
+        let scratch = scratch();
+        let (before, root) = (scratch.snapshot(), scratch.root().to_owned());
+        std::fs::rename(root.join(".env"), root.join("a.txt")).unwrap();
+        let info = CommitInfo { message: "run".into(), agent: None, kind: Kind::Run };
+        let mut found = Vec::new();
+        let record = &mut |preview: &ChangesPreview<'_>| {
+            found.extend(preview.moved.to_vec());
+            Ok(RecordAction::Record)
+        };
+        record_changes(&mut scratch.open(), &before, &info, None, record).unwrap();
+        let [finding] = &found[..] else { panic!("{found:?}") };
+        assert_eq!(
+            (finding.code, finding.summary.as_str()),
+            (
+                Code::ProtectedPath,
+                "The program moved .env, a private file, onto a.txt, which Git tracks."
+            )
+        );
+    }
+
+    #[test]
+    fn a_moved_file_of_which_there_is_no_copy_is_put_back() {
+        let scratch = scratch();
+        let large = "x".repeat(1024 * 1024 + 1);
+        scratch.write("x.log", &large);
+        let root = scratch.root().to_owned();
+        run(&scratch, || std::fs::rename(root.join("x.log"), root.join("a.txt")).unwrap());
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("one\n"));
+        assert!(scratch.text("x.log") == Some(large));
+    }
+
+    #[test]
+    fn a_new_file_with_the_inode_of_a_removed_private_one_is_an_ordinary_one() {
+        let scratch = scratch();
+        run(&scratch, || {
+            scratch.remove(".env");
+            scratch.write("other.txt", "something else\n");
+        });
+        assert!(is_committed(&scratch, "other.txt"));
+    }
+
+    #[test]
+    fn a_path_leaves_the_list_when_its_file_is_gone() {
+        let scratch = moved();
+        scratch.remove("env.txt");
+        assert_eq!(private(&scratch), [""; 0]);
+        scratch.write("env.txt", "a document\n");
+        checkpoint(&mut scratch.open(), None, &[]).unwrap();
+        assert!(is_committed(&scratch, "env.txt"));
+    }
+
+    #[test]
+    fn a_path_leaves_the_list_when_git_ignores_it_again() {
+        let scratch = moved();
+        scratch.write(".gitignore", "env.txt\n");
+        assert_eq!(private(&scratch), [""; 0]);
+        scratch.write(".gitignore", "");
+        checkpoint(&mut scratch.open(), None, &[]).unwrap();
+        assert!(is_committed(&scratch, "env.txt"));
+    }
+
+    #[test]
+    fn a_later_file_in_a_listed_directory_is_an_ordinary_one() {
+        let scratch = scratch();
+        scratch.write("sub/.gitignore", "*\n");
+        scratch.write("sub/key", "secret\n");
+        run(&scratch, || scratch.remove("sub/.gitignore"));
+        scratch.write("sub/doc", "doc\n");
+        checkpoint(&mut scratch.open(), None, &[]).unwrap();
+        assert!(is_committed(&scratch, "sub/doc") && !is_committed(&scratch, "sub/key"));
+    }
+
+    #[test]
+    fn a_removed_file_of_ignore_rules_is_no_file_that_stays() {
+        let scratch = scratch();
+        scratch.write("sub/.gitignore", "*\n");
+        let outcome = run(&scratch, || scratch.remove("sub/.gitignore"));
+        assert_eq!(outcome.warnings, []);
+    }
+
+    #[test]
+    fn a_restored_private_file_is_private() {
+        let scratch = moved();
+        run(&scratch, || scratch.remove("env.txt"));
+        assert_eq!(private(&scratch), [""; 0]);
+        scratch.undo(1).unwrap();
+        checkpoint(&mut scratch.open(), None, &[]).unwrap();
+        assert_eq!(private(&scratch), ["env.txt"]);
+        assert!(!is_committed(&scratch, "env.txt"));
     }
 
     #[test]

@@ -373,6 +373,25 @@ mod tests {
     }
 
     #[test]
+    fn the_library_reports_an_interrupted_program_in_its_next_outcome() {
+        let scratch = scratch();
+        let mut locked = scratch.open();
+        let running = scratch.snapshot();
+        update_hint(&mut locked);
+        drop((running, locked));
+        scratch.write("a.txt", "by program\n");
+        let mut workspace =
+            crate::Workspace::open(scratch.root(), crate::Options::default()).unwrap();
+        workspace.apply(&crate::Request::new("x").edit("b.txt", "none", "x")).unwrap_err();
+        let request = |text| crate::Request::new("x").append("b.txt", text);
+        let codes = |outcome: edt_types::Outcome| {
+            outcome.warnings.iter().map(|warning| warning.code).collect::<Vec<_>>()
+        };
+        assert_eq!(codes(workspace.apply(&request("1\n")).unwrap()), ["interrupted_run"]);
+        assert!(codes(workspace.apply(&request("2\n")).unwrap()).is_empty());
+    }
+
+    #[test]
     fn a_running_program_is_not_reported() {
         let scratch = scratch();
         let running = scratch.snapshot();

@@ -15,14 +15,14 @@ use super::land_plan::{LandPlan, LandTarget, PlannedCommit};
 use super::land_review::LandReview;
 use super::land_target::{landing_lock, other_worktree, target};
 use super::list::next_numbered_ref;
-use super::message;
+use super::uncovered;
 use super::unland::Landing;
 use super::workspace::LockedWorkspace;
 use edt_git::commit_hooks;
 use edt_git::diff::TreeDifference;
 use edt_git::{InHead, Loose, ObjectWriter, Oid, Repo};
 use edt_io::lock;
-use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet, publish};
+use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet};
 use edt_types::text::counted;
 use edt_types::{Code, Effect, Finding, Outcome, Recovered, Refusal, Result, Status, Warning};
 
@@ -35,7 +35,8 @@ pub struct Landed {
     pub commit: Oid,
     /// The new commits on it, oldest first.
     pub commits: Vec<Oid>,
-    /// How many edits of the session they include, also those that the user amended.
+    /// How many edits of the session they include. An edit that the user amended lands as a commit
+    /// of the user.
     pub edits: u64,
     /// The paths that differ from the branch's previous commit.
     pub paths: Vec<TreeDifference>,
@@ -189,11 +190,12 @@ fn land_once(
         None => (repo, &mut workspace.journal),
     };
     journal.require_durability(level);
-    let published = publish(repo, journal, change).map_err(|found| {
+    let published = uncovered::publish(repo, journal, change).map_err(|found| {
         let target_moved = repo.ref_value(&target.branch).is_ok_and(|now| now != target.tip);
         if target_moved { found.map(|finding| finding.with("target_moved", true)) } else { found }
     });
-    warnings.extend(published?);
+    let root = elsewhere.as_ref().map(|(_, root)| root.as_path());
+    warnings.extend(uncovered::located(published?, root));
     warnings.extend(reviewed);
     let recovered = elsewhere.as_ref().and_then(|(workspace, _)| workspace.recovered.clone());
     let root = elsewhere.map(|(_, root)| root);
@@ -207,8 +209,7 @@ fn land_once(
     // The landing is complete. The last hook cannot change it and needs no lock.
     workspace.release();
     warnings.extend(commit_hooks::run_post_commit(&workspace.repo, &place));
-    let is_edit = |one: &&Commit| message::parse(&one.message).is_some_and(|of| of.kind.is_edit());
-    let edits = plan.commits.iter().filter(is_edit).count() as u64;
+    let edits = plan.edits();
     Ok(Landed { target, commit, commits, edits, paths, elsewhere: root, recovered, warnings })
 }
 
@@ -394,19 +395,129 @@ mod tests {
         LandOptions { include_user_changes: true, ..LandOptions::default() }
     }
 
+    fn codes(scratch: &Scratch, options: &LandOptions) -> Vec<&'static str> {
+        landed(scratch, options).unwrap_err().codes()
+    }
+
+    fn allow(word: &str, options: LandOptions) -> LandOptions {
+        LandOptions { allow: vec![word.to_owned()], ..options }
+    }
+
     #[test]
-    fn the_users_own_cut_lands_without_a_finding() {
+    fn the_users_own_cut_below_an_edit_needs_consent_and_an_override() {
         let scratch = Scratch::with(&[("a.txt", &numbers(200))]);
         scratch.write("a.txt", &numbers(20));
+        // No guard refuses the edits.
         for text in ["one\n", "two\n"] {
             scratch.apply(&Request::new("x").append("a.txt", text)).unwrap();
         }
-        assert_eq!(
-            refusal(landed(&scratch, &LandOptions::default())).code,
-            Code::UserChangesIncluded
-        );
-        let done = landed(&scratch, &consent()).unwrap();
+        let both = ["USER_CHANGES_INCLUDED", "SIZE_REDUCTION"];
+        assert_eq!(codes(&scratch, &LandOptions::default()), both);
+        let with_word = allow("size_reduction", LandOptions::default());
+        assert_eq!(codes(&scratch, &with_word), both[..1]);
+        let finding = refusal(landed(&scratch, &consent()));
+        assert_eq!((finding.code, finding.effect), (Code::SizeReduction, Effect::NothingLanded));
+        let remedy =
+            "It is in the user's changes, not in an edit: the commit of the user's changes";
+        assert!(finding.remedy.starts_with(remedy), "{finding:#?}");
+        let flags = "`edt land --include-user-changes` with `--allow size_reduction`";
+        assert!(finding.hint().contains(flags), "{finding:#?}");
+        let done = landed(&scratch, &allow("size_reduction", consent())).unwrap();
         assert_eq!(scratch.committed(done.commit, "a.txt"), Some(numbers(20) + "one\ntwo\n"));
+    }
+
+    #[test]
+    fn a_cut_that_the_user_committed_with_git_lands_without_a_finding() {
+        let scratch = Scratch::with(&[("a.txt", &numbers(200)), ("b.txt", "b\n")]);
+        scratch.begin("fix");
+        let text = numbers(20);
+        scratch.user_commit("edt/fix", &[("a.txt", Some(&text))], "cut\n");
+        scratch.write("a.txt", &text);
+        scratch.edit("x", "b.txt", "b", "c");
+        landed(&scratch, &LandOptions::default()).unwrap();
+    }
+
+    #[test]
+    fn an_edit_that_replaces_the_users_cut_does_not_hide_it() {
+        let scratch = Scratch::with(&[("a.txt", &numbers(200))]);
+        scratch.begin("fix");
+        scratch.write("a.txt", "oops\n");
+        scratch.edit("x", "a.txt", "oops", "oops2");
+        assert_eq!(codes(&scratch, &consent()), ["SIZE_REDUCTION"]);
+    }
+
+    #[test]
+    fn cuts_of_the_user_and_of_an_edit_add_up_without_blame() {
+        let scratch = Scratch::with(&[("a.txt", &numbers(200))]);
+        scratch.begin("fix");
+        scratch.write("a.txt", &numbers(90));
+        checkpoint(&mut scratch.open(), None, &[]).unwrap();
+        scratch.apply(&Request::new("x").overwrite("a.txt", numbers(50))).unwrap();
+        let finding = refusal(landed(&scratch, &consent()));
+        assert_eq!(finding.code, Code::SizeReduction);
+        assert!(finding.remedy.starts_with("It is in the user's changes"), "{finding:#?}");
+    }
+
+    #[test]
+    fn an_override_counts_for_the_files_of_its_edit_only() {
+        let text = numbers(200);
+        let files: Vec<String> = (0..4).map(|n| format!("{n}.txt")).collect();
+        let all: Vec<(&str, &str)> = files.iter().map(|name| (name.as_str(), &*text)).collect();
+        for user_cuts in [false, true] {
+            let scratch = Scratch::with(&all);
+            scratch.begin("fix");
+            for name in &files[..3] {
+                let cut = Request::new("cut").overwrite(name, "new\n").allow("size_reduction");
+                scratch.apply(&cut).unwrap();
+            }
+            if user_cuts {
+                scratch.write("3.txt", "oops\n");
+                checkpoint(&mut scratch.open(), None, &[]).unwrap();
+                let found = refusal(landed(&scratch, &consent()));
+                assert_eq!(
+                    (found.code, found.path.as_deref()),
+                    (Code::SizeReduction, Some("3.txt"))
+                );
+            } else {
+                landed(&scratch, &LandOptions::default()).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn an_override_follows_a_renamed_file() {
+        let markers = "<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n";
+        let scratch = one_edit();
+        let add = Request::new("x").create("c.txt", markers).allow("conflict_markers");
+        scratch.apply(&add).unwrap();
+        scratch.apply(&Request::new("y").rename("c.txt", "d.txt")).unwrap();
+        landed(&scratch, &LandOptions::default()).unwrap();
+    }
+
+    #[test]
+    fn an_override_of_a_mass_deletion_counts_for_its_files_only() {
+        let names: Vec<String> = (0..30).map(|n| format!("{n:02}.txt")).collect();
+        let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "one\n")).collect();
+        let scratch = Scratch::with(&files);
+        scratch.begin("fix");
+        let gone = |names: &[String]| {
+            names.iter().fold(Request::new("gone"), |request, name| request.delete(name))
+        };
+        scratch.apply(&gone(&names[..12]).allow("mass_deletion")).unwrap();
+        names[12..24].iter().for_each(|name| scratch.remove(name));
+        checkpoint(&mut scratch.open(), None, &[]).unwrap();
+        assert_eq!(codes(&scratch, &consent()), ["MASS_DELETION"]);
+        landed(&scratch, &allow("mass_deletion", consent())).unwrap();
+    }
+
+    #[test]
+    fn the_answer_and_the_message_count_the_same_edits() {
+        let scratch = one_edit();
+        scratch.edit("second", "a.txt", "two", "three");
+        scratch.edit("third", "a.txt", "three", "four");
+        let done = landed(&scratch, &LandOptions::default()).unwrap();
+        assert!(scratch.message(done.commit).contains(": 3 edits\n"));
+        assert_eq!(done.edits, 3);
     }
 
     /// A session whose only commit is a checkpoint that cuts a file.
@@ -423,18 +534,14 @@ mod tests {
         let scratch = cut_in_a_checkpoint();
         let commit = scratch.head();
         let short = commit.to_hex_with_len(12);
-        let codes = |options: &LandOptions| landed(&scratch, options).unwrap_err().codes();
         let both = ["USER_CHANGES_INCLUDED", "SIZE_REDUCTION"];
-        assert_eq!(codes(&LandOptions::default()), both);
+        assert_eq!(codes(&scratch, &LandOptions::default()), both);
         let finding = refusal(landed(&scratch, &consent()));
         assert_eq!((finding.code, finding.effect), (Code::SizeReduction, Effect::NothingLanded));
         assert!(finding.remedy.contains(&format!("`edt undo --to {short}~1`")), "{finding:#?}");
-        let allow = vec!["size_reduction".to_owned()];
-        assert_eq!(
-            codes(&LandOptions { allow: allow.clone(), ..LandOptions::default() }),
-            ["USER_CHANGES_INCLUDED"]
-        );
-        let done = landed(&scratch, &LandOptions { allow, ..consent() }).unwrap();
+        let with_word = allow("size_reduction", LandOptions::default());
+        assert_eq!(codes(&scratch, &with_word), ["USER_CHANGES_INCLUDED"]);
+        let done = landed(&scratch, &allow("size_reduction", consent())).unwrap();
         assert_eq!(scratch.committed(done.commit, "a.txt").as_deref(), Some("oops\n"));
     }
 

@@ -82,6 +82,16 @@ impl PlannedCommit {
 }
 
 impl LandPlan {
+    /// How many edits the squashed commits have, as their messages say.
+    #[must_use]
+    pub fn edits(&self) -> u64 {
+        let squashed = self.planned.iter().flat_map(|planned| match planned {
+            PlannedCommit::Squash { commits, .. } => commits.as_slice(),
+            PlannedCommit::UserCommit { .. } => &[],
+        });
+        squashed.filter(|commit| commit.is_edit()).count() as u64
+    }
+
     /// Merges the work of `session` onto `target`.
     ///
     /// # Errors
@@ -454,6 +464,11 @@ mod tests {
         let scratch = one_edit();
         amend(&scratch, "first", Some("two by hand\n"));
         assert_eq!(planned(&scratch).unwrap(), ["(first)"]);
+        scratch.edit("second", "a.txt", "hand", "keyboard");
+        let (repo, session) = (scratch.repo(), scratch.session());
+        let target = main_of(&scratch);
+        let plan = LandPlan::of(&repo, &mut ObjectWriter::new(&repo), &session, &target).unwrap();
+        assert_eq!(plan.edits(), 1);
     }
 
     #[test]

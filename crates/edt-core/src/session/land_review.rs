@@ -5,12 +5,12 @@ use std::sync::Arc;
 use super::current::Session;
 use super::diff_report;
 use super::history::Commit;
-use super::land_commits::allowed;
 use super::land_options::LandOptions;
 use super::land_plan::{LandPlan, LandTarget, PlannedCommit};
 use super::user_commits::UserCommits;
-use crate::guard::Guard;
+use crate::guard::evaluate::RecordedOverrides;
 use crate::guard::review::ChangesReview;
+use crate::guard::{Guard, Overrides};
 use crate::policy::Policy;
 use edt_git::diff::TreeDifference;
 use edt_git::{ObjectWriter, Repo};
@@ -25,9 +25,9 @@ pub(super) struct LandReview<'a> {
 }
 
 impl LandReview<'_> {
-    /// Lets the guards judge each squashed commit and each checkpoint, against the commit before it
-    /// and against the target. An agent can request a checkpoint of anything, so that the consent
-    /// to land the user's changes overrides no guard.
+    /// Lets the guards judge each commit that edt made, against the commit before it and against
+    /// the target. An agent can have anything recorded as the user's changes, so that the consent
+    /// to land them overrides no guard. Only commits that the user made with Git do not count.
     ///
     /// # Errors
     /// The findings, and `USER_CHANGES_INCLUDED` without that consent; `OBJECT_MISSING`.
@@ -41,30 +41,40 @@ impl LandReview<'_> {
         let target = target.tree(writer.repo())?;
         let (mut before, mut warnings) = (target, Vec::new());
         let mut found: Vec<Finding> = Vec::new();
-        let users = UserCommits::of(writer, session).without_checkpoints();
-        let allowed = allowed(&plan.commits, self.options);
+        let made_with_git = UserCommits::of(writer, session).made_with_git();
+        let users = UserCommits::of(writer, session);
+        let recorded = recorded_overrides(writer, &plan.commits)?;
+        let (requested, folded) = (self.options.allow.as_slice(), !plan.folded.is_empty());
+        let overrides = Overrides { requested, recorded: Some(&recorded), grants: &[] };
         for planned in &plan.planned {
-            let (trees, checkpoint) = ((before, planned.tree(), target), checkpoint(plan, planned));
+            let (trees, commit) = ((before, planned.tree(), target), users_changes(plan, planned));
             before = planned.tree();
-            if checkpoint.is_none() && matches!(planned, PlannedCommit::UserCommit { .. }) {
+            if commit.is_none() && matches!(planned, PlannedCommit::UserCommit { .. }) {
                 continue;
             }
-            let review = ChangesReview::of_landing(
-                &users,
-                writer,
-                trees,
-                !plan.folded.is_empty(),
-                self.policy,
-                self.guards,
-                &allowed,
-            )?;
+            let judge = |users: &UserCommits<'_>| {
+                let (policy, guards) = (self.policy, self.guards);
+                ChangesReview::of_landing(users, writer, trees, folded, policy, guards, overrides)
+            };
+            let review = judge(&made_with_git)?;
             warnings.extend(review.warnings);
+            // An edit is not blamed for what the user's changes below it removed.
+            let own = match commit {
+                None if !review.refused.is_empty() => judge(&users)?.refused,
+                _ => Vec::new(),
+            };
             for finding in review.refused {
-                // A later commit of the landing has what an earlier one has.
                 let is_it = |one: &Finding| one.code == finding.code && one.path == finding.path;
-                if !found.iter().any(is_it) && !is_known_binary(writer, &finding, &plan.commits)? {
-                    found.push(not_landed(finding, checkpoint));
+                // A later commit of the landing has what an earlier one has.
+                if found.iter().any(is_it) || is_known_binary(writer, &finding, &plan.commits)? {
+                    continue;
                 }
+                let in_users = match commit {
+                    None if own.iter().any(is_it) => None,
+                    None => last_users_changes(writer, plan, &finding)?,
+                    commit => commit,
+                };
+                found.push(not_landed(finding, in_users));
             }
         }
         if !self.options.include_user_changes {
@@ -75,10 +85,60 @@ impl LandReview<'_> {
     }
 }
 
-/// The checkpoint that lands as `planned`.
-fn checkpoint<'p>(plan: &'p LandPlan, planned: &PlannedCommit) -> Option<&'p Commit> {
+/// The commit of the user's changes, made by edt, that lands as `planned`.
+fn users_changes<'p>(plan: &'p LandPlan, planned: &PlannedCommit) -> Option<&'p Commit> {
     let PlannedCommit::UserCommit { commit, .. } = planned else { return None };
-    plan.commits.iter().find(|one| one.oid == *commit && one.is_checkpoint())
+    plan.commits.iter().find(|one| one.oid == *commit && one.is_users_changes())
+}
+
+/// The newest commit of the user's changes with the file of `finding`.
+fn last_users_changes<'p>(
+    writer: &ObjectWriter<'_>,
+    plan: &'p LandPlan,
+    finding: &Finding,
+) -> Result<Option<&'p Commit>> {
+    for commit in plan.commits.iter().rev().filter(|commit| commit.is_users_changes()) {
+        let named = |one: &TreeDifference| finding.path == Some(one.path.to_string());
+        if changed(writer, commit)?.iter().any(named) {
+            return Ok(Some(commit));
+        }
+    }
+    Ok(None)
+}
+
+/// What `commit` changed.
+fn changed(writer: &ObjectWriter<'_>, commit: &Commit) -> Result<Vec<TreeDifference>> {
+    let repo = writer.repo();
+    let parent =
+        commit.parent.map_or_else(|| Ok(repo.empty_tree()), |parent| writer.tree_of(parent))?;
+    writer.tree_diff(parent, commit.tree)
+}
+
+/// The overrides that `commits`, oldest first, recorded for the paths that they change. They hold
+/// under the new name of a file that a later commit renames.
+fn recorded_overrides(writer: &ObjectWriter<'_>, commits: &[Commit]) -> Result<RecordedOverrides> {
+    let mut all = RecordedOverrides::new();
+    for commit in commits {
+        let allowed: Vec<&String> =
+            commit.trailers.iter().flat_map(|trailers| &trailers.allowed).collect();
+        if allowed.is_empty() && all.is_empty() {
+            continue;
+        }
+        let differs = changed(writer, commit)?;
+        for one in &differs {
+            if !allowed.is_empty() {
+                let words = all.entry(one.path.clone()).or_default();
+                words.extend(allowed.iter().map(|word| (*word).clone()));
+            }
+        }
+        for one in writer.repo().with_renames(differs, |oid| writer.blob_content(oid))? {
+            let from = one.from.as_ref().and_then(|from| all.get(&from.path).cloned());
+            if let Some(words) = from {
+                all.entry(one.path).or_default().extend(words);
+            }
+        }
+    }
+    Ok(all)
 }
 
 /// Whether an edit added the new binary file deliberately: its request allowed binary content.
@@ -96,10 +156,7 @@ fn is_known_binary(
         if !allowed.into_iter().any(|word| words.contains(&Some(word))) {
             continue;
         }
-        let parent = commit
-            .parent
-            .map_or_else(|| Ok(writer.repo().empty_tree()), |parent| writer.tree_of(parent))?;
-        let changed = writer.tree_diff(parent, commit.tree)?;
+        let changed = changed(writer, commit)?;
         let named = |one: &TreeDifference| finding.path == Some(one.path.to_string());
         if changed.iter().any(|one| one.new.is_some() && named(one)) {
             return Ok(true);
@@ -108,17 +165,24 @@ fn is_known_binary(
     Ok(false)
 }
 
-/// The finding about a landing as a whole, or about a checkpoint in it.
-fn not_landed(finding: Finding, checkpoint: Option<&Commit>) -> Finding {
+/// The finding about a landing as a whole, or about a commit of the user's changes in it.
+fn not_landed(finding: Finding, in_users: Option<&Commit>) -> Finding {
+    let consent = if in_users.is_some() { " --include-user-changes" } else { "" };
     let flag = finding.allow.map(|word| {
-        format!("If the whole landing is intended, repeat `edt land` with `--allow {word}`.")
+        format!(
+            "If the whole landing is intended, repeat `edt land{consent}` with `--allow {word}`."
+        )
     });
-    let remedy = match (finding.code, checkpoint) {
-        (_, Some(commit)) => format!(
-            "The checkpoint {0} has it. `edt undo --to {0}~1` takes it and what follows off the \
-             branch; its content stays on disk.",
-            commit.oid.to_hex_with_len(12)
-        ),
+    let remedy = match (finding.code, in_users) {
+        (_, Some(commit)) => {
+            let checkpoint = commit.is_checkpoint();
+            let what = if checkpoint { "checkpoint" } else { "commit of the user's changes" };
+            format!(
+                "It is in the user's changes, not in an edit: the {what} {0} has it. `edt undo \
+                 --to {0}~1` takes it and what follows off the branch; its content stays on disk.",
+                commit.oid.to_hex_with_len(12)
+            )
+        }
         (Code::BuildOutput, None) => finding.remedy,
         _ => "Change it in the session, or undo the edit (`edt log`, `edt revert`).".to_owned(),
     };

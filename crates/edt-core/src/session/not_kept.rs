@@ -159,12 +159,21 @@ fn deeper<'p>(one: &'p RepoPath, other: &'p RepoPath) -> Option<&'p RepoPath> {
 
 /// The files at or below an ignored path with their sizes; `None` if there are too many.
 pub(super) fn files_of(repo: &Repo, ignored: &RepoPath) -> Option<Vec<(RepoPath, u64)>> {
+    files_up_to(repo, ignored, MAX_IGNORED_FILES)
+}
+
+/// As [`files_of`], for at most `most` files and directories.
+pub(super) fn files_up_to(
+    repo: &Repo,
+    ignored: &RepoPath,
+    most: usize,
+) -> Option<Vec<(RepoPath, u64)>> {
     let mut found = Vec::new();
     let mut todo = vec![ignored.as_bytes().to_vec()];
     let mut seen = 0;
     while let Some(path) = todo.pop() {
         seen += 1;
-        if seen > MAX_IGNORED_FILES {
+        if seen > most {
             return None;
         }
         let one = RepoPath::from_tree(&path);

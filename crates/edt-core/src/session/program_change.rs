@@ -6,7 +6,7 @@ use super::path_state::PathState;
 use super::snapshot::Snapshot;
 use super::tool_call::{self, CallChange, ToolCall};
 use super::unwind;
-use edt_git::{FileMode, ObjectWriter, Oid, Tracked};
+use edt_git::{FileMode, ObjectWriter, Oid, Repo, Tracked};
 use edt_journal::PrivateBytes;
 use edt_types::{Result, UserChanges, Warning};
 
@@ -87,7 +87,7 @@ impl ProgramChange {
                 return Ok(Some(ProgramChange::unknown(state)));
             }
             // An ignored file is never committed.
-            CallChange::None | CallChange::Unknown => return Ok(None),
+            CallChange::None | CallChange::NotMade | CallChange::Unknown => return Ok(None),
         };
         let mut first = None;
         for change in changes {
@@ -130,6 +130,29 @@ impl ProgramChange {
             version,
             after,
             separated,
+            unknown: false,
+            has_more: false,
+        })
+    }
+
+    /// The removal of the ignored file of `state`, which had these bytes.
+    ///
+    /// # Errors
+    /// Errors of a filter; `INTERNAL`.
+    pub(super) fn removed(
+        repo: &Repo,
+        tree: Oid,
+        state: PathState,
+        exact: PrivateBytes,
+    ) -> Result<ProgramChange> {
+        let version = unwind::version_of(repo, tree, &state.path, exact.clone())?;
+        Ok(ProgramChange {
+            state,
+            before: Some(exact),
+            exact_after: None,
+            version: Some(version),
+            after: None,
+            separated: SeparatedEdit { branch: None, entry: None, user_changes: UserChanges::None },
             unknown: false,
             has_more: false,
         })

@@ -2,7 +2,6 @@
 
 use super::begin::{self, BeginOptions, HeadSwitch, NewSession};
 use super::candidates::candidates;
-use super::checkout::{CheckoutPlan, CheckoutStep};
 use super::checkpoint::{CheckpointReason, Checkpoints, UserVersion};
 use super::current::Session;
 use super::diff_report;
@@ -13,19 +12,18 @@ use super::list::next_numbered_ref;
 use super::message::{self, Kind, Trailers};
 use super::ownership::{self, Version};
 use super::path_state::PathState;
+use super::private_list;
 use super::program_change::ProgramChange;
-use super::snapshot::{self, Snapshot};
+use super::put_back;
+use super::snapshot::Snapshot;
+use super::uncovered::{self, publish};
 use super::user_commits::UserCommits;
 use super::workspace::LockedWorkspace;
 use crate::guard::review::ChangesPreview;
 use edt_git::diff::TreeDifference;
-use edt_git::{
-    Attributes, FileId, InHead, NewCommit, ObjectWriter, Oid, Repo, Tracked, TreeChange,
-};
+use edt_git::{FileId, InHead, NewCommit, ObjectWriter, Oid, Repo, Tracked, TreeChange};
 use edt_journal::entry::{DiskState, EntryMove};
-use edt_journal::{
-    BranchOrigin, BranchUpdate, ChangeSet, IndexView, PrivateFile, PrivateRecord, publish,
-};
+use edt_journal::{ChangeSet, IndexView, PrivateFile, PrivateRecord};
 use edt_types::{FileReport, Finding, RecordedIn, Refusal, RepoPath, Result, UserChanges, Warning};
 
 /// What to do with the changes.
@@ -177,14 +175,8 @@ pub fn record_changes(
         None => Recorder::of(workspace, &mut writer)?,
         Some(_) => Recorder::during_operation(repo, &mut writer)?,
     };
-    let candidates = if let Some(only) = only {
-        only.iter().cloned().collect()
-    } else {
-        let mut all = snapshot::differing(repo, tree)?;
-        all.extend(before.paths().cloned());
-        all
-    };
-    let candidates = candidates.into_iter().collect();
+    let candidates =
+        only.map_or_else(|| before.candidates(repo, tree), |only| Ok(only.to_vec()))?;
     let hidden = Hidden::of(repo, Some(&session)).after(before);
     let (states, mut skipped) =
         read(&hidden, &session, tree, &index, candidates, only.unwrap_or(&[]))?;
@@ -201,11 +193,14 @@ pub fn record_changes(
             changed.push(one);
         }
     }
+    let moved = ignored.refusals();
+    put_back::add_sources(repo, tree, &ignored, &mut changed)?;
     // Whatever becomes of the changes, the files are on disk now.
     ignored.list()?;
+    outcome.warnings.extend(uncovered::list_after_call(repo, before));
     if let Some(busy) = busy {
         // A build may change ignored files at any time.
-        if changed.iter().all(|one| one.state.ignored) {
+        if moved.is_empty() && changed.iter().all(|one| one.state.ignored) {
             return Ok(outcome);
         }
         return Err(kept::stays_on_disk(busy).into());
@@ -213,23 +208,23 @@ pub fn record_changes(
     // The tree of a new session may not be on disk yet.
     outcome.new_files = new_files(repo, before.tree, &changed)?;
     let edits = if new.is_some() { 0 } else { session.edits(repo)? };
-    let mixed = changed.iter().filter(|one| one.separated.user_changes == UserChanges::Mixed);
-    let (unseen, mixed): (Vec<_>, Vec<_>) = mixed.partition(|one| one.unknown);
-    let users = |all: Vec<&ProgramChange>| all.into_iter().map(ProgramChange::users).collect();
-    let users = (users(unseen), users(mixed));
-    let below = Checkpoints::below_edit(&mut writer, &session, tree, edits, users)?;
+    let below = Checkpoints::below_edit(&mut writer, &session, tree, edits, mixed_files(&changed))?;
     let (changes, moves, private) = write(&mut writer, &changed);
     let (new_tree, touched_trees) = writer.write_tree(below.tree, &changes)?;
     let unknown = || changed.iter().filter(|one| one.unknown);
-    let mut paths = writer.tree_diff(below.tree, new_tree)?;
-    let is_unknown = |path: &RepoPath| unknown().any(|one| one.state.path == *path);
-    let differs = writer.tree_diff(tree, below.tree)?;
-    paths.extend(differs.into_iter().filter(|differs| is_unknown(&differs.path)));
+    let paths = differences(&writer, [tree, below.tree, new_tree], &changed)?;
     let base = writer.tree_of(session.base)?;
     let users = UserCommits::of(&writer, &session).followed_by(tree, below.tree);
-    let preview =
-        ChangesPreview { writer: &writer, base, users: &users, paths: &paths, left_out: &skipped };
-    let action = decide(&preview)?;
+    let preview = ChangesPreview {
+        writer: &writer,
+        base,
+        users: &users,
+        paths: &paths,
+        left_out: &skipped,
+        moved: &moved,
+    };
+    let decided = decide(&preview)?;
+    let action = if moved.is_empty() { decided } else { RecordAction::Restore };
     if changed.is_empty() {
         return Ok(outcome);
     }
@@ -252,7 +247,7 @@ pub fn record_changes(
     };
     if action == RecordAction::Restore {
         let name = next_numbered_ref(repo, &session.name, "refused")?;
-        let change = put_back(writer, &session, &name, (tree, commit), changed)?;
+        let change = put_back::put_back(writer, &session, &name, (tree, commit), changed)?;
         workspace.require_durability(session.base);
         outcome.warnings.extend(publish(&workspace.repo, &mut workspace.journal, change)?);
         return Ok(RecordOutcome { refused: Some(name), new_files: Vec::new(), ..outcome });
@@ -270,8 +265,35 @@ pub fn record_changes(
     };
     workspace.require_durability(session.base);
     outcome.warnings.extend(publish(&workspace.repo, &mut workspace.journal, change)?);
+    if changed.iter().any(|one| one.state.ignored && one.state.disk.is_none()) {
+        private_list::prune(&workspace.repo, tree)?;
+    }
     outcome.session = Session { tip: commit, ..session };
     Ok(RecordOutcome { began, checkpoints: below.commits, ..outcome })
+}
+
+/// The paths that the commit on top changes, and those of `changed` that only the user's commit below
+/// it has.
+fn differences(
+    writer: &ObjectWriter<'_>,
+    [tree, below, new]: [Oid; 3],
+    changed: &[ProgramChange],
+) -> Result<Vec<TreeDifference>> {
+    let mut paths = writer.tree_diff(below, new)?;
+    let is_unknown =
+        |path: &RepoPath| changed.iter().any(|one| one.unknown && one.state.path == *path);
+    let differs = writer.tree_diff(tree, below)?;
+    paths.extend(differs.into_iter().filter(|differs| is_unknown(&differs.path)));
+    Ok(paths)
+}
+
+/// The user's versions of the mixed files: of those that nobody saw before the change, and of the
+/// others.
+fn mixed_files(changed: &[ProgramChange]) -> (Vec<UserVersion>, Vec<UserVersion>) {
+    let mixed = changed.iter().filter(|one| one.separated.user_changes == UserChanges::Mixed);
+    let (unseen, mixed): (Vec<_>, Vec<_>) = mixed.partition(|one| one.unknown);
+    let users = |all: Vec<&ProgramChange>| all.into_iter().map(ProgramChange::users).collect();
+    (users(unseen), users(mixed))
 }
 
 /// Writes what the branch and the index get. Returns the changes of both, and the bytes that only
@@ -407,41 +429,6 @@ fn entry_move(state: &PathState, file: Option<FileId>) -> EntryMove {
         seen: state.staged,
         disk: stat.map_or(DiskState::Other, DiskState::Present),
     }
-}
-
-/// The change that puts the files back and keeps the refused commit at the ref `name`. The
-/// session's branch does not move.
-fn put_back(
-    mut writer: ObjectWriter<'_>,
-    session: &Session,
-    name: &str,
-    (tree, refused): (Oid, Oid),
-    changed: Vec<ProgramChange>,
-) -> Result<ChangeSet> {
-    let step = |one: ProgramChange| {
-        let disk = one.version.map(|version| match one.before {
-            Some(before) => Version { disk: Some(before.bytes), ..version },
-            None => version,
-        });
-        CheckoutStep { target: one.state.tip, disk: Some(disk), entry: None, state: one.state }
-    };
-    let steps: Vec<CheckoutStep> = changed.into_iter().map(step).collect();
-    let attributes = steps.iter().any(|step| step.state.path.is_attributes());
-    let from = if attributes { Attributes::Tree(tree) } else { Attributes::Worktree(tree) };
-    let mut plan = CheckoutPlan::of(&mut writer, None, from, steps)?;
-    let private = plan.record(session, refused);
-    let (log, head) = (format!("edt run: reverted {}", refused.to_hex_with_len(12)), InHead::No);
-    let branch = BranchUpdate {
-        name: name.to_owned(),
-        from: BranchOrigin::Created(refused),
-        new: refused,
-        log,
-        head,
-        head_from: None,
-        point: None,
-    };
-    let (objects, files) = (writer.loose_objects(), plan.files);
-    Ok(ChangeSet { objects, files, private, ..ChangeSet::of(branch) })
 }
 
 /// A path and why it cannot be recorded.

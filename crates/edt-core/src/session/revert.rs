@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::checkout;
 use super::current::Session;
-use super::hidden::Hidden;
+use super::hidden::{self, Hidden};
 use super::history::Commit;
 use super::message::Kind;
 use super::ownership::{MergedFile, Version, merge3};
+use super::private_list;
 use super::rewrite::{FileRewrite, Rewrite};
 use super::saved::OverlappingFiles;
 use super::undo::MoveOptions;
@@ -61,9 +62,8 @@ pub fn revert(
         paths.push(TreeDifference { path: path.clone(), old, new });
     }
     let index = if session.head == InHead::Yes { Some(IndexView::read(repo)?) } else { None };
-    let mut states = checkout::read_states(repo, tree, index.as_ref(), &paths)?;
     let hidden = Hidden::of(repo, Some(session));
-    states.iter_mut().try_for_each(|state| hidden.mark(state))?;
+    let states = checkout::read_states(&hidden, tree, index.as_ref(), &paths)?;
     checkout::check_not_switched(repo, session, &states, &paths)?;
     let mut overlapping = OverlappingFiles::new(options.overlaps, VERB);
     let (mut files, mut found) = (Vec::new(), Vec::new());
@@ -109,12 +109,14 @@ pub fn revert(
     };
     let more = numbers.into_iter().map(|number| ("Edt-Reverts", number)).collect();
     drop(history);
+    let restored = hidden::list_restored(repo, &steps)?;
     let dry_run = options.dry_run;
     let kind = Kind::Edit;
     let verb = VERB;
     let rewrite =
         Rewrite { session, index, tree, files, text, kind, verb, more, overlapping, dry_run };
     let mut outcome = rewrite.publish(workspace)?;
+    let _ = private_list::add(&workspace.repo, &restored);
     outcome.warnings.extend(steps.warnings);
     Ok(outcome)
 }

@@ -10,9 +10,10 @@ use super::message::{self, Kind, Trailers};
 use super::ownership::{self, Version};
 use super::path_state::PathState;
 use super::saved::OverlappingFiles;
+use super::uncovered::publish;
 use super::workspace::LockedWorkspace;
 use edt_git::{Attributes, InHead, NewCommit, ObjectWriter, Oid, TreeChange};
-use edt_journal::{ChangeSet, IndexView, PrivateFile, PrivateRecord, publish};
+use edt_journal::{ChangeSet, IndexView, PrivateFile, PrivateRecord};
 use edt_types::{DryRun, Outcome, Result, Status};
 
 /// One file and its versions.

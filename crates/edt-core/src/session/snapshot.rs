@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::LockedWorkspace;
 use super::current::Session;
 use super::not_kept::{MAX_IGNORED_FILE, MAX_IGNORED_TOTAL, NamedPaths, NotKept, NotKeptState};
+use super::private_list;
 use super::tool_call::{self, ToolCall};
 use edt_git::diff::Untracked;
 use edt_git::{Oid, Repo};
@@ -28,12 +29,14 @@ pub struct Snapshot {
     /// Paths whose content could not be kept: too large, too many, or not a regular file.
     pub not_kept: Vec<NotKept>,
     /// The ignored files and directories; a completely ignored directory is one path.
-    ignored: Vec<RepoPath>,
+    pub(super) ignored: Vec<RepoPath>,
     pub(super) directory: PathBuf,
     /// The manifest of a program's snapshot.
     manifest: Option<PathBuf>,
     /// The manifest, locked while the program runs.
     running: Option<File>,
+    /// When the snapshot of a program was complete, by the clock of the file system.
+    pub(super) taken: Option<std::time::SystemTime>,
     /// The tree of the session when the snapshot of a program was taken.
     pub tree: Option<Oid>,
     /// The call of a tool that was made, if it is not the snapshot of a program.
@@ -66,6 +69,7 @@ impl Snapshot {
             repo.operation().map_or(Ok(None), |_| repo.head().map(|head| head.commit))?;
         let mut snapshot =
             Snapshot { tree: Some(tree), during_operation, ..Snapshot::empty(repo)? };
+        private_list::prune(repo, tree)?;
         for path in differing(repo, tree)? {
             snapshot.add(repo, path, repo.max_file_size())?;
         }
@@ -118,6 +122,7 @@ impl Snapshot {
                 not_kept: not_kept_of.into_iter().map(not_kept).collect(),
                 tree: tree.and_then(|hex| Oid::from_hex(hex.as_bytes()).ok()),
                 directory: directory.clone(),
+                taken: fs::modified(&manifest),
                 manifest: Some(manifest),
                 running: Some(running),
                 ignored: ignored.into_iter().map(path).collect(),
@@ -161,6 +166,7 @@ impl Snapshot {
         self.running = Some(File::open(&staged, OpenMode::Existing).map_err(wrap)?);
         let _ = self.running.as_ref().is_some_and(lock::try_exclusive);
         fs::rename(&staged, &place).map_err(wrap)?;
+        self.taken = fs::modified(&place);
         self.manifest = Some(place);
         Ok(())
     }
@@ -174,6 +180,13 @@ impl Snapshot {
     /// The paths in the snapshot.
     pub fn paths(&self) -> impl Iterator<Item = &RepoPath> {
         self.files.keys()
+    }
+
+    /// The paths that may have changed since a program's snapshot was taken.
+    pub(super) fn candidates(&self, repo: &Repo, tree: Oid) -> Result<Vec<RepoPath>> {
+        let mut all = differing(repo, tree)?;
+        all.extend(self.paths().cloned());
+        Ok(all.into_iter().collect())
     }
 
     /// Whether Git ignored `path` when the snapshot was taken.

@@ -5,10 +5,11 @@
 use super::abandon::ReturnTarget;
 use super::current::{POINTER, REFS, Session};
 use super::follow::{Operation, TreeMove, WorktreeUpdate};
+use super::uncovered::publish;
 use super::user_commits::UserCommits;
 use super::workspace::LockedWorkspace;
 use edt_git::{Head, InHead, ObjectWriter, Oid, Repo};
-use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet, publish};
+use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet};
 use edt_types::{Code, FileReport, Finding, Refusal, Result, Warning};
 
 /// A switched worktree.

@@ -9,15 +9,17 @@
 //! known states: when a call was announced, and after a call was recorded. The newest state to which
 //! the call applies, and from which it leads to the present file, is the file before the call.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::call_text::{applied, reversed, same_text};
+use super::call_text::{applied, reversed, same_text, shows};
 use super::ownership::{self, MergedFile, Version, merge3};
 use super::path_state::PathState;
 use super::snapshot::{Copy, Snapshot};
+use super::uncovered;
 use super::unwind;
 use edt_edit::{Edit, Op};
 use edt_git::{FileId, FileMode, ObjectWriter, Oid, Repo};
@@ -47,6 +49,10 @@ struct FileOfCall {
     /// The states since the call was announced, the newest first; all states if it was not.
     states: Vec<State>,
     is_announced: bool,
+    /// Its place in the list, and the state as it was announced.
+    announcement: Option<(usize, State)>,
+    /// Whether the present file shows no trace of the call.
+    not_made: Cell<bool>,
     /// Whether other calls are announced and not recorded.
     others_pending: bool,
     /// The blob id of the file after the last recorded call.
@@ -69,11 +75,16 @@ struct State {
     /// Whether a call had just been recorded.
     recorded: bool,
     copy: Option<Copy>,
+    /// What Git ignored, if the file is an ignore file.
+    #[serde(default)]
+    ignored: Vec<Vec<u8>>,
 }
 
 /// What a call changed in a file.
 pub(super) enum CallChange {
     None,
+    /// The file does not show that the announced call was made.
+    NotMade,
     /// The possible changes, the most probable first.
     Known(Vec<FileChange>),
     /// Nobody knows which lines are the agent's.
@@ -118,13 +129,18 @@ impl Snapshot {
     /// `IO_ERROR`, `GIT_DIR_READ_ONLY`, `INTERNAL`.
     pub fn of_paths(repo: &Repo, paths: &[RepoPath], announced: &Announced) -> Result<Snapshot> {
         let mut snapshot = Snapshot::empty(repo)?;
+        let ignored: Vec<Vec<u8>> = uncovered::ignored_before(repo, paths.iter())?
+            .into_iter()
+            .map(|path| path.as_bytes().to_vec())
+            .collect();
         for path in paths {
             snapshot.add(repo, path.clone(), repo.max_file_size())?;
             let Some(copy) = snapshot.files.get(path).cloned() else { continue };
             let place = snapshot.place(repo, path)?;
             let mut known = States::read(&place);
             let call = Some(call_id(repo, announced, path)?);
-            known.states.push(State { call, recorded: false, copy });
+            let rules = if path.is_ignore_file() { ignored.clone() } else { Vec::new() };
+            known.states.push(State { call, recorded: false, copy, ignored: rules });
             known.states.drain(..known.states.len().saturating_sub(MAX_STATES));
             known.write(&place)?;
         }
@@ -145,10 +161,17 @@ impl Snapshot {
         for path in paths {
             let place = snapshot.place(repo, path)?;
             let mut known = States::read(&place);
+            let announced_states = known.states.clone();
             let at = known.take(&call_id(repo, &announced, path)?);
+            if let Some(at) = at {
+                let ignored = std::mem::take(&mut known.states[at].ignored);
+                snapshot.ignored.extend(ignored.iter().map(|path| RepoPath::from_tree(path)));
+            }
             let file = FileOfCall {
                 states: known.states[at.unwrap_or(0)..].iter().rev().cloned().collect(),
                 is_announced: at.is_some(),
+                announcement: at.map(|at| (at, announced_states[at].clone())),
+                not_made: Cell::new(false),
                 others_pending: known.states.iter().any(|state| state.call.is_some()),
                 recorded: known.recorded.clone(),
             };
@@ -163,16 +186,24 @@ impl Snapshot {
         Ok(snapshot)
     }
 
-    /// Remembers the files at `paths` after a call was recorded. Their bytes are copied only while
-    /// other calls are pending.
+    /// Remembers the files at `paths` after this call was recorded. Their bytes are copied only
+    /// while other calls are pending. If nothing shows that the call was made, it stays announced.
     ///
     /// # Errors
     /// `IO_ERROR`, `GIT_DIR_READ_ONLY`, `INTERNAL`.
-    pub fn remember_recorded(repo: &Repo, paths: &[RepoPath]) -> Result<()> {
+    pub fn remember_recorded(&self, repo: &Repo, paths: &[RepoPath]) -> Result<()> {
         let mut snapshot = Snapshot::empty(repo)?;
         for path in paths {
             let place = snapshot.place(repo, path)?;
             let mut known = States::read(&place);
+            let file = self.tool.as_ref().and_then(|call| call.files.get(path));
+            if let Some((at, state)) =
+                file.filter(|file| file.not_made.get()).and_then(|file| file.announcement.as_ref())
+            {
+                known.states[*at].clone_from(state);
+                known.write(&place)?;
+                continue;
+            }
             snapshot.add(repo, path.clone(), repo.max_file_size())?;
             let copy = snapshot.files.get(path).cloned().flatten();
             let file = copy.as_ref().map_or(Ok(None), |copy| snapshot.content(copy))?;
@@ -180,7 +211,8 @@ impl Snapshot {
             let pending = known.states.iter().position(|state| state.call.is_some());
             known.states.drain(..pending.unwrap_or(known.states.len()));
             if pending.is_some() {
-                known.states.push(State { call: None, recorded: true, copy });
+                let ignored = Vec::new();
+                known.states.push(State { call: None, recorded: true, copy, ignored });
             }
             known.write(&place)?;
         }
@@ -210,7 +242,10 @@ impl Snapshot {
         }
         let now = Known { exact: ownership::exact(state), version: Version::on_disk(state) };
         let finder = Finder { writer, tree, state, file, states, now };
-        finder.find(call.announced.get(&state.path).map_or(&[], Vec::as_slice))
+        let edits = call.announced.get(&state.path).map_or(&[][..], Vec::as_slice);
+        let change = finder.find(edits)?;
+        file.not_made.set(matches!(change, CallChange::NotMade));
+        Ok(change)
     }
 }
 
@@ -229,7 +264,10 @@ impl Finder<'_> {
     fn find(&self, edits: &[Edit]) -> Result<CallChange> {
         let is_announced = self.file.is_announced;
         if is_announced && self.states.iter().all(|(_, file)| self.is_now(file.as_ref())) {
-            return Ok(CallChange::None);
+            let now = self.now.exact.as_ref();
+            let after = applied(edits, &self.state.path, now);
+            let made = after.is_none_or(|after| content(after.as_ref()) == content(now));
+            return Ok(if made { CallChange::None } else { CallChange::NotMade });
         }
         let (mut found, mut overlapped, mut applies) = (Vec::new(), None, false);
         for exact in self.candidates(edits)? {
@@ -243,15 +281,20 @@ impl Finder<'_> {
                 Made::No => {}
                 Made::Exactly => found.push(self.change(before, self.now.clone(), None)),
                 Made::Without(rest) => found.push(self.change(before, after, Some(rest))),
-                // The oldest state is certainly one before the call.
-                Made::Overlapped => overlapped = Some((before, after)),
+                // The last candidate is preferred: the tip, or the oldest state.
+                Made::Overlapped => {
+                    let files = [&before, &after, &self.now].map(|known| known.exact.as_ref());
+                    if shows(edits, files) {
+                        overlapped = Some((before, after));
+                    }
+                }
             }
         }
         if !found.is_empty() {
             return Ok(CallChange::Known(found));
         }
         if is_announced && applies && overlapped.is_none() {
-            return Ok(CallChange::None);
+            return Ok(CallChange::NotMade);
         }
         if let Some(now) = &self.now.exact
             && let Some(bytes) = reversed(&now.bytes, edits)
@@ -482,7 +525,7 @@ mod tests {
         let mut workspace = scratch.open();
         let outcome =
             record_changes(&mut workspace, &before, &info, Some(&only), &mut decide).unwrap();
-        Snapshot::remember_recorded(&repo, &only).unwrap();
+        before.remember_recorded(&repo, &only).unwrap();
         outcome
     }
 
@@ -724,6 +767,32 @@ mod tests {
             announce(&scratch, "a.txt", pieces);
             change(&scratch, "a.txt", "8\n", "8\nby hand\n");
             assert!(record(&scratch, "a.txt", pieces).commit.is_none());
+        }
+    }
+
+    #[test]
+    fn a_call_without_a_trace_records_nothing_and_stays_announced() {
+        let added = TEN.replace("3\n", "3\nadded\n");
+        for (pieces, user) in [
+            (&[("", "agent 1\n")][..], ("3\n", "by hand\n")),
+            (&[("", added.as_str())], ("3\n", "by hand\n")),
+            (&[("3\n", "three\n")], ("3\n", "by hand\n")),
+            (&[("3\n4\n", "")], ("3\n", "by hand\n3\n")),
+        ] {
+            let scratch = scratch();
+            announce(&scratch, "a.txt", pieces);
+            change(&scratch, "a.txt", user.0, user.1);
+            let outcome = record(&scratch, "a.txt", pieces);
+            assert!(outcome.commit.is_none() && outcome.checkpoints.is_empty(), "{pieces:?}");
+            // The tool makes it later.
+            let text = match pieces[0] {
+                ("", text) => text.to_owned(),
+                (old, new) => TEN.replace(old, new),
+            };
+            scratch.write("a.txt", &text);
+            assert!(record(&scratch, "a.txt", pieces).commit.is_some(), "{pieces:?}");
+            assert_eq!(scratch.committed(scratch.head(), "a.txt"), Some(text));
+            assert_eq!(kinds(&scratch), [Kind::Edit]);
         }
     }
 

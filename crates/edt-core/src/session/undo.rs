@@ -4,16 +4,18 @@
 
 use super::checkout::{self, CheckoutPlan};
 use super::current::{REFS, Session};
-use super::hidden::Hidden;
+use super::hidden::{self, Hidden};
 use super::history::Commit;
 use super::list::{next_numbered_ref, numbered_tips};
 use super::message::Kind;
+use super::private_list;
 use super::revision;
 use super::saved::OverlappingFiles;
+use super::uncovered::publish;
 use super::unwind::{Direction, FileSteps};
 use super::workspace::LockedWorkspace;
 use edt_git::{InHead, ObjectWriter, Oid, Repo};
-use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet, IndexView, publish};
+use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet, IndexView};
 use edt_types::{Code, DryRun, FileReport, Finding, Outcome, Result, Status, Warning};
 
 pub use super::saved::Overlaps;
@@ -160,9 +162,8 @@ fn move_branch(
     };
     let index = if session.head == InHead::Yes { Some(IndexView::read(repo)?) } else { None };
     let all = checkout::with_paths(&paths, steps.files.keys());
-    let mut states = checkout::read_states(repo, tip_tree, index.as_ref(), &all)?;
     let hidden = Hidden::of(repo, Some(session));
-    states.iter_mut().try_for_each(|state| hidden.mark(state))?;
+    let states = checkout::read_states(&hidden, tip_tree, index.as_ref(), &all)?;
     checkout::check_not_switched(repo, session, &states, &all)?;
     let verb = if back { "edt undo" } else { "edt redo" };
     let mut planned = Vec::new();
@@ -174,7 +175,7 @@ fn move_branch(
     let mut create: Vec<(String, Oid)> = keep.map(|name| (name, session.tip)).into_iter().collect();
     create.extend(saved.create);
     let mut warnings = saved.warnings;
-    warnings.extend(steps.warnings);
+    warnings.extend(steps.warnings.iter().cloned());
     let attributes = checkout::attributes(&paths, tip_tree, target_tree);
     let tree = index.as_ref().map(|_| tip_tree);
     let mut plan = CheckoutPlan::of(&mut writer, tree, attributes, planned)?;
@@ -200,8 +201,10 @@ fn move_branch(
         private,
         ..plan.change_set(branch, index)
     };
+    let restored = hidden::list_restored(repo, &steps)?;
     workspace.require_durability(session.base);
     warnings.extend(publish(&workspace.repo, &mut workspace.journal, change)?);
+    let _ = private_list::add(&workspace.repo, &restored);
     Ok(BranchMove { from: session.tip, to: target, files: reports, warnings, dry_run })
 }
 

@@ -14,12 +14,13 @@ use super::land_target::{landing_lock, other_worktree};
 use super::list::{next_numbered_ref, numbered_tips};
 use super::message::{self, Kind, Trailers};
 use super::switch::commit_tree;
+use super::uncovered;
 use super::workspace::LockedWorkspace;
 use edt_git::commit_hooks::{self, CommitCandidate};
 use edt_git::read::ObjectKind;
 use edt_git::{InHead, Merged, NewCommit, ObjectWriter, Oid, Repo};
 use edt_io::{lock, spawn};
-use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet, publish};
+use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet};
 use edt_types::{
     Code, Effect, FileReport, Finding, Outcome, Recovered, Refusal, RepoPath, Result, Status,
     Warning,
@@ -363,7 +364,8 @@ pub fn unland(workspace: &mut LockedWorkspace, options: &UnlandOptions) -> Resul
         None => (repo, &mut workspace.journal),
     };
     journal.require_durability(level);
-    let warnings = publish(repo, journal, change)?;
+    let warnings = uncovered::publish(repo, journal, change)?;
+    let warnings = uncovered::located(warnings, root.as_deref());
     Ok(Unlanded {
         by: undoing.by,
         from: undoing.from,

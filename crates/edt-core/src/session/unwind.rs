@@ -1,7 +1,7 @@
 //! Takes edits off the files on disk, or puts them back, so that every line that the user typed
 //! meanwhile stays. Undo, redo, revert and abandon share this.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::edit_change;
@@ -11,7 +11,7 @@ use super::ownership::{MergedFile, Version, merge3, merge3_with_theirs};
 use super::path_state::PathState;
 use edt_edit::diff::LineDiff;
 use edt_git::diff::{TreeDifference, TreeItem};
-use edt_git::{Attributes, FileId, FileMode, Forms, ObjectWriter, Oid, Repo};
+use edt_git::{Attributes, FileId, FileMode, Forms, ObjectWriter, Oid, Repo, Tracked};
 use edt_io::clock;
 use edt_journal::{PrivateBytes, PrivateFile, private};
 use edt_types::{Code, Finding, Refusal, RepoPath, Result, Warning};
@@ -32,6 +32,8 @@ type Steps = Vec<(Option<Version>, Option<Version>)>;
 #[derive(Debug, Default)]
 pub struct FileSteps {
     pub files: BTreeMap<RepoPath, Steps>,
+    /// The files that no commit of the edits has.
+    pub private: BTreeSet<RepoPath>,
     /// The edits whose exact bytes are unknown.
     pub warnings: Vec<Warning>,
 }
@@ -40,7 +42,7 @@ impl FileSteps {
     /// The steps of one file.
     #[must_use]
     pub fn of_file(path: &RepoPath, steps: Steps) -> FileSteps {
-        FileSteps { files: [(path.clone(), steps)].into(), warnings: Vec::new() }
+        FileSteps { files: [(path.clone(), steps)].into(), ..FileSteps::default() }
     }
 
     /// The steps of the edits among `commits`, which are newest first. Commits of the user and
@@ -55,8 +57,9 @@ impl FileSteps {
         }
         let mut steps = FileSteps::default();
         for commit in edits {
-            let EditChanges { files, warning } = changes(repo, commit)?;
+            let EditChanges { files, private, warning } = changes(repo, commit)?;
             steps.warnings.extend(warning);
+            steps.private.extend(private);
             for (path, before, after) in files {
                 let step = match direction {
                     Direction::Back => (after, before),
@@ -164,6 +167,8 @@ pub type FileStep = (RepoPath, Option<Version>, Option<Version>);
 #[derive(Debug)]
 pub struct EditChanges {
     pub files: Vec<FileStep>,
+    /// The files of which neither the edit's commit nor its parent has a version.
+    pub private: Vec<RepoPath>,
     /// Set if the edit's private record is missing.
     pub warning: Option<Warning>,
 }
@@ -178,8 +183,12 @@ pub fn changes(repo: &Repo, commit: &Commit) -> Result<EditChanges> {
         recorded.into_iter().map(|(path, before, after)| (path, (before, after))).collect();
     let private = private_files(repo, commit);
     let warning = private.is_none().then(|| missing_record(commit));
+    let mut unrecorded = Vec::new();
     for file in private.into_iter().flatten() {
         let path = file.path();
+        if !all.contains_key(&path) && repo.tracked(commit.tree, &path)? == Tracked::Nothing {
+            unrecorded.push(path.clone());
+        }
         let side = |bytes: Option<PrivateBytes>| {
             bytes.map(|bytes| version_of(repo, commit.tree, &path, bytes)).transpose()
         };
@@ -187,7 +196,7 @@ pub fn changes(repo: &Repo, commit: &Commit) -> Result<EditChanges> {
         all.insert(path, sides);
     }
     let files = all.into_iter().map(|(path, (before, after))| (path, before, after)).collect();
-    Ok(EditChanges { files, warning })
+    Ok(EditChanges { files, private: unrecorded, warning })
 }
 
 /// What an edit changed that no commit has; `None` if its record is missing.
@@ -259,8 +268,9 @@ pub fn version_of(
 #[must_use]
 pub fn overlap_ignored(path: &RepoPath, rows: &[Range<usize>], operation: &str) -> Finding {
     let remedy = format!(
-        "Git ignores {path}, so that no commit keeps the user's version. Let the user copy the \
-         file elsewhere and undo their changes of it; then repeat the call.",
+        "Git ignores {path}, or ignored its content before, so that no commit keeps the user's \
+         version. Let the user copy the file elsewhere and undo their changes of it; then repeat \
+         the call.",
     );
     Finding { remedy, ..overlap(path, rows, operation) }
 }
@@ -385,7 +395,7 @@ mod tests {
     fn a_rebased_edit_keeps_its_private_record() {
         let scratch = private_edit();
         let commit = Commit::read(&scratch.repo(), rebased(&scratch)).unwrap();
-        let EditChanges { files, warning } = changes(&scratch.repo(), &commit).unwrap();
+        let EditChanges { files, warning, .. } = changes(&scratch.repo(), &commit).unwrap();
         assert_eq!(warning, None);
         let text = |version: &Option<Version>| version.clone().unwrap().blob.unwrap();
         let (_, before, after) = files.iter().find(|(named, ..)| *named == path(".env")).unwrap();

@@ -17,7 +17,7 @@ pub struct UserCommits<'a> {
     writer: &'a ObjectWriter<'a>,
     session: &'a Session,
     unpublished: Option<(Oid, Oid)>,
-    checkpoints: bool,
+    made_with_git: bool,
     steps: OnceCell<Vec<Vec<TreeDifference>>>,
 }
 
@@ -25,13 +25,13 @@ impl<'a> UserCommits<'a> {
     #[must_use]
     pub fn of(writer: &'a ObjectWriter<'a>, session: &'a Session) -> UserCommits<'a> {
         let steps = OnceCell::new();
-        UserCommits { writer, session, unpublished: None, checkpoints: true, steps }
+        UserCommits { writer, session, unpublished: None, made_with_git: false, steps }
     }
 
-    /// The same, without checkpoints: an agent may have requested them.
+    /// The same, without the commits of the user's changes that edt made: the guards judge those.
     #[must_use]
-    pub fn without_checkpoints(self) -> UserCommits<'a> {
-        UserCommits { checkpoints: false, steps: OnceCell::new(), ..self }
+    pub fn made_with_git(self) -> UserCommits<'a> {
+        UserCommits { made_with_git: true, steps: OnceCell::new(), ..self }
     }
 
     /// The same, with a change of the user's that the branch does not have yet: its trees before
@@ -86,13 +86,10 @@ impl<'a> UserCommits<'a> {
             let amended = repo.amended(&self.session.branch());
             for commit in self.session.commits(repo) {
                 let commit: Commit = commit?;
-                let is_users = if commit.is_checkpoint() {
-                    self.checkpoints
-                } else {
-                    commit.is_users()
-                        || amended.contains(&commit.oid)
-                            && edit_change::is_amended(repo, &commit, true)?
-                };
+                let is_users = commit.trailers.is_none()
+                    || !self.made_with_git && commit.is_users_changes()
+                    || amended.contains(&commit.oid)
+                        && edit_change::is_amended(repo, &commit, true)?;
                 if is_users {
                     let parent = commit
                         .parent

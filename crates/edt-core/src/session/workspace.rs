@@ -14,7 +14,7 @@ use edt_io::lock::{self, LockGuard};
 use edt_journal::{Journal, open_recovered};
 use edt_lang::TreeCache;
 use edt_types::trace::names::{LOCK, RECOVER};
-use edt_types::{Code, Durability, Landing, Recovered, Refusal, RepoPath, Result, stage};
+use edt_types::{Code, Durability, Landing, Recovered, Refusal, RepoPath, Result, Warning, stage};
 
 use crate::guard::{GUARDS, Guard};
 use crate::observe::Observer;
@@ -24,6 +24,7 @@ use crate::txn::request::Request;
 
 use super::Session;
 use super::current::POINTER;
+use super::kept;
 
 /// How long a call waits for the worktree's lock by default.
 pub const LOCK_WAIT: Duration = Duration::from_secs(10);
@@ -124,6 +125,14 @@ impl LockedWorkspace {
         let durability = options.durability.or_else(|| repo.durability()).unwrap_or_default();
         journal.set_durability(durability);
         Ok(LockedWorkspace { repo, journal, recovered, options, lock: Some(lock) })
+    }
+
+    /// The same, with what a command that changes something reports first: the warnings of the
+    /// programs that were interrupted together with edt.
+    #[must_use]
+    pub fn with_interrupted(mut self) -> (LockedWorkspace, Vec<Warning>) {
+        let warnings = kept::interrupted_if_announced(&mut self);
+        (self, warnings)
     }
 
     /// Opens another worktree of the same repository, to change it.

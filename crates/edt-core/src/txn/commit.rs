@@ -6,15 +6,15 @@ use super::report;
 use crate::session::begin::{self, BeginOptions, HeadSwitch, NewSession};
 use crate::session::checkpoint::{CheckpointReason, UserVersion};
 use crate::session::edit_change;
-use crate::session::hidden;
 use crate::session::message::{self, Kind, Trailers};
 use crate::session::ownership::{self, Before, SeparatedEdit, Version};
+use crate::session::uncovered::publish;
 use crate::session::{Checkpoints, LockedWorkspace, OnDisk, PathState, Session};
 use edt_git::{FileId, Forms, InHead, NewCommit, ObjectWriter, Oid, Repo, TreeChange};
 use edt_journal::entry::{DiskState, EntryMove};
-use edt_journal::{ChangeSet, FileChange, IndexView, NewFile, PrivateRecord, publish};
+use edt_journal::{ChangeSet, FileChange, IndexView, NewFile, PrivateRecord};
 use edt_types::{
-    Durability, FileChangeKind, Outcome, RecordedIn, RepoPath, Result, Status, UserChanges, Warning,
+    Durability, FileChangeKind, Outcome, RecordedIn, RepoPath, Result, Status, UserChanges,
 };
 
 /// A transaction whose objects are written. No ref names them.
@@ -299,14 +299,6 @@ impl CommitPlan<'_> {
     }
 }
 
-/// The list of private files could not be written.
-fn not_listed() -> Warning {
-    let message = "The list of files that Git ignored before this edit could not be written. Let \
-        the user check `git status` before the next checkpoint."
-        .to_owned();
-    Warning { code: "stays_private", path: None, message }
-}
-
 impl Committed<'_, '_> {
     /// Moves the branch and writes files and index.
     ///
@@ -318,11 +310,7 @@ impl Committed<'_, '_> {
         workspace
             .journal
             .require_durability(cleared.state.policy.durability.unwrap_or(Durability::Off));
-        let ignored = hidden::ignored_before(&workspace.repo, &change.files)?;
-        let mut warnings = publish(&workspace.repo, &mut workspace.journal, change)?;
-        if hidden::list_uncovered(&workspace.repo, ignored).is_err() {
-            warnings.push(not_listed());
-        }
+        let warnings = publish(&workspace.repo, &mut workspace.journal, change)?;
         let mut outcome = report::of(workspace, &cleared, Status::Applied, &recorded);
         outcome.session = Some(session.report(!cleared.state.exists));
         outcome.commit = Some(commit.to_string());

@@ -106,7 +106,8 @@ pub fn guard<'q>(
         reap_orphans: workspace.options().reap_orphans,
     };
     let context = GuardContext { policy: &state.policy, site: Some(site) };
-    let overrides = Overrides { requested: &request.allow, grants: &request.grants };
+    let overrides =
+        Overrides { requested: &request.allow, recorded: None, grants: &request.grants };
     let GuardRun { reports, warnings, refused, held, mut allowed } =
         evaluate(workspace.guards(), &subjects, &context, overrides);
     if !refused.is_empty() {

@@ -6,11 +6,10 @@ use super::report;
 use crate::session::current::RESOLUTIONS;
 use crate::session::message::{self, Kind, Trailers};
 use crate::session::ownership::{self, Version};
+use crate::session::uncovered;
 use crate::session::{LockedWorkspace, OnDisk};
 use edt_git::{FileId, InHead, NewCommit, ObjectWriter, Repo, TreeChange};
-use edt_journal::{
-    BranchOrigin, BranchUpdate, ChangeSet, FileChange, NewFile, PrivateRecord, publish as install,
-};
+use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet, FileChange, NewFile, PrivateRecord};
 use edt_types::{Durability, Outcome, RecordedIn, Result, Status, Warning};
 
 /// Writes the files, and keeps the result as a commit at `refs/edt/resolution/<n>`. Its parent has
@@ -88,7 +87,7 @@ pub(super) fn publish(workspace: &mut LockedWorkspace, cleared: &Cleared<'_>) ->
     let change = ChangeSet { objects, files, private, ..ChangeSet::of(branch) };
     let level = cleared.state.policy.durability.unwrap_or(Durability::Off);
     workspace.journal.require_durability(level);
-    let warnings = install(&workspace.repo, &mut workspace.journal, change)?;
+    let warnings = uncovered::publish(&workspace.repo, &mut workspace.journal, change)?;
     let mut outcome = report::of(workspace, cleared, Status::Applied, &[]);
     for file in &mut outcome.files {
         file.recorded = RecordedIn::Worktree;
