@@ -71,6 +71,7 @@ pub(crate) struct Cli {
 }
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 enum Command {
     Begin(begin::Args),
     Switch(switch::Args),
@@ -179,7 +180,7 @@ pub(crate) fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     });
     let (cli, name) = match parsed {
         Ok(parsed) => parsed,
-        Err(error) => return wrong_arguments(&error, args.iter().any(|arg| arg == "--json")),
+        Err(error) => return without_command(error, &args),
     };
     // A command that shows spans records none.
     let called = || {
@@ -198,8 +199,19 @@ pub(crate) fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     ExitCode::from(status.exit())
 }
 
-fn wrong_arguments(error: &clap::Error, json: bool) -> ExitCode {
-    if !error.use_stderr() || !json {
+/// Prints help, the version or what is wrong with `args`.
+fn without_command(error: clap::Error, args: &[OsString]) -> ExitCode {
+    let error = match error.kind() {
+        clap::error::ErrorKind::DisplayVersion => error,
+        // The arguments of a command are built when it is called, but help describes all commands.
+        _ => {
+            let mut command = Cli::command();
+            command.build();
+            let parsed = command.try_get_matches_from(args);
+            parsed.and_then(|matches| Cli::from_arg_matches(&matches)).err().unwrap_or(error)
+        }
+    };
+    if !error.use_stderr() || !args.iter().any(|arg| arg == "--json") {
         let _ = error.print();
         return ExitCode::from(if error.use_stderr() { Status::Invalid.exit() } else { 0 });
     }

@@ -138,8 +138,21 @@ impl Repo {
         path: &RepoPath,
         recorded: impl Fn(&RepoPath) -> Result<bool>,
     ) -> Result<bool> {
-        if self.auto_crlf() != AutoCrlf::Off {
+        if self.may_convert_everywhere() {
             return Ok(true);
+        }
+        for file in attribute_files(path) {
+            if !matches!(self.root().stat(file.as_bytes()), Ok(None)) || recorded(&file)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether a setting, or an attribute file outside the worktree, could convert any file.
+    pub(super) fn may_convert_everywhere(&self) -> bool {
+        if self.auto_crlf() != AutoCrlf::Off {
+            return true;
         }
         let configured =
             self.inner.config_snapshot().trusted_path("core.attributesFile").ok().flatten();
@@ -151,15 +164,7 @@ impl Repo {
             user_file,
             Some(PathBuf::from("/etc/gitattributes")),
         ];
-        if fixed.iter().flatten().any(|file| file.exists()) {
-            return Ok(true);
-        }
-        for file in attribute_files(path) {
-            if !matches!(self.root().stat(file.as_bytes()), Ok(None)) || recorded(&file)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        fixed.iter().flatten().any(|file| file.exists())
     }
 
     /// The attributes of `path`, with built-in macros resolved.
@@ -435,14 +440,12 @@ fn forms(text: Vec<u8>, disk: Vec<u8>, blob: Vec<u8>) -> Forms {
 
 /// The `.gitattributes` files that apply to `path`.
 fn attribute_files(path: &RepoPath) -> impl Iterator<Item = RepoPath> + '_ {
-    std::iter::once(b"".as_slice()).chain(path.parents()).map(|directory| {
-        let name = if directory.is_empty() {
-            b".gitattributes".to_vec()
-        } else {
-            [directory, b"/.gitattributes"].concat()
-        };
-        RepoPath::from_tree(&name)
-    })
+    std::iter::once(b"".as_slice()).chain(path.parents()).map(attribute_file)
+}
+
+pub(super) fn attribute_file(directory: &[u8]) -> RepoPath {
+    let separator: &[u8] = if directory.is_empty() { b"" } else { b"/" };
+    RepoPath::from_tree(&[directory, separator, b".gitattributes"].concat())
 }
 
 fn refused(path: &RepoPath, why: &str, hint: &str) -> Finding {

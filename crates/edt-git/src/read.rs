@@ -26,14 +26,17 @@ impl Repo {
         if let Some(data) = self.read.borrow().get(&oid).filter(|_| kind != ObjectKind::Blob) {
             return Ok(data.clone());
         }
-        let found = self.inner.find_object(oid).map_err(|error| missing(oid, &causes(&error)))?;
-        if found.kind != kind.gix() {
-            return Err(
-                missing(oid, &format!("it is a {}, not a {}", found.kind, kind.gix())).into()
-            );
+        let (found, data) = match self.small_loose_object(oid) {
+            Some(object) => object,
+            None => {
+                let object = self.inner.find_object(oid);
+                let mut object = object.map_err(|error| missing(oid, &causes(&error)))?.detach();
+                (object.kind, std::mem::take(&mut object.data))
+            }
+        };
+        if found != kind.gix() {
+            return Err(missing(oid, &format!("it is a {found}, not a {}", kind.gix())).into());
         }
-        let mut found = found.detach();
-        let data = std::mem::take(&mut found.data);
         if kind != ObjectKind::Blob && data.len() <= CACHED_MAX {
             let mut read = self.read.borrow_mut();
             if read.len() >= CACHED_COUNT {
@@ -132,6 +135,15 @@ impl Repo {
             }
         }
         Ok(None)
+    }
+
+    /// The directory `name` of `tree`.
+    pub(super) fn subtree(&self, tree: Oid, name: &[u8]) -> Result<Option<Oid>> {
+        if tree == self.empty_tree() {
+            return Ok(None);
+        }
+        let found = self.entry(tree, name)?;
+        Ok(found.and_then(|(mode, oid)| (mode == super::tree::TREE_MODE).then_some(oid)))
     }
 
     /// The entry `name` of `tree`. All entries of a long tree are kept by name, because further

@@ -20,6 +20,7 @@ pub struct Repo {
     /// The entries of long trees by name: a change to one file of a directory is often followed by
     /// others.
     pub(super) long: RefCell<HashMap<Oid, super::tree::ByName>>,
+    pub(super) loose: super::loose::LooseReader,
     /// The inodes of the Git directories, read on first use.
     git_dirs: OnceCell<[Option<(u64, u64)>; 2]>,
     /// The user's trust decisions for programs that this repository names.
@@ -162,6 +163,7 @@ impl Repo {
             inner,
             read: RefCell::default(),
             long: RefCell::default(),
+            loose: super::loose::LooseReader::default(),
             git_dirs: OnceCell::new(),
             trust: None,
             environment,
@@ -265,7 +267,9 @@ impl Repo {
     pub fn is_git_dir(&self, dir: &Dir) -> bool {
         let own = self.git_dirs.get_or_init(|| {
             let inode = |path: &Path| Some(Dir::open(path).ok()?.stat(b".").ok()??.inode());
-            [inode(self.git_dir()), inode(self.common_dir())]
+            let own = inode(self.git_dir());
+            let shared = self.git_dir() == self.common_dir();
+            [own, if shared { own } else { inode(self.common_dir()) }]
         });
         let here = dir.stat(b".").ok().flatten().map(|stat| stat.inode());
         let bare = || {

@@ -10,6 +10,7 @@ use gix::status::{Item, Submodule, UntrackedFiles, index_worktree};
 use gix::worktree::IndexPersistedOrInMemory;
 
 use super::convert::Attributes;
+use super::convert_scan::ConversionScan;
 use super::diff::{TreeDifference, TreeItem, Untracked};
 use super::repo::{FileId, FileMode, Repo};
 use super::{Oid, causes};
@@ -206,7 +207,7 @@ impl Repo {
         let tree =
             self.head()?.commit.map_or(Ok(self.empty_tree()), |commit| self.tree_of(commit))?;
         let (options, written) = (self.inner.stat_options().map_err(fail)?, index.timestamp());
-        let mut directory = (Vec::new(), None);
+        let mut scan = ConversionScan::new(self, tree)?;
         let uncompared = Flags::SKIP_WORKTREE | Flags::ASSUME_VALID | Flags::INTENT_TO_ADD;
         for (entry, name) in index.entries_mut_with_paths() {
             let file = matches!(entry.mode, Mode::FILE | Mode::FILE_EXECUTABLE)
@@ -215,12 +216,7 @@ impl Repo {
                 continue;
             }
             let path = RepoPath::from_tree(name);
-            // Files of one directory have the same attribute files.
-            if directory.1.is_none() || directory.0 != path.split().0 {
-                let recorded = |attributes: &RepoPath| self.tree_contains(tree, attributes);
-                directory = (path.split().0.to_vec(), Some(self.may_convert(&path, recorded)?));
-            }
-            if directory.1 != Some(true) {
+            if !scan.may_convert(&path)? {
                 continue;
             }
             let full = self.root_path().join(std::ffi::OsStr::from_bytes(name));

@@ -218,7 +218,35 @@ impl Dir {
     ///
     /// # Errors
     /// Any error of the operating system; a half-written file is removed.
-    pub fn write_new(&self, name: &[u8], bytes: &[u8], perms: Perms) -> io::Result<Stat> {
+    pub fn write_new(&self, name: &[u8], bytes: &[u8], perms: Perms) -> io::Result<()> {
+        self.create(name, bytes, perms).map(drop)
+    }
+
+    /// As [`write_new`](Dir::write_new), after removing what a crash may have left at `name`.
+    ///
+    /// # Errors
+    /// As [`write_new`](Dir::write_new).
+    pub fn write_staged(&self, name: &[u8], bytes: &[u8], perms: Perms) -> io::Result<Stat> {
+        let created = match self.create(name, bytes, perms) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                self.unlink(name)?;
+                self.create(name, bytes, perms)
+            }
+            created => created,
+        };
+        match created? {
+            (_, Some(stat)) => Ok(stat),
+            (file, None) => Ok(Stat::from(&sys::fstat(file)?)),
+        }
+    }
+
+    /// Creates a file, and returns its stat if it was needed.
+    fn create(
+        &self,
+        name: &[u8],
+        bytes: &[u8],
+        perms: Perms,
+    ) -> io::Result<(File, Option<Stat>)> {
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mode = match perms {
@@ -240,7 +268,7 @@ impl Dir {
         if written.is_err() {
             let _ = self.unlink(name);
         }
-        written
+        written.map(|stat| (file, stat))
     }
 
     /// Overwrites `parts` of the existing file `name`, each at its offset.
@@ -387,7 +415,8 @@ pub enum RenameMode {
     Replace,
 }
 
-fn finish(file: &File, name: &[u8], perms: Perms) -> io::Result<Stat> {
+/// Gives a new file the owner and mode of `perms`. Returns its stat if it was read and still holds.
+fn finish(file: &File, name: &[u8], perms: Perms) -> io::Result<Option<Stat>> {
     if let Perms::Of(like, executable) = perms {
         let mine = Stat::from(&sys::fstat(file)?);
         if (mine.uid, mine.gid) != (like.uid, like.gid) {
@@ -401,9 +430,11 @@ fn finish(file: &File, name: &[u8], perms: Perms) -> io::Result<Stat> {
         if bits != mine.mode & 0o7777 {
             step(SideEffect::Mode, name)?;
             sys::fchmod(file, Mode::from_raw_mode(bits))?;
+        } else if (mine.uid, mine.gid) == (like.uid, like.gid) {
+            return Ok(Some(mine));
         }
     }
-    Ok(Stat::from(&sys::fstat(file)?))
+    Ok(None)
 }
 
 fn step(effect: SideEffect, name: &[u8]) -> io::Result<()> {

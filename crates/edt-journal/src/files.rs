@@ -204,8 +204,7 @@ impl<'r> StagingArea<'r> {
             self.repo.root().make_beneath(path.split().0).map_err(wrap)?;
         }
         let staging = self.staging_dir(record).map_err(wrap)?;
-        staging.unlink(record.stage.as_bytes()).map_err(wrap)?;
-        Ok(staging.write_new(record.stage.as_bytes(), bytes, perms).map_err(wrap)?)
+        Ok(staging.write_staged(record.stage.as_bytes(), bytes, perms).map_err(wrap)?)
     }
 
     /// Exchanges the staged file and the target.

@@ -160,10 +160,9 @@ impl IndexView {
         if let Some(stat) = self.stat {
             index_backup::back_up(stage, &stat).map_err(wrap)?;
         }
-        stage.dir().unlink(STAGED).map_err(wrap)?;
         let perms = self.stat.map_or(Perms::Exactly(0o666), |like| Perms::Of(like, false));
         let bytes = index.finish(|_| None);
-        stage.dir().write_new(STAGED, bytes, perms).map_err(wrap)?;
+        stage.dir().write_staged(STAGED, bytes, perms).map_err(wrap)?;
         Ok(IndexPlan::Patch(PreparedIndex { index, seen: self.stat }))
     }
 }

@@ -1,0 +1,102 @@
+//! Reads small loose objects with three system calls. gix needs six, and the objects that an edit
+//! reads are those that edits wrote before: loose and small.
+
+use std::cell::{Cell, RefCell};
+use std::fs::File;
+use std::io::Read as _;
+
+use flate2::{Decompress, FlushDecompress};
+use gix::objs::Kind;
+
+use super::{Oid, Repo};
+
+/// The largest file that is read here, in bytes.
+const READ_MAX: usize = 8 * 1024;
+/// The largest object that is inflated here, in bytes.
+const OBJECT_MAX: usize = 64 * 1024;
+/// After so many objects in a row that are not loose, no more are tried: they are in packs.
+const MISSES_MAX: u8 = 16;
+
+#[derive(Debug, Default)]
+pub(super) struct LooseReader {
+    /// How many objects in a row were not loose.
+    misses: Cell<u8>,
+    /// The state of zlib, created on first use.
+    inflate: RefCell<Option<Decompress>>,
+}
+
+impl Repo {
+    /// The kind and content of `oid` if it is a small loose object without a replacement; `None` if
+    /// gix has to read it.
+    pub(super) fn small_loose_object(&self, oid: Oid) -> Option<(Kind, Vec<u8>)> {
+        let store = self.inner.objects.store_ref();
+        let misses = self.loose.misses.get();
+        if misses >= MISSES_MAX || store.replacements().next().is_some() {
+            return None;
+        }
+        let (first, rest) = (oid.to_hex_with_len(2).to_string(), oid.to_string());
+        let path = store.path().join(first).join(&rest[2..]);
+        let Ok(mut file) = File::open(path) else {
+            self.loose.misses.set(misses + 1);
+            return None;
+        };
+        self.loose.misses.set(0);
+        let mut deflated = [0; READ_MAX];
+        let len = file.read(&mut deflated).ok().filter(|len| *len < READ_MAX)?;
+        let mut state = self.loose.inflate.borrow_mut();
+        inflated(state.get_or_insert_with(|| Decompress::new(true)), &deflated[..len])
+    }
+}
+
+/// The object in the loose file `deflated`; `None` if it is larger than [`OBJECT_MAX`] or damaged.
+fn inflated(state: &mut Decompress, deflated: &[u8]) -> Option<(Kind, Vec<u8>)> {
+    state.reset(true);
+    // An object of the usual size fits at once; the largest is tried second.
+    let mut data = Vec::with_capacity(deflated.len() * 4 + 512);
+    let mut status = state.decompress_vec(deflated, &mut data, FlushDecompress::Finish).ok()?;
+    if status != flate2::Status::StreamEnd {
+        data.reserve_exact(OBJECT_MAX);
+        let rest = &deflated[usize::try_from(state.total_in()).ok()?..];
+        status = state.decompress_vec(rest, &mut data, FlushDecompress::Finish).ok()?;
+    }
+    if status != flate2::Status::StreamEnd {
+        return None;
+    }
+    let (kind, size, header) = gix::objs::decode::loose_header(&data).ok()?;
+    data.drain(..header);
+    (data.len() as u64 == size).then_some((kind, data))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::objects::Deflater;
+    use super::*;
+
+    fn inflate(deflated: &[u8]) -> Option<(Kind, Vec<u8>)> {
+        inflated(&mut Decompress::new(true), deflated)
+    }
+
+    #[test]
+    fn inflates_what_was_deflated() {
+        for len in [0, 1, 3000, 5000, 60_000] {
+            let data: Vec<u8> = (0..len).map(|i| u8::try_from(i % 7).unwrap()).collect();
+            for kind in [Kind::Blob, Kind::Tree, Kind::Commit] {
+                let bytes = Deflater::new().deflate(kind, &data);
+                assert_eq!(inflate(&bytes), Some((kind, data.clone())), "{kind} of {len} bytes");
+            }
+        }
+    }
+
+    #[test]
+    fn leaves_large_and_damaged_objects_to_gix() {
+        let large = Deflater::new().deflate(Kind::Tree, &vec![7; 2 * OBJECT_MAX]);
+        assert_eq!(inflate(&large), None);
+        let good = Deflater::new().deflate(Kind::Blob, b"hello");
+        assert_eq!(inflate(&good[..good.len() - 1]), None, "cut");
+        assert_eq!(inflate(&[]), None, "empty");
+        let mut damaged = good.clone();
+        let last = damaged.len() - 5;
+        damaged[last] ^= 1;
+        assert_eq!(inflate(&damaged), None, "a changed byte");
+    }
+}
