@@ -7,6 +7,8 @@
     reason = "a developer's tool that starts cargo"
 )]
 
+mod budgets;
+
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
@@ -30,6 +32,11 @@ const TASKS: &[Task] = &[
     },
     Task { name: "docs", about: "write the generated pages of docs/", run: docs },
     Task { name: "schemas", about: "write every JSON schema to target/schemas", run: schemas },
+    Task {
+        name: "budgets",
+        about: "measure what calls cost and compare with budgets.txt; --bless writes it",
+        run: budgets::budgets,
+    },
     Task { name: "dist", about: "build the static program with link-time optimisation", run: dist },
 ];
 

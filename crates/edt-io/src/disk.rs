@@ -241,12 +241,7 @@ impl Dir {
     }
 
     /// Creates a file, and returns its stat if it was needed.
-    fn create(
-        &self,
-        name: &[u8],
-        bytes: &[u8],
-        perms: Perms,
-    ) -> io::Result<(File, Option<Stat>)> {
+    fn create(&self, name: &[u8], bytes: &[u8], perms: Perms) -> io::Result<(File, Option<Stat>)> {
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mode = match perms {
