@@ -47,7 +47,7 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::{Args as _, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use context::{Context, Global};
 use edt_types::{Code, Finding, Refusal, Status};
@@ -174,10 +174,16 @@ impl Command {
 #[must_use]
 pub(crate) fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.collect();
-    let parsed = Cli::command().try_get_matches_from(&args).and_then(|matches| {
+    let parse = |command: clap::Command| {
+        let matches = command.try_get_matches_from(&args)?;
         let name = matches.subcommand_name().unwrap_or_default().to_owned();
         Cli::from_arg_matches(&matches).map(|cli| (cli, name))
-    });
+    };
+    let parsed = match only_called(&args).map(parse) {
+        Some(Ok(parsed)) => Ok(parsed),
+        // Help and errors speak of all commands.
+        _ => parse(Cli::command()),
+    };
     let (cli, name) = match parsed {
         Ok(parsed) => parsed,
         Err(error) => return without_command(error, &args),
@@ -197,6 +203,15 @@ pub(crate) fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     // The answer was printed before, so recording the span does not delay it.
     drop(call);
     ExitCode::from(status.exit())
+}
+
+/// `edt` with no command but the first one that is named in `args`: clap works on every command that
+/// a program has, which takes longer than an edit. What this accepts, `edt` accepts.
+fn only_called(args: &[OsString]) -> Option<clap::Command> {
+    let all = Command::augment_subcommands(clap::Command::new("edt"));
+    let called = args.iter().skip(1).find_map(|arg| all.find_subcommand(arg))?.clone();
+    let edt = Global::augment_args(clap::Command::new("edt"));
+    Some(edt.subcommand(called).disable_help_subcommand(true).subcommand_required(true))
 }
 
 /// Prints help, the version or what is wrong with `args`.

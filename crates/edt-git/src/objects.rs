@@ -70,12 +70,23 @@ fn stored(data: &[u8]) -> Vec<u8> {
         out.extend_from_slice(&(!len).to_le_bytes());
         out.extend_from_slice(block);
     }
-    let (low, high) = data.iter().fold((1_u32, 0_u32), |(low, high), &byte| {
-        let low = (low + u32::from(byte)) % 65521;
-        (low, (high + low) % 65521)
-    });
-    out.extend_from_slice(&(high << 16 | low).to_be_bytes());
+    out.extend_from_slice(&adler32(data).to_be_bytes());
     out
+}
+
+/// The checksum of RFC 1950, section 8.2.
+pub(super) fn adler32(data: &[u8]) -> u32 {
+    // The most bytes that cannot overflow the sums: `NMAX` of zlib.
+    const MOST: usize = 5552;
+    const MODULUS: u32 = 65521;
+    let (low, high) = data.chunks(MOST).fold((1_u32, 0_u32), |(low, high), chunk| {
+        let (low, high) = chunk.iter().fold((low, high), |(low, high), &byte| {
+            let low = low + u32::from(byte);
+            (low, high + low)
+        });
+        (low % MODULUS, high % MODULUS)
+    });
+    high << 16 | low
 }
 
 pub(super) fn id_of(hash: gix::hash::Kind, kind: Kind, data: &[u8]) -> Result<Oid> {

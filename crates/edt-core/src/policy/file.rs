@@ -6,10 +6,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use globset::GlobSet;
 use serde::Deserialize;
 
-use super::globs::{globs, unreadable};
+use super::globs::{Globs, unreadable};
 use super::guard_rule::{GuardMode, GuardRule, Override, PROTECTED_PATH, SETTABLE_GUARDS};
 use super::limits::{DeletionLimits, SizeLimits};
 use super::validator::{self, Trust, Validator};
@@ -50,9 +49,9 @@ pub struct Policy {
     /// The settings of guards: the user's, then the repository's.
     layers: [Rules; 2],
     /// Protected paths: all of them, and those that no approval unlocks.
-    protect: [GlobSet; 2],
+    protect: [Globs; 2],
     /// Branches that are neither deleted nor rewound, including [`PROTECTED`].
-    branches: GlobSet,
+    branches: Globs,
 }
 
 /// Branches that are protected in every repository, as globs of their short names.
@@ -68,7 +67,7 @@ const MAX_MS: u64 = 60_000;
 #[derive(Debug, Clone, Default)]
 struct Rules {
     all: BTreeMap<String, GuardTable>,
-    some: Vec<(GlobSet, BTreeMap<String, GuardTable>)>,
+    some: Vec<(Globs, BTreeMap<String, GuardTable>)>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -193,12 +192,12 @@ impl Policy {
         let protect = user.protect.iter().chain(&repo.protect);
         let never = protect.clone().filter(|protect| protect.r#override == Override::Never);
         let protect = [
-            globs(protect.flat_map(|protect| &protect.paths), "edt.toml")?,
-            globs(never.flat_map(|protect| &protect.paths), "edt.toml")?,
+            Globs::new(protect.flat_map(|protect| &protect.paths), "edt.toml")?,
+            Globs::new(never.flat_map(|protect| &protect.paths), "edt.toml")?,
         ];
         let built_in = PROTECTED.map(str::to_owned);
         let branches = built_in.iter().chain(&user.refs.protected).chain(&repo.refs.protected);
-        let branches = globs(branches, "edt.toml")?;
+        let branches = Globs::new(branches, "edt.toml")?;
         Ok(Policy {
             switch,
             land_user_changes,
@@ -237,7 +236,7 @@ impl Policy {
     /// Whether `path` is listed under `[[protect]]`.
     #[must_use]
     pub fn protects(&self, path: &RepoPath) -> bool {
-        !self.protect[0].is_empty() && self.protect[0].is_match(path.to_string())
+        self.protect[0].is_match(path)
     }
 
     /// Whether only the user may delete or rewind the branch `name` (without `refs/heads/`).
@@ -250,7 +249,7 @@ impl Policy {
     #[must_use]
     pub fn rule(&self, guard: &str, path: Option<&RepoPath>) -> GuardRule {
         if guard == PROTECTED_PATH {
-            let never = path.is_none_or(|path| self.protect[1].is_match(path.to_string()));
+            let never = path.is_none_or(|path| self.protect[1].is_match(path));
             let overriding = if never { Override::Never } else { Override::Approval };
             return GuardRule { mode: GuardMode::Refuse, overriding };
         }
@@ -288,7 +287,7 @@ impl File {
         let some = self
             .paths
             .into_iter()
-            .map(|paths| Ok((globs(paths.r#match.iter(), "edt.toml")?, paths.guards.0)));
+            .map(|paths| Ok((Globs::new(paths.r#match.iter(), "edt.toml")?, paths.guards.0)));
         Ok(Rules { all: self.guards.0, some: some.collect::<Result<_>>()? })
     }
 }

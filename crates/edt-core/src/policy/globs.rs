@@ -1,19 +1,48 @@
 //! The globs of an `edt.toml`, and the finding for a file that cannot be read.
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use std::sync::OnceLock;
+
+use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
 use edt_types::{Code, Finding, Result};
 
-pub(super) fn globs<'a>(
-    patterns: impl Iterator<Item = &'a String>,
-    origin: &str,
-) -> Result<GlobSet> {
-    let mut set = GlobSetBuilder::new();
-    for pattern in patterns {
-        let glob = GlobBuilder::new(pattern).literal_separator(true).build();
-        set.add(glob.map_err(|error| unreadable(origin, &error.to_string()))?);
+/// Globs that were read, and are compiled when the first path is compared: most calls need none of
+/// a policy's globs, and compiling costs more than all guards of a small edit.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Globs {
+    globs: Vec<Glob>,
+    set: OnceLock<Option<GlobSet>>,
+}
+
+impl Globs {
+    /// # Errors
+    /// `BAD_REQUEST` if a pattern is invalid.
+    pub(super) fn new<'a>(
+        patterns: impl Iterator<Item = &'a String>,
+        origin: &str,
+    ) -> Result<Globs> {
+        let globs = patterns
+            .map(|pattern| GlobBuilder::new(pattern).literal_separator(true).build())
+            .collect::<std::result::Result<_, _>>()
+            .map_err(|error| unreadable(origin, &error.to_string()))?;
+        Ok(Globs { globs, set: OnceLock::new() })
     }
-    set.build().map_err(|error| unreadable(origin, &error.to_string()).into())
+
+    /// Whether any glob matches `name`. If all of them together are too large to be compiled, every
+    /// name matches: a policy is never ignored.
+    pub(super) fn is_match(&self, name: &(impl ToString + ?Sized)) -> bool {
+        if self.globs.is_empty() {
+            return false;
+        }
+        let compile = || {
+            let mut set = GlobSetBuilder::new();
+            for glob in &self.globs {
+                set.add(glob.clone());
+            }
+            set.build().ok()
+        };
+        self.set.get_or_init(compile).as_ref().is_none_or(|set| set.is_match(name.to_string()))
+    }
 }
 
 pub(super) fn unreadable(origin: &str, why: &str) -> Finding {

@@ -4,10 +4,9 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::time::Duration;
 
-use globset::GlobSet;
 use serde::Deserialize;
 
-use super::globs::{globs, unreadable};
+use super::globs::{Globs, unreadable};
 use edt_types::{Refusal, RepoPath, Result};
 
 /// The placeholder for the file.
@@ -33,7 +32,7 @@ pub struct Validator {
     pub only_new: bool,
     /// Whether it may run.
     pub trust: Trust,
-    globs: GlobSet,
+    globs: Globs,
 }
 
 /// Whether a validator may run.
@@ -62,7 +61,7 @@ impl Validator {
     /// Whether it checks `path`.
     #[must_use]
     pub fn matches(&self, path: &RepoPath) -> bool {
-        self.globs.is_match(path.to_string())
+        self.globs.is_match(path)
     }
 
     /// The arguments for the file at `file` in a worktree at `root`.
@@ -108,7 +107,7 @@ pub(super) fn parse_tables(
         if all.iter().any(|other| other.name == table.name) {
             return Err(wrong("another validator has this name".to_owned()));
         }
-        let globs = globs(table.paths.iter(), origin)?;
+        let globs = Globs::new(table.paths.iter(), origin)?;
         let limit = Duration::from_millis(table.timeout_ms.unwrap_or(5000));
         let only_new = table.only_new.unwrap_or(true);
         let Table { name, paths: patterns, command, .. } = table;
