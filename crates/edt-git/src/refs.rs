@@ -2,13 +2,16 @@
 
 use std::collections::HashSet;
 
-use gix::refs::{PartialName, TargetRef};
+use gix::refs::{PartialName, Target};
 
 use super::repo::Repo;
 use super::{Oid, causes};
 use edt_io::disk::{Dir, Parent, Stat};
 use edt_io::failed;
 use edt_types::{Code, Finding, Result};
+
+/// How often a list of refs is read if the refs are packed again each time.
+const MOST_READS: u32 = 8;
 
 impl Repo {
     /// The object id of the ref `name`; `None` if the ref does not exist or is unborn. Does not
@@ -20,17 +23,28 @@ impl Repo {
         let mut name = name.to_owned();
         // Git follows as many symbolic refs.
         for _ in 0..5 {
-            let found = self
-                .inner
-                .try_find_reference(name.as_str())
-                .map_err(|error| unreadable(&name, &error))?;
-            let Some(found) = found else { return Ok(None) };
-            match found.target() {
-                TargetRef::Object(oid) => return Ok(Some(oid.to_owned())),
-                TargetRef::Symbolic(next) => name = next.as_bstr().to_string(),
+            match self.ref_target(&name)? {
+                None => return Ok(None),
+                Some(Target::Object(oid)) => return Ok(Some(oid)),
+                Some(Target::Symbolic(next)) => name = next.as_bstr().to_string(),
             }
         }
         Ok(None)
+    }
+
+    /// What the ref `name` itself has.
+    ///
+    /// The loose file is read before the packed refs, as Git does. `gix` reads the packed refs
+    /// first: if `git pack-refs` runs in between, it finds no loose file, and answers with the
+    /// value that was packed the time before.
+    fn ref_target(&self, name: &str) -> Result<Option<Target>> {
+        let fail = |error: &gix::Error| unreadable(name, error);
+        let loose = self.inner.refs.try_find_loose(name).map_err(|error| fail(&error))?;
+        if let Some(loose) = loose {
+            return Ok(Some(loose.target));
+        }
+        let found = self.inner.try_find_reference(name).map_err(|error| fail(&error))?;
+        Ok(found.map(|found| found.detach().target))
     }
 
     /// The target of the symbolic ref `name`; `None` if it does not exist or is not symbolic.
@@ -38,9 +52,10 @@ impl Repo {
     /// # Errors
     /// `IO_ERROR` if it exists and cannot be read.
     pub fn symbolic_ref(&self, name: &str) -> Result<Option<String>> {
-        let found =
-            self.inner.try_find_reference(name).map_err(|error| unreadable(name, &error))?;
-        Ok(found.and_then(|found| found.target().try_name().map(|name| name.as_bstr().to_string())))
+        Ok(match self.ref_target(name)? {
+            Some(Target::Symbolic(target)) => Some(target.as_bstr().to_string()),
+            _ => None,
+        })
     }
 
     /// Every ref below `prefix`, which ends in `/`, with its value.
@@ -48,6 +63,21 @@ impl Repo {
     /// # Errors
     /// `IO_ERROR` if refs cannot be read.
     pub fn refs_below(&self, prefix: &str) -> Result<Vec<(String, Oid)>> {
+        let packed = || Dir::open(self.common_dir()).ok()?.stat(b"packed-refs").ok().flatten();
+        let mut before = packed();
+        // A ref that is packed meanwhile may be in neither list.
+        for _ in 0..MOST_READS {
+            let found = self.refs_below_once(prefix)?;
+            let after = packed();
+            if before == after {
+                return Ok(found);
+            }
+            before = after;
+        }
+        self.refs_below_once(prefix)
+    }
+
+    fn refs_below_once(&self, prefix: &str) -> Result<Vec<(String, Oid)>> {
         let platform = self.inner.references().map_err(|error| unreadable(prefix, &error))?;
         let found = platform.prefixed(prefix).map_err(|error| unreadable(prefix, &error))?;
         let mut out = Vec::new();

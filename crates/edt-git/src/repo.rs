@@ -237,9 +237,9 @@ impl Repo {
     /// # Errors
     /// `IO_ERROR` if HEAD or its branch cannot be read.
     pub fn head(&self) -> Result<Head> {
-        let head = self.inner.head().map_err(|error| unreadable("HEAD", &error))?;
-        let branch = head.referent_name().map(|name| name.as_bstr().to_string());
-        Ok(Head { branch, commit: head.id().map(gix::Id::detach) })
+        let branch = self.symbolic_ref("HEAD")?;
+        let commit = self.ref_value(branch.as_deref().unwrap_or("HEAD"))?;
+        Ok(Head { branch, commit })
     }
 
     /// Whether a sparse checkout leaves files out.
