@@ -216,15 +216,14 @@ fn only_called(args: &[OsString]) -> Option<clap::Command> {
 
 /// Prints help, the version or what is wrong with `args`.
 fn without_command(error: clap::Error, args: &[OsString]) -> ExitCode {
-    let error = match error.kind() {
-        clap::error::ErrorKind::DisplayVersion => error,
+    let error = if error.kind() == clap::error::ErrorKind::DisplayVersion {
+        error
+    } else {
         // The arguments of a command are built when it is called, but help describes all commands.
-        _ => {
-            let mut command = Cli::command();
-            command.build();
-            let parsed = command.try_get_matches_from(args);
-            parsed.and_then(|matches| Cli::from_arg_matches(&matches)).err().unwrap_or(error)
-        }
+        let mut command = Cli::command();
+        command.build();
+        let parsed = command.try_get_matches_from(args);
+        parsed.and_then(|matches| Cli::from_arg_matches(&matches)).err().unwrap_or(error)
     };
     if !error.use_stderr() || !args.iter().any(|arg| arg == "--json") {
         let _ = error.print();

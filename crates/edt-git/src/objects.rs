@@ -208,7 +208,7 @@ fn write_one(objects: &Dir, object: &Loose, sync: Sync) -> std::io::Result<()> {
         let tmp = [&name[..3], format!("tmp_obj_{:x}_{attempt}", process_id()).as_bytes()].concat();
         let written = objects.write_new(&tmp, &object.bytes, Perms::Exactly(0o444));
         let synced =
-            written.and_then(|_| if sync == Sync::Before { objects.sync(&tmp) } else { Ok(()) });
+            written.and_then(|()| if sync == Sync::Before { objects.sync(&tmp) } else { Ok(()) });
         match synced.and_then(|()| objects.rename(&tmp, objects, &name, RenameMode::Replace)) {
             Ok(()) => return Ok(()),
             Err(error) if attempt < 8 && error.kind() == std::io::ErrorKind::NotFound => {

@@ -26,13 +26,12 @@ impl Repo {
         if let Some(data) = self.read.borrow().get(&oid).filter(|_| kind != ObjectKind::Blob) {
             return Ok(data.clone());
         }
-        let (found, data) = match self.small_loose_object(oid) {
-            Some(object) => object,
-            None => {
-                let object = self.inner.find_object(oid);
-                let mut object = object.map_err(|error| missing(oid, &causes(&error)))?.detach();
-                (object.kind, std::mem::take(&mut object.data))
-            }
+        let (found, data) = if let Some(object) = self.small_loose_object(oid) {
+            object
+        } else {
+            let object = self.inner.find_object(oid);
+            let mut object = object.map_err(|error| missing(oid, &causes(&error)))?.detach();
+            (object.kind, std::mem::take(&mut object.data))
         };
         if found != kind.gix() {
             return Err(missing(oid, &format!("it is a {found}, not a {}", kind.gix())).into());
