@@ -362,7 +362,11 @@ fn cline_14367_gitignore_then_clean() {
     workspace.write("precious.db", "ignored since the first edit\n");
     workspace.write("deep/precious.db", "the same\n");
     let before = workspace.files();
-    workspace.edt(&["undo", "2"]).landed();
+    let undone = workspace.edt(&["undo", "2"]);
+    assert_eq!(undone.exit, 0, "{:#}", undone.json);
+    // The rule that ignored the two files is gone.
+    let warnings = undone.json["warnings"].as_array().unwrap();
+    assert!(warnings.iter().all(|warning| warning["code"] == "stays_private"), "{warnings:?}");
     let touched = changed(&before, &workspace.files());
     assert_eq!(
         touched.iter().map(|line| line.split(':').next().unwrap()).collect::<Vec<_>>(),

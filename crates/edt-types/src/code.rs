@@ -153,7 +153,8 @@ codes! {
     ProtectedPath "PROTECTED_PATH" Refused None,
         "The path is protected: read-only on disk, or listed under `[[protect]]` in edt.toml of \
          the session's base commit. The user must make this change. Also the refusal to rename an \
-         ignored file to a path that Git does not ignore.";
+         ignored file to a path that Git does not ignore, and of a program that moved an ignored or \
+         private file onto a file that a commit may have (`evidence.moved_from`).";
     FileExists "FILE_EXISTS" Refused None,
         "`create` and `rename` never overwrite. To change the file use mode \"edit\"; to replace \
          all of it use \"overwrite\".";

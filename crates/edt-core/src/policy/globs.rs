@@ -6,6 +6,10 @@ use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
 use edt_types::{Code, Finding, Result};
 
+/// Globs of so many bytes together are far from the size limit of compiled ones, 10 MB. Longer ones
+/// are compiled at once, so that an error names their file.
+const SURELY_COMPILES: usize = 16 * 1024;
+
 /// Globs that were read, and are compiled when the first path is compared: most calls need none of
 /// a policy's globs, and compiling costs more than all guards of a small edit.
 #[derive(Debug, Clone, Default)]
@@ -25,23 +29,30 @@ impl Globs {
             .map(|pattern| GlobBuilder::new(pattern).literal_separator(true).build())
             .collect::<std::result::Result<_, _>>()
             .map_err(|error| unreadable(origin, &error.to_string()))?;
-        Ok(Globs { globs, set: OnceLock::new() })
+        let new = Globs { globs, set: OnceLock::new() };
+        if new.globs.iter().map(|glob| glob.glob().len()).sum::<usize>() > SURELY_COMPILES {
+            let set = new.compile().map_err(|error| unreadable(origin, &error.to_string()))?;
+            let _ = new.set.set(Some(set));
+        }
+        Ok(new)
     }
 
-    /// Whether any glob matches `name`. If all of them together are too large to be compiled, every
-    /// name matches: a policy is never ignored.
+    fn compile(&self) -> std::result::Result<GlobSet, globset::Error> {
+        let mut set = GlobSetBuilder::new();
+        for glob in &self.globs {
+            set.add(glob.clone());
+        }
+        set.build()
+    }
+
+    /// Whether any glob matches `name`. If the globs cannot be compiled, every name matches: a policy
+    /// is never ignored.
     pub(super) fn is_match(&self, name: &(impl ToString + ?Sized)) -> bool {
         if self.globs.is_empty() {
             return false;
         }
-        let compile = || {
-            let mut set = GlobSetBuilder::new();
-            for glob in &self.globs {
-                set.add(glob.clone());
-            }
-            set.build().ok()
-        };
-        self.set.get_or_init(compile).as_ref().is_none_or(|set| set.is_match(name.to_string()))
+        let set = self.set.get_or_init(|| self.compile().ok());
+        set.as_ref().is_none_or(|set| set.is_match(name.to_string()))
     }
 }
 
