@@ -2,8 +2,6 @@
 //! reads are those that edits wrote before: loose and small.
 
 use std::cell::{Cell, RefCell};
-use std::fs::File;
-use std::io::Read as _;
 
 use flate2::{Decompress, FlushDecompress};
 use gix::objs::Kind;
@@ -37,13 +35,15 @@ impl Repo {
         }
         let (first, rest) = (oid.to_hex_with_len(2).to_string(), oid.to_string());
         let path = store.path().join(first).join(&rest[2..]);
-        let Ok(mut file) = File::open(path) else {
+        let mut deflated = [0; READ_MAX];
+        let Ok(len) = edt_io::fs::read_beginning(&path, &mut deflated) else {
             self.loose.misses.set(misses + 1);
             return None;
         };
         self.loose.misses.set(0);
-        let mut deflated = [0; READ_MAX];
-        let len = file.read(&mut deflated).ok().filter(|len| *len < READ_MAX)?;
+        if len == READ_MAX {
+            return None;
+        }
         let mut state = self.loose.inflate.borrow_mut();
         match stored(&deflated[..len]) {
             Some(data) => object(data.to_vec()),

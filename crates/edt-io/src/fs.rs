@@ -59,6 +59,16 @@ pub fn read_small(path: &Path, max_bytes: u64) -> Option<Vec<u8>> {
     if size > max_bytes { None } else { read_limited(file, max_bytes).ok()? }
 }
 
+/// Reads the beginning of the file at `path` into `buffer`, with one call, and returns its length. A
+/// FIFO does not block.
+///
+/// # Errors
+/// Any error of the operating system.
+pub fn read_beginning(path: &Path, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut options = std::fs::File::options();
+    options.read(true).custom_flags(libc_flag(OFlags::NONBLOCK)).open(path)?.read(buffer)
+}
+
 /// Reads `from` to its end; `None` if that is more than `max_bytes` bytes, of which little more than
 /// `max_bytes` are then read.
 ///
