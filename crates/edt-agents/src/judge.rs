@@ -169,7 +169,8 @@ fn after(event: &HookEvent, requests: ToolRequests, call: &JudgeCall<'_>) -> Res
         if review.refused.is_empty() {
             observe_landing(&mut workspace, request, &recorded);
         }
-        if recorded.commit.is_some() || !recorded.checkpoints.is_empty() {
+        let is_recorded = recorded.commit.is_some() || !recorded.checkpoints.is_empty();
+        if is_recorded || !recorded.warnings.is_empty() {
             has_objection |= !review.refused.is_empty();
             codes.extend(review.refused.iter().map(|finding| finding.code.name()));
             infos.extend(messages::recorded(
@@ -464,6 +465,24 @@ mod tests {
             subjects(&repo),
             ["checkpoint: uncommitted changes of new.txt", "edit a.txt (Edit)"]
         );
+    }
+
+    #[test]
+    fn a_call_of_which_the_file_shows_nothing_is_reported() {
+        let repo = ScratchRepo::with(&[("a.txt", "one\n")]);
+        call(&repo, HookPhase::Before, vec![replace("one", "let x = 1")]).unwrap();
+        write(&repo, "a.txt", "const x = 1;\n");
+        let edit = vec![replace("one", "let x = 1")];
+        let HookMessage::Info(text) = call(&repo, HookPhase::After, edit).unwrap() else {
+            panic!("no information")
+        };
+        assert!(
+            text.starts_with(
+                "The edit is not recorded as an edit.\nwarning: a.txt: This file shows nothing"
+            ),
+            "{text}"
+        );
+        assert!(!repo.path().join(".git/refs/heads/edt").exists());
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::sync::atomic::AtomicBool;
 use gix::bstr::{BString, ByteSlice as _};
 use gix::dir::entry::{Kind as Found, Status};
 use gix::dir::walk::EmissionMode;
+use gix::dir::walk::delegate::Collect;
 use gix::index::entry::{Flags, Mode, Stage, Stat as IndexStat};
 use gix::worktree::stack::state::ignore::Source as RuleSource;
 
@@ -215,20 +216,32 @@ impl Repo {
     /// # Errors
     /// `IO_ERROR` if the index or a directory cannot be read.
     pub fn ignored(&self) -> Result<Vec<RepoPath>> {
+        let mut found = Collect::default();
+        self.walk_ignored(&mut found)?;
+        Ok(ignored_of(found))
+    }
+
+    /// As [`Repo::ignored`], without what is in directories that cannot be read.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if the index or the root directory cannot be read.
+    pub fn ignored_where_readable(&self) -> Result<Vec<RepoPath>> {
+        self.ignored().or_else(|_| {
+            let mut readable = Readable { repo: self, found: Collect::default() };
+            self.walk_ignored(&mut readable)?;
+            Ok(ignored_of(readable.found))
+        })
+    }
+
+    fn walk_ignored(&self, delegate: &mut dyn gix::dir::walk::Delegate) -> Result<()> {
         let index = self.index_now().map_err(|error| unreadable("the index", &error))?;
         let fail = |error: gix::Error| unreadable("the worktree", &error);
         let options = self.inner.dirwalk_options().map_err(fail)?;
         let options = options.emit_ignored(Some(EmissionMode::CollapseDirectory));
-        let mut found = gix::dir::walk::delegate::Collect::default();
         self.inner
-            .dirwalk(&index, None::<&gix::bstr::BStr>, &AtomicBool::new(false), options, &mut found)
+            .dirwalk(&index, None::<&gix::bstr::BStr>, &AtomicBool::new(false), options, delegate)
             .map_err(fail)?;
-        let ignored = found
-            .unorded_entries
-            .into_iter()
-            .filter(|(entry, _)| matches!(entry.status, Status::Ignored(_)))
-            .map(|(entry, _)| RepoPath::from_tree(&entry.rela_path));
-        Ok(ignored.collect())
+        Ok(())
     }
 
     /// Adds the files that exist only on disk.
@@ -254,7 +267,7 @@ impl Repo {
             .iter()
             .map(|root| BString::from([b":(top,literal)".as_slice(), root].concat()))
             .collect();
-        let mut found = gix::dir::walk::delegate::Collect::default();
+        let mut found = Collect::default();
         self.inner
             .dirwalk(index, &patterns, &AtomicBool::new(false), options, &mut found)
             .map_err(fail)?;
@@ -311,6 +324,40 @@ impl Repo {
             index: gix::worktree::IndexPersistedOrInMemory::InMemory(index),
         })
     }
+}
+
+/// Collects what a walk finds, and enters only directories that can be read.
+struct Readable<'r> {
+    repo: &'r Repo,
+    found: Collect,
+}
+
+impl gix::dir::walk::Delegate for Readable<'_> {
+    fn emit(
+        &mut self,
+        entry: gix::dir::EntryRef<'_>,
+        collapsed: Option<Status>,
+    ) -> gix::dir::walk::Action {
+        self.found.emit(entry, collapsed)
+    }
+
+    fn can_recurse(
+        &mut self,
+        entry: gix::dir::EntryRef<'_>,
+        for_deletion: Option<gix::dir::walk::ForDeletionMode>,
+        root_is_repository: bool,
+    ) -> bool {
+        let place = std::ffi::OsStr::from_bytes(&entry.rela_path);
+        let place = self.repo.root_path().join(place);
+        self.found.can_recurse(entry, for_deletion, root_is_repository)
+            && std::fs::read_dir(place).is_ok()
+    }
+}
+
+fn ignored_of(found: Collect) -> Vec<RepoPath> {
+    let all = found.unorded_entries.into_iter();
+    let ignored = all.filter(|(entry, _)| matches!(entry.status, Status::Ignored(_)));
+    ignored.map(|(entry, _)| RepoPath::from_tree(&entry.rela_path)).collect()
 }
 
 impl ListedFile {
@@ -513,6 +560,27 @@ mod tests {
         // A rule outside the worktree.
         assert!(excluded("x.log"));
         assert!(!repo.is_excluded_by(&BTreeMap::new(), &path("c.txt")).unwrap());
+    }
+
+    #[test]
+    fn a_search_for_ignored_files_can_skip_directories_that_cannot_be_read() {
+        use std::os::unix::fs::PermissionsExt;
+        let scratch = scratch();
+        let place = scratch.path().join("closed");
+        std::fs::create_dir(&place).unwrap();
+        std::fs::write(place.join("y.log"), "y\n").unwrap();
+        let chmod = |mode| std::fs::set_permissions(&place, PermissionsExt::from_mode(mode));
+        chmod(0o000).unwrap();
+        let is_closed = std::fs::read_dir(&place).is_err();
+        let repo = Repo::open(scratch.path()).unwrap();
+        let (all, readable) = (repo.ignored(), repo.ignored_where_readable());
+        chmod(0o700).unwrap();
+        let mut names: Vec<String> = readable.unwrap().iter().map(ToString::to_string).collect();
+        names.retain(|name| !name.starts_with("closed"));
+        names.sort();
+        assert_eq!(names, ["build", "x.log"]);
+        // The superuser reads every directory.
+        assert_eq!(all.is_err(), is_closed);
     }
 
     #[test]

@@ -40,6 +40,24 @@ impl Repo {
         })
     }
 
+    /// Whether the index entry has this inode, size and time of the last change of the content, in
+    /// seconds and nanoseconds. False if the index does not know.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if it cannot be read.
+    pub fn index_has_stat(&self, path: &RepoPath, stat: [u64; 4]) -> Result<bool> {
+        let index = self.index_now().map_err(|error| unreadable("the index", &error))?;
+        let Some(entry) = index.entry_by_path(path.as_bytes().as_bstr()) else { return Ok(false) };
+        let Stat { ino, size, mtime, .. } = entry.stat;
+        // The index has only the lower half of larger numbers.
+        let same = |one: u32, other: u64| u64::from(one) == other & u64::from(u32::MAX);
+        Ok(ino != 0
+            && same(ino, stat[0])
+            && same(size, stat[1])
+            && same(mtime.secs, stat[2])
+            && (mtime.nsecs == 0 || same(mtime.nsecs, stat[3])))
+    }
+
     /// Whether a sparse checkout leaves out the entry, or its directory.
     ///
     /// # Errors

@@ -36,7 +36,7 @@ pub struct NewFile {
     /// The id of its bytes on disk, and its mode.
     pub file: FileId,
     pub bytes: Vec<u8>,
-    /// The permission bits of a file that replaces none; `None`: as Git makes files.
+    /// The permission bits; `None`: those of the replaced file, or else as Git makes files.
     pub permissions: Option<u32>,
 }
 
@@ -164,7 +164,8 @@ impl<'r> StagingArea<'r> {
         if let Some(new) = &change.new {
             let executable = new.file.mode == FileMode::Executable;
             let perms = match (change.old, new.permissions) {
-                (Some(old), _) => Perms::Of(old.stat, executable),
+                (Some(old), Some(bits)) => Perms::Of(with_bits(old.stat, bits), executable),
+                (Some(old), None) => Perms::Of(old.stat, executable),
                 (None, Some(permissions)) => Perms::Exactly(permissions),
                 (None, None) => Perms::Usual { executable },
             };
@@ -406,6 +407,11 @@ impl<'r> StagingArea<'r> {
             _ => failed("write", &self.repo.root_path().join(path.to_string()), error),
         }
     }
+}
+
+/// The owner of `stat` with the permission bits `bits`.
+pub(super) fn with_bits(stat: Stat, bits: u32) -> Stat {
+    Stat { mode: stat.mode & !0o777 | bits & 0o777, ..stat }
 }
 
 fn changed_meanwhile(path: &RepoPath) -> Finding {

@@ -1,6 +1,6 @@
 //! The steps that recovery has in common after a crash and after a restart of the machine.
 
-use super::files::{StagedState, StagingArea};
+use super::files::{StagedState, StagingArea, with_bits};
 use super::pointers::BranchUpdate;
 use super::private;
 use super::publish::recover_refs;
@@ -26,7 +26,10 @@ pub(super) fn install(repo: &Repo, stage: &StagingArea<'_>, file: &FileRecord) -
         };
         let executable = new.mode.bits() & 0o100 != 0;
         let perms = match (&file.old, file.staged) {
-            (Some((_, _, stat)), _) => Perms::Of(*stat, executable),
+            (Some((_, _, old)), Some(staged)) => {
+                Perms::Of(with_bits(*old, staged.mode), executable)
+            }
+            (Some((_, _, old)), None) => Perms::Of(*old, executable),
             (None, Some(stat)) => Perms::Exactly(stat.mode & 0o777),
             (None, None) => Perms::Usual { executable },
         };

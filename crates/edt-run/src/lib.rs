@@ -186,12 +186,17 @@ fn record_program(
         .ok()
         .zip(kept.as_ref())
         .map(|(recorded, kept)| (recorded.parent.to_string(), kept.clone()));
+    let moved = moved_files(&review.refused);
     answer.errors.extend(
-        review.refused.into_iter().map(|finding| refused_after_run(finding, range.as_ref())),
+        review.refused.into_iter().map(|one| refused_after_run(one, range.as_ref(), &moved)),
     );
     answer.errors.extend(review.not_restorable);
     let mut recorded = recorded?;
     before.snapshot.finish();
+    // The bytes of a file that was moved are those at its new path.
+    let has_bytes = |path: &str| recorded.files.iter().any(|file| file.path == path);
+    let is_lost = |one: &Warning| !one.path.as_deref().is_some_and(has_bytes);
+    answer.warnings.retain(|one| one.code != "not_restorable" || is_lost(one));
     answer.warnings.append(&mut recorded.warnings);
     answer.warnings.extend(review.warnings);
     let session = &recorded.session;
@@ -221,10 +226,25 @@ fn record_program(
 
 /// A finding of a guard about changes that the program had already made: either all of its changes
 /// were rolled back and are kept at a ref (`range`: the parent commit and that ref), or that
-/// failed.
-fn refused_after_run(finding: Finding, range: Option<&(String, String)>) -> Finding {
+/// failed. `moved` is from [`moved_files`].
+fn refused_after_run(
+    finding: Finding,
+    range: Option<&(String, String)>,
+    moved: &[String],
+) -> Finding {
     let found = &finding.summary;
     let (summary, remedy) = match range {
+        None if !moved.is_empty() => (
+            format!(
+                "{found} The program had already made this change. It could not be rolled back, and \
+                 it is not recorded."
+            ),
+            format!(
+                "Before anything else, move {}: nothing else may have that content. Only then \
+                 restore other files: `git status` shows the changes.",
+                moved.join(", ")
+            ),
+        ),
         None => (
             format!(
                 "{found} The program had already made this change. It could not be rolled back, and \
@@ -260,6 +280,15 @@ fn refused_after_run(finding: Finding, range: Option<&(String, String)>) -> Find
         None => changed,
         Some((_, kept)) => changed.with("kept", kept.as_str()),
     }
+}
+
+/// The private files that the program moved onto others, for a hint: `NEW back to OLD`.
+fn moved_files(refused: &[Finding]) -> Vec<String> {
+    let moved = |finding: &Finding| {
+        let source = finding.evidence.get(MOVED_FROM)?.as_str()?;
+        Some(format!("{} back to {source}", finding.path.as_ref()?))
+    };
+    refused.iter().filter_map(moved).collect()
 }
 
 fn session_left(from: &Session, to: &Session) -> Warning {
@@ -454,17 +483,31 @@ mod tests {
              cherry-pick aaa..refs/edt/s/refused/1`.",
         );
         let expected = expected.with("kept", "refs/edt/s/refused/1");
-        assert_eq!(refused_after_run(finding, Some(&range)), expected);
+        assert_eq!(refused_after_run(finding, Some(&range), &[]), expected);
     }
 
     #[test]
     fn changes_that_could_not_be_rolled_back_say_so() {
         let finding = Finding::new(Code::ProtectedPath, "a.txt is protected.", "Leave it.");
         assert_eq!(
-            refused_after_run(finding, None).summary,
+            refused_after_run(finding, None, &[]).summary,
             "a.txt is protected. The program had already made this change. It could not be rolled \
              back, and it is not recorded."
         );
+    }
+
+    #[test]
+    fn a_moved_private_file_is_moved_back_before_anything_is_restored() {
+        let finding = Finding::new(Code::ProtectedPath, "Moved.", "Leave it.")
+            .at(&edt_types::RepoPath::from_tree(b"a.txt"))
+            .with(MOVED_FROM, "big.dat");
+        let moved = moved_files(std::slice::from_ref(&finding));
+        let other = Finding::new(Code::SizeReduction, "Smaller.", "Look.");
+        for finding in [finding, other] {
+            let hint = refused_after_run(finding, None, &moved).hint();
+            assert!(hint.contains("move a.txt back to big.dat:"), "{hint}");
+            assert!(!hint.contains("git restore"), "{hint}");
+        }
     }
 
     #[test]

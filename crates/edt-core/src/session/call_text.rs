@@ -78,8 +78,8 @@ fn only_place(text: &[u8], piece: &[u8]) -> Option<usize> {
 }
 
 /// Whether `now` shows that `edits` were made, which lead from `before` to `after`: it has text that
-/// they add. If they only remove lines, one of these is gone. A formatter may have changed white
-/// space and punctuation.
+/// they add, also in another order. If they only remove lines, one of these is gone. A formatter may
+/// have changed white space and punctuation.
 pub(super) fn shows(edits: &[Edit], [before, after, now]: [Option<&PrivateBytes>; 3]) -> bool {
     let [before, after, now] =
         [before, after, now].map(|file| file.map_or(&[][..], |file| file.bytes.as_slice()));
@@ -89,13 +89,23 @@ pub(super) fn shows(edits: &[Edit], [before, after, now]: [Option<&PrivateBytes>
         let lines = more.keys().filter(|line| count(more, line) > count(less, line));
         lines.map(|line| line.to_vec()).collect::<Vec<Vec<u8>>>()
     };
+    let has = |text: &[u8], piece: &[u8]| memchr::memmem::find(text, piece).is_some();
+    let times = |text: &[u8], piece: &[u8]| memchr::memmem::find_iter(text, piece).count();
+    let is_new_piece = |(old, new): &(Vec<u8>, Vec<u8>)| {
+        // What is left of the old text is not new.
+        !has(old, new)
+            && new.iter().any(|byte| !byte.is_ascii_whitespace())
+            && times(now, new) > times(before, new)
+    };
+    if pieces(edits).iter().flatten().any(is_new_piece) {
+        return true;
+    }
     let added = lines_with_more(&new, &old);
     if added.is_empty() {
         let removed = lines_with_more(&old, &new);
         return removed.iter().any(|line| count(&disk, line) < count(&old, line));
     }
     let (words_before, words_now) = (words(before), words(now));
-    let has = |text: &[u8], piece: &[u8]| memchr::memmem::find(text, piece).is_some();
     let is_new = |line: &Vec<u8>| {
         let line_words = words(line);
         if line_words.is_empty() {
@@ -104,12 +114,7 @@ pub(super) fn shows(edits: &[Edit], [before, after, now]: [Option<&PrivateBytes>
         count(&disk, line) > count(&old, line)
             || has(&words_now, &line_words) && !has(&words_before, &line_words)
     };
-    let times = |text: &[u8], piece: &[u8]| memchr::memmem::find_iter(text, piece).count();
-    let is_new_piece = |(_, new): &(Vec<u8>, Vec<u8>)| {
-        new.iter().any(|byte| !byte.is_ascii_whitespace()) && times(now, new) > times(before, new)
-    };
     added.iter().any(is_new)
-        || pieces(edits).iter().flatten().any(is_new_piece)
         || added.iter().all(|line| words(line).is_empty())
             && added.iter().any(|line| count(&disk, line) > count(&old, line))
 }
@@ -198,6 +203,19 @@ mod tests {
         assert_eq!(after(std::slice::from_ref(&write), Some("a\r\nb")), text("1\n"));
         assert_eq!(after(&[write, replace("1", "2")], None), text("2\n"));
         assert_eq!(after(&[edit(Op::Delete { holds: None })], Some("1\n")), Some(None));
+    }
+
+    #[test]
+    fn lines_in_another_order_show_that_a_call_was_made() {
+        let shown = |old: &str, new: &str, texts: [&str; 3]| {
+            let [before, after, now] = texts.map(file);
+            shows(&[replace(old, new)], [Some(&before), Some(&after), Some(&now)])
+        };
+        let texts = ["1\n2\n3", "2\n1\n3", "2\n1\nuser"];
+        assert!(shown("1\n2", "2\n1", texts));
+        assert!(!shown("1\n2", "2\n1", ["1\n2\n3", "2\n1\n3", "1\n2\nuser"]));
+        // The user typed what a removal would leave.
+        assert!(!shown("1\n2", "2", ["1\n2\n3", "2\n3", "1\n2\n2"]));
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The paths that `edt checkpoint` looks at.
 
+use super::path_state::PathState;
 use super::snapshot;
+use super::uncovered::MAX_NAMED;
 use edt_git::{Oid, Repo, Tracked};
 use edt_io::disk::Parent;
 use edt_types::{Code, Effect, Finding, RepoPath, Result, Warning};
@@ -80,6 +82,31 @@ fn not_found(path: &RepoPath) -> Finding {
     )
     .with_effect(Effect::NothingRecorded)
     .at(path)
+}
+
+/// Warnings about the `ignored` files, which no commit has: one for each of the first ones, and one
+/// for all others.
+pub(super) fn ignored_paths(ignored: &[PathState]) -> Vec<Warning> {
+    let (first, others) = ignored.split_at(ignored.len().min(MAX_NAMED));
+    let mut all: Vec<Warning> = first.iter().map(|state| ignored_path(&state.path)).collect();
+    if !others.is_empty() {
+        let message = format!(
+            "{} more paths were not recorded for the same reason. `edt status --json` lists them.",
+            others.len()
+        );
+        all.push(Warning { code: "left_out", path: None, message });
+    }
+    all
+}
+
+pub(super) fn ignored_path(path: &RepoPath) -> Warning {
+    Warning {
+        code: "left_out",
+        path: Some(path.to_string()),
+        message: "This path was not recorded: Git ignores it, or ignored its content before. Such \
+            a file is committed only if the user adds it (`git add`)."
+            .to_owned(),
+    }
 }
 
 fn nothing_below(path: &RepoPath) -> Warning {

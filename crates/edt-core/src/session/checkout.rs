@@ -205,7 +205,8 @@ impl CheckoutPlan {
                         Some(NewFile::of(writer, version.file, forms)?)
                     }
                 };
-                let permissions = version.permissions;
+                // A replaced file keeps its permissions.
+                let permissions = version.permissions.filter(|_| state.disk.is_none());
                 new.map(|new| NewFile { permissions, ..new })
             }
         };

@@ -115,7 +115,8 @@ impl<'a> Hidden<'a> {
     }
 }
 
-/// The private files of the worktree, in order. Removes from the list what is not private now.
+/// The private files of the worktree that no rule ignores now, in order. Removes from the list what
+/// is not private any more.
 ///
 /// # Errors
 /// `OBJECT_MISSING`, `IO_ERROR`.
@@ -319,8 +320,10 @@ impl<'a> IgnoredBefore<'a> {
                 Code::ProtectedPath,
                 format!("The program moved {source}, a private file, onto {path}, {what}."),
                 format!(
-                    "Leave {source} where it is, or move it to a new path: no commit has it there. If \
-                     its content belongs in {path}, let the user move it."
+                    "Leave {source} where it is. If its content may be committed, copy it: `cp {} {}`. \
+                     Everything else is the user's decision.",
+                    source.for_shell(),
+                    path.for_shell()
                 ),
             )
             .at(path)
@@ -329,12 +332,15 @@ impl<'a> IgnoredBefore<'a> {
         self.overwritten.borrow().iter().map(refusal).collect()
     }
 
-    /// The sources of overwritten files that nobody copied, each with the path that now has it.
-    #[must_use]
-    pub fn not_copied(&self) -> Vec<(&'a RepoPath, RepoPath)> {
-        let all = self.overwritten.borrow();
-        let all = all.iter().filter(|one| self.copied_file(one.source).is_none());
-        all.map(|one| (one.source, one.path.clone())).collect()
+    /// The private file that is at the path of `state` now, if there is no copy of it.
+    ///
+    /// # Errors
+    /// `OBJECT_MISSING`, `IO_ERROR`.
+    pub fn moved_without_copy(&self, state: &PathState) -> Result<Option<&'a RepoPath>> {
+        let is_private = state.ignored && self.snapshot.tool.is_none();
+        let source = if is_private { self.same_file(state)? } else { None };
+        let source = source.map(|(_, source)| source);
+        Ok(source.filter(|source| self.copied_file(source).is_none()))
     }
 
     /// Writes what was found to the list of the worktree.
@@ -348,7 +354,7 @@ impl<'a> IgnoredBefore<'a> {
     /// The private file that was moved or copied to the path of `state`.
     fn source_of(&self, state: &PathState) -> Result<Option<&'a RepoPath>> {
         let Some(disk) = &state.disk else { return Ok(None) };
-        if let Some(source) = self.same_file(state)? {
+        if let Some((_, source)) = self.same_file(state)? {
             return Ok(Some(source));
         }
         let size = disk.stat.size;
@@ -373,7 +379,10 @@ impl<'a> IgnoredBefore<'a> {
         {
             return Ok(None);
         }
-        let Some(source) = self.same_file(state)? else { return Ok(None) };
+        let Some((before, source)) = self.same_file(state)? else { return Ok(None) };
+        if self.was_at(&state.path, before)? || self.is_committed_content(state)? {
+            return Ok(None);
+        }
         // A tracked file may be a hard link of an ignored one.
         let is_link =
             stat_at(self.hidden.repo, source).is_some_and(|stat| stat.inode() == disk.stat.inode());
@@ -386,9 +395,29 @@ impl<'a> IgnoredBefore<'a> {
         Ok(Some(source))
     }
 
+    /// Whether the index has the file with the stat in `key` at `path`: then it was a hard link.
+    fn was_at(&self, path: &RepoPath, key: &str) -> Result<bool> {
+        let numbers = key.split('-').filter_map(|one| u64::from_str_radix(one, 16).ok());
+        let numbers: Vec<u64> = numbers.collect();
+        let [_, inode, size, seconds, nanoseconds, ..] = numbers[..] else { return Ok(false) };
+        self.hidden.repo.index_has_stat(path, [inode, size, seconds, nanoseconds])
+    }
+
+    /// Whether the tip or the base of the session has the bytes of the file at the same path.
+    fn is_committed_content(&self, state: &PathState) -> Result<bool> {
+        let Some(disk) = state.disk_file() else { return Ok(false) };
+        if state.tip.is_some_and(|tip| tip.oid == disk.oid) {
+            return Ok(true);
+        }
+        let Some(session) = self.hidden.session else { return Ok(false) };
+        let repo = self.hidden.repo;
+        let base = repo.tracked(repo.tree_of(session.base)?, &state.path)?;
+        Ok(matches!(base, Tracked::File(file) if file.oid == disk.oid))
+    }
+
     /// The private file of another path that is the file of `state` now, whatever it has: the
-    /// inode is the same, and was not made since.
-    fn same_file(&self, state: &PathState) -> Result<Option<&'a RepoPath>> {
+    /// inode is the same, and was not made since. With its earlier key.
+    fn same_file(&self, state: &PathState) -> Result<Option<(&'a str, &'a RepoPath)>> {
         let Some(disk) = &state.disk else { return Ok(None) };
         let key = key_of(&disk.stat);
         let all = inode_of(&key).and_then(|inode| self.inodes.get(inode));
@@ -399,7 +428,7 @@ impl<'a> IgnoredBefore<'a> {
         for (before, source) in all {
             let unchanged = || without_ctime(before) == without_ctime(&key);
             if self.is_private(source)? && (unchanged() || self.is_old(&state.path)) {
-                return Ok(Some(source));
+                return Ok(Some((before, source)));
             }
         }
         Ok(None)
@@ -874,13 +903,52 @@ mod tests {
     }
 
     #[test]
-    fn a_path_leaves_the_list_when_git_ignores_it_again() {
+    fn a_path_stays_listed_while_a_rule_ignores_it() {
         let scratch = moved();
         scratch.write(".gitignore", "env.txt\n");
         assert_eq!(private(&scratch), [""; 0]);
         scratch.write(".gitignore", "");
+        assert_eq!(private(&scratch), ["env.txt"]);
         checkpoint(&mut scratch.open(), None, &[]).unwrap();
-        assert!(is_committed(&scratch, "env.txt"));
+        assert!(!is_committed(&scratch, "env.txt"));
+    }
+
+    #[test]
+    fn an_ignored_file_with_committed_content_may_be_moved_onto_its_path() {
+        let scratch = scratch();
+        scratch.write("a.log", "one\n");
+        run(&scratch, || scratch.write("a.txt", "two\n"));
+        let root = scratch.root().to_owned();
+        let outcome =
+            run(&scratch, || std::fs::rename(root.join("a.log"), root.join("a.txt")).unwrap());
+        assert_eq!((outcome.refused, outcome.warnings), (None, vec![]));
+        assert_eq!(scratch.committed(scratch.head(), "a.txt").as_deref(), Some("one\n"));
+        scratch.undo(1).unwrap();
+        assert_eq!(scratch.text("a.txt").as_deref(), Some("two\n"));
+        assert_eq!(scratch.text("a.log").as_deref(), Some("one\n"));
+    }
+
+    #[test]
+    fn a_tracked_hard_link_of_a_large_ignored_file_is_not_moved() {
+        let scratch = Scratch::with_rules(&[], "build/\n");
+        scratch.write("build/out", &"x".repeat(1024 * 1024 + 1));
+        let root = scratch.root().to_owned();
+        std::fs::hard_link(root.join("build/out"), root.join("out")).unwrap();
+        let repo = scratch.repo();
+        for arguments in [&["add", "out"][..], &["commit", "-qm", "out"]] {
+            assert!(edt_io::spawn::git(repo.environment(), &root, arguments, b"").unwrap().ok);
+        }
+        scratch.begin("fix");
+        let outcome = run(&scratch, || scratch.write("build/out", "v2\n"));
+        assert_eq!(outcome.refused, None);
+        assert_eq!(scratch.committed(scratch.head(), "out").as_deref(), Some("v2\n"));
+        // A link that the program makes is one onto the tracked file.
+        scratch.write("build/secret", &"y".repeat(1024 * 1024 + 1));
+        let outcome = run(&scratch, || {
+            scratch.remove("out");
+            std::fs::hard_link(root.join("build/secret"), root.join("out")).unwrap();
+        });
+        assert!(outcome.refused.is_some());
     }
 
     #[test]

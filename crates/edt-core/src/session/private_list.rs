@@ -18,7 +18,7 @@ use edt_types::{RepoPath, Result};
 
 /// The most files of a directory that are listed one by one. Of a larger directory, only its own
 /// path is listed.
-const MAX_FILES: usize = 1000;
+pub(super) const MAX_FILES: usize = 1000;
 
 /// The listed paths. A path may be a directory.
 pub(super) fn read(repo: &Repo) -> BTreeSet<RepoPath> {
@@ -60,9 +60,9 @@ pub(super) fn add(repo: &Repo, paths: &BTreeSet<RepoPath>) -> Result<()> {
     Ok(())
 }
 
-/// The listed paths that may be private: they exist, Git does not ignore them, and neither `tree`
-/// nor the index has them. The others leave the list; if it cannot be written now, a later call
-/// removes them.
+/// The listed paths that may be private: they exist, and neither `tree` nor the index has them. The
+/// others leave the list; if it cannot be written now, a later call removes them. A path that a rule
+/// ignores now stays listed: another branch may not have the rule.
 ///
 /// # Errors
 /// `OBJECT_MISSING`, `IO_ERROR`.
@@ -87,7 +87,6 @@ fn current(repo: &Repo, tree: Oid, listed: &BTreeSet<RepoPath>) -> Result<BTreeS
         if stat_at(repo, path).is_some()
             && matches!(repo.tracked(tree, path)?, Tracked::Nothing | Tracked::Directory)
             && index.staged(repo, path)? == IndexState::Nothing
-            && !repo.is_excluded(path)?
         {
             current.insert(path.clone());
         }

@@ -135,11 +135,11 @@ impl ProgramChange {
         })
     }
 
-    /// The removal of the ignored file of `state`, which had these bytes.
+    /// The replacement or removal of the ignored file of `state`, which had these bytes.
     ///
     /// # Errors
     /// Errors of a filter; `INTERNAL`.
-    pub(super) fn removed(
+    pub(super) fn replaced(
         repo: &Repo,
         tree: Oid,
         state: PathState,
@@ -147,11 +147,11 @@ impl ProgramChange {
     ) -> Result<ProgramChange> {
         let version = unwind::version_of(repo, tree, &state.path, exact.clone())?;
         Ok(ProgramChange {
-            state,
             before: Some(exact),
-            exact_after: None,
+            exact_after: ownership::exact(&state),
             version: Some(version),
-            after: None,
+            after: Version::on_disk(&state),
+            state,
             separated: SeparatedEdit { branch: None, entry: None, user_changes: UserChanges::None },
             unknown: false,
             has_more: false,

@@ -1,7 +1,7 @@
 //! Records changes that were not made through `edt apply`: `edt checkpoint`, `edt run`, agent hooks.
 
 use super::begin::{self, BeginOptions, HeadSwitch, NewSession};
-use super::candidates::candidates;
+use super::candidates::{candidates, ignored_paths};
 use super::checkpoint::{CheckpointReason, Checkpoints, UserVersion};
 use super::current::Session;
 use super::diff_report;
@@ -103,7 +103,7 @@ pub fn checkpoint(
     outcome.left_out = left.into_iter().map(|(path, _)| path).collect();
     let (ignored, states): (Vec<PathState>, Vec<PathState>) =
         states.into_iter().partition(|state| state.ignored);
-    outcome.warnings.extend(ignored.iter().map(|state| ignored_path(&state.path)));
+    outcome.warnings.extend(ignored_paths(&ignored));
     let edits = if new.is_some() { 0 } else { session.edits(repo)? };
     let versions = states.iter().map(UserVersion::of).collect();
     let reason = CheckpointReason::Requested(message);
@@ -193,6 +193,7 @@ pub fn record_changes(
             changed.push(one);
         }
     }
+    outcome.warnings.extend(before.not_made());
     let moved = ignored.refusals();
     put_back::add_sources(repo, tree, &ignored, &mut changed)?;
     // Whatever becomes of the changes, the files are on disk now.
@@ -265,11 +266,27 @@ pub fn record_changes(
     };
     workspace.require_durability(session.base);
     outcome.warnings.extend(publish(&workspace.repo, &mut workspace.journal, change)?);
-    if changed.iter().any(|one| one.state.ignored && one.state.disk.is_none()) {
-        private_list::prune(&workspace.repo, tree)?;
-    }
+    outcome.warnings.extend(update_list(&workspace.repo, before, tree, &changed)?);
     outcome.session = Session { tip: commit, ..session };
     Ok(RecordOutcome { began, checkpoints: below.commits, ..outcome })
+}
+
+/// Updates the list of private files after `changed` was recorded. A program that removed a rule
+/// gets a warning.
+fn update_list(
+    repo: &Repo,
+    before: &Snapshot,
+    tree: Oid,
+    changed: &[ProgramChange],
+) -> Result<Option<Warning>> {
+    let has_rules = changed.iter().any(|one| one.state.path.is_ignore_file());
+    let is_program = before.tool.is_none();
+    let warning =
+        if is_program && has_rules { uncovered::list(repo, before.ignored.clone()) } else { None };
+    if changed.iter().any(|one| one.state.ignored && one.state.disk.is_none()) {
+        private_list::prune(repo, tree)?;
+    }
+    Ok(warning)
 }
 
 /// The paths that the commit on top changes, and those of `changed` that only the user's commit below
@@ -462,16 +479,6 @@ fn read(
     Ok((states, skipped))
 }
 
-fn ignored_path(path: &RepoPath) -> Warning {
-    Warning {
-        code: "left_out",
-        path: Some(path.to_string()),
-        message: "This path was not recorded: Git ignores it, or ignored its content before. Such \
-            a file is committed only if the user adds it (`git add`)."
-            .to_owned(),
-    }
-}
-
 fn left_out(path: &RepoPath, finding: &Finding) -> Warning {
     Warning {
         code: "left_out",
@@ -487,6 +494,7 @@ fn left_out(path: &RepoPath, finding: &Finding) -> Warning {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::candidates::ignored_path;
     use crate::session::history::Commit;
     use crate::session::not_kept::NamedPaths;
     use crate::tests::{Scratch, path, refusal};

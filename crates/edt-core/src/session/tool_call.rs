@@ -219,6 +219,12 @@ impl Snapshot {
         Ok(())
     }
 
+    /// Warnings about the files that show nothing of the announced call.
+    pub(super) fn not_made(&self) -> impl Iterator<Item = Warning> {
+        let files = self.tool.iter().flat_map(|call| &call.files);
+        files.filter(|(_, file)| file.not_made.get()).map(|(path, _)| not_recorded(path))
+    }
+
     fn place(&self, repo: &Repo, path: &RepoPath) -> Result<PathBuf> {
         Ok(self.directory.join(format!("{}.{STATES}", repo.blob_id(path.as_bytes())?)))
     }
@@ -469,6 +475,16 @@ pub(super) fn unknown(path: &RepoPath) -> Warning {
     Warning { code: "recorded_as_users", path: Some(path.to_string()), message }
 }
 
+/// The warning about a file that shows nothing of an announced call.
+fn not_recorded(path: &RepoPath) -> Warning {
+    let message = "This file shows nothing of what the call says: a formatter or another program \
+        rewrote it, or the call changed nothing. So the call is not recorded. What no commit has \
+        stays on disk, uncommitted, and counts as the user's. To have it recorded, repeat the edit \
+        with `edt apply`, or commit the file as the user's with `edt checkpoint`."
+        .to_owned();
+    Warning { code: "call_not_recorded", path: Some(path.to_string()), message }
+}
+
 /// The warning about a file in which more changed than the call says.
 pub(super) fn has_more(path: &RepoPath) -> Warning {
     let message = "While the tool ran, more changed in this file than the call says: the user, a \
@@ -592,7 +608,28 @@ mod tests {
         let scratch = scratch();
         change(&scratch, "a.txt", "2\n", "five\n");
         announce(&scratch, "a.txt", &[("5\n", "five\n")]);
-        assert!(record(&scratch, "a.txt", &[("5\n", "five\n")]).commit.is_none());
+        let outcome = record(&scratch, "a.txt", &[("5\n", "five\n")]);
+        assert_eq!((outcome.commit, outcome.warnings), (None, vec![not_recorded(&path("a.txt"))]));
+    }
+
+    #[test]
+    fn a_call_whose_lines_a_formatter_rewrote_is_reported() {
+        let scratch = scratch();
+        announce(&scratch, "a.txt", &[("5\n", "let x = 5\n")]);
+        change(&scratch, "a.txt", "5\n", "const x = 5;\n");
+        let outcome = record(&scratch, "a.txt", &[("5\n", "let x = 5\n")]);
+        assert_eq!((outcome.commit, outcome.warnings), (None, vec![not_recorded(&path("a.txt"))]));
+    }
+
+    #[test]
+    fn lines_that_a_call_reorders_are_recorded() {
+        let scratch = scratch();
+        announce(&scratch, "a.txt", &[("5\n6\n", "6\n5\n")]);
+        change(&scratch, "a.txt", "5\n6\n7\n", "6\n5\nuser\n");
+        let outcome = record(&scratch, "a.txt", &[("5\n6\n", "6\n5\n")]);
+        assert!(outcome.commit.is_some());
+        let committed = scratch.committed(scratch.head(), "a.txt").unwrap();
+        assert!(committed.contains("6\n5\n"), "{committed}");
     }
 
     #[test]

@@ -5,32 +5,36 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::hidden;
-use super::private_list;
-use super::snapshot::{Snapshot, stat_at};
+use super::not_kept;
+use super::private_list::{self, MAX_FILES};
+use super::snapshot::Snapshot;
 use edt_git::Repo;
+use edt_git::files::{ListScope, ListedOrigin};
 use edt_git::index::IndexState;
 use edt_journal::{ChangeSet, IndexView, Journal};
 use edt_types::text::counted;
-use edt_types::{RepoPath, Result, Warning};
+use edt_types::{Refusal, RepoPath, Result, Warning};
 
 /// The most files that a warning names.
-const MAX_NAMED: usize = 20;
+pub(super) const MAX_NAMED: usize = 20;
 
 /// Installs `change` in the worktree of `repo`, as [`edt_journal::publish`] does, and lists the
 /// files there that Git ignored before and does not ignore afterwards. Without an ignore file among
 /// the changed ones, the worktree is not searched.
 ///
+/// A search that fails does not prevent the change: a warning says what could not be read.
+///
 /// # Errors
-/// As [`edt_journal::publish`]; `IO_ERROR` if the ignored files cannot be found. Then nothing is
-/// changed.
+/// As [`edt_journal::publish`]. Then nothing is changed.
 pub fn publish(repo: &Repo, journal: &mut Journal, change: ChangeSet) -> Result<Vec<Warning>> {
-    let ignored = ignored_before(repo, change.files.iter().map(|file| &file.path))?;
+    let ignored = ignored_before(repo, change.files.iter().map(|file| &file.path));
     let mut warnings = edt_journal::publish(repo, journal, change)?;
-    warnings.extend(list(repo, ignored));
+    warnings.extend(ignored.map_or_else(|error| Some(not_listed(error)), |all| list(repo, all)));
     Ok(warnings)
 }
 
 /// The ignored files and directories, before `paths` change; none if no ignore file is among them.
+/// What is in directories that cannot be read is not found: no commit can have it, either.
 ///
 /// # Errors
 /// `IO_ERROR`.
@@ -39,7 +43,7 @@ pub(super) fn ignored_before<'p>(
     mut paths: impl Iterator<Item = &'p RepoPath>,
 ) -> Result<Vec<RepoPath>> {
     let has_rules = paths.any(RepoPath::is_ignore_file);
-    if has_rules { repo.ignored() } else { Ok(Vec::new()) }
+    if has_rules { repo.ignored_where_readable() } else { Ok(Vec::new()) }
 }
 
 /// Lists those of `earlier` that exist and that Git does not ignore now, as private files. A rule
@@ -60,11 +64,19 @@ pub(super) fn list(repo: &Repo, earlier: Vec<RepoPath>) -> Option<Warning> {
             counted(found.len(), "path"),
             hidden::named(found.iter(), MAX_NAMED)
         ),
-        Err(_) => "The list of files that Git ignored before this call could not be written. Let \
-            the user check `git status` before the next checkpoint."
-            .to_owned(),
+        Err(error) => return Some(not_listed(error)),
     };
     Some(Warning { code: "stays_private", path: None, message })
+}
+
+fn not_listed(error: Refusal) -> Warning {
+    let why = error.into_vec().into_iter().next().map(|finding| finding.summary);
+    let message = format!(
+        "The files that Git ignored before this call could not be listed. {} Let the user check \
+         `git status` before the next checkpoint.",
+        why.unwrap_or_default()
+    );
+    Warning { code: "stays_private", path: None, message }
 }
 
 /// The same, after a call of an agent's tool for which `before` was taken: what is recorded of it is
@@ -74,17 +86,40 @@ pub(super) fn list_after_call(repo: &Repo, before: &Snapshot) -> Option<Warning>
 }
 
 fn uncovered(repo: &Repo, earlier: Vec<RepoPath>) -> Result<BTreeSet<RepoPath>> {
-    let (now, index) = (repo.ignored()?, IndexView::read(repo)?);
-    let mut found = BTreeSet::new();
+    let now: BTreeSet<RepoPath> = repo.ignored_where_readable()?.into_iter().collect();
+    let (index, mut found) = (IndexView::read(repo)?, BTreeSet::new());
     for path in earlier {
-        if !now.iter().any(|one| path.is_at_or_below(one))
-            && stat_at(repo, &path).is_some()
-            && index.staged(repo, &path)? == IndexState::Nothing
-        {
-            found.insert(path);
+        if private_list::includes(&now, &path) {
+            continue;
+        }
+        let files = if has_below(&now, &path) { new_below(repo, &path) } else { None };
+        for file in files.unwrap_or_else(|| vec![path]) {
+            if has_files(repo, &file) && index.staged(repo, &file)? == IndexState::Nothing {
+                found.insert(file);
+            }
         }
     }
     Ok(found)
+}
+
+/// Whether there is a file at or below `path`.
+fn has_files(repo: &Repo, path: &RepoPath) -> bool {
+    not_kept::files_of(repo, path).is_none_or(|files| !files.is_empty())
+}
+
+/// Whether one of `paths` is below `directory`.
+fn has_below(paths: &BTreeSet<RepoPath>, directory: &RepoPath) -> bool {
+    let first = RepoPath::from_tree(&[directory.as_bytes(), b"/"].concat());
+    paths.range(first..).next().is_some_and(|path| path.is_at_or_below(directory))
+}
+
+/// The files below `directory` that are neither ignored nor in the index; `None` if they are too
+/// many to list, or if they cannot be found.
+fn new_below(repo: &Repo, directory: &RepoPath) -> Option<Vec<RepoPath>> {
+    let all = repo.files(std::slice::from_ref(directory), ListScope::NotIgnored).ok()?;
+    let new = all.into_iter().filter(|file| matches!(file.origin, ListedOrigin::New));
+    let new: Vec<RepoPath> = new.map(|file| file.path).take(MAX_FILES + 1).collect();
+    (new.len() <= MAX_FILES).then_some(new)
 }
 
 /// The `warnings` about another worktree, whose root is `elsewhere`.
@@ -258,6 +293,60 @@ mod tests {
         let outcome = scratch.edit("rule", ".gitignore", ".env", "*.env");
         assert_eq!((outcome.warnings, private(&scratch.repo())), (vec![], vec![]));
         assert_eq!(call(&scratch, "*.env\n").warnings, []);
+    }
+
+    #[test]
+    fn of_a_directory_that_is_ignored_in_part_only_the_others_are_listed() {
+        let scratch = Scratch::with_rules(&[("a.txt", "one\n")], "build/\n");
+        scratch.begin("fix");
+        for name in ["build/README.md", "build/a", "build/b/c"] {
+            scratch.write(name, "x\n");
+        }
+        let rules = "build/*\n!build/README.md\n";
+        let outcome = scratch.edit("rule", ".gitignore", "build/\n", rules);
+        let [warning] = &outcome.warnings[..] else { panic!("{:?}", outcome.warnings) };
+        assert!(warning.message.contains("1 path any more: build/README.md."), "{warning:?}");
+        check_private(&scratch, "build/README.md", &outcome.warnings);
+        // A directory whose name only begins in the same way is another one.
+        let paths = [path("build-2/a"), path("build.o")].into();
+        assert!(!has_below(&paths, &path("build")));
+        assert!(has_below(&paths, &path("build-2")));
+    }
+
+    #[test]
+    fn a_warning_names_few_of_many_files() {
+        let scratch = Scratch::with_rules(&[("a.txt", "one\n")], "*.o\n");
+        scratch.begin("fix");
+        for number in 0..50 {
+            scratch.write(&format!("{number}.o"), "x\n");
+        }
+        let outcome = scratch.edit("rule", ".gitignore", "*.o\n", "");
+        let [warning] = &outcome.warnings[..] else { panic!("{:?}", outcome.warnings) };
+        assert!(warning.message.contains("and 30 more"), "{warning:?}");
+        let outcome = checkpoint(&mut scratch.open(), None, &[]).unwrap();
+        assert_eq!(outcome.warnings.len(), MAX_NAMED + 1, "{:?}", outcome.warnings);
+        assert!(outcome.warnings[MAX_NAMED].message.contains("30 more paths"));
+    }
+
+    #[test]
+    fn a_program_that_removes_a_rule_says_what_stays_private() {
+        for removed in [false, true] {
+            let scratch = Scratch::with_rules(&[("a.txt", "one\n")], ".env\n");
+            scratch.begin("fix");
+            scratch.write(".env", "KEY=1\n");
+            let before = scratch.snapshot();
+            if removed {
+                scratch.remove(".gitignore");
+            } else {
+                scratch.write(".gitignore", "x\n");
+            }
+            let info = CommitInfo { message: "run".into(), agent: None, kind: Kind::Run };
+            let mut decide = |_: &ChangesPreview<'_>| Ok(RecordAction::Record);
+            let outcome =
+                record_changes(&mut scratch.open(), &before, &info, None, &mut decide).unwrap();
+            assert_eq!(outcome.warnings.len(), 1, "{:?}", outcome.warnings);
+            check_private(&scratch, ".env", &outcome.warnings);
+        }
     }
 
     #[test]

@@ -264,6 +264,8 @@ impl CommitPlan<'_> {
                 }
                 _ => None,
             };
+            // A replaced file keeps its permissions.
+            let permissions = permissions.filter(|_| state.disk.is_none());
             let new = new.map(|new| NewFile { permissions, ..new });
             let old = state.disk.as_ref().map(OnDisk::old);
             files.push(FileChange { path: state.path, old, new });
