@@ -477,7 +477,7 @@ impl<'t> Round<'t> {
         let mine = written.iter().filter_map(|(path, bytes)| Some((*path, plain(bytes.as_ref()?))));
         let existing = before.iter().map(|(path, bytes)| (path.as_str(), bytes.clone()));
         for (path, bytes) in existing.filter(|(path, _)| !written.contains_key(path)).chain(mine) {
-            check(alive.contains(&bytes), || {
+            check(is_alive(&bytes, &alive), || {
                 format!("{path} is gone: {:?}", String::from_utf8_lossy(&bytes))
             })?;
         }
@@ -579,6 +579,29 @@ fn is_text(path: &str) -> bool {
 
 fn check(holds: bool, otherwise: impl FnOnce() -> String) -> Judged {
     if holds { Ok(()) } else { Err(otherwise()) }
+}
+
+/// Whether one content has the user's lines of `bytes`, in their order. edt records these lines and
+/// the agent's apart, so a content that mixes them need not be anywhere as it was. A content without
+/// lines of the user must be there as it is.
+fn is_alive(bytes: &[u8], alive: &HashSet<Vec<u8>>) -> bool {
+    let users = |line: &&[u8]| line.starts_with(b"user");
+    let wanted: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').filter(users).collect();
+    let has_all = |content: &Vec<u8>| {
+        let mut lines = content.split(|byte| *byte == b'\n');
+        wanted.iter().all(|wanted| lines.any(|line| line == *wanted))
+    };
+    alive.contains(bytes) || (!wanted.is_empty() && alive.iter().any(has_all))
+}
+
+#[test]
+fn the_users_lines_count_as_alive_only_together_and_in_order() {
+    let alive = |content: &str| HashSet::from([content.as_bytes().to_vec()]);
+    let users = b"user 1\nsome more of it\nagent 2\nuser, more 3\n";
+    assert!(is_alive(users, &alive("base\nuser 1\nsome more of it\nuser, more 3\n")));
+    assert!(!is_alive(users, &alive("user, more 3\nuser 1\n")));
+    assert!(!is_alive(users, &alive("user 1\nuser, more 33\n")));
+    assert!(!is_alive(b"agent 1\n", &alive("base\nagent 1\n")));
 }
 
 /// With line ends as Git stores them.
