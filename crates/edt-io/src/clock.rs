@@ -89,6 +89,12 @@ pub fn is_running(id: u32) -> bool {
     pid.is_some_and(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
 }
 
+/// The name of this host, as `gethostname` gives it.
+#[must_use]
+pub fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
 /// The kernel's boot id, 16 bytes; `None` without `/proc`.
 ///
 /// It differs after a restart of the machine. The journal then does not trust what was never

@@ -1,6 +1,7 @@
 //! Removes old sessions and packs loose objects. Runs only when the user asks for it.
 
 use super::current::{BRANCHES, POINTER, REFS, RESOLUTIONS};
+use super::gc_lock::GcLock;
 use super::history::Commit;
 use super::kept;
 use super::list::LandedBy;
@@ -51,11 +52,11 @@ pub struct ObjectStats {
 /// if a worktree uses it, or if no other branch contains its landing.
 ///
 /// # Errors
-/// `IO_ERROR`, `OBJECT_MISSING`, `PROGRAM_NOT_FOUND`. Refs removed before the error stay removed.
+/// `SESSION_BUSY` if `git gc` runs; `IO_ERROR`, `OBJECT_MISSING`, `PROGRAM_NOT_FOUND`. Refs removed
+/// before the error stay removed.
 pub fn gc(repo: &Repo, options: GcOptions) -> Result<GcReport> {
     let before = object_stats(repo)?;
-    // No lock is needed: refs are deleted by compare-and-swap, and packing keeps unreferenced
-    // objects.
+    let _lock = if options.dry_run { None } else { Some(GcLock::take(repo)?) };
     let mut report = GcReport { sessions: Vec::new(), refs: Vec::new(), before, after: before };
     for session in list::sessions(repo)? {
         let refs = refs_of(repo, &session)?;

@@ -27,6 +27,7 @@ pub mod edit_change;
 pub mod file_diff;
 pub mod follow;
 pub mod gc;
+mod gc_lock;
 pub mod git_landing;
 pub mod hidden;
 pub mod history;

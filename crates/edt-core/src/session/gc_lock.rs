@@ -1,0 +1,139 @@
+//! Git's own lock of garbage collection, `gc.pid`.
+//!
+//! Two repacks at once lose objects: one sees the other's unfinished pack, removes the loose copies
+//! of what is in it, and the other then fails and removes its pack. `git gc` prevents that with this
+//! lock, and `edt gc` takes the same one.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use edt_git::Repo;
+use edt_io::file::{File, OpenMode};
+use edt_io::{clock, failed, fs};
+use edt_types::{Code, Finding, Result};
+
+/// Git takes the lock of a process that began longer ago (`builtin/gc.c`).
+const MAX_AGE: Duration = Duration::from_secs(12 * 60 * 60);
+
+/// More than the longest host name and a process id.
+const MAX_BYTES: u64 = 512;
+
+/// Keeps `git gc` from running until dropped.
+#[must_use = "the lock is held only while this value lives"]
+#[derive(Debug)]
+pub(super) struct GcLock {
+    path: PathBuf,
+}
+
+impl GcLock {
+    /// Takes the lock without waiting: a garbage collection may run for hours.
+    ///
+    /// # Errors
+    /// `SESSION_BUSY` with the process that holds it; `IO_ERROR`, `GIT_DIR_READ_ONLY`.
+    pub(super) fn take(repo: &Repo) -> Result<GcLock> {
+        let path = repo.common_dir().join("gc.pid");
+        let staged = path.with_extension("pid.lock");
+        let file = match File::open(&staged, OpenMode::CreateNew(0o666)) {
+            Ok(file) => file,
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                return Err(busy("Another process", &staged).into());
+            }
+            Err(error) => return Err(failed("create", &staged, &error).into()),
+        };
+        let host = clock::host_name();
+        let taken = match holder(&path, &host) {
+            Some(holder) => Err(busy(&holder, &path)),
+            None => file
+                .write_all(format!("{} {host}", clock::process_id()).as_bytes())
+                .and_then(|()| fs::rename(&staged, &path))
+                .map_err(|error| failed("write", &path, &error)),
+        };
+        if taken.is_err() {
+            let _ = fs::remove_file(&staged);
+        }
+        taken?;
+        Ok(GcLock { path })
+    }
+}
+
+impl Drop for GcLock {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// The process that holds the lock at `path`, by Git's rules: it runs on this host, or it is on
+/// another host and the lock is young.
+fn holder(path: &Path, host: &str) -> Option<String> {
+    let bytes = fs::read_small(path, MAX_BYTES)?;
+    let age = clock::system().duration_since(fs::modified(path)?).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let mut words = text.split_whitespace();
+    let (id, holding_host) = (words.next()?.parse().ok()?, words.next()?);
+    let runs = holding_host != host || clock::is_running(id);
+    (runs && age <= MAX_AGE).then(|| format!("Process {id} on {holding_host}"))
+}
+
+fn busy(holder: &str, path: &Path) -> Finding {
+    Finding::new(
+        Code::SessionBusy,
+        format!(
+            "{holder} collects garbage in this repository. It holds the lock {}.",
+            path.display()
+        ),
+        "Repeat `edt gc` when that process has ended. If it died on another host, ask the user to \
+         remove the lock.",
+    )
+    .nothing_changed()
+}
+
+#[cfg(test)]
+mod tests {
+    use edt_io::spawn;
+
+    use super::*;
+    use crate::tests::Scratch;
+
+    fn is_busy(scratch: &Scratch) -> bool {
+        let taken = GcLock::take(&scratch.repo());
+        taken.is_err_and(|refusal| refusal.codes() == ["SESSION_BUSY"])
+    }
+
+    #[test]
+    fn git_gc_and_edt_exclude_each_other() {
+        let scratch = Scratch::with(&[("a.txt", "one\n")]);
+        let repo = scratch.repo();
+        let git_gc = || spawn::git(repo.environment(), repo.root_path(), &["gc"], b"").unwrap();
+        let held = GcLock::take(&repo).unwrap();
+        let refused = git_gc();
+        assert!(!refused.ok && refused.stderr.contains("already running"), "{}", refused.stderr);
+        assert!(is_busy(&scratch));
+        drop(held);
+        assert!(git_gc().ok);
+        assert!(!is_busy(&scratch));
+    }
+
+    #[test]
+    fn a_lock_counts_by_gits_rules() {
+        let scratch = Scratch::with(&[("a.txt", "one\n")]);
+        let (me, host) = (clock::process_id(), clock::host_name());
+        // Linux has no process with the highest id that the kernel can ever give (2^22).
+        for (content, busy) in [
+            (format!("{me} {host}"), true),
+            (format!("4194304 {host}"), false),
+            (format!("{me} other-host"), true),
+            ("nonsense".to_owned(), false),
+            (String::new(), false),
+        ] {
+            scratch.write(".git/gc.pid", &content);
+            assert_eq!(is_busy(&scratch), busy, "{content:?}");
+            assert!(!scratch.root().join(".git/gc.pid.lock").exists(), "{content:?}");
+        }
+        scratch.write(".git/gc.pid", &format!("{me} other-host"));
+        let old = clock::system() - MAX_AGE - Duration::from_secs(60);
+        let file =
+            std::fs::File::options().write(true).open(scratch.root().join(".git/gc.pid")).unwrap();
+        file.set_modified(old).unwrap();
+        assert!(!is_busy(&scratch));
+    }
+}
