@@ -304,6 +304,17 @@ mod tests {
     }
 
     #[test]
+    fn one_side_renames_a_file_that_both_changed_alike() {
+        let text = "1\n2\n3\n4\n5\n6\n7\n8\n";
+        let changed = text.replace('4', "four");
+        let (old, at_a, at_b) = ([("a", text)], [("a", changed.as_str())], [("b", &*changed)]);
+        for (ours, theirs) in [(&at_a, &at_b), (&at_b, &at_a)] {
+            let (merge, expected) = merged(&old, ours, theirs, &at_b);
+            assert_eq!(merge, Merged::Clean(expected));
+        }
+    }
+
+    #[test]
     fn a_repository_does_not_choose_a_program_for_merging() {
         let scratch = ScratchRepo::unborn();
         let config = scratch.path().join(".git/config");
