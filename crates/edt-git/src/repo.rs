@@ -8,7 +8,7 @@ use super::supported::{check_outside_git_dir, check_supported, unsupported};
 use super::trust::TrustStore;
 use super::worktrees::has_operation;
 use super::{Oid, causes};
-use edt_io::disk::{Dir, MAX_FILE};
+use edt_io::disk::{Dir, MAX_FILE, Stat};
 use edt_io::{Environment, failed};
 use edt_types::{Code, Durability, Finding, Result};
 
@@ -261,23 +261,21 @@ impl Repo {
         }
     }
 
-    /// Whether `dir` is a Git directory: that of this repository, under any name, or a bare
-    /// repository.
+    /// Whether the directory at `path`, relative to the root, is a Git directory: that of this
+    /// repository, under any name, or a bare repository. `stat` is the directory's.
     #[must_use]
-    pub fn is_git_dir(&self, dir: &Dir) -> bool {
+    pub fn is_git_dir(&self, path: &[u8], stat: &Stat) -> bool {
         let own = self.git_dirs.get_or_init(|| {
             let inode = |path: &Path| Some(Dir::open(path).ok()?.stat(b".").ok()??.inode());
             let own = inode(self.git_dir());
             let shared = self.git_dir() == self.common_dir();
             [own, if shared { own } else { inode(self.common_dir()) }]
         });
-        let here = dir.stat(b".").ok().flatten().map(|stat| stat.inode());
-        let bare = || {
-            ["HEAD", "objects", "refs"]
-                .iter()
-                .all(|name| matches!(dir.stat(name.as_bytes()), Ok(Some(_))))
+        let has = |name: &str| {
+            let path = [path, b"/", name.as_bytes()].concat();
+            matches!(self.root().stat(&path), Ok(Some(_)))
         };
-        here.is_none() || own.contains(&here) || bare()
+        own.contains(&Some(stat.inode())) || ["HEAD", "objects", "refs"].into_iter().all(has)
     }
 
     /// Whether Git uses the executable bits of files on disk (`core.fileMode`).

@@ -311,7 +311,7 @@ impl Repo {
     }
 
     /// The loose file of a ref: HEAD and `refs/worktree/` are per worktree.
-    fn ref_path(&self, name: &str) -> PathBuf {
+    pub(super) fn ref_path(&self, name: &str) -> PathBuf {
         let own = name == "HEAD" || name.starts_with("refs/worktree/");
         if own { self.git_dir().join(name) } else { self.common_dir().join(name) }
     }

@@ -1,10 +1,11 @@
 //! The worktrees of a repository: the main one and those that `git worktree add` linked.
 
+use std::cell::LazyCell;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::repo::Repo;
-use edt_io::{failed, spawn};
+use edt_io::{failed, fs, spawn};
 use edt_types::{Code, Finding, Result};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,13 +64,14 @@ impl Repo {
         let mut linked: Vec<PathBuf> =
             linked.into_iter().flatten().flatten().map(|entry| entry.path()).collect();
         linked.sort();
-        let mine = std::fs::canonicalize(self.git_dir()).ok();
+        let real = |path: &Path| std::fs::canonicalize(path).ok();
+        let mine = LazyCell::new(|| real(self.git_dir()));
         let names = |file: PathBuf| {
-            let text = std::fs::read_to_string(file).ok()?;
+            let text = fs::read_one_block(&file).ok()?;
             text.strip_prefix("ref: ").map(|name| name.trim_end().to_owned())
         };
         let worktree = |git_dir: PathBuf| Worktree {
-            is_current: std::fs::canonicalize(&git_dir).ok() == mine,
+            is_current: git_dir == self.git_dir() || real(&git_dir) == *mine,
             head: names(git_dir.join("HEAD")),
             pointer: names(git_dir.join(pointer)),
             git_dir,

@@ -1,5 +1,6 @@
 //! Time, and the identity of this process and this boot.
 
+use std::path::Path;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -101,9 +102,9 @@ pub fn host_name() -> String {
 /// synced.
 #[must_use]
 pub fn boot_id() -> Option<[u8; 16]> {
-    let text = std::fs::read("/proc/sys/kernel/random/boot_id").ok()?;
+    let text = crate::fs::read_one_block(Path::new("/proc/sys/kernel/random/boot_id")).ok()?;
     let mut id = [0; 16];
-    let mut digits = text.iter().filter_map(|&c| char::from(c).to_digit(16));
+    let mut digits = text.chars().filter_map(|c| c.to_digit(16));
     for byte in &mut id {
         *byte = u8::try_from(digits.next()? * 16 + digits.next()?).ok()?;
     }

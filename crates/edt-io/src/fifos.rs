@@ -28,7 +28,8 @@ pub fn watch(root: &Path) -> Watch {
     let root = root.to_owned();
     // If no thread can be started, there is no watch and FIFOs may block.
     let _ = std::thread::Builder::new().name("fifos".to_owned()).spawn(move || {
-        let mut before = processor_time();
+        // The first call waits for a tick: most watches end before it.
+        let mut before = Duration::ZERO;
         while let Err(RecvTimeoutError::Timeout) = watched.recv_timeout(TICK) {
             let now = processor_time();
             if now.saturating_sub(before) < IDLE {

@@ -69,6 +69,19 @@ pub fn read_beginning(path: &Path, buffer: &mut [u8]) -> io::Result<usize> {
     options.read(true).custom_flags(libc_flag(OFlags::NONBLOCK)).open(path)?.read(buffer)
 }
 
+/// Reads the file at `path` of at most 4095 bytes, such as a ref, with one call.
+///
+/// # Errors
+/// Any error of the operating system; `InvalidData` if the file is longer or not UTF-8.
+pub fn read_one_block(path: &Path) -> io::Result<String> {
+    let mut buffer = [0; 4096];
+    let len = read_beginning(path, &mut buffer)?;
+    match std::str::from_utf8(&buffer[..len]) {
+        Ok(text) if len < buffer.len() => Ok(text.to_owned()),
+        _ => Err(io::ErrorKind::InvalidData.into()),
+    }
+}
+
 /// Reads `from` to its end; `None` if that is more than `max_bytes` bytes, of which little more than
 /// `max_bytes` are then read.
 ///

@@ -4,7 +4,7 @@
 use edt_git::convert::StoredForms;
 use edt_git::index::IndexState;
 use edt_git::{Attributes, FileId, FileMode, Forms, Oid, Repo, Tracked};
-use edt_io::disk::{Dir, FoundEntry, Parent, Stat};
+use edt_io::disk::{FoundEntry, Parent, Stat};
 use edt_io::failed;
 use edt_journal::{IndexView, OldFile};
 use edt_types::path::PathProblem;
@@ -330,11 +330,15 @@ fn check_parents(repo: &Repo, path: &RepoPath) -> Result<()> {
 /// Refuses a path with a `.git` in one of its parent directories.
 fn check_not_nested(repo: &Repo, path: &RepoPath) -> Result<()> {
     for dir_path in path.parents() {
-        let Ok(Parent::Open(dir)) = repo.root().beneath(dir_path) else { return Ok(()) };
-        if repo.is_git_dir(&dir) {
+        // The directories above were no links, so that the whole path leads to no other place.
+        let stat = match repo.root().stat(dir_path) {
+            Ok(Some(stat)) if stat.is_directory() => stat,
+            _ => return Ok(()),
+        };
+        if repo.is_git_dir(dir_path, &stat) {
             return Err(PathProblem::GitDir.finding(path.as_bytes()).into());
         }
-        if has_git(&dir) {
+        if !matches!(repo.root().stat(&[dir_path, b"/.git"].concat()), Ok(None)) {
             return Err(nested(
                 path,
                 &format!("another repository, {}", String::from_utf8_lossy(dir_path)),
@@ -343,10 +347,6 @@ fn check_not_nested(repo: &Repo, path: &RepoPath) -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn has_git(dir: &Dir) -> bool {
-    !matches!(dir.stat(b".git"), Ok(None))
 }
 
 /// The refusal of content or a file of `size` bytes where `most` are allowed.
