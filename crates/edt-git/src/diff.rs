@@ -5,7 +5,11 @@ use super::Oid;
 use super::read::ObjectKind;
 use super::repo::{FileId, FileMode, Repo};
 use super::tree::{TREE_MODE, all_entries};
-use edt_types::{RepoPath, Result};
+use edt_types::{Code, Finding, RepoPath, Result};
+
+/// How many directories and differing paths are compared at most. The largest worktrees have a few
+/// million files; a tree of trees can have more paths than fit in memory.
+const MAX_PATHS: usize = 4_000_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeDifference {
@@ -73,7 +77,7 @@ impl Repo {
     /// The paths in which the trees `old` and `new` differ, in order.
     ///
     /// # Errors
-    /// `OBJECT_MISSING`.
+    /// `OBJECT_MISSING`; `UNSUPPORTED_REPOSITORY` if they differ in millions of paths.
     pub fn tree_diff(&self, old: Oid, new: Oid) -> Result<Vec<TreeDifference>> {
         self.tree_diff_by(old, new, |oid| self.object(oid, ObjectKind::Tree))
     }
@@ -85,15 +89,30 @@ impl Repo {
         new: Oid,
         read: impl Fn(Oid) -> Result<Vec<u8>>,
     ) -> Result<Vec<TreeDifference>> {
+        self.tree_diff_within(old, new, read, MAX_PATHS)
+    }
+
+    fn tree_diff_within(
+        &self,
+        old: Oid,
+        new: Oid,
+        read: impl Fn(Oid) -> Result<Vec<u8>>,
+        most: usize,
+    ) -> Result<Vec<TreeDifference>> {
         let read = |oid: Option<Oid>| match oid {
             Some(oid) if oid != self.empty_tree() => read(oid),
             _ => Ok(Vec::new()),
         };
         let mut out = Vec::new();
         let mut todo = vec![(Vec::new(), Some(old), Some(new))];
+        let mut directories = 0;
         while let Some((prefix, old, new)) = todo.pop() {
             if old == new {
                 continue;
+            }
+            directories += 1;
+            if directories + todo.len() + out.len() > most {
+                return Err(too_many_paths(most).into());
             }
             let (old, new) = (read(old)?, read(new)?);
             let len = self.null().as_slice().len();
@@ -129,6 +148,15 @@ impl Repo {
     }
 }
 
+fn too_many_paths(most: usize) -> Finding {
+    Finding::new(
+        Code::UnsupportedRepository,
+        format!("The trees differ in more than {most} paths."),
+        "Compare or check out a part of the tree with Git.",
+    )
+    .nothing_changed()
+}
+
 pub(super) fn item(mode: u32, oid: Oid) -> TreeItem {
     if mode & 0o170_000 == 0o100_000 {
         TreeItem::File(FileId { oid, mode: FileMode::of(mode & 0o100 != 0) })
@@ -162,4 +190,35 @@ fn merge_join<'t, T: Copy>(
             new.next_if(|one| one.0 == name).map(value),
         ))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ObjectWriter, TreeChange};
+    use edt_testkit::ScratchRepo;
+
+    /// Trees of two equal trees, twenty levels deep, have a million files in twenty objects.
+    #[test]
+    fn a_tree_of_trees_with_too_many_paths_is_refused() {
+        let scratch = ScratchRepo::unborn();
+        let repo = Repo::open(scratch.path()).unwrap();
+        let mut writer = ObjectWriter::new(&repo);
+        let blob = writer.write_blob(b"x").unwrap();
+        let file = Some(FileId { oid: blob, mode: FileMode::Plain });
+        let change = |path: &str| TreeChange { path: RepoPath::from_tree(path.as_bytes()), file };
+        let mut tree = writer.write_tree(repo.empty_tree(), &[change("f")]).unwrap().0;
+        let (mut trees, mut level) = (std::collections::HashMap::new(), 0);
+        trees.insert(tree, b"100644 f\0".iter().chain(blob.as_slice()).copied().collect());
+        for _ in 0..20 {
+            let entry = |name: &str| [b"40000 ", name.as_bytes(), b"\0", tree.as_slice()].concat();
+            let data = [entry("a"), entry("b")].concat();
+            level += 1;
+            tree = Oid::from_bytes_or_panic(&[level; 20]);
+            trees.insert(tree, data);
+        }
+        let read = |oid: Oid| Ok(trees[&oid].clone());
+        let found = repo.tree_diff_within(repo.empty_tree(), tree, read, 1000);
+        assert_eq!(found.unwrap_err().codes(), ["UNSUPPORTED_REPOSITORY"]);
+    }
 }

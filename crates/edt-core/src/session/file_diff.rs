@@ -112,12 +112,16 @@ struct DiffSide {
 
 impl DiffSide {
     fn recorded(repo: &Repo, item: TreeItem) -> Result<DiffSide> {
-        let bytes = match item {
-            TreeItem::File(file) => repo.object(file.oid, ObjectKind::Blob)?,
-            TreeItem::Other(0o120_000, oid) => repo.object(oid, ObjectKind::Blob)?,
-            TreeItem::Other(_, oid) => format!("Subproject commit {oid}\n").into_bytes(),
+        let blob = |oid| -> Result<Option<Vec<u8>>> {
+            let is_small = repo.size_of(oid)? as u64 <= repo.max_file_size();
+            is_small.then(|| repo.object(oid, ObjectKind::Blob)).transpose()
         };
-        Ok(DiffSide { mode: item.bits(), oid: Some(item.oid()), bytes: Some(bytes) })
+        let bytes = match item {
+            TreeItem::File(file) => blob(file.oid)?,
+            TreeItem::Other(0o120_000, oid) => blob(oid)?,
+            TreeItem::Other(_, oid) => Some(format!("Subproject commit {oid}\n").into_bytes()),
+        };
+        Ok(DiffSide { mode: item.bits(), oid: Some(item.oid()), bytes })
     }
 }
 
@@ -362,6 +366,17 @@ mod tests {
     fn a_mode_alone_is_a_change() {
         let file = FileDiff { mode_after: Some("100755".to_owned()), ..unchanged() };
         assert_eq!(file.to_string(), "diff --git a/a b/a\nold mode 100644\nnew mode 100755\n");
+    }
+
+    #[test]
+    fn a_file_above_the_limit_is_not_read() {
+        let scratch = Scratch::with(&[("a.txt", "one\n"), ("b.txt", "1\n")]);
+        let repo = scratch.repo();
+        repo.set_max_file_size(3);
+        let tree = repo.tree_of(scratch.head()).unwrap();
+        let shown = between(&repo, repo.empty_tree(), tree).unwrap();
+        let shown: Vec<_> = shown.iter().map(|file| (file.binary, file.lines_added)).collect();
+        assert_eq!(shown, [(true, 0), (false, 1)]);
     }
 
     #[test]
