@@ -138,25 +138,32 @@ impl Args {
         Ok(context.answer(&answer, render_human))
     }
 
-    fn rows<'l>(&self, files: &'l [ListedFile]) -> BTreeMap<&'l [u8], Row<'l>> {
+    /// The rows for `files`, which are in order. The files of a directory follow each other.
+    fn rows<'l>(&self, files: &'l [ListedFile]) -> Vec<(&'l [u8], Row<'l>)> {
         let depth =
             self.depth.map_or(usize::MAX, |depth| usize::try_from(depth).unwrap_or(usize::MAX));
-        let mut rows: BTreeMap<&[u8], Row<'_>> = BTreeMap::new();
+        let ends = |path: &'l [u8]| {
+            path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at + 1)
+        };
+        if self.dirs {
+            let mut counts: BTreeMap<&[u8], u64> = BTreeMap::new();
+            for path in files.iter().map(|file| file.path.as_bytes()) {
+                ends(path)
+                    .take(depth)
+                    .for_each(|end| *counts.entry(&path[..end]).or_default() += 1);
+            }
+            return counts.into_iter().map(|(path, n)| (path, Row::Directory(n))).collect();
+        }
+        let mut rows: Vec<(&[u8], Row<'_>)> = Vec::with_capacity(files.len());
         for file in files {
             let path = file.path.as_bytes();
-            let mut ends =
-                path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at + 1);
-            let mut count =
-                |directory: &'l [u8]| match rows.entry(directory).or_insert(Row::Directory(0)) {
-                    Row::Directory(files) => *files += 1,
-                    Row::File(_) => {}
-                };
-            if self.dirs {
-                ends.take(depth).for_each(|end| count(&path[..end]));
-            } else if let Some(end) = ends.nth(depth) {
-                count(&path[..end]);
-            } else {
-                rows.insert(path, Row::File(file));
+            let Some(end) = ends(path).nth(depth) else {
+                rows.push((path, Row::File(file)));
+                continue;
+            };
+            match rows.last_mut() {
+                Some((last, Row::Directory(files))) if *last == &path[..end] => *files += 1,
+                _ => rows.push((&path[..end], Row::Directory(1))),
             }
         }
         rows
@@ -301,7 +308,8 @@ mod tests {
         let files = repo.files(&[], ListScope::NotIgnored).unwrap();
         let rows = args(false, None);
         let rows = rows.rows(&files);
-        Entry::of(&repo, &repo.comparer().unwrap(), path.as_bytes(), &rows[path.as_bytes()])
+        let (path, row) = rows.iter().find(|(at, _)| *at == path.as_bytes()).unwrap();
+        Entry::of(&repo, &repo.comparer().unwrap(), path, row)
     }
 
     #[test]

@@ -17,7 +17,7 @@ use edt_types::text::BOM;
 use edt_types::{Code, Finding, RepoPath, Result};
 
 /// How many files are counted between two checks of the limits.
-const CHUNK: usize = 256;
+const CHUNK: usize = 1024;
 /// How many more bytes are counted after all matches to be shown were found.
 const EXTRA_COUNT_BYTES: u64 = 512 * 1024 * 1024;
 /// The largest compiled pattern, in bytes.
@@ -232,10 +232,11 @@ impl SearchQuery {
         let next = AtomicUsize::new(0);
         let work = || {
             let (mut searcher, mut done) = (searcher(0), Vec::new());
+            let mut reader = FileReader { root, most, parent: None };
             loop {
                 let at = next.fetch_add(1, Ordering::Relaxed);
                 let Some(file) = files.get(at) else { return done };
-                done.push((at, self.count(&mut searcher, root, most, file)));
+                done.push((at, self.count(&mut searcher, &mut reader, file)));
             }
         };
         let mut all: Vec<(usize, Counted)> = if threads < 2 {
@@ -251,13 +252,18 @@ impl SearchQuery {
         all.into_iter().map(|(_, counted)| counted).collect()
     }
 
-    fn count(&self, searcher: &mut Searcher, root: &Dir, most: u64, file: &ListedFile) -> Counted {
+    fn count<'f>(
+        &self,
+        searcher: &mut Searcher,
+        reader: &mut FileReader<'_, 'f>,
+        file: &'f ListedFile,
+    ) -> Counted {
         match file.kind {
             ListedKind::File(_) => {}
             ListedKind::Symlink => return Err(SkipReason::Link),
             ListedKind::Repository => return Err(SkipReason::Repository),
         }
-        let bytes = bytes(root, most, &file.path)?;
+        let bytes = reader.bytes(&file.path)?;
         let mut count = Count(0);
         // Searching a slice with this sink cannot fail.
         let _ = searcher.search_slice(&self.matcher, body(&bytes), &mut count);
@@ -277,7 +283,8 @@ impl SearchQuery {
         hits: &mut Vec<Hit>,
     ) {
         // A file that was deleted since it was counted is not shown.
-        let Ok(bytes) = bytes(root, most, path) else { return };
+        let mut reader = FileReader { root, most, parent: None };
+        let Ok(bytes) = reader.bytes(path) else { return };
         let columns = limits.columns;
         let mut collect = Collect {
             query: self,
@@ -337,23 +344,36 @@ fn searcher(context: usize) -> Searcher {
     builder.build()
 }
 
-/// The bytes of a text file.
-fn bytes(root: &Dir, most: u64, path: &RepoPath) -> std::result::Result<Vec<u8>, SkipReason> {
-    let (directory, name) = path.split();
-    let dir = match root.beneath(directory) {
-        Ok(Parent::Open(dir)) => dir,
-        Ok(_) => return Err(SkipReason::Gone),
-        Err(_) => return Err(SkipReason::Unreadable),
-    };
-    match dir.read_at_most(name, most) {
-        Ok(OnDisk::File(_, bytes)) if memchr::memchr(0, &bytes).is_some() => {
-            Err(SkipReason::Binary)
+/// Reads text files. The directory of the last file stays open: files of one directory follow each
+/// other.
+struct FileReader<'r, 'f> {
+    root: &'r Dir,
+    /// The size limit of a file, in bytes.
+    most: u64,
+    parent: Option<(&'f [u8], Dir)>,
+}
+
+impl<'f> FileReader<'_, 'f> {
+    fn bytes(&mut self, path: &'f RepoPath) -> std::result::Result<Vec<u8>, SkipReason> {
+        let (directory, name) = path.split();
+        let (_, dir) = match self.parent.take().filter(|(last, _)| *last == directory) {
+            Some(parent) => self.parent.insert(parent),
+            None => match self.root.beneath(directory) {
+                Ok(Parent::Open(dir)) => self.parent.insert((directory, dir)),
+                Ok(_) => return Err(SkipReason::Gone),
+                Err(_) => return Err(SkipReason::Unreadable),
+            },
+        };
+        match dir.read_at_most(name, self.most) {
+            Ok(OnDisk::File(_, bytes)) if memchr::memchr(0, &bytes).is_some() => {
+                Err(SkipReason::Binary)
+            }
+            Ok(OnDisk::File(_, bytes)) => Ok(bytes),
+            Ok(OnDisk::TooLarge(_)) => Err(SkipReason::TooLarge),
+            Ok(OnDisk::Nothing | OnDisk::Directory | OnDisk::Special) => Err(SkipReason::Gone),
+            Ok(OnDisk::Symlink) => Err(SkipReason::Link),
+            Err(_) => Err(SkipReason::Unreadable),
         }
-        Ok(OnDisk::File(_, bytes)) => Ok(bytes),
-        Ok(OnDisk::TooLarge(_)) => Err(SkipReason::TooLarge),
-        Ok(OnDisk::Nothing | OnDisk::Directory | OnDisk::Special) => Err(SkipReason::Gone),
-        Ok(OnDisk::Symlink) => Err(SkipReason::Link),
-        Err(_) => Err(SkipReason::Unreadable),
     }
 }
 

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt as _;
 use std::sync::atomic::AtomicBool;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use gix::bstr::{BString, ByteSlice as _};
 use gix::dir::entry::{Kind as Found, Status};
@@ -52,7 +53,7 @@ pub enum ListedKind {
 #[derive(Debug, Clone)]
 pub enum ListedOrigin {
     /// In the index.
-    Index(Box<IndexEntry>),
+    Index(IndexEntry),
     /// Only on disk.
     New,
     /// Only on disk, and ignored.
@@ -120,7 +121,8 @@ pub struct Comparer<'r> {
     repo: &'r Repo,
     tree: Oid,
     options: gix::index::entry::stat::Options,
-    index: gix::worktree::IndexPersistedOrInMemory,
+    /// When the index was written; `None` without an index.
+    index_written: Option<SystemTime>,
 }
 
 impl Repo {
@@ -192,23 +194,24 @@ impl Repo {
     pub fn files(&self, below: &[RepoPath], which: ListScope) -> Result<Vec<ListedFile>> {
         let read = self.index_now().map_err(|error| unreadable("the index", &error))?;
         let index = if read.is_sparse() { &self.expanded(&read)? } else { &read };
-        let mut all = BTreeMap::new();
+        let mut all: Vec<ListedFile> = Vec::new();
         let everything: &[&[u8]] = &[b""];
         let roots: Vec<&[u8]> = below.iter().map(RepoPath::as_bytes).collect();
         for root in if below.is_empty() { everything } else { &roots } {
             for entry in index.prefixed_entries(root.as_bstr()).unwrap_or_default() {
                 let name = entry.path(index);
                 if is_at_or_below(name, root) {
-                    // For an unmerged path the first stage is enough: it shows the conflict.
-                    all.entry(BString::from(name))
-                        .or_insert_with(|| ListedFile::of_entry(entry, name));
+                    all.push(ListedFile::of_entry(entry, name));
                 }
             }
         }
         if which != ListScope::Tracked {
             self.walk(index, &roots, which, &mut all)?;
         }
-        Ok(all.into_values().collect())
+        // The sort is stable. For an unmerged path the first stage is enough: it shows the conflict.
+        all.sort_by(|a, b| a.path.cmp(&b.path));
+        all.dedup_by(|later, first| later.path == first.path);
+        Ok(all)
     }
 
     /// The ignored files and directories. A completely ignored directory is one path.
@@ -250,7 +253,7 @@ impl Repo {
         index: &gix::index::State,
         roots: &[&[u8]],
         which: ListScope,
-        all: &mut BTreeMap<BString, ListedFile>,
+        all: &mut Vec<ListedFile>,
     ) -> Result<()> {
         let fail = |error: gix::Error| {
             let message = format!("Could not walk the worktree: {}.", causes(&error));
@@ -301,7 +304,7 @@ impl Repo {
             };
             let listed = ListedFile { path: RepoPath::from_tree(&entry.rela_path), kind, origin };
             if roots.is_empty() || roots.iter().any(|root| is_at_or_below(&entry.rela_path, root)) {
-                all.entry(entry.rela_path).or_insert(listed);
+                all.push(listed);
             }
         }
         Ok(())
@@ -313,16 +316,12 @@ impl Repo {
     /// `IO_ERROR` if the index cannot be read.
     pub fn comparer(&self) -> Result<Comparer<'_>> {
         let fail = |error: gix::Error| unreadable("the index", &error);
-        let index = self.index_now().map_err(fail)?;
+        let index_written = gix::index::fs::Metadata::from_path_no_follow(&self.index_path());
+        let index_written = index_written.ok().and_then(|found| found.modified());
         let tree =
             self.head()?.commit.map_or(Ok(self.empty_tree()), |commit| self.tree_of(commit))?;
         let options = self.inner.stat_options().map_err(fail)?;
-        Ok(Comparer {
-            repo: self,
-            tree,
-            options,
-            index: gix::worktree::IndexPersistedOrInMemory::InMemory(index),
-        })
+        Ok(Comparer { repo: self, tree, options, index_written })
     }
 }
 
@@ -368,11 +367,7 @@ impl ListedFile {
             mode => ListedKind::File(FileMode::of(mode == Mode::FILE_EXECUTABLE)),
         };
         let found = IndexEntry { oid: entry.id, stat: entry.stat, flags: entry.flags };
-        ListedFile {
-            path: RepoPath::from_tree(name),
-            kind,
-            origin: ListedOrigin::Index(Box::new(found)),
-        }
+        ListedFile { path: RepoPath::from_tree(name), kind, origin: ListedOrigin::Index(found) }
     }
 }
 
@@ -443,9 +438,22 @@ impl Comparer<'_> {
             IndexStat::from_fs(&found).ok().filter(|_| kind_fits)
         });
         stat.is_some_and(|stat| {
-            entry.stat.matches(&stat, self.options)
-                && !entry.stat.is_racy(self.index.timestamp(), self.options)
+            entry.stat.matches(&stat, self.options) && self.is_older_than_the_index(entry)
         })
+    }
+
+    /// Whether the file was last written before the index was. A file that was written in the same
+    /// instant may have been written again afterwards.
+    fn is_older_than_the_index(&self, entry: &IndexEntry) -> bool {
+        let Some(index) = self.index_written.and_then(|at| at.duration_since(UNIX_EPOCH).ok())
+        else {
+            return false;
+        };
+        let written = entry.stat.mtime;
+        let by_nanoseconds = self.options.use_nsec && self.options.check_stat;
+        let same_second = index.as_secs() == u64::from(written.secs);
+        index.as_secs() > u64::from(written.secs)
+            || same_second && by_nanoseconds && index.subsec_nanos() > written.nsecs
     }
 }
 
