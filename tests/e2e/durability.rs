@@ -6,13 +6,19 @@ use crate::test_repo::{EDT, TestRepo};
 
 /// How often an edit with `args` syncs: a file, and a file system.
 fn waits(workspace: &TestRepo, text: &str, args: &[&str]) -> (usize, usize) {
+    let edit = ["apply", "a.txt", "--mode", "overwrite", "--content", text];
+    calls_that_sync(workspace, &[&edit, args].concat())
+}
+
+/// How often `edt` with `args` syncs: a file, and a file system.
+fn calls_that_sync(workspace: &TestRepo, args: &[&str]) -> (usize, usize) {
     let log = workspace.home.join("trace");
     let mut command = workspace.command("strace");
     command
         .args(["-f", "-qq", "-e", "trace=fdatasync,fsync,syncfs,sync_file_range,msync,sync", "-o"])
         .arg(&log)
         .arg(EDT);
-    command.args(["apply", "a.txt", "--mode", "overwrite", "--content", text]).args(args);
+    command.args(args);
     assert!(command.stdout(Stdio::null()).status().unwrap().success(), "{args:?}");
     let trace = std::fs::read_to_string(&log).unwrap();
     let count = |name: &str| trace.lines().filter(|line| line.contains(name)).count();
@@ -60,6 +66,24 @@ fn an_edit_waits_for_one_record_for_everything_or_for_nothing() {
         "the flag comes before Git's configuration"
     );
     workspace.is_clean();
+    workspace.is_sound();
+}
+
+/// `syncfs` waits for what other programs wrote.
+#[test]
+fn the_beginning_of_a_session_does_not_sync_the_file_system() {
+    if !crate::test_repo::has_strace() {
+        return;
+    }
+    let workspace = TestRepo::with(&[("a.txt", b"one\n")]);
+    assert_eq!(calls_that_sync(&workspace, &["begin", "s"]), (1, 0));
+    workspace.git(&["switch", "--quiet", "main"]);
+    assert_eq!(calls_that_sync(&workspace, &["begin", "t", "--no-switch"]), (1, 0));
+    let full = ["begin", "u", "--durability", "full"];
+    assert_eq!(calls_that_sync(&workspace, &full), (1, 2));
+    workspace.git(&["switch", "--quiet", "main"]);
+    // An edit without a session begins one.
+    assert_eq!(waits(&workspace, "2\n", &[]), (1, 0));
     workspace.is_sound();
 }
 

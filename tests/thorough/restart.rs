@@ -92,12 +92,22 @@ impl Cut {
         self.restart();
     }
 
+    /// Restarts the machine. The journal's header is torn: no record is known to be closed.
     fn restart(&self) {
+        self.restart_with_header(false);
+    }
+
+    fn restart_with_header(&self, intact: bool) {
         let journal = self.workspace.git_dir("--git-common-dir").join("edt/main/journal");
         let mut bytes = fs::read(&journal).unwrap();
         crate::power::forgive(&mut bytes);
+        // The header has the boot, then its checksum.
+        bytes[36..52].fill(0xee);
+        if intact {
+            let checksum = crc32fast::hash(&bytes[..52]).to_le_bytes();
+            bytes[52..56].copy_from_slice(&checksum);
+        }
         fs::write(&journal, bytes).unwrap();
-        File::options().write(true).open(journal).unwrap().write_all_at(&[0xee; 16], 36).unwrap();
     }
 }
 
@@ -190,6 +200,31 @@ fn a_user_who_switched_away_is_not_switched_back_after_a_restart() {
         (cut.workspace.text("a.txt"), cut.workspace.status()),
         ("one\n".to_owned(), String::new())
     );
+}
+
+/// The refs of a new session are on disk before the answer: what is missing was deleted.
+#[test]
+fn a_session_that_the_user_deleted_does_not_come_back_after_a_restart() {
+    for no_switch in [false, true] {
+        let workspace = TestRepo::with(&[("a.txt", b"one\n")]);
+        let args = &["begin", "s", "--no-switch"][..if no_switch { 3 } else { 2 }];
+        workspace.edt(args).landed();
+        workspace.git(&["switch", "--quiet", "main"]);
+        let all = workspace.git(&["for-each-ref", "--format=%(refname)"]);
+        let of_edt = || all.lines().filter(|name| name.contains("edt/"));
+        assert_eq!(of_edt().count(), if no_switch { 4 } else { 3 });
+        for name in of_edt() {
+            workspace.git(&["update-ref", "--no-deref", "-d", name]);
+        }
+        let cut = Cut { workspace, kept: PathBuf::new(), objects: Vec::new() };
+        cut.restart_with_header(true);
+        assert_eq!(cut.workspace.edt(&["status"]).exit, 0);
+        assert_eq!(
+            cut.workspace.git(&["for-each-ref", "--format=%(refname)"]),
+            "refs/heads/main\n"
+        );
+        cut.workspace.is_sound();
+    }
 }
 
 #[test]

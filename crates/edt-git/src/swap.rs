@@ -310,11 +310,17 @@ impl Repo {
         }
     }
 
-    /// The loose file of a ref: HEAD and `refs/worktree/` are per worktree.
-    pub(super) fn ref_path(&self, name: &str) -> PathBuf {
-        let own = name == "HEAD" || name.starts_with("refs/worktree/");
-        if own { self.git_dir().join(name) } else { self.common_dir().join(name) }
+    /// The loose file of a ref.
+    #[must_use]
+    pub fn ref_path(&self, name: &str) -> PathBuf {
+        if is_per_worktree(name) { self.git_dir().join(name) } else { self.common_dir().join(name) }
     }
+}
+
+/// Whether each worktree has its own ref of this name, among the refs that edt writes.
+#[must_use]
+pub fn is_per_worktree(name: &str) -> bool {
+    name == "HEAD" || name.starts_with("refs/worktree/")
 }
 
 /// The content of a loose ref with that value.

@@ -12,6 +12,7 @@ pub mod index;
 mod index_backup;
 mod index_file;
 pub mod log;
+mod new_session;
 pub mod pointers;
 pub mod private;
 pub mod publish;

@@ -55,8 +55,9 @@ pub enum Pending {
     Nothing,
     /// A transaction was interrupted in this boot; with its number.
     Interrupted(u64, Record),
-    /// The machine was restarted. The disk may lack what closed records describe, too.
-    AfterRestart(Vec<(u64, Record)>),
+    /// The machine was restarted. The disk may lack what closed records describe, too. Records with
+    /// a number below the second value were closed; 0 if that is not known.
+    AfterRestart(Vec<(u64, Record)>, u64),
     /// The file was not a journal that this version can read. It was renamed to this path.
     Quarantined(PathBuf),
 }
@@ -125,8 +126,9 @@ impl Journal {
         }
         let (all, epoch) = journal.read_all(if intact { journal.epoch } else { 0 })?;
         journal.epoch = epoch;
+        let closed = if intact { journal.next } else { 0 };
         journal.next = all.last().map_or(journal.next, |(number, _)| number + 1);
-        Ok((journal, Pending::AfterRestart(all)))
+        Ok((journal, Pending::AfterRestart(all, closed)))
     }
 
     /// Appends `record` and syncs it if durability asks for that. Returns the number of the record.
@@ -214,6 +216,19 @@ impl Journal {
             _ if lasting => self.checkpoint(),
             Durability::Off | Durability::Journal => self.close(),
         }
+    }
+
+    /// Marks everything appended so far as done, durably. For a transaction whose new names were
+    /// synced one by one. Without a synced record (durability `off`) everything is synced.
+    ///
+    /// # Errors
+    /// As [`finish`](Journal::finish).
+    pub fn finish_synced(&mut self) -> Result<()> {
+        if self.durability != Durability::Journal {
+            return self.checkpoint();
+        }
+        self.close()?;
+        self.file.sync_data().map_err(|error| failed("sync the journal", &self.path, &error).into())
     }
 
     /// Marks everything appended so far as done.
@@ -438,7 +453,7 @@ mod tests {
             journal.close().unwrap();
         }
         restarted(dir.path());
-        let Pending::AfterRestart(all) =
+        let Pending::AfterRestart(all, _) =
             Journal::open(dir.path(), dir.path(), "refs/worktree/pointer").unwrap().1
         else {
             panic!("not seen")
@@ -457,7 +472,7 @@ mod tests {
         journal.checkpoint().unwrap();
         journal.append(&record(9)).unwrap();
         restarted(dir.path());
-        let Pending::AfterRestart(all) =
+        let Pending::AfterRestart(all, _) =
             Journal::open(dir.path(), dir.path(), "refs/worktree/pointer").unwrap().1
         else {
             panic!("not seen")
@@ -560,7 +575,7 @@ mod tests {
         journal.append(&record(4)).unwrap();
         journal.close().unwrap();
         journal.file.write_all_at(&[0xff], 20).unwrap();
-        let Pending::AfterRestart(all) = opened(dir.path()).1 else { panic!("not seen") };
+        let Pending::AfterRestart(all, _) = opened(dir.path()).1 else { panic!("not seen") };
         assert_eq!(all, [(1, record(4))]);
     }
 
@@ -587,7 +602,7 @@ mod tests {
         }
         journal.checkpoint().unwrap();
         crate::tests::restart(dir.path());
-        let Pending::AfterRestart(all) = opened(dir.path()).1 else { panic!("not seen") };
+        let Pending::AfterRestart(all, _) = opened(dir.path()).1 else { panic!("not seen") };
         assert_eq!(all, []);
     }
 

@@ -4,6 +4,7 @@ use super::entry::EntryMove;
 use super::files::{FileChange, StagingArea};
 use super::index::{self, IndexPlan, IndexView, LockOutcome};
 use super::log::Journal;
+use super::new_session;
 use super::pointers::{BranchOrigin, BranchUpdate};
 use super::private::{self, PrivateRecord};
 use super::record::{BranchRecord, ChangeRecord, EntryRecord, FileRecord, Id, Record};
@@ -114,7 +115,8 @@ pub fn publish(repo: &Repo, journal: &mut Journal, mut change: ChangeSet) -> Res
     }
     // If Git rewrites the index, perhaps several times, recovery cannot distinguish that from a
     // user's change.
-    let lasting = change.must_be_synced() || matches!(plan, Some(IndexPlan::Delegate));
+    let delegated = matches!(plan, Some(IndexPlan::Delegate));
+    let lasting = change.must_be_synced() || delegated;
     match after_commit_point(repo, &change, &stage, &moves, plan, journal.pointer()) {
         Ok(()) => {
             let records = std::mem::take(&mut staged.records);
@@ -123,7 +125,12 @@ pub fn publish(repo: &Repo, journal: &mut Journal, mut change: ChangeSet) -> Res
             if let BranchOrigin::Created(_) = change.branch.from {
                 objects::create_object_directories(repo.objects_dir());
             }
-            warnings.extend(journal.finish(lasting).err().map(|error| unfinished(&error)));
+            let finished = if !delegated && new_session::sync(repo, &change) {
+                journal.finish_synced()
+            } else {
+                journal.finish(lasting)
+            };
+            warnings.extend(finished.err().map(|error| unfinished(&error)));
             Ok(warnings)
         }
         Err(error) => {

@@ -39,7 +39,9 @@ pub fn open_recovered(repo: &Repo, pointer: &'static str) -> Result<(Journal, Op
         Pending::Interrupted(number, Record::ChangeSet(record)) => {
             Some(recover_one(repo, &mut journal, number, &record)?)
         }
-        Pending::AfterRestart(records) => restart::recover_all(repo, &mut journal, &records)?,
+        Pending::AfterRestart(records, closed) => {
+            restart::recover_all(repo, &mut journal, &records, closed)?
+        }
         Pending::Quarantined(path) => Some(Recovered {
             action: "quarantined",
             commit: None,

@@ -27,7 +27,8 @@ use edt_types::{Recovered, RepoPath, Result};
 /// A transaction, its branch and its number.
 type Recorded = (ChangeRecord, BranchUpdate, u64);
 
-/// Recovers everything that the journal has from an earlier boot.
+/// Recovers everything that the journal has from an earlier boot. Records with a number below
+/// `closed` were closed before.
 ///
 /// # Errors
 /// `IO_ERROR`, `GIT_DIR_READ_ONLY`, `OBJECT_MISSING`: nothing is lost, and the next call tries
@@ -36,6 +37,7 @@ pub(super) fn recover_all(
     repo: &Repo,
     journal: &mut Journal,
     records: &[(u64, Record)],
+    closed: u64,
 ) -> Result<Option<Recovered>> {
     let pointer = journal.pointer();
     let (changes, rolled_back) = split_by_outcome(records);
@@ -49,17 +51,19 @@ pub(super) fn recover_all(
     for name in changes.iter().map(|(_, branch, _)| branch.name.as_str()).chain(["HEAD"]) {
         repo.repair_log(name, &[])?;
     }
-    let mut moved = repair_refs(repo, &changes)?;
+    let mut moved = repair_refs(repo, &changes, closed)?;
     for (record, ..) in &rolled_back {
         drop_created(repo, record, &changes)?;
     }
-    moved |= restore_branches(repo, &changes)?;
+    moved |= restore_branches(repo, &changes, closed)?;
     let committed = in_branches(repo, &changes)?;
     let restored = restore_files(repo, &stage, pointer, &committed, &changes, &rolled_back)?;
-    if let Some((record, branch, _)) =
+    if let Some(last @ (record, branch, _)) =
         committed.last().filter(|(record, branch, _)| must_follow(record, branch))
     {
-        follow_refs(repo, record, branch, pointer)?;
+        // The pointer of a session whose beginning was synced may have been deleted since.
+        let point = branch.point.clone().filter(|_| !is_synced(last, closed));
+        follow_refs(repo, record, &BranchUpdate { point, ..branch.clone() }, pointer)?;
     }
     let committed: Vec<&ChangeRecord> = committed.iter().map(|(record, ..)| record).collect();
     let all: Vec<&ChangeRecord> = changes.iter().map(|(record, ..)| record).collect();
@@ -151,7 +155,7 @@ fn unlock(
 }
 
 /// Rewrites torn refs and creates missing ones. Returns whether there were any.
-fn repair_refs(repo: &Repo, changes: &[Recorded]) -> Result<bool> {
+fn repair_refs(repo: &Repo, changes: &[Recorded], closed: u64) -> Result<bool> {
     let mut last: BTreeMap<&str, String> = BTreeMap::new();
     for (record, branch, _) in changes {
         let ids = record.create.iter().map(|(name, to)| (name.as_str(), to));
@@ -180,7 +184,8 @@ fn repair_refs(repo: &Repo, changes: &[Recorded]) -> Result<bool> {
         moved |=
             repo.repair_ref(name, &logged.map_or_else(|| value.clone(), |oid| oid.to_string()))?;
     }
-    for (name, to) in changes.iter().flat_map(|(record, ..)| &record.create) {
+    let unsynced = changes.iter().filter(|recorded| !is_synced(recorded, closed));
+    for (name, to) in unsynced.flat_map(|(record, ..)| &record.create) {
         // Suppose a user deleted a pin and its objects are gone: creating the pin would make `git
         // gc` fail.
         if let Some(to) = to.oid()
@@ -210,17 +215,18 @@ fn drop_created(repo: &Repo, record: &ChangeRecord, changes: &[Recorded]) -> Res
 
 /// Moves each branch to its last value if its loose file is still one that a record replaced.
 /// Returns whether one moved.
-fn restore_branches(repo: &Repo, changes: &[Recorded]) -> Result<bool> {
+fn restore_branches(repo: &Repo, changes: &[Recorded], closed: u64) -> Result<bool> {
     let mut moved = false;
-    for (i, (_, branch, _)) in changes.iter().enumerate() {
+    for (i, recorded @ (_, branch, _)) in changes.iter().enumerate() {
         let name = &branch.name;
         if changes[i + 1..].iter().any(|(_, later, _)| later.name == *name) {
             continue;
         }
         let Some(current) = repo.ref_value(name)? else {
             // If an older branch is missing, someone deleted it: its creation was synced before the
-            // answer and ended an epoch.
-            if matches!(branch.from, BranchOrigin::Created(_)) && i + 1 == changes.len() {
+            // answer.
+            let is_new = matches!(branch.from, BranchOrigin::Created(_));
+            if is_new && !is_synced(recorded, closed) && i + 1 == changes.len() {
                 repo.create_ref(name, branch.new)?;
                 moved = true;
             }
@@ -460,8 +466,14 @@ fn is_torn_form(bytes: &[u8], complete: &[u8]) -> bool {
         && bytes.iter().zip(complete).all(|(found, wrote)| found == wrote || *found == 0)
 }
 
-/// Whether the transaction moves more than the branch. Such a transaction was never answered,
-/// because the answer waits for a checkpoint.
+/// Whether the transaction created its branch and was closed: its refs and HEAD were synced before
+/// (`new_session`).
+fn is_synced((_, branch, number): &Recorded, closed: u64) -> bool {
+    matches!(branch.from, BranchOrigin::Created(_)) && *number < closed
+}
+
+/// Whether the transaction moves more than the branch. Unless it created its branch, such a
+/// transaction was never answered, because the answer waits for a checkpoint.
 fn must_follow(record: &ChangeRecord, branch: &BranchUpdate) -> bool {
     branch.must_be_synced()
         || branch.point.is_some()
