@@ -18,6 +18,12 @@ use edt_io::disk::{FoundEntry, Parent};
 use edt_io::fifos;
 use edt_types::{Code, Finding, RepoPath, Result};
 
+/// Whether the index has exactly what `tree` has, according to its cache-tree, as Git decides it. A
+/// valid root has no unmerged entries.
+fn is_tree(index: &gix::index::State, tree: Oid) -> bool {
+    index.tree().is_some_and(|root| root.num_entries.is_some() && root.id == tree)
+}
+
 /// How a file differs between two of HEAD, the index and the worktree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StatusKind {
@@ -59,6 +65,7 @@ impl Repo {
         let fail = |error: gix::Error| super::repo::unreadable("the worktree's status", &error);
         let mut paths: BTreeMap<RepoPath, PathStatus> = BTreeMap::new();
         let mut index = self.expanded(&self.index_now().map_err(fail)?)?;
+        let nothing_staged = is_tree(&index, self.head_tree()?);
         self.compare_converted(&mut index, &mut paths)?;
         // Not while filters run: then another process than edt may wait at a FIFO.
         let _watch = fifos::watch(self.root_path());
@@ -77,7 +84,14 @@ impl Repo {
         let platform =
             platform.index_worktree_rewrites(None).tree_index_track_renames(TrackRenames::Disabled);
         let platform = platform.index(IndexPersistedOrInMemory::InMemory(index));
-        for item in platform.into_iter(None).map_err(fail)? {
+        let items: Box<dyn Iterator<Item = std::result::Result<Item, gix::Error>>> =
+            if nothing_staged {
+                let items = platform.into_index_worktree_iter(None).map_err(fail)?;
+                Box::new(items.map(|item| item.map(Item::from)))
+            } else {
+                Box::new(platform.into_iter(None).map_err(fail)?)
+            };
+        for item in items {
             let item = item.map_err(|error| {
                 let why = causes(&error);
                 let message = format!("Could not compare the worktree: {why}.");
@@ -100,9 +114,10 @@ impl Repo {
         use gix::diff::index::ChangeRef;
         let fail = |error: gix::Error| super::repo::unreadable("the index", &error);
         let index = self.expanded(&self.index_now().map_err(fail)?)?;
-        let tree =
-            self.head()?.commit.map_or(Ok(self.empty_tree()), |commit| self.tree_of(commit))?;
-        let mut found = Vec::new();
+        let (tree, mut found) = (self.head_tree()?, Vec::new());
+        if is_tree(&index, tree) {
+            return Ok(found);
+        }
         let unmerged = |path: &[u8]| {
             let path = gix::bstr::BStr::new(path);
             index.entry_range(path).is_some_and(|range| {
@@ -149,6 +164,10 @@ impl Repo {
             .map_err(fail)?;
         found.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(found)
+    }
+
+    fn head_tree(&self) -> Result<Oid> {
+        self.head()?.commit.map_or(Ok(self.empty_tree()), |commit| self.tree_of(commit))
     }
 
     /// Files whose changes Git ignores on request (`--assume-unchanged`, `--skip-worktree`), but
