@@ -197,6 +197,10 @@ impl Dir {
                     if bytes.len() as u64 > max_bytes {
                         return Ok(FoundEntry::TooLarge(bytes.len() as u64));
                     }
+                    // More was asked for: a regular file ends where a read ends early.
+                    if bytes.len() as u64 == stat.size && bytes.len() < bytes.capacity() {
+                        break;
+                    }
                     bytes.reserve(1);
                 }
                 Ok(FoundEntry::File(stat, bytes))
