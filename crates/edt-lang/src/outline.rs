@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::ops::Range;
 
-use tree_sitter::{Node, Query, QueryCursor, StreamingIterator as _};
+use tree_sitter::{Node, Query, QueryCursor, StreamingIterator as _, TreeCursor};
 
 use super::faults::visit;
 use super::parse::{Parsed, rows};
@@ -47,6 +47,37 @@ pub struct Redefinition {
     pub count: usize,
 }
 
+/// The names that occur once in a text: they cannot be defined twice. Scanning the text for a name
+/// takes a thousandth of the time of visiting its tree.
+struct UniqueNames<'t> {
+    text: &'t [u8],
+    known: HashMap<&'t [u8], bool>,
+}
+
+impl<'t> UniqueNames<'t> {
+    fn is_unique(&mut self, name: &'t [u8]) -> bool {
+        // For many names a visit is faster.
+        if self.known.len() >= MAX_NAMES {
+            return false;
+        }
+        *self.known.entry(name).or_insert_with(|| words(self.text, name).nth(1).is_none())
+    }
+}
+
+/// How many names are searched for in a text.
+const MAX_NAMES: usize = 32;
+
+/// Where `name` occurs in `text` and is not a part of a longer word.
+fn words<'t>(text: &'t [u8], name: &'t [u8]) -> impl Iterator<Item = usize> + 't {
+    let is_word =
+        |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    memchr::memmem::find_iter(text, name).filter(move |&at| {
+        let before = at.checked_sub(1).and_then(|at| text.get(at));
+        let goes_on = |edge, beside| is_word(edge) && is_word(beside);
+        !goes_on(name.first(), before) && !goes_on(name.last(), text.get(at + name.len()))
+    })
+}
+
 #[derive(Debug, Clone, Copy)]
 struct Definition<'tree> {
     node: Node<'tree>,
@@ -61,7 +92,7 @@ impl Parsed<'_> {
         let mut pairs: Vec<(Node<'_>, Node<'_>, usize)> = Vec::new();
         let mut last: HashMap<usize, Node<'_>> = HashMap::new();
         let comments = self.kinds(self.language.comments);
-        visit(&mut self.tree.walk(), |node, parent| {
+        self.visit_near(changed, |node, parent| {
             let near = touches(changed, &rows(node));
             let Some(parent) = parent else { return near };
             if !node.is_named() || comments.has(node) {
@@ -77,6 +108,65 @@ impl Parsed<'_> {
             near && node.child_count() > 0
         });
         self.confirmed(&pairs)
+    }
+
+    /// As [`visit`], without most nodes that are in none of the rows `changed`: of the children of a
+    /// node, it visits those in these rows or between them, and one named node before and after.
+    fn visit_near<'s>(
+        &'s self,
+        changed: &[Range<usize>],
+        mut enter: impl FnMut(Node<'s>, Option<Node<'s>>) -> bool,
+    ) {
+        let (Some(first), Some(last)) = (changed.first(), changed.last()) else { return };
+        let lines = memchr::memchr_iter(b'\n', self.text);
+        let start = first.start.checked_sub(1).and_then(|row| lines.clone().nth(row));
+        let start = start.map_or(0, |newline| newline + 1);
+        let comments = self.kinds(self.language.comments);
+        let counts = |node: Node<'_>| node.is_named() && !comments.has(node);
+        let mut cursor = self.tree.walk();
+        let mut parents: Vec<Node<'s>> = Vec::new();
+        loop {
+            let node = cursor.node();
+            if enter(node, parents.last().copied()) {
+                // A node may end where the changed rows begin and still count as in them.
+                if goto_child_at(&mut cursor, start.saturating_sub(1)) {
+                    self.step_back(&mut cursor, node, &counts);
+                    parents.push(node);
+                    continue;
+                }
+            }
+            let is_behind = |node: Node<'_>| rows(node).start > last.end && counts(node);
+            while is_behind(cursor.node()) || !cursor.goto_next_sibling() {
+                if parents.pop().is_none() || !cursor.goto_parent() {
+                    return;
+                }
+            }
+            if parents.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// Moves from a child of `parent` to the nearest sibling before it that `counts`, or to the first
+    /// one. (`goto_previous_sibling` looks at every sibling before.)
+    fn step_back<'s>(
+        &self,
+        cursor: &mut TreeCursor<'s>,
+        parent: Node<'s>,
+        counts: &impl Fn(Node<'s>) -> bool,
+    ) {
+        let mut at = cursor.node().start_byte();
+        while at > parent.start_byte() {
+            // The last byte of the sibling before.
+            let between = &self.text[parent.start_byte()..at];
+            at = parent.start_byte() + between.trim_ascii_end().len().saturating_sub(1);
+            cursor.goto_parent();
+            goto_child_at(cursor, at);
+            if counts(cursor.node()) {
+                return;
+            }
+            at = at.min(cursor.node().start_byte());
+        }
     }
 
     /// The `pairs` that the language's `blocks.scm` matches.
@@ -154,8 +244,9 @@ impl Parsed<'_> {
         let scopes = self.kinds(self.language.scopes);
         // The scopes with a definition in the changed rows.
         let mut wanted: Vec<Node<'_>> = Vec::new();
+        let mut unique = UniqueNames { text: self.text, known: HashMap::new() };
         let mut path: Vec<Node<'_>> = Vec::new();
-        visit(&mut self.tree.walk(), |node, parent| {
+        self.visit_near(changed, |node, parent| {
             let near = touches(changed, &rows(node));
             if !near || node.is_error() {
                 return false;
@@ -166,6 +257,7 @@ impl Parsed<'_> {
             if definitions.has(node)
                 && let Some(name) = name_of(node, &definitions, &scopes)
                 && touches(changed, &rows(name))
+                && !unique.is_unique(self.text_of(name))
                 && let Some(scope) = path.last()
                 && !wanted.iter().any(|other| other.id() == scope.id())
             {
@@ -283,17 +375,8 @@ impl Parsed<'_> {
     fn is_used_between(&self, redefinition: &Redefinition) -> bool {
         let between =
             text::lines(self.text).take(redefinition.second.start).skip(redefinition.first.end);
-        let word = |byte: Option<&u8>| {
-            byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
-        };
         let name = redefinition.name.as_bytes();
-        between.into_iter().any(|line| {
-            let is_whole_word = |at: usize| {
-                !word(line.get(at + name.len()))
-                    && !word(at.checked_sub(1).and_then(|at| line.get(at)))
-            };
-            memchr::memmem::find_iter(line, name).any(is_whole_word)
-        })
+        between.into_iter().any(|line| words(line, name).next().is_some())
     }
 
     /// A hash for each definition of a scope, by node id; definitions with equal hashes are
@@ -389,6 +472,12 @@ impl Parsed<'_> {
     }
 }
 
+/// Moves to the first child that ends behind `byte`, or to the first child: tree-sitter may find none
+/// although there is one. Returns whether there are children.
+fn goto_child_at(cursor: &mut TreeCursor<'_>, byte: usize) -> bool {
+    cursor.goto_first_child_for_byte(byte).is_some() || cursor.goto_first_child()
+}
+
 /// A set of node kinds.
 struct Kinds(Vec<bool>);
 
@@ -437,4 +526,68 @@ fn name_of<'t>(definition: Node<'t>, defining: &Kinds, scopes: &Kinds) -> Option
 pub fn touches(changed: &[Range<usize>], rows: &Range<usize>) -> bool {
     let next = changed.partition_point(|range| range.end <= rows.start);
     changed.get(next).is_some_and(|range| range.start < rows.end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::table::LANGUAGES;
+    use super::*;
+
+    /// The nodes that `visit_near` must visit: those in the changed rows, and the named nodes beside
+    /// them.
+    fn expected(parsed: &Parsed<'_>, changed: &[Range<usize>]) -> Vec<usize> {
+        let comments = parsed.kinds(parsed.language.comments);
+        let mut expected = Vec::new();
+        let mut todo = vec![parsed.tree.root_node()];
+        while let Some(node) = todo.pop() {
+            let all: Vec<Node<'_>> = node.children(&mut node.walk()).collect();
+            let near = |node: &Node<'_>| touches(changed, &rows(*node));
+            let named: Vec<&Node<'_>> =
+                all.iter().filter(|node| node.is_named() && !comments.has(**node)).collect();
+            for pair in named.windows(2).filter(|pair| near(pair[0]) || near(pair[1])) {
+                expected.extend(pair.iter().map(|node| node.id()));
+            }
+            expected.extend(all.iter().filter(|node| near(node)).map(Node::id));
+            todo.extend(all.into_iter().filter(near));
+        }
+        expected
+    }
+
+    #[test]
+    fn every_node_in_changed_rows_is_visited_with_its_neighbours() {
+        let mut compared = 0;
+        for language in LANGUAGES {
+            let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+                .join("grammars")
+                .join(language.name)
+                .join("samples/valid");
+            for sample in std::fs::read_dir(directory).into_iter().flatten() {
+                let text = std::fs::read(sample.unwrap().path()).unwrap();
+                let parsed = crate::parse(language, &text, &|| false).unwrap();
+                for row in 0..=memchr::memchr_iter(b'\n', &text).count() {
+                    for rows_changed in [vec![row..row + 1], vec![row..row + 1, row + 5..row + 7]] {
+                        let mut visited = HashSet::new();
+                        parsed.visit_near(&rows_changed, |node, _| {
+                            visited.insert(node.id());
+                            touches(&rows_changed, &rows(node))
+                        });
+                        let missing: Vec<usize> = expected(&parsed, &rows_changed)
+                            .into_iter()
+                            .filter(|id| !visited.contains(id))
+                            .collect();
+                        assert!(missing.is_empty(), "{} {rows_changed:?}", language.name);
+                        compared += 1;
+                    }
+                }
+            }
+        }
+        assert!(compared > 1000, "{compared}");
+    }
+
+    #[test]
+    fn a_name_inside_a_longer_word_does_not_count() {
+        let mut names = UniqueNames { text: b"f9 f90 xf9 g g", known: HashMap::new() };
+        assert!(names.is_unique(b"f9") && names.is_unique(b"f90"));
+        assert!(!names.is_unique(b"g"));
+    }
 }
