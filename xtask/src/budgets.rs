@@ -38,6 +38,9 @@ const EDIT: &[&str] = &[
     "edited {n}\n",
 ];
 
+/// The position of the ordinary edit in [`CALLS`].
+const APPLY: usize = 1;
+
 const CALLS: &[Call] = &[
     Call { name: "version", args: &["--version"], stdin: "", exit: 0 },
     Call { name: "apply", args: EDIT, stdin: "", exit: 0 },
@@ -87,7 +90,7 @@ type Numbers = BTreeMap<String, u64>;
 
 /// `budgets [--bless]`
 pub(super) fn budgets(args: &[String]) -> Result<(), String> {
-    cargo(&["build", "--quiet", "--locked", "--release"], &[])?;
+    cargo(&["build", "--quiet", "--locked", "--release", "--package", "edt-cli"], &[])?;
     let measured = measure(&root().join("target/release/edt"))?;
     if args.iter().any(|arg| arg == "--bless") {
         let lines = measured.iter().fold(String::new(), |mut lines, (name, number)| {
@@ -179,11 +182,13 @@ fn measure(edt: &Path) -> Result<Numbers, String> {
         .filter(|line| !line.is_empty())
         .collect();
     numbers.insert("linked crates".to_owned(), crates.len() as u64);
-    let bench = Bench::new(edt)?;
+    let bench = Bench::new(edt, "repo", &[])?;
     for call in CALLS {
         bench.measure(call, &mut numbers)?;
     }
     bench.measure_mcp(&mut numbers)?;
+    let bench = Bench::new(edt, "not-switched", &["begin", "s", "--no-switch"])?;
+    bench.measure(&Call { name: "apply-not-switched", ..CALLS[APPLY] }, &mut numbers)?;
     Ok(numbers)
 }
 
@@ -202,9 +207,10 @@ impl Drop for Bench {
 }
 
 impl Bench {
-    fn new(edt: &Path) -> Result<Bench, String> {
-        let home = std::env::temp_dir().join(format!("edt-budgets-{}", std::process::id()));
-        let repo = home.join("repo");
+    /// The session begins with the call `begin`, or with the first edit if it is empty.
+    fn new(edt: &Path, name: &str, begin: &[&str]) -> Result<Bench, String> {
+        let home = std::env::temp_dir().join(format!("edt-budgets-{}-{name}", std::process::id()));
+        let repo = home.join(name);
         let fail = |error: std::io::Error| error.to_string();
         std::fs::create_dir_all(repo.join("a/b/c/d")).map_err(fail)?;
         for n in 1..=50 {
@@ -222,8 +228,11 @@ impl Bench {
         ] {
             output(bench.command("git").args(args))?;
         }
-        // The first edit begins the session, the second finds the index as edt wrote it.
-        let edit = &CALLS[1];
+        if !begin.is_empty() {
+            output(bench.command(edt).args(begin))?;
+        }
+        // The second edit finds the index as edt wrote it.
+        let edit = &CALLS[APPLY];
         bench.run(edit, &[])?;
         bench.run(edit, &[])?;
         Ok(bench)
@@ -354,7 +363,8 @@ impl Bench {
         let done = command.output().map_err(|error| error.to_string())?;
         let answers = String::from_utf8_lossy(&done.stdout).matches("\"result\"").count();
         if answers != edits as usize + 1 {
-            return Err(format!("mcp: {answers} answers to {edits} edits"));
+            let stderr = String::from_utf8_lossy(&done.stderr);
+            return Err(format!("mcp: {answers} answers to {edits} edits\n{stderr}"));
         }
         collected(&String::from_utf8_lossy(&done.stderr))
     }

@@ -8,6 +8,7 @@
 )]
 
 mod budgets;
+mod compare;
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -36,6 +37,11 @@ const TASKS: &[Task] = &[
         name: "budgets",
         about: "measure what calls cost and compare with budgets.txt; --bless writes it",
         run: budgets::budgets,
+    },
+    Task {
+        name: "compare",
+        about: "compare REVISION: time edits of this build and that one by turns",
+        run: compare::compare,
     },
     Task { name: "dist", about: "build the static program with link-time optimisation", run: dist },
 ];
