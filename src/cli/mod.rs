@@ -174,6 +174,12 @@ impl Command {
 #[must_use]
 pub(crate) fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.collect();
+    if let [_, only] = &args[..]
+        && (only == "--version" || only == "-V")
+    {
+        let _ = writeln!(std::io::stdout(), "edt {}", env!("CARGO_PKG_VERSION"));
+        return ExitCode::SUCCESS;
+    }
     let parse = |command: clap::Command| {
         let matches = command.try_get_matches_from(&args)?;
         let name = matches.subcommand_name().unwrap_or_default().to_owned();
