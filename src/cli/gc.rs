@@ -92,9 +92,12 @@ impl Args {
         let freed = gc(&repo, GcOptions { before: clock::seconds() - age, dry_run: self.dry_run })?;
         // Where another call is busy, the copies stay until the next one.
         if !self.dry_run
-            && let Ok(workspace) = context.quiet_workspace()
+            && let Ok(mut workspace) = context.quiet_workspace()
         {
             Snapshot::discard_unneeded(&workspace);
+            if !freed.sessions.is_empty() {
+                workspace.journal.erase()?;
+            }
         }
         Ok(context.answer(&self.answer(freed), render_human))
     }

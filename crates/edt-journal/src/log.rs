@@ -298,6 +298,19 @@ impl Journal {
         self.close()
     }
 
+    /// Syncs everything that records describe, then overwrites all records with zeros: they may have
+    /// bytes of files that Git ignores.
+    ///
+    /// # Errors
+    /// `IO_ERROR`: some records may be left.
+    pub fn erase(&mut self) -> Result<()> {
+        self.checkpoint()?;
+        let zeros = vec![0; usize::try_from(self.size.saturating_sub(PAGE)).unwrap_or(0)];
+        self.file
+            .write_all_at(&zeros, PAGE)
+            .map_err(|error| failed("write the journal", &self.path, &error).into())
+    }
+
     fn make(
         path: &Path,
         root: &Path,
@@ -613,6 +626,23 @@ mod tests {
         journal.set_durability(Durability::Full);
         journal.require_durability(Durability::Journal);
         assert_eq!(journal.durability(), Durability::Full);
+    }
+
+    #[test]
+    fn an_erased_journal_has_no_record_and_takes_new_ones() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut journal = opened(dir.path()).0;
+        journal.append(&record(7)).unwrap();
+        journal.close().unwrap();
+        journal.erase().unwrap();
+        let bytes = std::fs::read(dir.path().join("journal")).unwrap();
+        assert!(bytes[4096..].iter().all(|byte| *byte == 0));
+        drop(journal);
+        let (mut journal, pending) = opened(dir.path());
+        assert!(matches!(pending, Pending::Nothing));
+        journal.append(&record(8)).unwrap();
+        drop(journal);
+        assert!(matches!(opened(dir.path()).1, Pending::Interrupted(..)));
     }
 
     #[test]
