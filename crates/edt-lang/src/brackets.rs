@@ -1,8 +1,8 @@
 //! Brackets outside strings and comments, and those without a partner.
 
-use super::faults::visit;
 use super::parse::Parsed;
 use super::preprocessor::directive;
+use super::visit::visit;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bracket {

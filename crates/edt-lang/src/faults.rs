@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::ops::Range;
 
-use tree_sitter::{Node, TreeCursor};
+use tree_sitter::Node;
 
 use super::parse::{Parsed, rows};
+use super::visit::visit;
 
 /// One ERROR or MISSING node.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -133,28 +134,4 @@ fn first_leaves(node: Node<'_>, most: usize) -> Vec<&str> {
         leaves.len() < most
     });
     leaves
-}
-
-/// Visits nodes in text order, each with its parent. `enter` returns whether to visit the node's
-/// children. Iterative, because a tree may be as deep as its text is long.
-pub(super) fn visit<'tree>(
-    cursor: &mut TreeCursor<'tree>,
-    mut enter: impl FnMut(Node<'tree>, Option<Node<'tree>>) -> bool,
-) {
-    let mut parents: Vec<Node<'tree>> = Vec::new();
-    loop {
-        let node = cursor.node();
-        if enter(node, parents.last().copied()) && cursor.goto_first_child() {
-            parents.push(node);
-            continue;
-        }
-        while !cursor.goto_next_sibling() {
-            if parents.pop().is_none() || !cursor.goto_parent() {
-                return;
-            }
-        }
-        if parents.is_empty() {
-            return;
-        }
-    }
 }

@@ -11,6 +11,7 @@ pub mod parse;
 pub mod preprocessor;
 pub mod table;
 pub mod trees;
+mod visit;
 
 pub use parse::{Parsed, Unparsed, parse};
 pub use table::{LANGUAGES, Language, language_of};

@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::ops::Range;
 
-use tree_sitter::{Node, Query, QueryCursor, StreamingIterator as _, TreeCursor};
+use tree_sitter::{Node, Query, QueryCursor, StreamingIterator as _};
 
-use super::faults::visit;
 use super::parse::{Parsed, rows};
+use super::visit::visit;
 use edt_types::text;
 
 /// Two equal neighbours.
@@ -108,65 +108,6 @@ impl Parsed<'_> {
             near && node.child_count() > 0
         });
         self.confirmed(&pairs)
-    }
-
-    /// As [`visit`], without most nodes that are in none of the rows `changed`: of the children of a
-    /// node, it visits those in these rows or between them, and one named node before and after.
-    fn visit_near<'s>(
-        &'s self,
-        changed: &[Range<usize>],
-        mut enter: impl FnMut(Node<'s>, Option<Node<'s>>) -> bool,
-    ) {
-        let (Some(first), Some(last)) = (changed.first(), changed.last()) else { return };
-        let lines = memchr::memchr_iter(b'\n', self.text);
-        let start = first.start.checked_sub(1).and_then(|row| lines.clone().nth(row));
-        let start = start.map_or(0, |newline| newline + 1);
-        let comments = self.kinds(self.language.comments);
-        let counts = |node: Node<'_>| node.is_named() && !comments.has(node);
-        let mut cursor = self.tree.walk();
-        let mut parents: Vec<Node<'s>> = Vec::new();
-        loop {
-            let node = cursor.node();
-            if enter(node, parents.last().copied()) {
-                // A node may end where the changed rows begin and still count as in them.
-                if goto_child_at(&mut cursor, start.saturating_sub(1)) {
-                    self.step_back(&mut cursor, node, &counts);
-                    parents.push(node);
-                    continue;
-                }
-            }
-            let is_behind = |node: Node<'_>| rows(node).start > last.end && counts(node);
-            while is_behind(cursor.node()) || !cursor.goto_next_sibling() {
-                if parents.pop().is_none() || !cursor.goto_parent() {
-                    return;
-                }
-            }
-            if parents.is_empty() {
-                return;
-            }
-        }
-    }
-
-    /// Moves from a child of `parent` to the nearest sibling before it that `counts`, or to the first
-    /// one. (`goto_previous_sibling` looks at every sibling before.)
-    fn step_back<'s>(
-        &self,
-        cursor: &mut TreeCursor<'s>,
-        parent: Node<'s>,
-        counts: &impl Fn(Node<'s>) -> bool,
-    ) {
-        let mut at = cursor.node().start_byte();
-        while at > parent.start_byte() {
-            // The last byte of the sibling before.
-            let between = &self.text[parent.start_byte()..at];
-            at = parent.start_byte() + between.trim_ascii_end().len().saturating_sub(1);
-            cursor.goto_parent();
-            goto_child_at(cursor, at);
-            if counts(cursor.node()) {
-                return;
-            }
-            at = at.min(cursor.node().start_byte());
-        }
     }
 
     /// The `pairs` that the language's `blocks.scm` matches.
@@ -460,7 +401,7 @@ impl Parsed<'_> {
         Query::new(&self.language.grammar(), text).ok()
     }
 
-    fn kinds(&self, names: &[&str]) -> Kinds {
+    pub(super) fn kinds(&self, names: &[&str]) -> Kinds {
         let grammar = self.language.grammar();
         let mut set = vec![false; grammar.node_kind_count()];
         for name in names {
@@ -472,17 +413,11 @@ impl Parsed<'_> {
     }
 }
 
-/// Moves to the first child that ends behind `byte`, or to the first child: tree-sitter may find none
-/// although there is one. Returns whether there are children.
-fn goto_child_at(cursor: &mut TreeCursor<'_>, byte: usize) -> bool {
-    cursor.goto_first_child_for_byte(byte).is_some() || cursor.goto_first_child()
-}
-
 /// A set of node kinds.
-struct Kinds(Vec<bool>);
+pub(super) struct Kinds(Vec<bool>);
 
 impl Kinds {
-    fn has(&self, node: Node<'_>) -> bool {
+    pub(super) fn has(&self, node: Node<'_>) -> bool {
         self.0.get(usize::from(node.kind_id())).copied().unwrap_or(false)
     }
 }
@@ -530,59 +465,7 @@ pub fn touches(changed: &[Range<usize>], rows: &Range<usize>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::table::LANGUAGES;
     use super::*;
-
-    /// The nodes that `visit_near` must visit: those in the changed rows, and the named nodes beside
-    /// them.
-    fn expected(parsed: &Parsed<'_>, changed: &[Range<usize>]) -> Vec<usize> {
-        let comments = parsed.kinds(parsed.language.comments);
-        let mut expected = Vec::new();
-        let mut todo = vec![parsed.tree.root_node()];
-        while let Some(node) = todo.pop() {
-            let all: Vec<Node<'_>> = node.children(&mut node.walk()).collect();
-            let near = |node: &Node<'_>| touches(changed, &rows(*node));
-            let named: Vec<&Node<'_>> =
-                all.iter().filter(|node| node.is_named() && !comments.has(**node)).collect();
-            for pair in named.windows(2).filter(|pair| near(pair[0]) || near(pair[1])) {
-                expected.extend(pair.iter().map(|node| node.id()));
-            }
-            expected.extend(all.iter().filter(|node| near(node)).map(Node::id));
-            todo.extend(all.into_iter().filter(near));
-        }
-        expected
-    }
-
-    #[test]
-    fn every_node_in_changed_rows_is_visited_with_its_neighbours() {
-        let mut compared = 0;
-        for language in LANGUAGES {
-            let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
-                .join("grammars")
-                .join(language.name)
-                .join("samples/valid");
-            for sample in std::fs::read_dir(directory).into_iter().flatten() {
-                let text = std::fs::read(sample.unwrap().path()).unwrap();
-                let parsed = crate::parse(language, &text, &|| false).unwrap();
-                for row in 0..=memchr::memchr_iter(b'\n', &text).count() {
-                    for rows_changed in [vec![row..row + 1], vec![row..row + 1, row + 5..row + 7]] {
-                        let mut visited = HashSet::new();
-                        parsed.visit_near(&rows_changed, |node, _| {
-                            visited.insert(node.id());
-                            touches(&rows_changed, &rows(node))
-                        });
-                        let missing: Vec<usize> = expected(&parsed, &rows_changed)
-                            .into_iter()
-                            .filter(|id| !visited.contains(id))
-                            .collect();
-                        assert!(missing.is_empty(), "{} {rows_changed:?}", language.name);
-                        compared += 1;
-                    }
-                }
-            }
-        }
-        assert!(compared > 1000, "{compared}");
-    }
 
     #[test]
     fn a_name_inside_a_longer_word_does_not_count() {
