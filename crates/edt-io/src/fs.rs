@@ -211,6 +211,16 @@ pub fn rename_no_replace(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
+/// Exchanges the files at `a` and `b`.
+///
+/// # Errors
+/// Any error of the operating system.
+pub fn exchange(a: &Path, b: &Path) -> io::Result<()> {
+    let here = rustix::fs::CWD;
+    effect::step(SideEffect::Rename, a)?;
+    Ok(renameat_with(here, a, here, b, RenameFlags::EXCHANGE)?)
+}
+
 /// # Errors
 /// Any error of the operating system.
 pub fn remove_file(path: &Path) -> io::Result<()> {

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use edt_git::Repo;
-use edt_io::file::{File, OpenMode};
 use edt_io::{clock, failed, fs};
 use edt_types::{Code, Finding, Result};
 
@@ -32,28 +31,49 @@ impl GcLock {
     /// `SESSION_BUSY` with the process that holds it; `IO_ERROR`, `GIT_DIR_READ_ONLY`.
     pub(super) fn take(repo: &Repo) -> Result<GcLock> {
         let path = repo.common_dir().join("gc.pid");
-        let staged = path.with_extension("pid.lock");
-        let file = match File::open(&staged, OpenMode::CreateNew(0o666)) {
-            Ok(file) => file,
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-                return Err(busy("Another process", &staged).into());
-            }
-            Err(error) => return Err(failed("create", &staged, &error).into()),
-        };
+        let git_lock = path.with_extension("pid.lock");
+        let own = path.with_extension("pid.edt");
         let host = clock::host_name();
-        let taken = match holder(&path, &host) {
-            Some(holder) => Err(busy(&holder, &path)),
-            None => file
-                .write_all(format!("{} {host}", clock::process_id()).as_bytes())
-                .and_then(|()| fs::rename(&staged, &path))
-                .map_err(|error| failed("write", &path, &error)),
-        };
-        if taken.is_err() {
-            let _ = fs::remove_file(&staged);
+        let content = format!("{} {host}", clock::process_id());
+        // Git writes `gc.pid.lock`, then renames it. A lock file of edt would stay after a kill.
+        if git_lock.exists() {
+            return Err(busy("Another process", &git_lock).into());
         }
+        fs::write_in_place(&own, content.as_bytes())
+            .map_err(|error| failed("write", &own, &error))?;
+        let taken = install(&own, &path, &host);
+        let _ = fs::remove_file(&own);
         taken?;
+        let is_own =
+            fs::read_small(&path, MAX_BYTES).is_some_and(|held| held == content.as_bytes());
+        // Git began at the same moment, before it could see this lock.
+        if git_lock.exists() || !is_own {
+            if is_own {
+                let _ = fs::remove_file(&path);
+            }
+            return Err(busy("Another process", &git_lock).into());
+        }
         Ok(GcLock { path })
     }
+}
+
+/// Moves `own` to `path`, where the file of a process that has ended may be.
+fn install(own: &Path, path: &Path, host: &str) -> Result<()> {
+    let fail = |error: std::io::Error| failed("write", path, &error);
+    match fs::rename_no_replace(own, path) {
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+        installed => return Ok(installed.map_err(fail)?),
+    }
+    if let Some(holder) = holder(path, host) {
+        return Err(busy(&holder, path).into());
+    }
+    fs::exchange(own, path).map_err(fail)?;
+    // Another process may have taken the lock since.
+    if let Some(holder) = holder(own, host) {
+        fs::exchange(own, path).map_err(fail)?;
+        return Err(busy(&holder, path).into());
+    }
+    Ok(())
 }
 
 impl Drop for GcLock {
@@ -128,7 +148,11 @@ mod tests {
             scratch.write(".git/gc.pid", &content);
             assert_eq!(is_busy(&scratch), busy, "{content:?}");
             assert!(!scratch.root().join(".git/gc.pid.lock").exists(), "{content:?}");
+            assert_eq!(scratch.root().join(".git/gc.pid").exists(), busy, "{content:?}");
         }
+        scratch.write(".git/gc.pid.lock", "");
+        assert!(is_busy(&scratch), "Git takes the lock");
+        scratch.remove(".git/gc.pid.lock");
         scratch.write(".git/gc.pid", &format!("{me} other-host"));
         let old = clock::system() - MAX_AGE - Duration::from_secs(60);
         let file =
