@@ -314,7 +314,9 @@ impl Bench {
 
     fn system_calls(&self, call: &Call) -> Result<u64, String> {
         let file = self.home.join("strace");
-        self.run(call, &["strace", "-f", "-c", "-o", &file.to_string_lossy()])?;
+        // How often threads wait for each other differs.
+        let trace = "trace=!futex,sched_yield";
+        self.run(call, &["strace", "-f", "-c", "-e", trace, "-o", &file.to_string_lossy()])?;
         let text = std::fs::read_to_string(&file).map_err(|error| error.to_string())?;
         // The last line is: % time, seconds, usecs/call, calls, errors, "total".
         let total = text.lines().rfind(|line| line.ends_with("total"));
