@@ -101,8 +101,8 @@ fn busy(holder: &str, path: &Path) -> Finding {
             "{holder} collects garbage in this repository. It holds the lock {}.",
             path.display()
         ),
-        "Repeat `edt gc` when that process has ended. If it died on another host, ask the user to \
-         remove the lock.",
+        "Repeat `edt gc` when that process has ended. If no Git or edt program collects garbage \
+         here, a killed one left the lock: ask the user to remove it.",
     )
     .nothing_changed()
 }
