@@ -58,14 +58,20 @@ struct State {
     refs: String,
 }
 
-fn state(workspace: &TestRepo) -> State {
+/// What plain Git finds; the error is that of `git status`.
+fn state(workspace: &TestRepo) -> Result<State, String> {
+    let status = workspace.try_git(&["status", "--porcelain", "--untracked-files=all"]);
+    if !status.status.success() {
+        return Err(format!("git status: {}", String::from_utf8_lossy(&status.stderr)));
+    }
+    let status = String::from_utf8_lossy(&status.stdout).into_owned();
     // Trees, not commits: a checkpoint by the recovery has its own time.
     let refs = workspace.git(&["for-each-ref", "--format=%(refname) %(objectname)"]);
     let head = fs::read_to_string(workspace.root.join(".git/HEAD")).unwrap();
     // An empty directory after a cut does no harm, and may be the user's.
     let files =
         workspace.files().into_iter().filter(|(_, bytes)| bytes != b"a directory").collect();
-    State { files, head, status: workspace.status(), refs }
+    Ok(State { files, head, status, refs })
 }
 
 /// The inodes of a repository, kept so that an old one can be linked at its path again: the journal
@@ -202,7 +208,8 @@ fn play(story: &Story) -> Played {
     let begun = fs::metadata(&directory).unwrap().modified().unwrap();
     let mut farm = Farm { directory, times: BTreeMap::new(), begun };
     farm.keep(&before, &workspace.root);
-    let (mut live, mut all, mut states) = (before.clone(), Vec::new(), vec![state(workspace)]);
+    let (mut live, mut all, mut states) =
+        (before.clone(), Vec::new(), vec![state(workspace).unwrap()]);
     for (n, command) in story.commands.iter().enumerate() {
         let (input, trace) = (dir.join("stdin"), dir.join("trace"));
         fs::write(&input, &command.stdin).unwrap();
@@ -221,7 +228,7 @@ fn play(story: &Story) -> Played {
         }
         matches_the_disk(&live, &workspace.root, story.name);
         farm.keep(&live, &workspace.root);
-        states.push(state(workspace));
+        states.push(state(workspace).unwrap());
         assert_ne!(states[n], states[n + 1], "{}: the command does something", story.name);
     }
     Played { before, events: all, states, farm }
@@ -282,6 +289,17 @@ fn survives(story: &Story) {
     let played = play(story);
     let count = each_cut(&played, |_| false, |_, _, _, _| ());
     let all = tier() == Tier::All;
+    if all {
+        let mut disks = HashSet::new();
+        each_cut(
+            &played,
+            |_| true,
+            |disk, cut, legal, _| {
+                disks.insert((disk.key(&disk.image(cut)), legal.as_ptr() as usize, legal.len()));
+            },
+        );
+        eprintln!("power: {}: {count} cuts leave {} different disks", story.name, disks.len());
+    }
     let stride = match tier() {
         Tier::Quick => count.div_ceil(SHARES[0]),
         Tier::Ci => count.div_ceil(SHARES[1]),
@@ -334,19 +352,18 @@ fn survives(story: &Story) {
 /// What is wrong after edt was called again.
 fn after_the_cut(story: &Story, legal: &[State], go_on: bool) -> Vec<String> {
     let workspace = &story.workspace;
-    if story.plain && legal.len() == 1 && state(workspace) != legal[0] {
+    if story.plain && legal.len() == 1 && state(workspace).as_ref() != Ok(&legal[0]) {
         return vec!["plain Git does not find what was answered".to_owned()];
     }
     let first = workspace.edt(&["status"]);
     if first.exit != 0 {
         return vec![format!("edt status: {} {}", first.exit, first.json["errors"])];
     }
-    let plain = workspace.try_git(&["status"]);
-    if !plain.status.success() {
-        return vec![format!("plain git status: {}", String::from_utf8_lossy(&plain.stderr))];
-    }
     let mut faults = Vec::new();
-    let left = state(workspace);
+    let left = match state(workspace) {
+        Ok(left) => left,
+        Err(error) => return vec![error],
+    };
     if !legal.contains(&left) {
         let against = |state: &State| {
             format!(

@@ -45,11 +45,14 @@ impl Guard for SizeReduction {
     fn rule(&self) -> &'static str {
         "A file of more than 1000 bytes would lose more than 90 % of them, or one of 50 lines or \
          more would lose more than 66 %, against HEAD or the session's base. Lines that move to \
-         another file of the same transaction are not lost, and what the user's own commits \
-         removed does not count."
+         another file of the same transaction are not lost. What the user's own commits removed \
+         does not count, and an edit that removes nothing is not refused for earlier ones."
     }
 
     fn check(&self, file: &Subject<'_>, context: &GuardContext<'_>) -> Vec<GuardOutput> {
+        if !shrinks(file.before, file.after) {
+            return vec![GuardOutput::Pass];
+        }
         let Some(after) = file.recorded.or(file.after) else { return vec![GuardOutput::Pass] };
         let limits = &context.policy.size_limits;
         let lost = |before: &[u8]| {
@@ -71,6 +74,18 @@ impl Guard for SizeReduction {
             }
         });
         GuardOutput::of(self.name(), found)
+    }
+}
+
+/// Whether a file loses bytes or lines, or is new. A removed file does not shrink.
+#[must_use]
+pub fn shrinks(before: Option<&[u8]>, after: Option<&[u8]>) -> bool {
+    match (before, after) {
+        (_, None) => false,
+        (None, Some(_)) => true,
+        (Some(before), Some(after)) => {
+            after.len() < before.len() || line_count(after) < line_count(before)
+        }
     }
 }
 
@@ -269,12 +284,12 @@ mod tests {
     #[test]
     fn what_the_users_commits_removed_does_not_count() {
         let (path, policy) = (RepoPath::parse(b"a.c").unwrap(), Policy::of(None, None).unwrap());
-        let (base, after) = (lines(200), lines(50));
+        let (base, before, after) = (lines(200), lines(60), lines(50));
         let against = |users: Option<Option<Vec<u8>>>| {
             let users = Users(users);
             let references = vec![Reference { origin: "the session's base", text: &base }];
             let limit = policy.time_limit;
-            let file = Subject::new(&path, None, Some(&after), Some(&after), references, limit)
+            let file = Subject::new(&path, None, Some(&before), Some(&after), references, limit)
                 .with_users_commits(&users);
             let context = GuardContext { policy: &policy, site: None };
             let found = SizeReduction.check(&file, &context).remove(0).into_findings();

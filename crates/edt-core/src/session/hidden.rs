@@ -887,6 +887,8 @@ mod tests {
         let scratch = scratch();
         run(&scratch, || {
             scratch.remove(".env");
+            // A file made in the same tick of the kernel's clock would count as old.
+            std::thread::sleep(std::time::Duration::from_millis(20));
             scratch.write("other.txt", "something else\n");
         });
         assert!(is_committed(&scratch, "other.txt"));

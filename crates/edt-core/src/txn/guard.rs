@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::plan::{FilePlan, Planned};
 use super::request::Request;
 use super::resolve::TransactionState;
+use crate::guard::size_reduction::shrinks;
 use crate::guard::subject::UsersVersions;
 use crate::guard::{
     GuardContext, GuardRun, Overrides, Reference, Site, Subject, TransactionFile, evaluate,
@@ -203,7 +204,7 @@ impl UsersVersions for WithUsersCommits<'_> {
 impl Texts {
     /// Reads the texts of the file in HEAD and in the base, or of the file it was renamed from. For
     /// a file in neither, or one whose edit cannot be separated from the user's changes, the text
-    /// on disk.
+    /// on disk. None for an edit that does not shrink the file.
     fn of(repo: &Repo, state: &TransactionState, file: &FilePlan) -> Result<Texts> {
         let (mut references, mut recorded) = (Vec::new(), None);
         let paths = || std::iter::once(&file.path).chain(&file.from);
@@ -220,6 +221,10 @@ impl Texts {
                 recorded.is_some() || file.after.is_none()
             }
         };
+        let before = states().find_map(|one| one.disk.as_ref()).map(|disk| disk.bytes.as_slice());
+        if !shrinks(before, file.after.as_ref().map(|content| content.bytes.as_slice())) {
+            return Ok(Texts { references, recorded });
+        }
         let mut seen: Vec<Oid> = Vec::new();
         let trees = [("HEAD", state.head_tree), ("the session's base", state.base_tree)];
         for (origin, tree) in trees.into_iter().filter(|_| separable) {
@@ -349,6 +354,17 @@ mod tests {
         scratch.write("a.txt", &numbers(20));
         append(&scratch, "one\n");
         append(&scratch, "two\n");
+    }
+
+    #[test]
+    fn an_edit_after_an_allowed_cut_needs_no_override() {
+        let scratch = scratch();
+        let cut = Request::new("x").overwrite("a.txt", numbers(20));
+        assert_eq!(refusal(scratch.apply(&cut)).code, Code::SizeReduction);
+        scratch.apply(&cut.allow("size_reduction")).unwrap();
+        append(&scratch, "one\n");
+        let shorter = Request::new("x").overwrite("a.txt", numbers(19));
+        assert_eq!(refusal(scratch.apply(&shorter)).code, Code::SizeReduction);
     }
 
     #[test]
