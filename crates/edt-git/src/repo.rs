@@ -278,6 +278,13 @@ impl Repo {
         own.contains(&Some(stat.inode())) || ["HEAD", "objects", "refs"].into_iter().all(has)
     }
 
+    /// Whether the repository is in a directory `.git`, so that no other name leads to it.
+    #[must_use]
+    pub fn is_named_dot_git(&self) -> bool {
+        let below_dot_git = |path: &Path| path.components().any(|part| part.as_os_str() == ".git");
+        below_dot_git(self.git_dir()) && below_dot_git(self.common_dir())
+    }
+
     /// Whether Git uses the executable bits of files on disk (`core.fileMode`).
     #[must_use]
     pub fn honors_file_mode(&self) -> bool {

@@ -83,6 +83,21 @@ fn a_submodule_and_a_nested_repository_have_histories_of_their_own() {
     workspace.is_sound();
 }
 
+/// Git keeps a file that it tracks when somebody makes a repository of its directory.
+#[test]
+fn a_tracked_file_stays_tracked_below_a_new_repository() {
+    let workspace = TestRepo::with(&files());
+    workspace.git(&["init", "--quiet", "dir"]);
+    workspace.edt(&["apply", "dir/b.txt", "--mode", "append", "--content", "x\n"]).landed();
+    assert!(workspace.git(&["show", "HEAD:dir/b.txt"]).ends_with("x\n"));
+    workspace.unchanged(&["PATH_OUTSIDE_REPO"], 1, || workspace.apply(&create("dir/new.txt")));
+    workspace.is_clean();
+    workspace.edt(&["undo"]).landed();
+    workspace.edt(&["redo"]).landed();
+    workspace.is_clean();
+    workspace.is_sound();
+}
+
 /// What a sparse checkout of `dir` must keep: the entries left out, with their bit.
 fn skipped(workspace: &TestRepo) -> String {
     let lines = workspace.git(&["ls-files", "-t"]);

@@ -126,7 +126,12 @@ impl PathState {
             Tracked::Symlink => return Err(symlink(path).into()),
             Tracked::Submodule => return Err(nested(path, "a submodule").into()),
         };
-        let mut disk = on_disk(repo, path)?;
+        let staged = match index {
+            Some(index) => index.staged(repo, path)?,
+            None => tip.map_or(IndexState::Nothing, IndexState::File),
+        };
+        let tracked = tip.is_some() || matches!(staged, IndexState::File(_));
+        let mut disk = on_disk(repo, path, tracked)?;
         let convertible = repo.may_convert(path, |attributes| match index {
             Some(index) => {
                 index.staged(repo, attributes).map(|staged| staged != IndexState::Nothing)
@@ -145,10 +150,6 @@ impl PathState {
                 return Err(case_collision_finding(path, &existing).into());
             }
         }
-        let staged = match index {
-            Some(index) => index.staged(repo, path)?,
-            None => tip.map_or(IndexState::Nothing, IndexState::File),
-        };
         let untracked = tip.is_none() && staged == IndexState::Nothing;
         let ignored = untracked && repo.is_excluded(path)?;
         if staged == IndexState::Other {
@@ -254,7 +255,7 @@ pub fn file_on_disk(repo: &Repo, path: &RepoPath, most: u64) -> Result<Option<On
         |error: std::io::Error| failed("read", &repo.root_path().join(path.to_string()), &error);
     let (dir_path, name) = path.split();
     let Parent::Open(dir) = repo.root().beneath(dir_path).map_err(wrap)? else { return Ok(None) };
-    check_not_nested(repo, path)?;
+    check_not_nested(repo, path, false)?;
     match dir.read_at_most(name, most).map_err(wrap)? {
         FoundEntry::File(_, bytes) => Ok(Some(OnDiskFile::Bytes(bytes))),
         FoundEntry::TooLarge(_) => Ok(Some(OnDiskFile::TooLarge)),
@@ -281,19 +282,19 @@ pub fn read_raw(repo: &Repo, path: &RepoPath) -> Option<(Vec<u8>, bool)> {
     }
 }
 
-fn on_disk(repo: &Repo, path: &RepoPath) -> Result<Option<OnDisk>> {
+fn on_disk(repo: &Repo, path: &RepoPath, tracked: bool) -> Result<Option<OnDisk>> {
     let full = || repo.root_path().join(path.to_string());
     let wrap = |error: std::io::Error| failed("read", &full(), &error);
     let (dir_path, name) = path.split();
     let dir = match repo.root().beneath(dir_path).map_err(wrap)? {
         Parent::Open(dir) => dir,
-        Parent::Missing => return check_parents(repo, path).map(|()| None),
+        Parent::Missing => return check_parents(repo, path, tracked).map(|()| None),
         Parent::Symlink => return Err(symlink(path).into()),
         Parent::NotADirectory => {
             return Err(not_a_file(path, "one of its parents is a file, not a directory").into());
         }
     };
-    check_not_nested(repo, path)?;
+    check_not_nested(repo, path, tracked)?;
     match dir.read_at_most(name, repo.max_file_size()).map_err(wrap)? {
         FoundEntry::Nothing => Ok(None),
         FoundEntry::File(stat, bytes) => {
@@ -309,7 +310,7 @@ fn on_disk(repo: &Repo, path: &RepoPath) -> Result<Option<OnDisk>> {
 }
 
 /// A parent directory is missing. The directories above it must still be ordinary ones.
-fn check_parents(repo: &Repo, path: &RepoPath) -> Result<()> {
+fn check_parents(repo: &Repo, path: &RepoPath, tracked: bool) -> Result<()> {
     let wrap =
         |error: std::io::Error| failed("read", &repo.root_path().join(path.to_string()), &error);
     for dir_path in path.parents() {
@@ -324,11 +325,15 @@ fn check_parents(repo: &Repo, path: &RepoPath) -> Result<()> {
             }
         }
     }
-    check_not_nested(repo, path)
+    check_not_nested(repo, path, tracked)
 }
 
-/// Refuses a path with a `.git` in one of its parent directories.
-fn check_not_nested(repo: &Repo, path: &RepoPath) -> Result<()> {
+/// Refuses an untracked path in a Git directory, or in another repository. A tracked path belongs
+/// to this repository, whatever appears in its parent directories: Git takes it so, too.
+fn check_not_nested(repo: &Repo, path: &RepoPath, tracked: bool) -> Result<()> {
+    if tracked && repo.is_named_dot_git() {
+        return Ok(());
+    }
     for dir_path in path.parents() {
         // The directories above were no links, so that the whole path leads to no other place.
         let stat = match repo.root().stat(dir_path) {
