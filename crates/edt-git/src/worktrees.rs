@@ -60,6 +60,16 @@ impl Repo {
     /// Every worktree, the main one first. `pointer` names the per-worktree symbolic ref to read.
     #[must_use]
     pub fn worktrees(&self, pointer: &str) -> Vec<Worktree> {
+        self.worktrees_with(pointer, |_| true)
+    }
+
+    /// Every worktree but the one that this repository was opened in.
+    #[must_use]
+    pub fn other_worktrees(&self, pointer: &str) -> Vec<Worktree> {
+        self.worktrees_with(pointer, |is_current| !is_current)
+    }
+
+    fn worktrees_with(&self, pointer: &str, wanted: impl Fn(bool) -> bool) -> Vec<Worktree> {
         let linked = std::fs::read_dir(self.common_dir().join("worktrees"));
         let mut linked: Vec<PathBuf> =
             linked.into_iter().flatten().flatten().map(|entry| entry.path()).collect();
@@ -70,13 +80,16 @@ impl Repo {
             let text = fs::read_one_block(&file).ok()?;
             text.strip_prefix("ref: ").map(|name| name.trim_end().to_owned())
         };
-        let worktree = |git_dir: PathBuf| Worktree {
-            is_current: git_dir == self.git_dir() || real(&git_dir) == *mine,
-            head: names(git_dir.join("HEAD")),
-            pointer: names(git_dir.join(pointer)),
-            git_dir,
+        let worktree = |git_dir: PathBuf| {
+            let is_current = git_dir == self.git_dir() || real(&git_dir) == *mine;
+            wanted(is_current).then(|| Worktree {
+                is_current,
+                head: names(git_dir.join("HEAD")),
+                pointer: names(git_dir.join(pointer)),
+                git_dir,
+            })
         };
-        std::iter::once(self.common_dir().to_owned()).chain(linked).map(worktree).collect()
+        std::iter::once(self.common_dir().to_owned()).chain(linked).filter_map(worktree).collect()
     }
 
     /// Creates a worktree of `branch` at the absolute path `place`, as `git worktree add` does.

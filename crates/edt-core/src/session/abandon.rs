@@ -187,10 +187,8 @@ impl ReturnTarget {
             });
             return target.ok_or_else(|| origin_missing(session, &origin).into());
         };
-        let other = repo.worktrees(POINTER).into_iter().find(|worktree| {
-            !worktree.is_current
-                && (worktree.head.as_ref() == Some(&origin)
-                    || worktree.is_rebasing_or_bisecting(&origin))
+        let other = repo.other_worktrees(POINTER).into_iter().find(|worktree| {
+            worktree.head.as_ref() == Some(&origin) || worktree.is_rebasing_or_bisecting(&origin)
         });
         let Some(other) = other else {
             return Ok(ReturnTarget { onto: Some(origin), tip: Some(tip), base, warning: None });

@@ -114,11 +114,8 @@ impl Session {
     /// # Errors
     /// `SESSION_BUSY` naming that worktree.
     pub fn check_not_shared(&self, repo: &Repo) -> Result<()> {
-        let Some(other) = repo
-            .worktrees(POINTER)
-            .into_iter()
-            .find(|other| !other.is_current && self.is_used_by(other))
-        else {
+        let others = repo.other_worktrees(POINTER);
+        let Some(other) = others.into_iter().find(|other| self.is_used_by(other)) else {
             return Ok(());
         };
         let place = repo.worktree_root(&other).unwrap_or(other.git_dir);

@@ -63,9 +63,7 @@ pub(super) fn other_worktree(
     session: Option<&Session>,
     target: &LandTarget,
 ) -> Result<Option<(LockedWorkspace, PathBuf)>> {
-    for other in
-        workspace.repo.worktrees(POINTER).into_iter().filter(|worktree| !worktree.is_current)
-    {
+    for other in workspace.repo.other_worktrees(POINTER) {
         let busy = |why: &str, hint: &str| {
             let message = format!("{} {why} ({}).", target.short(), other.git_dir.display());
             Finding::new(Code::RepositoryBusy, message, hint.to_owned())

@@ -189,10 +189,10 @@ fn publish_move(
 }
 
 fn check_not_rebased(repo: &Repo, session: &Session) -> Result<()> {
-    let rebasing = |other: &edt_git::Worktree| {
-        !other.is_current && other.is_rebasing_or_bisecting(&session.branch)
+    let rebasing = |other: &edt_git::Worktree| other.is_rebasing_or_bisecting(&session.branch);
+    let Some(other) = repo.other_worktrees(POINTER).into_iter().find(rebasing) else {
+        return Ok(());
     };
-    let Some(other) = repo.worktrees(POINTER).into_iter().find(rebasing) else { return Ok(()) };
     Err(Finding::new(
         Code::SessionBusy,
         format!(
