@@ -228,6 +228,7 @@ fn the_policy_of_the_base_commit_tightens_and_the_session_cannot_loosen_it() {
     assert!(!answer.hint().contains("allow:"), "{}", answer.hint());
 
     let loosened = "[guards.size_reduction]\nmode = \"off\"\n";
+    workspace.unprotect("edt.toml");
     workspace.overwrite("edt.toml", loosened);
     workspace.refuses(&["SIZE_REDUCTION"], 1, &refused);
     // Not even through an uncommitted file on disk.

@@ -141,6 +141,7 @@ fn the_policy_of_the_commit_before_holds() {
 fn on_a_sessions_branch_the_policy_and_the_size_of_its_base_hold() {
     let workspace = hooked(&[("a.txt", lines(80).as_bytes())]);
     workspace.edt(&["begin", "s"]);
+    workspace.unprotect("edt.toml");
     workspace.write("edt.toml", "[guards.size_reduction]\nmode = \"off\"\n");
     workspace.write("a.txt", lines(40));
     workspace.git(&["add", "--all"]);
@@ -412,6 +413,8 @@ fn an_unreadable_policy_can_be_repaired_by_a_commit() {
         workspace.write("a.txt", "fragment\n");
         refused(&workspace, "git commit -qam x", &["SIZE_REDUCTION a.txt"]);
         workspace.write("a.txt", lines(81));
+        refused(&workspace, "git commit -qam x", &["APPROVAL_REQUIRED edt.toml"]);
+        workspace.unprotect("edt.toml");
         passes(&workspace, "git commit -qam x");
         workspace.write("edt.toml", "[guards\n");
         refused(

@@ -596,7 +596,10 @@ fn guard_off_switch() {
     workspace.edt(&["begin"]).landed();
     let policy = "[guards.size_reduction]\nmode = \"off\"\n";
     let wipe = json!({"path": "a.txt", "mode": "overwrite", "content": "gone\n"});
-    workspace.apply(&json!({"path": "edt.toml", "mode": "create", "content": policy})).landed();
+    let loosen = json!({"path": "edt.toml", "mode": "create", "content": policy});
+    assert_eq!(workspace.apply(&loosen).codes(), ["APPROVAL_REQUIRED"]);
+    workspace.unprotect("edt.toml");
+    workspace.apply(&loosen).landed();
     workspace.refuses_request(&["SIZE_REDUCTION"], 1, &wipe);
     // In one transaction with the wipe.
     workspace.edt(&["undo"]).landed();

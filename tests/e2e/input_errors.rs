@@ -215,13 +215,12 @@ fn a_path_of_something_else_than_a_file_is_refused() {
 fn a_repository_inside_the_repository_is_not_ours() {
     let workspace = workspace();
     workspace.at(workspace.root.join("dir")).git(&["init", "--quiet"]);
-    let answer = workspace.refuses(&["PATH_OUTSIDE_REPO"], 1, &append("dir/c.txt"));
-    assert!(answer.hint().contains("-C"), "{}", answer.hint());
-    workspace.refuses(
+    let answer = workspace.refuses(
         &["PATH_OUTSIDE_REPO"],
         1,
         &["apply", "dir/deep/new.txt", "--mode", "create", "--content", "x\n"],
     );
+    assert!(answer.hint().contains("-C"), "{}", answer.hint());
 
     let library = TestRepo::with(&[("lib.c", b"int x;\n")]);
     let url = library.root.to_str().unwrap();

@@ -49,6 +49,8 @@ mod doctor;
 #[cfg(tier_ci)]
 mod durability;
 #[cfg(tier_ci)]
+mod executed_files;
+#[cfg(tier_ci)]
 mod file_types;
 #[cfg(tier_ci)]
 mod guards;

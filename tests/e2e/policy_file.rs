@@ -36,6 +36,7 @@ fn a_session_does_not_begin_with_a_policy_that_a_session_wrote() {
         ("a.txt", lines(200).as_bytes()),
         ("edt.toml", b"[guards.size_reduction]\noverride = \"never\"\n"),
     ]);
+    workspace.unprotect("edt.toml");
     workspace.overwrite("edt.toml", "[guards.size_reduction]\nmode = \"off\"\n");
     let looser = ["begin", "looser", "--from", "main-1"];
     workspace.refuses(&["PROTECTED_PATH"], 1, &looser);

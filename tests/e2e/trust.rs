@@ -134,6 +134,7 @@ fn a_session_goes_by_the_file_of_its_base() {
     trust(&workspace);
     workspace.edt(&["begin"]);
     let changed = POLICY.replace("false", "true");
+    workspace.unprotect("edt.toml");
     workspace.overwrite("edt.toml", &changed);
     assert!(trusted(&workspace), "the base's file is still the one that was trusted");
     assert_eq!(create(&workspace, "a.txt").codes(), ["VALIDATOR_FAILED"]);

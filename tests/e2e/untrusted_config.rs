@@ -251,9 +251,10 @@ fn hooks_that_are_content_of_the_repository_wait_for_trust() {
     assert_eq!(exit, Some(0), "{screen}");
     assert!(screen.contains(".husky/_/pre-commit"), "{screen}");
     // What changes needs new trust, the file that a hook of husky's runs included.
-    workspace
-        .edt(&["apply", ".husky/pre-commit", "--mode", "append", "--content", "rm -rf /\n"])
-        .landed();
+    let husky = ["apply", ".husky/pre-commit", "--mode", "append", "--content", "rm -rf /\n"];
+    assert_eq!(workspace.edt(&husky).codes(), ["APPROVAL_REQUIRED"]);
+    workspace.unprotect(".husky/**");
+    workspace.edt(&husky).landed();
     assert_eq!(workspace.edt(&["land"]).codes(), ["TRUST_REQUIRED"]);
     silent(&sung);
     workspace.edt(&["undo"]).landed();

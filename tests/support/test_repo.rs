@@ -252,6 +252,13 @@ impl TestRepo {
         files
     }
 
+    /// Lets the agent change `path`, which other programs execute, as the user's `edt.toml` may.
+    pub(crate) fn unprotect(&self, path: &str) {
+        let file = self.home.join(".config/edt/edt.toml");
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, format!("[[unprotect]]\npaths = [\"{path}\"]\n")).unwrap();
+    }
+
     /// `git status --porcelain`, ignored files left out.
     #[track_caller]
     pub(crate) fn status(&self) -> String {

@@ -235,7 +235,7 @@ fn check_paths(workspace: &LockedWorkspace, paths: &[Vec<u8>]) -> Result<()> {
                 .into_iter()
                 .flat_map(Refusal::into_vec),
         );
-        found.extend(policy.protects(&path).then(|| protected::finding(&path)));
+        found.extend(policy.protects(&path).then(|| protected::finding(&policy, &path)));
     }
     Refusal::check(found)
 }

@@ -62,6 +62,12 @@ pub(super) fn check(environment: Environment, repo: &gix::Repository) -> Result<
     Ok(())
 }
 
+/// Whether `environment` names the repository, so that nothing is searched.
+pub(super) fn names_repository(environment: Environment) -> bool {
+    let is_set = |name: &str| environment.var(name).is_some_and(|value| !value.is_empty());
+    is_set("GIT_DIR") || is_set("GIT_WORK_TREE")
+}
+
 /// Checks that `environment` names no other repository than `repo`, which was opened by path.
 ///
 /// # Errors

@@ -4,7 +4,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use super::supported::{check_outside_git_dir, check_supported, unsupported};
+use super::supported::{check_in_place, check_outside_git_dir, check_supported, unsupported};
 use super::trust::TrustStore;
 use super::worktrees::has_operation;
 use super::{Oid, causes};
@@ -127,6 +127,9 @@ impl Repo {
         };
         let inner = opened.map_err(|error| not_opened(start, &error))?.to_thread_local();
         super::environment::check(environment, &inner)?;
+        if !super::environment::names_repository(environment) {
+            check_in_place(&inner)?;
+        }
         Repo::of(environment, inner)
     }
 
@@ -140,6 +143,9 @@ impl Repo {
             options = options.permissions(isolated());
         }
         let opened = gix::open_opts(root, options).map_err(|error| not_opened(root, &error))?;
+        if !super::environment::names_repository(environment) {
+            check_in_place(&opened)?;
+        }
         Repo::of(environment, opened)
     }
 

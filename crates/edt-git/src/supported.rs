@@ -66,6 +66,68 @@ pub(super) fn check_outside_git_dir(repo: &gix::Repository, root: &Path) -> Resu
     Ok(())
 }
 
+/// Refuses a Git directory that belongs to another worktree, and a worktree without a `.git` that
+/// leads to its Git directory. Whoever may write below a worktree can plant a repository there,
+/// and its `core.worktree`, `gitdir` and `commondir` name any directory. `GIT_DIR` and
+/// `GIT_WORK_TREE` are the user's words: with them nothing is compared.
+pub(super) fn check_in_place(repo: &gix::Repository) -> Result<()> {
+    // `Repo::of` refuses a bare repository.
+    let Some(root) = repo.workdir() else { return Ok(()) };
+    // The usual case: `.git` at the root.
+    if repo.git_dir() == root.join(".git") && repo.common_dir() == repo.git_dir() {
+        return Ok(());
+    }
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let (root, git_dir, common) = (real(root), real(repo.git_dir()), real(repo.common_dir()));
+    let elsewhere = |why: &str| {
+        let why =
+            format!("{why} (Git directory {}, worktree {})", git_dir.display(), root.display());
+        Finding {
+            remedy:
+                "Work in the directory whose `.git` leads to the repository. If the user wants \
+                     it so, they start edt with GIT_DIR and GIT_WORK_TREE set."
+                    .to_owned(),
+            ..unsupported(&why)
+        }
+    };
+    if target(&root.join(".git")).is_none_or(|target| real(&target) != git_dir) {
+        return Err(elsewhere("its worktree has no `.git` that leads to it").into());
+    }
+    if git_dir == common {
+        let is_others = git_dir.file_name().is_some_and(|name| name == ".git")
+            && git_dir.parent() != Some(&root);
+        return if is_others {
+            Err(elsewhere("its Git directory belongs to another worktree").into())
+        } else {
+            Ok(())
+        };
+    }
+    if git_dir.parent() != Some(&common.join("worktrees")) {
+        let why = "its `commondir` names a repository to which the worktree was not added";
+        return Err(elsewhere(why).into());
+    }
+    // A worktree that was moved, or is mounted at another place, leaves its old path.
+    let named = first_line(&git_dir.join("gitdir")).map(|line| git_dir.join(line));
+    if named.is_some_and(|named| named.exists() && real(&named) != root.join(".git")) {
+        return Err(elsewhere("its Git directory belongs to another worktree").into());
+    }
+    Ok(())
+}
+
+/// What a `.git` leads to: itself, or the directory that the file names.
+fn target(dot_git: &Path) -> Option<PathBuf> {
+    if dot_git.is_dir() {
+        return Some(dot_git.to_owned());
+    }
+    let line = first_line(dot_git)?;
+    Some(dot_git.parent()?.join(line.strip_prefix("gitdir:")?.trim()))
+}
+
+fn first_line(file: &Path) -> Option<String> {
+    let text = edt_io::fs::read_one_block(file).ok()?;
+    Some(text.lines().next()?.trim_end().to_owned())
+}
+
 pub(super) fn unsupported(why: &str) -> Finding {
     Finding::new(
         Code::UnsupportedRepository,
@@ -74,4 +136,89 @@ pub(super) fn unsupported(why: &str) -> Finding {
          `git worktree add`).",
     )
     .nothing_changed()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::super::Repo;
+    use super::*;
+    use edt_io::Environment;
+
+    fn git(at: &Path, args: &[&str]) {
+        let mut command = Command::new("git");
+        command.current_dir(at).args(["-c", "user.name=U", "-c", "user.email=u@x"]).args(args);
+        assert!(command.output().unwrap().status.success(), "{args:?}");
+    }
+
+    /// A directory with a worktree `tree` that has a commit, its linked worktree `linked`, and a
+    /// directory `home`.
+    fn scratch() -> tempfile::TempDir {
+        let scratch = tempfile::tempdir().unwrap();
+        for name in ["tree/sub", "home"] {
+            std::fs::create_dir_all(scratch.path().join(name)).unwrap();
+        }
+        git(&scratch.path().join("tree"), &["init", "--quiet", "-b", "main"]);
+        git(&scratch.path().join("tree"), &["commit", "--quiet", "--allow-empty", "-m", "x"]);
+        git(&scratch.path().join("tree"), &["worktree", "add", "--quiet", "../linked"]);
+        scratch
+    }
+
+    fn refused(at: &Path) -> bool {
+        let by_search = Repo::open(at).is_err();
+        assert_eq!(Repo::open_worktree(Environment::Isolated, at).is_err(), by_search, "{at:?}");
+        by_search
+    }
+
+    #[test]
+    fn a_planted_repository_leads_nowhere_else() {
+        let scratch = scratch();
+        let (root, sub) = (scratch.path(), scratch.path().join("tree/sub"));
+        let home = root.join("home");
+        let clear = || {
+            let _ = std::fs::remove_dir_all(sub.join(".git"));
+            let _ = std::fs::remove_file(sub.join(".git"));
+        };
+        let file = |text: String| {
+            clear();
+            std::fs::write(sub.join(".git"), text).unwrap();
+        };
+        git(&sub, &["init", "--quiet"]);
+        assert!(!refused(&sub));
+        git(&sub, &["config", "core.worktree", home.to_str().unwrap()]);
+        assert!(refused(&sub));
+        clear();
+        git(&sub, &["init", "--quiet"]);
+        let common = root.join("tree/.git");
+        std::fs::write(sub.join(".git/commondir"), common.to_str().unwrap()).unwrap();
+        assert!(refused(&sub));
+        file(format!("gitdir: {}\n", common.display()));
+        assert!(refused(&sub));
+        file(format!("gitdir: {}\n", common.join("worktrees/linked").display()));
+        assert!(refused(&sub));
+        git(root, &["init", "--quiet", "--separate-git-dir", "tree/sub/store", "other"]);
+        git(root, &["-C", "other", "config", "core.worktree", home.to_str().unwrap()]);
+        file("gitdir: store\n".to_owned());
+        assert!(refused(&sub));
+    }
+
+    #[test]
+    fn every_arrangement_that_git_makes_is_in_place() {
+        let scratch = scratch();
+        let root = scratch.path();
+        assert!(!refused(&root.join("tree")) && !refused(&root.join("linked")));
+        git(root, &["init", "--quiet", "--separate-git-dir", "store", "apart"]);
+        assert!(!refused(&root.join("apart")));
+        std::fs::rename(root.join("linked"), root.join("moved")).unwrap();
+        assert!(!refused(&root.join("moved")));
+        let url = root.join("tree");
+        let add = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add"];
+        git(&root.join("apart"), &[&add[..], &[url.to_str().unwrap(), "module"]].concat());
+        assert!(!refused(&root.join("apart/module")));
+        git(&root.join("moved"), &[&add[..], &[url.to_str().unwrap(), "module"]].concat());
+        assert!(!refused(&root.join("moved/module")));
+        std::os::unix::fs::symlink("../store", root.join("home/.git")).unwrap();
+        assert!(!refused(&root.join("home")));
+    }
 }

@@ -170,7 +170,8 @@ fn judge_against(
             [&one.old, &one.new].iter().any(|side| side.as_ref().is_some_and(TreeEntry::is_file))
         });
     let guarded = non_files.iter().filter(|one| policy.protects(&one.path));
-    let mut refused: Vec<Finding> = guarded.map(|one| protected::finding(&one.path)).collect();
+    let mut refused: Vec<Finding> =
+        guarded.map(|one| protected::finding(policy, &one.path)).collect();
     let blobs = read(git, &files, &mut warnings)?;
     let text = |side: &Option<TreeEntry>| {
         let entry = side.as_ref().filter(|entry| entry.is_file())?;

@@ -73,7 +73,16 @@ impl Hook for PreCommit {
         };
         let old = Committed::of(label, file.as_ref());
         let new = Committed::of("the index", staged_policy.as_ref());
-        let policy = policies::policy_for(call, old, new, EFFECT)?;
+        let mut policy = policies::policy_for(call, old, new, EFFECT)?;
+        // A graphical client of the user has no terminal.
+        let is_users = match call.who {
+            Who::User => true,
+            Who::Agent(_) => false,
+            Who::Unattended => base_object.is_none(),
+        };
+        if is_users {
+            policy = policy.for_users();
+        }
         if merged.is_some() {
             states.push(ComparedState {
                 label: "MERGE_HEAD",

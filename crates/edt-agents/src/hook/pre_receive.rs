@@ -128,7 +128,7 @@ impl Server {
             Committed::of(label, old.as_ref()),
             Committed::of("the pushed commit", after.as_ref()),
         );
-        let policy = policies::policy_for(call, old, new, EFFECT)?;
+        let policy = policies::policy_for(call, old, new, EFFECT)?.for_users();
         // A new branch is compared with its merge base with the default branch, or with the empty
         // tree.
         let base = from.clone().map_or_else(|| git.empty_tree(), Ok)?;

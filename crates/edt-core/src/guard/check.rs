@@ -67,6 +67,13 @@ pub enum GuardOutput {
         /// What it found.
         findings: Vec<Finding>,
     },
+    /// A change that the user should look at. This is a warning, never a refusal.
+    Noted {
+        /// The code of the warning.
+        word: &'static str,
+        /// What the user should know, in a sentence.
+        message: String,
+    },
     /// The guard could not check. This is a warning, never a refusal.
     Unchecked {
         /// The code of the warning. Usually the guard's name.
@@ -91,7 +98,9 @@ impl GuardOutput {
     pub fn into_findings(self) -> Vec<Finding> {
         match self {
             GuardOutput::Found { findings, .. } => findings,
-            GuardOutput::Pass | GuardOutput::Unchecked { .. } => Vec::new(),
+            GuardOutput::Pass | GuardOutput::Noted { .. } | GuardOutput::Unchecked { .. } => {
+                Vec::new()
+            }
         }
     }
 }

@@ -143,7 +143,8 @@ impl Evaluation<'_> {
         for output in outputs {
             match output {
                 GuardOutput::Pass => self.report(origin, Verdict::Pass, None),
-                GuardOutput::Unchecked { word, reason } => self.warn(origin, word, reason),
+                GuardOutput::Noted { word, message: reason }
+                | GuardOutput::Unchecked { word, reason } => self.warn(origin, word, reason),
                 GuardOutput::Found { word, findings } => {
                     for finding in findings {
                         self.decide(origin, rule, word, finding);

@@ -221,7 +221,7 @@ fn review_paths(
     let (files, special): (Vec<&TreeDifference>, Vec<&TreeDifference>) =
         preview.paths.iter().partition(|one| one.is_of_files());
     let guarded = special.iter().filter(|one| policy.protects(&one.path));
-    review.refused.extend(guarded.map(|one| protected::finding(&one.path)));
+    review.refused.extend(guarded.map(|one| protected::finding(policy, &one.path)));
     // A path that cannot be recorded cannot be restored either.
     let left_out = preview.left_out.iter().filter(|(path, _)| protects_at_or_below(policy, path));
     review.not_restorable.extend(left_out.map(|(path, why)| not_restorable(path, why)));
@@ -246,7 +246,7 @@ fn review_paths(
         left += 1;
         // The limit does not apply to protected paths.
         review.refused.extend(
-            policy.protects(&difference.path).then(|| protected::finding(&difference.path)),
+            policy.protects(&difference.path).then(|| protected::finding(policy, &difference.path)),
         );
     }
     review.add(preview, how, guards, &changed, &mut totals);

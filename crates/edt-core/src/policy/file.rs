@@ -4,10 +4,12 @@
 //! user's file does not, the repository decides.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Deserialize;
 
+use super::executed;
 use super::globs::{Globs, unreadable};
 use super::guard_rule::{GuardMode, GuardRule, Override, PROTECTED_PATH, SETTABLE_GUARDS};
 use super::limits::{DeletionLimits, SizeLimits};
@@ -50,6 +52,10 @@ pub struct Policy {
     layers: [Rules; 2],
     /// Protected paths: all of them, and those that no approval unlocks.
     protect: [Globs; 2],
+    /// Paths that other programs execute and the user excepted, and in which repository.
+    unprotected: Vec<(Option<PathBuf>, Globs)>,
+    /// Whether files that other programs execute are ordinary ones.
+    is_for_users: bool,
     /// Branches that are neither deleted nor rewound, including [`PROTECTED`].
     branches: Globs,
 }
@@ -79,6 +85,7 @@ struct File {
     guards: Guards,
     paths: Vec<Paths>,
     protect: Vec<Protect>,
+    unprotect: Vec<Unprotect>,
     refs: Refs,
     validator: Vec<validator::Table>,
     run: edt_command::RunTable,
@@ -149,6 +156,15 @@ struct Protect {
     r#override: Override,
 }
 
+/// Paths that other programs execute and an agent may change: a key of the user's file alone.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Unprotect {
+    paths: Vec<String>,
+    /// The root of the worktree in which this applies; all if absent.
+    repository: Option<PathBuf>,
+}
+
 impl Policy {
     /// The policy of the user's file and the bytes of the repository's file.
     ///
@@ -195,6 +211,14 @@ impl Policy {
             Globs::new(protect.flat_map(|protect| &protect.paths), "edt.toml")?,
             Globs::new(never.flat_map(|protect| &protect.paths), "edt.toml")?,
         ];
+        if !repo.unprotect.is_empty() {
+            let why = "[[unprotect]] belongs in the user's own edt.toml";
+            return Err(unreadable(REPOSITORY_FILE, why).into());
+        }
+        let unprotected = std::mem::take(&mut user.unprotect).into_iter();
+        let unprotected = unprotected
+            .map(|one| Ok((one.repository, Globs::new(one.paths.iter(), USER_FILE)?)))
+            .collect::<Result<_>>()?;
         let built_in = PROTECTED.map(str::to_owned);
         let branches = built_in.iter().chain(&user.refs.protected).chain(&repo.refs.protected);
         let branches = Globs::new(branches, "edt.toml")?;
@@ -229,13 +253,54 @@ impl Policy {
             commands,
             layers: [user.rules()?, repo.rules()?],
             protect,
+            unprotected,
+            is_for_users: false,
             branches,
         })
     }
 
-    /// Whether `path` is listed under `[[protect]]`.
+    /// The same policy in the worktree with this root.
+    #[must_use]
+    pub fn in_worktree(mut self, root: &Path) -> Policy {
+        let real = edt_io::fs::real_path;
+        self.unprotected.retain_mut(|(repository, _)| {
+            repository.take().is_none_or(|one| real(&one) == real(root))
+        });
+        self
+    }
+
+    /// The same policy for what the user does: files that other programs execute are the user's to
+    /// change.
+    #[must_use]
+    pub fn for_users(self) -> Policy {
+        Policy { is_for_users: true, ..self }
+    }
+
+    /// Whether `path` is listed under `[[protect]]`, or executed by other programs.
     #[must_use]
     pub fn protects(&self, path: &RepoPath) -> bool {
+        self.protect[0].is_match(path) || self.executed_by(path).is_some()
+    }
+
+    /// The program that executes `path` by itself, unless the user excepted the path.
+    #[must_use]
+    pub fn executed_by(&self, path: &RepoPath) -> Option<&'static str> {
+        executed::program_of(path).filter(|_| !self.is_excepted(path))
+    }
+
+    /// Whether `path` may change although other programs execute it.
+    #[must_use]
+    pub fn is_excepted(&self, path: &RepoPath) -> bool {
+        self.is_for_users
+            || self
+                .unprotected
+                .iter()
+                .any(|(repository, globs)| repository.is_none() && globs.is_match(path))
+    }
+
+    /// Whether `[[protect]]` lists `path`.
+    #[must_use]
+    pub fn is_listed(&self, path: &RepoPath) -> bool {
         self.protect[0].is_match(path)
     }
 
@@ -437,6 +502,30 @@ mod tests {
         .unwrap();
         assert_eq!(looser.rule("size_reduction", None).mode, GuardMode::Warn);
         assert!((looser.size_limits.max_bytes_lost - 0.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn only_the_user_excepts_files_that_other_programs_execute() {
+        let envrc = RepoPath::parse(b".envrc").unwrap();
+        let protects = |user: &str| {
+            let scratch = tempfile::tempdir().unwrap();
+            let user = user.replace("HERE", scratch.path().to_str().unwrap());
+            Policy::of(Some(&user), None).unwrap().in_worktree(scratch.path()).protects(&envrc)
+        };
+        assert!(protects(""));
+        assert!(!protects("[[unprotect]]\npaths = [\"**/.envrc\"]\n"));
+        assert!(!protects("unprotect = [{ paths = [\"**\"], repository = \"HERE\" }]\n"));
+        assert!(protects("unprotect = [{ paths = [\"**\"], repository = \"/elsewhere\" }]\n"));
+        assert!(protects("unprotect = [{ paths = [\"docs/**\"] }]\n"));
+        let repository = Policy::of(None, Some("[[unprotect]]\npaths = [\"**\"]\n"));
+        assert!(repository.unwrap_err().to_string().contains("user's own edt.toml"));
+    }
+
+    #[test]
+    fn an_exception_does_not_reach_what_a_file_lists_itself() {
+        let user = "[[unprotect]]\npaths = [\"**\"]\n";
+        let policy = Policy::of(Some(user), Some("[[protect]]\npaths = [\".envrc\"]\n")).unwrap();
+        assert!(policy.protects(&RepoPath::parse(b".envrc").unwrap()));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What the user and the repository allow.
 
+pub mod executed;
 pub mod file;
 mod globs;
 mod guard_rule;

@@ -782,7 +782,7 @@ mod tests {
     fn a_session_does_not_begin_from_a_policy_that_a_session_wrote() {
         let scratch = one_file();
         begun(&scratch, &named("one"));
-        scratch.apply(&Request::new("loosen").create("edt.toml", "[session]\n")).unwrap();
+        scratch.user_commit("edt/one", &[("edt.toml", Some("[session]\n"))], "loosen\n");
         let finding = Finding::new(
             Code::ProtectedPath,
             "The session one changed edt.toml. A new session must not begin from an edt.toml that \

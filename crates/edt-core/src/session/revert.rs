@@ -75,7 +75,7 @@ pub fn revert(
         }
         found.extend(read_only(&state));
         if policy.protects(&state.path) {
-            found.push(protected::finding(&state.path));
+            found.push(protected::finding(&policy, &state.path));
         }
         let disk = match steps.follow(&writer, &state)? {
             Ok(disk) => disk,

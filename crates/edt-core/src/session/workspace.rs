@@ -346,7 +346,8 @@ pub fn current_policy(repo: &Repo, options: &Options) -> Result<(Oid, Policy)> {
 /// or allows commands, and the user's trust store cannot be read.
 pub fn policy(repo: &Repo, options: &Options, base_tree: Oid) -> Result<Policy> {
     let bytes = policy_file(repo, base_tree)?;
-    let mut policy = Policy::of_recorded(options.user_policy.as_deref(), bytes.as_deref())?;
+    let mut policy = Policy::of_recorded(options.user_policy.as_deref(), bytes.as_deref())?
+        .in_worktree(repo.root_path());
     let awaits = policy.validators.iter().any(|one| one.trust == Trust::Untrusted)
         || policy.commands.untrusted_allow_rules().next().is_some();
     if let (Some(bytes), Some(store), true) = (&bytes, &options.trust, awaits)
@@ -461,7 +462,8 @@ mod tests {
     fn the_policy_of_a_session_is_that_of_its_base() {
         let scratch = Scratch::with(&[("edt.toml", "[limits]\nmax_file_bytes = 700\n")]);
         scratch.begin("fix");
-        scratch.edit("loosen", "edt.toml", "700", "7000");
+        let loosened = "[limits]\nmax_file_bytes = 7000\n";
+        scratch.user_commit("edt/fix", &[("edt.toml", Some(loosened))], "loosen\n");
         let repo = scratch.repo();
         let (base, policy) = current_policy(&repo, &Options::default()).unwrap();
         assert_eq!((base, policy.max_file_bytes), (scratch.session().base, 700));

@@ -57,8 +57,9 @@ pub fn restore(
     if let Some(finding) = super::resolve::read_only(&state) {
         return Err(finding.into());
     }
-    if workspace.policy(repo.tree_of(session.base)?)?.protects(path) {
-        return Err(protected::finding(path).into());
+    let policy = workspace.policy(repo.tree_of(session.base)?)?;
+    if policy.protects(path) {
+        return Err(protected::finding(&policy, path).into());
     }
     let writer = ObjectWriter::new(repo);
     let mut overlapping = OverlappingFiles::new(options.overlaps, VERB);
@@ -448,7 +449,8 @@ mod tests {
         scratch.write("a.txt", "two\n");
         let (target, options) = (RestoreTarget::To("0".to_owned()), MoveOptions::default());
         let answer = restore(&mut scratch.open(), &path("a.txt"), &target, options);
-        assert_eq!(refusal(answer), protected::finding(&path("a.txt")));
+        let policy = crate::policy::Policy::of(None, Some(policy)).unwrap();
+        assert_eq!(refusal(answer), protected::finding(&policy, &path("a.txt")));
     }
 
     #[test]

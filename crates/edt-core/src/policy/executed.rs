@@ -1,0 +1,229 @@
+//! Files that other programs execute by themselves, or that name what those programs execute:
+//! settings of editors and agents, hooks, start-up files of shells, pipelines.
+//!
+//! A change of such a file runs later with the user's rights, without a question. They are
+//! protected in every repository; only the user's own `edt.toml` excepts some (`[[unprotect]]`).
+
+use edt_types::RepoPath;
+
+/// Directories whose files count, at any depth, and the program that uses them.
+const DIRECTORIES: [(&str, &str); 18] = [
+    (".amazonq", "Amazon Q"),
+    (".claude", "Claude Code"),
+    (".codex", "Codex"),
+    (".continue", "Continue"),
+    (".cursor", "Cursor"),
+    (".devcontainer", "the editor that opens the development container"),
+    (".gemini", "Gemini CLI"),
+    (".github/actions", "GitHub Actions"),
+    (".github/workflows", "GitHub Actions"),
+    (".husky", "Git through husky"),
+    (".idea", "the IDE of JetBrains"),
+    (".kiro", "Kiro"),
+    (".lefthook", "Git through lefthook"),
+    (".opencode", "opencode"),
+    (".config/fish", "the shell"),
+    (".roo", "Roo Code"),
+    (".windsurf", "Windsurf"),
+    (".zed", "Zed"),
+];
+
+/// Files in any directory, and the program that uses them.
+const FILES: [(&str, &str); 51] = [
+    (".aider.conf.yml", "aider"),
+    (".bash_aliases", "the shell"),
+    (".bash_login", "the shell"),
+    (".bash_logout", "the shell"),
+    (".bash_profile", "the shell"),
+    (".bashrc", "the shell"),
+    (".cshrc", "the shell"),
+    (".devcontainer.json", "the editor that opens the development container"),
+    (".envrc", "direnv"),
+    (".exrc", "Vim"),
+    (".gdbinit", "GDB"),
+    (".gitconfig", "Git"),
+    (".gitmodules", "Git"),
+    (".kshrc", "the shell"),
+    (".lefthook.json", "Git through lefthook"),
+    (".lefthook.toml", "Git through lefthook"),
+    (".lefthook.yaml", "Git through lefthook"),
+    (".lefthook.yml", "Git through lefthook"),
+    (".lldbinit", "LLDB"),
+    (".login", "the shell"),
+    (".mcp.json", "every client of the Model Context Protocol"),
+    (".nvim.lua", "Neovim"),
+    (".nvimrc", "Neovim"),
+    (".pre-commit-config.yaml", "Git through pre-commit"),
+    (".pre-commit-config.yml", "Git through pre-commit"),
+    (".profile", "the shell"),
+    (".tcshrc", "the shell"),
+    (".vimrc", "Vim"),
+    (".vscode/launch.json", "Visual Studio Code"),
+    (".vscode/mcp.json", "Visual Studio Code"),
+    (".vscode/settings.json", "Visual Studio Code"),
+    (".vscode/tasks.json", "Visual Studio Code"),
+    (".xprofile", "the shell"),
+    (".xsessionrc", "the shell"),
+    (".yarnrc.yml", "Yarn"),
+    (".zlogin", "the shell"),
+    (".zlogout", "the shell"),
+    (".zprofile", "the shell"),
+    (".zshenv", "the shell"),
+    (".zshrc", "the shell"),
+    ("lefthook-local.json", "Git through lefthook"),
+    ("lefthook-local.toml", "Git through lefthook"),
+    ("lefthook-local.yaml", "Git through lefthook"),
+    ("lefthook-local.yml", "Git through lefthook"),
+    ("lefthook.json", "Git through lefthook"),
+    ("lefthook.toml", "Git through lefthook"),
+    ("lefthook.yaml", "Git through lefthook"),
+    ("lefthook.yml", "Git through lefthook"),
+    ("opencode.json", "opencode"),
+    ("opencode.jsonc", "opencode"),
+    ("prek.toml", "Git through prek"),
+];
+
+/// Instructions for agents. They execute nothing, but the next agent follows them.
+const INSTRUCTIONS: [&str; 11] = [
+    ".clinerules",
+    ".cursorrules",
+    ".github/copilot-instructions.md",
+    ".goosehints",
+    ".windsurfrules",
+    "AGENTS.md",
+    "AGENTS.override.md",
+    "CLAUDE.local.md",
+    "CLAUDE.md",
+    "GEMINI.md",
+    "QWEN.md",
+];
+
+/// The program that executes `path` or what it names; `None` if none does so by itself. Case does
+/// not count, because it does not on the disks of other systems.
+#[must_use]
+pub fn program_of(path: &RepoPath) -> Option<&'static str> {
+    if path.as_bytes().eq_ignore_ascii_case(b"edt.toml") {
+        return Some("edt");
+    }
+    let below = |directory: &[u8]| {
+        let mut starts = starts(path.as_bytes());
+        starts.any(|rest| {
+            rest.len() > directory.len()
+                && rest[directory.len()] == b'/'
+                && rest[..directory.len()].eq_ignore_ascii_case(directory)
+        })
+    };
+    let file = FILES.iter().find(|(name, _)| is_named(path, name));
+    let found = file.or_else(|| DIRECTORIES.iter().find(|(name, _)| below(name.as_bytes())));
+    found.map(|(_, program)| *program)
+}
+
+/// Whether agents read `path` as instructions.
+#[must_use]
+pub fn is_instructions(path: &RepoPath) -> bool {
+    INSTRUCTIONS.iter().any(|name| is_named(path, name))
+}
+
+/// Whether the path is `name` in any directory.
+fn is_named(path: &RepoPath, name: &str) -> bool {
+    let (path, name) = (path.as_bytes(), name.as_bytes());
+    let Some(at) = path.len().checked_sub(name.len()) else { return false };
+    path[at..].eq_ignore_ascii_case(name) && (at == 0 || path[at - 1] == b'/')
+}
+
+/// The path from each of its components on.
+fn starts(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let slashes = memchr::memchr_iter(b'/', path).map(|at| at + 1);
+    std::iter::once(0).chain(slashes).map(|at| &path[at..])
+}
+
+/// Drivers of `diff` and `merge` that Git has built in (gitattributes(5)): they run no program.
+const BUILT_IN_DRIVERS: [&str; 29] = [
+    "ada", "bash", "bibtex", "binary", "cpp", "csharp", "css", "dts", "elixir", "fortran",
+    "fountain", "golang", "html", "ini", "java", "kotlin", "markdown", "matlab", "objc", "pascal",
+    "perl", "php", "python", "ruby", "rust", "scheme", "tex", "text", "union",
+];
+
+/// The lines of a `.gitattributes` file that make Git run a program of its configuration.
+#[must_use]
+pub fn drivers(text: &[u8]) -> Vec<&[u8]> {
+    let is_driver = |attribute: &[u8]| {
+        let value = |key: &[u8]| attribute.strip_prefix(key);
+        value(b"filter=").is_some()
+            || value(b"diff=")
+                .or_else(|| value(b"merge="))
+                .is_some_and(|name| BUILT_IN_DRIVERS.iter().all(|one| one.as_bytes() != name))
+    };
+    let names_driver = |line: &&[u8]| {
+        let line = line.trim_ascii();
+        !line.starts_with(b"#") && line.split(u8::is_ascii_whitespace).any(is_driver)
+    };
+    text.split(|byte| *byte == b'\n').filter(names_driver).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn program(path: &str) -> Option<&'static str> {
+        program_of(&RepoPath::parse(path.as_bytes()).unwrap())
+    }
+
+    #[test]
+    fn settings_and_hooks_are_found_in_any_directory() {
+        for path in [
+            ".claude/settings.json",
+            "sub/.claude/hooks/stop.sh",
+            ".codex/config.toml",
+            ".mcp.json",
+            ".vscode/tasks.json",
+            "app/.vscode/settings.json",
+            ".idea/workspace.xml",
+            ".husky/pre-commit",
+            ".envrc",
+            "deploy/.envrc",
+            ".devcontainer/devcontainer.json",
+            ".gitmodules",
+            ".github/workflows/ci.yml",
+            ".pre-commit-config.yaml",
+            "lefthook.yml",
+            "home/.bashrc",
+            "edt.toml",
+            ".VSCode/Tasks.json",
+        ] {
+            assert!(program(path).is_some(), "{path}");
+        }
+    }
+
+    #[test]
+    fn ordinary_files_are_not() {
+        for path in [
+            "src/main.rs",
+            ".vscode/extensions.json",
+            ".github/dependabot.yml",
+            ".gitattributes",
+            "claude/settings.json",
+            "x.claude/settings.json",
+            ".claude",
+            "sub/edt.toml",
+            "bashrc",
+            "docs/.github-workflows/a",
+        ] {
+            assert_eq!(program(path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn instructions_are_known_by_name() {
+        let is = |path: &str| is_instructions(&RepoPath::parse(path.as_bytes()).unwrap());
+        assert!(is("AGENTS.md") && is("sub/CLAUDE.md") && is(".github/copilot-instructions.md"));
+        assert!(!is("docs/agents.mdx") && !is("MYAGENTS.md"));
+    }
+
+    #[test]
+    fn only_lines_with_a_driver_count() {
+        let text = b"*.txt eol=lf\n*.bin filter=lfs diff=lfs -text\n# x filter=y\n*.po merge=po\n*.rs diff=rust merge=union\n";
+        let lines = drivers(text);
+        assert_eq!(lines, [&b"*.bin filter=lfs diff=lfs -text"[..], b"*.po merge=po"]);
+    }
+}

@@ -1,0 +1,143 @@
+//! Files that other programs execute by themselves, and planted repositories: nothing that an agent
+//! may do through edt runs later with the user's rights.
+
+use serde_json::json;
+
+use crate::test_repo::{EDT, TestRepo};
+
+/// One file of each program that executes files of a worktree without a question.
+const EXECUTED: [&str; 27] = [
+    ".claude/settings.json",
+    ".claude/hooks/stop.sh",
+    ".codex/config.toml",
+    ".gemini/settings.json",
+    ".cursor/hooks.json",
+    ".mcp.json",
+    ".vscode/tasks.json",
+    ".vscode/settings.json",
+    ".vscode/launch.json",
+    ".idea/workspace.xml",
+    ".husky/pre-commit",
+    ".envrc",
+    ".devcontainer/devcontainer.json",
+    ".devcontainer.json",
+    ".gitmodules",
+    ".github/workflows/ci.yml",
+    ".pre-commit-config.yaml",
+    "lefthook.yml",
+    ".bashrc",
+    ".bash_profile",
+    ".profile",
+    ".zshrc",
+    ".zshenv",
+    ".yarnrc.yml",
+    ".gdbinit",
+    "deep/down/.envrc",
+    "edt.toml",
+];
+
+const RUNS: &str = "[run]\nsandbox = \"permissive\"\nunknown = \"allow\"\n";
+
+#[test]
+fn no_edit_changes_them_without_approval() {
+    let workspace = TestRepo::with(&[("a.txt", b"one\n")]);
+    for path in EXECUTED {
+        let create = json!({"path": path, "mode": "create", "content": "# x\n"});
+        let held = workspace.apply(&create);
+        assert_eq!((held.codes(), held.exit), (vec!["APPROVAL_REQUIRED"], 4), "{:#}", held.json);
+        assert!(!workspace.exists(path), "{path}");
+        let rename = json!({"path": "a.txt", "mode": "rename", "to": path});
+        assert_eq!(workspace.apply(&rename).codes(), ["APPROVAL_REQUIRED"], "{path}");
+    }
+    let driver = "*.bin filter=evil\n";
+    let attributes = json!({"path": ".gitattributes", "mode": "create", "content": driver});
+    assert_eq!(workspace.apply(&attributes).codes(), ["APPROVAL_REQUIRED"]);
+    let harmless = json!({"path": ".gitattributes", "mode": "create", "content": "*.txt eol=lf\n"});
+    workspace.apply(&harmless).landed();
+    assert!(!workspace.exists(".envrc"));
+}
+
+#[test]
+fn the_user_excepts_paths_in_their_own_file() {
+    let workspace = TestRepo::with(&[("a.txt", b"one\n")]);
+    workspace.unprotect(".github/workflows/**");
+    let create = |path: &str| json!({"path": path, "mode": "create", "content": "# x\n"});
+    workspace.apply(&create(".github/workflows/ci.yml")).landed();
+    assert_eq!(workspace.apply(&create(".envrc")).codes(), ["APPROVAL_REQUIRED"]);
+}
+
+#[test]
+fn instructions_of_agents_change_with_a_warning() {
+    let workspace = TestRepo::with(&[("AGENTS.md", b"Be kind.\n")]);
+    let append = ["apply", "AGENTS.md", "--mode", "append", "--content", "x\n"];
+    let answer = workspace.edt(&append);
+    assert_eq!(answer.exit, 0);
+    assert_eq!(answer.json["warnings"][0]["code"], "agent_instructions", "{:#}", answer.json);
+}
+
+#[test]
+fn a_program_under_edt_run_leaves_none() {
+    let workspace = TestRepo::with(&[("a.txt", b"one\n"), (".envrc", b"true\n")]);
+    let directory = workspace.home.join(".config/edt");
+    std::fs::create_dir_all(&directory).unwrap();
+    std::fs::write(directory.join("edt.toml"), RUNS).unwrap();
+    let before = workspace.files();
+    for path in EXECUTED {
+        let parent = path.rsplit_once('/').map_or(".", |(parent, _)| parent);
+        let script = format!("mkdir -p {parent}; echo x >> {path}");
+        let refused = workspace.runs(&[], &["sh", "-c", &script]);
+        assert_eq!(refused.codes(), ["APPROVAL_REQUIRED"], "{path}: {:#}", refused.json);
+        assert_eq!(workspace.files(), before, "{path}");
+    }
+}
+
+#[test]
+fn the_tool_of_an_agent_does_not_write_them() {
+    let workspace = TestRepo::with(&[("a.txt", b"one\n")]);
+    for path in EXECUTED {
+        let payload = json!({"session_id": "s", "cwd": workspace.root,
+            "hook_event_name": "PreToolUse", "tool_name": "Write",
+            "tool_input": {"file_path": workspace.root.join(path), "content": "# x\n"}});
+        let mut hook = workspace.command(EDT);
+        let input = workspace.home.join("payload");
+        std::fs::write(&input, payload.to_string()).unwrap();
+        hook.args(["agent-hook", "claude-code"]).stdin(std::fs::File::open(&input).unwrap());
+        let answer = String::from_utf8(hook.output().unwrap().stdout).unwrap();
+        assert!(
+            answer.contains("deny") && answer.contains("APPROVAL_REQUIRED"),
+            "{path}: {answer}"
+        );
+    }
+}
+
+#[test]
+fn a_planted_repository_does_not_lead_out_of_the_worktree() {
+    let workspace = TestRepo::with(&[("a.txt", b"one\n")]);
+    let secret = workspace.home.join(".ssh/id_rsa");
+    std::fs::create_dir_all(secret.parent().unwrap()).unwrap();
+    std::fs::write(&secret, "secret\n").unwrap();
+    let home = workspace.home.to_str().unwrap();
+    workspace.git(&["init", "--quiet", "sub"]);
+    workspace.git(&["-C", "sub", "config", "core.worktree", home]);
+    workspace.git(&["init", "--quiet", "--bare", "store"]);
+    workspace.git(&["-C", "store", "config", "core.bare", "false"]);
+    workspace.git(&["-C", "store", "config", "core.worktree", home]);
+    workspace.write("by-file/.git", "gitdir: ../store\n");
+    for sub in ["sub", "by-file"] {
+        for args in [
+            &["-C", sub, "read", ".ssh/id_rsa"][..],
+            &["-C", sub, "apply", ".ssh/authorized_keys", "--mode", "create", "--content", "x\n"],
+            &["-C", sub, "status"],
+            &["-C", sub, "begin"],
+        ] {
+            let answer = workspace.edt(args);
+            assert_eq!(answer.codes(), ["UNSUPPORTED_REPOSITORY"], "{args:?}: {:#}", answer.json);
+            assert!(
+                answer.message().contains("no `.git` that leads to it"),
+                "{}",
+                answer.message()
+            );
+        }
+    }
+    assert!(!secret.with_file_name("authorized_keys").exists());
+}
