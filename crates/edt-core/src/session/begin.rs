@@ -463,7 +463,6 @@ mod tests {
     use super::*;
     use crate::session::list::origin;
     use crate::tests::{Scratch, path, refusal};
-    use crate::txn::Request;
 
     fn named(name: &str) -> BeginOptions {
         let name = Some(name.to_owned());
