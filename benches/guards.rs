@@ -200,7 +200,7 @@ fn examine_row(row: Row, policy: &Policy) -> Examined {
         .flat_map(|(guard, outputs)| outputs.into_iter().map(move |output| (guard, output)))
     {
         match output {
-            GuardOutput::Pass => {}
+            GuardOutput::Pass | GuardOutput::Noted { .. } => {}
             GuardOutput::Found { findings, .. } => {
                 found.extend(findings.iter().map(|one| (guard, said(one))));
             }
