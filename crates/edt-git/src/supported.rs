@@ -146,6 +146,7 @@ mod tests {
     use super::*;
     use edt_io::Environment;
 
+    #[expect(clippy::disallowed_methods, reason = "Git makes what is judged")]
     fn git(at: &Path, args: &[&str]) {
         let mut command = Command::new("git");
         command.current_dir(at).args(["-c", "user.name=U", "-c", "user.email=u@x"]).args(args);
