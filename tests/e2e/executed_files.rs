@@ -92,6 +92,36 @@ fn a_program_under_edt_run_leaves_none() {
 }
 
 #[test]
+fn the_sandbox_mounts_existing_ones_read_only() {
+    let workspace = TestRepo::with(&[
+        (".husky/pre-commit", b"true\n"),
+        (".envrc", b"true\n"),
+        (".vscode/tasks.json", b"{}\n"),
+        (".vscode/extensions.json", b"{}\n"),
+    ]);
+    workspace.write(".git/info/exclude", ".husky/_\n");
+    let directory = workspace.home.join(".config/edt");
+    std::fs::create_dir_all(&directory).unwrap();
+    let policy = RUNS.replace("permissive", "standard");
+    std::fs::write(directory.join("edt.toml"), policy).unwrap();
+    let run =
+        |script: &str| workspace.runs(&[], &["sh", "-c", script]).json["run"]["exit_code"].clone();
+    let before = workspace.files();
+    for script in [
+        "echo x >> .envrc",
+        "rm .envrc",
+        "mkdir .husky/_",
+        "mv .husky husky",
+        "mv .vscode vscode",
+        "echo x > .vscode/tasks.json",
+    ] {
+        assert_ne!(run(script), 0, "{script}");
+        assert_eq!(workspace.files(), before, "{script}");
+    }
+    assert_eq!(run("echo x > .vscode/extensions.json"), 0);
+}
+
+#[test]
 fn the_tool_of_an_agent_does_not_write_them() {
     let workspace = TestRepo::with(&[("a.txt", b"one\n")]);
     for path in EXECUTED {

@@ -152,6 +152,7 @@ fn plan(
     let withheld = if confined { sandbox::withheld(&env) } else { Vec::new() };
     let root = repo.real_root()?;
     let git = [root.join(".git"), repo.git_dir().to_owned(), repo.common_dir().to_owned()];
+    let read_only = permitted.executed.iter().map(|path| root.join(path)).collect();
     let plan = SandboxPlan {
         level: permitted.level,
         program: permitted.program.clone(),
@@ -160,6 +161,7 @@ fn plan(
         env,
         root,
         git: git.into(),
+        read_only,
         writable: permitted.writable.clone(),
         // A program that can open a lock file can block edt.
         secrets: [repo.state_path(), &repo.common_dir().join("edt")]

@@ -118,6 +118,12 @@ pub fn program_of(path: &RepoPath) -> Option<&'static str> {
     found.map(|(_, program)| *program)
 }
 
+/// The files and directories of the lists as paths at the root of a worktree.
+pub fn at_root() -> impl Iterator<Item = &'static str> {
+    let listed = FILES.iter().chain(&DIRECTORIES).map(|(name, _)| *name);
+    listed.chain(std::iter::once("edt.toml"))
+}
+
 /// Whether agents read `path` as instructions.
 #[must_use]
 pub fn is_instructions(path: &RepoPath) -> bool {

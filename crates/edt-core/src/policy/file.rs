@@ -298,6 +298,19 @@ impl Policy {
                 .any(|(repository, globs)| repository.is_none() && globs.is_match(path))
     }
 
+    /// The files and directories at the root of a worktree that other programs execute, without
+    /// those in which the user excepted anything.
+    pub fn executed_at_root(&self) -> impl Iterator<Item = &'static str> {
+        let excepted = |path: &str| {
+            self.is_for_users
+                || self
+                    .unprotected
+                    .iter()
+                    .any(|(repository, globs)| repository.is_none() && globs.may_match_below(path))
+        };
+        executed::at_root().filter(move |path| !excepted(path))
+    }
+
     /// Whether `[[protect]]` lists `path`.
     #[must_use]
     pub fn is_listed(&self, path: &RepoPath) -> bool {
@@ -519,6 +532,19 @@ mod tests {
         assert!(protects("unprotect = [{ paths = [\"docs/**\"] }]\n"));
         let repository = Policy::of(None, Some("[[unprotect]]\npaths = [\"**\"]\n"));
         assert!(repository.unwrap_err().to_string().contains("user's own edt.toml"));
+    }
+
+    #[test]
+    fn a_directory_with_an_exception_is_left_to_the_exception() {
+        let listed = |user: &str, path: &str| {
+            let policy = Policy::of(Some(user), None).unwrap();
+            policy.executed_at_root().any(|one| one == path)
+        };
+        assert!(listed("", ".husky") && listed("", ".envrc"));
+        let user = "[[unprotect]]\npaths = [\".husky/_/**\", \".vscode/*\"]\n";
+        assert!(!listed(user, ".husky") && !listed(user, ".vscode/tasks.json"));
+        assert!(listed(user, ".envrc"));
+        assert!(!listed("[[unprotect]]\npaths = [\"**/x\"]\n", ".envrc"));
     }
 
     #[test]

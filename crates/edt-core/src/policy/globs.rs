@@ -45,6 +45,14 @@ impl Globs {
         set.build()
     }
 
+    /// Whether any glob may match `directory` or something below it. True in case of doubt.
+    pub(super) fn may_match_below(&self, directory: &str) -> bool {
+        self.globs.iter().any(|glob| {
+            let literal = glob.glob().split(['*', '?', '[', '{', '\\']).next().unwrap_or_default();
+            literal.starts_with(directory) || directory.starts_with(literal)
+        })
+    }
+
     /// Whether any glob matches `name`. If the globs cannot be compiled, every name matches: a policy
     /// is never ignored.
     pub(super) fn is_match(&self, name: &(impl ToString + ?Sized)) -> bool {

@@ -77,17 +77,22 @@ pub(super) fn of(plan: &SandboxPlan, temporary: &Path) -> Result<Layout, String>
     writable.sort();
     writable.dedup();
     ops.extend(writable.iter().map(|path| MountOp::Writable(path.as_os_str().into())));
-    ops.extend(read_only_git(&plan.git, &writable)?);
+    let others = plan
+        .read_only
+        .iter()
+        .filter(|path| path.symlink_metadata().is_ok_and(|meta| meta.is_dir() || meta.is_file()));
+    let read_only: Vec<PathBuf> = plan.git.iter().chain(others).cloned().collect();
+    ops.extend(read_only_mounts(&read_only, &writable)?);
     ops.extend(hidden(plan, &root));
     writable.push(temporary.to_owned());
     Ok(Layout { ops, writable })
 }
 
-/// Git's files and directories in writable places, each with its parent directories: a mount point
-/// cannot be renamed, removed or replaced.
-fn read_only_git(git: &[PathBuf], writable: &[PathBuf]) -> Result<Vec<MountOp>, String> {
+/// The paths in writable places, each with its parent directories: a mount point cannot be renamed,
+/// removed or replaced.
+fn read_only_mounts(paths: &[PathBuf], writable: &[PathBuf]) -> Result<Vec<MountOp>, String> {
     let (mut parents, mut targets) = (Vec::new(), Vec::new());
-    for path in git {
+    for path in paths {
         let Ok(meta) = path.symlink_metadata() else { continue };
         let (Some(parent), Some(name)) =
             (path.parent().and_then(|parent| parent.canonicalize().ok()), path.file_name())
@@ -231,6 +236,17 @@ mod tests {
             tree.ops(&plan)[1..],
             [tree.writable("tree"), tree.read_only("tree/.git"), tree.read_only("tree/.git/hooks")]
         );
+    }
+
+    #[test]
+    fn other_files_and_directories_are_read_only_if_they_exist_and_are_no_links() {
+        let tree = Tree::new();
+        fs::create_dir(tree.path("tree/.husky")).unwrap();
+        std::os::unix::fs::symlink("src", tree.path("tree/.envrc")).unwrap();
+        let read_only = [".husky", ".envrc", ".mcp.json"];
+        let read_only = read_only.map(|name| tree.path("tree").join(name)).to_vec();
+        let plan = SandboxPlan { read_only, ..tree.plan(Level::Standard) };
+        assert_eq!(tree.ops(&plan)[1..], [tree.writable("tree"), tree.read_only("tree/.husky")]);
     }
 
     #[test]

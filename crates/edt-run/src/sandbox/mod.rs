@@ -62,6 +62,9 @@ pub struct SandboxPlan {
     pub root: PathBuf,
     /// `.git` (file or directory), the Git directory, the common directory, edt's state: read-only.
     pub git: Vec<PathBuf>,
+    /// Other files and directories below the worktree that are read-only. Missing ones and links
+    /// are left out.
+    pub read_only: Vec<PathBuf>,
     /// Further writable directories from the user's configuration. Missing ones are ignored.
     pub writable: Vec<PathBuf>,
     /// Files and directories that must not be readable, in addition to the built-in list.
@@ -84,6 +87,7 @@ impl SandboxPlan {
             env: Vec::new(),
             root: root.to_owned(),
             git: Vec::new(),
+            read_only: Vec::new(),
             writable: Vec::new(),
             secrets: Vec::new(),
             limits: ResourceLimits::of(level),

@@ -171,6 +171,12 @@ const NAME_PARTS: &[&str] = &[
     "COOKIE",
 ];
 
+/// Ends of variable names.
+const NAME_ENDS: &[&str] = &["KEY", "PASS", "AUTH", "DSN", "JWT", "CREDS", "OTP"];
+
+/// Last words of variable names that have more than one: `PWD` and `OLDPWD` are directories.
+const LAST_WORDS: &[&str] = &["PWD", "PW", "PIN"];
+
 /// Complete words of variable names, between underscores: `PAT` must not match `LIBRARY_PATH`.
 const NAME_WORDS: &[&str] = &["PAT"];
 
@@ -202,9 +208,21 @@ const VALUE_PREFIXES: &[&str] = &[
     "ghr_",
     "github_pat_",
     "glpat-",
-    "sk-ant-",
-    "sk-proj-",
+    "glsa_",
+    "sk-",
+    "sk_live_",
+    "sk_test_",
+    "rk_live_",
+    "whsec_",
+    "gsk_",
+    "xai-",
+    "r8_",
+    "AIza",
+    "ya29.",
+    "eyJ",
+    "xoxa-",
     "xoxb-",
+    "xoxe",
     "xoxp-",
     "xapp-",
     "AKIA",
@@ -213,8 +231,19 @@ const VALUE_PREFIXES: &[&str] = &[
     "pypi-",
     "hf_",
     "dckr_pat_",
+    "dop_v1_",
+    "lin_api_",
+    "shpat_",
+    "ATATT3",
+    "SG.",
+    "AGE-SECRET-KEY-",
+    "Bearer ",
+    "Basic ",
     "-----BEGIN",
 ];
+
+/// The least length of a key: shorter values with such a prefix are words.
+const MIN_KEY: usize = 12;
 
 /// The names of the variables that a program does not get at standard and strict.
 #[must_use]
@@ -229,21 +258,28 @@ pub fn withheld(env: &[(OsString, OsString)]) -> Vec<OsString> {
 pub(super) fn is_secret(name: &OsStr, value: &OsStr) -> bool {
     let upper = name.to_string_lossy().to_uppercase();
     let value = value.to_string_lossy();
+    let last_of_several = upper.rsplit_once('_').map(|(_, last)| last);
     NAME_PARTS.iter().any(|part| upper.contains(part))
+        || NAME_ENDS.iter().any(|end| upper.ends_with(end))
+        || last_of_several.is_some_and(|last| LAST_WORDS.contains(&last))
         || upper.split('_').skip(1).any(|word| NAME_WORDS.contains(&word))
         || FULL_NAMES.contains(&upper.as_str())
-        || VALUE_PREFIXES.iter().any(|start| value.starts_with(start))
-        || has_url_password(&value)
+        || is_key(&value)
+        || has_url_credentials(&value)
 }
 
-/// `scheme://user:password@host`.
-fn has_url_password(value: &str) -> bool {
+fn is_key(value: &str) -> bool {
+    value.len() >= MIN_KEY && VALUE_PREFIXES.iter().any(|start| value.starts_with(start))
+}
+
+/// `scheme://user:password@host`, or a key in place of the user.
+fn has_url_credentials(value: &str) -> bool {
     let Some((_, rest)) = value.split_once("://") else { return false };
     let authority = rest.split(['/', '?', '#', ' ']).next().unwrap_or_default();
-    authority
-        .rsplit_once('@')
-        .and_then(|(user, _)| user.split_once(':'))
-        .is_some_and(|(_, word)| !word.is_empty())
+    authority.rsplit_once('@').is_some_and(|(user, _)| match user.split_once(':') {
+        Some((_, password)) => !password.is_empty(),
+        None => is_key(user),
+    })
 }
 
 /// All paths where secrets may be, whether they exist or not.
@@ -306,39 +342,104 @@ fn homes(named: Vec<PathBuf>) -> Vec<PathBuf> {
 mod tests {
     use super::*;
 
+    const KEY: &str = "0123456789abcdef0123";
+
     #[test]
-    fn secrets_are_recognized_by_name_and_by_value() {
-        let env = [
+    fn credentials_are_withheld() {
+        let named = [
+            "GITHUB_TOKEN",
+            "GH_TOKEN",
+            "GITLAB_TOKEN",
+            "NPM_TOKEN",
+            "CARGO_REGISTRY_TOKEN",
+            "OPENAI_API_KEY",
+            "ANTHROPIC_API_KEY",
+            "GEMINI_API_KEY",
+            "my_api_key",
+            "STRIPEKEY",
+            "AWS_ACCESS_KEY_ID",
+            "AWS_SECRET_ACCESS_KEY",
+            "AWS_SESSION_TOKEN",
+            "GPG_PASSPHRASE",
+            "AZURE_CLIENT_SECRET",
+            "GOOGLE_APPLICATION_CREDENTIALS",
+            "VAULT_TOKEN",
+            "DB_PASS",
+            "PGPASSWORD",
+            "MYSQL_PWD",
+            "DB_PWD",
+            "REDISCLI_AUTH",
+            "BASIC_AUTH",
+            "SENTRY_DSN",
+            "SESSION_JWT",
+            "SSH_AUTH_SOCK",
+            "DOCKER_HOST",
+            "GH_PAT",
+            "TWINE_PASSWORD",
+            "SLACK_WEBHOOK_SECRET",
+            "SIGNING_KEY",
+            "ENCRYPTION_KEY",
+            "SESSION_COOKIE",
+            "DBUS_SESSION_BUS_ADDRESS",
+            "NPM_CONFIG__AUTH",
+            "SUDO_ASKPASS",
+            "LDAP_CREDS",
+        ];
+        let valued = [
+            "sk-0123456789abcdef",
+            "sk_live_0123456789",
+            "AIzaSyA0123456789",
+            "eyJhbGciOiJIUzI1NiJ9",
+            "gsk_0123456789",
+            "xai-0123456789",
+            "ghp_0123456789",
+            "glpat-0123456789",
+            "https://ghp_0123456789@github.com/x/y",
+            "postgres://me:pass@host/db",
+            "Bearer 0123456789",
+            "-----BEGIN PRIVATE KEY-----",
+        ];
+        assert_eq!(named.len() + valued.len(), 49);
+        for name in named {
+            assert!(is_secret(name.as_ref(), KEY.as_ref()), "{name}");
+        }
+        for value in valued {
+            assert!(is_secret("PLAIN".as_ref(), value.as_ref()), "{value}");
+        }
+    }
+
+    #[test]
+    fn ordinary_variables_pass() {
+        for (name, value) in [
             ("PATH", "/bin"),
-            ("GITHUB_TOKEN", "x"),
-            ("my_api_key", "x"),
-            ("SSH_AUTH_SOCK", "/x"),
-            ("DATABASE_URL", "postgres://me:pass@host/db"),
+            ("PWD", "/home/me"),
+            ("OLDPWD", "/"),
             ("HOMEPAGE", "https://example.com/a@b"),
-            ("X", "ghp_0123"),
             ("USER_AT", "https://me@example.com"),
             // Regression: PAT (personal access token) matched these names.
             ("LD_LIBRARY_PATH", "/x"),
             ("PKG_CONFIG_PATH", "/x"),
-            ("GH_PAT", "x"),
-        ];
+            ("EDITOR", "sk-edit"),
+            ("RUSTFLAGS", "-Copt-level=1"),
+            ("TERM_PROGRAM", "vscode"),
+        ] {
+            assert!(!is_secret(name.as_ref(), value.as_ref()), "{name}");
+        }
+        let env = [("PATH", "/bin"), ("X_TOKEN", "x")];
         let env = env.map(|(name, value)| (OsString::from(name), OsString::from(value)));
-        assert_eq!(
-            withheld(&env),
-            ["GITHUB_TOKEN", "my_api_key", "SSH_AUTH_SOCK", "DATABASE_URL", "X", "GH_PAT"]
-        );
+        assert_eq!(withheld(&env), ["X_TOKEN"]);
     }
 
     #[test]
     fn a_password_in_an_address_is_a_secret() {
-        assert!(has_url_password("postgres://me:pass@host/db"));
-        assert!(has_url_password("https://x:y@[::1]:8080?q"));
+        assert!(has_url_credentials("postgres://me:pass@host/db"));
+        assert!(has_url_credentials("https://x:y@[::1]:8080?q"));
     }
 
     #[test]
     fn an_address_without_a_password_is_none() {
         for value in ["https://me@host", "https://host/a:b@c", "https://me:@host", "a:b@c", ""] {
-            assert!(!has_url_password(value), "{value}");
+            assert!(!has_url_credentials(value), "{value}");
         }
     }
 
