@@ -12,17 +12,16 @@ use serde_json::{Map, Value};
 use super::context::{CallDefaults, CapturedAnswer, Context};
 use super::edit_name::ProposalName;
 use super::{
-    apply, checkpoint, diff, land, log, ls, note, proposals, read, restore, revert, run, search,
-    show, status, undo,
+    apply, checkpoint, diff, land, log, ls, mcp_worktree, note, proposals, read, restore, revert,
+    run, search, show, status, undo,
 };
 use crate::mcp::{
-    self, CallProgress, Reply, Roots, Tool, ToolAnswer, ToolCall, ToolEffect, either, input, output,
+    self, CallProgress, Reply, Tool, ToolAnswer, ToolCall, ToolEffect, either, input, output,
 };
 use crate::telemetry;
 use edt_agents::guide;
 use edt_core::session::workspace::Cache;
 use edt_core::txn::{self, Request};
-use edt_io::fs;
 use edt_run::store::OutputStream;
 use edt_run::{RunObserver, Signal};
 use edt_types::{Code, DryRun, Finding, Outcome, Result, Status};
@@ -329,7 +328,8 @@ impl Server {
             request: Some(std::mem::take(&mut call.request)),
         };
         let running = telemetry::begin(asked);
-        let start = self.start(&mut call);
+        let named = call.args.remove("worktree").filter(|value| !value.is_null());
+        let start = mcp_worktree::directory(&self.call_defaults, &self.cache, named, &call.roots);
         let place = start.as_ref().map_or_else(|_| self.call_defaults.start.clone(), Clone::clone);
         let context = self.call_defaults.context(row.name, place, Arc::clone(&self.cache));
         let makes = !["proposal", "output"]
@@ -362,78 +362,6 @@ impl Server {
         // The answer was sent before, so recording the span does not delay it.
         drop(running);
     }
-
-    /// The directory in which a call acts. If the client named its roots, the worktree must be
-    /// inside one of them, or contain one.
-    fn start(&self, call: &mut ToolCall) -> Result<PathBuf> {
-        let named = call.args.remove("worktree").filter(|value| !value.is_null());
-        let roots: Option<Vec<PathBuf>> = match &call.roots {
-            Roots::Unsupported => None,
-            // The client's roots are unknown: allow only the server's own directory.
-            Roots::Unanswered => Some(vec![fs::real_path(&self.call_defaults.start)]),
-            Roots::Known(roots) => Some(roots.iter().map(|root| fs::real_path(root)).collect()),
-        };
-        let theirs = |path: &Path| {
-            roots.as_ref().is_none_or(|all| {
-                all.iter().any(|root| path.starts_with(root) || root.starts_with(path))
-            })
-        };
-        let names = || {
-            roots
-                .iter()
-                .flatten()
-                .map(|root| root.display().to_string())
-                .collect::<Vec<_>>()
-                .join(" or ")
-        };
-        let Some(named) = named else {
-            let own = fs::real_path(&self.call_defaults.start);
-            let first = roots.iter().flatten().find(|root| root.is_dir());
-            return match first {
-                _ if theirs(&own) => Ok(own),
-                Some(first) => Ok(first.clone()),
-                None => Err(Finding::new(
-                    Code::PathOutsideRepo,
-                    "The client works in directories that do not exist on this machine.",
-                    "Let the user know that the client's roots must be directories with a repository.",
-                )
-                .nothing_changed()
-                .into()),
-            };
-        };
-        let named = of::<PathBuf>(named)?;
-        let bad = |what: &str, hint: &str| {
-            let message = format!("The worktree {} is {what}.", named.display());
-            Err(Finding::new(Code::BadRequest, message, hint).nothing_changed().into())
-        };
-        let real = fs::real_path(&named);
-        if !named.is_absolute() {
-            return bad("not an absolute path", "Send an absolute path, or omit `worktree`.");
-        } else if !real.is_dir() {
-            return bad(
-                "not a directory",
-                "Send the directory of a worktree, or omit `worktree`; `git worktree list` lists them.",
-            );
-        } else if real.components().any(|part| part.as_os_str() == ".git") {
-            return bad(
-                "inside a Git directory",
-                "Send the directory of a worktree, or omit `worktree`.",
-            );
-        } else if theirs(&real) {
-            return Ok(real);
-        }
-        let message = format!(
-            "{} is outside of the directories in which this client works.",
-            named.display()
-        );
-        Err(Finding::new(
-            Code::PathOutsideRepo,
-            message,
-            format!("Name a worktree in {}.", names()),
-        )
-        .nothing_changed()
-        .into())
-    }
 }
 
 /// Whether a client's name can be written into a commit.
@@ -459,7 +387,7 @@ fn request(args: &Value) -> Result<Request> {
 }
 
 /// Parses the arguments of a tool.
-fn of<T: DeserializeOwned>(args: Value) -> Result<T> {
+pub(super) fn of<T: DeserializeOwned>(args: Value) -> Result<T> {
     serde_path_to_error::deserialize(args).map_err(|error| {
         let place = error.path().to_string();
         let at = if place == "." { String::new() } else { format!(" at `{place}`") };

@@ -20,6 +20,8 @@ mod log;
 mod ls;
 #[cfg(feature = "mcp")]
 mod mcp;
+#[cfg(feature = "mcp")]
+mod mcp_worktree;
 mod memory;
 mod meta;
 mod note;

@@ -457,6 +457,25 @@ fn cached_data_is_never_stale() {
 }
 
 #[test]
+fn a_client_without_roots_stays_in_the_servers_repository() {
+    let (workspace, other) = (workspace(), workspace());
+    let args = json!({"worktree": other.root, "path": "n.txt", "mode": "create", "content": "n\n"});
+    let mut server = Server::new(&workspace);
+    let refused = server.call("apply", args.clone());
+    assert!(refused.json.to_string().contains("[mcp] worktrees"), "{:#}", refused.json);
+    refused.refused("PATH_OUTSIDE_REPO");
+    assert!(!other.exists("n.txt"));
+    server.ends();
+    let file = workspace.home.join(".config/edt/edt.toml");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(file, format!("[mcp]\nworktrees = [{:?}]\n", other.root)).unwrap();
+    let mut server = Server::new(&workspace);
+    server.call("apply", args).done();
+    assert!(other.exists("n.txt"));
+    server.ends();
+}
+
+#[test]
 fn other_worktrees_by_argument_within_the_roots() {
     let workspace = workspace();
     let other = workspace.root.parent().unwrap().join("other");

@@ -46,6 +46,8 @@ pub struct Policy {
     pub validators: Vec<Validator>,
     /// Whether an edit is refused until the user has trusted the validators of its files.
     pub require_trust: bool,
+    /// Directories whose worktrees a client of `edt mcp` without roots may name.
+    pub mcp_worktrees: Vec<PathBuf>,
     /// Which programs may run, and how.
     pub commands: CommandPolicy,
     /// The settings of guards: the user's, then the repository's.
@@ -86,6 +88,7 @@ struct File {
     paths: Vec<Paths>,
     protect: Vec<Protect>,
     unprotect: Vec<Unprotect>,
+    mcp: Mcp,
     refs: Refs,
     validator: Vec<validator::Table>,
     run: edt_command::RunTable,
@@ -165,6 +168,13 @@ struct Unprotect {
     repository: Option<PathBuf>,
 }
 
+/// A table of the user's file alone.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Mcp {
+    worktrees: Vec<PathBuf>,
+}
+
 impl Policy {
     /// The policy of the user's file and the bytes of the repository's file.
     ///
@@ -211,9 +221,14 @@ impl Policy {
             Globs::new(protect.flat_map(|protect| &protect.paths), "edt.toml")?,
             Globs::new(never.flat_map(|protect| &protect.paths), "edt.toml")?,
         ];
-        if !repo.unprotect.is_empty() {
-            let why = "[[unprotect]] belongs in the user's own edt.toml";
-            return Err(unreadable(REPOSITORY_FILE, why).into());
+        for (name, is_set) in [
+            ("[[unprotect]]", !repo.unprotect.is_empty()),
+            ("[mcp]", !repo.mcp.worktrees.is_empty()),
+        ] {
+            if is_set {
+                let why = format!("{name} belongs in the user's own edt.toml");
+                return Err(unreadable(REPOSITORY_FILE, &why).into());
+            }
         }
         let unprotected = std::mem::take(&mut user.unprotect).into_iter();
         let unprotected = unprotected
@@ -249,6 +264,7 @@ impl Policy {
                 stricter_of(pt.time_limit_ms, rt.time_limit_ms, u64::max).unwrap_or(1000),
             ),
             validators,
+            mcp_worktrees: std::mem::take(&mut user.mcp.worktrees),
             require_trust: stricter_of(pv.require, rv.require, |a, b| a || b).unwrap_or(false),
             commands,
             layers: [user.rules()?, repo.rules()?],

@@ -45,7 +45,7 @@ impl Globs {
         set.build()
     }
 
-    /// Whether any glob may match `directory` or something below it. True in case of doubt.
+    /// Whether any glob may match `directory` or something below it. True if that is uncertain.
     pub(super) fn may_match_below(&self, directory: &str) -> bool {
         self.globs.iter().any(|glob| {
             let literal = glob.glob().split(['*', '?', '[', '{', '\\']).next().unwrap_or_default();
