@@ -404,6 +404,18 @@ mod tests {
     }
 
     #[test]
+    fn a_policy_that_cannot_be_read_does_not_land() {
+        let scratch = one_edit();
+        scratch.user_commit("edt/fix", &[("edt.toml", Some("[guards\n"))], "by hand\n");
+        let finding = refusal(landed(&scratch, &consent()));
+        assert_eq!(finding.code, Code::BadRequest);
+        assert!(finding.summary.starts_with("The session's edt.toml would land. Could not read"));
+        let sound = [("edt.toml", Some("[session]\nswitch = true\n"))];
+        scratch.user_commit("edt/fix", &sound, "corrected\n");
+        landed(&scratch, &consent()).unwrap();
+    }
+
+    #[test]
     fn the_users_own_cut_below_an_edit_needs_consent_and_an_override() {
         let scratch = Scratch::with(&[("a.txt", &numbers(200))]);
         scratch.write("a.txt", &numbers(20));

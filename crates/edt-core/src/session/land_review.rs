@@ -8,6 +8,7 @@ use super::history::Commit;
 use super::land_options::LandOptions;
 use super::land_plan::{LandPlan, LandTarget, PlannedCommit};
 use super::user_commits::UserCommits;
+use super::workspace::policy_file;
 use crate::guard::evaluate::RecordedOverrides;
 use crate::guard::review::ChangesReview;
 use crate::guard::{Guard, Overrides};
@@ -40,7 +41,7 @@ impl LandReview<'_> {
     ) -> Result<Vec<Warning>> {
         let target = target.tree(writer.repo())?;
         let (mut before, mut warnings) = (target, Vec::new());
-        let mut found: Vec<Finding> = Vec::new();
+        let mut found = unreadable_policy(writer.repo(), session)?;
         let made_with_git = UserCommits::of(writer, session).made_with_git();
         let users = UserCommits::of(writer, session);
         let recorded = recorded_overrides(writer, &plan.commits)?;
@@ -83,6 +84,26 @@ impl LandReview<'_> {
         Refusal::check(found)?;
         Ok(warnings)
     }
+}
+
+/// The refusal of an `edt.toml` of the session that cannot be read: after the landing it would
+/// refuse every edit.
+fn unreadable_policy(repo: &Repo, session: &Session) -> Result<Vec<Finding>> {
+    let read = |commit| policy_file(repo, repo.tree_of(commit)?);
+    let (base, tip) = (read(session.base).ok(), read(session.tip));
+    if tip.as_ref().ok() == base.as_ref() && base.is_some() {
+        return Ok(Vec::new());
+    }
+    let unread = tip.and_then(|bytes| Policy::of_recorded(None, bytes.as_deref())).err();
+    let found = unread.map(Refusal::into_vec).unwrap_or_default().into_iter();
+    Ok(found
+        .map(|finding| Finding {
+            summary: format!("The session's edt.toml would land. {}", finding.summary),
+            remedy: "Correct edt.toml on the session's branch, or take its change back.".to_owned(),
+            ..finding
+        })
+        .map(|finding| finding.with_effect(Effect::NothingLanded))
+        .collect())
 }
 
 /// The commit of the user's changes, made by edt, that lands as `planned`.
