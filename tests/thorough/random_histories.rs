@@ -477,11 +477,24 @@ impl<'t> Round<'t> {
         let mine = written.iter().filter_map(|(path, bytes)| Some((*path, plain(bytes.as_ref()?))));
         let existing = before.iter().map(|(path, bytes)| (path.as_str(), bytes.clone()));
         for (path, bytes) in existing.filter(|(path, _)| !written.contains_key(path)).chain(mine) {
-            check(is_alive(&bytes, &alive), || {
+            check(is_alive(&bytes, &alive) || self.is_private(&bytes), || {
                 format!("{path} is gone: {:?}", String::from_utf8_lossy(&bytes))
             })?;
         }
         Ok(())
+    }
+
+    /// Whether the private store has `bytes`: the user's lines that an edit replaced, and that no
+    /// object may have.
+    fn is_private(&self, bytes: &[u8]) -> bool {
+        let store = self.workspace.root.join(".git/edt/private");
+        let directories = std::fs::read_dir(store).into_iter().flatten().flatten();
+        let entries =
+            directories.flat_map(|one| std::fs::read_dir(one.path()).into_iter().flatten());
+        entries.flatten().any(|entry| {
+            let stored = std::fs::read(entry.path()).unwrap_or_default();
+            memchr::memmem::find(&stored, bytes).is_some()
+        })
     }
 
     fn recovers(&self) -> Result<Value, String> {
