@@ -487,7 +487,7 @@ impl<'t> Round<'t> {
     /// Whether the private store has `bytes`: the user's lines that an edit replaced, and that no
     /// object may have.
     fn is_private(&self, bytes: &[u8]) -> bool {
-        let store = self.workspace.root.join(".git/edt/private");
+        let store = self.workspace.git_dir("--git-common-dir").join("edt/private");
         let directories = std::fs::read_dir(store).into_iter().flatten().flatten();
         let entries =
             directories.flat_map(|one| std::fs::read_dir(one.path()).into_iter().flatten());
