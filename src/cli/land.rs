@@ -12,7 +12,7 @@ use edt_agents::hook::who::Who;
 use edt_core::proposal::landing::{self, PlainCommits};
 use edt_core::session::Session;
 use edt_core::session::abandon::abandon;
-use edt_core::session::land::land;
+use edt_core::session::land::{land, policies};
 use edt_core::session::land_options::LandOptions;
 use edt_core::session::unland::{UndoneBy, UnlandOptions, unland};
 use edt_types::text::counted;
@@ -74,29 +74,30 @@ impl Args {
         }
         let mut workspace = context.workspace()?;
         let session = Session::required(&workspace.repo, &workspace.repo.head()?)?;
+        let mut options = LandOptions {
+            into: self.into.clone(),
+            message: self.message.clone(),
+            allow: self.allow.clone(),
+            include_user_changes: false,
+        };
         // An agent cannot give the user's consent.
-        let policy = workspace.policy(workspace.repo.tree_of(session.base)?)?;
-        let consents = context.who() == Who::User || policy.land_user_changes;
-        let include_user_changes = self.include_user_changes && consents;
+        let policies = policies(&workspace, &session, &options)?;
+        let consents =
+            context.who() == Who::User || policies.iter().all(|policy| policy.land_user_changes);
+        options.include_user_changes = self.include_user_changes && consents;
         if context.who() != Who::User {
-            Refusal::check(landing::unapproved_paths(
-                &workspace.repo,
-                &policy,
-                &session,
-                PlainCommits::ByUser,
-            )?)?;
+            for policy in &policies {
+                Refusal::check(landing::unapproved_paths(
+                    &workspace.repo,
+                    policy,
+                    &session,
+                    PlainCommits::ByUser,
+                )?)?;
+            }
         }
-        let landed = land(
-            &mut workspace,
-            &session,
-            &LandOptions {
-                into: self.into.clone(),
-                message: self.message.clone(),
-                allow: self.allow.clone(),
-                include_user_changes,
-            },
-        )
-        .map_err(|found| if self.include_user_changes { found.map(not_accepted) } else { found })?;
+        let landed = land(&mut workspace, &session, &options).map_err(|found| {
+            if self.include_user_changes { found.map(not_accepted) } else { found }
+        })?;
         let (into, made) = (landed.target.short().to_owned(), landed.commits.len());
         let (edits, elsewhere) = (landed.edits, landed.elsewhere.clone());
         let outcome = landed.outcome(&workspace, &session)?;

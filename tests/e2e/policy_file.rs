@@ -31,6 +31,18 @@ fn restore_does_not_change_a_protected_path() {
 }
 
 #[test]
+fn a_landing_goes_by_the_policy_of_its_target_too() {
+    let workspace = TestRepo::with(&[("k/a.txt", b"one\n"), ("b.txt", b"b\n")]);
+    workspace.edt(&["begin", "s", "--no-switch"]).landed();
+    workspace.edt(&["apply", "k/a.txt", "--mode", "append", "--content", "two\n"]).landed();
+    workspace.write("edt.toml", "[[protect]]\npaths = [\"k/**\"]\n");
+    workspace.git(&["add", "edt.toml"]);
+    workspace.git(&["commit", "--quiet", "-m", "protect", "edt.toml"]);
+    let refused = workspace.refuses(&["APPROVAL_REQUIRED"], 4, &["land"]);
+    assert!(refused.message().contains("k/a.txt"), "{}", refused.message());
+}
+
+#[test]
 fn a_session_does_not_begin_with_a_policy_that_a_session_wrote() {
     let workspace = TestRepo::with(&[
         ("a.txt", lines(200).as_bytes()),

@@ -17,7 +17,8 @@ use super::land_target::{landing_lock, other_worktree, target};
 use super::list::next_numbered_ref;
 use super::uncovered;
 use super::unland::Landing;
-use super::workspace::LockedWorkspace;
+use super::workspace::{LockedWorkspace, policy_file};
+use crate::policy::Policy;
 use edt_git::commit_hooks;
 use edt_git::diff::TreeDifference;
 use edt_git::{InHead, Loose, ObjectWriter, Oid, Repo};
@@ -109,6 +110,27 @@ pub fn land(
     }
 }
 
+/// The policies that judge the landing of `session`: that of its base, and that of its target if it
+/// has changed since. What either refuses does not land.
+///
+/// # Errors
+/// As [`LockedWorkspace::policy`]; `OBJECT_MISSING`, `IO_ERROR`, and those of a target that does not
+/// exist.
+pub fn policies(
+    workspace: &LockedWorkspace,
+    session: &Session,
+    options: &LandOptions,
+) -> Result<Vec<Policy>> {
+    let repo = &workspace.repo;
+    let base = repo.tree_of(session.base)?;
+    let target = target(repo, session, options)?.tree(repo)?;
+    let mut all = vec![workspace.policy(base)?];
+    if policy_file(repo, target)? != policy_file(repo, base)? {
+        all.push(workspace.policy(target)?);
+    }
+    Ok(all)
+}
+
 fn land_once(
     workspace: &mut LockedWorkspace,
     session: &Session,
@@ -117,9 +139,9 @@ fn land_once(
     workspace.repo.check_idle()?;
     session.check_not_shared(&workspace.repo)?;
     let state = landing_lock(&workspace.repo)?;
-    let policy = workspace.policy(workspace.repo.tree_of(session.base)?)?;
+    let policies = policies(workspace, session, options)?;
     let guards = workspace.options().guards.clone();
-    let review = LandReview { policy: &policy, guards: &guards, options };
+    let review = LandReview { policies: &policies, guards: &guards, options };
     // Git's hooks may take long and may call edt. The worktree's lock is released meanwhile, so
     // everything is checked again afterwards.
     let (prepared, _queue) = workspace.unlocked(|repo| {
@@ -401,6 +423,21 @@ mod tests {
 
     fn allow(word: &str, options: LandOptions) -> LandOptions {
         LandOptions { allow: vec![word.to_owned()], ..options }
+    }
+
+    #[test]
+    fn the_policy_of_the_target_counts_too() {
+        let files = [("a.txt", numbers(60)), ("b.txt", "b\n".to_owned())];
+        let scratch = Scratch::with(&files.each_ref().map(|(path, text)| (*path, text.as_str())));
+        scratch.begin("fix");
+        scratch.apply(&Request::new("cut").overwrite("a.txt", numbers(30))).unwrap();
+        let stricter = "[guards.size_reduction]\nmax_lines_lost = 0.2\n";
+        let main = scratch.user_commit("main", &[("edt.toml", Some(stricter))], "stricter\n");
+        let finding = refusal(landed(&scratch, &LandOptions::default()));
+        assert_eq!(finding.code, Code::SizeReduction);
+        assert_eq!(scratch.repo().ref_value("refs/heads/main").unwrap(), Some(main));
+        let allow = vec!["size_reduction".to_owned()];
+        landed(&scratch, &LandOptions { allow, ..LandOptions::default() }).unwrap();
     }
 
     #[test]

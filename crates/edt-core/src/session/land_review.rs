@@ -20,7 +20,8 @@ use edt_types::{Code, Effect, Finding, Refusal, Result, Warning};
 /// What judges a landing.
 #[derive(Debug)]
 pub(super) struct LandReview<'a> {
-    pub(super) policy: &'a Policy,
+    /// Those of the session's base and of the target.
+    pub(super) policies: &'a [Policy],
     pub(super) guards: &'a [Arc<dyn Guard>],
     pub(super) options: &'a LandOptions,
 }
@@ -53,29 +54,37 @@ impl LandReview<'_> {
             if commit.is_none() && matches!(planned, PlannedCommit::UserCommit { .. }) {
                 continue;
             }
-            let judge = |users: &UserCommits<'_>| {
-                let (policy, guards) = (self.policy, self.guards);
+            let judge = |policy: &Policy, users: &UserCommits<'_>| {
+                let guards = self.guards;
                 ChangesReview::of_landing(users, writer, trees, folded, policy, guards, overrides)
             };
-            let review = judge(&made_with_git)?;
-            warnings.extend(review.warnings);
-            // An edit is not blamed for what the user's changes below it removed.
-            let own = match commit {
-                None if !review.refused.is_empty() => judge(&users)?.refused,
-                _ => Vec::new(),
-            };
-            for finding in review.refused {
-                let is_it = |one: &Finding| one.code == finding.code && one.path == finding.path;
-                // A later commit of the landing has what an earlier one has.
-                if found.iter().any(is_it) || is_known_binary(writer, &finding, &plan.commits)? {
-                    continue;
+            for policy in self.policies {
+                let review = judge(policy, &made_with_git)?;
+                for warning in review.warnings {
+                    if !warnings.contains(&warning) {
+                        warnings.push(warning);
+                    }
                 }
-                let in_users = match commit {
-                    None if own.iter().any(is_it) => None,
-                    None => last_users_changes(writer, plan, &finding)?,
-                    commit => commit,
+                // An edit is not blamed for what the user's changes below it removed.
+                let own = match commit {
+                    None if !review.refused.is_empty() => judge(policy, &users)?.refused,
+                    _ => Vec::new(),
                 };
-                found.push(not_landed(finding, in_users));
+                for finding in review.refused {
+                    let is_it =
+                        |one: &Finding| one.code == finding.code && one.path == finding.path;
+                    // A later commit of the landing has what an earlier one has.
+                    if found.iter().any(is_it) || is_known_binary(writer, &finding, &plan.commits)?
+                    {
+                        continue;
+                    }
+                    let in_users = match commit {
+                        None if own.iter().any(is_it) => None,
+                        None => last_users_changes(writer, plan, &finding)?,
+                        commit => commit,
+                    };
+                    found.push(not_landed(finding, in_users));
+                }
             }
         }
         if !self.options.include_user_changes {
