@@ -44,6 +44,7 @@ pub use object_writer::{NewCommit, ObjectWriter, TouchedTrees, TreeChange};
 pub use objects::Loose;
 pub use renames::{ChangedPath, RenamedFrom};
 pub use repo::{FileId, FileMode, Head, InHead, Repo, Tracked};
+pub use supported::common_dir_at;
 pub use swap::{RefSwap, is_per_worktree};
 pub use worktrees::Worktree;
 

@@ -128,7 +128,7 @@ impl Repo {
         let inner = opened.map_err(|error| not_opened(start, &error))?.to_thread_local();
         super::environment::check(environment, &inner)?;
         if !super::environment::names_repository(environment) {
-            check_in_place(&inner)?;
+            check_in_place(&inner, start)?;
         }
         Repo::of(environment, inner)
     }
@@ -144,7 +144,7 @@ impl Repo {
         }
         let opened = gix::open_opts(root, options).map_err(|error| not_opened(root, &error))?;
         if !super::environment::names_repository(environment) {
-            check_in_place(&opened)?;
+            check_in_place(&opened, root)?;
         }
         Repo::of(environment, opened)
     }

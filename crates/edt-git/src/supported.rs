@@ -67,17 +67,20 @@ pub(super) fn check_outside_git_dir(repo: &gix::Repository, root: &Path) -> Resu
 }
 
 /// Refuses a Git directory that belongs to another worktree, and a worktree without a `.git` that
-/// leads to its Git directory. Whoever may write below a worktree can plant a repository there,
-/// and its `core.worktree`, `gitdir` and `commondir` name any directory. `GIT_DIR` and
-/// `GIT_WORK_TREE` are the user's words: with them nothing is compared.
-pub(super) fn check_in_place(repo: &gix::Repository) -> Result<()> {
+/// leads to its Git directory or in which `start` is not. Whoever may write below a worktree can
+/// plant a repository there, and its `core.worktree`, `gitdir`, `commondir` and links name any
+/// directory. `GIT_DIR` and `GIT_WORK_TREE` are the user's words: with them nothing is compared.
+pub(super) fn check_in_place(repo: &gix::Repository, start: &Path) -> Result<()> {
     // `Repo::of` refuses a bare repository.
     let Some(root) = repo.workdir() else { return Ok(()) };
-    // The usual case: `.git` at the root.
-    if repo.git_dir() == root.join(".git") && repo.common_dir() == repo.git_dir() {
+    let dot_git = root.join(".git");
+    let is_link = |path: &Path| path.symlink_metadata().is_ok_and(|meta| meta.is_symlink());
+    let has_links = ["HEAD", "objects", "refs"].iter().any(|name| is_link(&dot_git.join(name)));
+    // The usual case: a directory `.git` at the root.
+    let is_usual = repo.git_dir() == dot_git && repo.common_dir() == repo.git_dir();
+    if is_usual && !has_links && !is_link(&dot_git) {
         return Ok(());
     }
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let (root, git_dir, common) = (real(root), real(repo.git_dir()), real(repo.common_dir()));
     let elsewhere = |why: &str| {
         let why =
@@ -90,28 +93,67 @@ pub(super) fn check_in_place(repo: &gix::Repository) -> Result<()> {
             ..unsupported(&why)
         }
     };
-    if target(&root.join(".git")).is_none_or(|target| real(&target) != git_dir) {
+    let leads = target(&root.join(".git")).is_some_and(|target| real(&target) == git_dir);
+    if !leads || !real(start).starts_with(&root) {
         return Err(elsewhere("its worktree has no `.git` that leads to it").into());
     }
+    let others = "its Git directory belongs to another worktree";
+    let mut is_registered = false;
     if git_dir == common {
-        let is_others = git_dir.file_name().is_some_and(|name| name == ".git")
-            && git_dir.parent() != Some(&root);
-        return if is_others {
-            Err(elsewhere("its Git directory belongs to another worktree").into())
-        } else {
-            Ok(())
-        };
+        let is_named = git_dir.file_name().is_some_and(|name| name == ".git");
+        if is_named && git_dir.parent() != Some(&root) {
+            return Err(elsewhere(others).into());
+        }
+    } else {
+        if git_dir.parent() != Some(&common.join("worktrees")) {
+            let why = "its `commondir` names a repository to which the worktree was not added";
+            return Err(elsewhere(why).into());
+        }
+        // A worktree that was moved leaves its old path; one that is mounted twice has two.
+        let named = first_line(&git_dir.join("gitdir")).map(|line| git_dir.join(line));
+        let named = named.as_deref().filter(|named| named.exists()).and_then(Path::parent);
+        is_registered = named.is_some_and(|named| is_same(named, &root));
+        if named.is_some() && !is_registered {
+            return Err(elsewhere(others).into());
+        }
     }
-    if git_dir.parent() != Some(&common.join("worktrees")) {
-        let why = "its `commondir` names a repository to which the worktree was not added";
-        return Err(elsewhere(why).into());
+    // Inside another repository's worktree, only that repository and the directory itself may have
+    // the Git directory, unless its own repository registered the worktree.
+    let outer = root
+        .ancestors()
+        .skip(1)
+        .find(|outer| outer.join(".git").symlink_metadata().is_ok() || is_git_directory(outer));
+    let Some(outer) = outer.filter(|_| !is_registered) else { return Ok(()) };
+    let own = [Some(root.clone()), common_dir_at(outer)];
+    let is_own = |path: &Path| own.iter().flatten().any(|own| real(path).starts_with(own));
+    if ["", "HEAD", "objects", "refs"].iter().all(|name| is_own(&git_dir.join(name))) {
+        return Ok(());
     }
-    // A worktree that was moved, or is mounted at another place, leaves its old path.
-    let named = first_line(&git_dir.join("gitdir")).map(|line| git_dir.join(line));
-    if named.is_some_and(|named| named.exists() && real(&named) != root.join(".git")) {
-        return Err(elsewhere("its Git directory belongs to another worktree").into());
-    }
-    Ok(())
+    let why = format!("it is inside the worktree {} and outside its repository", outer.display());
+    Err(elsewhere(&why).into())
+}
+
+/// The common directory of the repository whose worktree has this root, without symbolic links.
+#[must_use]
+pub fn common_dir_at(root: &Path) -> Option<PathBuf> {
+    let git_dir = real(&target(&root.join(".git"))?);
+    let common = first_line(&git_dir.join("commondir"));
+    Some(common.map_or_else(|| git_dir.clone(), |line| real(&git_dir.join(line))))
+}
+
+fn is_git_directory(directory: &Path) -> bool {
+    ["HEAD", "objects", "refs"].iter().all(|name| directory.join(name).exists())
+}
+
+/// Whether both are the same directory, which may be mounted at several places.
+fn is_same(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let inode = |path: &Path| path.metadata().ok().map(|meta| (meta.dev(), meta.ino()));
+    inode(one).is_some() && inode(one) == inode(other)
+}
+
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
 /// What a `.git` leads to: itself, or the directory that the file names.
@@ -202,6 +244,28 @@ mod tests {
         git(root, &["-C", "other", "config", "core.worktree", home.to_str().unwrap()]);
         file("gitdir: store\n".to_owned());
         assert!(refused(&sub));
+        // The Git directory of another repository's submodule, which leads back to that.
+        let add = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add"];
+        git(root, &["init", "--quiet", "super"]);
+        let url = root.join("tree");
+        git(&root.join("super"), &[&add[..], &[url.to_str().unwrap(), "module"]].concat());
+        file(format!("gitdir: {}\n", root.join("super/.git/modules/module").display()));
+        assert!(refused(&sub));
+        // Stores of other repositories, whatever they are called; whole, or in parts.
+        git(root, &["init", "--quiet", "--separate-git-dir", "store", "apart"]);
+        let store = root.join("store");
+        file(format!("gitdir: {}\n", store.display()));
+        assert!(refused(&sub));
+        for victim in [store, root.join("super/.git")] {
+            clear();
+            std::os::unix::fs::symlink(&victim, sub.join(".git")).unwrap();
+            assert!(refused(&sub), "{victim:?}");
+            std::fs::remove_file(sub.join(".git")).unwrap();
+            git(&sub, &["init", "--quiet"]);
+            std::fs::remove_dir_all(sub.join(".git/refs")).unwrap();
+            std::os::unix::fs::symlink(victim.join("refs"), sub.join(".git/refs")).unwrap();
+            assert!(refused(&sub), "{victim:?}");
+        }
     }
 
     #[test]

@@ -48,7 +48,9 @@ fn is_named_gitattributes(path: &RepoPath) -> bool {
 
 /// Whether the new text has a line with a driver that the old one does not have.
 fn adds_driver(file: &Subject<'_>) -> bool {
-    let before = executed::drivers(file.before.unwrap_or_default());
+    // The lines of a file under another name did nothing.
+    let before = file.before.filter(|_| file.from.is_none()).unwrap_or_default();
+    let before = executed::drivers(before);
     executed::drivers(file.after.unwrap_or_default()).iter().any(|line| !before.contains(line))
 }
 
@@ -126,6 +128,8 @@ mod tests {
         assert!(passes("", "*.txt eol=lf\n"));
         assert!(passes("*.bin filter=lfs\n", "*.txt eol=lf\n*.bin filter=lfs\n"));
         assert!(!passes("*.bin filter=lfs\n", "* filter=lfs\n"));
+        let (text, names) = ("* filter=lfs\n", (".gitattributes", Some("sub/.gitattributes")));
+        assert_ne!(outputs(&policy, names, [text, text]), [GuardOutput::Pass]);
     }
 
     #[test]

@@ -23,8 +23,8 @@ pub struct Subject<'a> {
     pub before: Option<&'a [u8]>,
     /// The new text; `None` for a removed file.
     pub after: Option<&'a [u8]>,
-    /// Recorded states that the file is measured against. Empty for an edit by which the file loses
-    /// neither bytes nor lines.
+    /// Recorded states that the file is measured against. Empty for an edit that does not
+    /// rename the file and by which it loses neither bytes nor lines.
     pub references: Vec<Reference<'a>>,
     /// The text that would be recorded, if the user's uncommitted changes make it differ from
     /// `after`. Recorded states are compared with it, so that those changes do not count.

@@ -7,29 +7,40 @@
 use edt_types::RepoPath;
 
 /// Directories whose files count, at any depth, and the program that uses them.
-const DIRECTORIES: [(&str, &str); 18] = [
+const DIRECTORIES: [(&str, &str); 29] = [
     (".amazonq", "Amazon Q"),
+    (".circleci", "CircleCI"),
     (".claude", "Claude Code"),
+    (".cline", "Cline"),
+    (".clinerules/hooks", "Cline"),
     (".codex", "Codex"),
     (".continue", "Continue"),
     (".cursor", "Cursor"),
     (".devcontainer", "the editor that opens the development container"),
+    (".forgejo/workflows", "Forgejo"),
     (".gemini", "Gemini CLI"),
+    (".gitea/workflows", "Gitea"),
+    (".githooks", "Git"),
     (".github/actions", "GitHub Actions"),
+    (".github/hooks", "Copilot"),
     (".github/workflows", "GitHub Actions"),
     (".husky", "Git through husky"),
     (".idea", "the IDE of JetBrains"),
     (".kiro", "Kiro"),
     (".lefthook", "Git through lefthook"),
+    (".nvim", "Neovim"),
     (".opencode", "opencode"),
+    (".qwen", "Qwen Code"),
     (".config/fish", "the shell"),
+    (".config/git", "Git"),
+    (".config/nvim", "Neovim"),
     (".roo", "Roo Code"),
     (".windsurf", "Windsurf"),
     (".zed", "Zed"),
 ];
 
 /// Files in any directory, and the program that uses them.
-const FILES: [(&str, &str); 51] = [
+const FILES: [(&str, &str); 53] = [
     (".aider.conf.yml", "aider"),
     (".bash_aliases", "the shell"),
     (".bash_login", "the shell"),
@@ -42,6 +53,7 @@ const FILES: [(&str, &str); 51] = [
     (".exrc", "Vim"),
     (".gdbinit", "GDB"),
     (".gitconfig", "Git"),
+    (".gitlab-ci.yml", "GitLab"),
     (".gitmodules", "Git"),
     (".kshrc", "the shell"),
     (".lefthook.json", "Git through lefthook"),
@@ -70,6 +82,7 @@ const FILES: [(&str, &str); 51] = [
     (".zprofile", "the shell"),
     (".zshenv", "the shell"),
     (".zshrc", "the shell"),
+    ("Jenkinsfile", "Jenkins"),
     ("lefthook-local.json", "Git through lefthook"),
     ("lefthook-local.toml", "Git through lefthook"),
     ("lefthook-local.yaml", "Git through lefthook"),
@@ -196,6 +209,10 @@ mod tests {
             "home/.bashrc",
             "edt.toml",
             ".VSCode/Tasks.json",
+            // What `edt setup` writes for agents.
+            ".clinerules/hooks/PreToolUse",
+            ".github/hooks/edt.json",
+            ".qwen/settings.json",
         ] {
             assert!(program(path).is_some(), "{path}");
         }

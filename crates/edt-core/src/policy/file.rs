@@ -560,7 +560,11 @@ mod tests {
         let user = "[[unprotect]]\npaths = [\".husky/_/**\", \".vscode/*\"]\n";
         assert!(!listed(user, ".husky") && !listed(user, ".vscode/tasks.json"));
         assert!(listed(user, ".envrc"));
-        assert!(!listed("[[unprotect]]\npaths = [\"**/x\"]\n", ".envrc"));
+        let anywhere = "[[unprotect]]\npaths = [\"**/.envrc\"]\n";
+        assert!(!listed(anywhere, ".envrc") && listed(anywhere, ".husky"));
+        assert!(!listed("[[unprotect]]\npaths = [\"**\"]\n", ".husky"));
+        let deep = "[[unprotect]]\npaths = [\"**/workflows/**\"]\n";
+        assert!(!listed(deep, ".github/workflows") && listed(deep, ".github/actions"));
     }
 
     #[test]

@@ -47,9 +47,16 @@ impl Globs {
 
     /// Whether any glob may match `directory` or something below it. True if that is uncertain.
     pub(super) fn may_match_below(&self, directory: &str) -> bool {
+        let overlaps =
+            |literal: &str, path: &str| literal.starts_with(path) || path.starts_with(literal);
         self.globs.iter().any(|glob| {
-            let literal = glob.glob().split(['*', '?', '[', '{', '\\']).next().unwrap_or_default();
-            literal.starts_with(directory) || directory.starts_with(literal)
+            let (rest, anywhere) = match glob.glob().strip_prefix("**/") {
+                Some(rest) => (rest, true),
+                None => (glob.glob(), false),
+            };
+            let literal = rest.split(['*', '?', '[', '{', '\\']).next().unwrap_or_default();
+            let mut starts = directory.match_indices('/').map(|(at, _)| &directory[at + 1..]);
+            overlaps(literal, directory) || (anywhere && starts.any(|rest| overlaps(literal, rest)))
         })
     }
 

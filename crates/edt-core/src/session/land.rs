@@ -426,6 +426,20 @@ mod tests {
     }
 
     #[test]
+    fn a_policy_that_the_merge_makes_unreadable_does_not_land() {
+        let middle = "\n# one\n# two\n# three\n# four\n";
+        let policy = format!("# begin\n{middle}# end\n");
+        let scratch = Scratch::with(&[("a.txt", "one\n"), ("edt.toml", policy.as_str())]);
+        scratch.begin("fix");
+        scratch.edit("first", "a.txt", "one", "two");
+        let end = format!("# begin\n{middle}[session]\nswitch = true\n");
+        scratch.user_commit("edt/fix", &[("edt.toml", Some(&end))], "at the end\n");
+        let begin = format!("[session]\nswitch = true\n{middle}# end\n");
+        scratch.user_commit("main", &[("edt.toml", Some(&begin))], "at the beginning\n");
+        assert_eq!(refusal(landed(&scratch, &consent())).code, Code::BadRequest);
+    }
+
+    #[test]
     fn the_policy_of_the_target_counts_too() {
         let files = [("a.txt", numbers(60)), ("b.txt", "b\n".to_owned())];
         let scratch = Scratch::with(&files.each_ref().map(|(path, text)| (*path, text.as_str())));
@@ -446,7 +460,8 @@ mod tests {
         scratch.user_commit("edt/fix", &[("edt.toml", Some("[guards\n"))], "by hand\n");
         let finding = refusal(landed(&scratch, &consent()));
         assert_eq!(finding.code, Code::BadRequest);
-        assert!(finding.summary.starts_with("The session's edt.toml would land. Could not read"));
+        let start = "An edt.toml would land that edt cannot read. Could not read";
+        assert!(finding.summary.starts_with(start), "{}", finding.summary);
         let sound = [("edt.toml", Some("[session]\nswitch = true\n"))];
         scratch.user_commit("edt/fix", &sound, "corrected\n");
         landed(&scratch, &consent()).unwrap();

@@ -8,13 +8,13 @@ use super::history::Commit;
 use super::land_options::LandOptions;
 use super::land_plan::{LandPlan, LandTarget, PlannedCommit};
 use super::user_commits::UserCommits;
-use super::workspace::policy_file;
 use crate::guard::evaluate::RecordedOverrides;
 use crate::guard::review::ChangesReview;
 use crate::guard::{Guard, Overrides};
 use crate::policy::Policy;
+use crate::policy::file::not_a_file;
 use edt_git::diff::TreeDifference;
-use edt_git::{ObjectWriter, Repo};
+use edt_git::{ObjectWriter, Oid, Repo, TreeItem};
 use edt_types::{Code, Effect, Finding, Refusal, Result, Warning};
 
 /// What judges a landing.
@@ -42,7 +42,10 @@ impl LandReview<'_> {
     ) -> Result<Vec<Warning>> {
         let target = target.tree(writer.repo())?;
         let (mut before, mut warnings) = (target, Vec::new());
-        let mut found = unreadable_policy(writer.repo(), session)?;
+        let mut found = match plan.planned.last() {
+            Some(last) => unreadable_policy(writer, target, last.tree())?,
+            None => Vec::new(),
+        };
         let made_with_git = UserCommits::of(writer, session).made_with_git();
         let users = UserCommits::of(writer, session);
         let recorded = recorded_overrides(writer, &plan.commits)?;
@@ -95,19 +98,24 @@ impl LandReview<'_> {
     }
 }
 
-/// The refusal of an `edt.toml` of the session that cannot be read: after the landing it would
-/// refuse every edit.
-fn unreadable_policy(repo: &Repo, session: &Session) -> Result<Vec<Finding>> {
-    let read = |commit| policy_file(repo, repo.tree_of(commit)?);
-    let (base, tip) = (read(session.base).ok(), read(session.tip));
-    if tip.as_ref().ok() == base.as_ref() && base.is_some() {
+/// The refusal of an `edt.toml` that would land and cannot be read: it would refuse every edit
+/// after it.
+fn unreadable_policy(writer: &ObjectWriter<'_>, target: Oid, landed: Oid) -> Result<Vec<Finding>> {
+    let differs = writer.tree_diff(target, landed)?;
+    let Some(changed) = differs.iter().find(|one| one.path.as_bytes() == b"edt.toml") else {
         return Ok(Vec::new());
-    }
-    let unread = tip.and_then(|bytes| Policy::of_recorded(None, bytes.as_deref())).err();
-    let found = unread.map(Refusal::into_vec).unwrap_or_default().into_iter();
+    };
+    let read = match changed.new {
+        None => Ok(()),
+        Some(TreeItem::File(file)) => {
+            Policy::of_recorded(None, Some(&writer.blob_content(file.oid)?)).map(drop)
+        }
+        Some(_) => Err(not_a_file().into()),
+    };
+    let found = read.err().map(Refusal::into_vec).unwrap_or_default().into_iter();
     Ok(found
         .map(|finding| Finding {
-            summary: format!("The session's edt.toml would land. {}", finding.summary),
+            summary: format!("An edt.toml would land that edt cannot read. {}", finding.summary),
             remedy: "Correct edt.toml on the session's branch, or take its change back.".to_owned(),
             ..finding
         })

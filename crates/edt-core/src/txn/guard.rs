@@ -204,7 +204,7 @@ impl UsersVersions for WithUsersCommits<'_> {
 impl Texts {
     /// Reads the texts of the file in HEAD and in the base, or of the file it was renamed from. For
     /// a file in neither, or one whose edit cannot be separated from the user's changes, the text
-    /// on disk. None for an edit that does not shrink the file.
+    /// on disk. None for an edit that neither renames nor shrinks the file.
     fn of(repo: &Repo, state: &TransactionState, file: &FilePlan) -> Result<Texts> {
         let (mut references, mut recorded) = (Vec::new(), None);
         let paths = || std::iter::once(&file.path).chain(&file.from);
@@ -222,7 +222,8 @@ impl Texts {
             }
         };
         let before = states().find_map(|one| one.disk.as_ref()).map(|disk| disk.bytes.as_slice());
-        if !shrinks(before, file.after.as_ref().map(|content| content.bytes.as_slice())) {
+        let after = file.after.as_ref().map(|content| content.bytes.as_slice());
+        if file.from.is_none() && !shrinks(before, after) {
             return Ok(Texts { references, recorded });
         }
         let mut seen: Vec<Oid> = Vec::new();
@@ -365,6 +366,15 @@ mod tests {
         append(&scratch, "one\n");
         let shorter = Request::new("x").overwrite("a.txt", numbers(19));
         assert_eq!(refusal(scratch.apply(&shorter)).code, Code::SizeReduction);
+    }
+
+    #[test]
+    fn a_small_file_renamed_onto_a_removed_one_shrinks_it() {
+        let scratch = Scratch::with(&[("a.txt", &numbers(200)), ("small.txt", "small\n")]);
+        scratch.begin("fix");
+        scratch.apply(&Request::new("x").delete("a.txt")).unwrap();
+        let rename = Request::new("x").rename("small.txt", "a.txt");
+        assert_eq!(refusal(scratch.apply(&rename)).code, Code::SizeReduction);
     }
 
     #[test]
