@@ -17,6 +17,8 @@ use edt_types::{Code, Finding, Result};
 /// The directory in which a call acts. If the client named its roots, the worktree `named` must be
 /// inside one of them, or contain one. If it has none, it must be inside the repository in which
 /// the server was started, one of its worktrees, or a directory that the user's `edt.toml` lists.
+/// A server that was not started in a repository is bounded by its directory, unless that contains
+/// the user's home directory.
 ///
 /// # Errors
 /// `BAD_REQUEST` if it is no absolute path of a directory; `PATH_OUTSIDE_REPO`.
@@ -60,9 +62,6 @@ pub(super) fn directory(
             Err(outside(&real, &roots.unwrap_or_default()))
         };
     }
-    if real.starts_with(&own) {
-        return Ok(real);
-    }
     let bounds = bounds(defaults, cache, &own)?;
     if bounds.iter().any(|bound| real.starts_with(bound)) {
         Ok(real)
@@ -101,11 +100,20 @@ fn bounds(defaults: &CallDefaults, cache: &Arc<Cache>, own: &Path) -> Result<Vec
         let worktrees = repo.worktrees("");
         bounds.extend(worktrees.iter().filter_map(|one| repo.worktree_root(one)));
         bounds.push(repo.real_root()?);
+    } else if !contains_home(own) {
+        bounds.push(own.to_owned());
     }
     let options = defaults.context("mcp", own.to_owned(), Arc::clone(cache)).options()?;
     let policy = Policy::of(options.user_policy.as_deref(), None)?;
     bounds.extend(policy.mcp_worktrees);
     Ok(bounds.iter().map(|bound| fs::real_path(bound)).collect())
+}
+
+/// Whether the user's home directory is in `directory`: a client may start servers there, or in `/`,
+/// without meaning all of it.
+fn contains_home(directory: &Path) -> bool {
+    let home = std::env::var_os("HOME").map(|home| fs::real_path(Path::new(&home)));
+    directory.parent().is_none() || home.is_some_and(|home| home.starts_with(directory))
 }
 
 fn outside(named: &Path, bounds: &[PathBuf]) -> edt_types::Refusal {

@@ -126,7 +126,7 @@ impl Args {
         let path = RepoPath::parse(raw).map_err(|problem| problem.finding(raw))?;
         let asked = self.asked()?;
         let (repo, _) = context.repo()?;
-        let state = PathState::at(&repo, repo.empty_tree(), None, &path)?;
+        let state = PathState::on_disk(&repo, &path)?;
         let disk = state.disk.ok_or_else(|| {
             Finding::new(
                 Code::FileNotFound,

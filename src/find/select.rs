@@ -117,8 +117,9 @@ impl Place {
             let submodule =
                 found.iter().any(|file| file.kind == ListedKind::Repository && file.path == above);
             let dir = repo.root().beneath(above.as_bytes());
-            submodule
-                || matches!(dir, Ok(Parent::Open(dir)) if matches!(dir.stat(b".git"), Ok(Some(_))))
+            let has_git =
+                matches!(dir, Ok(Parent::Open(dir)) if matches!(dir.stat(b".git"), Ok(Some(_))));
+            submodule || (has_git && !found.iter().any(|file| file.path == *path))
         };
         if let Some(above) = path.parents().find(|above| other(above)) {
             let above = String::from_utf8_lossy(above).into_owned();

@@ -493,7 +493,7 @@ impl<'t> Round<'t> {
             directories.flat_map(|one| std::fs::read_dir(one.path()).into_iter().flatten());
         entries.flatten().any(|entry| {
             let stored = std::fs::read(entry.path()).unwrap_or_default();
-            memchr::memmem::find(&stored, bytes).is_some()
+            bytes.len() > 8 && memchr::memmem::find(&stored, bytes).is_some()
         })
     }
 

@@ -91,6 +91,7 @@ fn a_tracked_file_stays_tracked_below_a_new_repository() {
     workspace.edt(&["apply", "dir/b.txt", "--mode", "append", "--content", "x\n"]).landed();
     assert!(workspace.git(&["show", "HEAD:dir/b.txt"]).ends_with("x\n"));
     workspace.unchanged(&["PATH_OUTSIDE_REPO"], 1, || workspace.apply(&create("dir/new.txt")));
+    assert!(workspace.edt(&["read", "dir/b.txt"]).json["text"].as_str().unwrap().contains('x'));
     workspace.is_clean();
     workspace.edt(&["undo"]).landed();
     workspace.edt(&["redo"]).landed();

@@ -1,6 +1,8 @@
 //! The policy that a hook judges by. A committed policy that cannot be read must not prevent the
 //! commit that corrects it.
 
+use std::path::Path;
+
 use super::call::HookCall;
 use super::plumbing::Object;
 use edt_core::policy::Policy;
@@ -51,9 +53,20 @@ pub fn policy_for(
                         judged by the built-in rules.";
             Err(unreadable(old.label, &findings.into_vec(), effect, hint).into())
         }
-        (Err(_), Ok(_)) => Ok(built_in),
-        (Ok(policy), _) => Ok(policy),
+        (Err(_), Ok(_)) => in_repository(call, built_in),
+        (Ok(policy), _) => in_repository(call, policy),
     }
+}
+
+/// `policy` with the user's exceptions for this repository, which Git is asked for only if there
+/// are any.
+fn in_repository(call: &HookCall<'_>, policy: Policy) -> Result<Policy> {
+    if !policy.has_exceptions() {
+        return Ok(policy);
+    }
+    let common = ["rev-parse", "--path-format=absolute", "--git-common-dir"];
+    let common = call.git.line(&common)?.unwrap_or_default();
+    Ok(policy.in_repository(Path::new(&common)))
 }
 
 fn unreadable(label: &str, findings: &[Finding], effect: Effect, remedy: &str) -> Finding {

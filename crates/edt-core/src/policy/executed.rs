@@ -4,6 +4,10 @@
 //! A change of such a file runs later with the user's rights, without a question. They are
 //! protected in every repository; only the user's own `edt.toml` excepts some (`[[unprotect]]`).
 
+use std::cell::LazyCell;
+use std::path::Path;
+
+use super::file::Policy;
 use edt_types::RepoPath;
 
 /// Directories whose files count, at any depth, and the program that uses them.
@@ -178,6 +182,76 @@ pub fn drivers(text: &[u8]) -> Vec<&[u8]> {
         !line.starts_with(b"#") && line.split(u8::is_ascii_whitespace).any(is_driver)
     };
     text.split(|byte| *byte == b'\n').filter(names_driver).collect()
+}
+
+impl Policy {
+    /// The same policy in the repository with this common directory, in all of its worktrees.
+    #[must_use]
+    pub fn in_repository(mut self, common_dir: &Path) -> Policy {
+        let own = LazyCell::new(|| edt_io::fs::real_path(common_dir));
+        self.unprotected.retain_mut(|(repository, _)| {
+            repository.take().is_none_or(|one| edt_git::common_dir_at(&one).as_ref() == Some(&own))
+        });
+        self
+    }
+
+    /// Whether the user excepted any files that other programs execute.
+    #[must_use]
+    pub fn has_exceptions(&self) -> bool {
+        !self.unprotected.is_empty()
+    }
+
+    /// The same policy where Git runs hooks of the worktree's directory `hooks`, relative to its
+    /// root.
+    #[must_use]
+    pub fn with_hooks(mut self, hooks: Option<String>) -> Policy {
+        self.hooks = hooks;
+        self
+    }
+
+    /// The same policy for what the user does: files that other programs execute are the user's to
+    /// change.
+    #[must_use]
+    pub fn for_users(mut self) -> Policy {
+        self.is_for_users = true;
+        self
+    }
+
+    /// The program that executes `path` by itself, unless the user excepted the path.
+    #[must_use]
+    pub fn executed_by(&self, path: &RepoPath) -> Option<&'static str> {
+        let is_hook = || {
+            let below = path.as_bytes().strip_prefix(self.hooks.as_ref()?.as_bytes())?;
+            below.starts_with(b"/").then_some("Git")
+        };
+        program_of(path).or_else(is_hook).filter(|_| !self.is_excepted(path))
+    }
+
+    /// Whether `path` may change although other programs execute it.
+    #[must_use]
+    pub fn is_excepted(&self, path: &RepoPath) -> bool {
+        self.is_for_users
+            || self
+                .unprotected
+                .iter()
+                .any(|(repository, globs)| repository.is_none() && globs.is_match(path))
+    }
+
+    /// The files and directories at the root of a worktree that other programs execute, without
+    /// those in which the user excepted anything.
+    pub fn executed_at_root(&self) -> Vec<&str> {
+        let excepted = |path: &str| {
+            self.is_for_users
+                || self
+                    .unprotected
+                    .iter()
+                    .any(|(repository, globs)| repository.is_none() && globs.may_match_below(path))
+        };
+        let mut all: Vec<&str> = at_root().collect();
+        all.extend(self.hooks.as_deref());
+        all.retain(|path| !excepted(path));
+        all
+    }
 }
 
 #[cfg(test)]

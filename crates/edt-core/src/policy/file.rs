@@ -4,12 +4,11 @@
 //! user's file does not, the repository decides.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::executed;
 use super::globs::{Globs, unreadable};
 use super::guard_rule::{GuardMode, GuardRule, Override, PROTECTED_PATH, SETTABLE_GUARDS};
 use super::limits::{DeletionLimits, SizeLimits};
@@ -55,9 +54,11 @@ pub struct Policy {
     /// Protected paths: all of them, and those that no approval unlocks.
     protect: [Globs; 2],
     /// Paths that other programs execute and the user excepted, and in which repository.
-    unprotected: Vec<(Option<PathBuf>, Globs)>,
+    pub(super) unprotected: Vec<(Option<PathBuf>, Globs)>,
     /// Whether files that other programs execute are ordinary ones.
-    is_for_users: bool,
+    pub(super) is_for_users: bool,
+    /// The directory of the worktree whose hooks Git runs (`core.hooksPath`).
+    pub(super) hooks: Option<String>,
     /// Branches that are neither deleted nor rewound, including [`PROTECTED`].
     branches: Globs,
 }
@@ -230,6 +231,11 @@ impl Policy {
                 return Err(unreadable(REPOSITORY_FILE, &why).into());
             }
         }
+        let named = user.unprotect.iter().filter_map(|one| one.repository.as_ref());
+        if let Some(path) = named.chain(&user.mcp.worktrees).find(|path| !path.is_absolute()) {
+            let why = format!("{} is not an absolute path", path.display());
+            return Err(unreadable(USER_FILE, &why).into());
+        }
         let unprotected = std::mem::take(&mut user.unprotect).into_iter();
         let unprotected = unprotected
             .map(|one| Ok((one.repository, Globs::new(one.paths.iter(), USER_FILE)?)))
@@ -271,60 +277,15 @@ impl Policy {
             protect,
             unprotected,
             is_for_users: false,
+            hooks: None,
             branches,
         })
-    }
-
-    /// The same policy in the worktree with this root.
-    #[must_use]
-    pub fn in_worktree(mut self, root: &Path) -> Policy {
-        let real = edt_io::fs::real_path;
-        self.unprotected.retain_mut(|(repository, _)| {
-            repository.take().is_none_or(|one| real(&one) == real(root))
-        });
-        self
-    }
-
-    /// The same policy for what the user does: files that other programs execute are the user's to
-    /// change.
-    #[must_use]
-    pub fn for_users(self) -> Policy {
-        Policy { is_for_users: true, ..self }
     }
 
     /// Whether `path` is listed under `[[protect]]`, or executed by other programs.
     #[must_use]
     pub fn protects(&self, path: &RepoPath) -> bool {
         self.protect[0].is_match(path) || self.executed_by(path).is_some()
-    }
-
-    /// The program that executes `path` by itself, unless the user excepted the path.
-    #[must_use]
-    pub fn executed_by(&self, path: &RepoPath) -> Option<&'static str> {
-        executed::program_of(path).filter(|_| !self.is_excepted(path))
-    }
-
-    /// Whether `path` may change although other programs execute it.
-    #[must_use]
-    pub fn is_excepted(&self, path: &RepoPath) -> bool {
-        self.is_for_users
-            || self
-                .unprotected
-                .iter()
-                .any(|(repository, globs)| repository.is_none() && globs.is_match(path))
-    }
-
-    /// The files and directories at the root of a worktree that other programs execute, without
-    /// those in which the user excepted anything.
-    pub fn executed_at_root(&self) -> impl Iterator<Item = &'static str> {
-        let excepted = |path: &str| {
-            self.is_for_users
-                || self
-                    .unprotected
-                    .iter()
-                    .any(|(repository, globs)| repository.is_none() && globs.may_match_below(path))
-        };
-        executed::at_root().filter(move |path| !excepted(path))
     }
 
     /// Whether `[[protect]]` lists `path`.
@@ -536,25 +497,38 @@ mod tests {
     #[test]
     fn only_the_user_excepts_files_that_other_programs_execute() {
         let envrc = RepoPath::parse(b".envrc").unwrap();
+        let scratch = edt_testkit::ScratchRepo::with(&[("a.txt", "one\n")]);
         let protects = |user: &str| {
-            let scratch = tempfile::tempdir().unwrap();
             let user = user.replace("HERE", scratch.path().to_str().unwrap());
-            Policy::of(Some(&user), None).unwrap().in_worktree(scratch.path()).protects(&envrc)
+            let policy = Policy::of(Some(&user), None).unwrap();
+            policy.in_repository(&scratch.path().join(".git")).protects(&envrc)
         };
         assert!(protects(""));
         assert!(!protects("[[unprotect]]\npaths = [\"**/.envrc\"]\n"));
         assert!(!protects("unprotect = [{ paths = [\"**\"], repository = \"HERE\" }]\n"));
         assert!(protects("unprotect = [{ paths = [\"**\"], repository = \"/elsewhere\" }]\n"));
         assert!(protects("unprotect = [{ paths = [\"docs/**\"] }]\n"));
-        let repository = Policy::of(None, Some("[[unprotect]]\npaths = [\"**\"]\n"));
-        assert!(repository.unwrap_err().to_string().contains("user's own edt.toml"));
+        let error = |user, repository| Policy::of(user, repository).unwrap_err().to_string();
+        let all = "[[unprotect]]\npaths = [\"**\"]\n";
+        assert!(error(None, Some(all)).contains("user's own edt.toml"));
+        let relative = "unprotect = [{ paths = [\"**\"], repository = \"~/x\" }]\n";
+        assert!(error(Some(relative), None).contains("~/x is not an absolute path"));
+        assert!(error(Some("[mcp]\nworktrees = [\"x\"]\n"), None).contains("absolute"));
+    }
+
+    #[test]
+    fn the_hooks_that_git_runs_from_the_worktree_are_protected() {
+        let policy = Policy::of(None, None).unwrap().with_hooks(Some("tools/hooks".to_owned()));
+        let protects = |path: &str| policy.protects(&RepoPath::parse(path.as_bytes()).unwrap());
+        assert!(protects("tools/hooks/pre-commit") && !protects("tools/hooks.md"));
+        assert!(policy.executed_at_root().contains(&"tools/hooks"));
     }
 
     #[test]
     fn a_directory_with_an_exception_is_left_to_the_exception() {
         let listed = |user: &str, path: &str| {
             let policy = Policy::of(Some(user), None).unwrap();
-            policy.executed_at_root().any(|one| one == path)
+            policy.executed_at_root().contains(&path)
         };
         assert!(listed("", ".husky") && listed("", ".envrc"));
         let user = "[[unprotect]]\npaths = [\".husky/_/**\", \".vscode/*\"]\n";

@@ -97,6 +97,21 @@ impl PathState {
         }
     }
 
+    /// As [`PathState::at`] for a file that is only read, whatever a session has at the path.
+    ///
+    /// # Errors
+    /// As [`PathState::at`].
+    pub fn on_disk(repo: &Repo, path: &RepoPath) -> Result<PathState> {
+        let tree = repo.empty_tree();
+        match PathState::at(repo, tree, None, path) {
+            // A tracked file is this repository's, even below another one.
+            Err(found) if found.any(|one| one.code == Code::PathOutsideRepo) => {
+                PathState::with_conflicts(repo, tree, Some(&IndexView::read(repo)?), path)
+            }
+            state => state,
+        }
+    }
+
     /// As [`PathState::at`], also for a path with a merge conflict.
     ///
     /// # Errors

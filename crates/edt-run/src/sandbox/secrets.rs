@@ -171,11 +171,13 @@ const NAME_PARTS: &[&str] = &[
     "COOKIE",
 ];
 
-/// Ends of variable names.
-const NAME_ENDS: &[&str] = &["KEY", "PASS", "AUTH", "DSN", "JWT", "CREDS", "OTP"];
-
 /// Last words of variable names that have more than one: `PWD` and `OLDPWD` are directories.
-const LAST_WORDS: &[&str] = &["PWD", "PW", "PIN"];
+const LAST_WORDS: &[&str] = &["KEY", "PASS", "AUTH", "DSN", "JWT", "CREDS", "PWD", "PW"];
+
+/// Names that end like those of secrets and are none: a public key's id in images of Python, settings
+/// that a browser gets.
+const PUBLIC_NAMES: &[&str] = &["GPG_KEY", "CACHE_KEY"];
+const PUBLIC_PREFIXES: &[&str] = &["NEXT_PUBLIC_", "VITE_", "REACT_APP_", "PUBLIC_"];
 
 /// Complete words of variable names, between underscores: `PAT` must not match `LIBRARY_PATH`.
 const NAME_WORDS: &[&str] = &["PAT"];
@@ -242,7 +244,8 @@ const VALUE_PREFIXES: &[&str] = &[
     "-----BEGIN",
 ];
 
-/// The least length of a key: shorter values with such a prefix are words.
+/// The least length of a key. Shorter values with such a prefix, and those without a digit, are
+/// words.
 const MIN_KEY: usize = 12;
 
 /// The names of the variables that a program does not get at standard and strict.
@@ -258,10 +261,11 @@ pub fn withheld(env: &[(OsString, OsString)]) -> Vec<OsString> {
 pub(super) fn is_secret(name: &OsStr, value: &OsStr) -> bool {
     let upper = name.to_string_lossy().to_uppercase();
     let value = value.to_string_lossy();
+    let is_public = PUBLIC_NAMES.contains(&upper.as_str())
+        || PUBLIC_PREFIXES.iter().any(|prefix| upper.starts_with(prefix));
     let last_of_several = upper.rsplit_once('_').map(|(_, last)| last);
     NAME_PARTS.iter().any(|part| upper.contains(part))
-        || NAME_ENDS.iter().any(|end| upper.ends_with(end))
-        || last_of_several.is_some_and(|last| LAST_WORDS.contains(&last))
+        || (!is_public && last_of_several.is_some_and(|last| LAST_WORDS.contains(&last)))
         || upper.split('_').skip(1).any(|word| NAME_WORDS.contains(&word))
         || FULL_NAMES.contains(&upper.as_str())
         || is_key(&value)
@@ -269,7 +273,15 @@ pub(super) fn is_secret(name: &OsStr, value: &OsStr) -> bool {
 }
 
 fn is_key(value: &str) -> bool {
-    value.len() >= MIN_KEY && VALUE_PREFIXES.iter().any(|start| value.starts_with(start))
+    let is_prefixed = VALUE_PREFIXES.iter().any(|start| value.starts_with(start));
+    let has_digit = || value.bytes().any(|byte| byte.is_ascii_digit());
+    let words = value.split(' ').count();
+    let is_header = ["Basic ", "Bearer "].iter().any(|start| value.starts_with(start));
+    value.starts_with("-----BEGIN")
+        || (is_prefixed
+            && value.len() >= MIN_KEY
+            && has_digit()
+            && words == if is_header { 2 } else { 1 })
 }
 
 /// `scheme://user:password@host`, or a key in place of the user.
@@ -356,7 +368,7 @@ mod tests {
             "ANTHROPIC_API_KEY",
             "GEMINI_API_KEY",
             "my_api_key",
-            "STRIPEKEY",
+            "STRIPE_KEY",
             "AWS_ACCESS_KEY_ID",
             "AWS_SECRET_ACCESS_KEY",
             "AWS_SESSION_TOKEN",
@@ -420,6 +432,12 @@ mod tests {
             ("LD_LIBRARY_PATH", "/x"),
             ("PKG_CONFIG_PATH", "/x"),
             ("EDITOR", "sk-edit"),
+            ("CONDA_DEFAULT_ENV", "sk-learn-project"),
+            ("npm_package_description", "Basic HTTP server number 1"),
+            ("GPG_KEY", "A035C8C19219BA821ECEA86B64E628F8D684696D"),
+            ("LESSKEY", "x"),
+            ("NEXT_PUBLIC_MAPS_KEY", "x"),
+            ("COMPASS", "1"),
             ("RUSTFLAGS", "-Copt-level=1"),
             ("TERM_PROGRAM", "vscode"),
         ] {
