@@ -55,19 +55,16 @@ pub(super) fn directory(
         };
     };
     let real = checked(&super::mcp::of::<PathBuf>(named)?)?;
-    if roots.is_some() {
-        return if theirs(&real) {
-            Ok(real)
-        } else {
-            Err(outside(&real, &roots.unwrap_or_default()))
-        };
+    if let Some(roots) = &roots {
+        let hint = "The user can add its directory to the roots of the client.";
+        return if theirs(&real) { Ok(real) } else { Err(outside(&real, roots, hint)) };
     }
     let bounds = bounds(defaults, cache, &own)?;
     if bounds.iter().any(|bound| real.starts_with(bound)) {
-        Ok(real)
-    } else {
-        Err(outside(&real, &bounds))
+        return Ok(real);
     }
+    let hint = "The user can list its directory in their own edt.toml: `[mcp] worktrees`.";
+    Err(outside(&real, &bounds, hint))
 }
 
 /// The real path of a directory that may be a worktree.
@@ -116,10 +113,13 @@ fn contains_home(directory: &Path) -> bool {
     directory.parent().is_none() || home.is_some_and(|home| home.starts_with(directory))
 }
 
-fn outside(named: &Path, bounds: &[PathBuf]) -> edt_types::Refusal {
+/// The refusal of the worktree `named`; `hint` says how the user allows it.
+fn outside(named: &Path, bounds: &[PathBuf], hint: &str) -> edt_types::Refusal {
     let bounds: Vec<String> = bounds.iter().map(|bound| bound.display().to_string()).collect();
-    let mut hint = format!("Name a worktree in {}.", bounds.join(" or "));
-    hint.push_str(" The user can list others in their own edt.toml: `[mcp] worktrees`.");
+    let hint = match bounds.is_empty() {
+        true => hint.to_owned(),
+        false => format!("Name a worktree in {}. {hint}", bounds.join(" or ")),
+    };
     Finding::new(
         Code::PathOutsideRepo,
         format!("{} is outside of the directories in which this client works.", named.display()),

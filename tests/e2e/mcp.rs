@@ -517,8 +517,10 @@ fn other_worktrees_by_argument_within_the_roots() {
         }
     };
     let create = |name: &str, place: &Path| json!({"worktree": place, "path": name, "mode": "create", "content": "x\n"});
-    with_roots(&mut server, create("r.txt", &other), Some(&workspace.root))
-        .refused("PATH_OUTSIDE_REPO");
+    let refused = with_roots(&mut server, create("r.txt", &other), Some(&workspace.root));
+    // The list of `edt.toml` does not count for a client with roots.
+    assert!(!refused.json.to_string().contains("[mcp] worktrees"), "{:#}", refused.json);
+    refused.refused("PATH_OUTSIDE_REPO");
     assert!(!linked.exists("r.txt"));
     with_roots(&mut server, create("r.txt", &workspace.root), None).done();
     // A client that has roots and names none is confined to the server's directory.

@@ -35,7 +35,7 @@ const TASKS: &[Task] = &[
     Task { name: "schemas", about: "write every JSON schema to target/schemas", run: schemas },
     Task {
         name: "budgets",
-        about: "measure what calls cost and compare with budgets.txt; --bless writes it",
+        about: "measure what calls cost, --dev of the dev build; compare with budgets.txt, or --bless it",
         run: budgets::budgets,
     },
     Task {

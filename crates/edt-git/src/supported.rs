@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use edt_io::fs::real_path as real;
 use edt_types::{Code, Finding, Result};
 
 /// Extensions of `core.repositoryFormatVersion` 1 that do not affect edt, or that it honours.
@@ -45,7 +46,6 @@ pub(super) fn check_outside_git_dir(repo: &gix::Repository, root: &Path) -> Resu
     if repo.git_dir() == root.join(".git") && repo.common_dir() == repo.git_dir() {
         return Ok(());
     }
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let root = real(root);
     let inside = |dir: &Path| root.strip_prefix(real(dir)).ok().map(Path::to_owned);
     let linked = repo.common_dir() != repo.git_dir();
@@ -150,10 +150,6 @@ fn is_same(one: &Path, other: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     let inode = |path: &Path| path.metadata().ok().map(|meta| (meta.dev(), meta.ino()));
     inode(one).is_some() && inode(one) == inode(other)
-}
-
-fn real(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
 /// What a `.git` leads to: itself, or the directory that the file names.
