@@ -116,9 +116,10 @@ fn contains_home(directory: &Path) -> bool {
 /// The refusal of the worktree `named`; `hint` says how the user allows it.
 fn outside(named: &Path, bounds: &[PathBuf], hint: &str) -> edt_types::Refusal {
     let bounds: Vec<String> = bounds.iter().map(|bound| bound.display().to_string()).collect();
-    let hint = match bounds.is_empty() {
-        true => hint.to_owned(),
-        false => format!("Name a worktree in {}. {hint}", bounds.join(" or ")),
+    let hint = if bounds.is_empty() {
+        hint.to_owned()
+    } else {
+        format!("Name a worktree in {}. {hint}", bounds.join(" or "))
     };
     Finding::new(
         Code::PathOutsideRepo,

@@ -433,6 +433,41 @@ fn an_approval_of_a_command_is_for_its_exact_arguments() {
 }
 
 #[test]
+fn an_approval_of_a_command_is_for_the_files_of_that_moment() {
+    let workspace = TestRepo::with(&[
+        ("Makefile", b"deploy: build\n\t@sh tools/deploy.sh\nbuild:\n"),
+        ("tools/deploy.sh", b"echo good\n"),
+    ]);
+    let rule = "[[command]]\nname = \"make\"\nargv = [\"make\"]\ndecision = \"ask\"\nreason = \"It deploys.\"\nmatch = [\"make deploy\"]\n";
+    let directory = workspace.home.join(".config/edt");
+    std::fs::create_dir_all(&directory).unwrap();
+    std::fs::write(directory.join("edt.toml"), rule).unwrap();
+    let call = || workspace.runs(&[], &["make", "deploy"]);
+    assert_eq!(call().json["proposal"], json!(1));
+    let shown = workspace.edt(&["show", "p1"]).json.to_string();
+    assert!(shown.contains("deploy in Makefile") && shown.contains("tools/deploy.sh"), "{shown}");
+    approve(&workspace, 1);
+    // No argument names the script.
+    let edit = ["--mode", "edit", "--old-text", "good", "--content", "evil"];
+    let edited = workspace.edt(&[&["apply", "tools/deploy.sh"][..], &edit].concat());
+    assert_eq!(edited.exit, 0, "{:#}", edited.json);
+    let held = call();
+    assert_eq!((held.exit, &held.json["proposal"]), (4, &json!(2)), "{:#}", held.json);
+    assert!(held.message().contains("p1 was for other files"), "{}", held.message());
+    // The user's own change counts, too, and a new file.
+    for path in ["tools/deploy.sh", "tools/new.mk"] {
+        let open = held.json["proposal"].as_u64().unwrap();
+        let open = if path.ends_with("mk") { open + 1 } else { open };
+        approve(&workspace, open);
+        workspace.write(path, "echo mine\n");
+        assert_eq!(call().json["proposal"], json!(open + 1), "{path}");
+    }
+    approve(&workspace, 4);
+    assert_eq!(call().json["run"]["stdout"]["text"], "mine\n");
+    workspace.is_sound();
+}
+
+#[test]
 fn a_denied_command_is_refused_with_edts_alternative() {
     let workspace = workspace();
     let before = workspace.snapshot();

@@ -408,7 +408,33 @@ fn collected(text: &str) -> Result<u64, String> {
     number.ok_or(format!("valgrind: {text}"))
 }
 
-fn output(command: &mut Command) -> Result<String, String> {
+/// The functions that the calls execute, by symbol: those of the first call, then those that the
+/// second adds, and so on. The functions of one call are then in few places.
+pub(super) fn functions(edt: &Path) -> Result<Vec<String>, String> {
+    let bench = Bench::new(edt, "order", &[])?;
+    let file = bench.home.join("callgrind");
+    let out = format!("--callgrind-out-file={}", file.display());
+    let mut order = Vec::new();
+    for call in CALLS {
+        bench.run(call, &["valgrind", "--tool=callgrind", "--demangle=no", &out])?;
+        let profile = std::fs::read_to_string(&file).map_err(|error| error.to_string())?;
+        let called: std::collections::BTreeSet<&str> =
+            profile.lines().filter_map(named_function).collect();
+        let known: std::collections::HashSet<String> = order.iter().cloned().collect();
+        order.extend(called.into_iter().filter(|name| !known.contains(*name)).map(str::to_owned));
+    }
+    Ok(order)
+}
+
+/// The function that a line `fn=(7) name` or `cfn=(7) name` of a profile names. `'2` at the end
+/// counts the depth of a recursion.
+fn named_function(line: &str) -> Option<&str> {
+    let named = line.strip_prefix('c').unwrap_or(line).strip_prefix("fn=(")?;
+    let name = named.split_once(") ")?.1;
+    Some(name.split('\'').next().unwrap_or(name))
+}
+
+pub(super) fn output(command: &mut Command) -> Result<String, String> {
     let done = command.output().map_err(|error| format!("{command:?}: {error}"))?;
     let text = String::from_utf8_lossy(&done.stdout).into_owned();
     if done.status.success() {
@@ -421,6 +447,14 @@ fn output(command: &mut Command) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn profiles_name_functions() {
+        assert_eq!(named_function("fn=(12) _ZN3edt4main17h0E'2"), Some("_ZN3edt4main17h0E"));
+        assert_eq!(named_function("cfn=(3) memcpy"), Some("memcpy"));
+        assert_eq!(named_function("fn=(12)"), None);
+        assert_eq!(named_function("calls=1 2"), None);
+    }
 
     #[test]
     fn a_number_above_its_limit_or_without_one_is_reported() {

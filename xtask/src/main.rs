@@ -9,6 +9,7 @@
 
 mod budgets;
 mod compare;
+mod dist;
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -43,7 +44,11 @@ const TASKS: &[Task] = &[
         about: "compare REVISION: time edits of this build and that one by turns",
         run: compare::compare,
     },
-    Task { name: "dist", about: "build the static program with link-time optimisation", run: dist },
+    Task {
+        name: "dist",
+        about: "build the static program with link-time optimisation",
+        run: dist::dist,
+    },
 ];
 
 fn main() -> ExitCode {
@@ -120,12 +125,4 @@ fn schemas(_: &[String]) -> Result<(), String> {
         write(&format!("target/schemas/{name}.json"), &edt(&["schema", name])?)?;
     }
     Ok(())
-}
-
-fn dist(_: &[String]) -> Result<(), String> {
-    let flags = "-Ctarget-feature=+crt-static -Crelocation-model=static";
-    cargo(
-        &["build", "--locked", "--profile", "dist", "--target", "x86_64-unknown-linux-gnu"],
-        &[("CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS", flags)],
-    )
 }

@@ -15,6 +15,7 @@ pub mod captured;
 pub mod changes;
 mod execute;
 mod permit;
+mod recipe;
 pub mod request;
 pub mod sandbox;
 pub mod store;

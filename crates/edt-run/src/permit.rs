@@ -4,16 +4,18 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::recipe;
 use super::request::{ProgramInput, ProgramRequest};
 use edt_command::{
     CommandEvaluation, CommandQuery, Decision, Host as _, LocalHost, OnFindings, RunRules,
 };
 use edt_core::policy::Policy;
 use edt_core::proposal::command::{CommandApproval, CommandRequest, require_approval};
-use edt_core::session::LockedWorkspace;
 use edt_core::session::not_kept::NamedPaths;
 use edt_core::session::path_state::{self, OnDiskFile};
+use edt_core::session::user_changes::{self, ReadLimits};
 use edt_core::session::worktree_host::WorktreeHost;
+use edt_core::session::{LockedWorkspace, Session, begin};
 use edt_git::{Repo, sha256};
 use edt_io::{failed, fs, streams};
 use edt_types::text::shell_word;
@@ -81,7 +83,9 @@ pub(super) fn permit<'q>(
             let ask = CommandRequest {
                 line: &line,
                 parts: parts(request, &evaluation, (&root, &dir), level, input.as_deref())?,
+                state: state(&workspace.repo)?,
                 about: about(&evaluation, &dir, level, request, input.as_deref()),
+                executed: recipe::executed(&evaluation, &root, &dir),
                 agent: request.agent.clone(),
             };
             Some(
@@ -105,6 +109,15 @@ pub(super) fn permit<'q>(
         approval,
         named,
     })
+}
+
+/// What the files contain of which the command may read any.
+fn state(repo: &Repo) -> Result<String> {
+    let head = repo.head()?;
+    let session = Session::current(repo, &head)?;
+    let session = session.map_or_else(|| begin::preview_session(repo, &head), Ok)?;
+    let limits = ReadLimits { file: MAX_INPUT_BYTES, total: 4 * MAX_INPUT_BYTES };
+    user_changes::state(repo, &session, limits)
 }
 
 fn limit(request: &ProgramRequest, rules: &RunRules) -> Result<Duration> {

@@ -1,4 +1,5 @@
-//! A command that needs user approval. One approval is valid for one run of exactly this command.
+//! A command that needs user approval. One approval is valid for one run of exactly this command,
+//! with the files as they were when it was asked for.
 
 use super::apply::closed_finding;
 use super::decisions;
@@ -16,8 +17,13 @@ pub struct CommandRequest<'a> {
     /// Everything that identifies the command, each part by itself: program, arguments, directory,
     /// environment, input, sandbox level.
     pub parts: Vec<Vec<u8>>,
+    /// What the files contain that the command may read: [`user_changes::state`].
+    pub state: String,
     /// What the user should know: why approval is needed, and where the command would run.
     pub about: String,
+    /// What the command would execute, as far as that is a text of the worktree: scripts, recipes.
+    /// It is shown with the proposal.
+    pub executed: String,
     /// The agent that asks.
     pub agent: Option<String>,
 }
@@ -39,33 +45,38 @@ pub fn require_approval(
     let head = workspace.repo.head()?;
     let running = Session::current(&workspace.repo, &head)?;
     let session = running.map_or_else(|| begin::preview_session(&workspace.repo, &head), Ok)?;
-    let digest = digest(ask)?;
+    let (command, state) = (digest(ask)?, sha256(ask.state.as_bytes())?);
+    let digest = format!("{command}{SEPARATOR}{state}");
     let same = |proposal: &Proposal| {
         proposal.command.is_some()
-            && proposal.digest == digest
+            && proposal.digest.split(SEPARATOR).next() == Some(&command)
             && proposal.session() == session.name
     };
     let newest = store::all(&workspace.repo)?.into_iter().rfind(same);
-    match newest.as_ref().map(|proposal| &proposal.state) {
-        Some(ProposalState::Approved(_)) => {}
-        Some(ProposalState::Open) => {
-            return Err(approval_required(ask, newest.map_or(0, |proposal| proposal.id)).into());
+    let Some(newest) = newest.filter(|newest| newest.state.is_decisive()) else {
+        return Err(approval_required(ask, create(workspace, ask, &session, &digest)?).into());
+    };
+    match newest.state {
+        ProposalState::Rejected(_) => {
+            Err(closed_finding(&newest, &newest.state).with("proposal", newest.id).into())
         }
-        Some(ProposalState::Rejected(_)) => {
-            let found = newest.as_ref().map(|proposal| {
-                closed_finding(proposal, &proposal.state).with("proposal", proposal.id)
-            });
-            return Err(found.unwrap_or_else(|| approval_required(ask, 0)).into());
+        _ if newest.digest != digest => {
+            let id = create(workspace, ask, &session, &digest)?;
+            store::record_decision(workspace, &newest, ("superseded", &id.to_string()), None)?;
+            let mut finding = approval_required(ask, id);
+            finding.summary += &format!(
+                " Proposal p{} was for other files: some changed since, so it is closed.",
+                newest.id
+            );
+            Err(finding.into())
         }
-        Some(
-            ProposalState::Withdrawn(_) | ProposalState::Superseded(_) | ProposalState::Done(_),
-        )
-        | None => {
-            return Err(approval_required(ask, create(workspace, ask, &session, &digest)?).into());
-        }
+        ProposalState::Approved(_) => Ok(CommandApproval(newest)),
+        _ => Err(approval_required(ask, newest.id).into()),
     }
-    newest.map(CommandApproval).ok_or_else(|| approval_required(ask, 0).into())
 }
+
+/// Stands between the digest of a command and that of the files.
+const SEPARATOR: char = '-';
 
 /// An approval that was consumed.
 #[derive(Debug)]
@@ -116,12 +127,20 @@ fn create(
 ) -> Result<u64> {
     let unborn = session.tip == workspace.repo.empty_tree();
     let tree = workspace.repo.tree_of(session.tip)?;
+    let text = format!(
+        "run: {}
+
+{}
+
+{}",
+        ask.line, ask.about, ask.executed
+    );
     let new = NewProposal {
         session: &session.name,
         parent: (!unborn).then_some(session.tip),
         tree,
         objects: Vec::new(),
-        text: &format!("run: {}\n\n{}", ask.line, ask.about),
+        text: text.trim_end(),
         digest,
         agent: ask.agent.clone(),
         allowed: Vec::new(),
@@ -156,7 +175,9 @@ mod tests {
         CommandRequest {
             line: "make install",
             parts: words.iter().map(|word| word.as_bytes().to_vec()).collect(),
+            state: "files".into(),
             about: "It writes outside the worktree.".into(),
+            executed: String::new(),
             agent: None,
         }
     }
@@ -217,6 +238,30 @@ mod tests {
     fn an_approval_covers_no_other_arguments() {
         let scratch = approved();
         assert_eq!(refusal(required(&scratch, &["make", "uninstall"])).evidence["proposal"], 2);
+    }
+
+    #[test]
+    fn an_approval_covers_no_other_files() {
+        let scratch = approved();
+        let other = CommandRequest { state: "changed".into(), ..ask(&["make", "install"]) };
+        let finding = refusal(require_approval(&mut scratch.open(), &other));
+        assert_eq!(finding.evidence["proposal"], 2);
+        assert!(finding.summary.ends_with("some changed since, so it is closed."), "{finding:?}");
+        let state = store::read(&scratch.repo(), 1).unwrap().state;
+        assert_eq!(state, ProposalState::Superseded("2".into()));
+        // Not even when they are as before: the user may have seen the newer proposal.
+        assert_eq!(refusal(required(&scratch, &["make", "install"])).evidence["proposal"], 3);
+    }
+
+    #[test]
+    fn a_rejection_holds_for_other_files_too() {
+        let scratch = scratch();
+        required(&scratch, &["make", "install"]).unwrap_err();
+        let proposal = store::read(&scratch.repo(), 1).unwrap();
+        reject(&mut scratch.open(), &proposal, "never").unwrap();
+        let other = CommandRequest { state: "changed".into(), ..ask(&["make", "install"]) };
+        let finding = refusal(require_approval(&mut scratch.open(), &other));
+        assert_eq!(finding.code, Code::ProposalRejected);
     }
 
     #[test]

@@ -83,6 +83,12 @@ impl ProposalState {
         }
     }
 
+    /// Whether it is open, or the user decided on it and nothing came of that yet.
+    #[must_use]
+    pub const fn is_decisive(&self) -> bool {
+        self.is_live() || matches!(self, ProposalState::Rejected(_))
+    }
+
     /// Whether it can still be applied.
     #[must_use]
     pub const fn is_live(&self) -> bool {

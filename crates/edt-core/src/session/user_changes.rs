@@ -170,6 +170,45 @@ pub fn of_worktree(
     Ok(found)
 }
 
+/// What the tracked and untracked files contain, and HEAD and the session's tip, as one text: equal
+/// texts mean equal files. Ignored files and those in nested repositories and submodules do not
+/// count. A file above `limits` counts by its size and times.
+///
+/// # Errors
+/// `IO_ERROR`, `OBJECT_MISSING`.
+pub fn state(repo: &Repo, session: &Session, limits: ReadLimits) -> Result<String> {
+    let tree = repo.tree_of(session.tip)?;
+    let (head, head_tree) = (repo.head()?, compared_tree(repo, None)?);
+    let mut paths: BTreeSet<RepoPath> =
+        repo.path_statuses(Untracked::Files)?.keys().map(without_slash).collect();
+    paths.extend(repo.tree_diff(head_tree, tree)?.into_iter().map(|differs| differs.path));
+    let index = IndexView::read(repo)?;
+    let reader = Reader { repo, tree, index: &index };
+    let mut state = format!("{:?} {}", head.commit, session.tip);
+    let mut left = limits.total;
+    for path in paths {
+        let (directory, name) = path.split();
+        let parent = repo.root().beneath(directory);
+        let stat = match &parent {
+            Ok(Parent::Open(parent)) => parent.stat(name).ok().flatten(),
+            _ => None,
+        };
+        let size = stat.as_ref().map_or(0, |stat| stat.size);
+        let item = if size <= limits.file.min(left) {
+            left -= size;
+            reader.read(&path, size)?
+        } else {
+            None
+        };
+        let content = match item.map(|item| (item.mode, item.oid)) {
+            Some((mode, Some(oid))) => format!("{mode:o} {oid}"),
+            _ => format!("{stat:?}"),
+        };
+        state += &format!("\0{path:?} {content}");
+    }
+    Ok(state)
+}
+
 /// Joins the two paths of each rename.
 fn with_renames(repo: &Repo, changes: Vec<UserChange>) -> Result<Vec<UserChange>> {
     let (mut deleted, mut added) = (Vec::new(), Vec::new());
@@ -358,6 +397,33 @@ mod tests {
         let scratch = edited();
         scratch.write("a.txt", &"x".repeat(1025));
         assert_eq!(shown(&scratch, &[]), ["Modified a.txt unread"]);
+    }
+
+    #[test]
+    fn the_state_follows_tracked_and_untracked_files_and_the_tip() {
+        let scratch = edited();
+        let state = || super::state(&scratch.repo(), &scratch.session(), LIMITS).unwrap();
+        let mut seen = vec![state()];
+        assert_eq!(state(), seen[0]);
+        let mut changed = |what: &str| {
+            let now = state();
+            assert!(!seen.contains(&now), "{what}: {now:?}");
+            seen.push(now);
+        };
+        scratch.write("a.txt", "two\nmine\n");
+        changed("a tracked file");
+        scratch.write("new/c.txt", "c\n");
+        changed("an untracked file");
+        scratch.write("new/c.txt", "d\n");
+        changed("its content");
+        scratch.write("new/large", &"x".repeat(5000));
+        changed("a file above the limit");
+        scratch.write("new/large", &"y".repeat(5001));
+        changed("its size");
+        scratch.remove("b.txt");
+        changed("a file that is gone");
+        scratch.edit("second", "a.txt", "two", "three");
+        changed("the tip");
     }
 
     #[test]
