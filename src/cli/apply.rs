@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::context::Context;
 use super::edit_name::ProposalName;
+use super::terminal_user::require_readable;
 use super::value::one_of;
 use super::{note, render};
 use edt_core::proposal;
@@ -155,6 +156,7 @@ impl ProposeArgs {
             .nothing_changed()
             .into());
         }
+        require_readable(&context.start, self.input.files())?;
         propose(context, &self.input.request()?)
     }
 }
@@ -166,7 +168,14 @@ impl CheckArgs {
 }
 
 impl Input {
+    /// The files from which the request is read.
+    fn files(&self) -> impl Iterator<Item = &Path> {
+        let texts = [&self.old_text_file, &self.content_file, &self.expected_text_file];
+        texts.into_iter().chain([&self.patch, &self.request]).flatten().map(PathBuf::as_path)
+    }
+
     fn run(&self, context: &Context, dry_run: DryRun) -> Result<Status> {
+        require_readable(&context.start, self.files())?;
         match self.proposal {
             Some(ProposalName(id)) => apply_proposal(context, id, dry_run),
             None => apply(context, self.request(), dry_run),

@@ -66,6 +66,11 @@ pub(super) struct Answer {
 }
 
 impl Args {
+    /// Whether it removes hooks.
+    pub(super) const fn removes(&self) -> bool {
+        matches!(self.command, HooksCommand::Uninstall { dry_run: false })
+    }
+
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let git = Git::at(&context.start);
         let run = |dry| if dry { DryRun::Yes } else { DryRun::No };

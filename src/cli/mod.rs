@@ -122,6 +122,17 @@ enum Command {
 }
 
 impl Command {
+    /// The call, if only the user may make it: it takes away a protection, or changes the lessons of
+    /// other agents.
+    fn only_for_users(&self) -> Option<&'static str> {
+        match self {
+            Command::Hooks(args) => args.removes().then_some("edt hooks uninstall"),
+            Command::Setup(args) => args.removes().then_some("edt setup AGENT --remove"),
+            Command::Memory(args) => args.rewrites(),
+            _ => None,
+        }
+    }
+
     fn run(&self, context: &Context) -> edt_types::Result<Status> {
         match self {
             Command::Begin(args) => args.run(context),
@@ -202,7 +213,9 @@ pub(crate) fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     };
     let call = (name != "telemetry").then(called);
     let context = Context::new(&cli.global, name.clone());
-    let status = cli.command.run(&context).unwrap_or_else(|findings| {
+    let permitted = cli.command.only_for_users().map_or(Ok(()), terminal_user::require_user);
+    let done = permitted.and_then(|()| cli.command.run(&context));
+    let status = done.unwrap_or_else(|findings| {
         let status = findings.status();
         context.refusal(findings, status);
         status

@@ -14,6 +14,7 @@ use super::context::Context;
 use super::interrupt::Interrupt;
 use super::note;
 use super::render::{self, BAD, DIM, GOOD, NAME, NOTE, paint, short};
+use super::terminal_user::require_readable;
 use edt_io::{failed, fs};
 use edt_run::request::{ProgramInput, RunRequestJson, seconds};
 use edt_run::store::{self, OutputStream};
@@ -137,7 +138,10 @@ impl Args {
     fn answer(&self, context: &Context) -> Result<RunOutcome> {
         let start = fs::real_path(&context.start);
         let request = match &self.request {
-            Some(file) => RunRequestJson::parse(&text_of(file)?)?.request(&start)?,
+            Some(file) => {
+                require_readable(&start, [file.as_path()])?;
+                RunRequestJson::parse(&text_of(file)?)?.request(&start)?
+            }
             None => self.as_request(&start)?,
         };
         let mut workspace = context.workspace()?;

@@ -103,6 +103,11 @@ pub(super) struct Installed {
 }
 
 impl Args {
+    /// Whether it removes edt from an agent's files.
+    pub(super) const fn removes(&self) -> bool {
+        self.remove && !self.dry_run
+    }
+
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let answer = match &self.agent {
             None => self.listed(context)?,

@@ -605,7 +605,8 @@ fn a_receipt_counts_while_its_project_is_there_and_as_far_as_the_agents_files_re
     called(&["setup", "claude-code", "--scope", "user"]);
     let removed = workspace.edt(&["setup", "claude-code", "--scope", "user", "--remove"]);
     assert_eq!(did(&removed), ["absent", "absent", "absent", "left", "left", "left"]);
-    called(&["setup", "claude-code", "--scope", "user", "--remove"]);
+    let remove = ["setup", "claude-code", "--scope", "user", "--remove"];
+    workspace.as_user(b"", &remove, &[("CLAUDE_CONFIG_DIR", &elsewhere)]);
     // What came later under a sister's name does not hide it.
     workspace.edt(&["setup", "opencode"]);
     workspace.write("opencode.jsonc", "{}\n");

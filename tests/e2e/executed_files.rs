@@ -3,7 +3,9 @@
 
 use serde_json::json;
 
-use crate::test_repo::{EDT, TestRepo};
+use std::path::Path;
+
+use crate::test_repo::{EDT, TestRepo, run};
 
 /// One file of each program that executes files of a worktree without a question.
 const EXECUTED: [&str; 27] = [
@@ -170,4 +172,65 @@ fn a_planted_repository_does_not_lead_out_of_the_worktree() {
         }
     }
     assert!(!secret.with_file_name("authorized_keys").exists());
+}
+
+#[test]
+fn what_takes_a_protection_away_is_the_users_to_do() {
+    let workspace = TestRepo::with(&[("a.txt", b"a\n")]);
+    workspace.edt(&["hooks", "install"]);
+    workspace.edt(&["setup", "codex"]);
+    let unattended = |args: &[&str]| {
+        let mut command = workspace.command(EDT);
+        command.args(args).arg("--json");
+        run(command, b"", args)
+    };
+    for args in [
+        &["hooks", "uninstall"][..],
+        &["setup", "codex", "--remove"],
+        &["memory", "edit", "0000000000000000", "--no-lesson"],
+        &["memory", "delete", "0000000000000000"],
+        &["memory", "restore", "x"],
+        &["memory", "import", "-"],
+    ] {
+        let before = workspace.snapshot();
+        let held = unattended(args);
+        assert_eq!((held.exit, held.codes()), (4, vec!["APPROVAL_REQUIRED"]), "{:#}", held.json);
+        assert!(held.hint().contains("in a terminal"), "{:#}", held.json);
+        assert!(workspace.snapshot() == before, "{args:?}");
+    }
+    // To look is free.
+    for args in
+        [&["hooks", "uninstall", "--dry-run"][..], &["setup", "codex", "--remove", "--dry-run"]]
+    {
+        assert_eq!(unattended(args).exit, 0, "{args:?}");
+    }
+    assert_eq!(workspace.edt(&["hooks", "uninstall"]).json["steps"][0]["did"], "removed");
+}
+
+#[test]
+fn edt_reads_no_file_elsewhere_for_an_agent() {
+    let workspace = TestRepo::with(&[("a.txt", b"a\n")]);
+    let create = ["apply", "n.txt", "--mode", "create"];
+    let secret = Path::new("/etc/hostname");
+    let link = workspace.home.join("link");
+    std::os::unix::fs::symlink(secret, &link).unwrap();
+    for file in [secret, &link, &workspace.root.join(".git/config")] {
+        let file = file.to_str().unwrap();
+        for args in [
+            &["--content-file", file][..],
+            &["--content", "x", "--old-text-file", file],
+            &["--content", "x", "--expected-text-file", file],
+        ] {
+            workspace.refuses(&["PATH_OUTSIDE_REPO"], 1, &[&create[..], args].concat());
+        }
+        workspace.refuses(&["PATH_OUTSIDE_REPO"], 1, &["apply", "--request", file]);
+        workspace.refuses(&["PATH_OUTSIDE_REPO"], 1, &["check", "--patch", file]);
+        workspace.refuses(&["PATH_OUTSIDE_REPO"], 1, &["propose", "--patch", file]);
+        workspace.refuses(&["PATH_OUTSIDE_REPO"], 1, &["run", "--request", file]);
+    }
+    // The user may, at a terminal.
+    let call = format!("{} --content-file /etc/hostname", create.join(" "));
+    let (status, screen) = workspace.at_terminal(&call, "");
+    assert_eq!(status, Some(0), "{screen}");
+    assert_eq!(workspace.read("n.txt"), std::fs::read(secret).unwrap());
 }

@@ -155,12 +155,31 @@ impl TestRepo {
         self.edt_fed(b"", args)
     }
 
-    /// The same with something on standard input.
+    /// The same with something on standard input. The user makes the calls that only the user may.
     #[track_caller]
     pub(crate) fn edt_fed(&self, stdin: &[u8], args: &[&str]) -> Answer {
+        if is_for_users(args) {
+            return self.as_user(stdin, args, &[]);
+        }
         let mut command = self.command(EDT);
         command.args(args).arg("--json");
         run(command, stdin, args)
+    }
+
+    /// The same by a user whose terminal shows the messages.
+    #[track_caller]
+    pub(crate) fn as_user(&self, stdin: &[u8], args: &[&str], env: &[(&str, &Path)]) -> Answer {
+        let quoted = |arg: &&str| format!("'{}'", arg.replace('\'', "'\\''"));
+        let args_of: Vec<String> = args.iter().map(quoted).collect();
+        let files = tempfile::tempdir().unwrap();
+        let (input, output) = (files.path().join("in"), files.path().join("out"));
+        std::fs::write(&input, stdin).unwrap();
+        let call = format!("exec \"$EDT\" {} --json <\"$IN\" >\"$OUT\"", args_of.join(" "));
+        let mut command = self.command("sh");
+        command.args(["-c", "script -qec \"$CALL\" /dev/null >&2; s=$?; cat \"$OUT\"; exit $s"]);
+        command.env("CALL", call).env("EDT", EDT).env("IN", input).env("OUT", output);
+        command.env("SHELL", "/bin/sh").envs(env.iter().copied());
+        run(command, b"", args)
     }
 
     /// `edt run --json FLAGS -- ARGV`.
@@ -372,6 +391,16 @@ impl TestRepo {
         walk(&self.git_dir("--git-common-dir"), "", &mut all);
         let lock = |path: &String| Path::new(path).extension().is_some_and(|ext| ext == "lock");
         all.into_keys().filter(lock).collect()
+    }
+}
+
+/// Whether edt makes this call for a user alone.
+fn is_for_users(args: &[&str]) -> bool {
+    match args {
+        ["hooks", "uninstall", ..] => true,
+        ["memory", call, ..] => ["edit", "delete", "restore", "import"].contains(call),
+        ["setup", ..] => args.contains(&"--remove"),
+        _ => false,
     }
 }
 

@@ -75,7 +75,7 @@ pub fn require_approval(
     }
 }
 
-/// Stands between the digest of a command and that of the files.
+/// Separates the digest of a command from that of the files.
 const SEPARATOR: char = '-';
 
 /// An approval that was consumed.
