@@ -67,7 +67,7 @@ fn overwrite(workspace: &TestRepo, path: &str, text: &str) -> Answer {
 }
 
 /// One for each guard, in the repository of the test below.
-const EXAMPLES: [Example; 11] = [
+const EXAMPLES: [Example; 12] = [
     Example {
         guard: "protected_path",
         refused: |workspace| create(workspace, "locked/a.txt", b"a\n"),
@@ -109,6 +109,11 @@ const EXAMPLES: [Example; 11] = [
         passed: |workspace| overwrite(workspace, "a.c", "int x;\nint y; // the existing one\n"),
     },
     Example {
+        guard: "secret",
+        refused: |workspace| create(workspace, "a.env", b"API_KEY=x8Kq2LmZ9vRt4NwPc7Yb\n"),
+        passed: |workspace| create(workspace, "a.env", b"API_KEY=${API_KEY}\n"),
+    },
+    Example {
         guard: "syntax",
         refused: |workspace| overwrite(workspace, "a.c", "int x;\nint y[;\n"),
         passed: |workspace| overwrite(workspace, "a.c", "int x;\nint y[1];\n"),
@@ -142,7 +147,8 @@ fn every_guard_refuses_one_edit_and_passes_another() {
     let config = workspace.home.join(".config/edt");
     std::fs::create_dir_all(&config).unwrap();
     let validator = "[[validator]]\nname = \"no-bad\"\npaths = [\"*.checked\"]\ncommand = [\"sh\", \"-c\", \"! grep bad $1\", \"sh\", \"{file}\"]\n";
-    std::fs::write(config.join("edt.toml"), validator).unwrap();
+    let secret = "[guards.secret]\nmode = \"refuse\"\n";
+    std::fs::write(config.join("edt.toml"), format!("{secret}{validator}")).unwrap();
     workspace.edt(&["begin"]).landed();
 
     let mut guards = workspace.edt(&["guards"]).json["guards"].as_array().unwrap().clone();
@@ -193,4 +199,29 @@ fn a_landing_with_a_new_binary_file_is_held() {
     assert_eq!(workspace.blob("main:out.bin"), b"a\0b");
     assert_eq!(workspace.blob("main:dist/o.js"), b"x\n");
     assert!(workspace.git(&["log", "-1", "--format=%B"]).contains("\nEdt-Allowed: build_output\n"));
+}
+
+#[test]
+fn a_credential_warns_without_being_printed_and_policy_may_refuse_or_switch_off() {
+    let value = "x8Kq2LmZ9vRt4NwPc7Yb";
+    let request =
+        json!({"path": "a.py", "mode": "create", "content": format!("API_KEY = '{value}'\n")});
+    let warned = TestRepo::with(&[("b.txt", b"one\n")]);
+    let answer = warned.apply(&request);
+    assert_eq!(answer.exit, 0, "{:#}", answer.json);
+    assert_eq!(verdict(&answer, "secret", "a.py"), Some("warn"), "{:#}", answer.json);
+    assert_eq!(answer.json["warnings"][0]["code"], "secret", "{:#}", answer.json);
+    assert_eq!(
+        answer.json["warnings"][0]["message"],
+        "a.py would have what looks like a credential in API_KEY (20 characters) at line 1."
+    );
+    let refusing = TestRepo::with(&[("edt.toml", b"[guards.secret]\nmode = \"refuse\"\n")]);
+    let refused = refusing.refuses_request(&["SECRET"], 1, &request);
+    assert!(!refused.errors()[0].to_string().contains(value), "{:#}", refused.json);
+    let mut allowed = request.clone();
+    allowed["allow"] = json!(["secret"]);
+    refusing.apply(&allowed).landed();
+    let off = TestRepo::with(&[("edt.toml", b"[guards.secret]\nmode = \"off\"\n")]);
+    let answer = off.apply(&request).landed();
+    assert_eq!(verdict(&answer, "secret", "a.py"), None, "{:#}", answer.json);
 }

@@ -102,6 +102,8 @@ mod sandbox_escapes;
 #[cfg(tier_ci)]
 mod search;
 #[cfg(tier_ci)]
+mod secret_places;
+#[cfg(tier_ci)]
 mod session_moves;
 #[cfg(tier_ci)]
 mod sessions;

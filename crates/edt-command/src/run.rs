@@ -20,8 +20,13 @@ pub struct RunRules {
     pub timeout: Duration,
     /// Further directories that programs may write, from the user's file: absolute, or below `~/`.
     pub writable: Vec<PathBuf>,
+    /// Paths of home directories that programs may read, from the user's file: absolute, or below
+    /// `~/`.
+    pub readable: Vec<PathBuf>,
     /// Further paths that programs may not read: absolute, or below `~/`.
     pub secrets: Vec<PathBuf>,
+    /// Further variables that programs get, from the user's file: names, or beginnings with `*`.
+    pub environment: Vec<String>,
     pub on_findings: OnFindings,
     /// The decision on a command that no rule matches.
     pub unknown: Decision,
@@ -45,7 +50,9 @@ pub struct Table {
     timeout: Option<u64>,
     unknown: Option<Decision>,
     writable: Vec<PathBuf>,
+    readable: Vec<PathBuf>,
     secrets: Vec<PathBuf>,
+    environment: Vec<String>,
     on_findings: Option<OnFindings>,
 }
 
@@ -60,7 +67,9 @@ impl Default for RunRules {
             max_timeout: Duration::from_secs(600),
             timeout: Duration::from_secs(DEFAULT_TIMEOUT_SECONDS),
             writable: Vec::new(),
+            readable: Vec::new(),
             secrets: Vec::new(),
+            environment: Vec::new(),
             on_findings: OnFindings::Warn,
             unknown: Decision::Ask,
         }
@@ -71,10 +80,18 @@ impl Default for RunRules {
 pub(super) fn merged(user: Table, repo: Table) -> Result<RunRules, (bool, String)> {
     invalid(&user).map_or(Ok(()), |why| Err((false, why)))?;
     invalid(&repo).map_or(Ok(()), |why| Err((true, why)))?;
-    if !repo.writable.is_empty() {
-        let why = "[run] writable is only for a user's own edt.toml; a repository may not extend \
-                   the sandbox";
-        return Err((true, why.to_owned()));
+    for (key, is_set) in [
+        ("writable", !repo.writable.is_empty()),
+        ("readable", !repo.readable.is_empty()),
+        ("environment", !repo.environment.is_empty()),
+    ] {
+        if is_set {
+            let why = format!(
+                "[run] {key} is only for a user's own edt.toml; a repository may not extend the \
+                 sandbox"
+            );
+            return Err((true, why));
+        }
     }
     let built_in = RunRules::default();
     let most = user.timeout.map_or(built_in.max_timeout, Duration::from_secs);
@@ -85,7 +102,9 @@ pub(super) fn merged(user: Table, repo: Table) -> Result<RunRules, (bool, String
         max_timeout,
         timeout: built_in.timeout.min(max_timeout),
         writable: user.writable,
+        readable: user.readable,
         secrets,
+        environment: user.environment,
         on_findings: stricter(user.on_findings.unwrap_or(built_in.on_findings), repo.on_findings),
         unknown: stricter(user.unknown.unwrap_or(built_in.unknown), repo.unknown),
     })
@@ -109,9 +128,17 @@ fn invalid(table: &Table) -> Option<String> {
     let rooted = |path: &&PathBuf| {
         path.is_absolute() || path.starts_with("~") && path.components().count() > 1
     };
-    let loose = table.writable.iter().chain(&table.secrets).find(|path| !rooted(path));
-    loose.map(|path| {
-        format!("[run] {} is neither an absolute path nor a path below ~/", path.display())
+    let paths = table.writable.iter().chain(&table.readable).chain(&table.secrets);
+    if let Some(path) = paths.clone().find(|path| !rooted(path)) {
+        let path = path.display();
+        return Some(format!("[run] {path} is neither an absolute path nor a path below ~/"));
+    }
+    let is_name = |name: &&String| {
+        let name = name.strip_suffix('*').unwrap_or(name);
+        !name.is_empty() && !name.contains(|c: char| c == '=' || c == '*' || c.is_whitespace())
+    };
+    table.environment.iter().find(|name| !is_name(name)).map(|name| {
+        format!("[run] environment: {name:?} is neither a variable's name nor a beginning with `*`")
     })
 }
 
@@ -142,6 +169,9 @@ mod tests {
             (Level::Strict, Duration::from_secs(60), Decision::Deny)
         );
         assert_eq!(both.on_findings, OnFindings::Refuse);
+        let own = "environment = [\"A\", \"B_*\"]\nreadable = [\"~/.a\"]";
+        assert_eq!(of(own, "").environment, ["A", "B_*"]);
+        assert_eq!(of(own, "").readable, [PathBuf::from("~/.a")]);
         let secrets = of("secrets = [\"~/a\"]", "secrets = [\"/b\"]").secrets;
         assert_eq!(secrets, [PathBuf::from("~/a"), PathBuf::from("/b")]);
     }
@@ -150,6 +180,11 @@ mod tests {
     fn invalid_settings_are_refused() {
         for (user, repo, whose) in [
             ("", "writable = [\"/x\"]", true),
+            ("", "readable = [\"/x\"]", true),
+            ("", "environment = [\"X\"]", true),
+            ("environment = [\"A=B\"]", "", false),
+            ("environment = [\"*\"]", "", false),
+            ("readable = [\"x\"]", "", false),
             ("timeout = 0", "", false),
             ("", "timeout = 90000", true),
             ("secrets = [\"x\"]", "", false),

@@ -91,7 +91,7 @@ pub struct Sandbox {
     pub level: Level,
     /// The mechanisms that confine the program.
     pub by: &'static str,
-    /// Variables of the environment that were withheld because they look like secrets.
+    /// Variables of the environment that were withheld: secrets, and those that no list knows.
     pub withheld: Vec<String>,
 }
 

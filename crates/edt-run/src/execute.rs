@@ -13,7 +13,7 @@ use super::store::{OutputStore, OutputStream};
 use super::{RunObserver, Signal};
 use crate::sandbox::{
     self, NamespaceBackend, ResourceLimit, ResourceLimits, RunningProgram, SandboxPlan, StartError,
-    Termination,
+    Termination, VariableRules,
 };
 use edt_git::Repo;
 use edt_io::streams::{self, Follow as _, FollowEnd, PipeReader};
@@ -149,7 +149,11 @@ fn plan(
         env.push((name.clone(), value.clone()));
     }
     let confined = permitted.level > Level::Permissive;
-    let withheld = if confined { sandbox::withheld(&env) } else { Vec::new() };
+    let variables = VariableRules {
+        allowed: permitted.variables.clone(),
+        requested: request.env.iter().map(|(name, _)| name.clone()).collect(),
+    };
+    let withheld = if confined { variables.withheld(&env) } else { Vec::new() };
     let root = repo.real_root()?;
     let git = [root.join(".git"), repo.git_dir().to_owned(), repo.common_dir().to_owned()];
     let read_only = permitted.executed.iter().map(|path| root.join(path)).collect();
@@ -159,10 +163,12 @@ fn plan(
         args: request.args.clone(),
         dir: permitted.dir.clone(),
         env,
+        variables,
         root,
         git: git.into(),
         read_only,
         writable: permitted.writable.clone(),
+        readable: permitted.readable.clone(),
         // A program that can open a lock file can block edt.
         secrets: [repo.state_path(), &repo.common_dir().join("edt")]
             .map(Path::to_owned)

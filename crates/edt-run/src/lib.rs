@@ -19,6 +19,7 @@ mod recipe;
 pub mod request;
 pub mod sandbox;
 pub mod store;
+mod withheld;
 
 use edt_core::guard::review::{self, ChangesPreview, ChangesReview};
 use edt_core::session::hidden::MOVED_FROM;
@@ -115,6 +116,7 @@ pub fn run(
     errors.extend(done.err().map(Refusal::into_vec).unwrap_or_default());
     errors.append(&mut answer.errors);
     let failed = executed.stopped || executed.report.exit_code != Some(0);
+    answer.warnings.extend(withheld::warning(&executed.report).filter(|_| failed));
     Ok(with_status(answer, failed, errors))
 }
 
@@ -377,7 +379,7 @@ mod tests {
     use std::path::Path;
     use std::time::Duration;
 
-    fn report(exit_code: Option<i32>, signal: Option<i32>) -> RunReport {
+    pub(super) fn report(exit_code: Option<i32>, signal: Option<i32>) -> RunReport {
         let output = || OutputBuffer::default().output(|_, _| String::new());
         RunReport {
             id: 1,

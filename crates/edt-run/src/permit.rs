@@ -34,7 +34,10 @@ pub(super) struct Permitted<'q> {
     pub(super) level: Level,
     pub(super) limit: Duration,
     pub(super) writable: Vec<PathBuf>,
+    pub(super) readable: Vec<PathBuf>,
     pub(super) secrets: Vec<PathBuf>,
+    /// Variables that the user allows.
+    pub(super) variables: Vec<String>,
     /// Files that other programs execute, relative to the worktree's root.
     pub(super) executed: Vec<String>,
     pub(super) on_findings: OnFindings,
@@ -103,7 +106,9 @@ pub(super) fn permit<'q>(
         level,
         limit,
         writable: paths(&rules.writable),
+        readable: paths(&rules.readable),
         secrets: paths(&rules.secrets),
+        variables: rules.environment.clone(),
         executed: policy.executed_at_root().into_iter().map(str::to_owned).collect(),
         on_findings: rules.on_findings,
         approval,

@@ -216,6 +216,11 @@ codes! {
     ChatArtifact "CHAT_ARTIFACT" Refused Some("chat_artifact"),
         "The edit would leave a Markdown fence, line numbers, `+` signs or escapes of a chat in \
          the file. Send exactly the text that the file should have, or allow chat_artifact.";
+    Secret "SECRET" Refused Some("secret"),
+        "The edit would add what looks like a credential: a private key, a token with its issuer's \
+         prefix, a password in a URL, or a random value assigned to a name such as `api_key`. \
+         Unless `[guards.secret] mode` is \"refuse\", this is a warning. Read the value from the \
+         environment or from a file that Git ignores, or allow secret.";
     BinaryContent "BINARY_CONTENT" Refused Some("binary_content"),
         "The edit would put NUL bytes into a text file. Send text, or allow binary_content.";
     Encoding "ENCODING" Refused Some("encoding"),

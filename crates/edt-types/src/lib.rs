@@ -4,6 +4,7 @@
 
 pub mod answer;
 pub mod code;
+pub mod credential;
 mod dry_run;
 mod durability;
 pub mod excerpt;

@@ -15,6 +15,7 @@ pub mod mass_deletion;
 pub mod protected;
 pub mod review;
 mod runs;
+pub mod secret;
 pub mod size_reduction;
 pub mod subject;
 pub mod syntax;
@@ -37,6 +38,7 @@ pub const GUARDS: &[&dyn Guard] = &[
     &marker::ConflictMarkers,
     &artifact::ChatArtifact,
     &elided::ElidedCode,
+    &secret::Secret,
     &syntax::Syntax,
     &duplicate::DuplicateCode,
     &validator::Validators,

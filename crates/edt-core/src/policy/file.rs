@@ -10,7 +10,9 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::globs::{Globs, unreadable};
-use super::guard_rule::{GuardMode, GuardRule, Override, PROTECTED_PATH, SETTABLE_GUARDS};
+use super::guard_rule::{
+    GuardMode, GuardRule, Override, PROTECTED_PATH, SETTABLE_GUARDS, default_mode,
+};
 use super::limits::{DeletionLimits, SizeLimits};
 use super::validator::{self, Trust, Validator};
 use edt_command::CommandPolicy;
@@ -316,7 +318,7 @@ impl Policy {
             repo.mode = repo.mode.map(|_| GuardMode::Refuse);
         }
         GuardRule {
-            mode: stricter_of(user.mode, repo.mode, Ord::max).unwrap_or(GuardMode::Refuse),
+            mode: stricter_of(user.mode, repo.mode, Ord::max).unwrap_or(default_mode(guard)),
             overriding: stricter_of(user.r#override, repo.r#override, Ord::max)
                 .unwrap_or(Override::Allow),
         }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 pub(crate) const PROTECTED_PATH: &str = "protected_path";
 
 /// The names of the other built-in guards, which `[guards]` may set, in the order of reports.
-pub(crate) const SETTABLE_GUARDS: [&str; 11] = [
+pub(crate) const SETTABLE_GUARDS: [&str; 12] = [
     "size_reduction",
     "mass_deletion",
     "binary_content",
@@ -15,10 +15,16 @@ pub(crate) const SETTABLE_GUARDS: [&str; 11] = [
     "conflict_markers",
     "chat_artifact",
     "elided_code",
+    "secret",
     "syntax",
     "duplicate_code",
     "validator",
 ];
+
+/// The effect of a finding if no policy sets the guard: only a guess about a value warns.
+pub(super) fn default_mode(guard: &str) -> GuardMode {
+    if guard == "secret" { GuardMode::Warn } else { GuardMode::Refuse }
+}
 
 /// How policy sets a guard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

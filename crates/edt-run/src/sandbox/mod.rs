@@ -42,7 +42,7 @@ use edt_types::Level;
 
 pub use limits::{ResourceLimit, ResourceLimits};
 pub use running::{RunningProgram, SandboxOutcome, Termination};
-pub use secrets::withheld;
+pub use secrets::VariableRules;
 pub use start::start;
 
 /// A program to run and its restrictions.
@@ -55,9 +55,10 @@ pub struct SandboxPlan {
     pub args: Vec<OsString>,
     /// The working directory.
     pub dir: PathBuf,
-    /// The environment. At standard and strict the program does not get the variables that
-    /// [`withheld`] names.
+    /// The environment. At standard and strict the program gets those variables alone that pass.
     pub env: Vec<(OsString, OsString)>,
+    /// Which variables pass.
+    pub variables: VariableRules,
     /// The worktree: an absolute path without symbolic links.
     pub root: PathBuf,
     /// `.git` (file or directory), the Git directory, the common directory, edt's state: read-only.
@@ -67,6 +68,8 @@ pub struct SandboxPlan {
     pub read_only: Vec<PathBuf>,
     /// Further writable directories from the user's configuration. Missing ones are ignored.
     pub writable: Vec<PathBuf>,
+    /// Paths of home directories that stay visible, from the user's configuration.
+    pub readable: Vec<PathBuf>,
     /// Files and directories that must not be readable, in addition to the built-in list.
     pub secrets: Vec<PathBuf>,
     pub limits: ResourceLimits,
@@ -85,10 +88,12 @@ impl SandboxPlan {
             args: Vec::new(),
             dir: root.to_owned(),
             env: Vec::new(),
+            variables: VariableRules::default(),
             root: root.to_owned(),
             git: Vec::new(),
             read_only: Vec::new(),
             writable: Vec::new(),
+            readable: Vec::new(),
             secrets: Vec::new(),
             limits: ResourceLimits::of(level),
             backend: NamespaceBackend::Any,

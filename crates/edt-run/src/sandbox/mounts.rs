@@ -154,11 +154,11 @@ fn devices(shm_bytes: u64, nodes: &[OwnedFd]) -> rustix::io::Result<()> {
 }
 
 fn hide(at: &Path, what: &str) -> rustix::io::Result<()> {
-    if at.symlink_metadata().is_err() {
-        // A tmpfs has already hidden it.
-        return Ok(());
+    match attach(&clone_mount(&Path::new(EMPTY).join(what))?, at) {
+        // A tmpfs has already hidden it, or another program removed it.
+        Err(Errno::NOENT) => Ok(()),
+        done => done,
     }
-    attach(&clone_mount(&Path::new(EMPTY).join(what))?, at)
 }
 
 /// Makes every mount read-only. `mount_setattr` could do it in one call, but has no safe wrapper.

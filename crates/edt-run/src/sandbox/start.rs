@@ -13,8 +13,7 @@ use rustix::process::{getpid, set_child_subreaper};
 use super::os_bytes::OsBytes;
 use super::wire::{self, Namespaces, Orders, SupervisorReport};
 use super::{
-    NamespaceBackend, RunningProgram, SandboxPlan, StartError, bubblewrap, layout, namespaces,
-    secrets, tree,
+    NamespaceBackend, RunningProgram, SandboxPlan, StartError, bubblewrap, layout, namespaces, tree,
 };
 use edt_io::Environment;
 use edt_io::scratch::Scratch;
@@ -183,7 +182,7 @@ fn environment(plan: &SandboxPlan, temporary: Option<&Path>) -> Vec<(OsBytes, Os
     let temporary_names = ["TMPDIR", "TMP", "TEMP"];
     let own = |name: &OsString| temporary_names.iter().any(|own| name == own);
     let kept =
-        plan.env.iter().filter(|(name, value)| !own(name) && !secrets::is_secret(name, value));
+        plan.env.iter().filter(|(name, value)| !own(name) && plan.variables.pass(name, value));
     let mut env: Vec<(OsBytes, OsBytes)> =
         kept.map(|(name, value)| (name.into(), value.into())).collect();
     env.extend(temporary_names.map(|name| (name.into(), temporary.as_os_str().into())));

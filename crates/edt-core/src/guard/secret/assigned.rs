@@ -1,0 +1,149 @@
+//! Random values that are assigned to names of secrets.
+
+use super::CredentialKind;
+use super::strength::{is_random, is_strong_password};
+use super::token::Found;
+use crate::guard::subject::Subject;
+
+/// Languages of settings, in which a value needs no quotes.
+const SETTINGS: [&str; 2] = ["yaml", "toml"];
+/// How far before a value its name may be, in bytes.
+const MAX_NAME_BYTES: usize = 100;
+/// The lengths of a value.
+const LENGTHS: std::ops::RangeInclusive<usize> = 16..=200;
+
+/// How names of secrets end, without separators.
+const NAMES: &[&str] = &[
+    "apikey",
+    "accesskey",
+    "secretkey",
+    "privatekey",
+    "authkey",
+    "encryptionkey",
+    "signingkey",
+    "masterkey",
+    "accountkey",
+    "sharedkey",
+    "secret",
+    "token",
+    "credential",
+    "credentials",
+];
+/// The same for names of passwords, which are shorter.
+const PASSWORDS: &[&str] = &["password", "passwd", "passphrase", "pwd"];
+/// Names of tokens that are no secrets: those of lexers, pages, models and forms.
+const NO_SECRETS: &[&str] = &[
+    "nexttoken",
+    "pagetoken",
+    "continuationtoken",
+    "synctoken",
+    "cursortoken",
+    "csrftoken",
+    "xsrftoken",
+    "canceltoken",
+    "cancellationtoken",
+    "publickey",
+    "clienttoken",
+    "idempotencytoken",
+];
+
+/// Whether values in the file need no quotes: settings, and files of no known language.
+pub(super) fn is_settings(subject: &Subject<'_>) -> bool {
+    subject.language().is_none_or(|language| SETTINGS.contains(&language.name))
+}
+
+/// A value in a line. `is_settings`: it needs no quotes.
+pub(super) fn in_line(line: &[u8], is_settings: bool) -> Found {
+    if !line.iter().any(|byte| matches!(byte, b'=' | b':')) {
+        return None;
+    }
+    quoted(line).or_else(|| is_settings.then(|| bare(line))?)
+}
+
+/// `name = "value"`, `"name": "value"`, `name: &str = "value"`.
+fn quoted(line: &[u8]) -> Found {
+    let is_quote = |byte: &u8| matches!(byte, b'"' | b'\'' | b'`');
+    let mut at = 0;
+    while let Some(open) = line[at..].iter().position(is_quote).map(|open| at + open) {
+        let rest = &line[open + 1..];
+        let value = memchr::memchr(line[open], rest).map(|length| &rest[..length]);
+        let found = value.and_then(|value| judged(name_before(&line[..open])?, value));
+        if found.is_some() {
+            return found;
+        }
+        // What looks like the end of a string may be the start of one: `don't`.
+        at = open + 1;
+    }
+    None
+}
+
+/// `NAME=value` or `name: value` alone in its line.
+fn bare(line: &[u8]) -> Found {
+    let line = line.trim_ascii();
+    let line = line.strip_prefix(b"export ").unwrap_or(line);
+    let at = line.iter().position(|byte| matches!(byte, b'=' | b':'))?;
+    let (name, value) = (&line[..at], line[at + 1..].trim_ascii());
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-. ".contains(byte);
+    let is_value = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=_-.~!@#%^&*".contains(byte);
+    if !name.iter().all(is_name) || !value.iter().all(is_value) {
+        return None;
+    }
+    judged(std::str::from_utf8(name).ok()?.trim(), value)
+}
+
+/// The name to which the text before a quote assigns: it ends with `=`, `:` or `=>`, after which a
+/// string may have a prefix.
+fn name_before(text: &[u8]) -> Option<&str> {
+    let text = &text[text.len().saturating_sub(MAX_NAME_BYTES)..];
+    let prefix = text.iter().rev().take_while(|byte| b"bBrRuUfFL@$#".contains(byte)).count();
+    let text = text[..text.len() - prefix.min(2)].trim_ascii_end();
+    let text = text.strip_suffix(b">").unwrap_or(text);
+    let (sign, text) = (text.last()?, &text[..text.len() - 1]);
+    let before = text.last().copied().unwrap_or_default();
+    if !matches!(sign, b'=' | b':') || *sign == b'=' && b"=!<>~".contains(&before) {
+        return None;
+    }
+    // The statement; a type may be between the name and the sign.
+    let text = text.strip_suffix(b":").unwrap_or(text);
+    let start = text.iter().rposition(|byte| b",;{}(".contains(byte)).map_or(0, |at| at + 1);
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
+    let words = text[start..].split(|byte| !is_part(*byte));
+    { words }.filter_map(|word| std::str::from_utf8(word).ok()).find(|word| kind(word).is_some())
+}
+
+/// What a name stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum NameKind {
+    Key,
+    Password,
+}
+
+fn kind(name: &str) -> Option<NameKind> {
+    let letters: String =
+        name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+    let ends = |list: &[&str]| list.iter().any(|end| letters.ends_with(end));
+    if ends(NO_SECRETS) {
+        None
+    } else if ends(PASSWORDS) {
+        Some(NameKind::Password)
+    } else {
+        ends(NAMES).then_some(NameKind::Key)
+    }
+}
+
+fn judged(name: &str, value: &[u8]) -> Found {
+    let kind = kind(name)?;
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=_-.~:".contains(byte);
+    let is_random_key =
+        LENGTHS.contains(&value.len()) && value.iter().all(is_plain) && is_random(value);
+    let is_template = || value.iter().any(|byte| b"${}[]()<> ".contains(byte));
+    let is_password = || {
+        let is_mixed = value.iter().any(u8::is_ascii_uppercase)
+            && value.iter().any(u8::is_ascii_lowercase)
+            || value.iter().any(u8::is_ascii_punctuation);
+        value.len() >= 10 && is_mixed && !is_template() && is_strong_password(value)
+    };
+    let found = is_random_key || kind == NameKind::Password && is_password();
+    let name = || name.chars().take(40).collect();
+    found.then(|| (CredentialKind::Assigned { name: name() }, value.len()))
+}
