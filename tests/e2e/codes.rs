@@ -73,6 +73,7 @@ const CONTRACT: [(&str, &str, &[&str]); 6] = [
             "ELIDED_CODE",
             "CONFLICT_MARKERS",
             "CHAT_ARTIFACT",
+            "INVISIBLE_CHARACTERS",
             "BINARY_CONTENT",
             "ENCODING",
             "BUILD_OUTPUT",

@@ -316,7 +316,8 @@ impl Policy {
             repo.mode = repo.mode.map(|_| GuardMode::Refuse);
         }
         GuardRule {
-            mode: stricter_of(user.mode, repo.mode, Ord::max).unwrap_or(GuardMode::Refuse),
+            mode: stricter_of(user.mode, repo.mode, Ord::max)
+                .unwrap_or_else(|| GuardMode::default_of(guard)),
             overriding: stricter_of(user.r#override, repo.r#override, Ord::max)
                 .unwrap_or(Override::Allow),
         }
@@ -636,6 +637,7 @@ mod tests {
     #[test]
     fn a_long_line_of_a_file_is_cut_in_the_message() {
         let finding = unreadable("x", &"a".repeat(500));
-        assert_eq!(finding.summary, format!("Could not read x: {}…", "a".repeat(200)));
+        let shown = "a".repeat(200) + "… (cut at 200 of 500 characters)";
+        assert_eq!(finding.summary, format!("Could not read x: {shown}"));
     }
 }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 pub(crate) const PROTECTED_PATH: &str = "protected_path";
 
 /// The names of the other built-in guards, which `[guards]` may set, in the order of reports.
-pub(crate) const SETTABLE_GUARDS: [&str; 11] = [
+pub(crate) const SETTABLE_GUARDS: [&str; 12] = [
     "size_reduction",
     "mass_deletion",
     "binary_content",
@@ -14,6 +14,7 @@ pub(crate) const SETTABLE_GUARDS: [&str; 11] = [
     "build_output",
     "conflict_markers",
     "chat_artifact",
+    "invisible_characters",
     "elided_code",
     "syntax",
     "duplicate_code",
@@ -51,6 +52,13 @@ pub enum Override {
     Approval,
     /// Nobody.
     Never,
+}
+
+impl GuardMode {
+    /// The mode of the guard `name` if no policy sets one.
+    pub(super) fn default_of(name: &str) -> GuardMode {
+        if name == "invisible_characters" { GuardMode::Warn } else { GuardMode::Refuse }
+    }
 }
 
 impl Override {
