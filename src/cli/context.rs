@@ -9,6 +9,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::render::screen;
 use super::{note, render};
 use edt_agents::hook::who::Who;
 use edt_core::Environment;
@@ -301,19 +302,23 @@ impl Context {
         match &self.out {
             Out::Captured(captured) => {
                 let json = serde_json::to_value(answer).unwrap_or_default();
-                let text = anstream::adapter::strip_str(&render_human(answer)).to_string();
+                let text = screen(&render_human(answer));
+                let text = anstream::adapter::strip_str(&text).to_string();
                 captured.replace(Some(CapturedAnswer { json, text }));
             }
-            Out::Streams => {
-                self.print(&if self.json { render::json(answer) } else { render_human(answer) });
-            }
+            Out::Streams if self.json => self.print(&render::json(answer)),
+            Out::Streams => self.print(&screen(&render_human(answer))),
         }
         Status::Applied
     }
 
     /// Prints a text for another program, or wraps it in JSON.
     pub(super) fn text(&self, text: &str) -> Status {
-        self.answer(&Text { schema: "edt.text/1", text }, |_| text.to_owned())
+        if self.json || matches!(self.out, Out::Captured(_)) {
+            return self.answer(&Text { schema: "edt.text/1", text }, |_| text.to_owned());
+        }
+        self.print(text);
+        Status::Applied
     }
 
     /// Prints `text`. A closed pipe is ignored.
@@ -333,7 +338,7 @@ impl Context {
     /// Prints `text` on standard error.
     #[expect(clippy::unused_self, reason = "every print goes through the context")]
     pub(super) fn note(&self, text: &str) {
-        let _ = write!(anstream::stderr().lock(), "{text}");
+        let _ = write!(anstream::stderr().lock(), "{}", screen(text));
     }
 
     /// Records on the call's span how the call ended.

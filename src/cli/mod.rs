@@ -247,7 +247,13 @@ fn without_command(error: clap::Error, args: &[OsString]) -> ExitCode {
         parsed.and_then(|matches| Cli::from_arg_matches(&matches)).err().unwrap_or(error)
     };
     if !error.use_stderr() || !args.iter().any(|arg| arg == "--json") {
-        let _ = error.print();
+        if error.use_stderr() {
+            // The text quotes arguments.
+            let text = render::screen(&error.render().ansi().to_string());
+            let _ = write!(anstream::stderr().lock(), "{text}");
+        } else {
+            let _ = error.print();
+        }
         return ExitCode::from(if error.use_stderr() { Status::Invalid.exit() } else { 0 });
     }
     let text = error.render().to_string();

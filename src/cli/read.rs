@@ -11,7 +11,7 @@ use super::context::Context;
 use super::render::{DIM, paint};
 use edt_core::session::PathState;
 use edt_types::excerpt::{self, Excerpt, Limits, excerpt};
-use edt_types::text::{BOM, Endings, counted, escape_controls, line_count};
+use edt_types::text::{BOM, Endings, counted, escape_unexpected, line_count};
 use edt_types::{Code, Finding, Refusal, RepoPath, Result, Status};
 
 /// Print a file with line numbers and its blob id, which `expected_hash` takes.
@@ -262,7 +262,7 @@ fn render_human(answer: &Answer) -> String {
                 Some(line) => (line, true),
                 None => (ended.unwrap_or(line), false),
             };
-            let (line, changed) = escape_controls(line);
+            let (line, changed) = escape_unexpected(line);
             let mark = if crlf && answer.line_endings == "mixed" { "␍" } else { "" };
             out.push_str(&format!("{number:>width$} | {line}{mark}\n"));
             escaped += changed;
@@ -309,7 +309,7 @@ fn notes(answer: &Answer, escaped: usize) -> Vec<String> {
     if escaped > 0 {
         notes.push(format!(
             "{} shown as \\u{{…}}; --json prints every character unchanged",
-            counted(escaped, "control character")
+            counted(escaped, "invisible character")
         ));
     }
     if let Some(CutLine { line, bytes_shown, bytes }) = answer.cut_line {
@@ -449,7 +449,7 @@ mod tests {
         assert_eq!(
             notes(&answer, 2),
             [
-                "2 control characters shown as \\u{…}; --json prints every character unchanged",
+                "2 invisible characters shown as \\u{…}; --json prints every character unchanged",
                 "line 3 is cut: 10 of 500 bytes are shown; --lines 3:3 --max-bytes 500 shows all",
                 "cut before line 4: read on with --lines 4:",
             ]

@@ -6,7 +6,7 @@ use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
 use edt_core::proposal::propose::APPROVED_ALREADY;
-use edt_types::text::{counted, escape_controls};
+use edt_types::text::{counted, escape_controls, escape_lines, escape_unexpected};
 use edt_types::{
     FileChangeKind, FileReport, Outcome, RecordedIn, Recovered, Refusal, Status, Warning,
 };
@@ -26,9 +26,33 @@ pub(super) fn paint(style: Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// `text` with the control characters of each line escaped, so that it cannot control the terminal.
-pub(super) fn safe(text: &str) -> String {
-    text.split('\n').map(|line| escape_controls(line).0).collect::<Vec<_>>().join("\n")
+/// What a terminal shows of a rendered answer: only edt's own colours control it, and nothing in it
+/// is invisible. Renderers escape foreign text already; this holds where one does not.
+pub(super) fn screen(rendered: &str) -> String {
+    let escape = |text: &str| {
+        let lines = text.split('\n').map(|line| escape_unexpected(line).0);
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    let mut out = String::with_capacity(rendered.len());
+    for (i, part) in rendered.split('\u{1b}').enumerate() {
+        let colour = if i > 0 { colour(part) } else { Some("") };
+        match colour {
+            Some("") => {}
+            Some(colour) => out.extend(["\u{1b}", colour]),
+            None => out.push_str("\\u{1b}"),
+        }
+        out.push_str(&escape(&part[colour.map_or(0, str::len)..]));
+    }
+    out
+}
+
+/// The rest of the escape sequence with which `text` begins, if edt's own styles have it.
+fn colour(text: &str) -> Option<&str> {
+    let end = text.find('m').filter(|_| text.starts_with('['))?;
+    let own = |code: &str| {
+        matches!(code.parse(), Ok(0..=4 | 30..=37 | 90..=97_u8)) && !code.starts_with('+')
+    };
+    text[1..end].split(';').all(own).then_some(&text[..=end])
 }
 
 /// `value` as JSON on one line.
@@ -54,8 +78,8 @@ pub(super) fn refused(outcome: &Outcome) -> String {
             .map(|path| format!(" {}", escape_controls(path).0))
             .unwrap_or_default();
         let _ = writeln!(out, "{}{path}", paint(BAD, finding.code.name()));
-        let _ = writeln!(out, "  {}", safe(&finding.message()).replace('\n', "\n  "));
-        let _ = writeln!(out, "  {} {}", paint(NOTE, "next:"), safe(&finding.hint()));
+        let _ = writeln!(out, "  {}", escape_lines(&finding.message()).replace('\n', "\n  "));
+        let _ = writeln!(out, "  {} {}", paint(NOTE, "next:"), escape_lines(&finding.hint()));
         if let Some(patch) = finding.evidence.get("correction").and_then(|patch| patch.as_str()) {
             let _ = writeln!(out, "  {}", paint(NOTE, "evidence.correction:"));
             for line in patch.split_terminator('\n') {
@@ -139,7 +163,7 @@ pub(super) fn warnings(out: &mut String, warnings: &[Warning]) {
             .as_ref()
             .map(|path| format!("{}: ", escape_controls(path).0))
             .unwrap_or_default();
-        let message = safe(&warning.message).replace('\n', "\n    ");
+        let message = escape_lines(&warning.message).replace('\n', "\n    ");
         let _ = writeln!(out, "  {} {path}{message}", paint(NOTE, "warning:"));
     }
 }
@@ -408,7 +432,10 @@ mod tests {
     }
 
     #[test]
-    fn a_text_keeps_its_lines_and_loses_its_controls() {
-        assert_eq!(safe("a\tb\n\u{8}c"), "a\tb\n\\u{8}c");
+    fn a_screen_shows_colours_and_nothing_invisible() {
+        let own = paint(BAD, "a") + "\tb\n" + &paint(DIM, "c") + "❤\u{fe0f}";
+        assert_eq!(screen(&own), own);
+        let foreign = "\u{1b}[8mx\u{1b}]0;y\u{1b}\u{3164}\u{8}\n";
+        assert_eq!(screen(foreign), "\\u{1b}[8mx\\u{1b}]0;y\\u{1b}\\u{3164}\\u{8}\n");
     }
 }

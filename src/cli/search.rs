@@ -10,7 +10,7 @@ use super::render::{DIM, NAME, paint};
 use crate::find::lines::{self, PatternOptions, ResultKind, SkippedCounts};
 use crate::find::{SearchLimits, SearchQuery, SearchResult, Selection};
 use edt_git::files::ListScope;
-use edt_types::text::{counted, escape_controls};
+use edt_types::text::{counted, escape_unexpected};
 use edt_types::{Code, Finding, RepoPath, Result, Status};
 
 /// Search the files of the worktree for lines that match a regular expression. The answer is
@@ -320,7 +320,7 @@ fn render_human(answer: &Answer) -> String {
     let mut out = String::new();
     let mut escaped = 0;
     let mut shown = |text: &str| {
-        let (text, changed) = escape_controls(text);
+        let (text, changed) = escape_unexpected(text);
         escaped += changed;
         text
     };
@@ -410,7 +410,7 @@ fn notes(answer: &Answer, escaped: usize) -> Vec<String> {
         notes.push("not UTF-8: � replaces other bytes".to_owned());
     }
     if escaped > 0 {
-        notes.push(format!("{} shown as \\u{{…}}", counted(escaped, "control character")));
+        notes.push(format!("{} shown as \\u{{…}}", counted(escaped, "invisible character")));
     }
     notes
 }
@@ -453,7 +453,7 @@ mod tests {
     fn a_match_has_its_path_line_and_column() {
         assert_eq!(
             plain(&render_human(&answer(vec![found("a.txt", 7, false)]))),
-            "a.txt:7:2: a\\u{1b}b\n… 3 matching lines in 2 of 9 files\n… 1 control character shown as \
+            "a.txt:7:2: a\\u{1b}b\n… 3 matching lines in 2 of 9 files\n… 1 invisible character shown as \
          \\u{…}\n"
         );
     }

@@ -3,6 +3,7 @@
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::path::Path;
 
+use super::render;
 use edt_agents::hook::who::Who;
 use edt_io::fs;
 use edt_types::{Code, Finding, Result};
@@ -76,7 +77,7 @@ pub(super) fn require_terminal(command: &str) -> Result<()> {
 /// Shows `text` and reads one line; whether that line is `yes`.
 pub(super) fn confirm(text: &str) -> bool {
     let mut screen = anstream::stderr().lock();
-    let _ = screen.write_all(text.as_bytes()).and_then(|()| screen.flush());
+    let _ = screen.write_all(render::screen(text).as_bytes()).and_then(|()| screen.flush());
     let mut word = String::new();
     let _ = std::io::stdin().lock().read_line(&mut word);
     word.trim() == "yes"

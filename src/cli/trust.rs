@@ -1,7 +1,7 @@
 //! `edt trust`.
 
 use std::fmt::Write as _;
-use std::io::{BufRead as _, IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 use std::path::Path;
 
 use schemars::JsonSchema;
@@ -11,6 +11,7 @@ use super::context::{Context, RepoWithPolicy, trust_store};
 use super::guards::Program;
 use super::policy::Described;
 use super::render::{self, DIM, GOOD, NAME, NOTE, paint, short};
+use super::terminal_user;
 use edt_command::Origin;
 use edt_core::policy::Trust;
 use edt_core::policy::trust::{TrustEntry, TrustStore};
@@ -310,11 +311,7 @@ fn ask(
         text.push_str(&hooks.render_human());
     }
     text.push_str("Let them run? Type yes: ");
-    let mut screen = anstream::stderr().lock();
-    let _ = screen.write_all(text.as_bytes()).and_then(|()| screen.flush());
-    let mut word = String::new();
-    let _ = std::io::stdin().lock().read_line(&mut word);
-    if word.trim() == "yes" {
+    if terminal_user::confirm(&text) {
         return Ok(());
     }
     Err(Finding::new(

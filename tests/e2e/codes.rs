@@ -74,6 +74,7 @@ const CONTRACT: [(&str, &str, &[&str]); 6] = [
             "CONFLICT_MARKERS",
             "CHAT_ARTIFACT",
             "SECRET",
+            "INVISIBLE_CHARACTERS",
             "BINARY_CONTENT",
             "ENCODING",
             "BUILD_OUTPUT",

@@ -482,3 +482,26 @@ fn bytes_that_are_not_text_are_written_as_sent() {
     ]);
     assert_eq!(workspace.read("p.png"), sent);
 }
+
+/// Trees of ten equal trees, ten levels deep, have ten thousand million files in eleven objects.
+#[test]
+fn a_landing_onto_a_tree_of_trees_is_refused() {
+    let workspace = TestRepo::with(&[("a.txt", b"one\n")]);
+    let tree_of = |row: &str| {
+        let rows: String = (0..10).map(|n| format!("{row}\t{n}\n")).collect();
+        let file = workspace.root.join(".git/rows");
+        std::fs::write(&file, rows).unwrap();
+        let mut command = workspace.command("git");
+        command.arg("mktree").stdin(std::fs::File::open(&file).unwrap());
+        String::from_utf8(command.output().unwrap().stdout).unwrap().trim().to_owned()
+    };
+    let mut tree = tree_of(&format!("100644 blob {}", workspace.rev("HEAD:a.txt")));
+    for _ in 0..10 {
+        tree = tree_of(&format!("040000 tree {tree}"));
+    }
+    let commit = workspace.git(&["commit-tree", "-p", "HEAD", "-m", "deep", &tree]);
+    workspace.git(&["branch", "deep", commit.trim()]);
+    workspace.edt(&["begin"]).landed();
+    workspace.overwrite("a.txt", "two\n").landed();
+    workspace.refuses(&["UNSUPPORTED_REPOSITORY"], 5, &["land", "--into", "deep"]);
+}

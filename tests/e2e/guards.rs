@@ -86,7 +86,7 @@ const EXAMPLES: [Example; 12] = [
     Example {
         guard: "binary_content",
         refused: |workspace| create(workspace, "a.txt", b"a\0b\n"),
-        passed: |workspace| create(workspace, "a.txt", b"a\x01b\n"),
+        passed: |workspace| create(workspace, "a.txt", b"a\x0cb\n"),
     },
     Example {
         guard: "encoding",
@@ -102,6 +102,11 @@ const EXAMPLES: [Example; 12] = [
         guard: "chat_artifact",
         refused: |workspace| create(workspace, "a.sql", b"```\nselect 1;\n```\n"),
         passed: |workspace| create(workspace, "a.sql", b"select 1;\n"),
+    },
+    Example {
+        guard: "invisible_characters",
+        refused: |workspace| create(workspace, "seen.txt", "a\u{202e}b\n".as_bytes()),
+        passed: |workspace| create(workspace, "seen.txt", "❤\u{fe0f}\n".as_bytes()),
     },
     Example {
         guard: "elided_code",
@@ -142,7 +147,7 @@ fn every_guard_refuses_one_edit_and_passes_another() {
     let workspace = repository_of(&files);
     workspace.commit(&[
         ("a.c", b"int x;\nint y;\n"),
-        ("edt.toml", b"[[protect]]\npaths = [\"locked/**\"]\n"),
+        ("edt.toml", b"[[protect]]\npaths = [\"locked/**\"]\n[[paths]]\nmatch = [\"seen.txt\"]\nguards.invisible_characters.mode = \"refuse\"\n"),
     ]);
     let config = workspace.home.join(".config/edt");
     std::fs::create_dir_all(&config).unwrap();
@@ -184,6 +189,26 @@ fn every_guard_refuses_one_edit_and_passes_another() {
         );
         workspace.edt(&["undo"]).landed();
     }
+}
+
+#[test]
+fn invisible_characters_are_a_warning_unless_policy_refuses_them() {
+    let workspace = TestRepo::with(&[("a.txt", b"one\n")]);
+    let answer = create(&workspace, "b.txt", "if (ok\u{2066}) {\u{200b}\n".as_bytes());
+    assert_eq!(
+        (&answer.json["warnings"][0]["code"], &answer.json["warnings"][0]["message"]),
+        (
+            &Value::from("invisible_characters"),
+            &Value::from(
+                "b.txt would get a bidirectional control, U+2066, at line 1 and 1 more: \
+                 \"if·(ok\\u{2066})·{\\u{200b}\"."
+            )
+        )
+    );
+    let policy = b"[guards.invisible_characters]\nmode = \"refuse\"\n";
+    let workspace = TestRepo::with(&[("a.txt", b"one\n"), ("edt.toml", policy)]);
+    let refused = create(&workspace, "c.txt", "a\u{e0041}\n".as_bytes());
+    assert_eq!(refused.codes(), ["INVISIBLE_CHARACTERS"]);
 }
 
 #[test]

@@ -45,6 +45,8 @@ mod content_limits;
 #[cfg(tier_ci)]
 mod contract;
 #[cfg(tier_ci)]
+mod display;
+#[cfg(tier_ci)]
 mod doctor;
 #[cfg(tier_ci)]
 mod durability;

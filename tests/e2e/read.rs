@@ -219,7 +219,8 @@ fn a_terminal_gets_escaped_control_characters_and_json_gets_all_bytes() {
     let workspace = TestRepo::with(&[("a.c", text.as_bytes())]);
     let shown = users(&workspace, &["a.c"]);
     let line = "1 | \\u{1b}[2Jgone\\u{7}\\u{9b}\tif (admin\\u{202e} \\u{2066}) {\\u{d}over\n";
-    let note = "… 6 control characters shown as \\u{…}; --json prints every character unchanged\n";
+    let note =
+        "… 6 invisible characters shown as \\u{…}; --json prints every character unchanged\n";
     assert_eq!(shown.split_once('\n').unwrap().1, format!("{line}{note}"));
     assert_eq!(printed(&workspace, &["a.c"], &["text"]), [text]);
 }

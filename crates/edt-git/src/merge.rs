@@ -106,13 +106,18 @@ impl ObjectWriter<'_> {
     /// if both sides changed them.
     ///
     /// # Errors
-    /// `OBJECT_MISSING` if a tree or blob cannot be read.
+    /// `OBJECT_MISSING` if a tree or blob cannot be read; `UNSUPPORTED_REPOSITORY` if a side differs
+    /// in millions of paths.
     pub fn merge_trees(&mut self, ancestor: Oid, ours: Oid, theirs: Oid) -> Result<Merged> {
         if ours == theirs || ancestor == theirs {
             return Ok(Merged::Clean(ours));
         }
         if ancestor == ours {
             return Ok(Merged::Clean(theirs));
+        }
+        // A tree of trees would take all memory.
+        for side in [ours, theirs] {
+            self.tree_diff(ancestor, side)?;
         }
         let fail = |error: gix::Error| {
             let why = causes(&error);

@@ -9,6 +9,7 @@
 
 use super::marks::{CUT, SECRET, head};
 use super::{entropy, names, values};
+use edt_types::unseen::is_invisible;
 
 /// `text` without secrets and control characters, truncated to about `max_bytes`.
 #[must_use]
@@ -42,8 +43,7 @@ pub fn scrub_args(args: &[String], max_bytes: usize) -> Vec<String> {
 
 /// Whether `c` is invisible, or changes how other characters are displayed.
 fn is_hidden(c: char) -> bool {
-    c.is_control() && !matches!(c, '\n' | '\t')
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+    is_invisible(c) && !matches!(c, '\n' | '\t')
 }
 
 /// Removes private keys, with PEM armor or as plain lines of base64.

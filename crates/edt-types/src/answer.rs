@@ -307,6 +307,7 @@ pub struct GuardReport {
     /// The path that the guard checked.
     pub path: String,
     /// What the guard found.
+    #[serde(serialize_with = "crate::text::optional_for_users")]
     pub detail: Option<String>,
 }
 

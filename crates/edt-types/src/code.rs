@@ -226,6 +226,10 @@ codes! {
     Encoding "ENCODING" Refused Some("encoding"),
         "The edit would turn a valid UTF-8 file (or a new file) into invalid UTF-8. Send UTF-8, or \
          allow encoding.";
+    InvisibleCharacters "INVISIBLE_CHARACTERS" Refused Some("invisible_characters"),
+        "The edit would bring characters into the file that nobody sees: controls, bidirectional \
+         controls, tags, fillers, characters of no width. This is a warning unless policy refuses \
+         it. Send the text without them, or allow invisible_characters.";
     BuildOutput "BUILD_OUTPUT" Refused Some("build_output"),
         "The landing would add a new binary file, as a build or a program leaves it behind. Nothing \
          was landed. Remove the file in the session and let `.gitignore` list it; if it belongs to \

@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{Code, RepoPath, Status};
+use crate::text::{escape_lines, for_users};
 
 /// The result of an operation that edt can refuse.
 pub type Result<T> = std::result::Result<T, Refusal>;
@@ -179,10 +180,10 @@ impl Finding {
         Finding { allow: Some(word), ..self }
     }
 
-    /// The summary and the sentence of the effect.
+    /// The summary and the sentence of the effect. Invisible characters are escaped: users read it.
     #[must_use]
     pub fn message(&self) -> String {
-        joined(&self.summary, self.effect.sentence())
+        escape_lines(&joined(&self.summary, self.effect.sentence()))
     }
 
     /// The remedy and the sentence on the override.
@@ -285,5 +286,6 @@ pub struct Warning {
     /// The path that the warning is about.
     pub path: Option<String>,
     /// What was seen and what it means.
+    #[serde(serialize_with = "for_users")]
     pub message: String,
 }

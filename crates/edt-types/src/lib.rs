@@ -13,6 +13,7 @@ mod level;
 pub mod path;
 pub mod text;
 pub mod trace;
+pub mod unseen;
 
 #[doc(hidden)]
 pub use tracing;

@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
+use crate::unseen::{disguised_letters, is_invisible, shapes_neighbours};
+
 /// The UTF-8 byte-order mark.
 pub const BOM: &[u8] = b"\xef\xbb\xbf";
 
@@ -126,28 +128,48 @@ pub fn visible(line: &[u8]) -> String {
     const MAX: usize = 200;
     let text = String::from_utf8_lossy(line);
     let body = text.strip_suffix('\n').unwrap_or(&text);
+    let disguised = disguised_letters(body);
     let mut out = String::new();
-    for c in body.chars().take(MAX) {
+    for (at, c) in body.char_indices().take(MAX) {
         match c {
             ' ' => out.push('·'),
             '\t' => out.push('→'),
             '\r' => out.push('␍'),
             '\u{a0}' => out.push('⍽'),
-            c if c.is_control() => {
-                let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
+            c if is_invisible(c) || disguised.binary_search(&at).is_ok() => {
+                push_escaped(&mut out, c);
             }
             c => out.push(c),
         }
     }
-    let all = body.chars().count();
-    if all > MAX {
-        let _ = write!(out, "… (cut at {MAX} of {all} characters)");
+    out + &cut_note(body, MAX)
+}
+
+/// The first `max` characters of a line, with a note of the cut if there are more.
+#[must_use]
+pub fn cut(line: &str, max: usize) -> String {
+    let end = line.char_indices().nth(max).map_or(line.len(), |(at, _)| at);
+    format!("{}{}", &line[..end], cut_note(line, max))
+}
+
+/// The note of a cut after `max` characters; empty if nothing is cut.
+fn cut_note(line: &str, max: usize) -> String {
+    // A character has at least one byte.
+    if line.len() <= max {
+        return String::new();
     }
-    out
+    match line.chars().count() {
+        all if all > max => format!("… (cut at {max} of {all} characters)"),
+        _ => String::new(),
+    }
+}
+
+fn push_escaped(out: &mut String, c: char) {
+    let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
 }
 
 /// Quotes a word for a shell: unchanged, in single quotes, or as `$'…'` for bytes that are not
-/// printable text.
+/// printable text, so that nothing in it is invisible.
 #[must_use]
 pub fn shell_word(bytes: &[u8]) -> String {
     let plain = |b: &u8| b.is_ascii_alphanumeric() || b"._-/+,%@:".contains(b);
@@ -159,32 +181,71 @@ pub fn shell_word(bytes: &[u8]) -> String {
     };
     match std::str::from_utf8(bytes) {
         Ok(text) if !bytes.is_empty() && bytes.iter().all(plain) => text.to_owned(),
-        Ok(text) if !text.contains(char::is_control) => {
+        Ok(text) if !has_unexpected(text) => {
             format!("'{}'", text.replace('\'', r"'\''"))
         }
         _ => format!("$'{}'", bytes.iter().map(escaped).collect::<String>()),
     }
 }
 
-/// Escapes a line, given without its line end, for a terminal. Tabs are kept. Other control
-/// characters and characters that change the direction of text become `\u{…}`. Returns the text and
-/// the number of escaped characters.
+/// Escapes a line, given without its line end, for users: what is shown is what is there. Tabs are
+/// kept. Invisible characters, and letters in Latin words that only look Latin, become `\u{…}`.
+/// Returns the text and the number of escaped characters.
 #[must_use]
 pub fn escape_controls(line: &str) -> (String, usize) {
+    let disguised = disguised_letters(line);
+    escaped(line, |at, c| is_invisible(c) || disguised.binary_search(&at).is_ok())
+}
+
+/// As [`escape_controls`] for a text that is copied back: invisible characters that shape their
+/// neighbours, as in an emoji, and every letter are kept.
+#[must_use]
+pub fn escape_unexpected(line: &str) -> (String, usize) {
+    escaped(line, |at, c| is_invisible(c) && !shapes_neighbours(line, at, c))
+}
+
+/// [`escape_controls`] of each line.
+#[must_use]
+pub fn escape_lines(text: &str) -> String {
+    text.split('\n').map(|line| escape_controls(line).0).collect::<Vec<_>>().join("\n")
+}
+
+/// Serializes a text for users, with [`escape_lines`], for `#[serde(serialize_with)]`.
+///
+/// # Errors
+/// The serializer's error.
+pub fn for_users<S: serde::Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&escape_lines(text))
+}
+
+/// As [`for_users`], for a text that may be missing.
+///
+/// # Errors
+/// The serializer's error.
+pub fn optional_for_users<S: serde::Serializer>(
+    text: &Option<String>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serde::Serialize::serialize(&text.as_deref().map(escape_lines), serializer)
+}
+
+fn escaped(line: &str, hides: impl Fn(usize, char) -> bool) -> (String, usize) {
     let mut out = String::with_capacity(line.len());
     let mut changed = 0;
-    for c in line.chars() {
-        let controls = c.is_control() && c != '\t';
-        let reorders = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        let hides = matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}');
-        if controls || reorders || hides {
-            let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
+    for (at, c) in line.char_indices() {
+        if c != '\t' && hides(at, c) {
+            push_escaped(&mut out, c);
             changed += 1;
         } else {
             out.push(c);
         }
     }
     (out, changed)
+}
+
+/// Whether `text` has an invisible character that shapes none of its neighbours.
+fn has_unexpected(text: &str) -> bool {
+    text.char_indices().any(|(at, c)| is_invisible(c) && !shapes_neighbours(text, at, c))
 }
 
 /// The lines `range` (0-based, end excluded) of `text`, with `context` lines of context on both
@@ -201,12 +262,7 @@ pub fn numbered(text: &[u8], range: Range<usize>, context: usize) -> String {
     for (i, line) in lines(text).enumerate().skip(first).take((last - first).min(MAX_LINES)) {
         let shown = String::from_utf8_lossy(line);
         let shown = shown.trim_end_matches(['\n', '\r']);
-        let cut: String = shown.chars().take(MAX_CHARS).collect();
-        let _ = write!(out, "{:>width$} | {cut}", i + 1);
-        if cut.len() < shown.len() {
-            let _ = write!(out, "… (cut at {MAX_CHARS} of {} characters)", shown.chars().count());
-        }
-        out.push('\n');
+        let _ = writeln!(out, "{:>width$} | {}", i + 1, cut(shown, MAX_CHARS));
     }
     if last - first > MAX_LINES {
         let _ = writeln!(out, "… (cut at {MAX_LINES} of {} lines)", last - first);
@@ -279,8 +335,39 @@ mod tests {
     #[test]
     fn control_characters_are_escaped_for_a_terminal() {
         let line = "\ta\u{1b}[31m\u{7}\r b\u{202e}c\u{9b}\u{feff}é\u{200d}";
-        let shown = "\ta\\u{1b}[31m\\u{7}\\u{d} b\\u{202e}c\\u{9b}\\u{feff}é\u{200d}";
-        assert_eq!(escape_controls(line), (shown.to_owned(), 6));
+        let shown = "\ta\\u{1b}[31m\\u{7}\\u{d} b\\u{202e}c\\u{9b}\\u{feff}é\\u{200d}";
+        assert_eq!(escape_controls(line), (shown.to_owned(), 7));
+    }
+
+    #[test]
+    fn users_see_every_invisible_character_and_disguised_letter() {
+        let line = "r\u{3164}=1 \u{e0041}👩\u{200d}💻 p\u{430}ypal";
+        let shown = "r\\u{3164}=1 \\u{e0041}👩\\u{200d}💻 p\\u{430}ypal";
+        assert_eq!(escape_controls(line), (shown.to_owned(), 4));
+        assert_eq!(visible(line.as_bytes()), shown.replace(' ', "·"));
+    }
+
+    #[test]
+    fn a_text_to_copy_keeps_what_its_writing_needs() {
+        let line = "👩\u{200d}💻 ❤\u{fe0f} می\u{200c}خواهم p\u{430}ypal";
+        assert_eq!(escape_unexpected(line), (line.to_owned(), 0));
+        assert_eq!(escape_unexpected("a\u{200d}"), ("a\\u{200d}".to_owned(), 1));
+    }
+
+    #[test]
+    fn a_cut_line_says_so_with_its_length() {
+        assert_eq!(
+            (cut("äöü", 3), cut("äöü", 2)),
+            ("äöü".to_owned(), "äö… (cut at 2 of 3 characters)".to_owned())
+        );
+        let long = "x".repeat(201);
+        assert!(visible(long.as_bytes()).ends_with("x… (cut at 200 of 201 characters)"));
+    }
+
+    #[test]
+    fn a_shell_word_hides_nothing() {
+        assert_eq!(shell_word("a\u{200b}".as_bytes()), r"$'a\xe2\x80\x8b'");
+        assert_eq!(shell_word("❤\u{fe0f}".as_bytes()), "'❤\u{fe0f}'");
     }
 
     #[test]

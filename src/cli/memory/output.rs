@@ -6,7 +6,7 @@ use super::super::render::{self, DIM, GOOD, NAME, NOTE, paint};
 use super::Answer;
 use edt_io::clock;
 use edt_memory::{Episode, lesson, score};
-use edt_types::text::{counted, escape_controls};
+use edt_types::text::{counted, escape_controls, escape_lines};
 
 pub(super) fn render_list(answer: &Answer) -> String {
     let now = clock::seconds();
@@ -66,7 +66,7 @@ fn brief(one: &Episode, now: i64) -> String {
 }
 
 pub(super) fn render_episodes(answer: &Answer) -> String {
-    answer.episodes.iter().map(|one| render::safe(&one.to_json())).collect()
+    answer.episodes.iter().map(|one| escape_lines(&one.to_json())).collect()
 }
 
 pub(super) fn render_lessons(answer: &Answer) -> String {

@@ -10,6 +10,7 @@ pub mod content;
 pub mod duplicate;
 pub mod elided;
 pub mod evaluate;
+pub mod invisible;
 pub mod marker;
 pub mod mass_deletion;
 pub mod protected;
@@ -37,6 +38,7 @@ pub const GUARDS: &[&dyn Guard] = &[
     &build_output::BuildOutput,
     &marker::ConflictMarkers,
     &artifact::ChatArtifact,
+    &invisible::InvisibleCharacters,
     &elided::ElidedCode,
     &secret::Secret,
     &syntax::Syntax,

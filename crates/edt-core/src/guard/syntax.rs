@@ -5,6 +5,7 @@
 //! tree. There, brackets are counted and trees compared in the text that the preprocessor would
 //! leave, for up to three choices of branches.
 
+use std::fmt::Write as _;
 use std::ops::Range;
 
 use super::check::{Guard, GuardContext, GuardOutput};
@@ -14,7 +15,7 @@ use edt_lang::faults::{SyntaxFault, SyntaxFaultKind};
 use edt_lang::outline::touches;
 use edt_lang::preprocessor::{BranchChoice, Branches};
 use edt_lang::{Language, Parsed, Unparsed};
-use edt_types::text::{line_of, lines, visible};
+use edt_types::text::{cut, escape_controls, line_of, lines, visible};
 use edt_types::{Code, Finding};
 
 /// The guard `syntax`.
@@ -419,7 +420,7 @@ fn quoted(text: &[u8], at: usize) -> String {
     match rest.get(..end) {
         None | Some([]) => "end of the file".to_owned(),
         Some(b"\n" | b"\r") => "end of the line".to_owned(),
-        Some(word) => format!("`{}`", visible(&word[..word.len().min(40)])),
+        Some(word) => format!("`{}`", cut(&visible(word), 40)),
     }
 }
 
@@ -437,15 +438,21 @@ fn frame(text: &[u8], at: usize) -> String {
     for (i, line) in lines(text).enumerate().skip(first).take(row + 2 - first) {
         let line = String::from_utf8_lossy(line);
         let line = line.trim_end_matches(['\n', '\r']);
-        let mut shown: String = line.chars().skip(from).take(WIDTH).collect();
+        let window = |count: usize| {
+            escape_controls(&line.chars().skip(from).take(count).collect::<String>()).0
+        };
+        let mut shown = window(WIDTH);
         let left = if from > 0 && !shown.is_empty() { "…" } else { "" };
-        if line.chars().nth(from + WIDTH).is_some() {
-            shown.push('…');
+        let count = line.chars().count();
+        if count > from + WIDTH {
+            let _ = write!(shown, "… ({WIDTH} of {count} characters)");
+        } else if !left.is_empty() {
+            let _ = write!(shown, " (the last {} of {count} characters)", count - from);
         }
         out.push(format!("{:>number$} | {left}{shown}", i + 1).trim_end().to_owned());
         if i == row {
-            let before = shown.chars().take(column - from);
-            let pad: String = before.map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
+            let before = window(column - from);
+            let pad: String = before.chars().map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
             let left = if from > 0 { " " } else { "" };
             out.push(format!("{:>number$} | {left}{pad}^", ""));
         }
@@ -489,10 +496,16 @@ mod tests {
     }
 
     #[test]
+    fn a_caret_stays_below_its_sign_behind_invisible_characters() {
+        let text = "a\u{200b})\n".as_bytes();
+        assert_eq!(frame(text, 4), format!("1 | a\\u{{200b}})\n  | {}^", " ".repeat(9)));
+    }
+
+    #[test]
     fn a_long_line_is_cut_around_the_place() {
         let text = format!("{}!{}", "a".repeat(200), "b".repeat(200));
         let frame = frame(text.as_bytes(), 200);
-        let shown = format!("1 | …{}!{}…", "a".repeat(60), "b".repeat(59));
+        let shown = format!("1 | …{}!{}… (120 of 401 characters)", "a".repeat(60), "b".repeat(59));
         assert_eq!(frame, format!("{shown}\n  | {}^", " ".repeat(61)));
     }
 

@@ -220,7 +220,13 @@ fn last_lines(output: &[u8], scratch: &Path) -> (String, bool) {
     if text[from..].chars().count() > MAX_OUTPUT_CHARACTERS {
         from = text.char_indices().rev().nth(MAX_OUTPUT_CHARACTERS - 1).map_or(0, |(at, _)| at);
     }
-    (text[from..].to_owned(), from > 0)
+    let rest = &text[from..];
+    if from > 0 && !text[..from].ends_with('\n') {
+        // The first line is not whole.
+        let (shown, all) = (rest.chars().count(), text.chars().count());
+        return (format!("… (the last {shown} of {all} characters)\n{rest}"), true);
+    }
+    (rest.to_owned(), from > 0)
 }
 
 fn explain(validator: &Validator, path: &RepoPath, rejection: &Rejection) -> Finding {
@@ -271,7 +277,7 @@ mod tests {
         let (text, more) = last_lines(&b"cut\n".repeat(MAX_OUTPUT_LINES + 1), scratch);
         assert_eq!((text.lines().count(), more), (MAX_OUTPUT_LINES, true));
         let (text, more) = last_lines("ä".repeat(3000).as_bytes(), scratch);
-        assert_eq!((text.chars().count(), more), (MAX_OUTPUT_CHARACTERS, true));
+        assert_eq!((text.matches('ä').count(), more), (MAX_OUTPUT_CHARACTERS, true));
     }
 
     fn with_limit(limit_ms: u64) -> Validator {
@@ -343,7 +349,8 @@ mod tests {
     #[test]
     fn a_long_last_line_is_cut_at_its_start() {
         let (shown, cut) = last_lines("ä".repeat(2001).as_bytes(), Path::new("/scratch"));
-        assert_eq!((shown.chars().count(), cut), (2000, true));
+        let expected = format!("… (the last 2000 of 2001 characters)\n{}", "ä".repeat(2000));
+        assert_eq!((shown, cut), (expected, true));
     }
 
     #[test]

@@ -10,9 +10,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::globs::{Globs, unreadable};
-use super::guard_rule::{
-    GuardMode, GuardRule, Override, PROTECTED_PATH, SETTABLE_GUARDS, default_mode,
-};
+use super::guard_rule::{GuardMode, GuardRule, Override, PROTECTED_PATH, SETTABLE_GUARDS};
 use super::limits::{DeletionLimits, SizeLimits};
 use super::validator::{self, Trust, Validator};
 use edt_command::CommandPolicy;
@@ -318,7 +316,8 @@ impl Policy {
             repo.mode = repo.mode.map(|_| GuardMode::Refuse);
         }
         GuardRule {
-            mode: stricter_of(user.mode, repo.mode, Ord::max).unwrap_or(default_mode(guard)),
+            mode: stricter_of(user.mode, repo.mode, Ord::max)
+                .unwrap_or_else(|| GuardMode::default_of(guard)),
             overriding: stricter_of(user.r#override, repo.r#override, Ord::max)
                 .unwrap_or(Override::Allow),
         }
@@ -638,6 +637,7 @@ mod tests {
     #[test]
     fn a_long_line_of_a_file_is_cut_in_the_message() {
         let finding = unreadable("x", &"a".repeat(500));
-        assert_eq!(finding.summary, format!("Could not read x: {}…", "a".repeat(200)));
+        let shown = "a".repeat(200) + "… (cut at 200 of 500 characters)";
+        assert_eq!(finding.summary, format!("Could not read x: {shown}"));
     }
 }

@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
+use edt_types::text::cut;
 use edt_types::{Code, Finding, Result};
 
 /// Globs of so many bytes together are far from the size limit of compiled ones, 10 MB. Longer ones
@@ -73,11 +74,7 @@ impl Globs {
 
 pub(super) fn unreadable(origin: &str, why: &str) -> Finding {
     // The message quotes the file, and a hostile file may have one very long line.
-    let short = |line: &str| match line.char_indices().nth(200) {
-        Some((at, _)) => format!("{}…", &line[..at]),
-        None => line.to_owned(),
-    };
-    let why = why.lines().map(short).collect::<Vec<_>>().join("\n");
+    let why = why.lines().map(|line| cut(line, 200)).collect::<Vec<_>>().join("\n");
     Finding::new(
         Code::BadRequest,
         format!("Could not read {origin}: {}", why.trim_end()),

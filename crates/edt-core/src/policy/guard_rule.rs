@@ -6,7 +6,7 @@ use serde::Deserialize;
 pub(crate) const PROTECTED_PATH: &str = "protected_path";
 
 /// The names of the other built-in guards, which `[guards]` may set, in the order of reports.
-pub(crate) const SETTABLE_GUARDS: [&str; 12] = [
+pub(crate) const SETTABLE_GUARDS: [&str; 13] = [
     "size_reduction",
     "mass_deletion",
     "binary_content",
@@ -14,17 +14,13 @@ pub(crate) const SETTABLE_GUARDS: [&str; 12] = [
     "build_output",
     "conflict_markers",
     "chat_artifact",
+    "invisible_characters",
     "elided_code",
     "secret",
     "syntax",
     "duplicate_code",
     "validator",
 ];
-
-/// The effect of a finding if no policy sets the guard: only a guess about a value warns.
-pub(super) fn default_mode(guard: &str) -> GuardMode {
-    if guard == "secret" { GuardMode::Warn } else { GuardMode::Refuse }
-}
 
 /// How policy sets a guard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +53,14 @@ pub enum Override {
     Approval,
     /// Nobody.
     Never,
+}
+
+impl GuardMode {
+    /// The mode of the guard `name` if no policy sets one.
+    pub(super) fn default_of(name: &str) -> GuardMode {
+        let warns = ["invisible_characters", "secret"].contains(&name);
+        if warns { GuardMode::Warn } else { GuardMode::Refuse }
+    }
 }
 
 impl Override {

@@ -1,0 +1,106 @@
+//! What is shown is what is there: no text for users has an invisible character, or a letter that
+//! only looks Latin.
+
+use crate::test_repo::{EDT, TestRepo};
+use edt_types::unseen::is_invisible;
+
+const NAME: &str = "p\u{430}ypal\u{200b}.py";
+const LINE: &str =
+    "if (ok\u{3164}) { \u{e0041}\u{2066}\u{ad}p\u{430}y(); \u{1b}[8m\u{9b}\u{200d}\u{fe0f} }";
+const ESCAPED: &str = "if (ok\\u{3164}) { \\u{e0041}\\u{2066}\\u{ad}p\\u{430}y(); \\u{1b}[8m\\u{9b}\\u{200d}\\u{fe0f} }";
+
+/// Both streams of `edt ARGS` without `--json`.
+fn shown(workspace: &TestRepo, args: &[&str]) -> String {
+    let done = workspace.command(EDT).args(args).output().unwrap();
+    String::from_utf8([done.stdout, done.stderr].concat()).unwrap()
+}
+
+/// A session with a foreign name, an edit and a proposal that have such characters.
+fn workspace() -> TestRepo {
+    let policy = b"[[protect]]\npaths = [\"ci\"]\noverride = \"approval\"\n";
+    let workspace = TestRepo::with(&[
+        ("a.txt", b"one\n"),
+        (NAME, b"x\n"),
+        ("ci", b"1\n"),
+        ("edt.toml", policy),
+    ]);
+    workspace.edt(&["begin", "s\u{3164}x"]).landed();
+    let title = "a title\u{2066}\n\nand a b\u{34f}dy";
+    for (path, landed) in [("a.txt", true), ("ci", false)] {
+        let text = format!("one\n{LINE}\n");
+        let args = ["apply", path, "--mode", "overwrite", "-m", title, "--content", &text];
+        assert_eq!(workspace.edt(&args).exit == 0, landed);
+    }
+    workspace
+}
+
+#[test]
+fn no_text_for_users_hides_a_character() {
+    let workspace = workspace();
+    let long = format!("{LINE}{}", "x".repeat(300));
+    let missing = ["check", "a.txt", "--mode", "edit", "--old-text", &long, "--content", "y"];
+    let near = ["check", "a.txt", "--mode", "edit", "--old-text", "if (ok)", "--content", LINE];
+    let applied =
+        ["apply", "new\u{200b}.txt", "--mode", "create", "--content", LINE, "-m", "\u{202e}"];
+    let calls: [&[&str]; 20] = [
+        &["show"],
+        &["show", "p1"],
+        &["diff"],
+        &["diff", "--stat"],
+        &["log"],
+        &["log", "--stat"],
+        &["status"],
+        &["proposals"],
+        &["ls"],
+        &["search", "ok"],
+        &["read", "a.txt"],
+        &missing,
+        &near,
+        &applied,
+        &["read", "no\u{2060}thing"],
+        &["show", "no\u{2060}thing"],
+        &["read", NAME, "--lines", "9:\u{200b}"],
+        &["undo"],
+        &["redo"],
+        &["no\u{202e}command"],
+    ];
+    for call in calls {
+        let text = shown(&workspace, call);
+        assert!(!text.is_empty(), "{call:?}");
+        let hidden = |c: &char| is_invisible(*c) && !matches!(c, '\n' | '\t');
+        assert_eq!(text.chars().find(hidden), None, "{call:?}: {text:?}");
+    }
+}
+
+#[test]
+fn a_diff_shows_every_character_of_its_lines() {
+    let workspace = workspace();
+    for call in [&["show"][..], &["diff"], &["show", "p1"]] {
+        let text = shown(&workspace, call);
+        assert!(text.contains(&format!("\n+{ESCAPED}\n")), "{call:?}: {text}");
+    }
+    assert!(shown(&workspace, &["ls"]).contains("p\\u{430}ypal\\u{200b}.py "));
+}
+
+#[test]
+fn json_has_the_exact_characters_and_an_escaped_message() {
+    let workspace = workspace();
+    let shown = workspace.edt(&["show"]).json;
+    assert!(shown["files"][0]["patch"].as_str().unwrap().contains(LINE), "{shown:#}");
+    assert_eq!(
+        workspace.edt(&["read", "a.txt", "--lines", "2:2"]).json["text"],
+        format!("{LINE}\n")
+    );
+    let refused = workspace.edt(&["read", "no\u{2060}thing"]);
+    assert_eq!(refused.errors()[0]["path"], "no\u{2060}thing");
+    assert!(refused.message().contains("no\\u{2060}thing"), "{}", refused.message());
+}
+
+#[test]
+fn lines_to_copy_keep_what_their_writing_needs() {
+    let text = "👩\u{200d}💻 ❤\u{fe0f} می\u{200c}خواهم p\u{430}ypal\n";
+    let workspace = TestRepo::with(&[("a.txt", text.as_bytes())]);
+    for call in [&["read", "a.txt"][..], &["search", "ypal"]] {
+        assert!(shown(&workspace, call).contains(text), "{call:?}");
+    }
+}
