@@ -71,6 +71,8 @@ mod input_errors;
 #[cfg(tier_ci)]
 mod landing;
 #[cfg(tier_ci)]
+mod later_execution;
+#[cfg(tier_ci)]
 mod mcp;
 #[cfg(tier_ci)]
 mod memory;

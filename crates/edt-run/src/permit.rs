@@ -33,8 +33,6 @@ pub(super) struct Permitted<'q> {
     pub(super) limit: Duration,
     pub(super) writable: Vec<PathBuf>,
     pub(super) secrets: Vec<PathBuf>,
-    /// Files that other programs execute, relative to the worktree's root.
-    pub(super) executed: Vec<String>,
     pub(super) on_findings: OnFindings,
     /// The user's approval, if policy requires one. It must be consumed before the program runs.
     pub(super) approval: Option<CommandApproval>,
@@ -100,7 +98,6 @@ pub(super) fn permit<'q>(
         limit,
         writable: paths(&rules.writable),
         secrets: paths(&rules.secrets),
-        executed: policy.executed_at_root().into_iter().map(str::to_owned).collect(),
         on_findings: rules.on_findings,
         approval,
         named,
