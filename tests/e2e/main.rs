@@ -73,6 +73,8 @@ mod input_errors;
 #[cfg(tier_ci)]
 mod landing;
 #[cfg(tier_ci)]
+mod later_execution;
+#[cfg(tier_ci)]
 mod mcp;
 #[cfg(tier_ci)]
 mod memory;

@@ -79,6 +79,26 @@ print('OUT' if os.path.exists('{O}/raced') else '')")),
                 "make a device file and open it",
                 Py("os.mknod('dev', stat.S_IFCHR|0o600, os.makedev(1,11)); open('dev','rb').close(); print('OUT')"),
             ),
+            any("make a setuid or setgid file or directory", Py("
+def out(make):
+    try: make()
+    except OSError: return
+    if any(os.path.exists(n) and os.stat(n).st_mode & 0o6000 for n in ('s','d')): print('OUT')
+    for n in ('s','d'):
+        if os.path.isfile(n): os.unlink(n)
+        elif os.path.isdir(n): os.rmdir(n)
+def file(): os.close(os.open('s', os.O_CREAT|os.O_WRONLY, 0o755))
+for bit in (0o4755, 0o2755):
+    out(lambda: (file(), os.chmod('s', bit)))
+    out(lambda: (file(), os.fchmod(os.open('s', os.O_RDONLY), bit)))
+    out(lambda: os.close(os.open('s', os.O_CREAT|os.O_WRONLY, bit)))
+    out(lambda: os.mknod('s', stat.S_IFREG|bit))
+    out(lambda: (os.mkdir('d'), os.chmod('d', bit)))")),
+            root("give a file to another user", Py("
+open('f','w').close()
+for make in (lambda: os.chown('f', 1, -1), lambda: (os.setuid(1), open('g','w').close())):
+    try: os.chmod('.', 0o777); make(); print('OUT')
+    except OSError: pass")),
             root("open a raw device in /dev", Py("
 for n in os.listdir('/dev'):
     p='/dev/'+n

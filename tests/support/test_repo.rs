@@ -273,9 +273,14 @@ impl TestRepo {
 
     /// Lets the agent change `path`, which other programs execute, as the user's `edt.toml` may.
     pub(crate) fn unprotect(&self, path: &str) {
+        self.unprotect_with("", path);
+    }
+
+    /// The same in a file that begins with `policy`.
+    pub(crate) fn unprotect_with(&self, policy: &str, path: &str) {
         let file = self.home.join(".config/edt/edt.toml");
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-        std::fs::write(file, format!("[[unprotect]]\npaths = [\"{path}\"]\n")).unwrap();
+        std::fs::write(file, format!("{policy}[[unprotect]]\npaths = [\"{path}\"]\n")).unwrap();
     }
 
     /// `git status --porcelain`, ignored files left out.

@@ -6,6 +6,7 @@
 mod cache_tree;
 pub mod commit_hooks;
 pub mod commit_programs;
+mod configured;
 pub mod convert;
 mod convert_scan;
 pub mod diff;
@@ -25,6 +26,7 @@ pub mod object_writer;
 pub mod objects;
 pub mod opened;
 mod pkt_line;
+pub mod planted;
 pub mod read;
 pub mod reflog;
 pub mod refs;

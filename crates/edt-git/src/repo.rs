@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use super::supported::{check_in_place, check_outside_git_dir, check_supported, unsupported};
 use super::trust::TrustStore;
@@ -321,26 +321,6 @@ impl Repo {
         let in_config =
             config.plumbing().sections_by_name("hook").into_iter().flatten().next().is_some();
         in_config || names.iter().any(|name| directory.join(name).exists())
-    }
-
-    /// The directory below the worktree's root whose hooks Git runs (`core.hooksPath`), relative to
-    /// the root.
-    #[must_use]
-    pub fn hooks_in_worktree(&self) -> Option<String> {
-        let path = self.inner.config_snapshot().trusted_path("core.hooksPath").ok().flatten()?;
-        let below = match path.strip_prefix("/") {
-            Err(_) => path.clone(),
-            Ok(_) => path.strip_prefix(self.real_root().ok()?).ok()?.to_owned(),
-        };
-        let names: Vec<&str> = below
-            .components()
-            .filter(|part| *part != Component::CurDir)
-            .map(|part| match part {
-                Component::Normal(name) => name.to_str(),
-                _ => None,
-            })
-            .collect::<Option<_>>()?;
-        (!names.is_empty()).then(|| names.join("/"))
     }
 
     /// The operation of Git that is in progress in this worktree: `merge`, `rebase`, `cherry-pick`,

@@ -188,6 +188,21 @@ pub fn link(from: &Path, to: &Path) -> io::Result<()> {
     std::fs::hard_link(from, to)
 }
 
+/// The target of the symbolic link at `path`; `None` if it cannot be read.
+#[must_use]
+pub fn link_target(path: &Path) -> Option<PathBuf> {
+    std::fs::read_link(path).ok()
+}
+
+/// Creates the symbolic link `at` with this target.
+///
+/// # Errors
+/// `AlreadyExists` if `at` exists, or any other error of the operating system.
+pub fn symlink(target: &Path, at: &Path) -> io::Result<()> {
+    effect::step(SideEffect::Link, at)?;
+    std::os::unix::fs::symlink(target, at)
+}
+
 /// Copies the file `from` to `to`, with its permissions.
 ///
 /// # Errors

@@ -12,6 +12,7 @@ pub mod fifos;
 pub mod file;
 pub mod fs;
 pub mod lock;
+pub mod names;
 pub mod notices;
 mod orphans;
 pub mod programs;

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::answer::{RunReport, Sandbox};
@@ -41,7 +41,7 @@ pub(super) struct Executed {
     pub(super) watch_error: Option<Finding>,
 }
 
-/// Runs the program. When this returns, all processes that it started have ended.
+/// Runs the program, for which the paths in `read_only` are read-only. When this returns, all processes that it started have ended.
 ///
 /// # Errors
 /// It was not started: `SANDBOX_UNAVAILABLE`, `PROGRAM_NOT_FOUND` if it cannot be executed,
@@ -49,6 +49,7 @@ pub(super) struct Executed {
 pub(super) fn execute(
     repo: &Repo,
     permitted: &Permitted<'_>,
+    read_only: Vec<PathBuf>,
     environment: &[(&'static str, String)],
     observer: &mut dyn RunObserver,
 ) -> Result<Executed> {
@@ -58,7 +59,7 @@ pub(super) fn execute(
         |what: &'static str| move |error: std::io::Error| failed(what, &permitted.program, &error);
     let ((out, stdout), (err, stderr)) =
         (streams::pipe().map_err(io("run"))?, streams::pipe().map_err(io("run"))?);
-    let (plan, withheld) = plan(repo, permitted, environment)?;
+    let (plan, withheld) = plan(repo, permitted, read_only, environment)?;
     observer.starts();
     let started = clock::now();
     let running = sandbox::start(&plan, input(permitted.input.as_deref())?, stdout, stderr)
@@ -135,6 +136,7 @@ fn processes_left(count: u32) -> Option<Warning> {
 fn plan(
     repo: &Repo,
     permitted: &Permitted<'_>,
+    read_only: Vec<PathBuf>,
     environment: &[(&'static str, String)],
 ) -> Result<(SandboxPlan, Vec<OsString>)> {
     let request = permitted.request;
@@ -156,7 +158,6 @@ fn plan(
     let withheld = if confined { variables.withheld(&env) } else { Vec::new() };
     let root = repo.real_root()?;
     let git = [root.join(".git"), repo.git_dir().to_owned(), repo.common_dir().to_owned()];
-    let read_only = permitted.executed.iter().map(|path| root.join(path)).collect();
     let plan = SandboxPlan {
         level: permitted.level,
         program: permitted.program.clone(),

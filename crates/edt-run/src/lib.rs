@@ -5,6 +5,7 @@
 //! permit    evaluate policy on the arguments, approvals   on failure nothing was run
 //! snapshot  copy uncommitted and small ignored files      outside Git's objects
 //! execute   run in the sandbox; no lock is held           the output is followed
+//! planted   move away what other programs would execute   the quarantine keeps it
 //! review    guards examine the changes                    no branch has them yet
 //! record    one commit of the program's changes alone     reverted by one `edt undo`
 //!           or put the files back, if refused
@@ -14,7 +15,9 @@ pub mod answer;
 pub mod captured;
 pub mod changes;
 mod execute;
+mod inventory;
 mod permit;
+mod planted;
 mod recipe;
 pub mod request;
 pub mod sandbox;
@@ -78,6 +81,13 @@ pub fn run(
     answer.warnings.extend(kept::interrupted(&workspace.repo));
     let before = stage!(SNAPSHOT, StateBefore::of(workspace, &permitted.named))?;
     kept::update_hint(workspace);
+    let executed_files = planted::Executed::before(
+        &workspace.repo,
+        &policy,
+        before.snapshot.ignored(),
+        permitted.level,
+    )
+    .inspect_err(|_| before.snapshot.finish())?;
     let not_kept = before.snapshot.not_kept.iter();
     answer.not_kept = not_kept.map(|one| one.path.to_string()).collect();
     let consumed =
@@ -90,7 +100,8 @@ pub fn run(
         let program = stage!(PROGRAM, {
             // The observers name the current span, which is the program's.
             let environment: Vec<_> = observers.iter().flat_map(|one| one.environment()).collect();
-            execute::execute(repo, &permitted, &environment, observer)
+            let read_only = executed_files.read_only();
+            execute::execute(repo, &permitted, read_only, &environment, observer)
         });
         program.map(|done| executed = Some(done))
     });
@@ -108,8 +119,11 @@ pub fn run(
     };
     answer.warnings.extend(executed.warnings.iter().cloned());
     answer.run = Some(executed.report.clone());
+    let mut planted = executed_files.after(&workspace.repo, &policy);
+    planted.move_git(&workspace.repo);
     let done = relocked
         .and_then(|()| record_program(workspace, &permitted, &before, &executed, &mut answer));
+    answer.errors.extend(planted.finish(&workspace.repo));
     kept::update_hint(workspace);
     let mut errors: Vec<Finding> =
         timeout_finding(&executed).into_iter().chain(executed.watch_error.clone()).collect();

@@ -38,8 +38,6 @@ pub(super) struct Permitted<'q> {
     pub(super) secrets: Vec<PathBuf>,
     /// Variables that the user allows.
     pub(super) variables: Vec<String>,
-    /// Files that other programs execute, relative to the worktree's root.
-    pub(super) executed: Vec<String>,
     pub(super) on_findings: OnFindings,
     /// The user's approval, if policy requires one. It must be consumed before the program runs.
     pub(super) approval: Option<CommandApproval>,
@@ -109,7 +107,6 @@ pub(super) fn permit<'q>(
         readable: paths(&rules.readable),
         secrets: paths(&rules.secrets),
         variables: rules.environment.clone(),
-        executed: policy.executed_at_root().into_iter().map(str::to_owned).collect(),
         on_findings: rules.on_findings,
         approval,
         named,

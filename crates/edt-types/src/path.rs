@@ -198,7 +198,8 @@ const GIT_PROTECTIONS: component::Options =
     component::Options { protect_windows: false, protect_hfs: true, protect_ntfs: true };
 
 /// Whether some file system reads `name` as `.git`.
-fn spells_git(name: &[u8]) -> bool {
+#[must_use]
+pub fn spells_git(name: &[u8]) -> bool {
     matches!(
         gix_validate::path::component(name.into(), None, GIT_PROTECTIONS),
         Err(component::Error::DotGitDir)

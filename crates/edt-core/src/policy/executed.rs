@@ -5,7 +5,9 @@
 //! protected in every repository; only the user's own `edt.toml` excepts some (`[[unprotect]]`).
 
 use std::cell::LazyCell;
+use std::collections::HashSet;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use super::file::Policy;
 use edt_types::RepoPath;
@@ -135,10 +137,23 @@ pub fn program_of(path: &RepoPath) -> Option<&'static str> {
     found.map(|(_, program)| *program)
 }
 
-/// The files and directories of the lists as paths at the root of a worktree.
-pub fn at_root() -> impl Iterator<Item = &'static str> {
-    let listed = FILES.iter().chain(&DIRECTORIES).map(|(name, _)| *name);
-    listed.chain(std::iter::once("edt.toml"))
+/// All names of the lists, which may have several components.
+fn listed() -> impl Iterator<Item = &'static str> {
+    FILES.iter().chain(&DIRECTORIES).map(|(name, _)| *name)
+}
+
+/// Whether `name` is a component of a listed name. No other name needs a closer look.
+fn is_component(name: &[u8]) -> bool {
+    // One look-up for each name of a worktree: a comparison with all of the lists takes too long.
+    static ALL: LazyLock<HashSet<Vec<u8>>> = LazyLock::new(|| {
+        let parts = listed().chain(["edt.toml"]).flat_map(|name| name.split('/'));
+        parts.map(|part| part.to_ascii_lowercase().into_bytes()).collect()
+    });
+    let mut lower = [0; 32];
+    let Some(lower) = lower.get_mut(..name.len()) else { return false };
+    lower.copy_from_slice(name);
+    lower.make_ascii_lowercase();
+    ALL.contains(&*lower)
 }
 
 /// Whether agents read `path` as instructions.
@@ -201,11 +216,11 @@ impl Policy {
         !self.unprotected.is_empty()
     }
 
-    /// The same policy where Git runs hooks of the worktree's directory `hooks`, relative to its
-    /// root.
+    /// The same policy where Git executes something from these paths of the worktree, relative to
+    /// its root: a directory of hooks, included configuration, programs.
     #[must_use]
-    pub fn with_hooks(mut self, hooks: Option<String>) -> Policy {
-        self.hooks = hooks;
+    pub fn with_configured(mut self, paths: Vec<String>) -> Policy {
+        self.configured = paths;
         self
     }
 
@@ -220,11 +235,14 @@ impl Policy {
     /// The program that executes `path` by itself, unless the user excepted the path.
     #[must_use]
     pub fn executed_by(&self, path: &RepoPath) -> Option<&'static str> {
-        let is_hook = || {
-            let below = path.as_bytes().strip_prefix(self.hooks.as_ref()?.as_bytes())?;
-            below.starts_with(b"/").then_some("Git")
+        let is_configured = || {
+            let below = |one: &String| {
+                let rest = path.as_bytes().strip_prefix(one.as_bytes());
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+            };
+            self.configured.iter().any(below).then_some("Git")
         };
-        program_of(path).or_else(is_hook).filter(|_| !self.is_excepted(path))
+        program_of(path).or_else(is_configured).filter(|_| !self.is_excepted(path))
     }
 
     /// Whether `path` may change although other programs execute it.
@@ -237,20 +255,67 @@ impl Policy {
                 .any(|(repository, globs)| repository.is_none() && globs.is_match(path))
     }
 
-    /// The files and directories at the root of a worktree that other programs execute, without
-    /// those in which the user excepted anything.
-    pub fn executed_at_root(&self) -> Vec<&str> {
-        let excepted = |path: &str| {
-            self.is_for_users
-                || self
-                    .unprotected
-                    .iter()
-                    .any(|(repository, globs)| repository.is_none() && globs.may_match_below(path))
+    /// Where in `path` the name of the lists begins that makes other programs execute the file;
+    /// `None` if none does, or the user excepted the path.
+    #[must_use]
+    pub fn executed_from(&self, path: &RepoPath) -> Option<usize> {
+        self.executed_by(path)?;
+        let whole = path.as_bytes();
+        let is_at = |rest: &[u8], name: &str| {
+            let name = name.as_bytes();
+            rest.len() >= name.len() && rest[..name.len()].eq_ignore_ascii_case(name)
         };
-        let mut all: Vec<&str> = at_root().collect();
-        all.extend(self.hooks.as_deref());
-        all.retain(|path| !excepted(path));
-        all
+        let begins = |rest: &&[u8]| {
+            FILES.iter().any(|(name, _)| rest.len() == name.len() && is_at(rest, name))
+                || DIRECTORIES
+                    .iter()
+                    .any(|(name, _)| rest.get(name.len()) == Some(&b'/') && is_at(rest, name))
+        };
+        Some(starts(whole).find(begins).map_or(0, |rest| whole.len() - rest.len()))
+    }
+
+    /// Whether some path that is executed has a component with this name.
+    #[must_use]
+    pub fn knows_name(&self, name: &[u8]) -> bool {
+        let has = |one: &String| one.split('/').any(|part| part.as_bytes() == name);
+        is_component(name) || self.configured.iter().any(has)
+    }
+
+    /// Whether other programs execute every file in the directory `path`, and the user excepted
+    /// none.
+    #[must_use]
+    pub fn executes_directory(&self, path: &RepoPath) -> bool {
+        let is_listed = || DIRECTORIES.iter().any(|(name, _)| is_named(path, name));
+        let is_configured = || self.configured.iter().any(|one| one.as_bytes() == path.as_bytes());
+        (is_listed() || is_configured()) && !self.excepts_below(path)
+    }
+
+    /// Where in `path` a name of the lists begins that a link there can lead to.
+    #[must_use]
+    pub fn executed_through(&self, path: &RepoPath) -> Option<usize> {
+        let whole = path.as_bytes();
+        let leads_to = |rest: &[u8], name: &str| {
+            let name = name.as_bytes();
+            let is_above = name.len() == rest.len() || name.get(rest.len()) == Some(&b'/');
+            is_above && name[..rest.len()].eq_ignore_ascii_case(rest)
+        };
+        let mut all = starts(whole);
+        let found = all.find(|rest| listed().any(|name| leads_to(rest, name)));
+        let configured = || self.configured.iter().any(|one| leads_to(whole, one));
+        let from = match found {
+            Some(rest) => whole.len() - rest.len(),
+            None if configured() || whole.eq_ignore_ascii_case(b"edt.toml") => 0,
+            None => return self.executed_from(path),
+        };
+        (!self.is_excepted(path) && !self.excepts_below(path)).then_some(from)
+    }
+
+    /// Whether the user excepted anything in the directory `path`.
+    fn excepts_below(&self, path: &RepoPath) -> bool {
+        let excepts = |(repository, globs): &(Option<_>, super::globs::Globs)| {
+            repository.is_none() && globs.may_match_below(&path.to_string())
+        };
+        self.is_for_users || self.unprotected.iter().any(excepts)
     }
 }
 
@@ -308,6 +373,36 @@ mod tests {
         ] {
             assert_eq!(program(path), None, "{path}");
         }
+    }
+
+    #[test]
+    fn a_name_begins_where_the_lists_begin() {
+        let policy =
+            Policy::of(None, None).unwrap().with_configured(vec!["tools/hooks".to_owned()]);
+        let path = |path: &str| RepoPath::parse(path.as_bytes()).unwrap();
+        let from = |name: &str| policy.executed_from(&path(name));
+        assert_eq!(from(".vscode/tasks.json"), Some(0));
+        assert_eq!(from("a/b/.vscode/tasks.json"), Some(4));
+        assert_eq!((from("a/.idea/b/.envrc"), from("tools/hooks/x")), (Some(2), Some(0)));
+        assert_eq!((from("a/tasks.json"), from("sub/edt.toml")), (None, None));
+        let through = |name: &str| policy.executed_through(&path(name));
+        assert_eq!(
+            (through("a/.vscode"), through(".config"), through("x/.idea")),
+            (Some(2), Some(0), Some(2))
+        );
+        assert_eq!(
+            (through("tools"), through("vscode"), through("a/tools")),
+            (Some(0), None, None)
+        );
+        assert!(
+            policy.executes_directory(&path("a/.idea"))
+                && policy.executes_directory(&path("tools/hooks"))
+        );
+        assert!(!policy.executes_directory(&path(".vscode")));
+        for name in [".VSCode", "TASKS.json", "jenkinsfile", ".github", "edt.toml"] {
+            assert!(is_component(name.as_bytes()), "{name}");
+        }
+        assert!(!is_component(b"main.rs") && !is_component(&[b'a'; 40]));
     }
 
     #[test]

@@ -57,8 +57,9 @@ pub struct Policy {
     pub(super) unprotected: Vec<(Option<PathBuf>, Globs)>,
     /// Whether files that other programs execute are ordinary ones.
     pub(super) is_for_users: bool,
-    /// The directory of the worktree whose hooks Git runs (`core.hooksPath`).
-    pub(super) hooks: Option<String>,
+    /// Files and directories of the worktree that Git's configuration names, and from which Git
+    /// executes something.
+    pub(super) configured: Vec<String>,
     /// Branches that are neither deleted nor rewound, including [`PROTECTED`].
     branches: Globs,
 }
@@ -277,7 +278,7 @@ impl Policy {
             protect,
             unprotected,
             is_for_users: false,
-            hooks: None,
+            configured: Vec::new(),
             branches,
         })
     }
@@ -518,28 +519,26 @@ mod tests {
     }
 
     #[test]
-    fn the_hooks_that_git_runs_from_the_worktree_are_protected() {
-        let policy = Policy::of(None, None).unwrap().with_hooks(Some("tools/hooks".to_owned()));
+    fn what_git_executes_from_the_worktree_is_protected() {
+        let configured = ["tools/hooks".to_owned(), "shared.config".to_owned()];
+        let policy = Policy::of(None, None).unwrap().with_configured(configured.into());
         let protects = |path: &str| policy.protects(&RepoPath::parse(path.as_bytes()).unwrap());
         assert!(protects("tools/hooks/pre-commit") && !protects("tools/hooks.md"));
-        assert!(policy.executed_at_root().contains(&"tools/hooks"));
+        assert!(protects("shared.config") && !protects("a/shared.config"));
     }
 
     #[test]
     fn a_directory_with_an_exception_is_left_to_the_exception() {
-        let listed = |user: &str, path: &str| {
+        let executes = |user: &str, path: &str| {
             let policy = Policy::of(Some(user), None).unwrap();
-            policy.executed_at_root().contains(&path)
+            policy.executes_directory(&RepoPath::parse(path.as_bytes()).unwrap())
         };
-        assert!(listed("", ".husky") && listed("", ".envrc"));
-        let user = "[[unprotect]]\npaths = [\".husky/_/**\", \".vscode/*\"]\n";
-        assert!(!listed(user, ".husky") && !listed(user, ".vscode/tasks.json"));
-        assert!(listed(user, ".envrc"));
-        let anywhere = "[[unprotect]]\npaths = [\"**/.envrc\"]\n";
-        assert!(!listed(anywhere, ".envrc") && listed(anywhere, ".husky"));
-        assert!(!listed("[[unprotect]]\npaths = [\"**\"]\n", ".husky"));
+        assert!(executes("", ".husky") && executes("", "a/.husky") && !executes("", ".envrc"));
+        let user = "[[unprotect]]\npaths = [\".husky/_/**\"]\n";
+        assert!(!executes(user, ".husky") && executes(user, ".idea"));
+        assert!(!executes("[[unprotect]]\npaths = [\"**\"]\n", ".husky"));
         let deep = "[[unprotect]]\npaths = [\"**/workflows/**\"]\n";
-        assert!(!listed(deep, ".github/workflows") && listed(deep, ".github/actions"));
+        assert!(!executes(deep, ".github/workflows") && executes(deep, ".github/actions"));
     }
 
     #[test]

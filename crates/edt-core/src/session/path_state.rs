@@ -1,6 +1,8 @@
 //! The state of a path: in the session's tip, on disk, in the index. Refuses every path that leads
 //! out of the worktree.
 
+use super::current::Session;
+use super::history::Commit;
 use edt_git::convert::StoredForms;
 use edt_git::index::IndexState;
 use edt_git::{Attributes, FileId, FileMode, Forms, Oid, Repo, Tracked};
@@ -359,6 +361,9 @@ fn check_not_nested(repo: &Repo, path: &RepoPath, tracked: bool) -> Result<()> {
             return Err(PathProblem::GitDir.finding(path.as_bytes()).into());
         }
         if !matches!(repo.root().stat(&[dir_path, b"/.git"].concat()), Ok(None)) {
+            if repo.is_named_dot_git() && was_tracked(repo, path) {
+                return Ok(());
+            }
             return Err(nested(
                 path,
                 &format!("another repository, {}", String::from_utf8_lossy(dir_path)),
@@ -367,6 +372,18 @@ fn check_not_nested(repo: &Repo, path: &RepoPath, tracked: bool) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Whether the session removed the file: its base has it, or the commit before the tip.
+fn was_tracked(repo: &Repo, path: &RepoPath) -> bool {
+    let has = |commit: Oid| {
+        let tree = repo.tree_of(commit).ok()?;
+        Some(matches!(repo.tracked(tree, path).ok()?, Tracked::File(_)))
+    };
+    let session = repo.head().and_then(|head| Session::current(repo, &head));
+    let Ok(Some(session)) = session else { return false };
+    let parent = Commit::read(repo, session.tip).ok().and_then(|tip| tip.parent);
+    [Some(session.base), parent].into_iter().flatten().any(|commit| has(commit) == Some(true))
 }
 
 /// The refusal of content or a file of `size` bytes where `most` are allowed.

@@ -177,6 +177,12 @@ impl Snapshot {
         Ok(Snapshot { directory, ..Snapshot::default() })
     }
 
+    /// What Git ignored: files and directories. A completely ignored directory is one path.
+    #[must_use]
+    pub fn ignored(&self) -> &[RepoPath] {
+        &self.ignored
+    }
+
     /// The paths in the snapshot.
     pub fn paths(&self) -> impl Iterator<Item = &RepoPath> {
         self.files.keys()

@@ -17,15 +17,7 @@ const PLACES: &[&str] =
 const EDT_INSIDE: &str = "/run/edt";
 
 /// The capabilities that root keeps until the supervisor drops them.
-const KEPT_CAPABILITIES: &[&str] = &[
-    "CAP_CHOWN",
-    "CAP_DAC_OVERRIDE",
-    "CAP_FOWNER",
-    "CAP_FSETID",
-    "CAP_SETGID",
-    "CAP_SETUID",
-    "CAP_SETPCAP",
-];
+const KEPT_CAPABILITIES: &[&str] = &["CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_SETPCAP"];
 
 /// The bubblewrap executable to use, if any.
 pub(super) fn find(backend: NamespaceBackend) -> Result<Option<PathBuf>, String> {

@@ -14,6 +14,10 @@ enum Condition {
     IsNot(u32, &'static [u32]),
     /// The argument has one of these bits.
     Has(u32, u32),
+    /// Both arguments have one of their bits.
+    HasBoth((u32, u32), (u32, u32)),
+    /// The bits of this mask in the argument are one of these values.
+    Masked(u32, u32, &'static [u32]),
 }
 
 type SyscallRule = (libc::c_long, &'static [Condition], i32);
@@ -41,6 +45,14 @@ const UNIX: u32 = bits(libc::AF_UNIX);
 const INTERNET: &[u32] = &[bits(libc::AF_INET), bits(libc::AF_INET6)];
 /// Socket types, without the flags in the same argument.
 const STREAM_OR_DATAGRAM: &[u32] = &[1, 2, 5];
+
+/// Set-user-ID and set-group-ID: a file with one of these gives its rights to whoever executes it.
+const SETS_ID: u32 = libc::S_ISUID | libc::S_ISGID;
+const FILE_TYPE: u32 = libc::S_IFMT;
+const DEVICES: &[u32] = &[libc::S_IFCHR, libc::S_IFBLK];
+/// The flags of `open` with which it uses its mode: `O_CREAT`, and `O_TMPFILE` without
+/// `O_DIRECTORY`.
+const CREATES: u32 = bits(libc::O_CREAT | (libc::O_TMPFILE & !libc::O_DIRECTORY));
 
 /// Calls denied at standard and strict.
 const RULES: &[SyscallRule] = &[
@@ -110,10 +122,37 @@ const RULES: &[SyscallRule] = &[
     (libc::SYS_iopl, ALWAYS, libc::EPERM),
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_ioperm, ALWAYS, libc::EPERM),
+    // Files that give their rights away, and devices.
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_chmod, &[Condition::Has(1, SETS_ID)], libc::EPERM),
+    (libc::SYS_fchmod, &[Condition::Has(1, SETS_ID)], libc::EPERM),
+    (libc::SYS_fchmodat, &[Condition::Has(2, SETS_ID)], libc::EPERM),
+    // fchmodat2, which the C library does not name on every system.
+    (452, &[Condition::Has(2, SETS_ID)], libc::EPERM),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_mkdir, &[Condition::Has(1, SETS_ID)], libc::EPERM),
+    (libc::SYS_mkdirat, &[Condition::Has(2, SETS_ID)], libc::EPERM),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_creat, &[Condition::Has(1, SETS_ID)], libc::EPERM),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_open, &[Condition::HasBoth((1, CREATES), (2, SETS_ID))], libc::EPERM),
+    (libc::SYS_openat, &[Condition::HasBoth((2, CREATES), (3, SETS_ID))], libc::EPERM),
+    // Its mode is in memory, which a filter cannot read. With ENOSYS programs fall back to
+    // `openat`.
+    (libc::SYS_openat2, ALWAYS, libc::ENOSYS),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_mknod, NEW_NODE[0], libc::EPERM),
+    (libc::SYS_mknodat, NEW_NODE[1], libc::EPERM),
     // Terminals.
     (libc::SYS_ioctl, &[Condition::Is(1, &[TIOCSTI, TIOCLINUX])], libc::EPERM),
     // Socket pairs are used as pipes, which need only AF_UNIX.
     (libc::SYS_socketpair, &[Condition::IsNot(0, &[UNIX])], libc::EACCES),
+];
+
+/// Of `mknod` and of `mknodat`.
+const NEW_NODE: [&[Condition]; 2] = [
+    &[Condition::Has(1, SETS_ID), Condition::Masked(1, FILE_TYPE, DEVICES)],
+    &[Condition::Has(2, SETS_ID), Condition::Masked(2, FILE_TYPE, DEVICES)],
 ];
 
 /// Without a network namespace all sockets are denied, including Unix sockets: key agents, Docker,
@@ -220,6 +259,17 @@ fn refuse_when(condition: Condition, refusal: sock_filter, body: &mut Vec<sock_f
         Condition::Has(argument, mask) => {
             body.push(load(argument));
             body.extend([jump(IF_HAS, mask, 0, 1), refusal]);
+        }
+        Condition::HasBoth((first, first_mask), (second, second_mask)) => {
+            body.push(load(first));
+            // Without a bit of the first, skip the second and the denial.
+            body.extend([jump(IF_HAS, first_mask, 0, 3), load(second)]);
+            body.extend([jump(IF_HAS, second_mask, 0, 1), refusal]);
+        }
+        Condition::Masked(argument, mask, values) => {
+            body.extend([load(argument), instruction(AND, mask)]);
+            body.extend(jumps(values, 1));
+            body.extend([skip_next(), refusal]);
         }
     }
 }
@@ -340,6 +390,35 @@ mod tests {
     #[test]
     fn a_library_falls_back_from_clone3() {
         assert_eq!(at_standard(libc::SYS_clone3, &[]), Some(libc::ENOSYS));
+    }
+
+    #[test]
+    fn no_file_gives_its_rights_away() {
+        for mode in [0o4755, 0o2755, 0o6000] {
+            assert_eq!(at_standard(libc::SYS_fchmod, &[3, mode]), Some(libc::EPERM));
+            assert_eq!(at_standard(libc::SYS_fchmodat, &[3, 0, mode]), Some(libc::EPERM));
+            assert_eq!(at_standard(452, &[3, 0, mode, 0]), Some(libc::EPERM));
+            assert_eq!(at_standard(libc::SYS_mkdirat, &[3, 0, mode]), Some(libc::EPERM));
+            let create = bits(libc::O_CREAT | libc::O_WRONLY);
+            assert_eq!(at_standard(libc::SYS_openat, &[3, 0, create, mode]), Some(libc::EPERM));
+            let unnamed = bits(libc::O_TMPFILE | libc::O_WRONLY);
+            assert_eq!(at_standard(libc::SYS_openat, &[3, 0, unnamed, mode]), Some(libc::EPERM));
+            // Without O_CREAT the mode is whatever is in the register.
+            let directory = bits(libc::O_DIRECTORY);
+            assert_eq!(at_standard(libc::SYS_openat, &[3, 0, directory, mode]), None);
+        }
+        assert_eq!(at_standard(libc::SYS_fchmodat, &[3, 0, 0o1777]), None);
+        assert_eq!(at_standard(libc::SYS_openat2, &[]), Some(libc::ENOSYS));
+    }
+
+    #[test]
+    fn no_device_is_made_but_fifos_are() {
+        for kind in [libc::S_IFCHR, libc::S_IFBLK] {
+            assert_eq!(at_standard(libc::SYS_mknodat, &[3, 0, kind | 0o600]), Some(libc::EPERM));
+        }
+        for kind in [libc::S_IFIFO, libc::S_IFSOCK, libc::S_IFREG, 0] {
+            assert_eq!(at_standard(libc::SYS_mknodat, &[3, 0, kind | 0o600]), None, "{kind:o}");
+        }
     }
 
     #[test]

@@ -1,0 +1,304 @@
+//! A program under `edt run` leaves nothing that Git, a prompt or an editor executes later. Each
+//! way plants something that writes a canary file; without edt, it does.
+
+use std::path::{Path, PathBuf};
+
+use crate::test_repo::{Answer, TestRepo};
+
+const POLICY: &str = "[run]\nsandbox = \"standard\"\nunknown = \"allow\"\n";
+
+/// A shell script that plants something. `$EVIL` is a configuration whose programs write the
+/// canary, `$HOOK` a script that does.
+const WAYS: [(&str, &str); 18] = [
+    ("a repository", "git init -q sub; echo \"$EVIL\" >> sub/.git/config"),
+    (
+        "a repository in an ignored directory",
+        "mkdir -p build/x; git init -q build/x/y; echo \"$EVIL\" >> build/x/y/.git/config",
+    ),
+    ("a repository over tracked files", "git init -q src; echo \"$EVIL\" >> src/.git/config"),
+    (
+        "a repository over every tracked file of a directory",
+        "cd src; git init -q .; git config user.name x; git config user.email x@x; git add -A; echo \"$EVIL\" >> .git/config",
+    ),
+    (
+        "a hook of a new repository",
+        "git init -q sub; mkdir -p sub/.git/hooks; echo \"$HOOK\" > sub/.git/hooks/post-index-change; chmod +x sub/.git/hooks/post-index-change; touch sub/f; git -C sub add f",
+    ),
+    ("a .git file", "git init -q --separate-git-dir=store sub; echo \"$EVIL\" >> store/config"),
+    (
+        "a .git link",
+        "git init -q x; mv x/.git x/git; echo \"$EVIL\" >> x/git/config; mkdir sub; ln -s ../x/git sub/.git",
+    ),
+    (
+        "a bare repository",
+        "git init -q --bare b; printf '[core]\\nrepositoryformatversion = 0\\nbare = false\\nworktree = ..\\n%s\\n' \"$EVIL\" > b/config",
+    ),
+    (
+        "a bare repository around tracked files",
+        "git init -q --bare b; mv b/HEAD b/refs b/objects src; printf '[core]\\nrepositoryformatversion = 0\\nbare = false\\nworktree = ..\\n%s\\n' \"$EVIL\" > src/config",
+    ),
+    (
+        "a repository in a bare one",
+        "git init -q --bare b; git init -q b/sub; echo \"$EVIL\" >> b/sub/.git/config",
+    ),
+    (
+        "a repository in a directory without names",
+        "mkdir -p d/e; git init -q d/e; echo \"$EVIL\" >> d/e/.git/config; chmod 311 d/e; chmod 311 d",
+    ),
+    (
+        "a repository in a directory without rights to write",
+        "git init -q d; echo \"$EVIL\" >> d/.git/config; chmod 555 d/.git d",
+    ),
+    ("the configuration of an existing repository", "echo \"$EVIL\" >> nested/.git/config"),
+    (
+        "a hook of an existing repository",
+        "echo \"$HOOK\" > nested/.git/hooks/post-index-change; chmod +x nested/.git/hooks/post-index-change; touch nested/f; cd nested; git add f",
+    ),
+    (
+        "an existing repository replaced",
+        "mv nested/.git old; git init -q nested; echo \"$EVIL\" >> nested/.git/config",
+    ),
+    (
+        "the directory of an existing repository replaced",
+        "mv nested old; git init -q nested; echo \"$EVIL\" >> nested/.git/config",
+    ),
+    ("an included file of the configuration", "echo \"$EVIL\" > shared.config"),
+    ("a new included file in a new directory", "mkdir -p tools; echo \"$EVIL\" > tools/git.config"),
+];
+
+fn repo() -> TestRepo {
+    let files: [(&str, &[u8]); 4] = [
+        ("a.txt", b"one\n"),
+        ("src/a.txt", b"one\n"),
+        ("src/b.txt", b"two\n"),
+        (".gitignore", b"/build/\nnode_modules/\n.idea/\n/plant\n"),
+    ];
+    let repo = TestRepo::with(&files);
+    std::fs::create_dir_all(repo.home.join(".config/edt")).unwrap();
+    std::fs::write(repo.home.join(".config/edt/edt.toml"), POLICY).unwrap();
+    repo.git(&["init", "--quiet", "nested"]);
+    std::fs::create_dir_all(repo.root.join("nested/.git/hooks")).unwrap();
+    for name in ["../shared.config", "../tools/git.config"] {
+        repo.git(&["config", "--add", "include.path", name]);
+    }
+    repo
+}
+
+fn canary(repo: &TestRepo) -> PathBuf {
+    repo.home.join("canary")
+}
+
+/// A program that runs `plant` with its variables.
+fn program(repo: &TestRepo, plant: &str) -> String {
+    let canary = canary(repo);
+    let touch = format!("touch {}", canary.display());
+    let evil = format!("EVIL='[core]\n\tfsmonitor = \"{touch}; false\"'");
+    let text = format!("#!/bin/sh\n{evil}\nHOOK='#!/bin/sh\n{touch}'\n{plant}\n");
+    let program = repo.root.join("plant");
+    std::fs::write(&program, text).unwrap();
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .unwrap();
+    "./plant".to_owned()
+}
+
+/// Looks at the root and at each directory below as prompts and editors do.
+fn visit(repo: &TestRepo) {
+    let mut all = vec![repo.root.clone()];
+    let mut at = 0;
+    while at < all.len() {
+        let entries = std::fs::read_dir(&all[at]).into_iter().flatten().flatten();
+        let directories = entries.filter(|entry| entry.path().is_dir());
+        let own = repo.root.join(".git");
+        all.extend(directories.map(|entry| entry.path()).filter(|path| *path != own));
+        // What cannot be listed can be entered.
+        let hidden = ["d", "d/e"].map(|name| repo.root.join(name));
+        at += 1;
+        if at == 1 {
+            all.extend(hidden.into_iter().filter(|path| path.is_dir()));
+        }
+    }
+    for directory in all {
+        for args in [&["status"][..], &["log", "-1"], &["diff"], &["rev-parse", "HEAD"]] {
+            let mut git = repo.command("git");
+            git.env_remove("GIT_OPTIONAL_LOCKS").args(args).current_dir(&directory);
+            let _ = git.output().unwrap();
+        }
+    }
+}
+
+fn plant(repo: &TestRepo, text: &str) -> Answer {
+    repo.runs(&[], &[program(repo, text)])
+}
+
+#[test]
+fn nothing_that_a_program_leaves_is_executed_later() {
+    for (way, text) in WAYS {
+        let control = repo();
+        let status = control.command("sh").arg(program(&control, text)).status().unwrap();
+        visit(&control);
+        assert!(canary(&control).exists(), "{way}: it does nothing without edt: {status}");
+
+        let repo = repo();
+        let answer = plant(&repo, text);
+        visit(&repo);
+        for args in [&["status"][..], &["land"], &["run", "--", "true"]] {
+            let mut edt = repo.command(crate::test_repo::EDT);
+            let _ = edt.args(args).output().unwrap();
+            visit(&repo);
+        }
+        assert!(!canary(&repo).exists(), "{way}: {:#}", answer.json);
+        assert_eq!(repo.git(&["show", "HEAD:src/a.txt"]), "one\n", "{way}");
+        let removed = std::fs::read(repo.root.join("src/b.txt")).unwrap();
+        assert_eq!(removed, b"two\n", "{way}");
+    }
+}
+
+fn quarantined(answer: &Answer) -> Vec<(String, PathBuf)> {
+    let errors = answer.json["errors"].as_array().unwrap().iter();
+    let place = |error: &serde_json::Value| {
+        let place = error["evidence"]["quarantine"].as_str()?;
+        Some((error["path"].as_str()?.to_owned(), PathBuf::from(place)))
+    };
+    errors.filter_map(place).collect()
+}
+
+#[test]
+fn the_user_brings_back_what_was_moved() {
+    let repo = repo();
+    let answer =
+        plant(&repo, "git init -q 'a b'; echo \"$EVIL\" >> 'a b/.git/config'; echo x > 'a b/f'");
+    assert_eq!((answer.codes(), answer.exit), (vec!["APPROVAL_REQUIRED"], 4), "{:#}", answer.json);
+    let [(path, place)] = &quarantined(&answer)[..] else { panic!("{:#}", answer.json) };
+    assert_eq!(path, "a b/.git");
+    assert!(place.starts_with(repo.root.join(".git/edt")) && place.join("config").exists());
+    // The rest of what the program did is recorded.
+    assert_eq!(answer.json["files"][0]["path"], "a b/f", "{:#}", answer.json);
+    let hint = answer.json["errors"][0]["hint"].as_str().unwrap();
+    let command = hint.split('`').nth(1).unwrap();
+    assert!(repo.command("sh").args(["-c", command]).status().unwrap().success(), "{command}");
+    assert!(repo.exists("a b/.git/config") && !place.exists());
+    // What the user brought back stays, and no program changes it.
+    let answer = plant(&repo, "echo x >> 'a b/.git/config'");
+    assert_eq!(quarantined(&answer), [], "{:#}", answer.json);
+    assert_ne!(answer.json["run"]["exit_code"], 0);
+}
+
+#[test]
+fn files_that_other_programs_execute_are_found_everywhere() {
+    for level in ["permissive", "standard"] {
+        for (way, path, text) in [
+            ("an ignored directory", ".idea/x.xml", "mkdir .idea; echo x > .idea/x.xml"),
+            (
+                "a nested repository",
+                "nested/.vscode/tasks.json",
+                "mkdir nested/.vscode; echo x > nested/.vscode/tasks.json",
+            ),
+            ("a new repository", "new/.envrc", "git init -q new; echo x > new/.envrc"),
+            ("a link", ".vscode", "mkdir v; echo x > v/tasks.json; ln -s v .vscode"),
+            (
+                "a link above",
+                "src/.config",
+                "mkdir -p v/git; echo x > v/git/config; ln -s ../v src/.config",
+            ),
+            ("a link to a file", "src/.envrc", "ln -s a.txt src/.envrc"),
+            (
+                "a renamed directory",
+                "nested/.vscode/tasks.json",
+                "mkdir nested/v; echo x > nested/v/tasks.json; mv nested/v nested/.vscode",
+            ),
+        ] {
+            let repo = repo();
+            let policy = POLICY.replace("standard", level);
+            std::fs::write(repo.home.join(".config/edt/edt.toml"), policy).unwrap();
+            let answer = plant(&repo, text);
+            assert!(repo.root.join(path).symlink_metadata().is_err(), "{way}: {:#}", answer.json);
+            let [(found, place)] = &quarantined(&answer)[..] else {
+                panic!("{way}: {:#}", answer.json)
+            };
+            assert!(Path::new(path).starts_with(found), "{way}: {found}");
+            assert!(place.symlink_metadata().is_ok(), "{way}: {place:?}");
+        }
+    }
+}
+
+#[test]
+fn existing_files_below_the_root_are_read_only_or_restored() {
+    for level in ["permissive", "standard"] {
+        let repo = repo();
+        let policy = POLICY.replace("standard", level);
+        std::fs::write(repo.home.join(".config/edt/edt.toml"), policy).unwrap();
+        repo.write("nested/.vscode/tasks.json", "{}\n");
+        repo.write(".idea/x.xml", "<x/>\n");
+        std::os::unix::fs::symlink("src", repo.root.join(".vscode")).unwrap();
+        let answer = plant(
+            &repo,
+            "echo x > nested/.vscode/tasks.json; echo x > .idea/x.xml; rm .vscode; ln -s build .vscode",
+        );
+        assert_eq!(std::fs::read(repo.root.join("nested/.vscode/tasks.json")).unwrap(), b"{}\n");
+        assert_eq!(std::fs::read(repo.root.join(".idea/x.xml")).unwrap(), b"<x/>\n");
+        assert_eq!(std::fs::read_link(repo.root.join(".vscode")).unwrap(), Path::new("src"));
+        let mut found: Vec<String> =
+            quarantined(&answer).into_iter().map(|(path, _)| path).collect();
+        found.sort();
+        let changed = [".idea/x.xml", ".vscode", "nested/.vscode/tasks.json"];
+        let held = if level == "permissive" { &changed[..] } else { &changed[1..2] };
+        assert_eq!(found, held, "{level}: {:#}", answer.json);
+    }
+}
+
+#[test]
+fn what_nothing_executes_by_itself_stays() {
+    let repo = repo();
+    for text in [
+        "mkdir -p node_modules/x/.vscode node_modules/x/.github/workflows; echo x > node_modules/x/.vscode/tasks.json; echo x > node_modules/x/.github/workflows/ci.yml",
+        "mkdir -p build/y; echo x > build/y/.envrc",
+        "git init -q fresh",
+        "git clone -q . clone",
+        "git clone -q --bare . mirror.git",
+        "ln -s a.txt link; ln -s nested other",
+        "mkdir -p lib/refs lib/objects lib/head",
+    ] {
+        let answer = plant(&repo, text);
+        assert_eq!(answer.json["run"]["exit_code"], 0, "{text}: {:#}", answer.json);
+        assert_eq!(quarantined(&answer), [], "{text}: {:#}", answer.json);
+    }
+    for path in ["node_modules/x/.vscode/tasks.json", "fresh/.git/HEAD", "clone/.git/HEAD"] {
+        assert!(repo.exists(path), "{path}");
+    }
+    // Later programs may not change what was left.
+    assert_ne!(plant(&repo, "echo x >> clone/.git/config").json["run"]["exit_code"], 0);
+    repo.unprotect_with(POLICY, "clone/.git");
+    assert_eq!(plant(&repo, "git -C clone config x.y z").json["run"]["exit_code"], 0);
+}
+
+#[test]
+fn a_git_directory_does_not_hide_tracked_files() {
+    for existing in [true, false] {
+        let repo = repo();
+        if existing {
+            repo.git(&["init", "--quiet", "src"]);
+        }
+        let init = if existing { "true" } else { "git init -q src" };
+        let answer = plant(&repo, &format!("{init}; echo by program > src/a.txt; rm src/b.txt"));
+        let mut paths: Vec<&str> = answer.json["files"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(|file| file["path"].as_str())
+            .collect();
+        paths.sort_unstable();
+        assert_eq!(paths, ["src/a.txt", "src/b.txt"], "{existing}: {:#}", answer.json);
+        repo.edt(&["undo"]);
+        assert_eq!(std::fs::read(repo.root.join("src/a.txt")).unwrap(), b"one\n", "{existing}");
+        assert_eq!(std::fs::read(repo.root.join("src/b.txt")).unwrap(), b"two\n", "{existing}");
+        // What a guard refuses is rolled back there, too.
+        let refused = plant(
+            &repo,
+            &format!(
+                "{init}; echo '<<<<<<< a' > src/a.txt; echo ======= >> src/a.txt; echo '>>>>>>> b' >> src/a.txt"
+            ),
+        );
+        assert!(refused.codes().contains(&"CONFLICT_MARKERS"), "{existing}: {:#}", refused.json);
+        assert_eq!(std::fs::read(repo.root.join("src/a.txt")).unwrap(), b"one\n", "{existing}");
+    }
+}
