@@ -67,7 +67,7 @@ fn overwrite(workspace: &TestRepo, path: &str, text: &str) -> Answer {
 }
 
 /// One for each guard, in the repository of the test below.
-const EXAMPLES: [Example; 12] = [
+const EXAMPLES: [Example; 13] = [
     Example {
         guard: "protected_path",
         refused: |workspace| create(workspace, "locked/a.txt", b"a\n"),
