@@ -167,7 +167,7 @@ fn edt_installed_after_a_hook_manager() {
         managed.passes(manager.install);
         managed.passes("edt hooks install");
         managed.is_live(manager);
-        managed.passes("edt hooks uninstall");
+        managed.workspace().edt(&["hooks", "uninstall"]);
         managed.is_the_managers_alone(manager);
     }
 }
@@ -191,7 +191,7 @@ fn a_hook_manager_installed_after_edt() {
         }
         managed.passes("edt doctor --fix");
         managed.is_live(manager);
-        managed.passes("edt hooks uninstall");
+        managed.workspace().edt(&["hooks", "uninstall"]);
         managed.is_the_managers_alone(manager);
     }
 }
@@ -205,7 +205,7 @@ fn a_hook_manager_installed_before_and_again_after_edt() {
         managed.passes(manager.install);
         managed.passes("edt doctor --fix");
         managed.is_live(manager);
-        managed.passes("edt hooks uninstall");
+        managed.workspace().edt(&["hooks", "uninstall"]);
         managed.is_the_managers_alone(manager);
     }
 }
@@ -224,7 +224,7 @@ fn a_users_hook_outlives_edt_and_pre_commit() {
     managed.passes(first.install);
     managed.is_live(first);
     assert!(managed.workspace().home.join("mine").exists());
-    managed.passes("edt hooks uninstall");
+    managed.workspace().edt(&["hooks", "uninstall"]);
     std::fs::remove_file(managed.workspace().home.join("mine")).unwrap();
     managed.passes("git commit -q --allow-empty -m x");
     assert!(managed.workspace().home.join("mine").exists(), "pre-commit calls it now");
