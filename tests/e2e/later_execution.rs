@@ -265,10 +265,66 @@ fn what_nothing_executes_by_itself_stays() {
     for path in ["node_modules/x/.vscode/tasks.json", "fresh/.git/HEAD", "clone/.git/HEAD"] {
         assert!(repo.exists(path), "{path}");
     }
-    // Later programs may not change what was left.
-    assert_ne!(plant(&repo, "echo x >> clone/.git/config").json["run"]["exit_code"], 0);
-    repo.unprotect_with(POLICY, "clone/.git");
-    assert_eq!(plant(&repo, "git -C clone config x.y z").json["run"]["exit_code"], 0);
+    // Later programs work in what was left, and remove it, as long as it stays plain.
+    for text in ["git -C clone config user.name x", "git -C clone tag t", "rm -rf fresh"] {
+        let answer = plant(&repo, text);
+        assert_eq!(answer.json["run"]["exit_code"], 0, "{text}: {:#}", answer.json);
+        assert_eq!(quarantined(&answer), [], "{text}: {:#}", answer.json);
+    }
+    let answer = plant(&repo, "echo \"$EVIL\" >> clone/.git/config");
+    assert_eq!(quarantined(&answer)[0].0, "clone/.git", "{:#}", answer.json);
+    assert!(!repo.exists("clone/.git"));
+}
+
+#[test]
+fn nothing_outside_the_worktree_is_moved_or_written() {
+    for level in ["permissive", "standard"] {
+        let repo = repo();
+        let policy = POLICY.replace("standard", level);
+        std::fs::write(repo.home.join(".config/edt/edt.toml"), policy).unwrap();
+        let project = repo.home.join("project");
+        std::fs::create_dir_all(project.join(".idea")).unwrap();
+        std::fs::write(project.join(".idea/x.xml"), "mine\n").unwrap();
+        repo.write("a/x", "x\n");
+        std::os::unix::fs::symlink("../src", repo.root.join("a/.idea")).unwrap();
+        let answer = plant(&repo, &format!("mv a b && ln -s {} a", project.display()));
+        assert_eq!(answer.json["run"]["exit_code"], 0, "{level}: {:#}", answer.json);
+        assert_eq!(std::fs::read(project.join(".idea/x.xml")).unwrap(), b"mine\n", "{level}");
+        assert!(!project.join(".idea").is_symlink(), "{level}: {:#}", answer.json);
+        let names = std::fs::read_dir(&project).unwrap().count();
+        assert_eq!(names, 1, "{level}: {:#}", answer.json);
+    }
+}
+
+#[test]
+fn a_directory_with_nothing_but_ignored_files_is_not_an_ignored_one() {
+    let repo = repo();
+    std::fs::write(repo.root.join(".git/info/exclude"), ".envrc\n.env\n").unwrap();
+    repo.write("only/.env", "A=1\n");
+    let answer =
+        plant(&repo, "echo x > only/.envrc; mkdir only/.husky; echo x > only/.husky/pre-commit");
+    assert!(!repo.exists("only/.envrc"), "{:#}", answer.json);
+    assert!(!repo.exists("only/.husky/pre-commit"), "{:#}", answer.json);
+    assert_eq!(repo.read("only/.env"), b"A=1\n");
+}
+
+#[test]
+fn another_worktree_below_is_neither_written_nor_examined() {
+    let repo = repo();
+    repo.git(&["worktree", "add", "--quiet", ".claude/worktrees/x", "-b", "x"]);
+    let other = repo.root.join(".claude/worktrees/x");
+    let answer = plant(&repo, "echo x > .claude/worktrees/x/.envrc");
+    assert_ne!(answer.json["run"]["exit_code"], 0, "{:#}", answer.json);
+    assert!(!other.join(".envrc").exists());
+    // At permissive another agent may as well have written it.
+    let policy = POLICY.replace("standard", "permissive");
+    std::fs::write(repo.home.join(".config/edt/edt.toml"), policy).unwrap();
+    let answer = plant(
+        &repo,
+        "echo x > .claude/worktrees/x/new.rs; git worktree add -q .claude/worktrees/y -b y",
+    );
+    assert_eq!(quarantined(&answer), [], "{:#}", answer.json);
+    assert!(other.join("new.rs").exists() && repo.exists(".claude/worktrees/y/.git"));
 }
 
 #[test]

@@ -53,7 +53,7 @@ const RECENT: i64 = 2;
 
 impl Inventory {
     /// Looks at everything below `root`. Of the directories in `ignored`, only Git directories
-    /// count. Reads no directory again that is as in `earlier`.
+    /// count; those in `others` are not read. Reads no directory again that is as in `earlier`.
     ///
     /// # Errors
     /// Any error of the operating system for the root.
@@ -61,6 +61,7 @@ impl Inventory {
         root: &NamesBelow,
         policy: &Policy,
         ignored: &BTreeSet<Vec<u8>>,
+        others: &BTreeSet<Vec<u8>>,
         earlier: Option<&Inventory>,
     ) -> std::io::Result<Inventory> {
         let now = clock::seconds();
@@ -68,6 +69,9 @@ impl Inventory {
         // With the length of the ignored directory that is above.
         let mut waiting: Vec<(Vec<u8>, Option<usize>)> = vec![(Vec::new(), None)];
         while let Some((path, inside)) = waiting.pop() {
+            if others.contains(&path) {
+                continue;
+            }
             let inside = inside.or_else(|| ignored.contains(&path).then_some(path.len()));
             let known = earlier.and_then(|earlier| earlier.directories.get(&path));
             let known = known
@@ -115,6 +119,12 @@ impl Inventory {
         let is_covered = |path: &[u8]| self.directories_above(path).next().is_some();
         let files = self.items.iter().filter(|(_, kind)| **kind != ItemKind::Link);
         files.map(|(path, _)| path.as_slice()).filter(|path| !is_covered(path)).collect()
+    }
+
+    /// The Git directories, and whether each is one without `.git`.
+    pub(super) fn git_directories(&self) -> impl Iterator<Item = (&[u8], ItemKind)> {
+        let all = self.items.iter().map(|(path, kind)| (path.as_slice(), *kind));
+        all.filter(|(_, kind)| matches!(kind, ItemKind::DotGit | ItemKind::Bare))
     }
 }
 

@@ -30,7 +30,11 @@ pub(super) struct Executed {
     root: PathBuf,
     names: NamesBelow,
     ignored: BTreeSet<Vec<u8>>,
+    /// Other worktrees of the repository below the root. What is in them is not this run's.
+    others: BTreeSet<Vec<u8>>,
     inventory: Inventory,
+    /// Git directories that may change as long as Git executes nothing because of them.
+    plain: BTreeSet<Vec<u8>>,
     /// What the sandbox does not hold: links, and files at permissive.
     old: BTreeMap<Vec<u8>, OldItem>,
 }
@@ -48,8 +52,8 @@ enum OldContent {
 }
 
 impl Executed {
-    /// Looks at the worktree. `ignored`: what Git ignores, a completely ignored directory as one
-    /// path.
+    /// Looks at the worktree. `ignored`: what Git ignores; a directory in which it ignores every
+    /// file may be one path.
     ///
     /// # Errors
     /// `IO_ERROR` if the root cannot be read.
@@ -62,8 +66,20 @@ impl Executed {
         let root = repo.real_root()?;
         let wrap = |error: io::Error| failed("read", &root, &error);
         let names = NamesBelow::open(&root).map_err(wrap)?;
-        let ignored = ignored.iter().map(|path| path.as_bytes().to_vec()).collect();
-        let inventory = Inventory::take(&names, policy, &ignored, None).map_err(wrap)?;
+        // Git may ignore each file of a directory and not the directory.
+        let is_ignored = |path: &&RepoPath| {
+            let is_directory = names.stat(path.as_bytes()).is_some_and(|stat| stat.is_directory());
+            is_directory && is_ignored_directory(repo, path.as_bytes())
+        };
+        let ignored = ignored.iter().filter(is_ignored);
+        let ignored = ignored.map(|path| path.as_bytes().to_vec()).collect();
+        let others = other_worktrees(repo, &root);
+        let inventory = Inventory::take(&names, policy, &ignored, &others, None).map_err(wrap)?;
+        let git = inventory.git_directories().map(|(path, _)| path);
+        let plain: BTreeSet<Vec<u8>> = git
+            .filter(|path| planted::is_plain_git_dir(&at(&root, path)))
+            .map(<[u8]>::to_vec)
+            .collect();
         let (mut old, mut left) = (BTreeMap::new(), MAX_HELD_TOTAL);
         for (path, kind) in &inventory.items {
             let is_held = match kind {
@@ -82,17 +98,31 @@ impl Executed {
                 old.insert(path.clone(), OldItem { stat, content });
             }
         }
-        Ok(Executed { root, names, ignored, inventory, old })
+        Ok(Executed { root, names, ignored, others, inventory, plain, old })
+    }
+
+    /// The stat of what is at `path`; `None` also if a link leads there now. Only then does the path
+    /// name what it named before.
+    fn stat(&self, path: &[u8]) -> Option<Stat> {
+        let directory = at(&self.root, split(path).0);
+        let is_in_place = directory.canonicalize().is_ok_and(|real| real == directory);
+        self.names.stat(path).filter(|_| is_in_place)
     }
 
     /// The paths that a program must not change.
     pub(super) fn read_only(&self) -> Vec<PathBuf> {
-        self.inventory.read_only().into_iter().map(|path| at(&self.root, path)).collect()
+        let items = self.inventory.read_only().into_iter();
+        let items = items.filter(|path| !self.plain.contains(*path));
+        let others = self.others.iter().map(Vec::as_slice);
+        items.chain(others).map(|path| at(&self.root, path)).collect()
     }
 
     /// What is new or changed after a program.
-    pub(super) fn after(self, repo: &Repo, policy: &Policy) -> Planted {
-        let now = Inventory::take(&self.names, policy, &self.ignored, Some(&self.inventory))
+    pub(super) fn after(mut self, repo: &Repo, policy: &Policy) -> Planted {
+        // One that was added meanwhile is the user's: programs cannot add any.
+        self.others.extend(other_worktrees(repo, &self.root));
+        let earlier = Some(&self.inventory);
+        let now = Inventory::take(&self.names, policy, &self.ignored, &self.others, earlier)
             .unwrap_or_default();
         let mut outside = IgnoredAbove { repo, policy, known: HashMap::new() };
         let (mut git, mut files) = (Vec::new(), Vec::new());
@@ -104,6 +134,10 @@ impl Executed {
                 ItemKind::Directory | ItemKind::File => files.push((path.to_vec(), kind)),
             }
         }
+        let changed = now.git_directories().filter(|(path, _)| {
+            self.plain.contains(*path) && !planted::is_plain_git_dir(&at(&self.root, path))
+        });
+        git.extend(changed.map(|(path, kind)| (path.to_vec(), kind)));
         Planted { before: self, git, files, place: None, moved: Vec::new(), findings: Vec::new() }
     }
 }
@@ -175,8 +209,8 @@ impl Planted {
             return self.quarantine(repo, path, &text);
         }
         let parts = PARTS.iter().map(|part| [path, b"/", part.as_bytes()].concat());
-        let mut parts = parts
-            .filter(|part| self.before.names.stat(part).is_some() && !is_tracked(repo, tree, part));
+        let mut parts =
+            parts.filter(|part| self.before.stat(part).is_some() && !is_tracked(repo, tree, part));
         if let Some(part) = parts.next() {
             self.quarantine(repo, &part, &format!("{}, {text}", shown(&part)));
         }
@@ -192,10 +226,7 @@ impl Planted {
                 continue;
             }
             let is_empty = kind == ItemKind::Directory && fs::try_remove_empty_dir(&full);
-            if !is_empty
-                && self.before.names.stat(&path).is_some()
-                && !is_tracked(repo, tree, &path)
-            {
+            if !is_empty && self.before.stat(&path).is_some() && !is_tracked(repo, tree, &path) {
                 self.quarantine(
                     repo,
                     &path,
@@ -206,10 +237,10 @@ impl Planted {
         let changed: Vec<Vec<u8>> = self.before.old.keys().cloned().collect();
         for path in changed {
             let old = &self.before.old[&path];
-            let (full, now) = (at(&self.before.root, &path), self.before.names.stat(&path));
+            let (full, now) = (at(&self.before.root, &path), self.before.stat(&path));
             let Some(now) = now.filter(|now| *now != old.stat) else { continue };
-            let is_same =
-                content(&full, &now, MAX_HELD).is_some_and(|now| Some(now) == old.content);
+            let is_same = now.same_content_as(&old.stat)
+                || content(&full, &now, MAX_HELD).is_some_and(|now| Some(now) == old.content);
             if !now.is_symlink() && (is_same || is_tracked(repo, tree, &path)) {
                 continue;
             }
@@ -219,7 +250,9 @@ impl Planted {
                     &path,
                     &format!("a change of {}, which other programs execute", shown(&path)),
                 );
-                self.restore(&path);
+                if self.moved.contains(&path) {
+                    self.restore(&path);
+                }
             }
         }
         self.findings
@@ -232,7 +265,7 @@ impl Planted {
         for path in links {
             let old = &self.before.old[&path];
             let full = at(&self.before.root, &path);
-            let now = self.before.names.stat(&path);
+            let now = self.before.stat(&path);
             let is_same = |now: &Stat| content(&full, now, 0) == old.content;
             if now.as_ref().is_some_and(|now| now != &old.stat && !is_same(now)) {
                 self.quarantine(
@@ -252,6 +285,10 @@ impl Planted {
 
     /// Writes what was at the path before.
     fn restore(&mut self, path: &[u8]) {
+        let directory = at(&self.before.root, split(path).0);
+        if directory.canonicalize().ok().as_ref() != Some(&directory) {
+            return;
+        }
         let (old, full) = (&self.before.old[path], at(&self.before.root, path));
         let done = match &old.content {
             Some(OldContent::File(bytes)) => fs::write_atomic(&full, bytes, old.stat.mode & 0o777),
@@ -265,7 +302,7 @@ impl Planted {
 
     /// Moves what is at `path`, if it is still there; `what` says what it is.
     fn quarantine(&mut self, repo: &Repo, path: &[u8], what: &str) {
-        if self.before.names.stat(path).is_none() {
+        if self.before.stat(path).is_none() {
             return;
         }
         let full = at(&self.before.root, path);
@@ -278,7 +315,7 @@ impl Planted {
                     format!("The program left {what}. It was moved to {}.", place.display()),
                     format!(
                         "Continue without it. If it is needed, ask the user to examine it and to \
-                         type `mv {} {}`.",
+                         type `mv -T {} {}`.",
                         word(&place),
                         word(&full)
                     ),
@@ -351,12 +388,27 @@ impl IgnoredAbove<'_> {
         let above = &path[..from.unwrap_or(0)];
         memchr::memchr_iter(b'/', above).any(|at| {
             let directory = &above[..at];
-            *self.known.entry(directory.to_vec()).or_insert_with(|| {
-                let any = RepoPath::from_tree(&[directory, b"/edt"].concat());
-                self.repo.is_excluded(&any).unwrap_or(false)
-            })
+            let known = self.known.entry(directory.to_vec());
+            *known.or_insert_with(|| is_ignored_directory(self.repo, directory))
         })
     }
+}
+
+/// Whether Git ignores the directory itself, and so every file in it.
+fn is_ignored_directory(repo: &Repo, directory: &[u8]) -> bool {
+    let any = RepoPath::from_tree(&[directory, b"/edt"].concat());
+    repo.is_excluded(&any).unwrap_or(false)
+}
+
+/// The other worktrees of the repository below `root`, relative to it.
+fn other_worktrees(repo: &Repo, root: &Path) -> BTreeSet<Vec<u8>> {
+    let others = repo.other_worktrees("");
+    let roots = others.iter().filter_map(|other| repo.worktree_root(other));
+    let below = |place: PathBuf| {
+        let below = fs::real_path(&place).strip_prefix(root).ok()?.as_os_str().as_bytes().to_vec();
+        (!below.is_empty()).then_some(below)
+    };
+    roots.filter_map(below).collect()
 }
 
 fn content(path: &Path, stat: &Stat, most: u64) -> Option<OldContent> {

@@ -19,19 +19,30 @@ const INTERPRETERS: [&str; 12] = [
 /// The texts that the command and each command inside of it would execute, each below its name.
 pub(super) fn executed(evaluation: &CommandEvaluation, root: &Path, dir: &Path) -> String {
     let mut shown: Vec<String> = Vec::new();
+    let name_of = |program: &str| program.rsplit('/').next().unwrap_or(program).to_owned();
+    let moves = |argv: &[String]| {
+        argv.first().is_some_and(|program| match name_of(program).as_str() {
+            "cd" | "pushd" | "popd" | "chroot" => true,
+            "env" => argv.iter().any(|arg| arg.starts_with("-C") || arg.starts_with("--chdir")),
+            _ => false,
+        })
+    };
+    if evaluation.steps.iter().any(|step| moves(&step.argv)) {
+        return "It changes its directory, so recipes and scripts are not shown.".to_owned();
+    }
     for step in &evaluation.steps {
         let Some((program, args)) = step.argv.split_first() else { continue };
-        let name = program.rsplit('/').next().unwrap_or(program);
+        let name = &*name_of(program);
         let files = Files { root, dir: dir.to_owned() };
         let texts = match name {
             "make" | "gmake" => files.make(args),
             "just" => files.just(args),
             "npm" | "pnpm" | "yarn" | "bun" => files.package_scripts(args),
             _ => {
-                let is_interpreter = INTERPRETERS.contains(&name);
-                let script = args.iter().find(|arg| is_interpreter && !arg.starts_with('-'));
-                let named = script.or_else(|| program.contains('/').then_some(program));
-                named.into_iter().filter_map(|file| files.text(file)).collect()
+                // Each file that an interpreter gets may be executed: `node -r a.js b.js`.
+                let scripts = args.iter().filter(|_| INTERPRETERS.contains(&name));
+                let program = std::iter::once(program).filter(|program| program.contains('/'));
+                program.chain(scripts).filter_map(|file| files.text(file)).collect()
             }
         };
         for (name, text) in texts {
@@ -96,6 +107,9 @@ impl Files<'_> {
                 self.dir.push(directory);
             } else if let Some(named) = value("-f", "--file") {
                 file = Some(named);
+            } else if is_unknown_flag(word) {
+                let why = format!("not shown, because of {word}");
+                return vec![("The recipe".to_owned(), why)];
             } else if !word.starts_with('-') && !word.contains('=') {
                 targets.push(word);
             }
@@ -143,6 +157,16 @@ impl Files<'_> {
         };
         names.into_iter().flat_map(around).filter_map(script).collect()
     }
+}
+
+/// Whether a flag of Make may give it other rules or directories than its files.
+fn is_unknown_flag(word: &str) -> bool {
+    let harmless =
+        ["--silent", "--keep-going", "--always-make", "--no-print-directory", "--dry-run"];
+    let is_short = word.strip_prefix('-').is_some_and(|letters| {
+        letters.bytes().all(|byte| b"jklsBinqrRtw".contains(&byte) || byte.is_ascii_digit())
+    });
+    word.starts_with('-') && !is_short && !word.starts_with("--jobs") && !harmless.contains(&word)
 }
 
 /// The recipes of the targets, or of the first target if none is named: the lines that `names` takes
@@ -223,6 +247,12 @@ mod tests {
             shown(&makefile, &["make", "-C", "sub", "-fm.mk"]),
             "go in sub/m.mk:\n    go:\n    \tgo build"
         );
+        for unknown in ["--eval=deploy:;evil", "-Isub", "-E"] {
+            let shown = shown(&makefile, &["make", unknown, "deploy"]);
+            assert_eq!(shown, format!("The recipe:\n    not shown, because of {unknown}"));
+        }
+        let moved = shown(&makefile, &["sh", "-c", "cd sub && make other"]);
+        assert_eq!(moved, "It changes its directory, so recipes and scripts are not shown.");
         let inside = shown(&makefile, &["sh", "-c", "make other && true"]);
         assert_eq!(inside, "other in Makefile:\n    other:\n    \ttrue");
     }
@@ -253,6 +283,8 @@ mod tests {
         let script = "tools/run.sh:\n    #!/bin/sh\n    echo hi\u{fffd}[2J";
         assert_eq!(shown(&files, &["sh", "tools/run.sh", "x"]), script);
         assert_eq!(shown(&files, &["./tools/run.sh"]), script);
+        let both = shown(&files, &["node", "-r", "./tools/run.sh", "justfile"]);
+        assert!(both.contains("tools/run.sh:") && both.contains("justfile:"), "{both}");
     }
 
     #[test]
