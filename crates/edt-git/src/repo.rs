@@ -226,8 +226,8 @@ impl Repo {
         self.inner.common_dir()
     }
 
-    /// edt's own directory for this worktree: locks and the journal. It may be deleted at any time
-    /// without losing work.
+    /// edt's own directory for this worktree: locks and the journal, which may be deleted at any
+    /// time without losing recorded work. `private` and `quarantine` in it have the user's bytes.
     #[must_use]
     pub fn state_path(&self) -> &Path {
         &self.state_path
