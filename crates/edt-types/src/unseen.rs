@@ -16,8 +16,8 @@ pub fn is_invisible(c: char) -> bool {
 }
 
 /// Whether the invisible character `c` at byte `at` of `text` shapes its neighbours, as the writing
-/// of their script needs it: in an emoji, between letters of Persian or of an Indic script, in a
-/// variant of an ideograph, in old Hangul.
+/// of their script needs it: in an emoji, between letters of Persian or of a Brahmic script, between
+/// words of Thai and other scripts without spaces, in a variant of an ideograph, in old Hangul.
 #[must_use]
 pub fn shapes_neighbours(text: &str, at: usize, c: char) -> bool {
     let Some(before) = text[..at].chars().next_back() else { return false };
@@ -32,6 +32,7 @@ pub fn shapes_neighbours(text: &str, at: usize, c: char) -> bool {
         }
         '\u{200d}' => joins_letters(before),
         '\u{200c}' => joins_letters(before) && after.is_some_and(joins_letters),
+        '\u{200b}' => has_no_spaces(before) && after.is_some_and(has_no_spaces),
         '\u{fe00}'..='\u{fe02}' => {
             is_ideograph(before) || matches!(before, '\u{2200}'..='\u{22ff}')
         }
@@ -117,9 +118,19 @@ const fn is_pictograph(c: char) -> bool {
 /// Whether the script of the letter joins letters, or forms conjuncts of them.
 const fn joins_letters(c: char) -> bool {
     matches!(c, '\u{620}'..='\u{6ff}' | '\u{700}'..='\u{8ff}' | '\u{900}'..='\u{dff}'
-        | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17b3}' | '\u{17b6}'..='\u{17ff}'
-        | '\u{1807}' | '\u{1820}'..='\u{18af}' | '\u{fb50}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}'
-        | '\u{11000}'..='\u{11fff}')
+        | '\u{f00}'..='\u{109f}' | '\u{1700}'..='\u{17b3}' | '\u{17b6}'..='\u{17ff}'
+        | '\u{1807}' | '\u{1820}'..='\u{18af}' | '\u{1900}'..='\u{194f}'
+        | '\u{1a00}'..='\u{1aad}' | '\u{1b00}'..='\u{1c4f}' | '\u{1cd0}'..='\u{1cff}'
+        | '\u{a800}'..='\u{a82f}' | '\u{a840}'..='\u{a8ff}' | '\u{a930}'..='\u{a95f}'
+        | '\u{a980}'..='\u{aa7f}' | '\u{aae0}'..='\u{aaff}' | '\u{abc0}'..='\u{abff}'
+        | '\u{fb50}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}' | '\u{11000}'..='\u{11fff}')
+}
+
+/// Whether the letter is Thai, Lao, Myanmar or Khmer, which have no spaces between words.
+const fn has_no_spaces(c: char) -> bool {
+    matches!(c, '\u{e01}'..='\u{e3a}' | '\u{e40}'..='\u{e4e}' | '\u{e81}'..='\u{ecd}'
+        | '\u{edc}'..='\u{edf}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17b3}'
+        | '\u{17b6}'..='\u{17d3}' | '\u{a9e0}'..='\u{a9fe}' | '\u{aa60}'..='\u{aa7f}')
 }
 
 const fn is_ideograph(c: char) -> bool {
@@ -137,9 +148,10 @@ const FLAGS: [&str; 3] = ["gbeng", "gbsct", "gbwls"];
 /// Whether the tag at byte `at` belongs to one of [`FLAGS`].
 fn is_in_flag(text: &str, at: usize) -> bool {
     const FLAG: char = '\u{1f3f4}';
-    let Some(start) = text[..at].rfind(FLAG).map(|flag| flag + FLAG.len_utf8()) else {
-        return false;
-    };
+    // The last of six tags has the flag and five tags before it.
+    let mut near = text[..at].char_indices().rev().take(6);
+    let Some((flag, _)) = near.find(|&(_, c)| c == FLAG) else { return false };
+    let start = flag + FLAG.len_utf8();
     let tag = |letter: u8| char::from_u32(0xe_0000 + u32::from(letter));
     FLAGS.iter().any(|name| {
         let tags: String = name.bytes().chain([0x7f]).filter_map(tag).collect();
@@ -181,6 +193,8 @@ mod tests {
             "👩\u{200d}💻 ❤\u{fe0f} 1\u{fe0f}\u{20e3} 🏳\u{fe0f}\u{200d}🌈 👩🏽\u{200d}🚀 ©\u{fe0f}",
             "می\u{200c}خواهم",
             "क्\u{200d}ष ක්\u{200d}ය ന്\u{200d} ",
+            "བོད\u{200d}ཡིག ꦲ꧀\u{200d}ꦏ",
+            "ภาษา\u{200b}ไทย ພາສາ\u{200b}ລາວ ភាសា\u{200b}ខ្មែរ မြန်မာ\u{200b}ဘာသာ",
             "葛\u{e0100}城",
             "🏴\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}",
             "\u{1112}\u{1160}",
@@ -199,6 +213,10 @@ mod tests {
             ("❤\u{fe0f}\u{fe0f}", 1),
             ("\u{200c}م", 1),
             ("م\u{200c}a", 1),
+            ("ก\u{200b}a", 1),
+            ("a\u{200b}ก", 1),
+            ("ก\u{200b}\u{200b}ข", 2),
+            ("é\u{200b}é", 1),
             ("👩\u{e0100}", 1),
             ("x\u{3164}\u{ad}\u{2060}", 3),
         ] {

@@ -1,9 +1,12 @@
 //! Added text should not bring characters into a file that nobody sees. They can reverse what a
 //! reviewer reads, hide instructions, or split a name. This guard warns unless policy says more.
 
+use std::cell::OnceCell;
+use std::collections::HashSet;
+
 use super::check::{Guard, GuardContext, GuardOutput};
 use super::subject::Subject;
-use edt_types::text::visible;
+use edt_types::text::{lines, visible};
 use edt_types::unseen::{is_invisible, is_right_to_left, shapes_neighbours};
 use edt_types::{Code, Finding};
 
@@ -44,22 +47,21 @@ pub fn detect(subject: &Subject<'_>) -> Option<Invisible> {
     if is_plain(subject.text()?) {
         return None;
     }
+    let (known, old_lines) = (OnceCell::new(), OnceCell::new());
     let mut found: Option<Invisible> = None;
-    let mut known: Option<char> = None;
     for (row, line) in subject.fresh_lines() {
         let Ok(text) = std::str::from_utf8(line) else { continue };
-        let mut moved = None;
-        for (_, c) in text.char_indices().filter(|&(at, c)| is_unexpected(text, at, c)) {
-            if known == Some(c) || *moved.get_or_insert_with(|| is_moved(subject, line)) {
-                continue;
-            }
-            if has(subject.old_text(), c) {
-                known = Some(c);
-                continue;
-            }
-            let first = Invisible { row, character: c, count: 0 };
-            found.get_or_insert(first).count += 1;
+        let writing = Writing::of(text);
+        let mut brought = { text.char_indices() }
+            .filter(|&(at, c)| writing.is_unexpected(at, c))
+            .map(|(_, c)| c)
+            .filter(|c| !known.get_or_init(|| invisible_in(subject.old_text())).contains(c));
+        let Some(character) = brought.next() else { continue };
+        if old_lines.get_or_init(|| lines_before(subject)).contains(inner(line)) {
+            continue;
         }
+        let first = Invisible { row, character, count: 0 };
+        found.get_or_insert(first).count += 1 + brought.count();
     }
     found
 }
@@ -70,29 +72,69 @@ fn is_plain(text: &[u8]) -> bool {
         && memchr::memchr_iter(b'\r', text).all(|at| text.get(at + 1) == Some(&b'\n'))
 }
 
-/// Whether the character at byte `at` of a line is invisible and its writing does not need it.
-fn is_unexpected(line: &str, at: usize, c: char) -> bool {
-    if c.is_ascii() {
-        let ends = || line[at + 1..].trim_start_matches('\r').trim_start_matches('\n').is_empty();
-        // A form feed separates pages of a source.
-        return c.is_ascii_control()
-            && !matches!(c, '\t' | '\n' | '\x0c')
-            && !(c == '\r' && ends());
+/// A line, with what decides which invisible characters its writing needs.
+struct Writing<'a> {
+    line: &'a str,
+    /// Where its line end begins. CRs before it belong to it.
+    end: usize,
+    has_right_to_left: bool,
+    has_matching_isolates: bool,
+}
+
+impl Writing<'_> {
+    fn of(line: &str) -> Writing<'_> {
+        Writing {
+            line,
+            end: line.trim_end_matches('\n').trim_end_matches('\r').len(),
+            has_right_to_left: line.chars().any(is_right_to_left),
+            has_matching_isolates: has_matching_isolates(line),
+        }
     }
-    let mark = matches!(c, '\u{200e}' | '\u{200f}' | '\u{61c}');
-    is_invisible(c)
-        && !shapes_neighbours(line, at, c)
-        && !(mark && line.chars().any(is_right_to_left))
+
+    /// Whether the character at byte `at` is invisible and the writing does not need it.
+    fn is_unexpected(&self, at: usize, c: char) -> bool {
+        if c.is_ascii() {
+            // A form feed separates pages of a source.
+            return c.is_ascii_control()
+                && !matches!(c, '\t' | '\n' | '\x0c')
+                && !(c == '\r' && at >= self.end);
+        }
+        let is_direction = match c {
+            '\u{200e}' | '\u{200f}' | '\u{61c}' => self.has_right_to_left,
+            '\u{2066}'..='\u{2069}' => self.has_right_to_left && self.has_matching_isolates,
+            _ => false,
+        };
+        is_invisible(c) && !is_direction && !shapes_neighbours(self.line, at, c)
+    }
 }
 
-/// Whether a file of the transaction has had the line.
-fn is_moved(subject: &Subject<'_>, line: &[u8]) -> bool {
-    let line = line.trim_ascii();
-    subject.transaction.iter().any(|file| memchr::memmem::find(file.before, line).is_some())
+/// Whether each isolate of the line is closed in it, and none is closed that was not opened.
+fn has_matching_isolates(line: &str) -> bool {
+    let open = line.chars().try_fold(0_usize, |open, c| match c {
+        '\u{2066}'..='\u{2068}' => Some(open + 1),
+        '\u{2069}' => open.checked_sub(1),
+        _ => Some(open),
+    });
+    open == Some(0)
 }
 
-fn has(text: &[u8], c: char) -> bool {
-    memchr::memmem::find(text, c.encode_utf8(&mut [0; 4]).as_bytes()).is_some()
+fn invisible_in(text: &[u8]) -> HashSet<char> {
+    let valid = text.utf8_chunks().flat_map(|chunk| chunk.valid().chars());
+    valid.filter(|&c| is_invisible(c)).collect()
+}
+
+/// The lines that files of the transaction have had, without indentation and line ends.
+fn lines_before<'a>(subject: &Subject<'a>) -> HashSet<&'a [u8]> {
+    subject.transaction.iter().flat_map(|file| lines(file.before)).map(inner).collect()
+}
+
+/// A line without its line end, and without white space around the rest.
+fn inner(line: &[u8]) -> &[u8] {
+    let is_text = |byte: &u8| !matches!(byte, b' ' | b'\t');
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    let line = &line[..line.iter().rposition(|byte| *byte != b'\r').map_or(0, |at| at + 1)];
+    let line = &line[..line.iter().rposition(is_text).map_or(0, |at| at + 1)];
+    &line[line.iter().position(is_text).unwrap_or_default()..]
 }
 
 fn explain(subject: &Subject<'_>, found: &Invisible) -> Finding {
@@ -163,11 +205,59 @@ mod tests {
             "👩\u{200d}💻 ❤\u{fe0f}\n",
             "می\u{200c}خواهم\n",
             "שלום\u{200f}!\n",
+            "ภาษา\u{200b}ไทย\n",
+            "אמר \u{2066}edt\u{2069} ו\u{2067}\u{2068}a\u{2069}\u{2069}\n",
             "\u{c}\n\ta\r\nb\n",
             "a\r\n",
         ] {
             assert_eq!(found(None, text), None, "{text:?}");
         }
+    }
+
+    #[test]
+    fn isolates_that_do_not_match_or_have_no_right_to_left_letters_are_found() {
+        assert_eq!(found(None, "שלום \u{2066}a\n"), Some((0, '\u{2066}', 1)));
+        assert_eq!(found(None, "שלום a\u{2069}\u{2066}\n"), Some((0, '\u{2069}', 2)));
+        assert_eq!(found(None, "a\u{2066}b\u{2069}\n"), Some((0, '\u{2066}', 2)));
+        assert_eq!(found(None, "שלום\n\u{2066}b\u{2069}\n"), Some((1, '\u{2066}', 2)));
+        assert_eq!(found(None, "\u{202e}ש\u{2066}b\u{2069}\n"), Some((0, '\u{202e}', 1)));
+    }
+
+    #[test]
+    fn the_time_is_linear_in_the_length() {
+        let many = |unit: &str| unit.repeat(200_000);
+        let marks = many("\u{200e}");
+        let old = format!("{}\u{200b}\u{200c}\n", many("é"));
+        for (before, after) in [
+            (None, format!("{marks}x\n")),
+            (None, format!("{}x\n", many("\r"))),
+            (None, format!("{}x\n", many("\u{e0041}"))),
+            (None, format!("{}x\n", many("\u{2066}"))),
+            (Some(old.as_str()), format!("{marks}x\n")),
+            (Some(old.as_str()), format!("{}x\n", many("\u{200b}\u{200c}"))),
+        ] {
+            let began = edt_io::clock::now();
+            let _ = found(before, &after);
+            let seconds = began.elapsed().as_secs_f64();
+            assert!(seconds < 2.0, "{:?}: {seconds} s", after.chars().next());
+        }
+    }
+
+    #[test]
+    fn the_time_is_linear_in_the_lines_of_a_transaction() {
+        let (path, other) = (RepoPath::parse(b"a").unwrap(), RepoPath::parse(b"b").unwrap());
+        let lines = |c| (0..20_000).map(|at| format!("{at}{c}\n")).collect::<String>();
+        let (before, after) = (lines('é'), lines('\u{200b}'));
+        let files = [
+            TransactionFile { path: &path, before: b"", after: after.as_bytes() },
+            TransactionFile { path: &other, before: before.as_bytes(), after: b"" },
+        ];
+        let limit = Duration::from_secs(1);
+        let subject = Subject::new(&path, None, None, Some(after.as_bytes()), Vec::new(), limit);
+        let began = edt_io::clock::now();
+        assert_eq!(detect(&subject.in_transaction(&files)).unwrap().count, 20_000);
+        let seconds = began.elapsed().as_secs_f64();
+        assert!(seconds < 2.0, "{seconds} s");
     }
 
     #[test]

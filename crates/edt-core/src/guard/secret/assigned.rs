@@ -1,7 +1,7 @@
 //! Random values that are assigned to names of secrets.
 
 use super::CredentialKind;
-use super::strength::{is_random, is_strong_password};
+use super::strength::{is_hash_or_uuid, is_random, is_strong_password, is_words};
 use super::token::Found;
 use crate::guard::subject::Subject;
 
@@ -133,6 +133,9 @@ fn kind(name: &str) -> Option<NameKind> {
 
 fn judged(name: &str, value: &[u8]) -> Found {
     let kind = kind(name)?;
+    if is_hash_or_uuid(value) {
+        return None;
+    }
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=_-.~:".contains(byte);
     let is_random_key =
         LENGTHS.contains(&value.len()) && value.iter().all(is_plain) && is_random(value);
@@ -141,7 +144,11 @@ fn judged(name: &str, value: &[u8]) -> Found {
         let is_mixed = value.iter().any(u8::is_ascii_uppercase)
             && value.iter().any(u8::is_ascii_lowercase)
             || value.iter().any(u8::is_ascii_punctuation);
-        value.len() >= 10 && is_mixed && !is_template() && is_strong_password(value)
+        value.len() >= 10
+            && is_mixed
+            && !is_template()
+            && is_strong_password(value)
+            && !is_words(value)
     };
     let found = is_random_key || kind == NameKind::Password && is_password();
     let name = || name.chars().take(40).collect();

@@ -125,6 +125,34 @@ pub(super) fn is_strong_password(value: &[u8]) -> bool {
         && !is_weak(value)
 }
 
+/// Whether the value is the hash of a file, as in `integrity`, or a UUID: neither is made as a
+/// secret.
+pub(super) fn is_hash_or_uuid(value: &[u8]) -> bool {
+    let hashes: [&[u8]; 3] = [b"sha256-", b"sha384-", b"sha512-"];
+    let is_uuid = || {
+        let mut bytes = value.iter().enumerate();
+        value.len() == 36
+            && bytes.all(|(at, byte)| match at {
+                8 | 13 | 18 | 23 => *byte == b'-',
+                _ => byte.is_ascii_hexdigit(),
+            })
+    };
+    hashes.iter().any(|hash| value.starts_with(hash)) || is_uuid()
+}
+
+/// Whether the value has two or more runs of at least four letters that are words: written in one
+/// case, capitalized or in camel case, with at least three letters each.
+pub(super) fn is_words(value: &[u8]) -> bool {
+    let runs = value.split(|byte| !byte.is_ascii_alphabetic());
+    let are_words = |run: &&[u8]| {
+        let is_upper = |byte: &u8| byte.is_ascii_uppercase();
+        let mut words = run.chunk_by(|one, other| is_upper(one) || !is_upper(other));
+        let is_in_case = |word: &[u8]| word.iter().all(is_upper) || !word[1..].iter().any(is_upper);
+        run.len() >= 4 && words.all(|word| word.len() >= 3 && is_in_case(word))
+    };
+    runs.filter(are_words).take(2).count() == 2
+}
+
 /// Whether a known word is in the value, as written or with digits for letters.
 fn is_weak(value: &[u8]) -> bool {
     let lower = value.to_ascii_lowercase();

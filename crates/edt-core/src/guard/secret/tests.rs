@@ -143,6 +143,44 @@ fn placeholders_names_and_code_are_no_credentials() {
 }
 
 #[test]
+fn hashes_identifiers_and_words_are_no_credentials() {
+    let (hex, base64) = (random(HEX, 128), random(BASE62, 86));
+    for (path, text) in [
+        ("a.py", "label_password = \"Enter8-digit-Code\"".to_owned()),
+        ("a.json", "{\"old_password\": \"Contrasena-anterior1\"}".to_owned()),
+        ("a.html", "<input password=\"Ctrl00_txtPwz9x\">".to_owned()),
+        ("a.ts", format!("const token = \"sha512-{hex}\"")),
+        ("a.ts", format!("const token = \"sha512-{base64}==\"")),
+        ("a.ts", format!("const token = \"sha384-{}\"", &base64[..64])),
+        ("a.yml", format!("token: sha256-{}=", &base64[..43])),
+        ("a.py", "csrf_secret_token = \"7d1f0c9e-52ab-4e8d-9c3b-1fa26be04d75\"".to_owned()),
+    ] {
+        assert_eq!(found(path, &text), None, "{text}");
+    }
+}
+
+#[test]
+fn what_only_resembles_a_hash_or_an_identifier_is_found() {
+    for value in [
+        format!("sha512x{}", base62(24)),
+        "7d1f0c9e-52ab-4e8d-9c3b-1fa26be04d75a".to_owned(),
+        "7d1f0c9e52ab4e8d9c3b1fa26be04d75".to_owned(),
+    ] {
+        assert!(found("a.py", &format!("token = \"{value}\"")).is_some(), "{value}");
+    }
+}
+
+#[test]
+fn random_passwords_are_rarely_taken_for_words() {
+    let all = random(&format!("{BASE62}-_!%@"), 12 * 1000);
+    let passwords = (0..1000).map(|at| &all[at * 12..(at + 1) * 12]);
+    let missed = { passwords }
+        .filter(|value| strength::is_strong_password(value.as_bytes()))
+        .filter(|value| found("a.py", &format!("password = \"{value}\"")).is_none());
+    assert!(missed.count() < 10);
+}
+
+#[test]
 fn only_added_lines_count() {
     let line = format!("API_KEY = \"{}\"\n", base62(24));
     let path = RepoPath::parse(b"a.py").unwrap();
