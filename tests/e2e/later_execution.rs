@@ -327,6 +327,97 @@ fn another_worktree_below_is_neither_written_nor_examined() {
     assert!(other.join("new.rs").exists() && repo.exists(".claude/worktrees/y/.git"));
 }
 
+/// The address of a repository to clone, with the submodule `deep/sub`.
+fn upstream(repo: &TestRepo) -> String {
+    let directory = repo.root.join("build");
+    std::fs::create_dir(&directory).unwrap();
+    let text = "set -e; git config --global user.name x; git config --global user.email x@x
+        for one in inner up; do git init -q $one; cd $one; echo x > f; git add f
+        git config uploadpack.allowFilter true; git commit -qm one; cd ..; done
+        cd up; git -c protocol.file.allow=always submodule --quiet add ../inner deep/sub
+        git commit -qm two";
+    let mut sh = repo.command("sh");
+    let done = sh.args(["-c", text]).current_dir(&directory).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    format!("file://{}/up", directory.display())
+}
+
+#[test]
+fn what_git_clone_makes_stays() {
+    let repo = repo();
+    let upstream = upstream(&repo);
+    for level in ["standard", "permissive"] {
+        let policy = POLICY.replace("standard", level);
+        std::fs::write(repo.home.join(".config/edt/edt.toml"), policy).unwrap();
+        for (number, flags) in [
+            "--no-checkout --config advice.detachedHead=false",
+            "--filter=blob:none",
+            "--recurse-submodules",
+            "--recurse-submodules --filter=blob:none --also-filter-submodules",
+            "--recurse-submodules --depth 1 --shallow-submodules",
+            "--sparse",
+            "--depth 1 --no-tags",
+            "--config commit.gpgsign=false --config tag.gpgSign=false",
+            "--config core.autocrlf=input --config fetch.prune=true --config pull.rebase=false",
+            "--config lfs.repositoryformatversion=0",
+            "--mirror",
+        ]
+        .iter()
+        .enumerate()
+        {
+            let name = format!("build/{level}{number}");
+            let clone = format!(
+                "git -c protocol.file.allow=always clone -q {flags} {upstream} {name} && git -C {name} log -1"
+            );
+            let answer = plant(&repo, &clone);
+            assert_eq!(answer.json["run"]["exit_code"], 0, "{flags}: {:#}", answer.json);
+            assert_eq!(quarantined(&answer), [], "{flags}: {:#}", answer.json);
+            assert!(flags.contains("--mirror") || repo.exists(&format!("{name}/.git/HEAD")));
+            let is_deep = flags.contains("--recurse");
+            assert_eq!(repo.exists(&format!("{name}/deep/sub/.git")), is_deep, "{flags}");
+        }
+    }
+}
+
+#[test]
+fn a_clone_with_a_setting_that_names_a_program_is_moved() {
+    let repo = repo();
+    let upstream = upstream(&repo);
+    let clone =
+        format!("git -c protocol.file.allow=always clone -q --recurse-submodules {upstream}");
+    for (number, setting) in [
+        "config core.fsmonitor x",
+        "config core.sshCommand x",
+        "config filter.x.clean x",
+        "config gpg.program x",
+        "config gpg.ssh.defaultKeyCommand x",
+        "config alias.x '!x'",
+        "config submodule.deep/sub.update '!x'",
+        "config remote.origin.pushurl 'ext::x'",
+        "config core.hooksPath x",
+        "config core.worktree ..",
+        "config credential.helper '!x'",
+        "config include.path x",
+        "config extensions.worktreeConfig true; git -C $C config --worktree core.fsmonitor x",
+        "config -f .git/modules/deep/sub/config core.fsmonitor x",
+        "config -f .git/modules/deep/sub/config core.worktree ../../../../../..",
+        "config -f .git/modules/deep/sub/config core.worktree ../../..",
+        "status; echo x > $C/.git/modules/deep/sub/hooks/post-checkout",
+        "init -q; mkdir $C/.git/modules/x; ln -s ../../../../nested/.git $C/.git/modules/x/y",
+    ]
+    .iter()
+    .enumerate()
+    {
+        let name = format!("build/c{number}");
+        let setting = setting.replace("$C", &name);
+        let answer = plant(&repo, &format!("{clone} {name}\ngit -C {name} {setting}"));
+        let setting = setting.replace(&name, "$C");
+        let paths: Vec<String> = quarantined(&answer).into_iter().map(|(path, _)| path).collect();
+        assert!(paths.contains(&format!("{name}/.git")), "{setting}: {:#}", answer.json);
+        assert!(!repo.exists(&format!("{name}/.git")), "{setting}");
+    }
+}
+
 #[test]
 fn a_git_directory_does_not_hide_tracked_files() {
     for existing in [true, false] {

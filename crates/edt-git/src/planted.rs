@@ -3,90 +3,219 @@
 //! A list of what `git init` and `git clone` write, not of what is dangerous: everything else
 //! counts.
 
-use std::path::Path;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Component, Path, PathBuf};
 
 use edt_io::fs;
 use edt_io::names::{NameKind, NamesBelow};
 
 /// The entries of a new Git directory.
-const ENTRIES: [&str; 16] = [
+const ENTRIES: &[&str] = &[
     "HEAD",
     "ORIG_HEAD",
     "FETCH_HEAD",
     "COMMIT_EDITMSG",
     "branches",
     "config",
+    "config.worktree",
     "description",
     "gc.log",
     "hooks",
     "index",
     "info",
+    "lfs",
     "logs",
+    "modules",
     "objects",
     "packed-refs",
     "refs",
+    "reftable",
     "shallow",
 ];
 
-/// The keys of a new configuration, without the subsection.
-const KEYS: [&str; 16] = [
+/// The keys of a new configuration, without the subsection: none names a program.
+const KEYS: &[&str] = &[
+    "branch.description",
     "branch.merge",
+    "branch.pushremote",
     "branch.rebase",
     "branch.remote",
+    "commit.gpgsign",
+    "core.abbrev",
+    "core.autocrlf",
     "core.bare",
+    "core.compression",
+    "core.eol",
     "core.filemode",
     "core.ignorecase",
     "core.logallrefupdates",
+    "core.longpaths",
     "core.precomposeunicode",
+    "core.quotepath",
     "core.repositoryformatversion",
+    "core.safecrlf",
+    "core.sharedrepository",
+    "core.sparsecheckout",
+    "core.sparsecheckoutcone",
     "core.symlinks",
+    "core.untrackedcache",
     "extensions.objectformat",
+    "extensions.partialclone",
+    "extensions.refstorage",
+    "extensions.relativeworktrees",
+    "extensions.worktreeconfig",
+    "fetch.all",
+    "fetch.fsckobjects",
+    "fetch.parallel",
+    "fetch.prune",
+    "fetch.prunetags",
+    "fetch.recursesubmodules",
+    "fetch.showforcedupdates",
+    "fetch.writecommitgraph",
+    "gc.auto",
+    "gc.autodetach",
+    "http.lowspeedlimit",
+    "http.lowspeedtime",
+    "http.postbuffer",
+    "http.version",
+    "index.sparse",
+    "index.threads",
+    "index.version",
+    "init.defaultbranch",
+    "lfs.repositoryformatversion",
+    "maintenance.auto",
+    "merge.conflictstyle",
+    "merge.ff",
+    "pack.threads",
+    "protocol.version",
+    "pull.ff",
+    "pull.rebase",
+    "push.autosetupremote",
+    "push.default",
     "remote.fetch",
+    "remote.mirror",
+    "remote.partialclonefilter",
+    "remote.promisor",
+    "remote.prune",
+    "remote.prunetags",
+    "remote.pushurl",
     "remote.tagopt",
     "remote.url",
+    "submodule.active",
+    "submodule.alternateerrorstrategy",
+    "submodule.alternatelocation",
+    "submodule.branch",
+    "submodule.fetchjobs",
+    "submodule.ignore",
+    "submodule.recurse",
+    "submodule.shallow",
+    "submodule.url",
+    "tag.gpgsign",
     "user.email",
     "user.name",
+    "user.useconfigonly",
 ];
+
+/// The values of `submodule.update`; another one names a program.
+const UPDATES: [&str; 4] = ["checkout", "merge", "none", "rebase"];
 
 /// The largest configuration and `.git` file that are read.
 const MAX_BYTES: u64 = 1 << 20;
 
+/// How deep Git directories of submodules are looked for.
+const MAX_DEPTH: usize = 16;
+
 /// Whether the Git directory at `path` has nothing but what `git init`, `git clone` and `git commit`
-/// write: no hooks, and only settings that name no program.
+/// write: no hooks, and only settings that name no program. Those of its submodules count.
 #[must_use]
 pub fn is_plain_git_dir(path: &Path) -> bool {
+    let is_dot_git = path.file_name().is_some_and(|name| name == ".git");
+    let worktree = path.parent().filter(|_| is_dot_git).map(fs::real_path);
+    is_plain(path, worktree.as_deref(), false, MAX_DEPTH)
+}
+
+/// `worktree` is that of the outermost Git directory. That of a submodule names its own below it.
+fn is_plain(path: &Path, worktree: Option<&Path>, is_module: bool, depth: usize) -> bool {
     let Ok(below) = NamesBelow::open(path) else { return false };
     let is_usual = |name: &[u8], kind| {
         kind != NameKind::Link && ENTRIES.iter().any(|one| one.as_bytes() == name)
     };
     let is_sample = |name: &[u8], kind| kind == NameKind::Other && name.ends_with(b".sample");
-    // A directory whose names cannot be read may have hooks.
-    let all = |directory: &[u8], test: &dyn Fn(&[u8], NameKind) -> bool| {
-        let mut all = true;
-        let read = below.read(directory, |name, kind| all &= test(name, kind));
-        read.is_ok() && all
+    let leads_here = |value: &str| {
+        let target = fs::real_path(&path.join(value));
+        let rest = worktree.filter(|_| is_module).and_then(|root| target.strip_prefix(root).ok());
+        rest.is_some_and(|rest| {
+            let is_name =
+                |part: Component<'_>| matches!(part, Component::Normal(name) if name != ".git");
+            rest != Path::new("") && rest.components().all(is_name)
+        })
     };
-    let is_file = below.stat(b"config").is_some_and(|stat| !stat.is_special());
-    let config = || fs::read_small(&path.join("config"), MAX_BYTES);
+    let is_plain_file = |name: &str| {
+        below.stat(name.as_bytes()).is_some_and(|stat| !stat.is_special())
+            && fs::read_small(&path.join(name), MAX_BYTES)
+                .is_some_and(|text| is_plain_config(&text, leads_here))
+    };
     path.symlink_metadata().is_ok_and(|meta| meta.is_dir())
-        && all(b"", &is_usual)
-        && all(b"hooks", &is_sample)
-        && is_file
-        && config().is_some_and(|text| is_plain_config(&text))
+        && all(&below, b"", is_usual)
+        && all(&below, b"hooks", is_sample)
+        && is_plain_file("config")
+        && (below.stat(b"config.worktree").is_none() || is_plain_file("config.worktree"))
+        && (below.stat(b"modules").is_none()
+            || are_plain_modules(&path.join("modules"), worktree, depth))
+}
+
+/// Whether `directory` has only plain Git directories; the name of a submodule may have slashes.
+fn are_plain_modules(directory: &Path, worktree: Option<&Path>, depth: usize) -> bool {
+    let (Ok(below), Some(depth)) = (NamesBelow::open(directory), depth.checked_sub(1)) else {
+        return false;
+    };
+    let mut names = Vec::new();
+    let is_directory = |name: &[u8], kind| {
+        names.push(std::ffi::OsStr::from_bytes(name).to_owned());
+        kind == NameKind::Directory
+    };
+    all(&below, b"", is_directory)
+        && names.iter().all(|name| {
+            let path = directory.join(name);
+            // Git takes nothing without this file for a Git directory.
+            if path.join("HEAD").symlink_metadata().is_ok_and(|meta| !meta.is_dir()) {
+                is_plain(&path, worktree, true, depth)
+            } else {
+                are_plain_modules(&path, worktree, depth)
+            }
+        })
+}
+
+/// Whether `test` holds for every name in `directory`. One whose names cannot be read may have
+/// hooks.
+fn all(
+    below: &NamesBelow,
+    directory: &[u8],
+    mut test: impl FnMut(&[u8], NameKind) -> bool,
+) -> bool {
+    let mut all = true;
+    let read = below.read(directory, |name, kind| all &= test(name, kind));
+    read.is_ok() && all
+}
+
+/// Whether the `.git` file at `path` leads to the plain Git directory of a submodule, in that of a
+/// repository above it, in the worktree `root` and not at its top.
+#[must_use]
+pub fn leads_to_plain(path: &Path, root: &Path) -> bool {
+    let (Some(target), root) = (named_in(path), fs::real_path(root)) else { return false };
+    let Some(directory) = path.parent().map(fs::real_path) else { return false };
+    let above = directory.ancestors().skip(1).take_while(|above| **above != root);
+    above.filter(|above| above.starts_with(&root)).any(|above| {
+        target.starts_with(above.join(".git/modules"))
+            && is_plain(&target, Some(above), true, MAX_DEPTH)
+    })
 }
 
 /// Whether the `.git` file at `path` leads to a submodule or worktree of the repository with this
 /// common directory, which programs cannot write.
 #[must_use]
 pub fn leads_to_own(path: &Path, common_dir: &Path) -> bool {
-    let is_file = path.symlink_metadata().is_ok_and(|meta| meta.is_file());
-    let text = if is_file { fs::read_small(path, MAX_BYTES) } else { None };
-    let named = text.as_deref().and_then(|text| text.strip_prefix(b"gitdir: "));
-    let Some(named) = named.and_then(|named| std::str::from_utf8(named.trim_ascii_end()).ok())
-    else {
-        return false;
-    };
-    let target = fs::real_path(&path.parent().unwrap_or(path).join(named));
+    let Some(target) = named_in(path) else { return false };
     let common_dir = fs::real_path(common_dir);
     ["modules", "worktrees"].iter().any(|own| {
         let own = common_dir.join(own);
@@ -94,8 +223,17 @@ pub fn leads_to_own(path: &Path, common_dir: &Path) -> bool {
     })
 }
 
+/// The real path that the `.git` file at `path` names.
+fn named_in(path: &Path) -> Option<PathBuf> {
+    let is_file = path.symlink_metadata().is_ok_and(|meta| meta.is_file());
+    let text = if is_file { fs::read_small(path, MAX_BYTES) } else { None }?;
+    let named = std::str::from_utf8(text.strip_prefix(b"gitdir: ")?.trim_ascii_end()).ok()?;
+    Some(fs::real_path(&path.parent().unwrap_or(path).join(named)))
+}
+
 /// Reads only lines that Git cannot read in another way: no quoted values, no continued lines.
-fn is_plain_config(text: &[u8]) -> bool {
+/// `is_worktree`: whether this worktree may be named.
+fn is_plain_config(text: &[u8], is_worktree: impl Fn(&str) -> bool) -> bool {
     let Ok(text) = std::str::from_utf8(text) else { return false };
     let mut section = String::new();
     text.lines().all(|line| {
@@ -110,11 +248,17 @@ fn is_plain_config(text: &[u8]) -> bool {
         }
         let Some((key, value)) = line.split_once('=') else { return line.is_empty() };
         let (key, value) = (key.trim_end().to_ascii_lowercase(), value.trim_start());
-        // `ext::` and the like name a program to fetch with.
-        let names_program = key == "url" && (value.contains("::") || value.starts_with('-'));
-        KEYS.contains(&format!("{section}.{key}").as_str())
-            && !value.contains(['"', '\\', '\r'])
-            && !names_program
+        if value.contains(['"', '\\', '\r']) {
+            return false;
+        }
+        match format!("{section}.{key}").as_str() {
+            "core.worktree" => is_worktree(value),
+            "submodule.update" => UPDATES.contains(&value),
+            // `ext::` and the like name a program to fetch with.
+            _ if key.ends_with("url") && (value.contains("::") || value.starts_with('-')) => false,
+            _ if section == "advice" => true,
+            name => KEYS.contains(&name),
+        }
     })
 }
 
@@ -122,12 +266,16 @@ fn is_plain_config(text: &[u8]) -> bool {
 mod tests {
     use super::*;
 
+    fn is_plain(text: &[u8]) -> bool {
+        is_plain_config(text, |_| false)
+    }
+
     #[test]
     fn a_configuration_that_names_no_program_is_plain() {
         let text = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n[remote \"origin\"]\n\turl = \
                     ../a b.git\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n\n[branch \
-                    \"main\"]\n\tmerge = refs/heads/main\n";
-        assert!(is_plain_config(text.as_bytes()));
+                    \"main\"]\n\tmerge = refs/heads/main\n[submodule \"a b\"]\n\tupdate = none\n";
+        assert!(is_plain(text.as_bytes()));
     }
 
     #[test]
@@ -138,6 +286,12 @@ mod tests {
             "[core]\n\tbare = false \\\n\tfsmonitor = ./x\n",
             "[core]\n\tbare = \"false\n\tfsmonitor = x\"\n",
             "[core]\nworktree = /\n",
+            "[submodule \"s\"]\n\tupdate = !x\n",
+            "[submodule \"s\"]\n\turl = ext::x\n",
+            "[remote \"o\"]\n\tpushurl = ext::x\n",
+            "[filter \"x\"]\n\tclean = x\n",
+            "[gpg \"ssh\"]\n\tdefaultKeyCommand = x\n",
+            "[advice]\n\tx = a \\\n[core]\n\tfsmonitor = x\n",
             "[CORE]\n\tFSMonitor = ./x\n",
             "[include]\n\tpath = x\n",
             "[remote \"o\"]\n\turl = ext::sh -c x\n",
@@ -147,9 +301,9 @@ mod tests {
             "[core]\n\tbare = false\r\n\tfsmonitor = x\n",
             "x = y\n",
         ] {
-            assert!(!is_plain_config(text.as_bytes()), "{text}");
+            assert!(!is_plain(text.as_bytes()), "{text}");
         }
-        assert!(!is_plain_config(b"[core]\n\tbare = \xff\n"));
+        assert!(!is_plain(b"[core]\n\tbare = \xff\n"));
     }
 
     #[test]
@@ -167,7 +321,14 @@ mod tests {
             std::fs::remove_file(&path).unwrap();
             assert!(!is_plain, "{name}");
         };
-        for name in ["hooks/pre-commit", "commondir", "config.worktree", "rebase-x", "gitdir"] {
+        for name in [
+            "hooks/pre-commit",
+            "commondir",
+            "config.worktree",
+            "modules/x",
+            "modules/x/y",
+            "rebase-x",
+        ] {
             not_with(name);
         }
         std::os::unix::fs::symlink(git.join("config"), git.join("info/config")).unwrap();
@@ -176,6 +337,32 @@ mod tests {
         std::os::unix::fs::symlink("info/other", git.join("config")).unwrap();
         assert!(!is_plain_git_dir(&git));
         assert!(!is_plain_git_dir(&scratch.path().join("none")));
+    }
+
+    #[test]
+    fn a_git_file_leads_to_a_plain_submodule_of_a_repository_above_it() {
+        let root = tempfile::tempdir().unwrap();
+        let (modules, file) = (root.path().join("x/.git/modules"), root.path().join("x/sub/.git"));
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        let leads = |text: &str| {
+            std::fs::write(&file, format!("gitdir: ../.git/modules/{text}\n")).unwrap();
+            leads_to_plain(&file, root.path())
+        };
+        // Nothing judges what is among the objects of a plain one.
+        for (name, config) in [("sub", "worktree = ../../../sub"), ("sub/objects/y", "editor = x")]
+        {
+            std::fs::create_dir_all(modules.join(name)).unwrap();
+            std::fs::write(modules.join(name).join("config"), format!("[core]\n{config}\n"))
+                .unwrap();
+        }
+        assert!(leads("sub") && !leads("sub/objects/y") && !leads("none") && !leads("../../.."));
+        let moved = |to: &str| {
+            std::fs::write(modules.join("sub/config"), format!("[core]\nworktree = {to}\n"))
+        };
+        for to in ["../../..", "../../../..", "../../../.git/x", "../../../none/../../..", "/"] {
+            moved(to).unwrap();
+            assert!(!leads("sub"), "{to}");
+        }
     }
 
     #[test]

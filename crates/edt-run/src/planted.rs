@@ -177,7 +177,8 @@ impl Planted {
                     let is_plain = name == b".git"
                         && !tracks(directory)
                         && (planted::is_plain_git_dir(&full)
-                            || planted::leads_to_own(&full, repo.common_dir()));
+                            || planted::leads_to_own(&full, repo.common_dir())
+                            || planted::leads_to_plain(&full, &self.before.root));
                     if !is_plain {
                         self.quarantine(
                             repo,
