@@ -31,7 +31,7 @@ pub(super) fn require_readable<'f>(
         let root = start.ancestors().find(|root| root.join(".git").exists());
         let git_dir = |part: std::path::Component<'_>| part.as_os_str() == ".git";
         let is_here = root.is_some_and(|root| real.starts_with(root))
-            || TEMPORARY.iter().any(|directory| real.starts_with(directory));
+            || TEMPORARY.iter().any(|one| real.starts_with(fs::real_path(Path::new(one))));
         is_here && !real.components().any(git_dir)
     };
     let outside = files.into_iter().find(|file| *file != Path::new("-") && !is_read_here(file));

@@ -501,9 +501,12 @@ fn repository(more: &str) -> TestRepo {
     workspace
 }
 
-/// The answer of a program that prints two variables and fails, if `exit` is not 0.
+/// The answer of a program that prints variables, names one that it misses, and fails if `exit` is
+/// not 0.
 fn printed(workspace: &TestRepo, exit: u8) -> Answer {
-    let script = format!("echo \"$ACME_GREETING:$ACME_KEY:$RUST_LOG\"; exit {exit}\n");
+    let script = format!(
+        "echo \"$ACME_GREETING:$ACME_KEY:$RUST_LOG\"\n[ -n \"$ACME_KEY\" ] || echo no ACME_KEY >&2\nexit {exit}\n"
+    );
     std::fs::write(workspace.root.join("job.sh"), script).unwrap();
     let mut command = workspace.command(EDT);
     command.env("ACME_GREETING", "hello").env("ACME_KEY", "0123").env("RUST_LOG", "debug");
@@ -530,9 +533,9 @@ fn a_failed_program_is_told_which_variables_were_withheld_and_how_one_passes() {
     assert_eq!(
         warning(&failed),
         Some(
-            "The program failed. It did not get these variables of the environment: \
-             ACME_GREETING, ACME_KEY. If it needs one, the user adds it below [run] in their own \
-             edt.toml: environment = [\"ACME_GREETING\"]"
+            "The program failed. It did not get these variables, which its output names: ACME_KEY. \
+             If it needs one, the user adds it below [run] in their own edt.toml: environment = \
+             [\"ACME_KEY\"]"
         )
     );
     assert_eq!(warning(&printed(&workspace, 0)), None);

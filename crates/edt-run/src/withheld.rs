@@ -6,13 +6,12 @@ use edt_types::Warning;
 /// The most variables that the warning names.
 const MAX_NAMED: usize = 5;
 
-/// The warning about a failed program from which variables were withheld. Those that its output
-/// names come first.
+/// The warning about a failed program whose output names variables that were withheld from it.
 pub(super) fn warning(report: &RunReport) -> Option<Warning> {
-    let mut names: Vec<&str> = report.sandbox.withheld.iter().map(String::as_str).collect();
-    let is_named =
-        |name: &str| [&report.stdout, &report.stderr].iter().any(|one| one.text.contains(name));
-    names.sort_by_key(|name| !is_named(name));
+    let outputs = [&report.stdout.text, &report.stderr.text];
+    let withheld = report.sandbox.withheld.iter().map(String::as_str);
+    let names: Vec<&str> =
+        withheld.filter(|name| outputs.iter().any(|text| has_word(text, name))).collect();
     let first = names.first()?;
     let listed = names[..names.len().min(MAX_NAMED)].join(", ");
     let more = match names.len().saturating_sub(MAX_NAMED) {
@@ -20,11 +19,20 @@ pub(super) fn warning(report: &RunReport) -> Option<Warning> {
         count => format!(" and {count} more (`run.sandbox.withheld`)"),
     };
     let message = format!(
-        "The program failed. It did not get these variables of the environment: {listed}{more}. If \
-         it needs one, the user adds it below [run] in their own edt.toml: environment = \
-         [\"{first}\"]"
+        "The program failed. It did not get these variables, which its output names: \
+         {listed}{more}. If it needs one, the user adds it below [run] in their own edt.toml: \
+         environment = [\"{first}\"]"
     );
     Some(Warning { code: "variables_withheld", path: None, message })
+}
+
+/// Whether `word` is in `text` and not a part of a longer name.
+fn has_word(text: &str, word: &str) -> bool {
+    let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    text.match_indices(word).any(|(at, _)| {
+        let (before, after) = (&text[..at], &text[at + word.len()..]);
+        !is_part(before.chars().next_back()) && !is_part(after.chars().next())
+    })
 }
 
 #[cfg(test)]
@@ -40,23 +48,24 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_if_nothing_was_withheld() {
-        assert_eq!(message(&[], "error"), None);
+    fn nothing_is_said_if_the_output_names_no_withheld_variable() {
+        assert_eq!(message(&[], "A_TOKEN"), None);
+        assert_eq!(message(&["A_TOKEN"], "1 test failed"), None);
+        assert_eq!(message(&["ODD"], "MY_ODD ODDS ODD_ ODD2"), None);
     }
 
     #[test]
-    fn the_variable_that_the_output_names_is_first() {
+    fn the_variables_that_the_output_names_are_listed() {
         assert_eq!(
-            message(&["A_TOKEN", "ODD"], "KeyError: 'ODD'").unwrap(),
-            "The program failed. It did not get these variables of the environment: ODD, A_TOKEN. \
-             If it needs one, the user adds it below [run] in their own edt.toml: environment = \
-             [\"ODD\"]"
+            message(&["A_TOKEN", "ODD"], "ODDS; KeyError: 'ODD'").unwrap(),
+            "The program failed. It did not get these variables, which its output names: ODD. If it \
+             needs one, the user adds it below [run] in their own edt.toml: environment = [\"ODD\"]"
         );
     }
 
     #[test]
     fn a_long_list_is_cut_with_its_length() {
-        let said = message(&["A", "B", "C", "D", "E", "F", "G"], "").unwrap();
+        let said = message(&["A", "B", "C", "D", "E", "F", "G"], "A B C D E F G").unwrap();
         assert!(said.contains("A, B, C, D, E and 2 more (`run.sandbox.withheld`)."), "{said}");
     }
 }
