@@ -244,23 +244,6 @@ mod tests {
     }
 
     #[test]
-    fn the_time_is_linear_in_the_lines_of_a_transaction() {
-        let (path, other) = (RepoPath::parse(b"a").unwrap(), RepoPath::parse(b"b").unwrap());
-        let lines = |c| (0..20_000).map(|at| format!("{at}{c}\n")).collect::<String>();
-        let (before, after) = (lines('é'), lines('\u{200b}'));
-        let files = [
-            TransactionFile { path: &path, before: b"", after: after.as_bytes() },
-            TransactionFile { path: &other, before: before.as_bytes(), after: b"" },
-        ];
-        let limit = Duration::from_secs(1);
-        let subject = Subject::new(&path, None, None, Some(after.as_bytes()), Vec::new(), limit);
-        let began = edt_io::clock::now();
-        assert_eq!(detect(&subject.in_transaction(&files)).unwrap().count, 20_000);
-        let seconds = began.elapsed().as_secs_f64();
-        assert!(seconds < 2.0, "{seconds} s");
-    }
-
-    #[test]
     fn a_line_that_moves_from_another_file_is_not_found() {
         let (path, other) = (RepoPath::parse(b"a").unwrap(), RepoPath::parse(b"b").unwrap());
         let line = "x\u{200b}\n".as_bytes();
