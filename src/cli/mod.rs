@@ -52,6 +52,7 @@ use std::process::ExitCode;
 use clap::{Args as _, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use context::{Context, Global};
+use edt_types::text::shell_word;
 use edt_types::{Code, Finding, Refusal, Status};
 
 /// edt: every edit of an AI agent is one guarded transaction and one Git commit.
@@ -122,14 +123,14 @@ enum Command {
 }
 
 impl Command {
-    /// The call, if only the user may make it: it takes away a protection, or changes the lessons of
-    /// other agents.
-    fn only_for_users(&self) -> Option<&'static str> {
+    /// Whether only the user may make the call: it takes away a protection, or changes the lessons
+    /// of other agents.
+    fn is_only_for_users(&self) -> bool {
         match self {
-            Command::Hooks(args) => args.removes().then_some("edt hooks uninstall"),
-            Command::Setup(args) => args.removes().then_some("edt setup AGENT --remove"),
+            Command::Hooks(args) => args.removes(),
+            Command::Setup(args) => args.removes(),
             Command::Memory(args) => args.rewrites(),
-            _ => None,
+            _ => false,
         }
     }
 
@@ -213,7 +214,11 @@ pub(crate) fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     };
     let call = (name != "telemetry").then(called);
     let context = Context::new(&cli.global, name.clone());
-    let permitted = cli.command.only_for_users().map_or(Ok(()), terminal_user::require_user);
+    let permitted = if cli.command.is_only_for_users() {
+        terminal_user::require_user(&as_typed(&args))
+    } else {
+        Ok(())
+    };
     let done = permitted.and_then(|()| cli.command.run(&context));
     let status = done.unwrap_or_else(|findings| {
         let status = findings.status();
@@ -224,6 +229,13 @@ pub(crate) fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     // The answer was printed before, so recording the span does not delay it.
     drop(call);
     ExitCode::from(status.exit())
+}
+
+/// The call as the user would type it.
+fn as_typed(args: &[OsString]) -> String {
+    let args = args.iter().skip(1).filter(|arg| *arg != "--json");
+    let words = args.map(|arg| shell_word(arg.as_encoded_bytes()));
+    std::iter::once("edt".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
 /// `edt` with no command but the first one that is named in `args`: clap works on every command that

@@ -195,7 +195,8 @@ fn what_takes_a_protection_away_is_the_users_to_do() {
         let before = workspace.snapshot();
         let held = unattended(args);
         assert_eq!((held.exit, held.codes()), (4, vec!["APPROVAL_REQUIRED"]), "{:#}", held.json);
-        assert!(held.hint().contains("in a terminal"), "{:#}", held.json);
+        let call = format!("`edt {}` in a terminal", args.join(" "));
+        assert!(held.hint().contains(&call), "{:#}", held.json);
         assert!(workspace.snapshot() == before, "{args:?}");
     }
     // To look is free.

@@ -102,15 +102,15 @@ struct Stats {
 }
 
 impl Args {
-    /// The call, if it changes or removes episodes that are there.
-    pub(super) const fn rewrites(&self) -> Option<&'static str> {
-        match self.command {
-            MemoryCommand::Edit(_) => Some("edt memory edit"),
-            MemoryCommand::Delete(_) => Some("edt memory delete"),
-            MemoryCommand::Restore(_) => Some("edt memory restore"),
-            MemoryCommand::Import(_) => Some("edt memory import"),
-            _ => None,
-        }
+    /// Whether it changes or removes episodes that are there.
+    pub(super) const fn rewrites(&self) -> bool {
+        matches!(
+            self.command,
+            MemoryCommand::Edit(_)
+                | MemoryCommand::Delete(_)
+                | MemoryCommand::Restore(_)
+                | MemoryCommand::Import(_)
+        )
     }
 
     pub(super) fn run(&self, context: &Context) -> Result<Status> {

@@ -175,8 +175,9 @@ fn is_credential_line(line: &str) -> bool {
     let name = name.trim().trim_start_matches("export ").trim_matches(['"', '\'']);
     let value = value.trim().trim_matches(['"', '\'']);
     let name = name.to_ascii_lowercase().replace('-', "_");
-    // A signing key is named here, and a helper that keeps credentials.
-    let is_public = name == "signingkey" || name.contains("credential");
+    // Names of keys, programs and methods, and a helper that keeps credentials.
+    let names = ["askpass", "proxyauthmethod", "proxysslkey", "signingkey", "smtpauth", "sslkey"];
+    let is_public = names.contains(&name.as_str()) || name.contains("credential");
     let named = !value.is_empty() && !is_public && variables::is_secret_name(OsStr::new(&name));
     // A Git section's name may be an address.
     named || variables::is_secret_value(line) || variables::is_secret_value(value)
@@ -208,6 +209,9 @@ mod tests {
             "[user]",
             "\tname = A User",
             "\tsigningkey = ~/.ssh/id_ed25519.pub",
+            "\taskPass = /usr/bin/ksshaskpass",
+            "\tsmtpAuth = PLAIN",
+            "\tsslKey = ~/.ssl/key.pem",
             "[credential]",
             "\thelper = store",
             "[url \"git@github.com:\"]",
