@@ -232,7 +232,7 @@ fn existing_files_below_the_root_are_read_only_or_restored() {
         std::os::unix::fs::symlink("src", repo.root.join(".vscode")).unwrap();
         let answer = plant(
             &repo,
-            "echo x > nested/.vscode/tasks.json; echo x > .idea/x.xml; rm .vscode; ln -s build .vscode",
+            "echo '[]' > nested/.vscode/tasks.json; touch -r src/a.txt nested/.vscode/tasks.json; echo x > .idea/x.xml; rm .vscode; ln -s build .vscode",
         );
         assert_eq!(std::fs::read(repo.root.join("nested/.vscode/tasks.json")).unwrap(), b"{}\n");
         assert_eq!(std::fs::read(repo.root.join(".idea/x.xml")).unwrap(), b"<x/>\n");
@@ -271,6 +271,8 @@ fn what_nothing_executes_by_itself_stays() {
         assert_eq!(answer.json["run"]["exit_code"], 0, "{text}: {:#}", answer.json);
         assert_eq!(quarantined(&answer), [], "{text}: {:#}", answer.json);
     }
+    let answer = plant(&repo, "touch clone/.git/index.lock clone/.git/MERGE_MSG");
+    assert_eq!(quarantined(&answer), [], "{:#}", answer.json);
     let answer = plant(&repo, "echo \"$EVIL\" >> clone/.git/config");
     assert_eq!(quarantined(&answer)[0].0, "clone/.git", "{:#}", answer.json);
     assert!(!repo.exists("clone/.git"));
@@ -316,6 +318,16 @@ fn another_worktree_below_is_neither_written_nor_examined() {
     let answer = plant(&repo, "echo x > .claude/worktrees/x/.envrc");
     assert_ne!(answer.json["run"]["exit_code"], 0, "{:#}", answer.json);
     assert!(!other.join(".envrc").exists());
+    // What only Git's list still names is a directory like any other.
+    repo.git(&["worktree", "add", "--quiet", "gone", "-b", "gone"]);
+    std::fs::remove_dir_all(repo.root.join("gone")).unwrap();
+    for text in
+        ["mkdir gone", "git init -q gone; echo \"$EVIL\" >> gone/.git/config; touch gone/.envrc"]
+    {
+        let answer = plant(&repo, text);
+        assert_eq!(answer.json["run"]["exit_code"], 0, "{text}: {:#}", answer.json);
+    }
+    assert!(!repo.exists("gone/.git") && !repo.exists("gone/.envrc"));
     // At permissive another agent may as well have written it.
     let policy = POLICY.replace("standard", "permissive");
     std::fs::write(repo.home.join(".config/edt/edt.toml"), policy).unwrap();

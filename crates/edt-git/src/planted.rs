@@ -11,15 +11,24 @@ use edt_io::names::{NameKind, NamesBelow};
 
 /// The entries of a new Git directory.
 const ENTRIES: &[&str] = &[
-    "HEAD",
-    "ORIG_HEAD",
-    "FETCH_HEAD",
+    "AUTO_MERGE",
+    "CHERRY_PICK_HEAD",
     "COMMIT_EDITMSG",
+    "FETCH_HEAD",
+    "HEAD",
+    "MERGE_HEAD",
+    "MERGE_MODE",
+    "MERGE_MSG",
+    "MERGE_RR",
+    "ORIG_HEAD",
+    "REVERT_HEAD",
+    "SQUASH_MSG",
     "branches",
     "config",
     "config.worktree",
     "description",
     "gc.log",
+    "gc.pid",
     "hooks",
     "index",
     "info",
@@ -138,7 +147,9 @@ pub fn is_plain_git_dir(path: &Path) -> bool {
 fn is_plain(path: &Path, worktree: Option<&Path>, is_module: bool, depth: usize) -> bool {
     let Ok(below) = NamesBelow::open(path) else { return false };
     let is_usual = |name: &[u8], kind| {
+        // Git reads no lock file.
         kind != NameKind::Link && ENTRIES.iter().any(|one| one.as_bytes() == name)
+            || kind == NameKind::Other && name.ends_with(b".lock")
     };
     let is_sample = |name: &[u8], kind| kind == NameKind::Other && name.ends_with(b".sample");
     let leads_here = |value: &str| {
@@ -206,9 +217,28 @@ pub fn leads_to_plain(path: &Path, root: &Path) -> bool {
     let Some(directory) = path.parent().map(fs::real_path) else { return false };
     let above = directory.ancestors().skip(1).take_while(|above| **above != root);
     above.filter(|above| above.starts_with(&root)).any(|above| {
-        target.starts_with(above.join(".git/modules"))
+        is_module(&target, &above.join(".git/modules"))
             && is_plain(&target, Some(above), true, MAX_DEPTH)
     })
+}
+
+/// Whether `target` is a Git directory below `modules` that [`are_plain_modules`] finds there: not
+/// one among the objects of another.
+fn is_module(target: &Path, modules: &Path) -> bool {
+    let Ok(below) = target.strip_prefix(modules) else { return false };
+    let (mut at, mut is_in_git_dir) = (modules.to_owned(), false);
+    below.components().all(|part| {
+        let is_found = !is_in_git_dir || part.as_os_str() == "modules";
+        at.push(part);
+        is_in_git_dir = at.join("HEAD").symlink_metadata().is_ok_and(|meta| !meta.is_dir());
+        is_found
+    })
+}
+
+/// Whether the `.git` file at `path` names this Git directory.
+#[must_use]
+pub fn leads_to(path: &Path, git_dir: &Path) -> bool {
+    named_in(path).is_some_and(|named| named == fs::real_path(git_dir))
 }
 
 /// Whether the `.git` file at `path` leads to a submodule or worktree of the repository with this
@@ -248,14 +278,19 @@ fn is_plain_config(text: &[u8], is_worktree: impl Fn(&str) -> bool) -> bool {
         }
         let Some((key, value)) = line.split_once('=') else { return line.is_empty() };
         let (key, value) = (key.trim_end().to_ascii_lowercase(), value.trim_start());
-        if value.contains(['"', '\\', '\r']) {
+        // Git reads a comment after `#` and `;`.
+        if value.contains(['"', '\\', '\r', '#', ';']) {
             return false;
         }
         match format!("{section}.{key}").as_str() {
             "core.worktree" => is_worktree(value),
             "submodule.update" => UPDATES.contains(&value),
             // `ext::` and the like name a program to fetch with.
-            _ if key.ends_with("url") && (value.contains("::") || value.starts_with('-')) => false,
+            _ if (key.ends_with("url") || key.ends_with("remote"))
+                && (value.contains("::") || value.starts_with('-')) =>
+            {
+                false
+            }
             _ if section == "advice" => true,
             name => KEYS.contains(&name),
         }
@@ -380,5 +415,20 @@ mod tests {
         assert!(!leads("gitdir: common/modules/../edt/quarantine/1/0\n"));
         assert!(!leads("gitdir: common\n") && !leads("gitdir: common/modules\n"));
         assert!(!leads("gitdir: elsewhere\n") && !leads("x\n"));
+    }
+
+    #[test]
+    fn a_git_directory_among_objects_is_no_submodule() {
+        let scratch = tempfile::tempdir().unwrap();
+        let modules = scratch.path().join("x/.git/modules");
+        for place in ["sub", "sub/objects/y", "group/name", "sub/modules/inner"] {
+            std::fs::create_dir_all(modules.join(place)).unwrap();
+            std::fs::write(modules.join(place).join("HEAD"), "ref: refs/heads/main\n").unwrap();
+        }
+        for place in ["sub", "group/name", "sub/modules/inner"] {
+            assert!(is_module(&modules.join(place), &modules), "{place}");
+        }
+        assert!(!is_module(&modules.join("sub/objects/y"), &modules));
+        assert!(!is_module(&scratch.path().join("x"), &modules));
     }
 }

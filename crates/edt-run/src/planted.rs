@@ -32,6 +32,8 @@ pub(super) struct Executed {
     ignored: BTreeSet<Vec<u8>>,
     /// Other worktrees of the repository below the root. What is in them is not this run's.
     others: BTreeSet<Vec<u8>>,
+    /// The Git directories of all worktrees.
+    records: BTreeSet<PathBuf>,
     inventory: Inventory,
     /// Git directories that may change as long as Git executes nothing because of them.
     plain: BTreeSet<Vec<u8>>,
@@ -73,7 +75,7 @@ impl Executed {
         };
         let ignored = ignored.iter().filter(is_ignored);
         let ignored = ignored.map(|path| path.as_bytes().to_vec()).collect();
-        let others = other_worktrees(repo, &root);
+        let (records, others) = other_worktrees(repo, &root, &BTreeSet::new());
         let inventory = Inventory::take(&names, policy, &ignored, &others, None).map_err(wrap)?;
         let git = inventory.git_directories().map(|(path, _)| path);
         let plain: BTreeSet<Vec<u8>> = git
@@ -98,7 +100,7 @@ impl Executed {
                 old.insert(path.clone(), OldItem { stat, content });
             }
         }
-        Ok(Executed { root, names, ignored, others, inventory, plain, old })
+        Ok(Executed { root, names, ignored, others, records, inventory, plain, old })
     }
 
     /// The stat of what is at `path`; `None` also if a link leads there now. Only then does the path
@@ -119,8 +121,9 @@ impl Executed {
 
     /// What is new or changed after a program.
     pub(super) fn after(mut self, repo: &Repo, policy: &Policy) -> Planted {
-        // One that was added meanwhile is the user's: programs cannot add any.
-        self.others.extend(other_worktrees(repo, &self.root));
+        // One that was added meanwhile is the user's: programs cannot add any. One that was missing
+        // may be back by the program.
+        self.others.extend(other_worktrees(repo, &self.root, &self.records).1);
         let earlier = Some(&self.inventory);
         let now = Inventory::take(&self.names, policy, &self.ignored, &self.others, earlier)
             .unwrap_or_default();
@@ -240,8 +243,11 @@ impl Planted {
             let old = &self.before.old[&path];
             let (full, now) = (at(&self.before.root, &path), self.before.stat(&path));
             let Some(now) = now.filter(|now| *now != old.stat) else { continue };
-            let is_same = now.same_content_as(&old.stat)
-                || content(&full, &now, MAX_HELD).is_some_and(|now| Some(now) == old.content);
+            // Without a copy, the times decide; a program may set one of them.
+            let is_same = match &old.content {
+                None => now.same_content_as(&old.stat),
+                Some(old) => content(&full, &now, MAX_HELD).is_some_and(|now| now == *old),
+            };
             if !now.is_symlink() && (is_same || is_tracked(repo, tree, &path)) {
                 continue;
             }
@@ -401,15 +407,24 @@ fn is_ignored_directory(repo: &Repo, directory: &[u8]) -> bool {
     repo.is_excluded(&any).unwrap_or(false)
 }
 
-/// The other worktrees of the repository below `root`, relative to it.
-fn other_worktrees(repo: &Repo, root: &Path) -> BTreeSet<Vec<u8>> {
+/// The Git directories of the other worktrees of the repository; and the roots of those below `root`
+/// that are not in `known`, relative to it.
+fn other_worktrees(
+    repo: &Repo,
+    root: &Path,
+    known: &BTreeSet<PathBuf>,
+) -> (BTreeSet<PathBuf>, BTreeSet<Vec<u8>>) {
     let others = repo.other_worktrees("");
-    let roots = others.iter().filter_map(|other| repo.worktree_root(other));
-    let below = |place: PathBuf| {
-        let below = fs::real_path(&place).strip_prefix(root).ok()?.as_os_str().as_bytes().to_vec();
-        (!below.is_empty()).then_some(below)
-    };
-    roots.filter_map(below).collect()
+    let new = others.iter().filter(|other| !known.contains(&other.git_dir));
+    let below = new.filter_map(|other| {
+        let place = repo.worktree_root(other)?;
+        let is_in_place = planted::leads_to(&place.join(".git"), &other.git_dir)
+            && place.canonicalize().is_ok_and(|real| real == place);
+        let below = place.strip_prefix(root).ok().filter(|_| is_in_place)?;
+        (!below.as_os_str().is_empty()).then(|| below.as_os_str().as_bytes().to_vec())
+    });
+    let below = below.collect();
+    (others.into_iter().map(|other| other.git_dir).collect(), below)
 }
 
 fn content(path: &Path, stat: &Stat, most: u64) -> Option<OldContent> {

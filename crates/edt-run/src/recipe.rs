@@ -101,6 +101,8 @@ impl Files<'_> {
             };
             if matches!(word, "-C" | "--directory") {
                 self.dir.push(words.next().unwrap_or_default());
+            } else if file.is_some() && (word.starts_with("-f") || word.starts_with("--file")) {
+                return not_shown(word);
             } else if matches!(word, "-f" | "--file" | "--makefile") {
                 file = words.next();
             } else if let Some(directory) = value("-C", "--directory") {
@@ -108,8 +110,7 @@ impl Files<'_> {
             } else if let Some(named) = value("-f", "--file") {
                 file = Some(named);
             } else if is_unknown_flag(word) {
-                let why = format!("not shown, because of {word}");
-                return vec![("The recipe".to_owned(), why)];
+                return not_shown(word);
             } else if !word.starts_with('-') && !word.contains('=') {
                 targets.push(word);
             }
@@ -127,8 +128,10 @@ impl Files<'_> {
     }
 
     fn just(self, args: &[String]) -> Texts {
-        let named: Vec<&str> =
-            args.iter().map(String::as_str).filter(|arg| !arg.starts_with('-')).take(1).collect();
+        if let Some(flag) = args.iter().find(|arg| arg.starts_with('-')) {
+            return not_shown(flag);
+        }
+        let named: Vec<&str> = args.iter().map(String::as_str).take(1).collect();
         let is_recipe = |line: &str| {
             let (names, rest) = line.split_once(':')?;
             let is_recipe = !line.starts_with(['\t', ' ', '#']) && !rest.starts_with('=');
@@ -140,7 +143,13 @@ impl Files<'_> {
     }
 
     fn package_scripts(self, args: &[String]) -> Texts {
-        let mut words = args.iter().map(String::as_str).filter(|arg| !arg.starts_with('-'));
+        let harmless = ["--silent", "-s", "--no-audit", "--no-fund", "--save-dev", "-D"];
+        let own = args.iter().map(String::as_str).take_while(|arg| *arg != "--");
+        let is_unknown = |arg: &&str| arg.starts_with('-') && !harmless.contains(arg);
+        if let Some(flag) = own.clone().find(is_unknown) {
+            return not_shown(flag);
+        }
+        let mut words = own.filter(|arg| !arg.starts_with('-'));
         let names: Vec<String> = match words.next() {
             Some("run" | "run-script") => words.next().into_iter().map(str::to_owned).collect(),
             None | Some("install" | "i" | "ci" | "add") => {
@@ -157,6 +166,11 @@ impl Files<'_> {
         };
         names.into_iter().flat_map(around).filter_map(script).collect()
     }
+}
+
+/// What is shown if a flag may lead to other files.
+fn not_shown(flag: &str) -> Texts {
+    vec![("The recipe".to_owned(), format!("not shown, because of {flag}"))]
 }
 
 /// Whether a flag of Make may give it other rules or directories than its files.
