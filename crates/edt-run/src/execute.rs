@@ -41,7 +41,8 @@ pub(super) struct Executed {
     pub(super) watch_error: Option<Finding>,
 }
 
-/// Runs the program, for which the paths in `read_only` are read-only. When this returns, all processes that it started have ended.
+/// Runs the program, which cannot change the paths in `read_only`. When this returns, all processes
+/// that it started have ended.
 ///
 /// # Errors
 /// It was not started: `SANDBOX_UNAVAILABLE`, `PROGRAM_NOT_FOUND` if it cannot be executed,

@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use super::file::Policy;
+use super::globs::Globs;
 use edt_types::RepoPath;
 
 /// Directories whose files count, at any depth, and the program that uses them.
@@ -248,11 +249,7 @@ impl Policy {
     /// Whether `path` may change although other programs execute it.
     #[must_use]
     pub fn is_excepted(&self, path: &RepoPath) -> bool {
-        self.is_for_users
-            || self
-                .unprotected
-                .iter()
-                .any(|(repository, globs)| repository.is_none() && globs.is_match(path))
+        self.excepts(|globs| globs.is_match(path))
     }
 
     /// Where in `path` the name of the lists begins that makes other programs execute the file;
@@ -312,10 +309,12 @@ impl Policy {
 
     /// Whether the user excepted anything in the directory `path`.
     fn excepts_below(&self, path: &RepoPath) -> bool {
-        let excepts = |(repository, globs): &(Option<_>, super::globs::Globs)| {
-            repository.is_none() && globs.may_match_below(&path.to_string())
-        };
-        self.is_for_users || self.unprotected.iter().any(excepts)
+        self.excepts(|globs| globs.may_match_below(&path.to_string()))
+    }
+
+    fn excepts(&self, matches: impl Fn(&Globs) -> bool) -> bool {
+        let here = self.unprotected.iter().filter(|(repository, _)| repository.is_none());
+        self.is_for_users || here.map(|(_, globs)| globs).any(matches)
     }
 }
 
