@@ -94,7 +94,7 @@ fn open(root: &Path) -> LockedWorkspace {
 
 fn run(root: &Path, switching: HeadSwitch, reuse: bool, edits: usize) -> Vec<Duration> {
     let mut workspace = open(root);
-    begin(&mut workspace, &BeginOptions { name: Some("bench".to_owned()), switching, from: None })
+    begin(&mut workspace, &BeginOptions { name: Some("bench".to_owned()), switching, ..BeginOptions::default() })
         .expect("a session begins");
     let mut kept = reuse.then_some(workspace);
     let touch = |n: usize| format!("/* touch {n} */").into_bytes();

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use edt_core::session::LockedWorkspace;
-use edt_core::session::begin::{BeginOptions, HeadSwitch, begin};
+use edt_core::session::begin::{BeginOptions, begin};
 use edt_core::session::workspace::Options;
 use edt_core::txn::{self, Request};
 use edt_edit::op::Occurrences;
@@ -182,11 +182,7 @@ impl Replay {
     }
 
     fn next_session(&mut self, n: usize) {
-        let how = BeginOptions {
-            name: Some(format!("replay-{n}")),
-            switching: HeadSwitch::AsConfigured,
-            from: None,
-        };
+        let how = BeginOptions { name: Some(format!("replay-{n}")), ..BeginOptions::default() };
         begin(&mut self.workspace, &how).expect("a session begins");
     }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::context::Context;
 use super::render::{self, GOOD, NAME, paint};
+use edt_agents::hook::who::Who;
 use edt_core::session::begin::{self, BeginOptions, HeadSwitch};
 use edt_io::failed;
 use edt_types::{Outcome, Result, Status};
@@ -39,7 +40,9 @@ impl Args {
     pub(super) fn run(&self, context: &Context) -> Result<Status> {
         let mut workspace = context.workspace()?;
         let switching = if self.no_switch { HeadSwitch::Never } else { HeadSwitch::AsConfigured };
-        let how = BeginOptions { name: self.name.clone(), switching, from: self.from.clone() };
+        let by_user = context.who() == Who::User;
+        let (name, from) = (self.name.clone(), self.from.clone());
+        let how = BeginOptions { name, switching, from, by_user };
         let place =
             self.worktree.as_ref().map(|place| absolute(&context.start.join(place))).transpose()?;
         let begun = match &place {

@@ -1,7 +1,7 @@
 //! What every command needs, read from the arguments and the environment.
 
 use std::cell::RefCell;
-use std::io::{ErrorKind, Write as _};
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,12 +10,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::render::screen;
+use super::user_files::UserFiles;
 use super::{note, render};
 use edt_agents::hook::who::Who;
 use edt_core::Environment;
 use edt_core::observe::Observer;
 use edt_core::policy::Policy;
-use edt_core::policy::trust::TrustStore;
 use edt_core::proposal::decisions::{self, NewDecisions};
 use edt_core::session::workspace::{self, Cache, Options};
 use edt_core::session::{LockedWorkspace, Session};
@@ -128,19 +128,6 @@ pub(super) struct RepoWithPolicy {
     pub(super) policy: Policy,
 }
 
-/// The user's trust decisions, which are stored outside of every repository.
-pub(super) fn trust_store() -> Option<TrustStore> {
-    user_directory("XDG_DATA_HOME", ".local/share").map(|data| TrustStore::new(data.join("edt")))
-}
-
-/// The user's directory that the environment variable names, else `below_home` in their home
-/// directory. A relative path is ignored: its meaning would depend on the current directory.
-pub(super) fn user_directory(variable: &str, below_home: &str) -> Option<PathBuf> {
-    let absolute =
-        |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    absolute(variable).or_else(|| absolute("HOME").map(|home| home.join(below_home)))
-}
-
 impl Context {
     pub(super) fn new(global: &Global, command: String) -> Context {
         let start = global.dir.clone().unwrap_or_else(|| PathBuf::from("."));
@@ -180,24 +167,13 @@ impl Context {
 
     /// The options with which a workspace is opened.
     pub(super) fn options(&self) -> Result<Options> {
-        let user_policy = match user_directory("XDG_CONFIG_HOME", ".config")
-            .map(|home| home.join("edt/edt.toml"))
-            .map(|file| (std::fs::read_to_string(&file), file))
-        {
-            Some((Ok(text), _)) => Some(text),
-            // A policy file that exists but cannot be read must not be ignored.
-            Some((Err(error), file))
-                if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
-            {
-                return Err(edt_io::failed("read your policy", &file, &error).into());
-            }
-            _ => None,
-        };
+        let files = UserFiles::read()?;
         let mut options = Options::default();
         options.command = format!("edt {}", self.command);
         options.lock_wait = Duration::try_from_secs_f64(self.wait).unwrap_or(options.lock_wait);
-        options.user_policy = user_policy;
-        options.trust = trust_store();
+        options.user_policy = files.policy;
+        options.trust = files.trust;
+        options.configuration = files.configuration;
         options.environment = Environment::Process;
         options.reap_orphans = true;
         options.durability = self.durability;

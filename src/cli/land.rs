@@ -9,7 +9,7 @@ use super::context::Context;
 use super::render::details;
 use super::render::{self, DIM, GOOD, NAME, paint, short};
 use edt_agents::hook::who::Who;
-use edt_core::proposal::landing::{self, PlainCommits};
+use edt_core::proposal::landing;
 use edt_core::session::Session;
 use edt_core::session::abandon::abandon;
 use edt_core::session::land::{land, policies};
@@ -79,20 +79,15 @@ impl Args {
             message: self.message.clone(),
             allow: self.allow.clone(),
             include_user_changes: false,
+            by_user: context.who() == Who::User,
         };
         // An agent cannot give the user's consent.
         let policies = policies(&workspace, &session, &options)?;
-        let consents =
-            context.who() == Who::User || policies.iter().all(|policy| policy.land_user_changes);
+        let consents = options.by_user || policies.iter().all(|policy| policy.land_user_changes);
         options.include_user_changes = self.include_user_changes && consents;
-        if context.who() != Who::User {
+        if !options.by_user {
             for policy in &policies {
-                Refusal::check(landing::unapproved_paths(
-                    &workspace.repo,
-                    policy,
-                    &session,
-                    PlainCommits::ByUser,
-                )?)?;
+                Refusal::check(landing::unapproved_paths(&workspace.repo, policy, &session)?)?;
             }
         }
         let landed = land(&mut workspace, &session, &options).map_err(|found| {

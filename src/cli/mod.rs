@@ -43,6 +43,7 @@ mod telemetry;
 mod terminal_user;
 mod trust;
 mod undo;
+mod user_files;
 mod value;
 
 use std::ffi::OsString;

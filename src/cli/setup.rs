@@ -8,8 +8,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::agent_hook::unknown;
-use super::context::{Context, user_directory};
+use super::context::Context;
 use super::render::{BAD, DIM, GOOD, NAME, NOTE, paint};
+use super::user_files::user_directory;
 use super::value::one_of;
 use edt_agents::setup::apply::{self, SetupAction, SetupPresence, SetupStep};
 use edt_agents::setup::receipt::ReceiptStore;

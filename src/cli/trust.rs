@@ -7,11 +7,12 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::context::{Context, RepoWithPolicy, trust_store};
+use super::context::{Context, RepoWithPolicy};
 use super::guards::Program;
 use super::policy::Described;
 use super::render::{self, DIM, GOOD, NAME, NOTE, paint, short};
 use super::terminal_user;
+use super::user_files::trust_store;
 use edt_command::Origin;
 use edt_core::policy::Trust;
 use edt_core::policy::trust::{TrustEntry, TrustStore};

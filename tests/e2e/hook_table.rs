@@ -69,7 +69,12 @@ pub(crate) fn shell(workspace: &TestRepo, by: By, line: &str) -> Command {
     let mut command = match by {
         By::Agent => {
             let mut command = workspace.command("setsid");
-            command.args(["--wait", "sh", "-c", line]).env("EDT_AGENT", "1");
+            command.args(["--wait", "sh", "-c", line]);
+            // An agent's call reads the account's policy. Without the variable it is that of the
+            // scratch directory, and the caller is still not the user.
+            if !workspace.home.join(".config/edt/edt.toml").exists() {
+                command.env("EDT_AGENT", "1");
+            }
             command
         }
         By::User => {

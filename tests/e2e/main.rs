@@ -116,6 +116,8 @@ mod stats;
 #[cfg(tier_ci)]
 mod telemetry;
 #[cfg(tier_ci)]
+mod tightening;
+#[cfg(tier_ci)]
 mod trust;
 #[cfg(tier_ci)]
 mod untrusted_config;

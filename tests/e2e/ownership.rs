@@ -841,7 +841,7 @@ fn an_agent_cannot_give_the_users_consent() {
     let workspace = mixed();
     let land = |workspace: &TestRepo| {
         let mut command = workspace.command(EDT);
-        command.args(["land", "--include-user-changes", "--json"]).env("EDT_AGENT", "bot");
+        command.args(["land", "--include-user-changes", "--json"]);
         run(command, b"", &["land"])
     };
     let answer = workspace.unchanged(&["USER_CHANGES_INCLUDED"], 4, || land(&workspace));

@@ -323,7 +323,7 @@ fn an_agent_does_not_undo_the_landing_of_a_protected_path() {
     workspace.write("ci/a.yml", "two\n");
     workspace.git(&["commit", "--quiet", "-am", "by the user"]);
     workspace.edt(&["apply", "b.txt", "--mode", "create", "--content", "b\n"]).landed();
-    workspace.edt(&["land"]).landed();
+    workspace.as_user(b"", &["land"], &[]).landed();
     workspace.refuses(&["APPROVAL_REQUIRED"], 4, &["land", "--undo"]);
 }
 

@@ -238,7 +238,7 @@ fn landing(root: &Path) -> Result<Vec<&'static str>> {
 }
 
 fn begin_with(root: &Path, switching: HeadSwitch) -> Result<Vec<&'static str>> {
-    let how = BeginOptions { name: Some("s".into()), switching, from: None };
+    let how = BeginOptions { name: Some("s".into()), switching, ..BeginOptions::default() };
     Ok(codes(&begin::begin(&mut open(root)?, &how)?.warnings))
 }
 
@@ -251,8 +251,7 @@ fn begin_without_switching(root: &Path) -> Result<Vec<&'static str>> {
 }
 
 fn begin_elsewhere(root: &Path) -> Result<Vec<&'static str>> {
-    let how =
-        BeginOptions { name: Some("s".into()), switching: HeadSwitch::AsConfigured, from: None };
+    let how = BeginOptions { name: Some("s".into()), ..BeginOptions::default() };
     Ok(codes(
         &begin::begin_in_worktree(&mut open(root)?, &how, &root.with_extension("beside"))?.warnings,
     ))
@@ -261,8 +260,9 @@ fn begin_elsewhere(root: &Path) -> Result<Vec<&'static str>> {
 fn begin_from_a_session(root: &Path) -> Result<Vec<&'static str>> {
     let how = BeginOptions {
         name: Some("u".into()),
-        switching: HeadSwitch::AsConfigured,
+        by_user: true,
         from: Some("s".into()),
+        ..BeginOptions::default()
     };
     let mut said = codes(&begin::begin(&mut open(root)?, &how)?.warnings);
     // It says which session the worktree was in.

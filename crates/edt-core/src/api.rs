@@ -99,7 +99,7 @@ impl Workspace {
         let options = BeginOptions {
             name: name.map(str::to_owned),
             switching: HeadSwitch::AsConfigured,
-            from: None,
+            ..BeginOptions::default()
         };
         self.change(|locked| {
             let begun = begin(locked, &options)?;

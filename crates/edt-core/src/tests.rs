@@ -111,7 +111,8 @@ impl Scratch {
     }
 
     pub(crate) fn begin_with(&self, name: &str, switching: HeadSwitch) -> Session {
-        let options = BeginOptions { name: Some(name.to_owned()), switching, from: None };
+        let options =
+            BeginOptions { name: Some(name.to_owned()), switching, ..BeginOptions::default() };
         begin(&mut self.open(), &options).unwrap().session
     }
 

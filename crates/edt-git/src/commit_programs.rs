@@ -9,6 +9,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use gix::bstr::ByteSlice as _;
+use gix::config::Source;
 
 use super::driver::{content_hash, possible_paths};
 use super::repo::Repo;
@@ -91,6 +92,9 @@ impl Repo {
     /// As [`commit_programs`](Repo::commit_programs); `IO_ERROR` if the trust decisions cannot be
     /// read.
     pub fn trusts_commit_programs(&self, root: &Path) -> Result<bool> {
+        if !self.callers_programs().is_empty() {
+            return Ok(false);
+        }
         let Some(programs) = self.commit_programs(root)? else { return Ok(true) };
         let Some(trust) = &self.trust else { return Ok(false) };
         let main = self.inner.main_repo().ok().and_then(|main| main.workdir().map(Path::to_owned));
@@ -114,11 +118,36 @@ impl Repo {
         if self.trusts_commit_programs(self.root_path())? {
             return Ok(());
         }
+        let callers = self.callers_programs();
+        if !callers.is_empty() {
+            return Err(set_by_caller(&callers).into());
+        }
         let files = self
             .commit_programs(self.root_path())?
             .map(|programs| programs.files)
             .unwrap_or_default();
         Err(untrusted(&files).into())
+    }
+
+    /// The keys of programs for a commit that only the caller's environment sets.
+    fn callers_programs(&self) -> Vec<String> {
+        let config = self.inner.config_snapshot();
+        let mut keys = Vec::new();
+        for section in config.plumbing().sections() {
+            let source = section.meta().source;
+            let is_callers = self.configuration.awaits_trust(source)
+                && !matches!(source, Source::Local | Source::Worktree);
+            let name = section.header().name().to_str_lossy().to_ascii_lowercase();
+            let programs: &[&str] = match name.as_str() {
+                "core" => &["hooksPath"],
+                "hook" => &["command"],
+                "gpg" if self.signs_commits() => &["program", "defaultKeyCommand"],
+                _ => continue,
+            };
+            let set = programs.iter().filter(|key| is_callers && section.value(**key).is_some());
+            keys.extend(set.map(|key| format!("{name}.{key}")));
+        }
+        keys
     }
 
     /// The directory of Git's hooks for the worktree at `root`.
@@ -147,6 +176,20 @@ impl Repo {
         }
         all
     }
+}
+
+fn set_by_caller(keys: &[String]) -> Finding {
+    Finding::new(
+        Code::TrustRequired,
+        format!(
+            "The environment of this call sets {} in Git's configuration. An agent can set that, \
+             so no such program was run.",
+            keys.join(", ")
+        ),
+        "Repeat `edt land` without changing HOME, XDG_CONFIG_HOME and GIT_CONFIG_*; or ask the \
+         user to land.",
+    )
+    .with_effect(edt_types::Effect::NothingLanded)
 }
 
 fn untrusted(files: &[String]) -> Finding {

@@ -11,7 +11,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use gix::bstr::ByteSlice as _;
-use gix::config::Source;
 
 use super::pkt_line;
 use super::repo::Repo;
@@ -77,7 +76,7 @@ impl Repo {
                 continue;
             }
             found = true;
-            let here = matches!(section.meta().source, Source::Local | Source::Worktree);
+            let here = self.configuration.awaits_trust(section.meta().source);
             let commands = [&mut driver.clean, &mut driver.smudge, &mut driver.process];
             for ((key, command), local) in
                 ["clean", "smudge", "process"].into_iter().zip(commands).zip(&mut local)

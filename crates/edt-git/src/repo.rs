@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::supported::{check_in_place, check_outside_git_dir, check_supported, unsupported};
-use super::trust::TrustStore;
+use super::trust::{Configuration, TrustStore};
 use super::worktrees::has_operation;
 use super::{Oid, causes};
 use edt_io::disk::{Dir, MAX_FILE, Stat};
@@ -25,6 +25,7 @@ pub struct Repo {
     git_dirs: OnceCell<[Option<(u64, u64)>; 2]>,
     /// The user's trust decisions for programs that this repository names.
     pub(super) trust: Option<Box<dyn TrustStore>>,
+    pub(super) configuration: Configuration,
     pub(super) environment: Environment,
     pub(super) reap_orphans: bool,
     /// The size limit of files that are read, in bytes.
@@ -172,6 +173,7 @@ impl Repo {
             loose: super::loose::LooseReader::default(),
             git_dirs: OnceCell::new(),
             trust: None,
+            configuration: Configuration::Users,
             environment,
             reap_orphans: false,
             max_file_size: Cell::new(MAX_FILE),
@@ -403,6 +405,11 @@ impl Repo {
     /// may.
     pub fn set_trust(&mut self, trust: Box<dyn TrustStore>) {
         self.trust = Some(trust);
+    }
+
+    /// Sets whose Git's configuration outside of the repository is; the user's by default.
+    pub fn set_configuration(&mut self, configuration: Configuration) {
+        self.configuration = configuration;
     }
 }
 

@@ -1,5 +1,6 @@
 //! Access to the operating system: files beneath a root, locks, the clock, programs.
 
+pub mod account;
 pub mod bounded;
 pub mod capabilities;
 pub mod clock;

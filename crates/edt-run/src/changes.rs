@@ -1,7 +1,7 @@
 //! What happened to the session while a program ran.
 
 use edt_core::policy::Policy;
-use edt_core::proposal::landing::{self, PlainCommits};
+use edt_core::proposal::landing;
 use edt_core::session::Session;
 use edt_git::{Oid, Repo};
 use edt_types::{Effect, Finding, Result};
@@ -19,7 +19,7 @@ pub(super) fn foreign_protected_changes(
     after: Oid,
 ) -> Result<Vec<Finding>> {
     let seen = Session { base: before, tip: after, ..session.clone() };
-    let found = landing::unapproved_paths(repo, policy, &seen, PlainCommits::Untrusted)?;
+    let found = landing::unapproved_paths(repo, policy, &seen)?;
     Ok(found
         .into_iter()
         .map(|finding| Finding {

@@ -1,4 +1,4 @@
-//! The last check before a landing: protected paths need a user's commit or an approved proposal.
+//! The last check before a landing by an agent: protected paths need an approved proposal.
 
 use super::store::{self, ProposalState};
 use crate::policy::Policy;
@@ -8,27 +8,13 @@ use crate::session::message::values;
 use edt_git::{Oid, Repo};
 use edt_types::{Code, Effect, Finding, RepoPath, Result};
 
-/// What a commit without edt's trailers counts for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PlainCommits {
-    /// As user approval: Git's hooks checked it when it was made.
-    ByUser,
-    /// For nothing: a program may have made it.
-    Untrusted,
-}
-
-/// The refusals of protected paths in `session` that neither a user's commit nor an approved
-/// proposal changed last. It does not matter how the change came into the session (a program, a
-/// checkpoint).
+/// The refusals of protected paths in `session` whose changes no approved proposal made. It does
+/// not matter how a change came into the session: by a program, a checkpoint, or a commit with Git,
+/// which any program can make.
 ///
 /// # Errors
 /// `OBJECT_MISSING`, `IO_ERROR`.
-pub fn unapproved_paths(
-    repo: &Repo,
-    policy: &Policy,
-    session: &Session,
-    plain_commits: PlainCommits,
-) -> Result<Vec<Finding>> {
+pub fn unapproved_paths(repo: &Repo, policy: &Policy, session: &Session) -> Result<Vec<Finding>> {
     let (base, tip) = (repo.tree_of(session.base)?, repo.tree_of(session.tip)?);
     let differs = repo.tree_diff(base, tip)?.into_iter().map(|differs| differs.path);
     let mut open: Vec<RepoPath> = differs.filter(|path| policy.protects(path)).collect();
@@ -40,15 +26,12 @@ pub fn unapproved_paths(
         let commit = commit?;
         let before =
             commit.parent.map_or_else(|| Ok(repo.empty_tree()), |parent| repo.tree_of(parent))?;
-        let is_users = commit.trailers.is_none() && plain_commits == PlainCommits::ByUser;
         let is_approved = is_approved(repo, &commit)?;
         for changed in repo.tree_diff(before, commit.tree)? {
             let Some(at) = open.iter().position(|path| *path == changed.path) else { continue };
-            // A user's commit approves the whole file. An approved proposal covers only its own
-            // change, so earlier changes of the file must be covered, too.
-            if is_users {
-                open.swap_remove(at);
-            } else if !is_approved {
+            // An approved proposal covers only its own change, so earlier changes of the file must
+            // be covered, too.
+            if !is_approved {
                 found.push(approval_required(&open.swap_remove(at), commit.oid));
             }
         }
@@ -105,9 +88,9 @@ mod tests {
         scratch
     }
 
-    fn unapproved(scratch: &Scratch, plain_commits: PlainCommits) -> Vec<Finding> {
+    fn unapproved(scratch: &Scratch) -> Vec<Finding> {
         let policy = Policy::of(None, Some(POLICY)).unwrap();
-        unapproved_paths(&scratch.repo(), &policy, &scratch.session(), plain_commits).unwrap()
+        unapproved_paths(&scratch.repo(), &policy, &scratch.session()).unwrap()
     }
 
     fn apply_approved(scratch: &Scratch, request: &Request) {
@@ -121,7 +104,7 @@ mod tests {
     fn an_approved_change_of_a_protected_path_lands() {
         let scratch = scratch();
         apply_approved(&scratch, &Request::new("ci").edit("ci/a.yml", "one", "two"));
-        assert_eq!(unapproved(&scratch, PlainCommits::Untrusted), []);
+        assert_eq!(unapproved(&scratch), []);
     }
 
     #[test]
@@ -145,23 +128,14 @@ mod tests {
             .with_effect(Effect::NothingLanded)
             .at(&path("ci/a.yml"))
             .with("commit", commit.to_string());
-        assert_eq!(unapproved(&scratch, PlainCommits::ByUser), [finding]);
+        assert_eq!(unapproved(&scratch), [finding]);
     }
 
     #[test]
-    fn a_users_commit_approves_the_whole_file() {
-        let scratch = scratch();
-        scratch.write("ci/a.yml", "two\n");
-        checkpoint(&mut scratch.open(), None, &[]).unwrap();
-        scratch.user_commit("edt/fix", &[("ci/a.yml", Some("three\n"))], "by hand\n");
-        assert_eq!(unapproved(&scratch, PlainCommits::ByUser), []);
-    }
-
-    #[test]
-    fn a_commit_that_a_program_may_have_made_approves_nothing() {
+    fn a_commit_with_git_approves_nothing() {
         let scratch = scratch();
         scratch.user_commit("edt/fix", &[("ci/a.yml", Some("two\n"))], "by hand\n");
-        assert_eq!(unapproved(&scratch, PlainCommits::Untrusted).len(), 1);
+        assert_eq!(unapproved(&scratch).len(), 1);
     }
 
     #[test]
@@ -170,7 +144,7 @@ mod tests {
         scratch.write("ci/a.yml", "one\nmore\n");
         checkpoint(&mut scratch.open(), None, &[]).unwrap();
         apply_approved(&scratch, &Request::new("ci").edit("ci/a.yml", "one", "two"));
-        assert_eq!(unapproved(&scratch, PlainCommits::ByUser).len(), 1);
+        assert_eq!(unapproved(&scratch).len(), 1);
     }
 
     #[test]
@@ -178,7 +152,7 @@ mod tests {
         let scratch = scratch();
         let message = "ci\n\nEdt-Session: fix\nEdt-Kind: edit\nEdt-Edit: 1\nEdt-Proposal: 1\n";
         scratch.user_commit("edt/fix", &[("ci/a.yml", Some("two\n"))], message);
-        assert_eq!(unapproved(&scratch, PlainCommits::ByUser).len(), 1);
+        assert_eq!(unapproved(&scratch).len(), 1);
     }
 
     #[test]
@@ -188,13 +162,13 @@ mod tests {
             scratch.write("ci/a.yml", text);
             checkpoint(&mut scratch.open(), None, &[]).unwrap();
         }
-        assert_eq!(unapproved(&scratch, PlainCommits::ByUser), []);
+        assert_eq!(unapproved(&scratch), []);
     }
 
     #[test]
     fn an_ordinary_path_needs_no_approval() {
         let scratch = scratch();
         scratch.edit("b", "b.txt", "b", "c");
-        assert_eq!(unapproved(&scratch, PlainCommits::Untrusted), []);
+        assert_eq!(unapproved(&scratch), []);
     }
 }

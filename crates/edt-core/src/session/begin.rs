@@ -20,7 +20,7 @@ use edt_journal::{BranchOrigin, BranchUpdate, ChangeSet};
 use edt_types::{Code, FileReport, Finding, RepoPath, Result, Warning};
 
 /// How to begin a session.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BeginOptions {
     /// The session's name; derived from the current branch if `None`.
     pub name: Option<String>,
@@ -29,12 +29,15 @@ pub struct BeginOptions {
     /// The session or revision it begins from. If `None`: HEAD, or in a session the branch that
     /// the session began on.
     pub from: Option<String>,
+    /// Whether the user begins it, who may begin from a commit with another `edt.toml` than HEAD's.
+    pub by_user: bool,
 }
 
 /// Whether to switch HEAD.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum HeadSwitch {
     /// As the policy says.
+    #[default]
     AsConfigured,
     /// Never: HEAD and the index stay as they are.
     Never,
@@ -250,7 +253,7 @@ pub fn prepare(
         Some(other) => (other.tip, other.tip),
         None => start_of(repo, writer, begin, &home, &name)?,
     };
-    check_base_policy(repo, running.as_ref(), other.as_ref(), &home, base)?;
+    check_base_policy(repo, (running.as_ref(), other.as_ref()), &home, base, begin.by_user)?;
     let policy = workspace.policy(repo.tree_of(base)?)?;
     let switch = begin.switching == HeadSwitch::AsConfigured && policy.switch;
     let target = |head: Head| {
@@ -308,16 +311,19 @@ fn users_head(repo: &Repo, running: &Session) -> Result<Head> {
     Ok(Head { branch: Some(target), commit: tip.or(base) })
 }
 
-/// Refuses to begin from a policy that a session changed, in a session or with the edits of the
-/// session `other`: only a landed policy counts.
+/// Refuses to begin from a policy that neither the user's branch nor the base of `running` or
+/// `other` has: that of a session has not landed, and only the user may choose an earlier one.
 fn check_base_policy(
     repo: &Repo,
-    running: Option<&Session>,
-    other: Option<&Session>,
+    (running, other): (Option<&Session>, Option<&Session>),
     home: &Head,
     base: Oid,
+    by_user: bool,
 ) -> Result<()> {
-    let Some(changed_by) = other.or(running) else { return Ok(()) };
+    let changed_by = other.or(running);
+    if changed_by.is_none() && (by_user || home.commit.is_none_or(|commit| commit == base)) {
+        return Ok(());
+    }
     let policy = RepoPath::from_tree(b"edt.toml");
     let begins_with = repo.tracked(repo.tree_of(base)?, &policy)?;
     let bases = [running.map(|one| one.base), other.map(|one| one.base), home.commit];
@@ -326,19 +332,27 @@ fn check_base_policy(
             return Ok(());
         }
     }
-    Err(Finding::new(
-        Code::ProtectedPath,
-        format!(
-            "The session {} changed edt.toml. A new session must not begin from an edt.toml that \
-             has not landed.",
-            changed_by.name
+    let (summary, remedy) = match changed_by {
+        Some(session) => (
+            format!(
+                "The session {} changed edt.toml. A new session must not begin from an edt.toml \
+                 that has not landed.",
+                session.name
+            ),
+            "The user must land the new policy first (`git merge --squash`, `git commit`); then \
+             begin from there.",
         ),
-        "The user must land the new policy first (`git merge --squash`, `git commit`); then begin \
-         from there.",
-    )
-    .nothing_changed()
-    .at(&policy)
-    .into())
+        None => (
+            format!(
+                "Commit {} has another edt.toml than HEAD. Only the user may begin a session \
+                 under it.",
+                base.to_hex_with_len(12)
+            ),
+            "Begin from a commit with HEAD's edt.toml; or ask the user to type this command in a \
+             terminal.",
+        ),
+    };
+    Err(Finding::new(Code::ProtectedPath, summary, remedy).nothing_changed().at(&policy).into())
 }
 
 fn start_of(
@@ -466,11 +480,11 @@ mod tests {
 
     fn named(name: &str) -> BeginOptions {
         let name = Some(name.to_owned());
-        BeginOptions { name, switching: HeadSwitch::AsConfigured, from: None }
+        BeginOptions { name, ..BeginOptions::default() }
     }
 
     fn unnamed() -> BeginOptions {
-        BeginOptions { name: None, switching: HeadSwitch::AsConfigured, from: None }
+        BeginOptions { name: None, ..BeginOptions::default() }
     }
 
     fn begun(scratch: &Scratch, options: &BeginOptions) -> Session {

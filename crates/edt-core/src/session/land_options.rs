@@ -12,4 +12,7 @@ pub struct LandOptions {
     pub allow: Vec<String>,
     /// Whether the user agreed to land commits of their own uncommitted changes.
     pub include_user_changes: bool,
+    /// Whether the user lands. Then the guards leave out commits that were made with Git: they are
+    /// the user's. In a landing by an agent they may be the agent's, made without Git's hooks.
+    pub by_user: bool,
 }

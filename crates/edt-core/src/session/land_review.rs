@@ -29,7 +29,8 @@ pub(super) struct LandReview<'a> {
 impl LandReview<'_> {
     /// Lets the guards judge each commit that edt made, against the commit before it and against
     /// the target. An agent can have anything recorded as the user's changes, so that the consent
-    /// to land them overrides no guard. Only commits that the user made with Git do not count.
+    /// to land them overrides no guard. Commits that the user made with Git do not count where the
+    /// user lands.
     ///
     /// # Errors
     /// The findings, and `USER_CHANGES_INCLUDED` without that consent; `OBJECT_MISSING`.
@@ -46,15 +47,20 @@ impl LandReview<'_> {
             Some(last) => unreadable_policy(writer, target, last.tree())?,
             None => Vec::new(),
         };
-        let made_with_git = UserCommits::of(writer, session).made_with_git();
         let users = UserCommits::of(writer, session);
+        let exempt = if self.options.by_user {
+            UserCommits::of(writer, session).made_with_git()
+        } else {
+            UserCommits::none(writer, session)
+        };
         let recorded = recorded_overrides(writer, &plan.commits)?;
         let (requested, folded) = (self.options.allow.as_slice(), !plan.folded.is_empty());
         let overrides = Overrides { requested, recorded: Some(&recorded), grants: &[] };
         for planned in &plan.planned {
             let (trees, commit) = ((before, planned.tree(), target), users_changes(plan, planned));
             before = planned.tree();
-            if commit.is_none() && matches!(planned, PlannedCommit::UserCommit { .. }) {
+            let is_plain = commit.is_none() && matches!(planned, PlannedCommit::UserCommit { .. });
+            if is_plain && self.options.by_user {
                 continue;
             }
             let judge = |policy: &Policy, users: &UserCommits<'_>| {
@@ -62,7 +68,7 @@ impl LandReview<'_> {
                 ChangesReview::of_landing(users, writer, trees, folded, policy, guards, overrides)
             };
             for policy in self.policies {
-                let review = judge(policy, &made_with_git)?;
+                let review = judge(policy, &exempt)?;
                 for warning in review.warnings {
                     if !warnings.contains(&warning) {
                         warnings.push(warning);
@@ -70,7 +76,9 @@ impl LandReview<'_> {
                 }
                 // An edit is not blamed for what the user's changes below it removed.
                 let own = match commit {
-                    None if !review.refused.is_empty() => judge(policy, &users)?.refused,
+                    None if !is_plain && !review.refused.is_empty() => {
+                        judge(policy, &users)?.refused
+                    }
                     _ => Vec::new(),
                 };
                 for finding in review.refused {
@@ -82,7 +90,7 @@ impl LandReview<'_> {
                         continue;
                     }
                     let in_users = match commit {
-                        None if own.iter().any(is_it) => None,
+                        None if is_plain || own.iter().any(is_it) => None,
                         None => last_users_changes(writer, plan, &finding)?,
                         commit => commit,
                     };

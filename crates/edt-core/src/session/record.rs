@@ -1,6 +1,6 @@
 //! Records changes that were not made through `edt apply`: `edt checkpoint`, `edt run`, agent hooks.
 
-use super::begin::{self, BeginOptions, HeadSwitch, NewSession};
+use super::begin::{self, BeginOptions, NewSession};
 use super::candidates::{candidates, ignored_paths};
 use super::checkpoint::{CheckpointReason, Checkpoints, UserVersion};
 use super::current::Session;
@@ -353,7 +353,7 @@ impl Recorder {
             running.check_not_shared(repo)?;
             (running, None)
         } else {
-            let how = BeginOptions { name: None, switching: HeadSwitch::AsConfigured, from: None };
+            let how = BeginOptions { name: None, ..BeginOptions::default() };
             let new = begin::prepare(workspace, writer, &how)?;
             (new.session.clone(), Some(new))
         };

@@ -137,7 +137,7 @@ mod tests {
     use super::*;
     use crate::guard::review::ChangesPreview;
     use crate::session::abandon::abandon;
-    use crate::session::begin::{BeginOptions, HeadSwitch, begin_in_worktree};
+    use crate::session::begin::{BeginOptions, begin_in_worktree};
     use crate::session::hidden::private_paths;
     use crate::session::land::land;
     use crate::session::land_options::LandOptions;
@@ -235,7 +235,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let place = directory.path().join("linked");
         let name = Some("fix".to_owned());
-        let options = BeginOptions { name, switching: HeadSwitch::AsConfigured, from: None };
+        let options = BeginOptions { name, ..BeginOptions::default() };
         begin_in_worktree(&mut scratch.open(), &options, &place).unwrap();
         let open = || LockedWorkspace::open(&place, Options::default()).unwrap();
         let request = Request::new("rule").edit(".gitignore", ".env\n", "");

@@ -603,7 +603,7 @@ mod tests {
         let scratch = unlanded_with_the_users_line();
         scratch.write("a.txt", "1\n2\n3\n4\n5 mine\n6\n7\n8\n9 later\n");
         let (switching, from) = (HeadSwitch::AsConfigured, Some("fix".to_owned()));
-        let options = BeginOptions { name: None, switching, from };
+        let options = BeginOptions { name: None, switching, from, by_user: false };
         begin(&mut scratch.open(), &options).unwrap();
         let text = "ONE\n2\n3\n4\n5 mine, changed\n6\n7\n8\n9 later\n";
         assert_eq!(scratch.text("a.txt").as_deref(), Some(text));

@@ -8,6 +8,7 @@ use std::time::Duration;
 use edt_command::Trusted;
 use edt_git::opened::Opened;
 use edt_git::read::ObjectKind;
+use edt_git::trust::Configuration;
 use edt_git::{FileId, Oid, Repo, Tracked};
 use edt_io::Environment;
 use edt_io::lock::{self, LockGuard};
@@ -43,6 +44,8 @@ pub struct Options {
     pub user_policy: Option<String>,
     /// Where the user's decisions on trust are recorded; `None`: nothing is trusted.
     pub trust: Option<TrustStore>,
+    /// Whose Git's configuration outside of the repository is. Default: the user's.
+    pub configuration: Configuration,
     /// The environment in which Git access works and in which validators, filters and hooks start.
     pub environment: Environment,
     /// Whether a process that leaves the process group of a validator or filter is killed with it.
@@ -67,6 +70,7 @@ impl Default for Options {
             lock_wait: LOCK_WAIT,
             user_policy: None,
             trust: None,
+            configuration: Configuration::Users,
             environment: Environment::Isolated,
             reap_orphans: false,
             durability: None,
@@ -309,6 +313,7 @@ impl Cache {
 
 fn trusting(mut repo: Repo, options: &Options) -> Repo {
     repo.set_reap_orphans(options.reap_orphans);
+    repo.set_configuration(options.configuration);
     if let Some(store) = &options.trust {
         repo.set_trust(Box::new(UserTrust(store.clone())));
     }

@@ -3,7 +3,7 @@
 use super::guard::Cleared;
 use super::plan::Content;
 use super::report;
-use crate::session::begin::{self, BeginOptions, HeadSwitch, NewSession};
+use crate::session::begin::{self, BeginOptions, NewSession};
 use crate::session::checkpoint::{CheckpointReason, UserVersion};
 use crate::session::edit_change;
 use crate::session::message::{self, Kind, Trailers};
@@ -41,7 +41,7 @@ pub fn commit<'w, 'q>(
         Some(begin::prepare(
             workspace,
             &mut objects,
-            &BeginOptions { name: None, switching: HeadSwitch::AsConfigured, from: None },
+            &BeginOptions { name: None, ..BeginOptions::default() },
         )?)
     };
     let session =

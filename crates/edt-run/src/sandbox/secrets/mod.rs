@@ -30,7 +30,7 @@ pub(super) fn secret_paths(plan: &SandboxPlan) -> Vec<PathBuf> {
         paths.filter(|path| path.is_absolute()).collect::<Vec<_>>()
     };
     let visible = visible(plan);
-    let table = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let table = edt_io::account::table();
     let homes = homes(directories("HOME"), &table, rustix::process::geteuid());
     for home in &homes {
         paths.extend(visible.credentials_in(home, ""));
@@ -87,12 +87,9 @@ fn visible(plan: &SandboxPlan) -> Visible {
 /// `/etc/passwd`; for root, those of all users.
 fn homes(named: Vec<PathBuf>, table: &str, me: rustix::process::Uid) -> Vec<PathBuf> {
     let mut homes = named;
-    for line in table.lines() {
-        let fields: Vec<&str> = line.split(':').collect();
-        let [_, _, user, _, _, home, ..] = fields[..] else { continue };
-        let Ok(user) = user.parse::<u32>() else { continue };
-        let of_a_user = (1000..60_000).contains(&user) || home.starts_with("/home/");
-        if user == me.as_raw() || me.is_root() && (of_a_user || home == "/root") {
+    for (user, home) in edt_io::account::homes(table) {
+        let of_a_user = (1000..60_000).contains(&user) || home.starts_with("/home");
+        if user == me.as_raw() || me.is_root() && (of_a_user || home == Path::new("/root")) {
             homes.push(home.into());
         }
     }

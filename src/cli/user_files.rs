@@ -1,0 +1,121 @@
+//! The user's own files outside of every repository: their `edt.toml` and their decisions on trust.
+//!
+//! An agent sets the environment of the programs that it starts. `HOME` and `XDG_*` in an agent's
+//! call may therefore lead to files of the agent's own. Such files give it no rights: they come from
+//! the home directory of the account.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use edt_agents::hook::who::Who;
+use edt_core::policy::trust::TrustStore;
+use edt_git::trust::Configuration;
+use edt_io::{account, fs};
+use edt_types::{Code, Finding, Result};
+
+/// What a call may take from the user's files.
+#[derive(Debug)]
+pub(super) struct UserFiles {
+    /// The text of the user's `edt.toml`.
+    pub(super) policy: Option<String>,
+    /// The user's decisions on trust.
+    pub(super) trust: Option<TrustStore>,
+    /// Whose the part of Git's configuration is that lies outside of the repository.
+    pub(super) configuration: Configuration,
+}
+
+impl UserFiles {
+    /// Reads the user's files.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if there is an `edt.toml` that cannot be read; `TRUST_REQUIRED` if an agent's
+    /// environment leads to another `edt.toml` than that of the account.
+    pub(super) fn read() -> Result<UserFiles> {
+        let config = user_directory("XDG_CONFIG_HOME", ".config");
+        let policy = config.as_deref().map(policy_in).transpose()?.flatten();
+        let (trust, configuration) = (trust_store(), Configuration::Users);
+        let named = UserFiles { policy, trust, configuration };
+        let home = account::home();
+        let Some(home) = home.filter(|home| !is_of(home) && is_agent()) else {
+            let variables = std::env::var_os("GIT_CONFIG_COUNT").is_some() && is_agent();
+            let configuration =
+                if variables { Configuration::UsersFiles } else { Configuration::Users };
+            return Ok(UserFiles { configuration, ..named });
+        };
+        let own = policy_in(&home.join(".config"))?;
+        match (&config, &named.policy) {
+            (Some(place), Some(_)) if named.policy != own => Err(foreign(place, &home).into()),
+            _ => Ok(UserFiles {
+                policy: own,
+                trust: Some(TrustStore::new(home.join(".local/share/edt"))),
+                configuration: Configuration::Callers,
+            }),
+        }
+    }
+}
+
+/// The user's trust decisions, which are stored outside of every repository.
+pub(super) fn trust_store() -> Option<TrustStore> {
+    user_directory("XDG_DATA_HOME", ".local/share").map(|data| TrustStore::new(data.join("edt")))
+}
+
+/// The user's directory that the environment variable names, else `below_home` in their home
+/// directory. A relative path is ignored: its meaning would depend on the current directory.
+pub(super) fn user_directory(variable: &str, below_home: &str) -> Option<PathBuf> {
+    absolute(variable).or_else(|| absolute("HOME").map(|home| home.join(below_home)))
+}
+
+fn absolute(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
+/// Whether the environment leads to the files of the account with this home directory.
+fn is_of(home: &Path) -> bool {
+    let is = |named: Option<PathBuf>, below: &str| {
+        named.is_none_or(|named| {
+            let own = home.join(below);
+            named == own || fs::real_path(&named) == fs::real_path(&own)
+        })
+    };
+    is(absolute("HOME"), "")
+        && is(absolute("XDG_CONFIG_HOME"), ".config")
+        && is(absolute("XDG_DATA_HOME"), ".local/share")
+        && is(absolute("GIT_CONFIG_GLOBAL"), ".gitconfig")
+        && std::env::var_os("GIT_CONFIG_SYSTEM").is_none()
+}
+
+fn is_agent() -> bool {
+    matches!(Who::here(), Who::Agent(_))
+}
+
+fn policy_in(config: &Path) -> Result<Option<String>> {
+    let file = config.join("edt/edt.toml");
+    match std::fs::read_to_string(&file) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Ok(None)
+        }
+        // A policy file that exists but cannot be read must not be ignored.
+        Err(error) => Err(edt_io::failed("read your policy", &file, &error).into()),
+    }
+}
+
+fn foreign(place: &Path, home: &Path) -> Finding {
+    let (named, own) = (place.join("edt/edt.toml"), home.join(".config/edt/edt.toml"));
+    Finding::new(
+        Code::TrustRequired,
+        format!(
+            "The environment of this call names {} as the user's policy. An agent can set that, so \
+             it counts only if {} has the same content.",
+            named.display(),
+            own.display()
+        ),
+        format!(
+            "Repeat the call without changing HOME and XDG_CONFIG_HOME. If the first file is the \
+             user's, ask them to link it once: `ln -s {} {}`.",
+            named.display(),
+            own.display()
+        ),
+    )
+    .nothing_changed()
+}

@@ -1,0 +1,143 @@
+//! Policy only tightens without the user: no environment, base, target, session, commit or push of
+//! an agent gives it more than the user's and the repository's policy allow.
+
+use serde_json::json;
+
+use crate::test_repo::{Answer, EDT, TestRepo, run};
+
+/// Runs `edt` as an agent that sets these variables.
+fn as_agent(repo: &TestRepo, env: &[(&str, &str)], stdin: &str, args: &[&str]) -> Answer {
+    let mut command = repo.command(EDT);
+    command.env("EDT_AGENT", "1").envs(env.iter().copied()).args(args).arg("--json");
+    run(command, stdin.as_bytes(), args)
+}
+
+fn create(path: &str) -> String {
+    json!({"path": path, "mode": "create", "content": "# x\n"}).to_string()
+}
+
+#[test]
+fn the_environment_of_an_agent_names_no_policy() {
+    let repo = TestRepo::with(&[("a.txt", b"one\n")]);
+    repo.unprotect(".envrc");
+    let before = repo.files();
+    let held = as_agent(&repo, &[], &create(".envrc"), &["apply", "--request", "-"]);
+    assert_eq!((held.codes(), held.exit), (vec!["TRUST_REQUIRED"], 4), "{:#}", held.json);
+    assert!(held.hint().contains("XDG_CONFIG_HOME"), "{}", held.hint());
+    assert_eq!(repo.files(), before);
+    let elsewhere = repo.home.join("empty");
+    let empty = [("HOME", elsewhere.to_str().unwrap()), ("XDG_CONFIG_HOME", "/nowhere")];
+    let held = as_agent(&repo, &empty, &create(".envrc"), &["apply", "--request", "-"]);
+    assert_eq!(held.codes(), ["APPROVAL_REQUIRED"], "{:#}", held.json);
+    as_agent(&repo, &empty, &create("b.txt"), &["apply", "--request", "-"]).landed();
+}
+
+#[test]
+fn the_environment_of_an_agent_names_no_trust() {
+    let policy = "[[validator]]\nname = \"v\"\npaths = [\"*.txt\"]\n\
+                  command = [\"sh\", \"-c\", \"touch $2/ran\", \"sh\", \"{file}\", \"{root}\"]\n";
+    let repo = TestRepo::with(&[("a.txt", b"one\n"), ("edt.toml", policy.as_bytes())]);
+    assert_eq!(repo.at_terminal("trust", "yes\n").0, Some(0));
+    let append = ["apply", "a.txt", "--mode", "append", "--content", "x\n"];
+    let answer = as_agent(&repo, &[], "", &append);
+    assert_eq!(answer.json["warnings"][0]["code"], "trust_required", "{:#}", answer.json);
+    assert!(!repo.exists("ran"));
+    repo.edt(&append).landed();
+    assert!(repo.exists("ran"), "the user's trust counts where the environment is the user's");
+}
+
+#[test]
+fn the_environment_of_an_agent_names_no_programs() {
+    let repo = TestRepo::with(&[("a.txt", b"one\n"), (".gitattributes", b"*.bin filter=x\n")]);
+    let canary = repo.home.join("canary");
+    let touch = format!("sh -c 'touch {}; cat'", canary.display());
+    let set = |key: &'static str, value: &str| {
+        [
+            ("GIT_CONFIG_COUNT", "1".to_owned()),
+            ("GIT_CONFIG_KEY_0", key.to_owned()),
+            ("GIT_CONFIG_VALUE_0", value.to_owned()),
+        ]
+    };
+    let call = |env: &[(&str, String)], stdin: &str, args: &[&str]| {
+        let env: Vec<_> = env.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        as_agent(&repo, &env, stdin, args)
+    };
+    let filter = set("filter.x.clean", &touch);
+    let refused = call(&filter, &create("a.bin"), &["apply", "--request", "-"]);
+    assert_eq!(refused.codes(), ["TRUST_REQUIRED"], "{:#}", refused.json);
+    let global = repo.home.join("agents.config");
+    std::fs::write(&global, format!("[filter \"x\"]\n\tclean = {touch:?}\n")).unwrap();
+    let file = [("GIT_CONFIG_GLOBAL", global.to_str().unwrap().to_owned())];
+    let refused = call(&file, &create("a.bin"), &["apply", "--request", "-"]);
+    assert_eq!(refused.codes(), ["TRUST_REQUIRED"], "{:#}", refused.json);
+
+    repo.overwrite("a.txt", "two\n");
+    let hooks = repo.home.join("hooks");
+    std::fs::create_dir_all(&hooks).unwrap();
+    let hook = hooks.join("pre-commit");
+    std::fs::write(&hook, format!("#!/bin/sh\ntouch {}\n", canary.display())).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&hook, mode).unwrap();
+    let hooks = set("core.hooksPath", hooks.to_str().unwrap());
+    let refused = call(&hooks, "", &["land"]);
+    assert_eq!(refused.codes(), ["TRUST_REQUIRED"], "{:#}", refused.json);
+    assert!(!canary.exists());
+    call(&[("HOME", "/nowhere".to_owned())], "", &["land"]).landed();
+    assert!(!canary.exists());
+}
+
+/// A repository that only the user may weaken: `ci/**` is protected, and the tip of `main` has a
+/// stricter policy than the commit before it.
+fn guarded() -> TestRepo {
+    let repo = TestRepo::with(&[("a.txt", b"one\n"), ("ci/run", b"true\n"), ("edt.toml", LOOSE)]);
+    repo.commit(&[("edt.toml", STRICT)]);
+    repo
+}
+
+const LOOSE: &[u8] = b"[run]\nsandbox = \"permissive\"\nunknown = \"allow\"\n";
+const STRICT: &[u8] =
+    b"[[protect]]\npaths = [\"ci/**\"]\n[guards.size_reduction]\noverride = \"never\"\n";
+
+#[test]
+fn a_commit_without_hooks_is_no_approval() {
+    let repo = guarded();
+    repo.edt(&["begin", "s"]).landed();
+    for (path, text) in [("ci/run", "false\n"), ("edt.toml", ""), (".envrc", "x\n")] {
+        let tip = repo.rev("HEAD");
+        repo.write(path, text);
+        repo.git(&["add", path]);
+        repo.git(&["commit", "--quiet", "--no-verify", "-m", "by hand"]);
+        let refused = repo.refuses(&["APPROVAL_REQUIRED"], 4, &["land"]);
+        assert!(refused.message().contains(path), "{}", refused.message());
+        repo.git(&["reset", "--quiet", "--hard", &tip]);
+    }
+    repo.write("ci/run", "false\n");
+    repo.git(&["commit", "--quiet", "-am", "by hand"]);
+    repo.as_user(b"", &["land"], &[]).landed();
+}
+
+#[test]
+fn a_commit_without_hooks_passes_no_guard() {
+    let text = crate::test_repo::lines(200);
+    let repo = guarded();
+    repo.commit(&[("long.txt", text.as_bytes())]);
+    repo.edt(&["begin", "s"]).landed();
+    repo.write("long.txt", "short\n");
+    repo.git(&["commit", "--quiet", "--no-verify", "-am", "by hand"]);
+    repo.refuses(&["SIZE_REDUCTION"], 1, &["land"]);
+    repo.refuses(&["SIZE_REDUCTION"], 1, &["land", "--allow", "size_reduction"]);
+    repo.as_user(b"", &["land"], &[]).landed();
+}
+
+#[test]
+fn an_agent_begins_from_no_commit_with_another_policy() {
+    let repo = guarded();
+    for from in ["main~1", "HEAD^"] {
+        let refused = repo.refuses(&["PROTECTED_PATH"], 1, &["begin", "s", "--from", from]);
+        assert!(refused.message().contains("edt.toml"), "{}", refused.message());
+    }
+    repo.commit(&[("b.txt", b"b\n")]);
+    repo.edt(&["begin", "same", "--from", "main~1"]).landed();
+    repo.edt(&["abandon"]).landed();
+    repo.as_user(b"", &["begin", "old", "--from", "main~2"], &[]).landed();
+}
