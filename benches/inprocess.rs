@@ -94,8 +94,11 @@ fn open(root: &Path) -> LockedWorkspace {
 
 fn run(root: &Path, switching: HeadSwitch, reuse: bool, edits: usize) -> Vec<Duration> {
     let mut workspace = open(root);
-    begin(&mut workspace, &BeginOptions { name: Some("bench".to_owned()), switching, ..BeginOptions::default() })
-        .expect("a session begins");
+    begin(
+        &mut workspace,
+        &BeginOptions { name: Some("bench".to_owned()), switching, ..BeginOptions::default() },
+    )
+    .expect("a session begins");
     let mut kept = reuse.then_some(workspace);
     let touch = |n: usize| format!("/* touch {n} */").into_bytes();
     let edit = |n: usize| {

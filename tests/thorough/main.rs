@@ -21,6 +21,7 @@ mod other_readers;
 mod ownership;
 mod power;
 mod private_files;
+mod random_agents;
 mod random_histories;
 mod random_sessions;
 mod restart;
