@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::test_repo::{EDT, TestRepo, run};
 
 /// One file of each program that executes files of a worktree without a question.
-const EXECUTED: [&str; 27] = [
+const EXECUTED: [&str; 30] = [
     ".claude/settings.json",
     ".claude/hooks/stop.sh",
     ".codex/config.toml",
@@ -36,6 +36,9 @@ const EXECUTED: [&str; 27] = [
     ".gdbinit",
     "deep/down/.envrc",
     "edt.toml",
+    ".config/edt/edt.toml",
+    ".local/share/edt/trust",
+    ".ssh/authorized_keys",
 ];
 
 const RUNS: &str = "[run]\nsandbox = \"permissive\"\nunknown = \"allow\"\n";

@@ -165,9 +165,6 @@ fn no_sequence_of_calls_loosens_what_main_is_held_to() {
             steps += 1;
         }
         let lands = |line: &&String| line.contains("\"land\"") && line.contains(": 0 ");
-        if std::env::var_os("SHOW").is_some() {
-            println!("{}", agent.said.join("\n"));
-        }
         landed += agent.said.iter().filter(lands).count();
     }
     assert!(tier() == Tier::Quick || landed > 0, "nothing landed");

@@ -153,7 +153,8 @@ codes! {
          Change a large file outside edt.";
     ProtectedPath "PROTECTED_PATH" Refused None,
         "The path is protected: read-only on disk, or listed under `[[protect]]` in edt.toml of \
-         the session's base commit. The user must make this change. Also the refusal to rename an \
+         the session's base commit. The user must make this change. Also the refusal to begin a \
+         session from an edt.toml that HEAD does not have, and the refusal to rename an \
          ignored file to a path that Git does not ignore, and of a program that moved an ignored or \
          private file onto a file that a commit may have (`evidence.moved_from`).";
     FileExists "FILE_EXISTS" Refused None,
@@ -269,7 +270,8 @@ codes! {
     TrustRequired "TRUST_REQUIRED" Held None,
         "edt.toml names programs to run, a file goes through a filter that the repository's own \
          Git configuration defines, or Git would run files of the worktree as hooks of a landing, \
-         and the user has not trusted their present content; or `edt trust` was called without a \
+         and the user has not trusted their present content; or an agent's environment names \
+         another policy or other programs than the user's files; or `edt trust` was called without a \
          terminal. The user runs `edt trust` in a terminal, which shows the commands first. A \
          changed edt.toml, filter or hook needs new trust.";
     BenchMismatch "BENCH_MISMATCH" Refused None,

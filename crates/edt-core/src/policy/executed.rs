@@ -14,7 +14,7 @@ use super::globs::Globs;
 use edt_types::RepoPath;
 
 /// Directories whose files count, at any depth, and the program that uses them.
-const DIRECTORIES: [(&str, &str); 29] = [
+const DIRECTORIES: [(&str, &str); 34] = [
     (".amazonq", "Amazon Q"),
     (".circleci", "CircleCI"),
     (".claude", "Claude Code"),
@@ -38,16 +38,21 @@ const DIRECTORIES: [(&str, &str); 29] = [
     (".nvim", "Neovim"),
     (".opencode", "opencode"),
     (".qwen", "Qwen Code"),
+    (".config/autostart", "the desktop"),
+    (".config/edt", "edt"),
     (".config/fish", "the shell"),
     (".config/git", "Git"),
     (".config/nvim", "Neovim"),
+    (".config/systemd", "systemd"),
+    (".local/share/edt", "edt"),
     (".roo", "Roo Code"),
+    (".ssh", "SSH"),
     (".windsurf", "Windsurf"),
     (".zed", "Zed"),
 ];
 
 /// Files in any directory, and the program that uses them.
-const FILES: [(&str, &str); 53] = [
+const FILES: [(&str, &str); 54] = [
     (".aider.conf.yml", "aider"),
     (".bash_aliases", "the shell"),
     (".bash_login", "the shell"),
@@ -76,6 +81,7 @@ const FILES: [(&str, &str); 53] = [
     (".pre-commit-config.yml", "Git through pre-commit"),
     (".profile", "the shell"),
     (".tcshrc", "the shell"),
+    (".tmux.conf", "tmux"),
     (".vimrc", "Vim"),
     (".vscode/launch.json", "Visual Studio Code"),
     (".vscode/mcp.json", "Visual Studio Code"),

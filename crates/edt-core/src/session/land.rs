@@ -436,7 +436,8 @@ mod tests {
         scratch.user_commit("edt/fix", &[("edt.toml", Some(&end))], "at the end\n");
         let begin = format!("[session]\nswitch = true\n{middle}# end\n");
         scratch.user_commit("main", &[("edt.toml", Some(&begin))], "at the beginning\n");
-        assert_eq!(refusal(landed(&scratch, &consent())).code, Code::BadRequest);
+        let by_user = LandOptions { by_user: true, ..consent() };
+        assert_eq!(refusal(landed(&scratch, &by_user)).code, Code::BadRequest);
     }
 
     #[test]
@@ -491,14 +492,16 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_that_the_user_committed_with_git_lands_without_a_finding() {
+    fn a_cut_that_the_user_committed_with_git_lands_by_the_user_without_a_finding() {
         let scratch = Scratch::with(&[("a.txt", &numbers(200)), ("b.txt", "b\n")]);
         scratch.begin("fix");
         let text = numbers(20);
         scratch.user_commit("edt/fix", &[("a.txt", Some(&text))], "cut\n");
         scratch.write("a.txt", &text);
         scratch.edit("x", "b.txt", "b", "c");
-        landed(&scratch, &LandOptions::default()).unwrap();
+        assert_eq!(refusal(landed(&scratch, &LandOptions::default())).code, Code::SizeReduction);
+        let by_user = LandOptions { by_user: true, ..LandOptions::default() };
+        landed(&scratch, &by_user).unwrap();
     }
 
     #[test]
