@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::episode::{Episode, EpisodeFix};
+use super::episode::{Episode, EpisodeFix, TextOrigin};
 use super::score::UseOutcome;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -19,7 +19,7 @@ pub enum MemoryChange {
     Used(String, UseOutcome, i64),
     /// The edit that landed after its lesson was undone.
     Worsened(String),
-    /// The user added it.
+    /// Someone added it; its origin says who.
     Added(Box<Episode>),
     /// The user set or removed the text of its lesson.
     Lesson(String, Option<String>),
@@ -60,7 +60,9 @@ impl MemoryChange {
                 | MemoryChange::Added(new)
                 | MemoryChange::Replaced(new) => Some((**new).clone()),
                 MemoryChange::Merged(theirs, None) => Some(theirs.imported()),
-                MemoryChange::Merged(theirs, Some(_)) => Some((**theirs).clone()),
+                MemoryChange::Merged(theirs, Some(_)) => {
+                    Some(Episode { origin: Some(TextOrigin::Imported), ..(**theirs).clone() })
+                }
                 _ => None,
             };
         };
@@ -70,10 +72,12 @@ impl MemoryChange {
             MemoryChange::Unfixed(_, commit) => current.unfixed(commit),
             MemoryChange::Used(_, outcome, now) => current.used(*outcome, *now),
             MemoryChange::Worsened(_) => current.worsened(),
-            MemoryChange::Added(new) => {
-                Episode { lesson: new.lesson.clone(), deprecated: None, ..current }
-            }
-            MemoryChange::Lesson(_, lesson) => Episode { lesson: lesson.clone(), ..current },
+            MemoryChange::Added(new) => current.taught(new),
+            MemoryChange::Lesson(_, lesson) => Episode {
+                lesson: lesson.clone(),
+                origin: lesson.is_some().then_some(TextOrigin::User),
+                ..current
+            },
             MemoryChange::Deprecated(_, why) => Episode { deprecated: why.clone(), ..current },
             MemoryChange::Replaced(episode) => (**episode).clone(),
             MemoryChange::Merged(theirs, base) => {
@@ -166,6 +170,7 @@ mod tests {
         assert_eq!(change.apply_to(None), Some(theirs.imported()));
         let known =
             MemoryChange::Merged(Box::new(theirs.clone()), Some(Box::new(episode("alpha"))));
-        assert_eq!(known.apply_to(None), Some(theirs));
+        let imported = Episode { origin: Some(TextOrigin::Imported), ..theirs };
+        assert_eq!(known.apply_to(None), Some(imported));
     }
 }

@@ -39,6 +39,9 @@ pub struct Episode {
     pub fix: Option<EpisodeFix>,
     /// The user's own text, shown instead of the generated lesson.
     pub lesson: Option<String>,
+    /// Where the lesson, or without one the fix, comes from; absent if edt saw it here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<TextOrigin>,
     /// Why the user deprecated it; `null` if it is not deprecated.
     pub deprecated: Option<String>,
     /// The time of the first occurrence, in seconds since 1970.
@@ -58,6 +61,19 @@ pub struct Episode {
     /// The effectiveness at the latest use, from 0 to 1; it starts at 0.5. The decay over time is
     /// not included.
     pub effectiveness: f64,
+}
+
+/// Where a text comes from. A lesson is data for its reader, and no instruction of the user unless
+/// the user wrote it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TextOrigin {
+    /// The user wrote it here, at a terminal.
+    User,
+    /// An agent wrote it here.
+    Agent,
+    /// It was imported.
+    Imported,
 }
 
 /// A refused attempt.
@@ -127,6 +143,7 @@ impl Episode {
             attempt,
             fix: None,
             lesson: None,
+            origin: None,
             deprecated: None,
             made: now,
             last_seen: now,
@@ -167,6 +184,7 @@ impl Episode {
     pub fn fixed(mut self, fix: &EpisodeFix) -> Episode {
         if self.needs_fix() {
             self.fix = Some(fix.clone());
+            self.origin = self.origin.filter(|_| self.lesson.is_some());
         }
         self
     }
@@ -228,8 +246,28 @@ impl Episode {
             worse: 0,
             last_used: None,
             effectiveness: score::INITIAL,
+            origin: Some(TextOrigin::Imported),
             ..self.clone()
         }
+    }
+
+    /// The lesson `new`, written again. An agent does not replace what the user wrote.
+    #[must_use]
+    pub fn taught(self, new: &Episode) -> Episode {
+        if self.origin == Some(TextOrigin::User) && new.origin != Some(TextOrigin::User) {
+            return self;
+        }
+        Episode { lesson: new.lesson.clone(), origin: new.origin, deprecated: None, ..self }
+    }
+
+    /// The origin of what is shown after an import: `lesson`, else `fix`.
+    fn origin_of(&self, lesson: Option<&String>, fix: Option<&EpisodeFix>) -> Option<TextOrigin> {
+        let is_same = if lesson.is_some() {
+            lesson == self.lesson.as_ref()
+        } else {
+            fix == self.fix.as_ref()
+        };
+        if is_same { self.origin } else { Some(TextOrigin::Imported) }
     }
 
     /// Three-way merge of two versions. Counts are added; for other fields a change of one side
@@ -241,6 +279,7 @@ impl Episode {
             let fix = ours.fix.clone().or_else(|| theirs.fix.clone());
             let (made, last_seen) = seen;
             return Episode {
+                origin: ours.origin_of(ours.lesson.as_ref(), fix.as_ref()),
                 made,
                 last_seen,
                 seen: ours.seen.max(theirs.seen),
@@ -251,7 +290,10 @@ impl Episode {
         let sum =
             |of: fn(&Episode) -> u64| of(ours).saturating_add(of(theirs).saturating_sub(of(base)));
         let scored = if theirs.last_used > ours.last_used { theirs } else { ours };
+        let fix = newest(&base.fix, &ours.fix, &theirs.fix);
+        let lesson = newest(&base.lesson, &ours.lesson, &theirs.lesson);
         Episode {
+            origin: ours.origin_of(lesson.as_ref(), fix.as_ref()),
             made: seen.0,
             last_seen: seen.1,
             seen: sum(|episode| episode.seen),
@@ -260,9 +302,9 @@ impl Episode {
             worse: sum(|episode| episode.worse),
             last_used: scored.last_used,
             effectiveness: scored.effectiveness,
-            fix: newest(&base.fix, &ours.fix, &theirs.fix),
+            fix,
             attempt: newest(&base.attempt, &ours.attempt, &theirs.attempt),
-            lesson: newest(&base.lesson, &ours.lesson, &theirs.lesson),
+            lesson,
             deprecated: newest(&base.deprecated, &ours.deprecated, &theirs.deprecated),
             ..ours.clone()
         }
@@ -321,6 +363,19 @@ impl Episode {
             return Err(
                 wrong(format!("its language is {:?}, not one word", episode.language)).into()
             );
+        }
+        let attempt = &episode.attempt;
+        let fix = episode.fix.iter().flat_map(|fix| [&fix.mode, &fix.format]);
+        // These are shown without quotes.
+        for text in
+            [&attempt.mode, &attempt.format, &attempt.cause].into_iter().chain(fix).flatten()
+        {
+            if !word(text, 40, |c| c.is_ascii_alphanumeric() || "_-".contains(c)) {
+                return Err(wrong(format!(
+                    "one of its modes, formats or causes is {text:?}, not one word"
+                ))
+                .into());
+            }
         }
         let times = [Some(episode.made), Some(episode.last_seen), episode.last_used];
         if !times.into_iter().flatten().all(|time| (0..=MAX_TIME).contains(&time)) {

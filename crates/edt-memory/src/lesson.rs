@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::episode::{Episode, EpisodeFix, FailedAttempt};
+use super::episode::{Episode, EpisodeFix, FailedAttempt, TextOrigin};
 use super::marks::{CUT, head};
 
 /// The most bytes of each quoted text.
@@ -34,12 +34,22 @@ pub fn text(episode: &Episode) -> Option<String> {
         episode.language.as_deref().map(|language| format!(" in {language}")).unwrap_or_default();
     let head = format!("{}{language}", episode.code);
     match (&episode.lesson, &episode.fix) {
-        // Imported lessons may come from anyone, so the text is quoted on one line.
+        // Lessons may come from anyone, so the text is quoted on one line.
         (Some(lesson), _) => {
-            Some(format!("{head}, as a user wrote: {}", quoted(lesson, MAX_WRITTEN)))
+            let from = match episode.origin {
+                Some(TextOrigin::User) => "as the user wrote",
+                Some(TextOrigin::Agent) => "as an agent wrote",
+                Some(TextOrigin::Imported) => "imported",
+                None => "of unknown origin",
+            };
+            Some(format!("{head}, {from}: {}", quoted(lesson, MAX_WRITTEN)))
         }
         (None, Some(fix)) => {
-            Some(format!("{head}: {} {}", attempt_text(&episode.attempt), landed_text(fix)))
+            let from = match episode.origin {
+                Some(TextOrigin::Imported) => ", imported",
+                _ => "",
+            };
+            Some(format!("{head}{from}: {} {}", attempt_text(&episode.attempt), landed_text(fix)))
         }
         (None, None) => None,
     }
@@ -121,8 +131,19 @@ mod tests {
         one.lesson = Some("Indent with tabs.".to_owned());
         assert_eq!(
             text(&one).unwrap(),
-            "OLD_TEXT_NOT_FOUND in c, as a user wrote: \"Indent with tabs.\""
+            "OLD_TEXT_NOT_FOUND in c, of unknown origin: \"Indent with tabs.\""
         );
+        for (origin, words) in [
+            (TextOrigin::User, "as the user wrote"),
+            (TextOrigin::Agent, "as an agent wrote"),
+            (TextOrigin::Imported, "imported"),
+        ] {
+            one.origin = Some(origin);
+            assert_eq!(
+                text(&one).unwrap(),
+                format!("OLD_TEXT_NOT_FOUND in c, {words}: \"Indent with tabs.\"")
+            );
+        }
         one.deprecated = Some("not so".to_owned());
         assert_eq!(text(&one), None);
     }

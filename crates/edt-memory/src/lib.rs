@@ -47,7 +47,7 @@ pub mod unrecorded;
 mod values;
 
 pub use change::MemoryChange;
-pub use episode::{Episode, EpisodeFix, FailedAttempt};
+pub use episode::{Episode, EpisodeFix, FailedAttempt, TextOrigin};
 pub use index::IndexCache;
 pub use lesson::Lesson;
 pub use retrieve::{LessonQuery, lessons};

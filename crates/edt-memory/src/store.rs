@@ -500,7 +500,7 @@ mod tests {
     fn a_similar_failure_gets_the_recorded_lesson() {
         let (_scratch, repo) = scratch();
         recorded(&repo, &[added("alpha beta", "Do so.")]);
-        let expected = "SYNTAX_ERROR in c, as a user wrote: \"Do so.\"";
+        let expected = "SYNTAX_ERROR in c, of unknown origin: \"Do so.\"";
         assert_eq!(texts(&repo, &query("alpha gamma"), &[]), [expected]);
     }
 

@@ -14,6 +14,7 @@ use super::context::Context;
 use super::render::{GOOD, paint};
 use super::value::require_positive;
 use crate::lessons;
+use edt_agents::hook::who::Who;
 use edt_core::session::LockedWorkspace;
 use edt_git::{Oid, Repo};
 use edt_io::{clock, fs};
@@ -23,7 +24,8 @@ use edt_memory::history::{self, Snapshot};
 use edt_memory::keywords::keywords;
 use edt_memory::store::not_found;
 use edt_memory::{
-    Episode, FailedAttempt, Lesson, LessonQuery, Memory, exchange, lessons, score, scrub,
+    Episode, FailedAttempt, Lesson, LessonQuery, Memory, TextOrigin, exchange, lessons, score,
+    scrub,
 };
 use edt_types::text::counted;
 use edt_types::{Code, Finding, Result, Status};
@@ -277,7 +279,12 @@ impl AddArgs {
             ..FailedAttempt::default()
         };
         let new = Episode::new(&self.code, self.language.as_deref(), attempt, clock::seconds());
-        let new = Episode { seen: 0, lesson, ..new };
+        let origin = match context.who() {
+            Who::User => Some(TextOrigin::User),
+            Who::Agent(_) => Some(TextOrigin::Agent),
+            Who::Unattended => None,
+        };
+        let new = Episode { seen: 0, lesson, origin, ..new };
         // Do not write an episode that could not be read again.
         let new = Episode::from_json(new.to_json().as_bytes())?;
         changed(context, &format!("add: {}", new.id), |_| {
