@@ -3,7 +3,9 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use super::confinement::Confinement;
 use super::supported::{check_in_place, check_outside_git_dir, check_supported, unsupported};
 use super::trust::TrustStore;
 use super::worktrees::has_operation;
@@ -25,6 +27,7 @@ pub struct Repo {
     git_dirs: OnceCell<[Option<(u64, u64)>; 2]>,
     /// The user's trust decisions for programs that this repository names.
     pub(super) trust: Option<Box<dyn TrustStore>>,
+    pub(super) confinement: Option<Arc<dyn Confinement>>,
     pub(super) environment: Environment,
     pub(super) reap_orphans: bool,
     /// The size limit of files that are read, in bytes.
@@ -172,6 +175,7 @@ impl Repo {
             loose: super::loose::LooseReader::default(),
             git_dirs: OnceCell::new(),
             trust: None,
+            confinement: None,
             environment,
             reap_orphans: false,
             max_file_size: Cell::new(MAX_FILE),
@@ -403,6 +407,11 @@ impl Repo {
     /// may.
     pub fn set_trust(&mut self, trust: Box<dyn TrustStore>) {
         self.trust = Some(trust);
+    }
+
+    /// Sets what confines the programs of this repository; without one they run as Git runs them.
+    pub fn set_confinement(&mut self, confinement: Arc<dyn Confinement>) {
+        self.confinement = Some(confinement);
     }
 }
 

@@ -16,6 +16,7 @@ pub mod names;
 pub mod notices;
 mod orphans;
 pub mod programs;
+pub mod purpose;
 pub mod scratch;
 pub mod spawn;
 pub mod stat;

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use edt_command::Trusted;
+use edt_git::confinement::Confinement;
 use edt_git::opened::Opened;
 use edt_git::read::ObjectKind;
 use edt_git::{FileId, Oid, Repo, Tracked};
@@ -43,6 +44,8 @@ pub struct Options {
     pub user_policy: Option<String>,
     /// Where the user's decisions on trust are recorded; `None`: nothing is trusted.
     pub trust: Option<TrustStore>,
+    /// Confines hooks, filters and validators of the repository; `None`: they run as Git runs them.
+    pub confinement: Option<Arc<dyn Confinement>>,
     /// The environment in which Git access works and in which validators, filters and hooks start.
     pub environment: Environment,
     /// Whether a process that leaves the process group of a validator or filter is killed with it.
@@ -67,6 +70,7 @@ impl Default for Options {
             lock_wait: LOCK_WAIT,
             user_policy: None,
             trust: None,
+            confinement: None,
             environment: Environment::Isolated,
             reap_orphans: false,
             durability: None,
@@ -311,6 +315,9 @@ fn trusting(mut repo: Repo, options: &Options) -> Repo {
     repo.set_reap_orphans(options.reap_orphans);
     if let Some(store) = &options.trust {
         repo.set_trust(Box::new(UserTrust(store.clone())));
+    }
+    if let Some(confinement) = &options.confinement {
+        repo.set_confinement(Arc::clone(confinement));
     }
     repo
 }
