@@ -300,3 +300,35 @@ fn submodules_and_linked_worktrees_below_a_worktree_need_no_trust() {
         assert_eq!(answer.codes(), ["GIT_OPERATION_BLOCKED"], "{place}: {:#}", answer.json);
     }
 }
+
+/// An agent may give its shell a terminal and no variable.
+#[test]
+fn who_an_agent_started_is_not_the_user_at_any_terminal() {
+    let workspace = workspace();
+    hook(&workspace, "pre-commit", &format!("OUT=out\n{ATTEMPT}true"));
+    let started_by = |name: &str, call: &str| {
+        let shell = workspace.home.join(name);
+        std::fs::copy("/bin/sh", &shell).unwrap();
+        let mut command = workspace.command("script");
+        // The second command keeps the shell from becoming the first.
+        let script = format!("{} -c '\"$EDT\" {call}; exit $?'", shell.display());
+        command.args(["-qec", &script, "/dev/null"]).env("EDT", EDT).env("SHELL", "/bin/sh");
+        let done = command.output().unwrap();
+        (done.status.code(), String::from_utf8_lossy(&done.stdout).into_owned())
+    };
+    let (exit, screen) = started_by("claude", "hooks uninstall");
+    assert_eq!(exit, Some(4), "{screen}");
+    for part in ["APPROVAL_REQUIRED", "claude started", "terminal that claude did not start"] {
+        assert!(screen.split_whitespace().collect::<Vec<_>>().join(" ").contains(part), "{screen}");
+    }
+    edited(&workspace);
+    let (exit, screen) = started_by("claude", "land");
+    assert_eq!((exit, escaped(&workspace)), (Some(0), false), "{screen}");
+    // A shell with another name in a directory with an agent's name is the user's.
+    std::fs::create_dir(workspace.home.join("codex")).unwrap();
+    let (exit, screen) = started_by("codex/shell", "hooks uninstall");
+    assert_eq!(exit, Some(0), "{screen}");
+    edited(&workspace);
+    let (exit, screen) = started_by("codex/shell", "land");
+    assert_eq!((exit, escaped(&workspace)), (Some(0), true), "{screen}");
+}

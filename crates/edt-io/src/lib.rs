@@ -15,6 +15,7 @@ pub mod lock;
 pub mod names;
 pub mod notices;
 mod orphans;
+pub mod processes;
 pub mod programs;
 pub mod purpose;
 pub mod scratch;
