@@ -179,6 +179,13 @@ impl Context {
         options.durability = self.durability;
         options.cache.clone_from(&self.cache);
         options.observers.clone_from(&self.observers);
+        let is_user: fn() -> bool = match self.out {
+            Out::Streams => || Who::here() == Who::User,
+            // As in `Context::who`.
+            Out::Captured(_) => || false,
+        };
+        let programs = edt_run::RepositoryPrograms::new(options.clone(), is_user);
+        options.confinement = Some(Arc::new(programs));
         Ok(options)
     }
 

@@ -178,6 +178,7 @@ fn a_session_that_the_user_rebased_lands_only_its_own_edits() {
 #[test]
 fn a_commit_hook_judges_the_landing_as_git_would_have_it() {
     let workspace = workspace();
+    workspace.programs_as_user();
     let seen = workspace.home.join("seen");
     hook(
         &workspace,
@@ -477,6 +478,7 @@ fn a_branch_of_a_worktree_that_is_away_is_not_moved() {
 #[test]
 fn a_hook_may_call_edt() {
     let workspace = workspace();
+    workspace.programs_as_user();
     let edt = crate::test_repo::EDT;
     hook(
         &workspace,
@@ -598,6 +600,7 @@ fn links_that_the_branch_changed_leave_head_on_the_session() {
 #[test]
 fn a_last_hook_that_holds_the_lock_changes_no_answer() {
     let workspace = workspace();
+    workspace.programs_as_user();
     hook(
         &workspace,
         "post-commit",
@@ -610,6 +613,7 @@ fn a_last_hook_that_holds_the_lock_changes_no_answer() {
 #[test]
 fn a_branch_that_moves_while_hooks_run_is_reported() {
     let workspace = TestRepo::with(&[("a.txt", TEXT), ("b.txt", b"b\n")]);
+    workspace.programs_as_user();
     let place = workspace.home.join("side");
     workspace.edt(&["begin", "s", "--worktree", place.to_str().unwrap()]).landed();
     let side = workspace.at(&place);

@@ -96,6 +96,8 @@ mod repositories;
 #[cfg(tier_ci)]
 mod repository_kinds;
 #[cfg(tier_ci)]
+mod repository_programs;
+#[cfg(tier_ci)]
 mod revert;
 #[cfg(tier_ci)]
 mod run;
@@ -111,6 +113,8 @@ mod secret_places;
 mod session_moves;
 #[cfg(tier_ci)]
 mod sessions;
+#[cfg(tier_ci)]
+mod started_programs;
 #[cfg(tier_ci)]
 mod stats;
 #[cfg(tier_ci)]

@@ -174,6 +174,8 @@ fn place() -> TestRepo {
     let workspace =
         TestRepo::with(&[("a.txt", b"one\n"), ("a.evil", b"evil\n"), (".gitignore", b"ignored\n")]);
     workspace.write("untracked.txt", "u\n");
+    // In the sandbox the canary could not be heard.
+    workspace.programs_as_user();
     workspace
 }
 
@@ -254,6 +256,7 @@ fn hooks_that_are_content_of_the_repository_wait_for_trust() {
     let husky = ["apply", ".husky/pre-commit", "--mode", "append", "--content", "rm -rf /\n"];
     assert_eq!(workspace.edt(&husky).codes(), ["APPROVAL_REQUIRED"]);
     workspace.unprotect(".husky/**");
+    workspace.programs_as_user();
     workspace.edt(&husky).landed();
     assert_eq!(workspace.edt(&["land"]).codes(), ["TRUST_REQUIRED"]);
     silent(&sung);

@@ -27,6 +27,8 @@ fn sh(name: &str, script: &str) -> String {
 fn trusted(policy: &str, files: &[(&str, &[u8])]) -> TestRepo {
     let workspace = TestRepo::with(&[&[("edt.toml", policy.as_bytes())], files].concat());
     trust(&workspace);
+    // They report what they see in the home directory.
+    workspace.programs_as_user();
     workspace
 }
 
@@ -216,6 +218,7 @@ fn arguments_arrive_exactly() {
     let policy = validator("record", &[&[record.to_str().unwrap()], &odd[..]].concat());
     workspace.commit(&[("edt.toml", policy.as_bytes())]);
     trust(&workspace);
+    workspace.programs_as_user();
     create(&workspace, "$(touch x) 'a.txt", "x").landed();
     let args = home(&workspace, "args");
     assert!(args.starts_with("<a b><it's \"quoted\"><$HOME;*><><--in=/"), "{args}");

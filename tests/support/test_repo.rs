@@ -283,6 +283,15 @@ impl TestRepo {
         std::fs::write(file, format!("{policy}[[unprotect]]\npaths = [\"{path}\"]\n")).unwrap();
     }
 
+    /// Lets hooks, filters and validators run outside the sandbox, as the user's `edt.toml` may.
+    pub(crate) fn programs_as_user(&self) {
+        let file = self.home.join(".config/edt/edt.toml");
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        let policy = "[run]\nrepository_programs = \"as_user\"\n";
+        let others = std::fs::read_to_string(&file).unwrap_or_default();
+        std::fs::write(file, format!("{policy}{others}")).unwrap();
+    }
+
     /// `git status --porcelain`, ignored files left out.
     #[track_caller]
     pub(crate) fn status(&self) -> String {

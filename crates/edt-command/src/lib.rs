@@ -38,7 +38,7 @@ pub use query::{CommandQuery, Host, Restorable};
 pub use rule::Rule;
 pub use rule::Table;
 pub use run::Table as RunTable;
-pub use run::{OnFindings, RunRules};
+pub use run::{OnFindings, RepositoryProgramsRun, RunRules};
 
 #[cfg(test)]
 mod tests;

@@ -27,9 +27,21 @@ pub struct RunRules {
     pub secrets: Vec<PathBuf>,
     /// Further variables that programs get, from the user's file: names, or beginnings with `*`.
     pub environment: Vec<String>,
+    pub repository_programs: RepositoryProgramsRun,
     pub on_findings: OnFindings,
     /// The decision on a command that no rule matches.
     pub unknown: Decision,
+}
+
+/// How hooks, filters and validators of a repository run that someone other than the user causes to
+/// run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RepositoryProgramsRun {
+    /// In the sandbox, at the minimum level.
+    Sandbox,
+    /// As Git runs them for the user.
+    AsUser,
 }
 
 /// What happens if guards object to changes of a program; later is stricter.
@@ -53,6 +65,7 @@ pub struct Table {
     readable: Vec<PathBuf>,
     secrets: Vec<PathBuf>,
     environment: Vec<String>,
+    repository_programs: Option<RepositoryProgramsRun>,
     on_findings: Option<OnFindings>,
 }
 
@@ -70,6 +83,7 @@ impl Default for RunRules {
             readable: Vec::new(),
             secrets: Vec::new(),
             environment: Vec::new(),
+            repository_programs: RepositoryProgramsRun::Sandbox,
             on_findings: OnFindings::Warn,
             unknown: Decision::Ask,
         }
@@ -84,6 +98,7 @@ pub(super) fn merged(user: Table, repo: Table) -> Result<RunRules, (bool, String
         ("writable", !repo.writable.is_empty()),
         ("readable", !repo.readable.is_empty()),
         ("environment", !repo.environment.is_empty()),
+        ("repository_programs", repo.repository_programs.is_some()),
     ] {
         if is_set {
             let why = format!(
@@ -105,6 +120,7 @@ pub(super) fn merged(user: Table, repo: Table) -> Result<RunRules, (bool, String
         readable: user.readable,
         secrets,
         environment: user.environment,
+        repository_programs: user.repository_programs.unwrap_or(built_in.repository_programs),
         on_findings: stricter(user.on_findings.unwrap_or(built_in.on_findings), repo.on_findings),
         unknown: stricter(user.unknown.unwrap_or(built_in.unknown), repo.unknown),
     })
@@ -182,6 +198,7 @@ mod tests {
             ("", "writable = [\"/x\"]", true),
             ("", "readable = [\"/x\"]", true),
             ("", "environment = [\"X\"]", true),
+            ("", "repository_programs = \"as_user\"", true),
             ("environment = [\"A=B\"]", "", false),
             ("environment = [\"*\"]", "", false),
             ("readable = [\"x\"]", "", false),

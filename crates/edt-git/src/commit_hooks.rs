@@ -4,21 +4,21 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::diff::{TreeDifference, TreeItem};
+use super::diff::TreeItem;
+use super::private_git_dir::{PrivateGitDir, confined_git};
 use super::read::ObjectKind;
 use super::{ObjectWriter, Oid, Repo, TreeChange, objects};
-use edt_io::failed;
-use edt_io::fs;
 use edt_io::spawn::{self, Hooks};
+use edt_io::{failed, fs};
 use edt_types::{Code, Finding, RepoPath, Result, Warning};
 
 /// The hooks that `git commit` runs before it creates the commit, in order.
 const HOOKS_BEFORE_COMMIT: [&str; 3] = ["pre-commit", "prepare-commit-msg", "commit-msg"];
 
-/// The variable for edt's own `pre-commit` hook: the overrides that the session's edits recorded.
-const ALLOW: &str = "EDT_ALLOW";
+/// The mode of a submodule in a tree.
+const SUBMODULE: u32 = 0o160_000;
 
 /// The most bytes of a hook's output that an error message contains, from the end.
 const OUTPUT_MAX: usize = 4000;
@@ -55,9 +55,9 @@ pub fn run(
     }
     repo.check_commit_programs()?;
     objects::write_synced(repo.objects_dir(), &writer.loose_objects())?;
-    let git_dir = PrivateGitDir::make(repo, &candidate)?;
+    let git_dir = PrivateGitDir::for_hooks(repo, &candidate)?;
     git_dir.fill_index(&candidate.tree.to_string())?;
-    let message = git_dir.path.join("COMMIT_EDITMSG");
+    let message = git_dir.message();
     fs::write_in_place(&message, candidate.message.as_bytes())
         .map_err(|error| failed("write", &message, &error))?;
     for hook in HOOKS_BEFORE_COMMIT {
@@ -70,16 +70,18 @@ pub fn run(
             }
             _ => args.extend([OsStr::new("--"), message.as_os_str()]),
         }
-        let ran = git_dir.git(&args, Hooks::On)?;
+        let ran = git_dir.hook(&args)?;
         if !ran.ok {
             return Err(blocked(hook, &ran).into());
         }
     }
+    let git_dir = git_dir.after_hooks(repo, &candidate)?;
+    let message = git_dir.message();
     let tree = git_dir.git(&[OsStr::new("write-tree")], Hooks::Off)?;
     let hex = String::from_utf8_lossy(&tree.stdout);
     let staged_tree =
         Oid::from_hex(hex.trim().as_bytes()).map_err(|_| blocked("pre-commit", &tree))?;
-    add_staged(repo, writer, &candidate, staged_tree, moved)?;
+    add_staged(repo, writer, &candidate, (&git_dir, staged_tree), moved)?;
     candidate.tree = staged_tree;
     let text = std::fs::read(&message).map_err(|error| failed("read", &message, &error))?;
     candidate.message = cleaned(&String::from_utf8_lossy(&text));
@@ -103,7 +105,7 @@ fn add_staged(
     repo: &Repo,
     writer: &mut ObjectWriter<'_>,
     candidate: &CommitCandidate,
-    staged_tree: Oid,
+    (git_dir, staged_tree): (&PrivateGitDir<'_>, Oid),
     moved: (Oid, Oid),
 ) -> Result<()> {
     let changed_on_branch: BTreeSet<RepoPath> =
@@ -118,12 +120,27 @@ fn add_staged(
     if undone.is_empty() {
         // Git wrote these objects. In the writer they become as durable as the others.
         let mut changes = Vec::new();
-        for differs in staged.into_iter().filter(TreeDifference::is_of_files) {
-            let file = differs.new.and_then(TreeItem::file);
-            if let Some(file) = file {
-                writer.write_blob(&repo.object(file.oid, ObjectKind::Blob)?)?;
+        for differs in staged {
+            let blob = differs.new.filter(|item| {
+                item.file().is_some() || git_dir.is_apart() && item.bits() != SUBMODULE
+            });
+            if let Some(item) = blob {
+                let bytes = if git_dir.is_apart() {
+                    git_dir.blob(item.oid())?
+                } else {
+                    repo.object(item.oid(), ObjectKind::Blob)?
+                };
+                // A confined hook may write an object under another name.
+                if writer.write_blob(&bytes)? != item.oid() {
+                    let stderr = format!("{} has other content than it names.\n", item.oid());
+                    let ran = spawn::CommandOutput { ok: false, stdout: Vec::new(), stderr };
+                    return Err(blocked("pre-commit", &ran).into());
+                }
             }
-            changes.push(TreeChange { path: differs.path, file });
+            if differs.is_of_files() {
+                let file = differs.new.and_then(TreeItem::file);
+                changes.push(TreeChange { path: differs.path, file });
+            }
         }
         return if changes.is_empty() {
             Ok(())
@@ -158,9 +175,18 @@ pub fn run_post_commit(repo: &Repo, root: &Path) -> Option<Warning> {
                        run (`edt trust` in a terminal shows it and asks).";
         return Some(Warning { code: "trust_required", path: None, message: message.to_owned() });
     }
-    let args = ["hook", "run", "--ignore-missing", "post-commit"];
-    let _ = spawn::git_with(repo.environment(), root, &args, b"", Hooks::On, &[]);
-    None
+    let args = ["hook", "run", "--ignore-missing", "post-commit"].map(OsStr::new);
+    let not_run = match repo.confinement() {
+        Ok(None) => {
+            let _ = spawn::git_with(repo.environment(), root, &args, b"", Hooks::On, &[]);
+            return None;
+        }
+        Ok(Some(confinement)) => confined_git(confinement, repo, root, &args, &[], None).err(),
+        Err(error) => Some(error),
+    };
+    let message = not_run?.into_vec().into_iter().next()?.summary;
+    let message = format!("The landing is complete. Its hook post-commit: {message}");
+    Some(Warning { code: "hook_confined", path: None, message })
 }
 
 /// The commit signed by Git, if the configuration requires it; its objects are then on disk.
@@ -179,7 +205,7 @@ pub fn sign(
     repo.check_commit_programs()?;
     objects::write_synced(repo.objects_dir(), &writer.loose_objects())?;
     let git_dir = PrivateGitDir::make(repo, candidate)?;
-    let message = git_dir.path.join("COMMIT_EDITMSG");
+    let message = git_dir.message();
     fs::write_in_place(&message, candidate.message.as_bytes())
         .map_err(|error| failed("write", &message, &error))?;
     let (tree, parent) =
@@ -202,76 +228,6 @@ pub fn sign(
     Ok(Some(oid))
 }
 
-/// A temporary Git directory for the worktree with its own HEAD and index. Dropping it deletes the
-/// directory.
-struct PrivateGitDir<'r> {
-    repo: &'r Repo,
-    path: PathBuf,
-    allowed: String,
-}
-
-impl Drop for PrivateGitDir<'_> {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.path);
-    }
-}
-
-impl PrivateGitDir<'_> {
-    fn make<'r>(repo: &'r Repo, candidate: &CommitCandidate) -> Result<PrivateGitDir<'r>> {
-        let head = &candidate.head;
-        let state = repo
-            .state_path()
-            .canonicalize()
-            .map_err(|error| failed("find", repo.state_path(), &error))?;
-        let path = state.join("land");
-        let _ = fs::remove_dir_all(&path);
-        let absolute =
-            |path: &Path| path.canonicalize().map_err(|error| failed("find", path, &error));
-        let common = absolute(repo.common_dir())?;
-        let head =
-            if head.starts_with("refs/") { format!("ref: {head}\n") } else { format!("{head}\n") };
-        let write = |name: &str, text: &OsStr| {
-            let file = path.join(name);
-            fs::write_in_place(&file, text.as_encoded_bytes())
-                .map_err(|error| failed("write", &file, &error))
-        };
-        fs::make_dir(&path.join("info")).map_err(|error| failed("make", &path, &error))?;
-        write("HEAD", OsStr::new(&head))?;
-        write("commondir", common.as_os_str())?;
-        write("gitdir", repo.real_root()?.join(".git").as_os_str())?;
-        for own in ["config.worktree", "info/sparse-checkout"] {
-            let _ = fs::copy(&repo.git_dir().join(own), &path.join(own));
-        }
-        Ok(PrivateGitDir { repo, path, allowed: candidate.allowed.join(",") })
-    }
-
-    /// Creates an index with the content of `tree`. A copy of the worktree's index saves Git from
-    /// reading every file again.
-    fn fill_index(&self, tree: &str) -> Result<()> {
-        let index = self.path.join("index");
-        let copied = fs::copy(&self.repo.index_path(), &index).is_ok();
-        if copied && self.git(&["read-tree", "-m", tree].map(OsStr::new), Hooks::Off)?.ok {
-            return Ok(());
-        }
-        let _ = fs::remove_file(&index);
-        let ran = self.git(&["read-tree", tree].map(OsStr::new), Hooks::Off)?;
-        if ran.ok { Ok(()) } else { Err(blocked("read-tree", &ran).into()) }
-    }
-
-    fn git(&self, args: &[&OsStr], hooks: Hooks) -> Result<spawn::CommandOutput> {
-        let root = self.repo.real_root()?;
-        let index = self.path.join("index");
-        let env: [(&str, &OsStr); 5] = [
-            ("GIT_DIR", self.path.as_os_str()),
-            ("GIT_WORK_TREE", root.as_os_str()),
-            ("GIT_INDEX_FILE", index.as_os_str()),
-            ("GIT_EDITOR", OsStr::new(":")),
-            (ALLOW, OsStr::new(&self.allowed)),
-        ];
-        spawn::git_with(self.repo.environment(), &root, args, b"", hooks, &env)
-    }
-}
-
 /// The message as Git cleans it up: without white space at line ends and without blank lines at
 /// both ends.
 fn cleaned(text: &str) -> String {
@@ -280,7 +236,7 @@ fn cleaned(text: &str) -> String {
     format!("{}\n", text.trim_matches('\n'))
 }
 
-fn blocked(what: &str, ran: &spawn::CommandOutput) -> Finding {
+pub(super) fn blocked(what: &str, ran: &spawn::CommandOutput) -> Finding {
     let output = [ran.stdout.as_slice(), ran.stderr.as_bytes()].concat();
     let output = String::from_utf8_lossy(&output);
     let output = output.trim();

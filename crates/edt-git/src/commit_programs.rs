@@ -2,6 +2,9 @@
 //! of the worktree, and files of the worktree that a configured hook or the signing configuration
 //! names. `.git/hooks` and programs elsewhere belong to the user, as for `git commit`. Files that
 //! everyone who can push to the repository can change run only if the user trusts them as they are.
+//!
+//! A Git directory below the worktree of another repository belongs to whoever may write there: its
+//! hooks, and what its configuration names, need trust, too.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -14,6 +17,7 @@ use gix::config::Source;
 use super::driver::{content_hash, possible_paths};
 use super::repo::Repo;
 use super::sha256;
+use super::supported::is_in_other_worktree;
 use edt_io::fs;
 use edt_types::{Code, Finding, Result};
 
@@ -23,7 +27,8 @@ const HOOKS: [&str; 4] = ["pre-commit", "prepare-commit-msg", "commit-msg", "pos
 /// The files of one worktree that a commit would start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommitPrograms {
-    /// Their paths below the root, including files that they may start themselves.
+    /// Their paths below the root, including files that they may start themselves, and settings
+    /// that are trusted with them.
     pub files: Vec<String>,
     /// The SHA-256 of all of them, as hex.
     pub hash: String,
@@ -48,15 +53,22 @@ impl Repo {
         let holder = |path: &Path| roots.iter().find(|root| path.starts_with(root));
         let git_dirs =
             [self.git_dir(), self.common_dir()].map(|dir| dir.canonicalize().unwrap_or_default());
+        let is_planted = is_in_other_worktree(self.common_dir());
         let content = |path: &Path| {
             let path = path.canonicalize().ok()?;
             let apart = git_dirs.iter().all(|dir| !path.starts_with(dir));
             (apart && holder(&path).is_some() && path.is_file()).then_some(path)
         };
+        let planted = |path: &Path| path.canonicalize().ok().filter(|path| path.is_file());
         let mut files: BTreeSet<PathBuf> = BTreeSet::new();
-        let directory = self.hooks_directory(&root);
+        let mut settings: BTreeSet<String> = BTreeSet::new();
+        let (directory, is_local) = self.hooks_directory(&root);
         for hook in HOOKS {
-            let Some(file) = content(&directory.join(hook)) else { continue };
+            let path = directory.join(hook);
+            if is_planted && is_local {
+                files.extend(planted(&path));
+            }
+            let Some(file) = content(&path) else { continue };
             // A husky hook runs other hooks of its directory, and the file with its own name one
             // level higher.
             let own = directory.canonicalize().ok().filter(|directory| !roots.contains(directory));
@@ -66,9 +78,17 @@ impl Repo {
             }
             files.insert(file);
         }
-        let named = self.commands().into_iter().flat_map(|command| possible_paths(&command));
-        files.extend(named.filter_map(|name| content(&root.join(OsStr::from_bytes(&name)))));
-        if files.is_empty() {
+        for ConfiguredCommand { key, command, is_local } in self.commands() {
+            let named = possible_paths(&command);
+            let named = named.iter().map(|name| root.join(OsStr::from_bytes(name)));
+            if is_planted && is_local {
+                settings.insert(format!("{key} = {}", command.as_bstr()));
+                files.extend(named.filter_map(|path| planted(&path)));
+            } else {
+                files.extend(named.filter_map(|path| content(&path)));
+            }
+        }
+        if files.is_empty() && settings.is_empty() {
             return Ok(None);
         }
         let mut all = b"edt commit programs 1\n".to_vec();
@@ -81,6 +101,10 @@ impl Repo {
                     .into_bytes(),
             );
             shown.push(below.to_string_lossy().into_owned());
+        }
+        for setting in settings {
+            all.extend(format!("setting {setting:?}\n").into_bytes());
+            shown.push(setting);
         }
         Ok(Some(CommitPrograms { files: shown, hash: sha256(&all)? }))
     }
@@ -150,27 +174,33 @@ impl Repo {
         keys
     }
 
-    /// The directory of Git's hooks for the worktree at `root`.
-    fn hooks_directory(&self, root: &Path) -> PathBuf {
+    /// The directory of Git's hooks for the worktree at `root`, and whether the repository itself
+    /// says so.
+    fn hooks_directory(&self, root: &Path) -> (PathBuf, bool) {
         let config = self.inner.config_snapshot();
-        let configured = config.trusted_path("core.hooksPath").ok().flatten();
-        configured.map_or_else(|| self.common_dir().join("hooks"), |path| root.join(path))
+        let Some(path) = config.trusted_path("core.hooksPath").ok().flatten() else {
+            return (self.common_dir().join("hooks"), true);
+        };
+        let cores = config.plumbing().sections_by_name("core").into_iter().flatten();
+        let last = cores.filter(|section| section.value("hooksPath").is_some()).last();
+        (root.join(path), last.is_some_and(|section| is_local(section.meta().source)))
     }
 
-    /// The command lines of configured hooks, and of signing if commits are signed.
-    fn commands(&self) -> Vec<Vec<u8>> {
+    /// The commands of configured hooks, and of signing if commits are signed.
+    fn commands(&self) -> Vec<ConfiguredCommand> {
         let config = self.inner.config_snapshot();
-        let sections = |name: &str| {
-            config.plumbing().sections_by_name(name).into_iter().flatten().collect::<Vec<_>>()
-        };
-        let mut all: Vec<Vec<u8>> = Vec::new();
-        for section in sections("hook") {
-            all.extend(section.values("command").iter().map(|value| value.to_vec()));
-        }
-        if self.signs_commits() {
-            for section in sections("gpg") {
-                for key in ["program", "defaultKeyCommand"] {
-                    all.extend(section.values(key).iter().map(|value| value.to_vec()));
+        let signing =
+            if self.signs_commits() { &["program", "defaultKeyCommand"][..] } else { &[] };
+        let mut all = Vec::new();
+        for (name, keys) in [("hook", &["command"][..]), ("gpg", signing)] {
+            for section in config.plumbing().sections_by_name(name).into_iter().flatten() {
+                let is_local = is_local(section.meta().source);
+                for key in keys {
+                    all.extend(section.values(key).iter().map(|value| ConfiguredCommand {
+                        key: format!("{name}.{key}"),
+                        command: value.to_vec(),
+                        is_local,
+                    }));
                 }
             }
         }
@@ -192,6 +222,18 @@ fn set_by_caller(keys: &[String]) -> Finding {
     .with_effect(edt_types::Effect::NothingLanded)
 }
 
+/// A command line of the configuration.
+struct ConfiguredCommand {
+    key: String,
+    command: Vec<u8>,
+    /// Whether the repository's own configuration has it.
+    is_local: bool,
+}
+
+fn is_local(source: Source) -> bool {
+    matches!(source, Source::Local | Source::Worktree)
+}
+
 fn untrusted(files: &[String]) -> Finding {
     let (most, count) = (5, files.len());
     let mut shown = files.iter().take(most).cloned().collect::<Vec<_>>().join(", ");
@@ -201,8 +243,9 @@ fn untrusted(files: &[String]) -> Finding {
     Finding::new(
         Code::TrustRequired,
         format!(
-            "For the commit Git would run untrusted files of this worktree ({shown}), which \
-             core.hooksPath, a configured hook or the signing configuration names. None was run."
+            "For the commit Git would run untrusted files of this worktree, or programs of a \
+             repository inside another worktree: {shown}. The hooks directory, a configured hook or \
+             the signing configuration names them. None was run."
         ),
         "Ask the user to run `edt trust` in a terminal: it shows the files and asks. Then repeat \
          `edt land`.",

@@ -132,7 +132,7 @@ impl Repo {
         sha256(&all)
     }
 
-    fn is_below(&self, file: &Path) -> bool {
+    pub(super) fn is_below(&self, file: &Path) -> bool {
         let directories = [self.root_path(), self.git_dir(), self.common_dir()];
         directories.iter().any(|directory| {
             directory.canonicalize().is_ok_and(|directory| file.starts_with(directory))
@@ -215,6 +215,20 @@ impl Repo {
         let scratch = Scratch::outside(self.environment, &root).map_err(wrap)?;
         let max_output = usize::try_from(MAX_FILE).unwrap_or(usize::MAX) + 4096;
         let command = OsStr::from_bytes(command);
+        let confined = match self.confinement_of(driver)? {
+            None => None,
+            Some(confinement) => {
+                let places = (root.as_path(), scratch.path());
+                Some(self.run_filter_confined(
+                    confinement,
+                    command,
+                    input,
+                    places,
+                    max_output,
+                    limit,
+                )?)
+            }
+        };
         let passed = Filter {
             command,
             dir: &root,
@@ -225,7 +239,10 @@ impl Repo {
             environment: self.environment,
             reap_orphans: self.reap_orphans,
         };
-        let passed = bounded::run_filter(&passed).map_err(wrap)?;
+        let passed = match confined {
+            Some(passed) => passed,
+            None => bounded::run_filter(&passed).map_err(wrap)?,
+        };
         let stderr = String::from_utf8_lossy(&passed.stderr_tail).trim().replace('\n', "; ");
         let detail = if stderr.is_empty() { String::new() } else { format!(" ({stderr})") };
         match (passed.end, passed.output) {
@@ -256,12 +273,16 @@ impl Repo {
             .map_or(LIMIT, Duration::from_secs)
     }
 
-    /// Settings that keep `git` from running the repository's own filters that are untrusted.
+    /// Settings that keep `git` from running the repository's own filters that are untrusted, or that
+    /// have to be confined.
     ///
     /// # Errors
     /// `IO_ERROR` if the trust decisions cannot be read.
     pub fn settings_without_untrusted_filters(&self) -> Result<Vec<(String, &'static str)>> {
-        self.disabling_settings(|driver| self.may_run(driver))
+        // Git cannot confine them.
+        self.disabling_settings(|driver| {
+            Ok(self.may_run(driver)? && self.confinement_of(driver)?.is_none())
+        })
     }
 
     /// The same for a new worktree before its checkout. Trusted are only filters that `main`, the

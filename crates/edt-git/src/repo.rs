@@ -3,7 +3,9 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use super::confinement::Confinement;
 use super::supported::{check_in_place, check_outside_git_dir, check_supported, unsupported};
 use super::trust::{Configuration, TrustStore};
 use super::worktrees::has_operation;
@@ -26,6 +28,7 @@ pub struct Repo {
     /// The user's trust decisions for programs that this repository names.
     pub(super) trust: Option<Box<dyn TrustStore>>,
     pub(super) configuration: Configuration,
+    pub(super) confinement: Option<Arc<dyn Confinement>>,
     pub(super) environment: Environment,
     pub(super) reap_orphans: bool,
     /// The size limit of files that are read, in bytes.
@@ -174,6 +177,7 @@ impl Repo {
             git_dirs: OnceCell::new(),
             trust: None,
             configuration: Configuration::Users,
+            confinement: None,
             environment,
             reap_orphans: false,
             max_file_size: Cell::new(MAX_FILE),
@@ -410,6 +414,11 @@ impl Repo {
     /// Sets whose Git's configuration outside of the repository is; the user's by default.
     pub fn set_configuration(&mut self, configuration: Configuration) {
         self.configuration = configuration;
+    }
+
+    /// Sets what confines the programs of this repository; without one they run as Git runs them.
+    pub fn set_confinement(&mut self, confinement: Arc<dyn Confinement>) {
+        self.confinement = Some(confinement);
     }
 }
 

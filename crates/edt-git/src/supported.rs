@@ -141,6 +141,16 @@ pub fn common_dir_at(root: &Path) -> Option<PathBuf> {
     Some(common.map_or_else(|| git_dir.clone(), |line| real(&git_dir.join(line))))
 }
 
+/// Whether the Git directory `common` is in the worktree of another repository, and is not that
+/// repository's own (a submodule): whoever may write there may have made it.
+pub(super) fn is_in_other_worktree(common: &Path) -> bool {
+    let common = real(common);
+    common.ancestors().skip(1).any(|above| {
+        let other = common_dir_at(above).filter(|other| other.join("HEAD").exists());
+        other.is_some_and(|other| !common.starts_with(other))
+    })
+}
+
 fn is_git_directory(directory: &Path) -> bool {
     ["HEAD", "objects", "refs"].iter().all(|name| directory.join(name).exists())
 }

@@ -64,7 +64,7 @@ pub(super) fn execute(
     observer.starts();
     let started = clock::now();
     let running = sandbox::start(&plan, input(permitted.input.as_deref())?, stdout, stderr)
-        .map_err(|why| not_started(permitted, why))?;
+        .map_err(|why| not_started(&permitted.program, why))?;
     let (level, by) = (running.level(), running.by());
     let mut outputs = Outputs {
         buffers: [OutputBuffer::default(), OutputBuffer::default()],
@@ -171,6 +171,7 @@ fn plan(
         read_only,
         writable: permitted.writable.clone(),
         readable: permitted.readable.clone(),
+        shown: Vec::new(),
         // A program that can open a lock file can block edt.
         secrets: [repo.state_path(), &repo.common_dir().join("edt")]
             .map(Path::to_owned)
@@ -253,8 +254,8 @@ fn follow(
     Ok((ended, why))
 }
 
-fn not_started(permitted: &Permitted<'_>, why: StartError) -> Refusal {
-    let program = permitted.program.display();
+pub(super) fn not_started(path: &Path, why: StartError) -> Refusal {
+    let program = path.display();
     let finding = match why {
         StartError::Unavailable { level, why } => Finding::new(
             Code::SandboxUnavailable,
@@ -271,7 +272,7 @@ fn not_started(permitted: &Permitted<'_>, why: StartError) -> Refusal {
              its interpreter exists.",
         )
         .with_effect(Effect::NothingRun),
-        StartError::System(error) => failed("start", &permitted.program, &error),
+        StartError::System(error) => failed("start", path, &error),
     };
     finding.into()
 }

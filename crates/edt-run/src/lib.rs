@@ -19,6 +19,7 @@ mod inventory;
 mod permit;
 mod planted;
 mod recipe;
+mod repository_programs;
 pub mod request;
 pub mod sandbox;
 pub mod store;
@@ -41,6 +42,7 @@ pub use rustix::process::Signal;
 pub use answer::RunOutcome;
 use execute::{Executed, GRACE_PERIOD};
 use permit::Permitted;
+pub use repository_programs::RepositoryPrograms;
 pub use request::ProgramRequest;
 pub use store::OutputStream;
 

@@ -166,7 +166,7 @@ fn outside(path: &Path, root: &Path) -> Finding {
 }
 
 /// Replaces a leading `~` with the home directory.
-fn expand_home(path: &Path) -> PathBuf {
+pub(super) fn expand_home(path: &Path) -> PathBuf {
     match (path.strip_prefix("~"), LocalHost.home_directory()) {
         (Ok(below), Some(home)) => home.join(below),
         _ => path.to_owned(),

@@ -5,6 +5,7 @@
 //! scripts that call them; [`install`] installs those next to present hooks; [`doctor`] proves that
 //! they are live.
 
+mod ancestors;
 mod call;
 pub mod changes;
 pub mod configured;

@@ -77,7 +77,7 @@ impl Hook for PreCommit {
         // A graphical client of the user has no terminal.
         let is_users = match call.who {
             Who::User => true,
-            Who::Agent(_) => false,
+            Who::Agent(_) | Who::StartedBy(_) => false,
             Who::Unattended => base_object.is_none(),
         };
         if is_users {

@@ -7,6 +7,8 @@ use std::ffi::OsString;
 
 use edt_io::terminal;
 
+use super::ancestors;
+
 /// Variables that agents set for the programs they start. The names are exact: most variables with
 /// such a prefix are settings, which a user may have in a profile.
 pub const AGENT_MARKERS: [&str; 21] = [
@@ -36,10 +38,13 @@ pub const AGENT_MARKERS: [&str; 21] = [
 /// Who runs a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Who {
-    /// The user: messages go to a terminal, and no variable of an agent is set.
+    /// The user: messages go to a terminal, no variable of an agent is set, and no agent started the
+    /// program that runs this process.
     User,
     /// An agent, which set this variable.
     Agent(String),
+    /// A process that this agent started, directly or not, at a terminal.
+    StartedBy(String),
     /// Unknown: there is no terminal.
     Unattended,
 }
@@ -48,18 +53,21 @@ impl Who {
     /// Who runs this process.
     #[must_use]
     pub fn here() -> Who {
-        Who::of(std::env::vars_os().map(|(name, _)| name), terminal::is_interactive)
+        let names = std::env::vars_os().map(|(name, _)| name);
+        Who::of(names, terminal::is_interactive, ancestors::agent)
     }
 
-    /// Decides by the names of the variables and by whether there is a terminal.
+    /// Decides by the names of the variables, by whether there is a terminal, and by the agent that
+    /// started this process. What costs more is asked later.
     pub fn of(
         mut variables: impl Iterator<Item = OsString>,
         terminal: impl FnOnce() -> bool,
+        ancestor: impl FnOnce() -> Option<String>,
     ) -> Who {
         let marked = variables.find(|name| name.to_str().is_some_and(is_marker));
         match marked {
             Some(name) => Who::Agent(name.to_string_lossy().into_owned()),
-            None if terminal() => Who::User,
+            None if terminal() => ancestor().map_or(Who::User, Who::StartedBy),
             None => Who::Unattended,
         }
     }
@@ -70,6 +78,10 @@ impl Who {
         match self {
             Who::User => "the user at a terminal".to_owned(),
             Who::Agent(name) => format!("not the user's command, because {name} is set"),
+            Who::StartedBy(name) => format!(
+                "not the user's command, because {name} started the program that runs it (the user \
+                 types it in a terminal that {name} did not start)"
+            ),
             Who::Unattended => {
                 "not the user's command, because there is no terminal for its messages".to_owned()
             }
@@ -87,8 +99,9 @@ mod tests {
 
     #[test]
     fn the_user_has_a_terminal_and_no_agents_variable() {
-        let who =
-            |names: &[&str], terminal: bool| Who::of(names.iter().map(OsString::from), || terminal);
+        let who = |names: &[&str], terminal: bool| {
+            Who::of(names.iter().map(OsString::from), || terminal, || None)
+        };
         assert_eq!(who(&["HOME", "TERM"], true), Who::User);
         assert_eq!(who(&["HOME", "TERM"], false), Who::Unattended);
         assert_eq!(
@@ -108,5 +121,14 @@ mod tests {
             who(&["CLAUDECODES", "USER_AGENT", "CODEX_HOME", "COPILOT_MODEL"], true),
             Who::User
         );
+    }
+
+    #[test]
+    fn who_an_agent_started_is_not_the_user_at_any_terminal() {
+        let codex = || Some("codex".to_owned());
+        let names = || ["HOME"].iter().map(OsString::from);
+        assert_eq!(Who::of(names(), || true, codex), Who::StartedBy("codex".to_owned()));
+        // Without a terminal nobody looks.
+        assert_eq!(Who::of(names(), || false, || panic!("asked")), Who::Unattended);
     }
 }

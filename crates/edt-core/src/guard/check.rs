@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::subject::Subject;
 use crate::policy::Policy;
+use edt_git::Repo;
 use edt_io::Environment;
 use edt_types::Finding;
 
@@ -53,6 +54,8 @@ pub struct Site<'a> {
     pub environment: Environment,
     /// As [`Options::reap_orphans`](crate::Options).
     pub reap_orphans: bool,
+    /// The repository, which may have to confine the programs that it names.
+    pub(crate) repo: &'a Repo,
 }
 
 /// One result of a check.

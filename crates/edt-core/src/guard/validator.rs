@@ -6,10 +6,11 @@ use std::path::Path;
 use super::check::{Guard, GuardContext, GuardOutput, Site};
 use super::subject::Subject;
 use crate::policy::{GuardMode, Trust, Validator};
+use edt_git::confinement::{ConfinedProgram, ConfinedStreams, Variables, WorktreeAccess};
 use edt_io::bounded::{self, Job, JobOutput, ProcessEnd};
 use edt_io::notices::first_time;
 use edt_io::scratch::Scratch;
-use edt_types::{Code, Finding, RepoPath};
+use edt_types::{Code, Finding, Refusal, RepoPath};
 
 /// The guard `validator`.
 #[derive(Debug)]
@@ -174,10 +175,41 @@ pub fn run_validator(
     let Some(program) = name.and_then(|name| bounded::find(environment, name)) else {
         return ValidatorResult::NotFound;
     };
+    let confinement = match validator.trust {
+        Trust::User => Ok(None),
+        _ => site.repo.confinement(),
+    };
+    let confinement = match confinement {
+        Ok(confinement) => confinement,
+        Err(found) => return ValidatorResult::Failed(why_not_run(found)),
+    };
     let run = || {
         let scratch = Scratch::outside(environment, root)?;
         let file = scratch.put(path.as_bytes(), text)?;
         let args = validator.args(&file, root);
+        if let Some(confinement) = confinement {
+            let program = ConfinedProgram {
+                program: &program,
+                args: &args,
+                root,
+                access: WorktreeAccess::Read,
+                dir: scratch.path(),
+                variables: Variables::Basic,
+                env: &[],
+                input: b"",
+                scratch: Some(scratch.path()),
+                read_only: &[],
+                limit: Some(validator.limit),
+                output: ConfinedStreams::Joined,
+                max_output: bounded::TAIL_BYTES,
+            };
+            let done = match confinement.run(site.repo, &program) {
+                Ok(done) => done,
+                Err(found) => return Ok(ValidatorResult::Failed(why_not_run(found))),
+            };
+            let done = JobOutput { end: done.end, output: done.stdout, written: done.written };
+            return Ok(result_of(&done, scratch.path()));
+        }
         let job = Job {
             program: &program,
             args: &args,
@@ -191,6 +223,11 @@ pub fn run_validator(
     run().unwrap_or_else(|error| {
         ValidatorResult::Failed(format!("{} could not be run ({error})", program.display()))
     })
+}
+
+fn why_not_run(found: Refusal) -> String {
+    let first = found.into_vec().into_iter().next();
+    first.map(|one| one.summary.trim_end_matches('.').to_owned()).unwrap_or_default()
 }
 
 fn result_of(done: &JobOutput, scratch: &Path) -> ValidatorResult {

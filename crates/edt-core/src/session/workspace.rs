@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use edt_command::Trusted;
+use edt_git::confinement::Confinement;
 use edt_git::opened::Opened;
 use edt_git::read::ObjectKind;
 use edt_git::trust::Configuration;
@@ -46,6 +47,8 @@ pub struct Options {
     pub trust: Option<TrustStore>,
     /// Whose Git's configuration outside of the repository is. Default: the user's.
     pub configuration: Configuration,
+    /// Confines hooks, filters and validators of the repository; `None`: they run as Git runs them.
+    pub confinement: Option<Arc<dyn Confinement>>,
     /// The environment in which Git access works and in which validators, filters and hooks start.
     pub environment: Environment,
     /// Whether a process that leaves the process group of a validator or filter is killed with it.
@@ -71,6 +74,7 @@ impl Default for Options {
             user_policy: None,
             trust: None,
             configuration: Configuration::Users,
+            confinement: None,
             environment: Environment::Isolated,
             reap_orphans: false,
             durability: None,
@@ -316,6 +320,9 @@ fn trusting(mut repo: Repo, options: &Options) -> Repo {
     repo.set_configuration(options.configuration);
     if let Some(store) = &options.trust {
         repo.set_trust(Box::new(UserTrust(store.clone())));
+    }
+    if let Some(confinement) = &options.confinement {
+        repo.set_confinement(Arc::clone(confinement));
     }
     repo
 }

@@ -105,6 +105,7 @@ pub fn guard<'q>(
         state: workspace.repo.state_path(),
         environment: workspace.repo.environment(),
         reap_orphans: workspace.options().reap_orphans,
+        repo: &workspace.repo,
     };
     let context = GuardContext { policy: &state.policy, site: Some(site) };
     let overrides =

@@ -66,6 +66,8 @@ pub(super) fn of(plan: &SandboxPlan, temporary: &Path) -> Result<Layout, String>
     } else {
         ops.push(MountOp::Writable(temporary.as_os_str().into()));
     }
+    let shown = plan.shown.iter().filter_map(|path| path.canonicalize().ok());
+    ops.extend(shown.map(|path| MountOp::ReadOnly(path.as_os_str().into())));
     let mut writable: Vec<PathBuf> =
         plan.writable.iter().filter_map(|path| path.canonicalize().ok()).collect();
     let root = plan

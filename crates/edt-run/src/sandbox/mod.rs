@@ -70,6 +70,8 @@ pub struct SandboxPlan {
     pub writable: Vec<PathBuf>,
     /// Paths of home directories that stay visible, from the user's configuration.
     pub readable: Vec<PathBuf>,
+    /// Directories that programs may read where their neighbours are hidden.
+    pub shown: Vec<PathBuf>,
     /// Files and directories that must not be readable, in addition to the built-in list.
     pub secrets: Vec<PathBuf>,
     pub limits: ResourceLimits,
@@ -94,6 +96,7 @@ impl SandboxPlan {
             read_only: Vec::new(),
             writable: Vec::new(),
             readable: Vec::new(),
+            shown: Vec::new(),
             secrets: Vec::new(),
             limits: ResourceLimits::of(level),
             backend: NamespaceBackend::Any,
