@@ -133,3 +133,59 @@ fn indexed(entry: &gix::index::Entry) -> TreeItem {
         mode => TreeItem::Other(mode.bits(), entry.id),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use edt_testkit::ScratchRepo;
+
+    #[expect(clippy::disallowed_methods, reason = "Git is the judge")]
+    fn git(at: &std::path::Path, args: &[&str]) -> String {
+        let output = std::process::Command::new("git").current_dir(at).args(args).output().unwrap();
+        assert!(output.status.success(), "{args:?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Git is the judge, with a valid cache-tree in some directories and without one.
+    #[test]
+    fn the_difference_is_that_of_git() {
+        let files = ["a", "a.c", "d/e/f", "d/g", "dir", "k/l", "m/n/o", "z"];
+        let scratch = ScratchRepo::with(&files.map(|name| (name, "1\n")));
+        let write = |name: &str| {
+            let full = scratch.path().join(name);
+            std::fs::create_dir_all(full.parent().unwrap()).unwrap();
+            std::fs::write(full, "2\n").unwrap();
+        };
+        let compared = || {
+            let found = Repo::open(scratch.path()).unwrap().staged().unwrap();
+            let letter = |one: &TreeDifference| match (one.old, one.new) {
+                (None, _) => "A",
+                (_, None) => "D",
+                _ => "M",
+            };
+            let found: Vec<String> =
+                found.iter().map(|one| format!("{}\t{}", letter(one), one.path)).collect();
+            let args = ["diff", "--cached", "--name-status", "--no-renames"];
+            let listed = git(scratch.path(), &args);
+            assert_eq!(found, listed.lines().collect::<Vec<_>>());
+            found.len()
+        };
+        assert_eq!(compared(), 0);
+        write("d/e/f");
+        write("new/x/y");
+        git(scratch.path(), &["add", "--all"]);
+        assert_eq!(compared(), 2);
+        // A file becomes a directory, and a directory a file.
+        std::fs::remove_file(scratch.path().join("dir")).unwrap();
+        write("dir/inner");
+        std::fs::remove_dir_all(scratch.path().join("m")).unwrap();
+        write("m");
+        git(scratch.path(), &["add", "--all"]);
+        assert_eq!(compared(), 6);
+        git(scratch.path(), &["rm", "--quiet", "-r", "k", "a.c"]);
+        assert_eq!(compared(), 8);
+        write("later");
+        git(scratch.path(), &["add", "--intent-to-add", "later"]);
+        assert_eq!(compared(), 8);
+    }
+}

@@ -15,6 +15,7 @@ pub mod install;
 mod list;
 pub mod live;
 pub mod location;
+mod loosened;
 pub mod plumbing;
 pub mod policies;
 pub mod pre_commit;
@@ -28,6 +29,7 @@ pub mod renames;
 pub mod repair;
 pub mod script;
 pub mod step;
+mod twin;
 pub mod who;
 
 pub use call::{Hook, HookCall, Site};
